@@ -1,0 +1,152 @@
+// Table types of the journal and the connection to it. Source: design.md "Journal"; the columns' meaning is in migrations/.
+
+import { type ColumnType, type Generated, type JSONColumnType, Kysely, PostgresDialect } from 'kysely'
+import pg from 'pg'
+
+/** Any JSON object; projections are allow-listed parts of Kubernetes objects in their own shape. */
+export type Json = Readonly<Record<string, unknown>>
+type Timestamp = ColumnType<Date, Date, Date>
+type NullableTimestamp = ColumnType<Date | null, Date | null | undefined, Date | null>
+type JsonColumn<T extends object | null> = JSONColumnType<T, string, string>
+
+export interface WatchEventTable {
+  seq: Generated<number>
+  at: Timestamp
+  cluster: string
+  kind: string
+  uid: string
+  namespace: string
+  name: string
+  resource_version: number
+  type: 'ADDED' | 'MODIFIED' | 'DELETED'
+  source: 'watch' | 'relist' | 'write'
+  /** Workflow ID of the run that wrote it; null when somebody else did. */
+  writer: string | null
+  projection: JsonColumn<Json>
+  outcome: 'wake' | 'ignored' | 'stale'
+  reason: string | null
+}
+
+export interface ObjectTable {
+  cluster: string
+  kind: string
+  uid: string
+  namespace: string
+  name: string
+  owner_uid: string | null
+  resource_version: number
+  seq: number
+  projection: JsonColumn<Json>
+  hash: string | null
+  deleted: boolean
+  updated_at: Timestamp
+}
+
+export interface WatchCheckpointTable {
+  cluster: string
+  kind: string
+  /** Null before the first list. */
+  resource_version: number | null
+  epoch: number
+  lease_owner: string | null
+  lease_until: NullableTimestamp
+  updated_at: NullableTimestamp
+}
+
+export interface WakeTable {
+  controller: string
+  uid: string
+  job_id: string
+  cluster: string
+  namespace: string
+  name: string
+  seq: number
+  version: number
+  due: Timestamp
+  foreign_event: boolean
+  may_start: boolean
+  writer: string | null
+  cause: string
+  lease_owner: string | null
+  lease_until: NullableTimestamp
+}
+
+export interface SubscriptionTable {
+  controller: string
+  uid: string
+  job_id: string
+  cluster: string
+  kind: string
+  namespace: string
+  name: string
+  created_at: Timestamp
+}
+
+export interface JobTable {
+  workflow_id: string
+  run_id: string | null
+  controller: string
+  cluster: string
+  uid: string
+  job_id: string
+  namespace: string
+  name: string
+  cause: string
+  phase: string | null
+  phases: JsonColumn<{ phase: string; at: string }[]>
+  /** Null while open; else Succeeded, Failed, DeleteFailed, Deleted, Superseded, lost. */
+  outcome: string | null
+  attempt: number
+  last_error: JsonColumn<Json | null>
+  passes: number
+  last_pass_at: NullableTimestamp
+  started_at: Timestamp
+  finished_at: NullableTimestamp
+  lookup_after: NullableTimestamp
+  lookups: number
+}
+
+export interface ActionTable {
+  seq: Generated<number>
+  workflow_id: string
+  pass: number
+  step: string
+  /** kind/namespace/name */
+  object: string
+  verb: string
+  field_manager: string
+  resource_version: number | null
+  error: JsonColumn<Json | null>
+  started_at: Timestamp
+  finished_at: NullableTimestamp
+}
+
+export interface RetryBucketTable {
+  id: number
+  tokens: number
+  updated_at: Timestamp
+}
+
+export interface Database {
+  watch_event: WatchEventTable
+  object: ObjectTable
+  watch_checkpoint: WatchCheckpointTable
+  wake: WakeTable
+  subscription: SubscriptionTable
+  job: JobTable
+  action: ActionTable
+  retry_bucket: RetryBucketTable
+}
+
+// Sequence numbers and resourceVersions stay far below 2^53, so int8 is read as a number.
+const INT8_OID = 20
+
+/** Opens a pool of connections to the journal; the caller ends it with `destroy()`. */
+export function openDatabase(url: string, maxConnections = 10): Kysely<Database> {
+  const types = new pg.TypeOverrides()
+  types.setTypeParser(INT8_OID, Number)
+  const pool = new pg.Pool({ connectionString: url, max: maxConnections, types })
+  // A connection that dies while idle is replaced by the pool; the next query reports what is really wrong.
+  pool.on('error', () => undefined)
+  return new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })
+}

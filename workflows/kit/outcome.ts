@@ -1,0 +1,63 @@
+// What a step reports, and how several reports become one. Source: spec/kit.md 8 "Outcome: one value, one monoid".
+//
+//   O1. Joining is associative, and `done` is its identity.
+//   O2. A join forgets no fault and postpones no wake-up: 0 ms ("now") beats any delay.
+//   O3. A stop is not a fault. It ends a sequence and nothing else.
+
+export interface Fault {
+  /** Stable code, for people and for matching; never the text. */
+  readonly code: string
+  readonly message: string
+  /** True when trying again later may help; false ends the job in its failed phase. */
+  readonly retryable: boolean
+}
+
+export interface Outcome {
+  readonly faults: readonly Fault[]
+  /** Delay in milliseconds before the next pass is wanted; 0 is now, undefined is "when something changes". */
+  readonly againMs: number | undefined
+  /** Why the sequence ended early although nothing is wrong. */
+  readonly stopped: string | undefined
+}
+
+/** Nothing to report: the identity of `joinOutcomes`. RFC: NoRequeue. */
+export const done: Outcome = { faults: [], againMs: undefined, stopped: undefined }
+
+/** Another pass is wanted in `againMs` milliseconds (0 = now). RFC: RequeueImmediately, RequeueAfter. */
+export function again(againMs: number): Outcome {
+  return { ...done, againMs: Math.max(0, againMs) }
+}
+
+/** Ends the sequence without a fault; the next pass comes when something changes. RFC: Exit. */
+export function stop(reason: string): Outcome {
+  return { ...done, stopped: reason }
+}
+
+/** A final fault: the job ends in its failed phase. */
+export function fail(code: string, message: string): Outcome {
+  return { ...done, faults: [{ code, message, retryable: false }] }
+}
+
+/** A fault that a later pass may not meet again; the loop backs off. RFC: RequeueIfError. */
+export function retryLater(code: string, message: string): Outcome {
+  return { ...done, faults: [{ code, message, retryable: true }] }
+}
+
+/** Joins reports by the laws O1-O3: faults concatenate, delays take the minimum, the first stop's reason is kept. */
+export function joinOutcomes(...outcomes: readonly Outcome[]): Outcome {
+  return {
+    faults: outcomes.flatMap((outcome) => outcome.faults),
+    againMs: earliest(outcomes.map((outcome) => outcome.againMs)),
+    stopped: outcomes.find((outcome) => outcome.stopped !== undefined)?.stopped,
+  }
+}
+
+/** Whether a sequence ends here: on a fault, a stop, or a wish for another pass. */
+export function interrupts(outcome: Outcome): boolean {
+  return outcome.faults.length > 0 || outcome.againMs !== undefined || outcome.stopped !== undefined
+}
+
+function earliest(delays: readonly (number | undefined)[]): number | undefined {
+  const wanted = delays.filter((delay) => delay !== undefined)
+  return wanted.length === 0 ? undefined : Math.min(...wanted)
+}

@@ -1,0 +1,64 @@
+// Which events concern which subjects. Pure: the bridge and every journaled write ask the same functions.
+// Source: design.md "Subjects and routes".
+
+import type { Path } from './kind.ts'
+
+/** An allow-listed part of a Kubernetes object, in the object's own shape. */
+export type Projection = Readonly<Record<string, unknown>>
+
+/** A kind that the bridge watches, and what of its objects may enter the journal. */
+export interface WatchedKind {
+  /** Group and version as in manifests, e.g. `landscaper.gardener.cloud/v1alpha1`, or `v1`. */
+  readonly apiVersion: string
+  readonly kind: string
+  readonly plural: string
+  /** Paths kept in projections, beside the metadata that every projection has (see `projectObject`). */
+  readonly projection: readonly Path[]
+  /** Paths whose content is remembered as one keyed hash only; empty when the kind needs none. */
+  readonly hashed: readonly Path[]
+}
+
+export interface RoutedEvent {
+  readonly kind: string
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+  readonly resourceVersion: number
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
+  readonly projection: Projection
+  /** The projection before this event; undefined for an object not known before. */
+  readonly previous: Projection | undefined
+}
+
+export interface Route {
+  /** The controller to wake: `installation`, `execution`, `deploy`, ... */
+  readonly controller: string
+  /** The subject: one object, or, with `dependentsOf`, every known object of the controller's kind that this uid owns. */
+  readonly uid: string
+  readonly dependentsOf?: string
+  readonly namespace: string
+  readonly name: string
+  /** Only for groups keyed by job; otherwise the subject's own state says which job is meant. */
+  readonly jobID?: string
+  /** `start`: may start a run. `notify`: wakes an open run and is dropped when there is none. */
+  readonly mode: 'start' | 'notify'
+  /** Why, for people: `kubectl get`-able words such as `reconcile annotation`. */
+  readonly cause: string
+}
+
+export type Routing = { readonly routes: readonly Route[] } | { readonly ignored: string }
+
+/** The routes of one controller, by the kind of the event. */
+export interface ControllerRoutes {
+  readonly controller: string
+  readonly byKind: Readonly<Record<string, (event: RoutedEvent) => Routing>>
+}
+
+/** Asks every controller; an event nobody wants keeps the reasons, so that the journal can say why nothing happened. */
+export function routeEvent(controllers: readonly ControllerRoutes[], event: RoutedEvent): Routing {
+  const answers = controllers.flatMap(({ byKind }) => byKind[event.kind]?.(event) ?? [])
+  const routes = answers.flatMap((answer) => ('routes' in answer ? answer.routes : []))
+  if (routes.length > 0) return { routes }
+  const reasons = answers.flatMap((answer) => ('ignored' in answer ? [answer.ignored] : []))
+  return { ignored: reasons.length > 0 ? [...new Set(reasons)].join('; ') : 'no controller watches this kind' }
+}

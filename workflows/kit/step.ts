@@ -1,0 +1,49 @@
+// A step is plain data: a name, its children, and how it runs. Trees of steps can be drawn (describe.ts) without running them.
+
+import { done, type Outcome } from './outcome.ts'
+import type { Runtime } from './runtime.ts'
+
+export interface Step<Pass> {
+  readonly name: string
+  readonly children: readonly Step<Pass>[]
+  run(pass: Pass, runtime: Runtime, hooks?: StepHooks): Promise<Outcome>
+}
+
+/** Called around every node of a plan, always in pairs, also when a step throws. Must not do I/O. RFC: ControllerManagerActionLifeCycleHook. */
+export interface StepHooks {
+  before?(step: { readonly name: string }): void
+  after?(step: { readonly name: string }, result: Outcome | { readonly thrown: unknown }): void
+}
+
+/** A leaf. Failures of activities become faults; cancellation, continue-as-new and bugs are rethrown. RFC: action. */
+export function action<Pass>(name: string, body: (pass: Pass) => Promise<Outcome> | Outcome): Step<Pass> {
+  return {
+    name,
+    children: [],
+    async run(pass, runtime) {
+      try {
+        return await body(pass)
+      } catch (error) {
+        const outcome = runtime.toOutcome(error)
+        if (outcome === undefined) throw error
+        return outcome
+      }
+    },
+  }
+}
+
+/** Does nothing. */
+export const nop: Step<unknown> = { name: 'nop', children: [], run: () => Promise.resolve(done) }
+
+/** Runs one node with its hooks around it. */
+export async function runStep<Pass>(step: Step<Pass>, pass: Pass, runtime: Runtime, hooks?: StepHooks): Promise<Outcome> {
+  hooks?.before?.(step)
+  try {
+    const outcome = await step.run(pass, runtime, hooks)
+    hooks?.after?.(step, outcome)
+    return outcome
+  } catch (thrown) {
+    hooks?.after?.(step, { thrown })
+    throw thrown
+  }
+}
