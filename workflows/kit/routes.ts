@@ -1,10 +1,7 @@
 // Which events concern which subjects. Pure: the bridge and every journaled write ask the same functions.
 // Source: design.md "Subjects and routes".
 
-import type { Path } from './kind.ts'
-
-/** An allow-listed part of a Kubernetes object, in the object's own shape. */
-export type Projection = Readonly<Record<string, unknown>>
+import type { Path, Projection } from './projection.ts'
 
 /** A kind that the bridge watches, and what of its objects may enter the journal. */
 export interface WatchedKind {

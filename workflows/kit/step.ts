@@ -36,7 +36,12 @@ export function action<Pass>(name: string, body: (pass: Pass) => Promise<Outcome
 export const nop: Step<unknown> = { name: 'nop', children: [], run: () => Promise.resolve(done) }
 
 /** Runs one node with its hooks around it. */
-export async function runStep<Pass>(step: Step<Pass>, pass: Pass, runtime: Runtime, hooks?: StepHooks): Promise<Outcome> {
+export async function runStep<Pass>(
+  step: Step<Pass>,
+  pass: Pass,
+  runtime: Runtime,
+  hooks?: StepHooks,
+): Promise<Outcome> {
   hooks?.before?.(step)
   try {
     const outcome = await step.run(pass, runtime, hooks)

@@ -1,0 +1,35 @@
+// The kit's public API, names spelled out. Free of Temporal, so that CLI, console and unit tests can use it;
+// what needs Temporal is in temporal.ts and reconcile-loop.ts, which only workflow.ts files import.
+
+export { again, done, fail, interrupts, joinOutcomes, retryLater, stop } from './outcome.ts'
+export type { Fault, Outcome } from './outcome.ts'
+export { action, nop, runStep } from './step.ts'
+export type { Step, StepHooks } from './step.ts'
+export type { Runtime } from './runtime.ts'
+
+export { defineKind, openApiSchema } from './kind.ts'
+export type { Kind, KindDefinition, ObjectMeta, ObjectOf, OwnerReference, PrinterColumn, WorkerVerb } from './kind.ts'
+export {
+  anyJson,
+  bytes,
+  decimal,
+  embedded,
+  flag,
+  int64,
+  integer,
+  list,
+  mapOf,
+  oneOf,
+  record,
+  required,
+  text,
+  timestamp,
+} from './schema.ts'
+export type { EmbeddedObject, Field, Fields, JsonSchema, JsonValue, ValueOf } from './schema.ts'
+export { annotation, canonicalJson, hashedContent, label, path, projectObject, textAt, valueAt } from './projection.ts'
+export type { Path, Projection } from './projection.ts'
+export { conditionsField, errorField, nextError, setCondition } from './conditions.ts'
+export type { Condition, ConditionChange, ConditionStatus, ErrorReport, LastError } from './conditions.ts'
+
+export { routeEvent } from './routes.ts'
+export type { ControllerRoutes, Route, RoutedEvent, Routing, WatchedKind } from './routes.ts'

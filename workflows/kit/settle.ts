@@ -1,0 +1,74 @@
+// What a pass leaves behind, as data: the one conditional status write and the next due time. The loop makes it, an activity carries it out.
+// Source: design.md "How data flows" (settle) and "Writes, fields, errors".
+
+import type { ConditionChange, ErrorReport } from './conditions.ts'
+import type { JobPass, JobState, Subject, TargetView, TransitionMark } from './job.ts'
+
+export interface StatusChange {
+  /** The version the pass knows; the write is conditional on it. */
+  readonly version: string
+  /** The phase the pass started from: a settle that meets another version goes on only if the object is still there. */
+  readonly observedPhase: string | undefined
+  readonly phase: string
+  readonly finished: boolean
+  readonly observedGeneration: number
+  readonly lastError: ErrorReport | undefined
+  readonly conditions: readonly ConditionChange[]
+  readonly marks: readonly TransitionMark[]
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+export interface SettleInput {
+  readonly workflowID: string
+  readonly subject: Subject
+  readonly jobID: string
+  readonly pass: number
+  /** Undefined: nothing of the status changes. */
+  readonly change: StatusChange | undefined
+  /** Delay until the next pass is wanted; undefined = when something changes. Infinity = as back-off says. */
+  readonly againMs: number | undefined
+  /** Passes in a row that ended in a retryable fault; 0 takes no back-off. */
+  readonly attempt: number
+}
+
+/** The target as it is after settle. */
+export type SettledTarget = Pick<TargetView, 'version' | 'phase' | 'jobIDFinished' | 'observedGeneration' | 'lastError'>
+
+export type SettleResult =
+  | { readonly result: 'settled'; readonly target: Partial<SettledTarget> }
+  /** The job is no longer ours, or its phase was moved by another run. */
+  | { readonly result: 'superseded' }
+
+export interface SettleActivities {
+  settle(input: SettleInput): Promise<SettleResult>
+  endRun(input: { workflowID: string; subject: Subject; jobID: string; pass: number; outcome: string }): Promise<void>
+}
+
+/** The change that the pass's draft makes to the status it observed; undefined when it makes none (nothing is written then). */
+export function statusChange<State extends JobState>({ draft, state: { target }, jobID }: JobPass<State>, finalPhases: readonly string[]): StatusChange | undefined {
+  if (draft.phase === undefined) return undefined
+  const finished = finalPhases.includes(draft.phase)
+  const same =
+    draft.phase === target.phase &&
+    draft.observedGeneration === target.observedGeneration &&
+    sameError(draft.lastError, target.lastError) &&
+    draft.conditions.length === 0 &&
+    Object.keys(draft.fields).length === 0 &&
+    (!finished || target.jobIDFinished === jobID)
+  if (same) return undefined
+  return {
+    version: target.version,
+    observedPhase: target.phase,
+    phase: draft.phase,
+    finished,
+    observedGeneration: draft.observedGeneration,
+    lastError: draft.lastError,
+    conditions: draft.conditions,
+    marks: draft.marks,
+    fields: draft.fields,
+  }
+}
+
+function sameError(left: ErrorReport | undefined, right: ErrorReport | undefined): boolean {
+  return left?.operation === right?.operation && left?.reason === right?.reason && left?.message === right?.message
+}

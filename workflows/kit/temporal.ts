@@ -1,0 +1,74 @@
+// The kit's runtime on Temporal, and the proxies through which workflows call activities. With reconcile-loop.ts the only
+// file of workflows/ that knows Temporal.
+//
+//   T1. Only failures of activities and children become outcomes. Cancellation, continue-as-new and bugs pass through:
+//       a plain Error fails the workflow task, which is retried until the code is fixed (conventions 1.2).
+
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  ChildWorkflowFailure,
+  isCancellation,
+  proxyActivities,
+  proxyLocalActivities,
+  sleep,
+  TimeoutFailure,
+} from '@temporalio/workflow'
+import { type Outcome, done } from './outcome.ts'
+import type { Runtime } from './runtime.ts'
+
+export const temporalRuntime: Runtime = {
+  sleep: (ms) => sleep(ms),
+
+  async withTimeout(ms, body) {
+    const scope = new CancellationScope({ timeout: ms, cancellable: true })
+    try {
+      return await scope.run(body)
+    } catch (error) {
+      const expired = isCancellation(error) && !CancellationScope.current().consideredCancelled
+      if (expired) return 'expired'
+      throw error
+    }
+  },
+
+  toOutcome(error): Outcome | undefined {
+    if (isCancellation(error)) return undefined
+    if (!(error instanceof ActivityFailure) && !(error instanceof ChildWorkflowFailure)) return undefined
+    const { cause } = error
+    if (cause instanceof ApplicationFailure) {
+      return { ...done, faults: [{ code: cause.type ?? 'Unknown', message: cause.message, retryable: cause.nonRetryable !== true }] }
+    }
+    if (cause instanceof TimeoutFailure) return { ...done, faults: [{ code: 'Timeout', message: cause.message, retryable: true }] }
+    return { ...done, faults: [{ code: 'Unknown', message: cause?.message ?? error.message, retryable: true }] }
+  },
+}
+
+type AsyncFunctions<A> = { [K in keyof A]: A[K] extends (...args: infer P) => Promise<infer R> ? (...args: P) => Promise<R> : never }
+
+/**
+ * Short idempotent calls, run inside the workflow task: one marker in the history each.
+ * A few quick tries; then the failure is a retryable fault of the pass, and the loop backs off in the journal.
+ */
+export function shortActivities<A extends object>(): AsyncFunctions<A> {
+  return proxyLocalActivities({
+    startToCloseTimeout: '30 seconds',
+    retry: { initialInterval: '50 milliseconds', backoffCoefficient: 2, maximumInterval: '1 second', maximumAttempts: 4 },
+  }) as unknown as AsyncFunctions<A>
+}
+
+/** Short calls that nothing could stand in for: tried until they succeed (settle, the end of a run). */
+export function insistentActivities<A extends object>(): AsyncFunctions<A> {
+  return proxyLocalActivities({
+    startToCloseTimeout: '30 seconds',
+    retry: { initialInterval: '50 milliseconds', backoffCoefficient: 2, maximumInterval: '30 seconds' },
+  }) as unknown as AsyncFunctions<A>
+}
+
+/** Longer calls as tasks of their own, e.g. to other clusters; the server schedules their retries. */
+export function longActivities<A extends object>(options: { startToCloseMs: number; attempts?: number }): AsyncFunctions<A> {
+  return proxyActivities({
+    startToCloseTimeout: options.startToCloseMs,
+    retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '100 seconds', ...(options.attempts !== undefined && { maximumAttempts: options.attempts }) },
+  }) as unknown as AsyncFunctions<A>
+}
