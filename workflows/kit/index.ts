@@ -6,6 +6,11 @@ export type { Fault, Outcome } from './outcome.ts'
 export { action, nop, runStep } from './step.ts'
 export type { Step, StepHooks } from './step.ts'
 export type { Runtime } from './runtime.ts'
+export { always, join, joinOrdered, named, orElse, parallelJoin, retry, sequential, timeout, when } from './combine.ts'
+export type { RetryOptions } from './combine.ts'
+export { checkedPlan, isJobID } from './guard.ts'
+export { describe, toMermaid } from './describe.ts'
+export type { DrawnStep } from './describe.ts'
 
 export { defineKind, openApiSchema } from './kind.ts'
 export type { Kind, KindDefinition, ObjectMeta, ObjectOf, OwnerReference, PrinterColumn, WorkerVerb } from './kind.ts'
@@ -33,3 +38,10 @@ export type { Condition, ConditionChange, ConditionStatus, ErrorReport, LastErro
 
 export { routeEvent } from './routes.ts'
 export type { ControllerRoutes, Route, RoutedEvent, Routing, WatchedKind } from './routes.ts'
+
+export { GONE, isIdle, SUPERSEDED } from './job.ts'
+export type { By, JobController, JobInput, JobPass, JobPlan, JobState, Phase, StatusDraft, Subject, TargetView, TransitionMark } from './job.ts'
+export { statusChange } from './settle.ts'
+export type { SettleActivities, SettledTarget, SettleInput, SettleResult, StatusChange } from './settle.ts'
+export { findCycle } from './graph.ts'
+export type { Node } from './graph.ts'

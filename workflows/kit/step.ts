@@ -43,12 +43,14 @@ export async function runStep<Pass>(
   hooks?: StepHooks,
 ): Promise<Outcome> {
   hooks?.before?.(step)
+  let outcome: Outcome
   try {
-    const outcome = await step.run(pass, runtime, hooks)
-    hooks?.after?.(step, outcome)
-    return outcome
+    outcome = await step.run(pass, runtime, hooks)
   } catch (thrown) {
     hooks?.after?.(step, { thrown })
     throw thrown
   }
+  // Outside of the try: a hook that throws here is not called a second time for the same step.
+  hooks?.after?.(step, outcome)
+  return outcome
 }

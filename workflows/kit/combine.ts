@@ -1,0 +1,165 @@
+// Combinators: how steps make a plan. Each is plain data with its children, so a plan can be drawn without running it.
+// Source: spec/kit.md 8 "Steps".
+//
+//   B1. Every child runs through `runStep`, so hooks come in pairs around every node, also when a step throws.
+//   B2. What a step throws is no outcome: cancellation, continue-as-new and bugs pass through every combinator untouched.
+//   B3. Conditions are asked on every run, never when the plan is built.
+//   B4. An empty group does nothing; a group of one stays a group. The plan is the tree that its author wrote.
+
+import { done, interrupts, joinOutcomes, type Outcome, retryLater } from './outcome.ts'
+import type { Runtime } from './runtime.ts'
+import { runStep, type Step, type StepHooks } from './step.ts'
+
+/** Runs the steps in order; the first that interrupts the pass decides the outcome. RFC: Sequential. */
+export function sequential<Pass>(...steps: readonly Step<Pass>[]): Step<Pass> {
+  return {
+    name: 'sequential',
+    children: steps,
+    async run(pass, runtime, hooks) {
+      for (const step of steps) {
+        const outcome = await runStep(step, pass, runtime, hooks)
+        if (interrupts(outcome)) return outcome
+      }
+      return done
+    },
+  }
+}
+
+/** Runs all steps and joins what they report; their order means nothing to the author. RFC: Join. */
+export function join<Pass>(...steps: readonly Step<Pass>[]): Step<Pass> {
+  return { name: 'join', children: steps, run: (pass, runtime, hooks) => runAll(steps, pass, runtime, hooks) }
+}
+
+/** Runs all steps in the given order, on which the author relies, and joins what they report. RFC: JoinOrdered. */
+export function joinOrdered<Pass>(...steps: readonly Step<Pass>[]): Step<Pass> {
+  return { name: 'joinOrdered', children: steps, run: (pass, runtime, hooks) => runAll(steps, pass, runtime, hooks) }
+}
+
+/**
+ * Starts all steps in the given order and waits for every one, also when one throws; then the first throw in that order
+ * is passed on. RFC: ParallelJoin.
+ */
+export function parallelJoin<Pass>(...steps: readonly Step<Pass>[]): Step<Pass> {
+  return {
+    name: 'parallelJoin',
+    children: steps,
+    async run(pass, runtime, hooks) {
+      const settled = await Promise.allSettled(steps.map((step) => runStep(step, pass, runtime, hooks)))
+      return joinOutcomes(
+        ...settled.map((result) => {
+          if (result.status === 'rejected') throw result.reason
+          return result.value
+        }),
+      )
+    },
+  }
+}
+
+/**
+ * Runs `step` when the condition holds, else `otherwise`. Takes a function, never a boolean: a condition asked when the
+ * plan is built is the mistake that the RFC's If invites (B3). RFC: If.
+ */
+export function when<Pass>(condition: (pass: Pass) => boolean, step: Step<Pass>, otherwise?: Step<Pass>): Step<Pass> {
+  return {
+    name: condition.name === '' ? 'when' : `when ${condition.name}`,
+    children: otherwise === undefined ? [step] : [step, otherwise],
+    async run(pass, runtime, hooks) {
+      const chosen = condition(pass) ? step : otherwise
+      return chosen === undefined ? done : runStep(chosen, pass, runtime, hooks)
+    },
+  }
+}
+
+/** Cancels the step after `ms`: a retryable fault `Timeout`. A cancellation from outside is passed on. RFC: Timeout. */
+export function timeout<Pass>(ms: number, step: Step<Pass>): Step<Pass> {
+  requireDuration('timeout', ms)
+  return {
+    name: `timeout ${ms} ms`,
+    children: [step],
+    async run(pass, runtime, hooks) {
+      const result = await runtime.withTimeout(ms, () => runStep(step, pass, runtime, hooks))
+      return result === 'expired' ? retryLater('Timeout', `${step.name} took longer than ${ms} ms`) : result
+    },
+  }
+}
+
+export interface RetryOptions {
+  /** How often the step runs at most, the first run included; at least 1. */
+  readonly attempts: number
+  /** Wait before the second run. Keep it short: long waits are `again`, which holds no worker. */
+  readonly delayMs: number
+  /** By which each further wait grows; default 1. */
+  readonly factor?: number
+}
+
+/** Runs the step again while all that it reports are retryable faults; never after a stop or a wish for another pass. */
+export function retry<Pass>({ attempts, delayMs, factor = 1 }: RetryOptions, step: Step<Pass>): Step<Pass> {
+  if (!Number.isInteger(attempts) || attempts < 1) {
+    throw new Error(`retry has ${attempts} attempts; expected a whole number of at least 1`)
+  }
+  requireDuration('retry', delayMs)
+  return {
+    name: `retry ${attempts} times`,
+    children: [step],
+    async run(pass, runtime, hooks) {
+      let outcome = await runStep(step, pass, runtime, hooks)
+      let delay = delayMs
+      for (let attempt = 1; attempt < attempts && mayRetry(outcome); attempt++) {
+        await runtime.sleep(delay)
+        delay *= factor
+        outcome = await runStep(step, pass, runtime, hooks)
+      }
+      return outcome
+    },
+  }
+}
+
+/** Runs the fallback when the step reports faults; its outcome replaces theirs. Hooks still see the first. */
+export function orElse<Pass>(step: Step<Pass>, fallback: Step<Pass>): Step<Pass> {
+  return {
+    name: 'orElse',
+    children: [step, fallback],
+    async run(pass, runtime, hooks) {
+      const outcome = await runStep(step, pass, runtime, hooks)
+      return outcome.faults.length === 0 ? outcome : runStep(fallback, pass, runtime, hooks)
+    },
+  }
+}
+
+/** Runs `last` whatever `body` reports, and joins both, so that neither's faults are lost. Not when `body` throws (B2). */
+export function always<Pass>(body: Step<Pass>, last: Step<Pass>): Step<Pass> {
+  return {
+    name: 'always',
+    children: [body, last],
+    async run(pass, runtime, hooks) {
+      const outcome = await runStep(body, pass, runtime, hooks)
+      return joinOutcomes(outcome, await runStep(last, pass, runtime, hooks))
+    },
+  }
+}
+
+/** Gives a group a name that people read in Temporal and in drawings. */
+export function named<Pass>(name: string, step: Step<Pass>): Step<Pass> {
+  return { ...step, name }
+}
+
+async function runAll<Pass>(
+  steps: readonly Step<Pass>[],
+  pass: Pass,
+  runtime: Runtime,
+  hooks?: StepHooks,
+): Promise<Outcome> {
+  const outcomes: Outcome[] = []
+  for (const step of steps) outcomes.push(await runStep(step, pass, runtime, hooks))
+  return joinOutcomes(...outcomes)
+}
+
+function mayRetry({ faults, againMs, stopped }: Outcome): boolean {
+  return (
+    againMs === undefined && stopped === undefined && faults.length > 0 && faults.every(({ retryable }) => retryable)
+  )
+}
+
+function requireDuration(combinator: string, ms: number): void {
+  if (!Number.isFinite(ms) || ms < 0) throw new Error(`${combinator} has ${ms} ms; expected a number of at least 0`)
+}
