@@ -1,0 +1,146 @@
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+
+import { gen } from '../../../worker/gen.ts'
+
+const ROOT = join(import.meta.dirname, '../../..')
+
+describe('the generated files of this checkout', () => {
+  it('are up to date', async () => {
+    const { code, lines } = await run(ROOT, true)
+    expect(lines).toEqual([])
+    expect(code).toBe(0)
+  })
+})
+
+describe('a checkout of two kinds', () => {
+  let root: string
+
+  beforeEach(async () => {
+    root = await mkdtemp(join(tmpdir(), 'pawl-gen-'))
+    for (const folder of ['kit', 'target', 'data-object']) {
+      await cp(join(ROOT, 'workflows', folder), join(root, 'workflows', folder), { recursive: true })
+    }
+  })
+
+  afterEach(() => rm(root, { recursive: true }))
+
+  it('is stale before its first generation and up to date after it', async () => {
+    expect(await run(root, true)).toMatchObject({ code: 1 })
+    expect(await run(root, false)).toMatchObject({ code: 0 })
+    expect(await run(root, true)).toEqual({ code: 0, lines: [] })
+  })
+
+  it('writes nothing when it only checks', async () => {
+    await run(root, true)
+    expect(await readdir(root)).toEqual(['workflows'])
+  })
+
+  it('writes nothing the second time, and leaves no temporary file', async () => {
+    await run(root, false)
+    expect(await run(root, false)).toEqual({ code: 0, lines: [] })
+    expect(await readdir(join(root, 'deploy/crds'))).toEqual([
+      'landscaper.gardener.cloud_dataobjects.yaml',
+      'landscaper.gardener.cloud_targets.yaml',
+    ])
+    expect(await readdir(join(root, 'deploy/rbac'))).toEqual(['bridge.yaml', 'worker.yaml'])
+  })
+
+  it('tells where a file was changed by hand', async () => {
+    await run(root, false)
+    const path = join(root, 'deploy/crds/landscaper.gardener.cloud_targets.yaml')
+    await writeFile(path, (await readFile(path, 'utf8')).replace('  scope: Namespaced', '  scope: Cluster'))
+    expect((await run(root, true)).lines).toEqual([
+      'stale: deploy/crds/landscaper.gardener.cloud_targets.yaml: line 16 is "scope: Cluster", expected "scope: Namespaced"',
+      'run `pawl gen` and commit the result',
+    ])
+  })
+
+  it('removes what no kind asks for any more', async () => {
+    await run(root, false)
+    await rm(join(root, 'workflows/target'), { recursive: true })
+    expect((await run(root, true)).lines).toContain(
+      'unwanted: deploy/crds/landscaper.gardener.cloud_targets.yaml: no kind asks for it',
+    )
+    await run(root, false)
+    expect(await readdir(join(root, 'deploy/crds'))).toEqual(['landscaper.gardener.cloud_dataobjects.yaml'])
+  })
+
+  it('exports the workflows of each folder by name', async () => {
+    await mkdir(join(root, 'workflows/zebra'))
+    await writeFile(
+      join(root, 'workflows/zebra/workflow.ts'),
+      'export async function zebraJob() {}\nexport type No = 1\nfunction hidden() {}\n',
+    )
+    await run(root, false)
+    expect(await readFile(join(root, 'workflows/index.ts'), 'utf8')).toContain(
+      "export { zebraJob } from './zebra/workflow.ts'\n",
+    )
+  })
+})
+
+describe('a generated CRD', () => {
+  it('has names, columns, status and a description on every field', async () => {
+    const crds = await generatedCrds()
+    expect(crds).toHaveLength(11)
+    expect(crds.flatMap(({ spec }) => undescribed(spec.versions[0].schema.openAPIV3Schema, spec.names.kind))).toEqual(
+      [],
+    )
+    const execution = crds.find(({ spec }) => spec.names.kind === 'Execution')
+    expect(execution).toMatchObject({
+      metadata: { name: 'executions.landscaper.gardener.cloud' },
+      spec: {
+        names: { listKind: 'ExecutionList', plural: 'executions', singular: 'execution', shortNames: ['exec'] },
+        versions: [{ name: 'v1alpha1', served: true, storage: true, subresources: { status: {} } }],
+      },
+    })
+  })
+
+  it('has short names and plurals that no other has', async () => {
+    const names = (await generatedCrds()).flatMap(({ spec }) => [spec.names.plural, ...(spec.names.shortNames ?? [])])
+    expect(new Set(names).size).toBe(names.length)
+  })
+})
+
+interface Crd {
+  readonly spec: {
+    readonly names: { readonly kind: string; readonly plural: string; readonly shortNames?: readonly string[] }
+    readonly versions: readonly [{ readonly schema: { readonly openAPIV3Schema: Schema } }]
+  }
+}
+
+interface Schema {
+  readonly description?: string
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly items?: Schema
+  readonly additionalProperties?: Schema
+}
+
+async function run(root: string, check: boolean): Promise<{ code: number; lines: string[] }> {
+  const lines: string[] = []
+  const code = await gen({ root, check, print: (line) => lines.push(line) })
+  return { code, lines }
+}
+
+async function generatedCrds(): Promise<Crd[]> {
+  const folder = join(ROOT, 'deploy/crds')
+  const texts = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')))
+  return texts.map((text) => parse(text) as Crd)
+}
+
+// metadata is described by the API server itself.
+function undescribed(schema: Schema, at: string): string[] {
+  const children = [
+    ...Object.entries(schema.properties ?? {}),
+    ...(schema.items === undefined ? [] : [['[]', schema.items] as const]),
+    ...(schema.additionalProperties === undefined ? [] : [['*', schema.additionalProperties] as const]),
+  ]
+  const below = children
+    .filter(([name]) => name !== 'metadata')
+    .flatMap(([name, child]) => undescribed(child, `${at}.${name}`))
+  return schema.description === undefined ? [at, ...below] : below
+}

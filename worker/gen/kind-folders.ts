@@ -1,0 +1,53 @@
+// Finds what the generator reads: the kinds and workflows in the folders of `workflows/`. The folder is the registration;
+// no list is kept by hand.
+
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+import type { Kind } from '../../workflows/kit/index.ts'
+
+export interface KindFolder {
+  /** Name of the folder, such as `deploy-item`. */
+  readonly folder: string
+  /** The kinds that its kind.ts exports. */
+  readonly kinds: readonly Kind[]
+  /** The functions that its workflow.ts exports; empty without one. */
+  readonly workflows: readonly string[]
+}
+
+/** Reads all kind folders below `root`, ordered by name. */
+export async function readKindFolders(root: string): Promise<readonly KindFolder[]> {
+  const workflows = join(root, 'workflows')
+  const entries = await readdir(workflows, { withFileTypes: true })
+  const folders = entries.filter((entry) => entry.isDirectory() && entry.name !== 'kit').map(({ name }) => name)
+  return await Promise.all(
+    folders.sort().map(async (folder) => ({
+      folder,
+      kinds: await readKinds(join(workflows, folder)),
+      workflows: await readWorkflowNames(join(workflows, folder)),
+    })),
+  )
+}
+
+async function readKinds(folder: string): Promise<readonly Kind[]> {
+  if (!(await readdir(folder)).includes('kind.ts')) return []
+  const module = (await import(pathToFileURL(join(folder, 'kind.ts')).href)) as Record<string, unknown>
+  return Object.values(module).filter(isKind)
+}
+
+// By reading, not by import: a workflow module runs only inside the sandbox.
+async function readWorkflowNames(folder: string): Promise<readonly string[]> {
+  if (!(await readdir(folder)).includes('workflow.ts')) return []
+  return workflowNames(await readFile(join(folder, 'workflow.ts'), 'utf8'))
+}
+
+/** The names of the functions that a workflow module exports, ordered. */
+export function workflowNames(source: string): readonly string[] {
+  const exported = /^export (?:async )?(?:function|const) (\w+)/gm
+  return [...source.matchAll(exported)].flatMap(([, name]) => name ?? []).sort()
+}
+
+function isKind(value: unknown): value is Kind {
+  return typeof value === 'object' && value !== null && 'plural' in value && 'apiVersion' in value && 'schema' in value
+}

@@ -1,0 +1,94 @@
+// Compares generated files with those on disk and writes them. Byte-stable: a file that is right is not touched.
+//
+//   G1. A file is written beside its place and renamed, so nobody ever reads half of one.
+//   G2. A folder that belongs to the generator holds its files and no others: what is no longer generated is removed.
+
+import { randomUUID } from 'node:crypto'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+
+/** Contents by path from the root, with forward slashes. */
+export type GeneratedFiles = ReadonlyMap<string, string>
+
+export interface Difference {
+  readonly path: string
+  readonly state: 'missing' | 'stale' | 'unwanted'
+  /** For people: where the file differs first. */
+  readonly detail: string
+}
+
+/** What `writeFiles` would change, ordered by path. `owned` are folders that hold nothing but generated files. */
+export async function compareFiles(
+  root: string,
+  files: GeneratedFiles,
+  owned: readonly string[],
+): Promise<readonly Difference[]> {
+  const differences: Difference[] = []
+  for (const [path, expected] of files) {
+    const found = await readIfPresent(join(root, path))
+    if (found === undefined) differences.push({ path, state: 'missing', detail: 'not generated yet' })
+    else if (found !== expected) differences.push({ path, state: 'stale', detail: firstDifference(found, expected) })
+  }
+  for (const folder of owned) {
+    for (const name of await namesIn(join(root, folder))) {
+      const path = `${folder}/${name}`
+      if (!files.has(path)) differences.push({ path, state: 'unwanted', detail: 'no kind asks for it' })
+    }
+  }
+  return differences.sort((a, b) => (a.path < b.path ? -1 : 1))
+}
+
+/** Makes the disk equal to the generated files (G1, G2). */
+export async function writeFiles(
+  root: string,
+  files: GeneratedFiles,
+  differences: readonly Difference[],
+): Promise<void> {
+  for (const { path } of differences) {
+    const expected = files.get(path)
+    if (expected === undefined) await rm(join(root, path))
+    else await replaceFile(join(root, path), expected)
+  }
+}
+
+async function replaceFile(path: string, content: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true })
+  const temporary = `${path}.${randomUUID()}.tmp`
+  try {
+    await writeFile(temporary, content)
+    await rename(temporary, path)
+  } catch (error) {
+    await rm(temporary, { force: true })
+    throw error
+  }
+}
+
+async function readIfPresent(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder)
+  } catch (error) {
+    if (isNotFound(error)) return []
+    throw error
+  }
+}
+
+function firstDifference(found: string, expected: string): string {
+  const [foundLines, expectedLines] = [found.split('\n'), expected.split('\n')]
+  const index = expectedLines.findIndex((line, at) => line !== foundLines[at])
+  const at = index === -1 ? expectedLines.length : index
+  const quote = (line: string | undefined) => (line === undefined ? 'the end' : `"${line.trim()}"`)
+  return `line ${at + 1} is ${quote(foundLines[at])}, expected ${quote(expectedLines[at])}`
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+}
