@@ -1,6 +1,6 @@
 module pawl.local/binaries/temporal
 
-go 1.26.8
+go 1.25.0
 
 tool github.com/temporalio/cli/cmd/temporal
 

@@ -1,0 +1,71 @@
+// Vitest globalSetup: ONE set of real servers for all env, workflow and e2e test files of a run, without Pawl's own processes.
+//
+// Each project that lists this file calls it; the first call starts, the last teardown stops. Tests read the addresses with
+// `inject('servers')` (see test/support/injected.ts).
+
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import type { TestProject } from 'vitest/node'
+
+import { readConfig } from '../../worker/config.ts'
+import { startServers, type Servers } from '../../worker/dev/servers.ts'
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    servers: TestServers
+  }
+}
+
+export interface TestServers {
+  readonly kubeconfigPath: string
+  readonly kubectlPath: string
+  /** Administrator's address of PostgreSQL: each test file creates a database of its own. */
+  readonly databaseUrl: string
+  readonly temporalAddress: string
+  /** One JSON line per request to kube-apiserver (level Metadata). */
+  readonly auditLogPath: string
+  /** Binaries for tests that start a server of their own. */
+  readonly temporalBinary: string
+}
+
+interface Shared {
+  users: number
+  servers: Promise<Servers> | undefined
+}
+
+// Projects load this module separately, but in one process: what they share hangs on the global object.
+const KEY = Symbol.for('pawl.test.servers')
+const globals = globalThis as unknown as Record<symbol, Shared | undefined>
+const shared: Shared = (globals[KEY] ??= { users: 0, servers: undefined })
+
+export async function setup(project: TestProject): Promise<void> {
+  shared.users += 1
+  shared.servers ??= start()
+  const servers = await shared.servers
+  project.provide('servers', {
+    kubeconfigPath: servers.kubeconfigPath,
+    kubectlPath: servers.kubectlPath,
+    databaseUrl: servers.databaseUrl,
+    temporalAddress: servers.temporalAddress,
+    auditLogPath: servers.auditLogPath ?? '',
+    temporalBinary: servers.parts.find(({ spec }) => spec.name === 'temporal')?.spec.command ?? '',
+  })
+}
+
+export async function teardown(): Promise<void> {
+  shared.users -= 1
+  if (shared.users > 0) return
+  const servers = await shared.servers
+  shared.servers = undefined
+  await servers?.stop()
+}
+
+async function start(): Promise<Servers> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'pawl-test-'))
+  const progress = (line: string) => process.stderr.write(`servers: ${line}\n`)
+  const servers = await startServers({ config: readConfig(), dataDir, ephemeral: true, audit: true, progress })
+  void servers.failure.then((error) => process.stderr.write(`servers: ${error.message}\n`))
+  return servers
+}

@@ -1,0 +1,44 @@
+// Which tests run how. Projects that need servers share one set of them (test/support/servers.ts).
+
+import { defineConfig } from 'vitest/config'
+
+const servers = { globalSetup: ['test/support/servers.ts'] }
+
+// eslint-disable-next-line no-restricted-syntax -- vitest reads the default export
+export default defineConfig({
+  test: {
+    // Two cores are usual; the servers want their share.
+    maxWorkers: 2,
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['test/{workflows,activities,worker,types}/**/*.test.ts', 'test/architecture.test.ts'],
+          testTimeout: 20_000,
+        },
+      },
+      { test: { name: 'replay', include: ['test/replay/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 60_000 } },
+      {
+        test: {
+          name: 'workflow',
+          include: ['test/workflow-runs/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          ...servers,
+        },
+      },
+      {
+        test: { name: 'env', include: ['test/env/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 60_000, ...servers },
+      },
+      {
+        test: {
+          name: 'e2e',
+          include: ['test/e2e/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          ...servers,
+        },
+      },
+    ],
+  },
+})

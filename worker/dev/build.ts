@@ -1,0 +1,61 @@
+// Builds a server binary from its pinned Go module under deploy/binaries/: the way out where no release can be downloaded.
+
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+import { childEnvironment } from '../config.ts'
+import { BINARIES_DIR, type Pin } from './pins.ts'
+
+/**
+ * Builds the binary to `path`.
+ *
+ * @throws when Go is missing, older than the module needs, or the build fails (with the end of its output).
+ */
+export async function build(pin: Pin, path: string): Promise<void> {
+  const dir = fileURLToPath(new URL(`${pin.go.module}/`, BINARIES_DIR))
+  await checkGo(dir)
+  const ldflags = `-s -w ${pin.go.ldflags ?? ''}`.trim()
+  // -mod=readonly: a checkout is not changed by using it. No VCS stamp: the checkout's commit says nothing about these programs.
+  await go(dir, [
+    'build',
+    '-mod=readonly',
+    '-buildvcs=false',
+    '-trimpath',
+    '-ldflags',
+    ldflags,
+    '-o',
+    path,
+    pin.go.package,
+  ])
+}
+
+async function checkGo(dir: string): Promise<void> {
+  try {
+    // Inside the module the command itself refuses a go.mod that asks for more, or fetches the toolchain where that is allowed.
+    await go(dir, ['version'])
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') throw new Error('go is not installed')
+    throw error
+  }
+}
+
+function go(dir: string, args: readonly string[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn('go', args, {
+      cwd: dir,
+      env: childEnvironment({ CGO_ENABLED: '0', GOFLAGS: '' }),
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    let tail = ''
+    child.stderr.on('data', (chunk: Buffer) => (tail = (tail + chunk.toString()).slice(-2000)))
+    child.once('error', reject)
+    child.once('close', (code) => {
+      if (code === 0) resolve()
+      else reject(new Error(`go ${args[0] ?? ''} in ${dir} ended with ${code ?? 'a signal'}: ${lastLine(tail)}`))
+    })
+  })
+}
+
+function lastLine(text: string): string {
+  return text.trim().split('\n').slice(-3).join('; ')
+}

@@ -1,0 +1,265 @@
+// A Kubernetes control plane of real servers on the loopback address, with simulated nodes.
+//
+// Not envtest-js: its certificates last a week, its etcd never syncs and its processes die with the parent's terminal, which is right
+// for a test run and wrong for data that is kept. Here the API server signs for itself and clients carry tokens.
+//
+//   N1. Tokens and keys are made once per data folder, readable by the owner only; addresses may change, credentials stay.
+//   N2. Each component has an identity of its own, so that RBAC and audit log tell them apart.
+
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import { answers, kubeRequest, type KubeAccess } from './kube-request.ts'
+import type { Binaries } from './obtain.ts'
+import { startPart, type Part } from './part.ts'
+import { BINARIES_DIR } from './pins.ts'
+import type { Ports } from './ports.ts'
+
+/** Certificates that the API server signs for itself last a year. */
+const CERTIFICATE_DAYS = 300
+const NODES = ['node-1', 'node-2', 'node-3']
+
+const IDENTITIES = {
+  admin: { user: 'admin', groups: 'system:masters' },
+  controllers: { user: 'system:kube-controller-manager', groups: '' },
+  scheduler: { user: 'system:kube-scheduler', groups: '' },
+  kwok: { user: 'kwok', groups: 'system:masters' },
+} as const
+type Identity = keyof typeof IDENTITIES
+
+export interface ClusterOptions {
+  /** Folder of the data, the credentials and the component kubeconfigs. */
+  readonly dir: string
+  readonly logDir: string
+  readonly binaries: Binaries
+  readonly ports: Ports
+  /** True when the data may be lost in a crash. */
+  readonly ephemeral: boolean
+  /** Where the administrator's kubeconfig is written. */
+  readonly kubeconfigPath: string
+  /** Where requests are logged, one JSON line each; undefined writes no audit log. */
+  readonly auditLogPath: string | undefined
+  /** Told about each part as soon as it runs, so that whatever fails later it can be stopped. */
+  readonly onPart: (part: Part) => void
+}
+
+/** Starts etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kwok; resolves when the nodes are ready. */
+export async function startCluster(options: ClusterOptions): Promise<KubeAccess> {
+  const { dir, onPart } = options
+  await mkdir(dir, { recursive: true, mode: 0o700 })
+  const tokens = await makeCredentials(dir)
+
+  onPart(await startEtcd(options))
+  const { part, access } = await startApiServer(options, tokens.admin)
+  onPart(part)
+  await writeFile(options.kubeconfigPath, kubeconfig(access, 'pawl-dev'), { mode: 0o600 })
+  for (const name of ['controllers', 'scheduler', 'kwok'] as const) {
+    await writeFile(join(dir, `${name}.kubeconfig`), kubeconfig({ ...access, token: tokens[name] }, name), {
+      mode: 0o600,
+    })
+  }
+
+  for (const part of await Promise.all([startControllers(options), startScheduler(options), startKwok(options)]))
+    onPart(part)
+  return access
+}
+
+/** The manifests of the simulated nodes; kwok plays the kubelet of each. */
+export function nodeManifests(): string {
+  return NODES.map((name, index) =>
+    JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: {
+        name,
+        annotations: { 'kwok.x-k8s.io/node': 'fake', 'node.alpha.kubernetes.io/ttl': '0' },
+        labels: {
+          'kubernetes.io/arch': 'amd64',
+          'kubernetes.io/os': 'linux',
+          'kubernetes.io/hostname': name,
+          'topology.kubernetes.io/zone': `zone-${index + 1}`,
+          type: 'kwok',
+        },
+      },
+    }),
+  ).join('\n---\n')
+}
+
+/** True when every simulated node is ready and namespaces get their service account. */
+export async function nodesAreReady(access: KubeAccess): Promise<boolean> {
+  const nodes = await kubeRequest(access, '/api/v1/nodes')
+  const { items } = JSON.parse(nodes.body) as {
+    items: readonly {
+      metadata: { name: string }
+      status: { conditions?: readonly { type: string; status: string }[] }
+    }[]
+  }
+  const ready = items.filter(({ status }) => status.conditions?.some((c) => c.type === 'Ready' && c.status === 'True'))
+  if (ready.length < NODES.length) return false
+  return answers(access, '/api/v1/namespaces/default/serviceaccounts/default')
+}
+
+function startEtcd({ dir, logDir, binaries, ports, ephemeral }: ClusterOptions): Promise<Part> {
+  const url = `http://127.0.0.1:${ports.etcd}`
+  return startPart({
+    name: 'etcd',
+    command: binaries.etcd,
+    args: [
+      `--data-dir=${join(dir, 'etcd')}`,
+      `--listen-client-urls=${url}`,
+      `--advertise-client-urls=${url}`,
+      '--listen-peer-urls=http://127.0.0.1:0',
+      '--auto-compaction-retention=1h',
+      '--quota-backend-bytes=2147483648',
+      ...(ephemeral ? ['--unsafe-no-fsync'] : []),
+    ],
+    logFile: join(logDir, 'etcd.log'),
+    address: url,
+    isReady: async () => (await fetch(`${url}/health`)).ok,
+  })
+}
+
+async function startApiServer(
+  options: ClusterOptions,
+  adminToken: string,
+): Promise<{ part: Part; access: KubeAccess }> {
+  const { dir, logDir, binaries, ports } = options
+  const url = `https://127.0.0.1:${ports.kubernetes}`
+  const certificate = join(dir, 'tls', 'apiserver.crt')
+  const age = await stat(certificate).then(
+    ({ mtimeMs }) => (Date.now() - mtimeMs) / 86_400_000,
+    () => 0,
+  )
+  if (age > CERTIFICATE_DAYS) await rm(join(dir, 'tls'), { recursive: true })
+
+  const part = await startPart({
+    name: 'kube-apiserver',
+    command: binaries['kube-apiserver'],
+    args: [
+      `--etcd-servers=http://127.0.0.1:${ports.etcd}`,
+      '--bind-address=127.0.0.1',
+      '--advertise-address=127.0.0.1',
+      '--endpoint-reconciler-type=none',
+      `--secure-port=${ports.kubernetes}`,
+      `--cert-dir=${join(dir, 'tls')}`,
+      `--token-auth-file=${join(dir, 'tokens.csv')}`,
+      '--anonymous-auth=false',
+      '--authorization-mode=RBAC',
+      '--service-account-issuer=https://kubernetes.default.svc',
+      `--service-account-key-file=${join(dir, 'service-account.pub')}`,
+      `--service-account-signing-key-file=${join(dir, 'service-account.key')}`,
+      '--service-cluster-ip-range=10.96.0.0/16',
+      '--allow-privileged=true',
+      '--max-requests-inflight=3000',
+      '--max-mutating-requests-inflight=1500',
+      '--profiling=false',
+      ...(await auditArguments(options)),
+    ],
+    logFile: join(logDir, 'kube-apiserver.log'),
+    address: url,
+    isReady: async () => answers({ url, token: adminToken, ca: await readFile(certificate, 'utf8') }, '/readyz'),
+  })
+  return { part, access: { url, token: adminToken, ca: await readFile(certificate, 'utf8') } }
+}
+
+async function auditArguments({ dir, auditLogPath }: ClusterOptions): Promise<readonly string[]> {
+  if (auditLogPath === undefined) return []
+  const policy = join(dir, 'audit-policy.json')
+  const rules = [{ level: 'Metadata' }]
+  await writeFile(
+    policy,
+    JSON.stringify({ apiVersion: 'audit.k8s.io/v1', kind: 'Policy', omitStages: ['RequestReceived'], rules }),
+  )
+  return [
+    `--audit-policy-file=${policy}`,
+    `--audit-log-path=${auditLogPath}`,
+    '--audit-log-mode=blocking',
+    '--audit-log-format=json',
+  ]
+}
+
+function startControllers({ dir, logDir, binaries }: ClusterOptions): Promise<Part> {
+  return startPart({
+    name: 'kube-controller-manager',
+    command: binaries['kube-controller-manager'],
+    args: [
+      `--kubeconfig=${join(dir, 'controllers.kubeconfig')}`,
+      `--service-account-private-key-file=${join(dir, 'service-account.key')}`,
+      `--root-ca-file=${join(dir, 'tls', 'apiserver.crt')}`,
+      '--use-service-account-credentials=true',
+      '--leader-elect=false',
+      '--secure-port=0',
+      '--kube-api-qps=300',
+      '--kube-api-burst=600',
+      '--concurrent-namespace-syncs=20',
+    ],
+    logFile: join(logDir, 'kube-controller-manager.log'),
+  })
+}
+
+function startScheduler({ dir, logDir, binaries }: ClusterOptions): Promise<Part> {
+  return startPart({
+    name: 'kube-scheduler',
+    command: binaries['kube-scheduler'],
+    args: [`--kubeconfig=${join(dir, 'scheduler.kubeconfig')}`, '--leader-elect=false', '--secure-port=0'],
+    logFile: join(logDir, 'kube-scheduler.log'),
+  })
+}
+
+function startKwok({ dir, logDir, binaries }: ClusterOptions): Promise<Part> {
+  return startPart({
+    name: 'kwok',
+    command: binaries.kwok,
+    args: [
+      `--kubeconfig=${join(dir, 'kwok.kubeconfig')}`,
+      `--config=${fileURLToPath(new URL('kwok/stages.yaml', BINARIES_DIR))}`,
+      '--manage-all-nodes=false',
+      '--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake',
+      '--node-lease-duration-seconds=40',
+      '--cidr=10.244.0.0/16',
+      '--node-ip=127.0.0.1',
+    ],
+    logFile: join(logDir, 'kwok.log'),
+  })
+}
+
+/** N1, N2 */
+async function makeCredentials(dir: string): Promise<Readonly<Record<Identity, string>>> {
+  const tokenFile = join(dir, 'tokens.json')
+  const known = await readFile(tokenFile, 'utf8').catch(() => undefined)
+  if (known !== undefined) return JSON.parse(known) as Record<Identity, string>
+
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  })
+  await writeFile(join(dir, 'service-account.key'), privateKey, { mode: 0o600 })
+  await writeFile(join(dir, 'service-account.pub'), publicKey, { mode: 0o600 })
+
+  const token = () => randomBytes(24).toString('hex')
+  const tokens = { admin: token(), controllers: token(), scheduler: token(), kwok: token() }
+  const lines = (Object.keys(IDENTITIES) as Identity[]).map((name) => {
+    const { user, groups } = IDENTITIES[name]
+    return `${tokens[name]},${user},${user}${groups === '' ? '' : `,"${groups}"`}`
+  })
+  await writeFile(join(dir, 'tokens.csv'), `${lines.join('\n')}\n`, { mode: 0o600 })
+  // Last, because its presence says that the others are complete.
+  await writeFile(tokenFile, JSON.stringify(tokens), { mode: 0o600 })
+  return tokens
+}
+
+function kubeconfig({ url, token, ca }: KubeAccess, name: string): string {
+  // JSON is YAML; the file needs no writer of its own.
+  const content = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name, cluster: { server: url, 'certificate-authority-data': Buffer.from(ca).toString('base64') } }],
+    users: [{ name, user: { token } }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+    'current-context': name,
+  }
+  return `${JSON.stringify(content, null, 2)}\n`
+}

@@ -1,0 +1,162 @@
+// Finds or makes the server binaries. The ways, in order: the environment, PATH, the cache, a release download, go build.
+//
+//   B1. A path that the user names is taken or refused, never silently replaced by another way.
+//   B2. Every way that failed is named in the final error, with its reason.
+
+import { access, constants } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import type { Config } from '../config.ts'
+import { addToCache, cachePath, findCached, findMisfit } from './cache.ts'
+import { build } from './build.ts'
+import { download } from './download.ts'
+import { withLock } from './lock.ts'
+import { readPins, type BinaryName, type Pin, type Pins } from './pins.ts'
+
+export type Binaries = Readonly<Record<BinaryName, string>>
+export type Progress = (line: string) => void
+
+/** What `KUBEBUILDER_ASSETS` holds by convention. */
+const ASSETS: readonly BinaryName[] = ['etcd', 'kube-apiserver', 'kubectl']
+
+export interface ObtainOptions {
+  readonly config: Config
+  readonly progress: Progress
+  readonly pins?: Pins
+}
+
+/**
+ * Makes every named binary available.
+ *
+ * @throws BinaryMissingError naming each way that was tried.
+ */
+export async function obtainBinaries<Name extends BinaryName>(
+  names: readonly Name[],
+  options: ObtainOptions,
+): Promise<Readonly<Record<Name, string>>> {
+  const found: Partial<Record<Name, string>> = {}
+  // One after another: two Go builds at once need twice the memory and finish no earlier.
+  for (const name of names) found[name] = await obtainBinary(name, options)
+  return found as Record<Name, string>
+}
+
+async function obtainBinary(name: BinaryName, options: ObtainOptions): Promise<string> {
+  const { config, progress } = options
+  const pin = (options.pins ?? readPins())[name]
+  const tried: string[] = []
+
+  const own = (await fromEnvironment(name, pin, config, tried)) ?? (await fromSearchPath(name, pin, config, tried))
+  if (own !== undefined) return own
+
+  const cached = await findCached(config.cacheDir, name, pin)
+  if (cached !== undefined) return cached
+  tried.push(`cache: no ${cachePath(config.cacheDir, name, pin)}`)
+
+  const lock = join(config.cacheDir, 'locks', `${name}-${pin.version}.lock`)
+  const onWait = (pid: number | undefined) =>
+    progress(`${name} ${pin.version}: waiting for process ${pid ?? '?'}, which is getting it`)
+  return withLock(
+    lock,
+    async () => (await findCached(config.cacheDir, name, pin)) ?? (await make(name, pin, options, tried)),
+    { onWait },
+  )
+}
+
+async function make(name: BinaryName, pin: Pin, options: ObtainOptions, tried: string[]): Promise<string> {
+  const { config, progress } = options
+  const target = { cacheDir: config.cacheDir, name, pin }
+
+  if (config.mayDownload) {
+    progress(`${name} ${pin.version}: downloading`)
+    let shown = 0
+    const onProgress = (percent: number) => {
+      if (percent < shown + 25) return
+      shown = percent
+      progress(`${name} ${pin.version}: downloaded ${percent} %`)
+    }
+    try {
+      return await addToCache(target, 'download', (path) => download(pin, path, onProgress))
+    } catch (error) {
+      tried.push(`download: ${reason(error)}`)
+      progress(`${name} ${pin.version}: no download (${reason(error)})`)
+    }
+  } else {
+    tried.push('download: switched off by PAWL_OFFLINE')
+  }
+
+  progress(`${name} ${pin.version}: building with Go; the first build takes minutes`)
+  const started = Date.now()
+  try {
+    const path = await addToCache(target, 'go build', (to) => build(pin, to))
+    progress(`${name} ${pin.version}: built in ${Math.round((Date.now() - started) / 1000)} s`)
+    return path
+  } catch (error) {
+    tried.push(`go build: ${reason(error)}`)
+  }
+  throw new BinaryMissingError(name, pin, tried)
+}
+
+async function fromEnvironment(
+  name: BinaryName,
+  pin: Pin,
+  config: Config,
+  tried: string[],
+): Promise<string | undefined> {
+  const named = config.binaries.get(name)
+  const variable = named?.variable ?? 'KUBEBUILDER_ASSETS'
+  const path =
+    named?.path ?? (config.assetsDir !== undefined && ASSETS.includes(name) ? join(config.assetsDir, name) : undefined)
+  if (path === undefined) {
+    tried.push(`environment: neither PAWL_${name.toUpperCase().replaceAll('-', '_')} nor a fitting KUBEBUILDER_ASSETS`)
+    return undefined
+  }
+  const misfit = (await isExecutable(path)) ? await findMisfit(path, pin) : 'is not an executable file'
+  if (misfit === undefined) return path
+  // B1
+  throw new BinaryMissingError(name, pin, [`${variable}: ${path} ${misfit}`])
+}
+
+async function fromSearchPath(
+  name: BinaryName,
+  pin: Pin,
+  config: Config,
+  tried: string[],
+): Promise<string | undefined> {
+  for (const dir of config.searchPath) {
+    const path = join(dir, name)
+    if (!(await isExecutable(path))) continue
+    const misfit = await findMisfit(path, pin)
+    if (misfit === undefined) return path
+    tried.push(`PATH: ${path} ${misfit}`)
+    return undefined
+  }
+  tried.push('PATH: not there')
+  return undefined
+}
+
+async function isExecutable(path: string): Promise<boolean> {
+  return access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  )
+}
+
+export class BinaryMissingError extends Error {
+  readonly binary: BinaryName
+  readonly tried: readonly string[]
+
+  constructor(binary: BinaryName, pin: Pin, tried: readonly string[]) {
+    const ways = tried.map((way) => `\n  - ${way}`).join('')
+    const variable = `PAWL_${binary.toUpperCase().replaceAll('-', '_')}`
+    super(
+      `${binary} ${pin.version} cannot be had; tried:${ways}\n` +
+        `either set ${variable} to the path of a ${pin.version} binary, or put it on PATH, or allow downloads, or install Go`,
+    )
+    this.binary = binary
+    this.tried = tried
+  }
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,129 @@
+// One server process: started with its output in a log file, watched, stopped.
+//
+//   P1. A part is ready when its check says so; a part that ends before is an error that carries its last log lines.
+//   P2. Children get a process group of their own, so that Ctrl-C reaches only us and we stop them in order.
+
+import { spawn, type ChildProcess } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { childEnvironment } from '../config.ts'
+import { identify, isRunning, signal, type ProcessIdentity } from './process-identity.ts'
+
+const POLL_MS = 50
+const READY_LIMIT_MS = 90_000
+const TERM_LIMIT_MS = 15_000
+
+export interface PartSpec {
+  readonly name: string
+  readonly command: string
+  readonly args: readonly string[]
+  readonly logFile: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly cwd?: string
+  /** User and group to run as; only root may name them. */
+  readonly ids?: { readonly uid: number; readonly gid: number } | undefined
+  /** What a person or program connects to. */
+  readonly address?: string
+  /** The signal that stops the part in good order; default SIGTERM. */
+  readonly stopSignal?: NodeJS.Signals
+  /** True once the part serves; a rejection counts as "not yet". Default: ready when started. */
+  readonly isReady?: () => Promise<boolean>
+}
+
+export interface Part {
+  readonly spec: PartSpec
+  readonly identity: ProcessIdentity
+  /** Resolves when the process has ended, with a sentence on how. */
+  readonly ended: Promise<string>
+  /** Stops the process and waits until it is gone; repeatable. */
+  readonly stop: () => Promise<void>
+}
+
+/**
+ * Starts the process and waits until it is ready.
+ *
+ * @throws PartDiedError when it ends first or is not ready within 90 s (it is stopped then).
+ */
+export async function startPart(spec: PartSpec): Promise<Part> {
+  const log = openSync(spec.logFile, 'a', 0o600)
+  let child: ChildProcess
+  try {
+    child = spawn(spec.command, spec.args, {
+      cwd: spec.cwd,
+      env: childEnvironment(spec.env),
+      stdio: ['ignore', log, log],
+      // P2
+      detached: true,
+      ...spec.ids,
+    })
+  } finally {
+    closeSync(log)
+  }
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(`could not be started: ${error.message}`))
+    child.once('exit', (code, name) =>
+      resolve(code === null ? `was ended by ${name ?? 'a signal'}` : `ended with exit code ${code}`),
+    )
+  })
+  const identity = child.pid === undefined ? undefined : identify(child.pid)
+  if (identity === undefined) throw await PartDiedError.of(spec, await ended)
+
+  const part: Part = { spec, identity, ended, stop: () => stopPart(identity, ended, spec.stopSignal) }
+  await waitUntilReady(part)
+  return part
+}
+
+async function waitUntilReady({ spec, ended, stop }: Part): Promise<void> {
+  const { isReady } = spec
+  if (isReady === undefined) return
+  let death: string | undefined
+  void ended.then((how) => (death = how))
+
+  const deadline = Date.now() + READY_LIMIT_MS
+  while (!(await isReady().catch(() => false))) {
+    if (death !== undefined) throw await PartDiedError.of(spec, death)
+    if (Date.now() > deadline) {
+      await stop()
+      throw await PartDiedError.of(spec, `was not ready after ${READY_LIMIT_MS / 1000} s`)
+    }
+    await sleep(POLL_MS)
+  }
+}
+
+async function stopPart(
+  identity: ProcessIdentity,
+  ended: Promise<string>,
+  stopSignal: NodeJS.Signals = 'SIGTERM',
+): Promise<void> {
+  signal(identity, stopSignal)
+  const timer = new AbortController()
+  await Promise.race([ended, sleep(TERM_LIMIT_MS, undefined, { signal: timer.signal }).catch(() => undefined)])
+  timer.abort()
+  if (isRunning(identity)) signal(identity, 'SIGKILL')
+  await ended
+}
+
+/** The last lines of a log file; empty when there is none. */
+export async function lastLines(logFile: string, count = 15): Promise<string> {
+  const text = await readFile(logFile, 'utf8').catch(() => '')
+  return text.trimEnd().split('\n').slice(-count).join('\n')
+}
+
+/** A part that ended, or never came up; `message` holds its last log lines. */
+export class PartDiedError extends Error {
+  readonly part: string
+  readonly logFile: string
+
+  private constructor(part: string, logFile: string, message: string) {
+    super(message)
+    this.part = part
+    this.logFile = logFile
+  }
+
+  static async of({ name, logFile }: PartSpec, how: string): Promise<PartDiedError> {
+    const tail = await lastLines(logFile)
+    return new PartDiedError(name, logFile, `${name} ${how}; last lines of ${logFile}:\n${tail}`)
+  }
+}

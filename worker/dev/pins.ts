@@ -1,0 +1,54 @@
+// Which version of each embedded server is used, and where it comes from. Data: deploy/binaries/pins.json.
+
+import { readFileSync } from 'node:fs'
+
+export type BinaryName =
+  'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler' | 'kubectl' | 'kwok' | 'temporal'
+
+export interface Checksums {
+  /** `bare`: the file is the digest; `list`: lines of digest and file name; `github`: the release's description names each asset's digest. */
+  readonly kind: 'bare' | 'list' | 'github'
+  readonly algorithm: 'sha256' | 'sha512'
+  readonly url: string
+}
+
+export interface Pin {
+  readonly version: string
+  /** Arguments that print the version; default `--version`. */
+  readonly versionArguments?: readonly string[]
+  /** A regular expression that the printed version must match. */
+  readonly fits: string
+  readonly go: { readonly module: string; readonly package: string; readonly ldflags?: string }
+  readonly download: {
+    readonly url: string
+    /** Path of the binary when the artefact is a tar archive. */
+    readonly member?: string
+    readonly platforms: readonly string[]
+    /** Digests known beforehand, by platform; they beat the published list. */
+    readonly digests?: Readonly<Record<string, string>>
+    readonly checksums: Checksums
+  }
+}
+
+export type Pins = Readonly<Record<BinaryName, Pin>>
+
+/** Folder of the pins and of the Go modules. */
+export const BINARIES_DIR = new URL('../../deploy/binaries/', import.meta.url)
+
+/** Reads the pins that belong to this checkout. */
+export function readPins(): Pins {
+  return JSON.parse(readFileSync(new URL('pins.json', BINARIES_DIR), 'utf8')) as Pins
+}
+
+/** The platform in Go's words, e.g. `linux-amd64`. */
+export function platform(): { os: string; arch: string; key: string } {
+  const os: string = process.platform
+  const arch = process.arch === 'x64' ? 'amd64' : process.arch
+  return { os, arch, key: `${os}-${arch}` }
+}
+
+/** Fills `{os}` and `{arch}` in. */
+export function forPlatform(template: string): string {
+  const { os, arch } = platform()
+  return template.replaceAll('{os}', os).replaceAll('{arch}', arch)
+}

