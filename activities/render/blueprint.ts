@@ -1,0 +1,152 @@
+// A blueprint: its files and what blueprint.yaml says. Read leniently, as the original does: unknown keys mean nothing.
+// Source: spec/landscaper.md 3.1-3.6. Component references, imports and sub-installations are refused until they exist here.
+
+import { BlueprintError } from './blueprint-error.ts'
+import { readInlineFiles, type BlueprintFiles } from './blueprint-files.ts'
+import { isFields, printPath, readFields, typeName, type FieldReader, type ReportProblem } from './field-reader.ts'
+import { parseYaml, YamlError, type ParsedYaml, type YamlPath } from './yaml.ts'
+
+const DEFINITION_FILE = 'blueprint.yaml'
+
+export interface TemplateExecutor {
+  readonly name: string
+  readonly type: string
+  /** Either the path of the template in the blueprint, or the template itself. */
+  readonly file?: string
+  readonly template?: unknown
+}
+
+export interface ExportDefinition {
+  readonly name: string
+  readonly type: 'data' | 'target'
+  readonly schema?: unknown
+  /** With the default domain put in front of a short name. */
+  readonly targetType?: string
+}
+
+export interface Blueprint {
+  readonly files: BlueprintFiles
+  readonly deployExecutions: readonly TemplateExecutor[]
+  readonly exportExecutions: readonly TemplateExecutor[]
+  readonly exports: readonly ExportDefinition[]
+}
+
+/**
+ * Reads the `spec.blueprint` of an Installation.
+ *
+ * @throws BlueprintError `NotSupported` for what Pawl cannot do yet, else `ERR_CONFIGURATION_PROBLEM` with all problems and their lines.
+ */
+export function readBlueprint(spec: unknown): Blueprint {
+  if (!isFields(spec)) throw invalid(`spec.blueprint: found ${typeName(spec)}, expected inline or ref`)
+  const { ref, inline } = spec
+  if (isFields(ref)) {
+    throw new BlueprintError(
+      'NotSupported',
+      'spec.blueprint.ref: component references are not supported yet, expected inline',
+    )
+  }
+  if (!isFields(inline)) throw invalid(`spec.blueprint.inline: found ${typeName(inline)}, expected a map`)
+  const files = readInlineFiles(inline['filesystem'])
+  const text = files[DEFINITION_FILE]
+  if (text === undefined) throw invalid(`spec.blueprint.inline.filesystem: found no file ${DEFINITION_FILE}`)
+  return { files, ...readDefinition(text) }
+}
+
+function readDefinition(text: string): Omit<Blueprint, 'files'> {
+  const yaml = parseDefinition(text)
+  const problems: string[] = []
+  const report: ReportProblem = (path, problem) => {
+    const place = [DEFINITION_FILE, `line ${yaml.lineOf(path)}`, ...(path.length === 0 ? [] : [printPath(path)])]
+    problems.push(`${place.join(', ')}: ${problem}`)
+  }
+  const fields = readFields(yaml.value ?? undefined, [], report, 'exact')
+  const kind = fields.text('kind') ?? 'Blueprint'
+  if (kind !== 'Blueprint') report(['kind'], `found ${kind}, expected Blueprint`)
+  const definition = {
+    deployExecutions: readExecutors(fields, 'deployExecutions', report),
+    exportExecutions: readExecutors(fields, 'exportExecutions', report),
+    exports: readExports(fields, report),
+  }
+  if (problems.length > 0) throw invalid(problems.join('; '))
+  refuseUnsupported(fields)
+  return definition
+}
+
+function parseDefinition(text: string): ParsedYaml {
+  try {
+    return parseYaml(text)
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error
+    const found = `line ${error.line}, column ${error.column}: ${error.message}`
+    throw invalid(`${DEFINITION_FILE}, ${found}; expected YAML`, error)
+  }
+}
+
+/** Executed in the order given; a name is only needed to tell them apart in messages and states. */
+function readExecutors(blueprint: FieldReader, key: string, report: ReportProblem): readonly TemplateExecutor[] {
+  return (blueprint.list(key) ?? []).map((value, index) => {
+    const path = [key, index]
+    const fields = readFields(value, path, report, 'exact')
+    const name = required(fields, 'name', path, report)
+    const type = required(fields, 'type', path, report)
+    const file = fields.text('file')
+    const template = fields.raw('template')
+    if ((file === undefined) === (template === undefined)) {
+      report(path, `found ${file === undefined ? 'neither' : 'both'}, expected either file or template`)
+    }
+    return { name, type, ...(file === undefined ? {} : { file }), ...(template === undefined ? {} : { template }) }
+  })
+}
+
+function readExports(blueprint: FieldReader, report: ReportProblem): readonly ExportDefinition[] {
+  const definitions = (blueprint.list('exports') ?? []).map((value, index) => {
+    const path = ['exports', index]
+    const fields = readFields(value, path, report, 'exact')
+    const name = required(fields, 'name', path, report)
+    const schema = fields.raw('schema')
+    const targetType = fields.text('targetType')
+    const type = fields.text('type') ?? (targetType === undefined ? 'data' : 'target')
+    if (type !== 'data' && type !== 'target') report([...path, 'type'], `found ${type}, expected data or target`)
+    if (type === 'data' && schema === undefined) report(path, 'found no schema, expected one for a data export')
+    if (type === 'target' && targetType === undefined) report(path, 'found no targetType, expected one for a target')
+    return {
+      name,
+      type: type === 'target' ? ('target' as const) : ('data' as const),
+      ...(schema === undefined ? {} : { schema }),
+      ...(targetType === undefined ? {} : { targetType: qualifiedTargetType(targetType) }),
+    }
+  })
+  const names = definitions.map(({ name }) => name)
+  for (const [index, name] of names.entries()) {
+    if (names.indexOf(name) < index) report(['exports', index, 'name'], `found ${name} twice, expected unique names`)
+  }
+  return definitions
+}
+
+/** Short names belong to the default domain. Source: spec/landscaper.md 3.3. */
+function qualifiedTargetType(targetType: string): string {
+  return targetType.includes('/') ? targetType : `landscaper.gardener.cloud/${targetType}`
+}
+
+function required(fields: FieldReader, key: string, path: YamlPath, report: ReportProblem): string {
+  const text = fields.text(key)
+  if (text === '' || (text === undefined && fields.raw(key) === undefined))
+    report(path, `found no ${key}, expected one`)
+  return text ?? ''
+}
+
+// Ignoring these would report success for what was never done.
+function refuseUnsupported(fields: FieldReader): void {
+  const found = ['importExecutions', 'subinstallations', 'subinstallationExecutions'].filter(
+    (key) => (fields.list(key) ?? []).length > 0,
+  )
+  const imports = (fields.list('imports') ?? []).filter(isFields)
+  if (imports.some((entry) => entry['required'] !== false || entry['default'] !== undefined)) found.unshift('imports')
+  if (found.length > 0) {
+    throw new BlueprintError('NotSupported', `${DEFINITION_FILE}: ${found.join(', ')} are not supported yet`)
+  }
+}
+
+function invalid(message: string, cause?: unknown): BlueprintError {
+  return new BlueprintError('ERR_CONFIGURATION_PROBLEM', message, { cause })
+}

@@ -1,0 +1,164 @@
+// Deploy items as templates produce them: decoding, targets, and what must hold of a list before it becomes an Execution.
+// Source: spec/landscaper.md 1.3, 3.6 and 5.3.
+
+import { readFields, type FieldReader, type Fields, type ReportProblem } from './field-reader.ts'
+import type { YamlPath } from './yaml.ts'
+
+export interface TargetReference {
+  readonly name: string
+  readonly namespace: string
+}
+
+/** A target import: one Target, a list, or a map of them; the objects that were imported, not copies. */
+export type ImportedTarget =
+  | { readonly target: TargetReference }
+  | { readonly list: readonly TargetReference[] }
+  | { readonly map: Readonly<Record<string, TargetReference>> }
+
+/** An item of an Execution, in its wire format. */
+export interface DeployItemTemplate {
+  readonly name: string
+  readonly type: string
+  readonly config: Fields
+  readonly target?: TargetReference
+  readonly labels?: Readonly<Record<string, string>>
+  readonly dependsOn?: readonly string[]
+  /** Go duration or `none`. */
+  readonly timeout?: string
+  readonly updateOnChangeOnly?: boolean
+  readonly onDelete?: { readonly skipUninstallIfClusterRemoved?: boolean }
+}
+
+export interface TargetScope {
+  readonly namespace: string
+  readonly imports: Readonly<Record<string, ImportedTarget>>
+}
+
+const GO_DURATION =
+  /^(none|0|[+-]?(\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))*)$/
+
+/** Decodes the `deployItems` of one document; keys are matched as Go does, without regard to case. */
+export function decodeDeployItems(document: Fields, scope: TargetScope, report: ReportProblem): DeployItemTemplate[] {
+  const items = readFields(document, [], report, 'fold').list('deployItems') ?? []
+  return items.map((item, index) => {
+    const path = ['deployItems', index]
+    const fields = readFields(item, path, report, 'fold')
+    return { name: fields.text('name') ?? '', type: fields.text('type') ?? '', config: configOf(fields), ...optional() }
+
+    function optional(): Omit<DeployItemTemplate, 'name' | 'type' | 'config'> {
+      const onDelete = fields.fields('onDelete')
+      const skip = readFields(onDelete, [...path, 'onDelete'], report, 'fold').flag('skipUninstallIfClusterRemoved')
+      return withoutAbsent({
+        target: targetOf(fields, path, scope, report),
+        labels: fields.textMap('labels'),
+        dependsOn: fields.texts('dependsOn'),
+        timeout: fields.text('timeout'),
+        updateOnChangeOnly: fields.flag('updateOnChangeOnly'),
+        onDelete: onDelete && withoutAbsent({ skipUninstallIfClusterRemoved: skip }),
+      })
+    }
+  })
+}
+
+// An absent config is a problem of the list (checkDeployItems), as for an Execution written by hand.
+function configOf(fields: FieldReader): Fields {
+  return fields.fields('config') ?? {}
+}
+
+type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
+
+function withoutAbsent<T extends object>(value: T): Present<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as Present<T>
+}
+
+/** By import, with index or key for a list or map; or, as older blueprints do, by name. Targets of other namespaces are refused. */
+function targetOf(
+  item: FieldReader,
+  path: YamlPath,
+  scope: TargetScope,
+  report: ReportProblem,
+): TargetReference | undefined {
+  const value = item.fields('target')
+  if (value === undefined) return undefined
+  const at = [...path, 'target']
+  const fields = readFields(value, at, report, 'fold')
+  const found = fields.text('import') === undefined ? byName(fields, scope) : byImport(fields, scope)
+  if (typeof found === 'string') {
+    report(at, found)
+    return undefined
+  }
+  if (found.namespace === scope.namespace) return found
+  report(at, `found a target in namespace ${found.namespace}, expected one in ${scope.namespace}`)
+  return undefined
+}
+
+function byName(fields: FieldReader, scope: TargetScope): TargetReference | string {
+  const name = fields.text('name') ?? ''
+  return name === ''
+    ? 'found neither import nor name'
+    : { name, namespace: fields.text('namespace') ?? scope.namespace }
+}
+
+function byImport(fields: FieldReader, scope: TargetScope): TargetReference | string {
+  const name = fields.text('import') ?? ''
+  const imported = Object.hasOwn(scope.imports, name) ? scope.imports[name] : undefined
+  if (imported === undefined) return `found no target import ${name}`
+  if ('target' in imported) return imported.target
+  if ('list' in imported) {
+    const index = fields.integer('index')
+    if (index === undefined) return `found no index, expected one for the target list ${name}`
+    return imported.list[index] ?? `found no element ${index} in the target list ${name}`
+  }
+  const key = fields.text('key')
+  if (key === undefined) return `found no key, expected one for the target map ${name}`
+  return (
+    (Object.hasOwn(imported.map, key) ? imported.map[key] : undefined) ?? `found no ${key} in the target map ${name}`
+  )
+}
+
+/**
+ * What is wrong with a list of items, in words; empty when nothing is. Cycles are not looked for, see `findCycle`.
+ * Also for Executions written by hand, so the items' fields may be absent.
+ */
+export function checkDeployItems(items: readonly Partial<DeployItemTemplate>[]): string[] {
+  const names = items.map(({ name }) => name ?? '')
+  return items.flatMap((item, index) => {
+    const name = names[index] ?? ''
+    if (name === '') return [`deploy item ${index + 1}: found no name, expected one`]
+    const unique = names.indexOf(name) < index ? ['the name occurs twice, expected unique names'] : []
+    return [...unique, ...problemsOf(item, names)].map((problem) => `deploy item ${name}: ${problem}`)
+  })
+}
+
+function problemsOf(item: Partial<DeployItemTemplate>, names: readonly string[]): string[] {
+  const { type = '', config = {}, dependsOn = [], timeout } = item
+  const problems: string[] = []
+  if (type === '') problems.push('found no type, expected one')
+  if (Object.keys(config).length === 0) problems.push('found no config, expected a map')
+  if (timeout !== undefined && !GO_DURATION.test(timeout)) {
+    problems.push('timeout: found no duration, expected one such as 10m or none')
+  }
+  const unknown = dependsOn.filter((wanted) => !names.includes(wanted))
+  return [...problems, ...unknown.map((wanted) => `depends on ${wanted}, but there is no item of that name`)]
+}
+
+/**
+ * A cycle of `dependsOn`, as the names along it with the first one repeated at the end (a, b, a); undefined when there is none.
+ * Names that no item has are ignored. The same items give the same cycle.
+ */
+export function findCycle(items: readonly Pick<DeployItemTemplate, 'name' | 'dependsOn'>[]): string[] | undefined {
+  const open = new Map(items.map(({ name, dependsOn = [] }) => [name, new Set(dependsOn)]))
+  for (let progress = true; progress;) {
+    const free = [...open].filter(([, needed]) => ![...needed].some((name) => open.has(name)))
+    for (const [name] of free) open.delete(name)
+    progress = free.length > 0
+  }
+  // Each item left waits for another one left, so following them must come back.
+  const path: string[] = []
+  let next = open.keys().next().value
+  while (next !== undefined && !path.includes(next)) {
+    path.push(next)
+    next = [...(open.get(next) ?? [])].find((name) => open.has(name))
+  }
+  return next === undefined ? undefined : [...path.slice(path.indexOf(next)), next]
+}

@@ -1,0 +1,86 @@
+// Keeps values out of error texts. Not by looking for secrets, which a template may have encoded or cut, but the other way round:
+// a word is shown only if the blueprint's author wrote it (or, in messages, if it belongs to the engine's own language).
+//
+//   R1. A word that is neither in the blueprint's text nor in the vocabulary is replaced, whatever it is.
+//   R2. Lines and their number are kept, so that positions stay true.
+
+import { gzipSync } from 'node:zlib'
+import { VOCABULARY } from './vocabulary.ts'
+
+const HIDDEN = '***'
+const ACTION = /\{\{[\s\S]*?\}\}/g
+const EDGE = /^["'`,:;.()[\]{}<>*=|-]+|["'`,:;.()[\]{}<>*=|-]+$/g
+const NOT_IN_NAMES = /[^\w-]+/
+/** Line numbers and counts. */
+const SHORT_NUMBER = /^\d{1,3}$/
+const SHOWN_HEAD = 600
+const SHOWN_TAIL = 1200
+/** As the original: longer dumps are compressed. */
+const PLAIN_DUMP_BYTES = 512
+const COMPRESSED_DUMP_BYTES = 4096
+
+/** What the author of a blueprint wrote, and may read again in messages. */
+export interface BlueprintText {
+  readonly name: string
+  readonly template: string
+  readonly files: Readonly<Record<string, string>>
+}
+
+/** Rendered text with every word hidden that does not stand in the blueprint's own text. */
+export function redactOutput(text: string, source: BlueprintText): string {
+  const known = wordsOf(source)
+  return hide(text, (word) => known.has(word))
+}
+
+/**
+ * An engine's message with the values hidden that it quotes. Its head, `template: NAME:LINE:COLUMN: executing "NAME" at <ACTION>: `,
+ * is the blueprint's own text and stays.
+ */
+export function redactMessage(message: string, source: BlueprintText): string {
+  const known = wordsOf(source)
+  const names = new Set([source.name, ...Object.keys(source.files)])
+  const head = /^template: [^\n]*?:\d+(?::\d+)?: (?:executing "[^"\n]*" at <[^\n]*?>: )?/.exec(message)?.[0] ?? ''
+  const isOurs = (word: string) =>
+    known.has(word) || VOCABULARY.has(word.toLowerCase()) || SHORT_NUMBER.test(word) || isPosition(word, names)
+  return shorten(head + hide(message.slice(head.length), isOurs))
+}
+
+// Nested includes repeat themselves: the beginning says where it was called, the end what is wrong.
+function shorten(message: string): string {
+  if (message.length <= SHOWN_HEAD + SHOWN_TAIL) return message
+  return `${message.slice(0, SHOWN_HEAD)} ... ${message.slice(-SHOWN_TAIL)}`
+}
+
+/** The inputs of a template in their shape only: each value is replaced by its type. Longer dumps are gzipped and in base64. */
+export function dumpShape(binding: unknown): string {
+  const shape = JSON.stringify(shapeOf(binding))
+  if (Buffer.byteLength(shape) <= PLAIN_DUMP_BYTES) return shape
+  const compressed = gzipSync(shape).toString('base64')
+  if (compressed.length <= COMPRESSED_DUMP_BYTES) return `gzip+base64: ${compressed}`
+  return `left out, ${compressed.length} bytes compressed`
+}
+
+function shapeOf(value: unknown): unknown {
+  if (value === null || value === undefined) return '[null]'
+  if (Array.isArray(value)) return value.map(shapeOf)
+  if (typeof value === 'object') return Object.fromEntries(Object.entries(value).map(([key, of]) => [key, shapeOf(of)]))
+  return `[${typeof value}]`
+}
+
+function hide(text: string, isShown: (word: string) => boolean): string {
+  const shown = text.replace(/\S+/g, (word) => (isShown(word) || isShown(word.replace(EDGE, '')) ? word : HIDDEN))
+  return shown.replace(/\*\*\*(?:[ \t]+\*\*\*)+/g, HIDDEN)
+}
+
+/** `NAME:LINE:COLUMN` of one of the blueprint's files. */
+function isPosition(word: string, names: ReadonlySet<string>): boolean {
+  const found = /^(.+?):\d+(?::\d+)?:?$/.exec(word)
+  return found?.[1] !== undefined && names.has(found[1])
+}
+
+// Both with the actions, for messages that quote them, and without, for the text between them.
+function wordsOf(source: BlueprintText): ReadonlySet<string> {
+  const texts = [source.name, source.template, ...Object.entries(source.files).flat()]
+  const words = [...texts, ...texts.map((text) => text.replace(ACTION, ' '))].flatMap((text) => text.split(/\s+/))
+  return new Set(['', ...words, ...words.flatMap((word) => [word.replace(EDGE, ''), ...word.split(NOT_IN_NAMES)])])
+}

@@ -1,0 +1,89 @@
+// What a template made, and what is wrong with it in words that its author can use: the lines around the fault, without the values
+// that were rendered into them, and the shape of what the template was given. Source: spec/landscaper.md 3.7.
+
+import { BlueprintError } from './blueprint-error.ts'
+import { isFields, typeName, type Fields } from './field-reader.ts'
+import { dumpShape, redactOutput } from './redact.ts'
+import { TemplateError } from './template-error.ts'
+import type { TemplateRequest } from './template-engine.ts'
+import { parseYaml, YamlError } from './yaml.ts'
+
+const NO_VALUE = '<no value>'
+const LINES_AROUND = 5
+const MAX_SHOWN_PLACES = 3
+const MAX_LINE_LENGTH = 160
+
+/**
+ * The document that a template rendered; nothing counts as an empty one.
+ *
+ * @throws BlueprintError `TemplatingFailed` when it holds `<no value>`, is not YAML, or not a map.
+ */
+export function decodeOutput(request: TemplateRequest, output: string): Fields {
+  refuseMissingValues(request, output)
+  try {
+    const value = parseYaml(output).value ?? {}
+    if (isFields(value)) return value
+    throw failed(`template "${request.name}": rendered ${typeName(value)}, expected a map`)
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error
+    const place = `line ${error.line}, column ${error.column}`
+    const what = `template "${request.name}": what it rendered is not YAML: ${place}: ${error.reason}`
+    const shown = redactOutput(output, request)
+    throw failed(`${what}\n${excerpt(shown, error.line)}\n${inputOf(request)}`)
+  }
+}
+
+function refuseMissingValues(request: TemplateRequest, output: string): void {
+  if (!output.includes(NO_VALUE)) return
+  const lines = output.split('\n').flatMap((line, index) => (line.includes(NO_VALUE) ? [index + 1] : []))
+  const shown = redactOutput(output, { ...request, template: `${request.template} ${NO_VALUE}` })
+  const places = lines.slice(0, MAX_SHOWN_PLACES).map((line) => excerpt(shown, line))
+  const what = `template "${request.name}": rendered "no value" in line ${lines.slice(0, 20).join(', ')}, expected values`
+  throw failed([what, ...places, inputOf(request)].join('\n'))
+}
+
+/**
+ * A failure to render, in the words of its author: the lines of the template around the fault. A crash of the engine is nobody's
+ * mistake and comes back as it is.
+ */
+export function explainFailure(error: unknown, request: TemplateRequest): unknown {
+  if (!(error instanceof TemplateError) || error.code === 'TemplateCrashed') return error
+  if (error.code !== 'TemplateFailed') return failed(error.message, error)
+  const place = faultOf(error.message, request)
+  const around = place === undefined ? [] : [`${place.file}:`, excerpt(place.source, place.line)]
+  return failed([error.message, ...around, inputOf(request)].join('\n'), error)
+}
+
+// The innermost place whose source is known: the message names the including template first.
+function faultOf(
+  message: string,
+  request: TemplateRequest,
+): { file: string; source: string; line: number } | undefined {
+  const places = [...message.matchAll(/template: (\S+?):(\d+)[: ]/g)].flatMap(([, file = '', line = '']) => {
+    const source = file === request.name ? request.template : request.files[file]
+    return source === undefined ? [] : [{ file, source, line: Number(line) }]
+  })
+  return places.at(-1)
+}
+
+function inputOf(request: TemplateRequest): string {
+  return `input: ${dumpShape(request.binding)}`
+}
+
+/** Five lines before and after, numbered, the line itself marked. */
+function excerpt(text: string, line: number): string {
+  const lines = text.split('\n')
+  const first = Math.max(1, line - LINES_AROUND)
+  const width = String(line + LINES_AROUND).length
+  return lines
+    .slice(first - 1, line + LINES_AROUND)
+    .map((content, index) => {
+      const mark = first + index === line ? '>' : ' '
+      return `${mark} ${String(first + index).padStart(width)} | ${content.slice(0, MAX_LINE_LENGTH)}`
+    })
+    .join('\n')
+}
+
+function failed(message: string, cause?: unknown): BlueprintError {
+  return new BlueprintError('TemplatingFailed', message, { cause })
+}

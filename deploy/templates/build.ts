@@ -1,0 +1,104 @@
+// Builds the template engine: Go source -> WebAssembly -> bounded memory -> engine.wasm.br and engine.sha256.
+// Run it after a change of the Go files: `node deploy/templates/build.ts`. test/env/template-engine-build.test.ts
+// rebuilds and compares. The checksum is of the module before compression, so that it does not depend on brotli.
+
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { brotliCompressSync, constants } from 'node:zlib'
+
+const PAGE_BYTES = 65_536
+const MEMORY_SECTION = 5
+const WASM_HEADER_BYTES = 8
+const MAX_MEMORY_BYTES = 128 * 1024 * 1024
+
+/** Compiles the engine with the toolchain that go.mod pins and bounds its memory. Same source, same bytes. */
+export function buildEngine(): Buffer {
+  const folder = mkdtempSync(join(tmpdir(), 'pawl-engine-'))
+  try {
+    const output = join(folder, 'engine.wasm')
+    const flags = [
+      '-mod=readonly',
+      '-buildvcs=false',
+      '-buildmode=c-shared',
+      '-trimpath',
+      '-ldflags',
+      '-s -w -buildid=',
+    ]
+    // `env` adds to the caller's environment, from which Go takes its caches and its proxy.
+    const target = ['GOOS=wasip1', 'GOARCH=wasm', 'GOWASM=', 'GOFLAGS=', `GOTOOLCHAIN=${pinnedToolchain()}`]
+    execFileSync('env', [...target, 'go', 'build', ...flags, '-o', output, '.'], {
+      cwd: import.meta.dirname,
+      stdio: ['ignore', 'inherit', 'inherit'],
+    })
+    return boundMemory(readFileSync(output), MAX_MEMORY_BYTES)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/**
+ * Sets the maximum of the module's one memory. Nothing else bounds it: a worker thread's `resourceLimits` do not count WebAssembly memory.
+ *
+ * @throws Error when the module has no memory section, or one that holds anything but one memory.
+ */
+export function boundMemory(wasm: Buffer, maxBytes: number): Buffer {
+  for (let at = WASM_HEADER_BYTES; at < wasm.length;) {
+    const size = readLeb(wasm, at + 1)
+    const end = size.next + size.value
+    if (wasm[at] === MEMORY_SECTION) {
+      const section = boundedMemorySection(wasm.subarray(size.next, end), maxBytes / PAGE_BYTES)
+      return Buffer.concat([wasm.subarray(0, at), section, wasm.subarray(end)])
+    }
+    at = end
+  }
+  throw new Error('module: found no memory section, expected one')
+}
+
+function boundedMemorySection(body: Buffer, maxPages: number): Buffer {
+  const count = readLeb(body, 0)
+  const minimum = readLeb(body, count.next + 1)
+  if (count.value !== 1) throw new Error(`memory section: found ${count.value} memories, expected 1`)
+  if (minimum.value > maxPages)
+    throw new Error(`memory: starts with ${minimum.value} pages, expected at most ${maxPages}`)
+  const bounded = Buffer.from([1, 1, ...leb(minimum.value), ...leb(maxPages)])
+  return Buffer.concat([Buffer.from([MEMORY_SECTION, ...leb(bounded.length)]), bounded])
+}
+
+// LEB128: seven bits a byte, lowest first, the top bit says that more follow.
+function readLeb(bytes: Buffer, start: number): { value: number; next: number } {
+  let value = 0
+  for (let at = start, weight = 1; ; at++, weight *= 128) {
+    const byte = bytes.readUInt8(at)
+    value += (byte & 127) * weight
+    if (byte < 128) return { value, next: at + 1 }
+  }
+}
+
+function leb(value: number): number[] {
+  return value < 128 ? [value] : [(value % 128) + 128, ...leb(Math.floor(value / 128))]
+}
+
+function pinnedToolchain(): string {
+  const found = /^toolchain (go\S+)$/m.exec(readFileSync(join(import.meta.dirname, 'go.mod'), 'utf8'))?.[1]
+  if (found === undefined) throw new Error('go.mod: found no toolchain line, expected one, e.g. toolchain go1.26.8')
+  return found
+}
+
+/** SHA-256 in hexadecimal, as engine.sha256 holds it. */
+export function checksum(wasm: Buffer): string {
+  return createHash('sha256').update(wasm).digest('hex')
+}
+
+if (import.meta.main) {
+  const wasm = buildEngine()
+  const params = {
+    [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
+    [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS,
+    [constants.BROTLI_PARAM_SIZE_HINT]: wasm.length,
+  }
+  writeFileSync(join(import.meta.dirname, 'engine.wasm.br'), brotliCompressSync(wasm, { params }))
+  writeFileSync(join(import.meta.dirname, 'engine.sha256'), `${checksum(wasm)}  engine.wasm\n`)
+}

@@ -1,0 +1,96 @@
+// The template engine inside: Go's text/template with sprig, compiled to WebAssembly and run by
+// activities/render/template-engine.ts. It sees nothing but its request: no files, no network, no environment.
+//
+// A call is three steps: `request(size)` gives the address at which to write the request as JSON, `render(size)` gives
+// the address of the answer as JSON, `answerSize()` its length. One call at a time.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"runtime/debug"
+	"unsafe"
+)
+
+// The module may grow to 128 MiB (see build.ts); the collector works harder before that is reached.
+const softMemoryLimit = 112 << 20
+
+var requestBuffer, answerBuffer []byte
+
+type renderRequest struct {
+	Engine     string            `json:"engine"`
+	Name       string            `json:"name"`
+	Template   string            `json:"template"`
+	Binding    any               `json:"binding"`
+	Files      map[string]string `json:"files"`
+	LimitBytes int               `json:"limitBytes"`
+}
+
+type renderAnswer struct {
+	Output string `json:"output"`
+	// One of "", "request", "parse", "execute", "limit".
+	Failed  string `json:"failed"`
+	Message string `json:"message"`
+}
+
+func main() {}
+
+func init() { debug.SetMemoryLimit(softMemoryLimit) }
+
+//go:wasmexport request
+func request(size uint32) unsafe.Pointer {
+	requestBuffer = make([]byte, size+1)
+	return unsafe.Pointer(&requestBuffer[0])
+}
+
+//go:wasmexport render
+func render(size uint32) unsafe.Pointer {
+	answer := renderAnswer{}
+	output, err := dispatch(requestBuffer[:size])
+	requestBuffer = nil
+	if err != nil {
+		answer.Failed, answer.Message = failure(err)
+	} else {
+		answer.Output = output
+	}
+	// Strings, so it cannot fail; bytes that are not UTF-8 become U+FFFD.
+	answerBuffer, _ = json.Marshal(answer)
+	return unsafe.Pointer(&answerBuffer[0])
+}
+
+//go:wasmexport answerSize
+func answerSize() uint32 { return uint32(len(answerBuffer)) }
+
+func dispatch(data []byte) (string, error) {
+	var wanted renderRequest
+	if err := json.Unmarshal(data, &wanted); err != nil {
+		return "", stageError{"request", err}
+	}
+	switch wanted.Engine {
+	case "GoTemplate":
+		return renderGoTemplate(wanted)
+	default:
+		// Spiff joins here.
+		return "", stageError{"request", errors.New("unknown engine " + wanted.Engine)}
+	}
+}
+
+// A stageError says which stage an error came from, because only later stages can quote values of the binding.
+type stageError struct {
+	stage string
+	error
+}
+
+func (e stageError) Unwrap() error { return e.error }
+
+func failure(err error) (string, string) {
+	var staged stageError
+	switch {
+	case errors.Is(err, errOutputLimit):
+		return "limit", errOutputLimit.Error()
+	case errors.As(err, &staged):
+		return staged.stage, err.Error()
+	default:
+		return "execute", err.Error()
+	}
+}

@@ -1,0 +1,30 @@
+// The compiled engine in the repository is what its source compiles to. Needs Go; without it the test says so and is skipped.
+
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { brotliDecompressSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { boundMemory, buildEngine, checksum } from '../../deploy/templates/build.ts'
+
+const FOLDER = new URL('../../deploy/templates/', import.meta.url)
+const BUILD_TIMEOUT_MS = 300_000
+const hasGo = spawnSync('go', ['version']).status === 0
+if (!hasGo) console.warn('template engine: not rebuilt and compared, because there is no go on the PATH')
+
+describe('the compiled template engine', () => {
+  const wasm = brotliDecompressSync(readFileSync(new URL('engine.wasm.br', FOLDER)))
+  const kept = readFileSync(new URL('engine.sha256', FOLDER), 'utf8').split(' ')[0]
+
+  it('has the checksum that is kept beside it', () => {
+    expect(checksum(wasm)).toBe(kept)
+  })
+
+  it('may not grow beyond 128 MiB', () => {
+    expect(boundMemory(wasm, 128 * 1024 * 1024).equals(wasm)).toBe(true)
+    expect(boundMemory(wasm, 64 * 1024 * 1024).equals(wasm)).toBe(false)
+  })
+
+  it.skipIf(!hasGo)('is what its source compiles to', { timeout: BUILD_TIMEOUT_MS }, () => {
+    expect(checksum(buildEngine())).toBe(kept)
+  })
+})
