@@ -1,0 +1,141 @@
+// The house rules, as sentences. Source: design.md "The three-line rule"; additions in docs/adr/0002.
+
+import { join } from 'node:path'
+
+import { describe, expect, it } from 'vitest'
+
+import { importCycles, importViolations, rowOf, runtimeClosure, TABLE } from './architecture/import-table.ts'
+import { type Deed, parseModule, readModules, type SourceModule } from './architecture/source-module.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const sources = await readModules(ROOT, ['workflows', 'activities', 'worker', 'migrations', 'examples'])
+const tests = await readModules(ROOT, ['test'])
+
+const DUMPING_GROUNDS = /(?:^|\/)(?:(?:utils?|helpers?|common|shared|misc)(?:\/|\.[jt]s$)|(?:types|constants)\.[jt]s$)/
+
+describe('the import table', () => {
+  it.each(TABLE.map((row) => [row.sentence, row] as const))('%s', (_, row) => {
+    const bound = sources.filter((module) => rowOf(module) === row)
+    expect(bound.flatMap((module) => importViolations(module))).toEqual([])
+  })
+
+  it('has a row for every module', () => {
+    expect(sources.filter((module) => rowOf(module) === undefined).map(({ path }) => path)).toEqual([])
+  })
+
+  it('is about modules that are there', () => {
+    expect(sources.length).toBeGreaterThan(30)
+    expect(sources.filter(({ imports }) => imports.length > 0).length).toBeGreaterThan(20)
+  })
+})
+
+describe('the modules', () => {
+  it('import each other in no cycle', () => {
+    expect(importCycles(sources)).toEqual([])
+  })
+
+  it('import no test', () => {
+    const fromTests = ({ imports }: SourceModule) => imports.some(({ target }) => target?.startsWith('test/') === true)
+    expect(sources.filter(fromTests).map(({ path }) => path)).toEqual([])
+  })
+
+  it('have names that say what is in them', () => {
+    expect([...sources, ...tests].map(({ path }) => path).filter((path) => DUMPING_GROUNDS.test(path))).toEqual([])
+  })
+
+  it('have names in kebab-case', () => {
+    const isKebab = (path: string) =>
+      path.split('/').every((part) => /^[a-z0-9]+(?:-[a-z0-9]+)*(?:[._][a-z0-9_-]+)*$/.test(part))
+    expect([...sources, ...tests].map(({ path }) => path).filter((path) => !isKebab(path))).toEqual([])
+  })
+
+  it('export by name', () => {
+    expect([...doing('exports default'), ...doing('exports *')]).toEqual([])
+  })
+
+  it('read the environment in worker/config.ts only', () => {
+    expect(doing('reads process.env').filter((path) => path !== 'worker/config.ts')).toEqual([])
+  })
+
+  it('are programs in worker/ only', () => {
+    expect(doing('has a main').filter((path) => !path.startsWith('worker/'))).toEqual([])
+  })
+})
+
+describe('the public kit', () => {
+  it('needs no Temporal and no Node', () => {
+    const closure = runtimeClosure(sources, 'workflows/kit/index.ts')
+    expect(closure.size).toBeGreaterThan(5)
+    const packages = sources
+      .filter(({ path }) => closure.has(path))
+      .flatMap(({ imports }) => imports.filter(({ target, typeOnly }) => target === undefined && !typeOnly))
+    expect(packages).toEqual([])
+  })
+})
+
+describe('the checker itself, on modules that break the rules', () => {
+  it.each([
+    ['workflows/kit/outcome.ts', "import { condition } from '@temporalio/workflow'"],
+    ['workflows/kit/outcome.ts', "import { runJob } from './reconcile-loop.ts'"],
+    ['workflows/kit/dsl/parser.ts', "import { done } from '../index.ts'"],
+    ['workflows/execution/plan.ts', "import { observe } from '../../activities/kube/observe.ts'"],
+    ['workflows/execution/plan.ts', "export { observe } from '../../activities/kube/observe.ts'"],
+    ['workflows/execution/plan.ts', "import { installationPlan } from '../installation/plan.ts'"],
+    ['workflows/execution/plan.ts', "import { runJob } from '../kit/reconcile-loop.ts'"],
+    ['workflows/execution/plan.ts', "import { readFile } from 'node:fs/promises'"],
+    ['workflows/execution/plan.ts', "const { readFile } = await import('node:fs/promises')"],
+    ['activities/deploy/mock.ts', "import { render } from '../render/engine.ts'"],
+    ['activities/kube/client.ts', "import { config } from '../../worker/config.ts'"],
+    ['activities/kube/client.ts', "import type { Config } from '../../worker/config.ts'"],
+    ['worker/bridge.ts', "import { start } from './reconciler.ts'"],
+    ['worker/bridge.ts', "import { start } from './reconciler/start.ts'"],
+    ['worker/bridge.ts', "import { executionWorkflow } from '../workflows/execution/workflow.ts'"],
+    ['migrations/0002_add.ts', "import { openDatabase } from '../activities/journal/database.ts'"],
+    ['somewhere/else.ts', ''],
+  ])('finds what is wrong in %s: %s', (path, text) => {
+    expect(importViolations(parseModule(path, text))).toHaveLength(1)
+  })
+
+  it.each([
+    ['workflows/execution/plan.ts', "import type { Activities } from '../../activities/index.ts'"],
+    ['workflows/execution/workflow.ts', "import { runJob } from '../kit/reconcile-loop.ts'"],
+    ['workflows/execution/plan.ts', "import type { KubeConfig } from '@kubernetes/client-node'"],
+    ['activities/installation/render.ts', "import { render } from '../render/engine.ts'"],
+    ['activities/kube/client.ts', "// import { config } from '../../worker/config.ts'"],
+    ['activities/kube/client.ts', 'const text = "import x from \'../../worker/config.ts\'"'],
+    ['worker/bridge/reflector.ts', "import { readConfig } from '../config.ts'"],
+  ])('finds nothing wrong in %s: %s', (path, text) => {
+    expect(importViolations(parseModule(path, text))).toEqual([])
+  })
+
+  it('finds a cycle, also of types', () => {
+    const modules = [
+      parseModule('a.ts', "import './b.ts'"),
+      parseModule('b.ts', "import type { C } from './c.ts'"),
+      parseModule('c.ts', "import './b.ts'"),
+    ]
+    expect(importCycles(modules)).toEqual(['b.ts -> c.ts -> b.ts'])
+  })
+
+  it.each<[string, Deed]>([
+    ['const home = process.env.HOME', 'reads process.env'],
+    ['if (import.meta.main) run()', 'has a main'],
+    ['run(process.argv)', 'has a main'],
+    ['export default 1', 'exports default'],
+    ['export default function run() {}', 'exports default'],
+    ["export * from './a.ts'", 'exports *'],
+  ])('sees that %s', (text, deed) => {
+    expect([...parseModule('a.ts', text).deeds]).toEqual([deed])
+  })
+
+  it.each(['shared/a.ts', 'activities/utils.ts', 'worker/helpers/a.ts', 'workflows/kit/types.ts', 'a/constants.ts'])(
+    'refuses the name %s',
+    (path) => {
+      expect(path).toMatch(DUMPING_GROUNDS)
+    },
+  )
+})
+
+function doing(deed: Deed): string[] {
+  return sources.filter(({ deeds }) => deeds.has(deed)).map(({ path }) => path)
+}
