@@ -8,8 +8,10 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 
 const STATEMENTS: readonly string[] = [
   // Partitioned by time so that retention drops whole days. A unique index of a partitioned table must hold the partition key.
+  // seq is drawn by the writer, before the object rows that refer to it are written. A stale or unchanged event has the projection {}.
+  `create sequence watch_event_seq`,
   `create table watch_event (
-    seq bigint generated always as identity,
+    seq bigint not null default nextval('watch_event_seq'),
     at timestamptz not null,
     cluster text not null,
     kind text not null,
@@ -26,9 +28,10 @@ const STATEMENTS: readonly string[] = [
     primary key (at, seq)
   ) partition by range (at)`,
   `create table watch_event_default partition of watch_event default`,
-  `create index watch_event_by_object on watch_event (uid, seq)`,
+  `create index watch_event_by_object on watch_event (uid, resource_version)`,
 
   // hash: HMAC of the declared content paths; null when the kind declares none. deleted: the last known state is kept, the object is gone.
+  // presumed_deleted: nobody saw the deletion, a list lacked the object; an event of the same version revives it.
   `create table object (
     cluster text not null,
     kind text not null,
@@ -41,10 +44,12 @@ const STATEMENTS: readonly string[] = [
     projection jsonb not null,
     hash text,
     deleted boolean not null default false,
+    presumed_deleted boolean not null default false,
     updated_at timestamptz not null,
     primary key (cluster, kind, uid)
   )`,
   `create index object_newest_version on object (cluster, kind, namespace, resource_version desc)`,
+  `create index object_by_uid on object (uid)`,
   `create index object_by_name on object (cluster, kind, namespace, name)`,
   `create index object_by_owner on object (owner_uid) where owner_uid is not null`,
   // The sweep's question: which jobs are unfinished?
@@ -66,6 +71,8 @@ const STATEMENTS: readonly string[] = [
   `create sequence wake_version`,
   // job_id: '' when the subject's own state says which job is meant. foreign_event: some event in it came from another writer than
   // the subject's own run. may_start: some event in it may start a run; otherwise it only wakes an open one.
+  // next_*: what came while the row was leased. The taken version is answered by the pass that its dispatcher causes, so its due time and
+  // marks must not stick to what came later; they count again when the lease runs out.
   `create table wake (
     controller text not null,
     uid text not null,
@@ -82,6 +89,9 @@ const STATEMENTS: readonly string[] = [
     cause text not null,
     lease_owner text,
     lease_until timestamptz,
+    next_due timestamptz,
+    next_foreign_event boolean,
+    next_may_start boolean,
     primary key (controller, uid, job_id)
   )`,
   `create index wake_by_due on wake (due)`,

@@ -7,7 +7,8 @@ import pg from 'pg'
 export type Json = Readonly<Record<string, unknown>>
 type Timestamp = ColumnType<Date, Date, Date>
 type NullableTimestamp = ColumnType<Date | null, Date | null | undefined, Date | null>
-type JsonColumn<T extends object | null> = JSONColumnType<T, string, string>
+type JsonColumn<T extends object> = JSONColumnType<T>
+type NullableJsonColumn<T extends object> = JSONColumnType<T | null, string | null | undefined, string | null>
 
 export interface WatchEventTable {
   seq: Generated<number>
@@ -39,6 +40,8 @@ export interface ObjectTable {
   projection: JsonColumn<Json>
   hash: string | null
   deleted: boolean
+  /** A list lacked the object; nobody saw its deletion. */
+  presumed_deleted: boolean
   updated_at: Timestamp
 }
 
@@ -69,6 +72,10 @@ export interface WakeTable {
   cause: string
   lease_owner: string | null
   lease_until: NullableTimestamp
+  /** What came while the row was leased; it takes the place of the rest when the taken version is acknowledged. */
+  next_due: NullableTimestamp
+  next_foreign_event: boolean | null
+  next_may_start: boolean | null
 }
 
 export interface SubscriptionTable {
@@ -93,11 +100,11 @@ export interface JobTable {
   name: string
   cause: string
   phase: string | null
-  phases: JsonColumn<{ phase: string; at: string }[]>
+  phases: ColumnType<{ phase: string; at: string }[], string | undefined, string>
   /** Null while open; else Succeeded, Failed, DeleteFailed, Deleted, Superseded, lost. */
   outcome: string | null
   attempt: number
-  last_error: JsonColumn<Json | null>
+  last_error: NullableJsonColumn<Json>
   passes: number
   last_pass_at: NullableTimestamp
   started_at: Timestamp
@@ -116,7 +123,7 @@ export interface ActionTable {
   verb: string
   field_manager: string
   resource_version: number | null
-  error: JsonColumn<Json | null>
+  error: NullableJsonColumn<Json>
   started_at: Timestamp
   finished_at: NullableTimestamp
 }

@@ -1,0 +1,77 @@
+// Effects of runs: a row is there before the request and is completed with its answer.
+//
+//   A1. A repeated activity finds its own row and restarts it; it never adds a second one.
+//   A2. While a row is unfinished, and at most HOLD_MS, the bridge holds the watch events of its object: the answer is journaled first.
+
+import { type Insertable, type Kysely, sql } from 'kysely'
+import type { ActionTable, Database, Json } from './database.ts'
+
+type Key = Pick<Insertable<ActionTable>, 'workflow_id' | 'pass' | 'step' | 'object' | 'verb'>
+
+export interface NewAction extends Key {
+  readonly field_manager: string
+  readonly started_at: Date
+}
+
+export interface FinishedAction extends Key {
+  readonly resource_version: number | null
+  readonly error: Json | null
+  readonly finished_at: Date
+}
+
+/** Source: design.md "Own writes": events on the objects of a batch are held until its transaction, at most 1 s. */
+export const HOLD_MS = 1000
+
+/** Names the objects that are about to be written (A1). The rows' keys must differ. */
+export async function beginActions(db: Kysely<Database>, rows: readonly NewAction[]): Promise<void> {
+  if (rows.length === 0) return
+  await db
+    .insertInto('action')
+    .values(
+      rows.map(({ workflow_id, pass, step, object, verb, field_manager, started_at }) => ({
+        ...{ workflow_id, pass, step, object, verb, field_manager, started_at },
+        error: null,
+      })),
+    )
+    .onConflict((conflict) =>
+      conflict.columns(['workflow_id', 'pass', 'step', 'object', 'verb']).doUpdateSet((set) => ({
+        field_manager: set.ref('excluded.field_manager'),
+        started_at: set.ref('excluded.started_at'),
+        finished_at: null,
+        resource_version: null,
+        error: null,
+      })),
+    )
+    .execute()
+}
+
+/** Completes rows with their answers; rows that were never begun are ignored. */
+export async function finishActions(db: Kysely<Database>, rows: readonly FinishedAction[]): Promise<void> {
+  if (rows.length === 0) return
+  await sql`
+    update action set finished_at = f.finished_at, resource_version = f.resource_version, error = f.error
+    from json_to_recordset(${JSON.stringify(rows)}::json) as f(
+      workflow_id text, pass integer, step text, object text, verb text, resource_version bigint, error jsonb,
+      finished_at timestamptz)
+    where action.workflow_id = f.workflow_id and action.pass = f.pass and action.step = f.step
+      and action.object = f.object and action.verb = f.verb`.execute(db)
+}
+
+/** Those of the objects (kind/namespace/name) whose events must wait for the answer of a write (A2). */
+export async function heldObjects(
+  db: Kysely<Database>,
+  objects: readonly string[],
+  now: Date,
+  holdMs: number = HOLD_MS,
+): Promise<Set<string>> {
+  if (objects.length === 0) return new Set()
+  const rows = await db
+    .selectFrom('action')
+    .select('object')
+    .distinct()
+    .where('finished_at', 'is', null)
+    .where('started_at', '>', new Date(now.getTime() - holdMs))
+    .where('object', '=', sql<string>`any(${objects}::text[])`)
+    .execute()
+  return new Set(rows.map(({ object }) => object))
+}

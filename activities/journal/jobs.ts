@@ -1,0 +1,148 @@
+// Runs, as people and the sweep see them. The row is written after `start` succeeded.
+//
+//   J1. A row closes in the transaction that journals the end of its job, or when its run ends; never twice.
+//   J2. Opening a row looks, under the subject's row lock, whether the job has already ended: a short job may be over before its row is there.
+
+import { type Kysely, type Selectable, sql, type Transaction } from 'kysely'
+import { path, type Projection, textAt } from '../../workflows/kit/index.ts'
+import type { Database, Json, JobTable } from './database.ts'
+import type { Known } from './classify.ts'
+
+export type Job = Selectable<JobTable>
+
+export interface NewJob {
+  readonly workflow_id: string
+  readonly run_id: string | null
+  readonly controller: string
+  readonly cluster: string
+  readonly uid: string
+  readonly job_id: string
+  readonly namespace: string
+  readonly name: string
+  readonly cause: string
+  readonly started_at: Date
+}
+
+const PHASE = path('status.phase')
+const JOB_ID_FINISHED = path('status.jobIDFinished')
+
+/** Records that a run is open; another run of the same workflow ID reopens the row. */
+export async function openJob(db: Kysely<Database>, job: NewJob): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    const subject = await trx
+      .selectFrom('object')
+      .select(['kind', 'projection', 'deleted'])
+      .where('cluster', '=', job.cluster)
+      .where('uid', '=', job.uid)
+      .forShare()
+      .executeTakeFirst()
+    const ended =
+      subject !== undefined && controllerOf(subject.kind) === job.controller ? endOf(subject, job.job_id) : undefined
+    const fresh = {
+      ...job,
+      ...(ended === undefined ? { outcome: null, finished_at: null } : { outcome: ended, finished_at: job.started_at }),
+      ...{ phase: null, phases: '[]', last_error: null, attempt: 0, passes: 0, last_pass_at: null },
+      ...{ lookup_after: null, lookups: 0 },
+    }
+    await trx
+      .insertInto('job')
+      .values(fresh)
+      .onConflict((conflict) =>
+        conflict.column('workflow_id').doUpdateSet(fresh).where('job.run_id', 'is distinct from', job.run_id),
+      )
+      .execute()
+  })
+}
+
+/** The open run of a subject; with `jobID` the one of that job. */
+export async function findOpenJob(
+  db: Kysely<Database>,
+  controller: string,
+  uid: string,
+  jobID?: string,
+): Promise<Job | undefined> {
+  const open = db
+    .selectFrom('job')
+    .selectAll()
+    .where('controller', '=', controller)
+    .where('uid', '=', uid)
+    .where('outcome', 'is', null)
+    .orderBy('started_at', 'desc')
+  return await (jobID === undefined ? open : open.where('job_id', '=', jobID)).executeTakeFirst()
+}
+
+/** Closes the row if it is open; a row that an event closed keeps its outcome (J1). */
+export async function closeJob(db: Kysely<Database>, workflowID: string, outcome: string, now: Date): Promise<void> {
+  await db
+    .updateTable('job')
+    .set({ outcome, finished_at: now })
+    .where('workflow_id', '=', workflowID)
+    .where('outcome', 'is', null)
+    .execute()
+}
+
+/** Counts a pass; returns the new count, 0 when there is no such row yet. */
+export async function touchJob(db: Kysely<Database>, workflowID: string, now: Date): Promise<number> {
+  const row = await db
+    .updateTable('job')
+    .set((set) => ({ passes: set('passes', '+', 1), last_pass_at: now, lookup_after: null, lookups: 0 }))
+    .where('workflow_id', '=', workflowID)
+    .returning('passes')
+    .executeTakeFirst()
+  return row?.passes ?? 0
+}
+
+export interface JobProgress {
+  readonly workflowID: string
+  /** Undefined: the phase stays. */
+  readonly phase: string | undefined
+  readonly lastError: object | undefined
+  readonly attempt: number
+}
+
+/** Records what a pass settled; a phase that is new is appended to the row's list with its time. */
+export async function recordJobPhase(
+  db: Kysely<Database>,
+  { workflowID, phase, lastError, attempt }: JobProgress,
+  now: Date,
+): Promise<void> {
+  const entry = phase === undefined ? [] : [{ phase, at: now.toISOString() }]
+  await sql`
+    update job set phase = coalesce(${phase ?? null}, phase), attempt = ${attempt},
+      last_error = ${lastError === undefined ? null : JSON.stringify(lastError)}::jsonb,
+      phases = case when ${phase ?? null}::text is null or phase is not distinct from ${phase ?? null}::text
+                    then phases else phases || ${JSON.stringify(entry)}::jsonb end
+    where workflow_id = ${workflowID}`.execute(db)
+}
+
+/** Closes the open rows of the jobs whose end these states show (J1). Level runs (job ID '') end by themselves, unless the object is gone. */
+export async function closeFinishedJobs(
+  trx: Transaction<Database>,
+  cluster: string,
+  states: readonly Known[],
+  now: Date,
+): Promise<void> {
+  const ended = states.flatMap(({ kind, uid, deleted, projection }) => {
+    const jobID = textAt(projection, JOB_ID_FINISHED)
+    if (!deleted && jobID === undefined) return []
+    const outcome = deleted ? 'Deleted' : (textAt(projection, PHASE) ?? 'Succeeded')
+    return [{ controller: controllerOf(kind), uid, deleted, jobID: jobID ?? null, outcome }]
+  })
+  if (ended.length === 0) return
+  await sql`
+    update job set outcome = e.outcome, finished_at = ${now}
+    from json_to_recordset(${JSON.stringify(ended)}::json) as e(controller text, uid text, deleted boolean, "jobID" text, outcome text)
+    where job.cluster = ${cluster} and job.controller = e.controller and job.uid = e.uid and job.outcome is null
+      and (e.deleted or job.job_id = e."jobID")`.execute(trx)
+}
+
+/** The controller whose subjects a kind's objects are: `DeployItem` is reconciled by `deploy-item`. */
+function controllerOf(kind: string): string {
+  return kind.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, '-').toLowerCase()
+}
+
+function endOf({ deleted, projection }: { deleted: boolean; projection: Json }, jobID: string): string | undefined {
+  if (deleted) return 'Deleted'
+  const state: Projection = projection
+  return jobID !== '' && textAt(state, JOB_ID_FINISHED) === jobID ? (textAt(state, PHASE) ?? 'Succeeded') : undefined
+}

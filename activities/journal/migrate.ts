@@ -1,0 +1,60 @@
+// Brings a journal's tables up to date. Two processes may do it at once: kysely's migrator holds an advisory lock meanwhile.
+
+import type { Kysely } from 'kysely'
+import { type Migration, Migrator } from 'kysely/migration'
+import * as createJournal from '../../migrations/0001_create_journal.ts'
+import { type Database, openDatabase } from './database.ts'
+import { ensurePartitions } from './partitions.ts'
+
+/** In the order of their names; a released migration is never changed. */
+const MIGRATIONS: Readonly<Record<string, Migration>> = {
+  '0001_create_journal': createJournal,
+}
+
+export interface MigrationState {
+  readonly name: string
+  /** Undefined: still to be done. */
+  readonly appliedAt: Date | undefined
+}
+
+/** Applies what is missing and makes the first partitions; returns the names of the migrations it applied. */
+export async function migrateUp(url: string, now: Date = new Date()): Promise<string[]> {
+  return await withDatabase(url, async (db) => {
+    const { error, results = [] } = await migratorOf(db).migrateToLatest()
+    const failed = results.find(({ status }) => status === 'Error')
+    if (error !== undefined) throw new MigrationFailed(failed?.migrationName, error)
+    await ensurePartitions(db, now)
+    return results.map(({ migrationName }) => migrationName)
+  })
+}
+
+/** Every known migration and when it was applied. */
+export async function migrationStatus(url: string): Promise<MigrationState[]> {
+  return await withDatabase(url, async (db) => {
+    const migrations = await migratorOf(db).getMigrations()
+    return migrations.map(({ name, executedAt }) => ({ name, appliedAt: executedAt }))
+  })
+}
+
+export class MigrationFailed extends Error {
+  readonly migration: string | undefined
+
+  constructor(migration: string | undefined, cause: unknown) {
+    super(`journal: migration ${migration ?? '(none begun)'} stopped: ${String(cause)}`, { cause })
+    this.name = 'MigrationFailed'
+    this.migration = migration
+  }
+}
+
+function migratorOf(db: Kysely<Database>): Migrator {
+  return new Migrator({ db, provider: { getMigrations: () => Promise.resolve({ ...MIGRATIONS }) } })
+}
+
+async function withDatabase<T>(url: string, use: (db: Kysely<Database>) => Promise<T>): Promise<T> {
+  const db = openDatabase(url, 2)
+  try {
+    return await use(db)
+  } finally {
+    await db.destroy()
+  }
+}

@@ -1,0 +1,332 @@
+// Journaling a batch against a real PostgreSQL.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { beginActions, heldObjects } from '../../activities/journal/actions.ts'
+import { holdLease, LeaseLost } from '../../activities/journal/checkpoints.ts'
+import { journalEvents } from '../../activities/journal/events.ts'
+import { findObject, newestVersion, readObject } from '../../activities/journal/objects.ts'
+import type { RoutedEvent, Routing } from '../../workflows/kit/index.ts'
+import { deps, later, NOW, seen, task, taskKind } from '../activities/journal/build-events.ts'
+import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+
+let test: TestDatabase
+const watch = { cluster: 'c', source: 'watch' } as const
+const write = { cluster: 'c', source: 'write', writer: 'task/u1/j1' } as const
+
+beforeAll(async () => {
+  test = await createTestDatabase(inject('servers').databaseUrl)
+})
+afterAll(async () => {
+  await test.drop()
+})
+beforeEach(async () => {
+  for (const table of ['watch_event', 'object', 'wake', 'job', 'action', 'subscription', 'watch_checkpoint'] as const) {
+    await test.db.deleteFrom(table).execute()
+  }
+})
+
+const outcomes = async (): Promise<string[]> => {
+  const rows = await test.db.selectFrom('watch_event').selectAll().orderBy('seq').execute()
+  return rows.map(
+    ({ source, resource_version, outcome, reason }) => `${source} ${resource_version} ${outcome}: ${reason ?? ''}`,
+  )
+}
+const wakes = async () => await test.db.selectFrom('wake').selectAll().orderBy('uid').execute()
+
+describe('journaling the events of a watch', () => {
+  it('makes a wake of the first event and remembers the object', async () => {
+    const { events } = await journalEvents(
+      test.db,
+      { ...watch, events: [seen('ADDED', { version: 5, status: { phase: 'Init' } })] },
+      deps,
+    )
+    expect(events).toMatchObject([{ uid: 'u1', resource_version: 5, outcome: 'wake', reason: 'task ADDED' }])
+    expect(await wakes()).toMatchObject([
+      {
+        controller: 'task',
+        uid: 'u1',
+        job_id: '',
+        seq: events[0]?.seq,
+        due: NOW,
+        foreign_event: true,
+        may_start: true,
+      },
+    ])
+    expect(await readObject(test.db, 'c', 'Task', 'u1')).toMatchObject({
+      resource_version: 5,
+      deleted: false,
+      seq: events[0]?.seq,
+      projection: { status: { phase: 'Init' } },
+    })
+  })
+
+  it('records an event that comes twice as stale', async () => {
+    const event = seen('ADDED', { version: 5 })
+    await journalEvents(test.db, { ...watch, events: [event, event] }, deps)
+    await journalEvents(test.db, { ...watch, events: [event] }, deps)
+    expect(await outcomes()).toEqual([
+      'watch 5 wake: task ADDED',
+      'watch 5 stale: this version is known',
+      'watch 5 stale: this version is known',
+    ])
+  })
+
+  it('ignores a newer version in which nothing declared changed, yet moves the row on', async () => {
+    await journalEvents(test.db, { ...watch, events: [seen('ADDED', { version: 5 })] }, deps)
+    await journalEvents(test.db, { ...watch, events: [seen('MODIFIED', { version: 6 })] }, deps)
+    expect(await outcomes()).toEqual(['watch 5 wake: task ADDED', 'watch 6 ignored: nothing declared changed'])
+    expect(await newestVersion(test.db, 'c', 'Task', 'ns')).toBe(6)
+  })
+
+  it('sees a change of hashed content without keeping the content', async () => {
+    await journalEvents(
+      test.db,
+      { ...watch, events: [seen('ADDED', { version: 5, data: { password: 'canary-1' } })] },
+      deps,
+    )
+    await journalEvents(
+      test.db,
+      { ...watch, events: [seen('MODIFIED', { version: 6, data: { password: 'canary-2' } })] },
+      deps,
+    )
+    expect(await outcomes()).toEqual(['watch 5 wake: task ADDED', 'watch 6 wake: task MODIFIED'])
+    const dump = JSON.stringify([
+      await test.db.selectFrom('object').selectAll().execute(),
+      await test.db.selectFrom('watch_event').selectAll().execute(),
+    ])
+    expect(dump).not.toContain('canary')
+  })
+
+  it('keeps the reason when no controller wants the event', async () => {
+    await journalEvents(
+      test.db,
+      { ...watch, events: [seen('ADDED', { version: 5, status: { phase: 'Boring' } })] },
+      deps,
+    )
+    expect(await outcomes()).toEqual(['watch 5 ignored: boring'])
+    expect(await wakes()).toEqual([])
+  })
+
+  it('folds many events of a subject into one wake', async () => {
+    const events = ['Init', 'Progressing', 'Completing'].map((phase, index) =>
+      seen('MODIFIED', { version: 5 + index, status: { phase } }),
+    )
+    const journaled = await journalEvents(test.db, { ...watch, events }, deps)
+    expect(journaled.events.map(({ outcome }) => outcome)).toEqual(['wake', 'wake', 'wake'])
+    expect(await wakes()).toMatchObject([{ uid: 'u1', seq: journaled.events[2]?.seq }])
+  })
+
+  it('passes the state before the event to the routes', async () => {
+    const asked: RoutedEvent[] = []
+    const route = (event: RoutedEvent): Routing => {
+      asked.push(event)
+      return { ignored: 'only looking' }
+    }
+    const events = [
+      seen('ADDED', { version: 5, status: { phase: 'Init' } }),
+      seen('MODIFIED', { version: 6, status: { phase: 'Progressing' } }),
+    ]
+    await journalEvents(test.db, { ...watch, events }, { ...deps, route })
+    expect(asked.map(({ projection, previous }) => [projection['status'], previous?.['status']])).toEqual([
+      [{ phase: 'Init' }, undefined],
+      [{ phase: 'Progressing' }, { phase: 'Init' }],
+    ])
+  })
+})
+
+describe('journaling deletions', () => {
+  it('keeps a deleted object, which nothing of the same or an older version revives', async () => {
+    await journalEvents(
+      test.db,
+      { ...watch, events: [seen('ADDED', { version: 5 }), seen('DELETED', { version: 8 })] },
+      deps,
+    )
+    await journalEvents(
+      test.db,
+      { ...watch, events: [seen('MODIFIED', { version: 8 }), seen('DELETED', { version: 9 })] },
+      deps,
+    )
+    expect(await outcomes()).toEqual([
+      'watch 5 wake: task ADDED',
+      'watch 8 wake: task DELETED',
+      'watch 8 stale: this version is known',
+      'watch 9 ignored: already deleted',
+    ])
+    expect(await readObject(test.db, 'c', 'Task', 'u1')).toMatchObject({ deleted: true, resource_version: 9 })
+    expect(await findObject(test.db, { cluster: 'c', kind: 'Task', namespace: 'ns', name: 'task-u1' })).toBeUndefined()
+  })
+
+  it('takes the answer to the write that removed the last finalizer as the deletion', async () => {
+    await journalEvents(
+      test.db,
+      { ...watch, events: [seen('ADDED', { version: 5, deleting: true, finalizers: ['f'] })] },
+      deps,
+    )
+    await journalEvents(test.db, { ...write, events: [seen('MODIFIED', { version: 5, deleting: true })] }, deps)
+    await journalEvents(
+      test.db,
+      { ...watch, events: [seen('DELETED', { version: 7, deleting: true, finalizers: ['f'] })] },
+      deps,
+    )
+    expect(await outcomes()).toEqual([
+      'watch 5 wake: task ADDED',
+      'write 5 wake: task DELETED',
+      'watch 7 ignored: already deleted',
+    ])
+  })
+
+  it('concludes deletions from a list only for rows that are not newer, and an event of the same version revives one', async () => {
+    await journalEvents(
+      test.db,
+      { ...watch, events: [seen('ADDED', { version: 5 }), seen('ADDED', { uid: 'u2', version: 30 })] },
+      deps,
+    )
+    const missing = (uid: string) => ({
+      watched: taskKind,
+      missing: { uid, namespace: 'ns', name: `task-${uid}` },
+      listVersion: 20,
+    })
+    await journalEvents(
+      test.db,
+      { cluster: 'c', source: 'relist', events: [missing('u1'), missing('u2'), missing('u3')] },
+      deps,
+    )
+    await journalEvents(test.db, { cluster: 'c', source: 'relist', events: [seen('ADDED', { version: 5 })] }, deps)
+    expect((await outcomes()).slice(2)).toEqual([
+      'relist 20 wake: task DELETED',
+      'relist 20 stale: newer than the list',
+      'relist 20 stale: the object was never known',
+      'relist 5 wake: task ADDED',
+    ])
+    expect(await readObject(test.db, 'c', 'Task', 'u1')).toMatchObject({ deleted: false, presumed_deleted: false })
+  })
+})
+
+describe('journaling the answers of writes', () => {
+  it('marks the wake as own, so that it does not wake the run that wrote', async () => {
+    await journalEvents(test.db, { ...write, events: [seen('MODIFIED', { version: 5 })] }, deps)
+    expect(await wakes()).toMatchObject([{ uid: 'u1', foreign_event: false, writer: 'task/u1/j1' }])
+    await journalEvents(test.db, { ...watch, events: [seen('MODIFIED', { version: 5 })] }, deps)
+    expect(await wakes()).toMatchObject([{ uid: 'u1', foreign_event: false }])
+  })
+
+  it.each([
+    ['after a conflict', { ...write, conflicted: true }],
+    ['of another subject', { ...write, writer: 'task/u9/j1' }],
+    ['of another controller', { ...write, writer: 'other/u1/j1' }],
+    ['of a uid that begins the same', { ...write, writer: 'task/u11/j1' }],
+  ])('marks a write %s as foreign', async (_case, origin) => {
+    await journalEvents(test.db, { ...origin, events: [seen('MODIFIED', { version: 5 })] }, deps)
+    expect(await wakes()).toMatchObject([{ uid: 'u1', foreign_event: true, writer: null }])
+  })
+
+  it("wakes for somebody's change that the answer of a later own write overtook", async () => {
+    await journalEvents(
+      test.db,
+      {
+        ...write,
+        events: [seen('MODIFIED', { version: 5 }), seen('MODIFIED', { version: 9, status: { phase: 'B' } })],
+      },
+      deps,
+    )
+    await journalEvents(test.db, { ...watch, events: [seen('MODIFIED', { version: 5 })] }, deps)
+    expect(await wakes()).toMatchObject([{ foreign_event: false }])
+    await journalEvents(test.db, { ...watch, events: [seen('MODIFIED', { version: 7 })] }, deps)
+    expect(await wakes()).toMatchObject([{ foreign_event: true }])
+    expect((await outcomes()).slice(2)).toEqual(['watch 5 stale: version 9 is known', 'watch 7 wake: task MODIFIED'])
+    expect(await readObject(test.db, 'c', 'Task', 'u1')).toMatchObject({ resource_version: 9 })
+  })
+
+  it('finishes the action rows in the same transaction, which ends the hold', async () => {
+    const action = { workflow_id: 'task/u1/j1', pass: 1, step: 's', object: 'Task/ns/task-u1', verb: 'patch' }
+    await beginActions(test.db, [{ ...action, field_manager: 'pawl', started_at: NOW }])
+    const held = async (at: Date) => [...(await heldObjects(test.db, ['Task/ns/task-u1', 'Task/ns/other'], at))]
+    expect(await held(later(999))).toEqual(['Task/ns/task-u1'])
+    expect(await held(later(1000))).toEqual([])
+    await journalEvents(
+      test.db,
+      {
+        ...write,
+        events: [seen('MODIFIED', { version: 5 })],
+        finished: [{ ...action, resource_version: 5, error: null, finished_at: NOW }],
+      },
+      deps,
+    )
+    expect(await held(later(1))).toEqual([])
+    await beginActions(test.db, [{ ...action, field_manager: 'pawl', started_at: NOW }])
+    expect(await held(later(1))).toEqual(['Task/ns/task-u1'])
+  })
+})
+
+describe('journaling with a checkpoint', () => {
+  it('moves the checkpoint while the lease is held, else nothing of the batch is journaled', async () => {
+    await holdLease(test.db, { cluster: 'c', kind: 'Task', owner: 'me', leaseMs: 60_000 })
+    await journalEvents(
+      test.db,
+      { ...watch, events: [], checkpoint: { kind: 'Task', resourceVersion: 7, epoch: 1, leaseOwner: 'me' } },
+      deps,
+    )
+    expect(await newestVersion(test.db, 'c', 'Task', 'ns')).toBe(7)
+    const stolen = {
+      ...watch,
+      events: [seen('ADDED', { version: 8 })],
+      checkpoint: { kind: 'Task', resourceVersion: 8, epoch: 1, leaseOwner: 'other' },
+    }
+    await expect(journalEvents(test.db, stolen, deps)).rejects.toThrow(LeaseLost)
+    expect(await outcomes()).toEqual([])
+    expect(await newestVersion(test.db, 'c', 'Task', 'ns')).toBe(7)
+  })
+
+  it('gives the lease to one of two owners, and to the other when it lapses', async () => {
+    expect(await holdLease(test.db, { cluster: 'c', kind: 'Task', owner: 'a', leaseMs: 60_000 })).toEqual({
+      resourceVersion: undefined,
+      epoch: 0,
+    })
+    expect(await holdLease(test.db, { cluster: 'c', kind: 'Task', owner: 'b', leaseMs: 60_000 })).toBeUndefined()
+    await holdLease(test.db, { cluster: 'c', kind: 'Task', owner: 'a', leaseMs: -1 })
+    expect(await holdLease(test.db, { cluster: 'c', kind: 'Task', owner: 'b', leaseMs: 60_000 })).toEqual({
+      resourceVersion: undefined,
+      epoch: 0,
+    })
+  })
+})
+
+describe('two writers at once', () => {
+  it('journal one event of an object that neither knew, and the other as stale', async () => {
+    const batch = { ...watch, events: [seen('ADDED', { version: 5 })] }
+    await Promise.all([
+      journalEvents(test.db, batch, deps),
+      journalEvents(test.db, { ...batch, source: 'relist' }, deps),
+    ])
+    const rows = await test.db.selectFrom('watch_event').select('outcome').orderBy('outcome').execute()
+    expect(rows.map(({ outcome }) => outcome)).toEqual(['stale', 'wake'])
+  })
+
+  it('never deadlock, whatever the order of their objects', async () => {
+    const uids = Array.from({ length: 40 }, (_, index) => `d${index}`)
+    const batch = (order: readonly string[], version: number) => ({
+      ...watch,
+      events: order.map((uid) => seen('MODIFIED', { uid, version, generation: version })),
+    })
+    await Promise.all(
+      Array.from({ length: 8 }, (_, round) =>
+        journalEvents(test.db, batch(round % 2 === 0 ? uids : uids.toReversed(), round + 1), deps),
+      ),
+    )
+    const rows = await test.db.selectFrom('object').select(['uid', 'resource_version']).execute()
+    expect(new Set(rows.map(({ resource_version }) => resource_version))).toEqual(new Set([8]))
+    expect(rows).toHaveLength(40)
+  })
+})
+
+describe('an object that no API server would send', () => {
+  it('is refused by name', async () => {
+    const object = {
+      ...task({ version: 1 }),
+      metadata: { name: 'x', namespace: 'ns', uid: 'u', resourceVersion: 'abc' },
+    }
+    await expect(
+      journalEvents(test.db, { ...watch, events: [{ watched: taskKind, type: 'ADDED', object }] }, deps),
+    ).rejects.toThrow('Task ns/x: resourceVersion is "abc", expected a number')
+  })
+})

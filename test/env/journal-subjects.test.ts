@@ -1,0 +1,189 @@
+// Whom a journaled batch wakes beside the object itself, and which jobs it ends; against a real PostgreSQL.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { journalEvents } from '../../activities/journal/events.ts'
+import { findOpenJob, openJob } from '../../activities/journal/jobs.ts'
+import { subscribe, unsubscribeJob } from '../../activities/journal/subscriptions.ts'
+import type { Routing } from '../../workflows/kit/index.ts'
+import { deps, NOW, seen } from '../activities/journal/build-events.ts'
+import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+
+let test: TestDatabase
+const watch = { cluster: 'c', source: 'watch' } as const
+const write = { cluster: 'c', source: 'write', writer: 'task/u1/j1' } as const
+
+beforeAll(async () => {
+  test = await createTestDatabase(inject('servers').databaseUrl)
+})
+afterAll(async () => {
+  await test.drop()
+})
+beforeEach(async () => {
+  for (const table of ['watch_event', 'object', 'wake', 'job', 'action', 'subscription', 'watch_checkpoint'] as const) {
+    await test.db.deleteFrom(table).execute()
+  }
+})
+
+const outcomes = async (): Promise<string[]> => {
+  const rows = await test.db.selectFrom('watch_event').selectAll().orderBy('seq').execute()
+  return rows.map(
+    ({ source, resource_version, outcome, reason }) => `${source} ${resource_version} ${outcome}: ${reason ?? ''}`,
+  )
+}
+const wakes = async () => await test.db.selectFrom('wake').selectAll().orderBy('uid').execute()
+
+describe('routes to others than the object itself', () => {
+  it('wakes every living dependent of an owner', async () => {
+    const owner = { uid: 'u1', kind: 'Task' }
+    const children = ['a', 'b', 'c'].map((uid) => seen('ADDED', { uid, version: 5, owner }))
+    await journalEvents(
+      test.db,
+      { ...watch, events: [...children, seen('DELETED', { uid: 'c', version: 6, owner })] },
+      { ...deps, route: () => ({ ignored: 'set-up' }) },
+    )
+    const route = (): Routing => ({
+      routes: [
+        {
+          controller: 'task',
+          uid: 'u1',
+          dependentsOf: 'u1',
+          namespace: 'ns',
+          name: 'x',
+          mode: 'notify',
+          cause: 'owner',
+        },
+      ],
+    })
+    await journalEvents(test.db, { ...watch, events: [seen('ADDED', { version: 9 })] }, { ...deps, route })
+    expect((await wakes()).map(({ uid, name, may_start }) => [uid, name, may_start])).toEqual([
+      ['a', 'task-a', false],
+      ['b', 'task-b', false],
+    ])
+    await journalEvents(
+      test.db,
+      { ...watch, events: [seen('MODIFIED', { version: 10, generation: 2 })] },
+      { ...deps, route, subjectKinds: { task: 'Other' } },
+    )
+    expect((await outcomes()).at(-1)).toBe('watch 10 ignored: no subject is concerned')
+  })
+
+  it('wakes the subscribers of an object by its name, until they unsubscribe', async () => {
+    const request = {
+      controller: 'task',
+      uid: 's1',
+      job_id: 'j1',
+      cluster: 'c',
+      kind: 'Task',
+      namespace: 'ns',
+      name: 'task-u1',
+      seenVersion: 0,
+      subjectName: 'sub',
+    }
+    expect(await subscribe(test.db, [request, { ...request, uid: 's2' }], NOW)).toBe(0)
+    await journalEvents(
+      test.db,
+      { ...watch, events: [seen('ADDED', { version: 5, status: { phase: 'Boring' } })] },
+      deps,
+    )
+    expect((await wakes()).map(({ uid, may_start }) => [uid, may_start])).toEqual([
+      ['s1', false],
+      ['s2', false],
+    ])
+    await test.db.deleteFrom('wake').execute()
+    await unsubscribeJob(test.db, 'task', 's1', 'j1')
+    await journalEvents(
+      test.db,
+      { ...watch, events: [seen('MODIFIED', { version: 6, generation: 2, status: { phase: 'Boring' } })] },
+      deps,
+    )
+    expect((await wakes()).map(({ uid }) => uid)).toEqual(['s2'])
+  })
+
+  it('wakes a new subscriber at once when its object is already newer than what it saw', async () => {
+    await journalEvents(
+      test.db,
+      { ...watch, events: [seen('ADDED', { version: 5, status: { phase: 'Boring' } })] },
+      deps,
+    )
+    const request = {
+      controller: 'task',
+      uid: 's1',
+      job_id: 'j1',
+      cluster: 'c',
+      kind: 'Task',
+      namespace: 'ns',
+      name: 'task-u1',
+      subjectName: 'sub',
+    }
+    expect(await subscribe(test.db, [{ ...request, seenVersion: 5 }], NOW)).toBe(0)
+    expect(await subscribe(test.db, [{ ...request, seenVersion: 4 }], NOW)).toBe(1)
+    expect(await wakes()).toMatchObject([{ uid: 's1', cause: 'waits for Task task-u1' }])
+  })
+})
+
+describe('the job rows', () => {
+  const job = {
+    workflow_id: 'task/u1/j1',
+    run_id: 'r1',
+    controller: 'task',
+    cluster: 'c',
+    uid: 'u1',
+    job_id: 'j1',
+    namespace: 'ns',
+    name: 'task-u1',
+    cause: 'test',
+    started_at: NOW,
+  }
+
+  it('are closed by the event that shows their end', async () => {
+    await openJob(test.db, job)
+    await journalEvents(
+      test.db,
+      { ...watch, events: [seen('ADDED', { version: 5, status: { jobID: 'j1', phase: 'Init' } })] },
+      deps,
+    )
+    expect(await findOpenJob(test.db, 'task', 'u1')).toMatchObject({ workflow_id: 'task/u1/j1' })
+    await journalEvents(
+      test.db,
+      {
+        ...write,
+        events: [seen('MODIFIED', { version: 6, status: { jobID: 'j1', jobIDFinished: 'j1', phase: 'Failed' } })],
+      },
+      deps,
+    )
+    expect(await findOpenJob(test.db, 'task', 'u1')).toBeUndefined()
+    expect(await test.db.selectFrom('job').selectAll().execute()).toMatchObject([
+      { outcome: 'Failed', finished_at: NOW },
+    ])
+  })
+
+  it('are closed when their subject is deleted, but not by the end of another job', async () => {
+    await openJob(test.db, { ...job, workflow_id: 'task/u1/j2', job_id: 'j2' })
+    await journalEvents(
+      test.db,
+      {
+        ...watch,
+        events: [seen('ADDED', { version: 5, status: { jobID: 'j2', jobIDFinished: 'j1', phase: 'Succeeded' } })],
+      },
+      deps,
+    )
+    expect(await findOpenJob(test.db, 'task', 'u1', 'j2')).toBeDefined()
+    await journalEvents(test.db, { ...watch, events: [seen('DELETED', { version: 6 })] }, deps)
+    expect(await test.db.selectFrom('job').selectAll().execute()).toMatchObject([{ outcome: 'Deleted' }])
+  })
+
+  it('are opened as closed when the job was over before its row was there', async () => {
+    await journalEvents(
+      test.db,
+      {
+        ...watch,
+        events: [seen('ADDED', { version: 5, status: { jobID: 'j1', jobIDFinished: 'j1', phase: 'Succeeded' } })],
+      },
+      deps,
+    )
+    await openJob(test.db, job)
+    expect(await test.db.selectFrom('job').selectAll().execute()).toMatchObject([
+      { outcome: 'Succeeded', finished_at: NOW },
+    ])
+  })
+})

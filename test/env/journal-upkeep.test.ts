@@ -1,0 +1,102 @@
+// Migrations, partitions and retention against a real PostgreSQL.
+
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import { journalEvents } from '../../activities/journal/events.ts'
+import { openJob } from '../../activities/journal/jobs.ts'
+import { migrateUp, migrationStatus } from '../../activities/journal/migrate.ts'
+import { ensurePartitions, pruneEvents } from '../../activities/journal/partitions.ts'
+import { deps, seen } from '../activities/journal/build-events.ts'
+import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+
+let test: TestDatabase
+beforeEach(async () => {
+  test = await createTestDatabase(inject('servers').databaseUrl, { migrated: false })
+})
+afterEach(async () => {
+  await test.drop()
+})
+
+const DAY_MS = 24 * 60 * 60 * 1000
+const TODAY = new Date('2026-03-10T12:00:00Z')
+const daysAgo = (days: number): Date => new Date(TODAY.getTime() - days * DAY_MS)
+
+describe('migrating an empty database', () => {
+  it('applies every migration once, also when two do it at once', async () => {
+    expect(await migrationStatus(test.url)).toEqual([{ name: '0001_create_journal', appliedAt: undefined }])
+    const applied = await Promise.all([migrateUp(test.url), migrateUp(test.url), migrateUp(test.url)])
+    expect(applied.flat()).toEqual(['0001_create_journal'])
+    expect(await migrationStatus(test.url)).toMatchObject([
+      { name: '0001_create_journal', appliedAt: expect.any(Date) as Date },
+    ])
+  })
+})
+
+describe('the partitions of events', () => {
+  const partitions = async (): Promise<string[]> => {
+    const { rows } = await sql<{ name: string }>`select inhrelid::regclass::text as name from pg_inherits
+      where inhparent = 'watch_event'::regclass order by 1`.execute(test.db)
+    return rows.map(({ name }) => name).filter((name) => name !== 'watch_event_default')
+  }
+  const journalAt = async (at: Date, version: number) =>
+    await journalEvents(
+      test.db,
+      { cluster: 'c', source: 'watch', events: [seen('ADDED', { uid: `u${version}`, version })] },
+      { ...deps, now: () => at },
+    )
+  const versions = async () =>
+    (await test.db.selectFrom('watch_event').select('resource_version').orderBy('resource_version').execute()).map(
+      (row) => row.resource_version,
+    )
+
+  it('are made a week ahead, and take over what the default partition holds of their day', async () => {
+    await migrateUp(test.url, daysAgo(30))
+    await journalAt(TODAY, 1)
+    expect((await ensurePartitions(test.db, TODAY))[0]).toBe('watch_event_20260310')
+    expect(await ensurePartitions(test.db, TODAY)).toEqual([])
+    const { rows } = await sql<{ name: string }>`select tableoid::regclass::text as name from watch_event`.execute(
+      test.db,
+    )
+    expect(rows).toEqual([{ name: 'watch_event_20260310' }])
+    await journalAt(TODAY, 2)
+    expect(await versions()).toEqual([1, 2])
+  })
+
+  it('are dropped when they are older than the retention and nothing needs them', async () => {
+    await migrateUp(test.url, daysAgo(20))
+    for (const [index, days] of [20, 10, 3, 1].entries()) await journalAt(daysAgo(days), index + 1)
+    await test.db.deleteFrom('wake').execute()
+    const pruned = await pruneEvents(test.db, 5 * DAY_MS, TODAY)
+    expect(pruned).toMatchObject({ before: daysAgo(5) })
+    expect(await versions()).toEqual([3, 4])
+    expect((await partitions()).every((name) => name >= 'watch_event_20260305')).toBe(true)
+  })
+
+  it('are kept back to the oldest pending wake', async () => {
+    await migrateUp(test.url, daysAgo(20))
+    for (const [index, days] of [20, 15, 10].entries()) await journalAt(daysAgo(days), index + 1)
+    await test.db.deleteFrom('wake').where('uid', '=', 'u1').execute()
+    await pruneEvents(test.db, DAY_MS, TODAY)
+    expect(await versions()).toEqual([2, 3])
+  })
+
+  it('are kept back to the start of the oldest open job', async () => {
+    await migrateUp(test.url, daysAgo(20))
+    for (const [index, days] of [20, 15, 10].entries()) await journalAt(daysAgo(days), index + 1)
+    await test.db.deleteFrom('wake').execute()
+    const job = {
+      workflow_id: 'w',
+      run_id: null,
+      controller: 'task',
+      cluster: 'c',
+      uid: 'u',
+      job_id: 'j',
+      namespace: '',
+      name: '',
+      cause: '',
+    }
+    await openJob(test.db, { ...job, started_at: daysAgo(12) })
+    await pruneEvents(test.db, DAY_MS, TODAY)
+    expect(await versions()).toEqual([3])
+  })
+})
