@@ -74,7 +74,7 @@ function inputOf(request: TemplateRequest): string {
 function excerpt(text: string, line: number): string {
   const lines = text.split('\n')
   const first = Math.max(1, line - LINES_AROUND)
-  const width = String(line + LINES_AROUND).length
+  const width = String(Math.min(line + LINES_AROUND, lines.length)).length
   return lines
     .slice(first - 1, line + LINES_AROUND)
     .map((content, index) => {

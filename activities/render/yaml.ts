@@ -33,6 +33,7 @@ export class YamlError extends Error {
 }
 
 const START = { line: 1, col: 1 }
+const TOO_DEEP = 'nested too deeply, expected fewer levels'
 
 /** @throws YamlError for the first error in the text. */
 export function parseYaml(text: string): ParsedYaml {
@@ -58,14 +59,15 @@ export function parseYaml(text: string): ParsedYaml {
     }
     return { value: document.toJS({ maxAliasCount: MAX_ALIAS_COUNT }), lineOf }
   } catch (error) {
-    // Thrown by the library for too many aliases, and by the engine for text nested deeper than its stack.
+    // Thrown by the library for too many aliases, and by the runtime for values nested deeper than its stack.
     if (error instanceof ReferenceError) throw new YamlError(START, 'found too many or unknown aliases, expected fewer')
-    if (error instanceof RangeError) throw new YamlError(START, 'nested too deeply, expected fewer levels')
+    if (error instanceof RangeError) throw new YamlError(START, TOO_DEEP)
     throw error
   }
 }
 
 function errorOf(error: Pick<YAMLParseError, 'code' | 'message'>, place: { line: number; col: number }): YamlError {
+  if (error.code === 'RESOURCE_EXHAUSTION') return new YamlError(place, TOO_DEEP)
   const message = error.message.charAt(0).toLowerCase() + error.message.slice(1)
   return new YamlError(place, error.code.toLowerCase().replaceAll('_', ' '), message)
 }

@@ -1,0 +1,267 @@
+import { gunzipSync } from 'node:zlib'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { Blueprint } from '../../../activities/render/blueprint.ts'
+import type { BlueprintError } from '../../../activities/render/blueprint-error.ts'
+import { renderDeployItems, renderExports, type DeployBindings } from '../../../activities/render/executions.ts'
+import { createTemplateEngine } from '../../../activities/render/template-engine.ts'
+
+const CANARY = 'canary-7d21c0'
+const engine = createTemplateEngine({ threads: 1, timeoutMs: 1000 })
+afterAll(() => engine.close())
+
+describe('the deploy executions of a blueprint', () => {
+  it('are rendered in order and their items joined', async () => {
+    const blueprint = blueprintOf(
+      { template: items('{{ .imports.prefix }}-a') },
+      { file: './templates/second.yaml' },
+      { template: '# nothing' },
+    )
+    const files = { 'templates/second.yaml': items('b', 'dependsOn: [first-a]') }
+    expect(await renderDeployItems(engine, { ...blueprint, files }, bindings({ prefix: 'first' }))).toEqual([
+      { name: 'first-a', type: 'mock', config: { kind: 'ProviderConfiguration' } },
+      { name: 'b', type: 'mock', config: { kind: 'ProviderConfiguration' }, dependsOn: ['first-a'] },
+    ])
+  })
+
+  it('see the reference of the blueprint and an empty state', async () => {
+    const template = items('{{ .blueprint.inline.id }}-{{ .blueprintDef.inline.id }}-{{ len .state }}')
+    const rendered = await renderDeployItems(engine, blueprintOf({ template }), bindings({}))
+    expect(rendered.map(({ name }) => name)).toEqual(['7-7-0'])
+  })
+
+  it('let cycles through, which the execution reports', async () => {
+    const template = `${items('a', 'dependsOn: [b]')}\n${items('b', 'dependsOn: [a]').split('\n').slice(1).join('\n')}`
+    expect(await renderDeployItems(engine, blueprintOf({ template }), bindings({}))).toHaveLength(2)
+  })
+
+  it('fail with every problem of the joined list', async () => {
+    const failure = await failureOf({ template: items('a') }, { template: items('a', 'dependsOn: [ghost]') })
+    expect(failure).toMatchObject({
+      code: 'ERR_CONFIGURATION_PROBLEM',
+      message:
+        'deploy item a: the name occurs twice, expected unique names; ' +
+        'deploy item a: depends on ghost, but there is no item of that name',
+    })
+  })
+
+  it.each([
+    [
+      'a value of a wrong type',
+      { template: 'deployItems: none' },
+      'template "exec-0": deployItems: found a string, expected a list',
+    ],
+    [
+      'an unknown engine',
+      { type: 'Jsonnet', template: 'x' },
+      'template "exec-0": found type Jsonnet, expected GoTemplate',
+    ],
+    ['a missing file', { file: 'nope.yaml' }, 'template "exec-0": found no file nope.yaml in the blueprint'],
+    [
+      'a template that is no text',
+      { template: { a: 1 } },
+      'template "exec-0": found a map, expected text for a GoTemplate',
+    ],
+  ])('fail on %s', async (_, executor, message) => {
+    expect(await failureOf(executor)).toMatchObject({ code: 'ERR_CONFIGURATION_PROBLEM', message })
+  })
+
+  it.each([
+    [
+      'Spiff',
+      { type: 'Spiff', template: 'x' },
+      'template "exec-0": type Spiff is not supported yet, expected GoTemplate',
+    ],
+    [
+      'states',
+      { template: 'state: { password: x }' },
+      'template "exec-0": rendered a state, but states of executions are not supported yet',
+    ],
+  ])('refuse %s, which do not exist yet', async (_, executor, message) => {
+    expect(await failureOf(executor)).toMatchObject({ code: 'NotSupported', message })
+  })
+})
+
+describe('the message of an execution that failed', () => {
+  const secret = { password: CANARY, list: [CANARY] }
+
+  it('shows the lines of the template around the fault and the shape of its input', async () => {
+    const lines = Array.from({ length: 14 }, (_, index) => `# line ${index + 1}`)
+    const template = lines.with(6, '{{ fail .imports.password }}').join('\n')
+    const failure = await failureOf({ template }, { template: '' }, secret)
+    expect(failure.code).toBe('TemplatingFailed')
+    expect(failure.message).toBe(
+      [
+        'template: exec-0:7:3: executing "exec-0" at <fail .imports.password>: error calling fail: ***',
+        'exec-0:',
+        '   2 | # line 2',
+        '   3 | # line 3',
+        '   4 | # line 4',
+        '   5 | # line 5',
+        '   6 | # line 6',
+        '>  7 | {{ fail .imports.password }}',
+        '   8 | # line 8',
+        '   9 | # line 9',
+        '  10 | # line 10',
+        '  11 | # line 11',
+        '  12 | # line 12',
+        'input: {"imports":{"password":"[string]","list":["[string]"]},"blueprint":{"inline":{"id":"[number]"}},' +
+          '"blueprintDef":{"inline":{"id":"[number]"}},"state":{}}',
+      ].join('\n'),
+    )
+  })
+
+  it('shows the lines of the partial in which the fault is', async () => {
+    const files = { 'part.tpl': 'one\n{{ fail "broken part" }}' }
+    const blueprint = { ...blueprintOf({ template: 'x: {{ include "part.tpl" . }}' }), files }
+    const failure = await rejection(renderDeployItems(engine, blueprint, bindings({})))
+    expect(failure.message).toContain(
+      'error calling fail: broken part\npart.tpl:\n  1 | one\n> 2 | {{ fail "broken part" }}',
+    )
+  })
+
+  it('shows what was rendered where it is not YAML, without the values', async () => {
+    const template =
+      'deployItems:\n- name: a\n  type: mock\n  token: {{ .imports.password }}: {{ .imports.password | b64enc }}\n  config: {}'
+    const failure = await failureOf({ template }, { template: '' }, secret)
+    expect(failure.message.split('\n').slice(0, -1)).toEqual([
+      'template "exec-0": what it rendered is not YAML: line 4, column 10: block as implicit key',
+      '  1 | deployItems:',
+      '  2 | - name: a',
+      '  3 |   type: mock',
+      '> 4 |   token: ***',
+      '  5 |   config: {}',
+    ])
+  })
+
+  it('shows where there is no value', async () => {
+    const template = items('a', 'timeout: {{ .imports.timeout }}{{ .imports.password }}')
+    const failure = await failureOf({ template }, { template: '' }, secret)
+    expect(failure.message.split('\n').slice(0, -1)).toEqual([
+      'template "exec-0": rendered "no value" in line 5, expected values',
+      '  1 | deployItems:',
+      '  2 | - name: a',
+      '  3 |   type: mock',
+      '  4 |   config: { kind: ProviderConfiguration }',
+      '> 5 |   timeout: <no ***',
+    ])
+  })
+
+  it('compresses the shape of a large input', async () => {
+    const many = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`key-${index}`, CANARY]))
+    const failure = await failureOf({ template: '{{ fail "x" }}' }, { template: '' }, many)
+    const dump = /input: gzip\+base64: (\S+)$/.exec(failure.message)?.[1] ?? ''
+    expect(JSON.parse(gunzipSync(Buffer.from(dump, 'base64')).toString())).toMatchObject({
+      imports: { 'key-59': '[string]' },
+    })
+  })
+
+  it('says what a template asked too much of', async () => {
+    const failure = await failureOf({ template: '{{ range 9223372036854775807 }}{{ end }}' })
+    expect(failure).toMatchObject({
+      code: 'TemplatingFailed',
+      message: 'template "exec-0": not rendered within 1000 ms',
+      cause: { code: 'TemplateTimeout' },
+    })
+  })
+
+  it.each([
+    '{{ fail .imports.password }}',
+    '{{ fail (printf "%s" .imports) }}',
+    '{{ fail (toYaml .imports) }}',
+    '{{ range .imports.password }}{{ end }}',
+    '{{ atoi .imports.password }}{{ mustToDate "2006" .imports.password }}',
+    '{{ .imports.password }}: : {{ .imports.password | b64enc }}',
+    '"{{ .imports.password }}',
+    '{{ .imports.password }}',
+    '- {{ .imports.password }}',
+    'a: *{{ .imports.password }}',
+    '{{ .imports.password }}: <no value>',
+    'x: {{ .imports.password }}{{ .imports.nothing }}',
+    'deployItems: {{ .imports.password }}',
+    'deployItems: [{{ .imports.password }}]',
+    'deployItems: [{ name: a, config: {{ .imports.password }}, labels: { a: [{{ .imports.password }}] } }]',
+    'deployItems: [{ name: a, timeout: {{ .imports.password }}, type: b, config: { a: b } }]',
+    '{{ include .imports.password . }}',
+    '{{ fromYaml (printf "{%s" .imports.password) }}',
+    '{{ index .imports.list 3 }}{{ get .imports.password "a" }}',
+    '{{ regexMatch (printf "(%s" .imports.password) "a" }}{{ mustRegexMatch (printf "(%s" .imports.password) "a" }}',
+    '{{ template "nope" .imports.password }}',
+    '{{ semver .imports.password }}',
+    '{{ .imports.password.field }}',
+  ])('never holds a value of the imports: %s', async (template) => {
+    const failure = await failureOf({ template }, { template: '' }, secret)
+    expect(failure.name).toBe('BlueprintError')
+    expect(failure.message).not.toContain(CANARY)
+    expect(failure.message).not.toContain(CANARY.slice(-6))
+    expect(failure.message).not.toContain(Buffer.from(CANARY).toString('base64').slice(0, 8))
+  })
+})
+
+describe('the export executions of a blueprint', () => {
+  const bound = {
+    blueprint: {},
+    imports: { region: 'eu' },
+    deployitems: { app: { url: 'http://a' } },
+    dataobjects: { sub: 5 },
+    targets: { cluster: { spec: { type: 'mock' } } },
+  }
+
+  it('see exports of items, data objects and targets at the top and under values, and are merged', async () => {
+    const blueprint = exportsOf(
+      'exports:\n  url: {{ .values.deployitems.app.url }}\n  all: { a: {{ .imports.region }}, b: {{ .dataobjects.sub }} }',
+      'exports:\n  all: { b: {{ .values.targets.cluster.spec.type }}, c: {{ .deployitems.app.url }} }',
+    )
+    expect(await renderExports(engine, blueprint, bound)).toEqual({
+      url: 'http://a',
+      all: { a: 'eu', b: 'mock', c: 'http://a' },
+    })
+  })
+
+  it('export nothing when there are none', async () => {
+    expect(await renderExports(engine, exportsOf(), bound)).toEqual({})
+    expect(await renderExports(engine, exportsOf('# nothing'), bound)).toEqual({})
+  })
+
+  it.each([
+    ['exports: [a]', 'ERR_CONFIGURATION_PROBLEM', 'template "exec-0": exports: found a list, expected a map'],
+    ['exports: { a: {{ .values.deployitems.none }} }', 'TemplatingFailed', 'rendered "no value" in line 1'],
+  ])('fail on %s', async (template, code, message) => {
+    const failure = await rejection(renderExports(engine, exportsOf(template), bound))
+    expect(failure.code).toBe(code)
+    expect(failure.message).toContain(message)
+  })
+})
+
+type ExecutorFields = { type?: string; file?: string; template?: unknown }
+
+function blueprintOf(...executors: ExecutorFields[]): Blueprint {
+  const deployExecutions = executors.map((fields, index) => ({ name: `exec-${index}`, type: 'GoTemplate', ...fields }))
+  return { files: {}, deployExecutions, exportExecutions: [], exports: [] }
+}
+
+function exportsOf(...templates: string[]): Blueprint {
+  const { deployExecutions, ...rest } = blueprintOf(...templates.map((template) => ({ template })))
+  return { ...rest, deployExecutions: [], exportExecutions: deployExecutions }
+}
+
+function items(name: string, ...fields: string[]): string {
+  const own = ['type: mock', 'config: { kind: ProviderConfiguration }', ...fields]
+  return ['deployItems:', `- name: ${name}`, ...own.map((field) => `  ${field}`)].join('\n')
+}
+
+function bindings(imports: Record<string, unknown>): DeployBindings {
+  return { namespace: 'demo', blueprint: { inline: { id: 7 } }, imports }
+}
+
+async function failureOf(first: ExecutorFields, second?: ExecutorFields, imports: Record<string, unknown> = {}) {
+  const blueprint = blueprintOf(...(second === undefined ? [first] : [first, second]))
+  return await rejection(renderDeployItems(engine, blueprint, bindings(imports)))
+}
+
+async function rejection(rendered: Promise<unknown>): Promise<BlueprintError> {
+  const outcome = await rendered.then(
+    () => new Error('found a rendered document, expected a failure'),
+    (error: unknown) => error,
+  )
+  return outcome as BlueprintError
+}
