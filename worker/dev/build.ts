@@ -46,10 +46,14 @@ function go(dir: string, args: readonly string[]): Promise<void> {
       env: childEnvironment({ CGO_ENABLED: '0', GOFLAGS: '' }),
       stdio: ['ignore', 'ignore', 'pipe'],
     })
+    // An interrupted pawl leaves no compiler behind.
+    const kill = () => child.kill()
+    process.once('exit', kill)
     let tail = ''
     child.stderr.on('data', (chunk: Buffer) => (tail = (tail + chunk.toString()).slice(-2000)))
     child.once('error', reject)
     child.once('close', (code) => {
+      process.off('exit', kill)
       if (code === 0) resolve()
       else reject(new Error(`go ${args[0] ?? ''} in ${dir} ended with ${code ?? 'a signal'}: ${lastLine(tail)}`))
     })

@@ -47,13 +47,12 @@ export interface ClusterOptions {
 
 /** Starts etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kwok; resolves when the nodes are ready. */
 export async function startCluster(options: ClusterOptions): Promise<KubeAccess> {
-  const { dir, onPart } = options
+  const { dir } = options
   await mkdir(dir, { recursive: true, mode: 0o700 })
   const tokens = await makeCredentials(dir)
 
-  onPart(await startEtcd(options))
-  const { part, access } = await startApiServer(options, tokens.admin)
-  onPart(part)
+  await startEtcd(options)
+  const access = await startApiServer(options, tokens.admin)
   await writeFile(options.kubeconfigPath, kubeconfig(access, 'pawl-dev'), { mode: 0o600 })
   for (const name of ['controllers', 'scheduler', 'kwok'] as const) {
     await writeFile(join(dir, `${name}.kubeconfig`), kubeconfig({ ...access, token: tokens[name] }, name), {
@@ -61,8 +60,7 @@ export async function startCluster(options: ClusterOptions): Promise<KubeAccess>
     })
   }
 
-  for (const part of await Promise.all([startControllers(options), startScheduler(options), startKwok(options)]))
-    onPart(part)
+  await Promise.all([startControllers(options), startScheduler(options), startKwok(options)])
   return access
 }
 
@@ -101,31 +99,31 @@ export async function nodesAreReady(access: KubeAccess): Promise<boolean> {
   return answers(access, '/api/v1/namespaces/default/serviceaccounts/default')
 }
 
-function startEtcd({ dir, logDir, binaries, ports, ephemeral }: ClusterOptions): Promise<Part> {
+function startEtcd({ dir, logDir, binaries, ports, ephemeral, onPart }: ClusterOptions): Promise<Part> {
   const url = `http://127.0.0.1:${ports.etcd}`
-  return startPart({
-    name: 'etcd',
-    command: binaries.etcd,
-    args: [
-      `--data-dir=${join(dir, 'etcd')}`,
-      `--listen-client-urls=${url}`,
-      `--advertise-client-urls=${url}`,
-      '--listen-peer-urls=http://127.0.0.1:0',
-      '--auto-compaction-retention=1h',
-      '--quota-backend-bytes=2147483648',
-      ...(ephemeral ? ['--unsafe-no-fsync'] : []),
-    ],
-    logFile: join(logDir, 'etcd.log'),
-    address: url,
-    isReady: async () => (await fetch(`${url}/health`)).ok,
-  })
+  return startPart(
+    {
+      name: 'etcd',
+      command: binaries.etcd,
+      args: [
+        `--data-dir=${join(dir, 'etcd')}`,
+        `--listen-client-urls=${url}`,
+        `--advertise-client-urls=${url}`,
+        '--listen-peer-urls=http://127.0.0.1:0',
+        '--auto-compaction-retention=1h',
+        '--quota-backend-bytes=2147483648',
+        ...(ephemeral ? ['--unsafe-no-fsync'] : []),
+      ],
+      logFile: join(logDir, 'etcd.log'),
+      address: url,
+      isReady: async () => (await fetch(`${url}/health`)).ok,
+    },
+    onPart,
+  )
 }
 
-async function startApiServer(
-  options: ClusterOptions,
-  adminToken: string,
-): Promise<{ part: Part; access: KubeAccess }> {
-  const { dir, logDir, binaries, ports } = options
+async function startApiServer(options: ClusterOptions, adminToken: string): Promise<KubeAccess> {
+  const { dir, logDir, binaries, ports, onPart } = options
   const url = `https://127.0.0.1:${ports.kubernetes}`
   const certificate = join(dir, 'tls', 'apiserver.crt')
   const age = await stat(certificate).then(
@@ -134,34 +132,37 @@ async function startApiServer(
   )
   if (age > CERTIFICATE_DAYS) await rm(join(dir, 'tls'), { recursive: true })
 
-  const part = await startPart({
-    name: 'kube-apiserver',
-    command: binaries['kube-apiserver'],
-    args: [
-      `--etcd-servers=http://127.0.0.1:${ports.etcd}`,
-      '--bind-address=127.0.0.1',
-      '--advertise-address=127.0.0.1',
-      '--endpoint-reconciler-type=none',
-      `--secure-port=${ports.kubernetes}`,
-      `--cert-dir=${join(dir, 'tls')}`,
-      `--token-auth-file=${join(dir, 'tokens.csv')}`,
-      '--anonymous-auth=false',
-      '--authorization-mode=RBAC',
-      '--service-account-issuer=https://kubernetes.default.svc',
-      `--service-account-key-file=${join(dir, 'service-account.pub')}`,
-      `--service-account-signing-key-file=${join(dir, 'service-account.key')}`,
-      '--service-cluster-ip-range=10.96.0.0/16',
-      '--allow-privileged=true',
-      '--max-requests-inflight=3000',
-      '--max-mutating-requests-inflight=1500',
-      '--profiling=false',
-      ...(await auditArguments(options)),
-    ],
-    logFile: join(logDir, 'kube-apiserver.log'),
-    address: url,
-    isReady: async () => answers({ url, token: adminToken, ca: await readFile(certificate, 'utf8') }, '/readyz'),
-  })
-  return { part, access: { url, token: adminToken, ca: await readFile(certificate, 'utf8') } }
+  await startPart(
+    {
+      name: 'kube-apiserver',
+      command: binaries['kube-apiserver'],
+      args: [
+        `--etcd-servers=http://127.0.0.1:${ports.etcd}`,
+        '--bind-address=127.0.0.1',
+        '--advertise-address=127.0.0.1',
+        '--endpoint-reconciler-type=none',
+        `--secure-port=${ports.kubernetes}`,
+        `--cert-dir=${join(dir, 'tls')}`,
+        `--token-auth-file=${join(dir, 'tokens.csv')}`,
+        '--anonymous-auth=false',
+        '--authorization-mode=RBAC',
+        '--service-account-issuer=https://kubernetes.default.svc',
+        `--service-account-key-file=${join(dir, 'service-account.pub')}`,
+        `--service-account-signing-key-file=${join(dir, 'service-account.key')}`,
+        '--service-cluster-ip-range=10.96.0.0/16',
+        '--allow-privileged=true',
+        '--max-requests-inflight=3000',
+        '--max-mutating-requests-inflight=1500',
+        '--profiling=false',
+        ...(await auditArguments(options)),
+      ],
+      logFile: join(logDir, 'kube-apiserver.log'),
+      address: url,
+      isReady: async () => answers({ url, token: adminToken, ca: await readFile(certificate, 'utf8') }, '/readyz'),
+    },
+    onPart,
+  )
+  return { url, token: adminToken, ca: await readFile(certificate, 'utf8') }
 }
 
 async function auditArguments({ dir, auditLogPath }: ClusterOptions): Promise<readonly string[]> {
@@ -180,49 +181,58 @@ async function auditArguments({ dir, auditLogPath }: ClusterOptions): Promise<re
   ]
 }
 
-function startControllers({ dir, logDir, binaries }: ClusterOptions): Promise<Part> {
-  return startPart({
-    name: 'kube-controller-manager',
-    command: binaries['kube-controller-manager'],
-    args: [
-      `--kubeconfig=${join(dir, 'controllers.kubeconfig')}`,
-      `--service-account-private-key-file=${join(dir, 'service-account.key')}`,
-      `--root-ca-file=${join(dir, 'tls', 'apiserver.crt')}`,
-      '--use-service-account-credentials=true',
-      '--leader-elect=false',
-      '--secure-port=0',
-      '--kube-api-qps=300',
-      '--kube-api-burst=600',
-      '--concurrent-namespace-syncs=20',
-    ],
-    logFile: join(logDir, 'kube-controller-manager.log'),
-  })
+function startControllers({ dir, logDir, binaries, onPart }: ClusterOptions): Promise<Part> {
+  return startPart(
+    {
+      name: 'kube-controller-manager',
+      command: binaries['kube-controller-manager'],
+      args: [
+        `--kubeconfig=${join(dir, 'controllers.kubeconfig')}`,
+        `--service-account-private-key-file=${join(dir, 'service-account.key')}`,
+        `--root-ca-file=${join(dir, 'tls', 'apiserver.crt')}`,
+        '--use-service-account-credentials=true',
+        '--leader-elect=false',
+        '--secure-port=0',
+        '--kube-api-qps=300',
+        '--kube-api-burst=600',
+        '--concurrent-namespace-syncs=20',
+      ],
+      logFile: join(logDir, 'kube-controller-manager.log'),
+    },
+    onPart,
+  )
 }
 
-function startScheduler({ dir, logDir, binaries }: ClusterOptions): Promise<Part> {
-  return startPart({
-    name: 'kube-scheduler',
-    command: binaries['kube-scheduler'],
-    args: [`--kubeconfig=${join(dir, 'scheduler.kubeconfig')}`, '--leader-elect=false', '--secure-port=0'],
-    logFile: join(logDir, 'kube-scheduler.log'),
-  })
+function startScheduler({ dir, logDir, binaries, onPart }: ClusterOptions): Promise<Part> {
+  return startPart(
+    {
+      name: 'kube-scheduler',
+      command: binaries['kube-scheduler'],
+      args: [`--kubeconfig=${join(dir, 'scheduler.kubeconfig')}`, '--leader-elect=false', '--secure-port=0'],
+      logFile: join(logDir, 'kube-scheduler.log'),
+    },
+    onPart,
+  )
 }
 
-function startKwok({ dir, logDir, binaries }: ClusterOptions): Promise<Part> {
-  return startPart({
-    name: 'kwok',
-    command: binaries.kwok,
-    args: [
-      `--kubeconfig=${join(dir, 'kwok.kubeconfig')}`,
-      `--config=${fileURLToPath(new URL('kwok/stages.yaml', BINARIES_DIR))}`,
-      '--manage-all-nodes=false',
-      '--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake',
-      '--node-lease-duration-seconds=40',
-      '--cidr=10.244.0.0/16',
-      '--node-ip=127.0.0.1',
-    ],
-    logFile: join(logDir, 'kwok.log'),
-  })
+function startKwok({ dir, logDir, binaries, onPart }: ClusterOptions): Promise<Part> {
+  return startPart(
+    {
+      name: 'kwok',
+      command: binaries.kwok,
+      args: [
+        `--kubeconfig=${join(dir, 'kwok.kubeconfig')}`,
+        `--config=${fileURLToPath(new URL('kwok/stages.yaml', BINARIES_DIR))}`,
+        '--manage-all-nodes=false',
+        '--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake',
+        '--node-lease-duration-seconds=40',
+        '--cidr=10.244.0.0/16',
+        '--node-ip=127.0.0.1',
+      ],
+      logFile: join(logDir, 'kwok.log'),
+    },
+    onPart,
+  )
 }
 
 /** N1, N2 */

@@ -44,9 +44,10 @@ export interface Part {
 /**
  * Starts the process and waits until it is ready.
  *
+ * @param onStart told as soon as the process runs, so that it can be watched and stopped while it comes up.
  * @throws PartDiedError when it ends first or is not ready within 90 s (it is stopped then).
  */
-export async function startPart(spec: PartSpec): Promise<Part> {
+export async function startPart(spec: PartSpec, onStart: (part: Part) => void = () => undefined): Promise<Part> {
   const log = openSync(spec.logFile, 'a', 0o600)
   let child: ChildProcess
   try {
@@ -71,6 +72,7 @@ export async function startPart(spec: PartSpec): Promise<Part> {
   if (identity === undefined) throw await PartDiedError.of(spec, await ended)
 
   const part: Part = { spec, identity, ended, stop: () => stopPart(identity, ended, spec.stopSignal) }
+  onStart(part)
   await waitUntilReady(part)
   return part
 }

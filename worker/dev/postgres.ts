@@ -9,7 +9,7 @@
 
 import { execFile } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import { access, chmod, chown, cp, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { access, chmod, chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -35,24 +35,26 @@ export interface PostgresOptions {
   readonly logDir: string
   readonly port: number
   readonly ephemeral: boolean
+  readonly onPart: (part: Part) => void
+  /** Told of a folder outside the data folder that belongs to it. */
+  readonly onOutside: (dir: string) => void
 }
 
 export interface Postgres {
-  readonly part: Part
   /** Address with the password: to be kept in files with mode 0600 and in memory. */
   readonly url: string
-  readonly password: string
-  /** Folders outside the data folder, to be removed with it. */
-  readonly outside: readonly string[]
+  /** Address without it. */
+  readonly address: string
 }
 
 /** Starts PostgreSQL with a database `pawl`; resolves when it answers queries. */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
   const { dir, logDir, port, ephemeral } = options
-  await mkdir(dir, { recursive: true, mode: 0o711 })
+  await makePassable(dir)
   const ids = process.getuid?.() === 0 ? await postgresIds() : undefined
   const programs = await reachablePrograms(ids)
   const data = await placeData(dir, ids)
+  if (!data.startsWith(dir)) options.onOutside(dirname(data))
   const password = await readPassword(dir)
   await initialise({ programs, data, ids, password })
 
@@ -65,26 +67,23 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
     'timezone=UTC',
     ...(ephemeral ? ['fsync=off', 'full_page_writes=off', 'synchronous_commit=off'] : []),
   ]
-  const part = await startPart({
+  const address = `postgresql://127.0.0.1:${port}/${DATABASE}`
+  const spec = {
     name: 'postgresql',
     command: join(programs, 'postgres'),
     args: ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
     logFile: join(logDir, 'postgresql.log'),
-    address: `postgresql://127.0.0.1:${port}/${DATABASE}`,
+    address,
     ids,
     cwd: '/',
     // A fast shutdown; SIGTERM would wait for every client.
-    stopSignal: 'SIGINT',
+    stopSignal: 'SIGINT' as const,
     isReady: () => query(url, 'select 1').then(() => true),
-  })
+  }
+  await startPart(spec, options.onPart)
   const existing = await query(url, `select 1 from pg_database where datname = '${DATABASE}'`)
   if (existing === 0) await query(url, `create database ${DATABASE}`)
-  return {
-    part,
-    password,
-    url: url.replace(/postgres$/, DATABASE),
-    outside: data.startsWith(dir) ? [] : [dirname(data)],
-  }
+  return { url: url.replace(/postgres$/, DATABASE), address }
 }
 
 async function query(connectionString: string, text: string): Promise<number> {
@@ -151,9 +150,9 @@ async function reachablePrograms(ids: Ids | undefined): Promise<string> {
   const copy = join(ROOT_ONLY_DIR, `postgresql-${size}`)
   if (!(await exists(copy))) {
     const unfinished = `${copy}.${process.pid}.part`
-    await mkdir(ROOT_ONLY_DIR, { recursive: true, mode: 0o755 })
-    await cp(native, unfinished, { recursive: true, verbatimSymlinks: true })
-    await chmod(unfinished, 0o755)
+    await makePassable(ROOT_ONLY_DIR)
+    // Not fs.cp, which would apply our umask.
+    await run('cp', ['-a', native, unfinished])
     await rename(unfinished, copy).catch(async (error: unknown) => {
       await rm(unfinished, { recursive: true, force: true })
       if (!(await exists(copy))) throw error
@@ -183,10 +182,16 @@ async function placeData(dir: string, ids: Ids | undefined): Promise<string> {
   const inside = await isReachable(dir, ids)
   const name = createHash('sha256').update(dir).digest('hex').slice(0, 12)
   const home = inside ? join(dir, 'owned') : join(ROOT_ONLY_DIR, `data-${name}`)
-  if (!inside) await mkdir(ROOT_ONLY_DIR, { recursive: true, mode: 0o755 })
+  if (!inside) await makePassable(ROOT_ONLY_DIR)
   await mkdir(home, { recursive: true, mode: 0o700 })
   await chown(home, ids.uid, ids.gid)
   return join(home, 'data')
+}
+
+/** A folder that other users can pass through but not list; by chmod, because a mode given to mkdir is masked. */
+async function makePassable(dir: string): Promise<void> {
+  await mkdir(dir, { recursive: true })
+  await chmod(dir, 0o711)
 }
 
 async function isReachable(path: string, { uid, gid }: Ids): Promise<boolean> {

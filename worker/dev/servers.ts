@@ -1,7 +1,4 @@
 // The set of servers that Pawl needs, started together and stopped together. It knows nothing of Pawl's own processes.
-//
-//   V1. Whatever fails while starting, what was started is stopped again.
-//   V2. Parts stop in the reverse order of their start: clients before the servers that they talk to.
 
 import { execFile } from 'node:child_process'
 import { chmod, mkdir, rm, symlink, writeFile } from 'node:fs/promises'
@@ -10,11 +7,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
 import type { Config } from '../config.ts'
-import { startGuard } from './guard-client.ts'
+import { startGroup, type Group } from './group.ts'
 import type { KubeAccess } from './kube-request.ts'
 import { nodeManifests, nodesAreReady, startCluster } from './kubernetes.ts'
 import { obtainBinaries, type Binaries, type Progress } from './obtain.ts'
-import { PartDiedError, type Part } from './part.ts'
+import type { PartDiedError } from './part.ts'
 import type { BinaryName } from './pins.ts'
 import { choosePorts, type Ports } from './ports.ts'
 import { startPostgres } from './postgres.ts'
@@ -33,9 +30,11 @@ export interface ServerOptions {
   readonly own?: { readonly kubeconfig?: string; readonly databaseUrl?: string; readonly temporalAddress?: string }
   /** True writes an audit log to `<dataDir>/logs/audit.log`. */
   readonly audit?: boolean
+  /** Ends the start. */
+  readonly signal?: AbortSignal
 }
 
-export interface Servers {
+export interface Servers extends Group {
   readonly kubeconfigPath: string
   readonly kubectlPath: string
   /** With the password. */
@@ -44,54 +43,74 @@ export interface Servers {
   /** Undefined when Temporal is the user's own. */
   readonly temporalUiUrl: string | undefined
   readonly auditLogPath: string | undefined
-  readonly parts: readonly Part[]
-  /** Adds a part that is watched and stopped with the others. */
-  add(part: Part): void
-  /** Resolves when a part ends that nobody stopped. */
-  readonly failure: Promise<PartDiedError>
-  /** Stops everything; repeatable. An ephemeral data folder is removed. */
-  stop(): Promise<void>
 }
 
-/** Starts the servers; resolves when all are ready. */
+/** Starts the servers; resolves when all are ready. A failure or an abort stops what was started. */
 export async function startServers(options: ServerOptions): Promise<Servers> {
-  const { dataDir, config, progress } = options
+  const { dataDir, config, progress, ephemeral, signal } = options
+  const binaries = await obtainBinaries(neededBinaries(options), { config, progress })
+  signal?.throwIfAborted()
+  await makeFolders(dataDir)
+  const group = await startGroup()
+  if (ephemeral) group.removeAtEnd(dataDir)
+
+  const provided = provideAll(options, binaries, group)
+  try {
+    return { ...(await Promise.race([provided, failed(group.failure), aborted(signal)])), ...group }
+  } catch (error) {
+    await group.stop()
+    // What was about to be started comes, and is stopped, before we return.
+    await provided.catch(() => undefined)
+    throw error
+  }
+}
+
+/** Rejects when a part dies. */
+export async function failed(failure: Promise<PartDiedError>): Promise<never> {
+  throw await failure
+}
+
+/** Rejects when the signal aborts; never settles without one. */
+export function aborted(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const stop = () => reject(new Error('stopped while starting', { cause: signal?.reason }))
+    if (signal?.aborted === true) stop()
+    signal?.addEventListener('abort', stop, { once: true })
+  })
+}
+
+async function makeFolders(dataDir: string): Promise<void> {
   // Root's PostgreSQL runs as another user, who must be able to pass through (not to list).
   await mkdir(dataDir, { recursive: true })
   await chmod(dataDir, 0o711)
   await mkdir(join(dataDir, 'logs'), { recursive: true, mode: 0o700 })
   await mkdir(join(dataDir, 'bin'), { recursive: true, mode: 0o700 })
+}
 
-  const binaries = await obtainBinaries(neededBinaries(options), { config, progress })
-  const group = await startGroup(options)
-  try {
-    const ports = await choosePorts(join(dataDir, 'ports.json'), options.ports ?? {})
-    const kubectlPath = join(dataDir, 'bin', 'kubectl')
-    await rm(kubectlPath, { force: true })
-    await symlink(binaries.kubectl, kubectlPath)
+async function provideAll(
+  options: ServerOptions,
+  binaries: Binaries,
+  group: Group,
+): Promise<Omit<Servers, keyof Group>> {
+  const { dataDir, own } = options
+  const ports = await choosePorts(join(dataDir, 'ports.json'), options.ports ?? {})
+  const kubectlPath = join(dataDir, 'bin', 'kubectl')
+  await rm(kubectlPath, { force: true })
+  await symlink(binaries.kubectl, kubectlPath)
 
-    const provided = Promise.all([
-      provideCluster(options, { binaries, ports, onPart: group.add }),
-      provideDatabase(options, { ports, onPart: group.add, onOutside: group.removeAtEnd }),
-      provideTemporal(options, { binaries, ports, onPart: group.add }),
-    ])
-    const [kubeconfigPath, databaseUrl, temporalAddress] = await Promise.race([
-      provided,
-      group.failure.then((error) => Promise.reject(error)),
-    ])
-    return {
-      kubeconfigPath,
-      kubectlPath,
-      databaseUrl,
-      temporalAddress,
-      temporalUiUrl: options.own?.temporalAddress === undefined ? `http://127.0.0.1:${ports.temporalUi}` : undefined,
-      auditLogPath: auditLogPath(options),
-      ...group,
-    }
-  } catch (error) {
-    // V1
-    await group.stop()
-    throw error
+  const [kubeconfigPath, databaseUrl, temporalAddress] = await Promise.all([
+    provideCluster(options, { binaries, ports, group }),
+    provideDatabase(options, { ports, group }),
+    provideTemporal(options, { binaries, ports, group }),
+  ])
+  const temporalUiUrl = own?.temporalAddress === undefined ? `http://127.0.0.1:${ports.temporalUi}` : undefined
+  return {
+    kubeconfigPath,
+    kubectlPath,
+    databaseUrl,
+    temporalAddress,
+    temporalUiUrl,
+    auditLogPath: auditLogPath(options),
   }
 }
 
@@ -105,48 +124,13 @@ export function neededBinaries({ own }: Pick<ServerOptions, 'own'>): readonly Bi
   ]
 }
 
-async function startGroup({
-  dataDir,
-  ephemeral,
-}: ServerOptions): Promise<
-  Pick<Servers, 'parts' | 'add' | 'failure' | 'stop'> & { removeAtEnd: (dir: string) => void }
-> {
-  const parts: Part[] = []
-  const outside: string[] = []
-  const guard = await startGuard()
-  let stopping: Promise<void> | undefined
-  let report: (error: PartDiedError) => void = () => undefined
-  const failure = new Promise<PartDiedError>((resolve) => (report = resolve))
-
-  const add = (part: Part) => {
-    parts.push(part)
-    guard.watch(part.identity)
-    void part.ended.then(async (how) => {
-      if (stopping === undefined) report(await PartDiedError.of(part.spec, how))
-    })
-  }
-  const removeAtEnd = (dir: string) => {
-    outside.push(dir)
-    if (ephemeral) guard.remove(dir)
-  }
-  if (ephemeral) guard.remove(dataDir)
-
-  const stopAll = async () => {
-    // V2
-    for (const part of parts.toReversed()) await part.stop()
-    if (ephemeral) for (const dir of [...outside, dataDir]) await rm(dir, { recursive: true, force: true })
-    guard.release()
-  }
-  return { parts, add, removeAtEnd, failure, stop: () => (stopping ??= stopAll()) }
-}
-
 interface Provision {
   readonly binaries: Binaries
   readonly ports: Ports
-  readonly onPart: (part: Part) => void
+  readonly group: Group
 }
 
-async function provideCluster(options: ServerOptions, { binaries, ports, onPart }: Provision): Promise<string> {
+async function provideCluster(options: ServerOptions, { binaries, ports, group }: Provision): Promise<string> {
   const { dataDir, own, ephemeral, progress } = options
   const kubeconfigPath = join(dataDir, 'kubeconfig')
   if (own?.kubeconfig !== undefined) {
@@ -170,7 +154,7 @@ async function provideCluster(options: ServerOptions, { binaries, ports, onPart 
     ephemeral,
     kubeconfigPath,
     auditLogPath: auditLogPath(options),
-    onPart,
+    onPart: group.add,
   })
   progress(`kubernetes: ready at ${access.url}`)
   await addNodes(access, { kubectl: binaries.kubectl, kubeconfigPath, dir: join(dataDir, 'kubernetes') })
@@ -199,25 +183,27 @@ async function addNodes(
   }
 }
 
-async function provideDatabase(
-  options: ServerOptions,
-  { ports, onPart, onOutside }: Omit<Provision, 'binaries'> & { onOutside: (dir: string) => void },
-): Promise<string> {
+async function provideDatabase(options: ServerOptions, { ports, group }: Omit<Provision, 'binaries'>): Promise<string> {
   const { dataDir, ephemeral, own, progress } = options
   if (own?.databaseUrl !== undefined) return own.databaseUrl
   const place = { dir: join(dataDir, 'postgresql'), logDir: join(dataDir, 'logs') }
-  const { part, url, outside } = await startPostgres({ ...place, port: ports.postgres, ephemeral })
-  onPart(part)
-  outside.forEach(onOutside)
-  progress(`postgresql: ready at ${part.spec.address ?? ''}`)
+  const onOutside = (dir: string) => ephemeral && group.removeAtEnd(dir)
+  const { url, address } = await startPostgres({
+    ...place,
+    port: ports.postgres,
+    ephemeral,
+    onPart: group.add,
+    onOutside,
+  })
+  progress(`postgresql: ready at ${address}`)
   return url
 }
 
-async function provideTemporal(options: ServerOptions, { binaries, ports, onPart }: Provision): Promise<string> {
+async function provideTemporal(options: ServerOptions, { binaries, ports, group }: Provision): Promise<string> {
   const { dataDir, ephemeral, own, progress } = options
   if (own?.temporalAddress !== undefined) return own.temporalAddress
   const place = { dir: join(dataDir, 'temporal'), logDir: join(dataDir, 'logs') }
-  onPart(await startTemporal({ binary: binaries.temporal, ...place, ports, ephemeral }))
+  await startTemporal({ binary: binaries.temporal, ...place, ports, ephemeral }, group.add)
   progress(`temporal: ready at 127.0.0.1:${ports.temporal}`)
   return `127.0.0.1:${ports.temporal}`
 }

@@ -18,7 +18,7 @@ export interface TemporalOptions {
 }
 
 /** Starts the server; resolves when its namespace `default` answers. */
-export async function startTemporal(options: TemporalOptions): Promise<Part> {
+export async function startTemporal(options: TemporalOptions, onPart?: (part: Part) => void): Promise<Part> {
   const { binary, dir, logDir, ports, ephemeral, name = 'temporal' } = options
   await mkdir(dir, { recursive: true, mode: 0o700 })
   const ui = `http://127.0.0.1:${ports.temporalUi}`
@@ -32,7 +32,7 @@ export async function startTemporal(options: TemporalOptions): Promise<Part> {
     'synchronous=normal',
   ]
 
-  return startPart({
+  const spec = {
     name,
     command: binary,
     args: [
@@ -54,5 +54,6 @@ export async function startTemporal(options: TemporalOptions): Promise<Part> {
     address: `127.0.0.1:${ports.temporal}`,
     // Through the UI, so that both the frontend and the UI are known to serve.
     isReady: async () => (await fetch(`${ui}/api/v1/namespaces/default`)).ok,
-  })
+  }
+  return startPart(spec, onPart)
 }

@@ -1,0 +1,40 @@
+// The command line `pawl`: one file per command in cli/. Started by pawl.js, which picks the right Node.
+
+import { Command } from 'commander'
+import { readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import { devCommand } from './cli/dev.ts'
+import { migrateCommand } from './cli/migrate.ts'
+import { processCommand } from './cli/process.ts'
+import { runProgram } from './cli/usage.ts'
+import { gen } from './gen.ts'
+
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+
+function createProgram(): Command {
+  return new Command('pawl')
+    .description('A durable reconcile engine for Kubernetes')
+    .version(version)
+    .addCommand(devCommand())
+    .addCommand(migrateCommand())
+    .addCommand(processCommand('bridge', 'bridge.ts', 'watch Kubernetes and append every event to the journal'))
+    .addCommand(processCommand('worker', 'reconciler.ts', 'dispatch wakes and run workflows and activities'))
+    .addCommand(genCommand())
+}
+
+function genCommand(): Command {
+  return new Command('gen')
+    .description('write the files that derive from the kinds: CRDs, roles, the workflow index')
+    .option('--check', 'change nothing; exit code 1 when something is stale')
+    .action(async ({ check }: { check?: true }) => {
+      const root = dirname(dirname(fileURLToPath(import.meta.url)))
+      const print = (line: string) => process.stdout.write(`${line}\n`)
+      process.exitCode = await gen({ root, check: check ?? false, print })
+    })
+}
+
+const exitCode = await runProgram(createProgram(), process.argv.slice(2))
+// Handlers and sockets of a command must not keep a finished one alive.
+process.exit(exitCode)

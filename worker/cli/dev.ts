@@ -1,0 +1,163 @@
+// The commands `pawl dev`, `pawl dev status` and `pawl dev stop`. What starts servers is loaded only when it is asked for.
+
+import { Command } from 'commander'
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import { readConfig } from '../config.ts'
+import type { DevOptions } from '../dev.ts'
+import { startDetached, stopDetached } from '../dev/detach.ts'
+import type { Progress } from '../dev/obtain.ts'
+import type { Ports } from '../dev/ports.ts'
+import { readStatus, type DevStatus } from '../dev/state.ts'
+import { parseOneOf, parsePort } from './usage.ts'
+
+const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
+
+interface DevFlags {
+  readonly dataDir?: string
+  readonly ephemeral?: true
+  readonly detach?: true
+  readonly auditLog?: true
+  readonly kubeconfig?: string
+  readonly databaseUrl?: string
+  readonly temporalAddress?: string
+  readonly kubernetesPort?: number
+  readonly etcdPort?: number
+  readonly postgresPort?: number
+  readonly temporalPort?: number
+  readonly temporalUiPort?: number
+}
+
+export function devCommand(): Command {
+  return new Command('dev')
+    .description('start real servers on this machine, and Pawl on them; Ctrl-C stops all')
+    .option('--data-dir <dir>', 'where all state lives (default: dev in the cache folder)')
+    .option('--ephemeral', 'throw the data away at the end')
+    .option('--detach', 'return when all is ready; stop with: pawl dev stop')
+    .option('--kubeconfig <file>', 'use this cluster instead of starting one')
+    .option('--database-url <url>', 'use this PostgreSQL instead of starting one')
+    .option('--temporal-address <host:port>', 'use this Temporal instead of starting one')
+    .option('--kubernetes-port <port>', 'port of kube-apiserver (default: a free one, kept)', parsePort)
+    .option('--etcd-port <port>', 'port of etcd (default: a free one, kept)', parsePort)
+    .option('--postgres-port <port>', 'port of PostgreSQL (default: a free one, kept)', parsePort)
+    .option('--temporal-port <port>', 'port of Temporal (default: a free one, kept)', parsePort)
+    .option('--temporal-ui-port <port>', "port of Temporal's UI (default: a free one, kept)", parsePort)
+    .option('--audit-log', 'log every request to kube-apiserver to logs/audit.log')
+    .action((flags: DevFlags) => dev(flags))
+    .addCommand(statusCommand())
+    .addCommand(stopCommand())
+}
+
+function statusCommand(): Command {
+  return new Command('status')
+    .description('show what runs; exit code 0 only when all is up')
+    .option('--data-dir <dir>', 'the data folder that was given to pawl dev')
+    .option('-o, --output <format>', 'text or json', parseOneOf(['text', 'json']), 'text')
+    .action(async (_flags: unknown, command: Command) => {
+      const flags = command.optsWithGlobals<{ dataDir?: string; output: 'text' | 'json' }>()
+      const status = await readStatus(folder(flags.dataDir))
+      process.stdout.write(flags.output === 'json' ? `${JSON.stringify(status, null, 2)}\n` : statusText(status))
+      process.exitCode = status.up ? 0 : 1
+    })
+}
+
+function stopCommand(): Command {
+  return new Command('stop')
+    .description('stop what pawl dev started')
+    .option('--data-dir <dir>', 'the data folder that was given to pawl dev')
+    .action(async (_flags: unknown, command: Command) => {
+      const dataDir = folder(command.optsWithGlobals<{ dataDir?: string }>().dataDir)
+      const stopped = await stopDetached(dataDir)
+      process.stdout.write(stopped ? `stopped what ran for ${dataDir}\n` : `nothing runs for ${dataDir}\n`)
+    })
+}
+
+async function dev(flags: DevFlags): Promise<void> {
+  const abort = new AbortController()
+  const options: DevOptions = {
+    config: readConfig(),
+    dataDir: flags.dataDir === undefined ? undefined : resolve(flags.dataDir),
+    ephemeral: flags.ephemeral ?? false,
+    ports: portsOf(flags),
+    own: ownOf(flags),
+    audit: flags.auditLog ?? false,
+    progress: (line) => process.stdout.write(`${line}\n`),
+    signal: abort.signal,
+  }
+  if (flags.detach === true) await detach(options)
+  else await foreground(options, abort)
+}
+
+async function detach(options: DevOptions): Promise<void> {
+  const { prepareFolder, summary } = await import('../dev.ts')
+  const dataDir = await prepareFolder(options)
+  if ((await readStatus(dataDir)).up)
+    throw new Error(`pawl dev runs already for ${dataDir}, expected it to be stopped; see pawl dev status`)
+  const command = [
+    CLI,
+    ...process.argv.slice(2).filter((argument) => argument !== '--detach'),
+    ...(options.dataDir === undefined ? ['--data-dir', dataDir] : []),
+  ]
+  const state = await startDetached(dataDir, command, untilReady(options.progress))
+  process.stdout.write(`${summary(state)}\n\nstop it with: pawl dev stop --data-dir ${dataDir}\n`)
+}
+
+async function foreground(options: DevOptions, abort: AbortController): Promise<void> {
+  const { startDev, summary } = await import('../dev.ts')
+  const interrupted = new Promise<'interrupted'>((done) => {
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.on(name, () => {
+        abort.abort(name)
+        done('interrupted')
+      })
+    }
+  })
+  const started = await startDev(options)
+  process.stdout.write(`${summary(started.state)}\n\nCtrl-C stops all\n`)
+  const end = await Promise.race([interrupted, started.servers.failure])
+  process.stdout.write('stopping\n')
+  await started.stop()
+  if (end !== 'interrupted') throw end
+}
+
+function portsOf(flags: DevFlags): Partial<Ports> {
+  const ports = {
+    kubernetes: flags.kubernetesPort,
+    etcd: flags.etcdPort,
+    postgres: flags.postgresPort,
+    temporal: flags.temporalPort,
+    temporalUi: flags.temporalUiPort,
+  }
+  return Object.fromEntries(Object.entries(ports).filter(([, port]) => port !== undefined))
+}
+
+function ownOf({ kubeconfig, databaseUrl, temporalAddress }: DevFlags): NonNullable<DevOptions['own']> {
+  return {
+    ...(kubeconfig === undefined ? {} : { kubeconfig: resolve(kubeconfig) }),
+    ...(databaseUrl === undefined ? {} : { databaseUrl }),
+    ...(temporalAddress === undefined ? {} : { temporalAddress }),
+  }
+}
+
+function folder(dataDir: string | undefined): string {
+  return dataDir === undefined ? readConfig().dataDir : resolve(dataDir)
+}
+
+function statusText({ dataDir, parts, temporalUi, kubeconfig }: DevStatus): string {
+  if (parts.length === 0) return `nothing runs for ${dataDir}\n`
+  const width = Math.max(...parts.map(({ name }) => name.length))
+  const lines = parts.map(
+    ({ name, up, address, pid }) => `${up ? 'up  ' : 'DOWN'}  ${name.padEnd(width)}  ${address ?? `pid ${pid ?? '-'}`}`,
+  )
+  return `${[...lines, `temporal ui: ${temporalUi ?? '-'}`, `kubeconfig: ${kubeconfig ?? '-'}`].join('\n')}\n`
+}
+
+/** The background process prints the addresses too; they are shown once, by us. */
+function untilReady(progress: Progress): Progress {
+  let ready = false
+  return (line) => {
+    ready ||= line.startsWith('Pawl is ready')
+    if (!ready) progress(line)
+  }
+}

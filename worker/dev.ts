@@ -1,0 +1,185 @@
+// `pawl dev`: the whole set, servers and Pawl's own processes, for one data folder; in the foreground or detached.
+//
+//   S1. One supervisor per data folder (a lock file), so that two starts never share a database by accident.
+//   S2. `state.json` exists exactly while all is up.
+//   S3. An ephemeral folder is removed at the end; a folder with somebody's files in it is refused.
+
+import { mkdir, mkdtemp, readdir, symlink, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import type { Config } from './config.ts'
+import { LockHeldError, takeLock } from './dev/lock.ts'
+import type { Progress } from './dev/obtain.ts'
+import { startPawl } from './dev/pawl-parts.ts'
+import type { Part } from './dev/part.ts'
+import type { Ports } from './dev/ports.ts'
+import { identify } from './dev/process-identity.ts'
+import { aborted, failed, startServers, type ServerOptions, type Servers } from './dev/servers.ts'
+import { removeState, writeState, type DevState, type PartState } from './dev/state.ts'
+
+const EPHEMERAL_MARK = '.pawl-ephemeral'
+
+export interface DevOptions {
+  readonly config: Config
+  /** Undefined: the configured folder, or with `ephemeral` a new one below the system's temporary folder. */
+  readonly dataDir: string | undefined
+  readonly ephemeral: boolean
+  readonly ports?: Partial<Ports>
+  readonly own?: NonNullable<ServerOptions['own']>
+  readonly audit?: boolean
+  readonly progress: Progress
+  /** Ends the start. */
+  readonly signal?: AbortSignal
+}
+
+export interface Dev {
+  readonly state: DevState
+  readonly servers: Servers
+  /** Stops everything; repeatable. */
+  readonly stop: () => Promise<void>
+}
+
+/**
+ * Starts the set; resolves when all is ready.
+ *
+ * @throws when the data folder is in use, a binary cannot be had, or a part does not come up; nothing is left running then.
+ */
+export async function startDev(options: DevOptions): Promise<Dev> {
+  // Whatever the servers write is for this user's eyes.
+  process.umask(0o077)
+  const dataDir = await prepareFolder(options)
+  const release = await lockFolder(dataDir)
+  try {
+    const servers = await startServers({ ...options, dataDir })
+    return { ...(await completeSet(servers, { ...options, dataDir })), stop: () => stopSet(servers, dataDir, release) }
+  } catch (error) {
+    await release()
+    throw error
+  }
+}
+
+async function completeSet(servers: Servers, options: DevOptions & { dataDir: string }): Promise<Omit<Dev, 'stop'>> {
+  const { dataDir, config, progress, signal } = options
+  const pawl = startPawl({ servers, dataDir, temporalNamespace: config.temporalNamespace, progress })
+  try {
+    await Promise.race([pawl, failed(servers.failure), aborted(signal)])
+    await linkCommand(dataDir)
+    const state = describe(servers, options)
+    // S2
+    await writeState(state)
+    return { state, servers }
+  } catch (error) {
+    await servers.stop()
+    await pawl.catch(() => undefined)
+    throw error
+  }
+}
+
+async function stopSet(servers: Servers, dataDir: string, release: () => Promise<void>): Promise<void> {
+  await removeState(dataDir)
+  await servers.stop()
+  await release()
+}
+
+/** Lines for a person: addresses, and what to type next. */
+export function summary({ dataDir, kubeconfig, kubectl, temporalUi, parts }: DevState): string {
+  const width = Math.max(...parts.map(({ name }) => name.length))
+  const lines = parts.map(
+    ({ name, address, process }) =>
+      `  ${name.padEnd(width)}  ${address ?? (process === null ? '' : `pid ${process.pid}`)}`,
+  )
+  return [
+    `Pawl is ready. Data: ${dataDir}`,
+    ...lines,
+    ...(temporalUi === null ? [] : [`  ${'Temporal UI'.padEnd(width)}  ${temporalUi}`]),
+    '',
+    `export KUBECONFIG=${kubeconfig}`,
+    `export PATH=${dirname(kubectl)}:$PATH`,
+  ].join('\n')
+}
+
+/** Makes the data folder and returns it (S3). */
+export async function prepareFolder({
+  dataDir,
+  ephemeral,
+  config,
+}: Pick<DevOptions, 'dataDir' | 'ephemeral' | 'config'>): Promise<string> {
+  if (!ephemeral) {
+    const dir = dataDir ?? config.dataDir
+    await mkdir(dir, { recursive: true, mode: 0o711 })
+    return dir
+  }
+  const dir = dataDir ?? (await mkdtemp(join(tmpdir(), 'pawl-')))
+  const entries = await readdir(dir).catch((): string[] => [])
+  if (entries.length > 0 && !entries.includes(EPHEMERAL_MARK)) {
+    throw new Error(
+      `data folder ${dir} is not empty, expected an empty or a new one: --ephemeral removes it at the end`,
+    )
+  }
+  await mkdir(dir, { recursive: true, mode: 0o711 })
+  await writeFile(join(dir, EPHEMERAL_MARK), '')
+  return dir
+}
+
+async function lockFolder(dataDir: string): Promise<() => Promise<void>> {
+  try {
+    return await takeLock(join(dataDir, 'lock'), { waitMs: 0 })
+  } catch (error) {
+    if (!(error instanceof LockHeldError)) throw error
+    throw new Error(
+      `data folder ${dataDir} is in use by process ${error.pid ?? 'unknown'}, expected none; see pawl dev status, or pawl dev stop`,
+      { cause: error },
+    )
+  }
+}
+
+/** `pawl` beside kubectl, also under the name that makes it kubectl's plugin. */
+async function linkCommand(dataDir: string): Promise<void> {
+  const command = fileURLToPath(new URL('pawl.js', import.meta.url))
+  for (const name of ['pawl', 'kubectl-pawl']) {
+    const link = join(dataDir, 'bin', name)
+    await rm(link, { force: true })
+    await symlink(command, link)
+  }
+}
+
+function describe(servers: Servers, { dataDir, ephemeral, own }: DevOptions & { dataDir: string }): DevState {
+  const supervisor = identify(process.pid)
+  if (supervisor === undefined) throw new Error(`process ${process.pid} does not find itself`)
+  return {
+    dataDir,
+    supervisor,
+    startedAt: new Date().toISOString(),
+    ephemeral,
+    kubeconfig: servers.kubeconfigPath,
+    kubectl: servers.kubectlPath,
+    temporalUi: servers.temporalUiUrl ?? null,
+    parts: [...servers.parts.map(ours), ...theirs(own ?? {})],
+  }
+}
+
+function ours({ spec, identity }: Part): PartState {
+  return { name: spec.name, process: identity, address: spec.address ?? null, logFile: spec.logFile }
+}
+
+function theirs({ databaseUrl, temporalAddress }: NonNullable<ServerOptions['own']>): PartState[] {
+  const part = (name: string, address: string): PartState => ({
+    name: `${name} (yours)`,
+    process: null,
+    address,
+    logFile: null,
+  })
+  return [
+    ...(databaseUrl === undefined ? [] : [part('postgresql', withoutUser(databaseUrl))]),
+    ...(temporalAddress === undefined ? [] : [part('temporal', temporalAddress)]),
+  ]
+}
+
+function withoutUser(url: string): string {
+  const parsed = new URL(url)
+  parsed.username = ''
+  parsed.password = ''
+  return parsed.href
+}

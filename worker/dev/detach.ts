@@ -1,0 +1,108 @@
+// `pawl dev` in the background, and how to stop it.
+
+import { spawn } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { mkdir, open, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { childEnvironment } from '../config.ts'
+import type { Progress } from './obtain.ts'
+import { isRunning, signal, type ProcessIdentity } from './process-identity.ts'
+import { readState, type DevState } from './state.ts'
+
+const POLL_MS = 200
+const STOP_LIMIT_MS = 90_000
+
+/**
+ * Starts the command as a background process and waits until its state says that all is ready; its output goes to `dev.log`
+ * beside the data folder's other logs, and line by line to `progress`.
+ *
+ * @throws when the process ends first; the lines shown say why.
+ */
+export async function startDetached(
+  dataDir: string,
+  command: readonly string[],
+  progress: Progress,
+): Promise<DevState> {
+  const logs = join(dataDir, 'logs')
+  await mkdir(logs, { recursive: true, mode: 0o700 })
+  const logFile = join(logs, 'dev.log')
+  const before = await stat(logFile).then(
+    ({ size }) => size,
+    () => 0,
+  )
+  const log = openSync(logFile, 'a', 0o600)
+  const child = spawn(process.execPath, [...command], {
+    detached: true,
+    stdio: ['ignore', log, log],
+    env: childEnvironment(),
+  })
+  closeSync(log)
+  let end: string | undefined
+  child.once('error', (error) => (end = error.message))
+  child.once('exit', (code, name) => (end = `exit code ${code ?? name ?? 'unknown'}`))
+
+  const showNew = tail(logFile, before, progress)
+  for (;;) {
+    await sleep(POLL_MS)
+    await showNew()
+    const state = await readState(dataDir)
+    if (state !== undefined && state.supervisor.pid === child.pid) {
+      child.unref()
+      return state
+    }
+    if (end !== undefined)
+      throw new Error(`pawl dev ended with ${end} before all was ready; its output is above and in ${logFile}`)
+  }
+}
+
+/** Stops the set of a data folder; false when none runs. */
+export async function stopDetached(dataDir: string): Promise<boolean> {
+  const supervisor = (await readState(dataDir))?.supervisor ?? (await lockHolder(dataDir))
+  if (supervisor === undefined || !isRunning(supervisor)) return false
+  signal(supervisor, 'SIGTERM')
+  const deadline = Date.now() + STOP_LIMIT_MS
+  while (isRunning(supervisor)) {
+    if (Date.now() > deadline) {
+      // The guard process then stops what the supervisor started.
+      signal(supervisor, 'SIGKILL')
+      throw new Error(
+        `pawl dev (process ${supervisor.pid}) still ran ${STOP_LIMIT_MS / 1000} s after SIGTERM and was killed`,
+      )
+    }
+    await sleep(POLL_MS)
+  }
+  return true
+}
+
+/** A set that is still starting has a lock but no state. */
+async function lockHolder(dataDir: string): Promise<ProcessIdentity | undefined> {
+  const file = await open(join(dataDir, 'lock')).catch(() => undefined)
+  if (file === undefined) return undefined
+  try {
+    return JSON.parse(await file.readFile('utf8')) as ProcessIdentity
+  } catch {
+    return undefined
+  } finally {
+    await file.close()
+  }
+}
+
+function tail(logFile: string, from: number, progress: Progress): () => Promise<void> {
+  let position = from
+  let rest = ''
+  return async () => {
+    const file = await open(logFile)
+    try {
+      const { size } = await file.stat()
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(size - position), 0, size - position, position)
+      position += bytesRead
+      const lines = (rest + buffer.toString('utf8', 0, bytesRead)).split('\n')
+      rest = lines.pop() ?? ''
+      lines.forEach(progress)
+    } finally {
+      await file.close()
+    }
+  }
+}

@@ -1,0 +1,102 @@
+// What runs for a data folder: `state.json`, written when all is ready and removed when all is stopped.
+
+import { rename, rm, writeFile, readFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+
+import { isRunning, type ProcessIdentity } from './process-identity.ts'
+
+const PROBE_LIMIT_MS = 3000
+
+export interface PartState {
+  readonly name: string
+  /** Null for a part of the user's own. */
+  readonly process: ProcessIdentity | null
+  readonly address: string | null
+  readonly logFile: string | null
+}
+
+export interface DevState {
+  readonly dataDir: string
+  readonly supervisor: ProcessIdentity
+  readonly startedAt: string
+  readonly ephemeral: boolean
+  readonly kubeconfig: string
+  readonly kubectl: string
+  readonly temporalUi: string | null
+  readonly parts: readonly PartState[]
+}
+
+export interface PartStatus {
+  readonly name: string
+  readonly up: boolean
+  readonly address: string | null
+  readonly pid: number | null
+  readonly logFile: string | null
+}
+
+export interface DevStatus {
+  /** True only when the supervisor and every part are up. */
+  readonly up: boolean
+  readonly dataDir: string
+  readonly kubeconfig: string | null
+  readonly kubectl: string | null
+  readonly temporalUi: string | null
+  readonly parts: readonly PartStatus[]
+}
+
+export async function writeState(state: DevState): Promise<void> {
+  const path = join(state.dataDir, 'state.json')
+  await writeFile(`${path}.part`, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 })
+  await rename(`${path}.part`, path)
+}
+
+export async function removeState(dataDir: string): Promise<void> {
+  await rm(join(dataDir, 'state.json'), { force: true })
+}
+
+/** The state of a folder whose supervisor runs; undefined otherwise. */
+export async function readState(dataDir: string): Promise<DevState | undefined> {
+  const text = await readFile(join(dataDir, 'state.json'), 'utf8').catch(() => undefined)
+  if (text === undefined) return undefined
+  const state = JSON.parse(text) as DevState
+  return isRunning(state.supervisor) ? state : undefined
+}
+
+/** Looks at every part: its process, and whether its address takes connections. */
+export async function readStatus(dataDir: string): Promise<DevStatus> {
+  const state = await readState(dataDir)
+  if (state === undefined) return { up: false, dataDir, kubeconfig: null, kubectl: null, temporalUi: null, parts: [] }
+
+  const parts = await Promise.all(
+    state.parts.map(async ({ name, process, address, logFile }) => {
+      const alive = process === null || isRunning(process)
+      return { name, up: alive && (await accepts(address)), address, pid: process?.pid ?? null, logFile }
+    }),
+  )
+  const { kubeconfig, kubectl, temporalUi } = state
+  return { up: parts.every(({ up }) => up), dataDir, kubeconfig, kubectl, temporalUi, parts }
+}
+
+/** True when there is no address, or when it takes a connection. */
+async function accepts(address: string | null): Promise<boolean> {
+  const place = address === null ? undefined : hostAndPort(address)
+  if (place === undefined) return true
+  return new Promise((resolve) => {
+    const socket = connect({ ...place, timeout: PROBE_LIMIT_MS })
+    const settle = (result: boolean) => {
+      socket.destroy()
+      resolve(result)
+    }
+    socket.once('connect', () => settle(true))
+    socket.once('timeout', () => settle(false))
+    socket.once('error', () => settle(false))
+  })
+}
+
+function hostAndPort(address: string): { host: string; port: number } | undefined {
+  const url = URL.parse(address.includes('://') ? address : `tcp://${address}`)
+  if (url === null || url.hostname === '') return undefined
+  const usual = url.protocol === 'https:' ? 443 : url.protocol === 'http:' ? 80 : 5432
+  return { host: url.hostname.replace(/^\[|\]$/g, ''), port: url.port === '' ? usual : Number(url.port) }
+}

@@ -1,0 +1,28 @@
+// Logs: JSON lines with constant messages and key/value fields; pretty on a terminal.
+//
+// Messages are constants, so that they can be searched and counted; whatever varies is a field.
+
+import { pino, type Logger } from 'pino'
+import pinoPretty from 'pino-pretty'
+
+export type { Logger } from 'pino'
+
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
+
+/**
+ * Makes the logger of a process; it writes to stderr.
+ *
+ * @param name the process, such as `bridge`; a field of every line.
+ * @throws when the level is none of pino's.
+ */
+export function createLogger(name: string, level: string): Logger {
+  if (!LEVELS.includes(level)) throw new Error(`log level is '${level}', expected one of ${LEVELS.join(', ')}`)
+  const options = { name, level, base: { name } }
+  if (process.stderr.isTTY) {
+    return pino(
+      options,
+      pinoPretty({ colorize: true, destination: 2, sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l' }),
+    )
+  }
+  return pino(options, pino.destination({ fd: 2, sync: true }))
+}

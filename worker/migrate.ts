@@ -1,0 +1,60 @@
+// `pawl migrate`: brings the journal's tables and Temporal's search attributes up to date, or shows what is missing.
+
+import { Connection } from '@temporalio/client'
+
+import { migrateUp, migrationStatus } from '../activities/journal/migrate.ts'
+import { SEARCH_ATTRIBUTES } from './dev/search-attributes.ts'
+
+/** `INDEXED_VALUE_TYPE_KEYWORD`, by number: loading the protocol's module for one constant costs a quarter of a second. */
+const KEYWORD = 2
+
+export interface MigrateTarget {
+  readonly databaseUrl: string
+  /** Undefined leaves Temporal alone. */
+  readonly temporal: { readonly address: string; readonly namespace: string } | undefined
+}
+
+export interface MigrateReport {
+  readonly migrations: readonly { readonly name: string; readonly appliedAt: Date | undefined }[]
+  /** Undefined when Temporal was left alone. */
+  readonly missingAttributes: readonly string[] | undefined
+}
+
+/** Applies what is missing; repeatable. Returns the names of what was added. */
+export async function migrate({ databaseUrl, temporal: target }: MigrateTarget): Promise<readonly string[]> {
+  const migrations = await migrateUp(databaseUrl)
+  const attributes =
+    target === undefined ? [] : await withConnection(target.address, (c) => addAttributes(c, target.namespace))
+  return [...migrations, ...attributes]
+}
+
+/** Says what is applied and what is missing; changes nothing. */
+export async function migrateStatus({ databaseUrl, temporal: target }: MigrateTarget): Promise<MigrateReport> {
+  const migrations = await migrationStatus(databaseUrl)
+  const missingAttributes =
+    target === undefined ? undefined : await withConnection(target.address, (c) => findMissing(c, target.namespace))
+  return { migrations, missingAttributes }
+}
+
+async function addAttributes(connection: Connection, namespace: string): Promise<readonly string[]> {
+  const missing = await findMissing(connection, namespace)
+  if (missing.length === 0) return []
+  const searchAttributes = Object.fromEntries(missing.map((name) => [name, KEYWORD]))
+  await connection.operatorService.addSearchAttributes({ namespace, searchAttributes })
+  return missing
+}
+
+async function findMissing(connection: Connection, namespace: string): Promise<readonly string[]> {
+  const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace })
+  const known = new Set(Object.keys(customAttributes))
+  return SEARCH_ATTRIBUTES.filter((name) => !known.has(name))
+}
+
+async function withConnection<T>(address: string, use: (connection: Connection) => Promise<T>): Promise<T> {
+  const connection = await Connection.connect({ address })
+  try {
+    return await use(connection)
+  } finally {
+    await connection.close()
+  }
+}

@@ -1,0 +1,40 @@
+#!/usr/bin/env node
+// The command `pawl`: runs worker/cli.ts with the Node that the project pins, whatever Node started it.
+//
+// JavaScript, because Node 20 must be able to read it.
+
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { constants } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const here = dirname(fileURLToPath(import.meta.url))
+const cli = join(here, 'cli.ts')
+const node = findNode(here)
+
+if (node === undefined) {
+  process.stderr.write(
+    `pawl: node ${process.version} is too old, expected 24 or newer, and there is no node_modules/node: run npm ci\n`,
+  )
+  process.exit(1)
+}
+
+const child = spawn(node, ['--disable-warning=ExperimentalWarning', cli, ...process.argv.slice(2)], {
+  stdio: 'inherit',
+})
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => child.kill(name))
+child.once('error', (error) => {
+  process.stderr.write(`pawl: ${node} could not be started: ${error.message}\n`)
+  process.exit(1)
+})
+child.once('exit', (code, name) => process.exit(code ?? 128 + (constants.signals[name] ?? 0)))
+
+function findNode(from) {
+  for (let dir = from; ; dir = dirname(dir)) {
+    const pinned = join(dir, 'node_modules', 'node', 'bin', 'node')
+    if (existsSync(pinned)) return pinned
+    if (dir === dirname(dir)) break
+  }
+  return Number(process.versions.node.split('.')[0]) >= 24 ? process.execPath : undefined
+}
