@@ -85,15 +85,9 @@ export const TABLE: readonly Row[] = [
     packages: ANY,
   },
   {
-    sentence: 'the command line starts the processes',
+    sentence: 'the command line imports the processes and their parts, activities, and of kinds what is pure',
     of: /^worker\/(?:pawl\.js|cli\.ts|cli\/)/,
-    may: [
-      '^worker/cli/',
-      '^worker/[^/]+\\.(?:ts|js)$',
-      '^activities/',
-      KIT,
-      '^workflows/[^/]+/(?:kind|plan|routes)\\.ts$',
-    ],
+    may: ['^worker/', '^activities/', KIT, '^workflows/[^/]+/(?:kind|plan|routes)\\.ts$'],
     packages: ANY,
   },
   {

@@ -216,9 +216,12 @@ const wrappers: readonly (readonly [string, (step: Step<Pass>) => Step<Pass>])[]
 ]
 
 describe.each(wrappers)('what passes through %s', (_name, wrap) => {
-  it.each([new Cancelled('x'), new ContinuedAsNew('x'), new TypeError('a bug')])('is %o, untouched', async (error) => {
-    await expect(runStep(wrap(throwing('inner', error)), { ran: [] }, fakeRuntime())).rejects.toBe(error)
-  })
+  it.each<Error>([new Cancelled('x'), new ContinuedAsNew('x'), new TypeError('a bug')])(
+    'is %o, untouched',
+    async (error) => {
+      await expect(runStep(wrap(throwing('inner', error)), { ran: [] }, fakeRuntime())).rejects.toBe(error)
+    },
+  )
 
   it('is seen by hooks that come in pairs, also when a step throws', async () => {
     for (const inner of [leaf('inner'), throwing('inner', new TypeError('a bug'))]) {

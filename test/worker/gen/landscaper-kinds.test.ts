@@ -1,0 +1,81 @@
+// The wire format that users of the original controllers know. Source: spec/landscaper.md 1, table of CRDs.
+
+import { join } from 'node:path'
+
+import { describe, expect, it } from 'vitest'
+
+import { readKindFolders } from '../../../worker/gen/kind-folders.ts'
+import { type JsonSchema, type Kind, openApiSchema, projectObject } from '../../../workflows/kit/index.ts'
+
+const folders = await readKindFolders(join(import.meta.dirname, '../../..'))
+const kinds = folders.flatMap((folder) => folder.kinds).filter(({ group }) => group === 'landscaper.gardener.cloud')
+
+describe('the kinds of the landscaper group', () => {
+  it.each([
+    ['Installation', 'installations', 'inst', true, 'Phase Execution Age', ['spec']],
+    ['Execution', 'executions', 'exec', true, 'Phase ExportRef Age', ['spec']],
+    ['DeployItem', 'deployitems', 'di', true, 'Type Phase ExportRef Age', ['spec']],
+    ['Target', 'targets', 'tgt tg', false, 'Type Context Key Idx TMKey Age', ['spec']],
+    ['DataObject', 'dataobjects', 'dobj do', false, 'Context Key Age', ['data']],
+    ['Context', 'contexts', 'ctx', false, 'Age', undefined],
+    ['ComponentVersionOverwrites', 'componentversionoverwrites', 'compveroverwrite cvo', false, '', undefined],
+    ['TargetSync', 'targetsyncs', 'tgs', true, '', ['spec']],
+    [
+      'LsHealthCheck',
+      'lshealthchecks',
+      'lshc',
+      false,
+      'Status LastUpdateTime',
+      ['status', 'lastUpdateTime', 'description'],
+    ],
+    ['CriticalProblems', 'criticalproblems', 'cps', true, '', ['spec']],
+    ['SyncObject', 'syncobjects', 'so', true, 'PodName Kind Name', ['spec']],
+  ])('have %s as its users know it', (name, ...expected) => {
+    const kind = kinds.find((candidate) => candidate.kind === name)!
+    expect(kind.apiVersion).toBe('landscaper.gardener.cloud/v1alpha1')
+    expect([
+      kind.plural,
+      kind.shortNames.join(' '),
+      kind.statusSubresource,
+      kind.printerColumns.map((column) => column.name).join(' '),
+      openApiSchema(kind).required,
+    ]).toEqual(expected)
+  })
+
+  it('are eleven', () => {
+    expect(kinds).toHaveLength(11)
+  })
+
+  it('restrict no text to a list of values', () => {
+    expect(kinds.filter((kind) => JSON.stringify(openApiSchema(kind)).includes('"enum"'))).toEqual([])
+  })
+
+  it.each(kinds.map((kind) => [kind.kind, kind] as const))('let no body of %s into a projection', (_, kind) => {
+    const projected = JSON.stringify(projectObject(filled(kind), kind.projection))
+    expect(projected).not.toContain(CANARY)
+    expect(projected).toContain('"name":"known"')
+  })
+})
+
+const CANARY = 'canary-b3f1'
+
+// An object of the kind with the canary wherever a user may write anything: in configurations, values and contents.
+function filled(kind: Kind): object {
+  const body = Object.fromEntries(
+    Object.entries(kind.schema).map(([name, { schema }]) => [name, example(schema, isFreeText(name))]),
+  )
+  return { ...body, metadata: { name: 'known', annotations: { 'x/y': CANARY }, labels: { 'x/y': CANARY } } }
+}
+
+const isFreeText = (name: string) => !['spec', 'status'].includes(name)
+
+function example(schema: JsonSchema, free: boolean): unknown {
+  if (schema['x-kubernetes-preserve-unknown-fields'] === true) return { nested: CANARY }
+  if (schema.items !== undefined) return [example(schema.items, true)]
+  if (schema.additionalProperties !== undefined) return { key: example(schema.additionalProperties, true) }
+  if (schema.properties !== undefined) {
+    return Object.fromEntries(Object.entries(schema.properties).map(([name, child]) => [name, example(child, free)]))
+  }
+  if (schema.format === 'byte') return CANARY
+  return schema.type === 'string' && free ? CANARY : 'plain'
+}
