@@ -8,7 +8,8 @@ import type { Database } from './database.ts'
 
 export interface Checkpoint {
   readonly kind: string
-  readonly resourceVersion: number
+  /** Undefined while the first list is being journaled. */
+  readonly resourceVersion: number | undefined
   readonly epoch: number
   readonly leaseOwner: string
 }
@@ -61,7 +62,7 @@ export async function writeCheckpoint(
   now: Date,
 ): Promise<void> {
   const { numAffectedRows } = await sql`
-    update watch_checkpoint set resource_version = ${resourceVersion}, epoch = ${epoch}, updated_at = ${now}
+    update watch_checkpoint set resource_version = ${resourceVersion ?? null}, epoch = ${epoch}, updated_at = ${now}
     where cluster = ${cluster} and kind = ${kind} and lease_owner = ${leaseOwner} and epoch <= ${epoch}`.execute(trx)
   if (numAffectedRows !== 1n) throw new LeaseLost(cluster, kind, leaseOwner)
 }
@@ -79,4 +80,21 @@ export async function rewindObjects(
   const { numAffectedRows } = await sql`update object set resource_version = 0
     where cluster = ${cluster} and kind = ${kind} and resource_version > ${listVersion}`.execute(db)
   return Number(numAffectedRows ?? 0n)
+}
+
+/** The living objects of a kind that a list of this version must contain: those it lacks are gone. */
+export async function listedBefore(
+  db: Kysely<Database>,
+  cluster: string,
+  kind: string,
+  listVersion: number,
+): Promise<{ uid: string; namespace: string; name: string }[]> {
+  return await db
+    .selectFrom('object')
+    .select(['uid', 'namespace', 'name'])
+    .where('cluster', '=', cluster)
+    .where('kind', '=', kind)
+    .where('deleted', '=', false)
+    .where('resource_version', '<=', listVersion)
+    .execute()
 }

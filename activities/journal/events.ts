@@ -128,9 +128,10 @@ async function judge(
   const { seqs, known } = await lockObjects(trx, batch.cluster, uids, incoming.length)
   const states = new Map<string, Known>(known.map((state) => [state.uid, state]))
   const touched = new Map<string, Known & { seq: number }>()
-  const judged = incoming.map((event, index): Judged => {
+  const judged = incoming.map((told, index): Judged => {
     const seq = seqs[index] ?? 0
-    const before = states.get(event.uid)
+    const before = states.get(told.uid)
+    const event = batch.source === 'relist' ? asListed(told, before) : told
     const verdict = classify(before, event)
     if (verdict.outcome !== 'stale') {
       states.set(event.uid, verdict.next)
@@ -146,6 +147,12 @@ async function judge(
   )
   const foreign = batch.writer === undefined || batch.conflicted === true
   return judged.map((item) => entryOf(item, { written, seen, foreign, overtaken, states }))
+}
+
+/** A list does not say what happened to an object, only that it is there. */
+function asListed(event: Incoming, before: Known | undefined): Incoming {
+  if (event.missed) return event
+  return { ...event, type: before === undefined || before.deleted ? 'ADDED' : 'MODIFIED' }
 }
 
 interface Context {

@@ -1,0 +1,78 @@
+// Lists a kind anew: the beginning of an epoch.
+//
+//   L1. Pages are journaled as they come; the checkpoint moves last. A crash in between leads to another list, whose known versions are stale.
+//   L2. What the list lacks is deleted by uid, and only when the known state is not newer than the list.
+//   L3. A list older than the checkpoint says that the cluster went back in time: then the list decides about every row (rewindObjects).
+
+import { listedBefore, rewindObjects } from '../../activities/journal/checkpoints.ts'
+import { type EventBatch, journalEvents } from '../../activities/journal/events.ts'
+import type { MissedDeletion } from '../../activities/journal/incoming.ts'
+import { type ObjectList, resourcePath } from '../../activities/kube/client.ts'
+import type { Term } from './term.ts'
+
+/** Journals a list and the deletions it shows; afterwards the position is the list's. */
+export async function relist(term: Term): Promise<void> {
+  const { db, cluster, watched, position, log } = term
+  const seen = new Set<string>()
+  let listVersion: number | undefined
+  for await (const { items, version } of pages(term)) {
+    if (listVersion === undefined && position.journaled !== undefined && version < position.journaled) {
+      const rewound = await rewindObjects(db, cluster, watched.kind, version)
+      log.warn({ kind: watched.kind, known: position.journaled, listed: version, rewound }, 'cluster went back in time')
+    }
+    listVersion = version
+    for (const { metadata } of items) seen.add(metadata.uid ?? '')
+    await journalUnderLease(
+      term,
+      items.map((object) => ({ watched, type: 'ADDED', object })),
+    )
+  }
+  if (listVersion === undefined) throw new Error(`list of ${watched.kind}: the server sent no page`)
+  await journalDeletions(term, listVersion, seen)
+}
+
+async function journalDeletions(term: Term, listVersion: number, seen: ReadonlySet<string>): Promise<void> {
+  const { db, cluster, watched, settings, position, log } = term
+  const known = await listedBefore(db, cluster, watched.kind, listVersion)
+  const missing = known
+    .filter(({ uid }) => !seen.has(uid))
+    .map((object): MissedDeletion => ({ watched, missing: object, listVersion }))
+
+  const last = Math.max(0, missing.length - settings.batchLimit)
+  for (let from = 0; from < last; from += settings.batchLimit) {
+    await journalUnderLease(term, missing.slice(from, Math.min(last, from + settings.batchLimit)))
+  }
+  position.epoch += 1
+  await journalUnderLease(term, missing.slice(last), listVersion)
+  position.journaled = listVersion
+  position.read = listVersion
+  const { epoch } = position
+  log.info({ kind: watched.kind, objects: seen.size, missing: missing.length, version: listVersion, epoch }, 'listed')
+}
+
+async function journalUnderLease(
+  { db, cluster, watched, position, owner, journal, signal }: Term,
+  events: EventBatch['events'],
+  resourceVersion: number | undefined = position.journaled,
+): Promise<void> {
+  signal.throwIfAborted()
+  const checkpoint = { kind: watched.kind, resourceVersion, epoch: position.epoch, leaseOwner: owner }
+  await journalEvents(db, { cluster, source: 'relist', events, checkpoint }, journal)
+}
+
+/** The pages of one consistent list. A continue token that expired throws; the caller lists again from the beginning. */
+async function* pages({
+  kube,
+  watched,
+  settings,
+  signal,
+}: Term): AsyncGenerator<{ items: ObjectList['items']; version: number }> {
+  const path = resourcePath(watched, undefined)
+  let token: string | undefined
+  do {
+    const query = { limit: String(settings.pageLimit), ...(token !== undefined && { continue: token }) }
+    const list = await kube.request<ObjectList>('GET', path, { query, signal })
+    yield { items: list.items, version: Number(list.metadata.resourceVersion) }
+    token = list.metadata.continue
+  } while (token !== undefined && token !== '')
+}

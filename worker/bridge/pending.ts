@@ -1,0 +1,100 @@
+// What was read from the watch and is not yet journaled, in the order of the stream.
+//
+//   Q1. Whoever adds waits while the queue is full: the rest stays in the connection.
+//   Q2. An event on a held object waits, and with it every later event on that object; others pass it.
+//   Q3. A checkpoint never passes an event that waits: after a crash the watch resumes before it.
+
+import { EventEmitter, once } from 'node:events'
+import type { SeenEvent } from '../../activities/journal/incoming.ts'
+
+export interface PendingItem {
+  readonly resourceVersion: number
+  /** Undefined: a bookmark. */
+  readonly event: SeenEvent | undefined
+}
+
+export interface ReadyBatch {
+  readonly events: readonly SeenEvent[]
+  /** Everything up to this version is in this batch or journaled; undefined: no further than before (Q3). */
+  readonly checkpoint: number | undefined
+  readonly rest: readonly PendingItem[]
+}
+
+/** Splits the queue into what may be journaled now and what waits (Q2, Q3). */
+export function selectReady(items: readonly PendingItem[], held: ReadonlySet<string>, limit: number): ReadyBatch {
+  const waiting = new Set(held)
+  const events: SeenEvent[] = []
+  const rest: PendingItem[] = []
+  let checkpoint: number | undefined
+  for (const item of items) {
+    const { event, resourceVersion } = item
+    if (event !== undefined && (events.length >= limit || waiting.has(objectKey(event)))) {
+      waiting.add(objectKey(event))
+      rest.push(item)
+      continue
+    }
+    if (event !== undefined) events.push(event)
+    if (rest.length === 0) checkpoint = resourceVersion
+  }
+  return { events, checkpoint, rest }
+}
+
+/** As the journal's action rows name an object. */
+export function objectKey({ watched, object }: SeenEvent): string {
+  return `${watched.kind}/${object.metadata.namespace ?? ''}/${object.metadata.name}`
+}
+
+export class PendingQueue {
+  #items: PendingItem[] = []
+  readonly #limit: number
+  readonly #changes = new EventEmitter()
+  /** When the oldest item came; for health. */
+  #oldestAt: number | undefined
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  get items(): readonly PendingItem[] {
+    return this.#items
+  }
+
+  /** How long the oldest item has been waiting. */
+  ageMs(now: number): number {
+    return this.#oldestAt === undefined ? 0 : now - this.#oldestAt
+  }
+
+  /** Adds an item, when there is room (Q1). */
+  async add(item: PendingItem, now: number, signal: AbortSignal): Promise<void> {
+    while (this.#items.length >= this.#limit) await this.change(signal)
+    this.#items.push(item)
+    this.#oldestAt ??= now
+    this.#announce()
+  }
+
+  /** The first `count` items were looked at: `rest` of them stays, those that came meanwhile follow. */
+  replaceFirst(count: number, rest: readonly PendingItem[], now: number): void {
+    this.#items = [...rest, ...this.#items.slice(count)]
+    this.#oldestAt = this.#items.length === 0 ? undefined : rest.length > 0 ? this.#oldestAt : now
+    this.#announce()
+  }
+
+  /** Resolves when the queue is empty. */
+  async drained(signal: AbortSignal): Promise<void> {
+    while (this.#items.length > 0) await this.change(signal)
+  }
+
+  /** Resolves at the next change. @throws the signal's reason. */
+  async change(signal: AbortSignal): Promise<void> {
+    try {
+      await once(this.#changes, 'change', { signal })
+    } catch (error) {
+      signal.throwIfAborted()
+      throw error
+    }
+  }
+
+  #announce(): void {
+    this.#changes.emit('change')
+  }
+}

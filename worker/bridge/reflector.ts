@@ -1,0 +1,205 @@
+// Follows one kind of one cluster: stands by for its lease, lists when it must, watches, and feeds the journal.
+// client-node's informer is not used: errors end it, it swallows exceptions and knows neither bookmarks nor back-pressure.
+// Source: spec/engine.md 2.4, design.md "Journal".
+//
+//   R1. One reflector per cluster and kind writes: the lease is checked in every transaction.
+//   R2. Any error reconnects, none ends the reflector. Only the signal does.
+//   R3. The watch resumes where it was read to; after a restart or a lost lease, from the checkpoint.
+
+import { type HeldLease, holdLease, LeaseLost, releaseLease } from '../../activities/journal/checkpoints.ts'
+import { resourcePath, type StreamedResponse } from '../../activities/kube/client.ts'
+import { KubeError } from '../../activities/kube/errors.ts'
+import type { WatchedKind } from '../../workflows/kit/index.ts'
+import { feedJournal } from './feed.ts'
+import { relist } from './list.ts'
+import { type Backoff, createBackoff, pause } from './pause.ts'
+import { PendingQueue } from './pending.ts'
+import type { ReflectorDeps, ReflectorHealth, Term } from './term.ts'
+import { needsList, parseStatus, readMessages, type StatusAnswer } from './watch-stream.ts'
+
+export interface Reflector {
+  readonly kind: string
+  /** Runs until the signal; never rejects. */
+  run(signal: AbortSignal): Promise<void>
+  /** Undefined: caught up, or another process is. Else what it is doing, for /readyz. */
+  behind(): string | undefined
+}
+
+// Events that wait longer than this make the kind count as not caught up.
+const LONGEST_WAIT_MS = 10_000
+
+export function createReflector(watched: WatchedKind, deps: ReflectorDeps): Reflector {
+  const health: ReflectorHealth = { phase: 'starting', journalFailing: false }
+  let queue: PendingQueue | undefined
+  return {
+    kind: watched.kind,
+    async run(signal) {
+      const backoff = createBackoff(deps.settings.backoffMs, deps.random)
+      while (!signal.aborted) {
+        queue = new PendingQueue(deps.settings.pendingLimit)
+        const delayMs = await holdTerm({ watched, deps, health, queue }, backoff, signal)
+        await pause(delayMs, signal)
+      }
+      const { db, cluster, owner } = deps
+      await releaseLease(db, cluster, watched.kind, owner).catch(() => undefined)
+    },
+    behind() {
+      if (health.journalFailing) return 'the journal refuses'
+      if (health.phase !== 'watching' && health.phase !== 'standing by') return health.phase
+      return (queue?.ageMs(Date.now()) ?? 0) > LONGEST_WAIT_MS ? 'events are waiting' : undefined
+    },
+  }
+}
+
+interface Candidate {
+  readonly watched: WatchedKind
+  readonly deps: ReflectorDeps
+  readonly health: ReflectorHealth
+  readonly queue: PendingQueue
+}
+
+/** Takes the lease, if it is free, and follows the kind until it is lost; returns how long to wait before the next try. */
+async function holdTerm(
+  { watched, deps, health, queue }: Candidate,
+  backoff: Backoff,
+  signal: AbortSignal,
+): Promise<number> {
+  const { db, cluster, owner, settings, log } = deps
+  const { kind } = watched
+  try {
+    const lease = await holdLease(db, { cluster, kind, owner, leaseMs: settings.leaseMs })
+    health.journalFailing = false
+    backoff.reset()
+    if (lease === undefined) {
+      health.phase = 'standing by'
+      return settings.leaseMs / 3
+    }
+    await followUnderLease({ watched, deps, health, queue }, lease, signal)
+    return 0
+  } catch (error) {
+    if (signal.aborted) return 0
+    health.phase = 'starting'
+    health.journalFailing = !(error instanceof LeaseLost)
+    log.warn({ kind, error: String(error) }, 'lost the watch')
+    return backoff.next()
+  }
+}
+
+async function followUnderLease(
+  { watched, deps, health, queue }: Candidate,
+  lease: HeldLease,
+  signal: AbortSignal,
+): Promise<void> {
+  const ending = new AbortController()
+  const position = { read: lease.resourceVersion, journaled: lease.resourceVersion, epoch: lease.epoch }
+  const term: Term = { ...deps, watched, health, position, signal: AbortSignal.any([signal, ending.signal]) }
+  const parts = [renewLease(term), feedJournal(term, queue), follow(term, queue)]
+  try {
+    await Promise.race(parts)
+  } finally {
+    ending.abort(new LeaseLost(term.cluster, watched.kind, term.owner))
+    await Promise.allSettled(parts)
+  }
+}
+
+async function renewLease({ db, cluster, watched: { kind }, owner, settings, signal, log }: Term): Promise<void> {
+  for (;;) {
+    await pause(settings.leaseMs / 3, signal)
+    signal.throwIfAborted()
+    try {
+      if ((await holdLease(db, { cluster, kind, owner, leaseMs: settings.leaseMs })) === undefined)
+        throw new LeaseLost(cluster, kind, owner)
+    } catch (error) {
+      if (error instanceof LeaseLost) throw error
+      // The journal is away. Whoever takes the lease when it is back is found out by the next transaction (R1).
+      log.debug({ kind, error: String(error) }, 'could not renew the lease')
+    }
+  }
+}
+
+/** Lists and watches, for ever (R2). @throws only LeaseLost and the signal's reason. */
+async function follow(term: Term, queue: PendingQueue): Promise<never> {
+  const { settings, random, log, watched, position, health, signal } = term
+  const backoff = createBackoff(settings.backoffMs, random)
+  for (;;) {
+    signal.throwIfAborted()
+    try {
+      if (position.read === undefined) {
+        health.phase = 'listing'
+        // What was read before belongs to the last epoch and enters the journal first.
+        await queue.drained(signal)
+        await relist(term)
+      }
+      health.phase = 'connecting'
+      await watch(term, queue, backoff)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (error instanceof LeaseLost) throw error
+      if (error instanceof KubeError && needsList({ code: error.status, reason: error.reason }))
+        position.read = undefined
+      const delayMs = Math.max(backoff.next(), error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0)
+      log.warn({ kind: watched.kind, error: String(error), delayMs, version: position.read }, 'watch was interrupted')
+      health.phase = 'connecting'
+      await pause(delayMs, signal)
+    }
+  }
+}
+
+/** One connection. Returns when the server ends it; afterwards `position.read` says where to go on. */
+async function watch(term: Term, queue: PendingQueue, backoff: Backoff): Promise<void> {
+  const { kube, watched, settings, position, health, signal } = term
+  const connection = new AbortController()
+  const path = watchPath(term)
+  const { statusCode, headers, body } = await kube.stream(path, AbortSignal.any([signal, connection.signal]))
+  if (statusCode !== 200) throw await refusal(path, { statusCode, headers, body })
+  health.phase = 'watching'
+  let heard = false
+  try {
+    for await (const message of readMessages(body, settings.watchdogMs, () => connection.abort())) {
+      if (message.type === 'error') throw watchError(path, message.status)
+      const { resourceVersion } = message
+      const event = message.type === 'event' ? { watched, type: message.eventType, object: message.object } : undefined
+      await queue.add({ resourceVersion, event }, Date.now(), signal)
+      position.read = resourceVersion
+      // Only now: a server that accepts and cuts at once must meet the back-off.
+      backoff.reset()
+      heard = true
+    }
+  } finally {
+    connection.abort()
+  }
+  if (!heard) await pause(backoff.next(), signal)
+}
+
+function watchPath({ watched, settings, position, random }: Term): string {
+  const [shortest, longest] = settings.watchSeconds
+  const query = new URLSearchParams({
+    watch: '1',
+    allowWatchBookmarks: 'true',
+    resourceVersion: String(position.read),
+    timeoutSeconds: String(Math.round(shortest + random() * (longest - shortest))),
+  })
+  return `${resourcePath(watched, undefined)}?${query.toString()}`
+}
+
+function watchError(path: string, { code, reason, message, retryAfterMs }: StatusAnswer): KubeError {
+  return new KubeError(`GET ${path}: ${code} ${reason}: ${message}`, { status: code, reason, retryAfterMs })
+}
+
+async function refusal(path: string, { statusCode, headers, body }: StreamedResponse): Promise<KubeError> {
+  const status = parseStatus(await beginningOf(body))
+  const seconds = Number(headers['retry-after'])
+  const retryAfterMs = Number.isFinite(seconds) ? seconds * 1000 : status.retryAfterMs
+  return watchError(path, { ...status, code: statusCode, retryAfterMs })
+}
+
+async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of body) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length > 65_536) break
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}

@@ -1,0 +1,44 @@
+// The time during which one reflector holds the lease of its kind, and what its parts share meanwhile.
+
+import type { Kysely } from 'kysely'
+import type { Logger } from 'pino'
+import type { Database } from '../../activities/journal/database.ts'
+import type { JournalDeps } from '../../activities/journal/events.ts'
+import type { KubeClient } from '../../activities/kube/client.ts'
+import type { WatchedKind } from '../../workflows/kit/index.ts'
+import type { BridgeSettings } from './settings.ts'
+
+export interface ReflectorDeps {
+  readonly cluster: string
+  readonly kube: Pick<KubeClient, 'request' | 'stream'>
+  readonly db: Kysely<Database>
+  readonly journal: JournalDeps
+  /** Name of this process among the bridges; each start has its own. */
+  readonly owner: string
+  readonly settings: BridgeSettings
+  readonly log: Logger
+  /** 0 <= n < 1. */
+  readonly random: () => number
+}
+
+/** How far the kind was followed. */
+export interface Position {
+  /** The version to watch from; undefined: a list is needed. */
+  read: number | undefined
+  /** The checkpoint. */
+  journaled: number | undefined
+  epoch: number
+}
+
+export interface ReflectorHealth {
+  phase: 'starting' | 'standing by' | 'listing' | 'connecting' | 'watching'
+  journalFailing: boolean
+}
+
+export interface Term extends ReflectorDeps {
+  readonly watched: WatchedKind
+  readonly position: Position
+  readonly health: ReflectorHealth
+  /** Ends the term: the process stops, or the lease is lost. */
+  readonly signal: AbortSignal
+}

@@ -1,0 +1,185 @@
+// One watch connection: bytes to messages. It knows the protocol, not what messages mean to the journal.
+//
+//   P1. A line that is no JSON, or no event, ends the stream with an error: what follows it cannot be trusted.
+//   P2. The next chunk is asked for only when the caller has taken the messages before it (back-pressure).
+//   P3. Silence ends the stream with `WatchSilent`; the time in which the caller is busy does not count.
+
+import type { EventType } from '../../activities/journal/incoming.ts'
+import type { KubeObject } from '../../activities/kube/client.ts'
+
+export type WatchMessage =
+  | {
+      readonly type: 'event'
+      readonly eventType: EventType
+      readonly object: KubeObject
+      readonly resourceVersion: number
+    }
+  | { readonly type: 'bookmark'; readonly resourceVersion: number }
+  | { readonly type: 'error'; readonly status: StatusAnswer }
+
+/** The fields of a Kubernetes Status that matter. */
+export interface StatusAnswer {
+  readonly code: number
+  readonly reason: string
+  readonly message: string
+  readonly retryAfterMs: number | undefined
+}
+
+export class WatchSilent extends Error {
+  constructor(ms: number) {
+    super(`watch: nothing came for ${ms} ms, expected at least a bookmark`)
+    this.name = 'WatchSilent'
+  }
+}
+
+export class WatchGarbled extends Error {
+  constructor(line: string) {
+    // Never the line itself: it may hold a Secret.
+    super(`watch: found a line of ${line.length} characters that is no watch event`)
+    this.name = 'WatchGarbled'
+  }
+}
+
+// etcd refuses objects over 1.5 MiB; JSON may double their size.
+const LONGEST_LINE_BYTES = 16 * 1024 * 1024
+
+/** The messages of a body (P1-P3). `abort` is called when the watchdog bites, so that the connection is closed. */
+export async function* readMessages(
+  body: AsyncIterable<Uint8Array>,
+  watchdogMs: number,
+  abort: () => void,
+): AsyncGenerator<WatchMessage> {
+  for await (const line of readLines(guardSilence(body, watchdogMs, abort))) yield parseMessage(line)
+}
+
+async function* guardSilence(
+  body: AsyncIterable<Uint8Array>,
+  ms: number,
+  abort: () => void,
+): AsyncGenerator<Uint8Array> {
+  const chunks = body[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const next = await withinTime(chunks.next(), ms, abort)
+      if (next.done === true) return
+      yield next.value
+    }
+  } finally {
+    // Not awaited: a body that is silent would never answer.
+    void chunks.return?.().catch(() => undefined)
+  }
+}
+
+async function withinTime<T>(promise: Promise<T>, ms: number, abort: () => void): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const silence = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      reject(new WatchSilent(ms))
+      abort()
+    }, ms)
+  })
+  try {
+    return await Promise.race([promise, silence])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** The lines of a body; what follows the last line feed is an event cut short and is dropped. */
+export async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  let parts: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of body) {
+    let from = 0
+    for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, from)) {
+      const line = Buffer.concat([...parts, chunk.subarray(from, end)]).toString('utf8')
+      parts = []
+      length = 0
+      from = end + 1
+      if (line.trim() !== '') yield line
+    }
+    parts.push(chunk.subarray(from))
+    length += chunk.length - from
+    if (length > LONGEST_LINE_BYTES)
+      throw new Error(`watch: found a line of over ${length} bytes, expected at most ${LONGEST_LINE_BYTES}`)
+  }
+}
+
+const LINE_FEED = 10
+
+interface RawMessage {
+  readonly type?: string
+  readonly object?: KubeObject & Partial<RawStatus>
+}
+
+interface RawStatus {
+  readonly code: number
+  readonly reason: string
+  readonly message: string
+  readonly details: { readonly retryAfterSeconds?: number; readonly causes?: readonly { readonly reason?: string }[] }
+}
+
+export function parseMessage(line: string): WatchMessage {
+  const { type, object } = parseJson(line)
+  if (typeof object !== 'object') throw new WatchGarbled(line)
+  switch (type) {
+    case 'ADDED':
+    case 'MODIFIED':
+    case 'DELETED':
+      return { type: 'event', eventType: type, object, resourceVersion: versionOf(object, line) }
+    case 'BOOKMARK':
+      return { type: 'bookmark', resourceVersion: versionOf(object, line) }
+    case 'ERROR':
+      return { type: 'error', status: statusAnswer(object) }
+    default:
+      throw new WatchGarbled(line)
+  }
+}
+
+/** Reads a Status; a cause `ResourceVersionTooLarge` becomes the reason, because it decides what to do. */
+export function statusAnswer(status: Partial<RawStatus>): StatusAnswer {
+  const tooLarge = status.details?.causes?.some(({ reason }) => reason === TOO_LARGE) === true
+  const seconds = status.details?.retryAfterSeconds
+  return {
+    code: status.code ?? 0,
+    reason: tooLarge ? TOO_LARGE : (status.reason ?? 'Unknown'),
+    message: status.message ?? '',
+    retryAfterMs: seconds === undefined ? undefined : seconds * 1000,
+  }
+}
+
+const TOO_LARGE = 'ResourceVersionTooLarge'
+
+/** The Status in the body of a refused request; proxies answer with anything. */
+export function parseStatus(text: string): StatusAnswer {
+  try {
+    const status: unknown = JSON.parse(text)
+    if (typeof status === 'object' && status !== null) return statusAnswer(status)
+  } catch {
+    // No Status: the code of the answer says enough.
+  }
+  return statusAnswer({})
+}
+
+/** Whether the version that the watch began with cannot be followed, so that only a new list helps. */
+export function needsList({ code, reason }: Pick<StatusAnswer, 'code' | 'reason'>): boolean {
+  // Too large: the server's data is older than what we know; it was restored or made anew.
+  return code === 410 || reason === 'Expired' || reason === 'Gone' || reason === TOO_LARGE
+}
+
+function parseJson(line: string): RawMessage {
+  try {
+    const message: unknown = JSON.parse(line)
+    if (typeof message === 'object' && message !== null) return message
+  } catch {
+    // Reported below.
+  }
+  throw new WatchGarbled(line)
+}
+
+function versionOf(object: KubeObject, line: string): number {
+  const metadata = object.metadata as KubeObject['metadata'] | undefined
+  const version = Number(metadata?.resourceVersion)
+  if (!Number.isSafeInteger(version) || version <= 0) throw new WatchGarbled(line)
+  return version
+}
