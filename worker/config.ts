@@ -5,6 +5,17 @@
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 
+/** The search attributes by which people find Pawl's workflows in Temporal; all are of type Keyword: exact values. */
+export const SEARCH_ATTRIBUTES = [
+  'PawlKind',
+  'PawlNamespace',
+  'PawlName',
+  'PawlUid',
+  'PawlJobId',
+  'PawlRootJobId',
+  'PawlOutcome',
+] as const
+
 type Environment = Readonly<Record<string, string | undefined>>
 
 export interface Config {

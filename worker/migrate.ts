@@ -3,7 +3,7 @@
 import { Connection } from '@temporalio/client'
 
 import { migrateUp, migrationStatus } from '../activities/journal/migrate.ts'
-import { SEARCH_ATTRIBUTES } from './dev/search-attributes.ts'
+import { SEARCH_ATTRIBUTES } from './config.ts'
 
 /** `INDEXED_VALUE_TYPE_KEYWORD`, by number: loading the protocol's module for one constant costs a quarter of a second. */
 const KEYWORD = 2

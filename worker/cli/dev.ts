@@ -45,8 +45,21 @@ export function devCommand(): Command {
     .option('--temporal-ui-port <port>', "port of Temporal's UI (default: a free one, kept)", parsePort)
     .option('--audit-log', 'log every request to kube-apiserver to logs/audit.log')
     .action((flags: DevFlags) => dev(flags))
+    .addCommand(fetchCommand())
     .addCommand(statusCommand())
     .addCommand(stopCommand())
+}
+
+function fetchCommand(): Command {
+  return new Command('fetch')
+    .description('get the server binaries that are not there yet, and start nothing')
+    .action(async () => {
+      const { neededBinaries } = await import('../dev/servers.ts')
+      const { obtainBinaries } = await import('../dev/obtain.ts')
+      const progress = (line: string) => process.stdout.write(`${line}\n`)
+      const found = await obtainBinaries(neededBinaries({}), { config: readConfig(), progress })
+      for (const [name, path] of Object.entries(found)) progress(`${name}: ${path}`)
+    })
 }
 
 function statusCommand(): Command {

@@ -3,8 +3,8 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
+import { SEARCH_ATTRIBUTES } from '../config.ts'
 import { startPart, type Part } from './part.ts'
-import { SEARCH_ATTRIBUTES } from './search-attributes.ts'
 
 export interface TemporalOptions {
   readonly binary: string

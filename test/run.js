@@ -1,0 +1,101 @@
+// `npm test`: everything, from a fresh clone: packages, static checks, server binaries, all test projects. One closing line:
+// `N passed, N failed`, where a static check counts as one. With arguments, only vitest runs, with these arguments.
+//
+//   T1. The exit code is 0 only when tests ran and nothing failed: no failed test, no suite that did not load, no error outside of
+//       tests, no failed check.
+//
+// JavaScript, because Node 20 must be able to read it; what it starts runs on the pinned Node.
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { install, node, root, run } from '../worker/bootstrap.js'
+
+const packaged = (path) => join(root, 'node_modules', path)
+const CHECKS = [
+  ['format', [packaged('prettier/bin/prettier.cjs'), '--check', '--log-level', 'warn', '.']],
+  ['lint', [packaged('eslint/bin/eslint.js'), '.']],
+  ['types', [packaged('typescript/bin/tsc'), '-p', '.', '--noEmit']],
+  ['generated files', ['worker/pawl.js', 'gen', '--check']],
+]
+
+const filters = process.argv.slice(2)
+let passed = 0
+let failed = 0
+
+try {
+  await install()
+  if (filters.length === 0) for (const check of CHECKS) await runCheck(check)
+  process.stdout.write('servers: getting the binaries\n')
+  await runCheck(['server binaries', ['worker/pawl.js', 'dev', 'fetch']])
+  await runTests()
+} catch (error) {
+  process.stderr.write(`npm test: ${error instanceof Error ? error.message : String(error)}\n`)
+  failed += 1
+}
+
+process.stdout.write(`${passed} passed, ${failed} failed\n`)
+process.exit(failed === 0 && passed > 0 ? 0 : 1)
+
+async function runCheck([name, args]) {
+  const started = Date.now()
+  const code = await run(node, args)
+  process.stdout.write(
+    `check ${name}: ${code === 0 ? 'passed' : `FAILED (exit code ${code})`} in ${Math.round((Date.now() - started) / 1000)} s\n`,
+  )
+  if (code === 0) passed += 1
+  else failed += 1
+}
+
+async function runTests() {
+  const dir = mkdtempSync(join(tmpdir(), 'pawl-report-'))
+  const outputFile = join(dir, 'report.json')
+  try {
+    const reporters = [
+      '--reporter=default',
+      '--reporter=./test/support/heartbeat.ts',
+      '--reporter=json',
+      `--outputFile.json=${outputFile}`,
+    ]
+    const code = await run(node, [packaged('vitest/vitest.mjs'), 'run', ...reporters, ...filters])
+    count(readReport(outputFile), code)
+  } finally {
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+/** T1 */
+function count(report, code) {
+  if (report === undefined) {
+    process.stderr.write(`npm test: vitest ended with exit code ${code} and without a report\n`)
+    failed += 1
+    return
+  }
+  const failedBefore = failed
+  passed += report.numPassedTests
+  failed += report.numFailedTests
+  const unloaded = report.testResults.filter(
+    (suite) => suite.status === 'failed' && !suite.assertionResults.some((test) => test.status === 'failed'),
+  )
+  for (const suite of unloaded) process.stderr.write(`npm test: suite ${suite.name} did not run\n`)
+  failed += unloaded.length
+  if (report.numPassedTests + report.numFailedTests === 0) {
+    process.stderr.write('npm test: no test ran\n')
+    failed += 1
+  }
+  if (code !== 0 && failed === failedBefore) {
+    process.stderr.write(
+      `npm test: vitest ended with exit code ${code} though no test failed: an error outside of tests\n`,
+    )
+    failed += 1
+  }
+}
+
+function readReport(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch {
+    return undefined
+  }
+}
