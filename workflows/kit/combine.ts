@@ -138,11 +138,6 @@ export function always<Pass>(body: Step<Pass>, last: Step<Pass>): Step<Pass> {
   }
 }
 
-/** Gives a group a name that people read in Temporal and in drawings. */
-export function named<Pass>(name: string, step: Step<Pass>): Step<Pass> {
-  return { ...step, name }
-}
-
 async function runAll<Pass>(
   steps: readonly Step<Pass>[],
   pass: Pass,

@@ -11,7 +11,6 @@ import {
   join,
   joinOrdered,
   joinOutcomes,
-  named,
   nop,
   orElse,
   type Outcome,
@@ -212,7 +211,6 @@ const wrappers: readonly (readonly [string, (step: Step<Pass>) => Step<Pass>])[]
   ['the fallback of orElse', (step) => orElse(leaf('first', fail('F', 'x')), step)],
   ['always', (step) => always(step, leaf('last'))],
   ['the last step of always', (step) => always(leaf('body'), step)],
-  ['named', (step) => named('group', join(step))],
 ]
 
 describe.each(wrappers)('what passes through %s', (_name, wrap) => {
