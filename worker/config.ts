@@ -31,6 +31,8 @@ export interface Config {
   readonly temporalAddress: string | undefined
   /** `$PAWL_TEMPORAL_NAMESPACE`, else `$TEMPORAL_NAMESPACE`, else `default`. */
   readonly temporalNamespace: string
+  /** `$PAWL_CONTENT_KEY`: file with the key of content hashes, see activities/journal/content-key.ts. */
+  readonly contentKeyPath: string | undefined
   /** `$PAWL_LOG_LEVEL`: a level of pino. */
   readonly logLevel: string
   /** Paths of server binaries that the user names, by binary: `$PAWL_ETCD`, `$PAWL_KUBE_APISERVER`, ... */
@@ -56,6 +58,7 @@ export function readConfig(env: Environment = process.env): Config {
     databaseUrl: text(env, 'PAWL_DATABASE_URL'),
     temporalAddress: text(env, 'PAWL_TEMPORAL_ADDRESS') ?? text(env, 'TEMPORAL_ADDRESS'),
     temporalNamespace: text(env, 'PAWL_TEMPORAL_NAMESPACE') ?? text(env, 'TEMPORAL_NAMESPACE') ?? 'default',
+    contentKeyPath: text(env, 'PAWL_CONTENT_KEY'),
     logLevel: text(env, 'PAWL_LOG_LEVEL') ?? 'info',
     binaries: namedBinaries(env),
     assetsDir: text(env, 'KUBEBUILDER_ASSETS'),

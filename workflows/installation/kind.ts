@@ -22,7 +22,9 @@ import {
   record,
   required,
   text,
+  textAt,
   timestamp,
+  valueAt,
 } from '../kit/index.ts'
 
 export const RECONCILE_IF_CHANGED_ANNOTATION = 'landscaper.gardener.cloud/reconcile-if-changed'
@@ -207,3 +209,29 @@ export const installationKind = defineKind({
 })
 
 export type Installation = ObjectOf<typeof installationKind>
+
+/** Phases of a deletion; in one of them a deletion needs the reconcile annotation to start again. */
+const DELETION_PHASES: readonly string[] = ['InitDelete', 'TriggerDelete', 'Deleting', 'DeleteFailed']
+
+/**
+ * Why an idle root Installation shall start a job, undefined when it shall not. Takes objects and projections alike.
+ * Source: spec/landscaper.md 2.2, triggers 1 to 3.
+ */
+export function installationTrigger(object: object): string | undefined {
+  const isRoot = !installationOwners(object).some((owner) => owner.kind === 'Installation')
+  if (!isRoot) return undefined
+  if (textAt(object, annotation(OPERATION_ANNOTATION)) === 'reconcile') return 'reconcile annotation'
+  if (valueAt(object, path('metadata.deletionTimestamp')) !== undefined) {
+    return DELETION_PHASES.includes(textAt(object, path('status.phase')) ?? '') ? undefined : 'deletion'
+  }
+  const isChanged =
+    (valueAt(object, path('status.observedGeneration')) ?? 0) !== valueAt(object, path('metadata.generation'))
+  return isChanged && textAt(object, annotation(RECONCILE_IF_CHANGED_ANNOTATION)) === 'true'
+    ? 'changed spec'
+    : undefined
+}
+
+function installationOwners(object: object): readonly { readonly kind?: string }[] {
+  const owners = valueAt(object, path('metadata.ownerReferences'))
+  return Array.isArray(owners) ? (owners as { kind?: string }[]) : []
+}

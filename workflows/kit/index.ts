@@ -40,7 +40,21 @@ export { routeEvent } from './routes.ts'
 export type { ControllerRoutes, Route, RoutedEvent, Routing, WatchedKind } from './routes.ts'
 
 export { GONE, isIdle, SUPERSEDED } from './job.ts'
-export type { By, JobController, JobInput, JobPass, JobPlan, JobState, Phase, StatusDraft, Subject, TargetView, TransitionMark, GroupController, GroupPass } from './job.ts'
+export type {
+  By,
+  JobController,
+  JobInput,
+  JobPass,
+  JobPlan,
+  JobState,
+  Phase,
+  StatusDraft,
+  Subject,
+  TargetView,
+  TransitionMark,
+  GroupController,
+  GroupPass,
+} from './job.ts'
 export { statusChange } from './settle.ts'
 export type { SettleActivities, SettledTarget, SettleInput, SettleResult, StatusChange } from './settle.ts'
 export { findCycle } from './graph.ts'

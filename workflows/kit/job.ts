@@ -26,8 +26,7 @@ export interface TargetView {
   readonly version: string
   readonly generation: number
   readonly deleting: boolean
-  /** Our finalizer is there. */
-  readonly guarded: boolean
+  readonly finalizers: readonly string[]
   readonly phase: string | undefined
   readonly jobID: string | undefined
   readonly jobIDFinished: string | undefined
@@ -49,7 +48,10 @@ export interface StatusDraft {
 }
 
 /** Ours, running or not: jobs are idle when both IDs are equal or absent. Source: spec/landscaper.md 2.2. */
-export function isIdle(target: { readonly jobID?: string | undefined; readonly jobIDFinished?: string | undefined }): boolean {
+export function isIdle(target: {
+  readonly jobID?: string | undefined
+  readonly jobIDFinished?: string | undefined
+}): boolean {
   return (target.jobID ?? '') === (target.jobIDFinished ?? '')
 }
 
@@ -57,12 +59,21 @@ export interface JobState {
   readonly target: TargetView
 }
 
-export interface JobPass<State extends JobState> {
+/** Which run and pass acts; with the step's name the key of every action. */
+export interface By {
+  readonly workflowID: string
+  /** Counts from 1. */
+  readonly pass: number
+}
+
+export interface JobPass<State extends JobState, Act = unknown> {
   readonly subject: Subject
   readonly jobID: string
-  /** Counts from 1; part of the key of every action. */
-  readonly number: number
-  readonly state: State
+  readonly by: By
+  /** The activities of the controller; fakes in unit tests. */
+  readonly act: Act
+  /** What was observed; a step that acts puts what it wrote here, so that the next step goes on from it. */
+  state: State
   readonly draft: StatusDraft
 }
 
@@ -81,14 +92,38 @@ export interface JobPlan<Pass> {
   readonly first: (deleting: boolean) => string
   /** Where a final fault leads. */
   readonly failed: (phase: string) => string
+  /** Codes that users of the wire format expect beside a reason, by the fault's code. Source: spec/landscaper.md 1.16. */
+  readonly errorCodes: Readonly<Record<string, readonly string[]>>
 }
 
-export interface JobController<State extends JobState> {
-  readonly plan: JobPlan<JobPass<State>>
+export interface JobController<State extends JobState, Act> {
+  readonly plan: JobPlan<JobPass<State, Act>>
+  readonly act: Act
   /** Reads the subject and what the controller declares; undefined when the subject is gone or another one has its name. */
-  observe(input: JobInput, pass: number, previous: State | undefined): Promise<State | undefined>
-  /** First write of a job that the subject starts itself; absent for kinds whose job IDs come from a parent. */
-  readonly begin?: (pass: JobPass<State>) => Promise<Outcome>
+  observe(act: Act, input: JobInput, by: By, previous: State | undefined): Promise<State | undefined>
+  /**
+   * The writes with which a subject's own job begins, asked in every pass: first the status, then the metadata.
+   * Ends with `stop(SUPERSEDED)` when another run has the job. Absent where job IDs always come from a parent.
+   */
+  readonly begin?: (pass: JobPass<State, Act>) => Promise<Outcome>
   /** Markdown for people who look at the run in Temporal's UI. */
-  readonly details: (pass: JobPass<State>) => string
+  readonly details: (pass: JobPass<State, Act>) => string
 }
+
+export type GroupPass<State, Act> = Pick<JobPass<JobState, Act>, 'subject' | 'jobID' | 'by' | 'act'> & { state: State }
+
+/** A controller of many objects that share a job; each has a status of its own, which the group's actions write. */
+export interface GroupController<State, Act> {
+  readonly act: Act
+  observe(act: Act, input: JobInput, by: By): Promise<State>
+  readonly step: Step<GroupPass<State, Act>>
+  /** Nothing is left to do, and nothing more will come. */
+  readonly isOver: (pass: GroupPass<State, Act>) => boolean
+  readonly details: (pass: GroupPass<State, Act>) => string
+}
+
+/** The reason with which `begin` says that another run has the job. */
+export const SUPERSEDED = 'superseded'
+
+/** The reason with which a step says that the subject is gone: its finalizer was the last thing that held it. */
+export const GONE = 'gone'

@@ -1,4 +1,4 @@
-// The loop of every job's workflow: wait for a wake, observe, run the plan's phases as far as they go, settle, wait again.
+// The loop of every workflow: wait for a wake, run one pass, settle, wait again; and what a pass of a job is.
 // Source: design.md "How data flows". It arms no timers: the next due time goes into the journal's wake row.
 //
 //   R1. A run starts from the phase it observes, never assumes Init, and ends at once when the job is finished.
@@ -6,10 +6,37 @@
 //   R3. What ends a job is written in one settle: the final phase with jobIDFinished.
 //   R4. A wake that arrives during a pass leads to a pass that starts after it.
 
-import { condition, continueAsNew, defineSignal, setCurrentDetails, setHandler, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow'
-import { isIdle, type JobController, type JobInput, type JobPass, type JobState, type StatusDraft } from './job.ts'
+import {
+  condition,
+  continueAsNew,
+  defineSignal,
+  setCurrentDetails,
+  setHandler,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow'
+import type { ErrorReport } from './conditions.ts'
+import {
+  type By,
+  type GroupController,
+  GONE,
+  isIdle,
+  type JobController,
+  type JobInput,
+  type JobPass,
+  type JobPlan,
+  type JobState,
+  type StatusDraft,
+  SUPERSEDED,
+} from './job.ts'
 import { done, type Fault, type Outcome } from './outcome.ts'
-import { type SettleActivities, type SettleInput, statusChange } from './settle.ts'
+import {
+  type SettleActivities,
+  type SettledTarget,
+  type SettleInput,
+  type StatusChange,
+  statusChange,
+} from './settle.ts'
 import { runStep } from './step.ts'
 import { insistentActivities, temporalRuntime } from './temporal.ts'
 
@@ -18,57 +45,94 @@ export { insistentActivities, longActivities, shortActivities } from './temporal
 /** A wake: something journaled up to `seq` concerns the subject. Carries no object (a level, not an edge). */
 export const wakeSignal = defineSignal<[{ readonly seq: number }]>('wake')
 
-/** How a run ended: a final phase, `Deleted` when the subject is gone, or `Superseded` when the job is another run's. */
+/** How a run ended: a final phase, `Deleted` when the subject is gone, `Superseded` when the job is another run's, `Done` for groups. */
 export type RunResult = string
 
 /** A fault with this code says that the pass looked at an older object than the activity found; the next pass looks again at once. */
 const CHANGED = 'Changed'
 
-export async function runJob<State extends JobState>(controller: JobController<State>, input: JobInput): Promise<RunResult> {
-  const settle = insistentActivities<SettleActivities>()
-  let woken = true
-  let attempt = 0
-  let number = 0
+interface PassReport {
+  readonly outcome: Outcome
+  /** How the run ends; undefined while it goes on. */
+  readonly result?: RunResult | undefined
+  readonly change?: StatusChange | undefined
+  settled?(target: Partial<SettledTarget>): void
+}
+
+/** Runs the reconcile job of one subject. */
+export async function runJob<State extends JobState, Act>(
+  controller: JobController<State, Act>,
+  input: JobInput,
+): Promise<RunResult> {
   let state: State | undefined
+  return await loop(input, async (by) => {
+    const observed = await attempt(() => controller.observe(controller.act, input, by, state))
+    // Nothing was seen, so nothing can be final.
+    if ('outcome' in observed) return { outcome: retryable(observed.outcome) }
+    if (observed.value === undefined) return { outcome: done, result: 'Deleted' }
+    state = observed.value
+
+    const pass = startPass(input, by, state, controller.act)
+    const ended = verdict(controller, pass)
+    if (ended !== undefined) return { outcome: done, result: ended }
+
+    const { outcome, result } = await runPass(controller, pass)
+    state = pass.state
+    setCurrentDetails(controller.details(pass))
+    if (result === 'Deleted' || result === 'Superseded') return { outcome, result }
+    const change = statusChange(pass, controller.plan.finalPhases)
+    return {
+      outcome,
+      result,
+      change,
+      settled: (target) => {
+        state = { ...pass.state, target: { ...pass.state.target, ...target } }
+      },
+    }
+  })
+}
+
+/** Runs a group: many objects of one job, each with a status of its own, which its actions write. */
+export async function runGroup<State, Act>(
+  controller: GroupController<State, Act>,
+  input: JobInput,
+): Promise<RunResult> {
+  return await loop(input, async (by) => {
+    const observed = await attempt(() => controller.observe(controller.act, input, by))
+    if ('outcome' in observed) return { outcome: retryable(observed.outcome) }
+    const pass = { subject: input.subject, jobID: input.jobID, by, act: controller.act, state: observed.value }
+    const ran = await attempt(() => runStep(controller.step, pass, temporalRuntime))
+    setCurrentDetails(controller.details(pass))
+    const outcome = 'outcome' in ran ? ran.outcome : ran.value
+    const isOver = outcome.faults.length === 0 && controller.isOver(pass)
+    return isOver ? { outcome: done, result: 'Done' } : { outcome: retryable(outcome) }
+  })
+}
+
+async function loop(input: JobInput, runOnce: (by: By) => Promise<PassReport>): Promise<RunResult> {
+  const { settle, endRun } = insistentActivities<SettleActivities>()
+  let woken = true
+  let attempts = 0
   setHandler(wakeSignal, () => {
     woken = true
   })
-
-  for (;;) {
+  for (let pass = 1; ; pass++) {
     await condition(() => woken)
     woken = false
-    number++
-
-    const observed = await observe(controller, input, number, state)
-    if ('outcome' in observed) {
-      attempt++
-      await settle.settle({ ...settleBase(input, number), change: undefined, ...due(observed.outcome, attempt) })
-      continue
-    }
-    state = observed.state
-    if (state === undefined) return await end(settle, input, number, 'Deleted')
-
-    const pass = startPass(input, number, state)
-    const ended = verdict(controller, pass)
-    if (ended !== undefined) return await end(settle, input, number, ended)
-
-    const { outcome, result } = await runPass(controller, pass)
-    setCurrentDetails(controller.details(pass))
-    if (result === 'Deleted' || result === 'Superseded') return await end(settle, input, number, result)
-
-    attempt = outcome.faults.some((fault) => fault.retryable) ? attempt + 1 : outcome.againMs === undefined ? attempt : 0
-    const change = statusChange(pass, controller.plan.finalPhases)
-    const wish = due(outcome, attempt)
-    if (change !== undefined || wish.againMs !== undefined) {
-      const settled = await settle.settle({ ...settleBase(input, number), change, ...wish })
-      if (settled.result === 'superseded') return await end(settle, input, number, 'Superseded')
-      state = { ...state, target: { ...state.target, ...settled.target } }
-    }
+    const by = { workflowID: workflowInfo().workflowId, pass }
+    const report = await runOnce(by)
+    attempts = report.outcome.faults.length > 0 ? attempts + 1 : 0
+    const settled = await settlePass(settle, { ...by, subject: input.subject, jobID: input.jobID }, report, attempts)
+    const result = settled === 'superseded' ? 'Superseded' : report.result
     if (result !== undefined) {
+      // A final settle has closed the run's row in the journal.
+      if (settled === 'superseded' || report.change?.finished !== true) await endRun({ ...by, outcome: result })
       upsertSearchAttributes({ PawlOutcome: [result] })
       return result
     }
-    if (workflowInfo().continueAsNewSuggested && !isWoken()) await continueAsNew<(input: JobInput) => Promise<RunResult>>(input)
+    if (settled !== undefined && settled !== 'superseded') report.settled?.(settled)
+    if (workflowInfo().continueAsNewSuggested && !isWoken())
+      await continueAsNew<(input: JobInput) => Promise<RunResult>>(input)
   }
 
   function isWoken(): boolean {
@@ -76,125 +140,143 @@ export async function runJob<State extends JobState>(controller: JobController<S
   }
 }
 
-async function observe<State extends JobState>(
-  controller: JobController<State>,
-  input: JobInput,
-  number: number,
-  previous: State | undefined,
-): Promise<{ state: State | undefined } | { outcome: Outcome }> {
+async function settlePass(
+  settle: SettleActivities['settle'],
+  base: Pick<SettleInput, 'workflowID' | 'pass' | 'subject' | 'jobID'>,
+  { outcome, change, result }: PassReport,
+  attempts: number,
+): Promise<Partial<SettledTarget> | 'superseded' | undefined> {
+  const againMs = result === undefined ? dueIn(outcome) : undefined
+  if (change === undefined && againMs === undefined) return undefined
+  const isBackingOff = outcome.faults.some((fault) => fault.code !== CHANGED)
+  const settled = await settle({ ...base, change, againMs, attempt: isBackingOff ? attempts : 0 })
+  return settled.result === 'superseded' ? 'superseded' : settled.target
+}
+
+/** Delay until the next pass; with faults the largest number, which settle bounds by its back-off. */
+function dueIn(outcome: Outcome): number | undefined {
+  if (outcome.faults.length === 0) return outcome.againMs
+  return outcome.faults.every((fault) => fault.code === CHANGED) ? 0 : (outcome.againMs ?? Number.MAX_SAFE_INTEGER)
+}
+
+function retryable(outcome: Outcome): Outcome {
+  return { ...outcome, faults: outcome.faults.map((fault) => ({ ...fault, retryable: true })) }
+}
+
+async function attempt<T>(run: () => Promise<T>): Promise<{ value: T } | { outcome: Outcome }> {
   try {
-    return { state: await controller.observe(input, number, previous) }
+    return { value: await run() }
   } catch (error) {
     const outcome = temporalRuntime.toOutcome(error)
     if (outcome === undefined) throw error
-    // Nothing was seen, so nothing can be final.
-    return { outcome: { ...outcome, faults: outcome.faults.map((fault) => ({ ...fault, retryable: true })) } }
+    return { outcome }
   }
 }
 
-function startPass<State extends JobState>({ subject, jobID }: JobInput, number: number, state: State): JobPass<State> {
+function startPass<State extends JobState, Act>(
+  { subject, jobID }: JobInput,
+  by: By,
+  state: State,
+  act: Act,
+): JobPass<State, Act> {
   const { phase, observedGeneration, lastError } = state.target
   const draft: StatusDraft = { phase, observedGeneration, lastError, conditions: [], marks: [], fields: {} }
-  return { subject, jobID, number, state, draft }
+  return { subject, jobID, by, act, state, draft }
 }
 
 /** Whether there is anything to do for this run at all (R1). */
-function verdict<State extends JobState>(controller: JobController<State>, { jobID, state: { target } }: JobPass<State>): RunResult | undefined {
+function verdict<State extends JobState, Act>(
+  { begin }: JobController<State, Act>,
+  { jobID, state: { target } }: JobPass<State, Act>,
+): RunResult | undefined {
   if (target.jobIDFinished === jobID) return target.phase ?? 'Finished'
   if (target.jobID === jobID) return undefined
-  return controller.begin !== undefined && isIdle(target) ? undefined : 'Superseded'
+  return begin !== undefined && isIdle(target) ? undefined : 'Superseded'
 }
 
-async function runPass<State extends JobState>(
-  controller: JobController<State>,
-  pass: JobPass<State>,
-): Promise<{ outcome: Outcome; result: RunResult | undefined }> {
-  if (controller.begin !== undefined) {
-    const begun = await attemptStep(() => controller.begin?.(pass) ?? Promise.resolve(done))
-    if (begun.stopped === SUPERSEDED) return { outcome: done, result: 'Superseded' }
-    if (begun.faults.length > 0 || begun.againMs !== undefined) return { outcome: begun, result: undefined }
-  }
+interface Progress {
+  readonly outcome: Outcome
+  readonly result: RunResult | undefined
+}
+
+async function runPass<State extends JobState, Act>(
+  controller: JobController<State, Act>,
+  pass: JobPass<State, Act>,
+): Promise<Progress> {
+  const { begin } = controller
+  const begun = begin === undefined ? { value: done } : await attempt(() => begin(pass))
+  const outcome = 'outcome' in begun ? begun.outcome : begun.value
+  if (outcome.stopped === SUPERSEDED) return { outcome: done, result: 'Superseded' }
+  if (outcome.faults.length > 0) return { outcome: retryable(outcome), result: undefined }
   return await runPhases(controller, pass)
 }
 
-/** The reason with which `begin` says that another run has the job. */
-export const SUPERSEDED = 'superseded'
-
-async function runPhases<State extends JobState>(
-  { plan }: JobController<State>,
-  pass: JobPass<State>,
-): Promise<{ outcome: Outcome; result: RunResult | undefined }> {
-  const { draft, state } = pass
-  if (draft.phase === undefined || draft.phase === '' || plan.finalPhases.includes(draft.phase)) {
-    draft.phase = plan.first(state.target.deleting)
-    draft.observedGeneration = state.target.generation
-    draft.lastError = undefined
-    draft.marks.push('initTime')
-  }
+async function runPhases<State extends JobState, Act>(
+  { plan }: JobController<State, Act>,
+  pass: JobPass<State, Act>,
+): Promise<Progress> {
+  startPhases(plan, pass)
   for (;;) {
-    const name = draft.phase
+    const name: string = pass.draft.phase ?? ''
     const phase = plan.phases[name]
-    if (phase === undefined) return finish(pass, plan.failed(name), [{ code: 'UnknownPhase', message: `status.phase is "${name}"; expected one of ${Object.keys(plan.phases).join(', ')}`, retryable: false }])
-    const outcome = await attemptStep(() => runStep(phase.step, pass, temporalRuntime))
+    if (phase === undefined) return finish(plan, pass, [unknownPhase(plan, name)])
+    const ran = await attempt(() => runStep(phase.step, pass, temporalRuntime))
+    const outcome = 'outcome' in ran ? ran.outcome : ran.value
     if (outcome.stopped === GONE) return { outcome, result: 'Deleted' }
     const final = outcome.faults.filter((fault) => !fault.retryable && fault.code !== CHANGED)
-    if (final.length > 0) return finish(pass, plan.failed(name), final)
-    if (outcome.faults.length > 0) {
-      draft.lastError = errorOf(name, outcome.faults)
+    if (final.length > 0) return finish(plan, pass, final)
+    const retried = outcome.faults.filter((fault) => fault.code !== CHANGED)
+    if (retried.length > 0) pass.draft.lastError = errorOf(plan, name, retried)
+    if (outcome.faults.length > 0 || outcome.againMs !== undefined || outcome.stopped !== undefined)
       return { outcome, result: undefined }
-    }
-    if (outcome.againMs !== undefined || outcome.stopped !== undefined) return { outcome, result: undefined }
-    draft.phase = phase.next
+    pass.draft.phase = phase.next
+    pass.draft.lastError = undefined
     if (plan.finalPhases.includes(phase.next)) {
-      draft.lastError = undefined
-      draft.marks.push('finishedTime')
+      pass.draft.marks.push('finishedTime')
       return { outcome: done, result: phase.next }
     }
   }
 }
 
-/** The reason with which a step says that the subject is gone: its finalizer was the last thing that held it. */
-export const GONE = 'gone'
-
-function finish<State extends JobState>(pass: JobPass<State>, phase: string, faults: readonly Fault[]): { outcome: Outcome; result: RunResult } {
-  pass.draft.lastError = errorOf(pass.draft.phase ?? '', faults)
-  pass.draft.phase = phase
-  pass.draft.marks.push('finishedTime')
-  return { outcome: done, result: phase }
+function startPhases<State extends JobState, Act>(
+  plan: JobPlan<JobPass<State, Act>>,
+  { draft, state }: JobPass<State, Act>,
+): void {
+  if (draft.phase !== undefined && draft.phase !== '' && !plan.finalPhases.includes(draft.phase)) return
+  draft.phase = plan.first(state.target.deleting)
+  draft.observedGeneration = state.target.generation
+  draft.lastError = undefined
+  draft.marks.push('initTime')
 }
 
-function errorOf(phase: string, faults: readonly Fault[]) {
+function unknownPhase<Pass>(plan: JobPlan<Pass>, name: string): Fault {
+  return {
+    code: 'UnknownPhase',
+    message: `status.phase is "${name}"; expected one of ${Object.keys(plan.phases).join(', ')}`,
+    retryable: false,
+  }
+}
+
+function finish<State extends JobState, Act>(
+  plan: JobPlan<JobPass<State, Act>>,
+  pass: JobPass<State, Act>,
+  faults: readonly Fault[],
+): Progress {
+  const phase = pass.draft.phase ?? ''
+  const result = plan.failed(phase)
+  pass.draft.lastError = errorOf(plan, phase, faults)
+  pass.draft.phase = result
+  pass.draft.marks.push('finishedTime')
+  return { outcome: done, result }
+}
+
+function errorOf<Pass>(plan: JobPlan<Pass>, phase: string, faults: readonly Fault[]): ErrorReport {
   return {
     operation: `handlePhase${phase}`,
     reason: faults[0]?.code ?? 'Unknown',
     message: faults.map((fault) => fault.message).join('; '),
-    codes: faults.map((fault) => fault.code).filter((code) => code.startsWith('ERR_')),
+    codes: faults.flatMap(
+      (fault) => plan.errorCodes[fault.code] ?? (fault.code.startsWith('ERR_') ? [fault.code] : []),
+    ),
   }
 }
-
-async function attemptStep(run: () => Promise<Outcome>): Promise<Outcome> {
-  try {
-    return await run()
-  } catch (error) {
-    const outcome = temporalRuntime.toOutcome(error)
-    if (outcome === undefined) throw error
-    return outcome
-  }
-}
-
-function due(outcome: Outcome, attempt: number): { againMs: number | undefined; attempt: number } {
-  if (outcome.faults.some((fault) => fault.code === CHANGED)) return { againMs: 0, attempt: 0 }
-  const retrying = outcome.faults.some((fault) => fault.retryable)
-  return { againMs: retrying ? (outcome.againMs ?? Infinity) : outcome.againMs, attempt: retrying ? attempt : 0 }
-}
-
-function settleBase({ subject, jobID }: JobInput, pass: number): Pick<SettleInput, 'subject' | 'jobID' | 'pass' | 'workflowID'> {
-  return { subject, jobID, pass, workflowID: workflowInfo().workflowId }
-}
-
-async function end(settle: SettleActivities, input: JobInput, pass: number, outcome: RunResult): Promise<RunResult> {
-  await settle.endRun({ ...settleBase(input, pass), outcome })
-  upsertSearchAttributes({ PawlOutcome: [outcome] })
-  return outcome
-}
-

@@ -25,7 +25,7 @@ export interface SettleInput {
   readonly pass: number
   /** Undefined: nothing of the status changes. */
   readonly change: StatusChange | undefined
-  /** Delay until the next pass is wanted; undefined = when something changes. Infinity = as back-off says. */
+  /** Delay in milliseconds until the next pass is wanted; undefined = when something changes, Number.MAX_SAFE_INTEGER = as the back-off says. */
   readonly againMs: number | undefined
   /** Passes in a row that ended in a retryable fault; 0 takes no back-off. */
   readonly attempt: number
@@ -41,11 +41,14 @@ export type SettleResult =
 
 export interface SettleActivities {
   settle(input: SettleInput): Promise<SettleResult>
-  endRun(input: { workflowID: string; subject: Subject; jobID: string; pass: number; outcome: string }): Promise<void>
+  endRun(input: { workflowID: string; pass: number; outcome: string }): Promise<void>
 }
 
 /** The change that the pass's draft makes to the status it observed; undefined when it makes none (nothing is written then). */
-export function statusChange<State extends JobState>({ draft, state: { target }, jobID }: JobPass<State>, finalPhases: readonly string[]): StatusChange | undefined {
+export function statusChange<State extends JobState>(
+  { draft, state: { target }, jobID }: JobPass<State>,
+  finalPhases: readonly string[],
+): StatusChange | undefined {
   if (draft.phase === undefined) return undefined
   const finished = finalPhases.includes(draft.phase)
   const same =

@@ -37,14 +37,20 @@ export const temporalRuntime: Runtime = {
     if (!(error instanceof ActivityFailure) && !(error instanceof ChildWorkflowFailure)) return undefined
     const { cause } = error
     if (cause instanceof ApplicationFailure) {
-      return { ...done, faults: [{ code: cause.type ?? 'Unknown', message: cause.message, retryable: cause.nonRetryable !== true }] }
+      return {
+        ...done,
+        faults: [{ code: cause.type ?? 'Unknown', message: cause.message, retryable: cause.nonRetryable !== true }],
+      }
     }
-    if (cause instanceof TimeoutFailure) return { ...done, faults: [{ code: 'Timeout', message: cause.message, retryable: true }] }
+    if (cause instanceof TimeoutFailure)
+      return { ...done, faults: [{ code: 'Timeout', message: cause.message, retryable: true }] }
     return { ...done, faults: [{ code: 'Unknown', message: cause?.message ?? error.message, retryable: true }] }
   },
 }
 
-type AsyncFunctions<A> = { [K in keyof A]: A[K] extends (...args: infer P) => Promise<infer R> ? (...args: P) => Promise<R> : never }
+type AsyncFunctions<A> = {
+  [K in keyof A]: A[K] extends (...args: infer P) => Promise<infer R> ? (...args: P) => Promise<R> : never
+}
 
 /**
  * Short idempotent calls, run inside the workflow task: one marker in the history each.
@@ -53,7 +59,12 @@ type AsyncFunctions<A> = { [K in keyof A]: A[K] extends (...args: infer P) => Pr
 export function shortActivities<A extends object>(): AsyncFunctions<A> {
   return proxyLocalActivities({
     startToCloseTimeout: '30 seconds',
-    retry: { initialInterval: '50 milliseconds', backoffCoefficient: 2, maximumInterval: '1 second', maximumAttempts: 4 },
+    retry: {
+      initialInterval: '50 milliseconds',
+      backoffCoefficient: 2,
+      maximumInterval: '1 second',
+      maximumAttempts: 4,
+    },
   }) as unknown as AsyncFunctions<A>
 }
 
@@ -66,9 +77,17 @@ export function insistentActivities<A extends object>(): AsyncFunctions<A> {
 }
 
 /** Longer calls as tasks of their own, e.g. to other clusters; the server schedules their retries. */
-export function longActivities<A extends object>(options: { startToCloseMs: number; attempts?: number }): AsyncFunctions<A> {
+export function longActivities<A extends object>(options: {
+  startToCloseMs: number
+  attempts?: number
+}): AsyncFunctions<A> {
   return proxyActivities({
     startToCloseTimeout: options.startToCloseMs,
-    retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '100 seconds', ...(options.attempts !== undefined && { maximumAttempts: options.attempts }) },
+    retry: {
+      initialInterval: '1 second',
+      backoffCoefficient: 2,
+      maximumInterval: '100 seconds',
+      ...(options.attempts !== undefined && { maximumAttempts: options.attempts }),
+    },
   }) as unknown as AsyncFunctions<A>
 }

@@ -1,0 +1,82 @@
+// What a pass of a deploy group sees. The subject is the Execution, or an item that has none.
+
+import { BUILT_IN_TYPES, deployItemKind, MANAGED_BY_LABEL } from '../../workflows/deploy-item/kind.ts'
+import { executionKind } from '../../workflows/execution/kind.ts'
+import { type By, isIdle, type Subject } from '../../workflows/kit/index.ts'
+import type { Deps } from '../deps.ts'
+import type { KubeObject } from '../kube/client.ts'
+import { toApplicationFailure } from '../kube/errors.ts'
+import { listObjects, readSubject, recordObservation } from '../kube/observe.ts'
+import { ownerOf, targetView } from '../kube/views.ts'
+import { deployItemView } from '../kube/deploy-item-view.ts'
+import { parseDuration } from './duration.ts'
+import type { DeployGroupObservation, GroupItem } from './views.ts'
+
+// Source: spec/landscaper.md 1.4.
+const DEFAULT_TIMEOUT_MS = 600_000
+
+export interface ObserveGroupInput {
+  readonly by: By
+  readonly subject: Subject
+  readonly jobID: string
+  /** Newest version of an item that the run itself has seen or written. */
+  readonly ownVersion: number
+}
+
+export const observeActivities = (deps: Deps) => ({
+  /** Reads the items of a group and whether its job is over. @throws retryable failures of the API server and the journal. */
+  async observeDeployGroup({ by, subject, jobID, ownVersion }: ObserveGroupInput): Promise<DeployGroupObservation> {
+    try {
+      const [{ items, isOver }] = await Promise.all([
+        subject.kind === 'Execution' ? readGroup(deps, subject, jobID, ownVersion) : readSingle(deps, subject, jobID),
+        recordObservation(deps, by),
+      ])
+      return { items: items.map((item) => groupItem(item, deps.now())), isOver }
+    } catch (error) {
+      throw toApplicationFailure(error)
+    }
+  },
+})
+
+async function readGroup(deps: Deps, subject: Subject, jobID: string, ownVersion: number) {
+  const [execution, items] = await Promise.all([
+    readSubject(deps, executionKind, subject),
+    listGroupObjects(deps, subject, ownVersion),
+  ])
+  const target = execution === undefined ? undefined : targetView(execution)
+  return {
+    items: items.filter((item) => targetView(item).jobID === jobID),
+    isOver: target === undefined || target.jobID !== jobID || target.jobIDFinished === jobID,
+  }
+}
+
+async function readSingle(deps: Deps, subject: Subject, jobID: string) {
+  const item = await readSubject(deps, deployItemKind, subject)
+  if (item === undefined) return { items: [], isOver: true }
+  const { jobID: current, deleting, jobIDFinished } = targetView(item)
+  const isOurs = current === jobID
+  // An item that is being deleted and has no owner left starts its own job: see beginItem.
+  const isUnclaimed = deleting && isIdle({ jobID: current, jobIDFinished }) && jobIDFinished !== jobID
+  return { items: isOurs || isUnclaimed ? [item] : [], isOver: isOurs ? jobIDFinished === jobID : !isUnclaimed }
+}
+
+/** The built-in items of an Execution, bodies included. */
+export async function listGroupObjects(deps: Deps, subject: Subject, ownVersion: number): Promise<readonly KubeObject[]> {
+  const all = await listObjects(deps, deployItemKind, subject.namespace, { labelSelector: `${MANAGED_BY_LABEL}=${subject.name}`, ownVersion })
+  return all
+    .filter((item) => ownerOf(item)?.uid === subject.uid && BUILT_IN_TYPES.has(deployItemView(item).type))
+    .sort((left, right) => (left.metadata.name < right.metadata.name ? -1 : 1))
+}
+
+export function groupItem(object: KubeObject, now: Date): GroupItem {
+  return { ...deployItemView(object), remainingMs: remainingMs(object, now) }
+}
+
+function remainingMs(object: KubeObject, now: Date): number | undefined {
+  const { timeout } = (object['spec'] ?? {}) as { timeout?: string }
+  const { transitionTimes } = (object['status'] ?? {}) as { transitionTimes?: { initTime?: string | null } }
+  const limitMs = timeout === undefined ? DEFAULT_TIMEOUT_MS : (parseDuration(timeout) ?? DEFAULT_TIMEOUT_MS)
+  const started = transitionTimes?.initTime ?? undefined
+  if (limitMs === 'none' || started === undefined) return undefined
+  return Date.parse(started) + limitMs - now.getTime()
+}

@@ -1,0 +1,15 @@
+// What the deploy group's workflow sees: the items of one execution and job that Pawl itself deploys. Configurations stay here.
+
+import type { DeployItemView } from '../kube/deploy-item-view.ts'
+
+export interface GroupItem extends DeployItemView {
+  /** Milliseconds until the job of the item times out, as of the observation; undefined = never. */
+  readonly remainingMs: number | undefined
+}
+
+export interface DeployGroupObservation {
+  /** Items of built-in types that have the group's job ID, finished or not, in the order of their names. */
+  readonly items: readonly GroupItem[]
+  /** Nothing more can come: the execution's job is finished, replaced or gone. */
+  readonly isOver: boolean
+}

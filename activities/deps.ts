@@ -1,0 +1,22 @@
+// What activities need from their process. Made once by the worker and passed in; tests make their own.
+
+import type { Kysely } from 'kysely'
+import type { RoutedEvent, Routing } from '../workflows/kit/index.ts'
+import type { Database } from './journal/database.ts'
+import type { KubeClient } from './kube/client.ts'
+import type { TemplateEngine } from './render/template-engine.ts'
+
+export interface Deps {
+  /** Name of the cluster in the journal. */
+  readonly cluster: string
+  readonly kube: KubeClient
+  readonly db: Kysely<Database>
+  readonly templates: TemplateEngine
+  /** Which subjects an event concerns: the routes of all controllers. */
+  readonly route: (event: RoutedEvent) => Routing
+  /** The kind of each controller's subjects. */
+  readonly subjectKinds: Readonly<Record<string, string>>
+  /** Key of content hashes in the journal; kept outside of it. */
+  readonly contentKey: Buffer | undefined
+  readonly now: () => Date
+}

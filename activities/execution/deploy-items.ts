@@ -1,0 +1,251 @@
+// The Execution's hand on its deploy items: create, update, trigger, delete, release. Bodies are read, built and written here only.
+//
+//   D1. What the pass observed is checked again: another generation of the Execution is refused with `Changed`.
+//   D2. Every write is fenced by the item's version; a conflict re-applies the one field, never the whole.
+
+import { deployItemKind, FINALIZER } from '../../workflows/deploy-item/kind.ts'
+import { type DeployItemTemplate, executionKind } from '../../workflows/execution/kind.ts'
+import { type By, isIdle, type Subject } from '../../workflows/kit/index.ts'
+import type { Deps } from '../deps.ts'
+import type { KubeObject } from '../kube/client.ts'
+import { finalFailure, KubeError, toApplicationFailure } from '../kube/errors.ts'
+import { finalizerPatch, isReleased } from '../kube/finalize.ts'
+import { additivePatch, mergePatch } from '../kube/merge.ts'
+import { readSubject } from '../kube/observe.ts'
+import { type Patch, type Write, type WriteAnswer, writeAll } from '../kube/write.ts'
+import { decodeItems, desiredDeployItem, newDeployItem } from './items.ts'
+import { listDeployItems } from './observe.ts'
+import { type DeployItemView, deployItemView } from '../kube/deploy-item-view.ts'
+
+const FIELD_MANAGER = 'pawl-execution'
+
+export interface ApplyInput {
+  readonly by: By
+  readonly subject: Subject
+  readonly jobID: string
+  readonly generation: number
+}
+
+export interface ItemsInput {
+  readonly by: By
+  readonly subject: Subject
+  readonly jobID: string
+  readonly items: readonly Pick<DeployItemView, 'uid' | 'name' | 'version' | 'finalizers'>[]
+}
+
+/** What became of a batch: the items as they are now, those that are gone, and what went wrong per item. */
+export interface BatchResult {
+  readonly items: readonly DeployItemView[]
+  readonly gone: readonly string[]
+  readonly failures: readonly {
+    readonly object: string
+    readonly code: string
+    readonly message: string
+    readonly retryable: boolean
+  }[]
+}
+
+export const deployItemActivities = (deps: Deps) => ({
+  /**
+   * Makes the deploy items of the Execution's spec: creates missing ones, updates those that differ, deletes those that the spec no longer has.
+   * Idempotent: names are deterministic per job, and a repeated create finds its own object.
+   *
+   * @throws `Changed` when the Execution has another generation than the pass observed; `NotFound` (final) when it is gone.
+   */
+  async applyDeployItems({ by, subject, jobID, generation }: ApplyInput): Promise<BatchResult> {
+    try {
+      const execution = await readSubject(deps, executionKind, subject)
+      if (execution === undefined)
+        throw finalFailure('NotFound', `execution ${subject.namespace}/${subject.name} is gone`)
+      if (execution.metadata.generation !== generation) {
+        throw finalFailure(
+          'Changed',
+          `execution ${subject.namespace}/${subject.name} has generation ${execution.metadata.generation ?? 0}; the pass observed ${generation}`,
+        )
+      }
+      const existing = await listDeployItems(deps, subject, 0)
+      const writes = plannedWrites(execution, existing, jobID)
+      const result = await send(deps, { by, step: 'applyDeployItems' }, writes)
+      const written = new Set(writes.map((write) => write.name))
+      const untouched = existing.filter((item) => !written.has(item.metadata.name)).map(deployItemView)
+      return { ...result, items: [...untouched, ...result.items] }
+    } catch (error) {
+      throw toApplicationFailure(error)
+    }
+  },
+
+  /** Hands the job ID to items: the trigger for their deployers. Source: spec/landscaper.md 2.8. An item that has it already stays as it is. */
+  async triggerDeployItems({ by, jobID, subject, items }: ItemsInput): Promise<BatchResult> {
+    const now = deps.now().toISOString()
+    const patch = {
+      status: {
+        jobID,
+        jobIDGenerationTime: now,
+        transitionTimes: { triggerTime: now, initTime: null, waitTime: null, finishedTime: null },
+      },
+    }
+    return await send(
+      deps,
+      { by, step: 'triggerDeployItems' },
+      items.map((item) => ({
+        verb: 'patchStatus',
+        ...at(subject, item),
+        version: item.version,
+        patch,
+        reapply: (current) => retrigger(current, item.uid, jobID, patch),
+      })),
+    )
+  },
+
+  /** Deletes items (their finalizer still holds them until a deployer has uninstalled them). */
+  async deleteDeployItems({ by, subject, items }: ItemsInput): Promise<BatchResult> {
+    return await send(
+      deps,
+      { by, step: 'deleteDeployItems' },
+      items.map((item) => ({ verb: 'delete', ...at(subject, item), uid: item.uid, version: item.version })),
+    )
+  },
+
+  /** Lets items go without their deployers: what they deployed stays. Source: spec/landscaper.md 2.4 "Deletion without uninstall". */
+  async releaseDeployItems({ by, subject, items }: ItemsInput): Promise<BatchResult> {
+    return await send(
+      deps,
+      { by, step: 'releaseDeployItems' },
+      items.map((item) => ({
+        verb: 'patch',
+        ...at(subject, item),
+        version: item.version,
+        patch: finalizerPatch(item.finalizers, false),
+        reapply: (current) => release(current, item.uid),
+      })),
+    )
+  },
+})
+
+function at(subject: Subject, item: Pick<DeployItemView, 'name'>) {
+  return { watched: deployItemKind, namespace: subject.namespace, name: item.name }
+}
+
+function retrigger(current: KubeObject, uid: string, jobID: string, patch: Patch): Patch | 'done' | 'superseded' {
+  if (current.metadata.uid !== uid) return 'superseded'
+  const status = (current['status'] ?? {}) as { jobID?: string; jobIDFinished?: string }
+  if (status.jobID === jobID) return 'done'
+  // Another job of this item is running: whoever started it has to end it first.
+  return isIdle(status) ? patch : 'superseded'
+}
+
+function release(current: KubeObject, uid: string): Patch | 'done' | 'superseded' {
+  if (current.metadata.uid !== uid) return 'superseded'
+  const finalizers = current.metadata.finalizers ?? []
+  return finalizers.includes(FINALIZER) ? finalizerPatch(finalizers, false) : 'done'
+}
+
+function plannedWrites(execution: KubeObject, existing: readonly KubeObject[], jobID: string): Write[] {
+  const decoded = decodeItems(execution)
+  if ('problem' in decoded) throw finalFailure('ERR_CONFIGURATION_PROBLEM', decoded.problem)
+  const kept = new Map(
+    existing
+      .filter((item) => item.metadata.deletionTimestamp === undefined)
+      .map((item) => [deployItemView(item).item, item]),
+  )
+  const wanted = new Set(decoded.items.map((item) => item.name))
+  const orphans = [...kept.entries()].filter(([name]) => !wanted.has(name)).map(([, item]) => item)
+  return [
+    ...decoded.items.flatMap((item) => itemWrite(execution, item, kept.get(item.name), jobID)),
+    ...orphans.map((item) => ({
+      verb: 'delete' as const,
+      ...objectAt(item),
+      uid: item.metadata.uid ?? '',
+      version: item.metadata.resourceVersion,
+    })),
+  ]
+}
+
+function itemWrite(
+  execution: KubeObject,
+  item: DeployItemTemplate,
+  existing: KubeObject | undefined,
+  jobID: string,
+): Write[] {
+  if (existing === undefined) {
+    const body = newDeployItem(execution, item, jobID)
+    const isOurs = (found: KubeObject) =>
+      found.metadata.ownerReferences?.some((owner) => owner.uid === execution.metadata.uid) ?? false
+    return [{ verb: 'create', ...objectAt(body, execution), body, isOurs }]
+  }
+  const patch = itemPatch(execution, item, existing)
+  if (patch === undefined) return []
+  const reapply = (current: KubeObject) =>
+    current.metadata.uid === existing.metadata.uid ? (itemPatch(execution, item, current) ?? 'done') : 'superseded'
+  return [{ verb: 'patch', ...objectAt(existing), version: existing.metadata.resourceVersion ?? '', patch, reapply }]
+}
+
+function itemPatch(execution: KubeObject, item: DeployItemTemplate, existing: KubeObject): Patch | undefined {
+  const desired = desiredDeployItem(execution, item)
+  const found = (existing['spec'] ?? {}) as Patch
+  if (found['type'] !== desired.spec.type) {
+    throw finalFailure(
+      'ImmutableType',
+      `deploy item ${existing.metadata.name} (item ${item.name}) has type ${String(found['type'])}; the type is immutable, but the execution wants ${desired.spec.type}`,
+    )
+  }
+  const labels = additivePatch(existing.metadata.labels ?? {}, desired.labels)
+  const annotations = additivePatch(existing.metadata.annotations ?? {}, desired.annotations)
+  const spec = mergePatch(found, desired.spec)
+  if (labels === undefined && annotations === undefined && spec === undefined) return undefined
+  return {
+    metadata: { ...(labels !== undefined && { labels }), ...(annotations !== undefined && { annotations }) },
+    ...(spec !== undefined && { spec }),
+  }
+}
+
+function objectAt(object: KubeObject, within: KubeObject = object) {
+  return { watched: deployItemKind, namespace: within.metadata.namespace ?? '', name: object.metadata.name }
+}
+
+// Batches over 100 writes are chunked to stay under a second (design.md "How data flows").
+const BATCH = 100
+
+async function send(
+  deps: Deps,
+  { by, step }: { by: By; step: string },
+  writes: readonly Write[],
+): Promise<BatchResult> {
+  try {
+    const answers: WriteAnswer[] = []
+    for (let start = 0; start < writes.length; start += BATCH) {
+      answers.push(
+        ...(await writeAll(deps, { ...by, step, fieldManager: FIELD_MANAGER }, writes.slice(start, start + BATCH))),
+      )
+    }
+    return batchResult(writes, answers)
+  } catch (error) {
+    throw toApplicationFailure(error)
+  }
+}
+
+function batchResult(writes: readonly Write[], answers: readonly WriteAnswer[]): BatchResult {
+  const items: DeployItemView[] = []
+  const gone: string[] = []
+  const failures: BatchResult['failures'][number][] = []
+  answers.forEach((answer, index) => {
+    const object = writes[index]?.name ?? ''
+    if (answer.result === 'gone') gone.push(object)
+    else if (answer.result === 'failed') failures.push(failureOf(object, answer.error))
+    else if (answer.object.metadata.uid === undefined || isReleased(answer.object)) gone.push(object)
+    else if (answer.result === 'superseded' && writes[index]?.verb === 'create') {
+      failures.push({
+        object,
+        code: 'NameTaken',
+        message: `deploy item ${object} exists and belongs to somebody else`,
+        retryable: false,
+      })
+    } else items.push(deployItemView(answer.object))
+  })
+  return { items, gone, failures }
+}
+
+function failureOf(object: string, error: KubeError) {
+  const failure = toApplicationFailure(error)
+  return { object, code: error.reason, message: failure.message, retryable: failure.nonRetryable !== true }
+}

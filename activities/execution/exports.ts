@@ -1,0 +1,107 @@
+// What the items of an Execution export, collected into one DataObject `{item: exports}`. Source: spec/landscaper.md 2.7 "Completing", 1.15.
+
+import { dataObjectKind } from '../../workflows/data-object/kind.ts'
+import { executionKind } from '../../workflows/execution/kind.ts'
+import type { By, Subject } from '../../workflows/kit/index.ts'
+import { parse } from 'yaml'
+import type { Deps } from '../deps.ts'
+import { writeDataObjects } from '../kube/data-objects.ts'
+import { finalFailure, toApplicationFailure } from '../kube/errors.ts'
+import { readObject } from '../kube/observe.ts'
+import { secretResource } from '../kube/secrets.ts'
+import type { DeployItemView } from '../kube/deploy-item-view.ts'
+
+export interface CollectInput {
+  readonly by: By
+  readonly subject: Subject
+  readonly jobID: string
+  readonly items: readonly Pick<DeployItemView, 'item' | 'exportRef'>[]
+}
+
+export const exportActivities = (deps: Deps) => ({
+  /**
+   * Reads the export Secrets of the items and writes the Execution's DataObject.
+   *
+   * @returns the reference for `status.exportRef`.
+   * @throws `ERR_CONFIGURATION_PROBLEM` (final) when a Secret is missing, unreadable or in another namespace.
+   */
+  async collectExports({ by, subject, jobID, items }: CollectInput): Promise<{ name: string; namespace: string }> {
+    try {
+      const exports = await Promise.all(
+        items.map(async (item) => [item.item, await readExport(deps, subject, item)] as const),
+      )
+      const owner = {
+        apiVersion: executionKind.apiVersion,
+        kind: executionKind.kind,
+        name: subject.name,
+        uid: subject.uid,
+      }
+      const [written] = await writeDataObjects(
+        deps,
+        { ...by, step: 'collectExports', fieldManager: 'pawl-execution' },
+        {
+          watched: dataObjectKind,
+          namespace: subject.namespace,
+          owner,
+          jobID,
+          objects: [
+            {
+              context: `Exec.${subject.name}`,
+              key: '',
+              source: `Exec.${subject.name}`,
+              content: { data: Object.fromEntries(exports) },
+            },
+          ],
+        },
+      )
+      return { name: written ?? '', namespace: subject.namespace }
+    } catch (error) {
+      throw toApplicationFailure(error)
+    }
+  },
+})
+
+async function readExport(
+  deps: Deps,
+  subject: Subject,
+  { item, exportRef }: CollectInput['items'][number],
+): Promise<unknown> {
+  const name = exportRef?.name ?? ''
+  const namespace = exportRef?.namespace ?? subject.namespace
+  if (namespace !== subject.namespace) {
+    throw finalFailure(
+      'ERR_CONFIGURATION_PROBLEM',
+      `deploy item ${item}: status.exportRef names namespace ${namespace}; expected ${subject.namespace}, references never leave it`,
+    )
+  }
+  const secret = await readObject(deps, secretResource, namespace, name)
+  if (secret === undefined)
+    throw finalFailure(
+      'ERR_CONFIGURATION_PROBLEM',
+      `deploy item ${item}: status.exportRef names secret ${namespace}/${name}; there is none`,
+    )
+  const content = (secret['data'] as Record<string, string> | undefined)?.['config']
+  if (content === undefined)
+    throw finalFailure(
+      'ERR_CONFIGURATION_PROBLEM',
+      `deploy item ${item}: secret ${namespace}/${name} has no key config; expected a YAML map`,
+    )
+  const value = parseExport(content)
+  if (value === undefined) {
+    // The parser's own message would quote the content.
+    throw finalFailure(
+      'ERR_CONFIGURATION_PROBLEM',
+      `deploy item ${item}: key config of secret ${namespace}/${name} is not a YAML map`,
+    )
+  }
+  return value
+}
+
+function parseExport(content: string): unknown {
+  try {
+    const value: unknown = parse(Buffer.from(content, 'base64').toString('utf8'), { maxAliasCount: 100 })
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

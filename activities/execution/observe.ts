@@ -1,0 +1,72 @@
+// What a pass of an Execution sees: the Execution and its deploy items, of which only those that changed since the run last looked.
+
+import { deployItemKind, MANAGED_BY_LABEL } from '../../workflows/deploy-item/kind.ts'
+import { executionKind } from '../../workflows/execution/kind.ts'
+import type { By, Subject } from '../../workflows/kit/index.ts'
+import type { Deps } from '../deps.ts'
+import type { KubeObject } from '../kube/client.ts'
+import { toApplicationFailure } from '../kube/errors.ts'
+import { listObjects, readSubject, recordObservation } from '../kube/observe.ts'
+import { ownerOf } from '../kube/views.ts'
+import { type DeployItemView, deployItemView } from '../kube/deploy-item-view.ts'
+import { type ExecutionView, executionView } from './views.ts'
+
+export interface ObserveInput {
+  readonly by: By
+  readonly subject: Subject
+  /** resourceVersion by uid, of the deploy items that the run knows. */
+  readonly known: Readonly<Record<string, string>>
+}
+
+export interface ExecutionObservation {
+  /** Undefined: the Execution is gone. */
+  readonly target: ExecutionView | undefined
+  readonly changed: readonly DeployItemView[]
+  /** uids of known items that are there no more. */
+  readonly gone: readonly string[]
+}
+
+export const observeActivities = (deps: Deps) => ({
+  /**
+   * Reads an Execution and its deploy items.
+   *
+   * @returns the Execution (undefined when gone or replaced), and the difference to the items that the run knows.
+   * @throws retryable failures of the API server and the journal.
+   */
+  async observeExecution({ by, subject, known }: ObserveInput): Promise<ExecutionObservation> {
+    try {
+      const [execution, items] = await Promise.all([
+        readSubject(deps, executionKind, subject),
+        listDeployItems(deps, subject, newest(known)),
+        recordObservation(deps, by),
+      ])
+      const there = new Set(items.map((item) => item.metadata.uid))
+      return {
+        target: execution === undefined ? undefined : executionView(execution),
+        changed: items
+          .filter((item) => known[item.metadata.uid ?? ''] !== item.metadata.resourceVersion)
+          .map(deployItemView),
+        gone: Object.keys(known).filter((uid) => !there.has(uid)),
+      }
+    } catch (error) {
+      throw toApplicationFailure(error)
+    }
+  },
+})
+
+/** The deploy items that an Execution owns; items of an earlier Execution of the same name are not among them. */
+export async function listDeployItems(
+  deps: Deps,
+  execution: Omit<Subject, 'kind'>,
+  ownVersion: number,
+): Promise<readonly KubeObject[]> {
+  const items = await listObjects(deps, deployItemKind, execution.namespace, {
+    labelSelector: `${MANAGED_BY_LABEL}=${execution.name}`,
+    ownVersion,
+  })
+  return items.filter((item) => ownerOf(item)?.uid === execution.uid)
+}
+
+function newest(known: Readonly<Record<string, string>>): number {
+  return Object.values(known).reduce((version, one) => Math.max(version, Number(one)), 0)
+}

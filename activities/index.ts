@@ -1,0 +1,37 @@
+// All activities: everything that touches the world. Workflows import the type only.
+
+import { mockActivities } from './deploy/mock.ts'
+import { observeActivities as observeDeployGroup } from './deploy/observe.ts'
+import type { Deps } from './deps.ts'
+import { deployItemActivities } from './execution/deploy-items.ts'
+import { exportActivities as executionExports } from './execution/exports.ts'
+import { observeActivities as observeExecution } from './execution/observe.ts'
+import { adoptActivities } from './installation/adopt.ts'
+import { applyExecutionActivities } from './installation/apply-execution.ts'
+import { childExecutionActivities } from './installation/child-execution.ts'
+import { exportActivities as installationExports } from './installation/exports.ts'
+import { observeActivities as observeInstallation } from './installation/observe.ts'
+import { beginActivities } from './kube/begin.ts'
+import { finalizeActivities } from './kube/finalize.ts'
+import { statusActivities } from './kube/status.ts'
+
+export type { Deps } from './deps.ts'
+export type Activities = ReturnType<typeof createActivities>
+
+export function createActivities(deps: Deps) {
+  return {
+    ...statusActivities(deps),
+    ...beginActivities(deps),
+    ...finalizeActivities(deps),
+    ...observeInstallation(deps),
+    ...adoptActivities(deps),
+    ...applyExecutionActivities(deps),
+    ...childExecutionActivities(deps),
+    ...installationExports(deps),
+    ...observeExecution(deps),
+    ...deployItemActivities(deps),
+    ...executionExports(deps),
+    ...observeDeployGroup(deps),
+    ...mockActivities(deps),
+  }
+}

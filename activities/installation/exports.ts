@@ -1,0 +1,120 @@
+// Completing: what the Installation publishes. Source: spec/landscaper.md 2.3 "Completing", 3.4, 3.6.
+
+import { dataName, writeDataObjects } from '../kube/data-objects.ts'
+import { dataObjectKind } from '../../workflows/data-object/kind.ts'
+import { installationKind } from '../../workflows/installation/kind.ts'
+import type { By, Subject } from '../../workflows/kit/index.ts'
+import { targetKind } from '../../workflows/target/kind.ts'
+import type { Deps } from '../deps.ts'
+import { finalFailure, toApplicationFailure } from '../kube/errors.ts'
+import { readObject } from '../kube/observe.ts'
+import { readBlueprint } from '../render/blueprint.ts'
+import { checkExports } from '../render/exports.ts'
+import { renderExports } from '../render/executions.ts'
+import { readInstallation, userMistake } from './apply-execution.ts'
+
+export interface ExportInput {
+  readonly by: By
+  readonly subject: Subject
+  readonly jobID: string
+  readonly generation: number
+}
+
+interface InstallationSpec {
+  readonly blueprint?: unknown
+  readonly exports?: {
+    readonly data?: readonly { readonly name: string; readonly dataRef: string }[]
+    readonly targets?: readonly { readonly name: string; readonly target: string }[]
+  }
+}
+
+/** What an exported target must look like. Source: spec/landscaper.md 1.5. */
+interface ExportedTarget {
+  readonly type: string
+  readonly config?: unknown
+  readonly secretRef?: unknown
+  readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
+}
+
+export const exportActivities = (deps: Deps) => ({
+  /**
+   * Renders the export executions and writes what the Installation lists in `spec.exports`. Idempotent: one write per object that differs.
+   *
+   * @throws final faults: `ExportNotProduced`, `SchemaValidationFailed`, `ExportConflict`, template errors.
+   */
+  async writeExports(input: ExportInput): Promise<void> {
+    try {
+      const installation = await readInstallation(deps, input)
+      const spec = (installation['spec'] ?? {}) as InstallationSpec
+      const data = spec.exports?.data ?? []
+      const targets = spec.exports?.targets ?? []
+      const blueprint = readBlueprint(spec.blueprint)
+      const deployitems = await readItemExports(deps, input.subject)
+      const produced = await renderExports(deps.templates, blueprint, {
+        blueprint: spec.blueprint,
+        imports: {},
+        deployitems,
+        dataobjects: {},
+        targets: {},
+      })
+      const { exports } = checkExports(
+        blueprint,
+        produced,
+        [...data, ...targets].map(({ name }) => name),
+      )
+      await publish(deps, input, data, targets, exports)
+    } catch (error) {
+      throw toApplicationFailure(userMistake(error))
+    }
+  },
+})
+
+async function readItemExports(deps: Deps, { namespace, name }: Subject): Promise<Readonly<Record<string, unknown>>> {
+  const object = await readObject(deps, dataObjectKind, namespace, dataName(`Exec.${name}`, ''))
+  return (object?.['data'] ?? {}) as Readonly<Record<string, unknown>>
+}
+
+// eslint-disable-next-line max-params -- the two lists of spec.exports belong side by side
+async function publish(
+  deps: Deps,
+  { by, subject, jobID }: ExportInput,
+  data: NonNullable<NonNullable<InstallationSpec['exports']>['data']>,
+  targets: NonNullable<NonNullable<InstallationSpec['exports']>['targets']>,
+  exports: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const owner = {
+    apiVersion: installationKind.apiVersion,
+    kind: installationKind.kind,
+    name: subject.name,
+    uid: subject.uid,
+  }
+  const common = { namespace: subject.namespace, owner, jobID }
+  const writer = { ...by, step: 'writeExports', fieldManager: 'pawl-installation' }
+  const place = { context: '', source: `Inst.${subject.name}` }
+  await writeDataObjects(deps, writer, {
+    ...common,
+    watched: dataObjectKind,
+    objects: data.map(({ name, dataRef }) => ({ ...place, key: dataRef, content: { data: exports[name] } })),
+  })
+  await writeDataObjects(deps, writer, {
+    ...common,
+    watched: targetKind,
+    objects: targets.map(({ name, target }) => ({ ...place, key: target, ...targetContent(name, exports[name]) })),
+  })
+}
+
+function targetContent(name: string, value: unknown) {
+  const { type, config, secretRef, labels, annotations } = (value ?? {}) as Partial<ExportedTarget>
+  if (type === undefined || (config === undefined) === (secretRef === undefined)) {
+    throw finalFailure(
+      'ERR_CONFIGURATION_PROBLEM',
+      `export ${name}: found no target; expected type and either config or secretRef`,
+    )
+  }
+  return {
+    content: { spec: { type, ...(config !== undefined && { config }), ...(secretRef !== undefined && { secretRef }) } },
+    ...(labels !== undefined && { labels }),
+    ...(annotations !== undefined && { annotations }),
+  }
+}

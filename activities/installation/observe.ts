@@ -1,0 +1,34 @@
+// What a pass of an Installation sees: itself and its Execution, which has its name.
+
+import { executionKind } from '../../workflows/execution/kind.ts'
+import { installationKind } from '../../workflows/installation/kind.ts'
+import type { By, Subject } from '../../workflows/kit/index.ts'
+import type { Deps } from '../deps.ts'
+import { toApplicationFailure } from '../kube/errors.ts'
+import { readObject, readSubject, recordObservation } from '../kube/observe.ts'
+import { type ChildExecution, childExecution, type InstallationView, installationView } from './views.ts'
+
+export interface InstallationObservation {
+  /** Undefined: the Installation is gone. */
+  readonly target: InstallationView | undefined
+  readonly execution: ChildExecution | undefined
+}
+
+export const observeActivities = (deps: Deps) => ({
+  /** Reads an Installation and its Execution. @throws retryable failures of the API server and the journal. */
+  async observeInstallation({ by, subject }: { by: By; subject: Subject }): Promise<InstallationObservation> {
+    try {
+      const [installation, execution] = await Promise.all([
+        readSubject(deps, installationKind, subject),
+        readObject(deps, executionKind, subject.namespace, subject.name),
+        recordObservation(deps, by),
+      ])
+      return {
+        target: installation === undefined ? undefined : installationView(installation),
+        execution: childExecution(execution, subject.uid),
+      }
+    } catch (error) {
+      throw toApplicationFailure(error)
+    }
+  },
+})

@@ -1,0 +1,84 @@
+// What can go wrong at the Kubernetes API, as data, and how it leaves an activity: as ApplicationFailure with a type code.
+// Source: design.md "Writes, fields, errors" (four roads), spec/engine.md 1.6.
+
+import { ApplicationFailure } from '@temporalio/common'
+
+/** An answer of 400 and above, or no answer (status 0). */
+export class KubeError extends Error {
+  readonly status: number
+  readonly reason: string
+  readonly retryAfterMs: number | undefined
+
+  constructor(
+    message: string,
+    fields: { status: number; reason: string; retryAfterMs?: number | undefined; cause?: unknown },
+  ) {
+    super(message, { cause: fields.cause })
+    this.name = 'KubeError'
+    this.status = fields.status
+    this.reason = fields.reason
+    this.retryAfterMs = fields.retryAfterMs
+  }
+
+  static fromResponse(
+    method: string,
+    path: string,
+    status: number,
+    headers: Record<string, unknown>,
+    text: string,
+  ): KubeError {
+    const answer = parseStatus(text)
+    const seconds = Number(headers['retry-after'])
+    return new KubeError(`${method} ${path}: ${status} ${answer.reason}: ${answer.message}`, {
+      status,
+      reason: answer.reason,
+      retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : undefined,
+    })
+  }
+
+  static unreachable(method: string, path: string, cause: unknown): KubeError {
+    const message = cause instanceof Error ? cause.message : String(cause)
+    return new KubeError(`${method} ${path}: no answer: ${message}`, { status: 0, reason: 'Unreachable', cause })
+  }
+}
+
+function parseStatus(text: string): { reason: string; message: string } {
+  try {
+    const body = JSON.parse(text) as { reason?: string; message?: string }
+    return { reason: body.reason ?? 'Unknown', message: body.message ?? '' }
+  } catch {
+    // Proxies answer with text; its beginning is all a person needs.
+    return { reason: 'Unknown', message: text.slice(0, 200) }
+  }
+}
+
+export const isNotFound = (error: unknown): error is KubeError => error instanceof KubeError && error.status === 404
+export const isAlreadyExists = (error: unknown): error is KubeError =>
+  error instanceof KubeError && error.status === 409 && error.reason === 'AlreadyExists'
+export const isConflict = (error: unknown): error is KubeError =>
+  error instanceof KubeError && error.status === 409 && error.reason === 'Conflict'
+
+// Trying again cannot help: what we send is wrong, or we may not send it.
+const FINAL_STATUS = new Set([400, 401, 403, 405, 413, 415, 422])
+
+/**
+ * The one way out of an activity for failures of the world.
+ *
+ * @returns a failure whose `type` is the reason (NotFound, Conflict, Invalid, Unreachable, ...), final for requests that cannot
+ * succeed unchanged, else retryable. Failures that are already ApplicationFailures pass; anything else is a bug and is rethrown.
+ */
+export function toApplicationFailure(error: unknown): ApplicationFailure {
+  if (error instanceof ApplicationFailure) return error
+  if (!(error instanceof KubeError)) throw error
+  return ApplicationFailure.create({
+    type: error.reason,
+    message: error.message,
+    nonRetryable: FINAL_STATUS.has(error.status),
+    ...(error.retryAfterMs !== undefined && { nextRetryDelay: error.retryAfterMs }),
+  })
+}
+
+/** A final failure of this engine's own making; `type` is one of the codes of docs/errors.md. */
+export function finalFailure(type: string, message: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(message, type)
+}

@@ -1,0 +1,43 @@
+// JSON merge patches (RFC 7386) from what is to what shall be. Pure.
+
+import type { Patch } from './write.ts'
+
+/**
+ * The merge patch that turns `current` into `desired`; undefined when nothing differs. Lists are replaced as a whole.
+ * A null in `desired` cannot be expressed by a merge patch and counts as absent.
+ */
+export function mergePatch(current: Patch, desired: Patch): Patch | undefined {
+  const patch: Record<string, unknown> = {}
+  for (const key of Object.keys(current)) {
+    if (current[key] !== undefined && current[key] !== null && (desired[key] ?? null) === null) patch[key] = null
+  }
+  for (const [key, wanted] of Object.entries(desired)) {
+    if (wanted === undefined || wanted === null) continue
+    const difference = valuePatch(current[key], wanted)
+    if (difference !== undefined) patch[key] = difference
+  }
+  return Object.keys(patch).length === 0 ? undefined : patch
+}
+
+/** As `mergePatch`, but keys that only `current` has stay: for labels and annotations, which others may write too. */
+export function additivePatch(current: Patch, desired: Patch): Patch | undefined {
+  const own = Object.fromEntries(Object.keys(desired).map((key) => [key, current[key]]))
+  return mergePatch(own, desired)
+}
+
+function valuePatch(found: unknown, wanted: unknown): unknown {
+  if (isRecord(found) && isRecord(wanted)) return mergePatch(found, wanted)
+  return sameValue(found, wanted) ? undefined : wanted
+}
+
+function sameValue(left: unknown, right: unknown): boolean {
+  if (Array.isArray(left) && Array.isArray(right)) {
+    return left.length === right.length && left.every((value, index) => sameValue(value, right[index]))
+  }
+  if (isRecord(left) && isRecord(right)) return mergePatch(left, right) === undefined
+  return left === right
+}
+
+function isRecord(value: unknown): value is Patch {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,195 @@
+// Settle: the one conditional status write of a pass, and the next due time. Source: design.md "Writes, fields, errors".
+//
+//   S1. Idempotent by content: on a conflict the object is read again; if it is as intended, that is success; if the job is ours
+//       and the phase still the observed one, it is written on the new version; else the run is superseded.
+//   S2. Times are stamped here, because workflows have no clock.
+
+import type {
+  LastError,
+  SettleActivities,
+  SettledTarget,
+  SettleInput,
+  SettleResult,
+  StatusChange,
+} from '../../workflows/kit/index.ts'
+import { nextError, setCondition, type Condition } from '../../workflows/kit/index.ts'
+import type { Deps } from '../deps.ts'
+import { retryDelayMs, takeRetryToken } from '../journal/backoff.ts'
+import { closeJob, recordJobPhase } from '../journal/jobs.ts'
+import { upsertWakes } from '../journal/wakes.ts'
+import { type KubeObject, resourcePath } from './client.ts'
+import { finalFailure, isNotFound, toApplicationFailure } from './errors.ts'
+import { watchedKind } from './kinds.ts'
+import { type Patch, writeAll } from './write.ts'
+
+export const statusActivities = (deps: Deps): SettleActivities => ({
+  /**
+   * Writes the pass's status change, if any, and the subject's next due time, if wanted.
+   *
+   * @returns the target as it is now, or `superseded` when the job is another run's.
+   * @throws retryable failures of the API server and the journal; `Invalid` (final) when the server refuses the status.
+   */
+  async settle(input) {
+    try {
+      const result = input.change === undefined ? settledAsIs : await writeStatus(deps, input, input.change)
+      if (result.result === 'settled') await recordPass(deps, input)
+      return result
+    } catch (error) {
+      throw toApplicationFailure(error)
+    }
+  },
+
+  /** Closes the run's row in the journal; a row that a final write closed already stays as it is. */
+  async endRun({ workflowID, outcome }) {
+    await closeJob(deps.db, workflowID, outcome, deps.now())
+  },
+})
+
+const settledAsIs: SettleResult = { result: 'settled', target: {} }
+
+async function writeStatus(deps: Deps, input: SettleInput, change: StatusChange): Promise<SettleResult> {
+  const { subject, jobID, pass, workflowID } = input
+  const watched = watchedKind(subject.kind)
+  const before = needsCurrent(change) ? await read(deps, input) : undefined
+  if (before === 'gone') return settledAsIs
+  const now = deps.now().toISOString()
+  const [answer] = await writeAll(
+    deps,
+    { workflowID, pass, step: 'settle', fieldManager: `pawl-${subject.kind.toLowerCase()}` },
+    [
+      {
+        verb: 'patchStatus',
+        watched,
+        namespace: subject.namespace,
+        name: subject.name,
+        version: change.version,
+        patch: statusPatch(change, jobID, before, now),
+        reapply(current) {
+          const status = statusOf(current)
+          if (current.metadata.uid !== subject.uid || status.jobID !== jobID) return 'superseded'
+          if (status.phase === change.phase && (!change.finished || status.jobIDFinished === jobID)) return 'done'
+          if (status.phase !== change.observedPhase || status.jobIDFinished === jobID) return 'superseded'
+          return statusPatch(change, jobID, current, now)
+        },
+      },
+    ],
+  )
+  switch (answer?.result) {
+    case 'ok':
+      return { result: 'settled', target: settledTarget(answer.object) }
+    case 'superseded':
+      return { result: 'superseded' }
+    case 'failed':
+      throw answer.error
+    case 'gone':
+    case undefined:
+      return settledAsIs
+  }
+}
+
+// Lists are replaced whole by a merge patch, and an error's first time is kept while its operation is the same.
+const needsCurrent = (change: StatusChange): boolean => change.conditions.length > 0 || change.lastError !== undefined
+
+async function read(deps: Deps, { subject }: SettleInput): Promise<KubeObject | 'gone'> {
+  try {
+    return await deps.kube.request<KubeObject>(
+      'GET',
+      resourcePath(watchedKind(subject.kind), subject.namespace, subject.name),
+    )
+  } catch (error) {
+    if (isNotFound(error)) return 'gone'
+    throw error
+  }
+}
+
+function statusPatch(change: StatusChange, jobID: string, before: KubeObject | undefined, now: string): Patch {
+  const current = before === undefined ? {} : statusOf(before)
+  return {
+    status: {
+      ...change.fields,
+      phase: change.phase,
+      ...(change.phase !== change.observedPhase && { phaseTransitionTime: now }),
+      observedGeneration: change.observedGeneration,
+      lastError: change.lastError === undefined ? null : nextError(current.lastError, change.lastError, now),
+      ...(change.conditions.length > 0 && {
+        conditions: change.conditions.reduce(
+          (conditions, one) => setCondition(conditions, one, now),
+          current.conditions ?? [],
+        ),
+      }),
+      ...(change.marks.length > 0 && { transitionTimes: transitionTimes(change, now) }),
+      ...(change.finished && { jobIDFinished: jobID }),
+    },
+  }
+}
+
+function transitionTimes({ marks }: StatusChange, now: string): Patch {
+  // A new job's marks replace those of the one before.
+  const cleared = marks.includes('initTime') ? { waitTime: null, finishedTime: null } : {}
+  return { ...cleared, ...Object.fromEntries(marks.map((mark) => [mark, now])) }
+}
+
+interface CurrentStatus {
+  readonly phase?: string
+  readonly jobID?: string
+  readonly jobIDFinished?: string
+  readonly observedGeneration?: number
+  readonly lastError?: LastError
+  readonly conditions?: readonly Condition[]
+}
+
+function statusOf(object: KubeObject): CurrentStatus {
+  return (object['status'] ?? {}) as CurrentStatus
+}
+
+function settledTarget(object: KubeObject): Partial<SettledTarget> {
+  const { phase, jobIDFinished, observedGeneration, lastError } = statusOf(object)
+  return {
+    version: object.metadata.resourceVersion ?? '',
+    phase,
+    jobIDFinished,
+    observedGeneration: observedGeneration ?? 0,
+    lastError:
+      lastError === undefined
+        ? undefined
+        : { operation: lastError.operation, reason: lastError.reason, message: lastError.message },
+  }
+}
+
+async function recordPass(
+  deps: Deps,
+  { workflowID, subject, jobID, change, againMs, attempt }: SettleInput,
+): Promise<void> {
+  const now = deps.now()
+  if (change !== undefined || attempt > 0) {
+    await recordJobPhase(deps.db, { workflowID, phase: change?.phase, lastError: change?.lastError, attempt }, now)
+  }
+  if (againMs === undefined) return
+  const controller = workflowID.split('/')[0]
+  if (controller === undefined)
+    throw finalFailure('InvalidWorkflowID', `workflow ID "${workflowID}"; expected <controller>/<uid>/<job>`)
+  await deps.db.transaction().execute(async (trx) => {
+    const delayMs =
+      attempt === 0 ? againMs : Math.min(againMs, Math.max(retryDelayMs(attempt), await takeRetryToken(trx, now)))
+    await upsertWakes(
+      trx,
+      [
+        {
+          controller,
+          uid: subject.uid,
+          job_id: controller === 'deploy' ? jobID : '',
+          cluster: deps.cluster,
+          namespace: subject.namespace,
+          name: subject.name,
+          seq: 0,
+          due: new Date(now.getTime() + delayMs),
+          foreign_event: true,
+          may_start: true,
+          writer: workflowID,
+          cause: attempt === 0 ? 'due' : `retry ${attempt}`,
+        },
+      ],
+      now,
+    )
+  })
+}

@@ -1,0 +1,239 @@
+// Every write of the engine: fenced, in batches, and journaled before anybody is routed by it.
+//
+//   W1. The action rows are there before the first request, so that the bridge holds the watch events of these objects (design.md "Own writes").
+//   W2. The answers of a batch enter the journal in one transaction; only then are the action rows finished.
+//   W3. A batch repeated after a crash finds what it wrote: AlreadyExists of our own object, a delete of what is gone, are success.
+//   W4. One write that fails does not stop its siblings; each answer says how it ended.
+
+import type { WatchedKind } from '../../workflows/kit/index.ts'
+import type { Deps } from '../deps.ts'
+import { beginActions, type FinishedAction, finishActions } from '../journal/actions.ts'
+import { journalEvents } from '../journal/events.ts'
+import { type KubeObject, resourcePath } from './client.ts'
+import { isAlreadyExists, isConflict, isNotFound, KubeError } from './errors.ts'
+
+/** Whose write it is: the run, its pass, and the step that acts. */
+export interface Writer {
+  readonly workflowID: string
+  readonly pass: number
+  readonly step: string
+  readonly fieldManager: string
+}
+
+interface Target {
+  readonly watched: WatchedKind
+  readonly namespace: string
+  readonly name: string
+}
+
+export type Write = Target &
+  (
+    | { readonly verb: 'create'; readonly body: KubeObject; readonly isOurs: (existing: KubeObject) => boolean }
+    /**
+     * A JSON merge patch of the object or its status, on `version`. After a conflict `reapply` sees the object as it is now and
+     * gives the patch for it, 'done' when nothing is left to do, or 'superseded' when the field is no longer ours to write.
+     */
+    | {
+        readonly verb: 'patch' | 'patchStatus'
+        readonly version: string
+        readonly patch: Patch
+        readonly reapply: (current: KubeObject) => Patch | 'done' | 'superseded'
+      }
+    | { readonly verb: 'delete'; readonly uid: string; readonly version: string | undefined }
+  )
+
+export type Patch = Readonly<Record<string, unknown>>
+
+export type WriteAnswer =
+  /** `object` is what the server has now; `wrote` is false when it was so already. */
+  | { readonly result: 'ok'; readonly object: KubeObject; readonly wrote: boolean; readonly conflicted: boolean }
+  | { readonly result: 'gone' }
+  | { readonly result: 'superseded'; readonly object: KubeObject }
+  | { readonly result: 'failed'; readonly error: KubeError }
+
+// The API server's default limit of mutating requests is 200 in flight; one batch takes a tenth of it.
+const PARALLEL_WRITES = 20
+const CONFLICT_TRIES = 5
+
+/** Sends the writes of one step and journals their answers. @throws only when the journal cannot be written. */
+export async function writeAll(
+  deps: Deps,
+  writer: Writer,
+  writes: readonly Write[],
+  signal?: AbortSignal,
+): Promise<WriteAnswer[]> {
+  if (writes.length === 0) return []
+  const rows = writes.map((write) => ({
+    workflow_id: writer.workflowID,
+    pass: writer.pass,
+    step: writer.step,
+    object: `${write.watched.kind}/${write.namespace}/${write.name}`,
+    verb: write.verb,
+    field_manager: writer.fieldManager,
+  }))
+  await beginActions(
+    deps.db,
+    rows.map((row) => ({ ...row, started_at: deps.now() })),
+  )
+  const answers = await inParallel(PARALLEL_WRITES, writes, (write) => sendOne(deps, writer, write, signal))
+  const finished_at = deps.now()
+  const finished = rows.map((row, index) => ({ ...row, finished_at, ...resultOf(answers[index]) }))
+  await journalAnswers(deps, writer, { writes, answers, finished })
+  return answers
+}
+
+function resultOf(answer: WriteAnswer | undefined): {
+  resource_version: number | null
+  error: { reason: string; message: string } | null
+} {
+  if (answer?.result === 'failed')
+    return { resource_version: null, error: { reason: answer.error.reason, message: answer.error.message } }
+  if (answer?.result === 'superseded')
+    return { resource_version: null, error: { reason: 'Superseded', message: 'the field is no longer ours to write' } }
+  const version = answer?.result === 'ok' ? answer.object.metadata.resourceVersion : undefined
+  return { resource_version: version === undefined ? null : Number(version), error: null }
+}
+
+interface Batch {
+  readonly writes: readonly Write[]
+  readonly answers: readonly WriteAnswer[]
+  readonly finished: readonly FinishedAction[]
+}
+
+async function journalAnswers(deps: Deps, writer: Writer, { writes, answers, finished }: Batch): Promise<void> {
+  const answered = answers.flatMap((answer, index) => {
+    const write = writes[index]
+    if (write === undefined || answer.result !== 'ok' || !isWholeObject(answer.object)) return []
+    const type = write.verb === 'create' ? ('ADDED' as const) : ('MODIFIED' as const)
+    return [
+      {
+        conflicted: answer.conflicted || !answer.wrote,
+        event: { watched: write.watched, type, object: answer.object },
+      },
+    ]
+  })
+  const routing = { route: deps.route, contentKey: deps.contentKey, now: deps.now, subjectKinds: deps.subjectKinds }
+  const origin = { cluster: deps.cluster, source: 'write', writer: writer.workflowID } as const
+  const conflicted = answered.filter((one) => one.conflicted).map((one) => one.event)
+  if (conflicted.length > 0) await journalEvents(deps.db, { ...origin, conflicted: true, events: conflicted }, routing)
+  const events = answered.filter((one) => !one.conflicted).map((one) => one.event)
+  if (events.length > 0) await journalEvents(deps.db, { ...origin, events, finished }, routing)
+  else await finishActions(deps.db, finished)
+}
+
+// A DELETE that removed its object at once may be answered by a Status instead of the object.
+const isWholeObject = (object: KubeObject): boolean => object.metadata.uid !== undefined && object.kind !== 'Status'
+
+async function sendOne(
+  deps: Deps,
+  writer: Writer,
+  write: Write,
+  signal: AbortSignal | undefined,
+): Promise<WriteAnswer> {
+  try {
+    switch (write.verb) {
+      case 'create':
+        return await create(deps, writer, write, signal)
+      case 'delete':
+        return await remove(deps, write, signal)
+      case 'patch':
+      case 'patchStatus':
+        return await patch(deps, writer, write, signal)
+    }
+  } catch (error) {
+    if (isNotFound(error)) return { result: 'gone' }
+    if (error instanceof KubeError) return { result: 'failed', error }
+    throw error
+  }
+}
+
+async function create(
+  deps: Deps,
+  writer: Writer,
+  write: Write & { verb: 'create' },
+  signal: AbortSignal | undefined,
+): Promise<WriteAnswer> {
+  try {
+    const object = await deps.kube.request<KubeObject>('POST', resourcePath(write.watched, write.namespace), {
+      query: { fieldManager: writer.fieldManager },
+      body: write.body,
+      signal,
+    })
+    return { result: 'ok', object, wrote: true, conflicted: false }
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error
+    const existing = await deps.kube.request<KubeObject>('GET', pathOf(write), { signal })
+    if (!write.isOurs(existing)) return { result: 'superseded', object: existing }
+    return { result: 'ok', object: existing, wrote: false, conflicted: false }
+  }
+}
+
+async function remove(
+  deps: Deps,
+  write: Write & { verb: 'delete' },
+  signal: AbortSignal | undefined,
+): Promise<WriteAnswer> {
+  let version = write.version
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const preconditions = { uid: write.uid, ...(version !== undefined && { resourceVersion: version }) }
+      const object = await deps.kube.request<KubeObject>('DELETE', pathOf(write), {
+        body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions, propagationPolicy: 'Background' },
+        signal,
+      })
+      return { result: 'ok', object, wrote: true, conflicted: attempt > 1 }
+    } catch (error) {
+      if (!isConflict(error) || attempt === CONFLICT_TRIES) throw error
+      const current = await deps.kube.request<KubeObject>('GET', pathOf(write), { signal })
+      if (current.metadata.uid !== write.uid) return { result: 'gone' }
+      if (current.metadata.deletionTimestamp !== undefined)
+        return { result: 'ok', object: current, wrote: false, conflicted: true }
+      version = current.metadata.resourceVersion
+    }
+  }
+}
+
+async function patch(
+  deps: Deps,
+  writer: Writer,
+  write: Write & { verb: 'patch' | 'patchStatus' },
+  signal: AbortSignal | undefined,
+): Promise<WriteAnswer> {
+  let body = onVersion(write.patch, write.version)
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const object = await deps.kube.request<KubeObject>('PATCH', pathOf(write, write.verb === 'patchStatus'), {
+        query: { fieldManager: writer.fieldManager },
+        contentType: 'application/merge-patch+json',
+        body,
+        signal,
+      })
+      return { result: 'ok', object, wrote: true, conflicted: attempt > 1 }
+    } catch (error) {
+      if (!isConflict(error) || attempt === CONFLICT_TRIES) throw error
+      const current = await deps.kube.request<KubeObject>('GET', pathOf(write), { signal })
+      const next = write.reapply(current)
+      if (next === 'superseded') return { result: 'superseded', object: current }
+      if (next === 'done') return { result: 'ok', object: current, wrote: false, conflicted: true }
+      body = onVersion(next, current.metadata.resourceVersion ?? '')
+    }
+  }
+}
+
+function onVersion(patch: Patch, resourceVersion: string): Patch {
+  return { ...patch, metadata: { ...(patch['metadata'] as Patch | undefined), resourceVersion } }
+}
+
+function pathOf(target: Target, status = false): string {
+  return resourcePath(target.watched, target.namespace, target.name, status ? 'status' : undefined)
+}
+
+async function inParallel<T, R>(limit: number, items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results = new Array<R>(items.length)
+  let next = 0
+  const lane = async () => {
+    for (let index = next++; index < items.length; index = next++) results[index] = await work(items[index] as T)
+  }
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, lane))
+  return results
+}

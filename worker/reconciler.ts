@@ -1,0 +1,111 @@
+// The worker process: dispatches wakes, runs workflows and their activities. Flags beat the environment (config.ts).
+
+import { Client } from '@temporalio/client'
+import { NativeConnection, Worker } from '@temporalio/worker'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { createActivities } from '../activities/index.ts'
+import { loadOrCreateContentKey } from '../activities/journal/content-key.ts'
+import { openDatabase } from '../activities/journal/database.ts'
+import { createKubeClient } from '../activities/kube/client.ts'
+import { createTemplateEngine } from '../activities/render/template-engine.ts'
+import { readConfig } from './config.ts'
+import { routeOf, subjectKinds } from './controllers.ts'
+import { createLogger } from './log.ts'
+import { Dispatcher } from './reconciler/dispatcher.ts'
+import { startHealth } from './reconciler/health.ts'
+import { listenForWakes } from './reconciler/listener.ts'
+import { reconcilerSettings } from './reconciler/settings.ts'
+import { runSweeper } from './reconciler/sweeper.ts'
+
+const { values } = parseArgs({
+  options: {
+    kubeconfig: { type: 'string' },
+    'database-url': { type: 'string' },
+    'temporal-address': { type: 'string' },
+    'temporal-namespace': { type: 'string' },
+    'task-queue': { type: 'string' },
+    cluster: { type: 'string' },
+    'content-key': { type: 'string' },
+    'workflow-bundle': { type: 'string' },
+    'health-port': { type: 'string' },
+    'dispatch-slots': { type: 'string' },
+    'wake-lease-ms': { type: 'string' },
+    'sweep-ms': { type: 'string' },
+    'workflow-task-timeout-ms': { type: 'string' },
+    'sticky-timeout-ms': { type: 'string' },
+  },
+})
+
+const config = readConfig()
+const settings = reconcilerSettings(values, config)
+const log = createLogger('worker', config.logLevel)
+const now = () => new Date()
+
+const db = openDatabase(settings.databaseUrl)
+const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-worker' })
+const templates = createTemplateEngine()
+const contentKey =
+  settings.contentKeyPath === undefined ? undefined : await loadOrCreateContentKey(settings.contentKeyPath)
+const connection = await NativeConnection.connect({ address: settings.temporalAddress })
+// Eager starts need client and worker on one connection (spec/engine.md 1.2).
+const client = new Client({ connection, namespace: settings.temporalNamespace })
+
+const worker = await Worker.create({
+  connection,
+  namespace: settings.temporalNamespace,
+  taskQueue: settings.taskQueue,
+  ...(settings.workflowBundle === undefined
+    ? { workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)) }
+    : { workflowBundle: { codePath: settings.workflowBundle } }),
+  activities: createActivities({
+    cluster: settings.cluster,
+    kube,
+    db,
+    templates,
+    route: routeOf,
+    subjectKinds,
+    contentKey,
+    now,
+  }),
+  maxCachedWorkflows: 300,
+  stickyQueueScheduleToStartTimeout: settings.stickyTimeoutMs,
+  shutdownGraceTime: '30 seconds',
+})
+
+const health = await startHealth(settings.healthPort)
+const dispatcher = new Dispatcher(
+  { db, client, log, now, report: (part, error) => health.report(part, error) },
+  settings.dispatcher,
+)
+const stopping = new AbortController()
+const running = [
+  dispatcher.run(),
+  listenForWakes(settings.databaseUrl, () => dispatcher.nudge(), log, stopping.signal),
+  runSweeper({ db, client, log, now }, { cluster: settings.cluster, everyMs: settings.sweepMs }, stopping.signal),
+]
+
+function stop(): void {
+  dispatcher.stop()
+  stopping.abort()
+  if (worker.getState() === 'RUNNING') worker.shutdown()
+}
+process.on('SIGTERM', stop)
+process.on('SIGINT', stop)
+
+log.info(
+  { taskQueue: settings.taskQueue, temporal: settings.temporalAddress, health: health.address },
+  'worker is running',
+)
+try {
+  await worker.run()
+} finally {
+  stop()
+  await Promise.all(running)
+  await health.close()
+  await templates.close()
+  await kube.close()
+  await connection.close()
+  await db.destroy()
+}
+log.info('worker has stopped')

@@ -1,0 +1,176 @@
+// Takes due wakes out of the journal and brings them to Temporal. All dispatchers are active; no leader.
+// Source: design.md "How data flows", "Journal" (wake).
+//
+//   P1. Claim, call Temporal, acknowledge: no lock is held over a call. A dispatcher that dies leaves a lease that runs out.
+//   P2. A wake is acknowledged only after a run was woken or started for it, or it is known to lead to nothing.
+//   P3. Temporal or PostgreSQL being away loses nothing: the wake stays, the next try is delayed.
+
+import type { Client } from '@temporalio/client'
+import type { Kysely } from 'kysely'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Database } from '../../activities/journal/database.ts'
+import { closeJob, openJob } from '../../activities/journal/jobs.ts'
+import { acknowledgeWake, claimWakes, nextWakeDue, postponeWake, type Wake } from '../../activities/journal/wakes.ts'
+import type { Logger } from '../log.ts'
+import { resolveStart, resolveWake } from './resolve.ts'
+import { type Run, type RunOptions, signalRun, startRun } from './runs.ts'
+
+export interface DispatcherOptions extends RunOptions {
+  readonly owner: string
+  readonly cluster: string
+  /** How many wakes are on their way to Temporal at once. */
+  readonly slots: number
+  readonly leaseMs: number
+  /** Longest time between two looks at the journal when no notification comes. */
+  readonly idleMs: number
+}
+
+export interface DispatcherDeps {
+  readonly db: Kysely<Database>
+  readonly client: Client
+  readonly log: Logger
+  readonly now: () => Date
+  /** Called with the outcome of every contact with the journal and Temporal, for /readyz. */
+  readonly report: (part: 'journal' | 'temporal', error: unknown) => void
+}
+
+// First delay after a failed call, doubling to the longest.
+const FIRST_DELAY_MS = 200
+const LONGEST_DELAY_MS = 10_000
+
+export class Dispatcher {
+  readonly #deps: DispatcherDeps
+  readonly #options: DispatcherOptions
+  readonly #inFlight = new Set<Promise<void>>()
+  #nudge: () => void = () => undefined
+  #stopped = false
+  #failures = 0
+
+  constructor(deps: DispatcherDeps, options: DispatcherOptions) {
+    this.#deps = deps
+    this.#options = options
+  }
+
+  /** Something may be due: look now. */
+  nudge(): void {
+    this.#nudge()
+  }
+
+  /** Runs until `stop`; then waits for what is on its way. */
+  async run(): Promise<void> {
+    while (!this.#stopped) {
+      const nudged = new Promise<void>((resolve) => {
+        this.#nudge = resolve
+      })
+      const waitMs = await this.#take()
+      if (waitMs > 0)
+        await Promise.race([
+          nudged,
+          sleep(waitMs),
+          ...(this.#inFlight.size >= this.#options.slots ? this.#inFlight : []),
+        ])
+    }
+    await Promise.all(this.#inFlight)
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#nudge()
+  }
+
+  /** Claims what is due, as far as there are slots; returns how long to wait for more. */
+  async #take(): Promise<number> {
+    const { db, now, report, log } = this.#deps
+    const { owner, slots, leaseMs, idleMs } = this.#options
+    const limit = slots - this.#inFlight.size
+    if (limit <= 0) return idleMs
+    try {
+      const wakes = await claimWakes(db, { owner, limit, leaseMs, now: now() })
+      report('journal', undefined)
+      this.#failures = 0
+      for (const wake of wakes) this.#launch(wake)
+      if (wakes.length === limit) return 0
+      const due = await nextWakeDue(db)
+      return due === undefined ? idleMs : Math.min(idleMs, Math.max(1, due.getTime() - now().getTime()))
+    } catch (error) {
+      report('journal', error)
+      log.warn({ err: error }, 'journal cannot be read; trying again')
+      return Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** this.#failures++)
+    }
+  }
+
+  #launch(wake: Wake): void {
+    const work = this.#dispatch(wake).finally(() => this.#inFlight.delete(work))
+    this.#inFlight.add(work)
+  }
+
+  async #dispatch(wake: Wake): Promise<void> {
+    const { db, log, now, report } = this.#deps
+    const subject = { controller: wake.controller, namespace: wake.namespace, name: wake.name, uid: wake.uid }
+    try {
+      const led = await this.#bring(wake)
+      report('temporal', undefined)
+      log.debug({ ...subject, cause: wake.cause, led }, 'wake dispatched')
+      await acknowledgeWake(db, wake)
+    } catch (error) {
+      report('temporal', error)
+      log.warn({ ...subject, err: error }, 'wake cannot be dispatched; trying again')
+      const due = new Date(now().getTime() + FIRST_DELAY_MS * (1 + Math.random() * 4))
+      // When the journal is away too, the lease runs out instead.
+      await postponeWake(db, wake, due).catch((away: unknown) => report('journal', away))
+    }
+  }
+
+  async #bring(wake: Wake): Promise<string> {
+    const { db, client, now, log } = this.#deps
+    const resolution = await resolveWake(db, wake)
+    if (resolution.to === 'nothing') return resolution.reason
+    if (resolution.to === 'start') return await this.#start(wake, resolution.run)
+    const { workflow_id } = resolution.job
+    if (await signalRun(client, workflow_id, wake.seq)) return 'signalled'
+    log.info({ workflowID: workflow_id }, 'run is not in Temporal any more')
+    await closeJob(db, workflow_id, 'lost', now())
+    const start = await resolveStart(db, wake)
+    return start.to === 'start' ? await this.#start(wake, start.run) : start.to === 'nothing' ? start.reason : 'nothing'
+  }
+
+  async #start(wake: Wake, run: Run): Promise<string> {
+    const { client } = this.#deps
+    const first = await startRun(client, run, this.#options, false)
+    if (first.answer === 'started') return await this.#opened(run, first.runID)
+    if (first.answer === 'running') return await this.#signal(wake, run)
+    // A run of this ID completed. If the journal, read again, still asks for the job, it was left unfinished (a crash, or a superseded run).
+    const wanted = await resolveStart(this.#deps.db, wake)
+    if (wanted.to !== 'start') return 'stale: the job is finished'
+    const second = await startRun(client, wanted.run, this.#options, true)
+    return second.answer === 'started'
+      ? await this.#opened(wanted.run, second.runID)
+      : await this.#signal(wake, wanted.run)
+  }
+
+  async #signal(wake: Wake, run: Run): Promise<string> {
+    if (!(await signalRun(this.#deps.client, run.workflowID, wake.seq)))
+      throw new Error(`run ${run.workflowID} ended while it was signalled`)
+    return await this.#opened(run, null)
+  }
+
+  async #opened(
+    { controller, workflowID, input: { subject, jobID, cause } }: Run,
+    runID: string | null,
+  ): Promise<string> {
+    const { db, now } = this.#deps
+    await openJob(db, {
+      workflow_id: workflowID,
+      run_id: runID,
+      controller,
+      cluster: this.#options.cluster,
+      uid: subject.uid,
+      job_id: jobID,
+      namespace: subject.namespace,
+      name: subject.name,
+      cause,
+      started_at: now(),
+    })
+    return 'started'
+  }
+}

@@ -1,0 +1,39 @@
+// Listens for new wakes on a connection of its own. Only a hint: the dispatcher looks by itself from time to time.
+
+import pg from 'pg'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { WAKE_CHANNEL } from '../../activities/journal/wakes.ts'
+import type { Logger } from '../log.ts'
+
+const RECONNECT_MS = 500
+
+/** Calls `onWake` for every notification, and after every reconnect, until the signal is aborted. */
+export async function listenForWakes(
+  databaseUrl: string,
+  onWake: () => void,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    const connection = new pg.Client({ connectionString: databaseUrl })
+    const ended = new Promise<void>((resolve) => {
+      connection.on('error', (error) => {
+        log.warn({ err: error }, 'connection for notifications was lost; connecting again')
+        resolve()
+      })
+      connection.on('end', resolve)
+      signal.addEventListener('abort', () => resolve(), { once: true })
+    })
+    try {
+      await connection.connect()
+      connection.on('notification', onWake)
+      await connection.query(`listen ${WAKE_CHANNEL}`)
+      onWake()
+      await ended
+    } catch (error) {
+      log.warn({ err: error }, 'no connection for notifications; connecting again')
+    }
+    await connection.end().catch(() => undefined)
+    if (!signal.aborted) await sleep(RECONNECT_MS, undefined, { signal }).catch(() => undefined)
+  }
+}

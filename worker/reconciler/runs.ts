@@ -1,0 +1,92 @@
+// Runs in Temporal: started, woken, looked up. Source: design.md "Subjects and routes" (reuse policies), spec/engine.md 1.2.
+//
+//   U1. `start` has conflict policy FAIL, then comes a signal: USE_EXISTING would swallow the wake.
+//   U2. A run that completed is not repeated unless its subject still asks for it; one that failed or was terminated is.
+
+import {
+  type Client,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowIdConflictPolicy,
+  WorkflowIdReusePolicy,
+  WorkflowNotFoundError,
+} from '@temporalio/client'
+import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common'
+import type { JobInput } from '../../workflows/kit/index.ts'
+
+export interface Run {
+  readonly controller: string
+  readonly workflowID: string
+  readonly input: JobInput
+}
+
+export interface RunOptions {
+  readonly taskQueue: string
+  /** How long a workflow task may take before the server gives it to another worker. */
+  readonly workflowTaskTimeoutMs: number
+}
+
+export type StartAnswer =
+  | { readonly answer: 'started'; readonly runID: string }
+  | { readonly answer: 'running' }
+  | { readonly answer: 'completed' }
+
+const KIND = defineSearchAttributeKey('PawlKind', SearchAttributeType.KEYWORD)
+const NAMESPACE = defineSearchAttributeKey('PawlNamespace', SearchAttributeType.KEYWORD)
+const NAME = defineSearchAttributeKey('PawlName', SearchAttributeType.KEYWORD)
+const UID = defineSearchAttributeKey('PawlUid', SearchAttributeType.KEYWORD)
+const JOB_ID = defineSearchAttributeKey('PawlJobId', SearchAttributeType.KEYWORD)
+
+/** Starts a run; `again` also after one of the same ID that completed. Says so when one is running or has completed. */
+export async function startRun(client: Client, run: Run, options: RunOptions, again: boolean): Promise<StartAnswer> {
+  const { controller, workflowID, input } = run
+  const { subject, jobID, cause } = input
+  const name = `${subject.kind} ${subject.namespace}/${subject.name}`
+  try {
+    const handle = await client.workflow.start(controller, {
+      workflowId: workflowID,
+      taskQueue: options.taskQueue,
+      args: [input],
+      requestEagerStart: true,
+      workflowTaskTimeout: options.workflowTaskTimeoutMs,
+      workflowIdConflictPolicy: WorkflowIdConflictPolicy.FAIL,
+      workflowIdReusePolicy: again
+        ? WorkflowIdReusePolicy.ALLOW_DUPLICATE
+        : WorkflowIdReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
+      typedSearchAttributes: new TypedSearchAttributes([
+        { key: KIND, value: controller === 'deploy' ? 'DeployGroup' : subject.kind },
+        { key: NAMESPACE, value: subject.namespace },
+        { key: NAME, value: subject.name },
+        { key: UID, value: subject.uid },
+        { key: JOB_ID, value: jobID },
+      ]),
+      staticSummary: controller === 'deploy' ? `Deploy items of ${name}` : name,
+      staticDetails: `Job ${jobID}, because of: ${cause}`,
+    })
+    return { answer: 'started', runID: handle.firstExecutionRunId }
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error
+    return { answer: (await isRunning(client, workflowID)) ? 'running' : 'completed' }
+  }
+}
+
+/** Wakes a running run. Returns false when there is none. */
+export async function signalRun(client: Client, workflowID: string, seq: number): Promise<boolean> {
+  try {
+    await client.workflow.getHandle(workflowID).signal('wake', { seq })
+    return true
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false
+    throw error
+  }
+}
+
+/** Whether Temporal has an open run of this ID. */
+export async function isRunning(client: Client, workflowID: string): Promise<boolean> {
+  try {
+    const description = await client.workflow.getHandle(workflowID).describe()
+    return description.status.name === 'RUNNING'
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false
+    throw error
+  }
+}

@@ -1,0 +1,24 @@
+// The deploy group: what it observes and what it can do. By hand until the DSL generates it (design.md "Layout").
+
+import type { Activities } from '../../activities/index.ts'
+import type { GroupItem } from '../../activities/deploy/views.ts'
+import type { GroupPass } from '../kit/index.ts'
+
+export interface DeployGroupState {
+  readonly items: readonly GroupItem[]
+  readonly isOver: boolean
+}
+
+export type DeployGroupActivities = Pick<Activities, 'observeDeployGroup' | 'deployMockItems' | 'beginJob'>
+
+export type DeployGroupPass = GroupPass<DeployGroupState, DeployGroupActivities>
+
+/** Whether the item has this job and has not finished it. */
+export function isUnfinished(item: GroupItem, jobID: string): boolean {
+  return item.jobID === jobID && item.jobIDFinished !== jobID
+}
+
+/** The newest version among the items, for reads that must not be older. */
+export function newestVersion(items: readonly GroupItem[]): number {
+  return items.reduce((version, item) => Math.max(version, Number(item.version)), 0)
+}

@@ -1,0 +1,36 @@
+// One pass over the unfinished items of a group: all of one type in one batch; a slow or failing item never delays its siblings.
+// Source: design.md "Subjects and routes", spec/landscaper.md 2.9.
+
+import { again, done, type Fault, joinOutcomes, type Outcome } from '../kit/index.ts'
+import { type DeployGroupPass, isUnfinished, newestVersion } from './controller.ts'
+
+export async function deployItems(pass: DeployGroupPass): Promise<Outcome> {
+  const { by, subject, jobID, act, state } = pass
+  const unfinished = state.items.filter((item) => isUnfinished(item, jobID))
+  if (unfinished.length === 0) return done
+
+  const uids = unfinished.map((item) => item.uid)
+  const { items, gone, failures } = await act.deployMockItems({
+    by,
+    subject,
+    jobID,
+    uids,
+    ownVersion: newestVersion(state.items),
+  })
+  const byUid = new Map(state.items.filter((item) => !gone.includes(item.uid)).map((item) => [item.uid, item]))
+  for (const item of items) byUid.set(item.uid, item)
+  pass.state = { ...state, items: [...byUid.values()] }
+
+  const faults: Fault[] = failures.map(({ object, code, message }) => ({
+    code,
+    message: `${object}: ${message}`,
+    retryable: true,
+  }))
+  return joinOutcomes({ ...done, faults }, ...timeouts(pass))
+}
+
+function timeouts({ state, jobID }: DeployGroupPass): Outcome[] {
+  return state.items
+    .filter((item) => isUnfinished(item, jobID))
+    .flatMap(({ remainingMs }) => (remainingMs === undefined ? [] : [again(remainingMs)]))
+}

@@ -1,0 +1,20 @@
+// What a person sees of the group in Temporal's UI.
+
+import { type DeployGroupPass, isUnfinished } from './controller.ts'
+
+// Temporal keeps at most 20,000 bytes of details (spec/engine.md 1.3).
+const ROWS_SHOWN = 100
+
+export function deployDetails({ subject, state, jobID }: DeployGroupPass): string {
+  const unfinished = state.items.filter((item) => isUnfinished(item, jobID)).length
+  const rows = state.items
+    .slice(0, ROWS_SHOWN)
+    .map((item) => `| ${item.item} | ${item.type} | ${item.phase ?? 'not started'} |`)
+  return [
+    `**Deploy items of ${subject.kind} ${subject.namespace}/${subject.name}**: ${state.items.length - unfinished} of ${state.items.length} triggered items finished`,
+    '',
+    '| item | type | phase |',
+    '|---|---|---|',
+    ...rows,
+  ].join('\n')
+}

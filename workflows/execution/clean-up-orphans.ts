@@ -1,0 +1,25 @@
+// Progressing, before anything else: orphans get the job ID, all at once, and are waited for until they are gone.
+// Source: spec/landscaper.md 2.8 rule 1. Their `dependsOn` is not honoured.
+
+import { done, fail, type Outcome, stop } from '../kit/index.ts'
+import { classifyDeployItems } from './classify-deploy-items.ts'
+import { absorb, batch, type ExecutionPass, names } from './controller.ts'
+
+export async function cleanUpOrphans(pass: ExecutionPass): Promise<Outcome> {
+  const { state, jobID, act } = pass
+  const { orphans } = classifyDeployItems(state.target.items, state.deployItems, jobID)
+  if (orphans.length === 0) return done
+
+  if (state.target.withoutUninstall) return absorb(pass, await act.releaseDeployItems(batch(pass, orphans)))
+  const untriggered = orphans.filter((orphan) => orphan.jobID !== jobID)
+  if (untriggered.length > 0) {
+    const triggered = absorb(pass, await act.triggerDeployItems(batch(pass, untriggered)))
+    return triggered.faults.length > 0
+      ? triggered
+      : stop(`waiting for orphaned deploy items to be uninstalled: ${names(orphans)}`)
+  }
+  if (orphans.every((orphan) => orphan.jobIDFinished === jobID)) {
+    return fail('OrphanedDeployItems', `orphaned deploy items could not be uninstalled: ${names(orphans)}`)
+  }
+  return stop(`waiting for orphaned deploy items to be uninstalled: ${names(orphans)}`)
+}

@@ -1,0 +1,56 @@
+// What the Execution's controller observes and what it can do. By hand until the DSL generates it (design.md "Layout").
+
+import type { Activities } from '../../activities/index.ts'
+import type { BatchResult } from '../../activities/execution/deploy-items.ts'
+import type { ExecutionView } from '../../activities/execution/views.ts'
+import type { DeployItemView } from '../../activities/kube/deploy-item-view.ts'
+import { type Fault, type JobPass, joinOutcomes, done, type Outcome } from '../kit/index.ts'
+
+export interface ExecutionState {
+  readonly target: ExecutionView
+  readonly deployItems: readonly DeployItemView[]
+}
+
+export type ExecutionActivities = Pick<
+  Activities,
+  | 'observeExecution'
+  | 'beginJob'
+  | 'guardSubject'
+  | 'applyDeployItems'
+  | 'triggerDeployItems'
+  | 'deleteDeployItems'
+  | 'releaseDeployItems'
+  | 'collectExports'
+>
+
+export type ExecutionPass = JobPass<ExecutionState, ExecutionActivities>
+
+/** Takes what a batch wrote into the pass, so that the next step sees it; failures become faults. */
+export function absorb(pass: ExecutionPass, result: BatchResult): Outcome {
+  const gone = new Set(result.gone)
+  const byUid = new Map(pass.state.deployItems.filter((item) => !gone.has(item.name)).map((item) => [item.uid, item]))
+  for (const item of result.items) byUid.set(item.uid, item)
+  pass.state = { ...pass.state, deployItems: [...byUid.values()] }
+  const faults: Fault[] = result.failures.map(({ object, code, message, retryable }) => ({
+    code,
+    message: `${object}: ${message}`,
+    retryable,
+  }))
+  return faults.length === 0 ? done : joinOutcomes({ ...done, faults })
+}
+
+/** The arguments that every batch of items takes. */
+export function batch(pass: ExecutionPass, items: readonly DeployItemView[]) {
+  return {
+    by: pass.by,
+    subject: pass.subject,
+    jobID: pass.jobID,
+    items: items.map(({ uid, name, version, finalizers }) => ({ uid, name, version, finalizers })),
+  }
+}
+
+/** Names of items for people, few enough to read. */
+export function names(items: readonly { readonly item?: string; readonly name: string }[]): string {
+  const all = items.map(({ item, name }) => item ?? name)
+  return all.length <= 10 ? all.join(', ') : `${all.slice(0, 10).join(', ')} and ${all.length - 10} more`
+}

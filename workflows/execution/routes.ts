@@ -1,0 +1,99 @@
+// Which events concern an Execution, and which run its state asks for.
+
+import {
+  type ControllerRoutes,
+  isIdle,
+  path,
+  type Projection,
+  type RoutedEvent,
+  type Routing,
+  textAt,
+  valueAt,
+} from '../kit/index.ts'
+
+export const executionRoutes: ControllerRoutes = {
+  controller: 'execution',
+  byKind: { Execution: fromExecution, DeployItem: fromDeployItem, Installation: fromInstallation },
+}
+
+function fromExecution(event: RoutedEvent): Routing {
+  const subject = { controller: 'execution', uid: event.uid, namespace: event.namespace, name: event.name }
+  if (event.type === 'DELETED') return { routes: [{ ...subject, mode: 'notify', cause: 'deleted' }] }
+  if (!isIdle(jobIDs(event.projection))) return { routes: [{ ...subject, mode: 'start', cause: 'job ID' }] }
+  // Whether its owner is gone is resolved when the wake is dispatched.
+  if (valueAt(event.projection, path('metadata.deletionTimestamp')) !== undefined)
+    return { routes: [{ ...subject, mode: 'start', cause: 'deletion' }] }
+  return { ignored: 'execution is idle' }
+}
+
+function fromDeployItem(event: RoutedEvent): Routing {
+  const owner = controllerOwner(event.projection, 'Execution')
+  if (owner === undefined) return { ignored: 'deploy item has no execution' }
+  const subject = { controller: 'execution', uid: owner.uid, namespace: event.namespace, name: owner.name }
+  if (event.type === 'DELETED')
+    return { routes: [{ ...subject, mode: 'notify', cause: `deploy item ${event.name} gone` }] }
+  const finished = path('status.jobIDFinished')
+  const changed = [
+    'status.jobIDFinished',
+    'status.jobID',
+    'status.phase',
+    'metadata.deletionTimestamp',
+    'metadata.finalizers',
+  ].some(
+    (dotted) =>
+      JSON.stringify(valueAt(event.projection, path(dotted))) !==
+      JSON.stringify(event.previous && valueAt(event.previous, path(dotted))),
+  )
+  if (!changed) return { ignored: 'nothing of the deploy item that its execution decides on changed' }
+  const isUnfinished = !isIdle(jobIDs(event.projection))
+  const finishedNow = textAt(event.projection, finished) !== (event.previous && textAt(event.previous, finished))
+  if (isUnfinished && !finishedNow) return { ignored: 'deploy item is unfinished' }
+  return { routes: [{ ...subject, mode: 'notify', cause: `deploy item ${event.name} finished` }] }
+}
+
+function fromInstallation(event: RoutedEvent): Routing {
+  if (event.type !== 'DELETED') return { ignored: 'executions wait for their job ID, not for their installation' }
+  return {
+    routes: [
+      {
+        controller: 'execution',
+        uid: '',
+        dependentsOf: event.uid,
+        namespace: event.namespace,
+        name: event.name,
+        mode: 'start',
+        cause: 'installation gone',
+      },
+    ],
+  }
+}
+
+/** The run that an Execution's state asks for, or why none. `ownerGone`: it has no controller owner that still exists. */
+export function executionRun(
+  projection: Projection,
+  ownerGone: boolean,
+): { readonly jobID: string | undefined; readonly cause: string } | { readonly none: string } {
+  const ids = jobIDs(projection)
+  if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'job ID' }
+  if (valueAt(projection, path('metadata.deletionTimestamp')) === undefined) return { none: 'execution is idle' }
+  if (!ownerGone) return { none: 'deletion waits for the job ID of the installation' }
+  return textAt(projection, path('status.phase')) === 'DeleteFailed'
+    ? { none: 'deletion failed' }
+    : { jobID: undefined, cause: 'deletion without owner' }
+}
+
+function jobIDs(projection: Projection) {
+  return {
+    jobID: textAt(projection, path('status.jobID')),
+    jobIDFinished: textAt(projection, path('status.jobIDFinished')),
+  }
+}
+
+function controllerOwner(
+  projection: Projection,
+  kind: string,
+): { readonly uid: string; readonly name: string } | undefined {
+  const owners = valueAt(projection, path('metadata.ownerReferences'))
+  if (!Array.isArray(owners)) return undefined
+  return (owners as { kind: string; uid: string; name: string }[]).find((owner) => owner.kind === kind)
+}

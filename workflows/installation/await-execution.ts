@@ -1,0 +1,16 @@
+// Progressing: waits for the Execution to finish this job. Source: spec/landscaper.md 2.3 "Progressing".
+
+import { done, fail, type Outcome, stop } from '../kit/index.ts'
+import type { InstallationPass } from './controller.ts'
+
+export function awaitExecution({ state: { execution, target }, jobID, subject }: InstallationPass): Outcome {
+  if (execution === undefined) {
+    return target.generation === target.observedGeneration && target.phase === 'Progressing'
+      ? fail('ExecutionMissing', `execution ${subject.name} is gone`)
+      : done
+  }
+  if (execution.jobID !== jobID || execution.jobIDFinished !== jobID)
+    return stop(`waiting for execution ${subject.name}`)
+  if (execution.phase === 'Succeeded') return done
+  return fail('ChildrenFailed', `execution ${subject.name} is ${execution.phase ?? 'unfinished'}; expected Succeeded`)
+}

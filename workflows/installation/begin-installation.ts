@@ -1,0 +1,39 @@
+// The two first writes of a root's job: status, then metadata. Two endpoints, so a crash between them must lead to exactly one job:
+// the first write claims the job, the second is repeated until it is done. Source: design.md "A root's new job".
+
+import { FINALIZER } from '../deploy-item/kind.ts'
+import { done, isIdle, type Outcome, stop, SUPERSEDED } from '../kit/index.ts'
+import type { InstallationPass } from './controller.ts'
+
+export async function beginInstallation(pass: InstallationPass): Promise<Outcome> {
+  const { by, subject, jobID, act } = pass
+  if (pass.state.target.jobID !== jobID) {
+    const { target } = pass.state
+    if (!isIdle(target) || target.trigger === undefined) return stop(SUPERSEDED)
+    const begun = await act.beginJob({ by, subject, jobID, target })
+    if (begun === undefined) return stop(SUPERSEDED)
+    pass.state = { ...pass.state, target: { ...target, ...begun } }
+    pass.draft.phase = begun.phase
+    pass.draft.observedGeneration = begun.observedGeneration
+    pass.draft.lastError = undefined
+  }
+  return needsAdoption(pass) ? await adopt(pass) : done
+}
+
+// Before the first settle only: later the annotation belongs to the next job.
+function needsAdoption({ state: { target } }: InstallationPass): boolean {
+  if (target.phase !== 'Init' && target.phase !== 'InitDelete') return false
+  const isRequestOurs = target.reconcileRequested && target.observedGeneration === target.generation
+  const isUnprepared = !target.deleting && (!target.finalizers.includes(FINALIZER) || !target.hasContext)
+  return isRequestOurs || isUnprepared
+}
+
+async function adopt(pass: InstallationPass): Promise<Outcome> {
+  const { by, subject, state, act } = pass
+  const adopted = await act.adoptInstallation({ by, subject, target: state.target })
+  if (adopted === undefined) return stop(SUPERSEDED)
+  // Defaults change the generation: the job runs the spec with its defaults in.
+  pass.draft.observedGeneration = adopted.generation
+  pass.state = { ...state, target: { ...adopted, observedGeneration: state.target.observedGeneration } }
+  return done
+}

@@ -1,0 +1,24 @@
+// What the Installation's controller observes and what it can do. By hand until the DSL generates it (design.md "Layout").
+
+import type { Activities } from '../../activities/index.ts'
+import type { ChildExecution, InstallationView } from '../../activities/installation/views.ts'
+import type { JobPass } from '../kit/index.ts'
+
+export interface InstallationState {
+  readonly target: InstallationView
+  readonly execution: ChildExecution | undefined
+}
+
+export type InstallationActivities = Pick<
+  Activities,
+  | 'observeInstallation'
+  | 'beginJob'
+  | 'adoptInstallation'
+  | 'guardSubject'
+  | 'applyExecution'
+  | 'triggerExecution'
+  | 'deleteExecution'
+  | 'writeExports'
+>
+
+export type InstallationPass = JobPass<InstallationState, InstallationActivities>

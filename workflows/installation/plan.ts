@@ -1,0 +1,34 @@
+// The phases of an Installation and their steps, on one screen. Source: spec/landscaper.md 2.3, 2.4.
+
+import { action, type JobPlan, nop, sequential } from '../kit/index.ts'
+import { applyExecution } from './apply-execution.ts'
+import { awaitDeletion } from './await-deletion.ts'
+import { awaitExecution } from './await-execution.ts'
+import { checkGeneration } from './check-generation.ts'
+import type { InstallationPass } from './controller.ts'
+import { deleteExecution } from './delete-execution.ts'
+import { triggerExecution } from './trigger-execution.ts'
+import { writeExports } from './write-exports.ts'
+
+export const installationPlan: JobPlan<InstallationPass> = {
+  kind: 'Installation',
+  phases: {
+    Init: { step: action('applyExecution', applyExecution), next: 'CleanupOrphaned' },
+    // Sub-installations come with a later capability; until then there are no orphans.
+    CleanupOrphaned: { step: nop, next: 'ObjectsCreated' },
+    ObjectsCreated: { step: action('triggerExecution', triggerExecution), next: 'Progressing' },
+    Progressing: { step: action('awaitExecution', awaitExecution), next: 'Completing' },
+    Completing: {
+      step: sequential(action('checkGeneration', checkGeneration), action('writeExports', writeExports)),
+      next: 'Succeeded',
+    },
+    InitDelete: { step: action('deleteExecution', deleteExecution), next: 'TriggerDelete' },
+    TriggerDelete: { step: action('triggerExecution', triggerExecution), next: 'Deleting' },
+    Deleting: { step: action('awaitDeletion', awaitDeletion), next: 'Deleting' },
+  },
+  finalPhases: ['Succeeded', 'Failed', 'DeleteFailed'],
+  first: (deleting) => (deleting ? 'InitDelete' : 'Init'),
+  failed: (phase) =>
+    phase === 'InitDelete' || phase === 'TriggerDelete' || phase === 'Deleting' ? 'DeleteFailed' : 'Failed',
+  errorCodes: {},
+}
