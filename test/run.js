@@ -10,7 +10,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { install, node, root, run } from '../worker/bootstrap.js'
+import { install, node, root, run } from '../worker/demo/install.js'
 
 const packaged = (path) => join(root, 'node_modules', path)
 const CHECKS = [

@@ -17,21 +17,44 @@ export interface MockConfig {
 
 /** The item's `spec.config`, or what is wrong with it: field, found, expected. */
 export function readMockConfig(object: KubeObject): MockConfig | { readonly problem: string } {
-  const { config } = (object['spec'] ?? {}) as { config?: Readonly<Record<string, unknown>> }
-  const problem = (field: string, found: unknown, expected: string) => ({
-    problem: `deploy item ${object.metadata.name}: spec.config${field} is ${JSON.stringify(found) ?? 'absent'}; expected ${expected}`,
-  })
-  if (config === undefined) return problem('', undefined, `a ${KIND} of ${API_VERSION}`)
-  if (config['apiVersion'] !== API_VERSION) return problem('.apiVersion', config['apiVersion'], API_VERSION)
-  if (config['kind'] !== KIND) return problem('.kind', config['kind'], KIND)
-  for (const field of ['phase', 'initialPhase']) {
-    const value = config[field]
-    if (value !== undefined && (typeof value !== 'string' || !PHASES.includes(value))) return problem(`.${field}`, value, `one of ${PHASES.join(', ')}`)
-  }
-  for (const field of ['providerStatus', 'export']) {
-    const value = config[field]
-    // The content is not quoted: exports may be secret.
-    if (value !== undefined && (typeof value !== 'object' || value === null || Array.isArray(value))) return problem(`.${field}`, typeof value, 'a map')
-  }
-  return config as MockConfig
+  const { config } = (object['spec'] ?? {}) as { config?: Fields }
+  const wrong = firstMistake(config)
+  if (wrong === undefined) return config ?? {}
+  const { field, found, expected } = wrong
+  return { problem: `deploy item ${object.metadata.name}: spec.config${field} is ${found}; expected ${expected}` }
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+interface Mistake {
+  readonly field: string
+  readonly found: string
+  readonly expected: string
+}
+
+function firstMistake(config: Fields | undefined): Mistake | undefined {
+  if (config === undefined) return { field: '', found: 'absent', expected: `a ${KIND} of ${API_VERSION}` }
+  return (
+    notOneOf(config, 'apiVersion', [API_VERSION], true) ??
+    notOneOf(config, 'kind', [KIND], true) ??
+    notOneOf(config, 'phase', PHASES, false) ??
+    notOneOf(config, 'initialPhase', PHASES, false) ??
+    notMap(config, 'providerStatus') ??
+    notMap(config, 'export')
+  )
+}
+
+function notOneOf(config: Fields, field: string, allowed: readonly string[], isRequired: boolean): Mistake | undefined {
+  const value = config[field]
+  if (value === undefined && !isRequired) return undefined
+  if (typeof value === 'string' && allowed.includes(value)) return undefined
+  const found = value === undefined ? 'absent' : JSON.stringify(value)
+  return { field: `.${field}`, found, expected: allowed.length === 1 ? (allowed[0] ?? '') : `one of ${allowed.join(', ')}` }
+}
+
+function notMap(config: Fields, field: string): Mistake | undefined {
+  const value = config[field]
+  if (value === undefined || (typeof value === 'object' && value !== null && !Array.isArray(value))) return undefined
+  // The content is not quoted: exports may be secret.
+  return { field: `.${field}`, found: Array.isArray(value) ? 'a list' : `a ${typeof value}`, expected: 'a map' }
 }

@@ -8,7 +8,7 @@ import { type DeployItemTemplate, executionKind } from '../../workflows/executio
 import { type By, isIdle, type Subject } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
-import { finalFailure, KubeError, toApplicationFailure } from '../kube/errors.ts'
+import { finalFailure, type KubeError, toApplicationFailure } from '../kube/errors.ts'
 import { finalizerPatch, isReleased } from '../kube/finalize.ts'
 import { additivePatch, mergePatch } from '../kube/merge.ts'
 import { readSubject } from '../kube/observe.ts'
@@ -52,23 +52,9 @@ export const deployItemActivities = (deps: Deps) => ({
    *
    * @throws `Changed` when the Execution has another generation than the pass observed; `NotFound` (final) when it is gone.
    */
-  async applyDeployItems({ by, subject, jobID, generation }: ApplyInput): Promise<BatchResult> {
+  async applyDeployItems(input: ApplyInput): Promise<BatchResult> {
     try {
-      const execution = await readSubject(deps, executionKind, subject)
-      if (execution === undefined)
-        throw finalFailure('NotFound', `execution ${subject.namespace}/${subject.name} is gone`)
-      if (execution.metadata.generation !== generation) {
-        throw finalFailure(
-          'Changed',
-          `execution ${subject.namespace}/${subject.name} has generation ${execution.metadata.generation ?? 0}; the pass observed ${generation}`,
-        )
-      }
-      const existing = await listDeployItems(deps, subject, 0)
-      const writes = plannedWrites(execution, existing, jobID)
-      const result = await send(deps, { by, step: 'applyDeployItems' }, writes)
-      const written = new Set(writes.map((write) => write.name))
-      const untouched = existing.filter((item) => !written.has(item.metadata.name)).map(deployItemView)
-      return { ...result, items: [...untouched, ...result.items] }
+      return await apply(deps, input)
     } catch (error) {
       throw toApplicationFailure(error)
     }
@@ -121,6 +107,22 @@ export const deployItemActivities = (deps: Deps) => ({
     )
   },
 })
+
+async function apply(deps: Deps, { by, subject, jobID, generation }: ApplyInput): Promise<BatchResult> {
+  const execution = await readSubject(deps, executionKind, subject)
+  const name = `execution ${subject.namespace}/${subject.name}`
+  if (execution === undefined) throw finalFailure('NotFound', `${name} is gone`)
+  if (execution.metadata.generation !== generation) {
+    const found = execution.metadata.generation ?? 0
+    throw finalFailure('Changed', `${name} has generation ${found}; the pass observed ${generation}`)
+  }
+  const existing = await listDeployItems(deps, subject, 0)
+  const writes = plannedWrites(execution, existing, jobID)
+  const result = await send(deps, { by, step: 'applyDeployItems' }, writes)
+  const written = new Set(writes.map((write) => write.name))
+  const untouched = existing.filter((item) => !written.has(item.metadata.name)).map(deployItemView)
+  return { ...result, items: [...untouched, ...result.items] }
+}
 
 function at(subject: Subject, item: Pick<DeployItemView, 'name'>) {
   return { watched: deployItemKind, namespace: subject.namespace, name: item.name }

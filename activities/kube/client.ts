@@ -118,8 +118,7 @@ class HttpKubeClient implements KubeClient {
   async request<T>(method: Method, path: string, options: RequestOptions = {}): Promise<T> {
     const response = await this.#send(method, path, options)
     const text = await response.body.text()
-    if (response.statusCode >= 400)
-      throw KubeError.fromResponse(method, path, response.statusCode, response.headers, text)
+    if (response.statusCode >= 400) throw KubeError.fromResponse(`${method} ${path}`, response, text)
     return (text === '' ? {} : JSON.parse(text)) as T
   }
 

@@ -3,6 +3,11 @@
 
 import { ApplicationFailure } from '@temporalio/common'
 
+interface ErrorResponse {
+  readonly statusCode: number
+  readonly headers: Readonly<Record<string, unknown>>
+}
+
 /** An answer of 400 and above, or no answer (status 0). */
 export class KubeError extends Error {
   readonly status: number
@@ -20,17 +25,11 @@ export class KubeError extends Error {
     this.retryAfterMs = fields.retryAfterMs
   }
 
-  static fromResponse(
-    method: string,
-    path: string,
-    status: number,
-    headers: Record<string, unknown>,
-    text: string,
-  ): KubeError {
+  static fromResponse(request: string, response: ErrorResponse, text: string): KubeError {
     const answer = parseStatus(text)
-    const seconds = Number(headers['retry-after'])
-    return new KubeError(`${method} ${path}: ${status} ${answer.reason}: ${answer.message}`, {
-      status,
+    const seconds = Number(response.headers['retry-after'])
+    return new KubeError(`${request}: ${response.statusCode} ${answer.reason}: ${answer.message}`, {
+      status: response.statusCode,
       reason: answer.reason,
       retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : undefined,
     })

@@ -139,7 +139,7 @@ interface CurrentStatus {
 }
 
 function statusOf(object: KubeObject): CurrentStatus {
-  return (object['status'] ?? {}) as CurrentStatus
+  return object['status'] ?? {}
 }
 
 function settledTarget(object: KubeObject): Partial<SettledTarget> {

@@ -8,7 +8,7 @@ import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-export const root = dirname(dirname(fileURLToPath(import.meta.url)))
+export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 export const node = join(root, 'node_modules', 'node', 'bin', 'node')
 
 /** Installs the packages that package-lock.json names, unless they are there. */

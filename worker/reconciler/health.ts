@@ -26,7 +26,7 @@ export async function startHealth(port: number): Promise<Health> {
     address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
     report(part, error) {
       if (error === undefined) troubles.delete(part)
-      else troubles.set(part, error instanceof Error ? error.message : String(error))
+      else troubles.set(part, error instanceof Error ? error.message : 'no answer')
     },
     async close() {
       server.closeAllConnections()

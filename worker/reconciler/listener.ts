@@ -34,6 +34,6 @@ export async function listenForWakes(
       log.warn({ err: error }, 'no connection for notifications; connecting again')
     }
     await connection.end().catch(() => undefined)
-    if (!signal.aborted) await sleep(RECONNECT_MS, undefined, { signal }).catch(() => undefined)
+    await sleep(RECONNECT_MS, undefined, { signal }).catch(() => undefined)
   }
 }

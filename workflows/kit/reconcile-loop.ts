@@ -125,12 +125,11 @@ async function loop(input: JobInput, runOnce: (by: By) => Promise<PassReport>): 
     const settled = await settlePass(settle, { ...by, subject: input.subject, jobID: input.jobID }, report, attempts)
     const result = settled === 'superseded' ? 'Superseded' : report.result
     if (result !== undefined) {
-      // A final settle has closed the run's row in the journal.
-      if (settled === 'superseded' || report.change?.finished !== true) await endRun({ ...by, outcome: result })
+      if (!isClosed(report, settled)) await endRun({ ...by, outcome: result })
       upsertSearchAttributes({ PawlOutcome: [result] })
       return result
     }
-    if (settled !== undefined && settled !== 'superseded') report.settled?.(settled)
+    if (typeof settled === 'object') report.settled?.(settled)
     if (workflowInfo().continueAsNewSuggested && !isWoken())
       await continueAsNew<(input: JobInput) => Promise<RunResult>>(input)
   }
@@ -138,6 +137,11 @@ async function loop(input: JobInput, runOnce: (by: By) => Promise<PassReport>): 
   function isWoken(): boolean {
     return woken
   }
+}
+
+/** A final settle has closed the run's row in the journal. */
+function isClosed({ change }: PassReport, settled: Partial<SettledTarget> | 'superseded' | undefined): boolean {
+  return settled !== 'superseded' && change?.finished === true
 }
 
 async function settlePass(

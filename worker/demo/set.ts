@@ -1,0 +1,67 @@
+// The servers of the demo: `pawl dev --ephemeral` as a child, so that the demo uses what every user uses.
+
+import { execFile, spawn } from 'node:child_process'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+import { childEnvironment } from '../config.ts'
+
+const run = promisify(execFile)
+const PAWL = fileURLToPath(new URL('../pawl.js', import.meta.url))
+
+export interface DemoSet {
+  readonly dataDir: string
+  readonly kubeconfig: string
+  /** Runs kubectl against the set and returns what it printed. */
+  readonly kubectl: (...args: readonly string[]) => Promise<string>
+  readonly temporalUi: string
+  /** Resolves when the set ends by itself. */
+  readonly ended: Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+/** Starts the set; its progress is shown. @throws when it ends before it is ready. */
+export async function startSet(): Promise<DemoSet> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'pawl-demo-'))
+  // A process group of its own: Ctrl-C reaches the demo, which then stops the set.
+  const child = spawn(process.execPath, [PAWL, 'dev', '--ephemeral', '--data-dir', dataDir], {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: childEnvironment(),
+  })
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const stop = async () => {
+    child.kill('SIGTERM')
+    await ended
+  }
+  const kill = () => child.kill('SIGTERM')
+  process.once('exit', kill)
+
+  const ready = new Promise<void>((resolve) => {
+    child.stdout.on('data', (chunk: Buffer) => {
+      process.stdout.write(chunk.toString().replace(/^(?=.)/gm, '  '))
+      if (chunk.includes('Ctrl-C stops all')) resolve()
+    })
+  })
+  await Promise.race([
+    ready,
+    ended.then(() => Promise.reject(new Error('pawl dev ended before it was ready; its output is above'))),
+  ])
+
+  const { stdout } = await run(process.execPath, [PAWL, 'dev', 'status', '--data-dir', dataDir, '-o', 'json'])
+  const { kubeconfig, kubectl, temporalUi } = JSON.parse(stdout) as Record<
+    'kubeconfig' | 'kubectl' | 'temporalUi',
+    string
+  >
+  return {
+    dataDir,
+    kubeconfig,
+    temporalUi,
+    kubectl: async (...args) => (await run(kubectl, [`--kubeconfig=${kubeconfig}`, ...args])).stdout,
+    ended,
+    stop,
+  }
+}

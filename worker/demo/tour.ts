@@ -1,0 +1,174 @@
+// The tour: what Pawl does, shown with kubectl on real servers. Each chapter says what it expects, and fails when it is not so.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+
+import { createKubeClient, type KubeClient } from '../../activities/kube/client.ts'
+import { liveLines } from './screen.ts'
+import { startSet, type DemoSet } from './set.ts'
+import { draw, isFinished, readTree, type Node } from './tree.ts'
+
+const POLL_MS = 100
+const JOB_LIMIT_MS = 60_000
+const NAMESPACE = 'default'
+const EXAMPLES = fileURLToPath(new URL('../../examples/', import.meta.url))
+
+interface Tour {
+  readonly set: DemoSet
+  readonly kube: KubeClient
+  readonly results: string[]
+}
+
+class Interrupted extends Error {
+  constructor(name: string) {
+    super(`stopped by ${name}`)
+  }
+}
+
+async function main(keep: boolean): Promise<number> {
+  say('Starting real servers: etcd, Kubernetes, PostgreSQL, Temporal, and Pawl')
+  const started = Date.now()
+  const set = await startSet()
+  const interrupted = new Promise<never>((_resolve, reject) => {
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => reject(new Interrupted(name)))
+  })
+  const kube = createKubeClient({ kubeconfigPath: set.kubeconfig, userAgent: 'pawl-demo' })
+  try {
+    showPlaces(set)
+    const results: string[] = [`servers were ready after ${seconds(started)}`]
+    const death = set.ended.then(() => Promise.reject(new Error('the servers ended, expected them to run')))
+    await Promise.race([tour({ set, kube, results }), interrupted, death])
+    summarise(results)
+    if (keep) {
+      showPlaces(set)
+      say('All stays up; Ctrl-C stops it')
+      await Promise.race([interrupted, death])
+    }
+    return 0
+  } catch (error) {
+    if (error instanceof Interrupted) return keep ? 0 : 130
+    process.stderr.write(`demo: ${error instanceof Error ? error.message : String(error)}\n`)
+    return 1
+  } finally {
+    await kube.close()
+    process.stdout.write('stopping the servers\n')
+    await set.stop()
+  }
+}
+
+async function tour(tour: Tour): Promise<void> {
+  say('1. A diamond: network, then database and cache, then app')
+  await apply(tour, 'diamond.yaml')
+  await expectPhase(tour, 'diamond', 'Succeeded')
+  const address = await tour.set.kubectl('get', 'dataobject', 'diamond-address', '-o', 'jsonpath={.data}')
+  process.stdout.write(`exported: DataObject diamond-address = ${address}\n`)
+
+  say('2. A failing branch: what depends on it never starts')
+  await apply(tour, 'failing-branch.yaml')
+  await expectPhase(tour, 'failing-branch', 'Failed')
+
+  say('3. A cycle: what can run runs, then the error names the path')
+  await apply(tour, 'cycle.yaml')
+  const cycle = await expectPhase(tour, 'cycle', 'Failed')
+  expectCycle(cycle, tour.results)
+
+  say('4. A second job: an annotation asks for it')
+  const before = await readTree(tour.kube, NAMESPACE, 'diamond')
+  await kubectl(tour, 'annotate', 'installation', 'diamond', 'landscaper.gardener.cloud/operation=reconcile')
+  await expectPhase(tour, 'diamond', 'Succeeded', before?.status.jobID)
+
+  say('5. Deletion, in reverse order: app, then cache and database, then network')
+  await kubectl(tour, 'delete', 'installation', 'diamond', '--wait=false')
+  await expectGone(tour, 'diamond')
+}
+
+async function apply(tour: Tour, file: string): Promise<void> {
+  process.stdout.write(`$ kubectl apply -f examples/${file}\n`)
+  process.stdout.write(await tour.set.kubectl('apply', '-n', NAMESPACE, '-f', `${EXAMPLES}${file}`))
+}
+
+async function kubectl(tour: Tour, ...args: readonly string[]): Promise<void> {
+  process.stdout.write(`$ kubectl ${args.join(' ')}\n`)
+  process.stdout.write(await tour.set.kubectl('-n', NAMESPACE, ...args))
+}
+
+/** Shows the tree until its job is over. @throws when it ends in another phase, or not in time. */
+async function expectPhase(tour: Tour, name: string, phase: string, earlierJob?: string): Promise<Node> {
+  const started = Date.now()
+  const tree = await follow(tour, name, (node) => node !== undefined && isFinished(node, earlierJob))
+  const found = tree?.status.phase
+  if (tree === undefined || found !== phase)
+    throw new Error(`installation ${name} ended as ${found ?? 'gone'}, expected ${phase}`)
+  tour.results.push(`${name}: ${phase}${earlierJob === undefined ? '' : ' again'} after ${seconds(started)}`)
+  return tree
+}
+
+async function expectGone(tour: Tour, name: string): Promise<void> {
+  const started = Date.now()
+  await follow(tour, name, (node) => node === undefined)
+  const left = await tour.set.kubectl(
+    'get',
+    'deployitems',
+    '-n',
+    NAMESPACE,
+    '-l',
+    `execution.landscaper.gardener.cloud/managed-by=${name}`,
+    '-o',
+    'name',
+  )
+  if (left !== '') throw new Error(`deploy items are left: ${left.trim()}, expected none`)
+  tour.results.push(`${name}: deleted after ${seconds(started)}, nothing is left`)
+}
+
+async function follow(
+  { kube }: Tour,
+  name: string,
+  isOver: (node: Node | undefined) => boolean,
+): Promise<Node | undefined> {
+  const screen = liveLines(process.stdout)
+  const deadline = Date.now() + JOB_LIMIT_MS
+  for (;;) {
+    const tree = await readTree(kube, NAMESPACE, name)
+    screen.update(tree === undefined ? ['(gone)'] : draw(tree))
+    if (isOver(tree)) {
+      screen.end()
+      return tree
+    }
+    if (Date.now() > deadline)
+      throw new Error(`installation ${name} was not over after ${JOB_LIMIT_MS / 1000} s; see the worker's log`)
+    await sleep(POLL_MS)
+  }
+}
+
+function expectCycle(tree: Node, results: string[]): void {
+  const messages = [tree, ...tree.children].map(({ status }) => status.lastError?.message ?? '')
+  const path = messages.map((message) => /\S+(?: -> \S+)+/.exec(message)?.[0]).find((found) => found !== undefined)
+  if (path === undefined)
+    throw new Error(`no lastError of ${tree.name} holds a path such as a -> b -> a: ${messages.join(' | ')}`)
+  process.stdout.write(`the cycle: ${path}\n`)
+  results.push(`cycle found: ${path}`)
+}
+
+function summarise(results: readonly string[]): void {
+  say('What happened')
+  for (const result of results) process.stdout.write(`  ${result}\n`)
+}
+
+function showPlaces(set: DemoSet): void {
+  say('Where to look')
+  process.stdout.write(`  jobs in Temporal's UI: ${set.temporalUi}/namespaces/default/workflows\n`)
+  process.stdout.write(`  export KUBECONFIG=${set.kubeconfig}\n  export PATH=${set.dataDir}/bin:$PATH\n`)
+  process.stdout.write('  kubectl get inst,exec,di\n')
+}
+
+function say(title: string): void {
+  process.stdout.write(`\n${title}\n`)
+}
+
+function seconds(since: number): string {
+  return `${((Date.now() - since) / 1000).toFixed(1)} s`
+}
+
+const { values } = parseArgs({ options: { keep: { type: 'boolean', default: false } } })
+process.exitCode = await main(values.keep)

@@ -1,0 +1,88 @@
+// The tree of one Installation as the API server shows it, and as lines for a terminal.
+
+import { type KubeClient, type KubeObject, resourcePath } from '../../activities/kube/client.ts'
+
+const API = 'landscaper.gardener.cloud/v1alpha1'
+const FINAL = ['Succeeded', 'Failed', 'DeleteFailed']
+const ITEM_NAME_LABEL = 'execution.landscaper.gardener.cloud/name'
+
+export interface Status {
+  readonly phase?: string
+  readonly jobID?: string
+  readonly jobIDFinished?: string
+  readonly lastError?: { readonly reason?: string; readonly message?: string }
+}
+
+export interface Node {
+  readonly kind: 'Installation' | 'Execution' | 'DeployItem'
+  readonly name: string
+  readonly status: Status
+  readonly deleting: boolean
+  readonly dependsOn: readonly string[]
+  readonly children: readonly Node[]
+}
+
+/** Reads Installation, Execution and deploy items; undefined when the Installation is gone. */
+export async function readTree(kube: KubeClient, namespace: string, name: string): Promise<Node | undefined> {
+  const [installations, executions, items] = await Promise.all(
+    ['installations', 'executions', 'deployitems'].map(async (plural) => {
+      const list = await kube.request<{ items: KubeObject[] }>(
+        'GET',
+        resourcePath({ apiVersion: API, plural }, namespace),
+      )
+      return list.items
+    }),
+  )
+  const root = installations?.find(({ metadata }) => metadata.name === name)
+  if (root === undefined) return undefined
+  const ownedBy = (owner: KubeObject, objects: readonly KubeObject[] = []) =>
+    objects.filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid))
+  const children = ownedBy(root, executions).map((execution) => {
+    const owned = ownedBy(execution, items).map((item) => nodeOf('DeployItem', item, []))
+    return nodeOf('Execution', execution, inOrder(owned))
+  })
+  return nodeOf('Installation', root, children)
+}
+
+/** True when the job is over: the object says so, and it is not the job that was there before. */
+export function isFinished({ status }: Node, earlierJob: string | undefined): boolean {
+  const { phase = '', jobID, jobIDFinished } = status
+  return FINAL.includes(phase) && jobID !== undefined && jobID === jobIDFinished && jobID !== earlierJob
+}
+
+/** One line per object, indented by its depth. */
+export function draw(node: Node, depth = 0): readonly string[] {
+  const { kind, name, status, deleting, dependsOn } = node
+  const phase = status.phase ?? '-'
+  const notes = [...(deleting ? ['deleting'] : []), ...(dependsOn.length > 0 ? [`after ${dependsOn.join(', ')}`] : [])]
+  const note = notes.length === 0 ? '' : `  (${notes.join('; ')})`
+  const label = `${'  '.repeat(depth)}${kind} ${name}`
+  return [`${label.padEnd(40)} ${phase}${note}`, ...node.children.flatMap((child) => draw(child, depth + 1))]
+}
+
+function nodeOf(kind: Node['kind'], object: KubeObject, children: readonly Node[]): Node {
+  const { metadata } = object
+  const dependsOn = metadata.annotations?.['execution.landscaper.gardener.cloud/dependsOn']
+  return {
+    kind,
+    name: kind === 'DeployItem' ? (metadata.labels?.[ITEM_NAME_LABEL] ?? metadata.name) : metadata.name,
+    status: object['status'] ?? {},
+    deleting: metadata.deletionTimestamp !== undefined,
+    dependsOn: dependsOn === undefined ? [] : dependsOn.split(',').filter((item) => item !== ''),
+    children,
+  }
+}
+
+/** Items after those that they depend on; in a cycle, in the order in which they came. */
+function inOrder(items: readonly Node[]): readonly Node[] {
+  const placed: Node[] = []
+  let rest = [...items].sort((a, b) => a.name.localeCompare(b.name))
+  while (rest.length > 0) {
+    const names = new Set(rest.map(({ name }) => name))
+    const free = rest.filter(({ dependsOn }) => !dependsOn.some((name) => names.has(name)))
+    const next = free.length === 0 ? rest : free
+    placed.push(...next)
+    rest = rest.filter((item) => !next.includes(item))
+  }
+  return placed
+}
