@@ -7,59 +7,50 @@ import { childEnvironment } from '../config.ts'
 import { BINARIES_DIR, type Pin } from './pins.ts'
 
 /**
- * Builds the binary to `path`.
+ * Builds the binary to `path` with the `go` found on the search path.
  *
  * @throws when Go is missing, older than the module needs, or the build fails (with the end of its output).
  */
-export async function build(pin: Pin, path: string): Promise<void> {
-  const dir = fileURLToPath(new URL(`${pin.go.module}/`, BINARIES_DIR))
-  await checkGo(dir)
+export async function build(pin: Pin, path: string, searchPath: readonly string[]): Promise<void> {
+  const go = goIn(fileURLToPath(new URL(`${pin.go.module}/`, BINARIES_DIR)), searchPath)
+  await checkGo(go)
   const ldflags = `-s -w ${pin.go.ldflags ?? ''}`.trim()
   // -mod=readonly: a checkout is not changed by using it. No VCS stamp: the checkout's commit says nothing about these programs.
-  await go(dir, [
-    'build',
-    '-mod=readonly',
-    '-buildvcs=false',
-    '-trimpath',
-    '-ldflags',
-    ldflags,
-    '-o',
-    path,
-    pin.go.package,
-  ])
+  const flags = ['-mod=readonly', '-buildvcs=false', '-trimpath', '-ldflags', ldflags]
+  await go(['build', ...flags, '-o', path, pin.go.package])
 }
 
-async function checkGo(dir: string): Promise<void> {
+type Go = (args: readonly string[]) => Promise<void>
+
+async function checkGo(go: Go): Promise<void> {
   try {
     // Inside the module the command itself refuses a go.mod that asks for more, or fetches the toolchain where that is allowed.
-    await go(dir, ['version'])
+    await go(['version'])
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') throw new Error('go is not installed')
     throw error
   }
 }
 
-function go(dir: string, args: readonly string[]): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const child = spawn('go', args, {
-      cwd: dir,
-      env: childEnvironment({ CGO_ENABLED: '0', GOFLAGS: '' }),
-      stdio: ['ignore', 'ignore', 'pipe'],
+function goIn(dir: string, searchPath: readonly string[]): Go {
+  const env = childEnvironment({ PATH: searchPath.join(':'), CGO_ENABLED: '0', GOFLAGS: '' })
+  return (args) =>
+    new Promise((resolve, reject) => {
+      const child = spawn('go', args, { cwd: dir, env, stdio: ['ignore', 'ignore', 'pipe'] })
+      // An interrupted pawl leaves no compiler behind.
+      const kill = () => child.kill()
+      process.once('exit', kill)
+      let tail = ''
+      child.stderr.on('data', (chunk: Buffer) => (tail = (tail + chunk.toString()).slice(-2000)))
+      child.once('error', reject)
+      child.once('close', (code) => {
+        process.off('exit', kill)
+        if (code === 0) resolve()
+        else reject(new Error(`go ${args[0] ?? ''} in ${dir} ended with ${code ?? 'a signal'}: ${lastLines(tail)}`))
+      })
     })
-    // An interrupted pawl leaves no compiler behind.
-    const kill = () => child.kill()
-    process.once('exit', kill)
-    let tail = ''
-    child.stderr.on('data', (chunk: Buffer) => (tail = (tail + chunk.toString()).slice(-2000)))
-    child.once('error', reject)
-    child.once('close', (code) => {
-      process.off('exit', kill)
-      if (code === 0) resolve()
-      else reject(new Error(`go ${args[0] ?? ''} in ${dir} ended with ${code ?? 'a signal'}: ${lastLine(tail)}`))
-    })
-  })
 }
 
-function lastLine(text: string): string {
+function lastLines(text: string): string {
   return text.trim().split('\n').slice(-3).join('; ')
 }

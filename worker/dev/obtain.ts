@@ -87,7 +87,7 @@ async function make(name: BinaryName, pin: Pin, options: ObtainOptions, tried: s
   progress(`${name} ${pin.version}: building with Go; the first build takes minutes`)
   const started = Date.now()
   try {
-    const path = await addToCache(target, 'go build', (to) => build(pin, to))
+    const path = await addToCache(target, 'go build', (to) => build(pin, to, config.searchPath))
     progress(`${name} ${pin.version}: built in ${Math.round((Date.now() - started) / 1000)} s`)
     return path
   } catch (error) {
