@@ -32,14 +32,11 @@ export function startTemplateThread(module: WasmModule): TemplateThread {
     argv: [],
     // node:wasi announces on stderr that it is experimental.
     execArgv: ['--disable-warning=ExperimentalWarning'],
+    // Kept away from ours and not read, since a reader would keep the process alive; the engine's own prints are dropped before.
     stdout: true,
     stderr: true,
     resourceLimits: { maxOldGenerationSizeMb: HEAP_LIMIT_MIB },
   })
-  // Unread pipes would fill up; nothing that a template makes the engine print is kept.
-  worker.stdout.resume()
-  worker.stderr.resume()
-
   let waiter: Waiter | undefined
   const settle = (act: (waiting: Waiter) => void) => {
     const waiting = waiter

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createTemplateEngine, type TemplateEngine } from '../../../activities/render/template-engine.ts'
 import type { TemplateErrorCode } from '../../../activities/render/template-error.ts'
@@ -51,6 +52,16 @@ describe('the template engine', () => {
     const rendered = render(patient, '{{ include "loop.tpl" . }}', { files })
     await expect(rendered).rejects.toMatchObject({ code: 'TemplateFailed' })
     await expect(rendered).rejects.toThrow(/nested deeper than 100/)
+  })
+
+  it('does not keep a process alive that forgets to close it', () => {
+    const engine = new URL('../../../activities/render/template-engine.ts', import.meta.url).href
+    const program = `import { createTemplateEngine } from '${engine}'
+      const request = { name: 'a', template: '{{ upper "done" }}', binding: {}, files: {} }
+      console.log(await createTemplateEngine().render(request))`
+    const args = ['--input-type=module', '-e', program]
+    const ended = spawnSync(process.execPath, args, { timeout: 10_000, encoding: 'utf8' })
+    expect(ended).toMatchObject({ status: 0, stdout: 'DONE\n', stderr: '' })
   })
 
   it('refuses renders after it was closed', async () => {
