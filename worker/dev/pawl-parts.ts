@@ -1,22 +1,18 @@
 // Pawl's own part of a development set: tables, CRDs, then the bridge and the worker as child processes.
 
 import { execFile } from 'node:child_process'
-import { access, readdir, readFile } from 'node:fs/promises'
+import { access, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 import { migrate } from '../migrate.ts'
 import type { Progress } from './obtain.ts'
-import { startPart, type Part, type PartSpec } from './part.ts'
-import { isRunning } from './process-identity.ts'
+import { startPart } from './part.ts'
 import type { Servers } from './servers.ts'
 
 const run = promisify(execFile)
 const CRDS = fileURLToPath(new URL('../../deploy/crds/', import.meta.url))
-/** A wrong flag or a missing table ends a process within this time; a process without an address counts as up after it. */
-const SETTLE_MS = 1500
 
 export interface PawlOptions {
   readonly servers: Servers
@@ -25,14 +21,19 @@ export interface PawlOptions {
   readonly progress: Progress
 }
 
-/** Migrates, installs the CRDs and starts bridge and worker; each part is handed to `servers.add` as soon as it runs. */
+/** Migrates, installs the CRDs and starts bridge and worker; each belongs to the servers' group. */
 export async function startPawl(options: PawlOptions): Promise<void> {
   const { servers, temporalNamespace, progress } = options
-  const temporal = { address: servers.temporalAddress, namespace: temporalNamespace }
-  const [added] = await Promise.all([migrate({ databaseUrl: servers.databaseUrl, temporal }), installCrds(servers)])
+  const { databaseUrl, temporalAddress, ports } = servers
+  const temporal = { address: temporalAddress, namespace: temporalNamespace }
+  const [added] = await Promise.all([migrate({ databaseUrl, temporal }), installCrds(servers)])
   progress(`journal: ${added.length === 0 ? 'up to date' : `added ${added.join(', ')}`}`)
 
-  await Promise.all([startProcess('bridge', 'bridge.ts', options), startProcess('worker', 'reconciler.ts', options)])
+  const ofWorker = ['--temporal-address', temporalAddress, '--temporal-namespace', temporalNamespace]
+  await Promise.all([
+    startProcess({ name: 'bridge', file: 'bridge.ts', healthPort: ports.bridgeHealth, args: [] }, options),
+    startProcess({ name: 'worker', file: 'reconciler.ts', healthPort: ports.workerHealth, args: ofWorker }, options),
+  ])
 }
 
 async function installCrds({ kubectlPath, kubeconfigPath }: Servers): Promise<void> {
@@ -41,13 +42,20 @@ async function installCrds({ kubectlPath, kubeconfigPath }: Servers): Promise<vo
   const kubectl = (...args: readonly string[]) => run(kubectlPath, [`--kubeconfig=${kubeconfigPath}`, ...args])
   await kubectl('apply', '--server-side', '--force-conflicts', '-f', CRDS)
   await kubectl('wait', '--for=condition=Established', '--timeout=60s', '-f', CRDS)
+  // The storage of a new kind comes up with its first request, which answers 429 meanwhile; kubectl tries again.
+  const { stdout } = await kubectl('get', '-f', CRDS, '-o', 'jsonpath={.items[*].metadata.name}')
+  await kubectl('get', stdout.trim().replaceAll(' ', ','), '-A')
 }
 
-async function startProcess(
-  name: string,
-  file: string,
-  { servers, dataDir, temporalNamespace, progress }: PawlOptions,
-): Promise<void> {
+interface PawlProcess {
+  readonly name: string
+  readonly file: string
+  readonly healthPort: number
+  readonly args: readonly string[]
+}
+
+async function startProcess({ name, file, healthPort, args }: PawlProcess, options: PawlOptions): Promise<void> {
+  const { servers, dataDir, progress } = options
   const entry = fileURLToPath(new URL(`../${file}`, import.meta.url))
   const there = await access(entry).then(
     () => true,
@@ -58,30 +66,21 @@ async function startProcess(
     return
   }
   const { databaseUrl, password } = withoutPassword(servers.databaseUrl)
-  const temporal = name === 'worker' ? ['--temporal-address', servers.temporalAddress] : []
-  const spec: PartSpec = {
+  const shared = ['--kubeconfig', servers.kubeconfigPath, '--database-url', databaseUrl]
+  const own = ['--content-key', join(dataDir, 'content.key'), '--health-port', String(healthPort)]
+  const address = `http://127.0.0.1:${healthPort}`
+  const spec = {
     name,
     command: process.execPath,
-    args: [entry, '--kubeconfig', servers.kubeconfigPath, '--database-url', databaseUrl, ...temporal],
+    args: [entry, ...shared, ...own, ...args],
     logFile: join(dataDir, 'logs', `${name}.log`),
-    // The password goes by the environment: arguments can be read by every user of the machine.
-    env: {
-      PAWL_CONTENT_KEY: join(dataDir, 'content.key'),
-      PAWL_TEMPORAL_NAMESPACE: temporalNamespace,
-      ...(password === '' ? {} : { PGPASSWORD: password }),
-    },
+    address,
+    // Arguments can be read by every user of the machine, so the password is not among them.
+    ...(password === '' ? {} : { env: { PGPASSWORD: password } }),
+    isReady: async () => (await fetch(`${address}/readyz`)).ok,
   }
-  await settled(await startPart(spec, servers.add))
-  progress(`${name}: running`)
-}
-
-async function settled({ identity, spec }: Part): Promise<void> {
-  const deadline = Date.now() + SETTLE_MS
-  while (Date.now() < deadline) {
-    if (!isRunning(identity))
-      throw new Error(`${spec.name} ended at once:\n${(await readFile(spec.logFile, 'utf8')).slice(-2000)}`)
-    await sleep(100)
-  }
+  await startPart(spec, servers.add)
+  progress(`${name}: ready`)
 }
 
 function withoutPassword(url: string): { databaseUrl: string; password: string } {

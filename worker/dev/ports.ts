@@ -3,10 +3,18 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 
-export type PortName = 'etcd' | 'kubernetes' | 'postgres' | 'temporal' | 'temporalUi'
+export type PortName = 'etcd' | 'kubernetes' | 'postgres' | 'temporal' | 'temporalUi' | 'bridgeHealth' | 'workerHealth'
 export type Ports = Readonly<Record<PortName, number>>
 
-const NAMES: readonly PortName[] = ['etcd', 'kubernetes', 'postgres', 'temporal', 'temporalUi']
+const NAMES: readonly PortName[] = [
+  'etcd',
+  'kubernetes',
+  'postgres',
+  'temporal',
+  'temporalUi',
+  'bridgeHealth',
+  'workerHealth',
+]
 
 /**
  * Chooses all ports and remembers them in `file`, so that addresses survive a restart where nobody took them meanwhile.

@@ -43,6 +43,7 @@ export interface Servers extends Group {
   /** Undefined when Temporal is the user's own. */
   readonly temporalUiUrl: string | undefined
   readonly auditLogPath: string | undefined
+  readonly ports: Ports
 }
 
 /** Starts the servers; resolves when all are ready. A failure or an abort stops what was started. */
@@ -111,6 +112,7 @@ async function provideAll(
     temporalAddress,
     temporalUiUrl,
     auditLogPath: auditLogPath(options),
+    ports,
   }
 }
 
