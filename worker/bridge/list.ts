@@ -64,10 +64,11 @@ async function journalUnderLease(
 async function* pages({
   kube,
   watched,
+  namespace,
   settings,
   signal,
 }: Term): AsyncGenerator<{ items: ObjectList['items']; version: number }> {
-  const path = resourcePath(watched, undefined)
+  const path = resourcePath(watched, namespace)
   let token: string | undefined
   do {
     const query = { limit: String(settings.pageLimit), ...(token !== undefined && { continue: token }) }

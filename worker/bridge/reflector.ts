@@ -171,7 +171,7 @@ async function watch(term: Term, queue: PendingQueue, backoff: Backoff): Promise
   if (!heard) await pause(backoff.next(), signal)
 }
 
-function watchPath({ watched, settings, position, random }: Term): string {
+function watchPath({ watched, namespace, settings, position, random }: Term): string {
   const [shortest, longest] = settings.watchSeconds
   const query = new URLSearchParams({
     watch: '1',
@@ -179,7 +179,7 @@ function watchPath({ watched, settings, position, random }: Term): string {
     resourceVersion: String(position.read),
     timeoutSeconds: String(Math.round(shortest + random() * (longest - shortest))),
   })
-  return `${resourcePath(watched, undefined)}?${query.toString()}`
+  return `${resourcePath(watched, namespace)}?${query.toString()}`
 }
 
 function watchError(path: string, { code, reason, message, retryAfterMs }: StatusAnswer): KubeError {

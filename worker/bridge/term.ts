@@ -11,6 +11,8 @@ import type { BridgeSettings } from './settings.ts'
 export interface ReflectorDeps {
   readonly cluster: string
   readonly kube: Pick<KubeClient, 'request' | 'stream'>
+  /** The only namespace to follow; undefined = all. */
+  readonly namespace?: string | undefined
   readonly db: Kysely<Database>
   readonly journal: JournalDeps
   /** Name of this process among the bridges; each start has its own. */

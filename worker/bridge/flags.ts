@@ -1,0 +1,59 @@
+// The bridge's settings, from flags and environment; wrong ones end the process with what was found and what was expected.
+
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { Config } from '../config.ts'
+import { type BridgeSettings, DEFAULT_SETTINGS } from './settings.ts'
+
+export type Flags = Readonly<Record<string, string | undefined>>
+
+export interface ProcessSettings {
+  /** Undefined: in the cluster. */
+  readonly kubeconfigPath: string | undefined
+  readonly databaseUrl: string
+  readonly cluster: string
+  readonly contentKeyPath: string | undefined
+  readonly healthHost: string
+  readonly healthPort: number
+  readonly retentionMs: number
+  /** Another one at each start: a process that hangs must not share a lease with its successor. */
+  readonly owner: string
+  readonly reflector: BridgeSettings
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000
+// Long enough to explain what happened last week; the object rows stay for ever.
+const RETENTION_DAYS = 14
+
+/** @throws with the name of the flag, what was found and what was expected. */
+export function processSettings(flags: Flags, config: Config): ProcessSettings {
+  const databaseUrl = flags['database-url'] ?? config.databaseUrl
+  if (databaseUrl === undefined) {
+    throw new Error('--database-url is missing; expected the URL of a PostgreSQL database, or $PAWL_DATABASE_URL')
+  }
+  const { leaseMs, watchdogMs, holdMs } = DEFAULT_SETTINGS
+  return {
+    kubeconfigPath: flags['kubeconfig'] ?? config.kubeconfig,
+    databaseUrl,
+    cluster: flags['cluster'] ?? 'local',
+    contentKeyPath: flags['content-key'] ?? config.contentKeyPath,
+    healthHost: flags['health-host'] ?? '127.0.0.1',
+    healthPort: count(flags, 'health-port', 0, 0),
+    retentionMs: count(flags, 'retention-days', RETENTION_DAYS, 1) * DAY_MS,
+    owner: `${hostname()}/${process.pid}/${randomUUID()}`,
+    reflector: {
+      ...DEFAULT_SETTINGS,
+      leaseMs: count(flags, 'lease-ms', leaseMs, 100),
+      watchdogMs: count(flags, 'watchdog-ms', watchdogMs, 100),
+      holdMs: count(flags, 'hold-ms', holdMs, 0),
+    },
+  }
+}
+
+function count(flags: Flags, name: string, otherwise: number, least: number): number {
+  const text = flags[name]
+  if (text === undefined) return otherwise
+  const value = Number(text)
+  if (Number.isSafeInteger(value) && value >= least) return value
+  throw new Error(`--${name} is "${text}", expected a whole number of at least ${least}`)
+}
