@@ -28,6 +28,8 @@ export interface PartSpec {
   readonly address?: string
   /** The signal that stops the part in good order; default SIGTERM. */
   readonly stopSignal?: NodeJS.Signals
+  /** How long the part may take to stop before it is killed; default 15 s. */
+  readonly stopLimitMs?: number
   /** True once the part serves; a rejection counts as "not yet". Default: ready when started. */
   readonly isReady?: () => Promise<boolean>
 }
@@ -71,7 +73,7 @@ export async function startPart(spec: PartSpec, onStart: (part: Part) => void = 
   const identity = child.pid === undefined ? undefined : identify(child.pid)
   if (identity === undefined) throw await PartDiedError.of(spec, await ended)
 
-  const part: Part = { spec, identity, ended, stop: () => stopPart(identity, ended, spec.stopSignal) }
+  const part: Part = { spec, identity, ended, stop: () => stopPart(identity, ended, spec) }
   onStart(part)
   await waitUntilReady(part)
   return part
@@ -97,11 +99,11 @@ async function waitUntilReady({ spec, ended, stop }: Part): Promise<void> {
 async function stopPart(
   identity: ProcessIdentity,
   ended: Promise<string>,
-  stopSignal: NodeJS.Signals = 'SIGTERM',
+  { stopSignal = 'SIGTERM', stopLimitMs = TERM_LIMIT_MS }: PartSpec,
 ): Promise<void> {
   signal(identity, stopSignal)
   const timer = new AbortController()
-  await Promise.race([ended, sleep(TERM_LIMIT_MS, undefined, { signal: timer.signal }).catch(() => undefined)])
+  await Promise.race([ended, sleep(stopLimitMs, undefined, { signal: timer.signal }).catch(() => undefined)])
   timer.abort()
   if (isRunning(identity)) signal(identity, 'SIGKILL')
   await ended

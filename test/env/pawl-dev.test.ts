@@ -1,0 +1,137 @@
+// `pawl dev` as a user calls it, with a set of its own (the shared set of the tests has no supervisor).
+
+import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { access, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, it, onTestFinished } from 'vitest'
+
+import type { DevStatus } from '../../worker/dev/state.ts'
+
+const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
+const run = promisify(execFile)
+
+describe('pawl dev, detached, with a data folder', { timeout: 120_000 }, () => {
+  it('starts all, says so, keeps the data over a restart, and stops all', async () => {
+    const dataDir = await folder()
+    const { stdout } = await pawl('dev', '--detach', '--data-dir', dataDir)
+    expect(stdout).toContain(`export KUBECONFIG=${dataDir}/kubeconfig`)
+    expect(stdout).toContain(`export PATH=${dataDir}/bin:$PATH`)
+
+    const first = status(dataDir)
+    expect(first).toMatchObject({
+      up: true,
+      dataDir,
+      kubeconfig: `${dataDir}/kubeconfig`,
+      kubectl: `${dataDir}/bin/kubectl`,
+    })
+    expect(first.parts.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['etcd', 'kube-apiserver', 'postgresql', 'temporal']),
+    )
+    await kubectl(dataDir, 'create', 'configmap', 'kept', '--from-literal=key=value')
+    expect(await readableByOthers(dataDir)).toEqual([])
+    await expect(pawl('dev', '--data-dir', dataDir)).rejects.toThrow(/is in use by process \d+, expected none/)
+
+    await pawl('dev', 'stop', '--data-dir', dataDir)
+    expect(status(dataDir)).toMatchObject({ up: false, parts: [] })
+    expect(first.parts.filter(({ pid }) => pid !== null && isAlive(pid))).toEqual([])
+
+    await pawl('dev', '--detach', '--data-dir', dataDir)
+    const second = status(dataDir)
+    expect(second.parts.map(addressed).toSorted()).toEqual(first.parts.map(addressed).toSorted())
+    expect(await kubectl(dataDir, 'get', 'configmap', 'kept', '-o', 'jsonpath={.data.key}')).toBe('value')
+    await pawl('dev', 'stop', '--data-dir', dataDir)
+  })
+})
+
+describe('pawl dev in the foreground, ephemeral', { timeout: 120_000 }, () => {
+  it('stops all and shows the last log lines when one part dies, and leaves nothing behind', async () => {
+    const { dataDir, child, output } = await foreground()
+    const { parts } = status(dataDir)
+    process.kill(parts.find(({ name }) => name === 'kwok')?.pid ?? 0, 'SIGKILL')
+    const [code] = (await once(child, 'exit')) as [number]
+    expect(code).toBe(1)
+    expect(output()).toContain(`kwok was ended by SIGKILL; last lines of ${dataDir}/logs/kwok.log:\n{`)
+    expect(parts.filter(({ pid }) => pid !== null && isAlive(pid))).toEqual([])
+    await expect(access(dataDir)).rejects.toThrow('ENOENT')
+  })
+
+  it('refuses a folder with somebody else’s files', async () => {
+    const dataDir = await folder()
+    await run('touch', [join(dataDir, 'thesis.txt')])
+    await expect(pawl('dev', '--ephemeral', '--data-dir', dataDir)).rejects.toThrow(
+      'is not empty, expected an empty or a new one',
+    )
+    expect(await readdir(dataDir)).toEqual(['thesis.txt'])
+  })
+})
+
+async function folder(): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'pawl-dev-test-'))
+  onTestFinished(async () => {
+    spawnSync(process.execPath, [PAWL, 'dev', 'stop', '--data-dir', dir])
+    await rm(dir, { recursive: true, force: true })
+  })
+  return dir
+}
+
+function pawl(...args: readonly string[]): Promise<{ stdout: string; stderr: string }> {
+  return run(process.execPath, [PAWL, ...args])
+}
+
+function status(dataDir: string): DevStatus {
+  const { stdout } = spawnSync(process.execPath, [PAWL, 'dev', 'status', '--data-dir', dataDir, '-o', 'json'], {
+    encoding: 'utf8',
+  })
+  return JSON.parse(stdout) as DevStatus
+}
+
+async function kubectl(dataDir: string, ...args: readonly string[]): Promise<string> {
+  return (await run(join(dataDir, 'bin', 'kubectl'), [`--kubeconfig=${dataDir}/kubeconfig`, ...args])).stdout
+}
+
+async function foreground(): Promise<{ dataDir: string; child: ChildProcess; output: () => string }> {
+  const dataDir = await folder()
+  const child = spawn(process.execPath, [PAWL, 'dev', '--ephemeral', '--data-dir', dataDir], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  const ready = new Promise<void>((resolve, reject) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk: Buffer) => {
+        text += chunk.toString()
+        if (text.includes('Ctrl-C stops all')) resolve()
+      })
+    }
+    child.once('exit', () => reject(new Error(`pawl dev ended: ${text}`)))
+  })
+  await ready
+  return { dataDir, child, output: () => text }
+}
+
+/** Files that others than the owner can read, below folders that they can enter. */
+async function readableByOthers(dir: string): Promise<string[]> {
+  const found: string[] = []
+  for (const entry of await readdir(dir, { withFileTypes: true })) {
+    const path = join(dir, entry.name)
+    if (entry.isSymbolicLink()) continue
+    const { mode } = await stat(path)
+    if (entry.isDirectory()) found.push(...((mode & 0o055) === 0 ? [] : await readableByOthers(path)))
+    else if ((mode & 0o077) !== 0) found.push(path)
+  }
+  return found
+}
+
+function addressed({ name, address }: { name: string; address: string | null }): string {
+  return `${name} ${address ?? ''}`
+}
+
+function isAlive(pid: number): boolean {
+  return (
+    spawnSync('kill', ['-0', String(pid)]).status === 0 &&
+    !/^State:\s+Z/m.test(spawnSync('cat', [`/proc/${pid}/status`], { encoding: 'utf8' }).stdout)
+  )
+}

@@ -1,0 +1,39 @@
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+const PAWL = fileURLToPath(new URL('../../../worker/pawl.js', import.meta.url))
+
+describe('the command pawl', () => {
+  it.each([
+    [['dev', '--foo'], "unknown option '--foo' of 'pawl dev', expected one of --data-dir, --ephemeral"],
+    [['foo'], "unknown command 'foo' of 'pawl', expected one of dev, migrate"],
+    [['dev', '--etcd-port', 'x'], "found 'x', expected a port from 1 to 65535"],
+    [['dev', 'status', '-o', 'yaml'], "found 'yaml', expected one of text, json"],
+    [['dev', 'status', '--data-dir'], "option '--data-dir <dir>' argument missing"],
+    [['migrate', 'up'], 'no database given, expected --database-url or PAWL_DATABASE_URL'],
+  ])('ends %j with exit code 2, saying what was found and what was expected', (args, message) => {
+    const { status, stdout, stderr } = pawl(args)
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+    expect(stderr).toMatch(/^pawl: /)
+    expect(stderr).toContain(message)
+  })
+
+  it('prints its version and its help with exit code 0', () => {
+    expect(pawl(['--version'])).toMatchObject({ status: 0, stderr: '' })
+    expect(pawl(['dev', '--help']).stdout).toContain('--ephemeral')
+  })
+
+  it('says with exit code 1 that nothing runs', () => {
+    const dir = '/nonexistent/pawl'
+    expect(pawl(['dev', 'status', '--data-dir', dir])).toMatchObject({ status: 1, stdout: `nothing runs for ${dir}\n` })
+    const json = pawl(['dev', 'status', '--data-dir', dir, '-o', 'json'])
+    expect(JSON.parse(json.stdout)).toMatchObject({ up: false, dataDir: dir, parts: [] })
+  })
+})
+
+function pawl(args: readonly string[]) {
+  const env = { ...process.env, PAWL_DATABASE_URL: '' }
+  const { status, stdout, stderr } = spawnSync(process.execPath, [PAWL, ...args], { encoding: 'utf8', env })
+  return { status, stdout, stderr }
+}

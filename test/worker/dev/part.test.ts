@@ -1,0 +1,130 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { access, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+import { PartDiedError, startPart } from '../../../worker/dev/part.ts'
+import { isRunning, type ProcessIdentity } from '../../../worker/dev/process-identity.ts'
+import { startGroup } from '../../../worker/dev/group.ts'
+import { scratchFolder, script } from './scratch.ts'
+
+const exists = (path: string) =>
+  access(path).then(
+    () => true,
+    () => false,
+  )
+
+describe('a part', () => {
+  it('is started when its check says ready, and gone after stop', async () => {
+    const dir = await scratchFolder()
+    const command = await script(join(dir, 'server'), `touch ${dir}/serving; exec sleep 60`)
+    const part = await startPart({
+      name: 'server',
+      command,
+      args: [],
+      logFile: join(dir, 'log'),
+      isReady: () => exists(join(dir, 'serving')),
+    })
+    expect(isRunning(part.identity)).toBe(true)
+    await part.stop()
+    expect(isRunning(part.identity)).toBe(false)
+  })
+
+  it('is stopped for good when it ignores the polite signal', async () => {
+    const dir = await scratchFolder()
+    const command = await script(join(dir, 'server'), `trap '' USR1; touch ${dir}/serving; while :; do sleep 0.1; done`)
+    const spec = {
+      name: 'server',
+      command,
+      args: [],
+      logFile: join(dir, 'log'),
+      stopSignal: 'SIGUSR1' as const,
+      stopLimitMs: 50,
+    }
+    const part = await startPart({ ...spec, isReady: () => exists(join(dir, 'serving')) })
+    await part.stop()
+    expect(isRunning(part.identity)).toBe(false)
+  })
+
+  it('that ends before it is ready is an error with its last log lines', async () => {
+    const dir = await scratchFolder()
+    const command = await script(join(dir, 'server'), 'echo first; echo address already in use >&2; exit 3')
+    const start = startPart({
+      name: 'server',
+      command,
+      args: [],
+      logFile: join(dir, 'log'),
+      isReady: () => Promise.resolve(false),
+    })
+    await expect(start).rejects.toThrow(
+      /^server ended with exit code 3; last lines of .*log:\nfirst\naddress already in use$/,
+    )
+  })
+
+  it('whose program is missing is an error that names it', async () => {
+    const dir = await scratchFolder()
+    const start = startPart({ name: 'server', command: join(dir, 'nothing'), args: [], logFile: join(dir, 'log') })
+    await expect(start).rejects.toThrow(/^server could not be started: spawn .*nothing ENOENT/)
+  })
+})
+
+describe('a group of parts', () => {
+  it('reports a part that dies', async () => {
+    const dir = await scratchFolder()
+    const group = await startGroup()
+    const command = await script(
+      join(dir, 'server'),
+      `while [ ! -e ${dir}/go ]; do sleep 0.01; done; echo out of memory; exit 9`,
+    )
+    await startPart({ name: 'server', command, args: [], logFile: join(dir, 'log') }, group.add)
+    await writeFile(join(dir, 'go'), '')
+    const failure = await group.failure
+    expect(failure).toBeInstanceOf(PartDiedError)
+    expect(failure.message).toContain('server ended with exit code 9')
+    expect(failure.message).toContain('out of memory')
+    await group.stop()
+  })
+
+  it('stops its parts, the last one first, and removes its folders', async () => {
+    const dir = await scratchFolder()
+    const data = join(dir, 'data')
+    await writeFile(data, '')
+    const group = await startGroup()
+    group.removeAtEnd(data)
+    for (const name of ['one', 'two']) {
+      const body = `trap 'echo ${name} >> ${dir}/stopped; exit 0' TERM; touch ${dir}/${name}.up; while :; do sleep 0.02; done`
+      const spec = { name, command: await script(join(dir, name), body), args: [], logFile: join(dir, 'log') }
+      await startPart({ ...spec, isReady: () => exists(join(dir, `${name}.up`)) }, group.add)
+    }
+    await group.stop()
+    expect(await readFile(join(dir, 'stopped'), 'utf8')).toBe('two\none\n')
+    expect(await exists(data)).toBe(false)
+  })
+
+  it('leaves nothing behind when its process is killed', async () => {
+    const dir = await scratchFolder()
+    const data = join(dir, 'data')
+    await writeFile(data, '')
+    const program = join(dir, 'holder.ts')
+    const modules = new URL('../../../worker/dev/', import.meta.url).href
+    await writeFile(
+      program,
+      `import { startGroup } from '${modules}group.ts'
+       import { startPart } from '${modules}part.ts'
+       const group = await startGroup()
+       group.removeAtEnd('${data}')
+       const spec = { name: 'sleeper', command: 'sleep', args: ['60'], logFile: '${dir}/log' }
+       const part = await startPart(spec, group.add)
+       console.log(JSON.stringify(part.identity))
+       setInterval(() => undefined, 1000)`,
+    )
+    const holder = spawn(process.execPath, [program], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const [line] = (await once(holder.stdout, 'data')) as [Buffer]
+    const sleeper = JSON.parse(line.toString()) as ProcessIdentity
+    expect(isRunning(sleeper)).toBe(true)
+    holder.kill('SIGKILL')
+    await expect.poll(() => isRunning(sleeper), { timeout: 10_000 }).toBe(false)
+    await expect.poll(() => exists(data), { timeout: 10_000 }).toBe(false)
+  })
+})

@@ -1,0 +1,43 @@
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+
+import { choosePorts } from '../../../worker/dev/ports.ts'
+import { scratchFolder } from './scratch.ts'
+
+describe('the ports of a data folder', () => {
+  it('differ from each other', async () => {
+    const ports = await choosePorts(join(await scratchFolder(), 'ports.json'), {})
+    expect(new Set(Object.values(ports)).size).toBe(Object.values(ports).length)
+  })
+
+  it('stay the same at the next start', async () => {
+    const file = join(await scratchFolder(), 'ports.json')
+    expect(await choosePorts(file, {})).toEqual(await choosePorts(file, {}))
+  })
+
+  it('move away from a port that somebody took meanwhile', async () => {
+    const file = join(await scratchFolder(), 'ports.json')
+    const before = await choosePorts(file, {})
+    await occupy(before.etcd)
+    const after = await choosePorts(file, {})
+    expect(after.etcd).not.toBe(before.etcd)
+    expect({ ...after, etcd: 0 }).toEqual({ ...before, etcd: 0 })
+  })
+
+  it('that the user fixed must be free', async () => {
+    const port = await occupy(0)
+    const file = join(await scratchFolder(), 'ports.json')
+    await expect(choosePorts(file, { temporal: port })).rejects.toThrow(
+      `port ${port} for temporal is taken, expected a free one`,
+    )
+  })
+})
+
+async function occupy(port: number): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return (server.address() as AddressInfo).port
+}
