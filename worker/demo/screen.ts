@@ -1,4 +1,4 @@
-// Shows a tree while it changes: redrawn in place on a terminal, otherwise printed again for each change.
+// Shows a tree while it changes: redrawn in place on a terminal; otherwise, as in a log, only the lines that changed.
 
 export interface Screen {
   /** Shows the lines instead of those shown before. */
@@ -8,20 +8,29 @@ export interface Screen {
 }
 
 export function liveLines(output: NodeJS.WriteStream): Screen {
+  const started = Date.now()
   let shown: readonly string[] = []
-  const write = (text: string) => void output.write(text)
   return {
     update(lines) {
       if (lines.join('\n') === shown.join('\n')) return
-      if (output.isTTY) {
-        // Up to the first line of what is shown, and clear from there.
-        if (shown.length > 0) write(`\u001b[${shown.length}A\u001b[0J`)
-        write(`${lines.join('\n')}\n`)
-      } else {
-        write(`${lines.join('\n')}\n\n`)
-      }
+      // Up to the first line of what is shown, and clear from there.
+      const back = shown.length === 0 ? '' : `\u001b[${shown.length}A\u001b[0J`
+      output.write(output.isTTY ? `${back}${lines.join('\n')}\n` : changes(shown, lines, Date.now() - started))
       shown = lines
     },
     end: () => (shown = []),
   }
+}
+
+function changes(before: readonly string[], after: readonly string[], elapsedMs: number): string {
+  const time = `${(elapsedMs / 1000).toFixed(1)} s`.padStart(7)
+  const remaining = new Set(after.map(subject))
+  const gone = before.filter((line) => !remaining.has(subject(line))).map((line) => `${subject(line)} gone`)
+  const changed = after.filter((line) => !before.includes(line))
+  return [...changed, ...gone].map((line) => `${time}  ${line}\n`).join('')
+}
+
+/** The part of a line that says which object it is about. */
+function subject(line: string): string {
+  return line.slice(0, 40)
 }

@@ -130,7 +130,7 @@ async function follow(
   const deadline = Date.now() + JOB_LIMIT_MS
   for (;;) {
     const tree = await readTree(kube, NAMESPACE, name)
-    screen.update(tree === undefined ? ['(gone)'] : draw(tree))
+    screen.update(tree === undefined ? [] : draw(tree))
     if (isOver(tree)) {
       screen.end()
       return tree

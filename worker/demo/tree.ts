@@ -50,14 +50,22 @@ export function isFinished({ status }: Node, earlierJob: string | undefined): bo
   return FINAL.includes(phase) && jobID !== undefined && jobID === jobIDFinished && jobID !== earlierJob
 }
 
-/** One line per object, indented by its depth. */
-export function draw(node: Node, depth = 0): readonly string[] {
+/** One line per object, indented by its depth; what the root's job has not reached is marked. */
+export function draw(root: Node): readonly string[] {
+  return drawNode(root, 0, root.status.jobID)
+}
+
+function drawNode(node: Node, depth: number, jobID: string | undefined): readonly string[] {
   const { kind, name, status, deleting, dependsOn } = node
-  const phase = status.phase ?? '-'
-  const notes = [...(deleting ? ['deleting'] : []), ...(dependsOn.length > 0 ? [`after ${dependsOn.join(', ')}`] : [])]
+  const notes = [
+    ...(status.phase !== undefined && status.jobID !== jobID ? ['in an earlier job'] : []),
+    ...(deleting ? ['deleting'] : []),
+    ...(dependsOn.length > 0 ? [`after ${dependsOn.join(', ')}`] : []),
+  ]
   const note = notes.length === 0 ? '' : `  (${notes.join('; ')})`
   const label = `${'  '.repeat(depth)}${kind} ${name}`
-  return [`${label.padEnd(40)} ${phase}${note}`, ...node.children.flatMap((child) => draw(child, depth + 1))]
+  const line = `${label.padEnd(40)} ${status.phase ?? '-'}${note}`
+  return [line, ...node.children.flatMap((child) => drawNode(child, depth + 1, jobID))]
 }
 
 function nodeOf(kind: Node['kind'], object: KubeObject, children: readonly Node[]): Node {
