@@ -301,6 +301,37 @@ describe('a reflector that restarts', () => {
   })
 })
 
+describe('a reflector that is stopped again and again', () => {
+  it('journals every event once, whatever the moments', async () => {
+    const last = 300
+    const served = (async () => {
+      for (;;) {
+        const watch = await server.nextWatch()
+        const from = Number(watch.url.searchParams.get('resourceVersion'))
+        for (let version = from + 1; version <= last; version++)
+          watch.send('MODIFIED', event(`u${version % 7}`, version))
+        if (from >= last) return
+      }
+    })()
+    for (let round = 0; round < 12; round++) {
+      start({}, `owner-${round}`)
+      const enough = 100 + round * 15
+      await eventually(async () => expect(await checkpoint()).toBeGreaterThanOrEqual(enough))
+      await stop()
+    }
+    start({}, 'the last')
+    await upTo(last)
+    await stop()
+    start({}, 'once more')
+    await served
+    const rows = (await journaled()).map((line) => line.split(' '))
+    expect(rows.map(([, , , version]) => Number(version))).toEqual(
+      Array.from({ length: last - 100 }, (_, index) => 101 + index),
+    )
+    expect(rows.every(([, , , , outcome]) => outcome === 'wake')).toBe(true)
+  })
+})
+
 describe('two reflectors of one kind', () => {
   it('take turns: the other stands by until the first is gone', async () => {
     const firstOnly = new AbortController()

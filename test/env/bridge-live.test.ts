@@ -1,0 +1,99 @@
+// Reflector and journal against a real API server.
+
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import { createKubeClient, type KubeClient, type KubeObject, resourcePath } from '../../activities/kube/client.ts'
+import { createReflector } from '../../worker/bridge/reflector.ts'
+import { DEFAULT_SETTINGS } from '../../worker/bridge/settings.ts'
+import { annotation, path, type WatchedKind } from '../../workflows/kit/index.ts'
+import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+
+const configMaps: WatchedKind = {
+  ...{ apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' },
+  ...{ projection: [annotation('stage')], hashed: [path('data')] },
+}
+const NAMESPACE = 'bridge-live'
+
+let test: TestDatabase
+let kube: KubeClient
+beforeAll(async () => {
+  const { databaseUrl, kubeconfigPath } = inject('servers')
+  test = await createTestDatabase(databaseUrl)
+  kube = createKubeClient({ kubeconfigPath })
+  await kube.request('POST', '/api/v1/namespaces', { body: { metadata: { name: NAMESPACE } } }).catch(() => undefined)
+})
+afterAll(async () => {
+  await kube.request('DELETE', `/api/v1/namespaces/${NAMESPACE}`)
+  await kube.close()
+  await test.drop()
+})
+
+const running = async (owner: string, during: () => Promise<void>): Promise<void> => {
+  const stopping = new AbortController()
+  const shared = { cluster: 'c', kube, db: test.db, owner, log: pino({ level: 'silent' }), random: Math.random }
+  const journal = {
+    route: () => ({ ignored: 'only watching' }),
+    contentKey: Buffer.alloc(32, 3),
+    now: () => new Date(),
+  }
+  const run = createReflector(configMaps, { ...shared, journal, settings: DEFAULT_SETTINGS }).run(stopping.signal)
+  await during()
+  stopping.abort()
+  await run
+}
+const collection = resourcePath(configMaps, NAMESPACE)
+const create = async (name: string) =>
+  await kube.request<KubeObject>('POST', collection, { body: { metadata: { name }, data: { key: 'canary-value' } } })
+const patch = async (name: string, body: object) =>
+  await kube.request<KubeObject>('PATCH', `${collection}/${name}`, {
+    body,
+    contentType: 'application/merge-patch+json',
+  })
+const remove = async (name: string) => await kube.request('DELETE', `${collection}/${name}`)
+const journaled = async (name: string) => {
+  const rows = await test.db
+    .selectFrom('watch_event')
+    .selectAll()
+    .where('namespace', '=', NAMESPACE)
+    .where('name', '=', name)
+    .orderBy('seq')
+    .execute()
+  return rows.map(({ type, source, reason }) => `${source} ${type}: ${reason ?? ''}`)
+}
+const eventually = async (name: string, expected: readonly string[]): Promise<void> => {
+  await vi.waitFor(async () => expect(await journaled(name)).toEqual(expected), { timeout: 15_000, interval: 20 })
+}
+
+describe('following a kind of a real API server', () => {
+  it('journals creation, changes, silence about undeclared fields, and deletion, across a restart', async () => {
+    await create('first')
+    const known = ['relist ADDED: only watching']
+    await running('one', async () => {
+      await eventually('first', known)
+      await patch('first', { metadata: { annotations: { stage: 'a' } } })
+      await patch('first', { metadata: { annotations: { unrelated: 'x' } } })
+      await patch('first', { data: { key: 'canary-other' } })
+      await eventually('first', [
+        ...known,
+        'watch MODIFIED: only watching',
+        'watch MODIFIED: nothing declared changed',
+        'watch MODIFIED: only watching',
+      ])
+    })
+    await create('second')
+    await remove('second')
+    await remove('first')
+    await running('two', async () => {
+      await eventually('second', ['watch ADDED: only watching', 'watch DELETED: only watching'])
+      expect((await journaled('first')).at(-1)).toBe('watch DELETED: only watching')
+    })
+    const rows = [
+      await test.db.selectFrom('object').selectAll().execute(),
+      await test.db.selectFrom('watch_event').selectAll().execute(),
+    ]
+    expect(JSON.stringify(rows)).not.toContain('canary')
+    expect(await test.db.selectFrom('watch_checkpoint').select(['epoch', 'lease_owner']).execute()).toEqual([
+      { epoch: 1, lease_owner: null },
+    ])
+  })
+})

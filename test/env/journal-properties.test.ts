@@ -1,0 +1,215 @@
+// The journal's invariants over random histories of a small cluster (design.md "Invariants"), against a real PostgreSQL.
+// The watch repeats itself, lists come in between, and answers of writes overtake their events, as in life.
+
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { listedBefore } from '../../activities/journal/checkpoints.ts'
+import { journalEvents } from '../../activities/journal/events.ts'
+import type { EventType } from '../../activities/journal/incoming.ts'
+import { deps, seen, type TaskOptions, taskKind } from '../activities/journal/build-events.ts'
+import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+
+let test: TestDatabase
+beforeAll(async () => {
+  test = await createTestDatabase(inject('servers').databaseUrl)
+})
+afterAll(async () => {
+  await test.drop()
+})
+
+type Step =
+  | { readonly step: 'change'; readonly slot: number; readonly declared: boolean; readonly own: boolean }
+  | { readonly step: 'delete'; readonly slot: number }
+  | { readonly step: 'deliver'; readonly count: number }
+  | { readonly step: 'replay'; readonly back: number }
+  | { readonly step: 'relist' }
+
+const slot = fc.nat(2)
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    {
+      weight: 5,
+      arbitrary: fc.record({ step: fc.constant('change' as const), slot, declared: fc.boolean(), own: fc.boolean() }),
+    },
+    { weight: 2, arbitrary: fc.record({ step: fc.constant('delete' as const), slot }) },
+    {
+      weight: 3,
+      arbitrary: fc.record({ step: fc.constant('deliver' as const), count: fc.integer({ min: 1, max: 5 }) }),
+    },
+    { weight: 1, arbitrary: fc.record({ step: fc.constant('replay' as const), back: fc.integer({ min: 1, max: 6 }) }) },
+    { weight: 1, arbitrary: fc.constant({ step: 'relist' as const }) },
+  ),
+  { maxLength: 30 },
+)
+
+interface Happened {
+  readonly type: EventType
+  readonly task: TaskOptions
+}
+
+/** An API server of three names: re-creation gives a name another uid. */
+class Cluster {
+  readonly history: Happened[] = []
+  readonly living = new Map<number, TaskOptions>()
+  version = 100
+  #births = 0
+
+  change(slot: number, declared: boolean): Happened {
+    const before = this.living.get(slot)
+    this.version += 1
+    const uid = before?.uid ?? `${slot}-${++this.#births}`
+    const phase = before === undefined || declared ? `P${this.version}` : (before.status as { phase: string }).phase
+    return this.#happen(before === undefined ? 'ADDED' : 'MODIFIED', slot, {
+      uid,
+      name: `n${slot}`,
+      version: this.version,
+      status: { phase },
+    })
+  }
+
+  delete(slot: number): void {
+    const before = this.living.get(slot)
+    if (before === undefined) return
+    this.version += 1
+    this.#happen('DELETED', slot, { ...before, version: this.version })
+    this.living.delete(slot)
+  }
+
+  #happen(type: EventType, slot: number, task: TaskOptions): Happened {
+    const happened = { type, task }
+    this.living.set(slot, task)
+    this.history.push(happened)
+    return happened
+  }
+}
+
+async function play(cluster: Cluster, script: readonly Step[]): Promise<void> {
+  let cursor = 0
+  const deliver = async (count: number): Promise<void> => {
+    const events = cluster.history.slice(cursor, cursor + count).map(({ type, task }) => seen(type, task))
+    await journalEvents(test.db, { cluster: 'c', source: 'watch', events }, deps)
+    cursor += events.length
+  }
+  const relist = async (): Promise<void> => {
+    const events = [...cluster.living.values()].map((task) => seen('ADDED', task))
+    await journalEvents(test.db, { cluster: 'c', source: 'relist', events }, deps)
+    const uids = new Set([...cluster.living.values()].map(({ uid }) => uid))
+    const known = await listedBefore(test.db, 'c', 'Task', cluster.version)
+    const missing = known
+      .filter(({ uid }) => !uids.has(uid))
+      .map((object) => ({ watched: taskKind, missing: object, listVersion: cluster.version }))
+    await journalEvents(test.db, { cluster: 'c', source: 'relist', events: missing }, deps)
+    cursor = cluster.history.length
+  }
+  for (const step of script) {
+    switch (step.step) {
+      case 'change': {
+        const { type, task } = cluster.change(step.slot, step.declared)
+        const writer = `task/${task.uid ?? ''}/j`
+        if (step.own)
+          await journalEvents(test.db, { cluster: 'c', source: 'write', writer, events: [seen(type, task)] }, deps)
+        break
+      }
+      case 'delete':
+        cluster.delete(step.slot)
+        break
+      case 'deliver':
+        await deliver(step.count)
+        break
+      case 'replay':
+        cursor = Math.max(0, cursor - step.back)
+        break
+      case 'relist':
+        await relist()
+    }
+  }
+  await deliver(Infinity)
+}
+
+const clear = async (): Promise<void> => {
+  for (const table of ['watch_event', 'object', 'wake'] as const) await test.db.deleteFrom(table).execute()
+}
+
+describe('a journal that has seen any history, however told', () => {
+  it(
+    'knows the cluster as it is, went back in no version, and accounts for every event',
+    { timeout: 60_000 },
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(steps, async (script) => {
+          const cluster = new Cluster()
+          await play(cluster, script)
+
+          const objects = await test.db
+            .selectFrom('object')
+            .selectAll()
+            .where('deleted', '=', false)
+            .orderBy('name')
+            .execute()
+          const expected = [...cluster.living.entries()]
+            .sort(([left], [right]) => left - right)
+            .map(([, { uid, version, status }]) => ({ uid, version, status }))
+          expect(
+            objects.map(({ uid, resource_version, projection }) => ({
+              uid,
+              version: resource_version,
+              status: projection['status'],
+            })),
+          ).toEqual(expected)
+
+          const rows = await test.db.selectFrom('watch_event').selectAll().orderBy('seq').execute()
+          expect(rows.every(({ reason }) => reason !== null && reason !== '')).toBe(true)
+          const newest = new Map<string, number>()
+          for (const { uid, outcome, resource_version, projection } of rows) {
+            // An overtaken change wakes, but is no new state: the row of the object stays.
+            const overtaken =
+              outcome === 'wake' && resource_version < (newest.get(uid) ?? 0) && Object.keys(projection).length > 0
+            if (outcome === 'stale' || overtaken) continue
+            expect(resource_version).toBeGreaterThanOrEqual(newest.get(uid) ?? 0)
+            newest.set(uid, resource_version)
+          }
+          const journaled = new Set(rows.map(({ uid, resource_version }) => `${uid} ${resource_version}`))
+          for (const { uid = '', version } of cluster.living.values()) expect(journaled).toContain(`${uid} ${version}`)
+
+          const wakes = new Map(
+            (await test.db.selectFrom('wake').selectAll().execute()).map(({ uid, seq }) => [uid, seq]),
+          )
+          for (const { uid, seq } of rows.filter(({ outcome }) => outcome === 'wake'))
+            expect(wakes.get(uid)).toBeGreaterThanOrEqual(seq)
+        }),
+        { numRuns: 60, plugins: [fc.beforeEach(clear)] },
+      )
+    },
+  )
+
+  it('marks a wake as own only when nothing that others did is in it', { timeout: 60_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ own: fc.boolean(), first: fc.boolean() }), { minLength: 1, maxLength: 8 }),
+        async (changes) => {
+          const cluster = new Cluster()
+          for (const { own, first } of changes) {
+            const { type, task } = cluster.change(0, true)
+            if (own)
+              await journalEvents(
+                test.db,
+                { cluster: 'c', source: 'write', writer: `task/${task.uid ?? ''}/j`, events: [seen(type, task)] },
+                deps,
+              )
+            const told = cluster.history.map((happened) => seen(happened.type, happened.task))
+            // The watch repeats itself from the beginning, or comes only at the end.
+            if (first) await journalEvents(test.db, { cluster: 'c', source: 'watch', events: told }, deps)
+          }
+          await journalEvents(
+            test.db,
+            { cluster: 'c', source: 'watch', events: cluster.history.map(({ type, task }) => seen(type, task)) },
+            deps,
+          )
+          const [wake] = await test.db.selectFrom('wake').selectAll().execute()
+          expect(wake?.foreign_event).toBe(changes.some(({ own }) => !own))
+        },
+      ),
+      { numRuns: 40, plugins: [fc.beforeEach(clear)] },
+    )
+  })
+})
