@@ -16,6 +16,8 @@ import { readPins, type BinaryName, type Pin, type Pins } from './pins.ts'
 export type Binaries = Readonly<Record<BinaryName, string>>
 export type Progress = (line: string) => void
 
+const BUILD_NEWS_MS = 30_000
+
 /** What `KUBEBUILDER_ASSETS` holds by convention. */
 const ASSETS: readonly BinaryName[] = ['etcd', 'kube-apiserver', 'kubectl']
 
@@ -86,12 +88,16 @@ async function make(name: BinaryName, pin: Pin, options: ObtainOptions, tried: s
 
   progress(`${name} ${pin.version}: building with Go; the first build takes minutes`)
   const started = Date.now()
+  const elapsed = () => `${Math.round((Date.now() - started) / 1000)} s`
+  const timer = setInterval(() => progress(`${name} ${pin.version}: still building after ${elapsed()}`), BUILD_NEWS_MS)
   try {
     const path = await addToCache(target, 'go build', (to) => build(pin, to, config.searchPath))
-    progress(`${name} ${pin.version}: built in ${Math.round((Date.now() - started) / 1000)} s`)
+    progress(`${name} ${pin.version}: built in ${elapsed()}`)
     return path
   } catch (error) {
     tried.push(`go build: ${reason(error)}`)
+  } finally {
+    clearInterval(timer)
   }
   throw new BinaryMissingError(name, pin, tried)
 }
