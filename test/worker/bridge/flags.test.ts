@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest'
+import { processSettings } from '../../../worker/bridge/flags.ts'
+import { readConfig } from '../../../worker/config.ts'
+
+const config = readConfig({ PAWL_DATABASE_URL: 'postgres://env', KUBECONFIG: '/env/kubeconfig' })
+
+describe('the settings of the bridge', () => {
+  it('come from flags before the environment', () => {
+    expect(processSettings({ 'database-url': 'postgres://flag', 'lease-ms': '1500' }, config)).toMatchObject({
+      databaseUrl: 'postgres://flag',
+      kubeconfigPath: '/env/kubeconfig',
+      cluster: 'local',
+      retentionMs: 14 * 24 * 60 * 60 * 1000,
+      reflector: { leaseMs: 1500, watchdogMs: 75_000 },
+    })
+  })
+
+  it('give every start another owner, so that a process that hangs shares no lease with its successor', () => {
+    expect(processSettings({}, config).owner).not.toBe(processSettings({}, config).owner)
+  })
+
+  it('are refused with what was found and what was expected', () => {
+    expect(() => processSettings({}, readConfig({}))).toThrow('--database-url is missing')
+    expect(() => processSettings({ 'lease-ms': 'soon' }, config)).toThrow(
+      '--lease-ms is "soon", expected a whole number of at least 100',
+    )
+    expect(() => processSettings({ 'lease-ms': '5' }, config)).toThrow('--lease-ms is "5"')
+  })
+})
