@@ -9,6 +9,7 @@ import { writeDataObjects } from '../kube/data-objects.ts'
 import { finalFailure, toApplicationFailure } from '../kube/errors.ts'
 import { readObject } from '../kube/observe.ts'
 import { secretResource } from '../kube/secrets.ts'
+import { dataLabels, dataObjectName, executionContext } from '../render/names.ts'
 import type { DeployItemView } from '../kube/deploy-item-view.ts'
 
 export interface CollectInput {
@@ -36,7 +37,10 @@ export const exportActivities = (deps: Deps) => ({
         name: subject.name,
         uid: subject.uid,
       }
-      const [written] = await writeDataObjects(
+      const context = executionContext(subject.name)
+      const name = dataObjectName(context, '')
+      const labels = dataLabels({ context, key: '', sourceType: 'export', source: context, jobID })
+      await writeDataObjects(
         deps,
         { ...by, step: 'collectExports', fieldManager: 'pawl-execution' },
         {
@@ -44,17 +48,10 @@ export const exportActivities = (deps: Deps) => ({
           namespace: subject.namespace,
           owner,
           jobID,
-          objects: [
-            {
-              context: `Exec.${subject.name}`,
-              key: '',
-              source: `Exec.${subject.name}`,
-              content: { data: Object.fromEntries(exports) },
-            },
-          ],
+          objects: [{ name, labels, content: { data: Object.fromEntries(exports) } }],
         },
       )
-      return { name: written ?? '', namespace: subject.namespace }
+      return { name, namespace: subject.namespace }
     } catch (error) {
       throw toApplicationFailure(error)
     }

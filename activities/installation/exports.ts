@@ -1,6 +1,7 @@
 // Completing: what the Installation publishes. Source: spec/landscaper.md 2.3 "Completing", 3.4, 3.6.
 
-import { dataName, writeDataObjects } from '../kube/data-objects.ts'
+import { type DataToWrite, writeDataObjects } from '../kube/data-objects.ts'
+import { dataLabels, dataObjectName, executionContext, installationContext, ROOT_CONTEXT } from '../render/names.ts'
 import { dataObjectKind } from '../../workflows/data-object/kind.ts'
 import { installationKind } from '../../workflows/installation/kind.ts'
 import type { By, Subject } from '../../workflows/kit/index.ts'
@@ -71,7 +72,7 @@ export const exportActivities = (deps: Deps) => ({
 })
 
 async function readItemExports(deps: Deps, { namespace, name }: Subject): Promise<Readonly<Record<string, unknown>>> {
-  const object = await readObject(deps, dataObjectKind, namespace, dataName(`Exec.${name}`, ''))
+  const object = await readObject(deps, dataObjectKind, namespace, dataObjectName(executionContext(name), ''))
   return (object?.['data'] ?? {}) as Readonly<Record<string, unknown>>
 }
 
@@ -91,17 +92,33 @@ async function publish(
   }
   const common = { namespace: subject.namespace, owner, jobID }
   const writer = { ...by, step: 'writeExports', fieldManager: 'pawl-installation' }
-  const place = { context: '', source: `Inst.${subject.name}` }
+  const place = (key: string) => ({
+    name: dataObjectName(ROOT_CONTEXT, key),
+    labels: dataLabels({
+      context: ROOT_CONTEXT,
+      key,
+      sourceType: 'export',
+      source: installationContext(subject.name),
+      jobID,
+    }),
+  })
   await writeDataObjects(deps, writer, {
     ...common,
     watched: dataObjectKind,
-    objects: data.map(({ name, dataRef }) => ({ ...place, key: dataRef, content: { data: exports[name] } })),
+    objects: data.map(({ name, dataRef }) => ({ ...place(dataRef), content: { data: exports[name] } })),
   })
   await writeDataObjects(deps, writer, {
     ...common,
     watched: targetKind,
-    objects: targets.map(({ name, target }) => ({ ...place, key: target, ...targetContent(name, exports[name]) })),
+    objects: targets.map(({ name, target }) => withTarget(place(target), targetContent(name, exports[name]))),
   })
+}
+
+function withTarget(
+  place: Pick<DataToWrite, 'name' | 'labels'>,
+  target: ReturnType<typeof targetContent>,
+): DataToWrite {
+  return { ...place, ...target, labels: { ...target.labels, ...place.labels } }
 }
 
 function targetContent(name: string, value: unknown) {

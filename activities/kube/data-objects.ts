@@ -1,13 +1,8 @@
-// DataObjects and Targets that the engine writes: names, labels and ownership of spec/landscaper.md 1.13 and 1.15.
+// DataObjects and Targets that the engine writes: created or updated, and owned by who produced them. Source: spec/landscaper.md 1.15.
+// Their names and labels come from the caller (render/names.ts).
 
 import { createHash } from 'node:crypto'
-import {
-  CONTEXT_LABEL,
-  JOB_ID_LABEL,
-  KEY_LABEL,
-  SOURCE_LABEL,
-  SOURCE_TYPE_LABEL,
-} from '../../workflows/data-object/kind.ts'
+import { JOB_ID_LABEL } from '../../workflows/data-object/kind.ts'
 import { canonicalJson, type WatchedKind } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject, OwnerReference } from './client.ts'
@@ -17,18 +12,13 @@ import { readObject } from './observe.ts'
 import { type Patch, type Write, type Writer, writeAll } from './write.ts'
 
 const HASH_ANNOTATION = 'data.landscaper.gardener.cloud/hash'
-const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567'
-const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
 
 export interface DataToWrite {
-  /** '' at the root, `Inst.<name>` inside an installation, `Exec.<name>`. */
-  readonly context: string
-  readonly key: string
-  readonly source: string
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
   /** The top-level fields: `{data}` of a DataObject, `{spec}` of a Target. */
   readonly content: Readonly<Record<string, unknown>>
-  readonly labels?: Readonly<Record<string, string>>
-  readonly annotations?: Readonly<Record<string, string>>
 }
 
 export interface WriteDataInput {
@@ -39,85 +29,53 @@ export interface WriteDataInput {
   readonly objects: readonly DataToWrite[]
 }
 
-/** The name of a DataObject or Target for a reference in a context. Source: spec/landscaper.md 1.15, steps 1-3. */
-export function dataName(context: string, reference: string): string {
-  if (reference.startsWith('#')) return reference.slice(1)
-  if (context === '' && reference.length <= 253 && DNS_SUBDOMAIN.test(reference)) return reference
-  return base32(createHash('sha1').update(`${context}/${reference}`).digest())
-}
-
 /**
  * Creates or updates exported data, one write each and none for what is so already.
  *
- * @returns the names of the objects, in the order of `objects`.
  * @throws `ExportConflict` (final) when another owner has the name; KubeError when a write fails.
  */
-export async function writeDataObjects(deps: Deps, writer: Writer, input: WriteDataInput): Promise<readonly string[]> {
+export async function writeDataObjects(deps: Deps, writer: Writer, input: WriteDataInput): Promise<void> {
   const planned = await Promise.all(input.objects.map((one) => plan(deps, input, one)))
-  const answers = await writeAll(
-    deps,
-    writer,
-    planned.flatMap(({ write }) => write),
-  )
+  const answers = await writeAll(deps, writer, planned.flat())
   for (const answer of answers) {
     if (answer.result === 'failed') throw answer.error
     if (answer.result === 'superseded') throw takenBy(input, answer.object)
   }
-  return planned.map(({ name }) => name)
 }
 
-async function plan(deps: Deps, input: WriteDataInput, one: DataToWrite): Promise<{ name: string; write: Write[] }> {
+async function plan(deps: Deps, input: WriteDataInput, one: DataToWrite): Promise<Write[]> {
   const { watched, namespace, owner, jobID } = input
-  const name = dataName(one.context, one.key)
-  const target = { watched, namespace, name }
-  const existing = await readObject(deps, watched, namespace, name)
-  const body = desired(input, one, name)
+  const target = { watched, namespace, name: one.name }
+  const existing = await readObject(deps, watched, namespace, one.name)
+  const body = desired(input, one)
   if (existing === undefined) {
-    return {
-      name,
-      write: [
-        {
-          verb: 'create',
-          ...target,
-          body,
-          isOurs: (found) => isOwnedBy(found, owner) && found.metadata.labels?.[JOB_ID_LABEL] === jobID,
-        },
-      ],
-    }
+    const isOurs = (found: KubeObject) => isOwnedBy(found, owner) && found.metadata.labels?.[JOB_ID_LABEL] === jobID
+    return [{ verb: 'create', ...target, body, isOurs }]
   }
   if (!mayOwn(existing, owner)) throw takenBy(input, existing)
   const patch = difference(existing, body)
-  if (patch === undefined) return { name, write: [] }
+  if (patch === undefined) return []
   const reapply = (current: KubeObject) =>
     mayOwn(current, owner) ? (difference(current, body) ?? 'done') : 'superseded'
-  return {
-    name,
-    write: [{ verb: 'patch', ...target, version: existing.metadata.resourceVersion ?? '', patch, reapply }],
-  }
+  return [{ verb: 'patch', ...target, version: existing.metadata.resourceVersion ?? '', patch, reapply }]
 }
 
-function desired({ watched, namespace, owner, jobID }: WriteDataInput, one: DataToWrite, name: string): KubeObject {
+function desired(
+  { watched, namespace, owner }: WriteDataInput,
+  { name, labels, annotations, content }: DataToWrite,
+): KubeObject {
+  const hash = createHash('sha1').update(canonicalJson(content)).digest('hex')
   return {
     apiVersion: watched.apiVersion,
     kind: watched.kind,
     metadata: {
       name,
       namespace,
-      labels: {
-        ...one.labels,
-        [CONTEXT_LABEL]: one.context,
-        [KEY_LABEL]: one.key,
-        [SOURCE_LABEL]: one.source,
-        [SOURCE_TYPE_LABEL]: 'export',
-        [JOB_ID_LABEL]: jobID,
-      },
-      annotations: {
-        ...one.annotations,
-        [HASH_ANNOTATION]: createHash('sha1').update(canonicalJson(one.content)).digest('hex'),
-      },
+      labels,
+      annotations: { ...annotations, [HASH_ANNOTATION]: hash },
       ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: true }],
     },
-    ...one.content,
+    ...content,
   }
 }
 
@@ -153,11 +111,4 @@ function takenBy({ watched, owner }: WriteDataInput, existing: KubeObject) {
     'ExportConflict',
     `${watched.kind} ${existing.metadata.name} belongs to ${whose}; expected no owner or ${owner.kind} ${owner.name}`,
   )
-}
-
-function base32(bytes: Buffer): string {
-  let bits = ''
-  for (const byte of bytes) bits += byte.toString(2).padStart(8, '0')
-  const groups = bits.match(/.{1,5}/g) ?? []
-  return groups.map((group) => BASE32[parseInt(group.padEnd(5, '0'), 2)] ?? '').join('')
 }

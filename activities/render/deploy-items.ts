@@ -117,7 +117,7 @@ function byImport(fields: FieldReader, scope: TargetScope): TargetReference | st
 }
 
 /**
- * What is wrong with a list of items, in words; empty when nothing is. Cycles are not looked for, see `findCycle`.
+ * What is wrong with a list of items, in words; empty when nothing is. Cycles are not looked for.
  * Also for Executions written by hand, so the items' fields may be absent.
  */
 export function checkDeployItems(items: readonly Partial<DeployItemTemplate>[]): string[] {
@@ -140,25 +140,4 @@ function problemsOf(item: Partial<DeployItemTemplate>, names: readonly string[])
   }
   const unknown = dependsOn.filter((wanted) => !names.includes(wanted))
   return [...problems, ...unknown.map((wanted) => `depends on ${wanted}, but there is no item of that name`)]
-}
-
-/**
- * A cycle of `dependsOn`, as the names along it with the first one repeated at the end (a, b, a); undefined when there is none.
- * Names that no item has are ignored. The same items give the same cycle.
- */
-export function findCycle(items: readonly Pick<DeployItemTemplate, 'name' | 'dependsOn'>[]): string[] | undefined {
-  const open = new Map(items.map(({ name, dependsOn = [] }) => [name, new Set(dependsOn)]))
-  for (let progress = true; progress;) {
-    const free = [...open].filter(([, needed]) => ![...needed].some((name) => open.has(name)))
-    for (const [name] of free) open.delete(name)
-    progress = free.length > 0
-  }
-  // Each item left waits for another one left, so following them must come back.
-  const path: string[] = []
-  let next = open.keys().next().value
-  while (next !== undefined && !path.includes(next)) {
-    path.push(next)
-    next = [...(open.get(next) ?? [])].find((name) => open.has(name))
-  }
-  return next === undefined ? undefined : [...path.slice(path.indexOf(next)), next]
 }

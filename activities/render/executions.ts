@@ -9,7 +9,7 @@ import { printPath, readFields, typeName, type Fields, type ReportProblem } from
 import { decodeOutput, explainFailure } from './rendered-output.ts'
 import type { TemplateEngine, TemplateRequest } from './template-engine.ts'
 
-export { checkDeployItems, findCycle } from './deploy-items.ts'
+export { checkDeployItems } from './deploy-items.ts'
 export type { DeployItemTemplate, ImportedTarget, TargetReference } from './deploy-items.ts'
 
 export interface ExecutionBindings {

@@ -1,6 +1,5 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { checkDeployItems, decodeDeployItems, findCycle } from '../../../activities/render/deploy-items.ts'
+import { checkDeployItems, decodeDeployItems } from '../../../activities/render/deploy-items.ts'
 import { printPath } from '../../../activities/render/field-reader.ts'
 
 const SCOPE = {
@@ -123,45 +122,6 @@ describe('the check of deploy items', () => {
   })
 })
 
-describe('the cycle of deploy items', () => {
-  it('is a path back to its beginning', () => {
-    expect(findCycle([item('x', ['a']), item('a', ['b']), item('b', ['c']), item('c', ['a'])])).toEqual([
-      'a',
-      'b',
-      'c',
-      'a',
-    ])
-    expect(findCycle([item('a', ['a'])])).toEqual(['a', 'a'])
-  })
-
-  it('does not exist where items depend on earlier ones or on unknown names only', () => {
-    const names = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 6 }), { maxLength: 12 })
-    fc.assert(
-      fc.property(names, fc.infiniteStream(fc.nat()), (all, picks) => {
-        const items = all.map((name, index) =>
-          item(name, index === 0 ? ['an unknown name'] : [all[next(picks) % index] ?? 'an unknown name']),
-        )
-        expect(findCycle(items.reverse())).toBeUndefined()
-      }),
-    )
-  })
-
-  it('is found exactly when some item reaches itself, and each of its steps is a dependency', () => {
-    const graph = fc.array(fc.array(fc.nat(7), { maxLength: 3 }), { minLength: 1, maxLength: 8 })
-    fc.assert(
-      fc.property(graph, (edges) => {
-        const items = edges.map((to, index) => item(String(index), to.map(String)))
-        const cycle = findCycle(items)
-        expect(cycle !== undefined).toBe(items.some(({ name }) => reaches(edges, Number(name))))
-        for (const [index, name] of (cycle ?? []).slice(0, -1).entries()) {
-          expect(edges[Number(name)]).toContain(Number(cycle?.[index + 1]))
-        }
-        expect(cycle?.at(-1)).toBe(cycle?.[0])
-      }),
-    )
-  })
-})
-
 function item(name: string, dependsOn: string[] = []) {
   return { name, type: 'mock', config: { kind: 'x' }, dependsOn }
 }
@@ -170,23 +130,8 @@ function target(name: string) {
   return { name, namespace: 'demo' }
 }
 
-function next(stream: Iterator<number>): number {
-  return stream.next().value as number
-}
-
 function byText(left: string, right: string): number {
   return left.localeCompare(right)
-}
-
-function reaches(edges: readonly (readonly number[])[], from: number): boolean {
-  const seen = new Set<number>()
-  const open = [...(edges[from] ?? [])]
-  for (let at = open.pop(); at !== undefined; at = open.pop()) {
-    if (at === from) return true
-    if (!seen.has(at)) open.push(...(edges[at] ?? []))
-    seen.add(at)
-  }
-  return false
 }
 
 function decode(document: Record<string, unknown>) {
