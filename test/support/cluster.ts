@@ -1,0 +1,185 @@
+// What e2e tests do to a cluster: as a user with kubectl would, through the same API.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  createKubeClient,
+  type KubeClient,
+  type KubeObject,
+  type ObjectList,
+  resourcePath,
+} from '../../activities/kube/client.ts'
+import { isNotFound } from '../../activities/kube/errors.ts'
+
+const GROUP = 'landscaper.gardener.cloud'
+export const API = `${GROUP}/v1alpha1`
+export const OPERATION = `${GROUP}/operation`
+
+export type Status = Readonly<Record<string, unknown>> & {
+  readonly phase?: string
+  readonly jobID?: string
+  readonly jobIDFinished?: string
+  readonly lastError?: {
+    readonly operation: string
+    readonly reason: string
+    readonly message: string
+    readonly codes?: string[]
+  }
+  readonly exportRef?: { readonly name: string }
+}
+
+export type LsObject = KubeObject & { readonly spec?: Readonly<Record<string, unknown>>; readonly status?: Status }
+
+/** One namespace, and the objects that tests make in it. */
+export class Cluster {
+  readonly kube: KubeClient
+  readonly namespace: string
+
+  constructor(kubeconfigPath: string, namespace: string) {
+    this.kube = createKubeClient({ kubeconfigPath, userAgent: 'test' })
+    this.namespace = namespace
+  }
+
+  async createNamespace(): Promise<void> {
+    await this.kube.request('POST', '/api/v1/namespaces', { body: { metadata: { name: this.namespace } } })
+  }
+
+  async create(
+    object: { readonly apiVersion: string; readonly metadata: { readonly name: string } },
+    plural: string,
+  ): Promise<LsObject> {
+    const path = resourcePath({ apiVersion: object.apiVersion, plural }, this.namespace)
+    return await this.kube.request<LsObject>('POST', path, { body: object })
+  }
+
+  async get(plural: string, name: string, apiVersion = API): Promise<LsObject | undefined> {
+    try {
+      return await this.kube.request<LsObject>('GET', resourcePath({ apiVersion, plural }, this.namespace, name))
+    } catch (error) {
+      if (isNotFound(error)) return undefined
+      throw error
+    }
+  }
+
+  async list(plural: string, apiVersion = API): Promise<readonly LsObject[]> {
+    const list = await this.kube.request<ObjectList>('GET', resourcePath({ apiVersion, plural }, this.namespace))
+    return list.items
+  }
+
+  async patch(plural: string, name: string, patch: object, subresource?: string): Promise<LsObject> {
+    const path = resourcePath({ apiVersion: API, plural }, this.namespace, name, subresource)
+    return await this.kube.request<LsObject>('PATCH', path, {
+      body: patch,
+      contentType: 'application/merge-patch+json',
+    })
+  }
+
+  async delete(plural: string, name: string): Promise<void> {
+    await this.kube.request('DELETE', resourcePath({ apiVersion: API, plural }, this.namespace, name))
+  }
+
+  /** The reconcile annotation, as `kubectl annotate --overwrite` sets it. */
+  async trigger(name: string): Promise<void> {
+    await this.patch('installations', name, { metadata: { annotations: { [OPERATION]: 'reconcile' } } })
+  }
+
+  /** Waits until the Installation has finished its newest job, optionally another one than `after`. */
+  async finished(name: string, after?: string, plural = 'installations'): Promise<LsObject> {
+    return await this.until(plural, name, (object) => {
+      const { jobID, jobIDFinished } = object?.status ?? {}
+      return (
+        jobID !== undefined &&
+        jobID === jobIDFinished &&
+        jobID !== after &&
+        object?.metadata.annotations?.[OPERATION] === undefined
+      )
+    })
+  }
+
+  async gone(name: string, plural = 'installations'): Promise<void> {
+    await this.until(plural, name, (object) => object === undefined)
+  }
+
+  /** Looks until the object is as wanted. @throws with the object as it was last. */
+  async until(
+    plural: string,
+    name: string,
+    wanted: (object: LsObject | undefined) => boolean,
+    timeoutMs = 60_000,
+  ): Promise<LsObject> {
+    const deadline = Date.now() + timeoutMs
+    for (;;) {
+      const object = await this.get(plural, name)
+      if (wanted(object)) return object as LsObject
+      if (Date.now() > deadline)
+        throw new Error(
+          `${plural}/${name} did not get there in ${timeoutMs} ms: ${JSON.stringify(object, undefined, 1)}`,
+        )
+      await sleep(50)
+    }
+  }
+}
+
+export interface Item {
+  readonly name: string
+  readonly type?: string
+  readonly dependsOn?: readonly string[]
+  readonly config?: Readonly<Record<string, unknown>>
+  readonly timeout?: string
+}
+
+/** A mock item in the wire format. */
+export function item({ name, type = `${GROUP}/mock`, dependsOn, config, timeout }: Item) {
+  return {
+    name,
+    type,
+    config: {
+      apiVersion: 'mock.deployer.landscaper.gardener.cloud/v1alpha1',
+      kind: 'ProviderConfiguration',
+      ...config,
+    },
+    ...(dependsOn !== undefined && { dependsOn }),
+    ...(timeout !== undefined && { timeout }),
+  }
+}
+
+/** A root Installation with an inline blueprint of the given items, triggered unless told otherwise. */
+export function installation(
+  name: string,
+  items: readonly Item[],
+  options: { triggered?: boolean; spec?: object; blueprint?: object; annotations?: Record<string, string> } = {},
+) {
+  const { triggered = true, spec = {}, blueprint = {}, annotations = {} } = options
+  return {
+    apiVersion: API,
+    kind: 'Installation',
+    metadata: { name, annotations: { ...(triggered && { [OPERATION]: 'reconcile' }), ...annotations } },
+    spec: {
+      ...spec,
+      blueprint: { inline: { filesystem: { 'blueprint.yaml': JSON.stringify(blueprintOf(items, blueprint)) } } },
+    },
+  }
+}
+
+export function blueprintOf(items: readonly Item[], more: object = {}) {
+  return {
+    apiVersion: API,
+    kind: 'Blueprint',
+    deployExecutions: [
+      { name: 'default', type: 'GoTemplate', template: JSON.stringify({ deployItems: items.map(item) }) },
+    ],
+    ...more,
+  }
+}
+
+/** A standalone Execution with plain items. */
+export function execution(name: string, items: readonly Item[]) {
+  return { apiVersion: API, kind: 'Execution', metadata: { name }, spec: { deployItems: items.map(item) } }
+}
+
+export const CHAIN: readonly Item[] = [{ name: 'a' }, { name: 'b', dependsOn: ['a'] }, { name: 'c', dependsOn: ['b'] }]
+export const DIAMOND: readonly Item[] = [
+  { name: 'top' },
+  { name: 'left', dependsOn: ['top'] },
+  { name: 'right', dependsOn: ['top'] },
+  { name: 'bottom', dependsOn: ['left', 'right'] },
+]
