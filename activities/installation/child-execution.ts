@@ -14,7 +14,7 @@ export interface ExecutionInput {
   readonly by: By
   readonly subject: Subject
   readonly jobID: string
-  readonly execution: Pick<ChildExecution, 'uid' | 'version'>
+  readonly execution: ChildExecution
 }
 
 export const childExecutionActivities = (deps: Deps) => ({
@@ -51,16 +51,12 @@ export const childExecutionActivities = (deps: Deps) => ({
   }: ExecutionInput & { withoutUninstall: boolean }): Promise<ChildExecution | undefined> {
     const write = { by, subject, step: 'deleteExecution' }
     const marked = withoutUninstall ? await mark(deps, write, execution) : execution
-    if (marked === undefined) return undefined
+    if (marked === undefined || marked.deleting) return marked
     return await writeOne(deps, write, { verb: 'delete', ...at(subject), uid: execution.uid, version: marked.version })
   },
 })
 
-async function mark(
-  deps: Deps,
-  write: { by: By; subject: Subject; step: string },
-  execution: Pick<ChildExecution, 'uid' | 'version'>,
-) {
+async function mark(deps: Deps, write: { by: By; subject: Subject; step: string }, execution: ChildExecution) {
   const patch = { metadata: { annotations: { [DELETE_WITHOUT_UNINSTALL_ANNOTATION]: 'true' } } }
   return await writeOne(deps, write, {
     verb: 'patch',

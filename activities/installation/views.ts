@@ -20,6 +20,7 @@ export interface ChildExecution {
   readonly uid: string
   readonly version: string
   readonly deleting: boolean
+  readonly withoutUninstall: boolean
   readonly phase: string | undefined
   readonly jobID: string | undefined
   readonly jobIDFinished: string | undefined
@@ -46,5 +47,13 @@ export function installationView(object: KubeObject): InstallationView {
 export function childExecution(object: KubeObject | undefined, installationUid: string): ChildExecution | undefined {
   if (object === undefined || ownerOf(object)?.uid !== installationUid) return undefined
   const { version, deleting, phase, jobID, jobIDFinished } = targetView(object)
-  return { uid: object.metadata.uid ?? '', version, deleting, phase, jobID, jobIDFinished }
+  return {
+    uid: object.metadata.uid ?? '',
+    version,
+    deleting,
+    withoutUninstall: withoutUninstall(object),
+    phase,
+    jobID,
+    jobIDFinished,
+  }
 }
