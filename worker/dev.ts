@@ -156,7 +156,7 @@ function describe(servers: Servers, { dataDir, ephemeral, own }: DevOptions & { 
     kubeconfig: servers.kubeconfigPath,
     kubectl: servers.kubectlPath,
     temporalUi: servers.temporalUiUrl ?? null,
-    parts: [...servers.parts.map(ours), ...theirs(own ?? {})],
+    parts: [...servers.parts.map(ours), ...theirs(servers, own ?? {})],
   }
 }
 
@@ -164,7 +164,7 @@ function ours({ spec, identity }: Part): PartState {
   return { name: spec.name, process: identity, address: spec.address ?? null, logFile: spec.logFile }
 }
 
-function theirs({ databaseUrl, temporalAddress }: NonNullable<ServerOptions['own']>): PartState[] {
+function theirs(servers: Servers, own: NonNullable<ServerOptions['own']>): PartState[] {
   const part = (name: string, address: string): PartState => ({
     name: `${name} (yours)`,
     process: null,
@@ -172,8 +172,9 @@ function theirs({ databaseUrl, temporalAddress }: NonNullable<ServerOptions['own
     logFile: null,
   })
   return [
-    ...(databaseUrl === undefined ? [] : [part('postgresql', withoutUser(databaseUrl))]),
-    ...(temporalAddress === undefined ? [] : [part('temporal', temporalAddress)]),
+    ...(own.kubeconfig === undefined ? [] : [part('kubernetes', servers.kubernetesUrl)]),
+    ...(own.databaseUrl === undefined ? [] : [part('postgresql', withoutUser(own.databaseUrl))]),
+    ...(own.temporalAddress === undefined ? [] : [part('temporal', own.temporalAddress)]),
   ]
 }
 

@@ -35,6 +35,8 @@ export interface ServerOptions {
 }
 
 export interface Servers extends Group {
+  /** Address of kube-apiserver. */
+  readonly kubernetesUrl: string
   readonly kubeconfigPath: string
   readonly kubectlPath: string
   /** With the password. */
@@ -99,13 +101,15 @@ async function provideAll(
   await rm(kubectlPath, { force: true })
   await symlink(binaries.kubectl, kubectlPath)
 
-  const [kubeconfigPath, databaseUrl, temporalAddress] = await Promise.all([
+  const kubeconfigPath = join(dataDir, 'kubeconfig')
+  const [kubernetesUrl, databaseUrl, temporalAddress] = await Promise.all([
     provideCluster(options, { binaries, ports, group }),
     provideDatabase(options, { ports, group }),
     provideTemporal(options, { binaries, ports, group }),
   ])
   const temporalUiUrl = own?.temporalAddress === undefined ? `http://127.0.0.1:${ports.temporalUi}` : undefined
   return {
+    kubernetesUrl,
     kubeconfigPath,
     kubectlPath,
     databaseUrl,
@@ -146,7 +150,8 @@ async function provideCluster(options: ServerOptions, { binaries, ports, group }
       `--kubeconfig=${own.kubeconfig}`,
     ])
     await writeFile(kubeconfigPath, flat.stdout, { mode: 0o600 })
-    return kubeconfigPath
+    const server = ['config', 'view', `--kubeconfig=${kubeconfigPath}`, '-o', 'jsonpath={.clusters[0].cluster.server}']
+    return (await run(binaries.kubectl, server)).stdout
   }
   const access = await startCluster({
     dir: join(dataDir, 'kubernetes'),
@@ -160,7 +165,7 @@ async function provideCluster(options: ServerOptions, { binaries, ports, group }
   })
   progress(`kubernetes: ready at ${access.url}`)
   await addNodes(access, { kubectl: binaries.kubectl, kubeconfigPath, dir: join(dataDir, 'kubernetes') })
-  return kubeconfigPath
+  return access.url
 }
 
 async function addNodes(
