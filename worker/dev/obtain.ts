@@ -3,7 +3,7 @@
 //   B1. A path that the user names is taken or refused, never silently replaced by another way.
 //   B2. Every way that failed is named in the final error, with its reason.
 
-import { access, constants } from 'node:fs/promises'
+import { access, constants, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import type { Config } from '../config.ts'
@@ -132,7 +132,8 @@ async function fromSearchPath(
     const path = join(dir, name)
     if (!(await isExecutable(path))) continue
     const misfit = await findMisfit(path, pin)
-    if (misfit === undefined) return path
+    // Resolved, because it may be the link that an earlier start made in its data folder, which this start makes anew.
+    if (misfit === undefined) return await realpath(path)
     tried.push(`PATH: ${path} ${misfit}`)
     return undefined
   }
