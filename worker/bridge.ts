@@ -13,13 +13,13 @@ import { routeOf, subjectKinds, watchedKinds } from './controllers.ts'
 import { createLogger } from './log.ts'
 
 const OPTIONS = [
-  ...['kubeconfig', 'database-url', 'cluster', 'content-key', 'health-host', 'health-port'],
+  ...['kubeconfig', 'database-url', 'cluster', 'namespace', 'content-key', 'health-host', 'health-port'],
   ...['retention-days', 'lease-ms', 'watchdog-ms', 'hold-ms'],
 ]
 
 const config = readConfig()
 const settings = processSettings(readFlags(), config)
-const { cluster, owner } = settings
+const { cluster, namespace, owner } = settings
 const log = createLogger('bridge', config.logLevel)
 const now = (): Date => new Date()
 
@@ -36,11 +36,11 @@ process.on('SIGINT', stop)
 const db = openDatabase(settings.databaseUrl, watchedKinds.length * 2 + 1)
 const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-bridge' })
 const journal = { route: routeOf, subjectKinds, contentKey, now }
-const shared = { cluster, owner, kube, db, journal, log, settings: settings.reflector, random: Math.random }
+const shared = { cluster, namespace, owner, kube, db, journal, log, settings: settings.reflector, random: Math.random }
 const reflectors = watchedKinds.map((watched) => createReflector(watched, shared))
 
 const health = await serveHealth(reflectors, settings.healthPort, settings.healthHost)
-log.info({ cluster, owner, kinds: reflectors.map(({ kind }) => kind), healthPort: health.port }, 'bridge is running')
+log.info({ cluster, namespace, owner, kinds: reflectors.map(({ kind }) => kind), healthPort: health.port }, 'bridge is running')
 try {
   await Promise.all([
     ...reflectors.map((reflector) => reflector.run(stopping.signal)),

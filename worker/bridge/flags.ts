@@ -12,6 +12,8 @@ export interface ProcessSettings {
   readonly kubeconfigPath: string | undefined
   readonly databaseUrl: string
   readonly cluster: string
+  /** The only namespace to follow; undefined = all. A journal holds one choice: another namespace needs another `cluster` name. */
+  readonly namespace: string | undefined
   readonly contentKeyPath: string | undefined
   readonly healthHost: string
   readonly healthPort: number
@@ -36,6 +38,7 @@ export function processSettings(flags: Flags, config: Config): ProcessSettings {
     kubeconfigPath: flags['kubeconfig'] ?? config.kubeconfig,
     databaseUrl,
     cluster: flags['cluster'] ?? 'local',
+    namespace: namespaceOf(flags),
     contentKeyPath: flags['content-key'] ?? config.contentKeyPath,
     healthHost: flags['health-host'] ?? '127.0.0.1',
     healthPort: count(flags, 'health-port', 0, 0),
@@ -48,6 +51,14 @@ export function processSettings(flags: Flags, config: Config): ProcessSettings {
       holdMs: count(flags, 'hold-ms', holdMs, 0),
     },
   }
+}
+
+// Source: RFC 1123 labels, as Kubernetes demands of namespaces.
+const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
+
+function namespaceOf({ namespace }: Flags): string | undefined {
+  if (namespace === undefined || NAMESPACE.test(namespace)) return namespace
+  throw new Error(`--namespace is "${namespace}", expected the name of one namespace`)
 }
 
 function count(flags: Flags, name: string, otherwise: number, least: number): number {

@@ -15,6 +15,14 @@ describe('the settings of the bridge', () => {
     })
   })
 
+  it('follow all namespaces, or the one that is named', () => {
+    expect(processSettings({}, config).namespace).toBeUndefined()
+    expect(processSettings({ namespace: 'team-a' }, config).namespace).toBe('team-a')
+    expect(() => processSettings({ namespace: 'a,b' }, config)).toThrow(
+      '--namespace is "a,b", expected the name of one namespace',
+    )
+  })
+
   it('give every start another owner, so that a process that hangs shares no lease with its successor', () => {
     expect(processSettings({}, config).owner).not.toBe(processSettings({}, config).owner)
   })
