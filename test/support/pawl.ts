@@ -1,5 +1,5 @@
 // One Pawl of a test's own: a database, a task queue, a namespace, a bridge and a worker as real processes on the shared servers.
-// Several live side by side on one API server, because each follows only its own namespaces.
+// Several live side by side on one API server, because each follows only its own namespace.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,8 +16,8 @@ import type { TestServers } from './servers.ts'
 export interface PawlOptions {
   readonly name: string
   readonly servers: TestServers
-  /** Namespaces that this Pawl follows. */
-  readonly namespaces: readonly string[]
+  /** The namespace that this Pawl follows. */
+  readonly namespace: string
   /** Kubeconfig for the worker alone, e.g. one that leads through a proxy. */
   readonly workerKubeconfig?: string
   readonly workerFlags?: readonly string[]
@@ -73,15 +73,8 @@ export class Pawl {
   }
 
   async startBridge(name = 'bridge'): Promise<void> {
-    const { servers, namespaces } = this.options
-    const flags = [
-      '--kubeconfig',
-      servers.kubeconfigPath,
-      '--database-url',
-      this.databaseUrl,
-      '--namespaces',
-      namespaces.join(','),
-    ]
+    const { servers, namespace } = this.options
+    const flags = ['--kubeconfig', servers.kubeconfigPath, '--database-url', this.databaseUrl, '--namespace', namespace]
     await this.#spawn(name, 'bridge.ts', [...flags, '--lease-ms', '1500'])
   }
 
@@ -89,7 +82,8 @@ export class Pawl {
     const { servers, workerKubeconfig, workerFlags = [] } = this.options
     const flags = ['--kubeconfig', workerKubeconfig ?? servers.kubeconfigPath, '--database-url', this.databaseUrl]
     const temporal = ['--temporal-address', servers.temporalAddress, '--task-queue', this.taskQueue]
-    await this.#spawn(name, 'reconciler.ts', [...flags, ...temporal, ...FAST, ...workerFlags])
+    const bundle = ['--workflow-bundle', servers.workflowBundle]
+    await this.#spawn(name, 'reconciler.ts', [...flags, ...temporal, ...bundle, ...FAST, ...workerFlags])
   }
 
   /** The process of a part, to be stopped or killed by its pid. */

@@ -3,13 +3,16 @@
 // Each project that lists this file calls it; the first call starts, the last teardown stops. Tests read the addresses with
 // `inject('servers')` (see test/support/injected.ts).
 
-import { mkdtemp } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
+import { bundleWorkflowCode } from '@temporalio/worker'
 import type { TestProject } from 'vitest/node'
 
 import { readConfig } from '../../worker/config.ts'
+import { installCrds } from '../../worker/dev/pawl-parts.ts'
 import { startServers, type Servers } from '../../worker/dev/servers.ts'
 
 declare module 'vitest' {
@@ -26,6 +29,8 @@ export interface TestServers {
   readonly temporalAddress: string
   /** One JSON line per request to kube-apiserver (level Metadata). */
   readonly auditLogPath: string
+  /** The workflows, bundled once for all workers of a run; empty outside of e2e tests. */
+  readonly workflowBundle: string
   /** Binaries for tests that start a server of their own. */
   readonly temporalBinary: string
 }
@@ -33,23 +38,26 @@ export interface TestServers {
 interface Shared {
   users: number
   servers: Promise<Servers> | undefined
+  bundle: Promise<string> | undefined
 }
 
 // Projects load this module separately, but in one process: what they share hangs on the global object.
 const KEY = Symbol.for('pawl.test.servers')
 const globals = globalThis as unknown as Record<symbol, Shared | undefined>
-const shared: Shared = (globals[KEY] ??= { users: 0, servers: undefined })
+const shared: Shared = (globals[KEY] ??= { users: 0, servers: undefined, bundle: undefined })
 
 export async function setup(project: TestProject): Promise<void> {
   shared.users += 1
   shared.servers ??= start()
-  const servers = await shared.servers
+  if (project.name === 'e2e') shared.bundle ??= bundle()
+  const [servers, workflowBundle] = await Promise.all([shared.servers, shared.bundle ?? ''])
   project.provide('servers', {
     kubeconfigPath: servers.kubeconfigPath,
     kubectlPath: servers.kubectlPath,
     databaseUrl: servers.databaseUrl,
     temporalAddress: servers.temporalAddress,
     auditLogPath: servers.auditLogPath ?? '',
+    workflowBundle,
     temporalBinary: servers.parts.find(({ spec }) => spec.name === 'temporal')?.spec.command ?? '',
   })
 }
@@ -60,12 +68,25 @@ export async function teardown(): Promise<void> {
   const servers = await shared.servers
   shared.servers = undefined
   await servers?.stop()
+  const bundlePath = await shared.bundle
+  shared.bundle = undefined
+  if (bundlePath !== undefined) await rm(dirname(bundlePath), { recursive: true })
 }
 
 async function start(): Promise<Servers> {
   const dataDir = await mkdtemp(join(tmpdir(), 'pawl-test-'))
   const progress = (line: string) => process.stderr.write(`servers: ${line}\n`)
   const servers = await startServers({ config: readConfig(), dataDir, ephemeral: true, audit: true, progress })
+  await installCrds(servers)
   void servers.failure.then((error) => process.stderr.write(`servers: ${error.message}\n`))
   return servers
+}
+
+async function bundle(): Promise<string> {
+  const path = join(await mkdtemp(join(tmpdir(), 'pawl-bundle-')), 'workflows.js')
+  const workflowsPath = fileURLToPath(new URL('../../workflows/index.ts', import.meta.url))
+  const silent = () => undefined
+  const logger = { log: silent, trace: silent, debug: silent, info: silent, warn: silent, error: silent }
+  await writeFile(path, (await bundleWorkflowCode({ workflowsPath, logger })).code)
+  return path
 }

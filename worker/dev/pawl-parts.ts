@@ -36,7 +36,8 @@ export async function startPawl(options: PawlOptions): Promise<void> {
   ])
 }
 
-async function installCrds({ kubectlPath, kubeconfigPath }: Servers): Promise<void> {
+/** Applies the generated CRDs and waits until their storage answers. */
+export async function installCrds({ kubectlPath, kubeconfigPath }: Servers): Promise<void> {
   const files = await readdir(CRDS).catch(() => [])
   if (!files.some((file) => file.endsWith('.yaml'))) return
   const kubectl = (...args: readonly string[]) => run(kubectlPath, [`--kubeconfig=${kubeconfigPath}`, ...args])
