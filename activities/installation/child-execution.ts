@@ -5,7 +5,7 @@ import { executionKind } from '../../workflows/execution/kind.ts'
 import { type By, isIdle, type Subject } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
-import { finalFailure, toApplicationFailure } from '../kube/errors.ts'
+import { retryableFailure, toApplicationFailure } from '../kube/errors.ts'
 import { isReleased } from '../kube/finalize.ts'
 import { type Patch, type Write, writeAll } from '../kube/write.ts'
 import { type ChildExecution, childExecution } from './views.ts'
@@ -91,9 +91,9 @@ async function writeOne(
       case 'failed':
         throw answer.error
       case 'superseded':
-        throw finalFailure(
-          'Changed',
-          `execution ${subject.namespace}/${subject.name} is not the one that was observed, or runs another job`,
+        throw retryableFailure(
+          'ExecutionBusy',
+          `execution ${subject.namespace}/${subject.name} runs another job, or is not the one that was observed`,
         )
       case 'gone':
       case undefined:

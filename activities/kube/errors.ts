@@ -81,3 +81,8 @@ export function toApplicationFailure(error: unknown): ApplicationFailure {
 export function finalFailure(type: string, message: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(message, type)
 }
+
+/** A failure of this engine's own making that a later try may not meet again. */
+export function retryableFailure(type: string, message: string): ApplicationFailure {
+  return ApplicationFailure.retryable(message, type)
+}

@@ -35,6 +35,8 @@ const NAMESPACE = defineSearchAttributeKey('PawlNamespace', SearchAttributeType.
 const NAME = defineSearchAttributeKey('PawlName', SearchAttributeType.KEYWORD)
 const UID = defineSearchAttributeKey('PawlUid', SearchAttributeType.KEYWORD)
 const JOB_ID = defineSearchAttributeKey('PawlJobId', SearchAttributeType.KEYWORD)
+// A job has one ID from the root down.
+const ROOT_JOB_ID = defineSearchAttributeKey('PawlRootJobId', SearchAttributeType.KEYWORD)
 
 /** Starts a run; `again` also after one of the same ID that completed. Says so when one is running or has completed. */
 export async function startRun(client: Client, run: Run, options: RunOptions, again: boolean): Promise<StartAnswer> {
@@ -58,6 +60,7 @@ export async function startRun(client: Client, run: Run, options: RunOptions, ag
         { key: NAME, value: subject.name },
         { key: UID, value: subject.uid },
         { key: JOB_ID, value: jobID },
+        { key: ROOT_JOB_ID, value: jobID },
       ]),
       staticSummary: controller === 'deploy' ? `Deploy items of ${name}` : name,
       staticDetails: `Job ${jobID}, because of: ${cause}`,

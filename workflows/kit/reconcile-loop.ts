@@ -29,7 +29,7 @@ import {
   type StatusDraft,
   SUPERSEDED,
 } from './job.ts'
-import { done, type Fault, type Outcome } from './outcome.ts'
+import { done, type Fault, interrupts, type Outcome } from './outcome.ts'
 import {
   type SettleActivities,
   type SettledTarget,
@@ -230,11 +230,10 @@ async function runPhases<State extends JobState, Act>(
     const final = outcome.faults.filter((fault) => !fault.retryable && fault.code !== CHANGED)
     if (final.length > 0) return finish(plan, pass, final)
     const retried = outcome.faults.filter((fault) => fault.code !== CHANGED)
-    if (retried.length > 0) pass.draft.lastError = errorOf(plan, name, retried)
-    if (outcome.faults.length > 0 || outcome.againMs !== undefined || outcome.stopped !== undefined)
-      return { outcome, result: undefined }
+    // A step that waits has got over what it met before.
+    if (outcome.faults.length === 0 || retried.length > 0) pass.draft.lastError = errorOf(plan, name, retried)
+    if (interrupts(outcome)) return { outcome, result: undefined }
     pass.draft.phase = phase.next
-    pass.draft.lastError = undefined
     if (plan.finalPhases.includes(phase.next)) {
       pass.draft.marks.push('finishedTime')
       return { outcome: done, result: phase.next }
@@ -274,7 +273,8 @@ function finish<State extends JobState, Act>(
   return { outcome: done, result }
 }
 
-function errorOf<Pass>(plan: JobPlan<Pass>, phase: string, faults: readonly Fault[]): ErrorReport {
+function errorOf<Pass>(plan: JobPlan<Pass>, phase: string, faults: readonly Fault[]): ErrorReport | undefined {
+  if (faults.length === 0) return undefined
   return {
     operation: `handlePhase${phase}`,
     reason: faults[0]?.code ?? 'Unknown',
