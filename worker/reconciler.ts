@@ -17,6 +17,7 @@ import { startHealth } from './reconciler/health.ts'
 import { listenForWakes } from './reconciler/listener.ts'
 import { reconcilerSettings } from './reconciler/settings.ts'
 import { runSweeper } from './reconciler/sweeper.ts'
+import { logTemporal } from './reconciler/temporal-log.ts'
 
 const { values } = parseArgs({
   options: {
@@ -41,6 +42,7 @@ const config = readConfig()
 const settings = reconcilerSettings(values, config)
 const log = createLogger('worker', config.logLevel)
 const now = () => new Date()
+logTemporal(log)
 
 const db = openDatabase(settings.databaseUrl)
 const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-worker' })
