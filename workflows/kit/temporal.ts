@@ -34,18 +34,22 @@ export const temporalRuntime: Runtime = {
 
   toOutcome(error): Outcome | undefined {
     if (isCancellation(error)) return undefined
-    if (!(error instanceof ActivityFailure) && !(error instanceof ChildWorkflowFailure)) return undefined
-    const { cause } = error
-    if (cause instanceof ApplicationFailure) {
-      return {
-        ...done,
-        faults: [{ code: cause.type ?? 'Unknown', message: cause.message, retryable: cause.nonRetryable !== true }],
-      }
-    }
-    if (cause instanceof TimeoutFailure)
-      return { ...done, faults: [{ code: 'Timeout', message: cause.message, retryable: true }] }
-    return { ...done, faults: [{ code: 'Unknown', message: cause?.message ?? error.message, retryable: true }] }
+    if (error instanceof ActivityFailure || error instanceof ChildWorkflowFailure)
+      return fault(error.cause) ?? oneFault('Unknown', error.cause?.message ?? error.message, true)
+    // The SDK hands over the failure of a local activity without the wrapper that a regular one has.
+    return fault(error)
   },
+}
+
+function fault(cause: unknown): Outcome | undefined {
+  if (cause instanceof ApplicationFailure)
+    return oneFault(cause.type ?? 'Unknown', cause.message, cause.nonRetryable !== true)
+  if (cause instanceof TimeoutFailure) return oneFault('Timeout', cause.message, true)
+  return undefined
+}
+
+function oneFault(code: string, message: string, retryable: boolean): Outcome {
+  return { ...done, faults: [{ code, message, retryable }] }
 }
 
 type AsyncFunctions<A> = {
