@@ -30,8 +30,8 @@ describe('a failure that reaches a workflow', () => {
   })
 
   it('passes through when it is a bug or a cancellation', () => {
-    expect([new TypeError('no'), new CancelledFailure('stop')].map((error) => temporalRuntime.toOutcome(error))).toEqual(
-      [undefined, undefined],
-    )
+    expect(
+      [new TypeError('no'), new CancelledFailure('stop')].map((error) => temporalRuntime.toOutcome(error)),
+    ).toEqual([undefined, undefined])
   })
 })
