@@ -1,7 +1,9 @@
-// `pawl migrate`: brings the journal's tables and Temporal's search attributes up to date, or shows what is missing.
+// `pawl migrate`: brings the journal's tables, the key of its content hashes and Temporal's search attributes up to date, or shows
+// what is missing.
 
 import { Connection } from '@temporalio/client'
 
+import { loadOrCreateContentKey } from '../activities/journal/content-key.ts'
 import { migrateUp, migrationStatus } from '../activities/journal/migrate.ts'
 import { SEARCH_ATTRIBUTES } from './config.ts'
 
@@ -12,6 +14,8 @@ export interface MigrateTarget {
   readonly databaseUrl: string
   /** Undefined leaves Temporal alone. */
   readonly temporal: { readonly address: string; readonly namespace: string } | undefined
+  /** File of the key, made when it is missing; undefined: the key comes from elsewhere, e.g. a Secret. */
+  readonly contentKeyPath?: string | undefined
 }
 
 export interface MigrateReport {
@@ -21,8 +25,13 @@ export interface MigrateReport {
 }
 
 /** Applies what is missing; repeatable. Returns the names of what was added. */
-export async function migrate({ databaseUrl, temporal: target }: MigrateTarget): Promise<readonly string[]> {
+export async function migrate({
+  databaseUrl,
+  temporal: target,
+  contentKeyPath,
+}: MigrateTarget): Promise<readonly string[]> {
   const migrations = await migrateUp(databaseUrl)
+  if (contentKeyPath !== undefined) await loadOrCreateContentKey(contentKeyPath)
   const attributes =
     target === undefined ? [] : await withConnection(target.address, (c) => addAttributes(c, target.namespace))
   return [...migrations, ...attributes]

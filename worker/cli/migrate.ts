@@ -10,19 +10,23 @@ interface MigrateFlags {
   readonly databaseUrl?: string
   readonly temporalAddress?: string
   readonly temporalNamespace?: string
+  readonly contentKey?: string
 }
 
 export function migrateCommand(): Command {
   return new Command('migrate')
     .description("bring the journal's tables and Temporal's search attributes up to date")
     .addCommand(
-      withTarget(new Command('up').description('apply what is missing; repeatable')).action(
-        async (flags: MigrateFlags) => {
+      withTarget(new Command('up').description('apply what is missing; repeatable'))
+        .option('--content-key <file>', 'key of content hashes, made when missing (default: $PAWL_CONTENT_KEY)')
+        .action(async (flags: MigrateFlags) => {
           const { migrate } = await import('../migrate.ts')
-          const added = await migrate(target(flags))
+          const added = await migrate({
+            ...target(flags),
+            contentKeyPath: flags.contentKey ?? readConfig().contentKeyPath,
+          })
           process.stdout.write(added.length === 0 ? 'up to date\n' : added.map((name) => `added ${name}\n`).join(''))
-        },
-      ),
+        }),
     )
     .addCommand(
       withTarget(new Command('status').description('show what is missing; exit code 0 only when nothing is')).action(

@@ -138,7 +138,8 @@ export class Dispatcher {
     const { client } = this.#deps
     const first = await startRun(client, run, this.#options, false)
     if (first.answer === 'started') return await this.#opened(run, first.runID)
-    if (first.answer === 'running') return await this.#signal(wake, run)
+    if (first.answer === 'running')
+      return isOwn(wake, run) ? await this.#opened(run, null) : await this.#signal(wake, run)
     // A run of this ID completed. If the journal, read again, still asks for the job, it was left unfinished (a crash, or a superseded run).
     const wanted = await resolveStart(this.#deps.db, wake)
     if (wanted.to !== 'start') return 'stale: the job is finished'
@@ -173,4 +174,9 @@ export class Dispatcher {
     })
     return 'started'
   }
+}
+
+/** A write never wakes the run that made it; here the run's row was not written yet. */
+function isOwn(wake: Wake, { workflowID }: Run): boolean {
+  return !wake.foreign_event && wake.writer === workflowID
 }
