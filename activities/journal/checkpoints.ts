@@ -35,7 +35,7 @@ export class LeaseLost extends Error {
   }
 }
 
-/** Takes the lease or renews it; undefined while somebody else holds it. */
+/** Takes the lease; undefined while somebody else holds it. */
 export async function holdLease(db: Kysely<Database>, request: LeaseRequest): Promise<HeldLease | undefined> {
   const { cluster, kind, owner, leaseMs } = request
   const { rows } = await sql<{ resource_version: number | null; epoch: number }>`
@@ -46,6 +46,18 @@ export async function holdLease(db: Kysely<Database>, request: LeaseRequest): Pr
     returning c.resource_version, c.epoch`.execute(db)
   const [row] = rows
   return row && { resourceVersion: row.resource_version ?? undefined, epoch: row.epoch }
+}
+
+/**
+ * Renews a lease that is held. Never makes the row anew: when the journal was emptied, the next holder must begin with a list.
+ *
+ * @throws LeaseLost when another owner has the kind, or nobody has.
+ */
+export async function renewLease(db: Kysely<Database>, { cluster, kind, owner, leaseMs }: LeaseRequest): Promise<void> {
+  const { numAffectedRows } = await sql`
+    update watch_checkpoint set lease_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
+    where cluster = ${cluster} and kind = ${kind} and lease_owner = ${owner}`.execute(db)
+  if (numAffectedRows !== 1n) throw new LeaseLost(cluster, kind, owner)
 }
 
 /** Gives the lease up, so that another reflector need not wait for its end. */

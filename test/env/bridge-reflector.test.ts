@@ -385,6 +385,19 @@ describe('a journal that is away for a while', () => {
   })
 })
 
+describe('a journal that was emptied', () => {
+  it('is filled by a list again, for what does not change too', async () => {
+    server.objects = [event('idle', 90)]
+    start({ leaseMs: 150 })
+    await server.nextWatch()
+    await upTo(100)
+    await test.db.deleteFrom('object').execute()
+    await test.db.deleteFrom('watch_event').execute()
+    await test.db.deleteFrom('watch_checkpoint').execute()
+    await eventually(async () => expect(await journaled()).toEqual(['relist ADDED idle 90 wake']))
+  })
+})
+
 describe('a watch event on an object that a run is writing', () => {
   const action = { workflow_id: 'task/a/j', pass: 1, step: 's', object: 'Task/ns/task-a', verb: 'patch' }
 

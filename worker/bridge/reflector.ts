@@ -6,7 +6,7 @@
 //   R2. Any error reconnects, none ends the reflector. Only the signal does.
 //   R3. The watch resumes where it was read to; after a restart or a lost lease, from the checkpoint.
 
-import { type HeldLease, holdLease, LeaseLost, releaseLease } from '../../activities/journal/checkpoints.ts'
+import { type HeldLease, holdLease, LeaseLost, releaseLease, renewLease } from '../../activities/journal/checkpoints.ts'
 import { resourcePath, type StreamedResponse } from '../../activities/kube/client.ts'
 import { KubeError } from '../../activities/kube/errors.ts'
 import type { WatchedKind } from '../../workflows/kit/index.ts'
@@ -93,7 +93,7 @@ async function followUnderLease(
   const ending = new AbortController()
   const position = { read: lease.resourceVersion, journaled: lease.resourceVersion, epoch: lease.epoch }
   const term: Term = { ...deps, watched, health, position, signal: AbortSignal.any([signal, ending.signal]) }
-  const parts = [renewLease(term), feedJournal(term, queue), follow(term, queue)]
+  const parts = [keepLease(term), feedJournal(term, queue), follow(term, queue)]
   try {
     await Promise.race(parts)
   } finally {
@@ -102,13 +102,12 @@ async function followUnderLease(
   }
 }
 
-async function renewLease({ db, cluster, watched: { kind }, owner, settings, signal, log }: Term): Promise<void> {
+async function keepLease({ db, cluster, watched: { kind }, owner, settings, signal, log }: Term): Promise<void> {
   for (;;) {
     await pause(settings.leaseMs / 3, signal)
     signal.throwIfAborted()
     try {
-      if ((await holdLease(db, { cluster, kind, owner, leaseMs: settings.leaseMs })) === undefined)
-        throw new LeaseLost(cluster, kind, owner)
+      await renewLease(db, { cluster, kind, owner, leaseMs: settings.leaseMs })
     } catch (error) {
       if (error instanceof LeaseLost) throw error
       // The journal is away. Whoever takes the lease when it is back is found out by the next transaction (R1).
