@@ -1,0 +1,191 @@
+// The budgets of design.md, counted on real servers: writes from the API server's audit log, events from Temporal's histories.
+
+import { temporal } from '@temporalio/proto'
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+
+import { openJob } from '../../activities/journal/jobs.ts'
+import { type AuditedWrite, auditedWrites, auditMark } from '../support/audit.ts'
+import { Cluster, type Item, installation } from '../support/cluster.ts'
+import { Pawl } from '../support/pawl.ts'
+
+const servers = inject('servers')
+
+interface Shape {
+  readonly title: string
+  readonly items: readonly Item[]
+  readonly levels: number
+  readonly exporting: boolean
+}
+
+const flat = (count: number): Item[] => Array.from({ length: count }, (_, index) => ({ name: `item-${index}` }))
+const CHAIN_OF_LEVELS: readonly Item[] = [
+  { name: 'a' },
+  { name: 'b', dependsOn: ['a'] },
+  { name: 'c', dependsOn: ['b'] },
+  { name: 'd', dependsOn: ['b'] },
+]
+
+const SHAPES: readonly Shape[] = [
+  { title: 'five items in one level', items: flat(5), levels: 1, exporting: false },
+  { title: 'one item that exports', items: flat(1), levels: 1, exporting: true },
+  { title: 'four items in three levels', items: CHAIN_OF_LEVELS, levels: 3, exporting: false },
+  { title: 'four exporting items in three levels', items: CHAIN_OF_LEVELS, levels: 3, exporting: true },
+]
+
+const namespace = 'budgets'
+const cluster = new Cluster(servers.kubeconfigPath, namespace)
+let pawl: Pawl
+
+beforeAll(async () => {
+  await cluster.createNamespace()
+  // With the short task time-out of other tests a slow first rendering would split a task in two, which costs events.
+  const workerFlags = ['--sweep-ms', '200', '--workflow-task-timeout-ms', '10000']
+  pawl = await Pawl.start({ name: namespace, servers, namespace, workerFlags })
+})
+afterAll(async () => {
+  await pawl.stop()
+  await cluster.kube.close()
+})
+
+const written = (mark: number) => auditedWrites(servers.auditLogPath, mark, namespace)
+
+// One after the other, so that all writes since a mark belong to the shape.
+describe.each(SHAPES)('an installation with $title', ({ items, levels, exporting }) => {
+  const count = items.length
+  const exportObjects = exporting ? 1 : 0
+
+  it('keeps within the budget of writes, runs and history events in its first job', async () => {
+    const mark = auditMark(servers.auditLogPath)
+    await cluster.create(
+      installation('root', withExports(items, exporting), exportOptions(exporting, items)),
+      'installations',
+    )
+    const done = await cluster.finished('root')
+    expect(done.status?.phase).toBe('Succeeded')
+    expect(
+      excess(written(mark), {
+        installation: 6 + exportObjects,
+        execution: 2 * count + 3 + exportObjects,
+        deploy: count * (1 + exportObjects),
+      }),
+    ).toEqual([])
+    expect(await historyExcess(done.status?.jobID ?? '', levels)).toEqual([])
+  })
+
+  it('keeps within the smaller budget in a further job on an unchanged spec', async () => {
+    const before = await cluster.get('installations', 'root')
+    const mark = auditMark(servers.auditLogPath)
+    await cluster.trigger('root')
+    const done = await cluster.finished('root', before?.status?.jobID)
+    expect(done.status?.phase).toBe('Succeeded')
+    expect(
+      excess(written(mark), {
+        installation: 6 + exportObjects,
+        execution: count + 3,
+        deploy: count * (1 + exportObjects),
+      }),
+    ).toEqual([])
+    expect(await historyExcess(done.status?.jobID ?? '', levels)).toEqual([])
+  })
+
+  it('writes nothing for what has converged, however often it is swept', async () => {
+    const mark = auditMark(servers.auditLogPath)
+    await sweeps()
+    expect(written(mark)).toEqual([])
+  })
+
+  it('keeps within the budget of its deletion', async () => {
+    const mark = auditMark(servers.auditLogPath)
+    await cluster.delete('installations', 'root')
+    await cluster.gone('root')
+    expect(excess(written(mark), { installation: 5, execution: 2 * count + 2, deploy: count })).toEqual([])
+  })
+})
+
+const SWEEPS = 3
+const SIGNALED = 'EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED'
+const EVENTS_PER_FURTHER_WAKE = 5
+
+function withExports(items: readonly Item[], exporting: boolean): readonly Item[] {
+  return exporting ? items.map((one) => ({ ...one, config: { export: { url: `http://${one.name}` } } })) : items
+}
+
+function exportOptions(exporting: boolean, [first, ...others]: readonly Item[]) {
+  if (!exporting) return {}
+  const template = `exports: { url: '{{ index .values.deployitems "${first?.name ?? ''}" "url" }}' }`
+  return {
+    blueprint: {
+      exports: [{ name: 'url', type: 'data', schema: { type: 'string' } }],
+      exportExecutions: [{ name: 'default', type: 'GoTemplate', template }],
+    },
+    spec: { exports: { data: [{ name: 'url', dataRef: `published-${others.length}` }] } },
+  }
+}
+
+/** The writes that exceed a budget, with all the writes of that writer, or nothing when all are within it. */
+function excess(writes: readonly AuditedWrite[], budgets: Readonly<Record<string, number>>) {
+  const writers = [...new Set(writes.map(({ writer }) => writer))]
+  expect(writers.toSorted()).toEqual(Object.keys(budgets).toSorted())
+  return writers.flatMap((writer) => {
+    const own = writes.filter((write) => write.writer === writer)
+    const budget = budgets[writer] ?? 0
+    return own.length > budget ? [{ writer, budget, found: own.length, writes: own }] : []
+  })
+}
+
+/** Event counts of a job's runs that exceed their budgets. */
+async function historyExcess(jobID: string, levels: number) {
+  // By kind: events with one level per wake, and the wakes that these need.
+  const budgets: Readonly<Record<string, { events: number; wakes: number }>> = {
+    installation: { events: 20, wakes: 1 },
+    execution: { events: 18 + 6 * (levels - 1), wakes: levels },
+    deploy: { events: 16 + 6 * (levels - 1), wakes: levels },
+  }
+  const runs = await finishedRuns(jobID)
+  expect(runs.map(({ controller }) => controller).toSorted()).toEqual(['deploy', 'execution', 'installation'])
+  const found = await Promise.all(
+    runs.map(async ({ controller, workflow_id }) => {
+      const { events = [] } = await pawl.client.workflow.getHandle(workflow_id).fetchHistory()
+      const types = (events ?? []).map(({ eventType }) => temporal.api.enums.v1.EventType[eventType ?? 0] ?? '')
+      const wakes = types.filter((type) => type === SIGNALED).length
+      const budget = budgets[controller] ?? { events: 0, wakes: 0 }
+      const allowed = budget.events + EVENTS_PER_FURTHER_WAKE * Math.max(0, wakes - budget.wakes)
+      return { controller, allowed, wakes, events: types.length, types }
+    }),
+  )
+  return found.filter(({ events, allowed }) => events > allowed)
+}
+
+async function finishedRuns(jobID: string) {
+  const runs = await pawl.db.selectFrom('job').selectAll().where('job_id', '=', jobID).execute()
+  await Promise.all(runs.map(({ workflow_id }) => pawl.client.workflow.getHandle(workflow_id).result()))
+  return runs
+}
+
+/** Returns after so many sweeps: each finds a planted job that no server knows, and closes it. */
+async function sweeps(): Promise<void> {
+  const longAgo = new Date(Date.now() - 3_600_000)
+  for (let sweep = 1; sweep <= SWEEPS; sweep++) {
+    const workflow_id = `installation/nobody/${sweep}`
+    const job = { workflow_id, run_id: 'none', controller: 'installation', cluster: 'local', uid: 'nobody' }
+    await openJob(pawl.db, {
+      ...job,
+      job_id: `${sweep}`,
+      namespace: 'none',
+      name: 'none',
+      cause: 'test',
+      started_at: longAgo,
+    })
+    await vi.waitFor(
+      async () => {
+        const row = await pawl.db
+          .selectFrom('job')
+          .select('outcome')
+          .where('workflow_id', '=', workflow_id)
+          .executeTakeFirstOrThrow()
+        expect(row.outcome).toBe('lost')
+      },
+      { timeout: 20_000, interval: 50 },
+    )
+  }
+}

@@ -1,0 +1,67 @@
+// What reached the API server, from its audit log: one JSON line per request, written before the answer is sent.
+
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
+
+export interface AuditedWrite {
+  /** Whose write it was, as field managers name them: `installation`, `execution`, `deploy`. */
+  readonly writer: string
+  readonly verb: string
+  /** resource[/subresource] and name. */
+  readonly object: string
+  readonly code: number
+}
+
+interface AuditEvent {
+  readonly stage: string
+  readonly verb: string
+  readonly userAgent?: string
+  readonly requestURI: string
+  readonly objectRef?: {
+    readonly resource?: string
+    readonly subresource?: string
+    readonly namespace?: string
+    readonly name?: string
+  }
+  readonly responseStatus?: { readonly code?: number }
+}
+
+const WRITES = new Set(['create', 'update', 'patch', 'delete'])
+// A DELETE names no field manager; who deletes what is fixed.
+const DELETERS: Readonly<Record<string, string>> = { executions: 'installation', deployitems: 'execution' }
+
+/** The requests that follow are behind this mark. */
+export function auditMark(path: string): number {
+  return statSync(path).size
+}
+
+/** The writes of workers in a namespace since the mark, Kubernetes Events not counted, refused ones included. */
+export function auditedWrites(path: string, mark: number, namespace: string): AuditedWrite[] {
+  return linesAfter(path, mark)
+    .map((line) => JSON.parse(line) as AuditEvent)
+    .filter(({ stage, verb }) => stage === 'ResponseComplete' && WRITES.has(verb))
+    .filter(({ userAgent, objectRef }) => {
+      return userAgent === 'pawl-worker' && objectRef?.namespace === namespace && objectRef.resource !== 'events'
+    })
+    .map(({ verb, requestURI, objectRef: { resource = '', subresource, name = '' } = {}, responseStatus }) => {
+      const manager = new URL(requestURI, 'http://localhost').searchParams.get('fieldManager')
+      return {
+        writer: manager?.replace('pawl-', '') ?? DELETERS[resource] ?? 'unknown',
+        verb,
+        object: `${resource}${subresource === undefined ? '' : `/${subresource}`} ${name}`,
+        code: responseStatus?.code ?? 0,
+      }
+    })
+}
+
+function linesAfter(path: string, mark: number): string[] {
+  const length = statSync(path).size - mark
+  const buffer = Buffer.alloc(length)
+  const file = openSync(path, 'r')
+  try {
+    readSync(file, buffer, 0, length, mark)
+  } finally {
+    closeSync(file)
+  }
+  // The last line may be half written.
+  return buffer.toString('utf8').split('\n').slice(0, -1)
+}
