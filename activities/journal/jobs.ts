@@ -26,7 +26,10 @@ export interface NewJob {
 const PHASE = path('status.phase')
 const JOB_ID_FINISHED = path('status.jobIDFinished')
 
-/** Records that a run is open; another run of the same workflow ID reopens the row. */
+/**
+ * Records that a run is open; another run of the same workflow ID reopens the row. With run_id null the run was found running, not started:
+ * what the row of an open or finished job says stays, because whoever started it knows better.
+ */
 export async function openJob(db: Kysely<Database>, job: NewJob): Promise<void> {
   await db.transaction().execute(async (trx) => {
     const subject = await trx
@@ -44,14 +47,32 @@ export async function openJob(db: Kysely<Database>, job: NewJob): Promise<void> 
       ...{ phase: null, phases: '[]', last_error: null, attempt: 0, passes: 0, last_pass_at: null },
       ...{ lookup_after: null, lookups: 0 },
     }
+    const known = await trx
+      .selectFrom('job')
+      .select(['run_id', 'outcome'])
+      .where('workflow_id', '=', job.workflow_id)
+      .forUpdate()
+      .executeTakeFirst()
+    const change = known === undefined ? fresh : news(job, known, ended === undefined, fresh)
+    if (change === undefined) return
     await trx
       .insertInto('job')
       .values(fresh)
-      .onConflict((conflict) =>
-        conflict.column('workflow_id').doUpdateSet(fresh).where('job.run_id', 'is distinct from', job.run_id),
-      )
+      .onConflict((conflict) => conflict.column('workflow_id').doUpdateSet(change))
       .execute()
   })
+}
+
+/** What an opening changes of the row that is there; undefined for nothing. */
+function news<Fresh>(
+  { run_id, cause, started_at }: NewJob,
+  known: Pick<Job, 'run_id' | 'outcome'>,
+  isUnfinished: boolean,
+  fresh: Fresh,
+): Fresh | Pick<NewJob, 'run_id' | 'cause' | 'started_at'> | undefined {
+  if (known.run_id === run_id) return undefined
+  if (run_id === null) return known.outcome !== null && isUnfinished ? fresh : undefined
+  return known.run_id === null && known.outcome === null ? { run_id, cause, started_at } : fresh
 }
 
 /** The open run of a subject; with `jobID` the one of that job. */

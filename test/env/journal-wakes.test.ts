@@ -287,6 +287,28 @@ describe('an open job', () => {
   })
 })
 
+describe('a job whose run was found running', () => {
+  it('keeps what the one who started it wrote', async () => {
+    await openJob(test.db, job({ cause: 'annotation' }))
+    await touchJob(test.db, 'task/u1/j1', NOW)
+    await openJob(test.db, job({ cause: 'running job', run_id: null }))
+    const row = test.db.selectFrom('job').select(['cause', 'run_id', 'passes', 'outcome'])
+    expect(await row.execute()).toEqual([{ cause: 'annotation', run_id: 'r1', passes: 1, outcome: null }])
+    await closeJob(test.db, 'task/u1/j1', 'lost', NOW)
+    await openJob(test.db, job({ cause: 'running job', run_id: null }))
+    expect(await row.execute()).toEqual([{ cause: 'running job', run_id: null, passes: 0, outcome: null }])
+  })
+
+  it('gets cause and run from the one who started it, when that one comes later', async () => {
+    await openJob(test.db, job({ cause: 'running job', run_id: null }))
+    await touchJob(test.db, 'task/u1/j1', NOW)
+    await openJob(test.db, job({ cause: 'annotation' }))
+    expect(await test.db.selectFrom('job').select(['cause', 'run_id', 'passes']).execute()).toEqual([
+      { cause: 'annotation', run_id: 'r1', passes: 1 },
+    ])
+  })
+})
+
 describe('the budget of retries', () => {
   const take = async (now: Date) => await test.db.transaction().execute(async (trx) => await takeRetryToken(trx, now))
 
