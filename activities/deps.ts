@@ -1,6 +1,7 @@
 // What activities need from their process. Made once by the worker and passed in; tests make their own.
 
 import type { Kysely } from 'kysely'
+import type { Logger } from 'pino'
 import type { RoutedEvent, Routing } from '../workflows/kit/index.ts'
 import type { Database } from './journal/database.ts'
 import type { KubeClient } from './kube/client.ts'
@@ -19,4 +20,6 @@ export interface Deps {
   /** Key of content hashes in the journal; kept outside of it. */
   readonly contentKey: Buffer | undefined
   readonly now: () => Date
+  /** For what neither an outcome nor a status can say. */
+  readonly log: Pick<Logger, 'warn'>
 }

@@ -69,6 +69,7 @@ const worker = await Worker.create({
     subjectKinds,
     contentKey,
     now,
+    log,
   }),
   maxCachedWorkflows: 300,
   stickyQueueScheduleToStartTimeout: settings.stickyTimeoutMs,

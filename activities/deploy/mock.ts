@@ -9,6 +9,7 @@ import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { deployItemView } from '../kube/deploy-item-view.ts'
 import { toApplicationFailure } from '../kube/errors.ts'
+import { recordWarning } from '../kube/events.ts'
 import { finalizerPatch, isReleased } from '../kube/finalize.ts'
 import { readObject } from '../kube/observe.ts'
 import { targetView } from '../kube/views.ts'
@@ -53,6 +54,7 @@ export const mockActivities = (deps: Deps) => ({
       const acting = steps.filter((step) => step.write !== undefined)
       const writes = acting.flatMap((step) => step.write ?? [])
       const answers = await writeAll(deps, { ...by, step: 'deployMockItems', fieldManager: WRITER }, writes)
+      await warnOfErrors(deps, jobID, answers)
       return result(steps, acting, answers, now)
     } catch (error) {
       throw toApplicationFailure(error)
@@ -158,6 +160,16 @@ function configured(job: ItemJob, config: MockConfig): Patch | undefined {
     return ended(job, phase, fields, error)
   }
   return isStarting(job) || itemStatus(job).phase !== phase ? pickedUp(job, phase, fields) : undefined
+}
+
+async function warnOfErrors(deps: Deps, jobID: string, answers: readonly WriteAnswer[]): Promise<void> {
+  for (const answer of answers) {
+    if (answer.result !== 'ok' || !answer.wrote) continue
+    const { lastError } = itemStatus(answer)
+    if (lastError === undefined) continue
+    const { name, namespace = '', uid = '' } = answer.object.metadata
+    await recordWarning(deps, { kind: deployItemKind.kind, namespace, name, uid }, jobID, lastError)
+  }
 }
 
 function result(

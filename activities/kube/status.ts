@@ -19,6 +19,7 @@ import { closeJob, recordJobPhase } from '../journal/jobs.ts'
 import { upsertWakes } from '../journal/wakes.ts'
 import { type KubeObject, resourcePath } from './client.ts'
 import { finalFailure, isNotFound, toApplicationFailure } from './errors.ts'
+import { recordWarning } from './events.ts'
 import { watchedKind } from './kinds.ts'
 import { type Patch, writeAll } from './write.ts'
 
@@ -76,6 +77,7 @@ async function writeStatus(deps: Deps, input: SettleInput, change: StatusChange)
   )
   switch (answer?.result) {
     case 'ok':
+      if (change.lastError !== undefined) await recordWarning(deps, subject, jobID, change.lastError)
       return { result: 'settled', target: settledTarget(answer.object) }
     case 'superseded':
       return { result: 'superseded' }

@@ -30,6 +30,8 @@ import {
 export const RECONCILE_IF_CHANGED_ANNOTATION = 'landscaper.gardener.cloud/reconcile-if-changed'
 export const RECONCILE_REASON_ANNOTATION = 'landscaper.gardener.cloud/reconcile-reason'
 export const DELETE_IGNORE_SUCCESSORS_ANNOTATION = 'landscaper.gardener.cloud/delete-ignore-successors'
+/** `true`: no job starts; one that runs goes on to its end. Source: spec/landscaper.md 1.13 and decision 16 of appendix B. */
+export const IGNORE_ANNOTATION = 'landscaper.gardener.cloud/ignore'
 /** Its presence is toggled to raise an event. */
 export const TOUCH_ANNOTATION = 'landscaper.gardener.cloud/touch'
 
@@ -199,6 +201,7 @@ export const installationKind = defineKind({
     annotation(DELETE_WITHOUT_UNINSTALL_ANNOTATION),
     annotation(DELETE_IGNORE_SUCCESSORS_ANNOTATION),
     annotation(TOUCH_ANNOTATION),
+    annotation(IGNORE_ANNOTATION),
     path('status.phase'),
     path('status.jobID'),
     path('status.jobIDFinished'),
@@ -219,7 +222,7 @@ const DELETION_PHASES: readonly string[] = ['InitDelete', 'TriggerDelete', 'Dele
  */
 export function installationTrigger(object: object): string | undefined {
   const isRoot = !installationOwners(object).some((owner) => owner.kind === 'Installation')
-  if (!isRoot) return undefined
+  if (!isRoot || textAt(object, annotation(IGNORE_ANNOTATION)) === 'true') return undefined
   if (textAt(object, annotation(OPERATION_ANNOTATION)) === 'reconcile') return 'reconcile annotation'
   if (valueAt(object, path('metadata.deletionTimestamp')) !== undefined) {
     return DELETION_PHASES.includes(textAt(object, path('status.phase')) ?? '') ? undefined : 'deletion'
