@@ -48,13 +48,19 @@ function notOneOf(config: Fields, field: string, allowed: readonly string[], isR
   const value = config[field]
   if (value === undefined && !isRequired) return undefined
   if (typeof value === 'string' && allowed.includes(value)) return undefined
-  const found = value === undefined ? 'absent' : JSON.stringify(value)
-  return { field: `.${field}`, found, expected: allowed.length === 1 ? (allowed[0] ?? '') : `one of ${allowed.join(', ')}` }
+  return { field: `.${field}`, found: describe(value), expected: allowed.length === 1 ? (allowed[0] ?? '') : `one of ${allowed.join(', ')}` }
 }
 
 function notMap(config: Fields, field: string): Mistake | undefined {
   const value = config[field]
   if (value === undefined || (typeof value === 'object' && value !== null && !Array.isArray(value))) return undefined
-  // The content is not quoted: exports may be secret.
-  return { field: `.${field}`, found: Array.isArray(value) ? 'a list' : `a ${typeof value}`, expected: 'a map' }
+  return { field: `.${field}`, found: describe(value), expected: 'a map' }
+}
+
+// The content is not quoted: configurations may hold secrets, also in the wrong place.
+function describe(value: unknown): string {
+  if (value === undefined) return 'absent'
+  if (value === null) return 'null'
+  if (typeof value === 'string') return 'another text'
+  return Array.isArray(value) ? 'a list' : `a ${typeof value}`
 }

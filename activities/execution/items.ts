@@ -31,17 +31,43 @@ export function decodeItems(execution: KubeObject): { items: readonly DeployItem
   }
   const compressed = spec.deployItemsCompressed ?? ''
   if (compressed === '') return { items: spec.deployItems ?? [] }
+  const json = unpack(compressed)
+  if (typeof json !== 'string') return json
+  const items = parseJson(json)
+  if (Array.isArray(items) && items.every(isTemplate)) return { items }
+  // Neither the content nor the parser's message, which quotes it: configurations may be secret.
+  const found =
+    items === undefined ? 'no JSON' : Array.isArray(items) ? 'a list with other things' : 'JSON of another shape'
+  return {
+    problem: `spec.deployItemsCompressed holds ${found}; expected a gzipped JSON list of deploy items with name and type`,
+  }
+}
+
+function unpack(compressed: string): string | { problem: string } {
   try {
-    const json = gunzipSync(Buffer.from(compressed, 'base64'), { maxOutputLength: ITEMS_LIMIT_BYTES }).toString('utf8')
-    const items: unknown = JSON.parse(json)
-    if (Array.isArray(items)) return { items: items as DeployItemTemplate[] }
-    return { problem: `spec.deployItemsCompressed holds ${typeof items}; expected a gzipped JSON list of deploy items` }
+    return gunzipSync(Buffer.from(compressed, 'base64'), { maxOutputLength: ITEMS_LIMIT_BYTES }).toString('utf8')
   } catch (error) {
     const found = error instanceof Error ? error.message : String(error)
     return {
       problem: `spec.deployItemsCompressed cannot be read (${found}); expected base64 of a gzipped JSON list of deploy items`,
     }
   }
+}
+
+function parseJson(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return undefined
+  }
+}
+
+// The API server checks the plain form only.
+function isTemplate(value: unknown): value is DeployItemTemplate {
+  if (typeof value !== 'object' || value === null) return false
+  const { name, type, dependsOn = [] } = value as Partial<Readonly<Record<keyof DeployItemTemplate, unknown>>>
+  const isListOfNames = Array.isArray(dependsOn) && dependsOn.every((one) => typeof one === 'string')
+  return typeof name === 'string' && typeof type === 'string' && isListOfNames
 }
 
 /** The name of the DeployItem for an item: the same in every try of a job, another one in another job. Source: design.md "Created names". */
