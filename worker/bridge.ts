@@ -4,18 +4,13 @@ import { parseArgs } from 'node:util'
 import { loadOrCreateContentKey } from '../activities/journal/content-key.ts'
 import { openDatabase } from '../activities/journal/database.ts'
 import { createKubeClient } from '../activities/kube/client.ts'
-import { type Flags, processSettings } from './bridge/flags.ts'
+import { BRIDGE_FLAGS, type Flags, processSettings } from './bridge/flags.ts'
 import { serveHealth } from './bridge/health.ts'
 import { createReflector } from './bridge/reflector.ts'
 import { keepUp } from './bridge/upkeep.ts'
 import { readConfig } from './config.ts'
 import { routeOf, subjectKinds, watchedKinds } from './controllers.ts'
 import { createLogger } from './log.ts'
-
-const OPTIONS = [
-  ...['kubeconfig', 'database-url', 'cluster', 'namespace', 'content-key', 'health-host', 'health-port'],
-  ...['retention-days', 'lease-ms', 'watchdog-ms', 'hold-ms'],
-]
 
 const config = readConfig()
 const settings = processSettings(readFlags(), config)
@@ -40,7 +35,10 @@ const shared = { cluster, namespace, owner, kube, db, journal, log, settings: se
 const reflectors = watchedKinds.map((watched) => createReflector(watched, shared))
 
 const health = await serveHealth(reflectors, settings.healthPort, settings.healthHost)
-log.info({ cluster, namespace, owner, kinds: reflectors.map(({ kind }) => kind), healthPort: health.port }, 'bridge is running')
+log.info(
+  { cluster, namespace, owner, kinds: reflectors.map(({ kind }) => kind), healthPort: health.port },
+  'bridge is running',
+)
 try {
   await Promise.all([
     ...reflectors.map((reflector) => reflector.run(stopping.signal)),
@@ -55,7 +53,7 @@ log.info('bridge has stopped')
 
 function readFlags(): Flags {
   const { values } = parseArgs({
-    options: Object.fromEntries(OPTIONS.map((name) => [name, { type: 'string' as const }])),
+    options: Object.fromEntries(Object.keys(BRIDGE_FLAGS).map((name) => [name, { type: 'string' as const }])),
   })
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => [name, typeof value === 'string' ? value : undefined]),

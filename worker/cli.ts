@@ -5,13 +5,31 @@ import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+import { BRIDGE_FLAGS, processSettings } from './bridge/flags.ts'
 import { devCommand } from './cli/dev.ts'
 import { migrateCommand } from './cli/migrate.ts'
-import { processCommand } from './cli/process.ts'
+import { processCommand, type ProcessEntry } from './cli/process.ts'
 import { runProgram } from './cli/usage.ts'
 import { gen } from './gen.ts'
+import { reconcilerSettings, WORKER_FLAGS } from './reconciler/settings.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+
+const BRIDGE: ProcessEntry = {
+  name: 'bridge',
+  description: 'watch Kubernetes and append every event to the journal',
+  entry: 'bridge.ts',
+  flags: BRIDGE_FLAGS,
+  check: processSettings,
+}
+
+const WORKER: ProcessEntry = {
+  name: 'worker',
+  description: 'dispatch wakes and run workflows and activities',
+  entry: 'reconciler.ts',
+  flags: WORKER_FLAGS,
+  check: reconcilerSettings,
+}
 
 function createProgram(): Command {
   return new Command('pawl')
@@ -19,8 +37,8 @@ function createProgram(): Command {
     .version(version)
     .addCommand(devCommand())
     .addCommand(migrateCommand())
-    .addCommand(processCommand('bridge', 'bridge.ts', 'watch Kubernetes and append every event to the journal'))
-    .addCommand(processCommand('worker', 'reconciler.ts', 'dispatch wakes and run workflows and activities'))
+    .addCommand(processCommand(BRIDGE))
+    .addCommand(processCommand(WORKER))
     .addCommand(genCommand())
 }
 

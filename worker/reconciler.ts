@@ -15,27 +15,12 @@ import { createLogger } from './log.ts'
 import { Dispatcher } from './reconciler/dispatcher.ts'
 import { startHealth } from './reconciler/health.ts'
 import { listenForWakes } from './reconciler/listener.ts'
-import { reconcilerSettings } from './reconciler/settings.ts'
+import { reconcilerSettings, WORKER_FLAGS } from './reconciler/settings.ts'
 import { runSweeper } from './reconciler/sweeper.ts'
 import { logTemporal } from './reconciler/temporal-log.ts'
 
 const { values } = parseArgs({
-  options: {
-    kubeconfig: { type: 'string' },
-    'database-url': { type: 'string' },
-    'temporal-address': { type: 'string' },
-    'temporal-namespace': { type: 'string' },
-    'task-queue': { type: 'string' },
-    cluster: { type: 'string' },
-    'content-key': { type: 'string' },
-    'workflow-bundle': { type: 'string' },
-    'health-port': { type: 'string' },
-    'dispatch-slots': { type: 'string' },
-    'wake-lease-ms': { type: 'string' },
-    'sweep-ms': { type: 'string' },
-    'workflow-task-timeout-ms': { type: 'string' },
-    'sticky-timeout-ms': { type: 'string' },
-  },
+  options: Object.fromEntries(Object.keys(WORKER_FLAGS).map((name) => [name, { type: 'string' as const }])),
 })
 
 const config = readConfig()

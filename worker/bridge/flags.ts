@@ -7,6 +7,21 @@ import { type BridgeSettings, DEFAULT_SETTINGS } from './settings.ts'
 
 export type Flags = Readonly<Record<string, string | undefined>>
 
+/** The flags of the bridge: name, what it takes, and what it means. Also its help, and checked against docs/operating.md. */
+export const BRIDGE_FLAGS: Readonly<Record<string, readonly [value: string, text: string]>> = {
+  kubeconfig: ['<file>', 'the cluster to watch (default: $KUBECONFIG, else in-cluster or the usual file)'],
+  'database-url': ['<url>', 'PostgreSQL of the journal (default: $PAWL_DATABASE_URL)'],
+  cluster: ['<name>', 'name of the cluster in the journal (default: local)'],
+  namespace: ['<name>', 'follow one namespace only (default: all)'],
+  'content-key': ['<file>', 'key of content hashes, made when missing (default: $PAWL_CONTENT_KEY)'],
+  'health-host': ['<address>', 'where /healthz and /readyz are served (default: 127.0.0.1)'],
+  'health-port': ['<port>', 'their port (default: a free one, logged)'],
+  'retention-days': ['<days>', 'how long events are kept (default: 14)'],
+  'lease-ms': ['<ms>', 'how long a silent bridge keeps its kinds from others (default: 5000)'],
+  'watchdog-ms': ['<ms>', 'a watch without a byte for this long is dead (default: 75000)'],
+  'hold-ms': ['<ms>', 'how long an event waits for the answer of the write that caused it (default: 1000)'],
+}
+
 export interface ProcessSettings {
   /** Undefined: in the cluster. */
   readonly kubeconfigPath: string | undefined

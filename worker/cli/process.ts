@@ -1,24 +1,47 @@
-// The commands that run one of Pawl's processes (`pawl worker`, `pawl bridge`): they pass every argument on.
+// The commands that run one of Pawl's processes (`pawl worker`, `pawl bridge`): they check the flags and pass them on.
 
 import { Command } from 'commander'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
-import { childEnvironment } from '../config.ts'
+import { childEnvironment, type Config, readConfig } from '../config.ts'
+import { UsageError } from './usage.ts'
 
-/** @param entry the file below worker/ that has the process's `main`. */
-export function processCommand(name: string, entry: string, description: string): Command {
-  return new Command(name)
-    .description(description)
-    .helpOption(false)
-    .allowUnknownOption()
-    .argument('[arguments...]', 'passed on')
-    .action(async (passed: readonly string[]) => {
-      const path = fileURLToPath(new URL(`../${entry}`, import.meta.url))
-      const child = spawn(process.execPath, [path, ...passed], { stdio: 'inherit', env: childEnvironment() })
-      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
-      const [code] = (await once(child, 'exit')) as [number | null]
-      process.exitCode = code ?? 1
-    })
+export interface ProcessEntry {
+  readonly name: string
+  readonly description: string
+  /** The file below worker/ that has the process's `main`. */
+  readonly entry: string
+  readonly flags: Readonly<Record<string, readonly [value: string, text: string]>>
+  /** Throws when the process could not start with these flags. */
+  readonly check: (flags: Readonly<Record<string, string | undefined>>, config: Config) => unknown
+}
+
+export function processCommand({ name, description, entry, flags, check }: ProcessEntry): Command {
+  const command = new Command(name).description(description)
+  for (const [flag, [value, text]] of Object.entries(flags)) command.option(`--${flag} ${value}`, text)
+  return command.action(async () => {
+    const given = givenFlags(command)
+    try {
+      check(given, readConfig())
+    } catch (error) {
+      throw new UsageError(error instanceof Error ? error.message : String(error))
+    }
+    const path = fileURLToPath(new URL(`../${entry}`, import.meta.url))
+    const args = Object.entries(given).map(([flag, value]) => `--${flag}=${value}`)
+    const child = spawn(process.execPath, [path, ...args], { stdio: 'inherit', env: childEnvironment() })
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
+    const [code] = (await once(child, 'exit')) as [number | null]
+    process.exitCode = code ?? 1
+  })
+}
+
+function givenFlags(command: Command): Record<string, string> {
+  return Object.fromEntries(
+    command.options.flatMap((option) => {
+      const value: unknown = command.getOptionValue(option.attributeName())
+      return typeof value === 'string' ? [[option.name(), value]] : []
+    }),
+  )
 }

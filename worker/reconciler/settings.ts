@@ -7,6 +7,24 @@ import type { DispatcherOptions } from './dispatcher.ts'
 
 type Flags = Readonly<Record<string, string | undefined>>
 
+/** The flags of the worker: name, what it takes, and what it means. Also its help, and checked against docs/operating.md. */
+export const WORKER_FLAGS: Readonly<Record<string, readonly [value: string, text: string]>> = {
+  kubeconfig: ['<file>', 'the cluster to act on (default: $KUBECONFIG, else in-cluster or the usual file)'],
+  'database-url': ['<url>', 'PostgreSQL of the journal (default: $PAWL_DATABASE_URL)'],
+  'temporal-address': ['<host:port>', 'Temporal (default: $PAWL_TEMPORAL_ADDRESS, else $TEMPORAL_ADDRESS)'],
+  'temporal-namespace': ['<name>', 'namespace in Temporal (default: $PAWL_TEMPORAL_NAMESPACE, or default)'],
+  'task-queue': ['<name>', 'task queue in Temporal (default: pawl)'],
+  cluster: ['<name>', 'name of the cluster in the journal, as the bridge has it (default: local)'],
+  'content-key': ['<file>', 'key of content hashes, the same as the bridge has (default: $PAWL_CONTENT_KEY)'],
+  'workflow-bundle': ['<file>', 'a bundle of the workflows built before (default: one is built at start)'],
+  'health-port': ['<port>', 'port of /healthz and /readyz on loopback (default: a free one, logged)'],
+  'dispatch-slots': ['<count>', 'wakes in hand at the same time (default: 20)'],
+  'wake-lease-ms': ['<ms>', 'how long a wake stays with a worker that fell silent (default: 10000)'],
+  'sweep-ms': ['<ms>', 'how often forgotten subjects and lost jobs are looked for (default: 60000)'],
+  'workflow-task-timeout-ms': ['<ms>', 'after which Temporal gives a silent task to another worker (default: 10000)'],
+  'sticky-timeout-ms': ['<ms>', 'how long a task waits for the worker that has the run in memory (default: 4000)'],
+}
+
 export interface ReconcilerSettings {
   readonly kubeconfigPath: string | undefined
   readonly databaseUrl: string

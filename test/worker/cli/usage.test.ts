@@ -11,6 +11,9 @@ describe('the command pawl', () => {
     [['dev', '--etcd-port', 'x'], "found 'x', expected a port from 1 to 65535"],
     [['dev', 'status', '-o', 'yaml'], "found 'yaml', expected one of text, json"],
     [['dev', 'status', '--data-dir'], "option '--data-dir <dir>' argument missing"],
+    [['bridge', '--foo'], "unknown option '--foo' of 'pawl bridge', expected one of --kubeconfig"],
+    [['bridge'], '--database-url is missing'],
+    [['worker', '--database-url', 'x', '--temporal-address', 'y', '--sweep-ms', '1'], '--sweep-ms is "1"'],
     [['migrate', 'up'], 'no database given, expected --database-url or PAWL_DATABASE_URL'],
   ])('ends %j with exit code 2, saying what was found and what was expected', (args, message) => {
     const { status, stdout, stderr } = pawl(args)
@@ -22,6 +25,8 @@ describe('the command pawl', () => {
   it('prints its version and its help with exit code 0', () => {
     expect(pawl(['--version'])).toMatchObject({ status: 0, stderr: '' })
     expect(pawl(['dev', '--help']).stdout).toContain('--ephemeral')
+    expect(pawl(['bridge', '--help']).stdout).toContain('--retention-days <days>')
+    expect(pawl(['worker', '--help']).stdout).toContain('--dispatch-slots <count>')
   })
 
   it('says with exit code 1 that nothing runs', () => {
