@@ -1,7 +1,8 @@
-// A proxy in front of kube-apiserver that sees every request of one worker, and lets a test act before or after a chosen write:
-// so a process can be killed at each of its writes without a hook in production code.
+// A proxy in front of kube-apiserver that sees every request of one process, and lets a test act before or after a chosen write:
+// so a process can be killed at each of its writes without a hook in production code. It can also answer badly, and cut watches.
 //
-//   Y1. `before`: the request has come and is never forwarded. `after`: the answer has come and is never returned.
+//   Y1. `before`: the request has come and was not forwarded. `after`: the answer has come and was not returned.
+//   Y2. What was forwarded is recorded with its answer, also when nobody is left to be told.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,47 +11,62 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node'
 import { Agent, request } from 'undici'
+import type { KubeObject } from '../../activities/kube/client.ts'
 
+/** A write that reached the server. */
 export interface SeenWrite {
-  readonly method: string
+  /** Verb, resource and subresource, e.g. `PATCH executions/status`. */
+  readonly label: string
   readonly path: string
   readonly status: number
+  /** What was sent. */
+  readonly body: Readonly<Record<string, unknown>>
+  /** What came back: the object, or a Status when it failed. */
+  readonly answer: KubeObject
 }
 
-/** What to do at the write of this number (from 1); the promise is awaited, then the connection is cut. */
-export interface Trap {
-  readonly write: number
-  readonly when: 'before' | 'after'
-  readonly act: () => Promise<void>
+/** A write by what it is: the nth (from 1) with this label since the proxy was armed. */
+export interface WritePoint {
+  readonly label: string
+  readonly nth: number
 }
+
+export interface Trap {
+  readonly at: WritePoint
+  readonly when: 'before' | 'after'
+  /** Awaited; then the connection is cut, or the request goes its way. */
+  readonly act: () => Promise<'cut' | 'go on'>
+}
+
+/** How a write goes wrong: an answer that the server never gave, or a connection that is lost before or after the server acted. */
+export type Disturbance =
+  | { readonly status: number; readonly reason: string; readonly retryAfterSeconds?: number }
+  | 'lost before'
+  | 'lost after'
 
 const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
 export class ApiProxy {
   readonly writes: SeenWrite[] = []
   readonly kubeconfigPath: string
+  /** Asked for each write, which is the nth (from 1) since the proxy was armed. */
+  disturb: (label: string, nth: number) => Disturbance | undefined = () => undefined
   readonly #server: Server
-  readonly #agent: Agent
-  readonly #target: string
-  #count = 0
+  readonly #upstream: Upstream
+  readonly #watches = new Set<ServerResponse>()
+  #counts = new Map<string, number>()
+  #total = 0
   #trap: Trap | undefined
 
-  private constructor(server: Server, target: string, agent: Agent) {
+  private constructor(server: Server, upstream: Upstream) {
     this.#server = server
-    this.#target = target
-    this.#agent = agent
+    this.#upstream = upstream
     this.kubeconfigPath = join(mkdtempSync(join(tmpdir(), 'pawl-proxy-')), 'kubeconfig')
   }
 
   static async start(kubeconfigPath: string): Promise<ApiProxy> {
-    const config = new KubeConfig()
-    config.loadFromString(readFileSync(kubeconfigPath, 'utf8'))
-    const https: { ca?: Buffer | string; cert?: Buffer | string; key?: Buffer | string } = {}
-    await config.applyToHTTPSOptions(https)
-    const { ca, cert, key } = https
-    const agent = new Agent({ connect: { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) } })
     const server = createServer()
-    const proxy = new ApiProxy(server, config.getCurrentCluster()?.server ?? '', agent)
+    const proxy = new ApiProxy(server, await Upstream.of(kubeconfigPath))
     server.on('request', (req, res) => void proxy.#serve(req, res))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -58,6 +74,7 @@ export class ApiProxy {
     const kubeconfig = {
       apiVersion: 'v1',
       kind: 'Config',
+      // client-node refuses plain HTTP without this flag.
       clusters: [{ name: 'proxy', cluster: { server: url, 'insecure-skip-tls-verify': true } }],
       users: [{ name: 'proxy', user: {} }],
       contexts: [{ name: 'proxy', context: { cluster: 'proxy', user: 'proxy' } }],
@@ -67,66 +84,162 @@ export class ApiProxy {
     return proxy
   }
 
-  /** Counts writes from 1 again, and acts at one of them. */
-  arm(trap: Trap | undefined): void {
+  /** Forgets what was seen, counts from 1 again, and acts at one write. */
+  arm(trap?: Trap): void {
     this.#trap = trap
-    this.#count = 0
+    this.#counts = new Map()
+    this.#total = 0
     this.writes.length = 0
+  }
+
+  /** Whether the trap still waits for its write. */
+  get isArmed(): boolean {
+    return this.#trap !== undefined
+  }
+
+  /** Ends every watch that runs through the proxy; returns how many there were. */
+  cutWatches(): number {
+    const count = this.#watches.size
+    for (const watch of this.#watches) watch.destroy()
+    return count
   }
 
   async stop(): Promise<void> {
     this.#server.closeAllConnections()
     await new Promise((resolve) => this.#server.close(resolve))
-    await this.#agent.destroy()
+    await this.#upstream.close()
   }
 
   async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
     try {
-      const method = req.method ?? 'GET'
-      const trap = this.#trapFor(method)
-      if (trap?.when === 'before') {
-        await trap.act()
-        req.socket.destroy()
-        return
-      }
-      const answer = await this.#forward(req, method)
-      if (WRITES.has(method)) this.writes.push({ method, path: req.url ?? '', status: answer.statusCode })
-      const body = await answer.body.bytes()
-      if (trap?.when === 'after') {
-        await trap.act()
-        req.socket.destroy()
-        return
-      }
-      res.writeHead(answer.statusCode, { 'content-type': 'application/json' })
-      res.end(body)
+      if (WRITES.has(req.method ?? '')) await this.#serveWrite(req, res)
+      else await this.#serveRead(req, res)
     } catch {
-      // The client has gone, or the server has: either way there is nobody to answer.
+      // The client has gone, the server has, or the test wants it so: nobody is answered.
       req.socket.destroy()
     }
   }
 
-  #trapFor(method: string): Trap | undefined {
-    if (!WRITES.has(method)) return undefined
-    this.#count++
-    if (this.#trap?.write !== this.#count) return undefined
+  async #serveRead(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const answer = await this.#upstream.send(req, undefined)
+    res.writeHead(answer.statusCode, { 'content-type': 'application/json' })
+    res.flushHeaders()
+    if (req.url?.includes('watch=') === true) this.#watches.add(res)
+    res.on('close', () => {
+      this.#watches.delete(res)
+      answer.body.destroy()
+    })
+    answer.body.on('error', () => res.destroy())
+    answer.body.pipe(res)
+  }
+
+  async #serveWrite(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const sent = await bodyOf(req)
+    const label = labelOf(req.method ?? '', req.url ?? '')
+    const trap = this.#trapFor(label)
+    const disturbance = this.disturb(label, this.#total)
+    if ((await isCut(trap, 'before')) || disturbance === 'lost before') throw new Error('lost before the write')
+    if (typeof disturbance === 'object') {
+      refuse(res, disturbance)
+      return
+    }
+    const answer = await this.#upstream.send(req, sent)
+    const text = await answer.body.text()
+    this.writes.push({
+      label,
+      path: req.url ?? '',
+      status: answer.statusCode,
+      body: parse(sent.toString()),
+      answer: parse(text) as unknown as KubeObject,
+    })
+    if ((await isCut(trap, 'after')) || disturbance === 'lost after') throw new Error('lost after the write')
+    res.writeHead(answer.statusCode, { 'content-type': 'application/json' })
+    res.end(text)
+  }
+
+  #trapFor(label: string): Trap | undefined {
+    const nth = (this.#counts.get(label) ?? 0) + 1
+    this.#counts.set(label, nth)
+    this.#total++
     const trap = this.#trap
+    if (trap?.at.label !== label || trap.at.nth !== nth) return undefined
     this.#trap = undefined
     return trap
   }
+}
 
-  async #forward(req: IncomingMessage, method: string) {
-    const chunks: Buffer[] = []
-    for await (const chunk of req) chunks.push(chunk as Buffer)
+/** The API server behind a proxy, with its credentials. */
+class Upstream {
+  readonly #url: string
+  readonly #headers: Readonly<Record<string, string>>
+  readonly #agent: Agent
+
+  private constructor(url: string, headers: Readonly<Record<string, string>>, agent: Agent) {
+    this.#url = url
+    this.#headers = headers
+    this.#agent = agent
+  }
+
+  static async of(kubeconfigPath: string): Promise<Upstream> {
+    const config = new KubeConfig()
+    config.loadFromString(readFileSync(kubeconfigPath, 'utf8'))
+    const options: { ca?: Buffer | string; headers?: Record<string, string> } = {}
+    await config.applyToHTTPSOptions(options)
+    const agent = new Agent({ connect: options.ca === undefined ? {} : { ca: options.ca }, bodyTimeout: 0 })
+    return new Upstream(config.getCurrentCluster()?.server ?? '', options.headers ?? {}, agent)
+  }
+
+  async send(req: IncomingMessage, body: Buffer | undefined) {
     const contentType = req.headers['content-type']
-    return await request(`${this.#target}${req.url ?? ''}`, {
-      method: method as 'GET',
+    return await request(`${this.#url}${req.url ?? ''}`, {
+      method: (req.method ?? 'GET') as 'GET',
       headers: {
+        ...this.#headers,
         accept: 'application/json',
         'user-agent': req.headers['user-agent'] ?? '',
         ...(contentType !== undefined && { 'content-type': contentType }),
       },
-      ...(chunks.length > 0 && { body: Buffer.concat(chunks) }),
+      ...(body !== undefined && body.length > 0 && { body }),
       dispatcher: this.#agent,
     })
   }
+
+  async close(): Promise<void> {
+    await this.#agent.destroy()
+  }
+}
+
+function labelOf(method: string, url: string): string {
+  const [, resource = '', subresource] = /\/namespaces\/[^/]+\/([^/?]+)(?:\/[^/?]+)?(?:\/([^/?]+))?/.exec(url) ?? []
+  return `${method} ${resource}${subresource === undefined ? '' : `/${subresource}`}`
+}
+
+async function bodyOf(req: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of req) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
+}
+
+async function isCut(trap: Trap | undefined, when: Trap['when']): Promise<boolean> {
+  return trap?.when === when && (await trap.act()) === 'cut'
+}
+
+function refuse(res: ServerResponse, disturbance: Exclude<Disturbance, string>): void {
+  const { status, reason, retryAfterSeconds } = disturbance
+  const headers = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }
+  res.writeHead(status, { 'content-type': 'application/json', ...headers })
+  res.end(
+    JSON.stringify({
+      kind: 'Status',
+      apiVersion: 'v1',
+      status: 'Failure',
+      code: status,
+      reason,
+      message: 'made up by a test',
+    }),
+  )
+}
+
+function parse(text: string): Readonly<Record<string, unknown>> {
+  return text === '' ? {} : (JSON.parse(text) as Record<string, unknown>)
 }

@@ -1,0 +1,123 @@
+// A process is killed at each write of a job and of a deletion, before and after the server has done it, and started again.
+// What comes out is what comes out of an undisturbed run, object by object, and no creation, deletion or trigger happened twice.
+//
+// To stay within four minutes on two cores a run takes one crash in its job and one in its deletion, and four lanes run side by side.
+
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import {
+  type Course,
+  type Crash,
+  crashed,
+  install,
+  type Lane,
+  LanePool,
+  openLane,
+  pointsOf,
+  uninstall,
+} from '../support/crash.ts'
+
+const servers = inject('servers')
+
+const LANES = 2
+
+// Every write of the reference scenario; the undisturbed run checks that there are no others.
+const JOB_WRITES = pointsOf([
+  'PATCH installations/status',
+  'PATCH installations',
+  'POST executions',
+  'PATCH executions/status',
+  'PATCH installations/status',
+  'PATCH executions',
+  'POST deployitems',
+  'POST deployitems',
+  'PATCH deployitems/status',
+  'PATCH executions/status',
+  'POST secrets',
+  'PATCH deployitems/status',
+  'PATCH deployitems/status',
+  'PATCH deployitems/status',
+  'POST dataobjects',
+  'PATCH executions/status',
+  'PATCH installations/status',
+])
+const DELETION_WRITES = pointsOf([
+  'PATCH installations/status',
+  'DELETE executions',
+  'PATCH executions/status',
+  'PATCH installations/status',
+  'DELETE deployitems',
+  'DELETE deployitems',
+  'PATCH deployitems/status',
+  'PATCH executions/status',
+  'PATCH deployitems',
+  'PATCH deployitems/status',
+  'PATCH deployitems',
+  'PATCH executions',
+  'PATCH installations',
+])
+
+interface Run {
+  readonly title: string
+  readonly name: string
+  readonly job: Crash
+  readonly deletion: Crash
+}
+
+const RUNS: readonly Run[] = (['worker', 'bridge'] as const).flatMap((part) =>
+  (['before', 'after'] as const).flatMap((when) =>
+    JOB_WRITES.map((at, index): Run => {
+      const job = { part, when, at }
+      // The deletion has fewer writes: its first ones come twice, then with the other process.
+      const other = part === 'worker' ? 'bridge' : 'worker'
+      const deletion = {
+        part: index < DELETION_WRITES.length ? part : other,
+        when,
+        at: DELETION_WRITES[index % DELETION_WRITES.length]!,
+      }
+      return { title: `${titleOf(job)}, then ${titleOf(deletion)}`, name: `${part}-${when}-${index}`, job, deletion }
+    }),
+  ),
+)
+
+function titleOf({ part, when, at }: Crash): string {
+  return `${part} ${when} ${at.label} ${at.nth}`
+}
+
+const lanes = new LanePool(() => openLane('crash', servers))
+let expected: { readonly job: Course; readonly deletion: Course; readonly writes: readonly string[] }
+
+beforeAll(async () => {
+  await lanes.fill(LANES)
+  expected = await lanes.use(undisturbed)
+})
+afterAll(() => lanes.close())
+
+async function undisturbed(lane: Lane) {
+  lane.proxy.arm()
+  const job = await install(lane, 'undisturbed')
+  const writes = lane.proxy.writes.map(({ label }) => label)
+  lane.proxy.arm()
+  const deletion = await uninstall(lane, 'undisturbed')
+  return { job, deletion, writes: [...writes, ...lane.proxy.writes.map(({ label }) => label)] }
+}
+
+describe('an installation that nothing disturbs', () => {
+  it('makes the writes at which others are interrupted, and no more', () => {
+    expect([...expected.writes].sort()).toEqual([...JOB_WRITES, ...DELETION_WRITES].map(({ label }) => label).sort())
+  })
+
+  it('runs one job and one deletion, and leaves nothing', () => {
+    expect(expected.job.runs).toEqual(['deploy: Done', 'execution: Succeeded', 'installation: Succeeded'])
+    expect(expected.deletion).toMatchObject({ state: [], jobIDs: 2 })
+  })
+})
+
+describe.concurrent('an installation whose process is killed', () => {
+  it.each(RUNS)('ends like any other: $title', async ({ name, job, deletion }) => {
+    await lanes.use(async (lane) => {
+      const installed = await crashed(lane, job, () => install(lane, name))
+      const uninstalled = await crashed(lane, deletion, () => uninstall(lane, name))
+      expect([installed, uninstalled]).toEqual([expected.job, expected.deletion])
+    })
+  })
+})
