@@ -35,6 +35,7 @@ export async function sweepWakes(db: Kysely<Database>, { cluster, now, jobKinds 
     const { controller } = swept
     const stranded = swept.run === 'own' ? findOwn(cluster, swept) : findGroups(cluster, swept, swept.run.groupOfTypes)
     const { rows } = await stranded.execute(db)
+    if (swept.run !== 'own') rows.push(...(await findLeftItems(cluster, swept).execute(db)).rows)
     const wakes = rows.map((found): NewWake => ({
       ...{ controller, cluster, due: now, foreign_event: true, may_start: true, writer: null },
       ...found,
@@ -66,6 +67,16 @@ function findOwn(cluster: string, { kind, controller, annotated }: SweptKind): R
     from object o
     where o.cluster = ${cluster} and o.kind = ${kind} and not o.deleted and ((${UNFINISHED}) or ${trigger})
       and not exists (select from job j where j.controller = ${controller} and j.uid = o.uid and j.outcome is null)
+      and not exists (select from wake w where w.controller = ${controller} and w.uid = o.uid)`
+}
+
+/** Members of groups that are being deleted and have no owner left: each is a subject of its own. */
+function findLeftItems(cluster: string, { kind, controller }: SweptKind): RawBuilder<Found> {
+  return sql<Found>`
+    select o.uid, '' as job_id, o.namespace, o.name, o.seq, 'sweep: trigger without a run' as cause
+    from object o
+    where o.cluster = ${cluster} and o.kind = ${kind} and not o.deleted and not (${UNFINISHED}) and ${DELETED_ROOT}
+      and o.projection #>> '{status,phase}' is distinct from 'DeleteFailed'
       and not exists (select from wake w where w.controller = ${controller} and w.uid = o.uid)`
 }
 

@@ -19,6 +19,8 @@ export type Resolution =
 
 /** What a wake leads to: the open run of its subject, a new one, or nothing, with the reason. */
 export async function resolveWake(db: Kysely<Database>, wake: Wake): Promise<Resolution> {
+  // An item without execution has a group per job: which one is meant, its state says. An older one that is still open would drop the wake.
+  if (wake.controller === 'deploy' && wake.job_id === '' && wake.may_start) return await resolveStart(db, wake)
   const job = await findOpenJob(db, wake.controller, wake.uid, wake.job_id === '' ? undefined : wake.job_id)
   if (job !== undefined) {
     // A write never wakes the run that made it (design.md "Own writes").

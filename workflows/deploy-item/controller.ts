@@ -3,6 +3,7 @@
 import type { Activities } from '../../activities/index.ts'
 import type { GroupItem } from '../../activities/deploy/views.ts'
 import type { GroupPass } from '../kit/index.ts'
+import { BUILT_IN_TYPES } from './kind.ts'
 
 export interface DeployGroupState {
   readonly items: readonly GroupItem[]
@@ -13,9 +14,9 @@ export type DeployGroupActivities = Pick<Activities, 'observeDeployGroup' | 'dep
 
 export type DeployGroupPass = GroupPass<DeployGroupState, DeployGroupActivities>
 
-/** Whether the item has this job and has not finished it. */
+/** Whether the item has this job, is ours to do, and has not finished it. A foreign item gets at most its job ID from here (beginItem). */
 export function isUnfinished(item: GroupItem, jobID: string): boolean {
-  return item.jobID === jobID && item.jobIDFinished !== jobID
+  return BUILT_IN_TYPES.has(item.type) && item.jobID === jobID && item.jobIDFinished !== jobID
 }
 
 /** The newest version among the items, for reads that must not be older. */

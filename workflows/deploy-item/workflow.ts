@@ -8,7 +8,9 @@ const controller: GroupController<DeployGroupState, DeployGroupActivities> = {
   act: shortActivities<DeployGroupActivities>(),
   observe: (act, { subject, jobID }, by) => act.observeDeployGroup({ by, subject, jobID, ownVersion: 0 }),
   step: deployPlan,
-  isOver: ({ state, jobID }) => state.isOver && !state.items.some((item) => isUnfinished(item, jobID)),
+  // An item without Execution is alone: nothing can join its group, and nobody tells the end of its job.
+  isOver: ({ subject, state, jobID }) =>
+    (state.isOver || subject.kind === 'DeployItem') && !state.items.some((item) => isUnfinished(item, jobID)),
   details: deployDetails,
 }
 
