@@ -8,6 +8,7 @@ import { collectExports } from './collect-exports.ts'
 import type { ExecutionPass } from './controller.ts'
 import { deleteDeployItems } from './delete-deploy-items.ts'
 import { guardExecution } from './guard-execution.ts'
+import { nameDeployers } from './name-deployers.ts'
 import { releaseExecution } from './release-execution.ts'
 import { triggerDeletion } from './trigger-deletion.ts'
 import { triggerDeployItems } from './trigger-deploy-items.ts'
@@ -24,7 +25,11 @@ export const executionPlan: JobPlan<ExecutionPass> = {
       next: 'Progressing',
     },
     Progressing: {
-      step: sequential(action('cleanUpOrphans', cleanUpOrphans), action('triggerDeployItems', triggerDeployItems)),
+      step: sequential(
+        action('nameDeployers', nameDeployers),
+        action('cleanUpOrphans', cleanUpOrphans),
+        action('triggerDeployItems', triggerDeployItems),
+      ),
       next: 'Completing',
     },
     Completing: { step: action('collectExports', collectExports), next: 'Succeeded' },

@@ -7,8 +7,15 @@
 import { done, fail, findCycle, type Outcome, stop } from '../kit/index.ts'
 import { classifyDeployItems } from './classify-deploy-items.ts'
 import { absorb, batch, type ExecutionPass, names } from './controller.ts'
+import { releaseDeployers } from './name-deployers.ts'
 
 export async function triggerDeployItems(pass: ExecutionPass): Promise<Outcome> {
+  const outcome = await triggerReady(pass)
+  if (outcome.stopped === undefined && outcome.faults.every((fault) => !fault.retryable)) releaseDeployers(pass)
+  return outcome
+}
+
+async function triggerReady(pass: ExecutionPass): Promise<Outcome> {
   const { state, jobID, act } = pass
   const { failed, running, ready, blocked } = classifyDeployItems(state.target.items, state.deployItems, jobID)
 
