@@ -12,7 +12,12 @@ import { isNotFound } from '../../activities/kube/errors.ts'
 
 const GROUP = 'landscaper.gardener.cloud'
 export const API = `${GROUP}/v1alpha1`
+export const FINALIZER = `finalizer.${GROUP}`
 export const OPERATION = `${GROUP}/operation`
+
+const MANAGED_BY = `execution.${GROUP}/managed-by`
+const ITEM_NAME = `execution.${GROUP}/name`
+const WAIT_MS = 60_000
 
 export type Status = Readonly<Record<string, unknown>> & {
   readonly phase?: string
@@ -25,6 +30,8 @@ export type Status = Readonly<Record<string, unknown>> & {
     readonly codes?: string[]
   }
   readonly exportRef?: { readonly name: string }
+  readonly observedGeneration?: number
+  readonly transitionTimes?: Readonly<Record<string, string>>
 }
 
 export type LsObject = KubeObject & { readonly spec?: Readonly<Record<string, unknown>>; readonly status?: Status }
@@ -43,10 +50,7 @@ export class Cluster {
     await this.kube.request('POST', '/api/v1/namespaces', { body: { metadata: { name: this.namespace } } })
   }
 
-  async create(
-    object: { readonly apiVersion: string; readonly metadata: { readonly name: string } },
-    plural: string,
-  ): Promise<LsObject> {
+  async create(object: KubeObject & { readonly apiVersion: string }, plural: string): Promise<LsObject> {
     const path = resourcePath({ apiVersion: object.apiVersion, plural }, this.namespace)
     return await this.kube.request<LsObject>('POST', path, { body: object })
   }
@@ -77,6 +81,41 @@ export class Cluster {
     await this.kube.request('DELETE', resourcePath({ apiVersion: API, plural }, this.namespace, name))
   }
 
+  /** The deploy items of an Execution, by the name of their item. */
+  async items(execution: string): Promise<ReadonlyMap<string, LsObject>> {
+    const all = await this.list('deployitems')
+    const own = all.filter(({ metadata }) => metadata.labels?.[MANAGED_BY] === execution)
+    return new Map(own.map((object) => [object.metadata.labels?.[ITEM_NAME] ?? '', object]))
+  }
+
+  /** Phases by item; an item that was not triggered has none. */
+  async phases(execution: string): Promise<Readonly<Record<string, string | undefined>>> {
+    const items = await this.items(execution)
+    return Object.fromEntries([...items].map(([name, { status }]) => [name, status?.phase]))
+  }
+
+  /** Waits until every one of the items (one that is not there is undefined) is as wanted; returns them. */
+  async untilItems(
+    execution: string,
+    names: readonly string[],
+    wanted: (item: LsObject | undefined) => boolean,
+  ): Promise<ReadonlyMap<string, LsObject>> {
+    const deadline = Date.now() + WAIT_MS
+    for (;;) {
+      const items = await this.items(execution)
+      if (names.every((name) => wanted(items.get(name)))) return items
+      if (Date.now() > deadline)
+        throw new Error(`items ${names.join(', ')} of ${execution} did not get there: ${JSON.stringify([...items])}`)
+      await sleep(50)
+    }
+  }
+
+  /** Ends the running job of an item, as its deployer would. */
+  async finishItem(item: LsObject, phase: 'Succeeded' | 'Failed' | 'DeleteFailed'): Promise<void> {
+    const status = { phase, jobIDFinished: item.status?.jobID }
+    await this.patch('deployitems', item.metadata.name, { status }, 'status')
+  }
+
   /** The reconcile annotation, as `kubectl annotate --overwrite` sets it. */
   async trigger(name: string): Promise<void> {
     await this.patch('installations', name, { metadata: { annotations: { [OPERATION]: 'reconcile' } } })
@@ -104,7 +143,7 @@ export class Cluster {
     plural: string,
     name: string,
     wanted: (object: LsObject | undefined) => boolean,
-    timeoutMs = 60_000,
+    timeoutMs = WAIT_MS,
   ): Promise<LsObject> {
     const deadline = Date.now() + timeoutMs
     for (;;) {
@@ -169,6 +208,15 @@ export function blueprintOf(items: readonly Item[], more: object = {}) {
     ],
     ...more,
   }
+}
+
+/** An item that its deployer leaves in Progressing until somebody ends it. */
+export function waiting(name: string, dependsOn?: readonly string[]): Item {
+  return { name, config: { initialPhase: 'Progressing' }, ...(dependsOn !== undefined && { dependsOn }) }
+}
+
+export function failing(name: string, dependsOn?: readonly string[]): Item {
+  return { name, config: { phase: 'Failed' }, ...(dependsOn !== undefined && { dependsOn }) }
 }
 
 /** A standalone Execution with plain items. */

@@ -7,10 +7,12 @@ import { mkdtempSync, openSync, readFileSync, closeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client, Connection } from '@temporalio/client'
-import type { Kysely } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { type Database, openDatabase } from '../../activities/journal/database.ts'
 import { migrateUp } from '../../activities/journal/migrate.ts'
+import type { KubeObject } from '../../activities/kube/client.ts'
 import type { TestServers } from './servers.ts'
 
 export interface PawlOptions {
@@ -20,6 +22,7 @@ export interface PawlOptions {
   readonly namespace: string
   /** Kubeconfig for the worker alone, e.g. one that leads through a proxy. */
   readonly workerKubeconfig?: string
+  readonly bridgeKubeconfig?: string
   readonly workerFlags?: readonly string[]
 }
 
@@ -73,14 +76,15 @@ export class Pawl {
   }
 
   async startBridge(name = 'bridge'): Promise<void> {
-    const { servers, namespace } = this.options
-    const flags = ['--kubeconfig', servers.kubeconfigPath, '--database-url', this.databaseUrl, '--namespace', namespace]
+    const { servers, namespace, bridgeKubeconfig = servers.kubeconfigPath } = this.options
+    const flags = ['--kubeconfig', bridgeKubeconfig, '--database-url', this.databaseUrl, '--namespace', namespace]
     await this.#spawn(name, 'bridge.ts', [...flags, '--lease-ms', '1500'])
   }
 
-  async startWorker(name = 'worker'): Promise<void> {
-    const { servers, workerKubeconfig, workerFlags = [] } = this.options
-    const flags = ['--kubeconfig', workerKubeconfig ?? servers.kubeconfigPath, '--database-url', this.databaseUrl]
+  /** @param kubeconfig leads elsewhere than that of the first worker. */
+  async startWorker(name = 'worker', kubeconfig = this.options.workerKubeconfig): Promise<void> {
+    const { servers, workerFlags = [] } = this.options
+    const flags = ['--kubeconfig', kubeconfig ?? servers.kubeconfigPath, '--database-url', this.databaseUrl]
     const temporal = ['--temporal-address', servers.temporalAddress, '--task-queue', this.taskQueue]
     const bundle = ['--workflow-bundle', servers.workflowBundle]
     await this.#spawn(name, 'reconciler.ts', [...flags, ...temporal, ...bundle, ...FAST, ...workerFlags])
@@ -99,6 +103,59 @@ export class Pawl {
     const exited = once(child, 'exit')
     child.kill(signal)
     await exited
+  }
+
+  /** Waits until the journal knows this version of the object, and no wake and no open run is left of its name: its tree is at rest. */
+  async settled({ metadata: { uid = '', name, resourceVersion = '0' } }: KubeObject): Promise<void> {
+    await this.#until(sql`select
+      exists (select from object where uid = ${uid} and (resource_version >= ${Number(resourceVersion)} or deleted))
+      and not exists (select from wake where name = ${name})
+      and not exists (select from job where name = ${name} and outcome is null) as ok`)
+  }
+
+  /** Waits until the journal has routed this version of the object. */
+  async journaled({ metadata: { uid = '', resourceVersion = '0' } }: KubeObject): Promise<void> {
+    await this.#until(
+      sql`select exists (select from object where uid = ${uid} and resource_version >= ${Number(resourceVersion)}) as ok`,
+    )
+  }
+
+  /** Waits until the open run of a controller has looked at this version of a child, and has nothing more to look at. */
+  async passed(controller: string, { metadata }: KubeObject): Promise<void> {
+    const owner = metadata.ownerReferences?.[0]?.uid ?? ''
+    await this.journaled({ metadata })
+    const event = sql`select at from watch_event where uid = ${metadata.uid} and resource_version = ${Number(metadata.resourceVersion)}`
+    await this.#until(sql`select not exists (select from wake where controller = ${controller} and uid = ${owner})
+      and exists (select from job where controller = ${controller} and uid = ${owner} and last_pass_at > (${event} limit 1)) as ok`)
+  }
+
+  /** The runs of an object, oldest first. */
+  async jobs({
+    metadata: { uid = '' },
+  }: KubeObject): Promise<{ jobID: string; cause: string; outcome: string | null }[]> {
+    return await this.db
+      .selectFrom('job')
+      .select(['job_id as jobID', 'cause', 'outcome'])
+      .where('uid', '=', uid)
+      .where('controller', '<>', 'deploy')
+      .orderBy('started_at')
+      .execute()
+  }
+
+  async #until(question: RawBuilder<unknown>): Promise<void> {
+    const deadline = Date.now() + 30_000
+    for (;;) {
+      const { rows } = await question.execute(this.db)
+      if ((rows[0] as { ok: boolean }).ok) return
+      if (Date.now() > deadline) throw new Error(`the journal did not get there in 30 s: ${await this.#state()}`)
+      await sleep(50)
+    }
+  }
+
+  async #state(): Promise<string> {
+    const wakes = await this.db.selectFrom('wake').selectAll().execute()
+    const jobs = await this.db.selectFrom('job').selectAll().where('outcome', 'is', null).execute()
+    return JSON.stringify({ wakes, jobs }, undefined, 1)
   }
 
   log(name: string): string {

@@ -1,0 +1,237 @@
+// The way back: reverse order, what cannot be uninstalled, orphans, and objects whose finalizers somebody removed.
+// Source: seeds/landscaper-execution-controller.txt "Deleting an Execution", spec/landscaper.md 2.4, 2.8.
+
+import { describe, expect, it } from 'vitest'
+import { CHAIN, execution, FINALIZER, installation, type Item, type LsObject, waiting } from '../support/cluster.ts'
+import { Deployer } from '../support/deployer.ts'
+import { useStage } from '../support/stage.ts'
+
+const stage = useStage('deletion')
+const WITHOUT_UNINSTALL = 'landscaper.gardener.cloud/delete-without-uninstall'
+
+async function run(name: string, items: readonly Item[]) {
+  await stage.cluster.create(installation(name, items), 'installations')
+  return await stage.cluster.finished(name)
+}
+
+async function left(name: string): Promise<readonly string[]> {
+  const kinds = ['installations', 'executions', 'deployitems'] as const
+  const lists = await Promise.all(kinds.map(async (plural) => ({ plural, all: await stage.cluster.list(plural) })))
+  return lists.flatMap(({ plural, all }) =>
+    all.filter(({ metadata }) => metadata.name.startsWith(name)).map(({ metadata }) => `${plural}/${metadata.name}`),
+  )
+}
+
+describe.concurrent('an installation that is deleted', () => {
+  it('goes with all that belongs to it, items in reverse order', async () => {
+    const { cluster, pawl } = stage
+    await run('chain', CHAIN)
+    const items = await cluster.items('chain')
+    await cluster.delete('installations', 'chain')
+    await cluster.gone('chain')
+    expect(await left('chain')).toEqual([])
+    const names = new Map([...items].map(([name, { metadata }]) => [metadata.uid ?? '', name]))
+    const rows = await pawl.db
+      .selectFrom('object')
+      .select(['uid', 'seq'])
+      .where('uid', 'in', [...names.keys()])
+      .where('deleted', '=', true)
+      .orderBy('seq')
+      .execute()
+    expect(rows.map(({ uid }) => names.get(uid))).toEqual(['c', 'b', 'a'])
+  })
+
+  it('goes at once when it never ran', async () => {
+    await stage.cluster.create(installation('new', CHAIN, { triggered: false }), 'installations')
+    await stage.cluster.delete('installations', 'new')
+    await stage.cluster.gone('new')
+    expect(await left('new')).toEqual([])
+  })
+
+  it('can be created again under its name while it still goes, and runs when the old one is gone', async () => {
+    const { cluster } = stage
+    const deployer = Deployer.start(cluster, 'test/again', { uninstall: () => 'wait' })
+    await run('again', [{ name: 'only', type: 'test/again' }])
+    const old = await cluster.get('executions', 'again')
+    await cluster.delete('installations', 'again')
+    await cluster.until('executions', 'again', (it) => it?.status?.phase === 'Deleting')
+    // Only force makes room for the name while the old tree is still there.
+    await cluster.patch('installations', 'again', { metadata: { finalizers: null } })
+    await cluster.gone('again')
+    await cluster.create(installation('again', [{ name: 'only' }]), 'installations')
+    await cluster.until('installations', 'again', (it) => it?.status?.phase === 'Init')
+
+    deployer.uninstall = () => 'done'
+    const fresh = await cluster.finished('again')
+    expect(fresh.status).toMatchObject({ phase: 'Succeeded' })
+    expect((await cluster.get('executions', 'again'))?.metadata.uid).not.toBe(old?.metadata.uid)
+    expect(await cluster.phases('again')).toEqual({ only: 'Succeeded' })
+    await deployer.stop()
+  })
+
+  it('can be created again as soon as it is gone', async () => {
+    const { cluster } = stage
+    const first = await run('anew', CHAIN)
+    await cluster.delete('installations', 'anew')
+    await cluster.gone('anew')
+    const second = await run('anew', CHAIN)
+    expect(second.status).toMatchObject({ phase: 'Succeeded' })
+    expect(second.metadata.uid).not.toBe(first.metadata.uid)
+    expect((await cluster.items('anew')).size).toBe(3)
+  })
+})
+
+describe.concurrent('a deletion that is stuck', () => {
+  it('ends in DeleteFailed with the path, and goes on without uninstalling when it is told to', async () => {
+    const { cluster } = stage
+    await run('stuck', [
+      { name: 'a', dependsOn: ['b'] },
+      { name: 'b', dependsOn: ['a'] },
+    ])
+    await cluster.delete('installations', 'stuck')
+    const failed = await cluster.until('installations', 'stuck', (it) => it?.status?.phase === 'DeleteFailed')
+    expect(failed.status).toMatchObject({
+      jobIDFinished: failed.status?.jobID,
+      lastError: { reason: 'UndeletedSubobjects' },
+    })
+    expect((await cluster.get('executions', 'stuck'))?.status).toMatchObject({
+      phase: 'DeleteFailed',
+      lastError: { reason: 'CyclicDependencies', message: expect.stringContaining('a -> b -> a') as string },
+    })
+
+    await cluster.patch('installations', 'stuck', { metadata: { annotations: { [WITHOUT_UNINSTALL]: 'true' } } })
+    await cluster.trigger('stuck')
+    await cluster.gone('stuck')
+    expect(await left('stuck')).toEqual([])
+  })
+
+  it('is tried again by the reconcile annotation after an item could not be uninstalled', async () => {
+    const { cluster, pawl } = stage
+    const deployer = Deployer.start(cluster, 'test/stubborn', { uninstall: () => 'failed' })
+    await run('stubborn', [
+      { name: 'foreign', type: 'test/stubborn' },
+      { name: 'base' },
+      { name: 'top', dependsOn: ['base'] },
+    ])
+    await cluster.delete('installations', 'stubborn')
+    const failed = await cluster.until('installations', 'stubborn', (it) => it?.status?.phase === 'DeleteFailed')
+    expect((await cluster.get('executions', 'stubborn'))?.status).toMatchObject({
+      phase: 'DeleteFailed',
+      lastError: { reason: 'DeployItemsNotDeleted', message: expect.stringContaining('foreign') as string },
+    })
+    await pawl.settled(failed)
+    expect(await cluster.get('installations', 'stubborn')).toEqual(failed)
+
+    deployer.uninstall = () => 'done'
+    await cluster.trigger('stubborn')
+    await cluster.gone('stubborn')
+    expect(await left('stubborn')).toEqual([])
+    await deployer.stop()
+  })
+})
+
+describe.concurrent('an item that the blueprint no longer has', () => {
+  it('is uninstalled in the next job', async () => {
+    const first = await run('orphan', [{ name: 'keep' }, { name: 'drop' }])
+    await stage.cluster.patch('installations', 'orphan', installation('orphan', [{ name: 'keep' }]))
+    const second = await stage.cluster.finished('orphan', first.status?.jobID)
+    expect(second.status).toMatchObject({ phase: 'Succeeded' })
+    expect(await stage.cluster.phases('orphan')).toEqual({ keep: 'Succeeded' })
+  })
+
+  it('is uninstalled too when no item is left at all', async () => {
+    const first = await run('emptied', CHAIN)
+    await stage.cluster.patch('installations', 'emptied', installation('emptied', []))
+    const second = await stage.cluster.finished('emptied', first.status?.jobID)
+    expect(second.status).toMatchObject({ phase: 'Succeeded' })
+    expect(await stage.cluster.items('emptied')).toEqual(new Map())
+  })
+
+  it('fails the job when it cannot be uninstalled; a new item of its name gets an object of its own', async () => {
+    const { cluster } = stage
+    const type = 'test/sticky'
+    const deployer = Deployer.start(cluster, type, { uninstall: () => 'failed' })
+    const first = await run('sticky', [{ name: 'item', type }, { name: 'keep' }])
+    const old = (await cluster.items('sticky')).get('item')!
+    await cluster.patch('installations', 'sticky', installation('sticky', [{ name: 'keep' }]))
+    const failed = await cluster.finished('sticky', first.status?.jobID)
+    expect(failed.status).toMatchObject({ phase: 'Failed' })
+    expect((await cluster.get('executions', 'sticky'))?.status?.lastError).toMatchObject({
+      reason: 'OrphanedDeployItems',
+      message: 'orphaned deploy items could not be uninstalled: item',
+    })
+
+    deployer.uninstall = () => 'done'
+    await cluster.patch('installations', 'sticky', installation('sticky', [{ name: 'item', type }, { name: 'keep' }]))
+    const second = await cluster.finished('sticky', failed.status?.jobID)
+    expect(second.status).toMatchObject({ phase: 'Succeeded' })
+    expect((await cluster.items('sticky')).get('item')?.metadata.uid).not.toBe(old.metadata.uid)
+    expect(await cluster.get('deployitems', old.metadata.name)).toBeUndefined()
+    await deployer.stop()
+  })
+})
+
+describe.concurrent('a finalizer that somebody removed by force', () => {
+  it('from an installation: its execution and items are uninstalled, nothing is left', async () => {
+    const { cluster } = stage
+    await run('forced-inst', CHAIN)
+    await cluster.patch('installations', 'forced-inst', { metadata: { finalizers: null } })
+    await cluster.delete('installations', 'forced-inst')
+    await cluster.gone('forced-inst')
+    await cluster.gone('forced-inst', 'executions')
+    expect(await left('forced-inst')).toEqual([])
+  })
+
+  it('from an execution: its items are uninstalled, and the deletion of the installation ends', async () => {
+    const { cluster, pawl } = stage
+    const uninstalled: string[] = []
+    const type = 'test/forced'
+    const uninstall = (item: LsObject) => {
+      uninstalled.push(item.metadata.labels?.['execution.landscaper.gardener.cloud/name'] ?? '')
+      return 'done' as const
+    }
+    const deployer = Deployer.start(cluster, type, { uninstall })
+    await run('forced-exec', [{ name: 'foreign', type }, { name: 'own' }])
+    const items = await cluster.items('forced-exec')
+    await cluster.patch('executions', 'forced-exec', { metadata: { finalizers: null } })
+    await cluster.delete('executions', 'forced-exec')
+    await cluster.gone('forced-exec', 'executions')
+    await cluster.untilItems('forced-exec', ['foreign', 'own'], (item) => item === undefined)
+    expect(uninstalled).toEqual(['foreign'])
+    await cluster.delete('installations', 'forced-exec')
+    await cluster.gone('forced-exec')
+    expect(await left('forced-exec')).toEqual([])
+    for (const item of items.values()) await pawl.settled(item)
+    await deployer.stop()
+  })
+
+  it('from both while a job runs: the items still go', async () => {
+    const { cluster } = stage
+    await cluster.create(installation('forced-both', [waiting('slow'), { name: 'quick' }]), 'installations')
+    await cluster.untilItems('forced-both', ['slow'], (item) => item?.status?.phase === 'Progressing')
+    for (const plural of ['executions', 'installations']) {
+      await cluster.patch(plural, 'forced-both', { metadata: { finalizers: null } })
+      await cluster.delete(plural, 'forced-both')
+    }
+    await cluster.untilItems('forced-both', ['slow', 'quick'], (item) => item === undefined)
+    expect(await left('forced-both')).toEqual([])
+  })
+})
+
+describe.concurrent('an execution without an installation', () => {
+  it('is deleted with its items in a job of its own', async () => {
+    const { cluster, pawl } = stage
+    await cluster.create(execution('alone', CHAIN), 'executions')
+    await cluster.patch('executions', 'alone', { status: { jobID: 'first' } }, 'status')
+    const finished = await cluster.finished('alone', undefined, 'executions')
+    expect(finished.metadata.finalizers).toEqual([FINALIZER])
+    await cluster.delete('executions', 'alone')
+    await cluster.gone('alone', 'executions')
+    await pawl.settled(finished)
+    expect(await left('alone')).toEqual([])
+    expect(await pawl.jobs(finished)).toMatchObject([
+      { jobID: 'first', outcome: 'Succeeded' },
+      { cause: 'deletion without owner', outcome: 'Deleted' },
+    ])
+  })
+})

@@ -1,0 +1,269 @@
+// The way of an Installation to Succeeded, and what its graph of items looks like on the way. Source: seeds/landscaper-execution-controller.txt.
+
+import { describe, expect, it } from 'vitest'
+import {
+  CHAIN,
+  type Cluster,
+  DIAMOND,
+  type Item,
+  installation,
+  type LsObject,
+  OPERATION,
+  waiting,
+} from '../support/cluster.ts'
+import { useStage } from '../support/stage.ts'
+
+const stage = useStage('jobs')
+
+async function run(name: string, items: readonly Item[]) {
+  await stage.cluster.create(installation(name, items), 'installations')
+  return await stage.cluster.finished(name)
+}
+
+describe.concurrent('an installation whose items all succeed', () => {
+  it('leaves the whole tree finished with one job ID', async () => {
+    const root = await run('single', [{ name: 'only' }])
+    const execution = await stage.cluster.get('executions', 'single')
+    const items = await stage.cluster.items('single')
+
+    const jobID = root.status?.jobID
+    expect(jobID).toMatch(/^[0-9a-f-]{36}$/)
+    const finished = { phase: 'Succeeded', jobID, jobIDFinished: jobID }
+    expect(root.status).toMatchObject({
+      ...finished,
+      observedGeneration: root.metadata.generation,
+      executionRef: { name: 'single', namespace: 'jobs' },
+    })
+    expect(root.status?.lastError).toBeUndefined()
+    expect(root.metadata.finalizers).toEqual(['finalizer.landscaper.gardener.cloud'])
+    expect(root.spec?.['context']).toBe('default')
+    expect(root.metadata.annotations ?? {}).toEqual({})
+    expect(execution?.status).toMatchObject(finished)
+    expect([...items.keys()]).toEqual(['only'])
+    expect(items.get('only')?.status).toMatchObject(finished)
+    expect(items.get('only')?.metadata.name).toMatch(/^single-only-[0-9a-f]{5}$/)
+  })
+
+  it('is one run per kind in Temporal and one row per run in the journal', async () => {
+    const root = await run('recorded', [{ name: 'only' }])
+    await stage.pawl.settled(root)
+    const rows = await stage.pawl.db
+      .selectFrom('job')
+      .select(['controller', 'outcome'])
+      .where('job_id', '=', root.status?.jobID ?? '')
+      .orderBy('controller')
+      .execute()
+    expect(rows).toEqual([
+      { controller: 'deploy', outcome: 'Done' },
+      { controller: 'execution', outcome: 'Succeeded' },
+      { controller: 'installation', outcome: 'Succeeded' },
+    ])
+  })
+})
+
+describe.concurrent('a finished installation', () => {
+  it('runs a second job on an unchanged spec without a write to the specs of its items', async () => {
+    const first = await run('again', CHAIN)
+    const before = await stage.cluster.items('again')
+    await stage.cluster.trigger('again')
+    const second = await stage.cluster.finished('again', first.status?.jobID)
+
+    const after = await stage.cluster.items('again')
+    expect(second.status?.phase).toBe('Succeeded')
+    expect(generations(after)).toEqual(generations(before))
+    expect([...after.values()].map(({ status }) => status?.jobIDFinished)).toEqual(
+      CHAIN.map(() => second.status?.jobID),
+    )
+    expect(await stage.pawl.jobs(second)).toEqual([
+      { jobID: first.status?.jobID, cause: 'reconcile annotation', outcome: 'Succeeded' },
+      { jobID: second.status?.jobID, cause: 'reconcile annotation', outcome: 'Succeeded' },
+    ])
+  })
+
+  it('updates the items that its new blueprint changes, and those only', async () => {
+    const first = await run('changed', [{ name: 'same' }, { name: 'other' }])
+    const before = await stage.cluster.items('changed')
+    const items = [{ name: 'same' }, { name: 'other', config: { providerStatus: { apiVersion: 'v1', kind: 'New' } } }]
+    await stage.cluster.patch('installations', 'changed', installation('changed', items))
+    await stage.cluster.finished('changed', first.status?.jobID)
+
+    const after = await stage.cluster.items('changed')
+    expect(generations(before)).toEqual({ same: 1, other: 1 })
+    expect(generations(after)).toEqual({ same: 1, other: 2 })
+    expect(after.get('other')?.status?.['providerStatus']).toEqual({ apiVersion: 'v1', kind: 'New' })
+  })
+
+  it('does nothing about a changed spec before it is told to', async () => {
+    const first = await run('quiet', [{ name: 'only' }])
+    const edited = await stage.cluster.patch('installations', 'quiet', edit([{ name: 'only' }, { name: 'new' }]))
+    await stage.pawl.settled(edited)
+    expect(await stage.pawl.jobs(first)).toHaveLength(1)
+    expect((await stage.cluster.get('installations', 'quiet'))?.status).toEqual(first.status)
+  })
+})
+
+describe.concurrent('an installation with reconcile-if-changed', () => {
+  const annotations = { 'landscaper.gardener.cloud/reconcile-if-changed': 'true' }
+
+  it('runs when it is new, and when its spec changed, but not when anything else did', async () => {
+    const options = { triggered: false, annotations }
+    await stage.cluster.create(installation('on-change', [{ name: 'only' }], options), 'installations')
+    const first = await stage.cluster.finished('on-change')
+    const labelled = await stage.cluster.patch('installations', 'on-change', { metadata: { labels: { team: 'a' } } })
+    await stage.pawl.settled(labelled)
+    expect(await stage.pawl.jobs(first)).toHaveLength(1)
+
+    await stage.cluster.patch('installations', 'on-change', edit([{ name: 'only' }, { name: 'new' }]))
+    const second = await stage.cluster.finished('on-change', first.status?.jobID)
+    expect(await stage.cluster.phases('on-change')).toEqual({ only: 'Succeeded', new: 'Succeeded' })
+    await stage.pawl.settled(second)
+    expect(await stage.pawl.jobs(first)).toEqual([
+      { jobID: first.status?.jobID, cause: 'changed spec', outcome: 'Succeeded' },
+      { jobID: second.status?.jobID, cause: 'changed spec', outcome: 'Succeeded' },
+    ])
+  })
+})
+
+describe.concurrent('an installation without any annotation', () => {
+  it('stays as it was created', async () => {
+    const created = await stage.cluster.create(
+      installation('untouched', [{ name: 'only' }], { triggered: false }),
+      'installations',
+    )
+    await stage.pawl.settled(created)
+    expect(await stage.cluster.get('installations', 'untouched')).toEqual(created)
+  })
+})
+
+describe.concurrent('a job during which something happens to its installation', () => {
+  it('fails at its end when the spec was edited, and leaves the edit to the next job', async () => {
+    const { cluster, pawl } = stage
+    await cluster.create(installation('edited', [waiting('only')]), 'installations')
+    const running = await runningItem('edited', 'only')
+    await cluster.patch('installations', 'edited', edit([waiting('only'), { name: 'new' }]))
+    await cluster.finishItem(running, 'Succeeded')
+    const failed = await cluster.finished('edited')
+    expect(failed.status).toMatchObject({
+      phase: 'Failed',
+      lastError: { operation: 'handlePhaseCompleting', reason: 'CheckObservedGeneration' },
+    })
+    expect(await cluster.phases('edited')).toEqual({ only: 'Succeeded' })
+    await pawl.settled(failed)
+
+    await cluster.trigger('edited')
+    await cluster.finishItem(await runningItem('edited', 'only', failed.status?.jobID), 'Succeeded')
+    const succeeded = await cluster.finished('edited', failed.status?.jobID)
+    expect(succeeded.status).toMatchObject({ phase: 'Succeeded', observedGeneration: succeeded.metadata.generation })
+    expect(await cluster.phases('edited')).toEqual({ only: 'Succeeded', new: 'Succeeded' })
+  })
+
+  it('is followed by exactly one further job when the annotation came meanwhile, twice', async () => {
+    const { cluster, pawl } = stage
+    await cluster.create(installation('annotated', [waiting('only')]), 'installations')
+    const item = await runningItem('annotated', 'only')
+    await cluster.trigger('annotated')
+    await cluster.patch('installations', 'annotated', { metadata: { annotations: { [OPERATION]: null } } })
+    await cluster.trigger('annotated')
+    await cluster.finishItem(item, 'Succeeded')
+    const again = await runningItem('annotated', 'only', item.status?.jobID)
+    await cluster.finishItem(again, 'Succeeded')
+
+    const second = await cluster.finished('annotated', item.status?.jobID)
+    await pawl.settled(second)
+    expect(await pawl.jobs(second)).toEqual([
+      { jobID: item.status?.jobID, cause: 'reconcile annotation', outcome: 'Succeeded' },
+      { jobID: again.status?.jobID, cause: 'reconcile annotation', outcome: 'Succeeded' },
+    ])
+  })
+
+  it('finishes first when the installation is deleted, then the deletion has a job of its own', async () => {
+    const { cluster, pawl } = stage
+    await cluster.create(installation('deleted', [waiting('only')]), 'installations')
+    const item = await runningItem('deleted', 'only')
+    await cluster.delete('installations', 'deleted')
+    const deleting = await cluster.until(
+      'installations',
+      'deleted',
+      (it) => it?.metadata.deletionTimestamp !== undefined,
+    )
+    await pawl.journaled(deleting)
+    expect(deleting.status).toMatchObject({ phase: 'Progressing', jobID: item.status?.jobID })
+
+    await cluster.finishItem(item, 'Succeeded')
+    await cluster.gone('deleted')
+    expect(await pawl.jobs(deleting)).toEqual([
+      { jobID: item.status?.jobID, cause: 'reconcile annotation', outcome: 'Succeeded' },
+      { jobID: expect.not.stringMatching(item.status?.jobID ?? '') as string, cause: 'deletion', outcome: 'Deleted' },
+    ])
+    expect(await cluster.items('deleted')).toEqual(new Map())
+  })
+})
+
+/** Waits until the item waits in Progressing, in another job than `after`. */
+async function runningItem(execution: string, name: string, after?: string) {
+  const items = await stage.cluster.untilItems(
+    execution,
+    [name],
+    (item) => item?.status?.phase === 'Progressing' && item.status.jobID !== after,
+  )
+  return items.get(name)!
+}
+
+function edit(items: readonly Item[]) {
+  return { spec: installation('', items).spec }
+}
+
+function generations(items: ReadonlyMap<string, LsObject>): Readonly<Record<string, number | undefined>> {
+  return Object.fromEntries([...items].map(([name, { metadata }]) => [name, metadata.generation]))
+}
+
+describe.concurrent('the items of an installation', () => {
+  it('run one after the other in a chain', async () => {
+    await run('chain', CHAIN)
+    expect(await triggersWithoutPredecessor(stage.cluster, 'chain', CHAIN)).toEqual([])
+  })
+
+  it('run as soon as their predecessors are finished in a diamond', async () => {
+    await run('diamond', DIAMOND)
+    expect(await triggersWithoutPredecessor(stage.cluster, 'diamond', DIAMOND)).toEqual([])
+    expect(await stage.cluster.phases('diamond')).toEqual({
+      top: 'Succeeded',
+      left: 'Succeeded',
+      right: 'Succeeded',
+      bottom: 'Succeeded',
+    })
+  })
+
+  it('are triggered together when they do not depend on each other, thirty of them too', async () => {
+    const wide = Array.from({ length: 30 }, (_, index) => ({ name: `i${index}` }))
+    await run('wide', wide)
+    const items = [...(await stage.cluster.items('wide')).values()]
+    expect(items.map(({ status }) => status?.phase)).toEqual(wide.map(() => 'Succeeded'))
+    expect(new Set(items.map(({ status }) => status?.['jobIDGenerationTime'])).size).toBe(1)
+  })
+})
+
+/** Items whose trigger enters the journal before the end of one of their predecessors. */
+async function triggersWithoutPredecessor(cluster: Cluster, execution: string, items: readonly Item[]) {
+  const objects = await cluster.items(execution)
+  const triggered = new Map<string, number>()
+  const finished = new Map<string, number>()
+  for (const [name, { metadata, status }] of objects) {
+    const rows = await stage.pawl.db
+      .selectFrom('watch_event')
+      .select(['resource_version', 'projection'])
+      .where('uid', '=', metadata.uid ?? '')
+      .where('outcome', '<>', 'stale')
+      .orderBy('resource_version')
+      .execute()
+    const statuses = rows.map(({ resource_version, projection }) => ({
+      version: resource_version,
+      ...(projection as { status?: { jobID?: string; jobIDFinished?: string } }).status,
+    }))
+    triggered.set(name, statuses.find(({ jobID }) => jobID === status?.jobID)?.version ?? NaN)
+    finished.set(name, statuses.find(({ jobIDFinished }) => jobIDFinished === status?.jobID)?.version ?? NaN)
+  }
+  return items.filter(({ name, dependsOn = [] }) =>
+    dependsOn.some((other) => !((finished.get(other) ?? NaN) < (triggered.get(name) ?? NaN))),
+  )
+}

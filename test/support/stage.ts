@@ -1,0 +1,53 @@
+// What the tests of one e2e file share: a namespace and a Pawl that follows it.
+
+import { afterAll, beforeAll, inject } from 'vitest'
+import { Cluster } from './cluster.ts'
+import { Pawl, type PawlOptions } from './pawl.ts'
+import type { TestServers } from './servers.ts'
+
+// The time-outs of production: several test files share two cores, and what is slow there is not dead.
+const PATIENT = ['--workflow-task-timeout-ms', '10000', '--sticky-timeout-ms', '4000', '--wake-lease-ms', '10000']
+
+export class Stage {
+  #cluster: Cluster | undefined
+  #pawl: Pawl | undefined
+
+  get servers(): TestServers {
+    return inject('servers')
+  }
+
+  get cluster(): Cluster {
+    if (this.#cluster === undefined) throw new Error('the stage is set up by beforeAll')
+    return this.#cluster
+  }
+
+  get pawl(): Pawl {
+    if (this.#pawl === undefined) throw new Error('the stage is set up by beforeAll')
+    return this.#pawl
+  }
+
+  async setUp(name: string, options: () => Promise<Partial<PawlOptions>>): Promise<void> {
+    const { servers } = this
+    this.#cluster = new Cluster(servers.kubeconfigPath, name)
+    await this.#cluster.createNamespace()
+    const own = await options()
+    const workerFlags = [...PATIENT, ...(own.workerFlags ?? [])]
+    this.#pawl = await Pawl.start({ name, servers, namespace: name, ...own, workerFlags })
+  }
+
+  async tearDown(): Promise<void> {
+    await this.#pawl?.stop()
+    await this.#cluster?.kube.close()
+  }
+}
+
+/** Sets the stage before the tests of the file, and clears it after them. `name` is the namespace. */
+export function useStage(
+  name: string,
+  options: () => Promise<Partial<PawlOptions>> = () => Promise.resolve({}),
+): Stage {
+  const stage = new Stage()
+  beforeAll(() => stage.setUp(name, options))
+  afterAll(() => stage.tearDown())
+  return stage
+}
