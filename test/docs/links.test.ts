@@ -1,0 +1,74 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { anchors, links } from './markdown.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const SKIPPED = /(?:^|\/)(?:node_modules|\.git)(?:\/|$)/
+
+describe('the documents', () => {
+  it('link to nothing that is not there', async () => {
+    const pages = await documents()
+    const broken = await Promise.all(pages.map(async (page) => await brokenLinks(page)))
+    expect(broken.flat()).toEqual([])
+    expect(pages.length).toBeGreaterThan(10)
+  })
+
+  it('keep the README under 150 lines and the page of a kind under 100 words', async () => {
+    const pages = await documents()
+    const words = async (page: string) => (await prose(page)).split(/\s+/).filter((word) => /\w/.test(word)).length
+    const kinds = pages.filter((page) => page.startsWith('workflows/'))
+    expect(await Promise.all(kinds.map(async (page) => [page, (await words(page)) <= 100]))).toEqual(
+      kinds.map((page) => [page, true]),
+    )
+    expect((await readFile(join(ROOT, 'README.md'), 'utf8')).trimEnd().split('\n').length).toBeLessThan(150)
+  })
+
+  it('explain each kind beside its definition', async () => {
+    const folders = (await readdir(join(ROOT, 'workflows'), { withFileTypes: true })).filter((entry) =>
+      entry.isDirectory(),
+    )
+    const kinds = folders.map(({ name }) => name).filter((name) => name !== 'kit')
+    const explained = (await documents()).filter((page) => /^workflows\/[^/]+\/README\.md$/.test(page))
+    expect(explained.map((page) => page.split('/')[1]).sort()).toEqual(kinds.sort())
+  })
+})
+
+async function documents(): Promise<readonly string[]> {
+  const folders = ['docs', 'workflows', 'examples', 'deploy', 'test']
+  const below = await Promise.all(
+    folders.map(async (folder) => await readdir(join(ROOT, folder), { withFileTypes: true, recursive: true })),
+  )
+  const found = below.flat().map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
+  return ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...found].filter(
+    (path) => path.endsWith('.md') && !SKIPPED.test(path),
+  )
+}
+
+/** Diagrams and other code count as no words. */
+async function prose(page: string): Promise<string> {
+  return (await readFile(join(ROOT, page), 'utf8')).replace(/```[\s\S]*?```/g, '')
+}
+
+async function brokenLinks(page: string): Promise<string[]> {
+  const found = links(await readFile(join(ROOT, page), 'utf8')).filter((target) => !/^[a-z]+:/.test(target))
+  const broken = await Promise.all(
+    found.map(async (target) => ((await exists(page, target)) ? [] : [`${page}: ${target}`])),
+  )
+  return broken.flat()
+}
+
+async function exists(page: string, target: string): Promise<boolean> {
+  const [path = '', anchor] = target.split('#')
+  const file = path === '' ? page : join(dirname(page), path)
+  if (anchor === undefined)
+    return await readdir(join(ROOT, dirname(file))).then(
+      (names) => names.includes(file.split('/').at(-1) ?? ''),
+      () => false,
+    )
+  return await readFile(join(ROOT, file), 'utf8').then(
+    (text) => anchors(text).includes(anchor),
+    () => false,
+  )
+}
