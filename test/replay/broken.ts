@@ -1,0 +1,24 @@
+// A worker's entry whose Execution looks twice before each pass: what a careless change of the loop would do to open runs.
+
+import { beginExecution } from '../../workflows/execution/begin-execution.ts'
+import type { ExecutionActivities, ExecutionState } from '../../workflows/execution/controller.ts'
+import { executionDetails } from '../../workflows/execution/details.ts'
+import { observeExecution } from '../../workflows/execution/observe-execution.ts'
+import { executionPlan } from '../../workflows/execution/plan.ts'
+import type { JobController, JobInput } from '../../workflows/kit/index.ts'
+import { runJob, type RunResult, shortActivities } from '../../workflows/kit/reconcile-loop.ts'
+
+const controller: JobController<ExecutionState, ExecutionActivities> = {
+  plan: executionPlan,
+  act: shortActivities<ExecutionActivities>(),
+  async observe(act, input, by, previous) {
+    await observeExecution(act, input, by, previous)
+    return await observeExecution(act, input, by, previous)
+  },
+  begin: beginExecution,
+  details: executionDetails,
+}
+
+export async function execution(input: JobInput): Promise<RunResult> {
+  return await runJob(controller, input)
+}
