@@ -155,5 +155,7 @@ export function openDatabase(url: string, maxConnections = 10): Kysely<Database>
   const pool = new pg.Pool({ connectionString: url, max: maxConnections, types })
   // A connection that dies while idle is replaced by the pool; the next query reports what is really wrong.
   pool.on('error', () => undefined)
+  // One that dies in the middle of a transaction is told to its query as well; unheard, the event would end the process.
+  pool.on('connect', (client) => client.on('error', () => undefined))
   return new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })
 }
