@@ -11,6 +11,7 @@ import {
   anyJson,
   conditionsField,
   defineKind,
+  ERROR_COLUMN,
   errorField,
   flag,
   int64,
@@ -190,6 +191,7 @@ export const installationKind = defineKind({
     { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
     { name: 'Execution', type: 'string', jsonPath: '.status.executionRef.name' },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+    ERROR_COLUMN,
   ],
   description:
     'An Installation installs a blueprint: it renders the deploy items, runs them and publishes the exports.',

@@ -9,6 +9,16 @@ export interface PrinterColumn {
   readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date'
   /** As in CRDs: `.status.phase`. */
   readonly jsonPath: string
+  /** Above 0 the column is shown by `kubectl get -o wide` only. */
+  readonly priority?: number
+}
+
+/** Why the last job failed, for `kubectl get -o wide`: the first line of the message. */
+export const ERROR_COLUMN: PrinterColumn = {
+  name: 'Error',
+  type: 'string',
+  jsonPath: '.status.lastError.message',
+  priority: 1,
 }
 
 /** What the worker does to objects of a kind, beside reading them. */

@@ -37,9 +37,15 @@ describe('the kinds of the landscaper group', () => {
       kind.plural,
       kind.shortNames.join(' '),
       kind.statusSubresource,
-      kind.printerColumns.map((column) => column.name).join(' '),
+      shownColumns(kind, 0),
       openApiSchema(kind).required,
     ]).toEqual(expected)
+  })
+
+  it('show the last error with -o wide, where there is one', () => {
+    expect(kinds.flatMap((kind) => (shownColumns(kind, 1) === '' ? [] : [[kind.kind, shownColumns(kind, 1)]]))).toEqual(
+      [...kinds].filter(hasLastError).map((kind) => [kind.kind, 'Error']),
+    )
   })
 
   it('are eleven', () => {
@@ -56,6 +62,14 @@ describe('the kinds of the landscaper group', () => {
     expect(projected).toContain('"name":"known"')
   })
 })
+
+const shownColumns = (kind: Kind, priority: number) =>
+  kind.printerColumns
+    .filter((column) => (column.priority ?? 0) === priority)
+    .map((column) => column.name)
+    .join(' ')
+
+const hasLastError = (kind: Kind) => openApiSchema(kind).properties?.['status']?.properties?.['lastError'] !== undefined
 
 const CANARY = 'canary-b3f1'
 
