@@ -36,6 +36,7 @@ async function main(keep: boolean): Promise<number> {
   const kube = createKubeClient({ kubeconfigPath: set.kubeconfig, userAgent: 'pawl-demo' })
   try {
     showPlaces(set)
+    if (!keep) process.stdout.write('  (until the tour ends; `npm run demo -- --keep` lets them run)\n')
     const results: string[] = [`servers were ready after ${seconds(started)}`]
     const death = set.ended.then(() => Promise.reject(new Error('the servers ended, expected them to run')))
     await Promise.race([tour({ set, kube, results }), interrupted, death])
@@ -66,7 +67,7 @@ async function tour(tour: Tour): Promise<void> {
 
   say('2. A failing branch: what depends on it never starts')
   await apply(tour, 'failing-branch.yaml')
-  await expectPhase(tour, 'failing-branch', 'Failed')
+  showErrors(await expectPhase(tour, 'failing-branch', 'Failed'))
 
   say('3. A cycle: what can run runs, then the error names the path')
   await apply(tour, 'cycle.yaml')
@@ -139,6 +140,12 @@ async function follow(
       throw new Error(`installation ${name} was not over after ${JOB_LIMIT_MS / 1000} s; see the worker's log`)
     await sleep(POLL_MS)
   }
+}
+
+/** From the root down to what went wrong. */
+function showErrors({ kind, name, status, children }: Node): void {
+  if (status.lastError !== undefined) process.stdout.write(`why: ${kind} ${name}: ${status.lastError.message}\n`)
+  for (const child of children) showErrors(child)
 }
 
 function expectCycle(tree: Node, results: string[]): void {
