@@ -140,3 +140,25 @@ export async function recordLostJob(db: Kysely<Database>, job: Job, now: Date, g
     await upsertWakes(trx, [wake], now)
   })
 }
+
+/**
+ * Wakes the open run of a job when its subject or one of that one's children changed after its last pass began: the wake of that change may
+ * be lost. A run's own last write leads to one needless pass, and that one to none.
+ */
+export async function wakeIfBehind(db: Kysely<Database>, job: Job, now: Date, groupedByJob: boolean): Promise<boolean> {
+  const { controller, uid, cluster, namespace, name } = job
+  const changed = await db
+    .selectFrom('object')
+    .select('seq')
+    .where('cluster', '=', cluster)
+    .where((where) => where.or([where('uid', '=', uid), where('owner_uid', '=', uid)]))
+    .where('updated_at', '>', job.last_pass_at ?? job.started_at)
+    .orderBy('seq', 'desc')
+    .executeTakeFirst()
+  if (changed === undefined) return false
+  const subject = { controller, uid, job_id: groupedByJob ? job.job_id : '', cluster, namespace, name }
+  const cause = 'sweep: changes after the last pass'
+  const wake = { ...subject, seq: changed.seq, due: now, foreign_event: true, may_start: true, writer: null, cause }
+  await upsertWakes(db, [wake], now)
+  return true
+}

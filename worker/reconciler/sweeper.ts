@@ -4,7 +4,13 @@ import type { Client } from '@temporalio/client'
 import type { Kysely } from 'kysely'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../activities/journal/database.ts'
-import { jobsToLookUp, recordLostJob, type SweptKind, sweepWakes } from '../../activities/journal/sweep.ts'
+import {
+  jobsToLookUp,
+  recordLostJob,
+  type SweptKind,
+  sweepWakes,
+  wakeIfBehind,
+} from '../../activities/journal/sweep.ts'
 import { BUILT_IN_TYPES } from '../../workflows/deploy-item/kind.ts'
 import type { Logger } from '../log.ts'
 import { isRunning } from './runs.ts'
@@ -43,8 +49,13 @@ async function sweepOnce({ db, client, log, now }: SweeperDeps, { cluster }: Swe
   const woken = await sweepWakes(db, { cluster, now: now(), jobKinds: SWEPT })
   if (woken > 0) log.info({ woken }, 'sweep woke subjects without a run')
   for (const job of await jobsToLookUp(db, now())) {
-    if (await isRunning(client, job.workflow_id)) continue
+    const isGroup = job.controller === 'deploy' && job.job_id !== ''
+    if (await isRunning(client, job.workflow_id)) {
+      const isBehind = await wakeIfBehind(db, job, now(), isGroup)
+      if (isBehind) log.info({ workflowID: job.workflow_id }, 'sweep woke a run that may have missed a change')
+      continue
+    }
     log.info({ workflowID: job.workflow_id }, 'run is not in Temporal any more')
-    await recordLostJob(db, job, now(), job.controller === 'deploy' && job.job_id !== '')
+    await recordLostJob(db, job, now(), isGroup)
   }
 }
