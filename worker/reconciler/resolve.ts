@@ -8,7 +8,7 @@ import { findOpenJob, type Job } from '../../activities/journal/jobs.ts'
 import { type JournaledObject, readObject } from '../../activities/journal/objects.ts'
 import type { Wake } from '../../activities/journal/wakes.ts'
 import { BUILT_IN_TYPES } from '../../workflows/deploy-item/kind.ts'
-import { isJobID } from '../../workflows/kit/index.ts'
+import { jobIDProblem } from '../../workflows/kit/index.ts'
 import { subjectKinds, wantedRun } from '../controllers.ts'
 import type { Run } from './runs.ts'
 
@@ -63,7 +63,8 @@ async function resolveGroup(db: Kysely<Database>, wake: Wake): Promise<Resolutio
 }
 
 function startOf(wake: Wake, subject: Run['input']['subject'], jobID: string, cause: string): Resolution {
-  if (!isJobID(jobID)) return nothing(`the job ID is not one; expected letters, digits, ".", "_" and "-"`)
+  const problem = jobIDProblem(jobID)
+  if (problem !== undefined) return nothing(problem)
   return {
     to: 'start',
     run: {

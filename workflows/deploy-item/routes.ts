@@ -4,6 +4,7 @@
 import {
   type ControllerRoutes,
   isIdle,
+  jobIDProblem,
   path,
   type Projection,
   type Route,
@@ -34,9 +35,10 @@ function fromDeployItem(event: RoutedEvent): Routing {
       : { routes: [{ ...subject, jobID: ids.jobID, mode: 'notify', cause: 'item gone' }] }
   }
   if (!isIdle(ids)) {
-    return isOurs && ids.jobID !== undefined
-      ? { routes: [{ ...subject, jobID: ids.jobID, mode: 'start', cause: `deploy item ${event.name}` }] }
-      : { ignored: 'deploy item is of a type that another deployer serves' }
+    if (!isOurs) return { ignored: 'deploy item is of a type that another deployer serves' }
+    const problem = jobIDProblem(ids.jobID)
+    if (problem !== undefined) return { ignored: problem }
+    return { routes: [{ ...subject, jobID: ids.jobID ?? '', mode: 'start', cause: `deploy item ${event.name}` }] }
   }
   // Whether its execution is gone is resolved when the wake is dispatched.
   if (isDeleting) return { routes: [orphanRoute(event)] }

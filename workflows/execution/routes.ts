@@ -3,6 +3,7 @@
 import {
   type ControllerRoutes,
   isIdle,
+  jobIDProblem,
   path,
   type Projection,
   type RoutedEvent,
@@ -19,7 +20,11 @@ export const executionRoutes: ControllerRoutes = {
 function fromExecution(event: RoutedEvent): Routing {
   const subject = { controller: 'execution', uid: event.uid, namespace: event.namespace, name: event.name }
   if (event.type === 'DELETED') return { routes: [{ ...subject, mode: 'notify', cause: 'deleted' }] }
-  if (!isIdle(jobIDs(event.projection))) return { routes: [{ ...subject, mode: 'start', cause: 'job ID' }] }
+  const ids = jobIDs(event.projection)
+  if (!isIdle(ids)) {
+    const problem = jobIDProblem(ids.jobID)
+    return problem === undefined ? { routes: [{ ...subject, mode: 'start', cause: 'job ID' }] } : { ignored: problem }
+  }
   // Whether its owner is gone is resolved when the wake is dispatched.
   if (valueAt(event.projection, path('metadata.deletionTimestamp')) !== undefined)
     return { routes: [{ ...subject, mode: 'start', cause: 'deletion' }] }

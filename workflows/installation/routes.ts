@@ -3,6 +3,7 @@
 import {
   type ControllerRoutes,
   isIdle,
+  jobIDProblem,
   path,
   type Projection,
   type RoutedEvent,
@@ -22,6 +23,8 @@ function fromInstallation(event: RoutedEvent): Routing {
   if (event.type === 'DELETED') return { routes: [{ ...subject, mode: 'notify', cause: 'deleted' }] }
   const run = installationRun(event.projection)
   if ('none' in run) return { ignored: run.none }
+  const problem = jobIDProblem(run.jobID)
+  if (problem !== undefined) return { ignored: problem }
   return { routes: [{ ...subject, mode: 'start', cause: run.cause }] }
 }
 

@@ -14,6 +14,12 @@ export function isJobID(value: unknown): value is string {
   return typeof value === 'string' && JOB_ID.test(value)
 }
 
+/** Why a job ID starts nothing, for the journal; undefined when it is one, or when there is none. The value stays out: anybody may write it. */
+export function jobIDProblem(value: string | undefined): string | undefined {
+  if (value === undefined || isJobID(value)) return undefined
+  return 'status.jobID is not a job ID; expected at most 63 letters, digits, ".", "_" and "-"'
+}
+
 /**
  * Returns the plan when every leaf has a name of its own, because actions are recorded and drawn by it.
  *

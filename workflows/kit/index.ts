@@ -8,7 +8,7 @@ export type { Step, StepHooks } from './step.ts'
 export type { Runtime } from './runtime.ts'
 export { always, join, joinOrdered, orElse, parallelJoin, retry, sequential, timeout, when } from './combine.ts'
 export type { RetryOptions } from './combine.ts'
-export { checkedPlan, isJobID } from './guard.ts'
+export { checkedPlan, isJobID, jobIDProblem } from './guard.ts'
 export { describe, toMermaid } from './describe.ts'
 export type { DrawnStep } from './describe.ts'
 
