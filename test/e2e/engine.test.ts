@@ -1,0 +1,217 @@
+// What happens to Temporal, to the journal and to objects behind Pawl's back while a job runs: it goes on, once.
+// Time is moved by dating rows of the journal back, as if the run had been quiet for long.
+
+import { sql } from 'kysely'
+import { afterAll, describe, expect, it } from 'vitest'
+import { ApiProxy } from '../support/api-proxy.ts'
+import { CHAIN, execution, installation, item, type LsObject, API, waiting } from '../support/cluster.ts'
+import { useStage } from '../support/stage.ts'
+
+let proxy: ApiProxy | undefined
+const stage = useStage('engine', async () => {
+  proxy = await ApiProxy.start(stage.servers.kubeconfigPath)
+  return { workerKubeconfig: proxy.kubeconfigPath }
+})
+afterAll(() => proxy?.stop())
+
+/** Starts a job that waits in its first item, which the second depends on. */
+async function startWaiting(name: string): Promise<LsObject> {
+  const items = [waiting('slow'), { name: 'next', dependsOn: ['slow'] }]
+  await stage.cluster.create(installation(name, items), 'installations')
+  const found = await stage.cluster.untilItems(name, ['slow'], (it) => it?.status?.phase === 'Progressing')
+  return found.get('slow')!
+}
+
+/** Lets the waiting job end, and says how it ended. */
+async function finishWaiting(name: string, slow: LsObject) {
+  await stage.cluster.finishItem(slow, 'Succeeded')
+  const root = await stage.cluster.finished(name)
+  await stage.pawl.settled(root)
+  return { phase: root.status?.phase, items: await stage.cluster.phases(name), jobs: await stage.pawl.jobs(root) }
+}
+
+function succeeded(slow: LsObject) {
+  return {
+    phase: 'Succeeded',
+    items: { slow: 'Succeeded', next: 'Succeeded' },
+    jobs: [{ jobID: slow.status?.jobID, cause: expect.any(String) as string, outcome: 'Succeeded' }],
+  }
+}
+
+async function openRuns(name: string) {
+  return await stage.pawl.db
+    .selectFrom('job')
+    .select(['workflow_id', 'run_id', 'passes'])
+    .where('name', '=', name)
+    .where('outcome', 'is', null)
+    .orderBy('workflow_id')
+    .execute()
+}
+
+async function makeQuiet(name: string): Promise<void> {
+  await sql`update job set started_at = started_at - interval '2 min', last_pass_at = last_pass_at - interval '2 min',
+    lookup_after = null where name = ${name}`.execute(stage.pawl.db)
+}
+
+/** Waits until every open run of the name is another one than before. */
+async function replaced(name: string, before: Awaited<ReturnType<typeof openRuns>>): Promise<void> {
+  const old = new Set(before.map(({ run_id }) => run_id))
+  await expect
+    .poll(async () => (await openRuns(name)).filter(({ run_id, passes }) => !old.has(run_id) && passes > 0).length, {
+      timeout: 30_000,
+    })
+    .toBe(before.length)
+}
+
+describe('a job whose runs somebody ended in Temporal', () => {
+  it('is taken up by new runs when they were terminated, although nothing happens', async () => {
+    const slow = await startWaiting('terminated')
+    const before = await openRuns('terminated')
+    expect(before.map(({ workflow_id }) => workflow_id.split('/')[0])).toEqual(['deploy', 'execution', 'installation'])
+    for (const { workflow_id } of before) await stage.pawl.client.workflow.getHandle(workflow_id).terminate('test')
+    await makeQuiet('terminated')
+    await replaced('terminated', before)
+    expect(await finishWaiting('terminated', slow)).toEqual(succeeded(slow))
+  })
+
+  it('goes on with the next event when they were deleted', async () => {
+    const slow = await startWaiting('emptied')
+    const { client } = stage.pawl
+    for (const { workflow_id: workflowId } of await openRuns('emptied')) {
+      const workflowExecution = { workflowId }
+      await client.workflowService.deleteWorkflowExecution({ namespace: 'default', workflowExecution })
+      await expect
+        .poll(
+          () =>
+            client.workflow
+              .getHandle(workflowId)
+              .describe()
+              .then(
+                () => 'there',
+                () => 'gone',
+              ),
+          { timeout: 30_000 },
+        )
+        .toBe('gone')
+    }
+    expect(await finishWaiting('emptied', slow)).toEqual(succeeded(slow))
+  })
+})
+
+describe('a wake that is deleted from the journal by hand', () => {
+  it('of a running job: the sweep sees that the run is behind', async () => {
+    const slow = await startWaiting('lost-wake')
+    await stage.pawl.kill('worker', 'SIGTERM')
+    await stage.cluster.finishItem(slow, 'Succeeded')
+    await stage.pawl.journaled((await stage.cluster.items('lost-wake')).get('slow')!)
+    const { numDeletedRows } = await stage.pawl.db
+      .deleteFrom('wake')
+      .where('name', '=', 'lost-wake')
+      .executeTakeFirstOrThrow()
+    expect(numDeletedRows).toBeGreaterThan(0n)
+    await makeQuiet('lost-wake')
+    await stage.pawl.startWorker()
+    const root = await stage.cluster.finished('lost-wake')
+    expect(root.status).toMatchObject({ phase: 'Succeeded', jobID: slow.status?.jobID })
+  })
+
+  it('of a job that has not begun: the sweep sees the trigger', async () => {
+    await stage.pawl.kill('worker', 'SIGTERM')
+    const created = await stage.cluster.create(installation('lost-start', CHAIN), 'installations')
+    await stage.pawl.journaled(created)
+    const { numDeletedRows } = await stage.pawl.db
+      .deleteFrom('wake')
+      .where('name', '=', 'lost-start')
+      .executeTakeFirstOrThrow()
+    expect(numDeletedRows).toBe(1n)
+    await stage.pawl.startWorker()
+    const root = await stage.cluster.finished('lost-start')
+    expect(root.status).toMatchObject({ phase: 'Succeeded' })
+    await stage.pawl.settled(root)
+    expect(await stage.pawl.jobs(root)).toMatchObject([{ cause: 'reconcile annotation', outcome: 'Succeeded' }])
+  })
+})
+
+describe('an installation that is edited between its trigger and the first write of its job', () => {
+  it('runs exactly one job', async () => {
+    const seen: LsObject[] = []
+    const act = async () => {
+      seen.push(await stage.cluster.patch('installations', 'labelled', { metadata: { labels: { team: 'a' } } }))
+      await stage.pawl.journaled(seen[0]!)
+      return 'go on' as const
+    }
+    proxy?.arm({ at: { label: 'PATCH installations/status', nth: 1 }, when: 'before', act })
+    await stage.cluster.create(installation('labelled', CHAIN), 'installations')
+    const root = await stage.cluster.finished('labelled')
+    await stage.pawl.settled(root)
+    expect(seen).toHaveLength(1)
+    expect(root.metadata.labels).toEqual({ team: 'a' })
+    expect(await stage.pawl.jobs(root)).toEqual([
+      { jobID: root.status?.jobID, cause: 'reconcile annotation', outcome: 'Succeeded' },
+    ])
+    const created = proxy?.writes.filter(({ label }) => label === 'POST executions') ?? []
+    expect(created).toHaveLength(1)
+  })
+})
+
+describe('a job ID that somebody writes by hand and that is none', () => {
+  it.each([
+    ['with spaces', 'with space'],
+    ['with a path', '../../etc'],
+    ['with a slash', 'a/b'],
+    ['of 300 characters', 'x'.repeat(300)],
+  ])('starts nothing on an execution when it is one %s, and the journal says why', async (title, jobID) => {
+    const name = title.replaceAll(' ', '-')
+    await stage.cluster.create(execution(name, CHAIN), 'executions')
+    const patched = await stage.cluster.patch('executions', name, { status: { jobID } }, 'status')
+    await stage.pawl.journaled(patched)
+    await stage.pawl.settled(patched)
+    expect(await reasonOf(patched)).toContain('status.jobID is not a job ID; expected at most 63 letters')
+    expect(await stage.pawl.jobs(patched)).toEqual([])
+    expect(await stage.cluster.get('executions', name)).toEqual(patched)
+
+    await stage.cluster.patch('executions', name, { status: { jobID: 'mended' } }, 'status')
+    const finished = await stage.cluster.finished(name, undefined, 'executions')
+    expect(finished.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: 'mended' })
+  })
+
+  it('starts nothing on an installation or a deploy item either', async () => {
+    const { type, config } = item({ name: 'x' })
+    const object = { apiVersion: API, kind: 'DeployItem', metadata: { name: 'strange' }, spec: { type, config } }
+    await stage.cluster.create(object, 'deployitems')
+    await stage.cluster.create(installation('strange', CHAIN, { triggered: false }), 'installations')
+    for (const plural of ['deployitems', 'installations']) {
+      const patched = await stage.cluster.patch(plural, 'strange', { status: { jobID: '../..' } }, 'status')
+      await stage.pawl.journaled(patched)
+      await stage.pawl.settled(patched)
+      expect(await reasonOf(patched)).toContain('status.jobID is not a job ID; expected at most 63 letters')
+      expect(await stage.cluster.get(plural, 'strange')).toEqual(patched)
+    }
+  })
+})
+
+async function reasonOf({ metadata: { uid = '', resourceVersion } }: LsObject): Promise<string | null> {
+  const row = await stage.pawl.db
+    .selectFrom('watch_event')
+    .select('reason')
+    .where('uid', '=', uid)
+    .where('resource_version', '=', Number(resourceVersion))
+    .executeTakeFirstOrThrow()
+  return row.reason
+}
+
+describe('two workers on one task queue and one journal', () => {
+  it('run twenty installations, each of them once', async () => {
+    const names = Array.from({ length: 20 }, (_, index) => `many-${index}`)
+    await stage.pawl.startWorker('second')
+    await Promise.all(names.map((name) => stage.cluster.create(installation(name, CHAIN), 'installations')))
+    const roots = await Promise.all(names.map((name) => stage.cluster.finished(name)))
+    for (const root of roots) await stage.pawl.settled(root)
+
+    expect(roots.map(({ status }) => status?.phase)).toEqual(names.map(() => 'Succeeded'))
+    const jobs = await Promise.all(roots.map((root) => stage.pawl.jobs(root)))
+    expect(jobs.map((rows) => rows.map(({ jobID }) => jobID))).toEqual(roots.map(({ status }) => [status?.jobID]))
+    const items = await stage.cluster.list('deployitems')
+    expect(items.filter(({ metadata }) => metadata.name.startsWith('many-'))).toHaveLength(20 * CHAIN.length)
+  })
+})
