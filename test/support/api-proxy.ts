@@ -44,18 +44,20 @@ export type Disturbance =
   | 'lost before'
   | 'lost after'
 
+/** Asked for each write, the nth (from 1) of all since the proxy was armed; the write waits for the answer. */
+export type Disturb = (label: string, nth: number) => Disturbance | undefined | Promise<Disturbance | undefined>
+
 const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
 export class ApiProxy {
   readonly writes: SeenWrite[] = []
   readonly kubeconfigPath: string
-  /** Asked for each write, which is the nth (from 1) since the proxy was armed. */
-  disturb: (label: string, nth: number) => Disturbance | undefined = () => undefined
   readonly #server: Server
   readonly #upstream: Upstream
   readonly #watches = new Set<ServerResponse>()
   #counts = new Map<string, number>()
   #total = 0
+  #disturb: Disturb = () => undefined
   #trap: Trap | undefined
 
   private constructor(server: Server, upstream: Upstream) {
@@ -84,8 +86,9 @@ export class ApiProxy {
     return proxy
   }
 
-  /** Forgets what was seen, counts from 1 again, and acts at one write. */
-  arm(trap?: Trap): void {
+  /** Forgets what was seen, counts from 1 again, and acts at one write; or disturbs as it is told. */
+  arm(trap?: Trap, disturb: Disturb = () => undefined): void {
+    this.#disturb = disturb
     this.#trap = trap
     this.#counts = new Map()
     this.#total = 0
@@ -137,7 +140,7 @@ export class ApiProxy {
     const sent = await bodyOf(req)
     const label = labelOf(req.method ?? '', req.url ?? '')
     const trap = this.#trapFor(label)
-    const disturbance = this.disturb(label, this.#total)
+    const disturbance = await this.#disturb(label, this.#total)
     if ((await isCut(trap, 'before')) || disturbance === 'lost before') throw new Error('lost before the write')
     if (typeof disturbance === 'object') {
       refuse(res, disturbance)

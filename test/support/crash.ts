@@ -146,7 +146,13 @@ async function unknownTo({ db }: Pawl, cluster: Cluster): Promise<readonly strin
     KINDS.filter(([, version]) => version === API).map(([plural]) => cluster.list(plural)),
   )
   const found = lists.flat().map(({ metadata: { uid, resourceVersion } }) => `${uid ?? ''} ${resourceVersion ?? ''}`)
-  const rows = await db.selectFrom('object').select(['uid', 'resource_version']).where('deleted', '=', false).execute()
+  const rows = await db
+    .selectFrom('object')
+    .select(['uid', 'resource_version'])
+    .where('deleted', '=', false)
+    // Written, but not followed.
+    .where('kind', '<>', 'Secret')
+    .execute()
   const known = rows.map(({ uid, resource_version }) => `${uid} ${resource_version}`)
   return [...found.filter((one) => !known.includes(one)), ...known.filter((one) => !found.includes(one))]
 }
@@ -172,13 +178,8 @@ const KINDS: readonly (readonly [plural: string, apiVersion: string])[] = [
 
 /** Every object of the run that is there, comparable with another run's (C2). */
 async function stateOf({ cluster }: Lane, run: string): Promise<readonly unknown[]> {
-  const lists = await Promise.all(
-    KINDS.map(async ([plural, apiVersion]) => {
-      const objects = (await cluster.list(plural, apiVersion)) as readonly KubeObject[]
-      return objects.map((object) => ({ object, role: roleOf(plural, object) }))
-    }),
-  )
-  const found = ofRun(lists.flat(), run)
+  const all = await objectsOf(cluster)
+  const found = ofRun(all, run)
   const renamed = found.flatMap(({ object: { metadata }, role }): [string, string][] => [
     [metadata.uid ?? '', `<uid of ${role}>`],
     ...(metadata.name === run ? [] : [[metadata.name, `<${role}>`] as [string, string]]),
@@ -199,6 +200,17 @@ async function stateOf({ cluster }: Lane, run: string): Promise<readonly unknown
       ) as unknown
     })
     .sort((left, right) => (JSON.stringify(left) < JSON.stringify(right) ? -1 : 1))
+}
+
+/** Every object of the namespace that Pawl has to do with. */
+export async function objectsOf(cluster: Cluster): Promise<readonly Found[]> {
+  const lists = await Promise.all(
+    KINDS.map(async ([plural, apiVersion]) => {
+      const objects = (await cluster.list(plural, apiVersion)) as readonly KubeObject[]
+      return objects.map((object) => ({ object, role: roleOf(plural, object) }))
+    }),
+  )
+  return lists.flat()
 }
 
 interface Found {
@@ -226,14 +238,28 @@ function roleOf(plural: string, { metadata }: KubeObject): string {
 function effectsOf(writes: readonly SeenWrite[]): Readonly<Record<string, number>> {
   const seen = new Set<string>()
   const counts: Record<string, number> = {}
-  for (const { label, status, answer } of writes) {
+  for (const { label, status, body, answer } of writes) {
+    // Kubernetes Events tell of a fault as often as it is met.
+    if (status >= 300 || label === 'POST events') continue
     const { uid = '', resourceVersion = '' } = answer.metadata
-    if (status >= 300 || seen.has(`${label} ${uid} ${resourceVersion}`)) continue
+    if (seen.has(`${label} ${uid} ${resourceVersion}`)) continue
     seen.add(`${label} ${uid} ${resourceVersion}`)
-    const key = `${label} ${roleOf('', answer)}`.trim()
+    const key = [label, roleOf('', answer), hasJobID(body) ? 'jobID' : ''].filter((part) => part !== '').join(' ')
     counts[key] = (counts[key] ?? 0) + 1
   }
   return counts
+}
+
+function hasJobID({ status }: SeenWrite['body']): boolean {
+  return typeof status === 'object' && status !== null && 'jobID' in status
+}
+
+const SETTLES = new Set(['PATCH installations/status', 'PATCH executions/status'])
+
+/** The course without the writes that settle a pass: a pass that met a fault says so in the status of its subject. */
+export function withoutSettles(course: Course): Course {
+  const effects = Object.entries(course.effects).filter(([key]) => !SETTLES.has(key))
+  return { ...course, effects: Object.fromEntries(effects) }
 }
 
 /** What happens to one half of the scenario. */
