@@ -130,12 +130,8 @@ async function loop(input: JobInput, runOnce: (by: By) => Promise<PassReport>): 
       return result
     }
     if (typeof settled === 'object') report.settled?.(settled)
-    if (workflowInfo().continueAsNewSuggested && !isWoken())
-      await continueAsNew<(input: JobInput) => Promise<RunResult>>(input)
-  }
-
-  function isWoken(): boolean {
-    return woken
+    // Also when a wake is pending: the new run begins with a pass (R4).
+    if (workflowInfo().continueAsNewSuggested) await continueAsNew<(input: JobInput) => Promise<RunResult>>(input)
   }
 }
 
