@@ -1,0 +1,355 @@
+// The reconcile loop on a real Temporal server, with fake activities: what becomes of a run in the circumstances that unit tests cannot make.
+
+import { Client, Connection, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client'
+import { CancelledFailure } from '@temporalio/common'
+import proto from '@temporalio/proto'
+import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker'
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+
+import type { By, JobInput, JobState, SettleActivities, SettleInput, TargetView } from '../../workflows/kit/index.ts'
+import { again, done, fail, retryLater, stop } from '../../workflows/kit/index.ts'
+import type { Answer, WidgetActivities } from './widget.ts'
+
+const { EventType } = proto.temporal.api.enums.v1
+const TASK_QUEUE = `loop-${randomUUID()}`
+// A tenth of what Temporal lets a history grow to before it suggests a new run.
+const LARGE_REASON = 'x'.repeat(400_000)
+
+const quiet = new DefaultLogger('ERROR', () => undefined)
+const worlds = new Map<string, World>()
+let connection: Connection
+let native: NativeConnection
+let client: Client
+let worker: Worker
+let running: Promise<void>
+
+beforeAll(async () => {
+  Runtime.install({ logger: quiet })
+  const address = inject('servers').temporalAddress
+  connection = await Connection.connect({ address })
+  native = await NativeConnection.connect({ address })
+  client = new Client({ connection })
+  const workflowBundle = await bundleWorkflowCode({
+    workflowsPath: join(import.meta.dirname, 'widget.ts'),
+    logger: quiet,
+  })
+  const activities: WidgetActivities & SettleActivities = {
+    observeWidget: (by) => worldOf(by.workflowID).observe(by),
+    prepareWidget: (by) => worldOf(by.workflowID).prepare(by),
+    workOnWidget: (by) => worldOf(by.workflowID).work(by),
+    settle: (input) => worldOf(input.workflowID).settle(input),
+    endRun: ({ workflowID, outcome }) => worldOf(workflowID).end(outcome),
+  }
+  worker = await Worker.create({
+    connection: native,
+    taskQueue: TASK_QUEUE,
+    workflowBundle,
+    activities: { ...activities },
+  })
+  running = worker.run()
+})
+
+afterAll(async () => {
+  worker.shutdown()
+  await running
+  await native.close()
+  await connection.close()
+})
+
+describe('a job', () => {
+  it('folds phases that need no event into one pass and one settle, which ends it', async () => {
+    const world = await start()
+    expect(await world.run.result()).toBe('Succeeded')
+    expect(world.log).toEqual(['observe 1', 'prepare 1', 'work 1', 'settle 1 Succeeded'])
+    expect(world.settled).toMatchObject([{ change: { phase: 'Succeeded', finished: true }, attempt: 0 }])
+    expect(world.settled[0]?.againMs).toBeUndefined()
+  })
+
+  it('starts from the phase that it observes, and ends at once when the job is finished', async () => {
+    const resumed = await start({ target: { phase: 'Working' } })
+    expect(await resumed.run.result()).toBe('Succeeded')
+    expect(resumed.log).toEqual(['observe 1', 'work 1', 'settle 1 Succeeded'])
+
+    const finished = await start({ target: { phase: 'Failed', jobIDFinished: 'job' } })
+    expect(await finished.run.result()).toBe('Failed')
+    expect(finished.log).toEqual(['observe 1', 'end Failed'])
+  })
+
+  it('ends when its subject is gone, or has another job', async () => {
+    const gone = await start({ target: undefined })
+    expect(await gone.run.result()).toBe('Deleted')
+    const replaced = await start({ target: { phase: 'Working', jobID: 'other' } })
+    expect(await replaced.run.result()).toBe('Superseded')
+    expect([gone.log, replaced.log]).toEqual([
+      ['observe 1', 'end Deleted'],
+      ['observe 1', 'end Superseded'],
+    ])
+  })
+
+  it('makes another pass for a wake that arrives during one, after it', async () => {
+    const working = deferred<Answer>()
+    const world = await start({ work: [() => working.promise, () => done] })
+    await world.reached('work 1')
+    await world.wake()
+    await world.signalled(1)
+    working.resolve(stop('waiting'))
+    expect(await world.run.result()).toBe('Succeeded')
+    expect(world.log).toEqual([
+      ...['observe 1', 'prepare 1', 'work 1', 'settle 1 Working'],
+      ...['observe 2', 'work 2', 'settle 2 Succeeded'],
+    ])
+  })
+
+  it('makes one pass for many wakes that arrive during one', async () => {
+    const working = deferred<Answer>()
+    const world = await start({ work: [() => working.promise, () => done] })
+    await world.reached('work 1')
+    await Promise.all([world.wake(), world.wake(), world.wake()])
+    await world.signalled(3)
+    working.resolve(stop('waiting'))
+    expect(await world.run.result()).toBe('Succeeded')
+    expect(world.log.filter((line) => line.startsWith('observe'))).toEqual(['observe 1', 'observe 2'])
+  })
+
+  it('writes nothing in a pass that changed nothing', async () => {
+    const world = await start({ work: [() => stop('waiting'), () => stop('waiting'), () => done] })
+    await world.reached('settle 1 Working')
+    await world.wake()
+    await world.reached('work 2')
+    await world.wake()
+    expect(await world.run.result()).toBe('Succeeded')
+    expect(world.log.filter((line) => line.startsWith('settle'))).toEqual(['settle 1 Working', 'settle 3 Succeeded'])
+  })
+
+  it('leaves the due time of another pass to the journal, and arms no timer', async () => {
+    const world = await start({ work: [() => again(5000), () => done] })
+    await world.reached('settle 1 Working')
+    expect(world.settled[0]).toMatchObject({ againMs: 5000, attempt: 0 })
+    await world.wake()
+    expect(await world.run.result()).toBe('Succeeded')
+    expect(await world.eventsOf(EventType.EVENT_TYPE_TIMER_STARTED)).toBe(0)
+  })
+
+  it('counts its attempts while faults are retryable, shows the error, and arms no timer', async () => {
+    const world = await start({
+      work: [() => retryLater('Away', 'no answer'), () => retryLater('Away', 'no answer'), () => done],
+    })
+    const error = { operation: 'handlePhaseWorking', reason: 'Away', message: 'no answer', codes: [] }
+    for (const pass of [1, 2]) {
+      await world.reached(`work ${pass}`)
+      await vi.waitFor(() => expect(world.settled.length).toBe(pass))
+      expect(world.settled[pass - 1]).toMatchObject({ attempt: pass, againMs: Number.MAX_SAFE_INTEGER })
+      await world.wake()
+    }
+    expect(world.settled[0]?.change).toMatchObject({ phase: 'Working', lastError: error })
+    expect(await world.run.result()).toBe('Succeeded')
+    expect(world.settled[2]).toMatchObject({ attempt: 0, change: { phase: 'Succeeded', finished: true } })
+    expect(world.settled[2]?.change?.lastError).toBeUndefined()
+    expect(await world.eventsOf(EventType.EVENT_TYPE_TIMER_STARTED)).toBe(0)
+  })
+
+  it('fails on a final fault, in one settle with the error', async () => {
+    const world = await start({ work: [() => fail('ERR_CONFIGURATION_PROBLEM', 'wrong')] })
+    expect(await world.run.result()).toBe('Failed')
+    const lastError = { operation: 'handlePhaseWorking', reason: 'ERR_CONFIGURATION_PROBLEM', message: 'wrong' }
+    expect(world.settled).toMatchObject([
+      {
+        change: { phase: 'Failed', finished: true, lastError: { ...lastError, codes: ['ERR_CONFIGURATION_PROBLEM'] } },
+      },
+    ])
+  })
+
+  it('looks again at once, without back-off, when an activity found a newer object', async () => {
+    const world = await start({ work: [() => fail('Changed', 'generation 2'), () => done] })
+    await vi.waitFor(() => expect(world.settled.length).toBe(1))
+    expect(world.settled[0]).toMatchObject({ againMs: 0, attempt: 0 })
+    expect(world.settled[0]?.change?.lastError).toBeUndefined()
+    await world.wake()
+    expect(await world.run.result()).toBe('Succeeded')
+  })
+
+  it('ends as superseded when its final settle meets another job', async () => {
+    const world = await start({ settles: 'superseded' })
+    expect(await world.run.result()).toBe('Superseded')
+    expect(world.log).toEqual(['observe 1', 'prepare 1', 'work 1', 'settle 1 Succeeded', 'end Superseded'])
+  })
+
+  it('is cancelled while it waits for a wake', async () => {
+    const world = await start({ work: [() => stop('waiting')] })
+    await world.reached('settle 1 Working')
+    await world.run.cancel()
+    expect(await failureOf(world.run)).toBeInstanceOf(CancelledFailure)
+    expect(world.log.at(-1)).toBe('settle 1 Working')
+  })
+
+  it('is cancelled in the middle of a step, which no step turns into a fault', async () => {
+    const working = deferred<Answer>()
+    const world = await start({ work: [() => working.promise] })
+    await world.reached('work 1')
+    await world.run.cancel()
+    expect(await failureOf(world.run)).toBeInstanceOf(CancelledFailure)
+    working.resolve(done)
+    expect(world.settled).toEqual([])
+  })
+
+  it('outlives a bug in its code: the task fails until the code is mended, the run does not', async () => {
+    const world = await start({ work: [() => ({ bug: 'undefined is not a function' })] })
+    await vi.waitFor(async () => expect(await world.eventsOf(EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED)).toBe(1), {
+      timeout: 10_000,
+    })
+    expect((await world.run.describe()).status.name).toBe('RUNNING')
+    expect(world.settled).toEqual([])
+    await world.run.terminate()
+  })
+
+  it('goes on in a new run when its history has grown long, even if each of its passes is woken, and loses no wake', async () => {
+    const wokenInPass = async () => {
+      await world.wake()
+      return stop(LARGE_REASON)
+    }
+    const world = await start({ work: [wokenInPass], target: { phase: 'Working' } })
+    const { runId } = await world.run.describe()
+    const runs = () => world.log.filter((line) => line === 'observe 1').length
+    await vi.waitFor(() => expect(runs()).toBe(2), { timeout: 30_000, interval: 10 })
+    world.answers.work = [() => done]
+    expect(await world.run.result()).toBe('Succeeded')
+    expect((await client.workflow.getHandle(world.workflowID, runId).describe()).status.name).toBe('CONTINUED_AS_NEW')
+  })
+})
+
+describe('a group', () => {
+  it('ends when nothing is left to do, and nothing more will come', async () => {
+    const world = await start({ type: 'widgets', target: {}, work: [() => stop('waiting'), () => done] })
+    await world.reached('work 1')
+    world.target = undefined
+    await world.wake()
+    expect(await world.run.result()).toBe('Done')
+    expect(world.log).toEqual(['observe 1', 'work 1', 'observe 2', 'work 2', 'end Done'])
+  })
+
+  it('is not over while a fault is left, and treats every fault as one that may pass', async () => {
+    const world = await start({ type: 'widgets', target: undefined, work: [() => fail('Invalid', 'no'), () => done] })
+    await vi.waitFor(() => expect(world.settled.length).toBe(1))
+    expect(world.settled[0]).toMatchObject({ attempt: 1, againMs: Number.MAX_SAFE_INTEGER })
+    await world.wake()
+    expect(await world.run.result()).toBe('Done')
+  })
+})
+
+type Work = (by: By) => Answer | Promise<Answer>
+
+interface Given {
+  readonly type?: 'widget' | 'widgets'
+  /** Undefined: the subject is gone. */
+  readonly target?: Partial<TargetView> | undefined
+  /** What work comes to, pass by pass; the last one stands for all further passes. */
+  readonly work?: readonly Work[]
+  readonly settles?: 'superseded'
+}
+
+/** The world of one run: the object it reconciles, and what was done to it. */
+class World {
+  readonly workflowID = `widget/${randomUUID()}/job`
+  readonly log: string[] = []
+  readonly settled: SettleInput[] = []
+  readonly answers: { work: readonly Work[] }
+  target: TargetView | undefined
+  run!: WorkflowHandle
+  readonly #settles: 'settled' | 'superseded'
+  #worked = 0
+
+  constructor({ work = [() => done], settles, ...given }: Given) {
+    this.target = 'target' in given && given.target === undefined ? undefined : { ...FRESH, ...given.target }
+    this.answers = { work }
+    this.#settles = settles ?? 'settled'
+  }
+
+  observe({ pass }: By): Promise<JobState | undefined> {
+    this.log.push(`observe ${pass}`)
+    return Promise.resolve(this.target && { target: this.target })
+  }
+
+  prepare({ pass }: By): Promise<Answer> {
+    this.log.push(`prepare ${pass}`)
+    return Promise.resolve({})
+  }
+
+  async work(by: By): Promise<Answer> {
+    this.log.push(`work ${by.pass}`)
+    const { work } = this.answers
+    const answer = work[Math.min(this.#worked++, work.length - 1)]
+    return (await answer?.(by)) ?? {}
+  }
+
+  settle(input: SettleInput): ReturnType<SettleActivities['settle']> {
+    const { change, pass, jobID } = input
+    this.settled.push(input)
+    this.log.push(`settle ${pass} ${change?.phase ?? '-'}`)
+    if (this.#settles === 'superseded') return Promise.resolve({ result: 'superseded' })
+    if (change === undefined || this.target === undefined) return Promise.resolve({ result: 'settled', target: {} })
+    const { phase, observedGeneration, lastError, finished } = change
+    this.target = { ...this.target, phase, observedGeneration, lastError, ...(finished && { jobIDFinished: jobID }) }
+    return Promise.resolve({ result: 'settled', target: { phase, observedGeneration, lastError } })
+  }
+
+  end(outcome: string): Promise<void> {
+    this.log.push(`end ${outcome}`)
+    return Promise.resolve()
+  }
+
+  async wake(): Promise<void> {
+    await this.run.signal('wake', { seq: 1 })
+  }
+
+  async reached(line: string): Promise<void> {
+    await vi.waitFor(() => expect(this.log).toContain(line), { timeout: 10_000, interval: 10 })
+  }
+
+  async signalled(count: number): Promise<void> {
+    const seen = async () => expect(await this.eventsOf(EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED)).toBe(count)
+    await vi.waitFor(seen, { timeout: 10_000, interval: 10 })
+  }
+
+  async eventsOf(type: proto.temporal.api.enums.v1.EventType): Promise<number> {
+    const { events } = await this.run.fetchHistory()
+    return (events ?? []).filter(({ eventType }) => eventType === type).length
+  }
+}
+
+const FRESH: TargetView = {
+  ...{ version: '1', generation: 1, deleting: false, finalizers: [], phase: undefined, jobID: 'job' },
+  ...{ jobIDFinished: undefined, observedGeneration: 0, lastError: undefined },
+}
+
+function worldOf(workflowID: string): World {
+  const world = worlds.get(workflowID)
+  if (world === undefined) throw new Error(`no test knows ${workflowID}`)
+  return world
+}
+
+async function start(given: Given = {}): Promise<World> {
+  const world = new World(given)
+  worlds.set(world.workflowID, world)
+  const subject = { kind: 'Widget', uid: 'u', namespace: 'n', name: 'w' }
+  const input: JobInput = { subject, jobID: 'job', cause: 'test' }
+  world.run = await client.workflow.start(given.type ?? 'widget', {
+    ...{ workflowId: world.workflowID, taskQueue: TASK_QUEUE, args: [input] },
+    workflowTaskTimeout: '5 seconds',
+  })
+  return world
+}
+
+async function failureOf(run: WorkflowHandle): Promise<unknown> {
+  const error: unknown = await run.result().catch((failure: unknown) => failure)
+  return error instanceof WorkflowFailedError ? error.cause : error
+}
+
+function deferred<Value>() {
+  let resolve: (value: Value) => void = () => undefined
+  const promise = new Promise<Value>((onValue) => {
+    resolve = onValue
+  })
+  return { promise, resolve }
+}

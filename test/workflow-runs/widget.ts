@@ -1,0 +1,80 @@
+// A controller that is as small as can be, bundled for the tests of the loop: its activities say what each pass comes to.
+
+import {
+  action,
+  type By,
+  done,
+  type GroupController,
+  type JobController,
+  type JobInput,
+  type JobState,
+  type Outcome,
+  sequential,
+} from '../../workflows/kit/index.ts'
+import {
+  longActivities,
+  runGroup,
+  runJob,
+  type RunResult,
+  shortActivities,
+} from '../../workflows/kit/reconcile-loop.ts'
+
+/** What the test says a step comes to; `bug` makes the workflow's own code throw. */
+export interface Answer extends Partial<Outcome> {
+  readonly bug?: string
+}
+
+export interface WidgetActivities {
+  observeWidget(by: By): Promise<JobState | undefined>
+  prepareWidget(by: By): Promise<Answer>
+  workOnWidget(by: By): Promise<Answer>
+}
+
+export interface WidgetGroup {
+  readonly isOver: boolean
+}
+
+// Work is a task of its own, so that wakes reach the workflow while a pass runs.
+const { workOnWidget } = longActivities<WidgetActivities>({ startToCloseMs: 20_000, attempts: 1 })
+const act: WidgetActivities = { ...shortActivities<WidgetActivities>(), workOnWidget }
+const { observeWidget, prepareWidget } = shortActivities<WidgetActivities>()
+
+function outcomeOf({ bug, ...outcome }: Answer): Outcome {
+  if (bug !== undefined) throw new TypeError(bug)
+  return { ...done, ...outcome }
+}
+
+const controller: JobController<JobState, WidgetActivities> = {
+  plan: {
+    kind: 'Widget',
+    phases: {
+      Init: { step: action('prepareWidget', async ({ by }) => outcomeOf(await prepareWidget(by))), next: 'Working' },
+      Working: { step: action('workOnWidget', async ({ by }) => outcomeOf(await workOnWidget(by))), next: 'Succeeded' },
+    },
+    finalPhases: ['Succeeded', 'Failed'],
+    first: () => 'Init',
+    failed: () => 'Failed',
+    errorCodes: {},
+  },
+  act,
+  observe: (_, __, by) => observeWidget(by),
+  details: ({ draft }) => draft.phase ?? '',
+}
+
+const group: GroupController<WidgetGroup, WidgetActivities> = {
+  act,
+  async observe(_, __, by) {
+    return { isOver: (await observeWidget(by)) === undefined }
+  },
+  step: sequential(action('workOnWidgets', async ({ by }) => outcomeOf(await workOnWidget(by)))),
+  isOver: ({ state }) => state.isOver,
+  details: () => '',
+}
+
+export async function widget(input: JobInput): Promise<RunResult> {
+  return await runJob(controller, input)
+}
+
+export async function widgets(input: JobInput): Promise<RunResult> {
+  return await runGroup(group, input)
+}
