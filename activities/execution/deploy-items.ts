@@ -30,7 +30,7 @@ export interface ItemsInput {
   readonly by: By
   readonly subject: Subject
   readonly jobID: string
-  readonly items: readonly Pick<DeployItemView, 'uid' | 'name' | 'version' | 'finalizers'>[]
+  readonly items: readonly Pick<DeployItemView, 'uid' | 'name' | 'version' | 'finalizers' | 'jobID'>[]
 }
 
 /** What became of a batch: the items as they are now, those that are gone, and what went wrong per item. */
@@ -78,7 +78,7 @@ export const deployItemActivities = (deps: Deps) => ({
         ...at(subject, item),
         version: item.version,
         patch,
-        reapply: (current) => retrigger(current, item.uid, jobID, patch),
+        reapply: (current) => retrigger(current, item, jobID, patch),
       })),
     )
   },
@@ -128,12 +128,17 @@ function at(subject: Subject, item: Pick<DeployItemView, 'name'>) {
   return { watched: deployItemKind, namespace: subject.namespace, name: item.name }
 }
 
-function retrigger(current: KubeObject, uid: string, jobID: string, patch: Patch): Patch | 'done' | 'superseded' {
-  if (current.metadata.uid !== uid) return 'superseded'
+function retrigger(
+  current: KubeObject,
+  observed: ItemsInput['items'][number],
+  jobID: string,
+  patch: Patch,
+): Patch | 'done' | 'superseded' {
+  if (current.metadata.uid !== observed.uid) return 'superseded'
   const status = (current['status'] ?? {}) as { jobID?: string; jobIDFinished?: string }
   if (status.jobID === jobID) return 'done'
-  // Another job of this item is running: whoever started it has to end it first.
-  return isIdle(status) ? patch : 'superseded'
+  // Another job of this item runs, or has run meanwhile: then ours is over, and this is the late write of a worker that lost it.
+  return isIdle(status) && status.jobID === observed.jobID ? patch : 'superseded'
 }
 
 function release(current: KubeObject, uid: string): Patch | 'done' | 'superseded' {

@@ -37,7 +37,7 @@ export const childExecutionActivities = (deps: Deps) => ({
         ...at(subject),
         version: execution.version,
         patch,
-        reapply: (current) => retrigger(current, execution.uid, jobID, patch),
+        reapply: (current) => retrigger(current, execution, jobID, patch),
       },
     )
   },
@@ -71,11 +71,17 @@ function at(subject: Subject) {
   return { watched: executionKind, namespace: subject.namespace, name: subject.name }
 }
 
-function retrigger(current: KubeObject, uid: string, jobID: string, patch: Patch): Patch | 'done' | 'superseded' {
-  if (current.metadata.uid !== uid) return 'superseded'
+function retrigger(
+  current: KubeObject,
+  observed: ChildExecution,
+  jobID: string,
+  patch: Patch,
+): Patch | 'done' | 'superseded' {
+  if (current.metadata.uid !== observed.uid) return 'superseded'
   const status = (current['status'] ?? {}) as { jobID?: string; jobIDFinished?: string }
   if (status.jobID === jobID) return 'done'
-  return isIdle(status) ? patch : 'superseded'
+  // A job that came and went meanwhile means that ours is over: this is the late write of a worker that lost it.
+  return isIdle(status) && status.jobID === observed.jobID ? patch : 'superseded'
 }
 
 async function writeOne(

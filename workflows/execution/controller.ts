@@ -45,7 +45,7 @@ export function batch(pass: ExecutionPass, items: readonly DeployItemView[]) {
     by: pass.by,
     subject: pass.subject,
     jobID: pass.jobID,
-    items: items.map(({ uid, name, version, finalizers }) => ({ uid, name, version, finalizers })),
+    items: items.map(({ uid, name, version, finalizers, jobID }) => ({ uid, name, version, finalizers, jobID })),
   }
 }
 
