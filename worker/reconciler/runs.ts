@@ -63,7 +63,7 @@ export async function startRun(client: Client, run: Run, options: RunOptions, ag
         { key: ROOT_JOB_ID, value: jobID },
       ]),
       staticSummary: controller === 'deploy' ? `Deploy items of ${name}` : name,
-      staticDetails: `Job ${jobID}, because of: ${cause}`,
+      staticDetails: `Job ${jobID}. Cause: ${cause}.`,
     })
     return { answer: 'started', runID: handle.firstExecutionRunId }
   } catch (error) {

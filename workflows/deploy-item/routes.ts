@@ -98,7 +98,9 @@ export function deployItemRun(
 ): { readonly jobID: string | undefined; readonly cause: string } | { readonly none: string } {
   const ids = jobIDs(projection)
   if (!isIdle(ids))
-    return ownerGone ? { jobID: ids.jobID, cause: 'job ID' } : { none: 'the group of its execution serves it' }
+    return ownerGone
+      ? { jobID: ids.jobID, cause: 'job ID in its status' }
+      : { none: 'the group of its execution serves it' }
   if (valueAt(projection, path('metadata.deletionTimestamp')) === undefined) return { none: 'deploy item is idle' }
   if (!ownerGone) return { none: 'deletion waits for the job ID of the execution' }
   return textAt(projection, path('status.phase')) === 'DeleteFailed'

@@ -23,7 +23,9 @@ function fromExecution(event: RoutedEvent): Routing {
   const ids = jobIDs(event.projection)
   if (!isIdle(ids)) {
     const problem = jobIDProblem(ids.jobID)
-    return problem === undefined ? { routes: [{ ...subject, mode: 'start', cause: 'job ID' }] } : { ignored: problem }
+    return problem === undefined
+      ? { routes: [{ ...subject, mode: 'start', cause: 'job ID in its status' }] }
+      : { ignored: problem }
   }
   // Whether its owner is gone is resolved when the wake is dispatched.
   if (valueAt(event.projection, path('metadata.deletionTimestamp')) !== undefined)
@@ -33,6 +35,12 @@ function fromExecution(event: RoutedEvent): Routing {
 
 function fromDeployItem(event: RoutedEvent): Routing {
   const owner = controllerOwner(event.projection, 'Execution')
+  const before = event.previous && controllerOwner(event.previous, 'Execution')
+  // An item that was taken away is missing for the one that waits for it.
+  if (before !== undefined && before.uid !== owner?.uid) {
+    const subject = { controller: 'execution', uid: before.uid, namespace: event.namespace, name: before.name }
+    return { routes: [{ ...subject, mode: 'notify', cause: `deploy item ${event.name} has another owner` }] }
+  }
   if (owner === undefined) return { ignored: 'deploy item has no execution' }
   const subject = { controller: 'execution', uid: owner.uid, namespace: event.namespace, name: owner.name }
   if (event.type === 'DELETED')
@@ -79,7 +87,7 @@ export function executionRun(
   ownerGone: boolean,
 ): { readonly jobID: string | undefined; readonly cause: string } | { readonly none: string } {
   const ids = jobIDs(projection)
-  if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'job ID' }
+  if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'job ID in its status' }
   if (valueAt(projection, path('metadata.deletionTimestamp')) === undefined) return { none: 'execution is idle' }
   if (!ownerGone) return { none: 'deletion waits for the job ID of the installation' }
   return textAt(projection, path('status.phase')) === 'DeleteFailed'

@@ -30,32 +30,34 @@ function fromInstallation(event: RoutedEvent): Routing {
 
 // Source: design.md "Subjects and routes": only its end and its deletion.
 function fromExecution(event: RoutedEvent): Routing {
-  const owners = (valueAt(event.projection, path('metadata.ownerReferences')) ?? []) as {
-    kind: string
-    uid: string
-    name: string
-  }[]
-  const owner = owners.find(({ kind }) => kind === 'Installation')
+  const owner = installationOf(event.projection)
+  const before = event.previous && installationOf(event.previous)
+  // An Execution that was taken away is missing for the one that waits for it.
+  if (before !== undefined && before.uid !== owner?.uid) return notify(event, before, 'execution has another owner')
   if (owner === undefined) return { ignored: 'execution has no installation' }
   const finished = path('status.jobIDFinished')
   const isFinishedNow = textAt(event.projection, finished) !== (event.previous && textAt(event.previous, finished))
-  const isLeaving =
-    event.type === 'DELETED' || valueAt(event.projection, path('metadata.deletionTimestamp')) !== undefined
-  if (!isFinishedNow && !isLeaving) return { ignored: 'installation waits for the end of its execution only' }
-  const cause =
-    event.type === 'DELETED' ? 'execution gone' : isFinishedNow ? 'execution finished' : 'execution is being deleted'
-  return {
-    routes: [
-      {
-        controller: 'installation',
-        uid: owner.uid,
-        namespace: event.namespace,
-        name: owner.name,
-        mode: 'notify',
-        cause,
-      },
-    ],
-  }
+  const isLeaving = valueAt(event.projection, path('metadata.deletionTimestamp')) !== undefined
+  if (event.type === 'DELETED') return notify(event, owner, 'execution gone')
+  if (isFinishedNow) return notify(event, owner, 'execution finished')
+  return isLeaving
+    ? notify(event, owner, 'execution is being deleted')
+    : { ignored: 'installation waits for the end of its execution only' }
+}
+
+interface Owner {
+  readonly kind: string
+  readonly uid: string
+  readonly name: string
+}
+
+function installationOf(projection: Projection): Owner | undefined {
+  const owners = valueAt(projection, path('metadata.ownerReferences'))
+  return Array.isArray(owners) ? (owners as Owner[]).find(({ kind }) => kind === 'Installation') : undefined
+}
+
+function notify({ namespace }: RoutedEvent, { uid, name }: Owner, cause: string): Routing {
+  return { routes: [{ controller: 'installation', uid, namespace, name, mode: 'notify', cause }] }
 }
 
 /** The run that an Installation's state asks for (jobID undefined: a new one), or why none. */
@@ -66,7 +68,7 @@ export function installationRun(
     jobID: textAt(projection, path('status.jobID')),
     jobIDFinished: textAt(projection, path('status.jobIDFinished')),
   }
-  if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'running job' }
+  if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'unfinished job' }
   const trigger = installationTrigger(projection)
   return trigger === undefined
     ? { none: 'installation is idle and not triggered' }
