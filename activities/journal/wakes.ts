@@ -88,6 +88,8 @@ function mergeTwo(earlier: NewWake, later: NewWake): NewWake {
 }
 
 export interface Claim {
+  /** Only wakes of this cluster: a worker acts on no other, and several may share a journal. */
+  readonly cluster: string
   readonly owner: string
   readonly limit: number
   readonly leaseMs: number
@@ -95,10 +97,14 @@ export interface Claim {
 }
 
 /** Takes due wakes that nobody holds, oldest first. A lease that ran out counts as none. */
-export async function claimWakes(db: Kysely<Database>, { owner, limit, leaseMs, now }: Claim): Promise<Wake[]> {
+export async function claimWakes(
+  db: Kysely<Database>,
+  { cluster, owner, limit, leaseMs, now }: Claim,
+): Promise<Wake[]> {
   const due = db
     .selectFrom('wake')
     .select(['controller', 'uid', 'job_id'])
+    .where('cluster', '=', cluster)
     .where('due', '<=', now)
     .where((where) => where.or([where('lease_until', 'is', null), where('lease_until', '<=', now)]))
     .orderBy('due')
@@ -122,10 +128,10 @@ export async function claimWakes(db: Kysely<Database>, { owner, limit, leaseMs, 
     .execute()
 }
 
-/** When the next wake that is free or will be is due; undefined when there is none. */
-export async function nextWakeDue(db: Kysely<Database>): Promise<Date | undefined> {
+/** When the cluster's next wake that is free or will be is due; undefined when there is none. */
+export async function nextWakeDue(db: Kysely<Database>, cluster: string): Promise<Date | undefined> {
   const { rows } = await sql<{ due: Date | null }>`
-    select min(greatest(due, coalesce(lease_until, due))) as due from wake`.execute(db)
+    select min(greatest(due, coalesce(lease_until, due))) as due from wake where cluster = ${cluster}`.execute(db)
   return rows[0]?.due ?? undefined
 }
 

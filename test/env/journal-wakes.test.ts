@@ -35,7 +35,7 @@ const wake = (overrides: Partial<NewWake> = {}): NewWake => ({
 })
 const upsert = async (overrides: Partial<NewWake> = {}) => await upsertWakes(test.db, [wake(overrides)], NOW)
 const claim = async (now: Date = NOW, owner = 'd1', limit = 10) =>
-  await claimWakes(test.db, { owner, limit, leaseMs: 1000, now })
+  await claimWakes(test.db, { cluster: 'c', owner, limit, leaseMs: 1000, now })
 const rows = async () => await test.db.selectFrom('wake').selectAll().orderBy('uid').execute()
 const only = (wakes: readonly Wake[]): Wake => {
   expect(wakes).toHaveLength(1)
@@ -65,7 +65,7 @@ describe('claiming wakes', () => {
     expect(await claim(later(5))).toEqual([])
     expect((await claim(later(50), 'd1', 1)).map(({ uid }) => uid)).toEqual(['b'])
     expect((await claim(later(50))).map(({ uid }) => uid)).toEqual(['a'])
-    expect(await nextWakeDue(test.db)).toEqual(later(99))
+    expect(await nextWakeDue(test.db, 'c')).toEqual(later(99))
   })
 
   it('gives each wake to one of many claimers', async () => {
@@ -79,6 +79,15 @@ describe('claiming wakes', () => {
     expect(new Set(uids).size).toBe(uids.length)
     await claim(NOW, 'last', 99)
     expect((await rows()).every(({ lease_owner }) => lease_owner !== null)).toBe(true)
+  })
+
+  it('takes none of another cluster whose worker shares the journal', async () => {
+    await upsertWakes(test.db, [wake({ cluster: 'other' })], NOW)
+    await openJob(test.db, job({ cluster: 'other' }))
+    expect(await claim()).toEqual([])
+    expect(await nextWakeDue(test.db, 'c')).toBeUndefined()
+    expect(await jobsToLookUp(test.db, 'c', later(60_000))).toEqual([])
+    expect(await jobsToLookUp(test.db, 'other', later(60_000))).toHaveLength(1)
   })
 
   it('takes over a wake whose lease ran out, with what came meanwhile', async () => {
@@ -234,21 +243,21 @@ describe('an open job', () => {
     await openJob(test.db, job())
     const lookedUp: number[] = []
     for (let minute = 0; minute <= 40; minute++) {
-      if ((await jobsToLookUp(test.db, later(minute * 60_000))).length > 0) lookedUp.push(minute)
+      if ((await jobsToLookUp(test.db, 'c', later(minute * 60_000))).length > 0) lookedUp.push(minute)
     }
     expect(lookedUp).toEqual([1, 2, 4, 8, 16, 26, 36])
     expect(await touchJob(test.db, 'task/u1/j1', later(41 * 60_000))).toBe(1)
-    expect(await jobsToLookUp(test.db, later(41.5 * 60_000))).toEqual([])
-    expect(await jobsToLookUp(test.db, later(42 * 60_000))).toHaveLength(1)
+    expect(await jobsToLookUp(test.db, 'c', later(41.5 * 60_000))).toEqual([])
+    expect(await jobsToLookUp(test.db, 'c', later(42 * 60_000))).toHaveLength(1)
   })
 
   it('is closed as lost with a wake, unless a new run has its ID', async () => {
     await openJob(test.db, job())
-    const [found] = await jobsToLookUp(test.db, later(60_000))
+    const [found] = await jobsToLookUp(test.db, 'c', later(60_000))
     await openJob(test.db, job({ run_id: 'r2' }))
     await recordLostJob(test.db, found!, NOW, false)
     expect(await rows()).toEqual([])
-    const [again] = await jobsToLookUp(test.db, later(60_000))
+    const [again] = await jobsToLookUp(test.db, 'c', later(60_000))
     await recordLostJob(test.db, again!, NOW, false)
     expect(await rows()).toMatchObject([{ uid: 'u1', may_start: true, foreign_event: true, cause: 'run lost' }])
     expect(await test.db.selectFrom('job').select('outcome').execute()).toEqual([{ outcome: 'lost' }])

@@ -48,7 +48,7 @@ export async function runSweeper(deps: SweeperDeps, options: SweeperOptions, sig
 async function sweepOnce({ db, client, log, now }: SweeperDeps, { cluster }: SweeperOptions): Promise<void> {
   const woken = await sweepWakes(db, { cluster, now: now(), jobKinds: SWEPT })
   if (woken > 0) log.info({ woken }, 'sweep woke subjects without a run')
-  for (const job of await jobsToLookUp(db, now())) {
+  for (const job of await jobsToLookUp(db, cluster, now())) {
     const isGroup = job.controller === 'deploy' && job.job_id !== ''
     if (await isRunning(client, job.workflow_id)) {
       const isBehind = await wakeIfBehind(db, job, now(), isGroup)
