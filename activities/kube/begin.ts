@@ -16,7 +16,7 @@ export interface BeginInput {
   readonly subject: Subject
   readonly jobID: string
   /** What the pass observed, idle and triggered. */
-  readonly target: Pick<TargetView, 'version' | 'generation' | 'deleting'>
+  readonly target: Pick<TargetView, 'version' | 'generation' | 'deleting' | 'jobID'>
 }
 
 export const beginActivities = (deps: Deps) => ({
@@ -40,7 +40,7 @@ export const beginActivities = (deps: Deps) => ({
             name: subject.name,
             version: target.version,
             patch: firstStatus(target, jobID, now),
-            reapply: (current) => rebegin(current, subject, jobID, now),
+            reapply: (current) => rebegin(current, subject, { jobID, before: target.jobID }, now),
           },
         ],
       )
@@ -55,7 +55,7 @@ export const beginActivities = (deps: Deps) => ({
 function rebegin(
   current: KubeObject,
   { kind, uid }: Subject,
-  jobID: string,
+  { jobID, before }: { jobID: string; before: string | undefined },
   now: string,
 ): Patch | 'done' | 'superseded' {
   if (current.metadata.uid !== uid) return 'superseded'
@@ -65,7 +65,8 @@ function rebegin(
     kind === 'Installation'
       ? installationTrigger(current) !== undefined
       : current.metadata.deletionTimestamp !== undefined
-  return isIdle({ jobID: found, jobIDFinished }) && triggered
+  // A job that came and went meanwhile may have been this one: another trigger needs another ID.
+  return found === before && isIdle({ jobID: found, jobIDFinished }) && triggered
     ? firstStatus(targetView(current), jobID, now)
     : 'superseded'
 }

@@ -13,7 +13,7 @@ export async function beginItem(pass: DeployGroupPass): Promise<Outcome> {
     by,
     subject,
     jobID,
-    target: { version: item.version, generation: 0, deleting: true },
+    target: { version: item.version, generation: 0, deleting: true, jobID: item.jobID },
   })
   if (begun === undefined) return done
   pass.state = { ...state, isOver: false, items: [{ ...item, version: begun.version, jobID, phase: begun.phase }] }
