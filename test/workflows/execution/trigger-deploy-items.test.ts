@@ -59,12 +59,18 @@ describe('an execution in phase Progressing', () => {
     expect(await triggerDeployItems(executionPass([]).pass)).toEqual(done)
   })
 
-  it('reports the items that could not be triggered, with those that could taken in', async () => {
+  it('lets those that could be triggered finish before it fails because of those that could not', async () => {
     const failures = [{ object: 'exec-b', code: 'Forbidden', message: 'no', retryable: false }]
-    const triggerDeployItems_ = () => Promise.resolve({ items: [running('a')], gone: [], failures })
-    const { pass } = executionPass([pending('a'), pending('b')], { act: { triggerDeployItems: triggerDeployItems_ } })
-    expect(await triggerDeployItems(pass)).toEqual(fail('Forbidden', 'exec-b: no'))
-    expect(pass.state.deployItems.map(({ phase }) => phase)).toEqual(['Progressing', 'Succeeded'])
+    const refused = (items: readonly DeployItemView[]) => ({
+      act: { triggerDeployItems: () => Promise.resolve({ items, gone: [], failures }) },
+    })
+    const some = executionPass([pending('a'), pending('b')], refused([running('a')]))
+    const reason = 'a deploy item could not be triggered; waiting for the running ones: a'
+    expect(await triggerDeployItems(some.pass)).toEqual(stop(reason))
+    expect(some.pass.state.deployItems.map(({ phase }) => phase)).toEqual(['Progressing', 'Succeeded'])
+
+    const none = executionPass([pending('b')], refused([]))
+    expect(await triggerDeployItems(none.pass)).toEqual(fail('Forbidden', 'exec-b: no'))
   })
 })
 
