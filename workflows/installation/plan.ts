@@ -17,18 +17,31 @@ export const installationPlan: JobPlan<InstallationPass> = {
     // Sub-installations come with a later capability; until then there are no orphans.
     CleanupOrphaned: { step: nop, next: 'ObjectsCreated' },
     ObjectsCreated: { step: action('triggerExecution', triggerExecution), next: 'Progressing' },
-    Progressing: { step: action('awaitExecution', awaitExecution), next: 'Completing' },
+    Progressing: {
+      step: sequential(action('triggerExecution', triggerExecution), action('awaitExecution', awaitExecution)),
+      next: 'Completing',
+    },
     Completing: {
       step: sequential(action('checkGeneration', checkGeneration), action('writeExports', writeExports)),
       next: 'Succeeded',
     },
     InitDelete: { step: action('deleteExecution', deleteExecution), next: 'TriggerDelete' },
     TriggerDelete: { step: action('triggerExecution', triggerExecution), next: 'Deleting' },
-    Deleting: { step: action('awaitDeletion', awaitDeletion), next: 'Deleting' },
+    // A decision to let go may come at any time, and a job ID that a hand has taken away is handed out again.
+    Deleting: {
+      step: sequential(
+        action('deleteExecution', deleteExecution),
+        action('triggerExecution', triggerExecution),
+        action('awaitDeletion', awaitDeletion),
+      ),
+      next: 'Deleting',
+    },
   },
   finalPhases: ['Succeeded', 'Failed', 'DeleteFailed'],
   first: (deleting) => (deleting ? 'InitDelete' : 'Init'),
   failed: (phase) =>
     phase === 'InitDelete' || phase === 'TriggerDelete' || phase === 'Deleting' ? 'DeleteFailed' : 'Failed',
   errorCodes: {},
+  // Source: spec/landscaper.md 2.3 "Progressing".
+  errorNames: { ChildrenFailed: { operation: 'buildErrorIfFailedChild', reason: 'children failed' } },
 }

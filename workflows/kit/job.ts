@@ -52,7 +52,8 @@ export function isIdle(target: {
   readonly jobID?: string | undefined
   readonly jobIDFinished?: string | undefined
 }): boolean {
-  return (target.jobID ?? '') === (target.jobIDFinished ?? '')
+  // Without a job ID there is nothing that could run, whatever a hand has left in jobIDFinished.
+  return (target.jobID ?? '') === '' || target.jobID === target.jobIDFinished
 }
 
 export interface JobState {
@@ -94,6 +95,8 @@ export interface JobPlan<Pass> {
   readonly failed: (phase: string) => string
   /** Codes that users of the wire format expect beside a reason, by the fault's code. Source: spec/landscaper.md 1.16. */
   readonly errorCodes: Readonly<Record<string, readonly string[]>>
+  /** How lastError names a fault where the wire format has words of its own, by the fault's code. */
+  readonly errorNames?: Readonly<Record<string, { readonly operation: string; readonly reason: string }>>
 }
 
 export interface JobController<State extends JobState, Act> {

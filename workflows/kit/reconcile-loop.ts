@@ -274,6 +274,7 @@ function errorOf<Pass>(plan: JobPlan<Pass>, phase: string, faults: readonly Faul
   return {
     operation: `handlePhase${phase}`,
     reason: faults[0]?.code ?? 'Unknown',
+    ...plan.errorNames?.[faults[0]?.code ?? ''],
     message: faults.map((fault) => fault.message).join('; '),
     codes: faults.flatMap(
       (fault) => plan.errorCodes[fault.code] ?? (fault.code.startsWith('ERR_') ? [fault.code] : []),

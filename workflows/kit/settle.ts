@@ -49,7 +49,8 @@ export function statusChange<State extends JobState>(
   { draft, state: { target }, jobID }: JobPass<State>,
   finalPhases: readonly string[],
 ): StatusChange | undefined {
-  if (draft.phase === undefined) return undefined
+  // A job that has not begun has no status to settle: another job's must not be written over.
+  if (draft.phase === undefined || target.jobID !== jobID) return undefined
   const finished = finalPhases.includes(draft.phase)
   const same =
     draft.phase === target.phase &&

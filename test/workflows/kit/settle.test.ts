@@ -33,6 +33,11 @@ describe('the change of status that a pass settles', () => {
     expect(change).toMatchObject({ version: '7', observedPhase: 'Progressing', finished: false, ...draft })
   })
 
+  it('is none while another job has the status: a job that could not begin ends none', () => {
+    const other = { phase: 'Succeeded', jobID: 'earlier', jobIDFinished: 'earlier' }
+    expect(statusChange(jobPass(other, { phase: 'Succeeded', lastError: error }), FINAL)).toBeUndefined()
+  })
+
   it('ends the job with a final phase, also when only the end is missing', () => {
     expect(statusChange(jobPass({ phase: 'Progressing' }, { phase: 'Failed' }), FINAL)?.finished).toBe(true)
     expect(statusChange(jobPass({ phase: 'Failed' }, { phase: 'Failed' }), FINAL)?.finished).toBe(true)
