@@ -14,6 +14,7 @@ import { type InstallationView, installationView } from './views.ts'
 export interface AdoptInput {
   readonly by: By
   readonly subject: Subject
+  readonly jobID: string
   readonly target: InstallationView
 }
 
@@ -23,7 +24,7 @@ export const adoptActivities = (deps: Deps) => ({
    *
    * @returns the target as it is now; undefined when the Installation is gone.
    */
-  async adoptInstallation({ by, subject, target }: AdoptInput): Promise<InstallationView | undefined> {
+  async adoptInstallation({ by, subject, jobID, target }: AdoptInput): Promise<InstallationView | undefined> {
     try {
       const [answer] = await writeAll(deps, { ...by, step: 'adoptInstallation', fieldManager: 'pawl-installation' }, [
         {
@@ -33,7 +34,7 @@ export const adoptActivities = (deps: Deps) => ({
           name: subject.name,
           version: target.version,
           patch: adoption(target),
-          reapply: (current) => (current.metadata.uid === subject.uid ? readopt(current) : 'superseded'),
+          reapply: (current) => readopt(current, subject.uid, jobID),
         },
       ])
       if (answer?.result === 'failed') throw answer.error
@@ -44,8 +45,12 @@ export const adoptActivities = (deps: Deps) => ({
   },
 })
 
-function readopt(current: KubeObject): Patch | 'done' {
-  const patch = adoption(installationView(current))
+function readopt(current: KubeObject, uid: string, jobID: string): Patch | 'done' | 'superseded' {
+  const view = installationView(current)
+  // Whoever comes late finds a later phase; the annotation is then the next job's.
+  const isBeginning = view.phase === 'Init' || view.phase === 'InitDelete'
+  if (current.metadata.uid !== uid || view.jobID !== jobID || !isBeginning) return 'superseded'
+  const patch = adoption(view)
   return Object.keys(patch).length === 0 ? 'done' : patch
 }
 

@@ -11,7 +11,7 @@ import type { KubeObject } from '../kube/client.ts'
 import { finalFailure, toApplicationFailure } from '../kube/errors.ts'
 import { mergePatch } from '../kube/merge.ts'
 import { readObject, readSubject } from '../kube/observe.ts'
-import { ownerOf } from '../kube/views.ts'
+import { ownerOf, targetView } from '../kube/views.ts'
 import { type Patch, type Write, writeAll } from '../kube/write.ts'
 import { subscribe } from '../journal/subscriptions.ts'
 import { readBlueprint } from '../render/blueprint.ts'
@@ -206,7 +206,10 @@ function update(existing: KubeObject, spec: Patch): Write | undefined {
     patch: { spec: patch },
     reapply: (current) => {
       const again = mergePatch((current['spec'] ?? {}) as Patch, spec)
-      return current.metadata.uid !== existing.metadata.uid
+      // Another job of it means that ours is over, and its items are old.
+      const isSame =
+        current.metadata.uid === existing.metadata.uid && targetView(current).jobID === targetView(existing).jobID
+      return !isSame
         ? 'superseded'
         : again === undefined
           ? 'done'

@@ -3,6 +3,7 @@
 import { type DataToWrite, writeDataObjects } from '../kube/data-objects.ts'
 import { dataLabels, dataObjectName, executionContext, installationContext, ROOT_CONTEXT } from '../render/names.ts'
 import { dataObjectKind } from '../../workflows/data-object/kind.ts'
+import { executionKind } from '../../workflows/execution/kind.ts'
 import { installationKind } from '../../workflows/installation/kind.ts'
 import type { By, Subject } from '../../workflows/kit/index.ts'
 import { targetKind } from '../../workflows/target/kind.ts'
@@ -72,6 +73,10 @@ export const exportActivities = (deps: Deps) => ({
 })
 
 async function readItemExports(deps: Deps, { namespace, name }: Subject): Promise<Readonly<Record<string, unknown>>> {
+  // The reference says whether the Execution of this job exports anything; an object of an earlier job may still be there.
+  const execution = await readObject(deps, executionKind, namespace, name)
+  const { exportRef } = (execution?.['status'] ?? {}) as { exportRef?: object }
+  if (exportRef === undefined) return {}
   const object = await readObject(deps, dataObjectKind, namespace, dataObjectName(executionContext(name), ''))
   return (object?.['data'] ?? {}) as Readonly<Record<string, unknown>>
 }

@@ -7,7 +7,7 @@ export async function applyExecution(pass: InstallationPass): Promise<Outcome> {
   const { by, subject, jobID, act, draft, state } = pass
   const applied = await act.applyExecution({ by, subject, jobID, generation: state.target.generation })
   if (applied.result === 'waiting') return (await letGo(pass)) ?? stop(applied.reason)
-  pass.state = { ...state, execution: applied.execution }
+  pass.state = { ...state, execution: applied.execution, isEmpty: applied.execution === undefined }
   draft.observedGeneration = state.target.generation
   if (applied.execution !== undefined)
     draft.fields['executionRef'] = { name: subject.name, namespace: subject.namespace }

@@ -3,12 +3,8 @@
 import { done, fail, type Outcome, stop } from '../kit/index.ts'
 import type { InstallationPass } from './controller.ts'
 
-export function awaitExecution({ state: { execution, target }, jobID, subject }: InstallationPass): Outcome {
-  if (execution === undefined) {
-    return target.generation === target.observedGeneration && target.phase === 'Progressing'
-      ? fail('ExecutionMissing', `execution ${subject.name} is gone`)
-      : done
-  }
+export function awaitExecution({ state: { execution, isEmpty }, jobID, subject }: InstallationPass): Outcome {
+  if (execution === undefined) return isEmpty ? done : fail('ExecutionMissing', `execution ${subject.name} is gone`)
   if (execution.jobID !== jobID || execution.jobIDFinished !== jobID)
     return stop(`waiting for execution ${subject.name}`)
   if (execution.phase === 'Succeeded') return done

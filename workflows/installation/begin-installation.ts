@@ -17,23 +17,28 @@ export async function beginInstallation(pass: InstallationPass): Promise<Outcome
     pass.draft.observedGeneration = begun.observedGeneration
     pass.draft.lastError = undefined
   }
-  return needsAdoption(pass) ? await adopt(pass) : done
+  if (needsAdoption(pass)) return await adopt(pass)
+  pass.state = { ...pass.state, isAdopted: true }
+  return done
 }
 
-// Before the first settle only: later the annotation belongs to the next job.
-function needsAdoption({ state: { target } }: InstallationPass): boolean {
-  if (target.phase !== 'Init' && target.phase !== 'InitDelete') return false
-  const isRequestOurs = target.reconcileRequested && target.observedGeneration === target.generation
+// Before the first settle only: later the annotation belongs to the next job. A run that was started again in Init cannot tell from
+// itself whether it has settled; an error in the status can.
+function needsAdoption({ state: { target, isAdopted } }: InstallationPass): boolean {
+  if (isAdopted || (target.phase !== 'Init' && target.phase !== 'InitDelete')) return false
+  const isFirst = target.lastError === undefined
+  const isRequestOurs = isFirst && target.reconcileRequested && target.observedGeneration === target.generation
   const isUnprepared = !target.deleting && (!target.finalizers.includes(FINALIZER) || !target.hasContext)
   return isRequestOurs || isUnprepared
 }
 
 async function adopt(pass: InstallationPass): Promise<Outcome> {
-  const { by, subject, state, act } = pass
-  const adopted = await act.adoptInstallation({ by, subject, target: state.target })
+  const { by, subject, jobID, state, act } = pass
+  const adopted = await act.adoptInstallation({ by, subject, jobID, target: state.target })
   if (adopted === undefined) return stop(SUPERSEDED)
   // Defaults change the generation: the job runs the spec with its defaults in.
   pass.draft.observedGeneration = adopted.generation
-  pass.state = { ...state, target: { ...adopted, observedGeneration: state.target.observedGeneration } }
+  const target = { ...adopted, observedGeneration: state.target.observedGeneration }
+  pass.state = { ...state, isAdopted: true, target }
   return done
 }

@@ -7,6 +7,10 @@ import type { JobPass } from '../kit/index.ts'
 export interface InstallationState {
   readonly target: InstallationView
   readonly execution: ChildExecution | undefined
+  /** This run has taken the request off the object; one that is there now is the next job's. */
+  readonly isAdopted: boolean
+  /** This run has rendered no items and made no Execution. */
+  readonly isEmpty: boolean
 }
 
 export type InstallationActivities = Pick<

@@ -5,7 +5,9 @@ export async function observeInstallation(
   act: InstallationActivities,
   { subject }: JobInput,
   by: By,
+  previous: InstallationState | undefined,
 ): Promise<InstallationState | undefined> {
   const { target, execution } = await act.observeInstallation({ by, subject })
-  return target === undefined ? undefined : { target, execution }
+  if (target === undefined) return undefined
+  return { target, execution, isAdopted: previous?.isAdopted ?? false, isEmpty: previous?.isEmpty ?? false }
 }
