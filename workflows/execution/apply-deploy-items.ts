@@ -6,5 +6,8 @@ import { absorb, type ExecutionPass } from './controller.ts'
 
 export async function applyDeployItems(pass: ExecutionPass): Promise<Outcome> {
   const { by, subject, jobID, state, act } = pass
-  return absorb(pass, await act.applyDeployItems({ by, subject, jobID, generation: state.target.generation }))
+  const applied = absorb(pass, await act.applyDeployItems({ by, subject, jobID, generation: state.target.generation }))
+  pass.draft.observedGeneration = state.target.generation
+  pass.draft.marks.push('waitTime')
+  return applied
 }

@@ -6,6 +6,8 @@ import { classifyDeployItems } from './classify-deploy-items.ts'
 import { absorb, batch, type ExecutionPass, names } from './controller.ts'
 
 export async function cleanUpOrphans(pass: ExecutionPass): Promise<Outcome> {
+  const kept = await deleteUnwanted(pass)
+  if (kept.faults.length > 0) return kept
   const { state, jobID, act } = pass
   const { orphans } = classifyDeployItems(state.target.items, state.deployItems, jobID)
   if (orphans.length === 0) return done
@@ -22,4 +24,12 @@ export async function cleanUpOrphans(pass: ExecutionPass): Promise<Outcome> {
     return fail('OrphanedDeployItems', `orphaned deploy items could not be uninstalled: ${names(orphans)}`)
   }
   return stop(`waiting for orphaned deploy items to be uninstalled: ${names(orphans)}`)
+}
+
+// Items that an edit of the spec has dropped during the job: a job ID would deploy them, so they are deleted first.
+async function deleteUnwanted(pass: ExecutionPass): Promise<Outcome> {
+  const { state, jobID, act } = pass
+  const { orphans } = classifyDeployItems(state.target.items, state.deployItems, jobID)
+  const unwanted = orphans.filter((orphan) => !orphan.deleting)
+  return unwanted.length === 0 ? done : absorb(pass, await act.deleteDeployItems(batch(pass, unwanted)))
 }

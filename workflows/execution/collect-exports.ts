@@ -8,6 +8,7 @@ export async function collectExports(pass: ExecutionPass): Promise<Outcome> {
   const items = state.deployItems
     .filter((item) => item.exportRef !== undefined)
     .map(({ item, exportRef }) => ({ item, exportRef }))
-  if (items.length > 0) draft.fields['exportRef'] = await act.collectExports({ by, subject, jobID, items })
+  // Without exports the reference of an earlier job goes, so that nobody reads what is exported no more.
+  draft.fields['exportRef'] = items.length > 0 ? await act.collectExports({ by, subject, jobID, items }) : null
   return done
 }

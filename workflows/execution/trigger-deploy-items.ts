@@ -26,7 +26,7 @@ async function triggerReady(pass: ExecutionPass): Promise<Outcome> {
   }
   if (ready.length > 0) {
     const triggered = absorb(pass, await act.triggerDeployItems(batch(pass, ready)))
-    return triggered.faults.length > 0 ? triggered : stop(`waiting for ${names([...running, ...ready])}`)
+    return triggered.faults.length > 0 ? drain(pass, triggered) : stop(`waiting for ${names([...running, ...ready])}`)
   }
   if (running.length > 0) return stop(`waiting for ${names(running)}`)
   if (blocked.length === 0) return done
@@ -35,4 +35,11 @@ async function triggerReady(pass: ExecutionPass): Promise<Outcome> {
   return cycle === undefined
     ? fail('StuckDependencies', `items could not be started: ${names(blocked)}`)
     : fail('CyclicDependencies', `items could not be started because they depend on each other: ${cycle.join(' -> ')}`)
+}
+
+// A trigger that the server refuses for good counts as a failed item: the running ones are left to finish first (P1).
+function drain({ state, jobID }: ExecutionPass, triggered: Outcome): Outcome {
+  const { running } = classifyDeployItems(state.target.items, state.deployItems, jobID)
+  if (running.length === 0 || triggered.faults.some((fault) => fault.retryable)) return triggered
+  return stop(`a deploy item could not be triggered; waiting for the running ones: ${names(running)}`)
 }
