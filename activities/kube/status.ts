@@ -18,7 +18,7 @@ import { retryDelayMs, takeRetryToken } from '../journal/backoff.ts'
 import { closeJob, recordJobPhase } from '../journal/jobs.ts'
 import { upsertWakes } from '../journal/wakes.ts'
 import { type KubeObject, resourcePath } from './client.ts'
-import { finalFailure, isNotFound, toApplicationFailure } from './errors.ts'
+import { finalFailure, isNotFound, retryableFailure, toApplicationFailure } from './errors.ts'
 import { recordWarning } from './events.ts'
 import { watchedKind } from './kinds.ts'
 import { type Patch, writeAll } from './write.ts'
@@ -36,7 +36,9 @@ export const statusActivities = (deps: Deps): SettleActivities => ({
       if (result.result === 'settled') await recordPass(deps, input)
       return result
     } catch (error) {
-      throw toApplicationFailure(error)
+      // Never final: a pass that cannot settle has nowhere to say so. The server's refusal stands in the log and in the journal's action.
+      const failure = toApplicationFailure(error)
+      throw failure.nonRetryable === true ? retryableFailure(failure.type ?? 'Unknown', failure.message) : failure
     }
   },
 
@@ -68,8 +70,9 @@ async function writeStatus(deps: Deps, input: SettleInput, change: StatusChange)
         reapply(current) {
           const status = statusOf(current)
           if (current.metadata.uid !== subject.uid || status.jobID !== jobID) return 'superseded'
-          if (status.phase === change.phase && (!change.finished || status.jobIDFinished === jobID)) return 'done'
-          if (status.phase !== change.observedPhase || status.jobIDFinished === jobID) return 'superseded'
+          if (isAsIntended(status, change, jobID)) return 'done'
+          const isObserved = status.phase === change.observedPhase || status.phase === change.phase
+          if (!isObserved || status.jobIDFinished === jobID) return 'superseded'
           return statusPatch(change, jobID, current, now)
         },
       },
@@ -87,6 +90,14 @@ async function writeStatus(deps: Deps, input: SettleInput, change: StatusChange)
     case undefined:
       return settledAsIs
   }
+}
+
+function isAsIntended(status: CurrentStatus, change: StatusChange, jobID: string): boolean {
+  const isSaid = change.conditions.length === 0 && Object.keys(change.fields).length === 0
+  const isFinished = change.finished && status.jobIDFinished === jobID
+  if (status.phase !== change.phase || (change.finished && !isFinished)) return false
+  // The end of a job is one write, so what belongs to it is there too.
+  return isFinished || (isSaid && status.lastError?.message === change.lastError?.message)
 }
 
 // Lists are replaced whole by a merge patch, and an error's first time is kept while its operation is the same.
@@ -158,6 +169,9 @@ function settledTarget(object: KubeObject): Partial<SettledTarget> {
   }
 }
 
+// A date must stay one, whatever time-out somebody wrote; a look once a day does no harm.
+const LONGEST_DELAY_MS = 86_400_000
+
 async function recordPass(
   deps: Deps,
   { workflowID, subject, jobID, change, againMs, attempt }: SettleInput,
@@ -184,7 +198,7 @@ async function recordPass(
           namespace: subject.namespace,
           name: subject.name,
           seq: 0,
-          due: new Date(now.getTime() + delayMs),
+          due: new Date(now.getTime() + Math.min(delayMs, LONGEST_DELAY_MS)),
           foreign_event: true,
           may_start: true,
           writer: workflowID,
