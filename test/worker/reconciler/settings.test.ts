@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest'
+
+import { readConfig } from '../../../worker/config.ts'
+import { deriveJobID } from '../../../worker/reconciler/resolve.ts'
+import { reconcilerSettings } from '../../../worker/reconciler/settings.ts'
+
+const NEEDED = { 'database-url': 'postgresql://db', 'temporal-address': 'localhost:7233' }
+const settings = (flags: Readonly<Record<string, string>>, env: Readonly<Record<string, string>> = {}) =>
+  reconcilerSettings(flags, readConfig({ HOME: '/home/user', ...env }))
+
+describe('the settings of a worker', () => {
+  it('have defaults for all but journal and Temporal', () => {
+    expect(settings(NEEDED)).toMatchObject({
+      ...{ databaseUrl: 'postgresql://db', temporalAddress: 'localhost:7233', temporalNamespace: 'default' },
+      ...{ kubeconfigPath: undefined, taskQueue: 'pawl', cluster: 'local', healthPort: 0, sweepMs: 60_000 },
+      dispatcher: { taskQueue: 'pawl', cluster: 'local', slots: 20, leaseMs: 10_000, workflowTaskTimeoutMs: 10_000 },
+    })
+  })
+
+  it('are taken from the environment, which flags beat', () => {
+    const env = { PAWL_DATABASE_URL: 'postgresql://env', PAWL_TEMPORAL_ADDRESS: 'env:7233', KUBECONFIG: '/env' }
+    expect(settings({}, env)).toMatchObject({
+      databaseUrl: 'postgresql://env',
+      temporalAddress: 'env:7233',
+      kubeconfigPath: '/env',
+    })
+    expect(settings({ ...NEEDED, kubeconfig: '/flag' }, env)).toMatchObject({
+      databaseUrl: 'postgresql://db',
+      kubeconfigPath: '/flag',
+    })
+  })
+
+  it('name each process anew, so that one that hangs shares no lease with its successor', () => {
+    expect(settings(NEEDED).dispatcher.owner).not.toBe(settings(NEEDED).dispatcher.owner)
+  })
+
+  it.each([
+    [{ 'temporal-address': 'a' }, '--database-url is missing; expected the URL of a PostgreSQL database'],
+    [{ 'database-url': 'a' }, '--temporal-address is missing; expected host:port of a Temporal service'],
+    [{ ...NEEDED, 'sweep-ms': '99' }, '--sweep-ms is "99"; expected a whole number of at least 100'],
+    [{ ...NEEDED, 'dispatch-slots': 'many' }, '--dispatch-slots is "many"; expected a whole number of at least 1'],
+    [{ ...NEEDED, 'health-port': '1.5' }, '--health-port is "1.5"; expected a whole number of at least 0'],
+  ])('%j are refused with what was expected', (flags, message) => {
+    expect(() => settings(flags as unknown as Readonly<Record<string, string>>)).toThrow(message)
+  })
+})
+
+describe('the ID of a job', () => {
+  const object = { uid: '0b7e', resource_version: 7 }
+
+  it('is a UUID of version 5', () => {
+    expect(deriveJobID(object)).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  })
+
+  it('is the same for two dispatchers that see the same version, and another one for the next', () => {
+    expect(deriveJobID({ ...object })).toBe(deriveJobID(object))
+    const others = [deriveJobID({ ...object, resource_version: 8 }), deriveJobID({ ...object, uid: '0b7f' })]
+    expect(new Set([deriveJobID(object), ...others]).size).toBe(3)
+  })
+})
