@@ -1,7 +1,8 @@
 // The commands `pawl dev`, `pawl dev status` and `pawl dev stop`. What starts servers is loaded only when it is asked for.
 
 import { Command } from 'commander'
-import { resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 import { readConfig } from '../config.ts'
@@ -158,7 +159,10 @@ function folder(dataDir: string | undefined): string {
 }
 
 function statusText({ dataDir, parts, temporalUi, kubeconfig }: DevStatus): string {
-  if (parts.length === 0) return `nothing runs for ${dataDir}\n`
+  if (parts.length === 0) {
+    const log = join(dataDir, 'logs', 'dev.log')
+    return `nothing runs for ${dataDir}${existsSync(log) ? `; how it ended last time: ${log}` : ''}\n`
+  }
   const width = Math.max(...parts.map(({ name }) => name.length))
   const lines = parts.map(
     ({ name, up, address, pid }) => `${up ? 'up  ' : 'DOWN'}  ${name.padEnd(width)}  ${address ?? `pid ${pid ?? '-'}`}`,
