@@ -1,9 +1,39 @@
 // The newest known state of objects. Read-only: only journalEvents writes these rows.
 
 import { type Kysely, type Selectable, sql } from 'kysely'
+import { path, valueAt } from '../../workflows/kit/index.ts'
 import type { Database, ObjectTable } from './database.ts'
 
 export type JournaledObject = Selectable<ObjectTable>
+
+/** Whether an object's controlling owner is there. `unknown`: the owner's kind was not listed yet, so that a missing row says nothing. */
+export type OwnerState = 'present' | 'gone' | 'unknown'
+
+/**
+ * The state of the owner of an object, `gone` when it has none.
+ *
+ * @param watchedKinds the kinds that the bridge follows; of others no row is ever written, so their missing one means nothing else than gone.
+ */
+export async function ownerState(
+  db: Kysely<Database>,
+  cluster: string,
+  { owner_uid, projection }: Pick<JournaledObject, 'owner_uid' | 'projection'>,
+  watchedKinds: readonly string[],
+): Promise<OwnerState> {
+  if (owner_uid === null) return 'gone'
+  const references = valueAt(projection, OWNERS)
+  const reference = Array.isArray(references) ? (references as { kind?: string }[])[0] : undefined
+  const { rows } = await sql<{ deleted: boolean | null; listed: boolean }>`
+    select (select bool_and(deleted) from object where cluster = ${cluster} and uid = ${owner_uid}) as deleted,
+           exists (select from watch_checkpoint where cluster = ${cluster} and kind = ${reference?.kind ?? ''}
+                   and resource_version is not null) as listed`.execute(db)
+  const [owner] = rows
+  if (owner?.deleted === false) return 'present'
+  if (owner?.deleted === true || owner?.listed === true) return 'gone'
+  return watchedKinds.includes(reference?.kind ?? '') ? 'unknown' : 'gone'
+}
+
+const OWNERS = path('metadata.ownerReferences')
 
 /** One object by its uid; also when it is deleted. */
 export async function readObject(

@@ -24,18 +24,25 @@ export interface SweepInput {
   readonly cluster: string
   readonly now: Date
   readonly jobKinds: readonly SweptKind[]
+  /** The kinds that the bridge follows: until one was listed, a missing object of it says nothing. */
+  readonly watchedKinds: readonly string[]
 }
 
 type Found = Pick<NewWake, 'uid' | 'job_id' | 'namespace' | 'name' | 'seq' | 'cause'>
 
 /** Makes wakes of stranded subjects; returns how many. */
-export async function sweepWakes(db: Kysely<Database>, { cluster, now, jobKinds }: SweepInput): Promise<number> {
+export async function sweepWakes(
+  db: Kysely<Database>,
+  { cluster, now, jobKinds, watchedKinds }: SweepInput,
+): Promise<number> {
+  const deletedRoot = deletedRootOf(watchedKinds)
   let count = 0
   for (const swept of jobKinds) {
     const { controller } = swept
-    const stranded = swept.run === 'own' ? findOwn(cluster, swept) : findGroups(cluster, swept, swept.run.groupOfTypes)
+    const stranded =
+      swept.run === 'own' ? findOwn(cluster, swept, deletedRoot) : findGroups(cluster, swept, swept.run.groupOfTypes)
     const { rows } = await stranded.execute(db)
-    if (swept.run !== 'own') rows.push(...(await findLeftItems(cluster, swept).execute(db)).rows)
+    if (swept.run !== 'own') rows.push(...(await findLeftItems(cluster, swept, deletedRoot).execute(db)).rows)
     const wakes = rows.map((found): NewWake => ({
       ...{ controller, cluster, due: now, foreign_event: true, may_start: true, writer: null },
       ...found,
@@ -55,12 +62,23 @@ const ANNOTATED = sql`not coalesce(o.projection #> '{metadata,ownerReferences}',
     or o.projection #>> '{metadata,annotations,landscaper.gardener.cloud/reconcile-if-changed}' = 'true'
        and o.projection #>> '{metadata,generation}' is distinct from o.projection #>> '{status,observedGeneration}')`
 
-// A child under deletion gets its job from its parent, unless the parent is gone.
-const DELETED_ROOT = sql`o.projection #>> '{metadata,deletionTimestamp}' is not null
-  and not exists (select from object p where p.cluster = o.cluster and p.uid = o.owner_uid and not p.deleted)`
+// A child under deletion gets its job from its parent, unless the parent is gone (the same rule as `ownerState`).
+const deletedRootOf = (
+  watchedKinds: readonly string[],
+) => sql`o.projection #>> '{metadata,deletionTimestamp}' is not null
+  and not exists (select from object p where p.cluster = o.cluster and p.uid = o.owner_uid and not p.deleted)
+  and (o.owner_uid is null
+    or exists (select from object p where p.cluster = o.cluster and p.uid = o.owner_uid)
+    or coalesce(o.projection #>> '{metadata,ownerReferences,0,kind}', '') <> all(${watchedKinds}::text[])
+    or exists (select from watch_checkpoint c where c.cluster = o.cluster and c.resource_version is not null
+               and c.kind = o.projection #>> '{metadata,ownerReferences,0,kind}'))`
 
-function findOwn(cluster: string, { kind, controller, annotated }: SweptKind): RawBuilder<Found> {
-  const trigger = annotated ? sql`(${ANNOTATED}) or (${DELETED_ROOT})` : DELETED_ROOT
+function findOwn(
+  cluster: string,
+  { kind, controller, annotated }: SweptKind,
+  deletedRoot: RawBuilder<unknown>,
+): RawBuilder<Found> {
+  const trigger = annotated ? sql`(${ANNOTATED}) or (${deletedRoot})` : deletedRoot
   return sql<Found>`
     select o.uid, '' as job_id, o.namespace, o.name, o.seq,
            case when ${UNFINISHED} then 'sweep: unfinished job without a run' else 'sweep: trigger without a run' end as cause
@@ -71,11 +89,15 @@ function findOwn(cluster: string, { kind, controller, annotated }: SweptKind): R
 }
 
 /** Members of groups that are being deleted and have no owner left: each is a subject of its own. */
-function findLeftItems(cluster: string, { kind, controller }: SweptKind): RawBuilder<Found> {
+function findLeftItems(
+  cluster: string,
+  { kind, controller }: SweptKind,
+  deletedRoot: RawBuilder<unknown>,
+): RawBuilder<Found> {
   return sql<Found>`
     select o.uid, '' as job_id, o.namespace, o.name, o.seq, 'sweep: trigger without a run' as cause
     from object o
-    where o.cluster = ${cluster} and o.kind = ${kind} and not o.deleted and not (${UNFINISHED}) and ${DELETED_ROOT}
+    where o.cluster = ${cluster} and o.kind = ${kind} and not o.deleted and not (${UNFINISHED}) and ${deletedRoot}
       and o.projection #>> '{status,phase}' is distinct from 'DeleteFailed'
       and not exists (select from wake w where w.controller = ${controller} and w.uid = o.uid)`
 }

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { takeRetryToken } from '../../activities/journal/backoff.ts'
+import { holdLease } from '../../activities/journal/checkpoints.ts'
 import { journalEvents } from '../../activities/journal/events.ts'
 import { closeJob, type NewJob, openJob, recordJobPhase, touchJob } from '../../activities/journal/jobs.ts'
 import { jobsToLookUp, recordLostJob, sweepWakes } from '../../activities/journal/sweep.ts'
@@ -25,7 +26,7 @@ afterAll(async () => {
   await test.drop()
 })
 beforeEach(async () => {
-  for (const table of ['watch_event', 'object', 'wake', 'job', 'retry_bucket'] as const)
+  for (const table of ['watch_event', 'object', 'wake', 'job', 'retry_bucket', 'watch_checkpoint'] as const)
     await test.db.deleteFrom(table).execute()
 })
 
@@ -169,7 +170,7 @@ describe('the sweep', () => {
   }
   const own = { kind: 'Task', controller: 'task', run: 'own', annotated: true } as const
   const sweep = async (jobKinds: Parameters<typeof sweepWakes>[1]['jobKinds'] = [own]) => {
-    await sweepWakes(test.db, { cluster: 'c', now: NOW, jobKinds })
+    await sweepWakes(test.db, { cluster: 'c', now: NOW, jobKinds, watchedKinds: ['Task'] })
     return (await rows()).map(({ uid, job_id, cause }) => `${uid}/${job_id} ${cause}`)
   }
   const reconcile = { 'landscaper.gardener.cloud/operation': 'reconcile' }
@@ -181,7 +182,7 @@ describe('the sweep', () => {
       { uid: 'u3', version: 3 },
     )
     expect(await sweep()).toEqual(['u1/ sweep: unfinished job without a run'])
-    expect(await sweepWakes(test.db, { cluster: 'c', now: NOW, jobKinds: [own] })).toBe(0)
+    expect(await sweepWakes(test.db, { cluster: 'c', now: NOW, jobKinds: [own], watchedKinds: [] })).toBe(0)
   })
 
   it('leaves a job alone that has a run', async () => {
@@ -215,6 +216,16 @@ describe('the sweep', () => {
       { uid: 'g', version: 7, deleting: true, finalizers: ['f'], owner: { uid: 'gone', kind: 'Other' } },
     )
     expect(await sweep()).toEqual(['a', 'c', 'e', 'g'].map((uid) => `${uid}/ sweep: trigger without a run`))
+  })
+
+  it('leaves a child under deletion to its parent until the first list has shown that the parent is gone', async () => {
+    const owner = { uid: 'gone', kind: 'Task' }
+    await known({ uid: 'a', version: 1, deleting: true, finalizers: ['f'], owner })
+    expect(await sweep()).toEqual([])
+    await holdLease(test.db, { cluster: 'c', kind: 'Task', owner: 'r', leaseMs: 1000 })
+    expect(await sweep()).toEqual([])
+    await test.db.updateTable('watch_checkpoint').set({ resource_version: 5 }).execute()
+    expect(await sweep()).toEqual(['a/ sweep: trigger without a run'])
   })
 
   it('wakes the group of unfinished items of the served types, by owner and job', async () => {

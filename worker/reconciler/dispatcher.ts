@@ -10,9 +10,17 @@ import type { Kysely } from 'kysely'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../activities/journal/database.ts'
 import { closeJob, openJob } from '../../activities/journal/jobs.ts'
-import { acknowledgeWake, claimWakes, nextWakeDue, postponeWake, type Wake } from '../../activities/journal/wakes.ts'
+import {
+  acknowledgeWake,
+  claimWakes,
+  type NewWake,
+  nextWakeDue,
+  postponeWake,
+  upsertWakes,
+  type Wake,
+} from '../../activities/journal/wakes.ts'
 import type { Logger } from '../log.ts'
-import { resolveStart, resolveWake } from './resolve.ts'
+import { type ItemName, type Resolution, resolveStart, resolveWake } from './resolve.ts'
 import { type Run, type RunOptions, signalRun, startRun } from './runs.ts'
 
 export interface DispatcherOptions extends RunOptions {
@@ -34,6 +42,12 @@ export interface DispatcherDeps {
   readonly report: (part: 'journal' | 'temporal', error: unknown) => void
 }
 
+// How long a wake waits whose owner is not known yet: the first list of a kind takes seconds.
+const LATER_MS = 1000
+const LATER = 'asked again later'
+// A wake that cannot be dispatched (Temporal refuses it) is tried again ever more rarely.
+const LONGEST_DISPATCH_DELAY_MS = 30_000
+const MOST_FAILING = 10_000
 // First delay after a failed call, doubling to the longest.
 const FIRST_DELAY_MS = 200
 const LONGEST_DELAY_MS = 10_000
@@ -45,6 +59,7 @@ export class Dispatcher {
   #nudge: () => void = () => undefined
   #stopped = false
   #failures = 0
+  readonly #failedTimes = new Map<string, number>()
 
   constructor(deps: DispatcherDeps, options: DispatcherOptions) {
     this.#deps = deps
@@ -111,11 +126,13 @@ export class Dispatcher {
       const led = await this.#bring(wake)
       report('temporal', undefined)
       log.debug({ ...subject, cause: wake.cause, led }, 'wake dispatched')
-      await acknowledgeWake(db, wake)
+      if (led === LATER) await postponeWake(db, wake, new Date(now().getTime() + LATER_MS))
+      else await acknowledgeWake(db, wake)
+      this.#failedTimes.delete(keyOf(wake))
     } catch (error) {
       report('temporal', error)
       log.warn({ ...subject, err: error }, 'wake cannot be dispatched; trying again')
-      const due = new Date(now().getTime() + FIRST_DELAY_MS * (1 + Math.random() * 4))
+      const due = new Date(now().getTime() + this.#nextDelayMs(wake))
       // When the journal is away too, the lease runs out instead.
       await postponeWake(db, wake, due).catch((away: unknown) => report('journal', away))
     }
@@ -124,14 +141,44 @@ export class Dispatcher {
   async #bring(wake: Wake): Promise<string> {
     const { db, client, now, log } = this.#deps
     const resolution = await resolveWake(db, wake)
-    if (resolution.to === 'nothing') return resolution.reason
-    if (resolution.to === 'start') return await this.#start(wake, resolution.run)
+    if (resolution.to !== 'open') return await this.#follow(wake, resolution)
     const { workflow_id } = resolution.job
     if (await signalRun(client, workflow_id, wake.seq)) return 'signalled'
     log.info({ workflowID: workflow_id }, 'run is not in Temporal any more')
     await closeJob(db, workflow_id, 'lost', now())
-    const start = await resolveStart(db, wake)
-    return start.to === 'start' ? await this.#start(wake, start.run) : start.to === 'nothing' ? start.reason : 'nothing'
+    return await this.#follow(wake, await resolveStart(db, wake))
+  }
+
+  async #follow(wake: Wake, resolution: Resolution): Promise<string> {
+    const { db, client, now } = this.#deps
+    switch (resolution.to) {
+      case 'start':
+        return await this.#start(wake, resolution.run)
+      case 'open':
+        if (await signalRun(client, resolution.job.workflow_id, wake.seq)) return 'signalled'
+        throw new Error(`run ${resolution.job.workflow_id} is not in Temporal any more`)
+      case 'items':
+        await upsertWakes(
+          db,
+          resolution.items.map((item) => itemWake(wake, item, now())),
+          now(),
+        )
+        return 'its execution is gone: every item has its own run'
+      case 'later':
+        return LATER
+      case 'nothing':
+        if (resolution.unrecorded !== undefined) await signalRun(client, resolution.unrecorded, wake.seq)
+        return resolution.reason
+    }
+  }
+
+  #nextDelayMs(wake: Wake): number {
+    const key = keyOf(wake)
+    const failed = this.#failedTimes.get(key) ?? 0
+    // Other workers may have got over what failed here; their wakes are forgotten with the rest now and then.
+    if (this.#failedTimes.size >= MOST_FAILING) this.#failedTimes.clear()
+    this.#failedTimes.set(key, failed + 1)
+    return dispatchDelayMs(failed, Math.random())
   }
 
   async #start(wake: Wake, run: Run): Promise<string> {
@@ -142,7 +189,8 @@ export class Dispatcher {
       return isOwn(wake, run) ? await this.#opened(run, null) : await this.#signal(wake, run)
     // A run of this ID completed. If the journal, read again, still asks for the job, it was left unfinished (a crash, or a superseded run).
     const wanted = await resolveStart(this.#deps.db, wake)
-    if (wanted.to !== 'start') return 'stale: the job is finished'
+    if (wanted.to === 'nothing') return 'stale: the job is finished'
+    if (wanted.to !== 'start') return await this.#follow(wake, wanted)
     const second = await startRun(client, wanted.run, this.#options, true)
     return second.answer === 'started'
       ? await this.#opened(wanted.run, second.runID)
@@ -174,6 +222,22 @@ export class Dispatcher {
     })
     return 'started'
   }
+}
+
+/** How long a wake waits after it failed `failed` times before and now again; `random` (0 to 1) spreads wakes that fail together. */
+export function dispatchDelayMs(failed: number, random: number): number {
+  const longest = Math.min(LONGEST_DISPATCH_DELAY_MS, FIRST_DELAY_MS * 2 ** (failed + 1))
+  return longest * (0.5 + random / 2)
+}
+
+function keyOf({ controller, uid, job_id }: Wake): string {
+  return `${controller}/${uid}/${job_id}`
+}
+
+function itemWake({ controller, cluster, cause }: Wake, item: ItemName, due: Date): NewWake {
+  const { uid, namespace, name, seq } = item
+  const subject = { controller, cluster, uid, job_id: '', namespace, name }
+  return { ...subject, seq, due, foreign_event: true, may_start: true, writer: null, cause }
 }
 
 /** A write never wakes the run that made it; here the run's row was not written yet. */

@@ -5,17 +5,24 @@ import { createHash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../activities/journal/database.ts'
 import { findOpenJob, type Job } from '../../activities/journal/jobs.ts'
-import { type JournaledObject, readObject } from '../../activities/journal/objects.ts'
+import { type JournaledObject, ownerState, readObject } from '../../activities/journal/objects.ts'
 import type { Wake } from '../../activities/journal/wakes.ts'
 import { BUILT_IN_TYPES } from '../../workflows/deploy-item/kind.ts'
 import { jobIDProblem } from '../../workflows/kit/index.ts'
-import { subjectKinds, wantedRun } from '../controllers.ts'
+import { subjectKinds, type WantedRun, wantedRun, watchedKinds } from '../controllers.ts'
 import type { Run } from './runs.ts'
 
 export type Resolution =
   | { readonly to: 'open'; readonly job: Job }
   | { readonly to: 'start'; readonly run: Run }
-  | { readonly to: 'nothing'; readonly reason: string }
+  /** The group's execution is gone: each of these items has a run of its own. */
+  | { readonly to: 'items'; readonly items: readonly ItemName[] }
+  /** The journal does not know yet; ask again later. */
+  | { readonly to: 'later'; readonly reason: string }
+  /** `unrecorded`: the workflow ID of a run that may be open although the journal has no row of it. */
+  | { readonly to: 'nothing'; readonly reason: string; readonly unrecorded?: string }
+
+export type ItemName = Pick<JournaledObject, 'uid' | 'namespace' | 'name' | 'seq'>
 
 /** What a wake leads to: the open run of its subject, a new one, or nothing, with the reason. */
 export async function resolveWake(db: Kysely<Database>, wake: Wake): Promise<Resolution> {
@@ -27,7 +34,7 @@ export async function resolveWake(db: Kysely<Database>, wake: Wake): Promise<Res
     if (!wake.foreign_event && wake.writer === job.workflow_id) return nothing('own write')
     return { to: 'open', job }
   }
-  if (!wake.may_start) return nothing('no open run')
+  if (!wake.may_start) return nothing('no open run', wake)
   return await resolveStart(db, wake)
 }
 
@@ -42,22 +49,32 @@ async function resolveSubject(db: Kysely<Database>, wake: Wake): Promise<Resolut
   const kind = subjectKinds[wake.controller] ?? ''
   const object = await readObject(db, wake.cluster, kind, wake.uid)
   if (object === undefined || object.deleted) return nothing('subject is gone')
-  const wanted = wantedRun(wake.controller, object.projection, await isOwnerGone(db, object))
+  const owner = await ownerState(db, wake.cluster, object, WATCHED)
+  const wanted = wantedRun(wake.controller, object.projection, owner === 'gone')
+  if (owner === 'unknown' && !isSame(wanted, wantedRun(wake.controller, object.projection, true)))
+    return { to: 'later', reason: 'its owner was not listed yet' }
   if ('none' in wanted) return nothing(wanted.none)
+  if (wake.controller === 'deploy' && wanted.jobID !== undefined && object.owner_uid !== null) {
+    // The group that served the item while its execution was there goes on; a second run would act beside it.
+    const group = await findOpenJob(db, 'deploy', object.owner_uid, wanted.jobID)
+    if (group !== undefined) return { to: 'open', job: group }
+  }
   const jobID = wanted.jobID ?? deriveJobID(object)
   return startOf(wake, { kind, uid: object.uid, namespace: object.namespace, name: object.name }, jobID, wanted.cause)
 }
 
 async function resolveGroup(db: Kysely<Database>, wake: Wake): Promise<Resolution> {
-  const { rows } = await sql<{ uid: string }>`
-    select uid from object
+  const { rows } = await sql<ItemName & Pick<JournaledObject, 'owner_uid' | 'projection'>>`
+    select uid, namespace, name, seq, owner_uid, projection from object
     where cluster = ${wake.cluster} and kind = 'DeployItem' and not deleted and (owner_uid = ${wake.uid} or uid = ${wake.uid})
       and projection #>> '{status,jobID}' = ${wake.job_id}
       and projection #>> '{status,jobIDFinished}' is distinct from ${wake.job_id}
       and projection #>> '{spec,type}' = any(${[...BUILT_IN_TYPES]}::text[])
-    limit 1`.execute(db)
+    order by uid`.execute(db)
   const [unfinished] = rows
-  if (unfinished === undefined) return nothing('no item has the job unfinished')
+  if (unfinished === undefined) return nothing('no item has the job unfinished', wake)
+  const isOrphaned = unfinished.uid !== wake.uid && (await ownerState(db, wake.cluster, unfinished, WATCHED)) === 'gone'
+  if (isOrphaned) return { to: 'items', items: rows }
   const kind = unfinished.uid === wake.uid ? 'DeployItem' : 'Execution'
   return startOf(wake, { kind, uid: wake.uid, namespace: wake.namespace, name: wake.name }, wake.job_id, wake.cause)
 }
@@ -75,16 +92,10 @@ function startOf(wake: Wake, subject: Run['input']['subject'], jobID: string, ca
   }
 }
 
-async function isOwnerGone(db: Kysely<Database>, object: JournaledObject): Promise<boolean> {
-  if (object.owner_uid === null) return true
-  const owner = await db
-    .selectFrom('object')
-    .select('uid')
-    .where('cluster', '=', object.cluster)
-    .where('uid', '=', object.owner_uid)
-    .where('deleted', '=', false)
-    .executeTakeFirst()
-  return owner === undefined
+const WATCHED = watchedKinds.map(({ kind }) => kind)
+
+function isSame(left: WantedRun, right: WantedRun): boolean {
+  return 'none' in left || 'none' in right ? 'none' in left && 'none' in right : left.jobID === right.jobID
 }
 
 // Namespace of the version 5 UUIDs of jobs; made once for this purpose.
@@ -99,6 +110,11 @@ export function deriveJobID({ uid, resource_version }: Pick<JournaledObject, 'ui
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }
 
-function nothing(reason: string): Resolution {
-  return { to: 'nothing', reason }
+/** @param group the group's wake, when its run may be open unknown to the journal: a worker died between the start and the row. */
+function nothing(reason: string, group?: Wake): Resolution {
+  if (group === undefined || group.controller !== 'deploy' || group.job_id === '') return { to: 'nothing', reason }
+  const unrecorded = `deploy/${group.uid}/${group.job_id}`
+  // A write never wakes the run that made it.
+  if (!group.foreign_event && group.writer === unrecorded) return { to: 'nothing', reason }
+  return { to: 'nothing', reason, unrecorded }
 }

@@ -12,6 +12,7 @@ import {
   wakeIfBehind,
 } from '../../activities/journal/sweep.ts'
 import { BUILT_IN_TYPES } from '../../workflows/deploy-item/kind.ts'
+import { watchedKinds } from '../controllers.ts'
 import type { Logger } from '../log.ts'
 import { isRunning } from './runs.ts'
 
@@ -33,6 +34,8 @@ const SWEPT: readonly SweptKind[] = [
   { kind: 'DeployItem', controller: 'deploy', run: { groupOfTypes: [...BUILT_IN_TYPES] }, annotated: false },
 ]
 
+const WATCHED = watchedKinds.map(({ kind }) => kind)
+
 /** Sweeps until the signal is aborted. An error ends one sweep, not the next. */
 export async function runSweeper(deps: SweeperDeps, options: SweeperOptions, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
@@ -46,7 +49,7 @@ export async function runSweeper(deps: SweeperDeps, options: SweeperOptions, sig
 }
 
 async function sweepOnce({ db, client, log, now }: SweeperDeps, { cluster }: SweeperOptions): Promise<void> {
-  const woken = await sweepWakes(db, { cluster, now: now(), jobKinds: SWEPT })
+  const woken = await sweepWakes(db, { cluster, now: now(), jobKinds: SWEPT, watchedKinds: WATCHED })
   if (woken > 0) log.info({ woken }, 'sweep woke subjects without a run')
   for (const job of await jobsToLookUp(db, cluster, now())) {
     const isGroup = job.controller === 'deploy' && job.job_id !== ''

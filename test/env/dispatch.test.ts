@@ -1,0 +1,162 @@
+// From a wake to a run: what the journal resolves, and what the dispatcher brings to a real Temporal. No worker runs.
+
+import { Client } from '@temporalio/client'
+import { NativeConnection } from '@temporalio/worker'
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { holdLease } from '../../activities/journal/checkpoints.ts'
+import { journalEvents } from '../../activities/journal/events.ts'
+import { findOpenJob, openJob } from '../../activities/journal/jobs.ts'
+import { type NewWake, upsertWakes, type Wake } from '../../activities/journal/wakes.ts'
+import { createLogger } from '../../worker/log.ts'
+import { Dispatcher, dispatchDelayMs } from '../../worker/reconciler/dispatcher.ts'
+import { resolveWake } from '../../worker/reconciler/resolve.ts'
+import { deployItemKind } from '../../workflows/deploy-item/kind.ts'
+import { deps, seen, type TaskOptions } from '../activities/journal/build-events.ts'
+import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+
+let test: TestDatabase
+let connection: NativeConnection
+beforeAll(async () => {
+  test = await createTestDatabase(inject('servers').databaseUrl)
+  connection = await NativeConnection.connect({ address: inject('servers').temporalAddress })
+})
+afterAll(async () => {
+  await connection.close()
+  await test.drop()
+})
+beforeEach(async () => {
+  for (const table of ['watch_event', 'object', 'wake', 'job', 'watch_checkpoint'] as const)
+    await test.db.deleteFrom(table).execute()
+})
+
+const JOB = '4f1c2a54-d0b9-4c7e-9a3b-e8f15d4c7a21'
+const owner = { uid: 'exec', kind: 'Execution' }
+const ignored = { ...deps, route: () => ({ ignored: 'set-up' }) }
+
+async function know(...items: TaskOptions[]): Promise<void> {
+  const events = items.map((item) =>
+    seen('ADDED', { spec: { type: 'landscaper.gardener.cloud/mock' }, ...item }, deployItemKind),
+  )
+  await journalEvents(test.db, { cluster: 'c', source: 'watch', events }, ignored)
+}
+
+async function listExecutions(): Promise<void> {
+  await holdLease(test.db, { cluster: 'c', kind: 'Execution', owner: 'r', leaseMs: 1000 })
+  await test.db.updateTable('watch_checkpoint').set({ resource_version: 9 }).execute()
+}
+
+async function wakeOf(overrides: Partial<NewWake> = {}): Promise<Wake> {
+  const wake = {
+    ...{ controller: 'deploy', uid: 'a', job_id: '', cluster: 'c', namespace: 'ns', name: 'task-a', seq: 1 },
+    ...{ due: new Date(), foreign_event: true, may_start: true, writer: null, cause: 'test', ...overrides },
+  }
+  await upsertWakes(test.db, [wake], wake.due)
+  return await test.db.selectFrom('wake').selectAll().where('uid', '=', wake.uid).executeTakeFirstOrThrow()
+}
+
+describe('an item under deletion whose execution is not in the journal', () => {
+  const item = { uid: 'a', version: 1, deleting: true, finalizers: ['f'], owner }
+
+  it('is asked for again later while executions were never listed to the end', async () => {
+    await know(item)
+    await holdLease(test.db, { cluster: 'c', kind: 'Execution', owner: 'r', leaseMs: 1000 })
+    expect(await resolveWake(test.db, await wakeOf())).toMatchObject({ to: 'later' })
+  })
+
+  it('gets a run of its own when the first list has shown that its execution is gone', async () => {
+    await know(item)
+    await listExecutions()
+    expect(await resolveWake(test.db, await wakeOf())).toMatchObject({ to: 'start', run: { controller: 'deploy' } })
+  })
+
+  it('gets a run of its own when its owner is of a kind that nobody watches', async () => {
+    await know({ ...item, owner: { uid: 'x', kind: 'ConfigMap' } })
+    expect(await resolveWake(test.db, await wakeOf())).toMatchObject({ to: 'start' })
+  })
+})
+
+describe('an unfinished item whose execution is gone', () => {
+  const item = { uid: 'a', version: 1, owner, status: { jobID: JOB } }
+
+  it('has one run, its own: a wake of the group is handed to its items', async () => {
+    await know(item, { ...item, uid: 'b', version: 2 })
+    await listExecutions()
+    expect(await resolveWake(test.db, await wakeOf({ uid: 'exec', job_id: JOB }))).toMatchObject({
+      to: 'items',
+      items: [{ uid: 'a' }, { uid: 'b' }],
+    })
+    expect(await resolveWake(test.db, await wakeOf())).toMatchObject({
+      to: 'start',
+      run: { workflowID: `deploy/a/${JOB}`, input: { subject: { kind: 'DeployItem', uid: 'a' } } },
+    })
+  })
+
+  it('stays with the run of the group that is still open', async () => {
+    await know(item)
+    await listExecutions()
+    const at = { cluster: 'c', namespace: 'ns', name: 'e', cause: 'test', started_at: new Date() }
+    await openJob(test.db, {
+      ...{ workflow_id: `deploy/exec/${JOB}`, run_id: 'r', controller: 'deploy', uid: 'exec', job_id: JOB, ...at },
+    })
+    expect(await resolveWake(test.db, await wakeOf())).toMatchObject({
+      to: 'open',
+      job: { workflow_id: `deploy/exec/${JOB}` },
+    })
+  })
+})
+
+describe('the dispatcher', () => {
+  const dispatch = async (until: () => Promise<boolean>): Promise<void> => {
+    const client = new Client({ connection })
+    const log = createLogger('test', 'silent')
+    const dispatcher = new Dispatcher(
+      { db: test.db, client, log, now: () => new Date(), report: () => undefined },
+      {
+        ...{ owner: 'd', cluster: 'c', slots: 5, leaseMs: 5000, idleMs: 50 },
+        ...{ taskQueue: `none-${randomUUID()}`, workflowTaskTimeoutMs: 10_000 },
+      },
+    )
+    const running = dispatcher.run()
+    await expect.poll(until, { timeout: 10_000 }).toBe(true)
+    dispatcher.stop()
+    await running
+  }
+  const isQuiet = async () => (await test.db.selectFrom('wake').select('uid').execute()).length === 0
+
+  it('wakes a group whose row was never written, when its last wake asks for no run', async () => {
+    const uid = randomUUID()
+    const client = new Client({ connection })
+    const handle = await client.workflow.start('deploy', {
+      workflowId: `deploy/${uid}/${JOB}`,
+      taskQueue: `none-${uid}`,
+      args: [],
+    })
+    await wakeOf({ uid, job_id: JOB, may_start: false, cause: 'execution finished' })
+    await dispatch(isQuiet)
+    const { events } = await handle.fetchHistory()
+    await handle.terminate()
+    expect((events ?? []).filter((event) => event.workflowExecutionSignaledEventAttributes != null)).toHaveLength(1)
+  })
+
+  it('starts one run for each item of a group without execution', async () => {
+    const [a, b] = [randomUUID(), randomUUID()]
+    const item = { version: 1, owner, status: { jobID: JOB } }
+    await know({ ...item, uid: a }, { ...item, uid: b })
+    await listExecutions()
+    await wakeOf({ uid: 'exec', job_id: JOB })
+    await dispatch(isQuiet)
+    expect(await findOpenJob(test.db, 'deploy', 'exec')).toBeUndefined()
+    for (const uid of [a, b]) {
+      expect(await findOpenJob(test.db, 'deploy', uid)).toMatchObject({ workflow_id: `deploy/${uid}/${JOB}` })
+      await new Client({ connection }).workflow.getHandle(`deploy/${uid}/${JOB}`).terminate()
+    }
+  })
+
+  it('tries a wake that Temporal refuses ever more rarely, up to half a minute', () => {
+    expect([0, 1, 2, 6, 7, 20, 5000].map((failed) => dispatchDelayMs(failed, 1))).toEqual([
+      400, 800, 1600, 25_600, 30_000, 30_000, 30_000,
+    ])
+    expect(dispatchDelayMs(20, 0)).toBe(15_000)
+  })
+})
