@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { deployItemKind } from '../../workflows/deploy-item/kind.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
+import { finalFailure } from '../kube/errors.ts'
 import { readObject } from '../kube/observe.ts'
 import { secretResource } from '../kube/secrets.ts'
 import { type Write, type Writer, writeAll } from '../kube/write.ts'
@@ -25,6 +26,11 @@ export async function writeExports(deps: Deps, writer: Writer, exports: readonly
   const writes = await Promise.all(exports.map((one) => exportWrite(deps, one)))
   for (const answer of await writeAll(deps, writer, writes.flat())) {
     if (answer.result === 'failed') throw answer.error
+    // Whose content is newer shows when the item is looked at again: a job that is over writes nothing more.
+    if (answer.result === 'superseded') {
+      const { name, namespace = '' } = answer.object.metadata
+      throw finalFailure('Changed', `secret ${namespace}/${name} was changed while it was written`)
+    }
   }
 }
 
@@ -36,7 +42,7 @@ async function exportWrite(deps: Deps, { object, content }: MockExport): Promise
   if (existing === undefined) return [{ verb: 'create', ...target, body: newSecret(object, target.name, data), isOurs: (found) => isOwnedBy(found, uid) }]
   if ((existing['data'] as { config?: string } | undefined)?.config === data.config) return []
   return [
-    { verb: 'patch', ...target, version: existing.metadata.resourceVersion ?? '', patch: { data }, reapply: () => ({ data }) },
+    { verb: 'patch', ...target, version: existing.metadata.resourceVersion ?? '', patch: { data }, reapply: () => 'superseded' },
   ]
 }
 

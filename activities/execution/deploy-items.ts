@@ -12,6 +12,7 @@ import { finalFailure, type KubeError, toApplicationFailure } from '../kube/erro
 import { finalizerPatch, isReleased } from '../kube/finalize.ts'
 import { additivePatch, mergePatch } from '../kube/merge.ts'
 import { readSubject } from '../kube/observe.ts'
+import { targetView } from '../kube/views.ts'
 import { type Patch, type Write, type WriteAnswer, writeAll } from '../kube/write.ts'
 import { decodeItems, desiredDeployItem, newDeployItem } from './items.ts'
 import { listDeployItems } from './observe.ts'
@@ -182,8 +183,11 @@ function itemWrite(
   }
   const patch = itemPatch(execution, item, existing)
   if (patch === undefined) return []
+  // Another job of it means that ours is over, and its spec is old.
+  const isSame = (current: KubeObject) =>
+    current.metadata.uid === existing.metadata.uid && targetView(current).jobID === targetView(existing).jobID
   const reapply = (current: KubeObject) =>
-    current.metadata.uid === existing.metadata.uid ? (itemPatch(execution, item, current) ?? 'done') : 'superseded'
+    isSame(current) ? (itemPatch(execution, item, current) ?? 'done') : 'superseded'
   return [{ verb: 'patch', ...objectAt(existing), version: existing.metadata.resourceVersion ?? '', patch, reapply }]
 }
 

@@ -209,11 +209,7 @@ function update(existing: KubeObject, spec: Patch): Write | undefined {
       // Another job of it means that ours is over, and its items are old.
       const isSame =
         current.metadata.uid === existing.metadata.uid && targetView(current).jobID === targetView(existing).jobID
-      return !isSame
-        ? 'superseded'
-        : again === undefined
-          ? 'done'
-          : { spec: again }
+      return !isSame ? 'superseded' : again === undefined ? 'done' : { spec: again }
     },
   }
 }

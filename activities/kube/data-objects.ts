@@ -55,8 +55,11 @@ async function plan(deps: Deps, input: WriteDataInput, one: DataToWrite): Promis
   if (!mayOwn(existing, owner)) throw takenBy(input, existing)
   const patch = difference(existing, body)
   if (patch === undefined) return []
+  // Written by another job meanwhile: then ours is over, and its content is old.
+  const isSameJob = (current: KubeObject) =>
+    current.metadata.labels?.[JOB_ID_LABEL] === existing.metadata.labels?.[JOB_ID_LABEL]
   const reapply = (current: KubeObject) =>
-    mayOwn(current, owner) ? (difference(current, body) ?? 'done') : 'superseded'
+    mayOwn(current, owner) && isSameJob(current) ? (difference(current, body) ?? 'done') : 'superseded'
   return [{ verb: 'patch', ...target, version: existing.metadata.resourceVersion ?? '', patch, reapply }]
 }
 
