@@ -5,9 +5,13 @@ import type { InstallationPass } from './controller.ts'
 
 export async function triggerExecution(pass: InstallationPass): Promise<Outcome> {
   const { by, subject, jobID, act, state } = pass
-  if (state.execution === undefined || state.execution.jobID === jobID) return done
-  if (!isIdle(state.execution)) return stop(`waiting for execution ${subject.name} to finish another job`)
+  if (state.execution === undefined) return done
+  const isTriggered = state.execution.jobID === jobID
+  if (!isTriggered && !isIdle(state.execution))
+    return stop(`waiting for execution ${subject.name} to finish another job`)
+  // Also when a pass that was lost has triggered it.
   pass.draft.marks.push('waitTime')
+  if (isTriggered) return done
   pass.state = { ...state, execution: await act.triggerExecution({ by, subject, jobID, execution: state.execution }) }
   return done
 }
