@@ -12,7 +12,8 @@ export async function beginInstallation(pass: InstallationPass): Promise<Outcome
     if (!isIdle(target) || target.trigger === undefined) return stop(SUPERSEDED)
     const begun = await act.beginJob({ by, subject, jobID, target })
     if (begun === undefined) return stop(SUPERSEDED)
-    pass.state = { ...pass.state, target: { ...target, ...begun } }
+    // Absent fields do not travel: without its error, which begin has taken off, the target would keep that of the job before.
+    pass.state = { ...pass.state, target: { ...target, lastError: undefined, ...begun } }
     pass.draft.phase = begun.phase
     pass.draft.observedGeneration = begun.observedGeneration
     pass.draft.lastError = undefined
