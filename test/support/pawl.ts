@@ -129,14 +129,13 @@ export class Pawl {
       and exists (select from job where controller = ${controller} and uid = ${owner} and last_pass_at > (${event} limit 1)) as ok`)
   }
 
-  /** The runs of an object, oldest first. */
-  async jobs({
-    metadata: { uid = '' },
-  }: KubeObject): Promise<{ jobID: string; cause: string; outcome: string | null }[]> {
+  /** The runs of an object, oldest first, once its tree is at rest. */
+  async jobs(object: KubeObject): Promise<{ jobID: string; cause: string; outcome: string | null }[]> {
+    await this.settled(object)
     return await this.db
       .selectFrom('job')
       .select(['job_id as jobID', 'cause', 'outcome'])
-      .where('uid', '=', uid)
+      .where('uid', '=', object.metadata.uid ?? '')
       .where('controller', '<>', 'deploy')
       .orderBy('started_at')
       .execute()
@@ -147,12 +146,13 @@ export class Pawl {
     for (;;) {
       const { rows } = await question.execute(this.db)
       if ((rows[0] as { ok: boolean }).ok) return
-      if (Date.now() > deadline) throw new Error(`the journal did not get there in 30 s: ${await this.#state()}`)
+      if (Date.now() > deadline) throw new Error(`the journal did not get there in 30 s: ${await this.openState()}`)
       await sleep(50)
     }
   }
 
-  async #state(): Promise<string> {
+  /** What the journal holds open, for people who look for the reason of a failure. */
+  async openState(): Promise<string> {
     const wakes = await this.db.selectFrom('wake').selectAll().execute()
     const jobs = await this.db.selectFrom('job').selectAll().where('outcome', 'is', null).execute()
     return JSON.stringify({ wakes, jobs }, undefined, 1)

@@ -1,6 +1,6 @@
 // What the tests of one e2e file share: a namespace and a Pawl that follows it.
 
-import { afterAll, beforeAll, inject } from 'vitest'
+import { afterAll, afterEach, beforeAll, inject } from 'vitest'
 import { Cluster } from './cluster.ts'
 import { Pawl, type PawlOptions } from './pawl.ts'
 import type { TestServers } from './servers.ts'
@@ -48,6 +48,10 @@ export function useStage(
 ): Stage {
   const stage = new Stage()
   beforeAll(() => stage.setUp(name, options))
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail')
+      process.stderr.write(`${name}: open after "${task.name}": ${await stage.pawl.openState()}\n`)
+  })
   afterAll(() => stage.tearDown())
   return stage
 }
