@@ -2,7 +2,7 @@
 
 import { type Kysely, type Selectable, sql } from 'kysely'
 import { path, valueAt } from '../../workflows/kit/index.ts'
-import type { Database, ObjectTable } from './database.ts'
+import type { Database, Json, ObjectTable } from './database.ts'
 
 export type JournaledObject = Selectable<ObjectTable>
 
@@ -21,19 +21,24 @@ export async function ownerState(
   watchedKinds: readonly string[],
 ): Promise<OwnerState> {
   if (owner_uid === null) return 'gone'
-  const references = valueAt(projection, OWNERS)
-  const reference = Array.isArray(references) ? (references as { kind?: string }[])[0] : undefined
+  const kind = ownerKind(projection)
   const { rows } = await sql<{ deleted: boolean | null; listed: boolean }>`
     select (select bool_and(deleted) from object where cluster = ${cluster} and uid = ${owner_uid}) as deleted,
-           exists (select from watch_checkpoint where cluster = ${cluster} and kind = ${reference?.kind ?? ''}
+           exists (select from watch_checkpoint where cluster = ${cluster} and kind = ${kind}
                    and resource_version is not null) as listed`.execute(db)
   const [owner] = rows
   if (owner?.deleted === false) return 'present'
   if (owner?.deleted === true || owner?.listed === true) return 'gone'
-  return watchedKinds.includes(reference?.kind ?? '') ? 'unknown' : 'gone'
+  return watchedKinds.includes(kind) ? 'unknown' : 'gone'
 }
 
 const OWNERS = path('metadata.ownerReferences')
+
+/** A projection keeps the controlling owner only. */
+function ownerKind(projection: Json): string {
+  const references = valueAt(projection, OWNERS)
+  return Array.isArray(references) ? ((references as { kind?: string }[])[0]?.kind ?? '') : ''
+}
 
 /** One object by its uid; also when it is deleted. */
 export async function readObject(

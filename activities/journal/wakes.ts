@@ -1,7 +1,8 @@
 // Due wake-ups, one row per controller and subject. A wake is a level: one or ten of them lead to one pass.
 //
 //   W1. Every upsert draws a new version, so that acknowledging an older one cannot lose it.
-//   W2. A wake never becomes due later by an upsert; only `postponeWake` moves it, and only the version that was taken.
+//   W2. A wake never becomes due later by an upsert; only `postponeWake` moves it, and only the version that was taken. One exception: what
+//       only a run's own writes asked for would be dropped while that run is open, so it must not shorten the run's own back-off.
 //   W3. What comes while a wake is leased stays apart from what was taken: the taken due time, and that somebody else caused it, do not
 //       stick to a row that the running pass renews. When the lease runs out, both count.
 //   W4. No lock is held over a call: claim with a lease, commit, call, acknowledge.
@@ -53,10 +54,13 @@ export async function upsertWakes(db: Kysely<Database>, wakes: readonly NewWake[
         seq = greatest(wake.seq, excluded.seq),
         writer = coalesce(excluded.writer, wake.writer),
         cause = case when excluded.seq > 0 or excluded.due < wake.due then excluded.cause else wake.cause end,
-        due = case when ${LEASED} then wake.due else least(wake.due, excluded.due) end,
+        due = case when ${LEASED} then wake.due
+                   when ${BACKS_OFF} and not wake.foreign_event then greatest(wake.due, excluded.due)
+                   else least(wake.due, excluded.due) end,
         foreign_event = wake.foreign_event or (excluded.foreign_event and not ${LEASED}),
         may_start = wake.may_start or (excluded.may_start and not ${LEASED}),
-        next_due = case when ${LEASED} then least(wake.next_due, excluded.due) end,
+        next_due = case when ${LEASED} and ${BACKS_OFF} and not wake.next_foreign_event then greatest(wake.next_due, excluded.due)
+                        when ${LEASED} then least(wake.next_due, excluded.due) end,
         next_foreign_event = case when ${LEASED} then coalesce(wake.next_foreign_event, false) or excluded.foreign_event end,
         next_may_start = case when ${LEASED} then coalesce(wake.next_may_start, false) or excluded.may_start end
       returning 1)
@@ -65,17 +69,40 @@ export async function upsertWakes(db: Kysely<Database>, wakes: readonly NewWake[
 
 /** One row per subject, as the database would make them one after the other. */
 export function mergeWakes(wakes: readonly NewWake[]): NewWake[] {
-  const bySubject = new Map<string, NewWake>()
+  const bySubject = new Map<string, { wake: NewWake; causes: Set<string> }>()
   for (const wake of wakes) {
     const key = `${wake.controller} ${wake.uid} ${wake.job_id}`
     const earlier = bySubject.get(key)
-    bySubject.set(key, earlier === undefined ? wake : mergeTwo(earlier, wake))
+    if (earlier === undefined) {
+      bySubject.set(key, { wake, causes: new Set([wake.cause]) })
+      continue
+    }
+    earlier.wake = mergeTwo(earlier.wake, wake)
+    earlier.causes.add(wake.cause)
   }
-  return [...bySubject.values()]
+  return [...bySubject.values()].map(({ wake, causes }) => ({ ...wake, cause: joinCauses([...causes]) }))
+}
+
+// A cause goes into the details of a start, for which Temporal has a limit of 20,000 bytes; nobody reads that much.
+const LONGEST_CAUSE = 500
+
+/** `a; b; c and 497 more`, as many as there is room for. */
+function joinCauses(causes: readonly string[]): string {
+  const whole = causes.join('; ')
+  if (whole.length <= LONGEST_CAUSE) return whole
+  const room = LONGEST_CAUSE - ` and ${causes.length} more`.length
+  const [first = '', ...rest] = causes
+  let text = first.slice(0, room)
+  let told = 1
+  for (const cause of rest) {
+    if (text.length + 2 + cause.length > room) break
+    text = `${text}; ${cause}`
+    told += 1
+  }
+  return told === causes.length ? text : `${text} and ${causes.length - told} more`
 }
 
 function mergeTwo(earlier: NewWake, later: NewWake): NewWake {
-  const causes = earlier.cause.split('; ')
   return {
     ...later,
     seq: Math.max(earlier.seq, later.seq),
@@ -83,7 +110,6 @@ function mergeTwo(earlier: NewWake, later: NewWake): NewWake {
     foreign_event: earlier.foreign_event || later.foreign_event,
     may_start: earlier.may_start || later.may_start,
     writer: later.writer ?? earlier.writer,
-    cause: causes.includes(later.cause) ? earlier.cause : [...causes, later.cause].join('; '),
   }
 }
 
@@ -162,6 +188,8 @@ export async function postponeWake(db: Kysely<Database>, wake: Wake, due: Date):
 }
 
 const LEASED = sql`(wake.lease_until is not null)`
+/** A run's own next due time, on a row that the same run has written before. */
+const BACKS_OFF = sql`(excluded.foreign_event and excluded.writer = wake.writer)`
 const FREE = sql`lease_owner = null, lease_until = null, next_due = null, next_foreign_event = null, next_may_start = null`
 const NO_NEXT = { next_due: null, next_foreign_event: null, next_may_start: null } as const
 

@@ -56,6 +56,56 @@ describe('a pending wake that is renewed', () => {
   })
 })
 
+describe('a run that backs off after a write of its own', () => {
+  const run = 'task/u1/j1'
+  const ownWrite = async () => await upsert({ writer: run, may_start: true, cause: 'job ID' })
+  const retry = async () =>
+    await upsert({ seq: 0, due: later(5000), foreign_event: true, may_start: true, writer: run, cause: 'retry 1' })
+
+  it('is woken when its delay is over, not at once', async () => {
+    await ownWrite()
+    await retry()
+    expect(await rows()).toMatchObject([{ due: later(5000), foreign_event: true, may_start: true }])
+    expect(await claim(later(4999))).toEqual([])
+  })
+
+  it('is woken when its delay is over, too, when the wake of its pass was still taken', async () => {
+    await upsert({ foreign_event: true })
+    const taken = only(await claim())
+    await ownWrite()
+    await retry()
+    await acknowledgeWake(test.db, taken)
+    expect(await rows()).toMatchObject([{ due: later(5000), foreign_event: true }])
+  })
+
+  it('is woken at once by what somebody else did', async () => {
+    await ownWrite()
+    await upsert({ foreign_event: true })
+    await retry()
+    expect(await rows()).toMatchObject([{ due: NOW, foreign_event: true }])
+    await test.db.deleteFrom('wake').execute()
+    await retry()
+    await upsert({ foreign_event: true })
+    expect(await rows()).toMatchObject([{ due: NOW, foreign_event: true }])
+  })
+})
+
+describe('a wake with many causes', () => {
+  it('names some of them and counts the rest', async () => {
+    const causes = Array.from({ length: 500 }, (_, index) => `deploy item item-${index} finished`)
+    await upsertWakes(
+      test.db,
+      [...causes, ...causes].map((cause) => wake({ cause })),
+      NOW,
+    )
+    const [{ cause }] = (await rows()) as [Wake]
+    expect(cause.length).toBeLessThanOrEqual(500)
+    expect(cause).toMatch(/^deploy item item-0 finished; deploy item item-1 finished; .* and 48\d more$/)
+    await upsert({ seq: 9, cause: 'x'.repeat(30_000) })
+    expect((await rows())[0]!.cause).toMatch(/^x{480}/)
+  })
+})
+
 describe('claiming wakes', () => {
   it('takes those that are due, oldest first, and leaves the others', async () => {
     await upsertWakes(
