@@ -1,0 +1,131 @@
+// An API server as small as the engine's writes need it: objects by path, versions, merge patches, preconditions.
+// A test can change the world just before a request is served: what races do.
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+import type { KubeObject } from '../../../activities/kube/client.ts'
+
+export interface Request {
+  readonly method: string
+  /** The path without the query. */
+  readonly path: string
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+interface Answer {
+  readonly status: number
+  readonly body: object
+}
+
+export class TinyApi {
+  readonly objects = new Map<string, KubeObject>()
+  readonly requests: string[] = []
+  /** Called before each request is served; what it returns is answered instead. */
+  intercept: (request: Request) => Answer | undefined = () => undefined
+  readonly #server: Server
+  #version = 100
+
+  private constructor(server: Server) {
+    this.#server = server
+  }
+
+  static async start(): Promise<TinyApi> {
+    const server = createServer()
+    const api = new TinyApi(server)
+    server.on('request', (request, response) => void api.#serve(request, response))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    return api
+  }
+
+  get kubeconfig(): string {
+    const server = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+    return JSON.stringify({
+      ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'tiny', users: [{ name: 'tiny', user: {} }] },
+      clusters: [{ name: 'tiny', cluster: { server, 'insecure-skip-tls-verify': true } }],
+      contexts: [{ name: 'tiny', context: { cluster: 'tiny', user: 'tiny' } }],
+    })
+  }
+
+  /** Stores the object with a new version, as somebody else's write. */
+  put(path: string, object: KubeObject): KubeObject {
+    const stored = { ...object, metadata: { ...object.metadata, resourceVersion: String(++this.#version) } }
+    this.objects.set(path, stored)
+    return stored
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+
+  async #serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = []
+    for await (const chunk of incoming) chunks.push(chunk as Buffer)
+    const text = Buffer.concat(chunks).toString('utf8')
+    const path = new URL(incoming.url ?? '', 'http://localhost').pathname
+    const request: Request = {
+      ...{ method: incoming.method ?? '', path },
+      body: (text === '' ? {} : JSON.parse(text)) as Readonly<Record<string, unknown>>,
+    }
+    this.requests.push(`${request.method} ${path.split('/').slice(-2).join('/')}`)
+    const { status, body } = this.intercept(request) ?? this.#answer(request)
+    response.writeHead(status, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(body))
+  }
+
+  #answer({ method, path, body }: Request): Answer {
+    if (method === 'POST') return this.#create(path, body as unknown as KubeObject)
+    const key = path.replace(/\/status$/, '')
+    const found = this.objects.get(key)
+    if (found === undefined) return refusal(404, 'NotFound')
+    if (method === 'GET') return { status: 200, body: found }
+    if (method === 'PATCH') return this.#patch(key, found, body)
+    return this.#remove(key, found, body)
+  }
+
+  #create(collection: string, object: KubeObject): Answer {
+    const path = `${collection}/${object.metadata.name}`
+    if (this.objects.has(path)) return refusal(409, 'AlreadyExists')
+    const uid = `uid-${object.metadata.name}`
+    return { status: 201, body: this.put(path, { ...object, metadata: { ...object.metadata, uid } }) }
+  }
+
+  #patch(path: string, found: KubeObject, patch: Readonly<Record<string, unknown>>): Answer {
+    const { resourceVersion } = (patch['metadata'] ?? {}) as { resourceVersion?: string }
+    if (resourceVersion !== undefined && resourceVersion !== found.metadata.resourceVersion)
+      return refusal(409, 'Conflict')
+    return { status: 200, body: this.put(path, merged(found, patch) as KubeObject) }
+  }
+
+  #remove(
+    path: string,
+    found: KubeObject,
+    options: { preconditions?: { uid?: string; resourceVersion?: string } },
+  ): Answer {
+    const { uid, resourceVersion } = options.preconditions ?? {}
+    const isMet =
+      uid === found.metadata.uid &&
+      (resourceVersion ?? found.metadata.resourceVersion) === found.metadata.resourceVersion
+    if (!isMet) return refusal(409, 'Conflict')
+    const deleted = { ...found, metadata: { ...found.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' } }
+    if ((found.metadata.finalizers ?? []).length > 0) return { status: 200, body: this.put(path, deleted) }
+    this.objects.delete(path)
+    return { status: 200, body: deleted }
+  }
+}
+
+export function refusal(code: number, reason: string): Answer {
+  return { status: code, body: { kind: 'Status', status: 'Failure', code, reason, message: reason } }
+}
+
+/** RFC 7386. */
+function merged(target: unknown, patch: unknown): unknown {
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch
+  const result: Record<string, unknown> = typeof target === 'object' && !Array.isArray(target) ? { ...target } : {}
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) Reflect.deleteProperty(result, key)
+    else result[key] = merged(result[key], value)
+  }
+  return result
+}

@@ -1,0 +1,261 @@
+// Every write of the engine in its races: against an API server that the test drives, and a real journal.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+
+import type { Deps } from '../../activities/deps.ts'
+import { createKubeClient, type KubeClient, type KubeObject } from '../../activities/kube/client.ts'
+import { statusActivities } from '../../activities/kube/status.ts'
+import { type Write, writeAll, type Writer } from '../../activities/kube/write.ts'
+import type { TemplateEngine } from '../../activities/render/template-engine.ts'
+import { routeOf, subjectKinds } from '../../worker/controllers.ts'
+import { createLogger } from '../../worker/log.ts'
+import { executionKind } from '../../workflows/execution/kind.ts'
+import type { SettleInput, StatusChange } from '../../workflows/kit/index.ts'
+import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+import { refusal, TinyApi } from '../activities/kube/tiny-api.ts'
+
+const COLLECTION = `/apis/${executionKind.apiVersion}/namespaces/n/executions`
+const PATH = `${COLLECTION}/exec`
+const WRITER: Writer = { workflowID: 'execution/uid-exec/job', pass: 1, step: 'test', fieldManager: 'pawl-execution' }
+
+let database: TestDatabase
+let api: TinyApi
+let kube: KubeClient
+let deps: Deps
+
+beforeAll(async () => {
+  database = await createTestDatabase(inject('servers').databaseUrl)
+})
+afterAll(async () => {
+  await database.drop()
+})
+beforeEach(async () => {
+  for (const table of ['watch_event', 'object', 'wake', 'job', 'action'] as const)
+    await database.db.deleteFrom(table).execute()
+  api = await TinyApi.start()
+  kube = createKubeClient({ kubeconfig: api.kubeconfig })
+  const templates = undefined as unknown as TemplateEngine
+  const now = () => new Date('2030-01-01T00:00:00Z')
+  const log = createLogger('test', 'silent')
+  const journal = { db: database.db, route: routeOf, subjectKinds, contentKey: undefined }
+  deps = { cluster: 'local', kube, templates, now, log, ...journal }
+})
+afterEach(async () => {
+  await kube.close()
+  await api.stop()
+})
+
+const execution = (status: object = {}, metadata: object = {}): KubeObject => ({
+  ...{ apiVersion: executionKind.apiVersion, kind: 'Execution', spec: {}, status },
+  metadata: { name: 'exec', namespace: 'n', uid: 'uid-exec', generation: 1, ...metadata },
+})
+const at = { watched: executionKind, namespace: 'n', name: 'exec' }
+const phase = (phase: string) => ({ status: { phase } })
+const statusOf = (path = PATH) => api.objects.get(path)?.['status']
+const actions = async () =>
+  await database.db.selectFrom('action').select(['verb', 'resource_version', 'error']).execute()
+const events = async () =>
+  await database.db.selectFrom('watch_event').select(['type', 'source', 'writer']).orderBy('seq').execute()
+
+/** Changes the object just before the next write to it is served, once. */
+function race(object: KubeObject): void {
+  api.intercept = ({ method }) => {
+    if (method !== 'GET') {
+      api.intercept = () => undefined
+      api.put(PATH, object)
+    }
+    return undefined
+  }
+}
+
+describe('a patch', () => {
+  const patchStatus = (version: string, reapply: (Write & { verb: 'patchStatus' })['reapply']): Write => ({
+    ...{ verb: 'patchStatus', ...at, version, patch: phase('ours'), reapply },
+  })
+
+  it('is made on the version that was observed, and journaled as our write', async () => {
+    const { metadata } = api.put(PATH, execution())
+    const [answer] = await writeAll(deps, WRITER, [patchStatus(metadata.resourceVersion ?? '', () => 'superseded')])
+    expect(answer).toMatchObject({ result: 'ok', wrote: true, conflicted: false, object: phase('ours') })
+    expect(await events()).toEqual([{ type: 'MODIFIED', source: 'write', writer: WRITER.workflowID }])
+    expect(await actions()).toEqual([{ verb: 'patchStatus', resource_version: 102, error: null }])
+  })
+
+  it('is applied again to what a conflict shows', async () => {
+    const { metadata } = api.put(PATH, execution())
+    race(execution({ other: 1 }))
+    const [answer] = await writeAll(deps, WRITER, [patchStatus(metadata.resourceVersion ?? '', () => phase('again'))])
+    expect(answer).toMatchObject({ result: 'ok', wrote: true, conflicted: true })
+    expect(statusOf()).toEqual({ other: 1, phase: 'again' })
+    expect(api.requests).toEqual(['PATCH exec/status', 'GET executions/exec', 'PATCH exec/status'])
+  })
+
+  it.each([
+    ['done', { result: 'ok', wrote: false, conflicted: true }],
+    ['superseded', { result: 'superseded' }],
+  ] as const)('writes nothing more when what a conflict shows is %s', async (verdict, expected) => {
+    const { metadata } = api.put(PATH, execution())
+    race(execution({ phase: 'theirs' }))
+    const [answer] = await writeAll(deps, WRITER, [patchStatus(metadata.resourceVersion ?? '', () => verdict)])
+    expect(answer).toMatchObject(expected)
+    expect(statusOf()).toEqual({ phase: 'theirs' })
+  })
+
+  it('fails when the conflicts do not end, and finds the object gone when it is', async () => {
+    api.intercept = ({ method }) => (method === 'PATCH' ? refusal(409, 'Conflict') : undefined)
+    api.put(PATH, execution())
+    const [conflicted] = await writeAll(deps, WRITER, [patchStatus('1', () => phase('again'))])
+    expect(conflicted).toMatchObject({ result: 'failed', error: { reason: 'Conflict' } })
+    expect(await actions()).toMatchObject([{ resource_version: null, error: { reason: 'Conflict' } }])
+    api.objects.clear()
+    api.intercept = () => undefined
+    expect(await writeAll(deps, WRITER, [patchStatus('1', () => phase('again'))])).toEqual([{ result: 'gone' }])
+  })
+
+  it('that fails does not stop its siblings', async () => {
+    api.put(PATH, execution())
+    const other = { ...patchStatus('', () => 'superseded'), name: 'refused' } as Write
+    api.intercept = ({ path }) => (path.includes('refused') ? refusal(422, 'Invalid') : undefined)
+    const { metadata } = api.objects.get(PATH) as KubeObject
+    const answers = await writeAll(deps, WRITER, [
+      other,
+      patchStatus(metadata.resourceVersion ?? '', () => 'superseded'),
+    ])
+    expect(answers).toMatchObject([{ result: 'failed', error: { reason: 'Invalid' } }, { result: 'ok' }])
+  })
+})
+
+describe('a creation', () => {
+  const create = (isOurs: boolean): Write => ({ verb: 'create', ...at, body: execution(), isOurs: () => isOurs })
+
+  it('is journaled as the object’s first event', async () => {
+    expect(await writeAll(deps, WRITER, [create(true)])).toMatchObject([{ result: 'ok', wrote: true }])
+    expect(await events()).toEqual([{ type: 'ADDED', source: 'write', writer: WRITER.workflowID }])
+  })
+
+  it('that is repeated after a crash finds its own object', async () => {
+    await writeAll(deps, WRITER, [create(true)])
+    expect(await writeAll(deps, WRITER, [create(true)])).toMatchObject([{ result: 'ok', wrote: false }])
+    expect((await actions()).length).toBe(1)
+  })
+
+  it('does not take the object of somebody else', async () => {
+    api.put(PATH, execution({ phase: 'theirs' }))
+    expect(await writeAll(deps, WRITER, [create(false)])).toMatchObject([{ result: 'superseded' }])
+    expect(statusOf()).toEqual({ phase: 'theirs' })
+  })
+})
+
+describe('a deletion', () => {
+  const remove = (uid = 'uid-exec', version?: string): Write => ({ verb: 'delete', ...at, uid, version })
+
+  it('of what is gone is done', async () => {
+    expect(await writeAll(deps, WRITER, [remove()])).toEqual([{ result: 'gone' }])
+  })
+
+  it('looks again after a conflict, and deletes the version that it finds', async () => {
+    const { metadata } = api.put(PATH, execution())
+    race(execution({ phase: 'newer' }))
+    const answers = await writeAll(deps, WRITER, [remove('uid-exec', metadata.resourceVersion)])
+    expect(answers).toMatchObject([{ result: 'ok', conflicted: true }])
+    expect(api.objects.size).toBe(0)
+  })
+
+  it('spares another object of the same name', async () => {
+    api.put(PATH, execution({}, { uid: 'another' }))
+    expect(await writeAll(deps, WRITER, [remove()])).toEqual([{ result: 'gone' }])
+    expect(api.objects.size).toBe(1)
+  })
+
+  it('is not repeated for what is being deleted', async () => {
+    const { metadata } = api.put(PATH, execution())
+    race(execution({}, { deletionTimestamp: '2029-01-01T00:00:00Z', finalizers: ['held'] }))
+    const answers = await writeAll(deps, WRITER, [remove('uid-exec', metadata.resourceVersion)])
+    expect(answers).toMatchObject([{ result: 'ok', wrote: false }])
+  })
+})
+
+describe('a settle', () => {
+  const ours = { jobID: 'job', phase: 'Progressing' }
+  const settle = async (change: Partial<StatusChange>) =>
+    await statusActivities(deps).settle({ ...SETTLE, change: { ...CHANGE, ...change } })
+  const observed = (status: object = ours) => api.put(PATH, execution(status)).metadata.resourceVersion ?? ''
+
+  it('writes phase and end of the job in one request', async () => {
+    const version = observed()
+    const settled = await settle({ version, phase: 'Succeeded', finished: true, marks: ['finishedTime'] })
+    expect(settled).toMatchObject({ result: 'settled', target: { phase: 'Succeeded', jobIDFinished: 'job' } })
+    expect(api.requests).toEqual(['PATCH exec/status'])
+    expect(statusOf()).toMatchObject({
+      jobID: 'job',
+      jobIDFinished: 'job',
+      transitionTimes: { finishedTime: '2030-01-01T00:00:00.000Z' },
+    })
+  })
+
+  it('takes what is as intended for its own, after a lost answer', async () => {
+    const version = observed()
+    await settle({ version, phase: 'Succeeded', finished: true })
+    const writes = api.requests.length
+    expect(await settle({ version, phase: 'Succeeded', finished: true })).toMatchObject({ result: 'settled' })
+    expect(api.requests.slice(writes)).toEqual(['PATCH exec/status', 'GET executions/exec'])
+  })
+
+  it('is written again on the version of somebody else’s harmless write', async () => {
+    const version = observed()
+    observed({ ...ours, note: 'theirs' })
+    expect(await settle({ version, phase: 'Completing' })).toMatchObject({
+      result: 'settled',
+      target: { phase: 'Completing' },
+    })
+    expect(statusOf()).toMatchObject({ note: 'theirs', phase: 'Completing' })
+  })
+
+  it.each([
+    ['the job is another one', { jobID: 'other', phase: 'Progressing' }],
+    ['the phase was moved by another run', { jobID: 'job', phase: 'Failed', jobIDFinished: 'job' }],
+    ['the job was ended by another run', { jobID: 'job', phase: 'Progressing', jobIDFinished: 'job' }],
+  ])('is superseded when %s, and writes nothing', async (_, status) => {
+    const version = observed()
+    observed(status)
+    expect(await settle({ version, phase: 'Completing' })).toEqual({ result: 'superseded' })
+    expect(statusOf()).toEqual(status)
+  })
+
+  it('has nothing to write to what is gone', async () => {
+    expect(await settle({ version: '1', phase: 'Succeeded', finished: true })).toEqual({
+      result: 'settled',
+      target: {},
+    })
+  })
+
+  it('puts the next due time into the journal, later with each attempt', async () => {
+    const dues: number[] = []
+    for (const attempt of [0, 1, 5]) {
+      await database.db.deleteFrom('wake').execute()
+      const againMs = attempt === 0 ? 3000 : Number.MAX_SAFE_INTEGER
+      await statusActivities(deps).settle({ ...SETTLE, change: undefined, againMs, attempt })
+      const [wake] = await database.db.selectFrom('wake').selectAll().execute()
+      expect(wake).toMatchObject({ controller: 'execution', uid: 'uid-exec', foreign_event: true, may_start: true })
+      dues.push((wake?.due.getTime() ?? 0) - deps.now().getTime())
+    }
+    expect(dues).toEqual([3000, 5, 80])
+    expect(api.requests).toEqual([])
+  })
+})
+
+const CHANGE: StatusChange = {
+  ...{
+    version: '',
+    observedPhase: 'Progressing',
+    phase: '',
+    finished: false,
+    observedGeneration: 1,
+    lastError: undefined,
+  },
+  ...{ conditions: [], marks: [], fields: {} },
+}
+const SETTLE: SettleInput = {
+  ...{ workflowID: WRITER.workflowID, jobID: 'job', pass: 1, change: undefined, againMs: undefined, attempt: 0 },
+  subject: { kind: 'Execution', uid: 'uid-exec', namespace: 'n', name: 'exec' },
+}
