@@ -11,7 +11,7 @@ export async function beginExecution(pass: ExecutionPass): Promise<Outcome> {
   if (!target.deleting || !isIdle(target)) return stop(SUPERSEDED)
   const begun = await act.beginJob({ by, subject, jobID, target })
   if (begun === undefined) return stop(SUPERSEDED)
-  pass.state = { ...state, target: { ...target, lastError: undefined, ...begun } }
+  pass.state = { ...state, target: { ...target, ...begun } }
   pass.draft.phase = begun.phase
   pass.draft.observedGeneration = begun.observedGeneration
   pass.draft.lastError = undefined
