@@ -1,0 +1,148 @@
+// One pass of a deploy group, with fake activities.
+
+import { describe, expect, it } from 'vitest'
+
+import type { DeployInput, DeployResult } from '../../../activities/deploy/mock.ts'
+import type { GroupItem } from '../../../activities/deploy/views.ts'
+import { beginItem } from '../../../workflows/deploy-item/begin-item.ts'
+import type { DeployGroupActivities, DeployGroupPass } from '../../../workflows/deploy-item/controller.ts'
+import { deployItems } from '../../../workflows/deploy-item/deploy-items.ts'
+import { FINALIZER, MOCK_TYPE } from '../../../workflows/deploy-item/kind.ts'
+import { again, done } from '../../../workflows/kit/index.ts'
+
+const JOB = 'job-2'
+
+describe('a pass of a deploy group', () => {
+  it('hands the unfinished items to their deployer in one batch, reads no older than what it knows', async () => {
+    const { pass, inputs } = groupPass([started('a'), finished('b'), { ...started('c'), version: '12' }], succeed)
+    expect(await deployItems(pass)).toEqual(done)
+    expect(inputs).toMatchObject([{ uids: ['uid-a', 'uid-c'], ownVersion: 12, jobID: JOB }])
+    expect(pass.state.items.map(({ item, jobIDFinished }) => [item, jobIDFinished])).toEqual([
+      ['a', JOB],
+      ['b', JOB],
+      ['c', JOB],
+    ])
+  })
+
+  it('has nothing to do when all are finished, have another job, or are of a type that somebody else serves', async () => {
+    const others = [
+      { ...started('b'), jobID: 'job-1' },
+      { ...started('c'), type: 'example.com/theirs' },
+    ]
+    const { pass, inputs } = groupPass([finished('a'), ...others], succeed)
+    expect(await deployItems(pass)).toEqual(done)
+    expect(inputs).toEqual([])
+  })
+
+  it('forgets items that are gone', async () => {
+    const { pass } = groupPass([started('a'), started('b')], ({ uids }) => ({ items: [], gone: uids, failures: [] }))
+    expect(await deployItems(pass)).toEqual(done)
+    expect(pass.state.items).toEqual([])
+  })
+
+  it('comes again when the first of the waiting items times out', async () => {
+    const waiting = [
+      { ...started('a'), remainingMs: 7000 },
+      { ...started('b'), remainingMs: 3000 },
+      { ...started('c'), remainingMs: undefined },
+    ]
+    const { pass } = groupPass(waiting, () => ({ items: waiting, gone: [], failures: [] }))
+    expect(await deployItems(pass)).toEqual(again(3000))
+  })
+
+  it('tries failures again, each with the name of its item, and takes in what its siblings came to', async () => {
+    const failures = [{ object: 'exec-b', code: 'Invalid', message: 'no' }]
+    const { pass } = groupPass([started('a'), started('b')], () => ({ items: [finished('a')], gone: [], failures }))
+    const { faults } = await deployItems(pass)
+    expect(faults).toEqual([{ code: 'Invalid', message: 'exec-b: no', retryable: true }])
+    expect(pass.state.items.map(({ jobIDFinished }) => jobIDFinished)).toEqual([JOB, 'job-1'])
+  })
+})
+
+describe('an item that is deleted and has no execution', () => {
+  const idle: GroupItem = { ...started('a'), jobID: 'job-1', jobIDFinished: 'job-1', deleting: true }
+
+  it('gets its job from its own group, once', async () => {
+    const { pass, begun } = groupPass([idle], succeed, 'DeployItem')
+    expect(await beginItem(pass)).toEqual(done)
+    expect(await beginItem(pass)).toEqual(done)
+    expect(begun).toEqual([JOB])
+    expect(pass.state).toMatchObject({ isOver: false, items: [{ jobID: JOB, version: '9', phase: 'InitDelete' }] })
+  })
+
+  it.each([
+    ['it is not deleted', { ...idle, deleting: false }, 'DeployItem'],
+    ['another job of it runs', { ...idle, jobID: 'other' }, 'DeployItem'],
+    ['the group is that of an execution', idle, 'Execution'],
+  ])('gets none when %s', async (_, item, kind) => {
+    const { pass, begun } = groupPass([item], succeed, kind)
+    expect(await beginItem(pass)).toEqual(done)
+    expect(begun).toEqual([])
+  })
+
+  it('is left alone when another run was first', async () => {
+    const { pass } = groupPass([idle], succeed, 'DeployItem', false)
+    expect(await beginItem(pass)).toEqual(done)
+    expect(pass.state.items).toEqual([idle])
+  })
+})
+
+function started(item: string): GroupItem {
+  return {
+    ...{
+      uid: `uid-${item}`,
+      version: '5',
+      name: `exec-${item}`,
+      item,
+      type: MOCK_TYPE,
+      dependsOn: [],
+      deleting: false,
+    },
+    ...{ finalizers: [FINALIZER], phase: 'Init', jobID: JOB, jobIDFinished: 'job-1', exportRef: undefined },
+    remainingMs: undefined,
+  }
+}
+
+function finished(item: string): GroupItem {
+  return { ...started(item), phase: 'Succeeded', jobIDFinished: JOB }
+}
+
+function succeed({ uids }: DeployInput): DeployResult {
+  return { items: uids.map((uid) => finished(uid.replace('uid-', ''))), gone: [], failures: [] }
+}
+
+/** A pass over the items, what its deployer was asked, and the jobs it began. */
+
+function groupPass(
+  items: readonly GroupItem[],
+  deploy: (input: DeployInput) => DeployResult,
+  kind = 'Execution',
+  isFirst = true,
+) {
+  const inputs: DeployInput[] = []
+  const begun: string[] = []
+  const act: DeployGroupActivities = {
+    observeDeployGroup: () => Promise.reject(new Error('was not expected')),
+    deployMockItems(input) {
+      inputs.push(input)
+      return Promise.resolve(deploy(input))
+    },
+    beginJob({ jobID }) {
+      begun.push(jobID)
+      return Promise.resolve(isFirst ? BEGUN : undefined)
+    },
+  }
+  const pass: DeployGroupPass = {
+    subject: { kind, uid: 'uid-a', namespace: 'n', name: 'exec-a' },
+    jobID: JOB,
+    by: { workflowID: `deploy/uid-a/${JOB}`, pass: 1 },
+    act,
+    state: { items, isOver: false },
+  }
+  return { pass, inputs, begun }
+}
+
+const BEGUN = {
+  ...{ version: '9', generation: 1, deleting: true, finalizers: [FINALIZER], phase: 'InitDelete', jobID: JOB },
+  ...{ jobIDFinished: 'job-1', observedGeneration: 1, lastError: undefined },
+}
