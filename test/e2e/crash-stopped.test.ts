@@ -1,0 +1,97 @@
+// A worker is stopped (SIGSTOP) with a write on its way, long enough to lose its job to a second worker. When it and its write go on,
+// the write comes to nothing: it is fenced by the version it was meant for, or finds what it would have created.
+
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import type { WritePoint } from '../support/api-proxy.ts'
+import { atRest, install, type Lane, LanePool, objectsOf, openLane } from '../support/crash.ts'
+
+const servers = inject('servers')
+
+const POINTS: readonly (WritePoint & { readonly what: string })[] = [
+  { label: 'PATCH installations/status', nth: 1, what: 'the claim of the job' },
+  { label: 'PATCH installations', nth: 1, what: 'the removal of the request' },
+  { label: 'POST executions', nth: 1, what: 'the creation of the execution' },
+  { label: 'PATCH executions/status', nth: 1, what: 'the trigger of the execution' },
+  { label: 'POST deployitems', nth: 1, what: 'the creation of a deploy item' },
+  { label: 'PATCH deployitems/status', nth: 1, what: 'the trigger of a deploy item' },
+  { label: 'POST secrets', nth: 1, what: 'the creation of an export' },
+  { label: 'PATCH deployitems/status', nth: 2, what: 'the end of a deploy item' },
+  { label: 'PATCH installations/status', nth: 3, what: 'the end of the job' },
+]
+
+// A run takes seconds; on a busy machine a process takes many to start.
+const LIMIT_MS = 240_000
+
+const lanes = new LanePool(() => openLane('stopped', servers))
+beforeAll(() => lanes.fill(2))
+afterAll(() => lanes.close())
+
+describe.concurrent('a worker that is stopped until its job and the next one are over', () => {
+  it.each(POINTS)(
+    'cannot land $what',
+    async ({ label, nth }) => {
+      await lanes.use(async (lane) => {
+        const { cluster, proxy, pawl } = lane
+        const name = `at-${label.toLowerCase().replaceAll(/[^a-z]/g, '-')}-${nth}`
+        const held = holdAt(lane, { label, nth })
+        const first = install(lane, name)
+        await held.stopped
+        await pawl.startWorker('second', servers.kubeconfigPath)
+        const { jobIDs } = await first
+        expect(jobIDs).toBe(1)
+        const job = (await cluster.get('installations', name))?.status?.jobID
+        await cluster.trigger(name)
+        await cluster.finished(name, job)
+        await atRest(lane)
+        const before = await versionsOf(lane)
+        const count = proxy.writes.length
+
+        const since = new Date()
+        held.release()
+        await written(lane, since)
+        await atRest(lane)
+
+        const late = proxy.writes.slice(count)
+        expect(late.map(({ status, label: sent }) => `${status} ${sent}`)).toEqual([`409 ${label}`])
+        expect(await versionsOf(lane)).toEqual(before)
+        await pawl.kill('second')
+      })
+    },
+    LIMIT_MS,
+  )
+})
+
+/** Holds the write before it is forwarded and stops its worker; `release` lets both go on. */
+function holdAt({ proxy, pawl }: Lane, at: WritePoint) {
+  let release = (): void => undefined
+  const stopped = new Promise<void>((resolve) =>
+    proxy.arm({
+      ...{ at, when: 'before' },
+      async act() {
+        pawl.child('worker').kill('SIGSTOP')
+        resolve()
+        await new Promise<void>((go) => (release = go))
+        pawl.child('worker').kill('SIGCONT')
+        return 'go on'
+      },
+    }),
+  )
+  return { stopped, release: () => release() }
+}
+
+/** Waits until the worker has journaled how the write ended: the last thing it does about it. */
+async function written({ pawl: { db } }: Lane, since: Date): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      const ended = await db.selectFrom('action').select('step').where('finished_at', '>=', since).execute()
+      if (ended.length === 0) throw new Error('the stopped worker has not journaled the end of its write')
+    },
+    { timeout: 20_000, interval: 50 },
+  )
+}
+
+/** Every object of the namespace with its version. */
+async function versionsOf({ cluster }: Lane): Promise<readonly string[]> {
+  const objects = await objectsOf(cluster)
+  return objects.map(({ role, object: { metadata } }) => `${role} ${metadata.name} ${metadata.resourceVersion ?? ''}`)
+}
