@@ -57,7 +57,11 @@ describe.concurrent('an execution with a failed item', () => {
     })
     expect(root.status).toMatchObject({
       phase: 'Failed',
-      lastError: { reason: 'ChildrenFailed', message: 'execution siblings is Failed; expected Succeeded' },
+      lastError: {
+        operation: 'buildErrorIfFailedChild',
+        reason: 'children failed',
+        message: 'execution siblings is Failed; expected Succeeded',
+      },
     })
   })
 
