@@ -2,6 +2,7 @@
 
 import { type ColumnType, type Generated, type JSONColumnType, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
+import { CleanTextPlugin } from './clean-text.ts'
 
 /** Any JSON object; projections are allow-listed parts of Kubernetes objects in their own shape. */
 export type Json = Readonly<Record<string, unknown>>
@@ -157,5 +158,5 @@ export function openDatabase(url: string, maxConnections = 10): Kysely<Database>
   pool.on('error', () => undefined)
   // One that dies in the middle of a transaction is told to its query as well; unheard, the event would end the process.
   pool.on('connect', (client) => client.on('error', () => undefined))
-  return new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })
+  return new Kysely<Database>({ dialect: new PostgresDialect({ pool }), plugins: [new CleanTextPlugin()] })
 }

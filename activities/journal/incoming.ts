@@ -2,6 +2,7 @@
 
 import { type Projection, projectObject, type WatchedKind } from '../../workflows/kit/index.ts'
 import type { KubeObject } from '../kube/client.ts'
+import { cleanJson } from './clean-text.ts'
 import { contentHash } from './content-key.ts'
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED'
@@ -60,7 +61,7 @@ export function readEvent(event: BatchEvent, source: string, contentKey: Buffer 
     resourceVersion: parseVersion(required(metadata.resourceVersion, 'resourceVersion', event), event),
     missed: false,
     ownerUid: metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid,
-    projection: projectObject(event.object, watched.projection),
+    projection: cleanJson(projectObject(event.object, watched.projection)),
     hash: contentHash(event.object, watched.hashed, contentKey),
   }
 }

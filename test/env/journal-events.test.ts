@@ -1,7 +1,7 @@
 // Journaling a batch against a real PostgreSQL.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
-import { beginActions, heldObjects } from '../../activities/journal/actions.ts'
+import { beginActions, finishActions, heldObjects } from '../../activities/journal/actions.ts'
 import { holdLease, LeaseLost } from '../../activities/journal/checkpoints.ts'
 import { journalEvents } from '../../activities/journal/events.ts'
 import { findObject, newestVersion, readObject } from '../../activities/journal/objects.ts'
@@ -32,6 +32,28 @@ const outcomes = async (): Promise<string[]> => {
   )
 }
 const wakes = async () => await test.db.selectFrom('wake').selectAll().orderBy('uid').execute()
+
+describe('texts that PostgreSQL refuses', () => {
+  it('are journaled with U+FFFD in place of what it refuses', async () => {
+    const status = { phase: 'a\0b\uD800c \\u0000 \u{1F600} \\\0' }
+    await journalEvents(test.db, { ...watch, events: [seen('ADDED', { version: 5, status })] }, deps)
+    expect(await readObject(test.db, 'c', 'Task', 'u1')).toMatchObject({
+      projection: { status: { phase: 'a\uFFFDb\uFFFDc \\u0000 \u{1F600} \\\uFFFD' } },
+    })
+    await journalEvents(test.db, { ...watch, events: [seen('MODIFIED', { version: 6, status })] }, deps)
+    expect((await outcomes())[1]).toBe('watch 6 ignored: nothing declared changed')
+  })
+
+  it('are cleaned in the names of actions and in their errors', async () => {
+    const action = { workflow_id: 'w', pass: 1, step: 's', object: 'Task/ns/a\0b', verb: 'patch' }
+    await beginActions(test.db, [{ ...action, field_manager: 'f', started_at: NOW }])
+    const error = { message: 'nul \0' }
+    await finishActions(test.db, [{ ...action, resource_version: null, error, finished_at: NOW }])
+    expect(await test.db.selectFrom('action').select(['object', 'error']).execute()).toEqual([
+      { object: 'Task/ns/a\uFFFDb', error: { message: 'nul \uFFFD' } },
+    ])
+  })
+})
 
 describe('journaling the events of a watch', () => {
   it('makes a wake of the first event and remembers the object', async () => {

@@ -5,10 +5,10 @@
 
 import { heldObjects } from '../../activities/journal/actions.ts'
 import { LeaseLost } from '../../activities/journal/checkpoints.ts'
-import { journalEvents } from '../../activities/journal/events.ts'
+import { journalCarefully } from '../../activities/journal/refused.ts'
 import { createBackoff, pause } from './pause.ts'
 import { objectKey, type PendingQueue, selectReady } from './pending.ts'
-import type { Term } from './term.ts'
+import { carefully, type Term } from './term.ts'
 
 /** Runs until the term's signal. @throws LeaseLost, or the signal's reason. */
 export async function feedJournal(term: Term, queue: PendingQueue): Promise<never> {
@@ -43,13 +43,14 @@ async function journalOnce(term: Term, queue: PendingQueue): Promise<'journaled'
   const { events, checkpoint = position.journaled, rest } = selectReady(items, held, settings.batchLimit)
   if (events.length === 0 && rest.length > 0 && checkpoint === position.journaled) return 'held'
 
-  await journalEvents(
+  await journalCarefully(
     db,
     {
       ...{ cluster, source: 'watch', events },
       checkpoint: { kind: watched.kind, resourceVersion: checkpoint, epoch: position.epoch, leaseOwner: owner },
     },
     journal,
+    carefully(term),
   )
   position.journaled = checkpoint
   queue.replaceFirst(items.length, rest, Date.now())

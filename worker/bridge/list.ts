@@ -5,10 +5,11 @@
 //   L3. A list older than the checkpoint says that the cluster went back in time: then the list decides about every row (rewindObjects).
 
 import { listedBefore, rewindObjects } from '../../activities/journal/checkpoints.ts'
-import { type EventBatch, journalEvents } from '../../activities/journal/events.ts'
+import type { EventBatch } from '../../activities/journal/events.ts'
 import type { MissedDeletion } from '../../activities/journal/incoming.ts'
+import { journalCarefully } from '../../activities/journal/refused.ts'
 import { type ObjectList, resourcePath } from '../../activities/kube/client.ts'
-import type { Term } from './term.ts'
+import { carefully, type Term } from './term.ts'
 
 /** Journals a list and the deletions it shows; afterwards the position is the list's. */
 export async function relist(term: Term): Promise<void> {
@@ -51,13 +52,14 @@ async function journalDeletions(term: Term, listVersion: number, seen: ReadonlyS
 }
 
 async function journalUnderLease(
-  { db, cluster, watched, position, owner, journal, signal }: Term,
+  term: Term,
   events: EventBatch['events'],
-  resourceVersion: number | undefined = position.journaled,
+  resourceVersion: number | undefined = term.position.journaled,
 ): Promise<void> {
+  const { db, cluster, watched, position, owner, journal, signal } = term
   signal.throwIfAborted()
   const checkpoint = { kind: watched.kind, resourceVersion, epoch: position.epoch, leaseOwner: owner }
-  await journalEvents(db, { cluster, source: 'relist', events, checkpoint }, journal)
+  await journalCarefully(db, { cluster, source: 'relist', events, checkpoint }, journal, carefully(term))
 }
 
 /** The pages of one consistent list. A continue token that expired throws; the caller lists again from the beginning. */

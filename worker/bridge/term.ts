@@ -4,6 +4,7 @@ import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
 import type { Database } from '../../activities/journal/database.ts'
 import type { JournalDeps } from '../../activities/journal/events.ts'
+import type { Careful } from '../../activities/journal/refused.ts'
 import type { KubeClient } from '../../activities/kube/client.ts'
 import type { WatchedKind } from '../../workflows/kit/index.ts'
 import type { BridgeSettings } from './settings.ts'
@@ -43,4 +44,15 @@ export interface Term extends ReflectorDeps {
   readonly health: ReflectorHealth
   /** Ends the term: the process stops, or the lease is lost. */
   readonly signal: AbortSignal
+}
+
+/** How to journal what the database may refuse: one event less, and a line in the log. */
+export function carefully({ position, watched, log }: Term): Careful {
+  return {
+    journaled: position.journaled,
+    onRefused(event, error) {
+      const { namespace, name, uid } = 'missing' in event ? event.missing : event.object.metadata
+      log.error({ kind: watched.kind, namespace, name, uid, error: String(error) }, 'event could not be journaled')
+    },
+  }
 }

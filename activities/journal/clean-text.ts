@@ -1,0 +1,63 @@
+// What PostgreSQL refuses in texts is replaced before it gets there: one annotation must not stop the journal of its kind.
+//
+//   C1. U+0000 becomes U+FFFD everywhere, lone surrogates in JSON too (in plain text the encoding to UTF-8 does that).
+//   C2. What is clean stays the same value.
+
+import {
+  type KyselyPlugin,
+  OperationNodeTransformer,
+  type PluginTransformQueryArgs,
+  type PluginTransformResultArgs,
+  type PrimitiveValueListNode,
+  type QueryResult,
+  type RootOperationNode,
+  type UnknownRow,
+  type ValueNode,
+} from 'kysely'
+
+const REPLACEMENT = '\uFFFD'
+// An even number of backslashes before it: else the escape is itself escaped text. JSON.stringify escapes only surrogates that are alone.
+const ESCAPED = /(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/gi
+
+/** A text, plain or JSON, as PostgreSQL takes it. */
+export function cleanText(text: string): string {
+  const plain = text.includes('\0') ? text.replaceAll('\0', REPLACEMENT) : text
+  if (!plain.startsWith('{') && !plain.startsWith('[')) return plain
+  return plain.includes('\\u') ? plain.replaceAll(ESCAPED, '$1\\ufffd') : plain
+}
+
+/** A JSON value as PostgreSQL will give it back, so that what is known and what comes can be compared. */
+export function cleanJson<T extends object>(value: T): T {
+  const text = JSON.stringify(value)
+  const clean = cleanText(text)
+  return clean === text ? value : (JSON.parse(clean) as T)
+}
+
+/** Cleans every parameter of every query. */
+export class CleanTextPlugin implements KyselyPlugin {
+  readonly #transformer = new ParameterCleaner()
+
+  transformQuery({ node, queryId }: PluginTransformQueryArgs): RootOperationNode {
+    return this.#transformer.transformNode(node, queryId)
+  }
+
+  async transformResult({ result }: PluginTransformResultArgs): Promise<QueryResult<UnknownRow>> {
+    return await Promise.resolve(result)
+  }
+}
+
+class ParameterCleaner extends OperationNodeTransformer {
+  protected override transformValue(node: ValueNode): ValueNode {
+    const value = cleanValue(node.value)
+    return value === node.value ? node : { ...node, value }
+  }
+
+  protected override transformPrimitiveValueList(node: PrimitiveValueListNode): PrimitiveValueListNode {
+    return { ...node, values: node.values.map(cleanValue) }
+  }
+}
+
+function cleanValue(value: unknown): unknown {
+  if (typeof value === 'string') return cleanText(value)
+  return Array.isArray(value) ? value.map(cleanValue) : value
+}
