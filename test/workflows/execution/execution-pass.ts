@@ -54,7 +54,7 @@ export function executionPass(
   const pass: ExecutionPass = {
     subject: { kind: 'Execution', uid: 'u', namespace: 'n', name: 'exec' },
     jobID: JOB,
-    by: { workflowID: `execution/u/${JOB}`, pass: 1 },
+    by: { workflowID: `execution/u/${JOB}`, runID: 'run', pass: 1 },
     act: { ...activities(() => pass.state.deployItems, called), ...act },
     state: { target: { ...TARGET, items, ...target }, deployItems },
     draft: { phase: 'Progressing', observedGeneration: 1, lastError: undefined, conditions: [], marks: [], fields: {} },

@@ -179,7 +179,7 @@ describe('the job of an execution', () => {
 
 describe('what a pass observes', () => {
   const input = { subject: { kind: 'Execution', uid: 'u', namespace: 'n', name: 'exec' }, jobID: JOB, cause: '' }
-  const by = { workflowID: 'w', pass: 2 }
+  const by = { workflowID: 'w', runID: 'run', pass: 2 }
 
   it('is the difference to what the run knows, in the order of the names', async () => {
     const before = [pending('a'), pending('c'), pending('d')]
