@@ -39,7 +39,7 @@ let pawl: Pawl
 beforeAll(async () => {
   await cluster.createNamespace()
   // With the short task time-out of other tests a slow first rendering would split a task in two, which costs events.
-  const workerFlags = ['--sweep-ms', '200', '--workflow-task-timeout-ms', '10000']
+  const workerFlags = ['--sweep-ms', '200', '--workflow-task-timeout-ms', '60000']
   pawl = await Pawl.start({ name: namespace, servers, namespace, workerFlags })
 })
 afterAll(async () => {
