@@ -1,7 +1,7 @@
 // The worker process: dispatches wakes, runs workflows and their activities. Flags beat the environment (config.ts).
 
 import { Client } from '@temporalio/client'
-import { NativeConnection, Worker } from '@temporalio/worker'
+import { Worker } from '@temporalio/worker'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { createActivities } from '../activities/index.ts'
@@ -12,6 +12,7 @@ import { createTemplateEngine } from '../activities/render/template-engine.ts'
 import { readConfig } from './config.ts'
 import { routeOf, subjectKinds } from './controllers.ts'
 import { createLogger } from './log.ts'
+import { connectToTemporal } from './reconciler/connect.ts'
 import { Dispatcher } from './reconciler/dispatcher.ts'
 import { startHealth } from './reconciler/health.ts'
 import { listenForWakes } from './reconciler/listener.ts'
@@ -29,12 +30,19 @@ const log = createLogger('worker', config.logLevel)
 const now = () => new Date()
 logTemporal(log)
 
+const stopping = new AbortController()
+const abort = () => stopping.abort()
+process.on('SIGTERM', abort)
+process.on('SIGINT', abort)
+
+const health = await startHealth(settings.healthHost, settings.healthPort)
 const db = openDatabase(settings.databaseUrl)
 const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-worker' })
 const templates = createTemplateEngine()
 const contentKey =
   settings.contentKeyPath === undefined ? undefined : await loadOrCreateContentKey(settings.contentKeyPath)
-const connection = await NativeConnection.connect({ address: settings.temporalAddress })
+const connection = await connectToTemporal(settings.temporalAddress, { log, health }, stopping.signal)
+if (connection === undefined) process.exit(0)
 // Eager starts need client and worker on one connection (spec/engine.md 1.2).
 const client = new Client({ connection, namespace: settings.temporalNamespace })
 
@@ -61,12 +69,10 @@ const worker = await Worker.create({
   shutdownGraceTime: '30 seconds',
 })
 
-const health = await startHealth(settings.healthPort)
 const dispatcher = new Dispatcher(
   { db, client, log, now, report: (part, error) => health.report(part, error) },
   settings.dispatcher,
 )
-const stopping = new AbortController()
 const running = [
   dispatcher.run(),
   listenForWakes(settings.databaseUrl, () => dispatcher.nudge(), log, stopping.signal),
@@ -75,11 +81,10 @@ const running = [
 
 function stop(): void {
   dispatcher.stop()
-  stopping.abort()
   if (worker.getState() === 'RUNNING') worker.shutdown()
 }
-process.on('SIGTERM', stop)
-process.on('SIGINT', stop)
+stopping.signal.addEventListener('abort', stop, { once: true })
+if (stopping.signal.aborted) stop()
 
 log.info(
   { taskQueue: settings.taskQueue, temporal: settings.temporalAddress, health: health.address },
@@ -88,7 +93,7 @@ log.info(
 try {
   await worker.run()
 } finally {
-  stop()
+  abort()
   await Promise.all(running)
   await health.close()
   await templates.close()

@@ -10,8 +10,8 @@ export interface Health {
   close(): Promise<void>
 }
 
-/** Serves both paths on loopback; port 0 takes a free one. */
-export async function startHealth(port: number): Promise<Health> {
+/** Serves both paths; port 0 takes a free one. */
+export async function startHealth(host: string, port: number): Promise<Health> {
   const troubles = new Map<string, string>()
   const server = createServer((request, response) => {
     const isReady = request.url !== '/readyz' || troubles.size === 0
@@ -20,10 +20,10 @@ export async function startHealth(port: number): Promise<Health> {
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, '127.0.0.1', resolve)
+    server.listen(port, host, resolve)
   })
   return {
-    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    address: `${host}:${(server.address() as AddressInfo).port}`,
     report(part, error) {
       if (error === undefined) troubles.delete(part)
       else troubles.set(part, error instanceof Error ? error.message : 'no answer')

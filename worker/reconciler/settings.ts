@@ -17,7 +17,8 @@ export const WORKER_FLAGS: Readonly<Record<string, readonly [value: string, text
   cluster: ['<name>', 'name of the cluster in the journal, as the bridge has it (default: local)'],
   'content-key': ['<file>', 'key of content hashes, the same as the bridge has (default: $PAWL_CONTENT_KEY)'],
   'workflow-bundle': ['<file>', 'a bundle of the workflows built before (default: one is built at start)'],
-  'health-port': ['<port>', 'port of /healthz and /readyz on loopback (default: a free one, logged)'],
+  'health-host': ['<address>', 'where /healthz and /readyz are served (default: 127.0.0.1)'],
+  'health-port': ['<port>', 'its port (default: a free one, logged)'],
   'dispatch-slots': ['<count>', 'wakes in hand at the same time (default: 20)'],
   'wake-lease-ms': ['<ms>', 'how long a wake stays with a worker that fell silent (default: 10000)'],
   'sweep-ms': ['<ms>', 'how often forgotten subjects and lost jobs are looked for (default: 60000)'],
@@ -35,6 +36,7 @@ export interface ReconcilerSettings {
   readonly contentKeyPath: string | undefined
   /** A prebuilt bundle of workflows/index.ts; without it one is built at start. */
   readonly workflowBundle: string | undefined
+  readonly healthHost: string
   readonly healthPort: number
   readonly sweepMs: number
   readonly stickyTimeoutMs: number
@@ -62,6 +64,7 @@ export function reconcilerSettings(flags: Flags, config: Config): ReconcilerSett
     cluster,
     contentKeyPath: flags['content-key'] ?? config.contentKeyPath,
     workflowBundle: flags['workflow-bundle'],
+    healthHost: flags['health-host'] ?? '127.0.0.1',
     healthPort: number(flags, 'health-port', 0, 0),
     sweepMs: number(flags, 'sweep-ms', 60_000, 100),
     // Work waits this long on the queue of a worker that died (spec/engine.md 1.5).

@@ -12,7 +12,14 @@ describe('the settings of a worker', () => {
   it('have defaults for all but journal and Temporal', () => {
     expect(settings(NEEDED)).toMatchObject({
       ...{ databaseUrl: 'postgresql://db', temporalAddress: 'localhost:7233', temporalNamespace: 'default' },
-      ...{ kubeconfigPath: undefined, taskQueue: 'pawl', cluster: 'local', healthPort: 0, sweepMs: 60_000 },
+      ...{
+        kubeconfigPath: undefined,
+        taskQueue: 'pawl',
+        cluster: 'local',
+        healthHost: '127.0.0.1',
+        healthPort: 0,
+        sweepMs: 60_000,
+      },
       dispatcher: { taskQueue: 'pawl', cluster: 'local', slots: 20, leaseMs: 10_000, workflowTaskTimeoutMs: 10_000 },
     })
   })
