@@ -14,6 +14,7 @@ import {
   openLane,
   pointsOf,
   uninstall,
+  withoutSettles,
 } from '../support/crash.ts'
 
 const servers = inject('servers')
@@ -116,13 +117,15 @@ describe('an installation that nothing disturbs', () => {
 })
 
 describe.concurrent('an installation whose process is killed', () => {
-  it.each(RUNS)(
-    'ends like any other: $title',
-    async ({ name, job, deletion }) => {
+  it.each(RUNS.map((run) => [run.title, run] as const))(
+    'ends like any other: %s',
+    async (_title, { name, job, deletion }) => {
       await lanes.use(async (lane) => {
         const installed = await crashed(lane, job, () => install(lane, name))
         const uninstalled = await crashed(lane, deletion, () => uninstall(lane, name))
-        expect([installed, uninstalled]).toEqual([expected.job, expected.deletion])
+        // A fault on the way may add a settle; everything else happens as often as ever.
+        const courses = [installed, uninstalled].map(withoutSettles)
+        expect(courses).toEqual([expected.job, expected.deletion].map(withoutSettles))
       })
     },
     LIMIT_MS,
