@@ -136,10 +136,12 @@ const STATEMENTS: readonly string[] = [
   `create index job_open on job (controller, uid) where outcome is null`,
   `create index job_by_object on job (uid, started_at desc)`,
 
+  // run_id: passes are counted from 1 in every run, and a workflow ID may have several.
   // One effect. Inserted before the call (finished_at null) and completed with its answer; object = kind/namespace/name.
   `create table action (
     seq bigint generated always as identity primary key,
     workflow_id text not null,
+    run_id text not null,
     pass integer not null,
     step text not null,
     object text not null,
@@ -149,7 +151,7 @@ const STATEMENTS: readonly string[] = [
     error jsonb,
     started_at timestamptz not null,
     finished_at timestamptz,
-    unique (workflow_id, pass, step, object, verb)
+    unique (workflow_id, run_id, pass, step, object, verb)
   )`,
   `create index action_pending on action (object) where finished_at is null`,
 

@@ -6,7 +6,7 @@
 import { type Insertable, type Kysely, sql } from 'kysely'
 import type { ActionTable, Database, Json } from './database.ts'
 
-type Key = Pick<Insertable<ActionTable>, 'workflow_id' | 'pass' | 'step' | 'object' | 'verb'>
+type Key = Pick<Insertable<ActionTable>, 'workflow_id' | 'run_id' | 'pass' | 'step' | 'object' | 'verb'>
 
 export interface NewAction extends Key {
   readonly field_manager: string
@@ -28,13 +28,13 @@ export async function beginActions(db: Kysely<Database>, rows: readonly NewActio
   await db
     .insertInto('action')
     .values(
-      rows.map(({ workflow_id, pass, step, object, verb, field_manager, started_at }) => ({
-        ...{ workflow_id, pass, step, object, verb, field_manager, started_at },
+      rows.map(({ workflow_id, run_id, pass, step, object, verb, field_manager, started_at }) => ({
+        ...{ workflow_id, run_id, pass, step, object, verb, field_manager, started_at },
         error: null,
       })),
     )
     .onConflict((conflict) =>
-      conflict.columns(['workflow_id', 'pass', 'step', 'object', 'verb']).doUpdateSet((set) => ({
+      conflict.columns(['workflow_id', 'run_id', 'pass', 'step', 'object', 'verb']).doUpdateSet((set) => ({
         field_manager: set.ref('excluded.field_manager'),
         started_at: set.ref('excluded.started_at'),
         finished_at: null,
@@ -51,9 +51,9 @@ export async function finishActions(db: Kysely<Database>, rows: readonly Finishe
   await sql`
     update action set finished_at = f.finished_at, resource_version = f.resource_version, error = f.error
     from json_to_recordset(${JSON.stringify(rows)}::json) as f(
-      workflow_id text, pass integer, step text, object text, verb text, resource_version bigint, error jsonb,
+      workflow_id text, run_id text, pass integer, step text, object text, verb text, resource_version bigint, error jsonb,
       finished_at timestamptz)
-    where action.workflow_id = f.workflow_id and action.pass = f.pass and action.step = f.step
+    where action.workflow_id = f.workflow_id and action.run_id = f.run_id and action.pass = f.pass and action.step = f.step
       and action.object = f.object and action.verb = f.verb`.execute(db)
 }
 

@@ -117,6 +117,7 @@ export interface JobTable {
 export interface ActionTable {
   seq: Generated<number>
   workflow_id: string
+  run_id: string
   pass: number
   step: string
   /** kind/namespace/name */

@@ -117,6 +117,7 @@ export interface JobProgress {
   readonly workflowID: string
   /** Undefined: the phase stays. */
   readonly phase: string | undefined
+  /** Undefined: the last one stays while the job is failing, and is cleared by a pass that did not fail. */
   readonly lastError: object | undefined
   readonly attempt: number
 }
@@ -127,10 +128,11 @@ export async function recordJobPhase(
   { workflowID, phase, lastError, attempt }: JobProgress,
   now: Date,
 ): Promise<void> {
+  const told = lastError === undefined ? null : JSON.stringify(lastError)
   const entry = phase === undefined ? [] : [{ phase, at: now.toISOString() }]
   await sql`
     update job set phase = coalesce(${phase ?? null}, phase), attempt = ${attempt},
-      last_error = ${lastError === undefined ? null : JSON.stringify(lastError)}::jsonb,
+      last_error = case when ${attempt}::int > 0 then coalesce(${told}::jsonb, last_error) else ${told}::jsonb end,
       phases = case when ${phase ?? null}::text is null or phase is not distinct from ${phase ?? null}::text
                     then phases else phases || ${JSON.stringify(entry)}::jsonb end
     where workflow_id = ${workflowID}`.execute(db)

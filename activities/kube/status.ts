@@ -51,14 +51,14 @@ export const statusActivities = (deps: Deps): SettleActivities => ({
 const settledAsIs: SettleResult = { result: 'settled', target: {} }
 
 async function writeStatus(deps: Deps, input: SettleInput, change: StatusChange): Promise<SettleResult> {
-  const { subject, jobID, pass, workflowID } = input
+  const { subject, jobID, pass, workflowID, runID } = input
   const watched = watchedKind(subject.kind)
   const before = needsCurrent(change) ? await read(deps, input) : undefined
   if (before === 'gone') return settledAsIs
   const now = deps.now().toISOString()
   const [answer] = await writeAll(
     deps,
-    { workflowID, pass, step: 'settle', fieldManager: `pawl-${subject.kind.toLowerCase()}` },
+    { workflowID, runID, pass, step: 'settle', fieldManager: `pawl-${subject.kind.toLowerCase()}` },
     [
       {
         verb: 'patchStatus',
@@ -174,12 +174,11 @@ const LONGEST_DELAY_MS = 86_400_000
 
 async function recordPass(
   deps: Deps,
-  { workflowID, subject, jobID, change, againMs, attempt }: SettleInput,
+  { workflowID, subject, jobID, change, againMs, attempt, fault }: SettleInput,
 ): Promise<void> {
   const now = deps.now()
-  if (change !== undefined || attempt > 0) {
-    await recordJobPhase(deps.db, { workflowID, phase: change?.phase, lastError: change?.lastError, attempt }, now)
-  }
+  const lastError = change?.lastError ?? fault
+  await recordJobPhase(deps.db, { workflowID, phase: change?.phase, lastError, attempt }, now)
   if (againMs === undefined) return
   const controller = workflowID.split('/')[0]
   if (controller === undefined)

@@ -15,6 +15,7 @@ import { isAlreadyExists, isConflict, isNotFound, KubeError } from './errors.ts'
 /** Whose write it is: the run, its pass, and the step that acts. */
 export interface Writer {
   readonly workflowID: string
+  readonly runID: string
   readonly pass: number
   readonly step: string
   readonly fieldManager: string
@@ -65,6 +66,7 @@ export async function writeAll(
   if (writes.length === 0) return []
   const rows = writes.map((write) => ({
     workflow_id: writer.workflowID,
+    run_id: writer.runID,
     pass: writer.pass,
     step: writer.step,
     object: `${write.watched.kind}/${write.namespace}/${write.name}`,

@@ -45,12 +45,25 @@ describe('texts that PostgreSQL refuses', () => {
   })
 
   it('are cleaned in the names of actions and in their errors', async () => {
-    const action = { workflow_id: 'w', pass: 1, step: 's', object: 'Task/ns/a\0b', verb: 'patch' }
+    const action = { workflow_id: 'w', run_id: 'r', pass: 1, step: 's', object: 'Task/ns/a\0b', verb: 'patch' }
     await beginActions(test.db, [{ ...action, field_manager: 'f', started_at: NOW }])
     const error = { message: 'nul \0' }
     await finishActions(test.db, [{ ...action, resource_version: null, error, finished_at: NOW }])
     expect(await test.db.selectFrom('action').select(['object', 'error']).execute()).toEqual([
       { object: 'Task/ns/a\uFFFDb', error: { message: 'nul \uFFFD' } },
+    ])
+  })
+})
+
+describe('the actions of two runs of one workflow ID', () => {
+  it('are kept apart, although both count their passes from 1', async () => {
+    const action = { workflow_id: 'w', pass: 1, step: 's', object: 'Task/ns/a', verb: 'patch' }
+    for (const run_id of ['r1', 'r2', 'r2'])
+      await beginActions(test.db, [{ ...action, run_id, field_manager: 'f', started_at: NOW }])
+    await finishActions(test.db, [{ ...action, run_id: 'r1', resource_version: 7, error: null, finished_at: NOW }])
+    expect(await test.db.selectFrom('action').select(['run_id', 'resource_version']).orderBy('seq').execute()).toEqual([
+      { run_id: 'r1', resource_version: 7 },
+      { run_id: 'r2', resource_version: null },
     ])
   })
 })
@@ -260,7 +273,14 @@ describe('journaling the answers of writes', () => {
   })
 
   it('finishes the action rows in the same transaction, which ends the hold', async () => {
-    const action = { workflow_id: 'task/u1/j1', pass: 1, step: 's', object: 'Task/ns/task-u1', verb: 'patch' }
+    const action = {
+      workflow_id: 'task/u1/j1',
+      run_id: 'r',
+      pass: 1,
+      step: 's',
+      object: 'Task/ns/task-u1',
+      verb: 'patch',
+    }
     await beginActions(test.db, [{ ...action, field_manager: 'pawl', started_at: NOW }])
     const held = async (at: Date) => [...(await heldObjects(test.db, ['Task/ns/task-u1', 'Task/ns/other'], at))]
     expect(await held(later(999))).toEqual(['Task/ns/task-u1'])

@@ -343,6 +343,20 @@ describe('an open job', () => {
     ])
   })
 
+  it('keeps its last error while it fails, and clears it when a pass does not', async () => {
+    await openJob(test.db, job())
+    const lastErrors: unknown[] = []
+    for (const [lastError, attempt] of [
+      [{ reason: 'R' }, 1],
+      [undefined, 2],
+      [undefined, 0],
+    ] as const) {
+      await recordJobPhase(test.db, { workflowID: 'task/u1/j1', phase: undefined, lastError, attempt }, NOW)
+      lastErrors.push((await test.db.selectFrom('job').select('last_error').executeTakeFirst())?.last_error)
+    }
+    expect(lastErrors).toEqual([{ reason: 'R' }, { reason: 'R' }, null])
+  })
+
   it('starts anew when another run gets its ID, and stays closed for the same run', async () => {
     await openJob(test.db, job())
     await closeJob(test.db, 'task/u1/j1', 'Failed', later(5))

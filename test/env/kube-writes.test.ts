@@ -16,7 +16,13 @@ import { refusal, TinyApi } from '../activities/kube/tiny-api.ts'
 
 const COLLECTION = `/apis/${executionKind.apiVersion}/namespaces/n/executions`
 const PATH = `${COLLECTION}/exec`
-const WRITER: Writer = { workflowID: 'execution/uid-exec/job', pass: 1, step: 'test', fieldManager: 'pawl-execution' }
+const WRITER: Writer = {
+  workflowID: 'execution/uid-exec/job',
+  runID: 'run',
+  pass: 1,
+  step: 'test',
+  fieldManager: 'pawl-execution',
+}
 
 let database: TestDatabase
 let api: TinyApi
@@ -256,6 +262,7 @@ const CHANGE: StatusChange = {
   ...{ conditions: [], marks: [], fields: {} },
 }
 const SETTLE: SettleInput = {
-  ...{ workflowID: WRITER.workflowID, jobID: 'job', pass: 1, change: undefined, againMs: undefined, attempt: 0 },
+  ...{ workflowID: WRITER.workflowID, runID: 'run', jobID: 'job', pass: 1, change: undefined, againMs: undefined },
+  ...{ attempt: 0, fault: undefined },
   subject: { kind: 'Execution', uid: 'uid-exec', namespace: 'n', name: 'exec' },
 }

@@ -63,7 +63,8 @@ export interface JobState {
 /** Which run and pass acts; with the step's name the key of every action. */
 export interface By {
   readonly workflowID: string
-  /** Counts from 1. */
+  readonly runID: string
+  /** Counts from 1 in every run. */
   readonly pass: number
 }
 

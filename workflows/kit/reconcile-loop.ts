@@ -119,7 +119,7 @@ async function loop(input: JobInput, runOnce: (by: By) => Promise<PassReport>): 
   for (let pass = 1; ; pass++) {
     await condition(() => woken)
     woken = false
-    const by = { workflowID: workflowInfo().workflowId, pass }
+    const by = { workflowID: workflowInfo().workflowId, runID: workflowInfo().runId, pass }
     const report = await runOnce(by)
     attempts = report.outcome.faults.length > 0 ? attempts + 1 : 0
     const settled = await settlePass(settle, { ...by, subject: input.subject, jobID: input.jobID }, report, attempts)
@@ -142,16 +142,34 @@ function isClosed({ change }: PassReport, settled: Partial<SettledTarget> | 'sup
 
 async function settlePass(
   settle: SettleActivities['settle'],
-  base: Pick<SettleInput, 'workflowID' | 'pass' | 'subject' | 'jobID'>,
+  base: Pick<SettleInput, 'workflowID' | 'runID' | 'pass' | 'subject' | 'jobID'>,
   { outcome, change, result }: PassReport,
   attempts: number,
 ): Promise<Partial<SettledTarget> | 'superseded' | undefined> {
   const againMs = result === undefined ? dueIn(outcome) : undefined
   if (change === undefined && againMs === undefined) return undefined
   const isBackingOff = outcome.faults.some((fault) => fault.code !== CHANGED)
-  const settled = await settle({ ...base, change, againMs, attempt: isBackingOff ? attempts : 0 })
+  const settled = await settle({
+    ...base,
+    ...{ change, againMs, attempt: isBackingOff ? attempts : 0, fault: faultOf(outcome) },
+  })
   return settled.result === 'superseded' ? 'superseded' : settled.target
 }
+
+function faultOf({ faults }: Outcome): SettleInput['fault'] {
+  const [first] = faults
+  if (first === undefined) return undefined
+  return {
+    reason: first.code,
+    message: faults
+      .map(({ message }) => message)
+      .join('; ')
+      .slice(0, LONGEST_MESSAGE),
+  }
+}
+
+// For people; a group of hundreds of items may fail in all of them.
+const LONGEST_MESSAGE = 2000
 
 /** Delay until the next pass; with faults the largest number, which settle bounds by its back-off. */
 function dueIn(outcome: Outcome): number | undefined {

@@ -20,6 +20,7 @@ export interface StatusChange {
 
 export interface SettleInput {
   readonly workflowID: string
+  readonly runID: string
   readonly subject: Subject
   readonly jobID: string
   readonly pass: number
@@ -29,6 +30,8 @@ export interface SettleInput {
   readonly againMs: number | undefined
   /** Passes in a row that ended in a retryable fault; 0 takes no back-off. */
   readonly attempt: number
+  /** What the pass met, also when the status says nothing new; undefined when it met nothing. */
+  readonly fault: { readonly reason: string; readonly message: string } | undefined
 }
 
 /** The target as it is after settle. */

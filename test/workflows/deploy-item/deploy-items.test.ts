@@ -135,7 +135,7 @@ function groupPass(
   const pass: DeployGroupPass = {
     subject: { kind, uid: 'uid-a', namespace: 'n', name: 'exec-a' },
     jobID: JOB,
-    by: { workflowID: `deploy/uid-a/${JOB}`, pass: 1 },
+    by: { workflowID: `deploy/uid-a/${JOB}`, runID: 'run', pass: 1 },
     act,
     state: { items, isOver: false },
   }

@@ -331,7 +331,7 @@ function installationPass({ target = {}, act = {}, state = {}, ...given }: Given
   const pass: InstallationPass = {
     subject: { kind: 'Installation', uid: 'u', namespace: 'n', name: 'root' },
     jobID: JOB,
-    by: { workflowID: `installation/u/${JOB}`, pass: 1 },
+    by: { workflowID: `installation/u/${JOB}`, runID: 'run', pass: 1 },
     act: { ...fakes, ...act },
     state: { target: observed, execution, isAdopted: false, isEmpty: false, ...state },
     draft: {

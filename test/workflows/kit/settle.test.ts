@@ -50,7 +50,7 @@ function jobPass(target: Partial<TargetView>, draft: Partial<StatusDraft>): JobP
   return {
     subject,
     jobID: 'job',
-    by: { workflowID: 'widget/u/job', pass: 1 },
+    by: { workflowID: 'widget/u/job', runID: 'run', pass: 1 },
     act: undefined,
     state: { target: { ...idleTarget, ...target } },
     draft: {
