@@ -183,7 +183,9 @@ export class Pawl {
     while (!readFileSync(path, 'utf8').slice(before).includes('is running"')) {
       if (child.exitCode !== null) throw new Error(`${name} ended at once:\n${readFileSync(path, 'utf8').slice(-2000)}`)
       if (Date.now() > deadline)
-        throw new Error(`${name} is not running after ${START_LIMIT_MS} ms:\n${readFileSync(path, 'utf8').slice(-2000)}`)
+        throw new Error(
+          `${name} is not running after ${START_LIMIT_MS} ms:\n${readFileSync(path, 'utf8').slice(-2000)}`,
+        )
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
   }
