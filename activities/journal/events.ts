@@ -135,7 +135,7 @@ async function judge(
     const verdict = classify(before, event)
     if (verdict.outcome !== 'stale') {
       states.set(event.uid, verdict.next)
-      touched.set(event.uid, { ...verdict.next, seq })
+      if (!event.unfollowed) touched.set(event.uid, { ...verdict.next, seq })
     }
     return { event, seq, verdict, before }
   })
@@ -165,7 +165,7 @@ interface Context {
 
 function entryOf(item: Judged, { written, seen, foreign, overtaken, states }: Context): Entry {
   const { event, seq, verdict, before } = item
-  if (verdict.outcome !== 'stale' && !written.has(event.uid)) {
+  if (verdict.outcome !== 'stale' && !written.has(event.uid) && !event.unfollowed) {
     return { row: rowOf(item, 'stale', 'journaled meanwhile'), news: undefined }
   }
   switch (verdict.outcome) {

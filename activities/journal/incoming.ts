@@ -33,6 +33,8 @@ export interface Incoming {
   /** Of the object; of the list for a missed deletion. */
   readonly resourceVersion: number
   readonly missed: boolean
+  /** Nobody would see it deleted: no state of it is remembered. */
+  readonly unfollowed: boolean
   readonly ownerUid: string | undefined
   /** Empty for a missed deletion: the last known one stays. */
   readonly projection: Projection
@@ -48,7 +50,13 @@ export function readEvent(event: BatchEvent, source: string, contentKey: Buffer 
   const { watched } = event
   if ('missing' in event) {
     const { listVersion, missing } = event
-    const absent = { missed: true, ownerUid: undefined, projection: {}, hash: undefined } as const
+    const absent = {
+      missed: true,
+      unfollowed: watched.unfollowed === true,
+      ownerUid: undefined,
+      projection: {},
+      hash: undefined,
+    } as const
     return { kind: watched.kind, ...missing, type: 'DELETED', resourceVersion: listVersion, ...absent }
   }
   const { metadata } = event.object
@@ -60,6 +68,7 @@ export function readEvent(event: BatchEvent, source: string, contentKey: Buffer 
     type: source === 'write' && isGone(event.object) ? 'DELETED' : event.type,
     resourceVersion: parseVersion(required(metadata.resourceVersion, 'resourceVersion', event), event),
     missed: false,
+    unfollowed: watched.unfollowed === true,
     ownerUid: metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid,
     projection: cleanJson(projectObject(event.object, watched.projection)),
     hash: contentHash(event.object, watched.hashed, contentKey),

@@ -94,13 +94,15 @@ export async function findOpenJob(
 
 /** Closes the row if it is open; a row that an event closed keeps its outcome (J1). */
 export async function closeJob(db: Kysely<Database>, workflowID: string, outcome: string, now: Date): Promise<void> {
-  await db
-    .updateTable('job')
-    .set({ outcome, finished_at: now })
-    .where('workflow_id', '=', workflowID)
-    .where('outcome', 'is', null)
-    .execute()
+  await sql`
+    with closed as (update job set outcome = ${outcome}, finished_at = ${now}
+                    where workflow_id = ${workflowID} and outcome is null returning controller, uid, job_id)
+    ${END_WAITS}`.execute(db)
 }
+
+/** What the closed jobs waited for: a run that is started again asks anew. */
+const END_WAITS = sql`delete from subscription s using closed
+  where s.controller = closed.controller and s.uid = closed.uid and s.job_id = closed.job_id`
 
 /** Counts a pass; returns the new count, 0 when there is no such row yet. */
 export async function touchJob(db: Kysely<Database>, workflowID: string, now: Date): Promise<number> {
@@ -153,10 +155,12 @@ export async function closeFinishedJobs(
   })
   if (ended.length === 0) return
   await sql`
-    update job set outcome = e.outcome, finished_at = ${now}
-    from json_to_recordset(${JSON.stringify(ended)}::json) as e(controller text, uid text, deleted boolean, "jobID" text, outcome text)
-    where job.cluster = ${cluster} and job.controller = e.controller and job.uid = e.uid and job.outcome is null
-      and (e.deleted or job.job_id = e."jobID")`.execute(trx)
+    with closed as (
+      update job set outcome = e.outcome, finished_at = ${now}
+      from json_to_recordset(${JSON.stringify(ended)}::json) as e(controller text, uid text, deleted boolean, "jobID" text, outcome text)
+      where job.cluster = ${cluster} and job.controller = e.controller and job.uid = e.uid and job.outcome is null
+        and (e.deleted or job.job_id = e."jobID") returning job.controller, job.uid, job.job_id)
+    ${END_WAITS}`.execute(trx)
 }
 
 /** The controller whose subjects a kind's objects are: `DeployItem` is reconciled by `deploy-item`. */

@@ -1,4 +1,5 @@
 // Daily partitions of `watch_event`: made ahead, dropped by retention. The default partition catches what falls outside.
+// By the same retention go closed jobs with their actions, the last states of deleted objects, and waits that no open job has.
 //
 //   P1. Nothing is pruned that a pending wake or an open job may still refer to.
 //   P2. Making a partition loses no row: what the default partition holds of that day moves into it.
@@ -35,7 +36,7 @@ export interface Pruned {
   readonly before: Date
 }
 
-/** Forgets events older than `retentionMs`, yet never past the oldest pending wake or the start of an open job (P1). */
+/** Forgets events, ended jobs and deleted objects older than `retentionMs`, yet never past the oldest pending wake or the start of an open job (P1). */
 export async function pruneEvents(db: Kysely<Database>, retentionMs: number, now: Date): Promise<Pruned> {
   return await db.transaction().execute(async (trx) => {
     await sql`select pg_advisory_xact_lock(${PARTITION_LOCK})`.execute(trx)
@@ -45,8 +46,23 @@ export async function pruneEvents(db: Kysely<Database>, retentionMs: number, now
     const partitions = (await partitionsOf(trx)).filter(({ until }) => until.getTime() <= before.getTime())
     for (const { name } of partitions) await sql`drop table ${sql.table(name)}`.execute(trx)
     const deleted = await sql`delete from watch_event where at < ${before}`.execute(trx)
+    await pruneEnded(trx, before)
     return { partitions: partitions.map(({ name }) => name), rows: Number(deleted.numAffectedRows ?? 0n), before }
   })
+}
+
+/** What no open job can still need (P1). A row of an action or a subscription may be there without one of its job: a worker was killed. */
+async function pruneEnded(trx: Transaction<Database>, before: Date): Promise<void> {
+  await sql`delete from action a where a.started_at < ${before} and not exists (
+    select from job j where j.workflow_id = a.workflow_id and (j.outcome is null or j.finished_at >= ${before}))`.execute(
+    trx,
+  )
+  await sql`delete from subscription s where s.created_at < ${before} and not exists (
+    select from job j where j.controller = s.controller and j.uid = s.uid and j.job_id = s.job_id and j.outcome is null)`.execute(
+    trx,
+  )
+  await sql`delete from job where outcome is not null and finished_at < ${before}`.execute(trx)
+  await sql`delete from object where deleted and updated_at < ${before}`.execute(trx)
 }
 
 async function oldestNeeded(trx: Transaction<Database>): Promise<Date | undefined> {

@@ -9,4 +9,5 @@ export const secretResource: WatchedKind = {
   plural: 'secrets',
   projection: [],
   hashed: [],
+  unfollowed: true,
 }

@@ -2,10 +2,10 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { journalEvents } from '../../activities/journal/events.ts'
-import { findOpenJob, openJob } from '../../activities/journal/jobs.ts'
+import { closeJob, findOpenJob, openJob } from '../../activities/journal/jobs.ts'
 import { subscribe, unsubscribeJob } from '../../activities/journal/subscriptions.ts'
 import type { Routing } from '../../workflows/kit/index.ts'
-import { deps, NOW, seen } from '../activities/journal/build-events.ts'
+import { deps, NOW, seen, taskKind } from '../activities/journal/build-events.ts'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
 
 let test: TestDatabase
@@ -97,6 +97,32 @@ describe('routes to others than the object itself', () => {
       deps,
     )
     expect((await wakes()).map(({ uid }) => uid)).toEqual(['s2'])
+  })
+
+  it('ends the waits of a job when it closes', async () => {
+    const wait = { controller: 'task', job_id: 'j1', cluster: 'c', kind: 'Task', namespace: 'ns', name: 'missing' }
+    const job = { ...wait, run_id: 'r', cause: 'test', started_at: NOW }
+    const { kind, ...row } = job
+    for (const uid of ['u1', 'u2', 'u3']) {
+      await subscribe(test.db, [{ ...wait, uid, kind, seenVersion: 0, subjectName: 'sub' }], NOW)
+      await openJob(test.db, { ...row, uid, workflow_id: `task/${uid}/j1` })
+    }
+    await closeJob(test.db, 'task/u1/j1', 'Failed', NOW)
+    const finished = { phase: 'Succeeded', jobID: 'j1', jobIDFinished: 'j1' }
+    await journalEvents(
+      test.db,
+      { ...watch, events: [seen('ADDED', { uid: 'u2', version: 5, status: finished })] },
+      deps,
+    )
+    expect(await test.db.selectFrom('subscription').select('uid').execute()).toEqual([{ uid: 'u3' }])
+    expect(await findOpenJob(test.db, 'task', 'u2')).toBeUndefined()
+  })
+
+  it('remembers no state of a kind that nobody follows, yet the write as an event', async () => {
+    const unfollowed = { ...taskKind, unfollowed: true } as const
+    await journalEvents(test.db, { ...write, events: [seen('ADDED', { version: 5 }, unfollowed)] }, deps)
+    expect(await outcomes()).toEqual(['write 5 wake: task ADDED'])
+    expect(await test.db.selectFrom('object').select('uid').execute()).toEqual([])
   })
 
   it('wakes a new subscriber at once when its object is already newer than what it saw', async () => {

@@ -2,10 +2,12 @@
 
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import { beginActions } from '../../activities/journal/actions.ts'
 import { journalEvents } from '../../activities/journal/events.ts'
-import { openJob } from '../../activities/journal/jobs.ts'
+import { closeJob, openJob } from '../../activities/journal/jobs.ts'
 import { migrateUp, migrationStatus } from '../../activities/journal/migrate.ts'
 import { ensurePartitions, pruneEvents } from '../../activities/journal/partitions.ts'
+import { subscribe } from '../../activities/journal/subscriptions.ts'
 import { deps, seen } from '../activities/journal/build-events.ts'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
 
@@ -98,5 +100,39 @@ describe('the partitions of events', () => {
     await openJob(test.db, { ...job, started_at: daysAgo(12) })
     await pruneEvents(test.db, DAY_MS, TODAY)
     expect(await versions()).toEqual([3])
+  })
+})
+
+describe('ended jobs and deleted objects', () => {
+  it('go by the same retention, with actions and waits, but never those of an open job', async () => {
+    await migrateUp(test.url, daysAgo(20))
+    const names = { cluster: 'c', namespace: '', name: '' }
+    const job = { controller: 'task', job_id: 'j', ...names, cause: '', run_id: 'r' }
+    const jobs = { old: [15, 12], recent: [10, 2], late: [4, undefined] } as const
+    for (const [uid, [started, ended]] of Object.entries(jobs)) {
+      const at = daysAgo(started)
+      const action = { workflow_id: uid, run_id: 'r', pass: 1, step: 's', object: 'o', verb: 'patch' }
+      await openJob(test.db, { ...job, uid, workflow_id: uid, started_at: at })
+      await beginActions(test.db, [{ ...action, field_manager: 'f', started_at: at }])
+      const wait = { controller: 'task', uid, job_id: 'j', ...names, kind: 'K', name: 'n' }
+      if (ended !== undefined) await closeJob(test.db, uid, 'Succeeded', daysAgo(ended))
+      await subscribe(test.db, [{ ...wait, seenVersion: 0, subjectName: 's' }], at)
+    }
+    const gone = (uid: string, version: number) => [
+      seen('ADDED', { uid, version }),
+      seen('DELETED', { uid, version: version + 1 }),
+    ]
+    await journalEvents(
+      test.db,
+      { cluster: 'c', source: 'watch', events: [...gone('x', 1), seen('ADDED', { uid: 'y', version: 3 })] },
+      { ...deps, route: () => ({ ignored: 'set-up' }), now: () => daysAgo(8) },
+    )
+    await pruneEvents(test.db, 3 * DAY_MS, TODAY)
+    const left = async (table: 'job' | 'action', column: 'workflow_id') =>
+      (await test.db.selectFrom(table).select(column).orderBy(column).execute()).map((row) => row[column])
+    expect(await left('job', 'workflow_id')).toEqual(['late', 'recent'])
+    expect(await left('action', 'workflow_id')).toEqual(['late', 'recent'])
+    expect(await test.db.selectFrom('subscription').select('uid').execute()).toEqual([{ uid: 'late' }])
+    expect(await test.db.selectFrom('object').select('uid').execute()).toEqual([{ uid: 'y' }])
   })
 })
