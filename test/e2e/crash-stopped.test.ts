@@ -53,9 +53,9 @@ describe.concurrent('a worker that is stopped until its job and the next one are
 
         const late = proxy.writes.slice(count)
         // What the pass would have written next is refused like the write that was held.
-      expect(late[0]).toMatchObject({ status: 409, label })
-      expect(late.filter(({ status }) => status < 400)).toEqual([])
-      expect(await versionsOf(lane)).toEqual(before)
+        expect(late[0]).toMatchObject({ status: 409, label })
+        expect(late.filter(({ status }) => status < 400)).toEqual([])
+        expect(await versionsOf(lane)).toEqual(before)
         await pawl.kill('second')
       })
     },
