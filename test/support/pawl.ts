@@ -74,8 +74,11 @@ export class Pawl {
     await migrateUp(url.href)
     const connection = await Connection.connect({ address: options.servers.temporalAddress })
     const pawl = new Pawl(options, url.href, connection)
-    await Promise.all([pawl.startBridge(), pawl.startWorker()])
-    return pawl
+    const starts = await Promise.allSettled([pawl.startBridge(), pawl.startWorker()])
+    const failed = starts.find((start) => start.status === 'rejected')
+    if (failed === undefined) return pawl
+    await pawl.stop()
+    throw failed.reason
   }
 
   async startBridge(name = 'bridge'): Promise<void> {
