@@ -78,7 +78,7 @@ beforeAll(async () => {
       kind: 'Target',
       metadata: { name: 'given' },
       spec: { type: TARGET_TYPE, config: { token: CANARY } },
-    } as never,
+    },
     'targets',
   )
   for (const [object] of Object.values(INSTALLATIONS))
