@@ -117,9 +117,18 @@ class HttpKubeClient implements KubeClient {
 
   async request<T>(method: Method, path: string, options: RequestOptions = {}): Promise<T> {
     const response = await this.#send(method, path, options)
-    const text = await response.body.text()
+    const text = await response.body.text().catch((cause: unknown) => {
+      if (options.signal?.aborted === true) throw cause
+      throw KubeError.unreachable(method, path, cause)
+    })
     if (response.statusCode >= 400) throw KubeError.fromResponse(`${method} ${path}`, response, text)
-    return (text === '' ? {} : JSON.parse(text)) as T
+    if (text === '') return {} as T
+    try {
+      return JSON.parse(text) as T
+    } catch {
+      // The parser's message quotes the body, which may be a Secret.
+      throw KubeError.unreachable(method, path, 'the body is not JSON')
+    }
   }
 
   async stream(path: string, signal: AbortSignal): Promise<StreamedResponse> {

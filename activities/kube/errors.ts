@@ -26,9 +26,12 @@ export class KubeError extends Error {
   }
 
   static fromResponse(request: string, response: ErrorResponse, text: string): KubeError {
-    const answer = parseStatus(text)
+    const answer = parseStatus(response.statusCode, text)
     const seconds = Number(response.headers['retry-after'])
-    return new KubeError(`${request}: ${response.statusCode} ${answer.reason}: ${answer.message}`, {
+    const message = [`${request}: ${response.statusCode} ${answer.reason}`, answer.message].filter(
+      (part) => part !== '',
+    )
+    return new KubeError(message.join(': '), {
       status: response.statusCode,
       reason: answer.reason,
       retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : undefined,
@@ -41,14 +44,35 @@ export class KubeError extends Error {
   }
 }
 
-function parseStatus(text: string): { reason: string; message: string } {
+interface ApiStatus {
+  readonly reason?: string
+  readonly message?: string
+  readonly details?: {
+    readonly name?: string
+    readonly kind?: string
+    readonly causes?: readonly { readonly field?: string; readonly reason?: string; readonly message?: string }[]
+  }
+}
+
+function parseStatus(status: number, text: string): { reason: string; message: string } {
   try {
-    const body = JSON.parse(text) as { reason?: string; message?: string }
-    return { reason: body.reason ?? 'Unknown', message: body.message ?? '' }
+    const body = JSON.parse(text) as ApiStatus
+    return { reason: body.reason ?? 'Unknown', message: status === 422 ? refusal(body) : (body.message ?? '') }
   } catch {
+    if (status === 422) return { reason: 'Unknown', message: '' }
     // Proxies answer with text; its beginning is all a person needs.
     return { reason: 'Unknown', message: text.slice(0, 200) }
   }
+}
+
+// The server's own words for a refused object quote the values that it refuses, and templates may fill them with secrets.
+function refusal({ details = {} }: ApiStatus): string {
+  const { kind = 'object', name = '', causes = [] } = details
+  const where = causes.map(({ field = '', reason = '', message = '' }) => {
+    const [kindOfMistake = ''] = message.split(/[:"]/)
+    return `${field}: ${kindOfMistake.trim() === '' ? reason : kindOfMistake.trim()}`
+  })
+  return [`${kind} "${name}" is refused`, ...(where.length === 0 ? [] : [where.join(', ')])].join(': ')
 }
 
 export const isNotFound = (error: unknown): error is KubeError => error instanceof KubeError && error.status === 404
@@ -57,8 +81,12 @@ export const isAlreadyExists = (error: unknown): error is KubeError =>
 export const isConflict = (error: unknown): error is KubeError =>
   error instanceof KubeError && error.status === 409 && error.reason === 'Conflict'
 
-// Trying again cannot help: what we send is wrong, or we may not send it.
-const FINAL_STATUS = new Set([400, 401, 403, 405, 413, 415, 422])
+// Trying again cannot help: what we send is wrong. Not so 401 and 403: tokens rotate, a restarted server learns its roles late,
+// and a quota may be raised.
+const FINAL_STATUS = new Set([400, 405, 413, 415, 422])
+
+/** Whether the same request cannot succeed later. */
+export const isFinal = (error: KubeError): boolean => FINAL_STATUS.has(error.status)
 
 /**
  * The one way out of an activity for failures of the world.
@@ -72,7 +100,7 @@ export function toApplicationFailure(error: unknown): ApplicationFailure {
   return ApplicationFailure.create({
     type: error.reason,
     message: error.message,
-    nonRetryable: FINAL_STATUS.has(error.status),
+    nonRetryable: isFinal(error),
     ...(error.retryAfterMs !== undefined && { nextRetryDelay: error.retryAfterMs }),
   })
 }

@@ -1,0 +1,69 @@
+// What the API server refuses, in words that may be shown, and whether it is tried again.
+
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it } from 'vitest'
+
+import { createKubeClient } from '../../../activities/kube/client.ts'
+import { KubeError, toApplicationFailure } from '../../../activities/kube/errors.ts'
+
+const answer = (statusCode: number, body: unknown) =>
+  KubeError.fromResponse(
+    'PATCH /x',
+    { statusCode, headers: {} },
+    typeof body === 'string' ? body : JSON.stringify(body),
+  )
+
+describe('a refused object', () => {
+  it('is told by fields and kinds of mistakes, never by values', () => {
+    const causes = [
+      { field: 'metadata.labels', reason: 'FieldValueInvalid', message: 'Invalid value: "canary": must be short' },
+      { field: 'spec.size', reason: 'FieldValueTypeInvalid', message: 'Invalid value: "canary"' },
+      { field: 'spec.x', reason: 'FieldValueInvalid', message: '"canary"' },
+    ]
+    const message = 'DeployItem "a" is invalid: metadata.labels: Invalid value: "canary"'
+    const error = answer(422, { reason: 'Invalid', message, details: { kind: 'DeployItem', name: 'a', causes } })
+    expect(error.message).toBe(
+      'PATCH /x: 422 Invalid: DeployItem "a" is refused: ' +
+        'metadata.labels: Invalid value, spec.size: Invalid value, spec.x: FieldValueInvalid',
+    )
+  })
+
+  it('quotes nothing when the answer is no status of the API server', () => {
+    expect(answer(422, 'canary').message).toBe('PATCH /x: 422 Unknown')
+    expect(answer(422, { message: 'canary' }).message).not.toContain('canary')
+  })
+})
+
+describe('an answer of the API server', () => {
+  it.each([
+    ...[400, 405, 413, 415, 422].map((status) => [status, true] as const),
+    ...[401, 403, 404, 409, 429, 500, 503].map((status) => [status, false] as const),
+  ])('%d is final: %s', (status, isFinal) => {
+    expect(toApplicationFailure(answer(status, {})).nonRetryable).toBe(isFinal)
+  })
+
+  it.each([
+    ['breaks off', { 'content-length': '100' }, '{"canary"'],
+    ['is no JSON', {}, 'canary{'],
+  ])('that %s is told as no answer, without its text', async (_, headers, text) => {
+    const server = createServer((_request, response) => {
+      response.writeHead(200, headers)
+      response.write(text, () => (text.endsWith('"') ? response.destroy() : response.end()))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const kube = createKubeClient({
+      kubeconfig: JSON.stringify({
+        ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'c', users: [{ name: 'u', user: {} }] },
+        clusters: [{ name: 'c', cluster: { server: url, 'insecure-skip-tls-verify': true } }],
+        contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+      }),
+    })
+    const error = await kube.request('GET', '/x').catch((failure: unknown) => failure)
+    expect(error).toMatchObject({ name: 'KubeError', status: 0, reason: 'Unreachable' })
+    expect((error as Error).message).not.toContain('canary')
+    await kube.close()
+    server.close()
+  })
+})
