@@ -14,7 +14,7 @@ import { additivePatch, mergePatch } from '../kube/merge.ts'
 import { readSubject } from '../kube/observe.ts'
 import { targetView } from '../kube/views.ts'
 import { type Patch, type Write, type WriteAnswer, writeAll } from '../kube/write.ts'
-import { decodeItems, desiredDeployItem, newDeployItem } from './items.ts'
+import { decodeItems, deployItemName, desiredDeployItem, newDeployItem } from './items.ts'
 import { listDeployItems } from './observe.ts'
 import { type DeployItemView, deployItemView } from '../kube/deploy-item-view.ts'
 
@@ -157,6 +157,7 @@ function plannedWrites(execution: KubeObject, existing: readonly KubeObject[], j
       .map((item) => [deployItemView(item).item, item]),
   )
   const wanted = new Set(decoded.items.map((item) => item.name))
+  refuseSharedNames(execution, decoded.items, kept, jobID)
   const orphans = [...kept.entries()].filter(([name]) => !wanted.has(name)).map(([, item]) => item)
   return [
     ...decoded.items.flatMap((item) => itemWrite(execution, item, kept.get(item.name), jobID)),
@@ -167,6 +168,26 @@ function plannedWrites(execution: KubeObject, existing: readonly KubeObject[], j
       version: item.metadata.resourceVersion,
     })),
   ]
+}
+
+// Names that were cut differ in their hash only; two writes of one object would stand in each other's way for ever.
+function refuseSharedNames(
+  execution: KubeObject,
+  items: readonly DeployItemTemplate[],
+  kept: ReadonlyMap<string, KubeObject>,
+  jobID: string,
+): void {
+  const taken = new Map<string, string>()
+  for (const { name: item } of items) {
+    const name = kept.get(item)?.metadata.name ?? deployItemName(execution, item, jobID)
+    const other = taken.get(name)
+    if (other !== undefined)
+      throw finalFailure(
+        'NameTaken',
+        `items ${other} and ${item} would both be deploy item ${name}; rename one of them`,
+      )
+    taken.set(name, item)
+  }
 }
 
 function itemWrite(
@@ -200,7 +221,8 @@ function itemPatch(execution: KubeObject, item: DeployItemTemplate, existing: Ku
       `deploy item ${existing.metadata.name} (item ${item.name}) has type ${String(found['type'])}; the type is immutable, but the execution wants ${desired.spec.type}`,
     )
   }
-  const labels = additivePatch(existing.metadata.labels ?? {}, desired.labels)
+  // The labels are the template's and ours: one that left the template leaves the item.
+  const labels = mergePatch(existing.metadata.labels ?? {}, desired.labels)
   const annotations = additivePatch(existing.metadata.annotations ?? {}, desired.annotations)
   const spec = mergePatch(found, desired.spec)
   if (labels === undefined && annotations === undefined && spec === undefined) return undefined
@@ -214,22 +236,13 @@ function objectAt(object: KubeObject, within: KubeObject = object) {
   return { watched: deployItemKind, namespace: within.metadata.namespace ?? '', name: object.metadata.name }
 }
 
-// Batches over 100 writes are chunked to stay under a second (design.md "How data flows").
-const BATCH = 100
-
 async function send(
   deps: Deps,
   { by, step }: { by: By; step: string },
   writes: readonly Write[],
 ): Promise<BatchResult> {
   try {
-    const answers: WriteAnswer[] = []
-    for (let start = 0; start < writes.length; start += BATCH) {
-      answers.push(
-        ...(await writeAll(deps, { ...by, step, fieldManager: FIELD_MANAGER }, writes.slice(start, start + BATCH))),
-      )
-    }
-    return batchResult(writes, answers)
+    return batchResult(writes, await writeAll(deps, { ...by, step, fieldManager: FIELD_MANAGER }, writes))
   } catch (error) {
     throw toApplicationFailure(error)
   }

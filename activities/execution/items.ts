@@ -19,6 +19,8 @@ import { withoutUninstall } from '../kube/views.ts'
 const ITEMS_LIMIT_BYTES = 32 * 1024 * 1024
 const GENERATED_NAME_LIMIT = 63
 const SUFFIX_LENGTH = 5
+// Where names were cut, the hash alone tells items apart.
+const CUT_SUFFIX_LENGTH = 10
 const TYPE_ANNOTATION = 'landscaper.gardener.cloud/deployer-type'
 const TARGET_ANNOTATION = 'landscaper.gardener.cloud/deployer-target-name'
 const NO_TARGET = '.noTargetName'
@@ -72,11 +74,14 @@ function isTemplate(value: unknown): value is DeployItemTemplate {
 
 /** The name of the DeployItem for an item: the same in every try of a job, another one in another job. Source: design.md "Created names". */
 export function deployItemName(execution: KubeObject, item: string, jobID: string): string {
-  const suffix = createHash('sha256')
+  const hash = createHash('sha256')
     .update(JSON.stringify([execution.metadata.uid, item, jobID]))
     .digest('hex')
-    .slice(0, SUFFIX_LENGTH)
-  const base = `${execution.metadata.name}-${item}`.slice(0, GENERATED_NAME_LIMIT - SUFFIX_LENGTH - 1)
+  const full = `${execution.metadata.name}-${item}`
+  const isWhole = full.length + 1 + SUFFIX_LENGTH <= GENERATED_NAME_LIMIT
+  const suffix = hash.slice(0, isWhole ? SUFFIX_LENGTH : CUT_SUFFIX_LENGTH)
+  // A label of a DNS name, which the dots separate, ends with a letter or digit.
+  const base = full.slice(0, GENERATED_NAME_LIMIT - suffix.length - 1).replace(/[.-]+$/, '')
   return `${base}-${suffix}`
 }
 

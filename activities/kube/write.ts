@@ -55,6 +55,8 @@ export type WriteAnswer =
 // The API server's default limit of mutating requests is 200 in flight; one batch takes a tenth of it.
 const PARALLEL_WRITES = 20
 const CONFLICT_TRIES = 5
+// Batches over 100 writes are chunked to stay under a second, and under PostgreSQL's limit of parameters (design.md "How data flows").
+const BATCH = 100
 
 /** Sends the writes of one step and journals their answers. @throws only when the journal cannot be written. */
 export async function writeAll(
@@ -63,7 +65,19 @@ export async function writeAll(
   writes: readonly Write[],
   signal?: AbortSignal,
 ): Promise<WriteAnswer[]> {
-  if (writes.length === 0) return []
+  const answers: WriteAnswer[] = []
+  for (let start = 0; start < writes.length; start += BATCH) {
+    answers.push(...(await writeBatch(deps, writer, writes.slice(start, start + BATCH), signal)))
+  }
+  return answers
+}
+
+async function writeBatch(
+  deps: Deps,
+  writer: Writer,
+  writes: readonly Write[],
+  signal: AbortSignal | undefined,
+): Promise<WriteAnswer[]> {
   const rows = writes.map((write) => ({
     workflow_id: writer.workflowID,
     run_id: writer.runID,

@@ -71,7 +71,14 @@ describe('the name of a deploy item', () => {
     expect(new Set([name, ...others]).size).toBe(4)
   })
 
-  it('has at most 63 characters', () => {
-    expect(deployItemName(execution({}), 'x'.repeat(80), 'job').length).toBe(63)
+  it('has at most 63 characters, and a longer hash where it was cut', () => {
+    expect(deployItemName(execution({}), 'x'.repeat(80), 'job')).toMatch(/^exec-x{47}-[0-9a-f]{10}$/)
   })
+
+  it.each([`${'x'.repeat(46)}.yyyyyyyyyy`, `${'x'.repeat(45)}--yyyyyyyyyy`, 'x-', 'x.'])(
+    'of %s has no dot or dash before the hash',
+    (item) => {
+      expect(deployItemName(execution({}), item, 'job')).toMatch(/^exec-x+-[0-9a-f]+$/)
+    },
+  )
 })
