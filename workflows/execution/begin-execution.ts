@@ -11,7 +11,8 @@ export async function beginExecution(pass: ExecutionPass): Promise<Outcome> {
   if (!target.deleting || !isIdle(target)) return stop(SUPERSEDED)
   const begun = await act.beginJob({ by, subject, jobID, target })
   if (begun === undefined) return stop(SUPERSEDED)
-  pass.state = { ...state, target: { ...target, ...begun } }
+  // Absent fields do not travel: without its error, which begin has taken off, the target would keep that of the job before.
+  pass.state = { ...state, target: { ...target, ...begun, lastError: begun.lastError } }
   pass.draft.phase = begun.phase
   pass.draft.observedGeneration = begun.observedGeneration
   pass.draft.lastError = undefined

@@ -13,7 +13,7 @@ export async function beginInstallation(pass: InstallationPass): Promise<Outcome
     const begun = await act.beginJob({ by, subject, jobID, target })
     if (begun === undefined) return stop(SUPERSEDED)
     // Absent fields do not travel: without its error, which begin has taken off, the target would keep that of the job before.
-    pass.state = { ...pass.state, target: { ...target, ...begun } }
+    pass.state = { ...pass.state, target: { ...target, ...begun, lastError: begun.lastError } }
     pass.draft.phase = begun.phase
     pass.draft.observedGeneration = begun.observedGeneration
     pass.draft.lastError = undefined

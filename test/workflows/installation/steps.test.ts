@@ -43,6 +43,13 @@ describe('the begin of an installation’s job', () => {
     })
   })
 
+  it('takes the request off also after a job that failed', async () => {
+    const lastError = { operation: 'handlePhaseCompleting', reason: 'ExportConflict', message: 'taken' }
+    const { pass, calls } = installationPass({ target: { ...idle, phase: 'Failed', lastError } })
+    expect(await beginInstallation(pass)).toEqual(done)
+    expect(calls).toEqual(['beginJob 10', 'adoptInstallation 11'])
+  })
+
   it('makes the second write again when a crash came between them', async () => {
     const begun = {
       phase: 'Init',
@@ -300,7 +307,8 @@ function installationPass({ target = {}, act = {}, state = {}, ...given }: Given
   const execution = 'execution' in given ? given.execution : EXECUTION
   const called = <Result>(name: string, result: Result): Promise<Result> => {
     calls.push(name)
-    return Promise.resolve(result)
+    // As results of activities travel: absent fields are left out.
+    return Promise.resolve(result === undefined ? result : (JSON.parse(JSON.stringify(result)) as Result))
   }
   const fakes: InstallationActivities = {
     observeInstallation: () => Promise.reject(new Error('was not expected')),
@@ -309,6 +317,7 @@ function installationPass({ target = {}, act = {}, state = {}, ...given }: Given
         ...observed,
         version: '11',
         jobID: JOB,
+        lastError: undefined,
         phase: deleting ? 'InitDelete' : 'Init',
       }),
     adoptInstallation: ({ target: begun }) =>
