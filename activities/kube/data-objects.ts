@@ -3,10 +3,12 @@
 
 import { createHash } from 'node:crypto'
 import { JOB_ID_LABEL } from '../../workflows/data-object/kind.ts'
+import { executionKind } from '../../workflows/execution/kind.ts'
+import { installationKind } from '../../workflows/installation/kind.ts'
 import { canonicalJson, type WatchedKind } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject, OwnerReference } from './client.ts'
-import { finalFailure } from './errors.ts'
+import { finalFailure, retryableFailure } from './errors.ts'
 import { mergePatch } from './merge.ts'
 import { readObject } from './observe.ts'
 import { type Patch, type Write, type Writer, writeAll } from './write.ts'
@@ -32,7 +34,7 @@ export interface WriteDataInput {
 /**
  * Creates or updates exported data, one write each and none for what is so already.
  *
- * @throws `ExportConflict` (final) when another owner has the name; KubeError when a write fails.
+ * @throws `BeingDeleted` (retryable); `ExportConflict` (final) when another living owner has the name; KubeError when a write fails.
  */
 export async function writeDataObjects(deps: Deps, writer: Writer, input: WriteDataInput): Promise<void> {
   const planned = await Promise.all(input.objects.map((one) => plan(deps, input, one)))
@@ -52,14 +54,21 @@ async function plan(deps: Deps, input: WriteDataInput, one: DataToWrite): Promis
     const isOurs = (found: KubeObject) => isOwnedBy(found, owner) && found.metadata.labels?.[JOB_ID_LABEL] === jobID
     return [{ verb: 'create', ...target, body, isOurs }]
   }
-  if (!mayOwn(existing, owner)) throw takenBy(input, existing)
+  if (existing.metadata.deletionTimestamp !== undefined) {
+    const message = `${watched.kind} ${one.name} is being deleted; it is written when it is gone`
+    throw retryableFailure('BeingDeleted', message)
+  }
+  if (!(await mayTake(deps, input, existing))) throw takenBy(input, existing)
+  const before = controllerOf(existing)?.uid
   const patch = difference(existing, body)
   if (patch === undefined) return []
   // Written by another job meanwhile: then ours is over, and its content is old.
   const isSameJob = (current: KubeObject) =>
     current.metadata.labels?.[JOB_ID_LABEL] === existing.metadata.labels?.[JOB_ID_LABEL]
   const reapply = (current: KubeObject) =>
-    mayOwn(current, owner) && isSameJob(current) ? (difference(current, body) ?? 'done') : 'superseded'
+    (mayOwn(current, owner) || controllerOf(current)?.uid === before) && isSameJob(current)
+      ? (difference(current, body) ?? 'done')
+      : 'superseded'
   return [{ verb: 'patch', ...target, version: existing.metadata.resourceVersion ?? '', patch, reapply }]
 }
 
@@ -83,7 +92,11 @@ function desired(
 }
 
 function difference(existing: KubeObject, body: KubeObject): Patch | undefined {
-  const { labels, annotations, ownerReferences } = body.metadata
+  const { labels, annotations, ownerReferences = [] } = body.metadata
+  const ours = new Set(ownerReferences.map(({ uid }) => uid))
+  const others = (existing.metadata.ownerReferences ?? []).filter(
+    ({ uid, controller }) => controller !== true && !ours.has(uid),
+  )
   const found = Object.fromEntries(Object.keys(body).map((key) => [key, existing[key]]))
   const wanted = {
     ...body,
@@ -91,7 +104,7 @@ function difference(existing: KubeObject, body: KubeObject): Patch | undefined {
       ...existing.metadata,
       labels: { ...existing.metadata.labels, ...labels },
       annotations: { ...existing.metadata.annotations, ...annotations },
-      ownerReferences,
+      ownerReferences: [...others, ...ownerReferences],
     },
   }
   return mergePatch(found, wanted)
@@ -99,8 +112,24 @@ function difference(existing: KubeObject, body: KubeObject): Patch | undefined {
 
 // A hand-made object without an owner is adopted. Source: spec/landscaper.md appendix B 17.
 function mayOwn(existing: KubeObject, owner: OwnerReference): boolean {
-  const other = existing.metadata.ownerReferences?.find((reference) => reference.controller === true)
+  const other = controllerOf(existing)
   return other === undefined || other.uid === owner.uid
+}
+
+const controllerOf = ({ metadata }: KubeObject): OwnerReference | undefined =>
+  metadata.ownerReferences?.find(({ controller }) => controller === true)
+
+// What an owner left behind, the garbage collector has yet to take: an earlier object of our name, or one that is gone.
+async function mayTake(deps: Deps, { owner, namespace }: WriteDataInput, existing: KubeObject): Promise<boolean> {
+  const other = controllerOf(existing)
+  if (other === undefined || mayOwn(existing, owner)) return true
+  if (other.kind === owner.kind && other.name === owner.name && other.apiVersion === owner.apiVersion) return true
+  const watched = [installationKind, executionKind].find(
+    ({ kind, apiVersion }) => kind === other.kind && apiVersion === other.apiVersion,
+  )
+  if (watched === undefined) return false
+  const living = await readObject(deps, watched, namespace, other.name)
+  return living?.metadata.uid !== other.uid
 }
 
 function isOwnedBy(existing: KubeObject, owner: OwnerReference): boolean {
@@ -108,7 +137,7 @@ function isOwnedBy(existing: KubeObject, owner: OwnerReference): boolean {
 }
 
 function takenBy({ watched, owner }: WriteDataInput, existing: KubeObject) {
-  const other = existing.metadata.ownerReferences?.find((reference) => reference.controller === true)
+  const other = controllerOf(existing)
   const whose = other === undefined ? 'somebody else' : `${other.kind} ${other.name}`
   return finalFailure(
     'ExportConflict',

@@ -1,0 +1,169 @@
+// What a server refuses of one item or one export, and what is left of an earlier owner.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+
+import { mockActivities } from '../../activities/deploy/mock.ts'
+import { exportName } from '../../activities/deploy/mock-export.ts'
+import type { Deps } from '../../activities/deps.ts'
+import { createKubeClient, type KubeClient, type KubeObject } from '../../activities/kube/client.ts'
+import { writeDataObjects } from '../../activities/kube/data-objects.ts'
+import type { TemplateEngine } from '../../activities/render/template-engine.ts'
+import { routeOf, subjectKinds } from '../../worker/controllers.ts'
+import { createLogger } from '../../worker/log.ts'
+import { dataObjectKind } from '../../workflows/data-object/kind.ts'
+import { deployItemKind, MANAGED_BY_LABEL, MOCK_TYPE } from '../../workflows/deploy-item/kind.ts'
+import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+import { refusal, TinyApi } from '../activities/kube/tiny-api.ts'
+
+const ROOT = `/apis/${deployItemKind.apiVersion}/namespaces/n`
+const BY = { workflowID: 'deploy/uid-exec/job', runID: 'run', pass: 1 }
+
+let database: TestDatabase
+let api: TinyApi
+let kube: KubeClient
+let deps: Deps
+
+beforeAll(async () => {
+  database = await createTestDatabase(inject('servers').databaseUrl)
+})
+afterAll(async () => {
+  await database.drop()
+})
+beforeEach(async () => {
+  for (const table of ['watch_event', 'object', 'wake', 'job', 'action'] as const)
+    await database.db.deleteFrom(table).execute()
+  api = await TinyApi.start()
+  kube = createKubeClient({ kubeconfig: api.kubeconfig })
+  const templates = undefined as unknown as TemplateEngine
+  const now = () => new Date('2030-01-01T00:00:00Z')
+  const log = createLogger('test', 'silent')
+  const journal = { db: database.db, route: routeOf, subjectKinds, contentKey: undefined }
+  deps = { cluster: 'local', kube, templates, now, log, ...journal }
+})
+afterEach(async () => {
+  await kube.close()
+  await api.stop()
+})
+
+const HEAD = { apiVersion: 'mock.deployer.landscaper.gardener.cloud/v1alpha1', kind: 'ProviderConfiguration' }
+
+function item(name: string, config: object, spec: object = {}, status: object = {}): KubeObject {
+  const reference = {
+    apiVersion: deployItemKind.apiVersion,
+    kind: 'Execution',
+    name: 'exec',
+    uid: 'uid-exec',
+    controller: true,
+  }
+  return api.put(`${ROOT}/deployitems/${name}`, {
+    ...{ apiVersion: deployItemKind.apiVersion, kind: 'DeployItem' },
+    metadata: {
+      ...{ name, namespace: 'n', uid: `uid-${name}`, generation: 1, labels: { [MANAGED_BY_LABEL]: 'exec' } },
+      ownerReferences: [reference],
+    },
+    spec: { type: MOCK_TYPE, config: { ...HEAD, ...config }, ...spec },
+    status: { jobID: 'job', ...status },
+  })
+}
+
+const statusOf = (name: string) => api.objects.get(`${ROOT}/deployitems/${name}`)?.['status']
+
+async function deploy(refuse: TinyApi['intercept'] = () => undefined) {
+  const items = () => [...api.objects.entries()].flatMap(([path, one]) => (path.includes('/deployitems/') ? [one] : []))
+  api.intercept = (request) =>
+    request.method === 'GET' && request.path.endsWith('/deployitems')
+      ? { status: 200, body: { metadata: { resourceVersion: '1' }, items: items() } }
+      : refuse(request)
+  const uids = items().map(({ metadata }) => metadata.uid ?? '')
+  const subject = { kind: 'Execution', uid: 'uid-exec', namespace: 'n', name: 'exec' }
+  return await mockActivities(deps).deployMockItems({ by: BY, subject, jobID: 'job', uids, ownVersion: 0 })
+}
+
+describe('a batch of mock items', () => {
+  it.each([
+    [422, 'Invalid', { phase: 'Failed', jobIDFinished: 'job', lastError: { reason: 'Invalid' } }],
+    [
+      403,
+      'Forbidden',
+      { phase: 'Progressing', lastError: { reason: 'Forbidden' }, firstError: { reason: 'Forbidden' } },
+    ],
+  ])('is not held up by an export that is refused with %d', async (code, reason, expected) => {
+    const refused = exportName(item('a', { export: { x: 1 } }))
+    item('b', { export: { x: 1 } })
+    const { failures } = await deploy(({ method, body }) =>
+      method === 'POST' && (body['metadata'] as { name: string }).name === refused ? refusal(code, reason) : undefined,
+    )
+    expect(statusOf('a')).toMatchObject(expected)
+    expect(statusOf('a')).not.toHaveProperty('exportRef')
+    expect(statusOf('b')).toMatchObject({ phase: 'Succeeded', jobIDFinished: 'job' })
+    expect(failures.map((one) => one.code)).toEqual(code === 403 ? ['Forbidden'] : [])
+  })
+
+  it('ends an item whose status is refused, and says so', async () => {
+    item('a', { providerStatus: { apiVersion: 'v1', kind: 'K', canary: 1 } })
+    const { items, failures } = await deploy(({ body }) =>
+      JSON.stringify(body).includes('canary') ? refusal(422, 'Invalid') : undefined,
+    )
+    expect(statusOf('a')).toMatchObject({ phase: 'Failed', jobIDFinished: 'job', lastError: { reason: 'Invalid' } })
+    expect([items.length, failures]).toEqual([1, []])
+  })
+
+  it('is told to wait in Init with one write, and times out there', async () => {
+    item('a', { initialPhase: 'Init' }, { timeout: '1h' })
+    await deploy()
+    await deploy()
+    expect(api.requests.filter((request) => request.startsWith('PATCH'))).toEqual(['PATCH a/status'])
+    item('a', { initialPhase: 'Init' }, {}, { phase: 'Init', transitionTimes: { initTime: '2029-01-01T00:00:00Z' } })
+    await deploy()
+    expect(statusOf('a')).toMatchObject({ phase: 'Failed', lastError: { reason: 'ProgressingTimeout' } })
+  })
+
+  it('refuses a time-out that is no date', async () => {
+    item('a', { initialPhase: 'Progressing' }, { timeout: '9999999999h' })
+    const { items } = await deploy()
+    expect(statusOf('a')).toMatchObject({ phase: 'Failed', lastError: { reason: 'InvalidConfiguration' } })
+    expect(items).toMatchObject([{ phase: 'Failed' }])
+  })
+
+  it('stamps the times of an item that did not change', async () => {
+    item('a', {}, { updateOnChangeOnly: true }, { phase: 'Succeeded', observedGeneration: 1 })
+    await deploy()
+    const now = '2030-01-01T00:00:00.000Z'
+    expect(statusOf('a')).toMatchObject({ lastReconcileTime: now, transitionTimes: { finishedTime: now } })
+  })
+})
+
+describe('exported data that has an owner', () => {
+  const API = deployItemKind.apiVersion
+  const owner = { apiVersion: API, kind: 'Installation', name: 'inst', uid: 'new' }
+  const other = (name: string) => ({ apiVersion: API, kind: 'Installation', name, uid: 'old', controller: true })
+  const foreign = { apiVersion: 'v1', kind: 'ConfigMap', name: 'c', uid: 'c' }
+  const path = `${ROOT}/dataobjects/d`
+  const put = (metadata: object) =>
+    api.put(path, {
+      apiVersion: API,
+      kind: 'DataObject',
+      metadata: { name: 'd', namespace: 'n', uid: 'd', ...metadata },
+    })
+  const write = async () => {
+    const objects = [{ name: 'd', labels: {}, content: { data: 1 } }]
+    const input = { watched: dataObjectKind, namespace: 'n', owner, jobID: 'job', objects }
+    await writeDataObjects(deps, { ...BY, step: 'test', fieldManager: 'test' }, input)
+  }
+
+  it.each(['inst', 'gone'])('is taken over from an earlier owner %s, beside foreign references', async (name) => {
+    put({ ownerReferences: [other(name), foreign] })
+    await write()
+    const { data, metadata } = api.objects.get(path) ?? { metadata: { name: '' } }
+    expect(data).toBe(1)
+    expect(metadata.ownerReferences).toEqual([foreign, { ...owner, controller: true, blockOwnerDeletion: true }])
+  })
+
+  it('stays with a living one, and is waited for while it is deleted', async () => {
+    put({ ownerReferences: [other('lives')] })
+    api.put(`${ROOT}/installations/lives`, { metadata: { name: 'lives', uid: 'old' } })
+    await expect(write()).rejects.toMatchObject({ type: 'ExportConflict', nonRetryable: true })
+    put({ ownerReferences: [other('inst')], deletionTimestamp: '2030-01-01T00:00:00Z' })
+    await expect(write()).rejects.toMatchObject({ type: 'BeingDeleted', nonRetryable: false })
+  })
+})
