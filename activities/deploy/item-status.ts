@@ -17,6 +17,9 @@ export interface ItemJob {
 export interface ItemStatus {
   readonly phase?: string
   readonly lastError?: LastError
+  readonly lastErrors?: readonly LastError[]
+  readonly firstError?: LastError
+  readonly jobIDGenerationTime?: string
   readonly observedGeneration?: number
   readonly transitionTimes?: { readonly initTime?: string | null }
 }
@@ -25,10 +28,36 @@ export function itemStatus({ object }: Pick<ItemJob, 'object'>): ItemStatus {
   return (object['status'] ?? {})
 }
 
-/** No deployer has taken the job up yet. */
+/** No deployer has taken the job up yet: the trigger clears the time, a job before this one may have left its final phase. */
 export function isStarting(job: Pick<ItemJob, 'object'>): boolean {
-  const { phase = '' } = itemStatus(job)
-  return phase === '' || phase === 'Init' || phase === 'InitDelete' || FINAL_PHASES.includes(phase)
+  const { phase = '', transitionTimes } = itemStatus(job)
+  return (transitionTimes?.initTime ?? undefined) === undefined || FINAL_PHASES.includes(phase)
+}
+
+/** The spec that was done before is the spec of this job: nothing but the times is new. Source: spec/landscaper.md 2.9. */
+export function unchanged(job: ItemJob): Patch {
+  const now = job.now.toISOString()
+  const transitionTimes = { initTime: initTime(job), finishedTime: now }
+  return { status: { jobIDFinished: job.jobID, lastReconcileTime: now, transitionTimes } }
+}
+
+const KEPT_ERRORS = 5
+
+/** The job goes on although something failed; undefined when the item says so already. Source: spec/landscaper.md 2.9. */
+export function failing(job: ItemJob, error: ErrorReport): Patch | undefined {
+  const { phase, lastError: before, lastErrors = [], firstError } = itemStatus(job)
+  const isNew = isStarting(job)
+  if (!isNew && before?.reason === error.reason && before.message === error.message) return undefined
+  const lastError = nextError(isNew ? undefined : before, error, job.now.toISOString())
+  return {
+    status: {
+      ...common(job),
+      phase: isNew ? 'Progressing' : phase,
+      lastError,
+      lastErrors: [...(isNew ? [] : lastErrors), lastError].slice(-KEPT_ERRORS),
+      firstError: isNew ? lastError : (firstError ?? lastError),
+    },
+  }
 }
 
 /** The job has been picked up and is in `phase`. */

@@ -40,6 +40,7 @@ function firstMistake(config: Fields | undefined): Mistake | undefined {
     notOneOf(config, 'phase', PHASES, false) ??
     notOneOf(config, 'initialPhase', PHASES, false) ??
     notMap(config, 'providerStatus') ??
+    notTyped(config, 'providerStatus') ??
     notMap(config, 'export')
   )
 }
@@ -55,6 +56,18 @@ function notMap(config: Fields, field: string): Mistake | undefined {
   const value = config[field]
   if (value === undefined || (typeof value === 'object' && value !== null && !Array.isArray(value))) return undefined
   return { field: `.${field}`, found: describe(value), expected: 'a map' }
+}
+
+// The API server takes an embedded object only with both. Source: spec/landscaper.md 1.4 "providerStatus".
+function notTyped(config: Fields, field: string): Mistake | undefined {
+  const value = config[field] as Fields | undefined
+  if (value === undefined) return undefined
+  for (const name of ['apiVersion', 'kind']) {
+    if (typeof value[name] === 'string' && value[name] !== '') continue
+    const found = value[name] === '' ? 'empty' : describe(value[name])
+    return { field: `.${field}.${name}`, found, expected: 'a text' }
+  }
+  return undefined
 }
 
 // The content is not quoted: configurations may hold secrets, also in the wrong place.

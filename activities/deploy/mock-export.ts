@@ -4,10 +4,10 @@ import { createHash } from 'node:crypto'
 import { deployItemKind } from '../../workflows/deploy-item/kind.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
-import { finalFailure } from '../kube/errors.ts'
+import { isFinal, KubeError } from '../kube/errors.ts'
 import { readObject } from '../kube/observe.ts'
 import { secretResource } from '../kube/secrets.ts'
-import { type Write, type Writer, writeAll } from '../kube/write.ts'
+import { type Write, type WriteAnswer, type Writer, writeAll } from '../kube/write.ts'
 
 export interface MockExport {
   readonly object: KubeObject
@@ -21,29 +21,64 @@ export function exportName({ metadata }: KubeObject): string {
     .slice(0, 10)}`
 }
 
-/** Writes the export Secrets that differ, one write each. @throws KubeError when a write fails. */
-export async function writeExports(deps: Deps, writer: Writer, exports: readonly MockExport[]): Promise<void> {
-  const writes = await Promise.all(exports.map((one) => exportWrite(deps, one)))
-  for (const answer of await writeAll(deps, writer, writes.flat())) {
-    if (answer.result === 'failed') throw answer.error
-    // Whose content is newer shows when the item is looked at again: a job that is over writes nothing more.
-    if (answer.result === 'superseded') {
-      const { name, namespace = '' } = answer.object.metadata
-      throw finalFailure('Changed', `secret ${namespace}/${name} was changed while it was written`)
-    }
+/** What went wrong with the export of one item. */
+export interface ExportFailure {
+  readonly code: string
+  readonly message: string
+  readonly isFinal: boolean
+}
+
+/** Writes the export Secrets that differ, one write each. @returns the failures by the items' uids: one delays none of its siblings. */
+export async function writeExports(
+  deps: Deps,
+  writer: Writer,
+  exports: readonly MockExport[],
+): Promise<ReadonlyMap<string, ExportFailure>> {
+  const failures = new Map<string, ExportFailure>()
+  const planned = await Promise.all(exports.map((one) => planExport(deps, one)))
+  const acting = planned.flatMap(({ uid, failure, write }) => {
+    if (failure !== undefined) failures.set(uid, failure)
+    return write === undefined ? [] : [{ uid, write }]
+  })
+  const writes = acting.map(({ write }) => write)
+  const answers = await writeAll(deps, writer, writes)
+  answers.forEach((answer, index) => {
+    const failure = failureOf(answer)
+    if (failure !== undefined) failures.set(acting[index]?.uid ?? '', failure)
+  })
+  return failures
+}
+
+async function planExport(deps: Deps, one: MockExport) {
+  const { uid = '' } = one.object.metadata
+  try {
+    return { uid, failure: undefined, write: await exportWrite(deps, one) }
+  } catch (error) {
+    if (error instanceof KubeError) return { uid, failure: refused(error), write: undefined }
+    throw error
   }
 }
 
-async function exportWrite(deps: Deps, { object, content }: MockExport): Promise<Write[]> {
+function failureOf(answer: WriteAnswer): ExportFailure | undefined {
+  if (answer.result === 'failed') return refused(answer.error)
+  if (answer.result !== 'superseded') return undefined
+  // Whose content is newer shows when the item is looked at again: a job that is over writes nothing more.
+  const { name, namespace = '' } = answer.object.metadata
+  return { code: 'Changed', message: `secret ${namespace}/${name} was changed while it was written`, isFinal: false }
+}
+
+function refused(error: KubeError): ExportFailure {
+  return { code: error.reason, message: error.message, isFinal: isFinal(error) }
+}
+
+async function exportWrite(deps: Deps, { object, content }: MockExport): Promise<Write | undefined> {
   const { namespace = '', uid = '' } = object.metadata
   const data = { config: Buffer.from(JSON.stringify(content)).toString('base64') }
   const target = { watched: secretResource, namespace, name: exportName(object) }
   const existing = await readObject(deps, secretResource, namespace, target.name)
-  if (existing === undefined) return [{ verb: 'create', ...target, body: newSecret(object, target.name, data), isOurs: (found) => isOwnedBy(found, uid) }]
-  if ((existing['data'] as { config?: string } | undefined)?.config === data.config) return []
-  return [
-    { verb: 'patch', ...target, version: existing.metadata.resourceVersion ?? '', patch: { data }, reapply: () => 'superseded' },
-  ]
+  if (existing === undefined) return { verb: 'create', ...target, body: newSecret(object, target.name, data), isOurs: (found) => isOwnedBy(found, uid) }
+  if ((existing['data'] as { config?: string } | undefined)?.config === data.config) return undefined
+  return { verb: 'patch', ...target, version: existing.metadata.resourceVersion ?? '', patch: { data }, reapply: () => 'superseded' }
 }
 
 function newSecret({ metadata }: KubeObject, name: string, data: { config: string }): KubeObject {

@@ -8,15 +8,16 @@ import type { By, Subject } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { deployItemView } from '../kube/deploy-item-view.ts'
-import { toApplicationFailure } from '../kube/errors.ts'
+import { isFinal, toApplicationFailure } from '../kube/errors.ts'
 import { recordWarning } from '../kube/events.ts'
 import { finalizerPatch, isReleased } from '../kube/finalize.ts'
 import { readObject } from '../kube/observe.ts'
 import { targetView } from '../kube/views.ts'
-import { type Patch, type Write, type WriteAnswer, writeAll } from '../kube/write.ts'
-import { ended, FINAL_PHASES, isStarting, type ItemJob, itemStatus, pickedUp } from './item-status.ts'
+import { type Patch, type Write, type WriteAnswer, type Writer, writeAll } from '../kube/write.ts'
+import { parseDuration } from './duration.ts'
+import { ended, failing, FINAL_PHASES, isStarting, type ItemJob, itemStatus, pickedUp, unchanged } from './item-status.ts'
 import { type MockConfig, readMockConfig } from './mock-config.ts'
-import { exportName, type MockExport, writeExports } from './mock-export.ts'
+import { type ExportFailure, exportName, type MockExport, writeExports } from './mock-export.ts'
 import { groupItem, listGroupObjects } from './observe.ts'
 import type { GroupItem } from './views.ts'
 
@@ -46,16 +47,20 @@ export const mockActivities = (deps: Deps) => ({
     try {
       const now = deps.now()
       const all = await readItems(deps, subject, ownVersion)
-      const steps = all
+      const decided = all
         .filter((object) => uids.includes(object.metadata.uid ?? ''))
         .map((object) => decide({ object, jobID, now }))
-      const exports = steps.flatMap(({ exported }) => exported ?? [])
-      await writeExports(deps, { ...by, step: 'exportMockItems', fieldManager: WRITER }, exports)
-      const acting = steps.filter((step) => step.write !== undefined)
-      const writes = acting.flatMap((step) => step.write ?? [])
-      const answers = await writeAll(deps, { ...by, step: 'deployMockItems', fieldManager: WRITER }, writes)
-      await warnOfErrors(deps, jobID, answers)
-      return result(steps, acting, answers, now)
+      const exports = decided.flatMap(({ exported }) => exported ?? [])
+      const refused = await writeExports(deps, { ...by, step: 'exportMockItems', fieldManager: WRITER }, exports)
+      const steps = decided.map((step) => withoutExport(step, { jobID, now }, refused))
+      const first = await write(deps, { ...by, step: 'deployMockItems', fieldManager: WRITER }, steps)
+      // What the server refuses is not tried in vain for ever: the item ends, and says why.
+      const ends = first.flatMap(({ step, answer }) => refusedEnd(step, answer, { jobID, now }))
+      const second = await write(deps, { ...by, step: 'endRefusedItems', fieldManager: WRITER }, ends)
+      const ended = new Set(ends.map(({ object }) => object))
+      const written = [...first.filter(({ step }) => !ended.has(step.object)), ...second]
+      await warnOfErrors(deps, jobID, written)
+      return result(steps, written, now)
     } catch (error) {
       throw toApplicationFailure(error)
     }
@@ -72,6 +77,51 @@ interface MockStep {
   readonly object: KubeObject
   readonly write?: Write
   readonly exported?: MockExport
+  /** To be tried again. */
+  readonly failure?: ExportFailure
+}
+
+interface Written {
+  readonly step: MockStep
+  readonly answer: WriteAnswer
+}
+
+async function write(deps: Deps, writer: Writer, steps: readonly MockStep[]): Promise<Written[]> {
+  const acting = steps.flatMap((step) => (step.write === undefined ? [] : [{ step, write: step.write }]))
+  const writes = acting.map((one) => one.write)
+  const answers = await writeAll(deps, writer, writes)
+  return acting.flatMap(({ step }, index) => {
+    const answer = answers[index]
+    return answer === undefined ? [] : [{ step, answer }]
+  })
+}
+
+/** An item whose export could not be written does not say that it was. */
+function withoutExport(
+  step: MockStep,
+  job: Omit<ItemJob, 'object'>,
+  refused: ReadonlyMap<string, ExportFailure>,
+): MockStep {
+  const { object } = step
+  const failure = refused.get(object.metadata.uid ?? '')
+  if (failure === undefined) return step
+  const item = { ...job, object }
+  const { code: reason, message } = failure
+  const error = { operation: 'Export', reason, message }
+  if (failure.isFinal) {
+    const patch = ended(item, 'Failed', {}, { ...error, codes: ['ERR_CONFIGURATION_PROBLEM'] })
+    return { object, write: statusWrite(item, patch) }
+  }
+  const patch = reason === 'Changed' ? undefined : failing(item, error)
+  return { object, failure, ...(patch !== undefined && { write: statusWrite(item, patch) }) }
+}
+
+function refusedEnd({ object, write }: MockStep, answer: WriteAnswer, job: Omit<ItemJob, 'object'>): MockStep[] {
+  if (write?.verb !== 'patchStatus' || answer.result !== 'failed' || !isFinal(answer.error)) return []
+  const item = { ...job, object }
+  const { reason, message } = answer.error
+  const error = { operation: 'Reconcile', reason, message, codes: ['ERR_CONFIGURATION_PROBLEM'] }
+  return [{ object, write: statusWrite(item, ended(item, 'Failed', {}, error)) }]
 }
 
 function decide(job: ItemJob): MockStep {
@@ -123,8 +173,8 @@ interface NextStatus {
 }
 
 function nextStatus(job: ItemJob): NextStatus {
-  if (isUnchanged(job)) return { patch: { status: { jobIDFinished: job.jobID } } }
-  const config = readMockConfig(job.object)
+  if (isUnchanged(job)) return { patch: unchanged(job) }
+  const config = wrongTimeout(job.object) ?? readMockConfig(job.object)
   if ('problem' in config) {
     const codes = ['ERR_CONFIGURATION_PROBLEM']
     const error = { operation: 'Reconcile', reason: 'InvalidConfiguration', message: config.problem, codes }
@@ -133,6 +183,13 @@ function nextStatus(job: ItemJob): NextStatus {
   const remaining = groupItem(job.object, job.now).remainingMs
   if (!isStarting(job) && remaining !== undefined && remaining <= 0) return { patch: timedOut(job) }
   return { patch: configured(job, config), ...(config.export !== undefined && { exported: config.export }) }
+}
+
+function wrongTimeout({ metadata, spec }: KubeObject): { readonly problem: string } | undefined {
+  const { timeout } = (spec ?? {}) as { timeout?: string }
+  if (timeout === undefined || parseDuration(timeout) !== undefined) return undefined
+  const expected = 'a duration such as 1m30s, at most 2562047h'
+  return { problem: `deploy item ${metadata.name}: spec.timeout is another text; expected ${expected}` }
 }
 
 // Source: spec/landscaper.md 2.9 "updateOnChangeOnly".
@@ -162,8 +219,8 @@ function configured(job: ItemJob, config: MockConfig): Patch | undefined {
   return isStarting(job) || itemStatus(job).phase !== phase ? pickedUp(job, phase, fields) : undefined
 }
 
-async function warnOfErrors(deps: Deps, jobID: string, answers: readonly WriteAnswer[]): Promise<void> {
-  for (const answer of answers) {
+async function warnOfErrors(deps: Deps, jobID: string, written: readonly Written[]): Promise<void> {
+  for (const { answer } of written) {
     if (answer.result !== 'ok' || !answer.wrote) continue
     const { lastError } = itemStatus(answer)
     if (lastError === undefined) continue
@@ -172,21 +229,18 @@ async function warnOfErrors(deps: Deps, jobID: string, answers: readonly WriteAn
   }
 }
 
-function result(
-  steps: readonly MockStep[],
-  acting: readonly MockStep[],
-  answers: readonly WriteAnswer[],
-  now: Date,
-): DeployResult {
+function result(steps: readonly MockStep[], written: readonly Written[], now: Date): DeployResult {
   const items = steps.filter((step) => step.write === undefined).map((step) => groupItem(step.object, now))
   const gone: string[] = []
-  const failures: DeployResult['failures'][number][] = []
-  answers.forEach((answer, index) => {
-    const { name, uid = '' } = acting[index]?.object.metadata ?? { name: '' }
+  const failures: DeployResult['failures'][number][] = steps.flatMap(({ object, failure }) =>
+    failure === undefined ? [] : [{ object: object.metadata.name, code: failure.code, message: failure.message }],
+  )
+  for (const { step, answer } of written) {
+    const { name, uid = '' } = step.object.metadata
     if (answer.result === 'failed') {
       failures.push({ object: name, code: answer.error.reason, message: answer.error.message })
     } else if (answer.result === 'gone' || isReleased(answer.object)) gone.push(uid)
     else items.push(groupItem(answer.object, now))
-  })
+  }
   return { items, gone, failures }
 }

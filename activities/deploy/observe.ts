@@ -10,6 +10,7 @@ import { listObjects, readSubject, recordObservation } from '../kube/observe.ts'
 import { ownerOf, targetView } from '../kube/views.ts'
 import { deployItemView } from '../kube/deploy-item-view.ts'
 import { parseDuration } from './duration.ts'
+import { itemStatus } from './item-status.ts'
 import type { DeployGroupObservation, GroupItem } from './views.ts'
 
 // Source: spec/landscaper.md 1.4.
@@ -74,9 +75,9 @@ export function groupItem(object: KubeObject, now: Date): GroupItem {
 
 function remainingMs(object: KubeObject, now: Date): number | undefined {
   const { timeout } = (object['spec'] ?? {}) as { timeout?: string }
-  const { transitionTimes } = (object['status'] ?? {}) as { transitionTimes?: { initTime?: string | null } }
+  const { transitionTimes, jobIDGenerationTime } = itemStatus({ object })
   const limitMs = timeout === undefined ? DEFAULT_TIMEOUT_MS : (parseDuration(timeout) ?? DEFAULT_TIMEOUT_MS)
-  const started = transitionTimes?.initTime ?? undefined
+  const started = transitionTimes?.initTime ?? jobIDGenerationTime
   if (limitMs === 'none' || started === undefined) return undefined
   return Date.parse(started) + limitMs - now.getTime()
 }

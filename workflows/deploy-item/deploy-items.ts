@@ -26,11 +26,17 @@ export async function deployItems(pass: DeployGroupPass): Promise<Outcome> {
     message: `${object}: ${message}`,
     retryable: true,
   }))
-  return joinOutcomes({ ...done, faults }, ...timeouts(pass))
+  const retry = faults.length === 0 ? done : again(RETRY_MS)
+  return joinOutcomes({ ...done, faults }, retry, ...timeouts(pass))
 }
+
+// Source: spec/landscaper.md 2.9: what failed is tried again every 5 s; settle's back-off may make it sooner.
+const RETRY_MS = 5000
+// A time-out that has passed and cannot be written must not turn into passes without end.
+const SHORTEST_WAIT_MS = 1000
 
 function timeouts({ state, jobID }: DeployGroupPass): Outcome[] {
   return state.items
     .filter((item) => isUnfinished(item, jobID))
-    .flatMap(({ remainingMs }) => (remainingMs === undefined ? [] : [again(remainingMs)]))
+    .flatMap(({ remainingMs }) => (remainingMs === undefined ? [] : [again(Math.max(remainingMs, SHORTEST_WAIT_MS))]))
 }

@@ -16,7 +16,7 @@ describe('a duration', () => {
     expect(parseDuration(text)).toBe(expected)
   })
 
-  it.each(['', '10', 's', '1 m', '1m ', '-1m', '1d', '1mm', 'forever'])('"%s" is none', (text) => {
+  it.each(['', '10', 's', '1 m', '1m ', '-1m', '1d', '1mm', 'forever', '9999999999h', '2562048h'])('"%s" is none', (text) => {
     expect(parseDuration(text)).toBeUndefined()
   })
 })

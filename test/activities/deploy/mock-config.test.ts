@@ -9,7 +9,7 @@ const read = (config: unknown) => readMockConfig({ metadata: { name: 'item' }, s
 
 describe('the configuration of a mock item', () => {
   it('is read as it is', () => {
-    const config = { ...HEAD, phase: 'Failed', initialPhase: 'Init', providerStatus: { a: 1 }, export: { b: [1] } }
+    const config = { ...HEAD, phase: 'Failed', initialPhase: 'Init', providerStatus: { apiVersion: 'v1', kind: 'K', a: 1 }, export: { b: [1] } }
     expect(read(config)).toEqual(config)
     expect(read(HEAD)).toEqual(HEAD)
   })
@@ -21,6 +21,8 @@ describe('the configuration of a mock item', () => {
     [{ ...HEAD, phase: 'canary' }, '.phase is another text', `one of ${PHASES}`],
     [{ ...HEAD, initialPhase: 7 }, '.initialPhase is a number', `one of ${PHASES}`],
     [{ ...HEAD, providerStatus: ['canary'] }, '.providerStatus is a list', 'a map'],
+    [{ ...HEAD, providerStatus: { canary: 1 } }, '.providerStatus.apiVersion is absent', 'a text'],
+    [{ ...HEAD, providerStatus: { apiVersion: 'v1', kind: '' } }, '.providerStatus.kind is empty', 'a text'],
     [{ ...HEAD, export: 'canary' }, '.export is another text', 'a map'],
     [{ ...HEAD, export: null }, '.export is null', 'a map'],
   ])('%j is refused with field, kind and expectation, without the value', (config, found, expected) => {

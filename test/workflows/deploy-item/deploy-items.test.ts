@@ -50,10 +50,17 @@ describe('a pass of a deploy group', () => {
     expect(await deployItems(pass)).toEqual(again(3000))
   })
 
+  it('looks again after a second at the soonest when a time-out has passed', async () => {
+    const waiting = [{ ...started('a'), remainingMs: -7000 }]
+    const { pass } = groupPass(waiting, () => ({ items: waiting, gone: [], failures: [] }))
+    expect(await deployItems(pass)).toEqual(again(1000))
+  })
+
   it('tries failures again, each with the name of its item, and takes in what its siblings came to', async () => {
     const failures = [{ object: 'exec-b', code: 'Invalid', message: 'no' }]
     const { pass } = groupPass([started('a'), started('b')], () => ({ items: [finished('a')], gone: [], failures }))
-    const { faults } = await deployItems(pass)
+    const { faults, againMs } = await deployItems(pass)
+    expect(againMs).toBe(5000)
     expect(faults).toEqual([{ code: 'Invalid', message: 'exec-b: no', retryable: true }])
     expect(pass.state.items.map(({ jobIDFinished }) => jobIDFinished)).toEqual([JOB, 'job-1'])
   })
