@@ -65,6 +65,9 @@ const worker = await Worker.create({
     log,
   }),
   maxCachedWorkflows: 300,
+  // Few polls while little comes: each poll that a stopped process holds open swallows a task until its time-out.
+  workflowTaskPollerBehavior: { type: 'autoscaling', initial: 2, minimum: 2, maximum: 10 },
+  activityTaskPollerBehavior: { type: 'autoscaling', initial: 1, minimum: 1, maximum: 10 },
   stickyQueueScheduleToStartTimeout: settings.stickyTimeoutMs,
   shutdownGraceTime: '30 seconds',
 })
