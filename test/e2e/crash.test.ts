@@ -20,7 +20,7 @@ import {
 const servers = inject('servers')
 
 // More would only wait for the two cores.
-const LANES = 3
+const LANES = 4
 // A run takes seconds; on a busy machine a process takes many to start.
 const LIMIT_MS = 240_000
 

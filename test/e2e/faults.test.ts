@@ -111,7 +111,8 @@ describe('an installation whose Temporal', () => {
       }
       const courses = await runBoth(own, 'restarted', disturb)
       expect(courses.map(withoutSettles)).toEqual(expected.map(withoutSettles))
-      expect(restarts).toBe(4)
+      // Two items in the job and two in the deletion; a batch that is repeated meets another restart.
+      expect(restarts).toBeGreaterThanOrEqual(4)
     } finally {
       await closeLane(own)
       await temporal.stop()

@@ -256,10 +256,23 @@ function hasJobID({ status }: SeenWrite['body']): boolean {
 
 const SETTLES = new Set(['PATCH installations/status', 'PATCH executions/status'])
 
-/** The course without the writes that settle a pass: a pass that met a fault says so in the status of its subject. */
+/**
+ * The course without what tells of faults: the writes that settle a pass, and those with which a deployer shows its errors.
+ * A pass that met a fault says so in the status of its subject, and an item keeps the errors of its job.
+ */
 export function withoutSettles(course: Course): Course {
-  const effects = Object.entries(course.effects).filter(([key]) => !SETTLES.has(key))
-  return { ...course, effects: Object.fromEntries(effects) }
+  const effects = Object.entries(course.effects).filter(([key]) => !SETTLES.has(key) && !isDeployerStatus(key))
+  return { ...course, effects: Object.fromEntries(effects), state: course.state.map(withoutErrors) }
+}
+
+function isDeployerStatus(key: string): boolean {
+  return key.startsWith('PATCH deployitems/status') && !key.endsWith('jobID')
+}
+
+function withoutErrors(object: unknown): unknown {
+  const { status, ...rest } = object as { status?: Readonly<Record<string, unknown>> }
+  if (status === undefined) return rest
+  return { ...rest, status: { ...status, lastErrors: undefined, firstError: undefined } }
 }
 
 /** What happens to one half of the scenario. */
