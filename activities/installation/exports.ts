@@ -65,7 +65,7 @@ export const exportActivities = (deps: Deps) => ({
         produced,
         [...data, ...targets].map(({ name }) => name),
       )
-      await publish(deps, input, data, targets, exports)
+      await publish(deps, input, spec.exports ?? {}, exports)
     } catch (error) {
       throw toApplicationFailure(userMistake(error))
     }
@@ -81,12 +81,10 @@ async function readItemExports(deps: Deps, { namespace, name }: Subject): Promis
   return (object?.['data'] ?? {}) as Readonly<Record<string, unknown>>
 }
 
-// eslint-disable-next-line max-params -- the two lists of spec.exports belong side by side
 async function publish(
   deps: Deps,
   { by, subject, jobID }: ExportInput,
-  data: NonNullable<NonNullable<InstallationSpec['exports']>['data']>,
-  targets: NonNullable<NonNullable<InstallationSpec['exports']>['targets']>,
+  { data = [], targets = [] }: NonNullable<InstallationSpec['exports']>,
   exports: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   const owner = {

@@ -4,6 +4,8 @@
 import {
   type ControllerRoutes,
   isIdle,
+  jobIDsOf,
+  ownerOfKind,
   jobIDProblem,
   path,
   type Projection,
@@ -22,8 +24,8 @@ export const deployRoutes: ControllerRoutes = {
 
 function fromDeployItem(event: RoutedEvent): Routing {
   const { projection } = event
-  const ids = jobIDs(projection)
-  const owner = executionOf(projection)
+  const ids = jobIDsOf(projection)
+  const owner = ownerOfKind(projection, 'Execution')
   const isDeleting = valueAt(projection, path('metadata.deletionTimestamp')) !== undefined
   const isOurs = BUILT_IN_TYPES.has(textAt(projection, path('spec.type')) ?? '')
   const group = owner ?? { uid: event.uid, name: event.name }
@@ -57,8 +59,8 @@ function orphanRoute(event: RoutedEvent): Route {
 }
 
 function fromExecution(event: RoutedEvent): Routing {
-  const { jobID, jobIDFinished } = jobIDs(event.projection)
-  const previous = event.previous === undefined ? undefined : jobIDs(event.previous)
+  const { jobID, jobIDFinished } = jobIDsOf(event.projection)
+  const previous = event.previous === undefined ? undefined : jobIDsOf(event.previous)
   const subject = {
     controller: 'deploy',
     uid: event.uid,
@@ -83,11 +85,9 @@ function fromExecution(event: RoutedEvent): Routing {
   }
   const isFinishedNow = jobIDFinished !== undefined && jobIDFinished !== previous?.jobIDFinished
   if (isFinishedNow) return { routes: [{ ...subject, jobID: jobIDFinished, cause: 'execution finished' }] }
-  const isReplaced = previous !== undefined && previous.jobID !== undefined && previous.jobID !== jobID
-  if (isReplaced)
-    return {
-      routes: [{ ...subject, ...(previous.jobID !== undefined && { jobID: previous.jobID }), cause: 'job replaced' }],
-    }
+  const before = previous?.jobID
+  if (before !== undefined && before !== jobID)
+    return { routes: [{ ...subject, jobID: before, cause: 'job replaced' }] }
   return { ignored: 'deploy groups wait for the end of the job only' }
 }
 
@@ -96,7 +96,7 @@ export function deployItemRun(
   projection: Projection,
   ownerGone: boolean,
 ): { readonly jobID: string | undefined; readonly cause: string } | { readonly none: string } {
-  const ids = jobIDs(projection)
+  const ids = jobIDsOf(projection)
   if (!isIdle(ids))
     return ownerGone
       ? { jobID: ids.jobID, cause: 'job ID in its status' }
@@ -106,17 +106,4 @@ export function deployItemRun(
   return textAt(projection, path('status.phase')) === 'DeleteFailed'
     ? { none: 'deletion failed' }
     : { jobID: undefined, cause: 'deletion without owner' }
-}
-
-function jobIDs(projection: Projection) {
-  return {
-    jobID: textAt(projection, path('status.jobID')),
-    jobIDFinished: textAt(projection, path('status.jobIDFinished')),
-  }
-}
-
-function executionOf(projection: Projection): { readonly uid: string; readonly name: string } | undefined {
-  const owners = valueAt(projection, path('metadata.ownerReferences'))
-  if (!Array.isArray(owners)) return undefined
-  return (owners as { kind: string; uid: string; name: string }[]).find((owner) => owner.kind === 'Execution')
 }

@@ -3,6 +3,8 @@
 import {
   type ControllerRoutes,
   isIdle,
+  jobIDsOf,
+  ownerOfKind,
   jobIDProblem,
   path,
   type Projection,
@@ -20,7 +22,7 @@ export const executionRoutes: ControllerRoutes = {
 function fromExecution(event: RoutedEvent): Routing {
   const subject = { controller: 'execution', uid: event.uid, namespace: event.namespace, name: event.name }
   if (event.type === 'DELETED') return { routes: [{ ...subject, mode: 'notify', cause: 'deleted' }] }
-  const ids = jobIDs(event.projection)
+  const ids = jobIDsOf(event.projection)
   if (!isIdle(ids)) {
     const problem = jobIDProblem(ids.jobID)
     return problem === undefined
@@ -34,8 +36,8 @@ function fromExecution(event: RoutedEvent): Routing {
 }
 
 function fromDeployItem(event: RoutedEvent): Routing {
-  const owner = controllerOwner(event.projection, 'Execution')
-  const before = event.previous && controllerOwner(event.previous, 'Execution')
+  const owner = ownerOfKind(event.projection, 'Execution')
+  const before = event.previous && ownerOfKind(event.previous, 'Execution')
   // An item that was taken away is missing for the one that waits for it.
   if (before !== undefined && before.uid !== owner?.uid) {
     const subject = { controller: 'execution', uid: before.uid, namespace: event.namespace, name: before.name }
@@ -58,7 +60,7 @@ function fromDeployItem(event: RoutedEvent): Routing {
       JSON.stringify(event.previous && valueAt(event.previous, path(dotted))),
   )
   if (!changed) return { ignored: 'nothing of the deploy item that its execution decides on changed' }
-  const isUnfinished = !isIdle(jobIDs(event.projection))
+  const isUnfinished = !isIdle(jobIDsOf(event.projection))
   const finishedNow = textAt(event.projection, finished) !== (event.previous && textAt(event.previous, finished))
   if (isUnfinished && !finishedNow) return { ignored: 'deploy item is unfinished' }
   return { routes: [{ ...subject, mode: 'notify', cause: `deploy item ${event.name} finished` }] }
@@ -86,27 +88,11 @@ export function executionRun(
   projection: Projection,
   ownerGone: boolean,
 ): { readonly jobID: string | undefined; readonly cause: string } | { readonly none: string } {
-  const ids = jobIDs(projection)
+  const ids = jobIDsOf(projection)
   if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'job ID in its status' }
   if (valueAt(projection, path('metadata.deletionTimestamp')) === undefined) return { none: 'execution is idle' }
   if (!ownerGone) return { none: 'deletion waits for the job ID of the installation' }
   return textAt(projection, path('status.phase')) === 'DeleteFailed'
     ? { none: 'deletion failed' }
     : { jobID: undefined, cause: 'deletion without owner' }
-}
-
-function jobIDs(projection: Projection) {
-  return {
-    jobID: textAt(projection, path('status.jobID')),
-    jobIDFinished: textAt(projection, path('status.jobIDFinished')),
-  }
-}
-
-function controllerOwner(
-  projection: Projection,
-  kind: string,
-): { readonly uid: string; readonly name: string } | undefined {
-  const owners = valueAt(projection, path('metadata.ownerReferences'))
-  if (!Array.isArray(owners)) return undefined
-  return (owners as { kind: string; uid: string; name: string }[]).find((owner) => owner.kind === kind)
 }

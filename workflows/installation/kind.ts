@@ -19,6 +19,7 @@ import {
   list,
   mapOf,
   type ObjectOf,
+  ownerOfKind,
   path,
   record,
   required,
@@ -223,7 +224,7 @@ const DELETION_PHASES: readonly string[] = ['InitDelete', 'TriggerDelete', 'Dele
  * Source: spec/landscaper.md 2.2, triggers 1 to 3.
  */
 export function installationTrigger(object: object): string | undefined {
-  const isRoot = !installationOwners(object).some((owner) => owner.kind === 'Installation')
+  const isRoot = ownerOfKind(object, 'Installation') === undefined
   if (!isRoot || textAt(object, annotation(IGNORE_ANNOTATION)) === 'true') return undefined
   if (textAt(object, annotation(OPERATION_ANNOTATION)) === 'reconcile') return 'reconcile annotation'
   if (valueAt(object, path('metadata.deletionTimestamp')) !== undefined) {
@@ -234,9 +235,4 @@ export function installationTrigger(object: object): string | undefined {
   return isChanged && textAt(object, annotation(RECONCILE_IF_CHANGED_ANNOTATION)) === 'true'
     ? 'changed spec'
     : undefined
-}
-
-function installationOwners(object: object): readonly { readonly kind?: string }[] {
-  const owners = valueAt(object, path('metadata.ownerReferences'))
-  return Array.isArray(owners) ? (owners as { kind?: string }[]) : []
 }

@@ -3,6 +3,8 @@
 import {
   type ControllerRoutes,
   isIdle,
+  jobIDsOf,
+  ownerOfKind,
   jobIDProblem,
   path,
   type Projection,
@@ -30,8 +32,8 @@ function fromInstallation(event: RoutedEvent): Routing {
 
 // Source: design.md "Subjects and routes": only its end and its deletion.
 function fromExecution(event: RoutedEvent): Routing {
-  const owner = installationOf(event.projection)
-  const before = event.previous && installationOf(event.previous)
+  const owner = ownerOfKind(event.projection, 'Installation')
+  const before = event.previous && ownerOfKind(event.previous, 'Installation')
   // An Execution that was taken away is missing for the one that waits for it.
   if (before !== undefined && before.uid !== owner?.uid) return notify(event, before, 'execution has another owner')
   if (owner === undefined) return { ignored: 'execution has no installation' }
@@ -45,18 +47,11 @@ function fromExecution(event: RoutedEvent): Routing {
     : { ignored: 'installation waits for the end of its execution only' }
 }
 
-interface Owner {
-  readonly kind: string
-  readonly uid: string
-  readonly name: string
-}
-
-function installationOf(projection: Projection): Owner | undefined {
-  const owners = valueAt(projection, path('metadata.ownerReferences'))
-  return Array.isArray(owners) ? (owners as Owner[]).find(({ kind }) => kind === 'Installation') : undefined
-}
-
-function notify({ namespace }: RoutedEvent, { uid, name }: Owner, cause: string): Routing {
+function notify(
+  { namespace }: RoutedEvent,
+  { uid, name }: { readonly uid: string; readonly name: string },
+  cause: string,
+): Routing {
   return { routes: [{ controller: 'installation', uid, namespace, name, mode: 'notify', cause }] }
 }
 
@@ -64,10 +59,7 @@ function notify({ namespace }: RoutedEvent, { uid, name }: Owner, cause: string)
 export function installationRun(
   projection: Projection,
 ): { readonly jobID: string | undefined; readonly cause: string } | { readonly none: string } {
-  const ids = {
-    jobID: textAt(projection, path('status.jobID')),
-    jobIDFinished: textAt(projection, path('status.jobIDFinished')),
-  }
+  const ids = jobIDsOf(projection)
   if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'unfinished job' }
   const trigger = installationTrigger(projection)
   return trigger === undefined

@@ -1,7 +1,7 @@
 // Which events concern which subjects. Pure: the bridge and every journaled write ask the same functions.
 // Source: design.md "Subjects and routes".
 
-import type { Path, Projection } from './projection.ts'
+import { path, type Path, type Projection, textAt, valueAt } from './projection.ts'
 
 /** A kind that the bridge watches, and what of its objects may enter the journal. */
 export interface WatchedKind {
@@ -60,4 +60,19 @@ export function routeEvent(controllers: readonly ControllerRoutes[], event: Rout
   if (routes.length > 0) return { routes }
   const reasons = answers.flatMap((answer) => ('ignored' in answer ? [answer.ignored] : []))
   return { ignored: reasons.length > 0 ? [...new Set(reasons)].join('; ') : 'no controller watches this kind' }
+}
+
+/** The job IDs of an object or projection, for `isIdle`. */
+export function jobIDsOf(object: object): {
+  readonly jobID: string | undefined
+  readonly jobIDFinished: string | undefined
+} {
+  return { jobID: textAt(object, path('status.jobID')), jobIDFinished: textAt(object, path('status.jobIDFinished')) }
+}
+
+/** The owner of the given kind, by an object or projection; undefined when it has none. */
+export function ownerOfKind(object: object, kind: string): { readonly uid: string; readonly name: string } | undefined {
+  const owners = valueAt(object, path('metadata.ownerReferences'))
+  if (!Array.isArray(owners)) return undefined
+  return (owners as { kind: string; uid: string; name: string }[]).find((owner) => owner.kind === kind)
 }
