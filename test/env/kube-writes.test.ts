@@ -1,18 +1,17 @@
 // Every write of the engine in its races: against an API server that the test drives, and a real journal.
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { beforeEach, describe, expect, inject, it } from 'vitest'
 
 import type { Deps } from '../../activities/deps.ts'
-import { createKubeClient, type KubeClient, type KubeObject } from '../../activities/kube/client.ts'
+import { type KubeObject } from '../../activities/kube/client.ts'
 import { statusActivities } from '../../activities/kube/status.ts'
 import { type Write, writeAll, type Writer } from '../../activities/kube/write.ts'
-import type { TemplateEngine } from '../../activities/render/template-engine.ts'
-import { routeOf, subjectKinds } from '../../worker/controllers.ts'
-import { createLogger } from '../../worker/log.ts'
 import { executionKind } from '../../workflows/execution/kind.ts'
 import type { SettleInput, StatusChange } from '../../workflows/kit/index.ts'
-import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
-import { refusal, TinyApi } from '../activities/kube/tiny-api.ts'
+import { type TestDatabase } from '../activities/journal/test-database.ts'
+import type { TinyApi } from '../activities/kube/tiny-api.ts'
+import { refusal } from '../activities/kube/tiny-api.ts'
+import { useWriteStage } from '../activities/kube/write-stage.ts'
 
 const COLLECTION = `/apis/${executionKind.apiVersion}/namespaces/n/executions`
 const PATH = `${COLLECTION}/exec`
@@ -26,29 +25,11 @@ const WRITER: Writer = {
 
 let database: TestDatabase
 let api: TinyApi
-let kube: KubeClient
 let deps: Deps
 
-beforeAll(async () => {
-  database = await createTestDatabase(inject('servers').databaseUrl)
-})
-afterAll(async () => {
-  await database.drop()
-})
-beforeEach(async () => {
-  for (const table of ['watch_event', 'object', 'wake', 'job', 'action'] as const)
-    await database.db.deleteFrom(table).execute()
-  api = await TinyApi.start()
-  kube = createKubeClient({ kubeconfig: api.kubeconfig })
-  const templates = undefined as unknown as TemplateEngine
-  const now = () => new Date('2030-01-01T00:00:00Z')
-  const log = createLogger('test', 'silent')
-  const journal = { db: database.db, route: routeOf, subjectKinds, contentKey: undefined }
-  deps = { cluster: 'local', kube, templates, now, log, ...journal }
-})
-afterEach(async () => {
-  await kube.close()
-  await api.stop()
+const stage = useWriteStage(inject('servers').databaseUrl)
+beforeEach(() => {
+  ;({ database, api, deps } = stage())
 })
 
 const execution = (status: object = {}, metadata: object = {}): KubeObject => ({

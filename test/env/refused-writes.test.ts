@@ -1,48 +1,28 @@
 // What a server refuses of one item or one export, and what is left of an earlier owner.
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { beforeEach, describe, expect, inject, it } from 'vitest'
 
 import { mockActivities } from '../../activities/deploy/mock.ts'
 import { exportName } from '../../activities/deploy/mock-export.ts'
 import type { Deps } from '../../activities/deps.ts'
-import { createKubeClient, type KubeClient, type KubeObject } from '../../activities/kube/client.ts'
+import { type KubeObject } from '../../activities/kube/client.ts'
 import { writeDataObjects } from '../../activities/kube/data-objects.ts'
-import type { TemplateEngine } from '../../activities/render/template-engine.ts'
-import { routeOf, subjectKinds } from '../../worker/controllers.ts'
-import { createLogger } from '../../worker/log.ts'
 import { dataObjectKind } from '../../workflows/data-object/kind.ts'
 import { deployItemKind, MANAGED_BY_LABEL, MOCK_TYPE } from '../../workflows/deploy-item/kind.ts'
-import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
-import { refusal, TinyApi } from '../activities/kube/tiny-api.ts'
+
+import type { TinyApi } from '../activities/kube/tiny-api.ts'
+import { refusal } from '../activities/kube/tiny-api.ts'
+import { useWriteStage } from '../activities/kube/write-stage.ts'
 
 const ROOT = `/apis/${deployItemKind.apiVersion}/namespaces/n`
 const BY = { workflowID: 'deploy/uid-exec/job', runID: 'run', pass: 1 }
 
-let database: TestDatabase
 let api: TinyApi
-let kube: KubeClient
 let deps: Deps
 
-beforeAll(async () => {
-  database = await createTestDatabase(inject('servers').databaseUrl)
-})
-afterAll(async () => {
-  await database.drop()
-})
-beforeEach(async () => {
-  for (const table of ['watch_event', 'object', 'wake', 'job', 'action'] as const)
-    await database.db.deleteFrom(table).execute()
-  api = await TinyApi.start()
-  kube = createKubeClient({ kubeconfig: api.kubeconfig })
-  const templates = undefined as unknown as TemplateEngine
-  const now = () => new Date('2030-01-01T00:00:00Z')
-  const log = createLogger('test', 'silent')
-  const journal = { db: database.db, route: routeOf, subjectKinds, contentKey: undefined }
-  deps = { cluster: 'local', kube, templates, now, log, ...journal }
-})
-afterEach(async () => {
-  await kube.close()
-  await api.stop()
+const stage = useWriteStage(inject('servers').databaseUrl)
+beforeEach(() => {
+  ;({ api, deps } = stage())
 })
 
 const HEAD = { apiVersion: 'mock.deployer.landscaper.gardener.cloud/v1alpha1', kind: 'ProviderConfiguration' }

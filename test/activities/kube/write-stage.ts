@@ -1,0 +1,46 @@
+// A tiny API server, a real journal, and the dependencies of activities on both: for tests of writes in the env project.
+
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
+import type { Deps } from '../../../activities/deps.ts'
+import { createKubeClient, type KubeClient } from '../../../activities/kube/client.ts'
+import type { TemplateEngine } from '../../../activities/render/template-engine.ts'
+import { routeOf, subjectKinds } from '../../../worker/controllers.ts'
+import { createLogger } from '../../../worker/log.ts'
+import { createTestDatabase, type TestDatabase } from '../journal/test-database.ts'
+import { TinyApi } from './tiny-api.ts'
+
+export interface WriteStage {
+  readonly database: TestDatabase
+  readonly api: TinyApi
+  readonly deps: Deps
+}
+
+/** Registers the hooks of the calling test file; the stage is new for each test, its journal empty. */
+export function useWriteStage(databaseUrl: string): () => WriteStage {
+  let database: TestDatabase
+  let kube: KubeClient
+  let stage: WriteStage
+
+  beforeAll(async () => {
+    database = await createTestDatabase(databaseUrl)
+  })
+  afterAll(async () => {
+    await database.drop()
+  })
+  beforeEach(async () => {
+    for (const table of ['watch_event', 'object', 'wake', 'job', 'action'] as const)
+      await database.db.deleteFrom(table).execute()
+    const api = await TinyApi.start()
+    kube = createKubeClient({ kubeconfig: api.kubeconfig })
+    const templates = undefined as unknown as TemplateEngine
+    const now = () => new Date('2030-01-01T00:00:00Z')
+    const log = createLogger('test', 'silent')
+    const journal = { db: database.db, route: routeOf, subjectKinds, contentKey: undefined }
+    stage = { database, api, deps: { cluster: 'local', kube, templates, now, log, ...journal } }
+  })
+  afterEach(async () => {
+    await kube.close()
+    await stage.api.stop()
+  })
+  return () => stage
+}

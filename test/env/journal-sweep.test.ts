@@ -1,0 +1,208 @@
+// The sweep and the jobs it looks after, against a real PostgreSQL.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { holdLease } from '../../activities/journal/checkpoints.ts'
+import { journalEvents } from '../../activities/journal/events.ts'
+import { closeJob, openJob, recordJobPhase, touchJob } from '../../activities/journal/jobs.ts'
+import { jobsToLookUp, recordLostJob, sweepWakes } from '../../activities/journal/sweep.ts'
+import { deps, later, NOW, seen, type TaskOptions } from '../activities/journal/build-events.ts'
+import { job } from '../activities/journal/build-job.ts'
+import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+
+let test: TestDatabase
+beforeAll(async () => {
+  test = await createTestDatabase(inject('servers').databaseUrl)
+})
+afterAll(async () => {
+  await test.drop()
+})
+beforeEach(async () => {
+  for (const table of ['watch_event', 'object', 'wake', 'job', 'retry_bucket', 'watch_checkpoint'] as const)
+    await test.db.deleteFrom(table).execute()
+})
+
+const rows = async () => await test.db.selectFrom('wake').selectAll().orderBy('uid').execute()
+
+describe('the sweep', () => {
+  const known = async (...tasks: TaskOptions[]) => {
+    const events = tasks.map((options) => seen('ADDED', options))
+    await journalEvents(
+      test.db,
+      { cluster: 'c', source: 'watch', events },
+      { ...deps, route: () => ({ ignored: 'set-up' }) },
+    )
+  }
+  const own = { kind: 'Task', controller: 'task', run: 'own', annotated: true } as const
+  const sweep = async (jobKinds: Parameters<typeof sweepWakes>[1]['jobKinds'] = [own]) => {
+    await sweepWakes(test.db, { cluster: 'c', now: NOW, jobKinds, watchedKinds: ['Task'] })
+    return (await rows()).map(({ uid, job_id, cause }) => `${uid}/${job_id} ${cause}`)
+  }
+  const reconcile = { 'landscaper.gardener.cloud/operation': 'reconcile' }
+
+  it('wakes an unfinished job that has neither a run nor a wake, once', async () => {
+    await known(
+      { uid: 'u1', version: 1, status: { jobID: 'j1' } },
+      { uid: 'u2', version: 2, status: { jobID: 'j', jobIDFinished: 'j' } },
+      { uid: 'u3', version: 3 },
+    )
+    expect(await sweep()).toEqual(['u1/ sweep: unfinished job without a run'])
+    expect(await sweepWakes(test.db, { cluster: 'c', now: NOW, jobKinds: [own], watchedKinds: [] })).toBe(0)
+  })
+
+  it('leaves a job alone that has a run', async () => {
+    await known({ uid: 'u1', version: 1, status: { jobID: 'j1' } })
+    await openJob(test.db, job())
+    expect(await sweep()).toEqual([])
+    await closeJob(test.db, 'task/u1/j1', 'lost', NOW)
+    expect(await sweep()).toEqual(['u1/ sweep: unfinished job without a run'])
+  })
+
+  it('wakes idle objects with a trigger that are roots', async () => {
+    await known(
+      { uid: 'a', version: 1, annotations: reconcile },
+      { uid: 'b', version: 2, annotations: reconcile, owner: { uid: 'a', kind: 'Task' } },
+      {
+        uid: 'c',
+        version: 3,
+        annotations: { 'landscaper.gardener.cloud/reconcile-if-changed': 'true' },
+        generation: 2,
+        status: { observedGeneration: 1 },
+      },
+      {
+        uid: 'd',
+        version: 4,
+        annotations: { 'landscaper.gardener.cloud/reconcile-if-changed': 'true' },
+        generation: 2,
+        status: { observedGeneration: 2 },
+      },
+      { uid: 'e', version: 5, deleting: true, finalizers: ['f'] },
+      { uid: 'f', version: 6, deleting: true, finalizers: ['f'], owner: { uid: 'a', kind: 'Other' } },
+      { uid: 'g', version: 7, deleting: true, finalizers: ['f'], owner: { uid: 'gone', kind: 'Other' } },
+    )
+    expect(await sweep()).toEqual(['a', 'c', 'e', 'g'].map((uid) => `${uid}/ sweep: trigger without a run`))
+  })
+
+  it('leaves a child under deletion to its parent until the first list has shown that the parent is gone', async () => {
+    const owner = { uid: 'gone', kind: 'Task' }
+    await known({ uid: 'a', version: 1, deleting: true, finalizers: ['f'], owner })
+    expect(await sweep()).toEqual([])
+    await holdLease(test.db, { cluster: 'c', kind: 'Task', owner: 'r', leaseMs: 1000 })
+    expect(await sweep()).toEqual([])
+    await test.db.updateTable('watch_checkpoint').set({ resource_version: 5 }).execute()
+    expect(await sweep()).toEqual(['a/ sweep: trigger without a run'])
+  })
+
+  it('wakes the group of unfinished items of the served types, by owner and job', async () => {
+    const owner = { uid: 'x', kind: 'Execution' }
+    const status = { jobID: 'j1' }
+    await known(
+      { uid: 'a', version: 1, owner, status, spec: { type: 'mock' } },
+      { uid: 'b', version: 2, owner, status, spec: { type: 'mock' } },
+      { uid: 'c', version: 3, owner: { uid: 'y', kind: 'Execution' }, status, spec: { type: 'foreign' } },
+      { uid: 'd', version: 4, status, spec: { type: 'mock' } },
+      { uid: 'e', version: 5, owner, status: { jobID: 'j0', jobIDFinished: 'j0' }, spec: { type: 'mock' } },
+    )
+    const group = { kind: 'Task', controller: 'deploy', run: { groupOfTypes: ['mock'] }, annotated: false } as const
+    expect(await sweep([group])).toEqual([
+      'd/j1 sweep: unfinished job without a run',
+      'x/j1 sweep: unfinished job without a run',
+    ])
+    await test.db.deleteFrom('wake').execute()
+    await openJob(test.db, job({ workflow_id: 'deploy/x/j1', controller: 'deploy', uid: 'x' }))
+    expect(await sweep([group])).toEqual(['d/j1 sweep: unfinished job without a run'])
+  })
+})
+
+describe('an open job', () => {
+  it('is looked up after a minute without a pass, then after ever longer times up to ten minutes', async () => {
+    await openJob(test.db, job())
+    const lookedUp: number[] = []
+    for (let minute = 0; minute <= 40; minute++) {
+      if ((await jobsToLookUp(test.db, 'c', later(minute * 60_000))).length > 0) lookedUp.push(minute)
+    }
+    expect(lookedUp).toEqual([1, 2, 4, 8, 16, 26, 36])
+    expect(await touchJob(test.db, 'task/u1/j1', later(41 * 60_000))).toBe(1)
+    expect(await jobsToLookUp(test.db, 'c', later(41.5 * 60_000))).toEqual([])
+    expect(await jobsToLookUp(test.db, 'c', later(42 * 60_000))).toHaveLength(1)
+  })
+
+  it('is closed as lost with a wake, unless a new run has its ID', async () => {
+    await openJob(test.db, job())
+    const [found] = await jobsToLookUp(test.db, 'c', later(60_000))
+    await openJob(test.db, job({ run_id: 'r2' }))
+    await recordLostJob(test.db, found!, NOW, false)
+    expect(await rows()).toEqual([])
+    const [again] = await jobsToLookUp(test.db, 'c', later(60_000))
+    await recordLostJob(test.db, again!, NOW, false)
+    expect(await rows()).toMatchObject([{ uid: 'u1', may_start: true, foreign_event: true, cause: 'run lost' }])
+    expect(await test.db.selectFrom('job').select('outcome').execute()).toEqual([{ outcome: 'lost' }])
+  })
+
+  it('keeps its phases with their times, its attempt and its last error', async () => {
+    await openJob(test.db, job())
+    const progress = { workflowID: 'task/u1/j1', lastError: undefined, attempt: 0 }
+    await recordJobPhase(test.db, { ...progress, phase: 'Init' }, NOW)
+    await recordJobPhase(test.db, { ...progress, phase: 'Init' }, later(1))
+    await recordJobPhase(test.db, { ...progress, phase: undefined, lastError: { reason: 'R' }, attempt: 2 }, later(2))
+    await recordJobPhase(
+      test.db,
+      { ...progress, phase: 'Progressing', lastError: { reason: 'R' }, attempt: 3 },
+      later(3),
+    )
+    const [row] = await test.db.selectFrom('job').selectAll().execute()
+    expect(row).toMatchObject({ phase: 'Progressing', attempt: 3, last_error: { reason: 'R' } })
+    expect(row!.phases).toEqual([
+      { phase: 'Init', at: NOW.toISOString() },
+      { phase: 'Progressing', at: later(3).toISOString() },
+    ])
+  })
+
+  it('keeps its last error while it fails, and clears it when a pass does not', async () => {
+    await openJob(test.db, job())
+    const lastErrors: unknown[] = []
+    for (const [lastError, attempt] of [
+      [{ reason: 'R' }, 1],
+      [undefined, 2],
+      [undefined, 0],
+    ] as const) {
+      await recordJobPhase(test.db, { workflowID: 'task/u1/j1', phase: undefined, lastError, attempt }, NOW)
+      lastErrors.push((await test.db.selectFrom('job').select('last_error').executeTakeFirst())?.last_error)
+    }
+    expect(lastErrors).toEqual([{ reason: 'R' }, { reason: 'R' }, null])
+  })
+
+  it('starts anew when another run gets its ID, and stays closed for the same run', async () => {
+    await openJob(test.db, job())
+    await closeJob(test.db, 'task/u1/j1', 'Failed', later(5))
+    await openJob(test.db, job())
+    expect(await test.db.selectFrom('job').select(['outcome', 'run_id']).execute()).toEqual([
+      { outcome: 'Failed', run_id: 'r1' },
+    ])
+    await openJob(test.db, job({ run_id: 'r2' }))
+    expect(await test.db.selectFrom('job').select(['outcome', 'run_id', 'finished_at']).execute()).toEqual([
+      { outcome: null, run_id: 'r2', finished_at: null },
+    ])
+  })
+})
+
+describe('a job whose run was found running', () => {
+  it('keeps what the one who started it wrote', async () => {
+    await openJob(test.db, job({ cause: 'annotation' }))
+    await touchJob(test.db, 'task/u1/j1', NOW)
+    await openJob(test.db, job({ cause: 'running job', run_id: null }))
+    const row = test.db.selectFrom('job').select(['cause', 'run_id', 'passes', 'outcome'])
+    expect(await row.execute()).toEqual([{ cause: 'annotation', run_id: 'r1', passes: 1, outcome: null }])
+    await closeJob(test.db, 'task/u1/j1', 'lost', NOW)
+    await openJob(test.db, job({ cause: 'running job', run_id: null }))
+    expect(await row.execute()).toEqual([{ cause: 'running job', run_id: null, passes: 0, outcome: null }])
+  })
+
+  it('gets cause and run from the one who started it, when that one comes later', async () => {
+    await openJob(test.db, job({ cause: 'running job', run_id: null }))
+    await touchJob(test.db, 'task/u1/j1', NOW)
+    await openJob(test.db, job({ cause: 'annotation' }))
+    expect(await test.db.selectFrom('job').select(['cause', 'run_id', 'passes']).execute()).toEqual([
+      { cause: 'annotation', run_id: 'r1', passes: 1 },
+    ])
+  })
+})
