@@ -1,0 +1,20 @@
+// A cluster to deploy to, as deployers see it: requests, and what kinds it serves. Opened from a Target by open-target.ts.
+
+import type { KubeClient, Resource } from '../../kube/client.ts'
+
+/** How a cluster serves a kind. */
+export interface ServedKind extends Resource {
+  readonly kind: string
+  readonly namespaced: boolean
+}
+
+export interface TargetCluster {
+  readonly kube: KubeClient
+  /**
+   * How the cluster serves a kind; undefined when it does not. Remembered; a kind that is unknown is asked for again at most every second,
+   * so that a CustomResourceDefinition that was just applied is found.
+   *
+   * @throws KubeError; DeployError with ERR_UNAUTHORIZED when the credentials are refused.
+   */
+  servedKind(apiVersion: string, kind: string): Promise<ServedKind | undefined>
+}
