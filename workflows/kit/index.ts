@@ -55,6 +55,7 @@ export type {
   GroupController,
   GroupPass,
 } from './job.ts'
+export type { Change, Tracks } from './tracks.ts'
 export { statusChange } from './settle.ts'
 export type { SettleActivities, SettledTarget, SettleInput, SettleResult, StatusChange } from './settle.ts'
 export { findCycle } from './graph.ts'

@@ -4,6 +4,7 @@
 import type { ConditionChange, ErrorReport } from './conditions.ts'
 import type { Outcome } from './outcome.ts'
 import type { Step } from './step.ts'
+import type { Tracks } from './tracks.ts'
 
 /** The object whose job it is. */
 export interface Subject {
@@ -114,14 +115,18 @@ export interface JobController<State extends JobState, Act> {
   readonly details: (pass: JobPass<State, Act>) => string
 }
 
-export type GroupPass<State, Act> = Pick<JobPass<JobState, Act>, 'subject' | 'jobID' | 'by' | 'act'> & { state: State }
+export type GroupPass<State, Act> = Pick<JobPass<JobState, Act>, 'subject' | 'jobID' | 'by' | 'act'> & {
+  state: State
+  /** For work that takes longer than a pass may. */
+  readonly tracks: Tracks<State>
+}
 
 /** A controller of many objects that share a job; each has a status of its own, which the group's actions write. */
 export interface GroupController<State, Act> {
   readonly act: Act
   observe(act: Act, input: JobInput, by: By): Promise<State>
   readonly step: Step<GroupPass<State, Act>>
-  /** Nothing is left to do, and nothing more will come. */
+  /** Nothing is left to do, and nothing more will come. Asked only while no track runs. */
   readonly isOver: (pass: GroupPass<State, Act>) => boolean
   readonly details: (pass: GroupPass<State, Act>) => string
 }

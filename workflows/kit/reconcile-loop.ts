@@ -19,6 +19,7 @@ import type { ErrorReport } from './conditions.ts'
 import {
   type By,
   type GroupController,
+  type GroupPass,
   GONE,
   isIdle,
   type JobController,
@@ -29,7 +30,7 @@ import {
   type StatusDraft,
   SUPERSEDED,
 } from './job.ts'
-import { done, type Fault, interrupts, type Outcome } from './outcome.ts'
+import { done, type Fault, interrupts, joinOutcomes, type Outcome } from './outcome.ts'
 import {
   type SettleActivities,
   type SettledTarget,
@@ -38,7 +39,8 @@ import {
   statusChange,
 } from './settle.ts'
 import { runStep } from './step.ts'
-import { insistentActivities, temporalRuntime } from './temporal.ts'
+import { insistentActivities, startWork, temporalRuntime } from './temporal.ts'
+import { createTracks } from './tracks.ts'
 
 export { insistentActivities, longActivities, shortActivities } from './temporal.ts'
 
@@ -97,28 +99,64 @@ export async function runGroup<State, Act>(
   controller: GroupController<State, Act>,
   input: JobInput,
 ): Promise<RunResult> {
-  return await loop(input, async (by) => {
-    const observed = await attempt(() => controller.observe(controller.act, input, by))
+  const { act } = controller
+  const wakes = createWakes()
+  let latest: GroupPass<State, Act> | undefined
+  const tracks = createTracks<State>({
+    start: startWork,
+    toOutcome: (error) => temporalRuntime.toOutcome(error),
+    ended(change) {
+      if (latest === undefined) return
+      latest.state = change(latest.state)
+      setCurrentDetails(controller.details(latest))
+    },
+    wake: wakes.wake,
+  })
+  const runOnce = async (by: By): Promise<PassReport> => {
+    const observed = await attempt(() => controller.observe(act, input, by))
     if ('outcome' in observed) return { outcome: retryable(observed.outcome) }
-    const pass = { subject: input.subject, jobID: input.jobID, by, act: controller.act, state: observed.value }
+    const pass = { subject: input.subject, jobID: input.jobID, by, act, state: observed.value, tracks }
+    latest = pass
     const ran = await attempt(() => runStep(controller.step, pass, temporalRuntime))
     setCurrentDetails(controller.details(pass))
-    const outcome = 'outcome' in ran ? ran.outcome : ran.value
-    const isOver = outcome.faults.length === 0 && controller.isOver(pass)
+    const outcome = joinOutcomes('outcome' in ran ? ran.outcome : ran.value, tracks.takeFailures())
+    const isOver = outcome.faults.length === 0 && tracks.running === 0 && controller.isOver(pass)
     return isOver ? { outcome: done, result: 'Done' } : { outcome: retryable(outcome) }
-  })
+  }
+  return await loop(input, runOnce, { wakes, leave: () => tracks.stop() })
 }
 
-async function loop(input: JobInput, runOnce: (by: By) => Promise<PassReport>): Promise<RunResult> {
-  const { settle, endRun } = insistentActivities<SettleActivities>()
+/** The level that the loop waits for: one or ten wakes lead to one pass. */
+function createWakes() {
   let woken = true
+  return {
+    wake: () => {
+      woken = true
+    },
+    isWoken: () => woken,
+    take: () => {
+      woken = false
+    },
+  }
+}
+
+interface LoopOptions {
+  readonly wakes?: ReturnType<typeof createWakes>
+  /** Before the run gives way to the next one of its ID. */
+  readonly leave?: () => void
+}
+
+async function loop(
+  input: JobInput,
+  runOnce: (by: By) => Promise<PassReport>,
+  { wakes = createWakes(), leave }: LoopOptions = {},
+): Promise<RunResult> {
+  const { settle, endRun } = insistentActivities<SettleActivities>()
   let attempts = 0
-  setHandler(wakeSignal, () => {
-    woken = true
-  })
+  setHandler(wakeSignal, wakes.wake)
   for (let pass = 1; ; pass++) {
-    await condition(() => woken)
-    woken = false
+    await condition(wakes.isWoken)
+    wakes.take()
     const by = { workflowID: workflowInfo().workflowId, runID: workflowInfo().runId, pass }
     const report = await runOnce(by)
     attempts = report.outcome.faults.length > 0 ? attempts + 1 : 0
@@ -131,7 +169,10 @@ async function loop(input: JobInput, runOnce: (by: By) => Promise<PassReport>): 
     }
     if (typeof settled === 'object') report.settled?.(settled)
     // Also when a wake is pending: the new run begins with a pass (R4).
-    if (workflowInfo().continueAsNewSuggested) await continueAsNew<(input: JobInput) => Promise<RunResult>>(input)
+    if (workflowInfo().continueAsNewSuggested) {
+      leave?.()
+      await continueAsNew<(input: JobInput) => Promise<RunResult>>(input)
+    }
   }
 }
 

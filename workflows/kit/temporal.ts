@@ -17,6 +17,7 @@ import {
 } from '@temporalio/workflow'
 import { type Outcome, done } from './outcome.ts'
 import type { Runtime } from './runtime.ts'
+import type { StartedWork } from './tracks.ts'
 
 export const temporalRuntime: Runtime = {
   sleep: (ms) => sleep(ms),
@@ -80,18 +81,35 @@ export function insistentActivities<A extends object>(): AsyncFunctions<A> {
   }) as unknown as AsyncFunctions<A>
 }
 
-/** Longer calls as tasks of their own, e.g. to other clusters; the server schedules their retries. */
-export function longActivities<A extends object>(options: {
-  startToCloseMs: number
-  attempts?: number
-}): AsyncFunctions<A> {
+export interface LongActivityOptions {
+  readonly startToCloseMs: number
+  /** A worker that is silent for this long is taken for dead, and the call is given to another. */
+  readonly heartbeatMs?: number
+  /** Between two tries, unless the failure says otherwise; default 1 s. */
+  readonly retryMs?: number
+  /** Default without end. */
+  readonly attempts?: number
+  /** What Temporal's UI shows beside the call. */
+  readonly summary?: string
+}
+
+/** Longer calls as tasks of their own, e.g. to other clusters. The server schedules their retries, which cost no history event. */
+export function longActivities<A extends object>(options: LongActivityOptions): AsyncFunctions<A> {
+  const { startToCloseMs, heartbeatMs, retryMs = 1000, attempts, summary } = options
   return proxyActivities({
-    startToCloseTimeout: options.startToCloseMs,
+    startToCloseTimeout: startToCloseMs,
+    ...(heartbeatMs !== undefined && { heartbeatTimeout: heartbeatMs }),
     retry: {
-      initialInterval: '1 second',
-      backoffCoefficient: 2,
-      maximumInterval: '100 seconds',
-      ...(options.attempts !== undefined && { maximumAttempts: options.attempts }),
+      initialInterval: retryMs,
+      backoffCoefficient: 1,
+      ...(attempts !== undefined && { maximumAttempts: attempts }),
     },
+    ...(summary !== undefined && { summary }),
   }) as unknown as AsyncFunctions<A>
+}
+
+/** Work in a scope of its own, which can be cancelled without the rest of the run. */
+export function startWork<T>(work: () => Promise<T>): StartedWork<T> {
+  const scope = new CancellationScope({ cancellable: true })
+  return { end: scope.run(work), cancel: () => scope.cancel() }
 }
