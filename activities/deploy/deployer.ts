@@ -44,8 +44,6 @@ export interface Deployer {
   readonly type: string
   /** Its name in `status.deployer`, and in the checkpoints of time-outs: `<name> deployer: start reconcile`. */
   readonly name: string
-  /** Whether an item may do without a target. */
-  readonly needsTarget: boolean
   /**
    * Sends what the item describes to the target and takes the first look at it. Repeated after any failure and any crash, so idempotent.
    * An expected failure is a result; DeployError and KubeError may also be thrown, with the same meaning.

@@ -1,9 +1,10 @@
 // The deployer's side of the contract: which status an item shows when its job starts, ends or fails.
 // Source: spec/landscaper.md 2.9, 4.9.
 
-import { type ErrorReport, type LastError, nextError } from '../../workflows/kit/index.ts'
+import { type Condition, type ErrorReport, type LastError, nextError } from '../../workflows/kit/index.ts'
 import type { KubeObject } from '../kube/client.ts'
 import type { Patch } from '../kube/write.ts'
+import { parseDuration } from './duration.ts'
 
 export const FINAL_PHASES: readonly string[] = ['Succeeded', 'Failed', 'DeleteFailed']
 
@@ -12,6 +13,8 @@ export interface ItemJob {
   readonly object: KubeObject
   readonly jobID: string
   readonly now: Date
+  /** Name of the deployer, for `status.deployer`. */
+  readonly deployer: string
 }
 
 export interface ItemStatus {
@@ -22,16 +25,54 @@ export interface ItemStatus {
   readonly jobIDGenerationTime?: string
   readonly observedGeneration?: number
   readonly transitionTimes?: { readonly initTime?: string | null }
+  readonly providerStatus?: Readonly<Record<string, unknown>>
+  readonly exportRef?: { readonly name: string }
+  readonly conditions?: readonly Condition[]
 }
 
 export function itemStatus({ object }: Pick<ItemJob, 'object'>): ItemStatus {
-  return (object['status'] ?? {})
+  return object['status'] ?? {}
 }
 
 /** No deployer has taken the job up yet: the trigger clears the time, a job before this one may have left its final phase. */
 export function isStarting(job: Pick<ItemJob, 'object'>): boolean {
   const { phase = '', transitionTimes } = itemStatus(job)
   return (transitionTimes?.initTime ?? undefined) === undefined || FINAL_PHASES.includes(phase)
+}
+
+/** Whether the job takes the item away. One that was picked up goes on as it began: a deletion that comes meanwhile has a job of its own. */
+export function isUninstall(object: KubeObject): boolean {
+  if (object.metadata.deletionTimestamp === undefined) return false
+  const { phase = '' } = itemStatus({ object })
+  return isStarting({ object }) || phase === 'InitDelete' || phase === 'Deleting'
+}
+
+/** A job on the spec that the last job has done with success, when the item asks for no more. Source: spec/landscaper.md 2.9 "updateOnChangeOnly". */
+export function isUnchanged({ object }: ItemJob): boolean {
+  const { phase, observedGeneration } = itemStatus({ object })
+  const { updateOnChangeOnly } = (object['spec'] ?? {}) as { updateOnChangeOnly?: boolean }
+  return updateOnChangeOnly === true && phase === 'Succeeded' && observedGeneration === object.metadata.generation
+}
+
+/** What is wrong with the item's time-out, for whoever wrote it. */
+export function timeoutProblem({ metadata, spec }: KubeObject): string | undefined {
+  const { timeout } = (spec ?? {}) as { timeout?: string }
+  if (timeout === undefined || parseDuration(timeout) !== undefined) return undefined
+  const expected = 'a duration such as 1m30s, at most 2562047h, or none'
+  return `deploy item ${metadata.name}: spec.timeout is another text; expected ${expected}`
+}
+
+// Source: spec/landscaper.md 1.4.
+const DEFAULT_TIMEOUT_MS = 600_000
+
+/** Milliseconds until the job of the item times out; undefined = never. Source: spec/landscaper.md 2.9 "Timeout". */
+export function remainingMs(object: KubeObject, now: Date): number | undefined {
+  const { timeout } = (object['spec'] ?? {}) as { timeout?: string }
+  const { transitionTimes, jobIDGenerationTime } = itemStatus({ object })
+  const limitMs = timeout === undefined ? DEFAULT_TIMEOUT_MS : (parseDuration(timeout) ?? DEFAULT_TIMEOUT_MS)
+  const started = transitionTimes?.initTime ?? jobIDGenerationTime
+  if (limitMs === 'none' || started === undefined) return undefined
+  return Date.parse(started) + limitMs - now.getTime()
 }
 
 /** The spec that was done before is the spec of this job: nothing but the times is new. Source: spec/landscaper.md 2.9. */
@@ -43,32 +84,41 @@ export function unchanged(job: ItemJob): Patch {
 
 const KEPT_ERRORS = 5
 
-/** The job goes on although something failed; undefined when the item says so already. Source: spec/landscaper.md 2.9. */
-export function failing(job: ItemJob, error: ErrorReport): Patch | undefined {
-  const { phase, lastError: before, lastErrors = [], firstError } = itemStatus(job)
+/**
+ * The job goes on although something failed; undefined when the item says so already. Source: spec/landscaper.md 2.9.
+ *
+ * @param phase in which the item is while its deployer works: `Progressing`, or `Deleting`.
+ */
+export function failing(job: ItemJob, error: ErrorReport, phase = 'Progressing', fields: Patch = {}): Patch | undefined {
+  const { lastError: before } = itemStatus(job)
   const isNew = isStarting(job)
-  if (!isNew && before?.reason === error.reason && before.message === error.message) return undefined
-  const lastError = nextError(isNew ? undefined : before, error, job.now.toISOString())
+  const isSame = !isNew && before?.reason === error.reason && before.message === error.message
+  if (isSame && Object.keys(fields).length === 0) return undefined
   return {
     status: {
       ...common(job),
-      phase: isNew ? 'Progressing' : phase,
-      lastError,
-      lastErrors: [...(isNew ? [] : lastErrors), lastError].slice(-KEPT_ERRORS),
-      firstError: isNew ? lastError : (firstError ?? lastError),
+      ...fields,
+      phase: isNew ? phase : itemStatus(job).phase,
+      ...(!isSame && errors(job, error)),
     },
   }
 }
 
 /** The job has been picked up and is in `phase`. */
 export function pickedUp(job: ItemJob, phase: string, fields: Patch = {}): Patch {
-  return { status: { ...common(job), ...fields, phase, lastError: null, lastErrors: null, firstError: null } }
+  return { status: { ...common(job), ...fields, phase, ...noErrors(job) } }
 }
 
-/** The job has ended; the phase and jobIDFinished come in one write. */
+/** The job waits in `phase` for what it has sent; undefined when the item says so already. */
+export function waiting(job: ItemJob, phase: string, fields: Patch): Patch | undefined {
+  const { phase: current, lastError } = itemStatus(job)
+  const isSaid = !isStarting(job) && current === phase && lastError === undefined
+  return isSaid ? undefined : pickedUp(job, phase, fields)
+}
+
+/** The job has ended; the phase and jobIDFinished come in one write. What failed on the way stays to be seen when the end is a failure. */
 export function ended(job: ItemJob, phase: string, fields: Patch = {}, error?: ErrorReport): Patch {
   const { jobID, now } = job
-  const lastError = error === undefined ? null : nextError(itemStatus(job).lastError, error, now.toISOString())
   return {
     status: {
       ...common(job),
@@ -76,10 +126,24 @@ export function ended(job: ItemJob, phase: string, fields: Patch = {}, error?: E
       phase,
       jobIDFinished: jobID,
       transitionTimes: { initTime: initTime(job), finishedTime: now.toISOString() },
-      lastError,
-      lastErrors: lastError === null ? null : [lastError],
-      firstError: lastError,
+      ...(error === undefined ? noErrors(job) : errors(job, error)),
     },
+  }
+}
+
+// What the job met on its way stays to be seen; what the job before met does not.
+function noErrors(job: ItemJob): Patch {
+  return isStarting(job) ? { lastError: null, lastErrors: null, firstError: null } : { lastError: null }
+}
+
+function errors(job: ItemJob, error: ErrorReport): Patch {
+  const { lastError: before, lastErrors = [], firstError } = itemStatus(job)
+  const isNew = isStarting(job)
+  const lastError = nextError(isNew ? undefined : before, error, job.now.toISOString())
+  return {
+    lastError,
+    lastErrors: [...(isNew ? [] : lastErrors), lastError].slice(-KEPT_ERRORS),
+    firstError: isNew ? lastError : (firstError ?? lastError),
   }
 }
 
@@ -88,7 +152,7 @@ function common(job: ItemJob): Patch {
   return {
     observedGeneration: job.object.metadata.generation ?? 0,
     lastReconcileTime: now,
-    deployer: { identity: 'pawl', name: 'mock', version: '0.1.0' },
+    deployer: { identity: 'pawl', name: job.deployer, version: '0.1.0' },
     transitionTimes: { initTime: initTime(job) },
   }
 }

@@ -9,15 +9,26 @@ import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { deployItemView } from '../kube/deploy-item-view.ts'
 import { isFinal, toApplicationFailure } from '../kube/errors.ts'
-import { recordWarning } from '../kube/events.ts'
-import { finalizerPatch, isReleased } from '../kube/finalize.ts'
+import { isReleased } from '../kube/finalize.ts'
 import { readObject } from '../kube/observe.ts'
 import { targetView } from '../kube/views.ts'
 import { type Patch, type Write, type WriteAnswer, type Writer, writeAll } from '../kube/write.ts'
-import { parseDuration } from './duration.ts'
-import { ended, failing, FINAL_PHASES, isStarting, type ItemJob, itemStatus, pickedUp, unchanged } from './item-status.ts'
+import {
+  ended,
+  failing,
+  FINAL_PHASES,
+  isStarting,
+  isUnchanged,
+  type ItemJob,
+  itemStatus,
+  pickedUp,
+  remainingMs,
+  timeoutProblem,
+  unchanged,
+} from './item-status.ts'
+import { releaseWrite, statusWrite, warnOfError } from './item-write.ts'
 import { type MockConfig, readMockConfig } from './mock-config.ts'
-import { type ExportFailure, exportName, type MockExport, writeExports } from './mock-export.ts'
+import { type ExportFailure, type ItemExport, mockExportName, writeExports } from './item-export.ts'
 import { groupItem, listGroupObjects } from './observe.ts'
 import type { GroupItem } from './views.ts'
 
@@ -46,20 +57,21 @@ export const mockActivities = (deps: Deps) => ({
   async deployMockItems({ by, subject, jobID, uids, ownVersion }: DeployInput): Promise<DeployResult> {
     try {
       const now = deps.now()
+      const job = { jobID, now, deployer: 'mock' }
       const all = await readItems(deps, subject, ownVersion)
       const decided = all
         .filter((object) => uids.includes(object.metadata.uid ?? ''))
-        .map((object) => decide({ object, jobID, now }))
+        .map((object) => decide({ object, ...job }))
       const exports = decided.flatMap(({ exported }) => exported ?? [])
       const refused = await writeExports(deps, { ...by, step: 'exportMockItems', fieldManager: WRITER }, exports)
-      const steps = decided.map((step) => withoutExport(step, { jobID, now }, refused))
+      const steps = decided.map((step) => withoutExport(step, job, refused))
       const first = await write(deps, { ...by, step: 'deployMockItems', fieldManager: WRITER }, steps)
       // What the server refuses is not tried in vain for ever: the item ends, and says why.
-      const ends = first.flatMap(({ step, answer }) => refusedEnd(step, answer, { jobID, now }))
+      const ends = first.flatMap(({ step, answer }) => refusedEnd(step, answer, job))
       const second = await write(deps, { ...by, step: 'endRefusedItems', fieldManager: WRITER }, ends)
       const ended = new Set(ends.map(({ object }) => object))
       const written = [...first.filter(({ step }) => !ended.has(step.object)), ...second]
-      await warnOfErrors(deps, jobID, written)
+      for (const { answer } of written) await warnOfError(deps, jobID, answer)
       return result(steps, written, now)
     } catch (error) {
       throw toApplicationFailure(error)
@@ -76,7 +88,7 @@ async function readItems(deps: Deps, subject: Subject, ownVersion: number): Prom
 interface MockStep {
   readonly object: KubeObject
   readonly write?: Write
-  readonly exported?: MockExport
+  readonly exported?: ItemExport
   /** To be tried again. */
   readonly failure?: ExportFailure
 }
@@ -126,43 +138,15 @@ function refusedEnd({ object, write }: MockStep, answer: WriteAnswer, job: Omit<
 
 function decide(job: ItemJob): MockStep {
   const { object, jobID } = job
-  const { jobID: current, jobIDFinished, deleting, finalizers } = targetView(object)
+  const { jobID: current, jobIDFinished, deleting } = targetView(object)
   if (current !== jobID || jobIDFinished === jobID || deployItemView(object).type !== MOCK_TYPE) return { object }
-  if (deleting) return { object, write: releaseItem(object, finalizers) }
+  if (deleting) return { object, write: releaseWrite(object) }
   const { patch, exported } = nextStatus(job)
   if (patch === undefined) return { object }
   return {
     object,
     write: statusWrite(job, patch),
-    ...(exported !== undefined && { exported: { object, content: exported } }),
-  }
-}
-
-function at({ metadata }: KubeObject) {
-  const { name, namespace = '', resourceVersion: version = '' } = metadata
-  return { watched: deployItemKind, namespace, name, version }
-}
-
-function releaseItem(object: KubeObject, finalizers: readonly string[]): Write {
-  return {
-    verb: 'patch',
-    ...at(object),
-    patch: finalizerPatch(finalizers, false),
-    reapply: ({ metadata }) =>
-      metadata.uid === object.metadata.uid ? finalizerPatch(metadata.finalizers ?? [], false) : 'superseded',
-  }
-}
-
-function statusWrite({ object, jobID }: ItemJob, patch: Patch): Write {
-  return {
-    verb: 'patchStatus',
-    ...at(object),
-    patch,
-    reapply: (current) => {
-      const { jobID: found, jobIDFinished } = targetView(current)
-      if (current.metadata.uid !== object.metadata.uid || found !== jobID) return 'superseded'
-      return jobIDFinished === jobID ? 'done' : patch
-    },
+    ...(exported !== undefined && { exported: { object, name: mockExportName(object), content: exported } }),
   }
 }
 
@@ -174,29 +158,16 @@ interface NextStatus {
 
 function nextStatus(job: ItemJob): NextStatus {
   if (isUnchanged(job)) return { patch: unchanged(job) }
-  const config = wrongTimeout(job.object) ?? readMockConfig(job.object)
+  const wrong = timeoutProblem(job.object)
+  const config = wrong === undefined ? readMockConfig(job.object) : { problem: wrong }
   if ('problem' in config) {
     const codes = ['ERR_CONFIGURATION_PROBLEM']
     const error = { operation: 'Reconcile', reason: 'InvalidConfiguration', message: config.problem, codes }
     return { patch: ended(job, 'Failed', {}, error) }
   }
-  const remaining = groupItem(job.object, job.now).remainingMs
+  const remaining = remainingMs(job.object, job.now)
   if (!isStarting(job) && remaining !== undefined && remaining <= 0) return { patch: timedOut(job) }
   return { patch: configured(job, config), ...(config.export !== undefined && { exported: config.export }) }
-}
-
-function wrongTimeout({ metadata, spec }: KubeObject): { readonly problem: string } | undefined {
-  const { timeout } = (spec ?? {}) as { timeout?: string }
-  if (timeout === undefined || parseDuration(timeout) !== undefined) return undefined
-  const expected = 'a duration such as 1m30s, at most 2562047h'
-  return { problem: `deploy item ${metadata.name}: spec.timeout is another text; expected ${expected}` }
-}
-
-// Source: spec/landscaper.md 2.9 "updateOnChangeOnly".
-function isUnchanged(job: ItemJob): boolean {
-  const { phase, observedGeneration } = itemStatus(job)
-  const { updateOnChangeOnly } = (job.object['spec'] ?? {}) as { updateOnChangeOnly?: boolean }
-  return updateOnChangeOnly === true && phase === 'Succeeded' && observedGeneration === job.object.metadata.generation
 }
 
 function timedOut(job: ItemJob): Patch {
@@ -208,7 +179,7 @@ function configured(job: ItemJob, config: MockConfig): Patch | undefined {
   const { namespace } = job.object.metadata
   const fields = {
     ...(config.providerStatus !== undefined && { providerStatus: config.providerStatus }),
-    ...(config.export !== undefined && { exportRef: { name: exportName(job.object), namespace } }),
+    ...(config.export !== undefined && { exportRef: { name: mockExportName(job.object), namespace } }),
   }
   const phase = config.phase ?? config.initialPhase ?? 'Succeeded'
   if (FINAL_PHASES.includes(phase)) {
@@ -217,16 +188,6 @@ function configured(job: ItemJob, config: MockConfig): Patch | undefined {
     return ended(job, phase, fields, error)
   }
   return isStarting(job) || itemStatus(job).phase !== phase ? pickedUp(job, phase, fields) : undefined
-}
-
-async function warnOfErrors(deps: Deps, jobID: string, written: readonly Written[]): Promise<void> {
-  for (const { answer } of written) {
-    if (answer.result !== 'ok' || !answer.wrote) continue
-    const { lastError } = itemStatus(answer)
-    if (lastError === undefined) continue
-    const { name, namespace = '', uid = '' } = answer.object.metadata
-    await recordWarning(deps, { kind: deployItemKind.kind, namespace, name, uid }, jobID, lastError)
-  }
 }
 
 function result(steps: readonly MockStep[], written: readonly Written[], now: Date): DeployResult {

@@ -9,12 +9,8 @@ import { toApplicationFailure } from '../kube/errors.ts'
 import { listObjects, readSubject, recordObservation } from '../kube/observe.ts'
 import { ownerOf, targetView } from '../kube/views.ts'
 import { deployItemView } from '../kube/deploy-item-view.ts'
-import { parseDuration } from './duration.ts'
-import { itemStatus } from './item-status.ts'
+import { isUninstall, remainingMs } from './item-status.ts'
 import type { DeployGroupObservation, GroupItem } from './views.ts'
-
-// Source: spec/landscaper.md 1.4.
-const DEFAULT_TIMEOUT_MS = 600_000
 
 export interface ObserveGroupInput {
   readonly by: By
@@ -70,14 +66,5 @@ export async function listGroupObjects(deps: Deps, subject: Subject, ownVersion:
 }
 
 export function groupItem(object: KubeObject, now: Date): GroupItem {
-  return { ...deployItemView(object), remainingMs: remainingMs(object, now) }
-}
-
-function remainingMs(object: KubeObject, now: Date): number | undefined {
-  const { timeout } = (object['spec'] ?? {}) as { timeout?: string }
-  const { transitionTimes, jobIDGenerationTime } = itemStatus({ object })
-  const limitMs = timeout === undefined ? DEFAULT_TIMEOUT_MS : (parseDuration(timeout) ?? DEFAULT_TIMEOUT_MS)
-  const started = transitionTimes?.initTime ?? jobIDGenerationTime
-  if (limitMs === 'none' || started === undefined) return undefined
-  return Date.parse(started) + limitMs - now.getTime()
+  return { ...deployItemView(object), remainingMs: remainingMs(object, now), uninstalls: isUninstall(object) }
 }

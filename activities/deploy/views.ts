@@ -5,6 +5,8 @@ import type { DeployItemView } from '../kube/deploy-item-view.ts'
 export interface GroupItem extends DeployItemView {
   /** Milliseconds until the job of the item times out, as of the observation; undefined = never. */
   readonly remainingMs: number | undefined
+  /** The job takes the item away. */
+  readonly uninstalls: boolean
 }
 
 export interface DeployGroupObservation {

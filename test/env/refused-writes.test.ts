@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 
 import { mockActivities } from '../../activities/deploy/mock.ts'
-import { exportName } from '../../activities/deploy/mock-export.ts'
+import { mockExportName } from '../../activities/deploy/item-export.ts'
 import type { Deps } from '../../activities/deps.ts'
 import { type KubeObject } from '../../activities/kube/client.ts'
 import { writeDataObjects } from '../../activities/kube/data-objects.ts'
@@ -68,7 +68,7 @@ describe('a batch of mock items', () => {
       { phase: 'Progressing', lastError: { reason: 'Forbidden' }, firstError: { reason: 'Forbidden' } },
     ],
   ])('is not held up by an export that is refused with %d', async (code, reason, expected) => {
-    const refused = exportName(item('a', { export: { x: 1 } }))
+    const refused = mockExportName(item('a', { export: { x: 1 } }))
     item('b', { export: { x: 1 } })
     const { failures } = await deploy(({ method, body }) =>
       method === 'POST' && (body['metadata'] as { name: string }).name === refused ? refusal(code, reason) : undefined,

@@ -10,7 +10,13 @@ export interface DeployGroupState {
   readonly isOver: boolean
 }
 
-export type DeployGroupActivities = Pick<Activities, 'observeDeployGroup' | 'deployMockItems' | 'beginJob'>
+/** What the deployers of other clusters do, item by item; each call may take long. */
+export type ItemActivities = Pick<Activities, 'applyItem' | 'awaitItem' | 'uninstallItem'>
+
+export interface DeployGroupActivities extends Pick<Activities, 'observeDeployGroup' | 'deployMockItems' | 'beginJob'> {
+  /** The calls for one item, under its name in Temporal's UI. */
+  forItem(item: string): ItemActivities
+}
 
 export type DeployGroupPass = GroupPass<DeployGroupState, DeployGroupActivities>
 

@@ -1,20 +1,29 @@
-// One pass over the unfinished items of a group: all of one type in one batch; a slow or failing item never delays its siblings.
+// One pass over the unfinished items of a group: mock items in one batch, each other item on a track of its own that outlives the pass.
+// A slow or failing item never delays its siblings.
 // Source: design.md "Subjects and routes", spec/landscaper.md 2.9.
 
 import { again, done, type Fault, joinOutcomes, type Outcome } from '../kit/index.ts'
+import type { GroupItem } from '../../activities/deploy/views.ts'
 import { type DeployGroupPass, isUnfinished, newestVersion } from './controller.ts'
+import { MOCK_TYPE } from './kind.ts'
+import { runItem } from './run-item.ts'
 
 export async function deployItems(pass: DeployGroupPass): Promise<Outcome> {
-  const { by, subject, jobID, act, state } = pass
-  const unfinished = state.items.filter((item) => isUnfinished(item, jobID))
-  if (unfinished.length === 0) return done
+  const unfinished = pass.state.items.filter((item) => isUnfinished(item, pass.jobID))
+  const mocks = unfinished.filter(({ type }) => type === MOCK_TYPE)
+  const others = unfinished.filter(({ type }) => type !== MOCK_TYPE)
+  pass.tracks.retain(new Set(others.map(({ uid }) => uid)))
+  for (const item of others) pass.tracks.start(item.uid, () => runItem(pass, item))
+  return mocks.length === 0 ? done : await deployMocks(pass, mocks)
+}
 
-  const uids = unfinished.map((item) => item.uid)
+async function deployMocks(pass: DeployGroupPass, mocks: readonly GroupItem[]): Promise<Outcome> {
+  const { by, subject, jobID, act, state } = pass
   const { items, gone, failures } = await act.deployMockItems({
     by,
     subject,
     jobID,
-    uids,
+    uids: mocks.map((item) => item.uid),
     ownVersion: newestVersion(state.items),
   })
   const byUid = new Map(state.items.filter((item) => !gone.includes(item.uid)).map((item) => [item.uid, item]))
@@ -37,6 +46,6 @@ const SHORTEST_WAIT_MS = 1000
 
 function timeouts({ state, jobID }: DeployGroupPass): Outcome[] {
   return state.items
-    .filter((item) => isUnfinished(item, jobID))
+    .filter((item) => item.type === MOCK_TYPE && isUnfinished(item, jobID))
     .flatMap(({ remainingMs }) => (remainingMs === undefined ? [] : [again(Math.max(remainingMs, SHORTEST_WAIT_MS))]))
 }

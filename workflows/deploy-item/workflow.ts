@@ -1,11 +1,21 @@
 import type { GroupController, JobInput } from '../kit/index.ts'
-import { runGroup, type RunResult, shortActivities } from '../kit/reconcile-loop.ts'
-import { type DeployGroupActivities, type DeployGroupState, isUnfinished } from './controller.ts'
+import { longActivities, runGroup, type RunResult, shortActivities } from '../kit/reconcile-loop.ts'
+import { type DeployGroupActivities, type DeployGroupState, isUnfinished, type ItemActivities } from './controller.ts'
 import { deployDetails } from './details.ts'
 import { deployPlan } from './plan.ts'
 
+// A look takes seconds; a deployment of hundreds of objects minutes. A worker that died is noticed by its silence.
+const ITEM_LIMITS = { startToCloseMs: 600_000, heartbeatMs: 5000, retryMs: 5000 }
+
+const short = shortActivities<Omit<DeployGroupActivities, 'forItem'>>()
+
 const controller: GroupController<DeployGroupState, DeployGroupActivities> = {
-  act: shortActivities<DeployGroupActivities>(),
+  act: {
+    observeDeployGroup: short.observeDeployGroup,
+    deployMockItems: short.deployMockItems,
+    beginJob: short.beginJob,
+    forItem: (item) => longActivities<ItemActivities>({ ...ITEM_LIMITS, summary: item }),
+  },
   observe: (act, { subject, jobID }, by) => act.observeDeployGroup({ by, subject, jobID, ownVersion: 0 }),
   step: deployPlan,
   // An item without Execution is alone: nothing can join its group, and nobody tells the end of its job.

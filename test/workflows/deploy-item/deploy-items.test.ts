@@ -5,10 +5,16 @@ import { describe, expect, it } from 'vitest'
 import type { DeployInput, DeployResult } from '../../../activities/deploy/mock.ts'
 import type { GroupItem } from '../../../activities/deploy/views.ts'
 import { beginItem } from '../../../workflows/deploy-item/begin-item.ts'
-import type { DeployGroupActivities, DeployGroupPass } from '../../../workflows/deploy-item/controller.ts'
+import type {
+  DeployGroupActivities,
+  DeployGroupPass,
+  DeployGroupState,
+  ItemActivities,
+} from '../../../workflows/deploy-item/controller.ts'
 import { deployItems } from '../../../workflows/deploy-item/deploy-items.ts'
-import { FINALIZER, MOCK_TYPE } from '../../../workflows/deploy-item/kind.ts'
-import { again, done } from '../../../workflows/kit/index.ts'
+import { FINALIZER, MANIFEST_TYPE, MOCK_TYPE } from '../../../workflows/deploy-item/kind.ts'
+import { runItem } from '../../../workflows/deploy-item/run-item.ts'
+import { again, type Change, done, type Tracks } from '../../../workflows/kit/index.ts'
 
 const JOB = 'job-2'
 
@@ -66,6 +72,45 @@ describe('a pass of a deploy group', () => {
   })
 })
 
+describe('items of deployers that take long', () => {
+  const manifest = (item: string): GroupItem => ({ ...started(item), type: MANIFEST_TYPE })
+
+  it('go on tracks of their own, beside the batch of mock items', async () => {
+    const { pass, inputs, tracks, calls } = groupPass([manifest('a'), started('b')], succeed)
+    expect(await deployItems(pass)).toEqual(done)
+    expect(inputs).toMatchObject([{ uids: ['uid-b'] }])
+    expect([...tracks.held.keys()]).toEqual(['uid-a'])
+    expect(tracks.retained).toEqual(new Set(['uid-a']))
+    expect(calls).toEqual([])
+  })
+
+  it('are let go when another hand has ended them', async () => {
+    const { pass, tracks } = groupPass([{ ...manifest('a'), jobIDFinished: JOB }], succeed)
+    expect(await deployItems(pass)).toEqual(done)
+    expect(tracks.held.size).toBe(0)
+    expect(tracks.retained).toEqual(new Set())
+  })
+
+  it.each([
+    ['is applied', manifest('a'), ['apply a']],
+    ['is applied and waited for', manifest('slow'), ['apply slow', 'await slow']],
+    ['is taken away', { ...manifest('a'), uninstalls: true }, ['uninstall a']],
+  ])('each %s', async (_, item, expected) => {
+    const { pass, calls } = groupPass([item, manifest('z')], succeed)
+    const change = await runItem(pass, item)
+    expect(calls).toEqual(expected)
+    const after = change(pass.state).items.map(({ item: name, jobIDFinished }) => [name, jobIDFinished])
+    expect(after).toEqual(
+      item.uninstalls
+        ? [['z', 'job-1']]
+        : [
+            [item.item, JOB],
+            ['z', 'job-1'],
+          ],
+    )
+  })
+})
+
 describe('an item that is deleted and has no execution', () => {
   const idle: GroupItem = { ...started('a'), jobID: 'job-1', jobIDFinished: 'job-1', deleting: true }
 
@@ -106,7 +151,7 @@ function started(item: string): GroupItem {
       deleting: false,
     },
     ...{ finalizers: [FINALIZER], phase: 'Init', jobID: JOB, jobIDFinished: 'job-1', exportRef: undefined },
-    remainingMs: undefined,
+    ...{ remainingMs: undefined, uninstalls: false },
   }
 }
 
@@ -128,6 +173,8 @@ function groupPass(
 ) {
   const inputs: DeployInput[] = []
   const begun: string[] = []
+  const calls: string[] = []
+  const tracks = new HeldTracks()
   const act: DeployGroupActivities = {
     observeDeployGroup: () => Promise.reject(new Error('was not expected')),
     deployMockItems(input) {
@@ -138,6 +185,7 @@ function groupPass(
       begun.push(jobID)
       return Promise.resolve(isFirst ? BEGUN : undefined)
     },
+    forItem: (item) => itemCalls(item, calls),
   }
   const pass: DeployGroupPass = {
     subject: { kind, uid: 'uid-a', namespace: 'n', name: 'exec-a' },
@@ -145,8 +193,33 @@ function groupPass(
     by: { workflowID: `deploy/uid-a/${JOB}`, runID: 'run', pass: 1 },
     act,
     state: { items, isOver: false },
+    tracks,
   }
-  return { pass, inputs, begun }
+  return { pass, inputs, begun, tracks, calls }
+}
+
+/** Tracks that run when the test says so. */
+class HeldTracks implements Tracks<DeployGroupState> {
+  readonly held = new Map<string, () => Promise<Change<DeployGroupState>>>()
+  retained: ReadonlySet<string> = new Set()
+
+  start(key: string, work: () => Promise<Change<DeployGroupState>>): void {
+    this.held.set(key, work)
+  }
+
+  retain(keys: ReadonlySet<string>): void {
+    this.retained = keys
+  }
+}
+
+/** Calls that are noted; the item `slow` is not ready at first, `gone` is not there. */
+function itemCalls(item: string, calls: string[]): ItemActivities {
+  const answer = (call: string) => () => {
+    calls.push(`${call} ${item}`)
+    const after = call === 'uninstall' || item === 'gone' ? undefined : { ...finished(item), type: MANIFEST_TYPE }
+    return Promise.resolve({ item: after, isWaiting: call === 'apply' && item === 'slow' })
+  }
+  return { applyItem: answer('apply'), awaitItem: answer('await'), uninstallItem: answer('uninstall') }
 }
 
 const BEGUN = {

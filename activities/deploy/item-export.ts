@@ -1,4 +1,4 @@
-// Exports of mock items: one Secret per item. Source: spec/landscaper.md 4.8; the name is deterministic (design.md "Created names").
+// Exports of items: one Secret per item, owned by it. Source: spec/landscaper.md 1.15, 4.5, 4.8; names are deterministic (design.md "Created names").
 
 import { createHash } from 'node:crypto'
 import { deployItemKind } from '../../workflows/deploy-item/kind.ts'
@@ -9,12 +9,21 @@ import { readObject } from '../kube/observe.ts'
 import { secretResource } from '../kube/secrets.ts'
 import { type Write, type WriteAnswer, type Writer, writeAll } from '../kube/write.ts'
 
-export interface MockExport {
+export interface ItemExport {
+  /** The item that exports. */
   readonly object: KubeObject
+  /** Name of the Secret. */
+  readonly name: string
   readonly content: Readonly<Record<string, unknown>>
 }
 
+/** The Secret of a deployer's item. Source: spec/landscaper.md 1.15. */
 export function exportName({ metadata }: KubeObject): string {
+  return `${metadata.name}-export`
+}
+
+/** The Secret of a mock item. Source: spec/landscaper.md 1.15. */
+export function mockExportName({ metadata }: KubeObject): string {
   return `mock-export-${createHash('sha256')
     .update(metadata.uid ?? '')
     .digest('hex')
@@ -32,7 +41,7 @@ export interface ExportFailure {
 export async function writeExports(
   deps: Deps,
   writer: Writer,
-  exports: readonly MockExport[],
+  exports: readonly ItemExport[],
 ): Promise<ReadonlyMap<string, ExportFailure>> {
   const failures = new Map<string, ExportFailure>()
   const planned = await Promise.all(exports.map((one) => planExport(deps, one)))
@@ -49,7 +58,7 @@ export async function writeExports(
   return failures
 }
 
-async function planExport(deps: Deps, one: MockExport) {
+async function planExport(deps: Deps, one: ItemExport) {
   const { uid = '' } = one.object.metadata
   try {
     return { uid, failure: undefined, write: await exportWrite(deps, one) }
@@ -71,10 +80,10 @@ function refused(error: KubeError): ExportFailure {
   return { code: error.reason, message: error.message, isFinal: isFinal(error) }
 }
 
-async function exportWrite(deps: Deps, { object, content }: MockExport): Promise<Write | undefined> {
+async function exportWrite(deps: Deps, { object, name, content }: ItemExport): Promise<Write | undefined> {
   const { namespace = '', uid = '' } = object.metadata
   const data = { config: Buffer.from(JSON.stringify(content)).toString('base64') }
-  const target = { watched: secretResource, namespace, name: exportName(object) }
+  const target = { watched: secretResource, namespace, name }
   const existing = await readObject(deps, secretResource, namespace, target.name)
   if (existing === undefined) return { verb: 'create', ...target, body: newSecret(object, target.name, data), isOurs: (found) => isOwnedBy(found, uid) }
   if ((existing['data'] as { config?: string } | undefined)?.config === data.config) return undefined

@@ -1,0 +1,301 @@
+// The runner of items: everything about an item that is the same for all deployers. Source: spec/landscaper.md 2.9, 4.9.
+//
+//   I1. One status write when the item ends in its first look, else two; one more per error that is new. Repeated after any crash.
+//   I2. An item that another hand has ended (interrupt), or that has another job, is left alone; what was deployed is still remembered.
+//   I3. Waiting holds no slot: a look that finds something missing fails retryably, and the server comes again.
+
+import type { By } from '../../workflows/kit/index.ts'
+import { deployItemKind } from '../../workflows/deploy-item/kind.ts'
+import { ApplicationFailure } from '@temporalio/common'
+import type { Deps } from '../deps.ts'
+import type { KubeObject } from '../kube/client.ts'
+import { isFinal, KubeError, toApplicationFailure } from '../kube/errors.ts'
+import { isReleased } from '../kube/finalize.ts'
+import { readObject } from '../kube/observe.ts'
+import { targetView, withoutUninstall } from '../kube/views.ts'
+import { type Patch, type Write, writeAll } from '../kube/write.ts'
+import { DeployError, type Deployer, type DeployStep, type ItemWork } from './deployer.ts'
+import { toDeployError } from './deploy-errors.ts'
+import { withHeartbeat } from './heartbeat.ts'
+import { type ItemExport, exportName, writeExports } from './item-export.ts'
+import {
+  ended,
+  failing,
+  isStarting,
+  isUnchanged,
+  type ItemJob,
+  itemStatus,
+  remainingMs,
+  timeoutProblem,
+  unchanged,
+  waiting,
+} from './item-status.ts'
+import { releaseWrite, statusWrite, warnOfError } from './item-write.ts'
+import { groupItem } from './observe.ts'
+import { setReady } from './ready-condition.ts'
+import type { GroupItem } from './views.ts'
+
+export interface ItemInput {
+  readonly by: By
+  readonly jobID: string
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+}
+
+export interface ItemResult {
+  /** Undefined: the item is gone. */
+  readonly item: GroupItem | undefined
+  /** The item was deployed and is not ready yet: `awaitItem` is next. */
+  readonly isWaiting: boolean
+}
+
+type Act = 'install' | 'check' | 'uninstall'
+
+// Source: spec/landscaper.md 2.9: what failed is tried again every 5 s, and 4.5, 4.4: looked at every 5 s and 1 s; the first looks come sooner.
+const RETRY_MS = 5000
+const FIRST_LOOK_MS = 200
+const LONGEST_LOOK_MS: Readonly<Record<Act, number>> = { install: 5000, check: 5000, uninstall: 1000 }
+
+export const itemActivities = (deps: Deps, deployers: readonly Deployer[]) => {
+  const run = async (input: ItemInput, act: Act): Promise<ItemResult> => {
+    try {
+      return await withHeartbeat((signal, attempt) => new ItemRun(deps, deployers, { input, act, signal, attempt }).run())
+    } catch (error) {
+      throw toApplicationFailure(error)
+    }
+  }
+  return {
+    /** Deploys an item and takes the first look at it. @throws retryable: `DeployFailed`, failures of the API server and the journal. */
+    applyItem: (input: ItemInput) => run(input, 'install'),
+    /** Looks at a deployed item. @throws retryable: `NotReady`, and as applyItem. */
+    awaitItem: (input: ItemInput) => run(input, 'check'),
+    /** Takes an item away, a step at a time. @throws retryable: `NotGone`, and as applyItem. */
+    uninstallItem: (input: ItemInput) => run(input, 'uninstall'),
+  }
+}
+
+interface Call {
+  readonly input: ItemInput
+  readonly act: Act
+  readonly signal: AbortSignal
+  /** From 1; counted by Temporal. */
+  readonly attempt: number
+}
+
+class ItemRun {
+  readonly #deps: Deps
+  readonly #deployers: readonly Deployer[]
+  readonly #call: Call
+  #isEnding = false
+
+  constructor(deps: Deps, deployers: readonly Deployer[], call: Call) {
+    this.#deps = deps
+    this.#deployers = deployers
+    this.#call = call
+  }
+
+  async run(): Promise<ItemResult> {
+    const { input } = this.#call
+    const object = await readObject(this.#deps, deployItemKind, input.namespace, input.name)
+    if (object === undefined || object.metadata.uid !== input.uid) return { item: undefined, isWaiting: false }
+    const { jobID, jobIDFinished } = targetView(object)
+    if (jobID !== input.jobID || jobIDFinished === input.jobID) return this.#result(object)
+    const deployer = this.#deployerOf(object)
+    const job = { object, jobID: input.jobID, now: this.#deps.now(), deployer: deployer.name }
+    const early = this.#early(job)
+    if (early !== undefined) return await this.#write(job, early)
+    return await this.#follow(job, deployer, await this.#step(job, deployer))
+  }
+
+  #deployerOf(object: KubeObject): Deployer {
+    const { type } = object['spec'] as { type: string }
+    const deployer = this.#deployers.find((one) => one.type === type)
+    if (deployer === undefined) throw new Error(`no deployer is built in for items of type ${type}`)
+    return deployer
+  }
+
+  /** What needs no deployer. */
+  #early(job: ItemJob): Write | undefined {
+    const { act } = this.#call
+    if (act === 'uninstall') return withoutUninstall(job.object) ? releaseWrite(job.object) : undefined
+    if (isUnchanged(job)) return statusWrite(job, unchanged(job))
+    const problem = timeoutProblem(job.object)
+    if (problem === undefined) return undefined
+    const error = { operation: 'Reconcile', reason: 'InvalidConfiguration', message: problem }
+    return statusWrite(job, ended(job, 'Failed', {}, { ...error, codes: ['ERR_CONFIGURATION_PROBLEM'] }))
+  }
+
+  async #step(job: ItemJob, deployer: Deployer): Promise<DeployStep> {
+    const { act, signal } = this.#call
+    try {
+      const work = await this.#open(job)
+      // Nothing was ever deployed to a target that is not there.
+      if (work === undefined) return { result: 'done' }
+      return await deployer[act]({ ...work, signal })
+    } catch (error) {
+      if (signal.aborted) throw error
+      if (error instanceof DeployError) return { result: 'failed', error }
+      if (error instanceof KubeError) return { result: 'failed', error: toDeployError(OPERATION[act], error) }
+      throw error
+    }
+  }
+
+  async #open({ object }: ItemJob): Promise<Omit<ItemWork, 'signal'> | undefined> {
+    const { act } = this.#call
+    const { namespace = '' } = object.metadata
+    const openTarget = (name: string) => this.#deps.targets.open(namespace, name)
+    try {
+      return { item: object, openTarget, target: await openTarget(ownTarget(object)) }
+    } catch (error) {
+      const isForgotten = error instanceof DeployError && error.reason === 'NoTargetFound'
+      if (act === 'uninstall' && isForgotten && itemStatus({ object }).providerStatus === undefined) return undefined
+      throw error
+    }
+  }
+
+  async #follow(job: ItemJob, deployer: Deployer, step: DeployStep): Promise<ItemResult> {
+    switch (step.result) {
+      case 'done':
+        return await this.#done(job, step)
+      case 'waiting':
+        return await this.#wait(job, deployer, step)
+      case 'failed':
+        return await this.#fail(job, deployer, step)
+    }
+  }
+
+  async #done(job: ItemJob, step: DeployStep & { result: 'done' }): Promise<ItemResult> {
+    const { act } = this.#call
+    if (act === 'uninstall') return await this.#write(job, releaseWrite(job.object))
+    const { exports = {} } = step
+    const exportRef = Object.keys(exports).length === 0 ? null : await this.#export(job, exports)
+    const fields = { ...remembered(step), exportRef, ...setReady(job, undefined) }
+    return await this.#write(job, statusWrite(job, ended(job, 'Succeeded', fields), remembered(step)))
+  }
+
+  /** @returns the reference for `status.exportRef`. @throws retryable failures; a final refusal of the server as well, with its reason. */
+  async #export({ object }: ItemJob, content: ItemExport['content']): Promise<{ name: string; namespace: string }> {
+    const { metadata } = object
+    const name = exportName(object)
+    const writer = { ...this.#call.input.by, step: 'exportItem', fieldManager: FIELD_MANAGER }
+    const failures = await writeExports(this.#deps, writer, [{ object, name, content }])
+    for (const { code, message } of failures.values()) throw ApplicationFailure.retryable(message, code)
+    return { name, namespace: metadata.namespace ?? '' }
+  }
+
+  async #wait(job: ItemJob, deployer: Deployer, step: DeployStep & { result: 'waiting' }): Promise<ItemResult> {
+    const { act, attempt } = this.#call
+    const { checkpoint, waitingFor } = step
+    if (isOverdue(job)) return await this.#timeOut(job, step, `timeout at: "${checkpoint}": ${waitingFor}`)
+    const phase = act === 'uninstall' ? 'Deleting' : 'Progressing'
+    const fields = { ...remembered(step), ...setReady(job, waitingFor) }
+    const patch = waiting(job, phase, fields)
+    const written = patch === undefined ? undefined : await this.#write(job, statusWrite(job, patch, remembered(step)))
+    if (act === 'install') return { item: written?.item ?? groupItem(job.object, job.now), isWaiting: !isEnded(written, job) }
+    if (written !== undefined && isEnded(written, job)) return written
+    const wantedMs = Math.min(LONGEST_LOOK_MS[act], FIRST_LOOK_MS * 1.5 ** Math.min(attempt - 1, 20))
+    throw retryIn(act === 'uninstall' ? 'NotGone' : 'NotReady', `${deployer.name}: ${waitingFor}`, this.#delay(job, wantedMs))
+  }
+
+  async #fail(job: ItemJob, deployer: Deployer, step: DeployStep & { result: 'failed' }): Promise<ItemResult> {
+    const { act } = this.#call
+    const { operation, reason, message, codes, isFinal } = step.error
+    const error = { operation, reason, message, codes }
+    if (isFinal) return await this.#end(job, step, error)
+    if (isOverdue(job)) {
+      const at = `${deployer.name} deployer: ${act === 'uninstall' ? 'start delete' : 'start reconcile'}`
+      return await this.#timeOut(job, step, `timeout at: "${at}": ${message}`)
+    }
+    const phase = act === 'uninstall' ? 'Deleting' : 'Progressing'
+    const patch = failing(job, error, phase, changed(job, remembered(step)))
+    const written = patch === undefined ? undefined : await this.#write(job, statusWrite(job, patch, remembered(step)))
+    if (written !== undefined && isEnded(written, job)) return written
+    throw retryIn('DeployFailed', `${reason}: ${message}`, this.#delay(job, RETRY_MS))
+  }
+
+  async #timeOut(job: ItemJob, step: DeployStep, message: string): Promise<ItemResult> {
+    return await this.#end(job, step, { operation: OPERATION[this.#call.act], ...TIMEOUT, message })
+  }
+
+  async #end(job: ItemJob, step: DeployStep, error: Parameters<typeof ended>[3]): Promise<ItemResult> {
+    const phase = this.#call.act === 'uninstall' ? 'DeleteFailed' : 'Failed'
+    return await this.#write(job, statusWrite(job, ended(job, phase, remembered(step), error), remembered(step)))
+  }
+
+  // The last try falls on the time-out, not up to a whole pause after it.
+  #delay({ object }: ItemJob, wantedMs: number): number {
+    const remaining = remainingMs(object, this.#deps.now())
+    return remaining === undefined ? wantedMs : Math.max(SHORTEST_DELAY_MS, Math.min(wantedMs, remaining))
+  }
+
+  async #write(job: ItemJob, write: Write): Promise<ItemResult> {
+    const { object, jobID, now } = job
+    const writer = { ...this.#call.input.by, step: STEP[this.#call.act], fieldManager: FIELD_MANAGER }
+    const [answer] = await writeAll(this.#deps, writer, [write])
+    if (answer === undefined) throw new Error(`no answer for ${object.metadata.name}`)
+    if (answer.result === 'failed') return await this.#refused(job, write, answer.error)
+    await warnOfError(this.#deps, jobID, answer)
+    if (answer.result === 'gone' || isReleased(answer.object)) return { item: undefined, isWaiting: false }
+    return { item: groupItem(answer.object, now), isWaiting: false }
+  }
+
+  // What the server refuses for good is not tried in vain for ever: the item ends, without what was refused, and says why.
+  async #refused(job: ItemJob, write: Write, error: KubeError): Promise<ItemResult> {
+    const isLast = write.verb !== 'patchStatus' || !isFinal(error) || this.#isEnding
+    if (isLast) throw error
+    this.#isEnding = true
+    const { reason, message } = error
+    const report = { operation: OPERATION[this.#call.act], reason, message, codes: ['ERR_CONFIGURATION_PROBLEM'] }
+    const phase = this.#call.act === 'uninstall' ? 'DeleteFailed' : 'Failed'
+    return await this.#write(job, statusWrite(job, ended(job, phase, {}, report)))
+  }
+
+  #result(object: KubeObject): ItemResult {
+    return { item: groupItem(object, this.#deps.now()), isWaiting: false }
+  }
+}
+
+const FIELD_MANAGER = 'pawl-deploy'
+const SHORTEST_DELAY_MS = 100
+const OPERATION: Readonly<Record<Act, string>> = { install: 'Reconcile', check: 'Reconcile', uninstall: 'Delete' }
+const STEP: Readonly<Record<Act, string>> = { install: 'applyItem', check: 'awaitItem', uninstall: 'uninstallItem' }
+const TIMEOUT = { reason: 'ProgressingTimeout', codes: ['ERR_TIMEOUT'] }
+
+function ownTarget({ metadata, spec }: KubeObject): string {
+  const { target } = spec as { target?: { name: string; namespace?: string } }
+  const codes = ['ERR_CONFIGURATION_PROBLEM']
+  if (target === undefined) {
+    const message = `deploy item ${metadata.name}: spec.target is absent; expected a target of this namespace`
+    throw new DeployError('Reconcile', 'NoTargetFound', message, codes)
+  }
+  if (target.namespace === undefined || target.namespace === metadata.namespace) return target.name
+  const found = `deploy item ${metadata.name}: spec.target.namespace is ${target.namespace}`
+  const message = `${found}; expected ${metadata.namespace ?? ''}, references never leave it`
+  throw new DeployError('Reconcile', 'InvalidTarget', message, codes)
+}
+
+function remembered({ providerStatus }: DeployStep): Patch {
+  return providerStatus === undefined ? {} : { providerStatus }
+}
+
+/** Only what differs from the item's status: an error that repeats itself writes nothing. */
+function changed({ object }: ItemJob, fields: Patch): Patch {
+  const status = itemStatus({ object }) as Patch
+  const isSame = Object.entries(fields).every(([key, value]) => JSON.stringify(status[key]) === JSON.stringify(value))
+  return isSame ? {} : fields
+}
+
+function isOverdue(job: ItemJob): boolean {
+  const remaining = remainingMs(job.object, job.now)
+  return !isStarting(job) && remaining !== undefined && remaining <= 0
+}
+
+function isEnded(result: ItemResult | undefined, { jobID }: ItemJob): boolean {
+  if (result === undefined) return false
+  return result.item?.jobID !== jobID || result.item.jobIDFinished === jobID
+}
+
+function retryIn(type: string, message: string, delayMs: number): ApplicationFailure {
+  return ApplicationFailure.create({ type, message, nextRetryDelay: delayMs, nonRetryable: false })
+}
