@@ -87,7 +87,8 @@ async function render(deps: Deps, installation: KubeObject): Promise<readonly De
     )
   }
   const blueprint = readBlueprint(spec.blueprint)
-  return await renderDeployItems(deps.templates, blueprint, { blueprint: spec.blueprint, imports: {}, namespace })
+  const bindings = { blueprint: spec.blueprint, imports: {}, namespace }
+  return (await renderDeployItems(deps.templates, blueprint, bindings)).items
 }
 
 // An absent Context named default counts as empty; any other must be there. Source: issue text and spec/landscaper.md 1.7.

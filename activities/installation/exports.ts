@@ -11,7 +11,7 @@ import type { Deps } from '../deps.ts'
 import { finalFailure, toApplicationFailure } from '../kube/errors.ts'
 import { readObject } from '../kube/observe.ts'
 import { readBlueprint } from '../render/blueprint.ts'
-import { checkExports } from '../render/exports.ts'
+import { finishExports } from '../render/exports.ts'
 import { renderExports } from '../render/executions.ts'
 import { readInstallation, userMistake } from './apply-execution.ts'
 
@@ -53,18 +53,15 @@ export const exportActivities = (deps: Deps) => ({
       const targets = spec.exports?.targets ?? []
       const blueprint = readBlueprint(spec.blueprint)
       const deployitems = await readItemExports(deps, input.subject)
-      const produced = await renderExports(deps.templates, blueprint, {
+      const { exports: produced } = await renderExports(deps.templates, blueprint, {
         blueprint: spec.blueprint,
         imports: {},
         deployitems,
         dataobjects: {},
         targets: {},
       })
-      const { exports } = checkExports(
-        blueprint,
-        produced,
-        [...data, ...targets].map(({ name }) => name),
-      )
+      const requested = [...data, ...targets].map(({ name }) => name)
+      const exports = await finishExports(deps.templates, blueprint, { produced, mappings: {}, requested })
       await publish(deps, input, spec.exports ?? {}, exports)
     } catch (error) {
       throw toApplicationFailure(userMistake(error))
