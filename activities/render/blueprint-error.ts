@@ -2,13 +2,22 @@
 
 /**
  * `ERR_CONFIGURATION_PROBLEM`: the blueprint or what it produces is malformed. `TemplatingFailed`: a template does not render to what it should.
- * `SchemaValidationFailed`: a produced export is not of its declared type. `ExportNotProduced`: a wanted export was not produced.
- * `NotSupported`: valid, but Pawl cannot do it yet. Source: spec/landscaper.md 1.14 and 1.16.
+ * `ImportNotSatisfied`: a required import has no value, or a value of another kind. `InvalidDefaultValue`: a default is not of its import's schema.
+ * `SchemaValidationFailed`: an import or an export is not of its declared type, or a schema is invalid. `ImportExecutionFailed`: an import
+ * execution reports errors. `ExportNotProduced`: a wanted export was not produced. `NotSupported`: valid, but Pawl cannot do it yet.
+ * Source: spec/landscaper.md 1.14 and 1.16.
  */
 export type BlueprintErrorCode =
-  'ERR_CONFIGURATION_PROBLEM' | 'TemplatingFailed' | 'SchemaValidationFailed' | 'ExportNotProduced' | 'NotSupported'
+  | 'ERR_CONFIGURATION_PROBLEM'
+  | 'TemplatingFailed'
+  | 'ImportNotSatisfied'
+  | 'InvalidDefaultValue'
+  | 'SchemaValidationFailed'
+  | 'ImportExecutionFailed'
+  | 'ExportNotProduced'
+  | 'NotSupported'
 
-/** The message holds no value of an import, target, export or data object. */
+/** The message holds no value of an import, target, export or data object; what import executions report is their author's word. */
 export class BlueprintError extends Error {
   readonly code: BlueprintErrorCode
 

@@ -1,12 +1,23 @@
 // A blueprint: its files and what blueprint.yaml says. Read leniently, as the original does: unknown keys mean nothing.
-// Source: spec/landscaper.md 3.1-3.6. Component references, imports and sub-installations are refused until they exist here.
+// Source: spec/landscaper.md 3.1-3.6. Component references and sub-installations are refused until they exist here.
 
 import { BlueprintError } from './blueprint-error.ts'
 import { readInlineFiles, type BlueprintFiles } from './blueprint-files.ts'
-import { isFields, printPath, readFields, typeName, type FieldReader, type ReportProblem } from './field-reader.ts'
+import { qualifiedTargetType, readImports, type ImportDefinition } from './blueprint-imports.ts'
+import {
+  isFields,
+  printPath,
+  readFields,
+  typeName,
+  type FieldReader,
+  type Fields,
+  type ReportProblem,
+} from './field-reader.ts'
 import { parseYaml, YamlError, type ParsedYaml, type YamlPath } from './yaml.ts'
 
 const DEFINITION_FILE = 'blueprint.yaml'
+/** A label only: all schemas are read alike. Source: spec/landscaper.md 3.2 and 3.11. */
+const DEFAULT_SCHEMA_VERSION = 'https://json-schema.org/draft/2019-09/schema'
 
 export interface TemplateExecutor {
   readonly name: string
@@ -26,6 +37,11 @@ export interface ExportDefinition {
 
 export interface Blueprint {
   readonly files: BlueprintFiles
+  /** JSON schemas by name, for `local://NAME`. */
+  readonly localTypes: Fields
+  readonly jsonSchemaVersion: string
+  readonly imports: readonly ImportDefinition[]
+  readonly importExecutions: readonly TemplateExecutor[]
   readonly deployExecutions: readonly TemplateExecutor[]
   readonly exportExecutions: readonly TemplateExecutor[]
   readonly exports: readonly ExportDefinition[]
@@ -63,6 +79,10 @@ function readDefinition(text: string): Omit<Blueprint, 'files'> {
   const kind = fields.text('kind') ?? 'Blueprint'
   if (kind !== 'Blueprint') report(['kind'], `found ${kind}, expected Blueprint`)
   const definition = {
+    localTypes: fields.fields('localTypes') ?? {},
+    jsonSchemaVersion: fields.text('jsonSchemaVersion') ?? DEFAULT_SCHEMA_VERSION,
+    imports: readImports(fields, report),
+    importExecutions: readExecutors(fields, 'importExecutions', report),
     deployExecutions: readExecutors(fields, 'deployExecutions', report),
     exportExecutions: readExecutors(fields, 'exportExecutions', report),
     exports: readExports(fields, report),
@@ -123,11 +143,6 @@ function readExports(blueprint: FieldReader, report: ReportProblem): readonly Ex
   return definitions
 }
 
-/** Short names belong to the default domain. Source: spec/landscaper.md 3.3. */
-function qualifiedTargetType(targetType: string): string {
-  return targetType.includes('/') ? targetType : `landscaper.gardener.cloud/${targetType}`
-}
-
 function required(fields: FieldReader, key: string, path: YamlPath, report: ReportProblem): string {
   const text = fields.text(key)
   if (text === '' || (text === undefined && fields.raw(key) === undefined))
@@ -137,11 +152,7 @@ function required(fields: FieldReader, key: string, path: YamlPath, report: Repo
 
 // Ignoring these would report success for what was never done.
 function refuseUnsupported(fields: FieldReader): void {
-  const found = ['importExecutions', 'subinstallations', 'subinstallationExecutions'].filter(
-    (key) => (fields.list(key) ?? []).length > 0,
-  )
-  const imports = (fields.list('imports') ?? []).filter(isFields)
-  if (imports.some((entry) => entry['required'] !== false || entry['default'] !== undefined)) found.unshift('imports')
+  const found = ['subinstallations', 'subinstallationExecutions'].filter((key) => (fields.list(key) ?? []).length > 0)
   if (found.length > 0) {
     throw new BlueprintError('NotSupported', `${DEFINITION_FILE}: ${found.join(', ')} are not supported yet`)
   }

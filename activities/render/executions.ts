@@ -1,16 +1,18 @@
 // Runs the executions of a blueprint: what templates see, and what becomes of what they render. Source: spec/landscaper.md 3.6.
-// State of executions and the Spiff engine do not exist yet and are refused, never ignored.
 
-import type { Blueprint, TemplateExecutor } from './blueprint.ts'
+import type { Blueprint } from './blueprint.ts'
 import { BlueprintError } from './blueprint-error.ts'
 import { checkDeployItems, decodeDeployItems, type DeployItemTemplate, type ImportedTarget } from './deploy-items.ts'
+import { renderExecutor, reportInto, type ExecutionStates } from './executor.ts'
 import { mergeExports } from './exports.ts'
-import { printPath, readFields, typeName, type Fields, type ReportProblem } from './field-reader.ts'
-import { decodeOutput, explainFailure } from './rendered-output.ts'
-import type { TemplateEngine, TemplateRequest } from './template-engine.ts'
+import { readFields, typeName, type Fields } from './field-reader.ts'
+import type { TemplateEngine } from './template-engine.ts'
 
 export { checkDeployItems } from './deploy-items.ts'
 export type { DeployItemTemplate, ImportedTarget, TargetReference } from './deploy-items.ts'
+
+const MAX_ERRORS = 10
+const MAX_ERROR_LENGTH = 500
 
 export interface ExecutionBindings {
   /** The Installation's `spec.blueprint`; templates see it as `blueprint` and `blueprintDef`. */
@@ -24,6 +26,8 @@ export interface DeployBindings extends ExecutionBindings {
   readonly namespace: string
   /** Which Target objects were imported, for `target.import` of items. */
   readonly targets?: Readonly<Record<string, ImportedTarget>>
+  /** As they were kept last. */
+  readonly states?: ExecutionStates
 }
 
 export interface ExportBindings extends ExecutionBindings {
@@ -32,6 +36,20 @@ export interface ExportBindings extends ExecutionBindings {
   /** Of the Installation's own scope, by their key. */
   readonly dataobjects: Fields
   readonly targets: Fields
+  /** As they were kept last. */
+  readonly states?: ExecutionStates
+}
+
+export interface RenderedItems {
+  readonly items: readonly DeployItemTemplate[]
+  /** New states, of the executors that have one. */
+  readonly states: ExecutionStates
+}
+
+export interface RenderedExports {
+  readonly exports: Fields
+  /** New states, of the executors that have one. */
+  readonly states: ExecutionStates
 }
 
 /**
@@ -43,24 +61,30 @@ export async function renderDeployItems(
   engine: TemplateEngine,
   blueprint: Blueprint,
   bindings: DeployBindings,
-): Promise<DeployItemTemplate[]> {
+): Promise<RenderedItems> {
   const scope = { namespace: bindings.namespace, imports: bindings.targets ?? {} }
   const problems: string[] = []
   const items: DeployItemTemplate[] = []
+  let states = bindings.states ?? {}
+  const kept: [string, unknown][] = []
   for (const executor of blueprint.deployExecutions) {
-    const binding = { ...commonBinding(bindings), state: {} }
-    const document = await renderExecutor(engine, blueprint, executor, binding)
+    const input = { binding: commonBinding(bindings), states, mayMissValues: false }
+    const { document, ...rendered } = await renderExecutor(engine, blueprint, executor, input)
+    if ('state' in rendered) {
+      kept.push([executor.name, rendered.state])
+      states = { ...states, ...Object.fromEntries(kept) }
+    }
     items.push(...decodeDeployItems(document, scope, reportInto(problems, executor)))
   }
   // A list that was not understood would only repeat itself here.
   const found = problems.length > 0 ? problems : checkDeployItems(items)
   if (found.length > 0) throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', found.join('; '))
-  return items
+  return { items, states: Object.fromEntries(kept) }
 }
 
 /**
  * Renders all export executions in order and merges what they export; of equal keys the later wins, maps are merged. What the blueprint
- * defines is checked by `checkExports`.
+ * defines is checked by `finishExports`.
  *
  * @throws as renderDeployItems
  */
@@ -68,71 +92,63 @@ export async function renderExports(
   engine: TemplateEngine,
   blueprint: Blueprint,
   bindings: ExportBindings,
-): Promise<Fields> {
+): Promise<RenderedExports> {
   const { deployitems, dataobjects, targets } = bindings
   const values = { deployitems, dataobjects, targets }
   const problems: string[] = []
   let exports: Fields = {}
+  let states = bindings.states ?? {}
+  const kept: [string, unknown][] = []
   for (const executor of blueprint.exportExecutions) {
-    const binding = { ...commonBinding(bindings), state: {}, ...values, values }
-    const document = await renderExecutor(engine, blueprint, executor, binding)
+    const input = { binding: { ...commonBinding(bindings), ...values, values }, states, mayMissValues: false }
+    const { document, ...rendered } = await renderExecutor(engine, blueprint, executor, input)
+    if ('state' in rendered) {
+      kept.push([executor.name, rendered.state])
+      states = { ...states, ...Object.fromEntries(kept) }
+    }
     const fields = readFields(document, [], reportInto(problems, executor), 'fold')
     exports = mergeExports(exports, fields.fields('exports') ?? {})
   }
   if (problems.length > 0) throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', problems.join('; '))
-  return exports
+  return { exports, states: Object.fromEntries(kept) }
+}
+
+/**
+ * Runs all import executions in order. Each sees what the ones before it bound.
+ *
+ * @returns the imports with the bindings of all.
+ * @throws BlueprintError `ImportExecutionFailed` with the errors that an execution reports; else as renderDeployItems.
+ */
+export async function runImportExecutions(
+  engine: TemplateEngine,
+  blueprint: Blueprint,
+  bindings: ExecutionBindings,
+): Promise<Fields> {
+  let { imports } = bindings
+  for (const executor of blueprint.importExecutions) {
+    const problems: string[] = []
+    const input = { binding: commonBinding({ ...bindings, imports }), mayMissValues: true }
+    const { document } = await renderExecutor(engine, blueprint, executor, input)
+    const fields = readFields(document, [], reportInto(problems, executor), 'fold')
+    const errors = fields.list('errors') ?? []
+    const bound = fields.fields('bindings') ?? {}
+    if (problems.length > 0) throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', problems.join('; '))
+    if (errors.length > 0) throw reported(executor.name, errors)
+    imports = Object.fromEntries([...Object.entries(imports), ...Object.entries(bound)])
+  }
+  return imports
+}
+
+/** The words of the blueprint's author for the Installation's. */
+function reported(name: string, errors: readonly unknown[]): BlueprintError {
+  const texts = errors.slice(0, MAX_ERRORS).map((error) => {
+    if (typeof error !== 'string') return `found ${typeName(error)}, expected a text`
+    return error.length > MAX_ERROR_LENGTH ? `${error.slice(0, MAX_ERROR_LENGTH)}...` : error
+  })
+  const more = errors.length > MAX_ERRORS ? [`and ${errors.length - MAX_ERRORS} more`] : []
+  return new BlueprintError('ImportExecutionFailed', `import execution ${name}: ${[...texts, ...more].join('; ')}`)
 }
 
 function commonBinding({ blueprint, imports }: ExecutionBindings): Fields {
   return { imports, blueprint, blueprintDef: blueprint }
-}
-
-function reportInto(problems: string[], { name }: TemplateExecutor): ReportProblem {
-  return (path, problem) => problems.push(`template "${name}": ${printPath(path)}: ${problem}`)
-}
-
-async function renderExecutor(
-  engine: TemplateEngine,
-  blueprint: Blueprint,
-  executor: TemplateExecutor,
-  binding: Fields,
-): Promise<Fields> {
-  const template = templateOf(blueprint, executor)
-  const request: TemplateRequest = { name: executor.name, template, binding, files: blueprint.files }
-  const document = decodeOutput(request, await renderOrExplain(engine, request))
-  // Passwords that a template generates and keeps in its state would change with every job.
-  if (readFields(document, [], () => undefined, 'fold').raw('state') !== undefined) {
-    throw unsupported(executor, 'rendered a state, but states of executions are not supported yet')
-  }
-  return document
-}
-
-async function renderOrExplain(engine: TemplateEngine, request: TemplateRequest): Promise<string> {
-  try {
-    return await engine.render(request)
-  } catch (error) {
-    throw explainFailure(error, request)
-  }
-}
-
-function templateOf(blueprint: Blueprint, executor: TemplateExecutor): string {
-  const { name, type, file, template } = executor
-  if (type === 'Spiff') throw unsupported(executor, 'type Spiff is not supported yet, expected GoTemplate')
-  if (type !== 'GoTemplate') throw invalid(`template "${name}": found type ${type}, expected GoTemplate`)
-  if (file === undefined) {
-    if (typeof template === 'string') return template
-    throw invalid(`template "${name}": found ${typeName(template)}, expected text for a GoTemplate`)
-  }
-  const path = file.split('/').filter((segment) => segment !== '' && segment !== '.')
-  const content = blueprint.files[path.join('/')]
-  if (content === undefined) throw invalid(`template "${name}": found no file ${file} in the blueprint`)
-  return content
-}
-
-function invalid(message: string): BlueprintError {
-  return new BlueprintError('ERR_CONFIGURATION_PROBLEM', message)
-}
-
-function unsupported({ name }: TemplateExecutor, message: string): BlueprintError {
-  return new BlueprintError('NotSupported', `template "${name}": ${message}`)
 }

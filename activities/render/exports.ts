@@ -1,9 +1,12 @@
-// Exports of an Installation: merging what several executions produced, and holding it against the blueprint's definitions.
-// Source: spec/landscaper.md 3.4 and 3.6. Whole JSON schemas are not checked here yet, only their top-level type.
+// Exports of an Installation: merging what several executions produced, holding it against the blueprint's definitions, mapping it.
+// Source: spec/landscaper.md 3.4, 3.6 and 3.9.
 
-import type { Blueprint, ExportDefinition } from './blueprint.ts'
+import type { Blueprint } from './blueprint.ts'
 import { BlueprintError } from './blueprint-error.ts'
 import { isFields, typeName, type Fields } from './field-reader.ts'
+import { findViolations } from './json-schema.ts'
+import { renderMappings } from './mappings.ts'
+import type { TemplateEngine } from './template-engine.ts'
 
 /** Merges maps key by key, at any depth; of everything else the later value wins. Neither argument is changed. */
 export function mergeExports(earlier: Fields, later: Fields): Fields {
@@ -18,56 +21,59 @@ export function mergeExports(earlier: Fields, later: Fields): Fields {
   )
 }
 
-export interface CheckedExports {
-  /** What the blueprint defines and an execution produced. */
-  readonly exports: Fields
-  /** Produced without a definition, hence left out. */
-  readonly dropped: readonly string[]
+export interface ExportInput {
+  /** By name, from all export executions. */
+  readonly produced: Fields
+  /** The Installation's `exportDataMappings`. */
+  readonly mappings: Fields
+  /** Names that the Installation lists in `spec.exports`. */
+  readonly requested: readonly string[]
 }
 
 /**
- * @param requested names that the Installation lists in `spec.exports`.
- * @throws BlueprintError `SchemaValidationFailed` with every mismatch, `ExportNotProduced` with every requested name that is missing.
+ * What an Installation may publish: of what was produced that which the blueprint defines, and over it the results of the mappings,
+ * which are not held against a definition.
+ *
+ * @throws BlueprintError `SchemaValidationFailed` with every mismatch, `ExportNotProduced` with every requested name that is missing, or
+ * what a mapping fails with.
  */
-export function checkExports(blueprint: Blueprint, produced: Fields, requested: readonly string[]): CheckedExports {
-  const defined = blueprint.exports.filter(({ name }) => Object.hasOwn(produced, name))
-  const mismatches = defined.flatMap((definition) => mismatchOf(definition, own(produced, definition.name)) ?? [])
-  if (mismatches.length > 0) throw new BlueprintError('SchemaValidationFailed', mismatches.join('; '))
-  const names = new Set(defined.map(({ name }) => name))
-  const missing = requested.filter((name) => !names.has(name))
-  if (missing.length > 0) {
-    const text = `export ${missing.join(', ')}: is not defined, expected the blueprint to define and produce it`
-    throw new BlueprintError('ExportNotProduced', text)
-  }
-  return {
-    exports: Object.fromEntries(defined.map(({ name }) => [name, own(produced, name)])),
-    dropped: Object.keys(produced).filter((name) => !names.has(name)),
-  }
+export async function finishExports(
+  engine: TemplateEngine,
+  blueprint: Blueprint,
+  { produced, mappings, requested }: ExportInput,
+): Promise<Fields> {
+  const exports = await definedExports(engine, blueprint, produced)
+  const variables = Object.fromEntries([...Object.entries(exports), ['exports', exports]])
+  const mapped = await renderMappings(engine, 'exportDataMappings', mappings, variables)
+  const all = Object.fromEntries([...Object.entries(exports), ...Object.entries(mapped)])
+  const missing = requested.filter((name) => !Object.hasOwn(all, name))
+  if (missing.length === 0) return all
+  const expected = 'expected the blueprint to define and produce it, or exportDataMappings to hold it'
+  throw new BlueprintError('ExportNotProduced', `export ${missing.join(', ')}: is not defined, ${expected}`)
 }
 
-function mismatchOf(definition: ExportDefinition, value: unknown): string | undefined {
-  if (definition.type === 'data') return dataMismatch(definition, value)
-  const found = isFields(value) ? own(value, 'type') : undefined
-  if (found === definition.targetType) return undefined
-  const shown = typeof found === 'string' ? 'a target of another type' : typeName(value)
-  return `export ${definition.name}: found ${shown}, expected a target of type ${definition.targetType ?? ''}`
+async function definedExports(engine: TemplateEngine, blueprint: Blueprint, produced: Fields): Promise<Fields> {
+  const defined = blueprint.exports.flatMap((definition) => {
+    const { name } = definition
+    return Object.hasOwn(produced, name) ? [{ ...definition, what: `export ${name}`, value: produced[name] }] : []
+  })
+  const mismatches = defined.flatMap((found) =>
+    found.type === 'data' || typeOf(found.value) === found.targetType
+      ? []
+      : [`${found.what}: found ${describe(found.value)}, expected a target of type ${found.targetType ?? ''}`],
+  )
+  const checks = defined.flatMap(({ type, what, schema, value }) => (type === 'data' ? [{ what, schema, value }] : []))
+  const problems = [...mismatches, ...(await findViolations(engine, blueprint, checks))]
+  if (problems.length > 0) throw new BlueprintError('SchemaValidationFailed', problems.join('; '))
+  return Object.fromEntries(defined.map(({ name, value }) => [name, value]))
 }
 
-const JSON_TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
-  object: isFields,
-  array: Array.isArray,
-  string: (value) => typeof value === 'string',
-  number: (value) => typeof value === 'number',
-  integer: (value) => Number.isInteger(value),
-  boolean: (value) => typeof value === 'boolean',
-  null: (value) => value === null,
+function typeOf(target: unknown): unknown {
+  return isFields(target) ? own(target, 'type') : undefined
 }
 
-function dataMismatch({ name, schema }: ExportDefinition, value: unknown): string | undefined {
-  const type = isFields(schema) ? own(schema, 'type') : undefined
-  const wanted = (Array.isArray(type) ? type : [type]).filter((entry) => typeof entry === 'string')
-  if (wanted.length === 0 || wanted.some((entry) => JSON_TYPES[entry]?.(value) ?? false)) return undefined
-  return `export ${name}: found ${typeName(value)}, expected type ${wanted.join(' or ')}`
+function describe(target: unknown): string {
+  return typeof typeOf(target) === 'string' ? 'a target of another type' : typeName(target)
 }
 
 function own(fields: Fields, key: string): unknown {

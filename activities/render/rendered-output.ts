@@ -16,14 +16,23 @@ const MAX_LINE_LENGTH = 160
 /**
  * The document that a template rendered; nothing counts as an empty one.
  *
- * @throws BlueprintError `TemplatingFailed` when it holds `<no value>`, is not YAML, or not a map.
+ * @throws BlueprintError `TemplatingFailed` when it is not YAML, or not a map.
  */
-export function decodeOutput(request: TemplateRequest, output: string): Fields {
-  refuseMissingValues(request, output)
+export function decodeDocument(request: TemplateRequest, output: string): Fields {
+  const value = (request.engine === 'Spiff' ? decodeValue(output) : parseOutput(request, output)) ?? {}
+  if (isFields(value)) return value
+  throw failed(`template "${request.name}": rendered ${typeName(value)}, expected a map`)
+}
+
+/** What Spiff rendered. */
+export function decodeValue(output: string): unknown {
+  // Written by our own engine.
+  return JSON.parse(output)
+}
+
+function parseOutput(request: TemplateRequest, output: string): unknown {
   try {
-    const value = parseYaml(output).value ?? {}
-    if (isFields(value)) return value
-    throw failed(`template "${request.name}": rendered ${typeName(value)}, expected a map`)
+    return parseYaml(output).value
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
     const place = `line ${error.line}, column ${error.column}`
@@ -33,7 +42,8 @@ export function decodeOutput(request: TemplateRequest, output: string): Fields {
   }
 }
 
-function refuseMissingValues(request: TemplateRequest, output: string): void {
+/** @throws BlueprintError `TemplatingFailed` for text that holds `<no value>`. */
+export function refuseMissingValues(request: TemplateRequest, output: string): void {
   if (!output.includes(NO_VALUE)) return
   const lines = output.split('\n').flatMap((line, index) => (line.includes(NO_VALUE) ? [index + 1] : []))
   const shown = redactOutput(output, { ...request, template: `${request.template} ${NO_VALUE}` })

@@ -1,23 +1,40 @@
-// Renders Go templates in worker threads. What a template can do to us is bounded: memory by the module, time by stopping its thread,
+// Renders templates in worker threads. What a template can do to us is bounded: memory by the module, time by stopping its thread,
 // output by the engine; it has no file system, no network, no process. It is not for templates of our own code.
+// Schemas of blueprints are checked beside it in a thread of their own, because they are as hostile.
 
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { brotliDecompress } from 'node:zlib'
+import { checkOn, startSchemaThread, type SchemaReport, type SchemaRequest } from './schema-thread.ts'
 import { redactMessage, type BlueprintText } from './redact.ts'
 import { TemplateError } from './template-error.ts'
-import { startTemplateThread, type TemplateThread, type ThreadAnswer } from './template-thread.ts'
+import { renderOn, startTemplateThread } from './template-thread.ts'
+import { createThreadPool } from './thread-pool.ts'
 import { compileModule, type WasmModule } from './web-assembly.ts'
 
 const ENGINE_FILE = new URL('../../deploy/templates/engine.wasm.br', import.meta.url)
 const CHECKSUM_FILE = new URL('../../deploy/templates/engine.sha256', import.meta.url)
 const MIB = 1024 * 1024
+const WORN_MEMORY_BYTES = 64 * MIB
 
-/** `name` names the template in messages; `files` are for `include`, `readFile` and `readDir`, by paths such as `templates/a.yaml`. */
+/** Source: spec/landscaper.md 3.7 and 3.8. */
+export type TemplateLanguage = 'GoTemplate' | 'Spiff'
+
+/** `name` names the template in messages; `files` are the blueprint's, by paths such as `templates/a.yaml`. */
 export interface TemplateRequest extends BlueprintText {
-  /** What the template sees as `.`; JSON values only. */
+  readonly engine: TemplateLanguage
+  /** What a Go template sees as `.`, and Spiff as its variables, then a map; JSON values only. */
   readonly binding: unknown
+  /** Of Spiff: what its state nodes held the last time. */
+  readonly state?: unknown
+}
+
+export interface Rendered {
+  /** Text of a Go template; of Spiff the document as JSON. */
+  readonly output: string
+  /** Of Spiff: its state nodes, absent if it has none. */
+  readonly state?: unknown
 }
 
 export interface TemplateEngine {
@@ -26,7 +43,13 @@ export interface TemplateEngine {
    *
    * @throws TemplateError, see its codes; the next render is not affected.
    */
-  render(request: TemplateRequest): Promise<string>
+  render(request: TemplateRequest): Promise<Rendered>
+  /**
+   * Holds a value against a JSON schema.
+   *
+   * @throws BlueprintError `SchemaValidationFailed` when that takes more time or memory than it may.
+   */
+  checkSchema(request: SchemaRequest): Promise<SchemaReport>
   /** Stops all threads; renders in flight fail, later ones are refused. */
   close(): Promise<void>
 }
@@ -34,111 +57,78 @@ export interface TemplateEngine {
 export interface TemplateEngineOptions {
   /** For one render, waiting for a free thread not counted. */
   readonly timeoutMs?: number
+  /** For one value and its schema, likewise. */
+  readonly schemaTimeoutMs?: number
   readonly outputLimitBytes?: number
   /** Of template, binding and files together, as JSON. */
   readonly requestLimitBytes?: number
   readonly threads?: number
 }
 
-interface Slot {
-  thread: TemplateThread | undefined
-}
-
 interface EngineAnswer {
   readonly output: string
+  readonly state?: unknown
   readonly failed: '' | 'request' | 'parse' | 'execute' | 'limit'
   readonly message: string
 }
 
 /** Creates an engine. Threads start with the first render that needs them; the module is compiled once per process. */
 export function createTemplateEngine(options: TemplateEngineOptions = {}): TemplateEngine {
-  const { timeoutMs = 10_000, outputLimitBytes = 4 * MIB, requestLimitBytes = 16 * MIB, threads = 2 } = options
-  const free: Slot[] = Array.from({ length: threads }, () => ({ thread: undefined }))
-  const all = [...free]
-  const queue: ((slot: Slot) => void)[] = []
-  let closed = false
-
-  const acquire = () => {
-    const slot = free.pop()
-    return slot === undefined ? new Promise<Slot>((resolve) => queue.push(resolve)) : slot
-  }
-  const release = (slot: Slot) => {
-    const next = queue.shift()
-    if (next === undefined) free.push(slot)
-    else next(slot)
-  }
+  const { timeoutMs = 10_000, schemaTimeoutMs = 5_000, threads = 2 } = options
+  const { outputLimitBytes = 4 * MIB, requestLimitBytes = 16 * MIB } = options
+  const renderers = createThreadPool('template engine', threads)
+  const checkers = createThreadPool('schema checker', 1)
 
   return {
     async render(request) {
-      const { template, name, binding, files } = request
-      const text = JSON.stringify({
-        engine: 'GoTemplate',
-        template,
-        name,
-        binding,
-        files,
-        limitBytes: outputLimitBytes,
-      })
-      if (text.length > requestLimitBytes) throw tooLarge(name, 'the request', text.length, requestLimitBytes)
+      const text = requestText(request, outputLimitBytes)
+      if (text.length > requestLimitBytes) throw tooLarge(request.name, 'the request', text.length, requestLimitBytes)
       const module = await compiledEngine()
-      const slot = await acquire()
-      try {
-        if (closed) throw new Error('template engine: found closed, expected open')
-        const answer = await runOn(slot, module, { text, name, timeoutMs })
-        return outputOf(request, answer, outputLimitBytes)
-      } finally {
-        release(slot)
-      }
+      const answer = await renderers.use(
+        () => startTemplateThread(module),
+        async (thread) => {
+          const reply = await renderOn(thread, text, { name: request.name, timeoutMs })
+          // WebAssembly memory never shrinks; an instance that has grown this far is replaced before it fails somebody else's template.
+          return { answer: reply.answer, worn: reply.memoryBytes > WORN_MEMORY_BYTES }
+        },
+      )
+      return renderedOf(request, answer, outputLimitBytes)
+    },
+    async checkSchema(request) {
+      return await checkers.use(startSchemaThread, async (thread) => {
+        return { answer: await checkOn(thread, request, schemaTimeoutMs), worn: false }
+      })
     },
     async close() {
-      closed = true
-      await Promise.all(all.map((slot) => stopThread(slot)))
+      await Promise.all([renderers.close(), checkers.close()])
     },
   }
 }
 
-async function runOn(
-  slot: Slot,
-  module: WasmModule,
-  { text, name, timeoutMs }: { text: string; name: string; timeoutMs: number },
-): Promise<string> {
-  // No await before the thread is in its slot: `close` must find it.
-  slot.thread ??= startTemplateThread(module)
+function requestText({ engine, template, name, binding, files, state }: TemplateRequest, limitBytes: number): string {
   try {
-    const reply = await slot.thread.run(text, name, timeoutMs)
-    if (isWorn(reply)) await stopThread(slot)
-    return reply.answer
+    return JSON.stringify({ engine, template, name, binding, files, state, limitBytes })
   } catch (error) {
-    await stopThread(slot)
-    throw error
+    // The one way in which JSON values have no JSON text.
+    if (!(error instanceof RangeError)) throw error
+    throw new TemplateError('TemplateTooLarge', `template "${name}": its input is nested too deeply`)
   }
 }
 
-// WebAssembly memory never shrinks; an instance that has grown this far is replaced before it fails somebody else's template.
-function isWorn(reply: ThreadAnswer): boolean {
-  return reply.memoryBytes > 64 * MIB
-}
-
-async function stopThread(slot: Slot): Promise<void> {
-  const thread = slot.thread
-  slot.thread = undefined
-  await thread?.stop()
-}
-
-function outputOf(request: TemplateRequest, text: string, limitBytes: number): string {
+function renderedOf(request: TemplateRequest, text: string, limitBytes: number): Rendered {
   // Written by our own engine, see renderAnswer in deploy/templates/main.go.
-  const answer = JSON.parse(text) as EngineAnswer
-  switch (answer.failed) {
+  const { output, state, failed, message } = JSON.parse(text) as EngineAnswer
+  switch (failed) {
     case '':
-      return answer.output
+      return state === undefined || state === null ? { output } : { output, state }
     case 'limit':
       throw tooLarge(request.name, 'its output', undefined, limitBytes)
     case 'parse':
       // What does not parse is the blueprint's own text.
-      throw new TemplateError('TemplateFailed', answer.message)
+      throw new TemplateError('TemplateFailed', message)
     case 'request':
     case 'execute':
-      throw new TemplateError('TemplateFailed', redactMessage(answer.message, request))
+      throw new TemplateError('TemplateFailed', redactMessage(message, request))
   }
 }
 

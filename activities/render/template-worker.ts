@@ -6,7 +6,6 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { instantiate, type WasmMemory, type WasmModule } from './web-assembly.ts'
 
 export type ThreadReply =
-  | { readonly type: 'ready' }
   /** `answer` is JSON, see renderAnswer in deploy/templates/main.go. */
   | { readonly type: 'answer'; readonly answer: string; readonly memoryBytes: number }
   | { readonly type: 'died'; readonly reason: DeathReason }
@@ -94,4 +93,4 @@ const port = parentPort
 if (port === null) throw new Error('template worker: started as a program, expected to be a worker thread')
 const engine = start(workerData as WasmModule)
 port.on('message', (request: string) => port.postMessage(render(engine, request)))
-port.postMessage({ type: 'ready' } satisfies ThreadReply)
+port.postMessage('ready')

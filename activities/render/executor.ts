@@ -1,0 +1,99 @@
+// Runs one execution of a blueprint: which template, in which language, with which state. Source: spec/landscaper.md 3.2, 3.6-3.8.
+
+import { BlueprintError } from './blueprint-error.ts'
+import type { Blueprint, TemplateExecutor } from './blueprint.ts'
+import { printPath, readFields, typeName, type Fields, type ReportProblem } from './field-reader.ts'
+import { decodeDocument, explainFailure, refuseMissingValues } from './rendered-output.ts'
+import type { TemplateEngine, TemplateLanguage, TemplateRequest } from './template-engine.ts'
+
+/** By executor name: what its template keeps from job to job. */
+export type ExecutionStates = Readonly<Record<string, unknown>>
+
+export interface ExecutorInput {
+  /** What the template sees, its state not included. */
+  readonly binding: Fields
+  /** Absent: the execution has none. */
+  readonly states?: ExecutionStates
+  /** Whether the text `<no value>` may stand in the output. */
+  readonly mayMissValues: boolean
+}
+
+export interface ExecutorOutput {
+  readonly document: Fields
+  /** To be kept for the next job; absent when the template has none, and then an earlier one stays as it is. */
+  readonly state?: unknown
+}
+
+/**
+ * Renders one executor's template and decodes its output.
+ *
+ * @throws BlueprintError for whatever the author can mend; TemplateError `TemplateCrashed`, which a retry may not meet again.
+ */
+export async function renderExecutor(
+  engine: TemplateEngine,
+  blueprint: Blueprint,
+  executor: TemplateExecutor,
+  { binding, states, mayMissValues }: ExecutorInput,
+): Promise<ExecutorOutput> {
+  const { name } = executor
+  const state = states !== undefined && Object.hasOwn(states, name) ? states[name] : undefined
+  const language = languageOf(executor)
+  const source = { engine: language, name, template: templateOf(blueprint, executor), files: blueprint.files }
+  // A Spiff template has its state in nodes of its own, which a variable would hide.
+  const isGo = language === 'GoTemplate'
+  const request: TemplateRequest =
+    isGo && states !== undefined
+      ? { ...source, binding: { ...binding, state: state ?? {} } }
+      : { ...source, binding, state }
+  const rendered = await renderOrExplain(engine, request)
+  if (isGo && !mayMissValues) refuseMissingValues(request, rendered.output)
+  const document = decodeDocument(request, rendered.output)
+  const kept = isGo ? readFields(document, [], () => undefined, 'fold').raw('state') : rendered.state
+  return states === undefined || kept === undefined ? { document } : { document, state: kept }
+}
+
+/** Problems in what an executor rendered, named by the executor and the place. */
+export function reportInto(problems: string[], { name }: TemplateExecutor): ReportProblem {
+  return (path, problem) => problems.push(`template "${name}": ${printPath(path)}: ${problem}`)
+}
+
+async function renderOrExplain(engine: TemplateEngine, request: TemplateRequest) {
+  try {
+    return await engine.render(request)
+  } catch (error) {
+    throw explainFailure(error, request)
+  }
+}
+
+function languageOf({ name, type }: TemplateExecutor): TemplateLanguage {
+  if (type === 'GoTemplate' || type === 'Spiff') return type
+  throw invalid(`template "${name}": found type ${type}, expected GoTemplate or Spiff`)
+}
+
+function templateOf(blueprint: Blueprint, { name, type, file, template }: TemplateExecutor): string {
+  if (file === undefined) {
+    if (typeof template === 'string') return template
+    if (type === 'Spiff') return jsonOf(name, template)
+    throw invalid(`template "${name}": found ${typeName(template)}, expected text for a GoTemplate`)
+  }
+  const path = file
+    .split('/')
+    .filter((segment) => segment !== '' && segment !== '.')
+    .join('/')
+  const content = Object.hasOwn(blueprint.files, path) ? blueprint.files[path] : undefined
+  if (content === undefined) throw invalid(`template "${name}": found no file ${file} in the blueprint`)
+  return content
+}
+
+function jsonOf(name: string, template: unknown): string {
+  try {
+    return JSON.stringify(template)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw invalid(`template "${name}": nested too deeply, expected fewer levels`)
+  }
+}
+
+function invalid(message: string): BlueprintError {
+  return new BlueprintError('ERR_CONFIGURATION_PROBLEM', message)
+}

@@ -1,0 +1,41 @@
+// importDataMappings and exportDataMappings: each is a Spiff document of its own. Source: spec/landscaper.md 3.9.
+
+import type { Fields } from './field-reader.ts'
+import { decodeValue, explainFailure } from './rendered-output.ts'
+import type { TemplateEngine, TemplateRequest } from './template-engine.ts'
+
+/**
+ * Renders each mapping by itself; none sees the result of another. They have Spiff's own functions only, and no files.
+ *
+ * @param field for messages, e.g. `importDataMappings`.
+ * @param variables what the expressions can refer to, by name.
+ * @throws BlueprintError `TemplatingFailed`
+ */
+export async function renderMappings(
+  engine: TemplateEngine,
+  field: string,
+  mappings: Fields,
+  variables: Fields,
+): Promise<Fields> {
+  const results: [string, unknown][] = []
+  for (const [name, mapping] of Object.entries(mappings)) {
+    const template = JSON.stringify(mapping)
+    const request: TemplateRequest = {
+      engine: 'Spiff',
+      name: `${field}.${name}`,
+      template,
+      binding: variables,
+      files: {},
+    }
+    results.push([name, await renderValue(engine, request)])
+  }
+  return Object.fromEntries(results)
+}
+
+async function renderValue(engine: TemplateEngine, request: TemplateRequest): Promise<unknown> {
+  try {
+    return decodeValue((await engine.render(request)).output)
+  } catch (error) {
+    throw explainFailure(error, request)
+  }
+}

@@ -1,0 +1,130 @@
+// The inside of the schema thread: compiles one JSON schema and holds one value against it. What it answers names places, keywords
+// and what the schema expects, never the value. Source: spec/landscaper.md 3.11.
+
+import { parentPort } from 'node:worker_threads'
+import type { ErrorObject } from 'ajv'
+import { Ajv2019 } from 'ajv/dist/2019.js'
+import formats from 'ajv-formats'
+import { typeName } from './field-reader.ts'
+import { collectDocuments, type SchemaSources } from './schema-documents.ts'
+import { readPattern } from './schema-pattern.ts'
+
+/** As JSON text, one per message. */
+export interface SchemaQuestion extends SchemaSources {
+  readonly schema: unknown
+  readonly value: unknown
+}
+
+export interface SchemaReport {
+  /** What is wrong with the schema, or the value; empty when nothing is. */
+  readonly problems: readonly string[]
+  /** What the schema needs and Pawl does not have yet. */
+  readonly unsupported: readonly string[]
+}
+
+const MAX_SHOWN = 20
+const MAX_TEXT = 200
+
+const patterns = Object.assign((pattern: string) => readPattern(pattern), { code: 'readPattern' })
+const ajv = new Ajv2019({
+  strict: false,
+  allErrors: true,
+  verbose: true,
+  logger: false,
+  code: { regExp: patterns },
+})
+formats.default(ajv)
+ajv.addFormat('regex', isPattern)
+
+function isPattern(text: string): boolean {
+  try {
+    readPattern(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function check({ schema, value, ...sources }: SchemaQuestion): SchemaReport {
+  const documents = collectDocuments(schema, sources)
+  const { problems, unsupported } = documents
+  if (problems.length + unsupported.length > 0) return { problems: problems.map(asSchemaProblem), unsupported }
+  try {
+    for (const [id, document] of documents.referred) ajv.addSchema(asSchema(document), id)
+    const validate = ajv.compile(asSchema(documents.root))
+    return { problems: validate(value) ? [] : describe(validate.errors ?? []), unsupported: [] }
+  } finally {
+    // All but the schemas of schemas.
+    ajv.removeSchema()
+  }
+}
+
+// Anything else than a map or a boolean is refused by the validator with a reason.
+function asSchema(document: unknown): boolean | Record<string, unknown> {
+  return document as boolean | Record<string, unknown>
+}
+
+function describe(errors: readonly ErrorObject[]): string[] {
+  const shown = errors.slice(0, MAX_SHOWN).map((error) => {
+    const place = error.instancePath === '' ? '' : `at ${shorten(error.instancePath)}: `
+    return `${place}${error.keyword}: ${error.message ?? 'is not as the schema says'}${detailOf(error)}`
+  })
+  return errors.length > MAX_SHOWN ? [...shown, `and ${errors.length - MAX_SHOWN} more`] : shown
+}
+
+// Parameters come from the schema, or are names of fields.
+function detailOf({ keyword, params, data }: ErrorObject): string {
+  const { allowedValues, allowedValue, additionalProperty, unevaluatedProperty } = params as Record<string, unknown>
+  switch (keyword) {
+    case 'type':
+      return `, found ${typeName(data)}`
+    case 'enum':
+      return `: ${shorten(JSON.stringify(allowedValues).slice(1, -1))}`
+    case 'const':
+      return `: ${shorten(JSON.stringify(allowedValue))}`
+    case 'additionalProperties':
+    case 'unevaluatedProperties':
+      return `, found ${shorten(JSON.stringify(additionalProperty ?? unevaluatedProperty ?? ''))}`
+    default:
+      return ''
+  }
+}
+
+function shorten(text: string): string {
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}...` : text
+}
+
+function asSchemaProblem(problem: string): string {
+  return `the schema is invalid: ${problem}`
+}
+
+function answer(text: string): SchemaReport {
+  try {
+    // Written by schema-thread.ts.
+    return check(JSON.parse(text) as SchemaQuestion)
+  } catch (error) {
+    if (error instanceof RangeError) {
+      return { problems: ['nested too deeply, expected fewer levels in schema and value'], unsupported: [] }
+    }
+    return { problems: [asSchemaProblem(complaintOf(error))], unsupported: [] }
+  }
+}
+
+// They quote nothing but the schema.
+function complaintOf(error: unknown): string {
+  if (error instanceof Ajv2019.MissingRefError) {
+    const pointer = /^pawl:\/\/schema\/\d+(#.*)?$/.exec(error.missingRef)
+    if (pointer !== null) return `the reference to ${shorten(pointer[1] ?? '')} leads nowhere`
+    return `found a reference to ${shorten(error.missingRef)}, expected local://, blueprint:// or a place in the schema`
+  }
+  const message = error instanceof Error ? error.message : String(error)
+  return shorten(message.replace(/^schema is invalid: /, '').replaceAll('data/', '/'))
+}
+
+const port = parentPort
+if (port === null) throw new Error('schema worker: started as a program, expected to be a worker thread')
+// Compiles the schema of schemas before the first question is timed, and before the first cleaning.
+ajv.compile({ type: 'object' })
+ajv.removeSchema()
+port.on('message', (question: string) => port.postMessage(answer(question)))
+port.postMessage('ready')
