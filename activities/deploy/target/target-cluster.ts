@@ -18,3 +18,15 @@ export interface TargetCluster {
    */
   servedKind(apiVersion: string, kind: string): Promise<ServedKind | undefined>
 }
+
+/** The clusters that Targets name. */
+export interface TargetAccess {
+  /**
+   * The cluster of a Target, as Target and Secret are now; clients are kept and shared.
+   *
+   * @throws DeployError: `NoTargetFound` and `InvalidTarget` with ERR_CONFIGURATION_PROBLEM; without a code, hence retried, when the
+   * engine's own API server does not answer.
+   */
+  open(namespace: string, name: string): Promise<TargetCluster>
+  close(): Promise<void>
+}

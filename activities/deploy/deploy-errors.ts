@@ -1,0 +1,83 @@
+// How answers of a target's API server become errors of a deploy item. Source: spec/landscaper.md 1.16, 4.2.
+//
+//   D1. Names of objects and fields stay, contents do not: neither the server's address nor a body that is no Status is quoted,
+//       nor what a decoder found in an object.
+
+import { isFinal, KubeError } from '../kube/errors.ts'
+import { DeployError } from './deployer.ts'
+
+const LONGEST_MESSAGE = 1000
+// etcd and gRPC refuse what is too large with an answer that looks like a failure of the server.
+const TOO_LARGE = /request is too large|trying to send message larger than max/
+
+/**
+ * 401 ends the job with ERR_UNAUTHORIZED; requests that cannot succeed unchanged, and servers whose certificate is not trusted, end it with
+ * ERR_CONFIGURATION_PROBLEM; all else, 403 too, is tried again. A DeployError passes.
+ *
+ * @throws what is neither: a bug.
+ */
+export function toDeployError(operation: string, error: unknown): DeployError {
+  if (error instanceof DeployError) return error
+  if (!(error instanceof KubeError)) throw error
+  const { reason, status } = error
+  if (isUntrusted(error)) {
+    const [request = ''] = error.message.split(': no answer')
+    const message = `${request}: the certificate of the target's server is not trusted (${causeCode(error) ?? ''}); expected one that its CA data vouch for`
+    return configurationProblem(operation, 'UntrustedServer', message)
+  }
+  const codes = status === 401 ? ['ERR_UNAUTHORIZED'] : isRefused(error) ? ['ERR_CONFIGURATION_PROBLEM'] : []
+  return new DeployError(operation, reason, publicMessage(error), codes)
+}
+
+/** What a user has to mend; it ends the job. */
+export function configurationProblem(operation: string, reason: string, message: string): DeployError {
+  return new DeployError(operation, reason, message, ['ERR_CONFIGURATION_PROBLEM'])
+}
+
+function isRefused(error: KubeError): boolean {
+  return isFinal(error) || TOO_LARGE.test(error.message)
+}
+
+function publicMessage(error: KubeError): string {
+  return withoutContents(error).slice(0, LONGEST_MESSAGE)
+}
+
+function withoutContents(error: KubeError): string {
+  const { message, reason, status } = error
+  if (status === 0) {
+    if (error.cause === undefined) return message
+    const [request = ''] = message.split(': no answer')
+    return [`${request}: no answer from the target's server`, ...withCode(error)].join(': ')
+  }
+  // Not an API server, maybe not one that the user may talk to himself: nothing of its answer is passed on.
+  if (reason === 'Unknown') return message.split(': ').slice(0, 2).join(': ')
+  return status === 400 ? blankValues(message) : message
+}
+
+const withCode = (error: KubeError) => [causeCode(error)].flatMap((code) => code ?? [])
+
+// `parsing time "<value>"`: decoders quote what they found; names of fields and of versions they quote as well.
+function blankValues(message: string): string {
+  return message.replaceAll(/(?<before>\w+ )?"(?:[^"\\]|\\.)*"/g, (quoted, before?: string) =>
+    before !== undefined && NAMING.has(before) ? quoted : `${before ?? ''}"..."`,
+  )
+}
+
+const NAMING: ReadonlySet<string> = new Set(['field ', 'version ', 'kind ', 'resource ', 'group '])
+
+function causeCode({ cause }: KubeError): string | undefined {
+  if (typeof cause !== 'object' || cause === null || !('code' in cause)) return undefined
+  return typeof cause.code === 'string' ? cause.code : undefined
+}
+
+function isUntrusted(error: KubeError): boolean {
+  return error.status === 0 && UNTRUSTED.has(causeCode(error) ?? '')
+}
+
+// Source: https://nodejs.org/api/tls.html#x509-certificate-error-codes, and the check of names.
+const UNTRUSTED: ReadonlySet<string> = new Set([
+  ...['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID', 'CERT_REJECTED', 'CERT_REVOKED', 'CERT_SIGNATURE_FAILURE'],
+  ...['CERT_UNTRUSTED', 'CERT_CHAIN_TOO_LONG', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN'],
+  ...['ERR_TLS_CERT_ALTNAME_INVALID', 'HOSTNAME_MISMATCH', 'INVALID_CA', 'INVALID_PURPOSE', 'PATH_LENGTH_EXCEEDED'],
+  ...['UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
+])

@@ -1,0 +1,61 @@
+// JSON paths as kubectl writes them, without the braces: `status.phase`, `.data.tls\.crt`, `.items[?(@.name=="a")].x`.
+// They become queries of RFC 9535. Source: spec/landscaper.md 4.5.
+//
+//   P1. One look costs at most some visits per node of the object: at most one `..`, no functions (hence no regular expressions),
+//       only plain paths in filters, few unions.
+
+import { JSONPathEnvironment, type JSONPathQuery, type JSONValue } from 'json-p3'
+
+import { CostlyPathError, toQueryText } from './json-path-text.ts'
+
+export interface JsonPath {
+  /** All values that the path finds, in order; none when something on the way is missing. @throws JsonPathError for an object that is nested too deeply */
+  valuesIn(object: unknown): readonly unknown[]
+}
+
+/** A path that cannot be used; the message says why and quotes nothing. */
+export class JsonPathError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'JsonPathError'
+  }
+}
+
+const LONGEST_PATH = 1000
+const DEEPEST_OBJECT = 200
+const MOST_VALUES = 10_000
+
+const environment = new JSONPathEnvironment({ maxRecursionDepth: DEEPEST_OBJECT })
+environment.functionRegister.clear()
+
+/** @throws JsonPathError */
+export function compileJsonPath(path: string): JsonPath {
+  if (path.length > LONGEST_PATH) {
+    throw new JsonPathError(`a path of ${path.length} characters; expected at most ${LONGEST_PATH}`)
+  }
+  const query = compile(path)
+  return { valuesIn: (object) => valuesIn(query, object) }
+}
+
+function compile(path: string): JSONPathQuery {
+  try {
+    return environment.compile(toQueryText(path))
+  } catch (error) {
+    if (error instanceof CostlyPathError) throw new JsonPathError(error.message)
+    // The library's message quotes the path; a person sees it in his manifest, beside the field that is named to him.
+    throw new JsonPathError('not a JSON path; expected one such as .status.phase or .items[?(@.name=="a")].value')
+  }
+}
+
+function valuesIn(query: JSONPathQuery, object: unknown): readonly unknown[] {
+  const values: unknown[] = []
+  try {
+    for (const { value } of query.lazyQuery(object as JSONValue)) {
+      if (values.push(value) > MOST_VALUES) throw new JsonPathError(`a path that finds more than ${MOST_VALUES} values`)
+    }
+  } catch (error) {
+    if (error instanceof JsonPathError) throw error
+    throw new JsonPathError('a path that cannot be followed in this object: it is nested too deeply')
+  }
+  return values
+}

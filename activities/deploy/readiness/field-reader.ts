@@ -1,0 +1,65 @@
+// Reads parts of a user's configuration. Mistakes are gathered, so that all are told at once: field, found, expected; never a value.
+
+export type Fields = Readonly<Record<string, unknown>>
+
+export class FieldReader {
+  /** Sentences such as `spec.config.readinessChecks.custom[0].name is a number; expected a text`. */
+  readonly mistakes: string[]
+
+  constructor(mistakes: string[]) {
+    this.mistakes = mistakes
+  }
+
+  refuse(field: string, found: string, expected: string): void {
+    this.mistakes.push(`${field} is ${found}; expected ${expected}`)
+  }
+
+  /** A map, or undefined when it is absent or was refused. */
+  map(value: unknown, field: string, expected = 'a map'): Fields | undefined {
+    if (isMap(value)) return value
+    if (value !== undefined && value !== null) this.refuse(field, describe(value), expected)
+    return undefined
+  }
+
+  requiredMap(value: unknown, field: string, expected = 'a map'): Fields | undefined {
+    if (isMap(value)) return value
+    this.refuse(field, describe(value), expected)
+    return undefined
+  }
+
+  /** The elements of a list; none when it is absent or was refused. */
+  list(value: unknown, field: string): readonly unknown[] {
+    if (Array.isArray(value)) return value
+    if (value !== undefined && value !== null) this.refuse(field, describe(value), 'a list')
+    return []
+  }
+
+  text(value: unknown, field: string, expected = 'a text'): string {
+    if (typeof value === 'string' && value !== '') return value
+    this.refuse(field, value === '' ? 'empty' : describe(value), expected)
+    return ''
+  }
+
+  optionalText(value: unknown, field: string): string | undefined {
+    if (value === undefined || value === null || value === '') return undefined
+    return this.text(value, field)
+  }
+
+  flag(value: unknown, field: string): boolean {
+    if (typeof value === 'boolean') return value
+    if (value !== undefined && value !== null) this.refuse(field, describe(value), 'true or false')
+    return false
+  }
+}
+
+export const isMap = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** What a value is, without the value. */
+export function describe(value: unknown): string {
+  if (value === undefined) return 'absent'
+  if (value === null) return 'null'
+  if (typeof value === 'string') return 'another text'
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' ? 'a map' : `a ${typeof value}`
+}
