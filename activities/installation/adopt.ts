@@ -1,6 +1,7 @@
 // The second write of a job: the request is taken off, finalizer and defaults are put in. Source: design.md "A root's new job".
 //
 //   A1. The annotation is removed only while the spec is the one that the first write saw; one that came with a newer spec is the next job's.
+//   A2. An interrupt that is there when the job begins was meant for an earlier one.
 
 import { FINALIZER, OPERATION_ANNOTATION } from '../../workflows/deploy-item/kind.ts'
 import { installationKind, RECONCILE_REASON_ANNOTATION } from '../../workflows/installation/kind.ts'
@@ -20,7 +21,7 @@ export interface AdoptInput {
 
 export const adoptActivities = (deps: Deps) => ({
   /**
-   * Removes the reconcile annotation and puts in the finalizer and the default context, in one write. Idempotent.
+   * Removes the annotation of the request and puts in the finalizer and the default context, in one write. Idempotent.
    *
    * @returns the target as it is now; undefined when the Installation is gone.
    */
@@ -57,7 +58,7 @@ function readopt(current: KubeObject, uid: string, jobID: string): Patch | 'done
 function adoption(target: InstallationView): Patch {
   const isSameSpec = target.observedGeneration === target.generation
   const annotations =
-    target.reconcileRequested && isSameSpec
+    target.interruptRequested || (target.reconcileRequested && isSameSpec)
       ? { [OPERATION_ANNOTATION]: null, [RECONCILE_REASON_ANNOTATION]: null }
       : undefined
   const finalizers =

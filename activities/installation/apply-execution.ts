@@ -1,23 +1,24 @@
-// From blueprint to Execution: reads the Installation, renders its deploy executions and writes the result, all inside one activity,
-// so that no value of the user passes through a workflow. Source: spec/landscaper.md 2.3 "Init", 3.6.
+// From blueprint to Execution: reads the Installation and its imports, renders its deploy executions and writes the result, all inside one
+// activity, so that no value of the user passes through a workflow. Source: spec/landscaper.md 2.3 "Init", 3.6.
 
-import { gzipSync } from 'node:zlib'
 import { contextKind } from '../../workflows/context/kind.ts'
-import { executionKind } from '../../workflows/execution/kind.ts'
 import { installationKind } from '../../workflows/installation/kind.ts'
-import { type By, canonicalJson, type Subject } from '../../workflows/kit/index.ts'
+import type { By, Subject } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
+import { writeDataObjects } from '../kube/data-objects.ts'
 import { finalFailure, toApplicationFailure } from '../kube/errors.ts'
-import { mergePatch } from '../kube/merge.ts'
 import { readObject, readSubject } from '../kube/observe.ts'
-import { ownerOf, targetView } from '../kube/views.ts'
-import { type Patch, type Write, writeAll } from '../kube/write.ts'
-import { subscribe } from '../journal/subscriptions.ts'
-import { readBlueprint } from '../render/blueprint.ts'
+import { type Blueprint, readBlueprint } from '../render/blueprint.ts'
 import { BlueprintError } from '../render/blueprint-error.ts'
 import { type DeployItemTemplate, renderDeployItems } from '../render/executions.ts'
-import { type ChildExecution, childExecution } from './views.ts'
+import { type ImportFault, type InstallationImports, prepareImports, withImportFaults } from './construct-imports.ts'
+import { importCopies } from './import-copies.ts'
+import { loadImports } from './imports.ts'
+import { specOf } from './spec.ts'
+import { loadStates, stateSecrets } from './states.ts'
+import type { ChildExecution } from './views.ts'
+import { writeExecution } from './write-execution.ts'
 
 export interface ApplyExecutionInput {
   readonly by: By
@@ -27,21 +28,38 @@ export interface ApplyExecutionInput {
 }
 
 export type ApplyExecutionResult =
-  | { readonly result: 'applied'; readonly execution: ChildExecution | undefined }
+  | {
+      readonly result: 'applied'
+      readonly execution: ChildExecution | undefined
+      /** For the status; absent when nothing is imported. */
+      readonly importsHash?: string
+    }
   /** An Execution of an earlier Installation of this name is still being deleted; its end will wake this job. */
   | { readonly result: 'waiting'; readonly reason: string }
+  /** The imports are not what the blueprint wants, or are not there. */
+  | ({ readonly result: 'refused' } & ImportFault)
 
 export const applyExecutionActivities = (deps: Deps) => ({
   /**
-   * Renders the Installation's deploy items and makes its Execution hold them. Idempotent; writes nothing when it holds them already.
+   * Renders the Installation's deploy items from its imports and makes its Execution hold them; keeps a copy of each import, and the states
+   * of its executions. Idempotent; writes nothing that is so already.
    *
-   * @throws `Changed` when the Installation has another generation than the pass observed; final faults for what its author can mend.
+   * @throws `Changed` when the Installation has another generation than the pass observed, or an import changed meanwhile; final faults for
+   * what its author can mend.
    */
   async applyExecution(input: ApplyExecutionInput): Promise<ApplyExecutionResult> {
     try {
       const installation = await readInstallation(deps, input)
-      const items = await render(deps, installation)
-      return await writeExecution(deps, input, installation, items)
+      const { context, blueprint: source } = specOf(installation)
+      await checkContext(deps, input.subject.namespace, context ?? 'default')
+      const blueprint = readBlueprint(source)
+      const imports = await withImportFaults(() => prepareImports(deps, installation, blueprint))
+      if ('fault' in imports) return { result: 'refused', ...imports.fault }
+      const items = await render(deps, input, installation, { blueprint, imports })
+      const written = await writeExecution(deps, input, installation, items)
+      await checkImports(deps, installation, imports)
+      if (written.result === 'waiting' || imports.hash === undefined) return written
+      return { ...written, importsHash: imports.hash }
     } catch (error) {
       throw toApplicationFailure(userMistake(error))
     }
@@ -70,27 +88,6 @@ export async function readInstallation(
   return installation
 }
 
-interface InstallationSpec {
-  readonly context?: string
-  readonly blueprint?: unknown
-  readonly imports?: { readonly data?: readonly unknown[]; readonly targets?: readonly unknown[] }
-}
-
-async function render(deps: Deps, installation: KubeObject): Promise<readonly DeployItemTemplate[]> {
-  const spec = (installation['spec'] ?? {}) as InstallationSpec
-  const { name, namespace = '' } = installation.metadata
-  await checkContext(deps, namespace, spec.context ?? 'default')
-  if ((spec.imports?.data ?? []).length + (spec.imports?.targets ?? []).length > 0) {
-    throw finalFailure(
-      'NotSupported',
-      `installation ${namespace}/${name}: spec.imports is not supported yet; expected an installation without imports`,
-    )
-  }
-  const blueprint = readBlueprint(spec.blueprint)
-  const bindings = { blueprint: spec.blueprint, imports: {}, namespace }
-  return (await renderDeployItems(deps.templates, blueprint, bindings)).items
-}
-
 // An absent Context named default counts as empty; any other must be there. Source: issue text and spec/landscaper.md 1.7.
 async function checkContext(deps: Deps, namespace: string, name: string): Promise<void> {
   if (name === 'default') return
@@ -99,118 +96,34 @@ async function checkContext(deps: Deps, namespace: string, name: string): Promis
     throw finalFailure('ContextNotFound', `spec.context names context ${namespace}/${name}; there is none`)
 }
 
-async function writeExecution(
+/** Renders the items, and keeps what the next rendering needs before anybody sees this one's result. */
+async function render(
   deps: Deps,
-  input: ApplyExecutionInput,
+  { by, subject, jobID }: ApplyExecutionInput,
   installation: KubeObject,
-  items: readonly DeployItemTemplate[],
-): Promise<ApplyExecutionResult> {
-  const { by, subject, jobID } = input
-  const existing = await readObject(deps, executionKind, subject.namespace, subject.name)
-  if (existing === undefined && items.length === 0) return { result: 'applied', execution: undefined }
-  if (
-    existing !== undefined &&
-    (ownerOf(existing)?.uid !== subject.uid || existing.metadata.deletionTimestamp !== undefined)
-  ) {
-    return await waitForOther(deps, input, existing)
-  }
-  const spec = executionSpec(installation, items)
-  const write = existing === undefined ? creation(installation, spec) : update(existing, spec)
-  if (write === undefined) return { result: 'applied', execution: childExecution(existing, subject.uid) }
-  const [answer] = await writeAll(deps, { ...by, step: 'applyExecution', fieldManager: 'pawl-installation' }, [write])
-  switch (answer?.result) {
-    case 'ok':
-      return { result: 'applied', execution: childExecution(answer.object, subject.uid) }
-    case 'failed':
-      throw answer.error
-    default:
-      throw finalFailure(
-        'Changed',
-        `execution ${subject.namespace}/${subject.name} was replaced while job ${jobID} wrote it`,
-      )
-  }
-}
-
-async function waitForOther(
-  deps: Deps,
-  { subject, jobID }: ApplyExecutionInput,
-  existing: KubeObject,
-): Promise<ApplyExecutionResult> {
-  const name = `execution ${subject.namespace}/${subject.name}`
-  const owner = ownerOf(existing)
-  if (existing.metadata.deletionTimestamp === undefined && owner?.kind !== 'Installation') {
-    throw finalFailure(
-      'NameTaken',
-      `${name} exists and belongs to ${owner === undefined ? 'nobody' : `${owner.kind} ${owner.name}`}; expected none, or one of this installation`,
-    )
-  }
-  await subscribe(
-    deps.db,
-    [
-      {
-        controller: 'installation',
-        uid: subject.uid,
-        job_id: jobID,
-        cluster: deps.cluster,
-        kind: executionKind.kind,
-        namespace: subject.namespace,
-        name: subject.name,
-        seenVersion: Number(existing.metadata.resourceVersion),
-        subjectName: subject.name,
-      },
-    ],
-    deps.now(),
+  { blueprint, imports }: { readonly blueprint: Blueprint; readonly imports: InstallationImports },
+): Promise<readonly DeployItemTemplate[]> {
+  const loaded = await loadStates(deps, subject, 'deploy', blueprint.deployExecutions)
+  const { items, states: rendered } = await renderDeployItems(deps.templates, blueprint, {
+    blueprint: specOf(installation).blueprint,
+    imports: imports.bindings,
+    namespace: subject.namespace,
+    targets: imports.targets,
+    states: loaded,
+  })
+  await writeDataObjects(
+    deps,
+    { ...by, step: 'applyExecution', fieldManager: 'pawl-installation' },
+    ...importCopies(subject, jobID, imports),
+    stateSecrets(subject, jobID, 'deploy', { loaded, rendered }),
   )
-  return { result: 'waiting', reason: `waiting for ${name} of an earlier installation to be gone` }
+  return items
 }
 
-function executionSpec(installation: KubeObject, items: readonly DeployItemTemplate[]): Patch {
-  const context = (installation['spec'] as InstallationSpec).context ?? 'default'
-  // Always the compressed form, for the size limit of objects. Source: spec/landscaper.md 1.3. Canonical, so that equal items are equal bytes.
-  return { context, deployItemsCompressed: gzipSync(canonicalJson(items)).toString('base64') }
-}
-
-function creation({ metadata }: KubeObject, spec: Patch): Write {
-  const { name, namespace = '', uid = '' } = metadata
-  const owner = {
-    apiVersion: installationKind.apiVersion,
-    kind: installationKind.kind,
-    name,
-    uid,
-    controller: true,
-    blockOwnerDeletion: true,
-  }
-  return {
-    verb: 'create',
-    watched: executionKind,
-    namespace,
-    name,
-    body: {
-      apiVersion: executionKind.apiVersion,
-      kind: executionKind.kind,
-      metadata: { name, namespace, ownerReferences: [owner] },
-      spec,
-    },
-    isOurs: (existing) => ownerOf(existing)?.uid === uid,
-  }
-}
-
-function update(existing: KubeObject, spec: Patch): Write | undefined {
-  const patch = mergePatch((existing['spec'] ?? {}) as Patch, spec)
-  if (patch === undefined) return undefined
-  return {
-    verb: 'patch',
-    watched: executionKind,
-    namespace: existing.metadata.namespace ?? '',
-    name: existing.metadata.name,
-    version: existing.metadata.resourceVersion ?? '',
-    patch: { spec: patch },
-    reapply: (current) => {
-      const again = mergePatch((current['spec'] ?? {}) as Patch, spec)
-      // Another job of it means that ours is over, and its items are old.
-      const isSame =
-        current.metadata.uid === existing.metadata.uid && targetView(current).jobID === targetView(existing).jobID
-      return !isSame ? 'superseded' : again === undefined ? 'done' : { spec: again }
-    },
-  }
+// What was rendered from values that changed meanwhile is rendered again. Source: spec/landscaper.md 2.3 "Init" 10.
+async function checkImports(deps: Deps, installation: KubeObject, { hash }: InstallationImports): Promise<void> {
+  if (hash === undefined) return
+  if ((await loadImports(deps, installation)).hash === hash) return
+  const { namespace = '', name } = installation.metadata
+  throw finalFailure('Changed', `an import of installation ${namespace}/${name} changed while its items were rendered`)
 }

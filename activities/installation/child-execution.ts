@@ -8,6 +8,7 @@ import type { KubeObject } from '../kube/client.ts'
 import { retryableFailure, toApplicationFailure } from '../kube/errors.ts'
 import { isReleased } from '../kube/finalize.ts'
 import { type Patch, type Write, writeAll } from '../kube/write.ts'
+import { forgetInterrupt } from './interrupt.ts'
 import { type ChildExecution, childExecution } from './views.ts'
 
 export interface ExecutionInput {
@@ -35,7 +36,7 @@ export const childExecutionActivities = (deps: Deps) => ({
       {
         verb: 'patchStatus',
         ...at(subject),
-        version: execution.version,
+        version: await forgetInterrupt(deps, { by, subject }, execution),
         patch,
         reapply: (current) => retrigger(current, execution, jobID, patch),
       },

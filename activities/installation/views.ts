@@ -1,19 +1,25 @@
 // What the Installation's workflow sees: states and flags. Blueprints and values stay here.
 
 import { OPERATION_ANNOTATION } from '../../workflows/deploy-item/kind.ts'
-import { installationTrigger } from '../../workflows/installation/kind.ts'
-import type { TargetView } from '../../workflows/kit/index.ts'
+import { IMPORTS_CONDITION, installationTrigger } from '../../workflows/installation/kind.ts'
+import type { Condition, TargetView } from '../../workflows/kit/index.ts'
 import type { KubeObject } from '../kube/client.ts'
-import { ownerOf, targetView, withoutUninstall } from '../kube/views.ts'
+import { interruptRequested, ownerOf, targetView, withoutUninstall } from '../kube/views.ts'
+import { specOf } from './spec.ts'
 
 export interface InstallationView extends TargetView {
   /** Why an idle Installation shall start a job; undefined when it shall not. */
   readonly trigger: string | undefined
   readonly reconcileRequested: boolean
+  readonly interruptRequested: boolean
   readonly hasContext: boolean
   /** Something is to be exported. */
   readonly exports: boolean
   readonly withoutUninstall: boolean
+  /** Of the last job that imported anything: copies of imports may be there. */
+  readonly importsHash: string | undefined
+  /** The condition of the imports says that they were refused. */
+  readonly importsRefused: boolean
 }
 
 export interface ChildExecution {
@@ -21,25 +27,30 @@ export interface ChildExecution {
   readonly version: string
   readonly deleting: boolean
   readonly withoutUninstall: boolean
+  readonly interruptRequested: boolean
   readonly phase: string | undefined
   readonly jobID: string | undefined
   readonly jobIDFinished: string | undefined
 }
 
-interface InstallationSpec {
-  readonly context?: string
-  readonly exports?: { readonly data?: readonly unknown[]; readonly targets?: readonly unknown[] }
+interface ImportStatus {
+  readonly importsHash?: string
+  readonly conditions?: readonly Condition[]
 }
 
 export function installationView(object: KubeObject): InstallationView {
-  const spec = (object['spec'] ?? {}) as InstallationSpec
+  const spec = specOf(object)
+  const { importsHash, conditions = [] } = (object['status'] ?? {}) as ImportStatus
   return {
     ...targetView(object),
     trigger: installationTrigger(object),
     reconcileRequested: object.metadata.annotations?.[OPERATION_ANNOTATION] === 'reconcile',
+    interruptRequested: interruptRequested(object),
     hasContext: (spec.context ?? '') !== '',
     exports: (spec.exports?.data ?? []).length + (spec.exports?.targets ?? []).length > 0,
     withoutUninstall: withoutUninstall(object),
+    importsHash,
+    importsRefused: conditions.some(({ type, status }) => type === IMPORTS_CONDITION && status === 'False'),
   }
 }
 
@@ -52,6 +63,7 @@ export function childExecution(object: KubeObject | undefined, installationUid: 
     version,
     deleting,
     withoutUninstall: withoutUninstall(object),
+    interruptRequested: interruptRequested(object),
     phase,
     jobID,
     jobIDFinished,

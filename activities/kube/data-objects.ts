@@ -1,5 +1,5 @@
-// DataObjects and Targets that the engine writes: created or updated, and owned by who produced them. Source: spec/landscaper.md 1.15.
-// Their names and labels come from the caller (render/names.ts).
+// DataObjects, Targets and state Secrets that the engine writes: created or updated, and owned by who produced them.
+// Their names and labels come from the caller (render/names.ts). Source: spec/landscaper.md 1.13 and 1.15.
 
 import { createHash } from 'node:crypto'
 import { JOB_ID_LABEL } from '../../workflows/data-object/kind.ts'
@@ -9,9 +9,10 @@ import { canonicalJson, type WatchedKind } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject, OwnerReference } from './client.ts'
 import { finalFailure, retryableFailure } from './errors.ts'
+import { safeLabels } from './label-value.ts'
 import { mergePatch } from './merge.ts'
 import { readObject } from './observe.ts'
-import { type Patch, type Write, type Writer, writeAll } from './write.ts'
+import { inParallel, type Patch, type Write, type Writer, writeAll } from './write.ts'
 
 const HASH_ANNOTATION = 'data.landscaper.gardener.cloud/hash'
 
@@ -29,19 +30,37 @@ export interface WriteDataInput {
   readonly owner: OwnerReference
   readonly jobID: string
   readonly objects: readonly DataToWrite[]
+  /** What else is as it shall be keeps the label of the job that wrote it; without, the label changes with each job. */
+  readonly keepsJobID?: boolean
+  /** How to call it when another living owner has the name; default `ExportConflict`. */
+  readonly takenCode?: 'ExportConflict' | 'NameTaken'
 }
 
+/** Reads at a time: a tenth of what the API server serves by default. */
+export const PARALLEL_READS = 20
+
 /**
- * Creates or updates exported data, one write each and none for what is so already.
+ * Creates or updates data in one batch, one write each and none for what is so already.
  *
- * @throws `BeingDeleted` (retryable); `ExportConflict` (final) when another living owner has the name; KubeError when a write fails.
+ * @throws `BeingDeleted` (retryable); `takenCode` (final) when another living owner has the name; KubeError when a write fails.
  */
-export async function writeDataObjects(deps: Deps, writer: Writer, input: WriteDataInput): Promise<void> {
-  const planned = await Promise.all(input.objects.map((one) => plan(deps, input, one)))
-  const answers = await writeAll(deps, writer, planned.flat())
-  for (const answer of answers) {
+export async function writeDataObjects(
+  deps: Deps,
+  writer: Writer,
+  ...inputs: readonly WriteDataInput[]
+): Promise<void> {
+  const wanted = inputs.flatMap((input) => input.objects.map((one) => ({ input, one })))
+  const planned = await inParallel(PARALLEL_READS, wanted, async ({ input, one }) => {
+    const writes = await plan(deps, input, one)
+    return writes.map((write) => ({ input, write }))
+  })
+  const acting = planned.flat()
+  const writes = acting.map(({ write }) => write)
+  const answers = await writeAll(deps, writer, writes)
+  for (const [index, answer] of answers.entries()) {
     if (answer.result === 'failed') throw answer.error
-    if (answer.result === 'superseded') throw takenBy(input, answer.object)
+    const input = acting[index]?.input
+    if (answer.result === 'superseded' && input !== undefined) throw takenBy(input, answer.object)
   }
 }
 
@@ -61,7 +80,7 @@ async function plan(deps: Deps, input: WriteDataInput, one: DataToWrite): Promis
   if (!(await mayTake(deps, input, existing))) throw takenBy(input, existing)
   const before = controllerOf(existing)?.uid
   const patch = difference(existing, body)
-  if (patch === undefined) return []
+  if (patch === undefined || (input.keepsJobID === true && isSameButJob(existing, body))) return []
   // Written by another job meanwhile: then ours is over, and its content is old.
   const isSameJob = (current: KubeObject) =>
     current.metadata.labels?.[JOB_ID_LABEL] === existing.metadata.labels?.[JOB_ID_LABEL]
@@ -83,7 +102,7 @@ function desired(
     metadata: {
       name,
       namespace,
-      labels,
+      labels: safeLabels(labels),
       annotations: { ...annotations, [HASH_ANNOTATION]: hash },
       ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: true }],
     },
@@ -108,6 +127,13 @@ function difference(existing: KubeObject, body: KubeObject): Patch | undefined {
     },
   }
   return mergePatch(found, wanted)
+}
+
+function isSameButJob(existing: KubeObject, body: KubeObject): boolean {
+  const jobID = existing.metadata.labels?.[JOB_ID_LABEL]
+  if (jobID === undefined) return false
+  const metadata = { ...body.metadata, labels: { ...body.metadata.labels, [JOB_ID_LABEL]: jobID } }
+  return difference(existing, { ...body, metadata }) === undefined
 }
 
 // A hand-made object without an owner is adopted. Source: spec/landscaper.md appendix B 17.
@@ -136,11 +162,11 @@ function isOwnedBy(existing: KubeObject, owner: OwnerReference): boolean {
   return existing.metadata.ownerReferences?.some((reference) => reference.uid === owner.uid) ?? false
 }
 
-function takenBy({ watched, owner }: WriteDataInput, existing: KubeObject) {
+function takenBy({ watched, owner, takenCode }: WriteDataInput, existing: KubeObject) {
   const other = controllerOf(existing)
   const whose = other === undefined ? 'somebody else' : `${other.kind} ${other.name}`
   return finalFailure(
-    'ExportConflict',
+    takenCode ?? 'ExportConflict',
     `${watched.kind} ${existing.metadata.name} belongs to ${whose}; expected no owner or ${owner.kind} ${owner.name}`,
   )
 }

@@ -244,7 +244,12 @@ function pathOf(target: Target, status = false): string {
   return resourcePath(target.watched, target.namespace, target.name, status ? 'status' : undefined)
 }
 
-async function inParallel<T, R>(limit: number, items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+/** Works on all items, at most `limit` at a time; results in the order of the items. */
+export async function inParallel<T, R>(
+  limit: number,
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+): Promise<R[]> {
   const results = new Array<R>(items.length)
   let next = 0
   const lane = async () => {

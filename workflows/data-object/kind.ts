@@ -15,6 +15,10 @@ export const SOURCE_TYPE_LABEL = `${PREFIX}sourceType`
 export const SOURCE_LABEL = `${PREFIX}source`
 /** The job that wrote it. */
 export const JOB_ID_LABEL = `${PREFIX}jobid`
+/** Of a Target from an imported list: its position, from 0. */
+export const INDEX_LABEL = `${PREFIX}index`
+/** Of a Target from an imported map: its key. */
+export const TARGET_MAP_KEY_LABEL = `${PREFIX}targetmapkey`
 
 /** The labels by which data is found; part of the projection of DataObject, Target and Context. */
 export const DATA_LABELS = [CONTEXT_LABEL, KEY_LABEL, SOURCE_TYPE_LABEL, SOURCE_LABEL, JOB_ID_LABEL].map(label)

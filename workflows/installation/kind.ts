@@ -34,6 +34,8 @@ export const RECONCILE_REASON_ANNOTATION = 'landscaper.gardener.cloud/reconcile-
 export const DELETE_IGNORE_SUCCESSORS_ANNOTATION = 'landscaper.gardener.cloud/delete-ignore-successors'
 /** `true`: no job starts; one that runs goes on to its end. Source: spec/landscaper.md 1.13 and decision 16 of appendix B. */
 export const IGNORE_ANNOTATION = 'landscaper.gardener.cloud/ignore'
+/** Whether the imports are what the blueprint wants; written once they were not. Source: spec/landscaper.md 1.14. */
+export const IMPORTS_CONDITION = 'ValidateImports'
 /** Its presence is toggled to raise an event. */
 export const TOUCH_ANNOTATION = 'landscaper.gardener.cloud/touch'
 

@@ -144,6 +144,28 @@ describe('an installation in phase Init', () => {
     })
   })
 
+  it('keeps the hash of its imports', async () => {
+    const importsHash = 'b6589fc6'
+    const applied = { result: 'applied' as const, execution: EXECUTION, importsHash }
+    const { pass } = installationPass({ act: { applyExecution: () => Promise.resolve(applied) } })
+    expect(await applyExecution(pass)).toEqual(done)
+    expect(pass.draft.fields).toMatchObject({ importsHash })
+    expect(pass.draft.conditions).toEqual([])
+  })
+
+  it('says that its imports are refused, and once they are not any more', async () => {
+    const code = 'ImportNotFound'
+    const message = 'spec.imports.data[0] "size": found no DataObject n/size'
+    const act = { applyExecution: () => Promise.resolve({ result: 'refused' as const, code, message }) }
+    const refused = installationPass({ act })
+    expect(await applyExecution(refused.pass)).toEqual(fail(code, message))
+    const condition = { type: 'ValidateImports', status: 'False', reason: 'ImportValidationFailed', message }
+    expect(refused.pass.draft).toMatchObject({ conditions: [condition], fields: {} })
+    const mended = installationPass({ target: { importsRefused: true } })
+    expect(await applyExecution(mended.pass)).toEqual(done)
+    expect(mended.pass.draft.conditions).toMatchObject([{ type: 'ValidateImports', status: 'True' }])
+  })
+
   it('waits while it cannot be', async () => {
     const act = {
       applyExecution: () => Promise.resolve({ result: 'waiting' as const, reason: 'the old one is leaving' }),
@@ -232,6 +254,30 @@ describe('an installation in phase Completing', () => {
     expect(await writeExports(some.pass)).toEqual(done)
     expect([none.calls, some.calls]).toEqual([[], ['writeExports']])
   })
+
+  it('checks its imports, those of the same pass before those of the status', async () => {
+    const hashes: (string | undefined)[] = []
+    const act: Partial<InstallationActivities> = {
+      writeExports: ({ importsHash }) => {
+        hashes.push(importsHash)
+        return Promise.resolve({ imports: true })
+      },
+    }
+    const observed = installationPass({ target: { importsHash: 'observed' }, act })
+    expect(await writeExports(observed.pass)).toEqual(done)
+    const folded = installationPass({ target: { importsHash: 'observed' }, act })
+    folded.pass.draft.fields['importsHash'] = 'folded'
+    expect(await writeExports(folded.pass)).toEqual(done)
+    expect(hashes).toEqual(['observed', 'folded'])
+    expect(observed.pass.draft.fields).toEqual({})
+  })
+
+  it('takes the hash off when nothing is imported any more', async () => {
+    const act = { writeExports: () => Promise.resolve({ imports: false }) }
+    const { pass } = installationPass({ target: { importsHash: 'before' }, act })
+    expect(await writeExports(pass)).toEqual(done)
+    expect(pass.draft.fields).toEqual({ importsHash: null })
+  })
 })
 
 describe('the deletion of an installation', () => {
@@ -279,7 +325,7 @@ const TARGET: InstallationView = {
     trigger: undefined,
     reconcileRequested: false,
   },
-  ...{ hasContext: true, exports: false, withoutUninstall: false },
+  ...{ hasContext: true, exports: false, withoutUninstall: false, importsHash: undefined, importsRefused: false },
 }
 
 // Functions are hoisted: the tests above use them while they are collected.
@@ -335,7 +381,7 @@ function installationPass({ target = {}, act = {}, state = {}, ...given }: Given
     applyExecution: () => called('applyExecution', { result: 'applied' as const, execution: EXECUTION }),
     triggerExecution: () => called('triggerExecution', EXECUTION),
     deleteExecution: () => called('deleteExecution', { ...EXECUTION, deleting: true }),
-    writeExports: () => called('writeExports', undefined),
+    writeExports: ({ importsHash }) => called('writeExports', { imports: importsHash !== undefined }),
   }
   const pass: InstallationPass = {
     subject: { kind: 'Installation', uid: 'u', namespace: 'n', name: 'root' },
