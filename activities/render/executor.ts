@@ -38,7 +38,7 @@ export async function renderExecutor(
   const { name } = executor
   const state = states !== undefined && Object.hasOwn(states, name) ? states[name] : undefined
   const language = languageOf(executor)
-  const source = { engine: language, name, template: templateOf(blueprint, executor), files: blueprint.files }
+  const source = { engine: language, name, ...templateOf(blueprint, executor), files: blueprint.files }
   // A Spiff template has its state in nodes of its own, which a variable would hide.
   const isGo = language === 'GoTemplate'
   const request: TemplateRequest =
@@ -70,10 +70,13 @@ function languageOf({ name, type }: TemplateExecutor): TemplateLanguage {
   throw invalid(`template "${name}": found type ${type}, expected GoTemplate or Spiff`)
 }
 
-function templateOf(blueprint: Blueprint, { name, type, file, template }: TemplateExecutor): string {
+function templateOf(
+  blueprint: Blueprint,
+  { name, type, file, template }: TemplateExecutor,
+): Pick<TemplateRequest, 'template' | 'form'> {
   if (file === undefined) {
-    if (typeof template === 'string') return template
-    if (type === 'Spiff') return jsonOf(name, template)
+    if (typeof template === 'string') return { template }
+    if (type === 'Spiff') return { template: jsonOf(name, template), form: 'json' }
     throw invalid(`template "${name}": found ${typeName(template)}, expected text for a GoTemplate`)
   }
   const path = file
@@ -82,7 +85,7 @@ function templateOf(blueprint: Blueprint, { name, type, file, template }: Templa
     .join('/')
   const content = Object.hasOwn(blueprint.files, path) ? blueprint.files[path] : undefined
   if (content === undefined) throw invalid(`template "${name}": found no file ${file} in the blueprint`)
-  return content
+  return { template: content }
 }
 
 function jsonOf(name: string, template: unknown): string {

@@ -19,14 +19,8 @@ export async function renderMappings(
 ): Promise<Fields> {
   const results: [string, unknown][] = []
   for (const [name, mapping] of Object.entries(mappings)) {
-    const template = JSON.stringify(mapping)
-    const request: TemplateRequest = {
-      engine: 'Spiff',
-      name: `${field}.${name}`,
-      template,
-      binding: variables,
-      files: {},
-    }
+    const source = { engine: 'Spiff', form: 'json', name: `${field}.${name}`, files: {} } as const
+    const request: TemplateRequest = { ...source, template: JSON.stringify(mapping), binding: variables }
     results.push([name, await renderValue(engine, request)])
   }
   return Object.fromEntries(results)
@@ -34,7 +28,7 @@ export async function renderMappings(
 
 async function renderValue(engine: TemplateEngine, request: TemplateRequest): Promise<unknown> {
   try {
-    return decodeValue((await engine.render(request)).output)
+    return decodeValue(request, (await engine.render(request)).output)
   } catch (error) {
     throw explainFailure(error, request)
   }

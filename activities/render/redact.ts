@@ -13,11 +13,13 @@ const EDGE = /^["'`,:;.()[\]{}<>*=|-]+|["'`,:;.()[\]{}<>*=|-]+$/g
 const NOT_IN_NAMES = /[^\w-]+/
 /** Line numbers and counts. */
 const SHORT_NUMBER = /^\d{1,3}$/
+const PATH = /^[\w-]+(?:\.\[\d+\]|\.[\w-]+)+$/
 const SHOWN_HEAD = 600
 const SHOWN_TAIL = 1200
 /** As the original: longer dumps are compressed. */
 const PLAIN_DUMP_BYTES = 512
 const COMPRESSED_DUMP_BYTES = 4096
+const MAX_SHAPE_DEPTH = 40
 
 /** What the author of a blueprint wrote, and may read again in messages. */
 export interface BlueprintText {
@@ -41,7 +43,11 @@ export function redactMessage(message: string, source: BlueprintText): string {
   const names = new Set([source.name, ...Object.keys(source.files)])
   const head = /^template: [^\n]*?:\d+(?::\d+)?: (?:executing "[^"\n]*" at <[^\n]*?>: )?/.exec(message)?.[0] ?? ''
   const isOurs = (word: string) =>
-    known.has(word) || VOCABULARY.has(word.toLowerCase()) || SHORT_NUMBER.test(word) || isPosition(word, names)
+    known.has(word) ||
+    VOCABULARY.has(word.toLowerCase()) ||
+    SHORT_NUMBER.test(word) ||
+    isPosition(word, names) ||
+    isPathOf(word, known)
   return shorten(head + hide(message.slice(head.length), isOurs))
 }
 
@@ -60,10 +66,13 @@ export function dumpShape(binding: unknown): string {
   return `left out, ${compressed.length} bytes compressed`
 }
 
-function shapeOf(value: unknown): unknown {
+function shapeOf(value: unknown, depth = 0): unknown {
   if (value === null || value === undefined) return '[null]'
-  if (Array.isArray(value)) return value.map(shapeOf)
-  if (typeof value === 'object') return Object.fromEntries(Object.entries(value).map(([key, of]) => [key, shapeOf(of)]))
+  if (typeof value === 'object' && depth >= MAX_SHAPE_DEPTH) return '[...]'
+  if (Array.isArray(value)) return value.map((entry) => shapeOf(entry, depth + 1))
+  if (typeof value === 'object') {
+    return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, shapeOf(entry, depth + 1)]))
+  }
   return `[${typeof value}]`
 }
 
@@ -76,6 +85,13 @@ function hide(text: string, isShown: (word: string) => boolean): string {
 function isPosition(word: string, names: ReadonlySet<string>): boolean {
   const found = /^(.+?):\d+(?::\d+)?:?$/.exec(word)
   return found?.[1] !== undefined && names.has(found[1])
+}
+
+/** `deployItems.[0].name`, as Spiff names a place, made of the author's words. */
+function isPathOf(word: string, known: ReadonlySet<string>): boolean {
+  if (!PATH.test(word)) return false
+  const parts = word.split(/[.[\]]+/).filter((part) => part !== '')
+  return parts.every((part) => known.has(part) || SHORT_NUMBER.test(part))
 }
 
 // Both with the actions, for messages that quote them, and without, for the text between them.

@@ -12,6 +12,7 @@ const NO_VALUE = '<no value>'
 const LINES_AROUND = 5
 const MAX_SHOWN_PLACES = 3
 const MAX_LINE_LENGTH = 160
+const MAX_DEPTH = 200
 
 /**
  * The document that a template rendered; nothing counts as an empty one.
@@ -19,20 +20,29 @@ const MAX_LINE_LENGTH = 160
  * @throws BlueprintError `TemplatingFailed` when it is not YAML, or not a map.
  */
 export function decodeDocument(request: TemplateRequest, output: string): Fields {
-  const value = (request.engine === 'Spiff' ? decodeValue(output) : parseOutput(request, output)) ?? {}
+  const value = (request.engine === 'Spiff' ? decodeValue(request, output) : parseOutput(request, output)) ?? {}
   if (isFields(value)) return value
   throw failed(`template "${request.name}": rendered ${typeName(value)}, expected a map`)
 }
 
-/** What Spiff rendered. */
-export function decodeValue(output: string): unknown {
+/** What Spiff rendered. @throws BlueprintError `TemplatingFailed` when it is nested too deeply to be worked with. */
+export function decodeValue(request: TemplateRequest, output: string): unknown {
   // Written by our own engine.
-  return JSON.parse(output)
+  const value: unknown = JSON.parse(output)
+  if (!isDeeperThan(value, MAX_DEPTH)) return value
+  throw failed(`template "${request.name}": rendered more than ${MAX_DEPTH} levels, expected fewer`)
+}
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((entry) => isDeeperThan(entry, levels - 1))
 }
 
 function parseOutput(request: TemplateRequest, output: string): unknown {
   try {
-    return parseYaml(output).value
+    const { value } = parseYaml(output)
+    if (!isDeeperThan(value, MAX_DEPTH)) return value
+    throw failed(`template "${request.name}": rendered more than ${MAX_DEPTH} levels, expected fewer`)
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
     const place = `line ${error.line}, column ${error.column}`
@@ -59,6 +69,10 @@ export function refuseMissingValues(request: TemplateRequest, output: string): v
 export function explainFailure(error: unknown, request: TemplateRequest): unknown {
   if (!(error instanceof TemplateError) || error.code === 'TemplateCrashed') return error
   if (error.code !== 'TemplateFailed') return failed(error.message, error)
+  // Spiff's messages name the expression and its place in the document, not the template.
+  if (request.engine === 'Spiff') {
+    return failed(`template "${request.name}": ${error.message}\n${inputOf(request)}`, error)
+  }
   const place = faultOf(error.message, request)
   const around = place === undefined ? [] : [`${place.file}:`, excerpt(place.source, place.line)]
   return failed([error.message, ...around, inputOf(request)].join('\n'), error)

@@ -26,6 +26,8 @@ export interface TemplateRequest extends BlueprintText {
   readonly engine: TemplateLanguage
   /** What a Go template sees as `.`, and Spiff as its variables, then a map; JSON values only. */
   readonly binding: unknown
+  /** Of Spiff: `json` if the template is JSON and not YAML. */
+  readonly form?: 'json'
   /** Of Spiff: what its state nodes held the last time. */
   readonly state?: unknown
 }
@@ -105,9 +107,10 @@ export function createTemplateEngine(options: TemplateEngineOptions = {}): Templ
   }
 }
 
-function requestText({ engine, template, name, binding, files, state }: TemplateRequest, limitBytes: number): string {
+function requestText(request: TemplateRequest, limitBytes: number): string {
+  const { engine, template, form, name, binding, files, state } = request
   try {
-    return JSON.stringify({ engine, template, name, binding, files, state, limitBytes })
+    return JSON.stringify({ engine, template, form, name, binding, files, state, limitBytes })
   } catch (error) {
     // The one way in which JSON values have no JSON text.
     if (!(error instanceof RangeError)) throw error

@@ -1,4 +1,4 @@
-// The words in which Go, text/template and sprig report an error. A word that is missing here is hidden from users, never the reverse.
+// The words in which Go, text/template, sprig and Spiff report an error. A word that is missing here is hidden from users, never the reverse.
 
 const LANGUAGE = `
 a about add after all already an and any argument arguments array as at bad be block blueprint before between bool bytes call called calling
@@ -17,5 +17,19 @@ atoi parseint parsefloat parsebool strconv.atoi strconv.parseint strconv.parsefl
 map[string]interface map[string]any map[string]interface{} []interface []interface{} []any [] did{} yaml: json: reflect: error: semantic
 `
 
+const SPIFF = `
+accepts addition address allowed alphabetic alias anchor area assignment available base body boolean builtin but catch cidr cannot
+collection component concatenated condition content context control create currying cycle defined digit divisor document dynamic effective either
+empty entries environment environment: equal escaped eval evaluated evaluation exactly exec execution exceeds expansion expecting expression extremely fail
+failed flow foreign format fourth getting given greater handle handled have incorrect indentation indicator indices insert integers intersect
+intrinsic ip join lambda larger leading list_to_map lookup marshalling max merge merging mismatch mixed mkdir mode multi multiple
+multiplication near network next no node nodes nodes: non-empty numeric octet operations option optional os pair path permissions pipe
+positive possible process projection quoted rand range ranges read reading refusing repetition replace reported require requires resolution
+resolve rune scalar scanning sequence set setting single sort space spiff split stream stub subnet substitution substr substraction
+sum supported surrogate symbol sync tag target tempfile temporary templates timeout trailing trim two unicode uniq unresolved unsigned
+validate validation validator violate where whitespace write
+'float'( 'string'( 'int'( 'map'( 'list'( 'bool'( 'float' 'int' 'map' 'list' 'bool' 'template'
+`
+
 /** Lower-case words. */
-export const VOCABULARY: ReadonlySet<string> = new Set(LANGUAGE.split(/\s+/))
+export const VOCABULARY: ReadonlySet<string> = new Set(`${LANGUAGE} ${SPIFF}`.split(/\s+/))

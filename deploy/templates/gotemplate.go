@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,7 +25,11 @@ type renderer struct {
 func renderGoTemplate(wanted renderRequest) (string, error) {
 	r := &renderer{files: newBlueprintFiles(wanted.Files), remaining: wanted.LimitBytes}
 	r.funcs = templateFunctions(r)
-	return r.render(wanted.Name, wanted.Template, wanted.Binding)
+	var binding any
+	if err := json.Unmarshal(wanted.Binding, &binding); err != nil {
+		return "", stageError{"request", err}
+	}
+	return r.render(wanted.Name, wanted.Template, binding)
 }
 
 func (r *renderer) render(name, source string, binding any) (string, error) {

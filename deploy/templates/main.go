@@ -1,5 +1,5 @@
-// The template engine inside: Go's text/template with sprig, compiled to WebAssembly and run by
-// activities/render/template-engine.ts. It sees nothing but its request: no files, no network, no environment.
+// The template engines inside: Go's text/template with sprig, and Spiff, compiled to WebAssembly and run by
+// activities/render/template-engine.ts. They see nothing but its request: no files, no network, no environment.
 //
 // A call is three steps: `request(size)` gives the address at which to write the request as JSON, `render(size)` gives
 // the address of the answer as JSON, `answerSize()` its length. One call at a time.
@@ -18,16 +18,22 @@ const softMemoryLimit = 112 << 20
 var requestBuffer, answerBuffer []byte
 
 type renderRequest struct {
-	Engine     string            `json:"engine"`
-	Name       string            `json:"name"`
-	Template   string            `json:"template"`
-	Binding    any               `json:"binding"`
+	Engine   string `json:"engine"`
+	Name     string `json:"name"`
+	Template string `json:"template"`
+	// Of Spiff: "json" if the template is JSON and not YAML.
+	Form    string          `json:"form"`
+	Binding json.RawMessage `json:"binding"`
+	// Of Spiff: what its state nodes held the last time.
+	State      json.RawMessage   `json:"state"`
 	Files      map[string]string `json:"files"`
 	LimitBytes int               `json:"limitBytes"`
 }
 
 type renderAnswer struct {
-	Output string `json:"output"`
+	// Text of a Go template, JSON of Spiff.
+	Output string          `json:"output"`
+	State  json.RawMessage `json:"state,omitempty"`
 	// One of "", "request", "parse", "execute", "limit".
 	Failed  string `json:"failed"`
 	Message string `json:"message"`
@@ -46,14 +52,14 @@ func request(size uint32) unsafe.Pointer {
 //go:wasmexport render
 func render(size uint32) unsafe.Pointer {
 	answer := renderAnswer{}
-	output, err := dispatch(requestBuffer[:size])
+	output, state, err := dispatch(requestBuffer[:size])
 	requestBuffer = nil
 	if err != nil {
 		answer.Failed, answer.Message = failure(err)
 	} else {
-		answer.Output = output
+		answer.Output, answer.State = output, state
 	}
-	// Strings, so it cannot fail; bytes that are not UTF-8 become U+FFFD.
+	// Strings and JSON, so it cannot fail; bytes that are not UTF-8 become U+FFFD.
 	answerBuffer, _ = json.Marshal(answer)
 	return unsafe.Pointer(&answerBuffer[0])
 }
@@ -61,17 +67,19 @@ func render(size uint32) unsafe.Pointer {
 //go:wasmexport answerSize
 func answerSize() uint32 { return uint32(len(answerBuffer)) }
 
-func dispatch(data []byte) (string, error) {
+func dispatch(data []byte) (string, json.RawMessage, error) {
 	var wanted renderRequest
 	if err := json.Unmarshal(data, &wanted); err != nil {
-		return "", stageError{"request", err}
+		return "", nil, stageError{"request", err}
 	}
 	switch wanted.Engine {
 	case "GoTemplate":
-		return renderGoTemplate(wanted)
+		output, err := renderGoTemplate(wanted)
+		return output, nil, err
+	case "Spiff":
+		return renderSpiff(wanted)
 	default:
-		// Spiff joins here.
-		return "", stageError{"request", errors.New("unknown engine " + wanted.Engine)}
+		return "", nil, stageError{"request", errors.New("unknown engine " + wanted.Engine)}
 	}
 }
 

@@ -1,8 +1,13 @@
 import { gunzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { Blueprint } from '../../../activities/render/blueprint.ts'
+import { readBlueprint, type Blueprint } from '../../../activities/render/blueprint.ts'
 import type { BlueprintError } from '../../../activities/render/blueprint-error.ts'
-import { renderDeployItems, renderExports, type DeployBindings } from '../../../activities/render/executions.ts'
+import {
+  renderDeployItems,
+  renderExports,
+  runImportExecutions,
+  type DeployBindings,
+} from '../../../activities/render/executions.ts'
 import { createTemplateEngine } from '../../../activities/render/template-engine.ts'
 
 const CANARY = 'canary-7d21c0'
@@ -17,21 +22,24 @@ describe('the deploy executions of a blueprint', () => {
       { template: '# nothing' },
     )
     const files = { 'templates/second.yaml': items('b', 'dependsOn: [first-a]') }
-    expect(await renderDeployItems(engine, { ...blueprint, files }, bindings({ prefix: 'first' }))).toEqual([
-      { name: 'first-a', type: 'mock', config: { kind: 'ProviderConfiguration' } },
-      { name: 'b', type: 'mock', config: { kind: 'ProviderConfiguration' }, dependsOn: ['first-a'] },
-    ])
+    expect(await renderDeployItems(engine, { ...blueprint, files }, bindings({ prefix: 'first' }))).toEqual({
+      items: [
+        { name: 'first-a', type: 'mock', config: { kind: 'ProviderConfiguration' } },
+        { name: 'b', type: 'mock', config: { kind: 'ProviderConfiguration' }, dependsOn: ['first-a'] },
+      ],
+      states: {},
+    })
   })
 
   it('see the reference of the blueprint and an empty state', async () => {
     const template = items('{{ .blueprint.inline.id }}-{{ .blueprintDef.inline.id }}-{{ len .state }}')
     const rendered = await renderDeployItems(engine, blueprintOf({ template }), bindings({}))
-    expect(rendered.map(({ name }) => name)).toEqual(['7-7-0'])
+    expect(rendered.items.map(({ name }) => name)).toEqual(['7-7-0'])
   })
 
   it('let cycles through, which the execution reports', async () => {
     const template = `${items('a', 'dependsOn: [b]')}\n${items('b', 'dependsOn: [a]').split('\n').slice(1).join('\n')}`
-    expect(await renderDeployItems(engine, blueprintOf({ template }), bindings({}))).toHaveLength(2)
+    expect((await renderDeployItems(engine, blueprintOf({ template }), bindings({}))).items).toHaveLength(2)
   })
 
   it('fail with every problem of the joined list', async () => {
@@ -53,7 +61,7 @@ describe('the deploy executions of a blueprint', () => {
     [
       'an unknown engine',
       { type: 'Jsonnet', template: 'x' },
-      'template "exec-0": found type Jsonnet, expected GoTemplate',
+      'template "exec-0": found type Jsonnet, expected GoTemplate or Spiff',
     ],
     ['a missing file', { file: 'nope.yaml' }, 'template "exec-0": found no file nope.yaml in the blueprint'],
     [
@@ -64,20 +72,175 @@ describe('the deploy executions of a blueprint', () => {
   ])('fail on %s', async (_, executor, message) => {
     expect(await failureOf(executor)).toMatchObject({ code: 'ERR_CONFIGURATION_PROBLEM', message })
   })
+})
+
+describe('an execution in Spiff', () => {
+  const cluster = { metadata: { name: 'c1', namespace: 'demo' }, spec: { type: 'mock', config: { kubeconfig: 'k' } } }
+  const imports = { name: 'app', ports: [80, 443], cluster }
+
+  it('is rendered from a map, with maps, lists and texts made by expressions', async () => {
+    const template = {
+      deployItems: [
+        {
+          name: '(( format("%s-%d", imports.name, imports.ports.[0]) ))',
+          type: 'mock',
+          target: { import: 'cluster' },
+          labels: { kind: '(( imports.cluster.spec.type ))' },
+          config: {
+            kind: 'ProviderConfiguration',
+            ports: '(( map[imports.ports|x|->x + 1] ))',
+            id: '(( blueprint.inline.id ))',
+            url: '(( "http://" imports.name ":" imports.ports.[1] ))',
+          },
+        },
+      ],
+    }
+    const bound = { ...bindings(imports), targets: { cluster: { target: { name: 'c1', namespace: 'demo' } } } }
+    const rendered = await renderDeployItems(engine, blueprintOf({ type: 'Spiff', template }), bound)
+    expect(rendered).toEqual({
+      items: [
+        {
+          name: 'app-80',
+          type: 'mock',
+          target: { name: 'c1', namespace: 'demo' },
+          labels: { kind: 'mock' },
+          config: { kind: 'ProviderConfiguration', ports: [81, 444], id: 7, url: 'http://app:443' },
+        },
+      ],
+      states: {},
+    })
+  })
+
+  it('is rendered from text or a file, and reads files of the blueprint', async () => {
+    const text = (name: string) =>
+      `deployItems:\n- name: ${name}\n  type: mock\n  config: (( read("data/config.yaml") ))\n`
+    const blueprint = blueprintOf({ type: 'Spiff', template: text('a') }, { type: 'Spiff', file: '/b.yaml' })
+    const files = { 'b.yaml': text('b'), 'data/config.yaml': 'kind: FromFile' }
+    const { items: rendered } = await renderDeployItems(engine, { ...blueprint, files }, bindings(imports))
+    expect(rendered.map(({ name, config }) => [name, config['kind']])).toEqual([
+      ['a', 'FromFile'],
+      ['b', 'FromFile'],
+    ])
+  })
+
+  it('fails with the expressions that have no value, their places and the shape of the input', async () => {
+    const template = {
+      deployItems: [{ name: '(( imports.nothing ))', type: 'mock', config: {} }],
+      other: '(( "x" imports.nothing ))',
+    }
+    const failure = await failureOf({ type: 'Spiff', template }, { template: '' }, { password: CANARY })
+    expect(failure.code).toBe('TemplatingFailed')
+    const [head, first, second, input] = failure.message.split('\n')
+    expect([head, ...[first, second].sort(), input]).toEqual([
+      'template "exec-0": unresolved nodes:',
+      '\t(( "x" imports.nothing ))\tin template\tother\t()\t*\'imports.nothing\' not found',
+      '\t(( imports.nothing ))\tin template\tdeployItems.[0].name\t()',
+      'input: {"imports":{"password":"[string]"},"blueprint":{"inline":{"id":"[number]"}},"blueprintDef":{"inline":{"id":"[number]"}}}',
+    ])
+  })
 
   it.each([
-    [
-      'Spiff',
-      { type: 'Spiff', template: 'x' },
-      'template "exec-0": type Spiff is not supported yet, expected GoTemplate',
-    ],
-    [
-      'states',
-      { template: 'state: { password: x }' },
-      'template "exec-0": rendered a state, but states of executions are not supported yet',
-    ],
-  ])('refuse %s, which do not exist yet', async (_, executor, message) => {
-    expect(await failureOf(executor)).toMatchObject({ code: 'NotSupported', message })
+    'a: (( error(imports.password) ))',
+    'a: (( error("x" imports.password "y") ))',
+    'a: (( imports.password - 1 ))',
+    'a: (( imports.password.[0] ))',
+    'a: (( imports.[imports.password] ))',
+    'a: (( read(imports.password) ))',
+    'a: (( format("%d", imports.password) - 1 ))',
+    'a: (( validate(imports.password, ["match", "q"]) ))',
+    'a: (( decrypt(imports.password, imports.password) ))',
+    'a: (( parse("{" imports.password, "yaml") ))',
+    'a: (( eval("imports." imports.password) ))',
+    'a: (( exec(imports.password) ))',
+    'a: (( imports.password(1) ))',
+    'a: (( catch(error(imports.password)).nothing ))',
+    'deployItems: (( imports.password ))',
+    'deployItems: [{ name: a, timeout: (( imports.password )), type: b, config: { a: b } }]',
+  ])('never tells a value of the imports: %s', async (template) => {
+    const failure = await failureOf({ type: 'Spiff', template }, { template: '' }, { password: CANARY })
+    expect(failure.name).toBe('BlueprintError')
+    expect(failure.message).not.toContain(CANARY)
+    expect(failure.message).not.toContain(CANARY.slice(-6))
+  })
+})
+
+describe('the state of an execution', () => {
+  const go =
+    'state: { count: {{ add 1 (default 0 .state.count) }} }\n' + items('item-{{ add 1 (default 0 .state.count) }}')
+  const spiff = {
+    state: { '<<': '(( &state ))', password: '(( rand("[:alnum:]", 20) ))' },
+    deployItems: [{ name: '(( state.password ))', type: 'mock', config: { kind: 'ProviderConfiguration' } }],
+  }
+
+  it('is what a Go template rendered under state, and what it sees the next time', async () => {
+    const blueprint = blueprintOf({ template: go }, { template: '# none' })
+    const first = await renderDeployItems(engine, blueprint, bindings({}))
+    expect([first.items.map(({ name }) => name), first.states]).toEqual([['item-1'], { 'exec-0': { count: 1 } }])
+    const second = await renderDeployItems(engine, blueprint, { ...bindings({}), states: first.states })
+    expect([second.items.map(({ name }) => name), second.states]).toEqual([['item-2'], { 'exec-0': { count: 2 } }])
+  })
+
+  it('is what Spiff marks as state, and stays as it was', async () => {
+    const blueprint = blueprintOf({ type: 'Spiff', template: spiff })
+    const first = await renderDeployItems(engine, blueprint, bindings({}))
+    const name = first.items[0]?.name ?? ''
+    expect(name).toMatch(/^[A-Za-z0-9]{20}$/)
+    expect(first.states).toEqual({ 'exec-0': { state: { password: name } } })
+    const second = await renderDeployItems(engine, blueprint, { ...bindings({}), states: first.states })
+    expect(second).toEqual(first)
+    expect((await renderDeployItems(engine, blueprint, bindings({}))).items).not.toEqual(first.items)
+  })
+
+  it('is shared by executions of the same name, and of nobody else', async () => {
+    const [one = { name: '', type: '' }] = blueprintOf({ template: go }).deployExecutions
+    const blueprint = { ...blueprintOf(), deployExecutions: [one, one, { ...one, name: 'other' }] }
+    const rendered = renderDeployItems(engine, blueprint, bindings({}))
+    await expect(rendered).rejects.toThrow('deploy item item-1: the name occurs twice')
+    const two = await renderDeployItems(engine, { ...blueprint, deployExecutions: [one, one] }, bindings({}))
+    expect(two.states).toEqual({ 'exec-0': { count: 2 } })
+  })
+
+  it('is kept for export executions too', async () => {
+    const blueprint = exportsOf('state: { seen: true }\nexports: { before: {{ hasKey .state "seen" }} }')
+    const bound = { blueprint: {}, imports: {}, deployitems: {}, dataobjects: {}, targets: {} }
+    const first = await renderExports(engine, blueprint, bound)
+    expect(first).toEqual({ exports: { before: false }, states: { 'exec-0': { seen: true } } })
+    expect((await renderExports(engine, blueprint, { ...bound, states: first.states })).exports).toEqual({
+      before: true,
+    })
+  })
+})
+
+describe('the import executions of a blueprint', () => {
+  const importsOf = (...executors: ExecutorFields[]) => {
+    const { deployExecutions, ...rest } = blueprintOf(...executors)
+    return { ...rest, deployExecutions: [], importExecutions: deployExecutions }
+  }
+
+  it('bind names that later ones see, in either language', async () => {
+    const blueprint = importsOf(
+      { template: 'bindings: { host: {{ .imports.name }}.local, empty: "{{ .imports.nothing }}" }' },
+      { type: 'Spiff', template: { bindings: { url: '(( "http://" imports.host ))' } } },
+    )
+    expect(await runImportExecutions(engine, blueprint, { blueprint: {}, imports: { name: 'app' } })).toEqual({
+      name: 'app',
+      host: 'app.local',
+      empty: '<no value>',
+      url: 'http://app.local',
+    })
+  })
+
+  it('fail with the errors that they report, bounded in number and length', async () => {
+    const run = (template: string) =>
+      runImportExecutions(engine, importsOf({ template }), { blueprint: {}, imports: {} })
+    expect(await rejection(run('errors: [too small, 7]'))).toMatchObject({
+      code: 'ImportExecutionFailed',
+      message: 'import execution exec-0: too small; found a number, expected a text',
+    })
+    const many = await rejection(run('errors: [{{ range until 1000 }}{{ repeat 1000 "x" }},{{ end }}]'))
+    expect(many.message).toMatch(/x\.\.\.; and 990 more$/)
+    expect(many.message.length).toBeLessThan(6000)
+    expect(await rejection(run('errors: none'))).toMatchObject({ code: 'ERR_CONFIGURATION_PROBLEM' })
   })
 })
 
@@ -211,15 +374,15 @@ describe('the export executions of a blueprint', () => {
       'exports:\n  url: {{ .values.deployitems.app.url }}\n  all: { a: {{ .imports.region }}, b: {{ .dataobjects.sub }} }',
       'exports:\n  all: { b: {{ .values.targets.cluster.spec.type }}, c: {{ .deployitems.app.url }} }',
     )
-    expect(await renderExports(engine, blueprint, bound)).toEqual({
+    expect((await renderExports(engine, blueprint, bound)).exports).toEqual({
       url: 'http://a',
       all: { a: 'eu', b: 'mock', c: 'http://a' },
     })
   })
 
   it('export nothing when there are none', async () => {
-    expect(await renderExports(engine, exportsOf(), bound)).toEqual({})
-    expect(await renderExports(engine, exportsOf('# nothing'), bound)).toEqual({})
+    expect(await renderExports(engine, exportsOf(), bound)).toEqual({ exports: {}, states: {} })
+    expect(await renderExports(engine, exportsOf('# nothing'), bound)).toEqual({ exports: {}, states: {} })
   })
 
   it.each([
@@ -236,7 +399,7 @@ type ExecutorFields = { type?: string; file?: string; template?: unknown }
 
 function blueprintOf(...executors: ExecutorFields[]): Blueprint {
   const deployExecutions = executors.map((fields, index) => ({ name: `exec-${index}`, type: 'GoTemplate', ...fields }))
-  return { files: {}, deployExecutions, exportExecutions: [], exports: [] }
+  return { ...readBlueprint({ inline: { filesystem: { 'blueprint.yaml': '' } } }), files: {}, deployExecutions }
 }
 
 function exportsOf(...templates: string[]): Blueprint {

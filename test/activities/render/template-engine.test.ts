@@ -30,7 +30,7 @@ describe('the template engine', () => {
     ['digests', '{{ ociRefVersion "host:50/a:1@sha256:00ff" }}', 'sha256:00ff'],
     ['text beyond ASCII', '{{ .smile }} <b>&</b>', '\u{1F600} <b>&</b>'],
   ])('renders %s', async (_, template, expected) => {
-    expect(await render(patient, template)).toBe(expected)
+    expect(await render(patient, template)).toEqual({ output: expected })
   })
 
   it.each(['env "HOME"', 'expandenv "$HOME"', 'getHostByName "localhost"'])('does not know %s', async (action) => {
@@ -44,7 +44,7 @@ describe('the template engine', () => {
     const outputs = await Promise.all(
       Array.from({ length: 20 }, (_, index) => render(hasty, '{{ .n }}', { binding: { n: index } })),
     )
-    expect(outputs).toEqual(Array.from({ length: 20 }, (_, index) => String(index)))
+    expect(outputs).toEqual(Array.from({ length: 20 }, (_, index) => ({ output: String(index) })))
   })
 
   it('ends an include that includes itself', async () => {
@@ -57,8 +57,8 @@ describe('the template engine', () => {
   it('does not keep a process alive that forgets to close it', () => {
     const engine = new URL('../../../activities/render/template-engine.ts', import.meta.url).href
     const program = `import { createTemplateEngine } from '${engine}'
-      const request = { name: 'a', template: '{{ upper "done" }}', binding: {}, files: {} }
-      console.log(await createTemplateEngine().render(request))`
+      const request = { engine: 'GoTemplate', name: 'a', template: '{{ upper "done" }}', binding: {}, files: {} }
+      console.log((await createTemplateEngine().render(request)).output)`
     const args = ['--input-type=module', '-e', program]
     const ended = spawnSync(process.execPath, args, { timeout: 10_000, encoding: 'utf8' })
     expect(ended).toMatchObject({ status: 0, stdout: 'DONE\n', stderr: '' })
@@ -93,12 +93,12 @@ describe('a template that asks for too much', () => {
   ])('fails with a code of its own when it %s, and the next render works', async (_, template, code) => {
     const files = { 'endless.tpl': '{{ range 9223372036854775807 }}xxxxxxxx{{ end }}' }
     await expect(render(hasty, template, { files })).rejects.toMatchObject({ name: 'TemplateError', code })
-    expect(await render(hasty, 'next')).toBe('next')
+    expect(await render(hasty, 'next')).toEqual({ output: 'next' })
   })
 
   it('fails when it fills memory bit by bit, and the next render works', async () => {
     await expect(render(patient, grow)).rejects.toMatchObject({ code: 'TemplateMemory' })
-    expect(await render(patient, 'next')).toBe('next')
+    expect(await render(patient, 'next')).toEqual({ output: 'next' })
   })
 
   it('fails before it is sent when its binding is too large', async () => {
@@ -144,5 +144,5 @@ function render(
     secret: CANARY,
   }
   const files = { 'data/a.txt': 'A', 'data/sub/b.txt': 'BB', 'partial.tpl': 'partial {{ .big }}' }
-  return engine.render({ name: 'default', template, binding, files, ...changes })
+  return engine.render({ engine: 'GoTemplate', name: 'default', template, binding, files, ...changes })
 }

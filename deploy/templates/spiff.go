@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path"
+
+	"github.com/mandelsoft/spiff/dynaml"
+	"github.com/mandelsoft/spiff/spiffing"
+	"github.com/mandelsoft/spiff/yaml"
+	"github.com/mandelsoft/vfs/pkg/memoryfs"
+	"github.com/mandelsoft/vfs/pkg/vfs"
+)
+
+// Spiff reads URLs like files. Without this, how it fails would depend on the network stack that is compiled in.
+func init() { http.DefaultTransport = noNetwork{} }
+
+type noNetwork struct{}
+
+func (noNetwork) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, errors.New("templates have no network")
+}
+
+// renderSpiff processes one document. Its variables are the fields of the binding, its files those of the blueprint, in
+// memory; without a real file system Spiff refuses to run programs.
+func renderSpiff(wanted renderRequest) (output string, state json.RawMessage, err error) {
+	defer func() {
+		// Spiff panics on some faults of a template. Nothing is left of a request, so the next one is not affected.
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("spiff cannot process the template: %v", cause)
+		}
+	}()
+	files, err := memoryFiles(wanted.Files)
+	if err != nil {
+		return "", nil, stageError{"request", err}
+	}
+	variables, err := spiffVariables(wanted.Binding)
+	if err != nil {
+		return "", nil, stageError{"request", err}
+	}
+	spiff, err := spiffing.Plain().WithFileSystem(files).WithFunctions(spiffFunctions()).WithValues(variables)
+	if err != nil {
+		return "", nil, stageError{"request", err}
+	}
+	template, err := spiffTemplate(wanted)
+	if err != nil {
+		return "", nil, err
+	}
+	states, err := spiffStates(wanted.State)
+	if err != nil {
+		return "", nil, stageError{"request", err}
+	}
+	result, err := spiff.Cascade(template, nil, states...)
+	if err != nil {
+		return "", nil, err
+	}
+	data, err := nodeToJSON(result, wanted.LimitBytes)
+	if err != nil {
+		return "", nil, err
+	}
+	if fields, isMap := spiff.DetermineState(result).Value().(map[string]yaml.Node); isMap && len(fields) > 0 {
+		state, err = nodeToJSON(spiff.DetermineState(result), wanted.LimitBytes)
+	}
+	return string(data), state, err
+}
+
+func spiffTemplate(wanted renderRequest) (yaml.Node, error) {
+	if wanted.Form != "json" {
+		node, err := yaml.Unmarshal("template", []byte(wanted.Template))
+		if err != nil {
+			return nil, stageError{"parse", fmt.Errorf("template: %w", err)}
+		}
+		return node, nil
+	}
+	value, err := fromJSON([]byte(wanted.Template))
+	if err != nil {
+		return nil, stageError{"request", err}
+	}
+	return yaml.Sanitize("template", value)
+}
+
+// What was the state the last time is a stub of the next: it goes where the template has a state node.
+func spiffStates(state json.RawMessage) ([]yaml.Node, error) {
+	value, err := fromJSON(state)
+	if err != nil || value == nil {
+		return nil, err
+	}
+	node, err := yaml.Sanitize("state", value)
+	return []yaml.Node{node}, err
+}
+
+func spiffVariables(binding json.RawMessage) (map[string]any, error) {
+	value, err := fromJSON(binding)
+	if err != nil {
+		return nil, err
+	}
+	variables, isMap := value.(map[string]any)
+	if !isMap {
+		return nil, fmt.Errorf("binding: found %T, expected a map", value)
+	}
+	return variables, nil
+}
+
+func memoryFiles(files map[string]string) (vfs.FileSystem, error) {
+	tree := memoryfs.New()
+	for name, content := range files {
+		place := "/" + inTree(name)
+		if err := tree.MkdirAll(path.Dir(place), os.ModePerm); err != nil {
+			return nil, err
+		}
+		if err := vfs.WriteFile(tree, place, []byte(content), os.ModePerm); err != nil {
+			return nil, err
+		}
+	}
+	return tree, nil
+}
+
+// fromJSON keeps whole numbers whole, as a template has them that writes them itself. The original makes them floats, which
+// Spiff can neither append to a text nor count with; only a division of two whole numbers shows the difference.
+func fromJSON(data json.RawMessage) (any, error) {
+	if len(data) == 0 {
+		return nil, nil
+	}
+	var value any
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	if err := decoder.Decode(&value); err != nil {
+		return nil, err
+	}
+	return withNumbers(value)
+}
+
+func withNumbers(value any) (any, error) {
+	var err error
+	switch found := value.(type) {
+	case json.Number:
+		if whole, err := found.Int64(); err == nil {
+			return whole, nil
+		}
+		return found.Float64()
+	case map[string]any:
+		for key, entry := range found {
+			if found[key], err = withNumbers(entry); err != nil {
+				return nil, err
+			}
+		}
+	case []any:
+		for index, entry := range found {
+			if found[index], err = withNumbers(entry); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return value, nil
+}
+
+func nodeToJSON(node yaml.Node, limitBytes int) ([]byte, error) {
+	value, err := yaml.Normalize(node)
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(value)
+	if err == nil && len(data) > limitBytes {
+		return nil, errOutputLimit
+	}
+	return data, err
+}
+
+// spiffFunctions are those that the original adds to Spiff's own.
+func spiffFunctions() spiffing.Functions {
+	functions := spiffing.NewFunctions()
+	functions.RegisterFunction("parseOCIRef", ociFunction("parseOCIRef", func(parts [2]string) any {
+		return []yaml.Node{dynaml.NewNode(parts[0], nil), dynaml.NewNode(parts[1], nil)}
+	}))
+	functions.RegisterFunction("ociRefRepo", ociFunction("ociRefRepo", func(parts [2]string) any { return parts[0] }))
+	functions.RegisterFunction("ociRefVersion", ociFunction("ociRefVersion", func(parts [2]string) any { return parts[1] }))
+	return functions
+}
+
+func ociFunction(name string, choose func([2]string) any) spiffing.Function {
+	return func(arguments []any, _ dynaml.Binding) (any, dynaml.EvaluationInfo, bool) {
+		info := dynaml.DefaultInfo()
+		if len(arguments) != 1 {
+			return info.Error("%s: found %d arguments, expected one reference", name, len(arguments))
+		}
+		ref, isText := arguments[0].(string)
+		if !isText {
+			return info.Error("%s: found no text, expected a reference", name)
+		}
+		return choose(parseOCIRef(ref)), info, true
+	}
+}
