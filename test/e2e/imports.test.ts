@@ -1,0 +1,332 @@
+// What Installations import: from DataObjects, Secrets, ConfigMaps and Targets, through mappings and defaults, into their deploy items.
+// Source: spec/landscaper.md 1.2, 1.13, 1.15, 2.3 "Init" and "Completing", 3.3, 3.9, 3.10.
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import { dataObjectName, elementName, installationContext } from '../../activities/render/names.ts'
+import { API, type LsObject } from '../support/cluster.ts'
+import {
+  configMap,
+  dataObject,
+  importing,
+  mockItems,
+  rendered,
+  secret,
+  target,
+  TARGET_TYPE,
+} from '../support/imports.ts'
+import { useStage } from '../support/stage.ts'
+
+const stage = useStage('imports')
+
+async function create(...objects: readonly (readonly [string, Parameters<typeof stage.cluster.create>[0]])[]) {
+  for (const [plural, object] of objects) await stage.cluster.create(object, plural)
+}
+
+async function run(root: ReturnType<typeof importing>): Promise<LsObject> {
+  await stage.cluster.create(root, 'installations')
+  return await stage.cluster.finished(root.metadata.name)
+}
+
+/** What the item `show` of an Installation got. */
+const shown = async (name: string) => await rendered(stage.cluster, name, 'show')
+
+const copy = async (plural: string, installation: string, name: string) =>
+  await stage.cluster.get(plural, dataObjectName(installationContext(installation), name))
+
+const data = (name: string, schema: object = {}, more: object = {}) => ({ name, type: 'data', schema, ...more })
+
+describe.concurrent('an installation that imports data', () => {
+  it('gets it from every source, as YAML where it is text, and keeps copies of its own', async () => {
+    await create(
+      ['dataobjects', dataObject('sources-size', { cpu: 2, zones: ['a', 'b'] })],
+      ['secrets', secret('sources-secret', { port: '8080', user: 'name: app\n' })],
+      ['configmaps', configMap('sources-config', { enabled: 'yes', list: '[1, 2]', text: 'plain' })],
+    )
+    const root = await run(
+      importing('sources', {
+        imports: [
+          { name: 'size', dataRef: 'sources-size' },
+          { name: 'port', secretRef: { name: 'sources-secret', key: 'port' } },
+          { name: 'secret', secretRef: { name: 'sources-secret' } },
+          { name: 'text', configMapRef: { name: 'sources-config', key: 'text' } },
+          { name: 'config', configMapRef: { name: 'sources-config' } },
+        ],
+        blueprint: {
+          imports: [
+            data('size', { type: 'object' }),
+            data('port', { type: 'integer' }),
+            data('secret', { type: 'object' }),
+            data('text', { type: 'string' }),
+            data('config', { type: 'object' }),
+          ],
+        },
+      }),
+    )
+    expect(root.status).toMatchObject({ phase: 'Succeeded' })
+    const values = {
+      size: { cpu: 2, zones: ['a', 'b'] },
+      port: 8080,
+      secret: { port: 8080, user: { name: 'app' } },
+      text: 'plain',
+      config: { enabled: true, list: [1, 2], text: 'plain' },
+    }
+    expect(await shown('sources')).toEqual(values)
+    const copies = await Promise.all(
+      Object.keys(values).map(async (name) => [name, await copy('dataobjects', 'sources', name)] as const),
+    )
+    expect(Object.fromEntries(copies.map(([name, one]) => [name, one?.['data']]))).toEqual(values)
+    expect(copies[0]?.[1]?.metadata).toMatchObject({
+      labels: {
+        'data.landscaper.gardener.cloud/context': 'Inst.sources',
+        'data.landscaper.gardener.cloud/sourceType': 'import',
+        'data.landscaper.gardener.cloud/key': 'size',
+        'data.landscaper.gardener.cloud/jobid': root.status?.jobID,
+      },
+      ownerReferences: [{ kind: 'Installation', name: 'sources', uid: root.metadata.uid, controller: true }],
+    })
+    expect(root.status?.['importsHash']).toMatch(/^[0-9a-f]{40}$/)
+  })
+
+  it('gets defaults, mappings before imports before defaults, and no conditional import whose parent is absent', async () => {
+    await create(['dataobjects', dataObject('order-a', 'given')], ['dataobjects', dataObject('order-b', 'given')])
+    const text = { type: 'string' }
+    const fallback = { required: false, default: { value: 'default' } }
+    const root = await run(
+      importing('order', {
+        imports: [
+          { name: 'mapped', dataRef: 'order-a' },
+          { name: 'given', dataRef: 'order-b' },
+          { name: 'unused', dataRef: 'order-b' },
+        ],
+        blueprint: {
+          imports: [
+            data('mapped', text, fallback),
+            data('given', text, fallback),
+            data('defaulted', text, fallback),
+            data('constant', { type: 'integer' }),
+            data('absent', text, { required: false, imports: [data('below', text)] }),
+            data('present', text, { ...fallback, imports: [data('inner', text, fallback)] }),
+          ],
+        },
+        spec: { importDataMappings: { mapped: '(( given "-" mapped ))', constant: 7 } },
+      }),
+    )
+    expect(root.status).toMatchObject({ phase: 'Succeeded' })
+    const expected = { mapped: 'given-given', given: 'given', defaulted: 'default', constant: 7 }
+    expect(await shown('order')).toEqual({ ...expected, present: 'default', inner: 'default' })
+  })
+
+  it('is rendered by Spiff', async () => {
+    await create(['dataobjects', dataObject('spiff-size', { cpu: 2 })])
+    const template = { deployItems: mockItems({ size: '(( imports.size ))', cpu: '(( imports.size.cpu * 2 ))' }) }
+    const root = await run(
+      importing('spiff', {
+        imports: [{ name: 'size', dataRef: 'spiff-size' }],
+        blueprint: {
+          imports: [data('size', { type: 'object' })],
+          deployExecutions: [{ name: 'items', type: 'Spiff', template }],
+        },
+      }),
+    )
+    expect(root.status).toMatchObject({ phase: 'Succeeded' })
+    expect(await shown('spiff')).toEqual({ size: { cpu: 2 }, cpu: 4 })
+  })
+
+  it('may call it what it wants', async () => {
+    const name = 'größe 尺寸.' + 'x'.repeat(80)
+    await create(['dataobjects', { ...dataObject('unicode', 'häß'), metadata: { name: dataObjectName('', name) } }])
+    const imports = [{ name, dataRef: name }]
+    const root = await run(importing('unicode', { imports, blueprint: { imports: [data(name, { type: 'string' })] } }))
+    expect(root.status).toMatchObject({ phase: 'Succeeded' })
+    expect(await shown('unicode')).toEqual({ [name]: 'häß' })
+    expect(await copy('dataobjects', 'unicode', name)).toMatchObject({ data: 'häß' })
+  })
+
+  it('may import two hundred', async () => {
+    const names = Array.from({ length: 200 }, (_, index) => `many-${index}`)
+    await create(...names.map((name, index) => ['dataobjects', dataObject(name, index)] as const))
+    const imports = names.map((name) => ({ name, dataRef: name }))
+    const blueprint = { imports: names.map((name) => data(name, { type: 'integer' })) }
+    const root = await run(importing('many', { imports, blueprint }))
+    expect(root.status).toMatchObject({ phase: 'Succeeded' })
+    expect(await shown('many')).toEqual(Object.fromEntries(names.map((name, index) => [name, index])))
+    expect(await copy('dataobjects', 'many', 'many-199')).toMatchObject({ data: 199 })
+  })
+})
+
+describe.concurrent('an installation that imports targets', () => {
+  it('deploys to them by import, index and key, and keeps copies of its own', async () => {
+    const { cluster } = stage
+    await create(...['one', 'two', 'three'].map((name) => ['targets', target(`on-${name}`)] as const))
+    const item = (name: string, reference: object) => ({ ...mockItems({}, name)[0], target: reference })
+    const deployItems = [
+      item('single', { import: 'cluster' }),
+      item('element', { import: 'clusters', index: 1 }),
+      item('keyed', { import: 'stages', key: 'prod' }),
+    ]
+    const of = (name: string, type: string) => ({ name, type, targetType: TARGET_TYPE })
+    const root = await run(
+      importing('targets', {
+        targets: [
+          { name: 'cluster', target: 'on-one' },
+          { name: 'clusters', targets: ['on-two', '#on-three'] },
+          { name: 'stages', targetMap: { dev: 'on-one', prod: 'on-two' } },
+        ],
+        blueprint: {
+          imports: [of('cluster', 'target'), of('clusters', 'targetList'), of('stages', 'targetMap')],
+          deployExecutions: [
+            { name: 'items', type: 'GoTemplate', template: JSON.stringify({ deployItems }) },
+            {
+              name: 'show',
+              type: 'GoTemplate',
+              template: `deployItems: [{ name: show, type: landscaper.gardener.cloud/mock, config: {
+                apiVersion: mock.deployer.landscaper.gardener.cloud/v1alpha1, kind: ProviderConfiguration, export: {
+                  token: {{ .imports.cluster.spec.config.token }}, second: {{ (index .imports.clusters 1).metadata.name }},
+                  prod: {{ .imports.stages.prod.metadata.name }} } } }]`,
+            },
+          ],
+        },
+      }),
+    )
+    expect(root.status).toMatchObject({ phase: 'Succeeded' })
+    const items = await cluster.items('targets')
+    const targetOf = (name: string) => items.get(name)?.spec?.['target']
+    expect([targetOf('single'), targetOf('element'), targetOf('keyed')]).toEqual([
+      { name: 'on-one', namespace: 'imports' },
+      { name: 'on-three', namespace: 'imports' },
+      { name: 'on-two', namespace: 'imports' },
+    ])
+    expect(await shown('targets')).toEqual({ token: 't-on-one', second: 'on-three', prod: 'on-two' })
+    const element = await copy('targets', 'targets', elementName('clusters', 1))
+    expect(element).toMatchObject({ spec: { type: TARGET_TYPE, config: { token: 't-on-three' } } })
+    expect(element?.metadata.labels).toMatchObject({
+      'data.landscaper.gardener.cloud/key': 'clusters',
+      'data.landscaper.gardener.cloud/index': '1',
+    })
+    const keyed = await copy('targets', 'targets', elementName('stages', 'prod'))
+    expect(keyed?.metadata.labels).toMatchObject({ 'data.landscaper.gardener.cloud/targetmapkey': 'prod' })
+  })
+
+  it('takes an empty list and an empty map for values', async () => {
+    const of = (name: string, type: string) => ({ name, type, targetType: TARGET_TYPE })
+    const blueprint = { imports: [of('none', 'targetList'), of('nothing', 'targetMap')] }
+    const targets = [
+      { name: 'none', targets: [] },
+      { name: 'nothing', targetMap: {} },
+    ]
+    expect((await run(importing('empty', { targets, blueprint }))).status).toMatchObject({ phase: 'Succeeded' })
+    expect(await shown('empty')).toEqual({ none: [], nothing: {} })
+  })
+})
+
+describe.concurrent('an import that cannot be used', () => {
+  const one = (more: object) => ({ imports: [{ name: 'size', ...more }] })
+  const cases: readonly (readonly [string, Parameters<typeof importing>[1], string, string])[] = [
+    [
+      'is no object',
+      {
+        imports: [
+          { name: 'ok', dataRef: 'refused-size' },
+          { name: 'size', dataRef: 'nowhere' },
+        ],
+      },
+      'ImportNotFound',
+      'spec.imports.data[1] "size": found no DataObject imports/nowhere',
+    ],
+    [
+      'is no secret',
+      one({ secretRef: { name: 'nowhere', key: 'k' } }),
+      'ImportNotFound',
+      'spec.imports.data[0] "size": found no Secret imports/nowhere',
+    ],
+    [
+      'is no key',
+      one({ secretRef: { name: 'refused-secret', key: 'other' } }),
+      'ImportNotFound',
+      'spec.imports.data[0] "size": found no key other in Secret imports/refused-secret',
+    ],
+    [
+      'is no config map',
+      one({ configMapRef: { name: 'nowhere' } }),
+      'ImportNotFound',
+      'spec.imports.data[0] "size": found no ConfigMap imports/nowhere',
+    ],
+    [
+      'is no target',
+      { targets: [{ name: 'cluster', targets: ['refused-target', 'nowhere'] }] },
+      'ImportNotFound',
+      'spec.imports.targets[0] "cluster": found no Target imports/nowhere',
+    ],
+    [
+      'is no YAML',
+      one({ secretRef: { name: 'refused-secret', key: 'broken' } }),
+      'ERR_CONFIGURATION_PROBLEM',
+      'spec.imports.data[0] "size": Secret imports/refused-secret: key broken is no YAML: line 1, column',
+    ],
+    [
+      'has two sources',
+      one({ dataRef: 'refused-size', secretRef: { name: 'refused-secret' } }),
+      'ERR_CONFIGURATION_PROBLEM',
+      'spec.imports.data[0] "size": found dataRef and secretRef, expected exactly one of',
+    ],
+    [
+      'is of a parent that a root has not',
+      { targets: [{ name: 'clusters', targetListRef: 'theirs' }] },
+      'ERR_CONFIGURATION_PROBLEM',
+      'spec.imports.targets[0] "clusters": found targetListRef, which is for sub-installations; expected targets',
+    ],
+    [
+      'is not of the schema',
+      { ...one({ dataRef: 'refused-size' }), blueprint: { imports: [data('size', { type: 'string' })] } },
+      'SchemaValidationFailed',
+      'import size',
+    ],
+    [
+      'is not of the target type',
+      {
+        targets: [{ name: 'cluster', target: 'refused-target' }],
+        blueprint: { imports: [{ name: 'cluster', type: 'target', targetType: 'example.org/other' }] },
+      },
+      'SchemaValidationFailed',
+      'import cluster: found a target of another type, expected type example.org/other',
+    ],
+    ['is required and not given', { blueprint: { imports: [data('size')] } }, 'ImportNotSatisfied', 'import size'],
+  ]
+
+  beforeAll(async () => {
+    await create(
+      ['dataobjects', dataObject('refused-size', 5)],
+      ['secrets', secret('refused-secret', { broken: '[1' })],
+      ['targets', target('refused-target')],
+    )
+  })
+
+  it.each(cases)('fails the job when it %s', async (title, given, reason, message) => {
+    const { cluster } = stage
+    const name = `refused-${title.toLowerCase().replaceAll(' ', '-')}`
+    const failed = await run(importing(name, given))
+    expect(failed.status).toMatchObject({
+      phase: 'Failed',
+      lastError: { operation: 'handlePhaseInit', reason },
+      conditions: [{ type: 'ValidateImports', status: 'False', reason: 'ImportValidationFailed' }],
+    })
+    expect(failed.status?.lastError?.message).toContain(message)
+    expect(await cluster.get('executions', name)).toBeUndefined()
+  })
+
+  it('is good in a later job, and the condition says so', async () => {
+    const { cluster } = stage
+    const imports = [{ name: 'size', dataRef: 'late' }]
+    const failed = await run(importing('late', { imports, blueprint: { imports: [data('size')] } }))
+    expect(failed.status).toMatchObject({ phase: 'Failed' })
+    await create(['dataobjects', dataObject('late', 1)])
+    await cluster.trigger('late')
+    const mended = await cluster.finished('late', failed.status?.jobID)
+    expect(mended.status).toMatchObject({
+      phase: 'Succeeded',
+      conditions: [{ type: 'ValidateImports', status: 'True', reason: 'ImportsSatisfied' }],
+    })
+    expect(mended.status?.lastError).toBeUndefined()
+    expect(mended.apiVersion).toBe(API)
+  })
+})
