@@ -2,13 +2,11 @@
 //
 // As the original's decoder does, unknown fields are ignored and a null is as good as no field.
 
-import { describe, FieldReader, type Fields } from '../readiness/field-reader.ts'
+import { describe, FieldReader, type Fields, isMap } from '../readiness/field-reader.ts'
 
 export type Json = Fields
 
-export function isMap(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
+export { isMap }
 
 export class ConfigReader extends FieldReader {
   constructor() {

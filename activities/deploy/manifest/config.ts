@@ -5,10 +5,13 @@
 import { canonicalJson } from '../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { DeployError } from '../deployer.ts'
+import { type ReadinessConfig, readReadinessConfig } from '../readiness/readiness-config.ts'
+import { readExportsConfig, type ResourceExport } from '../resource-exports.ts'
+import { describeObject } from '../target/read-object.ts'
 import { ConfigReader, isMap, type Json } from './config-reader.ts'
 import { type DeletionGroup, readDeletionGroups } from './deletion-groups.ts'
 import { POLICIES, type Policy, resourceKey } from './managed-resources.ts'
-import { type Desired, objectName, readObjects } from './manifest-object.ts'
+import { type Desired, readObjects } from './manifest-object.ts'
 
 const GROUP = 'manifest.deployer.landscaper.gardener.cloud'
 const OLD_API_VERSION = `${GROUP}/v1alpha1`
@@ -23,10 +26,8 @@ export interface ManifestConfig {
   readonly apiVersion: string
   readonly updateStrategy: UpdateStrategy
   readonly manifests: readonly Manifest[]
-  /** Read by the readiness checks. */
-  readonly readinessChecks: unknown
-  /** Read by the exports. */
-  readonly exports: unknown
+  readonly readiness: ReadinessConfig
+  readonly exports: readonly ResourceExport[]
   readonly deletionGroups: readonly DeletionGroup[]
   readonly deletionGroupsDuringUpdate: readonly DeletionGroup[]
 }
@@ -88,8 +89,11 @@ function readConfig(reader: ConfigReader, config: unknown): ManifestConfig | und
     apiVersion,
     updateStrategy: reader.word(config['updateStrategy'], `${field}.updateStrategy`, strategies, 'update'),
     manifests: withoutRepetitions(reader, manifests),
-    readinessChecks: config['readinessChecks'],
-    exports: isOld ? undefined : config['exports'],
+    readiness: readReadinessConfig(config['readinessChecks'], `${field}.readinessChecks`, reader.mistakes),
+    exports: readExportsConfig(isOld ? undefined : config['exports'], `${field}.exports`, {
+      mistakes: reader.mistakes,
+      hasValues: false,
+    }),
     deletionGroups: readDeletionGroups(reader, isOld ? undefined : config['deletionGroups'], `${field}.deletionGroups`),
     deletionGroupsDuringUpdate: readDeletionGroups(
       reader,
@@ -140,7 +144,7 @@ function withoutRepetitions(reader: ConfigReader, located: readonly Located[]): 
     const first = seen.get(key)
     if (first === undefined) seen.set(key, entry)
     else if (canonicalJson(first.manifest) !== canonicalJson(entry.manifest)) {
-      const found = `another description of ${objectName(kind, metadata)}, which ${first.field} describes`
+      const found = `another description of ${describeObject({ apiVersion, kind, ...metadata })}, which ${first.field} describes`
       reader.wrong(entry.field, undefined, 'each object once', found)
     }
   }

@@ -3,6 +3,7 @@
 
 import type { ConfigReader, Json } from './config-reader.ts'
 import { isMap } from './config-reader.ts'
+import { API_VERSION } from './manifest-object.ts'
 import type { ResourceRef } from './managed-resources.ts'
 
 const PREDEFINED = ['namespaced-resources', 'cluster-scoped-resources', 'crds', 'empty'] as const
@@ -98,6 +99,9 @@ function readTypes(reader: ConfigReader, entry: unknown, field: string): Resourc
   }
   const apiVersion = reader.required(entry['apiVersion'], `${field}.apiVersion`)
   const kind = reader.required(entry['kind'], `${field}.kind`)
+  if (apiVersion !== undefined && !API_VERSION.test(apiVersion)) {
+    reader.wrong(`${field}.apiVersion`, apiVersion, '<group>/<version> or v1')
+  }
   const names = reader.texts(entry['names'], `${field}.names`)
   const namespaces = reader.texts(entry['namespaces'], `${field}.namespaces`)
   return apiVersion === undefined || kind === undefined ? undefined : { apiVersion, kind, names, namespaces }

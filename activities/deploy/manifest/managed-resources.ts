@@ -4,8 +4,8 @@
 //
 // Source: spec/landscaper.md 4.2 step 5, appendix B 31.
 
+import { isName } from '../target/read-object.ts'
 import { isMap, type Json } from './config-reader.ts'
-import { isPathSegment } from './manifest-object.ts'
 
 export const POLICIES = ['manage', 'fallback', 'keep', 'ignore', 'immutable'] as const
 export type Policy = (typeof POLICIES)[number]
@@ -54,8 +54,8 @@ function readEntry(entry: unknown): ManagedResource | undefined {
 }
 
 function readRef({ apiVersion, kind, name, namespace, uid }: Json): ResourceRef | undefined {
-  if (!isText(apiVersion) || !isText(kind) || !isText(name) || !isPathSegment(name)) return undefined
-  if (isText(namespace) && !isPathSegment(namespace)) return undefined
+  if (!isText(apiVersion) || !isText(kind) || !isText(name) || !isName(name)) return undefined
+  if (isText(namespace) && !isName(namespace)) return undefined
   return { apiVersion, kind, name, ...(isText(namespace) && { namespace }), ...(isText(uid) && { uid }) }
 }
 

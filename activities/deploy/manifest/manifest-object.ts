@@ -1,6 +1,7 @@
 // An object that a configuration wants: what it must have, what is taken off it, how lists of objects become single ones.
 // Source: spec/landscaper.md 4.2 "manifest entry".
 
+import { isName } from '../target/read-object.ts'
 import { type ConfigReader, isMap, type Json } from './config-reader.ts'
 
 /** An object to apply: with apiVersion, kind and name, without what only a server writes. */
@@ -17,7 +18,8 @@ interface DesiredMeta extends Json {
   readonly annotations: Readonly<Record<string, string>>
 }
 
-const API_VERSION = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?\/)?[a-z][a-z0-9]*$/
+/** `<group>/<version>`, or `v1`; it becomes a part of paths. */
+export const API_VERSION = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?\/)?[a-z][a-z0-9]*$/
 const KIND = /^[A-Za-z][A-Za-z0-9]*$/
 const LIST_KIND = /^([A-Za-z0-9]*)List$/
 const DEEPEST_LIST = 5
@@ -33,11 +35,6 @@ const DROPPED_META = new Set([
   'managedFields',
   'selfLink',
 ])
-
-/** A part of an API path: nothing that would lead to another path. */
-export function isPathSegment(name: string): boolean {
-  return name !== '' && name !== '.' && name !== '..' && !/[/%?#\s]/.test(name)
-}
 
 /** The objects of one entry: one, or those of a list kind (`ConfigMapList`, `List`), also nested; each with its field. */
 export function readObjects(reader: ConfigReader, value: unknown, field: string): { object: Desired; field: string }[] {
@@ -91,7 +88,7 @@ function readMeta(reader: ConfigReader, value: unknown, field: string): DesiredM
     return undefined
   }
   const name = reader.required(value['name'], `${field}.name`)
-  if (name !== undefined && !isPathSegment(name)) {
+  if (name !== undefined && !isName(name)) {
     reader.wrong(`${field}.name`, name, 'a name of an object')
     return undefined
   }
@@ -106,7 +103,7 @@ function readMeta(reader: ConfigReader, value: unknown, field: string): DesiredM
 function readNamespace(reader: ConfigReader, value: unknown, field: string): string | undefined {
   if (value === undefined || value === null || value === '') return undefined
   const namespace = reader.required(value, field)
-  if (namespace === undefined || isPathSegment(namespace)) return namespace
+  if (namespace === undefined || isName(namespace)) return namespace
   reader.wrong(field, namespace, 'a name of a namespace')
   return undefined
 }
@@ -120,9 +117,4 @@ function withPlainData(object: Desired): Desired {
   const encoded = texts.map(([key, text]) => [key, Buffer.from(text, 'utf8').toString('base64')])
   const whole = { ...(isMap(data) ? data : {}), ...(Object.fromEntries(encoded) as Json) }
   return { ...object, stringData: undefined, data: whole }
-}
-
-/** `ConfigMap default/web`, or `Namespace web`: how messages name an object. */
-export function objectName(kind: string, { namespace, name }: { namespace?: string | undefined; name: string }): string {
-  return `${kind} ${namespace === undefined || namespace === '' ? '' : `${namespace}/`}${name}`
 }

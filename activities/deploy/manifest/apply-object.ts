@@ -1,0 +1,122 @@
+// One object onto the target, by its policy. Source: spec/landscaper.md 4.2 "policy", "updateStrategy".
+//
+//   A1. Creating and updating carry what was decided from: a conflict, or an object that comes or goes meanwhile, is read and decided again.
+
+import type { KubeClient, KubeObject } from '../../kube/client.ts'
+import { resourcePath } from '../../kube/client.ts'
+import { isAlreadyExists, isConflict, isNotFound } from '../../kube/errors.ts'
+import { DeployError } from '../deployer.ts'
+import { configurationProblem } from '../deploy-errors.ts'
+import type { ServedKind } from '../target/target-cluster.ts'
+import { type Change, creation, ITEM_LABEL, type Marks, update } from './changes.ts'
+import type { Manifest } from './config.ts'
+import type { Json } from './config-reader.ts'
+
+export const OPERATION = 'ApplyManifests'
+/** The field manager of all writes on targets. */
+export const FIELD_MANAGER = 'pawl-manifest'
+const MOST_TRIES = 5
+
+export interface Sending {
+  readonly kube: KubeClient
+  readonly served: ServedKind
+  readonly manifest: Manifest
+  readonly marks: Marks
+  readonly signal: AbortSignal
+}
+
+/** @returns the object as it is now; undefined when it is somebody else's and the policy leaves it. @throws KubeError, DeployError */
+export async function applyObject(sending: Sending): Promise<KubeObject | undefined> {
+  const path = objectPath(sending)
+  for (let tries = 1; ; tries++) {
+    const { manifest, marks, signal } = sending
+    signal.throwIfAborted()
+    const live = await read(sending, path)
+    try {
+      if (live === undefined) return await create(sending)
+      const intent = intentFor(manifest, live, marks)
+      if (intent === 'skip') return undefined
+      refuseDeleted(live)
+      if (intent === 'leave') return live
+      const change = update(live, manifest, marks)
+      return change === undefined ? live : await write(sending, path, change)
+    } catch (error) {
+      if (tries === MOST_TRIES || !isOvertaken(error, live)) throw error
+    }
+  }
+}
+
+/** What a policy wants with an object that is there. */
+export function intentFor(manifest: Manifest, live: KubeObject, { labels }: Marks): 'update' | 'leave' | 'skip' {
+  switch (manifest.policy) {
+    case 'manage':
+    case 'keep':
+      return 'update'
+    case 'immutable':
+      return 'leave'
+    case 'fallback':
+      return live.metadata.labels?.[ITEM_LABEL] === labels[ITEM_LABEL] ? 'update' : 'skip'
+    case 'ignore':
+      return 'skip'
+  }
+}
+
+/** Writes a decided change. @throws KubeError */
+export async function write({ kube, signal }: Pick<Sending, 'kube' | 'signal'>, path: string, { verb, body }: Change) {
+  return await kube.request<KubeObject>(verb, path, {
+    body,
+    query: { fieldManager: FIELD_MANAGER },
+    ...(verb === 'PATCH' && { contentType: 'application/merge-patch+json' }),
+    signal,
+  })
+}
+
+async function read({ kube, signal }: Sending, path: string): Promise<KubeObject | undefined> {
+  try {
+    return await kube.request<KubeObject>('GET', path, { signal })
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+async function create({ kube, served, manifest, marks, signal }: Sending): Promise<KubeObject> {
+  const body = creation(manifest, marks)
+  return await kube.request<KubeObject>('POST', resourcePath(served, namespaceOf(served, manifest)), {
+    body: served.namespaced ? body : withoutNamespace(body),
+    query: { fieldManager: FIELD_MANAGER },
+    signal,
+  })
+}
+
+function isOvertaken(error: unknown, live: KubeObject | undefined): boolean {
+  if (isConflict(error)) return true
+  // Without the object, not found is the namespace or the kind.
+  return live === undefined ? isAlreadyExists(error) : isNotFound(error)
+}
+
+function objectPath({ served, manifest }: Sending): string {
+  return resourcePath(served, namespaceOf(served, manifest), manifest.object.metadata.name)
+}
+
+/** The namespace of an object on this cluster. @throws DeployError with ERR_CONFIGURATION_PROBLEM when it has to have one. */
+function namespaceOf(served: ServedKind, { object }: Manifest): string | undefined {
+  if (!served.namespaced) return undefined
+  const { namespace } = object.metadata
+  if (namespace !== undefined) return namespace
+  const message = `metadata.namespace is absent; expected one, because objects of kind ${object.kind} are in namespaces`
+  throw configurationProblem(OPERATION, 'InvalidConfiguration', message)
+}
+
+function withoutNamespace(body: Json): Json {
+  return { ...body, metadata: { ...(body['metadata'] as Json), namespace: undefined } }
+}
+
+const DELETED = { operation: OPERATION, reason: 'BeingDeleted' }
+
+// What is written to it would vanish with it: it is made anew once it is gone.
+function refuseDeleted({ metadata }: KubeObject): void {
+  if (metadata.deletionTimestamp === undefined) return
+  const message = `it is being deleted and made anew once it is gone; finalizers: ${(metadata.finalizers ?? []).join(', ') || 'none'}`
+  throw new DeployError(DELETED.operation, DELETED.reason, message)
+}

@@ -1,0 +1,176 @@
+// All objects of an item onto its target: class after class, within a class in parallel. Source: spec/landscaper.md 4.2 "Apply algorithm".
+//
+//   B1. A failing object stops neither its siblings nor the following classes; only refused credentials do.
+//   B2. Every object that was sent, or was about to be, is in `managed`, whatever happened to it.
+//   B3. Custom resources wait until the definition that comes with them is established; they are neither failed nor forgotten.
+
+import type { KubeObject } from '../../kube/client.ts'
+import { isNotFound } from '../../kube/errors.ts'
+import { inParallel } from '../in-parallel.ts'
+import { describeObject } from '../target/read-object.ts'
+import type { ServedKind, TargetCluster } from '../target/target-cluster.ts'
+import { applyObject, OPERATION } from './apply-object.ts'
+import type { Marks } from './changes.ts'
+import type { Manifest } from './config.ts'
+import { isMap } from './config-reader.ts'
+import type { ManagedResource } from './managed-resources.ts'
+import { CLASSES, classOf, type DefinedKind, definedKinds, kindKey, type PlacementClass, servedKind } from './placement.ts'
+import { attempt, type Problem } from './problems.ts'
+
+const WRITES_AT_ONCE = 10
+
+export interface ApplyInput {
+  readonly target: TargetCluster
+  readonly manifests: readonly Manifest[]
+  readonly marks: Marks
+  readonly signal: AbortSignal
+}
+
+export interface ApplyResult {
+  /** Without uid: not known to be there. */
+  readonly managed: readonly ManagedResource[]
+  /** What has to be there before the rest can be sent. */
+  readonly pending: readonly string[]
+  readonly problems: readonly Problem[]
+}
+
+/** Repeated, it writes only what differs. @throws DeployError when credentials are refused. */
+export async function applyManifests(input: ApplyInput): Promise<ApplyResult> {
+  return await new Application(input).run()
+}
+
+class Application {
+  readonly #input: ApplyInput
+  readonly #own: ReadonlyMap<string, DefinedKind>
+  readonly #managed: ManagedResource[] = []
+  readonly #pending = new Set<string>()
+  readonly #problems: Problem[] = []
+  /** The item's definitions as the server has them, by name. */
+  readonly #definitions = new Map<string, KubeObject>()
+
+  constructor(input: ApplyInput) {
+    this.#input = input
+    this.#own = definedKinds(input.manifests)
+  }
+
+  async run(): Promise<ApplyResult> {
+    const manifests = this.#input.manifests.filter(({ policy }) => policy !== 'ignore')
+    const placed = await inParallel(manifests, WRITES_AT_ONCE, async (manifest) => ({
+      manifest,
+      place: await this.#place(manifest),
+    }))
+    for (const one of CLASSES) {
+      const ofClass = placed.filter(({ place }) => place === one)
+      await inParallel(ofClass, WRITES_AT_ONCE, async ({ manifest }) => this.#apply(manifest))
+      if (one === 'definition') await this.#readDefinitions()
+    }
+    return { managed: this.#managed, pending: [...this.#pending], problems: this.#problems }
+  }
+
+  async #place(manifest: Manifest): Promise<PlacementClass | undefined> {
+    return await this.#tried(manifest, () => classOf(this.#input.target, manifest, this.#own))
+  }
+
+  async #apply(manifest: Manifest): Promise<void> {
+    const defined = this.#own.get(kindKey(manifest.object))
+    const missing = defined === undefined ? undefined : this.#unestablished(defined.crd)
+    if (missing !== undefined) {
+      this.#await(manifest, missing)
+      return
+    }
+    const applied = await this.#tried(manifest, () => this.#send(manifest, defined))
+    if (applied !== undefined) this.#note(manifest, applied)
+  }
+
+  async #send(manifest: Manifest, defined: DefinedKind | undefined): Promise<Sent> {
+    const { target, marks, signal } = this.#input
+    const { object } = manifest
+    const served = defined === undefined ? await servedKind(target, object) : await target.servedKind(object.apiVersion, object.kind)
+    if (served === undefined) return { pending: `kind ${object.kind} of ${object.apiVersion} is not served yet` }
+    try {
+      return { served, object: await applyObject({ kube: target.kube, served, manifest, marks, signal }) }
+    } catch (error) {
+      // Servers begin to serve a new kind one after another.
+      if (defined === undefined || !isNotFound(error) || /namespaces "/.test(error.message)) throw error
+      return { pending: `kind ${object.kind} of ${object.apiVersion} is not served yet` }
+    }
+  }
+
+  #note(manifest: Manifest, sent: Sent): void {
+    if ('pending' in sent) {
+      this.#await(manifest, sent.pending)
+      return
+    }
+    const { object, served } = sent
+    if (object === undefined) return
+    if (manifest.object.kind === 'CustomResourceDefinition') this.#definitions.set(object.metadata.name, object)
+    this.#managed.push(managedResource(manifest, { uid: object.metadata.uid, isNamespaced: served.namespaced }))
+  }
+
+  #await(manifest: Manifest, missing: string): void {
+    this.#pending.add(missing)
+    this.#managed.push(managedResource(manifest, {}))
+  }
+
+  /** One more look at definitions that were just written; servers establish them within some milliseconds. */
+  async #readDefinitions(): Promise<void> {
+    const { target, signal } = this.#input
+    const needed = new Set([...this.#own.values()].map(({ crd }) => crd))
+    const unfinished = [...this.#definitions.values()].filter(
+      ({ metadata }) => needed.has(metadata.name) && this.#unestablished(metadata.name) !== undefined,
+    )
+    await inParallel(unfinished, WRITES_AT_ONCE, async ({ apiVersion = '', metadata }) => {
+      const path = `/apis/${apiVersion}/customresourcedefinitions/${encodeURIComponent(metadata.name)}`
+      const answer = await attempt(OPERATION, metadata.name, () => target.kube.request<KubeObject>('GET', path, { signal }))
+      if ('value' in answer) this.#definitions.set(metadata.name, answer.value)
+    })
+  }
+
+  /** What an item's own definition lacks; undefined also when it is not this run's: then discovery tells. */
+  #unestablished(crd: string): string | undefined {
+    const definition = this.#definitions.get(crd)
+    if (definition === undefined) return undefined
+    const conditions = conditionsOf(definition)
+    if (conditions.some(({ type, status }) => type === 'Established' && status === 'True')) return undefined
+    const bad = conditions.find(({ type, status }) => type === 'NamesAccepted' && status === 'False')
+    const why = bad === undefined ? '' : ` (names not accepted: ${String(bad['reason'])})`
+    return `CustomResourceDefinition ${crd} is not established${why}`
+  }
+
+  async #tried<Result>(manifest: Manifest, work: () => Promise<Result>): Promise<Result | undefined> {
+    const { object } = manifest
+    this.#input.signal.throwIfAborted()
+    const answer = await attempt(OPERATION, describeObject({ ...object, ...object.metadata }), work)
+    if ('value' in answer) return answer.value
+    if (answer.error.codes.includes('ERR_UNAUTHORIZED')) throw answer.error
+    this.#problems.push(answer)
+    this.#managed.push(managedResource(manifest, {}))
+    return undefined
+  }
+}
+
+type Sent = { readonly served: ServedKind; readonly object: KubeObject | undefined } | { readonly pending: string }
+
+function managedResource(
+  manifest: Manifest,
+  { uid, isNamespaced = true }: { uid?: string | undefined; isNamespaced?: boolean },
+): ManagedResource {
+  const { policy, object, annotateBeforeDelete, patchBeforeDelete } = manifest
+  const { apiVersion, kind, metadata } = object
+  const { name, namespace } = metadata
+  return {
+    policy,
+    resource: {
+      ...{ apiVersion, kind, name },
+      ...(namespace !== undefined && isNamespaced && { namespace }),
+      ...(uid !== undefined && { uid }),
+    },
+    ...(Object.keys(annotateBeforeDelete).length > 0 && { annotateBeforeDelete }),
+    ...(patchBeforeDelete !== undefined && { patchBeforeDelete }),
+  }
+}
+
+function conditionsOf({ status }: KubeObject) {
+  const conditions: unknown = isMap(status) ? status['conditions'] : undefined
+  return Array.isArray(conditions) ? conditions.filter(isMap) : []
+}

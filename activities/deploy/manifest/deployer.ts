@@ -1,0 +1,163 @@
+// The manifest deployer: objects as they are written in the item onto its target. Source: spec/landscaper.md 4.2, 4.4, 4.5.
+//
+//   D1. One look goes as far as it can: apply, clean up orphans, readiness, exports, patches. What is missing is looked at again; nothing sleeps.
+//   D2. From the first write on, every result carries what is on the target now, so that no failure forgets it.
+//   D3. Orphans go before the new objects are ready (appendix B 32), and only after an apply without errors.
+
+import { KubeError } from '../../kube/errors.ts'
+import { DeployError, type Deployer, type DeployStep, type ItemWork } from '../deployer.ts'
+import { toDeployError } from '../deploy-errors.ts'
+import { inParallel } from '../in-parallel.ts'
+import { checkReadiness } from '../readiness/check-readiness.ts'
+import { readExports } from '../resource-exports.ts'
+import { readObject } from '../target/read-object.ts'
+import { applyManifests } from './apply.ts'
+import { OPERATION } from './apply-object.ts'
+import { ITEM_LABEL, itemLabel } from './changes.ts'
+import { type Manifest, type ManifestConfig, readManifestConfig } from './config.ts'
+import { isMap } from './config-reader.ts'
+import { type ManagedResource, providerStatus, readManaged, resourceKey, union } from './managed-resources.ts'
+import { orphansOf, withKnownUids } from './orphans.ts'
+import { PATCH_OPERATION, patchDeployed } from './patch-deployed.ts'
+import { joinedError, listed } from './problems.ts'
+import { removalStep } from './removal.ts'
+
+const NAME = 'manifest'
+const READS_AT_ONCE = 10
+// Source: spec/landscaper.md 4.5 "Timeout checkpoints".
+const AT_APPLY = 'deployer: apply manifests'
+const AT_CLEANUP = 'deployer: cleanup orphaned'
+const AT_DELETE = 'deployer: delete resources'
+
+export function createManifestDeployer(): Deployer {
+  return {
+    type: 'landscaper.gardener.cloud/kubernetes-manifest',
+    name: NAME,
+    install: (work) => new Deployment(work).look('apply'),
+    check: (work) => new Deployment(work).look('continue'),
+    uninstall,
+  }
+}
+
+/** One look at an item that is to be there. */
+class Deployment {
+  readonly #work: ItemWork
+  readonly #config: ManifestConfig
+  readonly #orphans: readonly ManagedResource[]
+  /** What of the configuration is on the target, as far as is known. */
+  #managed: readonly ManagedResource[]
+
+  constructor(work: ItemWork) {
+    const remembered = rememberedBy(work)
+    this.#work = work
+    this.#config = readManifestConfig(work.item)
+    this.#orphans = orphansOf(remembered, this.#config.manifests)
+    const orphans = new Set(this.#orphans)
+    this.#managed = remembered.filter((managed) => !orphans.has(managed))
+  }
+
+  async look(mode: 'apply' | 'continue'): Promise<DeployStep> {
+    // Objects without uid have not been sent: their definitions were not established.
+    const isToApply = mode === 'apply' || this.#managed.some(({ resource }) => resource.uid === undefined)
+    const applied = isToApply ? await this.#apply() : undefined
+    if (applied !== undefined) return this.#withStatus(applied, this.#orphans)
+    const cleaned = await this.#guarded('CleanupOrphaned', () => this.#cleanUp())
+    if (cleaned !== undefined) return this.#withStatus(cleaned, this.#orphans)
+    return this.#withStatus(await this.#guarded('CheckReadiness', () => this.#finish()), [])
+  }
+
+  /** @returns what stands in the way; undefined when all is sent. */
+  async #apply(): Promise<DeployStep | undefined> {
+    const { item, target, signal } = this.#work
+    const { manifests, updateStrategy: strategy } = this.#config
+    const marks = { strategy, labels: { [ITEM_LABEL]: itemLabel(item.metadata.name) } }
+    const { managed, pending, problems } = await applyManifests({ target, manifests, marks, signal })
+    const failed = problems.length > 0
+    this.#managed = failed ? withKnownUids(managed, this.#managed) : managed
+    if (failed) return { result: 'failed', error: joinedError(OPERATION, problems) }
+    if (pending.length === 0) return undefined
+    return { result: 'waiting', checkpoint: AT_APPLY, waitingFor: listed(pending) }
+  }
+
+  async #cleanUp(): Promise<DeployStep | undefined> {
+    const { item } = this.#work
+    const step = await removalStep({
+      work: this.#work,
+      operation: 'CleanupOrphaned',
+      label: itemLabel(item.metadata.name),
+      resources: this.#orphans,
+      groups: this.#config.deletionGroupsDuringUpdate,
+      spared: this.#managed,
+    })
+    if (step.result === 'gone') return undefined
+    return step.result === 'waiting' ? { ...step, checkpoint: AT_CLEANUP } : step
+  }
+
+  async #finish(): Promise<DeployStep> {
+    const { target, signal } = this.#work
+    const { readiness, exports, manifests } = this.#config
+    const objects = this.#managed.map(({ resource }) => resource)
+    const ready = await checkReadiness({ work: this.#work, objects, config: readiness })
+    if (ready.result !== 'done') return ready
+    const exported = await readExports({ work: this.#work, exports, deployer: NAME })
+    if (exported.result !== 'done') return exported
+    const problems = await patchDeployed(target, this.#own(manifests), signal)
+    return problems.length === 0 ? exported : { result: 'failed', error: joinedError(PATCH_OPERATION, problems) }
+  }
+
+  /** The manifests whose objects are this item's. */
+  #own(manifests: readonly Manifest[]): readonly Manifest[] {
+    return manifests.filter((manifest) => orphansOf(this.#managed, [manifest]).length < this.#managed.length)
+  }
+
+  async #guarded<Step extends DeployStep | undefined>(operation: string, work: () => Promise<Step>): Promise<Step | DeployStep> {
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof DeployError || error instanceof KubeError) return { result: 'failed', error: toDeployError(operation, error) }
+      throw error
+    }
+  }
+
+  #withStatus(step: DeployStep, orphans: readonly ManagedResource[]): DeployStep {
+    return { ...step, providerStatus: providerStatus(this.#config.apiVersion, union(orphans, this.#managed)) }
+  }
+}
+
+async function uninstall(work: ItemWork): Promise<DeployStep> {
+  const config = readManifestConfig(work.item)
+  const label = itemLabel(work.item.metadata.name)
+  const remembered = rememberedBy(work)
+  const resources = union(remembered, await unremembered(work, config, { remembered, label }))
+  const groups = config.deletionGroups
+  const step = await removalStep({ work, operation: 'DeleteResources', label, resources, groups, spared: [] })
+  if (step.result === 'gone') return { result: 'done' }
+  return step.result === 'waiting' ? { ...step, checkpoint: AT_DELETE } : step
+}
+
+/** Objects with this item's label that a crash kept out of the status. */
+async function unremembered(
+  work: ItemWork,
+  { manifests }: ManifestConfig,
+  { remembered, label }: { remembered: readonly ManagedResource[]; label: string },
+): Promise<readonly ManagedResource[]> {
+  const keys = new Set(remembered.map(({ resource }) => resourceKey(resource)))
+  const found = await inParallel(manifests, READS_AT_ONCE, async (manifest): Promise<ManagedResource | undefined> => {
+    const { object, policy, annotateBeforeDelete, patchBeforeDelete } = manifest
+    const { apiVersion, kind, metadata } = object
+    const served = policy === 'ignore' ? undefined : await work.target.servedKind(apiVersion, kind)
+    if (served === undefined) return undefined
+    const { name, namespace } = metadata
+    const reference = { apiVersion, kind, name, ...(served.namespaced && namespace !== undefined && { namespace }) }
+    if (keys.has(resourceKey(reference))) return undefined
+    const live = await readObject(work.target, reference, work.signal)
+    if (live?.metadata.labels?.[ITEM_LABEL] !== label) return undefined
+    return { policy, resource: reference, annotateBeforeDelete, ...(patchBeforeDelete !== undefined && { patchBeforeDelete }) }
+  })
+  return found.filter((managed) => managed !== undefined)
+}
+
+function rememberedBy({ item }: ItemWork): readonly ManagedResource[] {
+  const { status } = item
+  return readManaged(isMap(status) ? status['providerStatus'] : undefined)
+}

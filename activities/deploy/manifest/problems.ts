@@ -1,0 +1,47 @@
+// Several objects fail in one step: one error that names each. Source: spec/landscaper.md 4.2 step 3 (errors are aggregated), appendix B 36.
+
+import { DeployError } from '../deployer.ts'
+import { toDeployError } from '../deploy-errors.ts'
+
+export interface Problem {
+  /** `ConfigMap default/web`. */
+  readonly object: string
+  readonly error: DeployError
+}
+
+const MOST_SHOWN = 10
+const LONGEST_TEXT = 400
+const SEVERAL = { reason: 'SeveralFailures' }
+
+/** What the work on one object came to. @throws what is a bug, and the reason of an aborted signal. */
+export async function attempt<Result>(
+  operation: string,
+  object: string,
+  work: () => Promise<Result>,
+): Promise<{ readonly value: Result } | Problem> {
+  try {
+    return { value: await work() }
+  } catch (error) {
+    return { object, error: toDeployError(operation, error) }
+  }
+}
+
+/** One error of all problems, with the codes of all, so final if one of them is. Its reason is theirs when they agree. */
+export function joinedError(operation: string, problems: readonly Problem[]): DeployError {
+  const shown = problems.slice(0, MOST_SHOWN).map(({ object, error }) => `${object}: ${shortened(error.message)}`)
+  const more = problems.length > shown.length ? [`and ${problems.length - shown.length} more objects`] : []
+  const reasons = new Set(problems.map(({ error }) => error.reason))
+  const [first = SEVERAL.reason] = reasons
+  const codes = new Set(problems.flatMap(({ error }) => error.codes))
+  return new DeployError(operation, reasons.size === 1 ? first : SEVERAL.reason, [...shown, ...more].join('; '), [...codes])
+}
+
+/** What is waited for: the first few, and how many more. */
+export function listed(texts: readonly string[], most = 5): string {
+  const more = texts.length > most ? [`and ${texts.length - most} more`] : []
+  return [...texts.slice(0, most), ...more].join('; ')
+}
+
+function shortened(text: string): string {
+  return text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT)}...`
+}
