@@ -66,8 +66,19 @@ export interface StreamedResponse {
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
+/** How to reach an API server, without credentials. */
+export interface KubeConnection {
+  readonly server: string
+  /** PEM in base64; absent: the system's authorities. */
+  readonly caData?: string
+  readonly tlsServerName?: string
+  /** The server's certificate is not checked. */
+  readonly isInsecure: boolean
+}
+
 export interface KubeClient {
-  /** One request and its JSON answer. @throws KubeError for every status of 400 and above, and when no answer comes. */
+  readonly connection: KubeConnection
+  /** One request and its JSON answer. @throws KubeError for every status but 2xx, and when no answer comes. */
   request<T>(method: Method, path: string, options?: RequestOptions): Promise<T>
   /** One GET whose body is read as it comes; the caller looks at the status code itself. */
   stream(path: string, signal: AbortSignal): Promise<StreamedResponse>
@@ -81,6 +92,8 @@ export interface KubeClientOptions {
   readonly kubeconfig?: string
   /** Name in User-Agent and in audit logs. */
   readonly userAgent?: string
+  /** A longer answer is a failure; absent: no limit. For servers that are not trusted. */
+  readonly maxBodyBytes?: number
 }
 
 // Tokens from files and exec plugins are asked for again after this time; in-cluster tokens rotate hourly.
@@ -88,7 +101,7 @@ const AUTHENTICATION_TTL_MS = 60_000
 const CLIENT_TIMEOUT_MS = 30_000
 
 export function createKubeClient(options: KubeClientOptions): KubeClient {
-  return new HttpKubeClient(loadConfig(options), options.userAgent ?? 'pawl')
+  return new HttpKubeClient(loadConfig(options), options)
 }
 
 function loadConfig({ kubeconfigPath, kubeconfig }: KubeClientOptions): KubeConfig {
@@ -103,25 +116,38 @@ class HttpKubeClient implements KubeClient {
   readonly #config: KubeConfig
   readonly #server: string
   readonly #userAgent: string
+  readonly #maxBodyBytes: number
   #dispatcher: Dispatcher | undefined
   #headers: Record<string, string> = {}
   #authenticatedAt = -Infinity
 
-  constructor(config: KubeConfig, userAgent: string) {
-    const server = config.getCurrentCluster()?.server
-    if (server === undefined) throw new Error(`kubeconfig: context "${config.currentContext}" names no cluster`)
+  constructor(config: KubeConfig, { userAgent = 'pawl', maxBodyBytes = Infinity }: KubeClientOptions) {
     this.#config = config
-    this.#server = server.replace(/\/$/, '')
+    this.#server = currentCluster(config).server.replace(/\/$/, '')
     this.#userAgent = userAgent
+    this.#maxBodyBytes = maxBodyBytes
+  }
+
+  // Read each time: the file of the pod's authority rotates.
+  get connection(): KubeConnection {
+    const { caFile, caData, tlsServerName, skipTLSVerify } = currentCluster(this.#config)
+    const authority = caFile === undefined ? caData : readFileSync(caFile).toString('base64')
+    return {
+      server: this.#server,
+      isInsecure: skipTLSVerify,
+      ...(authority !== undefined && { caData: authority }),
+      ...(tlsServerName !== undefined && { tlsServerName }),
+    }
   }
 
   async request<T>(method: Method, path: string, options: RequestOptions = {}): Promise<T> {
     const response = await this.#send(method, path, options)
-    const text = await response.body.text().catch((cause: unknown) => {
+    const text = await this.#text(response.body).catch((cause: unknown) => {
       if (options.signal?.aborted === true) throw cause
       throw KubeError.unreachable(method, path, cause)
     })
-    if (response.statusCode >= 400) throw KubeError.fromResponse(`${method} ${path}`, response, text)
+    if (response.statusCode < 200 || response.statusCode >= 300)
+      throw KubeError.fromResponse(`${method} ${path}`, response, text)
     if (text === '') return {} as T
     try {
       return JSON.parse(text) as T
@@ -138,6 +164,19 @@ class HttpKubeClient implements KubeClient {
 
   async close(): Promise<void> {
     await this.#dispatcher?.destroy()
+  }
+
+  async #text(body: Dispatcher.ResponseData['body']): Promise<string> {
+    if (this.#maxBodyBytes === Infinity) return await body.text()
+    const chunks: Buffer[] = []
+    let size = 0
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      size += chunk.length
+      // Leaving the loop destroys the body, and with it the connection.
+      if (size > this.#maxBodyBytes) throw tooLong(this.#maxBodyBytes)
+      chunks.push(chunk)
+    }
+    return Buffer.concat(chunks).toString('utf8')
   }
 
   async #send(method: Method, path: string, options: RequestOptions, streaming = false) {
@@ -172,6 +211,16 @@ class HttpKubeClient implements KubeClient {
     this.#dispatcher ??= context.getDispatcher()
     this.#authenticatedAt = Date.now()
   }
+}
+
+function tooLong(bytes: number): Error {
+  return Object.assign(new Error(`the body is longer than ${bytes} bytes`), { code: 'BODY_TOO_LONG' })
+}
+
+function currentCluster(config: KubeConfig) {
+  const cluster = config.getCurrentCluster()
+  if (cluster === null) throw new Error(`kubeconfig: context "${config.currentContext}" names no cluster`)
+  return cluster
 }
 
 /** The path of a collection, or of one object in it. */

@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import ts from 'typescript'
 
 const MAKERS = new Set(['fail', 'retryLater', 'finalFailure', 'retryableFailure', 'oneFault', 'BlueprintError'])
+// Their first argument is the operation, the second the reason.
+const DEPLOY_MAKERS = new Set(['DeployError', 'configurationProblem'])
 const PROPERTIES = new Set(['code', 'reason', 'codes', 'errorCodes'])
 // One word in CamelCase or an ERR_ constant; texts for people have blanks.
 const CODE = /^(?:ERR_[A-Z_]+|[A-Z][a-z]+(?:[A-Z][a-z]*)*)$/
@@ -21,6 +23,9 @@ export function codesIn(path: string, text: string): ReadonlySet<string> {
     if ((ts.isCallExpression(node) || ts.isNewExpression(node)) && MAKERS.has(node.expression.getText())) {
       const first = node.arguments?.[0]
       if (first !== undefined) collect(first)
+    }
+    if ((ts.isCallExpression(node) || ts.isNewExpression(node)) && DEPLOY_MAKERS.has(node.expression.getText())) {
+      for (const argument of node.arguments?.slice(1) ?? []) collect(argument)
     }
     if ((ts.isPropertyAssignment(node) || ts.isVariableDeclaration(node)) && PROPERTIES.has(node.name.getText())) {
       if (node.initializer !== undefined && !ts.isArrowFunction(node.initializer)) collect(node.initializer)

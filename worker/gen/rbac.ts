@@ -29,6 +29,8 @@ const BUILT_IN_RULES: readonly Rule[] = [
   // Imports and exports are read and written by name; nothing needs a list of Secrets.
   { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'update', 'patch', 'delete'] },
   { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] },
+  // Targets with `selfConfig`: the account of the user deploys, not the worker's.
+  { apiGroups: [''], resources: ['serviceaccounts/token'], verbs: ['create'] },
   { apiGroups: ['', 'events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
 ]
 
