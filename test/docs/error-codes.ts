@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import ts from 'typescript'
 
 const MAKERS = new Set(['fail', 'retryLater', 'finalFailure', 'retryableFailure', 'oneFault', 'BlueprintError'])
-// Their first argument is the operation, the second the reason.
+// Their first argument is the operation, the reason and codes follow.
 const DEPLOY_MAKERS = new Set(['DeployError', 'configurationProblem'])
 const PROPERTIES = new Set(['code', 'reason', 'codes', 'errorCodes'])
 // One word in CamelCase or an ERR_ constant; texts for people have blanks.
@@ -20,13 +20,7 @@ export function codesIn(path: string, text: string): ReadonlySet<string> {
     ts.forEachChild(node, collect)
   }
   const visit = (node: ts.Node): void => {
-    if ((ts.isCallExpression(node) || ts.isNewExpression(node)) && MAKERS.has(node.expression.getText())) {
-      const first = node.arguments?.[0]
-      if (first !== undefined) collect(first)
-    }
-    if ((ts.isCallExpression(node) || ts.isNewExpression(node)) && DEPLOY_MAKERS.has(node.expression.getText())) {
-      for (const argument of node.arguments?.slice(1) ?? []) collect(argument)
-    }
+    for (const argument of codeArguments(node)) collect(argument)
     if ((ts.isPropertyAssignment(node) || ts.isVariableDeclaration(node)) && PROPERTIES.has(node.name.getText())) {
       if (node.initializer !== undefined && !ts.isArrowFunction(node.initializer)) collect(node.initializer)
     }
@@ -34,6 +28,15 @@ export function codesIn(path: string, text: string): ReadonlySet<string> {
   }
   visit(ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true))
   return found
+}
+
+/** The arguments of a call that hold codes. */
+function codeArguments(node: ts.Node): readonly ts.Node[] {
+  if (!ts.isCallExpression(node) && !ts.isNewExpression(node)) return []
+  const maker = node.expression.getText()
+  const [first, ...rest] = node.arguments ?? []
+  if (MAKERS.has(maker) && first !== undefined) return [first]
+  return DEPLOY_MAKERS.has(maker) ? rest : []
 }
 
 /** Codes of all modules below the folders. */
