@@ -20,6 +20,8 @@ export interface Deps {
   /** Key of content hashes in the journal; kept outside of it. */
   readonly contentKey: Buffer | undefined
   readonly now: () => Date
+  /** How long a triggered item may wait for a deployer that is not part of Pawl; undefined: for ever. */
+  readonly pickupTimeoutMs: number | undefined
   /** For what neither an outcome nor a status can say. */
   readonly log: Pick<Logger, 'warn'>
 }

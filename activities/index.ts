@@ -4,12 +4,14 @@ import { mockActivities } from './deploy/mock.ts'
 import { observeActivities as observeDeployGroup } from './deploy/observe.ts'
 import type { Deps } from './deps.ts'
 import { deployItemActivities } from './execution/deploy-items.ts'
+import { endItemActivities } from './execution/end-items.ts'
 import { exportActivities as executionExports } from './execution/exports.ts'
 import { observeActivities as observeExecution } from './execution/observe.ts'
 import { adoptActivities } from './installation/adopt.ts'
 import { applyExecutionActivities } from './installation/apply-execution.ts'
 import { childExecutionActivities } from './installation/child-execution.ts'
 import { exportActivities as installationExports } from './installation/exports.ts'
+import { interruptActivities } from './installation/interrupt.ts'
 import { observeActivities as observeInstallation } from './installation/observe.ts'
 import { beginActivities } from './kube/begin.ts'
 import { finalizeActivities } from './kube/finalize.ts'
@@ -27,9 +29,11 @@ export function createActivities(deps: Deps) {
     ...adoptActivities(deps),
     ...applyExecutionActivities(deps),
     ...childExecutionActivities(deps),
+    ...interruptActivities(deps),
     ...installationExports(deps),
     ...observeExecution(deps),
     ...deployItemActivities(deps),
+    ...endItemActivities(deps),
     ...executionExports(deps),
     ...observeDeployGroup(deps),
     ...mockActivities(deps),

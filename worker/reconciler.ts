@@ -62,6 +62,7 @@ const worker = await Worker.create({
     subjectKinds,
     contentKey,
     now,
+    pickupTimeoutMs: settings.pickupTimeoutMs,
     log,
   }),
   maxCachedWorkflows: 300,

@@ -8,42 +8,22 @@ import { type DeployItemTemplate, executionKind } from '../../workflows/executio
 import { type By, isIdle, type Subject } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
-import { finalFailure, type KubeError, toApplicationFailure } from '../kube/errors.ts'
-import { finalizerPatch, isReleased } from '../kube/finalize.ts'
+import { finalFailure, toApplicationFailure } from '../kube/errors.ts'
+import { finalizerPatch } from '../kube/finalize.ts'
 import { additivePatch, mergePatch } from '../kube/merge.ts'
 import { readSubject } from '../kube/observe.ts'
 import { targetView } from '../kube/views.ts'
-import { type Patch, type Write, type WriteAnswer, writeAll } from '../kube/write.ts'
+import type { Patch, Write } from '../kube/write.ts'
+import { type BatchResult, type ItemsInput, send } from './item-batch.ts'
 import { decodeItems, deployItemName, desiredDeployItem, newDeployItem } from './items.ts'
 import { listDeployItems } from './observe.ts'
 import { type DeployItemView, deployItemView } from '../kube/deploy-item-view.ts'
-
-const FIELD_MANAGER = 'pawl-execution'
 
 export interface ApplyInput {
   readonly by: By
   readonly subject: Subject
   readonly jobID: string
   readonly generation: number
-}
-
-export interface ItemsInput {
-  readonly by: By
-  readonly subject: Subject
-  readonly jobID: string
-  readonly items: readonly Pick<DeployItemView, 'uid' | 'name' | 'version' | 'finalizers' | 'jobID'>[]
-}
-
-/** What became of a batch: the items as they are now, those that are gone, and what went wrong per item. */
-export interface BatchResult {
-  readonly items: readonly DeployItemView[]
-  readonly gone: readonly string[]
-  readonly failures: readonly {
-    readonly object: string
-    readonly code: string
-    readonly message: string
-    readonly retryable: boolean
-  }[]
 }
 
 export const deployItemActivities = (deps: Deps) => ({
@@ -121,7 +101,9 @@ async function apply(deps: Deps, { by, subject, jobID, generation }: ApplyInput)
   const writes = plannedWrites(execution, existing, jobID)
   const result = await send(deps, { by, step: 'applyDeployItems' }, writes)
   const written = new Set(writes.map((write) => write.name))
-  const untouched = existing.filter((item) => !written.has(item.metadata.name)).map(deployItemView)
+  const untouched = existing
+    .filter((item) => !written.has(item.metadata.name))
+    .map((item) => deployItemView(item, deps))
   return { ...result, items: [...untouched, ...result.items] }
 }
 
@@ -234,42 +216,4 @@ function itemPatch(execution: KubeObject, item: DeployItemTemplate, existing: Ku
 
 function objectAt(object: KubeObject, within: KubeObject = object) {
   return { watched: deployItemKind, namespace: within.metadata.namespace ?? '', name: object.metadata.name }
-}
-
-async function send(
-  deps: Deps,
-  { by, step }: { by: By; step: string },
-  writes: readonly Write[],
-): Promise<BatchResult> {
-  try {
-    return batchResult(writes, await writeAll(deps, { ...by, step, fieldManager: FIELD_MANAGER }, writes))
-  } catch (error) {
-    throw toApplicationFailure(error)
-  }
-}
-
-function batchResult(writes: readonly Write[], answers: readonly WriteAnswer[]): BatchResult {
-  const items: DeployItemView[] = []
-  const gone: string[] = []
-  const failures: BatchResult['failures'][number][] = []
-  answers.forEach((answer, index) => {
-    const object = writes[index]?.name ?? ''
-    if (answer.result === 'gone') gone.push(object)
-    else if (answer.result === 'failed') failures.push(failureOf(object, answer.error))
-    else if (answer.object.metadata.uid === undefined || isReleased(answer.object)) gone.push(object)
-    else if (answer.result === 'superseded' && writes[index]?.verb === 'create') {
-      failures.push({
-        object,
-        code: 'NameTaken',
-        message: `deploy item ${object} exists and belongs to somebody else`,
-        retryable: false,
-      })
-    } else items.push(deployItemView(answer.object))
-  })
-  return { items, gone, failures }
-}
-
-function failureOf(object: string, error: KubeError) {
-  const failure = toApplicationFailure(error)
-  return { object, code: error.reason, message: failure.message, retryable: failure.nonRetryable !== true }
 }

@@ -44,8 +44,9 @@ export const observeActivities = (deps: Deps) => ({
       return {
         target: execution === undefined ? undefined : executionView(execution),
         changed: items
-          .filter((item) => known[item.metadata.uid ?? ''] !== item.metadata.resourceVersion)
-          .map(deployItemView),
+          .map((item) => deployItemView(item, deps))
+          // What waits for its deployer is another thing at any later time.
+          .filter(({ uid, version, pickupMs }) => known[uid] !== version || pickupMs !== undefined),
         gone: Object.keys(known).filter((uid) => !there.has(uid)),
       }
     } catch (error) {

@@ -2,7 +2,7 @@
 
 import type { TargetView } from '../../workflows/kit/index.ts'
 import type { KubeObject } from '../kube/client.ts'
-import { targetView, withoutUninstall } from '../kube/views.ts'
+import { interruptRequested, ownerOf, targetView, withoutUninstall } from '../kube/views.ts'
 import { decodeItems } from './items.ts'
 
 export interface ItemView {
@@ -16,6 +16,11 @@ export interface ExecutionView extends TargetView {
   /** Why the items cannot be read, for the user. */
   readonly problem: string | undefined
   readonly withoutUninstall: boolean
+  readonly interruptRequested: boolean
+  /** Its job IDs come from a parent, which takes the interrupts of earlier jobs off before. */
+  readonly hasParent: boolean
+  /** No run has worked on the job yet: whatever phase is there was left by another one. */
+  readonly isUnbegun: boolean
 }
 
 export function executionView(object: KubeObject): ExecutionView {
@@ -26,5 +31,21 @@ export function executionView(object: KubeObject): ExecutionView {
     items: items.map(({ name, type, dependsOn }) => ({ name, type, dependsOn: dependsOn ?? [] })),
     problem: 'problem' in decoded ? decoded.problem : undefined,
     withoutUninstall: withoutUninstall(object),
+    interruptRequested: interruptRequested(object),
+    hasParent: ownerOf(object) !== undefined,
+    isUnbegun: isUnbegun(object),
   }
+}
+
+const NOT_RUNNING: readonly string[] = ['', 'Succeeded', 'Failed', 'DeleteFailed']
+
+// The trigger clears the time of the job before.
+function isUnbegun(object: KubeObject): boolean {
+  const { phase = '', transitionTimes } = (object['status'] ?? {}) as ExecutionStatus
+  return NOT_RUNNING.includes(phase) || (transitionTimes?.initTime ?? undefined) === undefined
+}
+
+interface ExecutionStatus {
+  readonly phase?: string
+  readonly transitionTimes?: { readonly initTime?: string | null }
 }

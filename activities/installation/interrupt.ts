@@ -100,6 +100,6 @@ function at(subject: Subject) {
 
 async function writeOne(deps: Deps, { by }: Step, step: string, write: Write): Promise<WriteAnswer | undefined> {
   const [answer] = await writeAll(deps, { ...by, step, fieldManager: 'pawl-installation' }, [write])
-  if (answer?.result === 'failed') throw answer.error
+  if (answer?.result === 'failed') throw toApplicationFailure(answer.error)
   return answer
 }

@@ -1,6 +1,7 @@
 // What workflows see of a DeployItem: of its Execution, and of the group that deploys it. Its configuration stays out.
 
-import { DEPENDS_ON_ANNOTATION, ITEM_NAME_LABEL } from '../../workflows/deploy-item/kind.ts'
+import { BUILT_IN_TYPES, DEPENDS_ON_ANNOTATION, ITEM_NAME_LABEL } from '../../workflows/deploy-item/kind.ts'
+import { isIdle } from '../../workflows/kit/index.ts'
 import type { KubeObject } from './client.ts'
 
 export interface DeployItemView {
@@ -18,9 +19,18 @@ export interface DeployItemView {
   readonly jobID: string | undefined
   readonly jobIDFinished: string | undefined
   readonly exportRef: { readonly name: string; readonly namespace?: string } | undefined
+  /** Milliseconds until the item's job fails because no deployer took it up, as of the observation; undefined = never. */
+  readonly pickupMs?: number | undefined
 }
 
-export function deployItemView(object: KubeObject): DeployItemView {
+/** How long an item may wait for its deployer, in milliseconds (undefined: for ever), and what time it is. */
+export interface PickupLimit {
+  readonly pickupTimeoutMs: number | undefined
+  readonly now: () => Date
+}
+
+/** @param limit of the pickup; without one `pickupMs` is undefined. */
+export function deployItemView(object: KubeObject, limit?: PickupLimit): DeployItemView {
   const spec = (object['spec'] ?? {}) as { type?: string }
   const status = (object['status'] ?? {}) as Pick<DeployItemView, 'phase' | 'jobID' | 'jobIDFinished' | 'exportRef'>
   const { metadata } = object
@@ -37,5 +47,47 @@ export function deployItemView(object: KubeObject): DeployItemView {
     jobID: status.jobID,
     jobIDFinished: status.jobIDFinished,
     exportRef: status.exportRef,
+    pickupMs: limit === undefined ? undefined : pickupMs(object, limit),
   }
+}
+
+/**
+ * Milliseconds until the pickup timeout of an item whose job waits for its deployer; undefined when nothing is waited for.
+ * Items that Pawl deploys itself have none: their work waits durably in Temporal. Source: spec/landscaper.md 2.10.
+ */
+export function pickupMs(object: KubeObject, { pickupTimeoutMs, now }: PickupLimit): number | undefined {
+  const { type = '' } = (object['spec'] ?? {}) as { type?: string }
+  if (pickupTimeoutMs === undefined || BUILT_IN_TYPES.has(type)) return undefined
+  const waitedMs = waitedForPickupMs(object, now())
+  return waitedMs === undefined ? undefined : pickupTimeoutMs - waitedMs
+}
+
+/** Milliseconds since an item was triggered that no deployer has taken up yet; undefined for any other item. */
+export function waitedForPickupMs(object: KubeObject, now: Date): number | undefined {
+  const status = statusOf(object)
+  const triggered = Date.parse(status.jobIDGenerationTime ?? '')
+  if (isIdle(status) || Number.isNaN(triggered) || isTakenUp(object)) return undefined
+  return now.getTime() - triggered
+}
+
+/** A deployer has begun the item's job. Source: spec/landscaper.md 4.9 rule 3. */
+export function isTakenUp(object: KubeObject): boolean {
+  const { lastReconcileTime, jobIDGenerationTime, transitionTimes } = statusOf(object)
+  // The trigger clears it, so this sign needs no common clock.
+  if ((transitionTimes?.initTime ?? undefined) !== undefined) return true
+  // Deployers write whole seconds (metav1.Time), so the trigger's fraction must not make an answer look older than its question.
+  const triggered = Math.floor(Date.parse(jobIDGenerationTime ?? '') / 1000) * 1000
+  return Date.parse(lastReconcileTime ?? '') >= triggered
+}
+
+interface PickupStatus {
+  readonly jobID?: string
+  readonly jobIDFinished?: string
+  readonly jobIDGenerationTime?: string
+  readonly lastReconcileTime?: string
+  readonly transitionTimes?: { readonly initTime?: string | null }
+}
+
+function statusOf(object: KubeObject): PickupStatus {
+  return object['status'] ?? {}
 }

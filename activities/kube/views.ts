@@ -1,6 +1,6 @@
 // What workflows see of objects: names, states and versions; never bodies. Pure functions over objects as the API server has them.
 
-import { DELETE_WITHOUT_UNINSTALL_ANNOTATION } from '../../workflows/deploy-item/kind.ts'
+import { DELETE_WITHOUT_UNINSTALL_ANNOTATION, OPERATION_ANNOTATION } from '../../workflows/deploy-item/kind.ts'
 import type { LastError, TargetView } from '../../workflows/kit/index.ts'
 import type { KubeObject } from './client.ts'
 
@@ -36,4 +36,9 @@ export function ownerOf(object: KubeObject) {
 
 export function withoutUninstall(object: KubeObject): boolean {
   return object.metadata.annotations?.[DELETE_WITHOUT_UNINSTALL_ANNOTATION] === 'true'
+}
+
+/** The job that runs shall end. Source: spec/landscaper.md 2.11. */
+export function interruptRequested(object: KubeObject): boolean {
+  return object.metadata.annotations?.[OPERATION_ANNOTATION] === 'interrupt'
 }

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
+import { parseDuration } from '../../activities/deploy/duration.ts'
 import type { Config } from '../config.ts'
 import type { DispatcherOptions } from './dispatcher.ts'
 
@@ -22,6 +23,10 @@ export const WORKER_FLAGS: Readonly<Record<string, readonly [value: string, text
   'dispatch-slots': ['<count>', 'wakes in hand at the same time (default: 20)'],
   'wake-lease-ms': ['<ms>', 'how long a wake stays with a worker that fell silent (default: 10000)'],
   'sweep-ms': ['<ms>', 'how often forgotten subjects and lost jobs are looked for (default: 60000)'],
+  'pickup-timeout': [
+    '<duration>',
+    'how long an item waits for a deployer that is not part of Pawl, or none (default: 5m)',
+  ],
   'workflow-task-timeout-ms': ['<ms>', 'after which Temporal gives a silent task to another worker (default: 10000)'],
   'sticky-timeout-ms': ['<ms>', 'how long a task waits for the worker that has the run in memory (default: 4000)'],
 }
@@ -39,6 +44,8 @@ export interface ReconcilerSettings {
   readonly healthHost: string
   readonly healthPort: number
   readonly sweepMs: number
+  /** Undefined: items wait for ever. */
+  readonly pickupTimeoutMs: number | undefined
   readonly stickyTimeoutMs: number
   readonly dispatcher: DispatcherOptions
 }
@@ -67,6 +74,7 @@ export function reconcilerSettings(flags: Flags, config: Config): ReconcilerSett
     healthHost: flags['health-host'] ?? '127.0.0.1',
     healthPort: number(flags, 'health-port', 0, 0),
     sweepMs: number(flags, 'sweep-ms', 60_000, 100),
+    pickupTimeoutMs: duration(flags, 'pickup-timeout', '5m'),
     // Work waits this long on the queue of a worker that died (spec/engine.md 1.5).
     stickyTimeoutMs: number(flags, 'sticky-timeout-ms', 4000, 100),
     dispatcher: {
@@ -84,6 +92,14 @@ export function reconcilerSettings(flags: Flags, config: Config): ReconcilerSett
 function needed(value: string | undefined, flag: string, expected: string): string {
   if (value === undefined || value === '') throw new Error(`${flag} is missing; expected ${expected}`)
   return value
+}
+
+/** Milliseconds; undefined for `none`. */
+function duration(flags: Flags, flag: string, fallback: string): number | undefined {
+  const text = flags[flag] ?? fallback
+  const found = parseDuration(text)
+  if (found === undefined) throw new Error(`--${flag} is "${text}"; expected a duration such as 1m30s, or none`)
+  return found === 'none' ? undefined : found
 }
 
 function number(flags: Flags, flag: string, fallback: number, least: number): number {

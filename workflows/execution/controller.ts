@@ -1,7 +1,7 @@
 // What the Execution's controller observes and what it can do. By hand until the DSL generates it (design.md "Layout").
 
 import type { Activities } from '../../activities/index.ts'
-import type { BatchResult } from '../../activities/execution/deploy-items.ts'
+import type { BatchResult } from '../../activities/execution/item-batch.ts'
 import type { ExecutionView } from '../../activities/execution/views.ts'
 import type { DeployItemView } from '../../activities/kube/deploy-item-view.ts'
 import { type Fault, type JobPass, joinOutcomes, done, type Outcome } from '../kit/index.ts'
@@ -20,6 +20,9 @@ export type ExecutionActivities = Pick<
   | 'triggerDeployItems'
   | 'deleteDeployItems'
   | 'releaseDeployItems'
+  | 'interruptExecution'
+  | 'forgetInterrupt'
+  | 'endUnclaimedItems'
   | 'collectExports'
 >
 
@@ -37,6 +40,11 @@ export function absorb(pass: ExecutionPass, result: BatchResult): Outcome {
     retryable,
   }))
   return faults.length === 0 ? done : joinOutcomes({ ...done, faults })
+}
+
+/** Faults that must not end the job: what a step could not write for good would be left as it is, and nobody would come back to it. */
+export function insist(outcome: Outcome): Outcome {
+  return { ...outcome, faults: outcome.faults.map((fault) => ({ ...fault, retryable: true })) }
 }
 
 /** The arguments that every batch of items takes. */

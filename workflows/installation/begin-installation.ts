@@ -28,7 +28,8 @@ export async function beginInstallation(pass: InstallationPass): Promise<Outcome
 function needsAdoption({ state: { target, isAdopted } }: InstallationPass): boolean {
   if (isAdopted || (target.phase !== 'Init' && target.phase !== 'InitDelete')) return false
   const isFirst = target.lastError === undefined
-  const isRequestOurs = isFirst && target.reconcileRequested && target.observedGeneration === target.generation
+  const isSameSpec = target.observedGeneration === target.generation
+  const isRequestOurs = isFirst && (target.interruptRequested || (target.reconcileRequested && isSameSpec))
   const isUnprepared = !target.deleting && (!target.finalizers.includes(FINALIZER) || !target.hasContext)
   return isRequestOurs || isUnprepared
 }

@@ -22,6 +22,7 @@ export type InstallationActivities = Pick<
   | 'applyExecution'
   | 'triggerExecution'
   | 'deleteExecution'
+  | 'interruptInstallation'
   | 'writeExports'
 >
 

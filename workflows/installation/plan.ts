@@ -7,6 +7,7 @@ import { awaitExecution } from './await-execution.ts'
 import { checkGeneration } from './check-generation.ts'
 import type { InstallationPass } from './controller.ts'
 import { deleteExecution } from './delete-execution.ts'
+import { interruptInstallation } from './interrupt-installation.ts'
 import { triggerExecution } from './trigger-execution.ts'
 import { writeExports } from './write-exports.ts'
 
@@ -16,9 +17,19 @@ export const installationPlan: JobPlan<InstallationPass> = {
     Init: { step: action('applyExecution', applyExecution), next: 'CleanupOrphaned' },
     // Sub-installations come with a later capability; until then there are no orphans.
     CleanupOrphaned: { step: nop, next: 'ObjectsCreated' },
-    ObjectsCreated: { step: action('triggerExecution', triggerExecution), next: 'Progressing' },
+    ObjectsCreated: {
+      step: sequential(
+        action('interruptInstallation', interruptInstallation),
+        action('triggerExecution', triggerExecution),
+      ),
+      next: 'Progressing',
+    },
     Progressing: {
-      step: sequential(action('triggerExecution', triggerExecution), action('awaitExecution', awaitExecution)),
+      step: sequential(
+        action('interruptInstallation', interruptInstallation),
+        action('triggerExecution', triggerExecution),
+        action('awaitExecution', awaitExecution),
+      ),
       next: 'Completing',
     },
     Completing: {
@@ -26,11 +37,18 @@ export const installationPlan: JobPlan<InstallationPass> = {
       next: 'Succeeded',
     },
     InitDelete: { step: action('deleteExecution', deleteExecution), next: 'TriggerDelete' },
-    TriggerDelete: { step: action('triggerExecution', triggerExecution), next: 'Deleting' },
+    TriggerDelete: {
+      step: sequential(
+        action('interruptInstallation', interruptInstallation),
+        action('triggerExecution', triggerExecution),
+      ),
+      next: 'Deleting',
+    },
     // A decision to let go may come at any time, and a job ID that a hand has taken away is handed out again.
     Deleting: {
       step: sequential(
         action('deleteExecution', deleteExecution),
+        action('interruptInstallation', interruptInstallation),
         action('triggerExecution', triggerExecution),
         action('awaitDeletion', awaitDeletion),
       ),
@@ -43,5 +61,8 @@ export const installationPlan: JobPlan<InstallationPass> = {
     phase === 'InitDelete' || phase === 'TriggerDelete' || phase === 'Deleting' ? 'DeleteFailed' : 'Failed',
   errorCodes: {},
   // Source: spec/landscaper.md 2.3 "Progressing".
-  errorNames: { ChildrenFailed: { operation: 'buildErrorIfFailedChild', reason: 'children failed' } },
+  errorNames: {
+    ChildrenFailed: { operation: 'buildErrorIfFailedChild', reason: 'children failed' },
+    InterruptOperation: { operation: 'InterruptOperation', reason: 'InterruptOperation' },
+  },
 }

@@ -35,7 +35,7 @@ export function useWriteStage(databaseUrl: string): () => WriteStage {
     const templates = undefined as unknown as TemplateEngine
     const now = () => new Date('2030-01-01T00:00:00Z')
     const log = createLogger('test', 'silent')
-    const journal = { db: database.db, route: routeOf, subjectKinds, contentKey: undefined }
+    const journal = { pickupTimeoutMs: undefined, db: database.db, route: routeOf, subjectKinds, contentKey: undefined }
     stage = { database, api, deps: { cluster: 'local', kube, templates, now, log, ...journal } }
   })
   afterEach(async () => {

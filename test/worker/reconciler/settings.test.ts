@@ -19,6 +19,7 @@ describe('the settings of a worker', () => {
         healthHost: '127.0.0.1',
         healthPort: 0,
         sweepMs: 60_000,
+        pickupTimeoutMs: 300_000,
       },
       dispatcher: { taskQueue: 'pawl', cluster: 'local', slots: 20, leaseMs: 10_000, workflowTaskTimeoutMs: 10_000 },
     })
@@ -37,6 +38,11 @@ describe('the settings of a worker', () => {
     })
   })
 
+  it('let items wait for their deployers for a duration, or for ever', () => {
+    const pickup = (text: string) => settings({ ...NEEDED, 'pickup-timeout': text }).pickupTimeoutMs
+    expect([pickup('1m30s'), pickup('2s'), pickup('none')]).toEqual([90_000, 2000, undefined])
+  })
+
   it('name each process anew, so that one that hangs shares no lease with its successor', () => {
     expect(settings(NEEDED).dispatcher.owner).not.toBe(settings(NEEDED).dispatcher.owner)
   })
@@ -46,6 +52,7 @@ describe('the settings of a worker', () => {
     [{ 'database-url': 'a' }, '--temporal-address is missing; expected host:port of a Temporal service'],
     [{ ...NEEDED, 'sweep-ms': '99' }, '--sweep-ms is "99"; expected a whole number of at least 100'],
     [{ ...NEEDED, 'dispatch-slots': 'many' }, '--dispatch-slots is "many"; expected a whole number of at least 1'],
+    [{ ...NEEDED, 'pickup-timeout': '5' }, '--pickup-timeout is "5"; expected a duration such as 1m30s, or none'],
     [{ ...NEEDED, 'health-port': '1.5' }, '--health-port is "1.5"; expected a whole number of at least 0'],
   ])('%j are refused with what was expected', (flags, message) => {
     expect(() => settings(flags as unknown as Readonly<Record<string, string>>)).toThrow(message)

@@ -1,9 +1,9 @@
 // Builders of an Execution's pass: items in their states, and activities that act on a list in memory.
 
-import type { BatchResult, ItemsInput } from '../../../activities/execution/deploy-items.ts'
+import type { BatchResult, ItemsInput } from '../../../activities/execution/item-batch.ts'
 import type { ExecutionView } from '../../../activities/execution/views.ts'
 import type { DeployItemView } from '../../../activities/kube/deploy-item-view.ts'
-import type { ExecutionActivities, ExecutionPass } from '../../../workflows/execution/controller.ts'
+import type { ExecutionActivities, ExecutionPass, ExecutionState } from '../../../workflows/execution/controller.ts'
 import { FINALIZER } from '../../../workflows/deploy-item/kind.ts'
 
 export const JOB = 'job-2'
@@ -32,13 +32,19 @@ export const leaving = (item: DeployItemView): DeployItemView => ({ ...item, del
 const TARGET: ExecutionView = {
   ...{ version: '10', generation: 1, deleting: false, finalizers: [FINALIZER], phase: 'Progressing', jobID: JOB },
   ...{ jobIDFinished: BEFORE, observedGeneration: 1, lastError: undefined },
-  ...{ items: [], problem: undefined, withoutUninstall: false },
+  ...{ items: [], problem: undefined, withoutUninstall: false, interruptRequested: false },
+  ...{ hasParent: true, isUnbegun: false },
 }
 
 export interface Called {
   readonly triggered: string[]
   readonly deleted: string[]
   readonly released: string[]
+  readonly interrupted: string[]
+  /** Ended because no deployer took them up. */
+  readonly unclaimed: string[]
+  /** Interrupts that were taken off without ending anything. */
+  forgotten: number
 }
 
 /** A pass over the given objects; the spec names the same items unless told otherwise. */
@@ -49,25 +55,32 @@ export function executionPass(
     act = {},
   }: { readonly target?: Partial<ExecutionView>; readonly act?: Partial<ExecutionActivities> } = {},
 ): { readonly pass: ExecutionPass; readonly called: Called } {
-  const called: Called = { triggered: [], deleted: [], released: [] }
+  const called: Called = { triggered: [], deleted: [], released: [], interrupted: [], unclaimed: [], forgotten: 0 }
   const items = deployItems.map(({ item: name, type, dependsOn }) => ({ name, type, dependsOn }))
   const pass: ExecutionPass = {
     subject: { kind: 'Execution', uid: 'u', namespace: 'n', name: 'exec' },
     jobID: JOB,
     by: { workflowID: `execution/u/${JOB}`, runID: 'run', pass: 1 },
-    act: { ...activities(() => pass.state.deployItems, called), ...act },
+    act: { ...activities(() => pass.state, called), ...act },
     state: { target: { ...TARGET, items, ...target }, deployItems },
     draft: { phase: 'Progressing', observedGeneration: 1, lastError: undefined, conditions: [], marks: [], fields: {} },
   }
   return { pass, called }
 }
 
+/** As end-items.ts leaves an item. */
+const ended = (item: DeployItemView): DeployItemView => ({
+  ...item,
+  ...{ jobID: JOB, jobIDFinished: JOB, phase: item.deleting ? 'DeleteFailed' : 'Failed', pickupMs: undefined },
+})
+
 export const wrote = (items: readonly DeployItemView[], gone: readonly string[] = []): BatchResult => ({
   ...{ items, gone, failures: [] },
 })
 
-function activities(all: () => readonly DeployItemView[], called: Called): ExecutionActivities {
-  const chosen = ({ items }: ItemsInput) => all().filter(({ uid }) => items.some((one) => one.uid === uid))
+function activities(state: () => ExecutionState, called: Called): ExecutionActivities {
+  const chosen = ({ items }: ItemsInput) =>
+    state().deployItems.filter(({ uid }) => items.some((one) => one.uid === uid))
   const batch = (list: string[], change: (item: DeployItemView) => DeployItemView) => (input: ItemsInput) => {
     list.push(...chosen(input).map(({ item }) => item))
     return Promise.resolve(wrote(chosen(input).map(change)))
@@ -81,6 +94,15 @@ function activities(all: () => readonly DeployItemView[], called: Called): Execu
     collectExports: refuse('collectExports'),
     triggerDeployItems: batch(called.triggered, (item) => ({ ...item, jobID: JOB })),
     deleteDeployItems: batch(called.deleted, leaving),
+    endUnclaimedItems: batch(called.unclaimed, ended),
+    interruptExecution: async (input) => ({
+      ...(await batch(called.interrupted, ended)(input)),
+      target: { ...state().target, version: '11', interruptRequested: false },
+    }),
+    forgetInterrupt() {
+      called.forgotten += 1
+      return Promise.resolve({ ...state().target, version: '11', interruptRequested: false })
+    },
     releaseDeployItems(input) {
       called.released.push(...chosen(input).map(({ item }) => item))
       return Promise.resolve(

@@ -78,7 +78,7 @@ describe('orphaned items', () => {
   it('are let go when nothing shall be uninstalled', async () => {
     const { pass, called } = orphaned([leaving(pending('old'))], true)
     expect(await cleanUpOrphans(pass)).toEqual(done)
-    expect(called).toEqual({ triggered: [], deleted: [], released: ['old'] })
+    expect(called).toMatchObject({ triggered: [], deleted: [], released: ['old'] })
   })
 })
 
