@@ -58,6 +58,7 @@ class PathReader {
     const ends = isInFilter ? NAME_ENDS_IN_FILTER : NAME_ENDS
     let name = ''
     for (; this.#at < this.#text.length && !ends.test(this.#char()); this.#at += 1) {
+      if (/[{}]/.test(this.#char())) throw new SyntaxError('brace')
       if (this.#char() === '\\') this.#at += 1
       name += this.#char()
     }
