@@ -4,6 +4,7 @@ import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
 import type { RoutedEvent, Routing } from '../workflows/kit/index.ts'
 import type { Database } from './journal/database.ts'
+import type { TargetAccess } from './deploy/target/target-cluster.ts'
 import type { KubeClient } from './kube/client.ts'
 import type { TemplateEngine } from './render/template-engine.ts'
 
@@ -13,6 +14,7 @@ export interface Deps {
   readonly kube: KubeClient
   readonly db: Kysely<Database>
   readonly templates: TemplateEngine
+  readonly targets: TargetAccess
   /** Which subjects an event concerns: the routes of all controllers. */
   readonly route: (event: RoutedEvent) => Routing
   /** The kind of each controller's subjects. */

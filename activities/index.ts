@@ -1,7 +1,9 @@
 // All activities: everything that touches the world. Workflows import the type only.
 
+import { createManifestDeployer } from './deploy/manifest/deployer.ts'
 import { mockActivities } from './deploy/mock.ts'
 import { observeActivities as observeDeployGroup } from './deploy/observe.ts'
+import { itemActivities } from './deploy/run-item.ts'
 import type { Deps } from './deps.ts'
 import { deployItemActivities } from './execution/deploy-items.ts'
 import { endItemActivities } from './execution/end-items.ts'
@@ -37,5 +39,6 @@ export function createActivities(deps: Deps) {
     ...executionExports(deps),
     ...observeDeployGroup(deps),
     ...mockActivities(deps),
+    ...itemActivities(deps, [createManifestDeployer()]),
   }
 }

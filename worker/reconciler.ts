@@ -5,6 +5,7 @@ import { Worker } from '@temporalio/worker'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { createActivities } from '../activities/index.ts'
+import { createTargetAccess } from '../activities/deploy/target/open-target.ts'
 import { loadOrCreateContentKey } from '../activities/journal/content-key.ts'
 import { openDatabase } from '../activities/journal/database.ts'
 import { createKubeClient } from '../activities/kube/client.ts'
@@ -39,6 +40,7 @@ const health = await startHealth(settings.healthHost, settings.healthPort)
 const db = openDatabase(settings.databaseUrl)
 const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-worker' })
 const templates = createTemplateEngine()
+const targets = createTargetAccess({ kube, now })
 const contentKey =
   settings.contentKeyPath === undefined ? undefined : await loadOrCreateContentKey(settings.contentKeyPath)
 const connection = await connectToTemporal(settings.temporalAddress, { log, health }, stopping.signal)
@@ -58,6 +60,7 @@ const worker = await Worker.create({
     kube,
     db,
     templates,
+    targets,
     route: routeOf,
     subjectKinds,
     contentKey,
@@ -101,6 +104,7 @@ try {
   await Promise.all(running)
   await health.close()
   await templates.close()
+  await targets.close()
   await kube.close()
   await connection.close()
   await db.destroy()

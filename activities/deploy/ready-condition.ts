@@ -21,3 +21,8 @@ export function setReady(job: ItemJob, waitingFor: string | undefined): Patch {
       : { type: TYPE, status: 'False' as const, reason: 'WaitingForResources', message: waitingFor }
   return { conditions: setCondition(conditions, change, job.now.toISOString()) }
 }
+
+/** Whether people who read the condition are told something else than this. */
+export function saysOtherwise(job: ItemJob, waitingFor: string): boolean {
+  return itemStatus(job).conditions?.find(({ type }) => type === TYPE)?.message !== waitingFor
+}

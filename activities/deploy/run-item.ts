@@ -32,7 +32,7 @@ import {
 } from './item-status.ts'
 import { releaseWrite, statusWrite, warnOfError } from './item-write.ts'
 import { groupItem } from './observe.ts'
-import { setReady } from './ready-condition.ts'
+import { saysOtherwise, setReady } from './ready-condition.ts'
 import type { GroupItem } from './views.ts'
 
 export interface ItemInput {
@@ -50,21 +50,18 @@ export interface ItemResult {
   readonly isWaiting: boolean
 }
 
-type Act = 'install' | 'check' | 'uninstall'
+export type ItemAct = 'install' | 'check' | 'uninstall'
 
 // Source: spec/landscaper.md 2.9: what failed is tried again every 5 s, and 4.5, 4.4: looked at every 5 s and 1 s; the first looks come sooner.
 const RETRY_MS = 5000
 const FIRST_LOOK_MS = 200
-const LONGEST_LOOK_MS: Readonly<Record<Act, number>> = { install: 5000, check: 5000, uninstall: 1000 }
+// About four seconds.
+const LOOKS_BEFORE_NEWS = 6
+const LONGEST_LOOK_MS: Readonly<Record<ItemAct, number>> = { install: 5000, check: 5000, uninstall: 1000 }
 
 export const itemActivities = (deps: Deps, deployers: readonly Deployer[]) => {
-  const run = async (input: ItemInput, act: Act): Promise<ItemResult> => {
-    try {
-      return await withHeartbeat((signal, attempt) => new ItemRun(deps, deployers, { input, act, signal, attempt }).run())
-    } catch (error) {
-      throw toApplicationFailure(error)
-    }
-  }
+  const run = (input: ItemInput, act: ItemAct): Promise<ItemResult> =>
+    withHeartbeat((signal, attempt) => runItem(deps, deployers, { input, act, signal, attempt }))
   return {
     /** Deploys an item and takes the first look at it. @throws retryable: `DeployFailed`, failures of the API server and the journal. */
     applyItem: (input: ItemInput) => run(input, 'install'),
@@ -75,21 +72,30 @@ export const itemActivities = (deps: Deps, deployers: readonly Deployer[]) => {
   }
 }
 
-interface Call {
+export interface ItemCall {
   readonly input: ItemInput
-  readonly act: Act
+  readonly act: ItemAct
   readonly signal: AbortSignal
   /** From 1; counted by Temporal. */
   readonly attempt: number
 }
 
+/** One try of one activity. @throws ApplicationFailure, see itemActivities. */
+export async function runItem(deps: Deps, deployers: readonly Deployer[], call: ItemCall): Promise<ItemResult> {
+  try {
+    return await new ItemRun(deps, deployers, call).run()
+  } catch (error) {
+    throw call.signal.aborted ? error : toApplicationFailure(error)
+  }
+}
+
 class ItemRun {
   readonly #deps: Deps
   readonly #deployers: readonly Deployer[]
-  readonly #call: Call
+  readonly #call: ItemCall
   #isEnding = false
 
-  constructor(deps: Deps, deployers: readonly Deployer[], call: Call) {
+  constructor(deps: Deps, deployers: readonly Deployer[], call: ItemCall) {
     this.#deps = deps
     this.#deployers = deployers
     this.#call = call
@@ -190,7 +196,9 @@ class ItemRun {
     if (isOverdue(job)) return await this.#timeOut(job, step, `timeout at: "${checkpoint}": ${waitingFor}`)
     const phase = act === 'uninstall' ? 'Deleting' : 'Progressing'
     const fields = { ...remembered(step), ...setReady(job, waitingFor) }
-    const patch = waiting(job, phase, fields)
+    // Who waits longer is told what has changed; quick roll-outs cost no write more.
+    const isNews = attempt >= LOOKS_BEFORE_NEWS && saysOtherwise(job, waitingFor)
+    const patch = waiting(job, phase, fields) ?? (isNews ? { status: setReady(job, waitingFor) } : undefined)
     const written = patch === undefined ? undefined : await this.#write(job, statusWrite(job, patch, remembered(step)))
     if (act === 'install') return { item: written?.item ?? groupItem(job.object, job.now), isWaiting: !isEnded(written, job) }
     if (written !== undefined && isEnded(written, job)) return written
@@ -258,8 +266,8 @@ class ItemRun {
 
 const FIELD_MANAGER = 'pawl-deploy'
 const SHORTEST_DELAY_MS = 100
-const OPERATION: Readonly<Record<Act, string>> = { install: 'Reconcile', check: 'Reconcile', uninstall: 'Delete' }
-const STEP: Readonly<Record<Act, string>> = { install: 'applyItem', check: 'awaitItem', uninstall: 'uninstallItem' }
+const OPERATION: Readonly<Record<ItemAct, string>> = { install: 'Reconcile', check: 'Reconcile', uninstall: 'Delete' }
+const STEP: Readonly<Record<ItemAct, string>> = { install: 'applyItem', check: 'awaitItem', uninstall: 'uninstallItem' }
 const TIMEOUT = { reason: 'ProgressingTimeout', codes: ['ERR_TIMEOUT'] }
 
 function ownTarget({ metadata, spec }: KubeObject): string {

@@ -12,6 +12,7 @@ import { draw, isFinished, readTree, type Node } from './tree.ts'
 const POLL_MS = 100
 const JOB_LIMIT_MS = 60_000
 const NAMESPACE = 'default'
+const DEPLOYED_BY = 'manifest.deployer.landscaper.gardener.cloud/deployitem'
 const EXAMPLES = fileURLToPath(new URL('../../examples/', import.meta.url))
 
 interface Tour {
@@ -82,6 +83,13 @@ async function tour(tour: Tour): Promise<void> {
   say('5. Deletion, in reverse order: app, then cache and database, then network')
   await kubectl(tour, 'delete', 'installation', 'diamond', '--wait=false')
   await expectGone(tour, 'diamond')
+
+  say('6. A real application: objects on a cluster, the database before the app, ready when its pods run')
+  await apply(tour, 'manifest.yaml')
+  await expectPhase(tour, 'bookshop', 'Succeeded')
+  await kubectl(tour, 'get', 'deployments,services', '-l', DEPLOYED_BY)
+  const shop = await tour.set.kubectl('get', 'dataobject', 'bookshop-address', '-o', 'jsonpath={.data}')
+  process.stdout.write(`exported: DataObject bookshop-address = ${shop}\n`)
 }
 
 async function apply(tour: Tour, file: string): Promise<void> {

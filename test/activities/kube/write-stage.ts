@@ -2,6 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import type { Deps } from '../../../activities/deps.ts'
+import { createTargetAccess } from '../../../activities/deploy/target/open-target.ts'
 import { createKubeClient, type KubeClient } from '../../../activities/kube/client.ts'
 import type { TemplateEngine } from '../../../activities/render/template-engine.ts'
 import { routeOf, subjectKinds } from '../../../worker/controllers.ts'
@@ -35,8 +36,9 @@ export function useWriteStage(databaseUrl: string): () => WriteStage {
     const templates = undefined as unknown as TemplateEngine
     const now = () => new Date('2030-01-01T00:00:00Z')
     const log = createLogger('test', 'silent')
+    const targets = createTargetAccess({ kube, now })
     const journal = { pickupTimeoutMs: undefined, db: database.db, route: routeOf, subjectKinds, contentKey: undefined }
-    stage = { database, api, deps: { cluster: 'local', kube, templates, now, log, ...journal } }
+    stage = { database, api, deps: { cluster: 'local', kube, templates, targets, now, log, ...journal } }
   })
   afterEach(async () => {
     await kube.close()

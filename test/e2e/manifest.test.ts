@@ -1,0 +1,187 @@
+// Deploy items that apply manifests, from the Execution to the target and back, on the real servers: the namespace's pods run on kwok's nodes.
+
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+
+import type { LsObject } from '../support/cluster.ts'
+import { configMap, createTarget, deployment, manifestItem, start, trigger } from '../support/manifests.ts'
+import { useStage } from '../support/stage.ts'
+
+const NAMESPACE = 'manifest'
+const stage = useStage(NAMESPACE)
+beforeAll(() => createTarget(stage.cluster))
+
+// A pod that no node can take: its Deployment never gets ready.
+const UNSCHEDULABLE = {
+  template: {
+    metadata: { labels: { app: 'never' } },
+    spec: { nodeSelector: { nowhere: 'true' }, containers: [{ name: 'main', image: 'example/app:1' }] },
+  },
+  selector: { matchLabels: { app: 'never' } },
+}
+
+type ItemStatus = NonNullable<LsObject['status']> & {
+  readonly lastErrors?: readonly { readonly reason: string; readonly message: string }[]
+  readonly firstError?: { readonly reason: string }
+  readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message: string }[]
+  readonly providerStatus?: { readonly managedResources: readonly { readonly resource: { readonly name: string } }[] }
+}
+
+async function statusOf(executionName: string, item: string): Promise<ItemStatus> {
+  const found = (await stage.cluster.items(executionName)).get(item)
+  return found?.status ?? {}
+}
+
+async function deleteExecution(name: string): Promise<void> {
+  await stage.cluster.delete('executions', name)
+  await stage.cluster.gone(name, 'executions')
+}
+
+describe('an item of manifests', () => {
+  it('deploys in order, waits until pods run, exports, changes what was edited, removes what is listed no more, and is uninstalled', async () => {
+    const { cluster } = stage
+    const db = { name: 'db', manifests: [deployment('shop-db', NAMESPACE), configMap('shop-settings', NAMESPACE)] }
+    const exports = {
+      exports: [
+        {
+          key: 'replicas',
+          jsonPath: '.status.readyReplicas',
+          fromResource: reference('apps/v1', 'Deployment', 'shop-app'),
+        },
+      ],
+    }
+    const app = { name: 'app', dependsOn: ['db'], manifests: [deployment('shop-app', NAMESPACE)], config: { exports } }
+    await start(cluster, 'shop', [db, app])
+    const first = await cluster.finished('shop', undefined, 'executions')
+    expect(first.status?.phase, JSON.stringify(await statusOf('shop', 'db'))).toBe('Succeeded')
+    const deployed = await cluster.get('deployments', 'shop-app', 'apps/v1')
+    expect(deployed?.status).toMatchObject({ readyReplicas: 2, availableReplicas: 2 })
+    const data = await cluster.get('dataobjects', first.status?.exportRef?.name ?? '')
+    expect(data?.['data']).toEqual({ app: { replicas: 2 } })
+    expect((await statusOf('shop', 'db')).conditions).toMatchObject([{ type: 'ResourcesReady', status: 'True' }])
+
+    // A second job on an edited spec: one object more replicas, one object gone.
+    const edited = [{ ...db, manifests: [deployment('shop-db', NAMESPACE, { replicas: 3 })] }, app]
+    const spec = { deployItems: edited.map(manifestItem) }
+    await cluster.patch('executions', 'shop', { spec })
+    await trigger(cluster, 'shop', 'shop-2')
+    expect((await cluster.finished('shop', 'shop-1', 'executions')).status?.phase).toBe('Succeeded')
+    expect((await cluster.get('deployments', 'shop-db', 'apps/v1'))?.status).toMatchObject({ readyReplicas: 3 })
+    expect(await cluster.get('configmaps', 'shop-settings', 'v1')).toBeUndefined()
+
+    await deleteExecution('shop')
+    const left = (await cluster.list('deployments', 'apps/v1')).map(({ metadata }) => metadata.name)
+    expect(left.filter((name) => name.startsWith('shop-'))).toEqual([])
+  })
+
+  it('says what it waits for, and ends with a time-out that names it', async () => {
+    const { cluster } = stage
+    await start(cluster, 'never', [
+      { name: 'web', timeout: '8s', manifests: [deployment('never', NAMESPACE, UNSCHEDULABLE)] },
+    ])
+    const says = (item: LsObject | undefined, text: string) =>
+      ((item?.status ?? {}) as ItemStatus).conditions?.[0]?.message.includes(text) === true
+    await cluster.untilItems('never', ['web'], (item) => says(item, 'Deployment manifest/never: 0 of 2'))
+    const waiting = await statusOf('never', 'web')
+    expect(waiting.phase).toBe('Progressing')
+    expect(waiting.conditions).toMatchObject([{ type: 'ResourcesReady', status: 'False' }])
+    expect((await cluster.finished('never', undefined, 'executions')).status?.phase).toBe('Failed')
+    expect((await statusOf('never', 'web')).lastError).toMatchObject({
+      reason: 'ProgressingTimeout',
+      codes: ['ERR_TIMEOUT'],
+      message: expect.stringMatching(/^timeout at: "deployer: during readiness check.*never/) as string,
+    })
+    await deleteExecution('never')
+  })
+
+  it('tries what failed again every 5 s, remembers the first and the last errors, and goes on when the cause is gone', async () => {
+    const { cluster } = stage
+    const other = 'manifest-later'
+    await start(cluster, 'later', [{ name: 'one', manifests: [configMap('later', other)] }])
+    await cluster.untilItems('later', ['one'], (item) => item?.status?.lastError !== undefined)
+    const failing = await statusOf('later', 'one')
+    expect(failing.phase).toBe('Progressing')
+    expect(failing.firstError).toEqual(failing.lastErrors?.[0])
+    // The ServiceAccount gets its rights only now.
+    await cluster.kube.request('POST', '/api/v1/namespaces', { body: { metadata: { name: other } } })
+    await cluster.kube.request('POST', `/apis/rbac.authorization.k8s.io/v1/namespaces/${other}/rolebindings`, {
+      body: {
+        metadata: { name: 'here' },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'admin' },
+        subjects: [{ kind: 'ServiceAccount', name: 'here', namespace: NAMESPACE }],
+      },
+    })
+    const done = await cluster.finished('later', undefined, 'executions')
+    expect(done.status?.phase).toBe('Succeeded')
+    const { lastError, lastErrors } = await statusOf('later', 'one')
+    expect(lastError).toBeUndefined()
+    expect(lastErrors?.length).toBeGreaterThan(0)
+    await deleteExecution('later')
+  })
+
+  it('is not held up by a sibling that never gets ready', async () => {
+    const { cluster } = stage
+    const slow = deployment('slow', NAMESPACE, UNSCHEDULABLE)
+    await start(cluster, 'beside', [
+      { name: 'slow', timeout: '8s', manifests: [slow] },
+      ...[1, 2, 3, 4, 5].map((index) => ({
+        name: `quick-${index}`,
+        manifests: [configMap(`quick-${index}`, NAMESPACE)],
+      })),
+    ])
+    const quick = [1, 2, 3, 4, 5].map((index) => `quick-${index}`)
+    await cluster.untilItems('beside', quick, (item) => item?.status?.phase === 'Succeeded')
+    expect((await statusOf('beside', 'slow')).phase).toBe('Progressing')
+    await cluster.finished('beside', undefined, 'executions')
+    await deleteExecution('beside')
+  })
+
+  it('does nothing in a job on an unchanged spec when it says so', async () => {
+    const { cluster } = stage
+    await start(cluster, 'once', [{ name: 'one', updateOnChangeOnly: true, manifests: [configMap('once', NAMESPACE)] }])
+    await cluster.finished('once', undefined, 'executions')
+    await cluster.kube.request('DELETE', `/api/v1/namespaces/${NAMESPACE}/configmaps/once`)
+    await trigger(cluster, 'once', 'once-2')
+    expect((await cluster.finished('once', 'once-1', 'executions')).status?.phase).toBe('Succeeded')
+    expect(await cluster.get('configmaps', 'once', 'v1')).toBeUndefined()
+    await deleteExecution('once')
+  })
+
+  it('leaves what it deployed when it is let go without uninstallation', async () => {
+    const { cluster } = stage
+    await start(cluster, 'kept', [{ name: 'one', manifests: [configMap('kept', NAMESPACE)] }])
+    await cluster.finished('kept', undefined, 'executions')
+    const annotations = { 'landscaper.gardener.cloud/delete-without-uninstall': 'true' }
+    await cluster.patch('executions', 'kept', { metadata: { annotations } })
+    await deleteExecution('kept')
+    expect(await cluster.get('configmaps', 'kept', 'v1')).toBeDefined()
+  })
+
+  it('goes on after its worker was killed in the middle', async () => {
+    const { cluster, pawl } = stage
+    const many = Array.from({ length: 60 }, (_, index) => configMap(`many-${index}`, NAMESPACE))
+    await start(cluster, 'killed', [{ name: 'many', manifests: many }])
+    await vi.waitUntil(async () => (await cluster.get('configmaps', 'many-3', 'v1')) !== undefined, 20_000)
+    await pawl.kill('worker')
+    await pawl.startWorker()
+    expect((await cluster.finished('killed', undefined, 'executions')).status?.phase).toBe('Succeeded')
+    expect((await statusOf('killed', 'many')).providerStatus?.managedResources).toHaveLength(60)
+    await deleteExecution('killed')
+    const left = (await cluster.list('configmaps', 'v1')).filter(({ metadata }) => metadata.name.startsWith('many-'))
+    expect(left).toEqual([])
+  })
+
+  it('fails at once when its target is not there, and can be deleted', async () => {
+    const { cluster } = stage
+    await start(cluster, 'lost', [{ name: 'one', target: 'nowhere', manifests: [configMap('lost', NAMESPACE)] }])
+    expect((await cluster.finished('lost', undefined, 'executions')).status?.phase).toBe('Failed')
+    expect((await statusOf('lost', 'one')).lastError).toMatchObject({
+      reason: 'NoTargetFound',
+      message: expect.stringContaining('manifest/nowhere') as string,
+    })
+    await deleteExecution('lost')
+  })
+})
+
+function reference(apiVersion: string, kind: string, name: string) {
+  return { apiVersion, kind, name, namespace: NAMESPACE }
+}

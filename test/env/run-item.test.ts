@@ -1,0 +1,287 @@
+// The runner of items around a deployer that does as the test says: what the item shows, what is written, and when Temporal comes again.
+
+import { ApplicationFailure } from '@temporalio/common'
+import { beforeEach, describe, expect, inject, it } from 'vitest'
+
+import { DeployError, type Deployer, type DeployStep } from '../../activities/deploy/deployer.ts'
+import type { TargetCluster } from '../../activities/deploy/target/target-cluster.ts'
+import { type ItemAct, type ItemResult, runItem } from '../../activities/deploy/run-item.ts'
+import type { Deps } from '../../activities/deps.ts'
+import type { KubeObject } from '../../activities/kube/client.ts'
+import { deployItemKind, FINALIZER } from '../../workflows/deploy-item/kind.ts'
+
+import { refusal, type TinyApi } from '../activities/kube/tiny-api.ts'
+import { useWriteStage } from '../activities/kube/write-stage.ts'
+
+const TYPE = 'landscaper.gardener.cloud/kubernetes-manifest'
+const PATH = `/apis/${deployItemKind.apiVersion}/namespaces/n/deployitems/a`
+const BY = { workflowID: 'deploy/uid-exec/job', runID: 'run', pass: 1 }
+const PROVIDER = { apiVersion: 'test/v1', kind: 'ProviderStatus', managedResources: [{ name: 'x' }] }
+// Long after the time at which the stage stands still.
+const LONG_AGO = '2029-01-01T00:00:00Z'
+const JUST_NOW = '2029-12-31T23:59:58Z'
+
+const stage = useWriteStage(inject('servers').databaseUrl)
+let api: TinyApi
+let deps: Deps
+let answers: DeployStep[]
+let calls: string[]
+
+beforeEach(() => {
+  ;({ api, deps } = stage())
+  answers = []
+  calls = []
+  deps = { ...deps, targets: { open: openTarget, close: () => Promise.resolve() } }
+})
+
+function openTarget(namespace: string, name: string): Promise<TargetCluster> {
+  if (name === 'here') return Promise.resolve({ kube: deps.kube, servedKind: () => Promise.resolve(undefined) })
+  const codes = ['ERR_CONFIGURATION_PROBLEM']
+  return Promise.reject(
+    new DeployError('OpenTarget', 'NoTargetFound', `target ${namespace}/${name}: there is none`, codes),
+  )
+}
+
+function item(spec: object = {}, status: object = {}, metadata: object = {}): KubeObject {
+  return api.put(PATH, {
+    ...{ apiVersion: deployItemKind.apiVersion, kind: 'DeployItem' },
+    metadata: { name: 'a', namespace: 'n', uid: 'uid-a', generation: 1, finalizers: [FINALIZER], ...metadata },
+    spec: { type: TYPE, target: { name: 'here' }, config: {}, ...spec },
+    status: { jobID: 'job', ...status },
+  })
+}
+
+const status = () => api.objects.get(PATH)?.['status'] as Readonly<Record<string, unknown>>
+const statusWrites = () => api.requests.filter((request) => request === 'PATCH a/status').length
+
+async function run(act: ItemAct = 'install', attempt = 1): Promise<ItemResult> {
+  const answer = (call: string) => () => {
+    calls.push(call)
+    const [next, ...rest] = answers
+    answers = rest
+    return next === undefined ? Promise.reject(new Error('no answer is left')) : Promise.resolve(next)
+  }
+  const deployer: Deployer = {
+    ...{ type: TYPE, name: 'test' },
+    install: answer('install'),
+    check: answer('check'),
+    uninstall: answer('uninstall'),
+  }
+  const input = { by: BY, jobID: 'job', uid: 'uid-a', namespace: 'n', name: 'a' }
+  return await runItem(deps, [deployer], { input, act, attempt, signal: new AbortController().signal })
+}
+
+async function failureOf(run: Promise<unknown>): Promise<ApplicationFailure> {
+  const error: unknown = await run.then(
+    () => undefined,
+    (failure: unknown) => failure,
+  )
+  if (!(error instanceof ApplicationFailure)) throw new Error(`expected an ApplicationFailure, found ${String(error)}`)
+  return error
+}
+
+const waiting: DeployStep = {
+  ...{ result: 'waiting', checkpoint: 'deployer: during readiness check - x', waitingFor: 'Deployment n/x: 0 of 1' },
+  providerStatus: PROVIDER,
+}
+const failed = (codes: readonly string[] = [], message = 'it did not work'): DeployStep => ({
+  ...{ result: 'failed', error: new DeployError('Apply', 'Broken', message, codes), providerStatus: PROVIDER },
+})
+
+describe('an item that is deployed', () => {
+  it('ends with one write when it is ready at the first look', async () => {
+    item()
+    answers = [{ result: 'done', providerStatus: PROVIDER }]
+    const { item: after, isWaiting } = await run()
+    expect([after?.phase, after?.jobIDFinished, isWaiting]).toEqual(['Succeeded', 'job', false])
+    expect(status()).toMatchObject({ providerStatus: PROVIDER, observedGeneration: 1, deployer: { name: 'test' } })
+    expect(status()).not.toHaveProperty('conditions')
+    expect(statusWrites()).toBe(1)
+  })
+
+  it('ends with two when it has to wait, and says for what; looks in between write nothing', async () => {
+    item()
+    answers = [waiting, waiting, { result: 'done', providerStatus: PROVIDER, exports: { ip: '1' } }]
+    expect((await run()).isWaiting).toBe(true)
+    const condition = { type: 'ResourcesReady', status: 'False', message: 'Deployment n/x: 0 of 1' }
+    expect(status()).toMatchObject({ phase: 'Progressing', conditions: [condition], providerStatus: PROVIDER })
+    const look = await failureOf(run('check', 3))
+    expect([look.type, look.nonRetryable, look.nextRetryDelay]).toEqual(['NotReady', false, 450])
+    expect(statusWrites()).toBe(1)
+    await run('check', 4)
+    expect(status()).toMatchObject({ phase: 'Succeeded', jobIDFinished: 'job', exportRef: { name: 'a-export' } })
+    expect(status()['conditions']).toMatchObject([{ status: 'True' }])
+    expect(statusWrites()).toBe(2)
+    expect(api.objects.get('/api/v1/namespaces/n/secrets/a-export')).toBeDefined()
+  })
+
+  it('says what it waits for now when that takes long, once', async () => {
+    item()
+    answers = [waiting, ...[3, 6, 7].map(() => ({ ...waiting, waitingFor: 'Deployment n/x: 1 of 2' }))]
+    await run()
+    await failureOf(run('check', 3))
+    expect(statusWrites()).toBe(1)
+    await failureOf(run('check', 6))
+    await failureOf(run('check', 7))
+    expect(status()['conditions']).toMatchObject([{ status: 'False', message: 'Deployment n/x: 1 of 2' }])
+    expect(statusWrites()).toBe(2)
+  })
+
+  it('looks every 5 s at the longest, and at its time-out', async () => {
+    item({}, { phase: 'Progressing', transitionTimes: { initTime: JUST_NOW } })
+    answers = [waiting]
+    expect((await failureOf(run('check', 50))).nextRetryDelay).toBe(5000)
+    item({ timeout: '3s' }, { phase: 'Progressing', transitionTimes: { initTime: JUST_NOW } })
+    answers = [waiting]
+    expect((await failureOf(run('check', 50))).nextRetryDelay).toBe(1000)
+  })
+
+  it('times out, with the place and what it waited for; never with timeout none', async () => {
+    const started = { phase: 'Progressing', transitionTimes: { initTime: LONG_AGO } }
+    item({ timeout: 'none' }, started)
+    answers = [waiting]
+    expect((await failureOf(run('check'))).type).toBe('NotReady')
+    item({}, started)
+    answers = [waiting]
+    await run('check')
+    expect(status()).toMatchObject({
+      ...{ phase: 'Failed', jobIDFinished: 'job', providerStatus: PROVIDER },
+      lastError: {
+        ...{ reason: 'ProgressingTimeout', codes: ['ERR_TIMEOUT'] },
+        message: 'timeout at: "deployer: during readiness check - x": Deployment n/x: 0 of 1',
+      },
+    })
+  })
+})
+
+describe('an item that fails', () => {
+  it('is tried again in 5 s, keeps its first and last errors, and writes an error once', async () => {
+    item()
+    answers = [failed(), failed(), failed([], 'another'), { result: 'done', providerStatus: PROVIDER }]
+    expect((await failureOf(run())).nextRetryDelay).toBe(5000)
+    expect(status()).toMatchObject({ phase: 'Progressing', providerStatus: PROVIDER, lastError: { reason: 'Broken' } })
+    await failureOf(run())
+    expect(statusWrites()).toBe(1)
+    await failureOf(run())
+    expect(status()).toMatchObject({
+      ...{ firstError: { message: 'it did not work' }, lastError: { message: 'another' } },
+      lastErrors: [{ message: 'it did not work' }, { message: 'another' }],
+    })
+    await run()
+    expect(status()).toMatchObject({ phase: 'Succeeded', firstError: { message: 'it did not work' } })
+    expect(status()).not.toHaveProperty('lastError')
+  })
+
+  it.each([
+    ['with a code that trying again cannot cure', failed(['ERR_CONFIGURATION_PROBLEM']), 'Broken'],
+    ['when its server refuses what it shall remember', undefined, 'Invalid'],
+  ])('ends at once %s', async (_, step, reason) => {
+    item()
+    answers = [step ?? { result: 'done', providerStatus: { ...PROVIDER, huge: true } }]
+    api.intercept = ({ body }) => (JSON.stringify(body).includes('huge') ? refusal(422, 'Invalid') : undefined)
+    await run()
+    expect(status()).toMatchObject({ phase: 'Failed', jobIDFinished: 'job', lastError: { reason } })
+  })
+
+  it('remembers what was deployed although somebody else has ended it meanwhile', async () => {
+    item()
+    answers = [{ result: 'done', providerStatus: PROVIDER }]
+    let isInterrupted = false
+    api.intercept = ({ method }) => {
+      if (method === 'PATCH' && !isInterrupted) {
+        isInterrupted = true
+        item(
+          {},
+          {
+            phase: 'Failed',
+            jobIDFinished: 'job',
+            lastError: { reason: 'InterruptOperation', message: 'interrupted' },
+          },
+        )
+      }
+      return undefined
+    }
+    await run()
+    expect(status()).toMatchObject({
+      ...{ phase: 'Failed', providerStatus: PROVIDER, lastError: { reason: 'InterruptOperation' } },
+    })
+  })
+
+  it.each([
+    ['has no target', { target: undefined }, 'spec.target is absent'],
+    ['names a target that is not there', { target: { name: 'nowhere' } }, 'target n/nowhere: there is none'],
+    ['names a target elsewhere', { target: { name: 'here', namespace: 'other' } }, 'spec.target.namespace is other'],
+    ['has a time-out that is none', { timeout: 'soon' }, 'spec.timeout is another text'],
+  ])('ends at once when it %s', async (_, spec, message) => {
+    item(spec)
+    await run()
+    expect(status()).toMatchObject({
+      phase: 'Failed',
+      lastError: { message: expect.stringContaining(message) as string },
+    })
+    expect(calls).toEqual([])
+  })
+})
+
+describe('an item that is not the deployer’s to do', () => {
+  it.each([
+    ['is finished', {}, { phase: 'Succeeded', jobIDFinished: 'job' }],
+    ['has another job', {}, { jobID: 'other' }],
+  ])('is left alone when it %s', async (_, spec, found) => {
+    item(spec, found)
+    expect((await run()).isWaiting).toBe(false)
+    expect([calls, statusWrites()]).toEqual([[], 0])
+  })
+
+  it('is finished at once when it did not change and asks for no more', async () => {
+    item({ updateOnChangeOnly: true }, { phase: 'Succeeded', observedGeneration: 1, jobIDFinished: 'job-0' })
+    await run()
+    expect(status()).toMatchObject({ phase: 'Succeeded', jobIDFinished: 'job' })
+    expect(calls).toEqual([])
+  })
+})
+
+describe('an item that is deleted', () => {
+  const deleted = { deletionTimestamp: LONG_AGO }
+
+  it('is let go with one write when nothing is left', async () => {
+    item({}, { providerStatus: PROVIDER }, deleted)
+    answers = [{ result: 'done' }]
+    expect((await run('uninstall')).item).toBeUndefined()
+    expect(statusWrites()).toBe(0)
+  })
+
+  it('waits in Deleting, looks at least every second, and fails at its time-out with the last error', async () => {
+    item({}, { phase: 'Succeeded', jobIDFinished: 'job-0', providerStatus: PROVIDER }, deleted)
+    answers = [waiting]
+    const look = await failureOf(run('uninstall', 9))
+    expect([look.type, look.nextRetryDelay]).toEqual(['NotGone', 1000])
+    expect(status()).toMatchObject({ phase: 'Deleting' })
+    item({}, { phase: 'Deleting', transitionTimes: { initTime: LONG_AGO }, providerStatus: PROVIDER }, deleted)
+    answers = [failed([], 'not allowed')]
+    await run('uninstall')
+    expect(status()).toMatchObject({
+      ...{ phase: 'DeleteFailed', jobIDFinished: 'job' },
+      lastError: { operation: 'Delete', message: 'timeout at: "test deployer: start delete": not allowed' },
+    })
+  })
+
+  it.each([
+    [
+      'is to be let go without uninstallation',
+      {},
+      { annotations: { 'landscaper.gardener.cloud/delete-without-uninstall': 'true' } },
+    ],
+    ['was never deployed, and its target is gone', { target: { name: 'nowhere' } }, {}],
+  ])('asks no deployer when it %s', async (_, spec, metadata) => {
+    item(spec, {}, { ...deleted, ...metadata })
+    expect((await run('uninstall')).item).toBeUndefined()
+    expect(calls).toEqual([])
+  })
+
+  it('fails when it was deployed to a target that is gone', async () => {
+    item({ target: { name: 'nowhere' } }, { providerStatus: PROVIDER }, deleted)
+    await run('uninstall')
+    expect(status()).toMatchObject({ phase: 'DeleteFailed', lastError: { reason: 'NoTargetFound' } })
+  })
+})
