@@ -15,6 +15,7 @@ import type {
   InstallationState,
 } from '../../../workflows/installation/controller.ts'
 import { deleteExecution } from '../../../workflows/installation/delete-execution.ts'
+import { interruptInstallation } from '../../../workflows/installation/interrupt-installation.ts'
 import { triggerExecution } from '../../../workflows/installation/trigger-execution.ts'
 import { writeExports } from '../../../workflows/installation/write-exports.ts'
 import { again, done, fail, GONE, stop, SUPERSEDED } from '../../../workflows/kit/index.ts'
@@ -305,6 +306,13 @@ describe('the deletion of an installation', () => {
     ])
   })
 
+  it('is no longer waited for when it is interrupted', async () => {
+    const { pass, calls } = installationPass({ target: { interruptRequested: true } })
+    expect(await interruptInstallation(pass)).toEqual(done)
+    expect(pass.state.target.interruptRequested).toBe(false)
+    expect(calls).toEqual(['interruptExecution'])
+  })
+
   it('takes its finalizer off last, and leaves those of others', async () => {
     const released = installationPass({ execution: undefined, act: { guardSubject: () => Promise.resolve(undefined) } })
     expect(await awaitDeletion(released.pass)).toEqual(stop(GONE))
@@ -316,6 +324,44 @@ describe('the deletion of an installation', () => {
   })
 })
 
+describe('an interrupted installation', () => {
+  const interrupted = { interruptRequested: true }
+  const interruption = fail('InterruptOperation', 'operation was interrupted')
+
+  it('hands the interrupt down only to the execution that runs its job', async () => {
+    const other = { ...EXECUTION, jobID: 'job-1', jobIDFinished: 'job-1' }
+    const untriggered = installationPass({ target: interrupted, execution: other })
+    expect(await interruptInstallation(untriggered.pass)).toEqual(interruption)
+    const finished = installationPass({ target: interrupted, execution: { ...EXECUTION, jobIDFinished: JOB } })
+    expect(await interruptInstallation(finished.pass)).toEqual(done)
+    const alone = installationPass({ target: interrupted, execution: undefined })
+    expect(await interruptInstallation(alone.pass)).toEqual(done)
+    const calls = [untriggered, finished, alone].map((one) => one.calls)
+    expect(calls).toEqual([['takeInterruptOff'], ['takeInterruptOff'], ['takeInterruptOff']])
+  })
+
+  it('is looked at again when it is gone or has another job', async () => {
+    const act = { interruptInstallation: () => Promise.resolve(undefined) }
+    expect(await interruptInstallation(installationPass({ target: interrupted, act }).pass)).toEqual(again(0))
+  })
+
+  it('does nothing without the annotation', async () => {
+    const { pass, calls } = installationPass()
+    expect(await interruptInstallation(pass)).toEqual(done)
+    expect(calls).toEqual([])
+  })
+
+  it('begins its job by taking off an interrupt that was there before', async () => {
+    const target = { phase: 'Init', interruptRequested: true, finalizers: [FINALIZER] }
+    const { pass, calls } = installationPass({ target })
+    await beginInstallation(pass)
+    expect(calls).toEqual(['adoptInstallation 10'])
+    const later = installationPass({ target: { ...target, phase: 'Progressing' } })
+    await beginInstallation(later.pass)
+    expect(later.calls).toEqual([])
+  })
+})
+
 const TARGET: InstallationView = {
   ...{ version: '10', generation: 2, deleting: false, finalizers: [FINALIZER], phase: 'Progressing', jobID: JOB },
   ...{
@@ -324,6 +370,7 @@ const TARGET: InstallationView = {
     lastError: undefined,
     trigger: undefined,
     reconcileRequested: false,
+    interruptRequested: false,
   },
   ...{ hasContext: true, exports: false, withoutUninstall: false, importsHash: undefined, importsRefused: false },
 }
@@ -332,6 +379,7 @@ const TARGET: InstallationView = {
 function executionOfJob(): ChildExecution {
   return {
     ...{ uid: 'e', version: '5', deleting: false, withoutUninstall: false, phase: 'Progressing' },
+    interruptRequested: false,
     jobID: JOB,
     jobIDFinished: 'job-1',
   }
@@ -381,6 +429,8 @@ function installationPass({ target = {}, act = {}, state = {}, ...given }: Given
     applyExecution: () => called('applyExecution', { result: 'applied' as const, execution: EXECUTION }),
     triggerExecution: () => called('triggerExecution', EXECUTION),
     deleteExecution: () => called('deleteExecution', { ...EXECUTION, deleting: true }),
+    interruptInstallation: ({ execution: one }) =>
+      called(one === undefined ? 'takeInterruptOff' : 'interruptExecution', { ...observed, interruptRequested: false }),
     writeExports: ({ importsHash }) => called('writeExports', { imports: importsHash !== undefined }),
   }
   const pass: InstallationPass = {
