@@ -63,6 +63,8 @@ function convertSchema(schema: unknown, collection: Collection): unknown {
   const entries = Object.entries(schema).flatMap(([key, value]): [string, unknown][] => {
     if (IGNORED.has(key) && !isFields(value)) return []
     if (DATA.has(key)) return [[key, value]]
+    // As in draft 7, where a place is named so.
+    if (key === '$id' && typeof value === 'string' && value.startsWith('#')) return [['$anchor', value.slice(1)]]
     if (key === '$ref' && typeof value === 'string') return [[key, convertReference(value, collection)]]
     if (MAPS_OF_SCHEMAS.has(key) && isFields(value)) return [[key, convertMap(value, collection)]]
     return [[key, convertSchema(value, collection)]]
