@@ -6,6 +6,7 @@
 //   K1. What leaves `readKubeconfig` was read field by field; no object of the user is passed on.
 //   K2. Refusals name the field and what kind of mistake it is, never a value.
 
+import { X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 
 import { describe, type Fields, isMap } from '../readiness/field-reader.ts'
@@ -161,7 +162,7 @@ function basicOf({ fields, field }: Entry): Credentials['basic'] {
 // OpenSSL says whether the parts are certificates and keys, and fit; otherwise every request would fail as if the server did not answer.
 function expectUsable({ caData, credentials: { certificate } }: ClusterAccess, cluster: Entry, user: Entry): void {
   const decoded = (data: string) => Buffer.from(data, 'base64')
-  if (caData !== undefined && !isSecureContext({ ca: decoded(caData) })) {
+  if (caData !== undefined && !areCertificates(decoded(caData).toString('latin1'))) {
     throw new KubeconfigError(`${cluster.field}.certificate-authority-data`, 'no certificate', 'PEM in base64')
   }
   if (certificate === undefined) return
@@ -173,7 +174,20 @@ function expectUsable({ caData, credentials: { certificate } }: ClusterAccess, c
   }
 }
 
-function isSecureContext(options: { ca?: Buffer; cert?: Buffer; key?: Buffer }): boolean {
+// OpenSSL passes over authorities that it cannot read.
+function areCertificates(pem: string): boolean {
+  const parts = pem.split(END_OF_CERTIFICATE).slice(0, -1)
+  try {
+    for (const part of parts) new X509Certificate(part + END_OF_CERTIFICATE)
+    return parts.length > 0
+  } catch {
+    return false
+  }
+}
+
+const END_OF_CERTIFICATE = '-----END CERTIFICATE-----'
+
+function isSecureContext(options: { cert: Buffer; key?: Buffer }): boolean {
   const isPem = Object.values(options).every((part: Buffer) => part.includes('-----BEGIN '))
   if (!isPem) return false
   try {

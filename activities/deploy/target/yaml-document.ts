@@ -10,7 +10,7 @@ const MOST_ALIASES = 100
 export function readYamlDocument(text: string): { readonly value: unknown } | { readonly problem: string } {
   if (text.length > LONGEST_TEXT) return { problem: `a text of ${text.length} characters` }
   try {
-    const document = parseDocument(text, { prettyErrors: false, logLevel: 'silent', stringKeys: true })
+    const document = parseDocument(text, { prettyErrors: false, logLevel: 'error', stringKeys: true })
     const [first] = document.errors
     if (first !== undefined) return { problem: `a text that is not YAML (${first.code.toLowerCase().replaceAll('_', ' ')})` }
     return { value: document.toJS({ maxAliasCount: MOST_ALIASES }) as unknown }
