@@ -46,7 +46,9 @@ function readImport(
   const fields = readFields(value, path, report, 'exact')
   const name = fields.text('name') ?? ''
   checkName(name, path, report, places)
-  const type = typeOf(fields, path, report)
+  // Read once, because each reading reports.
+  const targetType = fields.text('targetType')
+  const type = typeOf(fields, targetType, path, report)
   const required = fields.flag('required') ?? true
   const deep = path.length > 2 * MAX_DEPTH
   if (deep) report(path, `nested deeper than ${MAX_DEPTH} conditional imports, expected fewer`)
@@ -54,7 +56,7 @@ function readImport(
   if (required && nested.length > 0) {
     report([...path, 'imports'], 'found conditional imports below a required import, expected required: false')
   }
-  const ofType = type === 'data' ? ofData(fields, required, path, report) : ofTarget(fields, type)
+  const ofType = type === 'data' ? ofData(fields, required, path, report) : ofTarget(targetType, type)
   return { name, type, required, ...ofType, imports: nested }
 }
 
@@ -64,8 +66,7 @@ function ofData(fields: FieldReader, required: boolean, path: YamlPath, report: 
   return { ...(schema === undefined ? {} : { schema }), ...(fallback === undefined ? {} : { default: fallback }) }
 }
 
-function ofTarget(fields: FieldReader, type: ImportType) {
-  const targetType = fields.text('targetType')
+function ofTarget(targetType: string | undefined, type: ImportType) {
   if (targetType === undefined) return {}
   return { targetType: type === 'targetMap' ? targetType : qualifiedTargetType(targetType) }
 }
@@ -79,17 +80,23 @@ function checkName(name: string, path: YamlPath, report: ReportProblem, places: 
   places.set(name, path)
 }
 
-function typeOf(fields: FieldReader, path: YamlPath, report: ReportProblem): ImportType {
+function typeOf(
+  fields: FieldReader,
+  targetType: string | undefined,
+  path: YamlPath,
+  report: ReportProblem,
+): ImportType {
   const written = fields.text('type')
-  const targetType = fields.text('targetType')
   const type = IMPORT_TYPES.find((known) => known === written)
   if (type !== undefined) {
-    if (type !== 'data' && targetType === undefined) report(path, `found no targetType, expected one for a ${type}`)
+    if (type !== 'data' && fields.raw('targetType') === undefined) {
+      report(path, `found no targetType, expected one for a ${type}`)
+    }
     return type
   }
   if (written !== undefined && written !== '') {
     report([...path, 'type'], `found ${written}, expected ${IMPORT_TYPES.slice(0, -1).join(', ')} or targetMap`)
-  } else if (fields.raw('schema') === undefined && targetType === undefined && fields.raw('type') === undefined) {
+  } else if (['type', 'schema', 'targetType'].every((key) => fields.raw(key) === undefined)) {
     report(path, 'found neither type nor schema nor targetType, expected one of them')
   }
   return targetType === undefined ? 'data' : 'target'

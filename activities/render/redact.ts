@@ -9,7 +9,7 @@ import { VOCABULARY } from './vocabulary.ts'
 
 const HIDDEN = '***'
 const ACTION = /\{\{[\s\S]*?\}\}/g
-const EDGE = /^["'`,:;.()[\]{}<>*=|-]+|["'`,:;.()[\]{}<>*=|-]+$/g
+const EDGE = /^["'`,:;.()[\]{}<>*=|@-]+|["'`,:;.()[\]{}<>*=|-]+$/g
 const NOT_IN_NAMES = /[^\w-]+/
 /** Line numbers and counts. */
 const SHORT_NUMBER = /^\d{1,3}$/
