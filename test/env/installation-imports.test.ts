@@ -1,0 +1,138 @@
+// The activities of an Installation with imports, while the world changes under them: what is rendered again, written again, or left.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { applyExecutionActivities } from '../../activities/installation/apply-execution.ts'
+import { exportActivities } from '../../activities/installation/exports.ts'
+import type { Deps } from '../../activities/deps.ts'
+import type { KubeObject } from '../../activities/kube/client.ts'
+import { dataObjectName, installationContext } from '../../activities/render/names.ts'
+import { createTemplateEngine, type TemplateEngine } from '../../activities/render/template-engine.ts'
+import { API } from '../support/cluster.ts'
+import { dataObject, importing } from '../support/imports.ts'
+import type { Request, TinyApi } from '../activities/kube/tiny-api.ts'
+import { refusal } from '../activities/kube/tiny-api.ts'
+import { useWriteStage } from '../activities/kube/write-stage.ts'
+
+const ROOT = `/apis/${API}/namespaces/n`
+const SUBJECT = { kind: 'Installation', uid: 'uid-root', namespace: 'n', name: 'root' }
+const BY = { workflowID: 'installation/uid-root/job', runID: 'run', pass: 1 }
+const COPY = `${ROOT}/dataobjects/${dataObjectName(installationContext('root'), 'size')}`
+const OPTIONAL = { imports: [{ name: 'size', type: 'data', schema: {}, required: false }] }
+
+const stage = useWriteStage(inject('servers').databaseUrl)
+let templates: TemplateEngine
+let api: TinyApi
+let deps: Deps
+
+beforeAll(() => {
+  templates = createTemplateEngine({ threads: 1 })
+})
+afterAll(async () => {
+  await templates.close()
+})
+beforeEach(() => {
+  api = stage().api
+  deps = { ...stage().deps, templates }
+  api.intercept = lists
+  install([{ name: 'size', dataRef: 'size' }])
+  api.put(`${ROOT}/dataobjects/size`, dataObject('size', 1))
+})
+
+function install(imports: readonly object[]) {
+  const { spec } = importing('root', { imports, blueprint: OPTIONAL })
+  api.put(`${ROOT}/installations/root`, {
+    metadata: { name: 'root', namespace: 'n', uid: 'uid-root', generation: 1 },
+    spec,
+  })
+}
+
+/** The server's lists, which know no selectors: the owner decides. */
+function lists({ method, path }: Request) {
+  if (method !== 'GET' || !/\/(dataobjects|targets)$/.test(path)) return undefined
+  const items = [...api.objects].flatMap(([key, one]) => (key.startsWith(`${path}/`) ? [one] : []))
+  return { status: 200, body: { metadata: { resourceVersion: '1' }, items } }
+}
+
+const apply = async (jobID = 'job') =>
+  await applyExecutionActivities(deps).applyExecution({ by: BY, subject: SUBJECT, jobID, generation: 1 })
+const complete = async (importsHash: string | undefined, jobID = 'job') =>
+  await exportActivities(deps).writeExports({ by: BY, subject: SUBJECT, jobID, generation: 1, importsHash })
+const hashOf = (applied: Awaited<ReturnType<typeof apply>>) =>
+  applied.result === 'applied' ? applied.importsHash : undefined
+const writes = () => api.requests.filter((request) => !request.startsWith('GET'))
+const read = (path: string): KubeObject | undefined => api.objects.get(path)
+
+describe('an installation whose imports are applied', () => {
+  it('has its items rendered again when one changes before it is done', async () => {
+    api.intercept = (request) => {
+      if (request.method === 'POST' && request.path.endsWith('/executions')) {
+        api.put(`${ROOT}/dataobjects/size`, dataObject('size', 2))
+      }
+      return lists(request)
+    }
+    await expect(apply()).rejects.toMatchObject({ type: 'Changed' })
+    expect(read(COPY)?.['data']).toBe(1)
+    api.intercept = lists
+    expect(await apply()).toMatchObject({ result: 'applied' })
+    expect(read(COPY)?.['data']).toBe(2)
+  })
+
+  it('is refused with the fault, not with an error, when one is missing', async () => {
+    api.objects.delete(`${ROOT}/dataobjects/size`)
+    expect(await apply()).toMatchObject({ result: 'refused', code: 'ImportNotFound' })
+    expect(writes()).toEqual([])
+  })
+
+  it('is tried again while the server does not answer', async () => {
+    api.intercept = ({ path }) => (path.endsWith('/size') ? refusal(503, 'ServiceUnavailable') : undefined)
+    await expect(apply()).rejects.toMatchObject({ type: 'ServiceUnavailable', nonRetryable: false })
+    const hash = 'any'
+    await expect(complete(hash)).rejects.toMatchObject({ type: 'ServiceUnavailable', nonRetryable: false })
+  })
+
+  it('keeps copies that are as they shall be, whichever job wrote them, and mends what a hand did to one', async () => {
+    const first = await apply('job-1')
+    const before = writes().length
+    const kept = read(COPY)
+    expect(await apply('job-2')).toEqual(first)
+    expect([writes().length, read(COPY)]).toEqual([before, kept])
+    api.put(COPY, { ...kept, metadata: kept?.metadata ?? { name: '' }, data: 'by hand' })
+    await apply('job-2')
+    expect(read(COPY)).toMatchObject({
+      data: 1,
+      metadata: { labels: { 'data.landscaper.gardener.cloud/jobid': 'job-2' } },
+    })
+  })
+
+  it('does not take the name of a copy from somebody else', async () => {
+    const owner = { apiVersion: API, kind: 'Installation', name: 'lives', uid: 'theirs', controller: true }
+    api.put(`${ROOT}/installations/lives`, { metadata: { name: 'lives', uid: 'theirs' } })
+    const name = COPY.split('/').at(-1) ?? ''
+    api.put(COPY, { metadata: { name, namespace: 'n', uid: 'c', ownerReferences: [owner] }, data: 'theirs' })
+    await expect(apply()).rejects.toMatchObject({ type: 'NameTaken', nonRetryable: true })
+    expect(read(COPY)?.['data']).toBe('theirs')
+  })
+})
+
+describe('an installation that completes', () => {
+  it('fails when an import is another one, and writes nothing', async () => {
+    const hash = hashOf(await apply())
+    const before = writes().length
+    expect(await complete(hash)).toEqual({ imports: true })
+    api.put(`${ROOT}/dataobjects/size`, dataObject('size', 2))
+    await expect(complete(hash)).rejects.toMatchObject({ type: 'CheckImportsHash', nonRetryable: true })
+    expect(writes().length).toBe(before)
+  })
+
+  it('removes its own stale copies and nobody else’s, twice as well as once', async () => {
+    const hash = hashOf(await apply())
+    const theirs = `${ROOT}/dataobjects/theirs`
+    api.put(theirs, { metadata: { name: 'theirs', namespace: 'n', uid: 'x' }, data: 1 })
+    install([])
+    expect(hashOf(await apply('job-2'))).toBeUndefined()
+    expect(read(COPY)).toBeDefined()
+    expect(await complete(hash, 'job-2')).toEqual({ imports: false })
+    expect([read(COPY), read(theirs)?.['data']]).toEqual([undefined, 1])
+    expect(await complete(hash, 'job-2')).toEqual({ imports: false })
+  })
+})
