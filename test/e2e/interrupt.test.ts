@@ -1,0 +1,183 @@
+// Jobs that somebody ends with the annotation `interrupt`. Source: spec/landscaper.md 2.11.
+
+import { describe, expect, it } from 'vitest'
+import { execution, installation, type Item, type LsObject, OPERATION, waiting } from '../support/cluster.ts'
+import { Deployer } from '../support/deployer.ts'
+import { useStage } from '../support/stage.ts'
+
+const stage = useStage('interrupt')
+
+const INTERRUPTED = {
+  operation: 'InterruptOperation',
+  reason: 'InterruptOperation',
+  message: 'operation was interrupted',
+}
+const NOBODY = 'example.org/nobody'
+
+async function interrupt(name: string, plural = 'installations'): Promise<LsObject> {
+  return await stage.cluster.patch(plural, name, { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
+}
+
+/** Starts a job and waits until the items have the job ID. */
+async function start(name: string, items: readonly Item[], triggered: readonly string[]): Promise<void> {
+  await stage.cluster.create(installation(name, items), 'installations')
+  await stage.cluster.untilItems(name, triggered, (item) => item?.status?.jobID !== undefined)
+}
+
+function expectInterrupted({ status }: LsObject, jobID: string | undefined): void {
+  expect(status).toMatchObject({ jobID, jobIDFinished: jobID })
+  expect(status?.lastError).toMatchObject(INTERRUPTED)
+  expect(status?.transitionTimes?.['finishedTime']).toMatch(/^\d{4}-/)
+}
+
+async function operations(name: string) {
+  const objects = await Promise.all(
+    ['installations', 'executions'].map(async (plural) => await stage.cluster.get(plural, name)),
+  )
+  return objects.map((object) => object?.metadata.annotations?.[OPERATION])
+}
+
+describe.concurrent('an installation whose job is interrupted', () => {
+  it('fails with its execution and all unfinished items, and runs again when it is told to', async () => {
+    const { cluster, pawl } = stage
+    const items = [
+      { name: 'done' },
+      waiting('slow', ['done']),
+      { name: 'foreign', type: NOBODY, dependsOn: ['done'] },
+      { name: 'later', dependsOn: ['slow'] },
+    ]
+    await start('down', items, ['slow', 'foreign'])
+    await interrupt('down')
+    const failed = await cluster.finished('down')
+    expect(failed.status).toMatchObject({ phase: 'Failed', lastError: { reason: 'children failed' } })
+    expect((await cluster.get('executions', 'down'))?.status).toMatchObject({
+      phase: 'Failed',
+      jobIDFinished: failed.status?.jobID,
+      lastError: {
+        reason: 'DeployItemsFailed',
+        message: 'has failed or missing deploy items: slow, foreign, later',
+      },
+    })
+    const objects = await cluster.items('down')
+    expect(await cluster.phases('down')).toEqual({
+      done: 'Succeeded',
+      slow: 'Failed',
+      foreign: 'Failed',
+      later: 'Failed',
+    })
+    for (const name of ['slow', 'foreign', 'later']) expectInterrupted(objects.get(name)!, failed.status?.jobID)
+    expect(await operations('down')).toEqual([undefined, undefined])
+    await pawl.settled(failed)
+
+    const mended = installation('down', [{ name: 'done' }, { name: 'slow' }, { name: 'later', dependsOn: ['slow'] }])
+    await cluster.patch('installations', 'down', mended)
+    const deployer = Deployer.start(cluster, NOBODY)
+    const next = await cluster.finished('down', failed.status?.jobID)
+    expect(next.status).toMatchObject({ phase: 'Succeeded' })
+    expect(await cluster.phases('down')).toEqual({ done: 'Succeeded', slow: 'Succeeded', later: 'Succeeded' })
+    expect((await cluster.items('down')).get('slow')?.status?.lastError).toBeUndefined()
+    await deployer.stop()
+  })
+
+  it('ends in DeleteFailed when it is being deleted, and is deleted in the next job', async () => {
+    const { cluster } = stage
+    const type = 'example.org/stays'
+    const deployer = Deployer.start(cluster, type, { uninstall: () => 'wait' })
+    await cluster.create(
+      installation('leaving', [{ name: 'base' }, { name: 'top', type, dependsOn: ['base'] }]),
+      'installations',
+    )
+    await cluster.finished('leaving')
+    await cluster.delete('installations', 'leaving')
+    await cluster.untilItems('leaving', ['top'], (item) => item?.status?.phase === 'Deleting')
+    await interrupt('leaving')
+    const failed = await cluster.until('installations', 'leaving', (it) => it?.status?.phase === 'DeleteFailed')
+    expect(failed.status).toMatchObject({
+      jobIDFinished: failed.status?.jobID,
+      lastError: { reason: 'UndeletedSubobjects' },
+    })
+    expect(await cluster.phases('leaving')).toEqual({ base: 'DeleteFailed', top: 'DeleteFailed' })
+    expect((await cluster.items('leaving')).get('base')?.status?.lastError).toMatchObject(INTERRUPTED)
+    expect(await operations('leaving')).toEqual([undefined, undefined])
+
+    deployer.uninstall = () => 'done'
+    await cluster.trigger('leaving')
+    await cluster.gone('leaving')
+    await deployer.stop()
+  })
+
+  it('ends while it waits for an orphan, too', async () => {
+    const { cluster } = stage
+    const type = 'example.org/orphan'
+    const deployer = Deployer.start(cluster, type, { uninstall: () => 'wait' })
+    await cluster.create(installation('orphan', [{ name: 'keep' }, { name: 'drop', type }]), 'installations')
+    const first = await cluster.finished('orphan')
+    await cluster.patch('installations', 'orphan', installation('orphan', [{ name: 'keep' }]))
+    await cluster.untilItems('orphan', ['drop'], (item) => item?.status?.phase === 'Deleting')
+    await interrupt('orphan')
+    const failed = await cluster.finished('orphan', first.status?.jobID)
+    expect(failed.status).toMatchObject({ phase: 'Failed' })
+    expect(await cluster.phases('orphan')).toEqual({ keep: 'Failed', drop: 'DeleteFailed' })
+    expect((await cluster.get('executions', 'orphan'))?.status?.lastError?.reason).toBe('OrphanedDeployItems')
+    await deployer.stop()
+  })
+})
+
+describe.concurrent('an interrupt on an idle object', () => {
+  it('does nothing, and does not end the next job', async () => {
+    const { cluster, pawl } = stage
+    await start('idle', [{ name: 'only' }], ['only'])
+    const first = await cluster.finished('idle')
+    await pawl.settled(first)
+    const executionBefore = await cluster.get('executions', 'idle')
+    const annotated = [await interrupt('idle'), await interrupt('idle', 'executions')]
+    for (const object of annotated) await pawl.settled(object)
+    expect(await cluster.get('installations', 'idle')).toEqual(annotated[0])
+    expect((await cluster.get('executions', 'idle'))?.status).toEqual(executionBefore?.status)
+    expect(await pawl.jobs(first)).toHaveLength(1)
+
+    await cluster.delete('installations', 'idle')
+    await cluster.gone('idle')
+    expect(await pawl.jobs(first)).toMatchObject([{ outcome: 'Succeeded' }, { outcome: 'Deleted' }])
+  })
+
+  it('that is on an execution does not end the next job of its installation', async () => {
+    const { cluster, pawl } = stage
+    await start('left', [{ name: 'only' }], ['only'])
+    const first = await cluster.finished('left')
+    await pawl.settled(await interrupt('left', 'executions'))
+    await cluster.trigger('left')
+    const second = await cluster.finished('left', first.status?.jobID)
+    expect(second.status).toMatchObject({ phase: 'Succeeded' })
+    expect(await operations('left')).toEqual([undefined, undefined])
+  })
+})
+
+describe.concurrent('an execution that is interrupted by hand', () => {
+  it('fails, and fails its installation', async () => {
+    const { cluster } = stage
+    await start('by-hand', [{ name: 'foreign', type: 'example.org/by-hand' }, { name: 'own' }], ['foreign'])
+    await interrupt('by-hand', 'executions')
+    expect((await cluster.finished('by-hand')).status).toMatchObject({ phase: 'Failed' })
+    expect((await cluster.items('by-hand')).get('foreign')?.status?.lastError).toMatchObject(INTERRUPTED)
+    expect(await operations('by-hand')).toEqual([undefined, undefined])
+  })
+
+  it('ends without an installation as well, and the next job runs', async () => {
+    const { cluster } = stage
+    await cluster.create(execution('alone', [{ name: 'only', type: 'example.org/alone' }]), 'executions')
+    await cluster.patch('executions', 'alone', { status: { jobID: 'one' } }, 'status')
+    await cluster.untilItems('alone', ['only'], (item) => item?.status?.jobID === 'one')
+    await interrupt('alone', 'executions')
+    const failed = await cluster.finished('alone', undefined, 'executions')
+    expect(failed.status).toMatchObject({ phase: 'Failed', jobIDFinished: 'one' })
+
+    // An old one, left while nothing ran.
+    await interrupt('alone', 'executions')
+    const deployer = Deployer.start(cluster, 'example.org/alone')
+    await cluster.patch('executions', 'alone', { status: { jobID: 'two' } }, 'status')
+    const next = await cluster.finished('alone', 'one', 'executions')
+    expect(next.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: 'two' })
+    await deployer.stop()
+  })
+})

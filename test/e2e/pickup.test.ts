@@ -1,0 +1,117 @@
+// Items that no deployer takes up. Source: spec/landscaper.md 2.10.
+
+import { describe, expect, it, vi } from 'vitest'
+import { installation, type LsObject, waiting } from '../support/cluster.ts'
+import { Deployer } from '../support/deployer.ts'
+import { useStage } from '../support/stage.ts'
+
+const stage = useStage('pickup', () => Promise.resolve({ workerFlags: ['--pickup-timeout', '2s'] }))
+
+function lateness({ metadata, status }: LsObject, type: string) {
+  const name = metadata.labels?.['execution.landscaper.gardener.cloud/name'] ?? ''
+  const words = `deploy item ${metadata.name} (item ${name}): no deployer of type ${type} has taken it up for `
+  expect(status?.lastError).toMatchObject({
+    operation: 'WaitingForPickup',
+    reason: 'PickupTimeout',
+    codes: ['ERR_TIMEOUT'],
+    message: expect.stringMatching(/^.* for \d+s; expected one within 2s, the worker's --pickup-timeout$/) as string,
+  })
+  expect(status?.lastError?.message.startsWith(words)).toBe(true)
+  return (
+    Date.parse(status?.transitionTimes?.['finishedTime'] ?? '') - Date.parse(String(status?.['jobIDGenerationTime']))
+  )
+}
+
+/** Waits until the run of the item's execution has looked at it after the pickup timeout. */
+async function overduePass({ metadata, status }: LsObject): Promise<void> {
+  const due = new Date(Date.parse(String(status?.['jobIDGenerationTime'])) + 2000)
+  const uid = metadata.ownerReferences?.[0]?.uid ?? ''
+  await vi.waitFor(
+    async () => {
+      const job = stage.pawl.db
+        .selectFrom('job')
+        .select('uid')
+        .where('uid', '=', uid)
+        .where('controller', '=', 'execution')
+      expect(await job.where('last_pass_at', '>', due).execute()).toHaveLength(1)
+    },
+    { timeout: 30_000, interval: 50 },
+  )
+}
+
+describe.concurrent('an item that no deployer takes up', () => {
+  it('fails after the pickup timeout; siblings of Pawl are not touched', async () => {
+    const { cluster, pawl } = stage
+    const type = 'example.org/absent'
+    await cluster.create(
+      installation('absent', [{ name: 'alone', type }, waiting('own'), { name: 'next', dependsOn: ['alone'] }]),
+      'installations',
+    )
+    const items = await cluster.untilItems('absent', ['alone'], (item) => item?.status?.phase === 'Failed')
+    const waitedMs = lateness(items.get('alone')!, type)
+    expect(waitedMs).toBeGreaterThanOrEqual(2000)
+    expect(waitedMs).toBeLessThan(20_000)
+
+    expect(items.get('own')?.status?.phase).toBe('Progressing')
+    await cluster.finishItem(items.get('own')!, 'Succeeded')
+    const failed = await cluster.finished('absent')
+    expect(failed.status).toMatchObject({ phase: 'Failed' })
+    expect(await cluster.phases('absent')).toEqual({ alone: 'Failed', own: 'Succeeded', next: undefined })
+    await pawl.settled(failed)
+  })
+
+  it('fails a deletion, which goes on without uninstalling when it is told to', async () => {
+    const { cluster, pawl } = stage
+    const type = 'example.org/vanished'
+    const deployer = Deployer.start(cluster, type)
+    await cluster.create(installation('vanished', [{ name: 'only', type }]), 'installations')
+    await cluster.finished('vanished')
+    await deployer.stop()
+    await cluster.delete('installations', 'vanished')
+    const failed = await cluster.until('installations', 'vanished', (it) => it?.status?.phase === 'DeleteFailed')
+    const item = (await cluster.items('vanished')).get('only')!
+    expect(item.status?.phase).toBe('DeleteFailed')
+    lateness(item, type)
+    await pawl.settled(failed)
+
+    const annotations = { 'landscaper.gardener.cloud/delete-without-uninstall': 'true' }
+    await cluster.patch('installations', 'vanished', { metadata: { annotations } })
+    await cluster.trigger('vanished')
+    await cluster.gone('vanished')
+  })
+
+  it('fails the clean-up of an orphan', async () => {
+    const { cluster } = stage
+    const type = 'example.org/orphan'
+    const deployer = Deployer.start(cluster, type)
+    await cluster.create(installation('orphan', [{ name: 'keep' }, { name: 'drop', type }]), 'installations')
+    const first = await cluster.finished('orphan')
+    await deployer.stop()
+    await cluster.patch('installations', 'orphan', installation('orphan', [{ name: 'keep' }]))
+    const failed = await cluster.finished('orphan', first.status?.jobID)
+    expect(failed.status).toMatchObject({ phase: 'Failed' })
+    lateness((await cluster.items('orphan')).get('drop')!, type)
+  })
+})
+
+describe.concurrent('an item that a deployer has taken up', () => {
+  it('may take longer than the pickup timeout, however its deployer writes the time', async () => {
+    const { cluster, pawl } = stage
+    const type = 'example.org/slow'
+    await cluster.create(installation('slow', [{ name: 'only', type }]), 'installations')
+    const triggered = (
+      await cluster.untilItems('slow', ['only'], (item) => item?.status?.['jobIDGenerationTime'] !== undefined)
+    ).get('only')!
+    // Whole seconds, as Go's metav1.Time: earlier than the trigger that it answers.
+    const lastReconcileTime = `${String(triggered.status?.['jobIDGenerationTime']).slice(0, 19)}Z`
+    const status = { phase: 'Progressing', lastReconcileTime }
+    const taken = await cluster.patch('deployitems', triggered.metadata.name, { status }, 'status')
+    await overduePass(taken)
+    const after = (await cluster.items('slow')).get('only')!
+    expect(after).toEqual(taken)
+    await cluster.finishItem(after, 'Succeeded')
+    const finished = await cluster.finished('slow')
+    expect(finished.status).toMatchObject({ phase: 'Succeeded' })
+    await pawl.settled(finished)
+  })
+})
