@@ -1,11 +1,6 @@
 import { gunzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
-import {
-  renderDeployItems,
-  renderExports,
-  runImportExecutions,
-  type DeployBindings,
-} from '../../../activities/render/executions.ts'
+import { renderDeployItems, renderExports } from '../../../activities/render/executions.ts'
 import { createTemplateEngine } from '../../../activities/render/template-engine.ts'
 import { bindings, blueprintOf, exportsOf, items, rejection, type ExecutorFields } from './execution-builders.ts'
 
