@@ -1,0 +1,309 @@
+// The manifest deployer on a real cluster with its controllers: what is sent, what is left alone, and what a second job writes.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+
+import type { KubeObject } from '../../activities/kube/client.ts'
+import { KubeError } from '../../activities/kube/errors.ts'
+import { ITEM_LABEL } from '../../activities/deploy/manifest/changes.ts'
+import { V1 } from '../activities/deploy/manifest/manifests.ts'
+import { customKind, job, ordinary, service } from '../activities/deploy/manifest/ordinary-objects.ts'
+import { forbidden, TargetStage } from '../activities/deploy/manifest/target-stage.ts'
+
+const stage = new TargetStage(inject('servers').kubeconfigPath, 'manifest-deployer')
+
+beforeAll(async () => {
+  const namespace = { metadata: { name: stage.namespace } }
+  await stage.create(namespace, '/api/v1/namespaces')
+})
+beforeEach(() => {
+  stage.kube.requests = []
+  stage.kube.refuse = () => undefined
+})
+afterAll(() => stage.kube.close())
+
+const failure = async (work: Promise<unknown>) =>
+  (await work.then(
+    () => undefined,
+    (error: unknown) => error,
+  )) as Error
+
+describe('a manifest item', () => {
+  it('creates its objects with label and field manager, and remembers them with their uids', async () => {
+    const item = stage.item('creates').configure([
+      {
+        manifest: stage.configMap('created'),
+        annotateBeforeCreate: { born: 'yes' },
+        annotateBeforeDelete: { dying: 'yes' },
+      },
+    ])
+    expect(await item.reconcile()).toMatchObject({ result: 'done' })
+    const live = await stage.map('created')
+    expect(live?.metadata.labels).toEqual({ [ITEM_LABEL]: 'creates' })
+    expect(live?.metadata.annotations).toMatchObject({ born: 'yes' })
+    expect((live?.metadata as { managedFields?: unknown }).managedFields).toMatchObject([{ manager: 'pawl-manifest' }])
+    const { uid = '' } = live?.metadata ?? {}
+    const resource = { apiVersion: 'v1', kind: 'ConfigMap', name: 'created', namespace: stage.namespace, uid }
+    expect(item.providerStatus).toEqual({
+      apiVersion: 'manifest.deployer.landscaper.gardener.cloud/v1alpha2',
+      kind: 'ProviderStatus',
+      managedResources: [{ policy: 'manage', resource, annotateBeforeDelete: { dying: 'yes' } }],
+    })
+  })
+
+  it('takes the older configuration, and answers with a status of that version', async () => {
+    const item = stage.item('older')
+    item.configure([])
+    const { providerStatus } = await stage.item('older').configure([], { apiVersion: V1 }).reconcile()
+    expect(providerStatus?.['apiVersion']).toBe(V1)
+  })
+
+  it('writes nothing in a second job on ordinary objects of many kinds', async () => {
+    const item = stage.item('ordinary').configure(ordinary(stage.namespace))
+    await item.reconcile()
+    await settled('/apis/apps/v1', 'deployments/web')
+    stage.kube.requests = []
+    await item.reconcile()
+    expect(stage.kube.writes).toEqual([])
+  })
+
+  it('deploys 200 objects, reads each once per look, and writes each once', async () => {
+    const maps = Array.from({ length: 200 }, (_, index) => stage.configMap(`many-${index}`))
+    const item = stage.item('many').configure(maps, { readinessChecks: { disableDefault: true } })
+    await item.reconcile()
+    expect(stage.kube.writes).toHaveLength(200)
+    expect(item.managed).toHaveLength(200)
+    stage.kube.requests = []
+    await item.reconcile()
+    expect(stage.kube.writes).toEqual([])
+    expect(stage.kube.requests.filter(({ path }) => path.includes('/many-'))).toHaveLength(200)
+    item.configure([])
+    await item.reconcile()
+    expect(stage.kube.writes).toHaveLength(200)
+    expect(item.managed).toEqual([])
+  })
+
+  it('exports values of its objects when they are there', async () => {
+    const fromResource = { apiVersion: 'v1', kind: 'ConfigMap', name: 'exported', namespace: stage.namespace }
+    const item = stage.item('exports').configure([stage.configMap('exported', { x: '7' })], {
+      exports: { exports: [{ key: 'a.b', jsonPath: '.data.x', fromResource }] },
+    })
+    expect(await item.reconcile()).toMatchObject({ exports: { a: { b: '7' } } })
+  })
+
+  it('waits for readiness, then patches, and does not patch or reset it again', async () => {
+    const item = stage
+      .item('patches')
+      .configure(
+        [{ manifest: stage.configMap('patched'), patchAfterDeployment: { data: { a: 'patched', b: 'new' } } }],
+        { readinessChecks: { custom: [readyWhen('patched', 'ready')] } },
+      )
+    expect(await item.step('install')).toMatchObject({ result: 'waiting' })
+    expect(await item.step('check')).toMatchObject({ result: 'waiting' })
+    expect(await stage.data('patched')).toEqual({ a: '1' })
+    await stage.patch(stage.mapPath('patched'), { metadata: { annotations: { ready: 'yes' } } })
+    expect(await item.step('check')).toMatchObject({ result: 'done' })
+    expect(await stage.data('patched')).toEqual({ a: 'patched', b: 'new' })
+    stage.kube.requests = []
+    await item.reconcile()
+    expect(stage.kube.writes).toEqual([])
+  })
+
+  it('refuses a configuration, and a namespaced object without namespace, for good', async () => {
+    const bad = await failure(
+      stage
+        .item('bad')
+        .configure([{ manifest: {} }])
+        .step('install'),
+    )
+    expect(bad).toMatchObject({ isFinal: true, reason: 'InvalidConfiguration' })
+    const homeless = stage.configMap('homeless', {}, { namespace: undefined })
+    const step = await stage.item('homeless').configure([homeless]).step('install')
+    expect(step).toMatchObject({ result: 'failed', error: { isFinal: true, codes: ['ERR_CONFIGURATION_PROBLEM'] } })
+  })
+})
+
+describe('an update', () => {
+  it.each([
+    ['update', { a: 'new', c: 'added' }],
+    ['patch', { a: 'new', c: 'added' }],
+    ['merge', { a: '1', b: 'foreign', c: 'added' }],
+    ['mergeOverwrite', { a: 'new', b: 'foreign', c: 'added' }],
+  ])('by strategy %s leaves %j, and is quiet afterwards', async (updateStrategy, expected) => {
+    const name = `by-${updateStrategy.toLowerCase()}`
+    const item = stage.item(name).configure([stage.configMap(name)], { updateStrategy })
+    await item.reconcile()
+    await stage.patch(stage.mapPath(name), { data: { b: 'foreign' } })
+    item.configure([stage.configMap(name, { a: 'new', c: 'added' })], { updateStrategy })
+    await item.reconcile()
+    expect(await stage.data(name)).toEqual(expected)
+    stage.kube.requests = []
+    await item.reconcile()
+    expect(stage.kube.writes).toEqual([])
+  })
+
+  it.each([
+    ['manage', { a: 'new' }, ['by-manage']],
+    ['keep', { a: 'new' }, ['by-keep']],
+    ['immutable', { a: 'foreign' }, ['by-immutable']],
+    ['fallback', { a: 'foreign' }, []],
+    ['ignore', { a: 'foreign' }, []],
+  ])('by policy %s makes of an object of somebody else %j and manages %j', async (policy, expected, managed) => {
+    const name = `by-${policy}`
+    await stage.create(stage.configMap(name, { a: 'foreign' }))
+    const item = stage.item('policies').configure([{ policy, manifest: stage.configMap(name, { a: 'new' }) }])
+    await item.reconcile()
+    expect(await stage.data(name)).toEqual(expected)
+    expect(item.managed).toEqual(managed)
+  })
+
+  it('by policy fallback follows the label', async () => {
+    const item = stage
+      .item('falls-back')
+      .configure([{ policy: 'fallback', manifest: stage.configMap('fallback', { a: '1' }) }])
+    await item.reconcile()
+    item.configure([{ policy: 'fallback', manifest: stage.configMap('fallback', { a: '2' }) }])
+    await item.reconcile()
+    expect(await stage.data('fallback')).toEqual({ a: '2' })
+    await stage.patch(stage.mapPath('fallback'), { metadata: { labels: { [ITEM_LABEL]: 'other' } } })
+    await item.configure([{ policy: 'fallback', manifest: stage.configMap('fallback', { a: '3' }) }]).reconcile()
+    expect(await stage.data('fallback')).toEqual({ a: '2' })
+    expect(item.managed).toEqual([])
+  })
+
+  it('keeps the addresses of a Service, and a Job whose template did not change', async () => {
+    const before = [
+      service({ type: 'NodePort', ports: [{ port: 80 }] }, 'kept', stage.namespace),
+      job('kept', stage.namespace, 1),
+    ]
+    const item = stage.item('kept').configure(before)
+    const quiet = { readinessChecks: { disableDefault: true } }
+    await item.reconcile()
+    const path = `/api/v1/namespaces/${stage.namespace}/services/kept`
+    const first = (await stage.get(path))?.['spec'] as { clusterIP: string; ports: { nodePort: number }[] }
+    item.configure(
+      [
+        service(
+          { type: 'NodePort', ports: [{ port: 80 }, { port: 81, name: 'b' }].map((port) => ({ name: 'a', ...port })) },
+          'kept',
+          stage.namespace,
+        ),
+        job('kept', stage.namespace, 2),
+      ],
+      quiet,
+    )
+    await item.reconcile()
+    const second = (await stage.get(path))?.['spec'] as typeof first
+    expect(second.clusterIP).toBe(first.clusterIP)
+    expect(second.ports).toHaveLength(2)
+    expect(second.ports[0]?.nodePort).toBe(first.ports[0]?.nodePort)
+    const kept = await stage.get(`/apis/batch/v1/namespaces/${stage.namespace}/jobs/kept`)
+    expect(kept?.['spec']).toMatchObject({ parallelism: 2 })
+  })
+
+  it('that another writer overtakes is decided again on the newer version', async () => {
+    const item = stage.item('overtaken').configure([stage.configMap('overtaken')])
+    await item.reconcile()
+    item.configure([stage.configMap('overtaken', { a: '2' })])
+    let isFirst = true
+    const overtake = stage.patch.bind(stage)
+    let overtaking: Promise<KubeObject> | undefined
+    stage.kube.refuse = (method, path) => {
+      if (method !== 'GET' || !path.endsWith('/overtaken') || !isFirst) return undefined
+      isFirst = false
+      overtaking = overtake(path, { data: { b: 'foreign' } })
+      return undefined
+    }
+    await item.reconcile()
+    await overtaking
+    expect(await stage.data('overtaken')).toMatchObject({ a: '2' })
+  })
+
+  it('of an object that is being deleted waits until it can be made anew', async () => {
+    const item = stage
+      .item('reborn')
+      .configure([stage.configMap('reborn', { a: '1' }, { finalizers: ['test.example/hold'] })])
+    await item.reconcile()
+    await stage.kube.request('DELETE', stage.mapPath('reborn'))
+    const step = await item.step('install')
+    expect(step).toMatchObject({ result: 'failed', error: { reason: 'BeingDeleted', isFinal: false } })
+    expect((step as { error: Error }).error.message).toContain(
+      `ConfigMap ${stage.namespace}/reborn: it is being deleted`,
+    )
+    expect((step as { error: Error }).error.message).toContain('test.example/hold')
+    await stage.patch(stage.mapPath('reborn'), { metadata: { finalizers: null } })
+    await item.configure([stage.configMap('reborn')]).reconcile()
+    expect((await stage.map('reborn'))?.metadata.deletionTimestamp).toBeUndefined()
+  })
+})
+
+describe('classes of objects', () => {
+  it('bring definitions, their custom resources, a namespace and what is in it in one item', async () => {
+    const { definition, resource } = customKind('widgets', 'Widget')
+    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'manifest-deployer-own' } }
+    const inside = stage.configMap('inside', { a: '1' }, { namespace: 'manifest-deployer-own' })
+    const item = stage.item('classes').configure([inside, resource('w', { size: 3 }), namespace, definition])
+    await item.reconcile()
+    expect(await stage.get('/apis/widgets.example/v1/widgets/w')).toMatchObject({ spec: { size: 3 } })
+    expect(item.managed).toEqual(['inside', 'manifest-deployer-own', 'w', 'widgets.widgets.example'])
+    stage.kube.requests = []
+    await item.reconcile()
+    expect(stage.kube.writes).toEqual([])
+    await item.uninstall()
+    expect(
+      await stage.get('/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.widgets.example'),
+    ).toBeUndefined()
+  })
+
+  it('name a kind that nobody serves, send the rest, and try again', async () => {
+    const nobody = { apiVersion: 'nobody.example/v1', kind: 'Nothing', metadata: { name: 'x' } }
+    const item = stage.item('unknown').configure([nobody, stage.configMap('beside-unknown')])
+    const step = await item.step('install')
+    expect(step).toMatchObject({ result: 'failed', error: { reason: 'KindNotServed', isFinal: false } })
+    expect((step as { error: Error }).error.message).toMatch(
+      /^Nothing x: the target does not serve kind Nothing of nobody.example\/v1/,
+    )
+    expect(await stage.data('beside-unknown')).toEqual({ a: '1' })
+    expect(item.managed).toEqual(['beside-unknown', 'x'])
+  })
+
+  it('go on after an error in one, and tell each object that failed', async () => {
+    stage.kube.refuse = (method, path) => (method === 'POST' && path.endsWith('/namespaces') ? forbidden() : undefined)
+    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'manifest-deployer-no' } }
+    const canary = stage.configMap('Canary Name', { secret: 'canary-value' })
+    const step = await stage
+      .item('partly')
+      .configure([namespace, canary, stage.configMap('partly')])
+      .step('install')
+    expect(step).toMatchObject({ result: 'failed', error: { reason: 'SeveralFailures', isFinal: true } })
+    const { message } = (step as { error: Error }).error
+    expect(message).toContain('Namespace manifest-deployer-no: no role allows it')
+    expect(message).toContain(`ConfigMap ${stage.namespace}/Canary Name: `)
+    expect(message).not.toContain('canary-value')
+    expect(await stage.data('partly')).toEqual({ a: '1' })
+  })
+
+  it('stop at refused credentials', async () => {
+    stage.kube.refuse = () => new KubeError('who are you', { status: 401, reason: 'Unauthorized' })
+    const error = await failure(
+      stage
+        .item('refused')
+        .configure([stage.configMap('refused')])
+        .step('install'),
+    )
+    expect(error).toMatchObject({ codes: ['ERR_UNAUTHORIZED'], isFinal: true })
+  })
+})
+
+const readyWhen = (name: string, annotation: string) => ({
+  name: 'ready',
+  resourceSelector: [{ apiVersion: 'v1', kind: 'ConfigMap', name, namespace: stage.namespace }],
+  requirements: [{ jsonPath: `.metadata.annotations.${annotation}`, operator: '==', values: [{ value: 'yes' }] }],
+})
+
+async function settled(root: string, path: string): Promise<void> {
+  await expect
+    .poll(async () => (await stage.get(`${root}/namespaces/${stage.namespace}/${path}`))?.['status'], {
+      timeout: 20_000,
+    })
+    .toMatchObject({ availableReplicas: 1 })
+}

@@ -1,0 +1,293 @@
+// What the manifest deployer takes away, in which order, what it waits for and what it leaves: on a real cluster with its controllers.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+
+import { ITEM_LABEL } from '../../activities/deploy/manifest/changes.ts'
+import { customKind } from '../activities/deploy/manifest/ordinary-objects.ts'
+import { forbidden, RecordingKube, TargetStage } from '../activities/deploy/manifest/target-stage.ts'
+
+const { kubeconfigPath } = inject('servers')
+const stage = new TargetStage(kubeconfigPath, 'manifest-removal')
+const HOLD = 'test.example/hold'
+
+beforeAll(() => stage.create({ metadata: { name: stage.namespace } }, '/api/v1/namespaces'))
+beforeEach(() => {
+  stage.kube.requests = []
+  stage.kube.refuse = () => undefined
+})
+afterAll(() => stage.kube.close())
+
+const held = (name: string) => stage.configMap(name, { a: '1' }, { finalizers: [HOLD] })
+const release = (name: string) => stage.patch(stage.mapPath(name), { metadata: { finalizers: null } })
+const deletes = () =>
+  stage.kube.writes.filter(({ method }) => method === 'DELETE').map(({ path }) => path.split('/').at(-1))
+const custom = (fields: object) => ({ customResourceGroup: fields })
+const role = (name: string) => ({
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRole',
+  metadata: { name },
+  rules: [],
+})
+const rolePath = (name: string) => `/apis/rbac.authorization.k8s.io/v1/clusterroles/${name}`
+const isTerminating = async (name: string) => (await stage.map(name))?.metadata.deletionTimestamp !== undefined
+
+describe('orphans of an update', () => {
+  it('are deleted by their policy; what became ignored is let go of', async () => {
+    const entries = ['manage', 'keep', 'immutable', 'fallback'].map((policy) => ({
+      policy,
+      manifest: stage.configMap(`orphan-${policy}`),
+    }))
+    const item = stage.item('orphans').configure([...entries, stage.configMap('let-go'), stage.configMap('stays')])
+    await item.reconcile()
+    item.configure([stage.configMap('stays'), { policy: 'ignore', manifest: stage.configMap('let-go') }])
+    await item.reconcile()
+    expect(item.managed).toEqual(['stays'])
+    const left = await Promise.all(
+      [...entries.map(({ policy }) => `orphan-${policy}`), 'let-go'].map((name) => stage.data(name)),
+    )
+    expect(left).toEqual([undefined, { a: '1' }, undefined, undefined, { a: '1' }])
+  })
+
+  it('are waited for, remembered until they are gone, and gone before readiness', async () => {
+    const item = stage.item('slow-orphan').configure([held('slow-orphan')])
+    await item.reconcile()
+    item.configure([stage.configMap('new-one')])
+    const step = await item.step('install')
+    expect(step).toMatchObject({ result: 'waiting', checkpoint: 'deployer: cleanup orphaned' })
+    expect(step).toMatchObject({ waitingFor: `ConfigMap ${stage.namespace}/slow-orphan is held by finalizer ${HOLD}` })
+    expect(item.managed).toEqual(['new-one', 'slow-orphan'])
+    expect(await item.step('check')).toMatchObject({ checkpoint: 'deployer: cleanup orphaned' })
+    await release('slow-orphan')
+    expect(await item.step('check')).toMatchObject({ result: 'done' })
+    expect(item.managed).toEqual(['new-one'])
+  })
+
+  it('are not forgotten when the apply before them fails', async () => {
+    const item = stage.item('failing').configure([stage.configMap('fails-old'), stage.configMap('fails-both')])
+    await item.reconcile()
+    item.configure([stage.configMap('fails-both'), stage.configMap('fails-new')])
+    stage.kube.refuse = (method) => (method === 'POST' ? forbidden() : undefined)
+    expect(await item.step('install')).toMatchObject({
+      result: 'failed',
+      error: { reason: 'Forbidden', isFinal: false },
+    })
+    expect(item.managed).toEqual(['fails-both', 'fails-new', 'fails-old'])
+    expect(await stage.data('fails-old')).toEqual({ a: '1' })
+    stage.kube.refuse = () => undefined
+    await item.reconcile()
+    expect(item.managed).toEqual(['fails-both', 'fails-new'])
+    expect(await stage.data('fails-old')).toBeUndefined()
+  })
+
+  it('whose deletion fails are tried again, and the server’s answer is told', async () => {
+    const item = stage.item('undeletable').configure([stage.configMap('undeletable')])
+    await item.reconcile()
+    item.configure([])
+    stage.kube.refuse = (method) => (method === 'DELETE' ? forbidden() : undefined)
+    const step = await item.step('install')
+    expect(step).toMatchObject({
+      result: 'failed',
+      error: { operation: 'CleanupOrphaned', reason: 'Forbidden', isFinal: false },
+    })
+    expect((step as { error: Error }).error.message).toBe(`ConfigMap ${stage.namespace}/undeletable: no role allows it`)
+    expect(item.managed).toEqual(['undeletable'])
+  })
+
+  it('of no group of the update stay on the cluster', async () => {
+    const item = stage.item('left').configure([stage.configMap('left')])
+    await item.reconcile()
+    await item
+      .configure([], { deletionGroupsDuringUpdate: [{ predefinedResourceGroup: { type: 'empty' } }] })
+      .reconcile()
+    expect(await stage.data('left')).toEqual({ a: '1' })
+    expect(item.managed).toEqual([])
+  })
+
+  it('that another item has taken over, or somebody made anew, are left', async () => {
+    const item = stage.item('giver').configure([stage.configMap('moved'), stage.configMap('anew')])
+    await item.reconcile()
+    await stage
+      .item('taker')
+      .configure([stage.configMap('moved')])
+      .reconcile()
+    await stage.kube.request('DELETE', stage.mapPath('anew'))
+    await stage.create(stage.configMap('anew'))
+    await item.configure([]).reconcile()
+    expect((await stage.map('moved'))?.metadata.labels).toEqual({ [ITEM_LABEL]: 'taker' })
+    expect(await stage.data('anew')).toEqual({ a: '1' })
+  })
+})
+
+describe('an uninstall', () => {
+  it('goes group by group: a held object keeps what comes after it', async () => {
+    const item = stage.item('groups').configure([role('groups'), held('groups'), stage.configMap('groups-free')])
+    await item.reconcile()
+    const step = await item.step('uninstall')
+    expect(step).toMatchObject({ result: 'waiting', checkpoint: 'deployer: delete resources' })
+    expect(step).toMatchObject({ waitingFor: `ConfigMap ${stage.namespace}/groups is held by finalizer ${HOLD}` })
+    expect(await stage.data('groups-free')).toBeUndefined()
+    expect(await stage.get(rolePath('groups'))).toBeDefined()
+    expect(await item.step('uninstall')).toMatchObject({ result: 'waiting' })
+    await release('groups')
+    expect(await item.step('uninstall')).toMatchObject({ result: 'done' })
+    expect(await stage.get(rolePath('groups'))).toBeUndefined()
+    expect(deletes()).toHaveLength(3)
+  })
+
+  it('in groups of its own deletes in their order, and leaves what none of them takes', async () => {
+    const maps = { resources: [{ apiVersion: 'v1', kind: 'configmaps', names: ['own-b'] }] }
+    const roles = { resources: [{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole' }] }
+    const item = stage.item('own').configure([stage.configMap('own-a'), stage.configMap('own-b'), role('own')], {
+      deletionGroups: [custom(roles), custom(maps)],
+    })
+    await item.reconcile()
+    await item.uninstall()
+    expect(deletes()).toEqual(['own', 'own-b'])
+    expect(await stage.data('own-a')).toEqual({ a: '1' })
+  })
+
+  it('by force strips finalizers', async () => {
+    const item = stage.item('force').configure([held('force')], {
+      deletionGroups: [{ predefinedResourceGroup: { type: 'namespaced-resources', forceDelete: true } }],
+    })
+    await item.reconcile()
+    expect(await item.step('uninstall')).toMatchObject({ result: 'done' })
+    expect(await stage.map('force')).toBeUndefined()
+  })
+
+  it('of all resources of a type takes those of others too, but none when the item has nothing', async () => {
+    const { definition, resource } = customKind('gadgets', 'Gadget')
+    await stage.item('operator').configure([definition]).reconcile()
+    await stage.create(resource('foreign', {}), '/apis/gadgets.example/v1/gadgets')
+    const all = custom({ resources: [{ apiVersion: 'gadgets.example/v1', kind: 'gadgets' }], deleteAllResources: true })
+    const item = stage
+      .item('all')
+      .configure([], { deletionGroups: [all, { predefinedResourceGroup: { type: 'namespaced-resources' } }] })
+    await item.uninstall()
+    expect(deletes()).toEqual([])
+    item.configure([stage.configMap('all'), { policy: 'keep', manifest: resource('kept', {}) }], {
+      deletionGroups: [all, { predefinedResourceGroup: { type: 'namespaced-resources' } }],
+    })
+    await item.reconcile()
+    await item.uninstall()
+    expect(deletes()).toEqual(['foreign', 'all'])
+    expect(await stage.get('/apis/gadgets.example/v1/gadgets/kept')).toBeDefined()
+  })
+
+  it('of all resources may look at another target', async () => {
+    const other = new TargetStage(kubeconfigPath, 'manifest-removal-other')
+    try {
+      await other.create({ metadata: { name: other.namespace } }, '/api/v1/namespaces')
+      await other.create(other.configMap('remote'))
+      const types = [{ apiVersion: 'v1', kind: 'ConfigMap', names: ['remote'], namespaces: [other.namespace] }]
+      const group = custom({ resources: types, deleteAllResources: true, targetName: 'far' })
+      const item = stage
+        .item('remote', { far: other.cluster() })
+        .configure([stage.configMap('near')], { deletionGroups: [group] })
+      await item.reconcile()
+      await item.uninstall()
+      expect(await other.map('remote')).toBeUndefined()
+      expect(deletes()).toEqual([])
+      expect(await stage.data('near')).toEqual({ a: '1' })
+    } finally {
+      await other.kube.close()
+    }
+  })
+
+  it('knows by the label what a crash kept out of the status, and leaves what is not labelled', async () => {
+    const item = stage.item('crashed').configure([stage.configMap('crashed')])
+    await item.reconcile()
+    await stage.create(stage.configMap('not-ours'))
+    item.providerStatus = undefined
+    await item.configure([stage.configMap('crashed'), stage.configMap('not-ours')]).uninstall()
+    expect(await stage.data('crashed')).toBeUndefined()
+    expect(await stage.data('not-ours')).toEqual({ a: '1' })
+  })
+
+  it('annotates and patches before it deletes', async () => {
+    const around = { annotateBeforeDelete: { dying: 'yes' }, patchBeforeDelete: { data: { a: 'last', b: 'will' } } }
+    const item = stage.item('dying').configure([{ manifest: held('dying'), ...around }])
+    await item.reconcile()
+    expect(await item.step('uninstall')).toMatchObject({ result: 'waiting' })
+    const live = await stage.map('dying')
+    expect(live?.metadata.annotations).toMatchObject({ dying: 'yes' })
+    expect(live?.['data']).toEqual({ a: 'last', b: 'will' })
+    await release('dying')
+    await item.uninstall()
+  })
+
+  it('tells what the server refuses, and goes on with the others of the group', async () => {
+    const item = stage.item('half').configure([stage.configMap('half-a'), stage.configMap('half-b')])
+    await item.reconcile()
+    stage.kube.refuse = (method, path) => (method === 'DELETE' && path.endsWith('half-a') ? forbidden() : undefined)
+    expect(await item.step('uninstall')).toMatchObject({
+      result: 'failed',
+      error: { reason: 'Forbidden', isFinal: false },
+    })
+    expect([await stage.data('half-a'), await stage.data('half-b')]).toEqual([{ a: '1' }, undefined])
+    stage.kube.refuse = () => undefined
+    await item.uninstall()
+    expect(await stage.data('half-a')).toBeUndefined()
+  })
+
+  it('counts objects of a kind that is gone as deleted', async () => {
+    const { definition, resource } = customKind('gizmos', 'Gizmo')
+    const owner = stage.item('gizmo-owner').configure([definition])
+    await owner.reconcile()
+    const item = stage.item('gizmos').configure([resource('g', {})])
+    await item.reconcile()
+    await owner.uninstall()
+    // The deployer of the next job, as discovery would remember the kind for minutes.
+    const next = stage.item('gizmos').configure([resource('g', {})])
+    next.providerStatus = item.providerStatus
+    await next.uninstall()
+    expect(deletes()).toEqual(['gizmos.gizmos.example'])
+  })
+
+  it('deletes nothing that came in place of what it looked at', async () => {
+    const item = stage.item('replaced').configure([stage.configMap('replaced')])
+    await item.reconcile()
+    const other = new RecordingKube(kubeconfigPath)
+    let swap: Promise<unknown> | undefined
+    const path = stage.mapPath('replaced')
+    const kube = stage.kube
+    const request = kube.request.bind(kube)
+    const replace = async () => {
+      await other.request('DELETE', path)
+      await other.request('POST', stage.mapPath(), { body: stage.configMap('replaced', { a: 'other' }) })
+    }
+    try {
+      kube.request = async <T>(...[method, at, options]: Parameters<typeof request>): Promise<T> => {
+        if (method === 'DELETE') await (swap ??= replace())
+        return await request<T>(method, at, options)
+      }
+      expect(await item.step('uninstall')).toMatchObject({
+        result: 'waiting',
+        waitingFor: `ConfigMap ${stage.namespace}/replaced has changed meanwhile`,
+      })
+    } finally {
+      kube.request = request
+      await other.close()
+    }
+    await item.uninstall()
+    expect(await stage.data('replaced')).toEqual({ a: 'other' })
+  })
+
+  it('says what a namespace is held by', async () => {
+    const name = 'manifest-removal-held'
+    const item = stage.item('namespace').configure([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }])
+    await item.reconcile()
+    const path = `/api/v1/namespaces/${name}/configmaps`
+    await stage.create({ ...held('inside'), metadata: { name: 'inside', namespace: name, finalizers: [HOLD] } }, path)
+    const looks = async () => {
+      const step = await item.step('uninstall')
+      return step.result === 'waiting' ? step.waitingFor : step.result
+    }
+    await expect
+      .poll(looks, { timeout: 20_000, interval: 200 })
+      .toMatch(/^Namespace manifest-removal-held is held by finalizer kubernetes: .*configmaps/)
+    await stage.patch(`${path}/inside`, { metadata: { finalizers: null } })
+    await item.uninstall()
+    expect(await isTerminating('inside')).toBe(false)
+  })
+})
