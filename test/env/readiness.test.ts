@@ -1,0 +1,255 @@
+// Readiness and exports of real objects: a Deployment that its controllers roll out, objects that are patched by hand, labels over namespaces.
+
+import { describe, expect, it } from 'vitest'
+
+import type { DeployStep } from '../../activities/deploy/deployer.ts'
+import { type ManagedObject, checkReadiness } from '../../activities/deploy/readiness/check-readiness.ts'
+import { readReadinessConfig } from '../../activities/deploy/readiness/readiness-config.ts'
+import { readExports, readExportsConfig } from '../../activities/deploy/resource-exports.ts'
+import { until, useTargetStage } from './target-stage.ts'
+
+const NAMESPACE = 'readiness'
+const stage = useTargetStage(NAMESPACE)
+const APPS = `/apis/apps/v1/namespaces/${NAMESPACE}`
+
+async function work() {
+  await stage()
+    .target('cluster', { config: { kubeconfig: stage().text } })
+    .catch(() => undefined)
+  const openTarget = (name: string) => stage().open(name)
+  return { target: await openTarget('cluster'), openTarget, signal: new AbortController().signal }
+}
+
+async function look(objects: readonly ManagedObject[], checks?: unknown): Promise<DeployStep> {
+  const mistakes: string[] = []
+  const config = readReadinessConfig(checks, 'readinessChecks', mistakes)
+  expect(mistakes).toEqual([])
+  return await checkReadiness({ work: await work(), objects, config })
+}
+
+async function exported(exports: readonly object[], values?: unknown): Promise<DeployStep> {
+  const mistakes: string[] = []
+  const config = readExportsConfig({ exports }, 'exports', { mistakes, hasValues: values !== undefined })
+  expect(mistakes).toEqual([])
+  return await readExports({ work: await work(), exports: config, deployer: 'manifest', values })
+}
+
+const create = async (collection: string, body: object) => await stage().admin.request('POST', collection, { body })
+
+async function configMap(name: string, data: object, labels: object = {}, namespace = NAMESPACE): Promise<void> {
+  await create(`/api/v1/namespaces/${namespace}/configmaps`, { metadata: { name, labels }, data })
+}
+
+const reference = (kind: string, name: string, apiVersion = 'v1') => ({ apiVersion, kind, name, namespace: NAMESPACE })
+
+function template(nodeSelector: object): object {
+  const spec = { nodeSelector, containers: [{ name: 'c', image: 'example.org/none' }] }
+  return { metadata: { labels: { app: 'web' } }, spec }
+}
+
+describe('the objects of an item', () => {
+  it('are waited for until they are there, and until a Deployment is rolled out', async () => {
+    const objects = [reference('Deployment', 'web', 'apps/v1')]
+    const checkpoint = `deployer: during readiness check - resource ${NAMESPACE}/web of type Deployment`
+    expect(await look(objects)).toEqual({
+      result: 'waiting',
+      checkpoint,
+      waitingFor: 'Deployment readiness/web: it is not there',
+    })
+
+    const selector = { matchLabels: { app: 'web' } }
+    const spec = { replicas: 2, selector, template: template({ 'no-such': 'node' }) }
+    await create(`${APPS}/deployments`, { metadata: { name: 'web' }, spec })
+    const waitingFor = 'Deployment readiness/web: 0 of 2 replicas available'
+    await until(async () => JSON.stringify(await look(objects)).includes(waitingFor))
+    expect(await look(objects, { disableDefault: true })).toEqual({ result: 'done' })
+
+    await stage().patch(`${APPS}/deployments/web`, { spec: { template: template({ 'no-such': null }) } })
+    await until(async () => (await look(objects)).result === 'done')
+  })
+
+  it('are not ready by the numbers of an earlier generation', async () => {
+    const selector = { matchLabels: { app: 'set' } }
+    const labelled = {
+      metadata: { labels: { app: 'set' } },
+      spec: { containers: [{ name: 'c', image: 'example.org/none' }] },
+    }
+    await create(`${APPS}/daemonsets`, { metadata: { name: 'set' }, spec: { selector, template: labelled } })
+    const objects = [reference('DaemonSet', 'set', 'apps/v1')]
+    await until(async () => (await look(objects)).result === 'done')
+    await stage().patch(`${APPS}/daemonsets/set`, { spec: { minReadySeconds: 3600 } })
+    const after = await look(objects)
+    expect(after).toMatchObject({ result: 'waiting' })
+    expect(JSON.stringify(after)).toMatch(/has not seen the newest spec yet|of \d+ replicas? available/)
+  })
+
+  it('may be many, of kinds with and without namespaces', async () => {
+    const names = Array.from({ length: 25 }, (_, index) => `many-${index}`)
+    for (const name of names) await configMap(name, {})
+    const objects = [
+      ...names.map((name) => reference('ConfigMap', name)),
+      { apiVersion: 'v1', kind: 'Namespace', name: NAMESPACE },
+    ]
+    expect(await look(objects)).toEqual({ result: 'done' })
+    expect(
+      await look([...objects, reference('ConfigMap', 'one-more'), reference('Nothing', 'x', 'example.org/v1')]),
+    ).toMatchObject({
+      waitingFor: 'ConfigMap readiness/one-more: it is not there',
+    })
+    expect(await look([reference('Nothing', 'x', 'example.org/v1')])).toMatchObject({
+      waitingFor: 'Nothing readiness/x: it is not there',
+    })
+    expect(await look([reference('ConfigMap', '..')])).toMatchObject({ result: 'waiting' })
+  })
+})
+
+describe('checks of a user', () => {
+  const check = (change: object) => ({ disableDefault: true, custom: [{ name: 'mine', ...change }] })
+  const phase = (...values: unknown[]) => [
+    { jsonPath: '.data.phase', operator: 'in', values: values.map((value) => ({ value })) },
+  ]
+
+  it('wait for a field that somebody else writes', async () => {
+    await configMap('phase', {})
+    const checks = check({ resourceSelector: [reference('ConfigMap', 'phase')], requirements: phase('Done', 'Fine') })
+    const checkpoint = `deployer: during readiness check - resource ${NAMESPACE}/phase of type ConfigMap`
+    expect(await look([], checks)).toEqual({
+      ...{ result: 'waiting', checkpoint },
+      waitingFor: 'check mine: ConfigMap readiness/phase: .data.phase is not there',
+    })
+    await stage().patch(`${stage().core}/configmaps/phase`, { data: { phase: 'canary' } })
+    expect(await look([], checks)).toEqual({
+      ...{ result: 'waiting', checkpoint },
+      waitingFor: 'check mine: ConfigMap readiness/phase: .data.phase is not as required (operator in)',
+    })
+    await stage().patch(`${stage().core}/configmaps/phase`, { data: { phase: 'Fine' } })
+    expect(await look([], checks)).toEqual({ result: 'done' })
+  })
+
+  it('find objects by labels in all namespaces, each time anew', async () => {
+    const labels = { 'readiness-test': 'replaced' }
+    const labelSelector = { apiVersion: 'v1', kind: 'ConfigMap', matchLabels: labels }
+    const checks = check({ labelSelector, requirements: phase('Done') })
+    expect(await look([], checks)).toMatchObject({
+      waitingFor: 'check mine: no ConfigMap has the labels of the selector',
+    })
+    await configMap('here', { phase: 'Done' }, labels)
+    await configMap('readiness-there', { phase: 'Old' }, labels, 'default')
+    expect(await look([], checks)).toMatchObject({
+      waitingFor: expect.stringContaining('ConfigMap default/readiness-there: .data.phase') as unknown,
+    })
+    await stage().admin.request('DELETE', '/api/v1/namespaces/default/configmaps/readiness-there')
+    expect(await look([], checks)).toEqual({ result: 'done' })
+    expect(
+      await look([], check({ labelSelector: { ...labelSelector, kind: 'Nothing' }, requirements: phase('Done') })),
+    ).toMatchObject({ result: 'waiting' })
+  })
+
+  it('look at all pages of a long list', async () => {
+    const labels = { 'readiness-test': 'pages' }
+    await Promise.all(
+      Array.from({ length: 205 }, (_, index) =>
+        configMap(`page-${index}`, { phase: index === 204 ? 'Bad' : 'Done' }, labels),
+      ),
+    )
+    const labelSelector = { apiVersion: 'v1', kind: 'ConfigMap', matchLabels: labels }
+    expect(await look([], check({ labelSelector, requirements: phase('Done') }))).toMatchObject({
+      waitingFor: expect.stringContaining('page-204') as unknown,
+    })
+    expect(await look([], check({ labelSelector, requirements: phase('Done', 'Bad') }))).toEqual({ result: 'done' })
+  })
+
+  it('are made on another Target if they name one', async () => {
+    await configMap('elsewhere', { phase: 'Done' })
+    const there = { resourceSelector: [reference('ConfigMap', 'elsewhere')], requirements: phase('Done') }
+    await expect(look([], check({ ...there, targetName: 'absent' }))).rejects.toMatchObject({ reason: 'NoTargetFound' })
+    await stage().target('another', { config: { kubeconfig: stage().text } })
+    expect(await look([], check({ ...there, targetName: 'another' }))).toEqual({ result: 'done' })
+  })
+})
+
+describe('exports of resources', () => {
+  it('are nested and merged, and data of Secrets stay as they are', async () => {
+    await configMap('source', { 'tls.crt': 'cert', a: '1' })
+    await stage().secret('credentials', { password: 'canary' })
+    const fromResource = reference('ConfigMap', 'source')
+    expect(
+      await exported([
+        { key: 'all', jsonPath: '.data', fromResource },
+        { key: 'all.more.crt', jsonPath: ".data['tls.crt']", fromResource },
+        { key: 'all.a', jsonPath: 'data.a', fromResource },
+        { key: 'password', jsonPath: '.data.password', fromResource: reference('Secret', 'credentials') },
+        { key: 'several', jsonPath: '.metadata["name","namespace"]', fromResource },
+      ]),
+    ).toEqual({
+      result: 'done',
+      exports: {
+        all: { 'tls.crt': 'cert', a: '1', more: { crt: 'cert' } },
+        password: Buffer.from('canary').toString('base64'),
+        several: ['source', NAMESPACE],
+      },
+    })
+  })
+
+  it('follow a reference', async () => {
+    await create(`${stage().core}/pods`, {
+      metadata: { name: 'pod' },
+      spec: { containers: [{ name: 'c', image: 'example.org/none' }] },
+    })
+    await until(async () => {
+      const { spec } = await stage().admin.request<{ spec: { serviceAccountName?: string } }>(
+        'GET',
+        `${stage().core}/pods/pod`,
+      )
+      return spec.serviceAccountName !== undefined
+    })
+    await stage().secret('pointed-at', { token: 'x' })
+    await create(`${APPS}/controllerrevisions`, {
+      ...{ metadata: { name: 'pointer' }, revision: 1 },
+      data: {
+        ref: { name: 'pointed-at', namespace: NAMESPACE },
+        local: { name: 'pointed-at' },
+        text: 'canary',
+        gone: { name: 'canary' },
+      },
+    })
+    const follow = (path: string) => ({
+      ...{ key: 'k', jsonPath: '.data.token', fromResource: reference('ControllerRevision', 'pointer', 'apps/v1') },
+      fromObjectRef: { apiVersion: 'v1', kind: 'Secret', jsonPath: path },
+    })
+    expect(await exported([follow('.data.ref')])).toEqual({ result: 'done', exports: { k: 'eA==' } })
+    expect(await exported([follow('.data.local')])).toEqual({ result: 'done', exports: { k: 'eA==' } })
+    const checkpoint = 'manifest deployer: before reading export values'
+    expect(await exported([follow('.data.text')])).toEqual({
+      ...{ result: 'waiting', checkpoint },
+      waitingFor: 'export k: .data.text is another text; expected a map with name and namespace',
+    })
+    expect(await exported([follow('.data.gone')])).toEqual({
+      ...{ result: 'waiting', checkpoint },
+      waitingFor: 'export k: the Secret that .data.gone refers to is not there',
+    })
+  })
+
+  it('are waited for', async () => {
+    await configMap('late', {})
+    const entry = { key: 'k', jsonPath: '.data.value', fromResource: reference('ConfigMap', 'late') }
+    expect(await exported([entry])).toMatchObject({
+      waitingFor: 'export k: ConfigMap readiness/late: .data.value is not there',
+    })
+    const gone = { ...entry, fromResource: reference('ConfigMap', 'gone') }
+    expect(await exported([gone])).toMatchObject({ waitingFor: 'export k: ConfigMap readiness/gone is not there' })
+    await stage().patch(`${stage().core}/configmaps/late`, { data: { value: '' } })
+    expect(await exported([entry])).toEqual({ result: 'done', exports: { k: '' } })
+  })
+
+  it('without a resource are of the values of a chart', async () => {
+    const values = { Values: { replicas: 3 } }
+    expect(await exported([{ key: 'n', jsonPath: '.Values.replicas' }], values)).toEqual({
+      result: 'done',
+      exports: { n: 3 },
+    })
+    expect(await exported([{ key: 'n', jsonPath: '.Values.gone' }], values)).toMatchObject({
+      waitingFor: 'export n: the values of the chart: .Values.gone is not there',
+    })
+  })
+})
