@@ -2,7 +2,9 @@
 // Source: spec/landscaper.md 1.15, 2.3 "Completing", 2.7 "Completing".
 
 import { describe, expect, it } from 'vitest'
+import { dataObjectName } from '../../activities/render/names.ts'
 import { API, installation, type Item } from '../support/cluster.ts'
+import { dataObject, importing, target, TARGET_TYPE } from '../support/imports.ts'
 import { useStage } from '../support/stage.ts'
 
 const stage = useStage('exports')
@@ -136,5 +138,78 @@ describe.concurrent('an export that cannot be published', () => {
     const failed = await cluster.finished('unproduced')
     expect(failed.status).toMatchObject({ phase: 'Failed', lastError: { reason: 'ExportNotProduced' } })
     expect(failed.status?.lastError?.message).toContain('export nothing')
+  })
+})
+
+describe.concurrent('an installation that imports and exports', () => {
+  const EXECUTION = `
+state: { count: {{ add1 (default 0 .state.count) }} }
+exports:
+  size: {{ .imports.size }}
+  both: {{ .dataobjects.size }}-{{ .values.dataobjects.size }}
+  token: {{ .targets.cluster.spec.config.token }}-{{ (index .values.targets.clusters 0).spec.config.token }}
+  count: {{ add1 (default 0 .state.count) }}
+  undeclared: dropped`
+  const text = (name: string) => ({ name, type: 'data', schema: { type: ['string', 'integer'] } })
+  const of = (name: string, type: string) => ({ name, type, targetType: TARGET_TYPE })
+
+  function passing(name: string) {
+    const names = ['size', 'both', 'token', 'count', 'mapped', 'größe']
+    return importing(name, {
+      imports: [{ name: 'size', dataRef: 'passing-size' }],
+      targets: [
+        { name: 'cluster', target: 'passing-cluster' },
+        { name: 'clusters', targets: ['passing-cluster'] },
+      ],
+      blueprint: {
+        imports: [text('size'), of('cluster', 'target'), of('clusters', 'targetList')],
+        exports: ['size', 'both', 'token', 'count'].map(text),
+        exportExecutions: [{ name: 'out', type: 'GoTemplate', template: EXECUTION }],
+      },
+      spec: {
+        exports: { data: names.map((one) => ({ name: one, dataRef: `${name}-${one}` })) },
+        exportDataMappings: {
+          mapped: '(( size "-" exports.count ))',
+          größe: { constant: true },
+          both: '(( both "!" ))',
+        },
+      },
+    })
+  }
+  const published = async (name: string, exported: string) =>
+    (await stage.cluster.get('dataobjects', dataObjectName('', `${name}-${exported}`)))?.['data']
+
+  it('passes on what it imported, through mappings, and counts in its state', async () => {
+    const { cluster } = stage
+    await cluster.create(dataObject('passing-size', 5), 'dataobjects')
+    await cluster.create(target('passing-cluster'), 'targets')
+    await cluster.create(passing('passing'), 'installations')
+    const first = await cluster.finished('passing')
+    expect(first.status).toMatchObject({ phase: 'Succeeded' })
+    const names = ['size', 'both', 'token', 'count', 'mapped', 'größe']
+    const found = await Promise.all(names.map(async (one) => [one, await published('passing', one)]))
+    const token = 't-passing-cluster'
+    expect(Object.fromEntries(found)).toEqual({
+      ...{ size: 5, both: '5-5!', token: `${token}-${token}`, count: 1, mapped: '5-1', größe: { constant: true } },
+    })
+
+    await cluster.trigger('passing')
+    await cluster.finished('passing', first.status?.jobID)
+    expect(await published('passing', 'count')).toBe(2)
+  })
+
+  it('fails when what it made is not of the schema, with every mismatch', async () => {
+    const { cluster } = stage
+    const exports = { data: [{ name: 'size', dataRef: 'mismatch-size' }] }
+    const schema = { type: 'object', required: ['a'], properties: { b: { type: 'string' } } }
+    const blueprint = {
+      exports: [{ name: 'size', type: 'data', schema }],
+      exportExecutions: [{ name: 'out', type: 'Spiff', template: { exports: { size: { b: 1 } } } }],
+    }
+    await cluster.create(importing('mismatch', { blueprint, spec: { exports } }), 'installations')
+    const { status } = await cluster.finished('mismatch')
+    expect(status).toMatchObject({ phase: 'Failed', lastError: { reason: 'SchemaValidationFailed' } })
+    expect(status?.lastError?.message).toMatch(/export size: .*required.*export size: at \/b: type/)
+    expect(await cluster.get('dataobjects', 'mismatch-size')).toBeUndefined()
   })
 })
