@@ -10,6 +10,7 @@ import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { finalFailure, toApplicationFailure } from '../kube/errors.ts'
 import { finalizerPatch } from '../kube/finalize.ts'
+import { itemProblems, shownName } from '../kube/item-rules.ts'
 import { additivePatch, mergePatch } from '../kube/merge.ts'
 import { readSubject } from '../kube/observe.ts'
 import { targetView } from '../kube/views.ts'
@@ -18,6 +19,8 @@ import { type BatchResult, type ItemsInput, send } from './item-batch.ts'
 import { decodeItems, deployItemName, desiredDeployItem, newDeployItem } from './items.ts'
 import { listDeployItems } from './observe.ts'
 import { type DeployItemView, deployItemView } from '../kube/deploy-item-view.ts'
+
+const MOST_PROBLEMS = 20
 
 export interface ApplyInput {
   readonly by: By
@@ -133,6 +136,7 @@ function release(current: KubeObject, uid: string): Patch | 'done' | 'superseded
 function plannedWrites(execution: KubeObject, existing: readonly KubeObject[], jobID: string): Write[] {
   const decoded = decodeItems(execution)
   if ('problem' in decoded) throw finalFailure('ERR_CONFIGURATION_PROBLEM', decoded.problem)
+  refuseUnfit(decoded.items)
   const kept = new Map(
     existing
       .filter((item) => item.metadata.deletionTimestamp === undefined)
@@ -150,6 +154,16 @@ function plannedWrites(execution: KubeObject, existing: readonly KubeObject[], j
       version: item.metadata.resourceVersion,
     })),
   ]
+}
+
+// The first refusal of the API server would name one item only, and the object instead of its item.
+function refuseUnfit(items: readonly DeployItemTemplate[]): void {
+  const problems = items.flatMap((item) =>
+    itemProblems(item).map((problem) => `deploy item ${shownName(item.name)}: ${problem}`),
+  )
+  const more = problems.length > MOST_PROBLEMS ? [`and ${problems.length - MOST_PROBLEMS} more`] : []
+  if (problems.length > 0)
+    throw finalFailure('InvalidDeployItems', [...problems.slice(0, MOST_PROBLEMS), ...more].join('; '))
 }
 
 // Names that were cut differ in their hash only; two writes of one object would stand in each other's way for ever.

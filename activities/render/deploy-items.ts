@@ -1,6 +1,7 @@
 // Deploy items as templates produce them: decoding, targets, and what must hold of a list before it becomes an Execution.
 // Source: spec/landscaper.md 1.3, 3.6 and 5.3.
 
+import { itemProblems, shownName } from '../kube/item-rules.ts'
 import { readFields, type FieldReader, type Fields, type ReportProblem } from './field-reader.ts'
 import type { YamlPath } from './yaml.ts'
 
@@ -33,9 +34,6 @@ export interface TargetScope {
   readonly namespace: string
   readonly imports: Readonly<Record<string, ImportedTarget>>
 }
-
-const GO_DURATION =
-  /^(none|0|[+-]?(\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))*)$/
 
 /** Decodes the `deployItems` of one document; keys are matched as Go does, without regard to case. */
 export function decodeDeployItems(document: Fields, scope: TargetScope, report: ReportProblem): DeployItemTemplate[] {
@@ -116,28 +114,23 @@ function byImport(fields: FieldReader, scope: TargetScope): TargetReference | st
   )
 }
 
-/**
- * What is wrong with a list of items, in words; empty when nothing is. Cycles are not looked for.
- * Also for Executions written by hand, so the items' fields may be absent.
- */
+/** What is wrong with a list of items, in words; empty when nothing is. Cycles are not looked for. */
 export function checkDeployItems(items: readonly Partial<DeployItemTemplate>[]): string[] {
-  const names = items.map(({ name }) => name ?? '')
+  const names = new Set(items.map(({ name }) => name ?? ''))
+  const seen = new Set<string>()
   return items.flatMap((item, index) => {
-    const name = names[index] ?? ''
+    const { name = '' } = item
     if (name === '') return [`deploy item ${index + 1}: found no name, expected one`]
-    const unique = names.indexOf(name) < index ? ['the name occurs twice, expected unique names'] : []
-    return [...unique, ...problemsOf(item, names)].map((problem) => `deploy item ${name}: ${problem}`)
+    const unique = seen.has(name) ? ['the name occurs twice, expected unique names'] : []
+    seen.add(name)
+    return [...unique, ...problemsOf(item, names)].map((problem) => `deploy item ${shownName(name)}: ${problem}`)
   })
 }
 
-function problemsOf(item: Partial<DeployItemTemplate>, names: readonly string[]): string[] {
-  const { type = '', config = {}, dependsOn = [], timeout } = item
-  const problems: string[] = []
-  if (type === '') problems.push('found no type, expected one')
-  if (Object.keys(config).length === 0) problems.push('found no config, expected a map')
-  if (timeout !== undefined && !GO_DURATION.test(timeout)) {
-    problems.push('timeout: found no duration, expected one such as 10m or none')
-  }
-  const unknown = dependsOn.filter((wanted) => !names.includes(wanted))
-  return [...problems, ...unknown.map((wanted) => `depends on ${wanted}, but there is no item of that name`)]
+function problemsOf(item: Partial<DeployItemTemplate>, names: ReadonlySet<string>): string[] {
+  const { type = '', dependsOn = [] } = item
+  const noType = type === '' ? ['found no type, expected one'] : []
+  const unknown = dependsOn.filter((wanted) => !names.has(wanted))
+  const lost = unknown.map((wanted) => `depends on ${shownName(wanted)}, but there is no item of that name`)
+  return [...noType, ...itemProblems(item), ...lost]
 }

@@ -108,8 +108,11 @@ describe('the check of deploy items', () => {
     const items = [
       item('a'),
       item('a', ['b', 'ghost']),
-      { type: 'mock', config: { kind: 'x' } },
+      { type: 'mock', config: { apiVersion: 'v1', kind: 'x' } },
       { name: 'b', timeout: 'soon' },
+      { ...item('Ä b'), labels: { 'a b': 'c', tier: 'a/b', 'x.org/tier': 'b_1' } },
+      { ...item('c'.repeat(90)), config: { kind: 'x' } },
+      { ...item('d'), timeout: '-5m' },
     ]
     expect(checkDeployItems(items)).toEqual([
       'deploy item a: the name occurs twice, expected unique names',
@@ -118,12 +121,18 @@ describe('the check of deploy items', () => {
       'deploy item b: found no type, expected one',
       'deploy item b: found no config, expected a map',
       'deploy item b: timeout: found no duration, expected one such as 10m or none',
+      'deploy item Ä b: name: found other characters, expected lower-case letters and digits, with dashes and dots between them',
+      'deploy item Ä b: labels.a b: found no key of a label, expected a name such as tier or example.org/tier',
+      'deploy item Ä b: labels.tier: found no value of a label, expected at most 63 letters, digits, dots, dashes and underscores',
+      `deploy item ${'c'.repeat(80)}...: name: found 90 characters, expected at most 63`,
+      `deploy item ${'c'.repeat(80)}...: config.apiVersion: found nothing, expected the text that tells the configuration's form`,
+      'deploy item d: timeout: found no duration, expected one such as 10m or none',
     ])
   })
 })
 
 function item(name: string, dependsOn: string[] = []) {
-  return { name, type: 'mock', config: { kind: 'x' }, dependsOn }
+  return { name, type: 'mock', config: { apiVersion: 'v1', kind: 'x' }, dependsOn }
 }
 
 function target(name: string) {

@@ -1,0 +1,73 @@
+// What an item must be to become a DeployItem: said in words before the API server refuses the object in its own. Pure.
+// For items that templates rendered, and for those of an Execution written by hand. Source: spec/landscaper.md 1.1, 1.3, 1.15 and 5.3.
+
+/** An item as somebody wrote it; only what the rules look at. */
+export interface WrittenItem {
+  readonly name?: string
+  readonly config?: unknown
+  readonly labels?: Readonly<Record<string, unknown>>
+  readonly timeout?: unknown
+}
+
+// The name becomes a part of the object's name, and the value of a label.
+const NAME_LIMIT = 63
+const DNS_LABEL = '[a-z0-9]([a-z0-9-]*[a-z0-9])?'
+const DNS_SUBDOMAIN = new RegExp(`^${DNS_LABEL}(\\.${DNS_LABEL})*$`)
+const QUALIFIED_NAME = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/
+const PREFIX_LIMIT = 253
+const LABEL_VALUE = /^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/
+/** Without a sign: nothing can take less than no time. */
+const GO_DURATION = /^(none|0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$/
+const LONGEST_SHOWN = 80
+
+/** An item's name for messages. */
+export function shownName(name: string): string {
+  return name.length <= LONGEST_SHOWN ? name : `${name.slice(0, LONGEST_SHOWN)}...`
+}
+
+/** What is wrong with an item: field, found, expected. Values are not quoted, names are. */
+export function itemProblems({ name = '', config, labels = {}, timeout }: WrittenItem): string[] {
+  return [
+    ...(name === '' ? [] : nameProblems(name)),
+    ...configProblems(config),
+    ...Object.entries(labels).flatMap(([key, value]) => labelProblems(key, value)),
+    ...timeoutProblems(timeout),
+  ]
+}
+
+function nameProblems(name: string): string[] {
+  if (name.length > NAME_LIMIT) return [`name: found ${name.length} characters, expected at most ${NAME_LIMIT}`]
+  if (DNS_SUBDOMAIN.test(name)) return []
+  return ['name: found other characters, expected lower-case letters and digits, with dashes and dots between them']
+}
+
+// The API server takes an embedded object only with both.
+function configProblems(config: unknown): string[] {
+  const fields = (config ?? {}) as Readonly<Record<string, unknown>>
+  if (Object.keys(fields).length === 0) return ['found no config, expected a map']
+  return ['apiVersion', 'kind'].flatMap((field) => {
+    const value = fields[field]
+    if (typeof value === 'string' && value !== '') return []
+    const found = value === undefined || value === null || value === '' ? 'nothing' : 'another type'
+    return [`config.${field}: found ${found}, expected the text that tells the configuration's form`]
+  })
+}
+
+function labelProblems(key: string, value: unknown): string[] {
+  const at = `labels.${shownName(key)}`
+  if (!isLabelKey(key)) return [`${at}: found no key of a label, expected a name such as tier or example.org/tier`]
+  if (typeof value === 'string' && LABEL_VALUE.test(value)) return []
+  return [`${at}: found no value of a label, expected at most 63 letters, digits, dots, dashes and underscores`]
+}
+
+function isLabelKey(key: string): boolean {
+  const [name = '', prefix, ...more] = key.split('/').reverse()
+  if (more.length > 0 || !QUALIFIED_NAME.test(name)) return false
+  return prefix === undefined || (prefix.length <= PREFIX_LIMIT && DNS_SUBDOMAIN.test(prefix))
+}
+
+function timeoutProblems(timeout: unknown): string[] {
+  if (timeout === undefined || timeout === null) return []
+  if (typeof timeout === 'string' && GO_DURATION.test(timeout)) return []
+  return ['timeout: found no duration, expected one such as 10m or none']
+}
