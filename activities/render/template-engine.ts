@@ -17,6 +17,8 @@ const ENGINE_FILE = new URL('../../deploy/templates/engine.wasm.br', import.meta
 const CHECKSUM_FILE = new URL('../../deploy/templates/engine.sha256', import.meta.url)
 const MIB = 1024 * 1024
 const WORN_MEMORY_BYTES = 64 * MIB
+/** Beside those that are kept, while templates or schemas of somebody take long. */
+const SPARE_THREADS = 4
 
 /** Source: spec/landscaper.md 3.7 and 3.8. */
 export type TemplateLanguage = 'GoTemplate' | 'Spiff'
@@ -78,8 +80,8 @@ interface EngineAnswer {
 export function createTemplateEngine(options: TemplateEngineOptions = {}): TemplateEngine {
   const { timeoutMs = 10_000, schemaTimeoutMs = 5_000, threads = 2 } = options
   const { outputLimitBytes = 4 * MIB, requestLimitBytes = 16 * MIB } = options
-  const renderers = createThreadPool('template engine', threads)
-  const checkers = createThreadPool('schema checker', 1)
+  const renderers = createThreadPool('template engine', { kept: threads, spare: SPARE_THREADS })
+  const checkers = createThreadPool('schema checker', { kept: 1, spare: SPARE_THREADS })
 
   return {
     async render(request) {
