@@ -7,6 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 
+import { toDeployError } from '../../activities/deploy/deploy-errors.ts'
+import { readObject } from '../../activities/deploy/target/read-object.ts'
 import type { TargetCluster } from '../../activities/deploy/target/target-cluster.ts'
 import { CERTIFICATE } from '../activities/deploy/target/credentials.ts'
 import { failure, type UserConfig, useTargetStage, whoami } from './target-stage.ts'
@@ -70,6 +72,21 @@ describe('a Target', () => {
     })
     expect(await failure(async () => await whoami(await open('kept')))).toMatchObject({ codes: ['ERR_UNAUTHORIZED'] })
     expect(await whoami(third)).toBe('admin')
+  })
+
+  it('is opened anew when many others were opened since, and the old client still works', async () => {
+    const names = Array.from({ length: 101 }, (_, index) => `one-of-many-${index}`)
+    await Promise.all(names.map((name) => target(name, { config: { kubeconfig: stage().text } })))
+    const [first, second] = [await open('one-of-many-0'), await open('one-of-many-1')]
+    expect(await open('one-of-many-0')).toBe(first)
+    for (const name of names.slice(2)) await open(name)
+    expect(await open('one-of-many-0')).toBe(first)
+    expect(await open('one-of-many-1')).not.toBe(second)
+    expect(await whoami(second)).toBe('admin')
+    stage().nowMs += 11 * 60_000
+    await open('one-of-many-0')
+    expect(await failure(() => whoami(second))).toMatchObject({ reason: 'Unreachable', isFinal: false })
+    expect(await whoami(first)).toBe('admin')
   })
 
   it.each<[string, object | undefined, string, string]>([
@@ -272,6 +289,18 @@ describe('a server that is no API server', () => {
     })
     expect(requests).toEqual(['/behind/api/v1/pods'])
   })
+
+  it.each(['null', '[]', '7', '{}', '{"metadata":7}', '{"resources":[null]}'])(
+    'cannot confuse with %s',
+    async (body) => {
+      answer = (_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end(body)
+      const cluster = await opened(`confusing-${Math.random().toString(36).slice(2)}`)
+      const reference = { apiVersion: 'v1', kind: 'Pod', name: 'x', namespace: 'n' }
+      const look = async () => (await readObject(cluster, reference)) === undefined
+      // Either nothing is there, or it is as good as no answer; never an error that nobody expects.
+      expect(await look().catch((error: unknown) => toDeployError('Test', error).reason === 'Unreachable')).toBe(true)
+    },
+  )
 
   it('is not quoted when it answers with anything', async () => {
     answer = (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<canary>')

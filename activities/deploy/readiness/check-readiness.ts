@@ -4,7 +4,9 @@
 //   R1. A look remembers nothing: what a selector finds is asked anew each time, so an object that was replaced is not waited for.
 
 import { type KubeObject, type ObjectList, resourcePath } from '../../kube/client.ts'
+import { KubeError } from '../../kube/errors.ts'
 import type { DeployStep, ItemWork } from '../deployer.ts'
+import { configurationProblem } from '../deploy-errors.ts'
 import { inParallel } from '../in-parallel.ts'
 import { describeObject, type ObjectReference, readObject } from '../target/read-object.ts'
 import type { TargetCluster } from '../target/target-cluster.ts'
@@ -24,6 +26,7 @@ export interface ReadinessInput {
 const READS_AT_ONCE = 10
 // Labels may match a whole cluster; what is asked for at once stays far below the limit of an answer's size.
 const PAGE_SIZE = '200'
+const MOST_PAGES = 500
 
 /** @returns `done`, or `waiting` for the first object that lacks something. @throws KubeError, DeployError */
 export async function checkReadiness({ work, objects, config }: ReadinessInput): Promise<DeployStep> {
@@ -94,11 +97,16 @@ async function* selected(target: TargetCluster, labels: LabelSelector, signal: A
   const served = await target.servedKind(labels.apiVersion, labels.kind)
   if (served === undefined) return
   const labelSelector = Object.entries(labels.matchLabels).map(([name, value]) => `${name}=${value}`).join(',')
+  const path = resourcePath(served, undefined)
   let next: string | undefined
-  do {
+  for (let page = 0; page < MOST_PAGES; page += 1) {
     const query = { labelSelector, limit: PAGE_SIZE, ...(next !== undefined && { continue: next }) }
-    const list: ObjectList = await target.kube.request<ObjectList>('GET', resourcePath(served, undefined), { query, signal })
-    yield* list.items
-    next = list.metadata.continue
-  } while (next !== undefined && next !== '')
+    const list = await target.kube.request<Partial<ObjectList>>('GET', path, { query, signal })
+    if (!Array.isArray(list.items)) throw KubeError.unreachable('GET', path, 'the answer is no list')
+    yield* list.items as readonly KubeObject[]
+    next = list.metadata?.continue
+    if (next === undefined || next === '') return
+  }
+  const found = `more than ${MOST_PAGES * Number(PAGE_SIZE)} objects`
+  throw configurationProblem('ReadinessCheck', 'InvalidConfiguration', `labelSelector of kind ${labels.kind} finds ${found}`)
 }

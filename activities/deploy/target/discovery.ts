@@ -5,6 +5,7 @@
 import type { KubeClient } from '../../kube/client.ts'
 import { isNotFound, KubeError } from '../../kube/errors.ts'
 import { toDeployError } from '../deploy-errors.ts'
+import { type Fields, isMap } from '../readiness/field-reader.ts'
 import type { ServedKind, TargetCluster } from './target-cluster.ts'
 
 const REMEMBERED_MS = 10 * 60_000
@@ -13,10 +14,6 @@ const UNKNOWN_MS = 1000
 interface Answer {
   readonly askedAt: number
   readonly kinds: Promise<ReadonlyMap<string, ServedKind>>
-}
-
-interface ResourceList {
-  readonly resources?: readonly { readonly name?: unknown; readonly kind?: unknown; readonly namespaced?: unknown }[]
 }
 
 /** `servedKind` of a cluster. */
@@ -59,10 +56,10 @@ async function readKinds(kube: Pick<KubeClient, 'request'>, apiVersion: string):
   return kinds
 }
 
-async function readResources(kube: Pick<KubeClient, 'request'>, path: string): Promise<NonNullable<ResourceList['resources']>> {
+async function readResources(kube: Pick<KubeClient, 'request'>, path: string): Promise<readonly Fields[]> {
   try {
-    const { resources } = await kube.request<ResourceList>('GET', path)
-    return Array.isArray(resources) ? (resources as NonNullable<ResourceList['resources']>) : []
+    const { resources } = await kube.request<Fields>('GET', path)
+    return Array.isArray(resources) ? resources.filter(isMap) : []
   } catch (error) {
     if (isNotFound(error)) return []
     if (error instanceof KubeError && error.status === 401) throw toDeployError('Discovery', error)

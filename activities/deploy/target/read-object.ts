@@ -1,7 +1,8 @@
 // One object of a target cluster, by what a person would call it.
 
 import { type KubeObject, resourcePath } from '../../kube/client.ts'
-import { isNotFound } from '../../kube/errors.ts'
+import { isNotFound, KubeError } from '../../kube/errors.ts'
+import { isMap } from '../readiness/field-reader.ts'
 import type { TargetCluster } from './target-cluster.ts'
 
 export interface ObjectReference {
@@ -24,7 +25,9 @@ export async function readObject(
   if (served.namespaced && (namespace === undefined || !isName(namespace))) return undefined
   try {
     const path = resourcePath(served, served.namespaced ? namespace : undefined, name)
-    return await target.kube.request<KubeObject>('GET', path, { signal })
+    const object = await target.kube.request<KubeObject>('GET', path, { signal })
+    if (!isMap(object.metadata)) throw KubeError.unreachable('GET', path, 'the answer is no object of Kubernetes')
+    return object
   } catch (error) {
     if (isNotFound(error)) return undefined
     throw error

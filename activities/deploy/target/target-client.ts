@@ -2,6 +2,7 @@
 
 import { createKubeClient, type KubeClient, type RequestOptions } from '../../kube/client.ts'
 import { KubeError } from '../../kube/errors.ts'
+import { isMap } from '../readiness/field-reader.ts'
 import { type ClusterAccess, writeKubeconfig } from './kubeconfig.ts'
 
 const MAX_BODY_BYTES = 16 * 1024 * 1024
@@ -51,7 +52,9 @@ export class TargetClient implements KubeClient {
     const signal = options.signal === undefined ? limit : AbortSignal.any([options.signal, limit])
     this.#running += 1
     try {
-      return await this.#kube.request<T>(method, path, { ...options, signal })
+      const answer = await this.#kube.request<unknown>(method, path, { ...options, signal })
+      if (!isMap(answer)) throw KubeError.unreachable(method, path, 'the answer is no object')
+      return answer as T
     } catch (error) {
       if (limit.aborted && options.signal?.aborted !== true) throw KubeError.unreachable(method, path, TOO_LONG)
       if (error instanceof KubeError && error.status === 401) throw this.#options.refused(error)
