@@ -27,3 +27,12 @@ export class BlueprintError extends Error {
     this.code = code
   }
 }
+
+const MAX_PROBLEMS = 20
+
+/** Problems in one line; of very many only the first. */
+export function joinProblems(problems: readonly string[]): string {
+  const shown = problems.slice(0, MAX_PROBLEMS)
+  const more = problems.length - shown.length
+  return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
+}

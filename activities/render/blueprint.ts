@@ -1,7 +1,7 @@
 // A blueprint: its files and what blueprint.yaml says. Read leniently, as the original does: unknown keys mean nothing.
 // Source: spec/landscaper.md 3.1-3.6. Component references and sub-installations are refused until they exist here.
 
-import { BlueprintError } from './blueprint-error.ts'
+import { BlueprintError, joinProblems } from './blueprint-error.ts'
 import { readInlineFiles, type BlueprintFiles } from './blueprint-files.ts'
 import { qualifiedTargetType, readImports, type ImportDefinition } from './blueprint-imports.ts'
 import {
@@ -64,8 +64,18 @@ export function readBlueprint(spec: unknown): Blueprint {
   if (!isFields(inline)) throw invalid(`spec.blueprint.inline: found ${typeName(inline)}, expected a map`)
   const files = readInlineFiles(inline['filesystem'])
   const text = files[DEFINITION_FILE]
-  if (text === undefined) throw invalid(`spec.blueprint.inline.filesystem: found no file ${DEFINITION_FILE}`)
+  if (text === undefined)
+    throw invalid(`spec.blueprint.inline.filesystem: found ${listed(files)}, expected a file ${DEFINITION_FILE}`)
   return { files, ...readDefinition(text) }
+}
+
+const MOST_LISTED = 5
+
+/** The files by their names, for whoever has mistyped one. */
+function listed(files: BlueprintFiles): string {
+  const paths = Object.keys(files)
+  const more = paths.length > MOST_LISTED ? ` and ${paths.length - MOST_LISTED} more` : ''
+  return paths.length === 0 ? 'no file' : `${paths.slice(0, MOST_LISTED).join(', ')}${more}`
 }
 
 function readDefinition(text: string): Omit<Blueprint, 'files'> {
@@ -87,7 +97,7 @@ function readDefinition(text: string): Omit<Blueprint, 'files'> {
     exportExecutions: readExecutors(fields, 'exportExecutions', report),
     exports: readExports(fields, report),
   }
-  if (problems.length > 0) throw invalid(problems.join('; '))
+  if (problems.length > 0) throw invalid(joinProblems(problems))
   refuseUnsupported(fields)
   return definition
 }
@@ -112,7 +122,10 @@ function readExecutors(blueprint: FieldReader, key: string, report: ReportProble
     const file = fields.text('file')
     const template = fields.raw('template')
     if ((file === undefined) === (template === undefined)) {
-      report(path, `found ${file === undefined ? 'neither' : 'both'}, expected either file or template`)
+      report(
+        path,
+        `found ${file === undefined ? 'neither file nor template' : 'both file and template'}, expected one of them`,
+      )
     }
     return { name, type, ...(file === undefined ? {} : { file }), ...(template === undefined ? {} : { template }) }
   })
@@ -136,9 +149,10 @@ function readExports(blueprint: FieldReader, report: ReportProblem): readonly Ex
       ...(targetType === undefined ? {} : { targetType: qualifiedTargetType(targetType) }),
     }
   })
-  const names = definitions.map(({ name }) => name)
-  for (const [index, name] of names.entries()) {
-    if (names.indexOf(name) < index) report(['exports', index, 'name'], `found ${name} twice, expected unique names`)
+  const seen = new Set<string>()
+  for (const [index, { name }] of definitions.entries()) {
+    if (seen.has(name)) report(['exports', index, 'name'], `found ${name} twice, expected unique names`)
+    seen.add(name)
   }
   return definitions
 }

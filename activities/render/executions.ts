@@ -1,7 +1,7 @@
 // Runs the executions of a blueprint: what templates see, and what becomes of what they render. Source: spec/landscaper.md 3.6.
 
 import type { Blueprint } from './blueprint.ts'
-import { BlueprintError } from './blueprint-error.ts'
+import { BlueprintError, joinProblems } from './blueprint-error.ts'
 import { checkDeployItems, decodeDeployItems, type DeployItemTemplate, type ImportedTarget } from './deploy-items.ts'
 import { renderExecutor, reportInto, type ExecutionStates } from './executor.ts'
 import { mergeExports } from './exports.ts'
@@ -78,7 +78,7 @@ export async function renderDeployItems(
   }
   // A list that was not understood would only repeat itself here.
   const found = problems.length > 0 ? problems : checkDeployItems(items)
-  if (found.length > 0) throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', found.join('; '))
+  if (found.length > 0) throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', joinProblems(found))
   return { items, states: Object.fromEntries(kept) }
 }
 
@@ -109,7 +109,7 @@ export async function renderExports(
     const fields = readFields(document, [], reportInto(problems, executor), 'fold')
     exports = mergeExports(exports, fields.fields('exports') ?? {})
   }
-  if (problems.length > 0) throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', problems.join('; '))
+  if (problems.length > 0) throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', joinProblems(problems))
   return { exports, states: Object.fromEntries(kept) }
 }
 
@@ -132,7 +132,7 @@ export async function runImportExecutions(
     const fields = readFields(document, [], reportInto(problems, executor), 'fold')
     const errors = fields.list('errors') ?? []
     const bound = fields.fields('bindings') ?? {}
-    if (problems.length > 0) throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', problems.join('; '))
+    if (problems.length > 0) throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', joinProblems(problems))
     if (errors.length > 0) throw reported(executor.name, errors)
     imports = Object.fromEntries([...Object.entries(imports), ...Object.entries(bound)])
   }

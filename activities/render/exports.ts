@@ -2,7 +2,7 @@
 // Source: spec/landscaper.md 3.4, 3.6 and 3.9.
 
 import type { Blueprint } from './blueprint.ts'
-import { BlueprintError } from './blueprint-error.ts'
+import { BlueprintError, joinProblems } from './blueprint-error.ts'
 import { isFields, typeName, type Fields } from './field-reader.ts'
 import { findViolations } from './json-schema.ts'
 import { renderMappings } from './mappings.ts'
@@ -64,7 +64,7 @@ async function definedExports(engine: TemplateEngine, blueprint: Blueprint, prod
   )
   const checks = defined.flatMap(({ type, what, schema, value }) => (type === 'data' ? [{ what, schema, value }] : []))
   const problems = [...mismatches, ...(await findViolations(engine, blueprint, checks))]
-  if (problems.length > 0) throw new BlueprintError('SchemaValidationFailed', problems.join('; '))
+  if (problems.length > 0) throw new BlueprintError('SchemaValidationFailed', joinProblems(problems))
   return Object.fromEntries(defined.map(({ name, value }) => [name, value]))
 }
 

@@ -5,7 +5,7 @@
 //   I2. What has no value is absent, not null.
 //   I3. No message holds a value.
 
-import { BlueprintError } from './blueprint-error.ts'
+import { BlueprintError, joinProblems } from './blueprint-error.ts'
 import type { ImportDefinition } from './blueprint-imports.ts'
 import type { Blueprint } from './blueprint.ts'
 import type { ImportedTarget, TargetReference } from './deploy-items.ts'
@@ -65,9 +65,9 @@ export async function constructImports(
   const variables = joined(given, mapValues(givenTargets, bindingOf))
   const mapped = await renderMappings(engine, 'importDataMappings', mappings, variables)
   const found = resolve(blueprint.imports, { given: joined(given, mapped), givenTargets })
-  if (found.problems.length > 0) throw new BlueprintError('ImportNotSatisfied', found.problems.join('; '))
+  if (found.problems.length > 0) throw new BlueprintError('ImportNotSatisfied', joinProblems(found.problems))
   const violations = [...found.mismatches, ...(await findViolations(engine, blueprint, found.checks))]
-  if (violations.length > 0) throw new BlueprintError('SchemaValidationFailed', violations.join('; '))
+  if (violations.length > 0) throw new BlueprintError('SchemaValidationFailed', joinProblems(violations))
   const data = Object.fromEntries(found.data)
   const targetObjects = Object.fromEntries(found.targets)
   const imports = joined(data, mapValues(targetObjects, bindingOf))

@@ -1,6 +1,6 @@
 // Values of imports and exports held against the schemas of a blueprint. Source: spec/landscaper.md 3.3, 3.4, 3.11.
 
-import { BlueprintError } from './blueprint-error.ts'
+import { BlueprintError, joinProblems } from './blueprint-error.ts'
 import type { Blueprint } from './blueprint.ts'
 import type { TemplateEngine } from './template-engine.ts'
 
@@ -33,6 +33,6 @@ export async function findViolations(
     const found = isDefault ? ofDefaults : problems
     found.push(...report.problems.map((problem) => `${what}: ${problem}`))
   }
-  if (ofDefaults.length > 0) throw new BlueprintError('InvalidDefaultValue', ofDefaults.join('; '))
+  if (ofDefaults.length > 0) throw new BlueprintError('InvalidDefaultValue', joinProblems(ofDefaults))
   return problems
 }

@@ -8,8 +8,7 @@ import { gzipSync } from 'node:zlib'
 import { VOCABULARY } from './vocabulary.ts'
 
 const HIDDEN = '***'
-const ACTION = /\{\{[\s\S]*?\}\}/g
-const EDGE = /^["'`,:;.()[\]{}<>*=|@-]+|["'`,:;.()[\]{}<>*=|-]+$/g
+const EDGE = new Set('"\'`,:;.()[]{}<>*=|@-')
 const NOT_IN_NAMES = /[^\w-]+/
 /** Line numbers and counts. */
 const SHORT_NUMBER = /^\d{1,3}$/
@@ -51,8 +50,8 @@ export function redactMessage(message: string, source: BlueprintText): string {
   return shorten(head + hide(message.slice(head.length), isOurs))
 }
 
-// Nested includes repeat themselves: the beginning says where it was called, the end what is wrong.
-function shorten(message: string): string {
+/** Nested includes repeat themselves: the beginning says where it was called, the end what is wrong. */
+export function shorten(message: string): string {
   if (message.length <= SHOWN_HEAD + SHOWN_TAIL) return message
   return `${message.slice(0, SHOWN_HEAD)} ... ${message.slice(-SHOWN_TAIL)}`
 }
@@ -77,7 +76,7 @@ function shapeOf(value: unknown, depth = 0): unknown {
 }
 
 function hide(text: string, isShown: (word: string) => boolean): string {
-  const shown = text.replace(/\S+/g, (word) => (isShown(word) || isShown(word.replace(EDGE, '')) ? word : HIDDEN))
+  const shown = text.replace(/\S+/g, (word) => (isShown(word) || isShown(trimmed(word)) ? word : HIDDEN))
   return shown.replace(/\*\*\*(?:[ \t]+\*\*\*)+/g, HIDDEN)
 }
 
@@ -94,9 +93,29 @@ function isPathOf(word: string, known: ReadonlySet<string>): boolean {
   return parts.every((part) => known.has(part) || SHORT_NUMBER.test(part))
 }
 
+// By hand, because regular expressions take quadratic time for texts such as ((((( or {{{{{.
+function trimmed(word: string): string {
+  let [start, end] = [0, word.length]
+  while (start < end && EDGE.has(word.charAt(start))) start++
+  while (end > start && EDGE.has(word.charAt(end - 1))) end--
+  return word.slice(start, end)
+}
+
+function withoutActions(text: string): string {
+  const kept: string[] = []
+  let at = 0
+  for (let open = text.indexOf('{{'); open !== -1; open = text.indexOf('{{', at)) {
+    const close = text.indexOf('}}', open)
+    if (close === -1) break
+    kept.push(text.slice(at, open))
+    at = close + 2
+  }
+  return [...kept, text.slice(at)].join(' ')
+}
+
 // Both with the actions, for messages that quote them, and without, for the text between them.
 function wordsOf(source: BlueprintText): ReadonlySet<string> {
   const texts = [source.name, source.template, ...Object.entries(source.files).flat()]
-  const words = [...texts, ...texts.map((text) => text.replace(ACTION, ' '))].flatMap((text) => text.split(/\s+/))
-  return new Set(['', ...words, ...words.flatMap((word) => [word.replace(EDGE, ''), ...word.split(NOT_IN_NAMES)])])
+  const words = [...texts, ...texts.map(withoutActions)].flatMap((text) => text.split(/\s+/))
+  return new Set(['', ...words, ...words.flatMap((word) => [trimmed(word), ...word.split(NOT_IN_NAMES)])])
 }

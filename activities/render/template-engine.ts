@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { brotliDecompress } from 'node:zlib'
 import { checkOn, startSchemaThread, type SchemaReport, type SchemaRequest } from './schema-thread.ts'
-import { redactMessage, type BlueprintText } from './redact.ts'
+import { redactMessage, shorten, type BlueprintText } from './redact.ts'
 import { TemplateError } from './template-error.ts'
 import { renderOn, startTemplateThread } from './template-thread.ts'
 import { createThreadPool } from './thread-pool.ts'
@@ -130,7 +130,7 @@ function renderedOf(request: TemplateRequest, text: string, limitBytes: number):
       throw tooLarge(request.name, 'its output', undefined, limitBytes)
     case 'parse':
       // What does not parse is the blueprint's own text.
-      throw new TemplateError('TemplateFailed', message)
+      throw new TemplateError('TemplateFailed', shorten(message))
     case 'request':
     case 'execute':
       throw new TemplateError('TemplateFailed', redactMessage(message, request))

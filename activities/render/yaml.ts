@@ -1,10 +1,15 @@
 // Reads YAML as the original's library does: YAML 1.1 words (yes, on), later duplicates win, nothing but JSON values comes out.
-// Bombs of aliases, size and nesting end in an error.
+// Bombs of aliases, size and nesting end in an error. It runs on the main thread, so it also bounds the time: parsing takes some
+// microseconds a token, and each alias a look through the whole document.
 
-import { isNode, LineCounter, parseDocument, type Tags, type YAMLParseError } from 'yaml'
+import { isNode, Lexer, LineCounter, parseDocument, type Tags, type YAMLParseError } from 'yaml'
 
 const MAX_ALIAS_COUNT = 100
-const MAX_TEXT_BYTES = 8 * 1024 * 1024
+const MAX_TEXT_BYTES = 4 * 1024 * 1024
+const MAX_TOKENS = 250_000
+const MAX_OPEN_BRACKETS = 1000
+/** Tokens times aliases. */
+const MAX_LOOKS = 5_000_000
 // Types that Go's decoder leaves as text, and that JSON does not have.
 const FOREIGN_TAGS = ['timestamp', 'binary', 'omap', 'pairs', 'set'].map((name) => `tag:yaml.org,2002:${name}`)
 
@@ -33,6 +38,7 @@ export class YamlError extends Error {
 }
 
 const START = { line: 1, col: 1 }
+const TOO_MANY_ALIASES = 'found too many or unknown aliases, expected fewer'
 const TOO_DEEP = 'nested too deeply, expected fewer levels'
 
 /** @throws YamlError for the first error in the text. */
@@ -40,6 +46,7 @@ export function parseYaml(text: string): ParsedYaml {
   if (text.length > MAX_TEXT_BYTES) {
     throw new YamlError(START, `found ${text.length} characters, expected at most ${MAX_TEXT_BYTES}`)
   }
+  checkEffort(text)
   const lines = new LineCounter()
   try {
     const document = parseDocument(text, {
@@ -60,10 +67,23 @@ export function parseYaml(text: string): ParsedYaml {
     return { value: document.toJS({ maxAliasCount: MAX_ALIAS_COUNT }), lineOf }
   } catch (error) {
     // Thrown by the library for too many aliases, and by the runtime for values nested deeper than its stack.
-    if (error instanceof ReferenceError) throw new YamlError(START, 'found too many or unknown aliases, expected fewer')
+    if (error instanceof ReferenceError) throw new YamlError(START, TOO_MANY_ALIASES)
     if (error instanceof RangeError) throw new YamlError(START, TOO_DEEP)
     throw error
   }
+}
+
+function checkEffort(text: string): void {
+  let [tokens, aliases, open] = [0, 0, 0]
+  for (const token of new Lexer().lex(text)) {
+    tokens++
+    if (token.startsWith('*')) aliases++
+    if (token === '[' || token === '{') open++
+    if (token === ']' || token === '}') open--
+    if (open > MAX_OPEN_BRACKETS) throw new YamlError(START, TOO_DEEP)
+    if (tokens > MAX_TOKENS) throw new YamlError(START, `found more than ${MAX_TOKENS} tokens, expected less text`)
+  }
+  if (tokens * aliases > MAX_LOOKS) throw new YamlError(START, TOO_MANY_ALIASES)
 }
 
 function errorOf(error: Pick<YAMLParseError, 'code' | 'message'>, place: { line: number; col: number }): YamlError {

@@ -119,7 +119,7 @@ describe('a blueprint that cannot be read', () => {
     [
       'no definition',
       { inline: { filesystem: { 'other.yaml': '' } } },
-      'spec.blueprint.inline.filesystem: found no file blueprint.yaml',
+      'spec.blueprint.inline.filesystem: found other.yaml, expected a file blueprint.yaml',
     ],
     [
       'a number as a file',
@@ -148,7 +148,7 @@ describe('a blueprint that cannot be read', () => {
       inline(
         'exports: { a: b }\ndeployExecutions:\n  - name: default\n    type: GoTemplate\n  - type: 7\n    file: a\n',
       ),
-      'blueprint.yaml, line 3, deployExecutions[0]: found neither, expected either file or template; ' +
+      'blueprint.yaml, line 3, deployExecutions[0]: found neither file nor template, expected one of them; ' +
         'blueprint.yaml, line 5, deployExecutions[1]: found no name, expected one; ' +
         'blueprint.yaml, line 5, deployExecutions[1].type: found a number, expected text; ' +
         'blueprint.yaml, line 1, exports: found a map, expected a list',

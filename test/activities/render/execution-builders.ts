@@ -17,7 +17,7 @@ export function exportsOf(...templates: string[]): Blueprint {
 }
 
 export function items(name: string, ...fields: string[]): string {
-  const own = ['type: mock', 'config: { kind: ProviderConfiguration }', ...fields]
+  const own = ['type: mock', 'config: { apiVersion: mock/v1, kind: ProviderConfiguration }', ...fields]
   return ['deployItems:', `- name: ${name}`, ...own.map((field) => `  ${field}`)].join('\n')
 }
 

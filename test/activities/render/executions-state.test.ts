@@ -10,8 +10,10 @@ describe('the state of an execution', () => {
   const go =
     'state: { count: {{ add 1 (default 0 .state.count) }} }\n' + items('item-{{ add 1 (default 0 .state.count) }}')
   const spiff = {
-    state: { '<<': '(( &state ))', password: '(( rand("[:alnum:]", 20) ))' },
-    deployItems: [{ name: '(( state.password ))', type: 'mock', config: { kind: 'ProviderConfiguration' } }],
+    state: { '<<': '(( &state ))', password: '(( rand("[a-z]", 20) ))' },
+    deployItems: [
+      { name: '(( state.password ))', type: 'mock', config: { apiVersion: 'mock/v1', kind: 'ProviderConfiguration' } },
+    ],
   }
 
   it('is what a Go template rendered under state, and what it sees the next time', async () => {
@@ -26,7 +28,7 @@ describe('the state of an execution', () => {
     const blueprint = blueprintOf({ type: 'Spiff', template: spiff })
     const first = await renderDeployItems(engine, blueprint, bindings({}))
     const name = first.items[0]?.name ?? ''
-    expect(name).toMatch(/^[A-Za-z0-9]{20}$/)
+    expect(name).toMatch(/^[a-z]{20}$/)
     expect(first.states).toEqual({ 'exec-0': { state: { password: name } } })
     const second = await renderDeployItems(engine, blueprint, { ...bindings({}), states: first.states })
     expect(second).toEqual(first)

@@ -18,8 +18,13 @@ describe('the deploy executions of a blueprint', () => {
     const files = { 'templates/second.yaml': items('b', 'dependsOn: [first-a]') }
     expect(await renderDeployItems(engine, { ...blueprint, files }, bindings({ prefix: 'first' }))).toEqual({
       items: [
-        { name: 'first-a', type: 'mock', config: { kind: 'ProviderConfiguration' } },
-        { name: 'b', type: 'mock', config: { kind: 'ProviderConfiguration' }, dependsOn: ['first-a'] },
+        { name: 'first-a', type: 'mock', config: { apiVersion: 'mock/v1', kind: 'ProviderConfiguration' } },
+        {
+          name: 'b',
+          type: 'mock',
+          config: { apiVersion: 'mock/v1', kind: 'ProviderConfiguration' },
+          dependsOn: ['first-a'],
+        },
       ],
       states: {},
     })
@@ -81,6 +86,7 @@ describe('an execution in Spiff', () => {
           target: { import: 'cluster' },
           labels: { kind: '(( imports.cluster.spec.type ))' },
           config: {
+            apiVersion: 'mock/v1',
             kind: 'ProviderConfiguration',
             ports: '(( map[imports.ports|x|->x + 1] ))',
             id: '(( blueprint.inline.id ))',
@@ -98,7 +104,13 @@ describe('an execution in Spiff', () => {
           type: 'mock',
           target: { name: 'c1', namespace: 'demo' },
           labels: { kind: 'mock' },
-          config: { kind: 'ProviderConfiguration', ports: [81, 444], id: 7, url: 'http://app:443' },
+          config: {
+            apiVersion: 'mock/v1',
+            kind: 'ProviderConfiguration',
+            ports: [81, 444],
+            id: 7,
+            url: 'http://app:443',
+          },
         },
       ],
       states: {},
@@ -109,7 +121,7 @@ describe('an execution in Spiff', () => {
     const text = (name: string) =>
       `deployItems:\n- name: ${name}\n  type: mock\n  config: (( read("data/config.yaml") ))\n`
     const blueprint = blueprintOf({ type: 'Spiff', template: text('a') }, { type: 'Spiff', file: '/b.yaml' })
-    const files = { 'b.yaml': text('b'), 'data/config.yaml': 'kind: FromFile' }
+    const files = { 'b.yaml': text('b'), 'data/config.yaml': '{ apiVersion: mock/v1, kind: FromFile }' }
     const { items: rendered } = await renderDeployItems(engine, { ...blueprint, files }, bindings(imports))
     expect(rendered.map(({ name, config }) => [name, config['kind']])).toEqual([
       ['a', 'FromFile'],
@@ -218,7 +230,7 @@ describe('the message of an execution that failed', () => {
       '  1 | deployItems:',
       '  2 | - name: a',
       '  3 |   type: mock',
-      '  4 |   config: { kind: ProviderConfiguration }',
+      '  4 |   config: { apiVersion: mock/v1, kind: ProviderConfiguration }',
       '> 5 |   timeout: <no ***',
     ])
   })
