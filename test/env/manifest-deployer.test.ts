@@ -21,6 +21,8 @@ beforeEach(() => {
 })
 afterAll(() => stage.kube.close())
 
+const deletes = () =>
+  stage.kube.writes.filter(({ method }) => method === 'DELETE').map(({ path }) => path.split('/').at(-1))
 const failure = async (work: Promise<unknown>) =>
   (await work.then(
     () => undefined,
@@ -68,7 +70,7 @@ describe('a manifest item', () => {
 
   it('deploys 200 objects, reads each once per look, and writes each once', async () => {
     const maps = Array.from({ length: 200 }, (_, index) => stage.configMap(`many-${index}`))
-    const item = stage.item('many').configure(maps, { readinessChecks: { disableDefault: true } })
+    const item = stage.item('many').configure(maps)
     await item.reconcile()
     expect(stage.kube.writes).toHaveLength(200)
     expect(item.managed).toHaveLength(200)
@@ -119,6 +121,35 @@ describe('a manifest item', () => {
     const homeless = stage.configMap('homeless', {}, { namespace: undefined })
     const step = await stage.item('homeless').configure([homeless]).step('install')
     expect(step).toMatchObject({ result: 'failed', error: { isFinal: true, codes: ['ERR_CONFIGURATION_PROBLEM'] } })
+  })
+})
+
+describe('a look', () => {
+  it('waits for a Deployment until its pods run, and names what is missing', async () => {
+    const labels = { app: 'slow' }
+    const containers = [{ name: 'main', image: 'example/app:1' }]
+    const web = (nodeSelector: object) => ({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'slow', namespace: stage.namespace },
+      spec: {
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { nodeSelector, containers } },
+      },
+    })
+    const item = stage.item('slow').configure([web({ nowhere: 'true' }), stage.configMap('beside-slow')])
+    const checkpoint = `deployer: during readiness check - resource ${stage.namespace}/slow of type Deployment`
+    expect(await item.step('install')).toMatchObject({ result: 'waiting', checkpoint })
+    expect(await item.step('check')).toMatchObject({ result: 'waiting', checkpoint })
+    expect(await item.configure([web({})]).reconcile()).toMatchObject({ result: 'done' })
+  })
+
+  it('sends what the configuration has got since', async () => {
+    const item = stage.item('grown').configure([stage.configMap('grown-a')])
+    await item.step('install')
+    item.configure([stage.configMap('grown-a'), stage.configMap('grown-b')])
+    expect(await item.step('check')).toMatchObject({ result: 'done' })
+    expect(await stage.data('grown-b')).toEqual({ a: '1' })
   })
 })
 
@@ -252,6 +283,51 @@ describe('classes of objects', () => {
     expect(
       await stage.get('/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.widgets.example'),
     ).toBeUndefined()
+  })
+
+  it('wait for a definition until servers have established it', async () => {
+    const { definition, resource } = customKind('doodads', 'Doodad')
+    await stage.item('definition').configure([definition]).reconcile()
+    const live = await stage.get('/apis/apiextensions.k8s.io/v1/customresourcedefinitions/doodads.doodads.example')
+    const { conditions } = live?.['status'] as { conditions: unknown[] }
+    expect(conditions).toContainEqual(expect.objectContaining({ type: 'Established', status: 'True' }))
+    const item = stage.item('doodads').configure([resource('d', {})])
+    // The endpoint follows the condition within a moment.
+    await expect.poll(async () => (await item.step('install')).result, { timeout: 10_000 }).toBe('done')
+  })
+
+  it('do not wait for a definition whose names another has, but its custom resources do', async () => {
+    const taken = customKind('trinkets', 'Trinket')
+    await stage.item('first').configure([taken.definition]).reconcile()
+    const { definition, resource } = customKind('trinkets', 'Trinket')
+    const spec = { ...definition.spec, names: { ...definition.spec.names, plural: 'others' } }
+    const rival = { ...definition, metadata: { name: 'others.trinkets.example' }, spec }
+    const versioned = { ...rival, spec: { ...spec, versions: spec.versions.map((one) => ({ ...one, name: 'v2' })) } }
+    await expect
+      .poll(async () => (await stage.item('rival').configure([versioned]).step('install')).result)
+      .toBe('done')
+    const trinket = { ...resource('t', {}), apiVersion: 'trinkets.example/v2' }
+    const item = stage.item('rival').configure([versioned, trinket])
+    const step = await item.step('install')
+    const waitingFor =
+      'CustomResourceDefinition others.trinkets.example is not established because its names are taken by another'
+    expect(step).toMatchObject({ result: 'waiting', checkpoint: 'deployer: apply manifests', waitingFor })
+    expect(await item.step('check')).toMatchObject({ result: 'waiting', waitingFor })
+  })
+
+  it('take the namespace off an object that is in none', async () => {
+    const role = {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name: 'placed', namespace: stage.namespace },
+    }
+    const item = stage.item('placed').configure([{ ...role, rules: [] }])
+    await item.reconcile()
+    stage.kube.requests = []
+    await item.reconcile()
+    expect(stage.kube.writes).toEqual([])
+    await item.uninstall()
+    expect(deletes()).toEqual(['placed'])
   })
 
   it('name a kind that nobody serves, send the rest, and try again', async () => {

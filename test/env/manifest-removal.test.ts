@@ -235,7 +235,7 @@ describe('an uninstall', () => {
     const owner = stage.item('gizmo-owner').configure([definition])
     await owner.reconcile()
     const item = stage.item('gizmos').configure([resource('g', {})])
-    await item.reconcile()
+    await expect.poll(async () => (await item.step('install')).result, { timeout: 10_000 }).toBe('done')
     await owner.uninstall()
     // The deployer of the next job, as discovery would remember the kind for minutes.
     const next = stage.item('gizmos').configure([resource('g', {})])

@@ -10,7 +10,6 @@ import { configurationProblem } from '../deploy-errors.ts'
 import type { ServedKind } from '../target/target-cluster.ts'
 import { type Change, creation, ITEM_LABEL, type Marks, update } from './changes.ts'
 import type { Manifest } from './config.ts'
-import type { Json } from './config-reader.ts'
 
 export const OPERATION = 'ApplyManifests'
 /** The field manager of all writes on targets. */
@@ -26,7 +25,8 @@ export interface Sending {
 }
 
 /** @returns the object as it is now; undefined when it is somebody else's and the policy leaves it. @throws KubeError, DeployError */
-export async function applyObject(sending: Sending): Promise<KubeObject | undefined> {
+export async function applyObject(wanted: Sending): Promise<KubeObject | undefined> {
+  const sending = { ...wanted, manifest: placed(wanted) }
   const path = objectPath(sending)
   for (let tries = 1; ; tries++) {
     const { manifest, marks, signal } = sending
@@ -81,9 +81,8 @@ async function read({ kube, signal }: Sending, path: string): Promise<KubeObject
 }
 
 async function create({ kube, served, manifest, marks, signal }: Sending): Promise<KubeObject> {
-  const body = creation(manifest, marks)
-  return await kube.request<KubeObject>('POST', resourcePath(served, namespaceOf(served, manifest)), {
-    body: served.namespaced ? body : withoutNamespace(body),
+  return await kube.request<KubeObject>('POST', resourcePath(served, manifest.object.metadata.namespace), {
+    body: creation(manifest, marks),
     query: { fieldManager: FIELD_MANAGER },
     signal,
   })
@@ -96,20 +95,17 @@ function isOvertaken(error: unknown, live: KubeObject | undefined): boolean {
 }
 
 function objectPath({ served, manifest }: Sending): string {
-  return resourcePath(served, namespaceOf(served, manifest), manifest.object.metadata.name)
+  const { namespace, name } = manifest.object.metadata
+  return resourcePath(served, namespace, name)
 }
 
-/** The namespace of an object on this cluster. @throws DeployError with ERR_CONFIGURATION_PROBLEM when it has to have one. */
-function namespaceOf(served: ServedKind, { object }: Manifest): string | undefined {
-  if (!served.namespaced) return undefined
-  const { namespace } = object.metadata
-  if (namespace !== undefined) return namespace
-  const message = `metadata.namespace is absent; expected one, because objects of kind ${object.kind} are in namespaces`
+/** The manifest with the namespace that its kind has on this cluster. @throws DeployError with ERR_CONFIGURATION_PROBLEM when one is missing. */
+function placed({ served, manifest }: Sending): Manifest {
+  const { namespace, ...metadata } = manifest.object.metadata
+  if (!served.namespaced) return { ...manifest, object: { ...manifest.object, metadata: metadata } }
+  if (namespace !== undefined) return manifest
+  const message = `metadata.namespace is absent; expected one, because objects of kind ${served.kind} are in namespaces`
   throw configurationProblem(OPERATION, 'InvalidConfiguration', message)
-}
-
-function withoutNamespace(body: Json): Json {
-  return { ...body, metadata: { ...(body['metadata'] as Json), namespace: undefined } }
 }
 
 const DELETED = { operation: OPERATION, reason: 'BeingDeleted' }

@@ -12,7 +12,8 @@ import type { ServedKind, TargetCluster } from '../target/target-cluster.ts'
 import { applyObject, OPERATION } from './apply-object.ts'
 import type { Marks } from './changes.ts'
 import type { Manifest } from './config.ts'
-import { isMap } from './config-reader.ts'
+import { unestablished } from './definitions.ts'
+import { isCrd } from './deletion-groups.ts'
 import type { ManagedResource } from './managed-resources.ts'
 import { CLASSES, classOf, type DefinedKind, definedKinds, kindKey, type PlacementClass, servedKind } from './placement.ts'
 import { attempt, type Problem } from './problems.ts'
@@ -29,6 +30,8 @@ export interface ApplyInput {
 export interface ApplyResult {
   /** Without uid: not known to be there. */
   readonly managed: readonly ManagedResource[]
+  /** Of those that were sent, as the server answered. */
+  readonly objects: readonly KubeObject[]
   /** What has to be there before the rest can be sent. */
   readonly pending: readonly string[]
   readonly problems: readonly Problem[]
@@ -43,6 +46,7 @@ class Application {
   readonly #input: ApplyInput
   readonly #own: ReadonlyMap<string, DefinedKind>
   readonly #managed: ManagedResource[] = []
+  readonly #objects: KubeObject[] = []
   readonly #pending = new Set<string>()
   readonly #problems: Problem[] = []
   /** The item's definitions as the server has them, by name. */
@@ -64,7 +68,7 @@ class Application {
       await inParallel(ofClass, WRITES_AT_ONCE, async ({ manifest }) => this.#apply(manifest))
       if (one === 'definition') await this.#readDefinitions()
     }
-    return { managed: this.#managed, pending: [...this.#pending], problems: this.#problems }
+    return { managed: this.#managed, objects: this.#objects, pending: [...this.#pending], problems: this.#problems }
   }
 
   async #place(manifest: Manifest): Promise<PlacementClass | undefined> {
@@ -103,7 +107,8 @@ class Application {
     }
     const { object, served } = sent
     if (object === undefined) return
-    if (manifest.object.kind === 'CustomResourceDefinition') this.#definitions.set(object.metadata.name, object)
+    this.#objects.push(object)
+    if (isCrd(manifest.object)) this.#definitions.set(object.metadata.name, object)
     this.#managed.push(managedResource(manifest, { uid: object.metadata.uid, isNamespaced: served.namespaced }))
   }
 
@@ -129,12 +134,7 @@ class Application {
   /** What an item's own definition lacks; undefined also when it is not this run's: then discovery tells. */
   #unestablished(crd: string): string | undefined {
     const definition = this.#definitions.get(crd)
-    if (definition === undefined) return undefined
-    const conditions = conditionsOf(definition)
-    if (conditions.some(({ type, status }) => type === 'Established' && status === 'True')) return undefined
-    const bad = conditions.find(({ type, status }) => type === 'NamesAccepted' && status === 'False')
-    const why = bad === undefined ? '' : ` (names not accepted: ${String(bad['reason'])})`
-    return `CustomResourceDefinition ${crd} is not established${why}`
+    return definition === undefined ? undefined : unestablished(definition)
   }
 
   async #tried<Result>(manifest: Manifest, work: () => Promise<Result>): Promise<Result | undefined> {
@@ -168,9 +168,4 @@ function managedResource(
     ...(Object.keys(annotateBeforeDelete).length > 0 && { annotateBeforeDelete }),
     ...(patchBeforeDelete !== undefined && { patchBeforeDelete }),
   }
-}
-
-function conditionsOf({ status }: KubeObject) {
-  const conditions: unknown = isMap(status) ? status['conditions'] : undefined
-  return Array.isArray(conditions) ? conditions.filter(isMap) : []
 }

@@ -140,7 +140,7 @@ export function isKind(word: string, kind: string, plural: string | undefined): 
   return word === kind || lower === kind.toLowerCase() || lower === (plural ?? usualPlural(kind))
 }
 
-export function isCrd({ apiVersion, kind }: { apiVersion: string; kind: string }): boolean {
+export function isCrd({ apiVersion = '', kind }: { readonly apiVersion?: string; readonly kind?: string }): boolean {
   return kind === 'CustomResourceDefinition' && apiVersion.startsWith('apiextensions.k8s.io/')
 }
 

@@ -4,11 +4,13 @@
 //   D2. From the first write on, every result carries what is on the target now, so that no failure forgets it.
 //   D3. Orphans go before the new objects are ready (appendix B 32), and only after an apply without errors.
 
+import type { KubeObject } from '../../kube/client.ts'
 import { KubeError } from '../../kube/errors.ts'
 import { DeployError, type Deployer, type DeployStep, type ItemWork } from '../deployer.ts'
 import { toDeployError } from '../deploy-errors.ts'
 import { inParallel } from '../in-parallel.ts'
 import { checkReadiness } from '../readiness/check-readiness.ts'
+import { notReady } from '../readiness/default-checks.ts'
 import { readExports } from '../resource-exports.ts'
 import { readObject } from '../target/read-object.ts'
 import { applyManifests } from './apply.ts'
@@ -16,8 +18,10 @@ import { OPERATION } from './apply-object.ts'
 import { ITEM_LABEL, itemLabel } from './changes.ts'
 import { type Manifest, type ManifestConfig, readManifestConfig } from './config.ts'
 import { isMap } from './config-reader.ts'
+import { awaitedDefinition, unestablished } from './definitions.ts'
+import { isCrd } from './deletion-groups.ts'
 import { type ManagedResource, providerStatus, readManaged, resourceKey, union } from './managed-resources.ts'
-import { orphansOf, withKnownUids } from './orphans.ts'
+import { isAmong, orphansOf, withKnownUids } from './orphans.ts'
 import { PATCH_OPERATION, patchDeployed } from './patch-deployed.ts'
 import { joinedError, listed } from './problems.ts'
 import { removalStep } from './removal.ts'
@@ -46,6 +50,8 @@ class Deployment {
   readonly #orphans: readonly ManagedResource[]
   /** What of the configuration is on the target, as far as is known. */
   #managed: readonly ManagedResource[]
+  /** The uids of what this look has already seen ready. */
+  #ready: ReadonlySet<string | undefined> = new Set()
 
   constructor(work: ItemWork) {
     const remembered = rememberedBy(work)
@@ -57,13 +63,19 @@ class Deployment {
   }
 
   async look(mode: 'apply' | 'continue'): Promise<DeployStep> {
-    // Objects without uid have not been sent: their definitions were not established.
-    const isToApply = mode === 'apply' || this.#managed.some(({ resource }) => resource.uid === undefined)
-    const applied = isToApply ? await this.#apply() : undefined
+    const applied = mode === 'apply' || !this.#isApplied() ? await this.#apply() : undefined
     if (applied !== undefined) return this.#withStatus(applied, this.#orphans)
     const cleaned = await this.#guarded('CleanupOrphaned', () => this.#cleanUp())
     if (cleaned !== undefined) return this.#withStatus(cleaned, this.#orphans)
     return this.#withStatus(await this.#guarded('CheckReadiness', () => this.#finish()), [])
+  }
+
+  /** Objects without uid have not been sent: their definitions were not established. A skipped fallback is not remembered at all. */
+  #isApplied(): boolean {
+    const isKnown = isAmong(this.#managed)
+    const mayBeUnknown = ({ policy }: Manifest) => policy === 'ignore' || policy === 'fallback'
+    const hasUids = this.#managed.every(({ resource }) => resource.uid !== undefined)
+    return hasUids && this.#config.manifests.every((manifest) => mayBeUnknown(manifest) || isKnown(manifest))
   }
 
   /** @returns what stands in the way; undefined when all is sent. */
@@ -71,7 +83,8 @@ class Deployment {
     const { item, target, signal } = this.#work
     const { manifests, updateStrategy: strategy } = this.#config
     const marks = { strategy, labels: { [ITEM_LABEL]: itemLabel(item.metadata.name) } }
-    const { managed, pending, problems } = await applyManifests({ target, manifests, marks, signal })
+    const { managed, objects, pending, problems } = await applyManifests({ target, manifests, marks, signal })
+    this.#ready = new Set(objects.filter(isReady).map(({ metadata }) => metadata.uid))
     const failed = problems.length > 0
     this.#managed = failed ? withKnownUids(managed, this.#managed) : managed
     if (failed) return { result: 'failed', error: joinedError(OPERATION, problems) }
@@ -96,18 +109,15 @@ class Deployment {
   async #finish(): Promise<DeployStep> {
     const { target, signal } = this.#work
     const { readiness, exports, manifests } = this.#config
-    const objects = this.#managed.map(({ resource }) => resource)
+    const objects = this.#managed.map(({ resource }) => resource).filter(({ uid }) => !this.#ready.has(uid))
+    const definition = readiness.disableDefault ? undefined : await awaitedDefinition(target, objects, signal)
+    if (definition !== undefined) return waitingForDefinition(definition)
     const ready = await checkReadiness({ work: this.#work, objects, config: readiness })
     if (ready.result !== 'done') return ready
     const exported = await readExports({ work: this.#work, exports, deployer: NAME })
     if (exported.result !== 'done') return exported
-    const problems = await patchDeployed(target, this.#own(manifests), signal)
+    const problems = await patchDeployed(target, manifests.filter(isAmong(this.#managed)), signal)
     return problems.length === 0 ? exported : { result: 'failed', error: joinedError(PATCH_OPERATION, problems) }
-  }
-
-  /** The manifests whose objects are this item's. */
-  #own(manifests: readonly Manifest[]): readonly Manifest[] {
-    return manifests.filter((manifest) => orphansOf(this.#managed, [manifest]).length < this.#managed.length)
   }
 
   async #guarded<Step extends DeployStep | undefined>(operation: string, work: () => Promise<Step>): Promise<Step | DeployStep> {
@@ -122,6 +132,16 @@ class Deployment {
   #withStatus(step: DeployStep, orphans: readonly ManagedResource[]): DeployStep {
     return { ...step, providerStatus: providerStatus(this.#config.apiVersion, union(orphans, this.#managed)) }
   }
+}
+
+function isReady(object: KubeObject): boolean {
+  return notReady(object) === undefined && !(isCrd(object) && unestablished(object) !== undefined)
+}
+
+function waitingForDefinition(definition: KubeObject): DeployStep {
+  const { name } = definition.metadata
+  const checkpoint = `deployer: during readiness check - resource /${name} of type CustomResourceDefinition`
+  return { result: 'waiting', checkpoint, waitingFor: unestablished(definition) ?? name }
 }
 
 async function uninstall(work: ItemWork): Promise<DeployStep> {

@@ -39,7 +39,7 @@ function keepJob(live: Json, wanted: Json): Json {
 function keepService(live: Json, wanted: Json): Json {
   return inSpec(live, wanted, (from, to) => {
     if (to['type'] === 'ExternalName' || from['type'] === 'ExternalName') return to
-    const addresses = to['clusterIP'] === undefined ? ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy'] : []
+    const addresses = (to['clusterIP'] ?? '') === '' ? ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy'] : []
     const hasNodePorts = ['NodePort', 'LoadBalancer'].includes(String(to['type']))
     const isLocal = hasNodePorts && to['externalTrafficPolicy'] === 'Local'
     const isBalanced = to['type'] === 'LoadBalancer' && from['type'] === 'LoadBalancer'
@@ -71,7 +71,7 @@ function inSpec(live: Json, wanted: Json, change: (from: Json, to: Json) => Json
 }
 
 function withAbsent(to: Json, from: Json, keys: readonly string[]): Json {
-  const kept = keys.filter((key) => to[key] === undefined && from[key] !== undefined).map((key) => [key, from[key]])
+  const kept = keys.filter((key) => (to[key] ?? '') === '' && from[key] !== undefined).map((key) => [key, from[key]])
   return { ...to, ...(Object.fromEntries(kept) as Json) }
 }
 

@@ -9,6 +9,12 @@ export function orphansOf(remembered: readonly ManagedResource[], manifests: rea
   return remembered.filter(({ resource }) => !listed.has(resourceKey(resource)))
 }
 
+/** Whether a manifest's object is among them. */
+export function isAmong(managed: readonly ManagedResource[]): (manifest: Manifest) => boolean {
+  const keys = new Set(managed.map(({ resource }) => resourceKey(resource)))
+  return (manifest) => keysOf(manifest).some((key) => keys.has(key))
+}
+
 // The namespace of a cluster-scoped object means nothing; which kinds those are, only the cluster knows.
 function keysOf({ object: { apiVersion, kind, metadata } }: Manifest): string[] {
   const { name, namespace } = metadata
