@@ -19,14 +19,14 @@ const TOO_LARGE = /request is too large|trying to send message larger than max/
 export function toDeployError(operation: string, error: unknown): DeployError {
   if (error instanceof DeployError) return error
   if (!(error instanceof KubeError)) throw error
-  const { reason, status } = error
+  const { status } = error
   if (isUntrusted(error)) {
     const [request = ''] = error.message.split(': no answer')
     const message = `${request}: the certificate of the target's server is not trusted (${causeCode(error) ?? ''}); expected one that its CA data vouch for`
     return configurationProblem(operation, 'UntrustedServer', message)
   }
   const codes = status === 401 ? ['ERR_UNAUTHORIZED'] : isRefused(error) ? ['ERR_CONFIGURATION_PROBLEM'] : []
-  return new DeployError(operation, reason, publicMessage(error), codes)
+  return new DeployError(operation, reasonOf(error), publicMessage(error), codes)
 }
 
 /** What a user has to mend; it ends the job. */
@@ -43,15 +43,22 @@ function publicMessage(error: KubeError): string {
 }
 
 function withoutContents(error: KubeError): string {
-  const { message, reason, status } = error
+  const { message, status } = error
   if (status === 0) {
     if (error.cause === undefined) return message
     const [request = ''] = message.split(': no answer')
     return [`${request}: no answer from the target's server`, ...withCode(error)].join(': ')
   }
   // Not an API server, maybe not one that the user may talk to himself: nothing of its answer is passed on.
-  if (reason === 'Unknown') return message.split(': ').slice(0, 2).join(': ')
+  if (reasonOf(error) === UNKNOWN) return `${message.split(': ')[0] ?? ''}: ${status} ${UNKNOWN}`
   return status === 400 ? blankValues(message) : message
+}
+
+const UNKNOWN = 'Unknown'
+
+// A server may answer with anything, and a reason is kept and matched.
+function reasonOf({ reason }: KubeError): string {
+  return typeof reason === 'string' && /^[A-Za-z]{1,64}$/.test(reason) ? reason : UNKNOWN
 }
 
 const withCode = (error: KubeError) => [causeCode(error)].flatMap((code) => code ?? [])

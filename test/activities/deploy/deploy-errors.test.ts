@@ -53,6 +53,10 @@ describe('an answer of a target', () => {
     expect(answered(400, 'canary').message).not.toContain('canary')
   })
 
+  it.each([['x'.repeat(100)], ['canary: canary'], [7], [{ canary: 1 }], [null]])('with a reason that is none, %j, is not quoted', (reason) => {
+    expect(answered(500, { reason, message: 'canary' })).toMatchObject({ reason: 'Unknown', message: `${REQUEST}: 500 Unknown` })
+  })
+
   it('is cut to a bearable length', () => {
     expect(answered(500, { reason: 'InternalError', message: 'x'.repeat(100_000) }).message).toHaveLength(1000)
   })
