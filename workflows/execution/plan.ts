@@ -3,7 +3,7 @@
 import { action, joinOrdered, type JobPlan, sequential } from '../kit/index.ts'
 import { applyDeployItems } from './apply-deploy-items.ts'
 import { awaitPickup } from './await-pickup.ts'
-import { checkItems } from './check-items.ts'
+import { checkEdits, checkItems } from './check-items.ts'
 import { cleanUpOrphans } from './clean-up-orphans.ts'
 import { collectExports } from './collect-exports.ts'
 import type { ExecutionPass } from './controller.ts'
@@ -33,7 +33,11 @@ export const executionPlan: JobPlan<ExecutionPass> = {
         action('interruptItems', interruptItems),
         action('endUnclaimedItems', endUnclaimedItems),
         joinOrdered(
-          sequential(action('cleanUpOrphans', cleanUpOrphans), action('triggerDeployItems', triggerDeployItems)),
+          sequential(
+            action('checkEdits', checkEdits),
+            action('cleanUpOrphans', cleanUpOrphans),
+            action('triggerDeployItems', triggerDeployItems),
+          ),
           action('awaitPickup', awaitPickup),
         ),
       ),

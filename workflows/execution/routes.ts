@@ -3,6 +3,7 @@
 import {
   type ControllerRoutes,
   isIdle,
+  isJobTaken,
   jobIDsOf,
   ownerOfKind,
   jobIDProblem,
@@ -24,15 +25,12 @@ function fromExecution(event: RoutedEvent): Routing {
   if (event.type === 'DELETED') return { routes: [{ ...subject, mode: 'notify', cause: 'deleted' }] }
   const ids = jobIDsOf(event.projection)
   if (!isIdle(ids)) {
-    const problem = jobIDProblem(ids.jobID)
-    return problem === undefined
-      ? { routes: [{ ...subject, mode: 'start', cause: 'job ID in its status' }] }
-      : { ignored: problem }
+    return { routes: [{ ...subject, mode: 'start', cause: 'job ID in its status' }] }
   }
   // Whether its owner is gone is resolved when the wake is dispatched.
   if (valueAt(event.projection, path('metadata.deletionTimestamp')) !== undefined)
     return { routes: [{ ...subject, mode: 'start', cause: 'deletion' }] }
-  return { ignored: 'execution is idle' }
+  return { ignored: jobIDProblem(ids.jobID) ?? 'execution is idle' }
 }
 
 function fromDeployItem(event: RoutedEvent): Routing {
@@ -43,27 +41,35 @@ function fromDeployItem(event: RoutedEvent): Routing {
     const subject = { controller: 'execution', uid: before.uid, namespace: event.namespace, name: before.name }
     return { routes: [{ ...subject, mode: 'notify', cause: `deploy item ${event.name} has another owner` }] }
   }
-  if (owner === undefined) return { ignored: 'deploy item has no execution' }
+  const ids = jobIDsOf(event.projection)
+  if (owner === undefined) return { ignored: jobIDProblem(ids.jobID) ?? 'deploy item has no execution' }
   const subject = { controller: 'execution', uid: owner.uid, namespace: event.namespace, name: owner.name }
   if (event.type === 'DELETED')
     return { routes: [{ ...subject, mode: 'notify', cause: `deploy item ${event.name} gone` }] }
-  const finished = path('status.jobIDFinished')
-  const changed = [
-    'status.jobIDFinished',
-    'status.jobID',
-    'status.phase',
-    'metadata.deletionTimestamp',
-    'metadata.finalizers',
-  ].some(
-    (dotted) =>
-      JSON.stringify(valueAt(event.projection, path(dotted))) !==
-      JSON.stringify(event.previous && valueAt(event.previous, path(dotted))),
-  )
-  if (!changed) return { ignored: 'nothing of the deploy item that its execution decides on changed' }
-  const isUnfinished = !isIdle(jobIDsOf(event.projection))
-  const finishedNow = textAt(event.projection, finished) !== (event.previous && textAt(event.previous, finished))
-  if (isUnfinished && !finishedNow) return { ignored: 'deploy item is unfinished' }
-  return { routes: [{ ...subject, mode: 'notify', cause: `deploy item ${event.name} finished` }] }
+  const change = decisiveChange(event)
+  return 'none' in change
+    ? { ignored: change.none }
+    : { routes: [{ ...subject, mode: 'notify', cause: `deploy item ${event.name} ${change.cause}` }] }
+}
+
+const DECISIVE = [
+  'status.jobIDFinished',
+  'status.jobID',
+  'status.phase',
+  'metadata.deletionTimestamp',
+  'metadata.finalizers',
+].map(path)
+
+/** What of an item's event its execution looks at. */
+function decisiveChange(event: RoutedEvent): { readonly cause: string } | { readonly none: string } {
+  const { projection, previous } = event
+  const isChanged = (at: (typeof DECISIVE)[number]) =>
+    JSON.stringify(valueAt(projection, at)) !== JSON.stringify(previous && valueAt(previous, at))
+  if (!DECISIVE.some(isChanged)) return { none: 'nothing of the deploy item that its execution decides on changed' }
+  if (isJobTaken(event)) return { cause: 'has another job' }
+  if (!isIdle(jobIDsOf(projection)) && !isChanged(path('status.jobIDFinished')))
+    return { none: 'deploy item is unfinished' }
+  return { cause: 'finished' }
 }
 
 function fromInstallation(event: RoutedEvent): Routing {

@@ -3,6 +3,7 @@
 import {
   type ControllerRoutes,
   isIdle,
+  isJobTaken,
   jobIDsOf,
   ownerOfKind,
   jobIDProblem,
@@ -24,13 +25,11 @@ function fromInstallation(event: RoutedEvent): Routing {
   const subject = { controller: 'installation', uid: event.uid, namespace: event.namespace, name: event.name }
   if (event.type === 'DELETED') return { routes: [{ ...subject, mode: 'notify', cause: 'deleted' }] }
   const run = installationRun(event.projection)
-  if ('none' in run) return { ignored: run.none }
-  const problem = jobIDProblem(run.jobID)
-  if (problem !== undefined) return { ignored: problem }
+  if ('none' in run) return { ignored: jobIDProblem(jobIDsOf(event.projection).jobID) ?? run.none }
   return { routes: [{ ...subject, mode: 'start', cause: run.cause }] }
 }
 
-// Source: design.md "Subjects and routes": only its end and its deletion.
+// Source: design.md "Subjects and routes": only its end and its deletion; and that a hand has taken its job away, which is handed out again.
 function fromExecution(event: RoutedEvent): Routing {
   const owner = ownerOfKind(event.projection, 'Installation')
   const before = event.previous && ownerOfKind(event.previous, 'Installation')
@@ -42,6 +41,7 @@ function fromExecution(event: RoutedEvent): Routing {
   const isLeaving = valueAt(event.projection, path('metadata.deletionTimestamp')) !== undefined
   if (event.type === 'DELETED') return notify(event, owner, 'execution gone')
   if (isFinishedNow) return notify(event, owner, 'execution finished')
+  if (isJobTaken(event)) return notify(event, owner, 'execution has another job')
   return isLeaving
     ? notify(event, owner, 'execution is being deleted')
     : { ignored: 'installation waits for the end of its execution only' }

@@ -36,7 +36,7 @@ export type { Path, Projection } from './projection.ts'
 export { conditionsField, errorField, nextError, setCondition } from './conditions.ts'
 export type { Condition, ConditionChange, ConditionStatus, ErrorReport, LastError } from './conditions.ts'
 
-export { jobIDsOf, ownerOfKind, routeEvent } from './routes.ts'
+export { isJobTaken, jobIDsOf, ownerOfKind, routeEvent } from './routes.ts'
 export type { ControllerRoutes, Route, RoutedEvent, Routing, WatchedKind } from './routes.ts'
 
 export { GONE, isIdle, SUPERSEDED } from './job.ts'

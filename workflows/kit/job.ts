@@ -2,6 +2,7 @@
 // Pure data and types; reconcile-loop.ts runs it on Temporal, unit tests run it with a fake.
 
 import type { ConditionChange, ErrorReport } from './conditions.ts'
+import { isJobID } from './guard.ts'
 import type { Outcome } from './outcome.ts'
 import type { Step } from './step.ts'
 import type { Tracks } from './tracks.ts'
@@ -53,8 +54,8 @@ export function isIdle(target: {
   readonly jobID?: string | undefined
   readonly jobIDFinished?: string | undefined
 }): boolean {
-  // Without a job ID there is nothing that could run, whatever a hand has left in jobIDFinished.
-  return (target.jobID ?? '') === '' || target.jobID === target.jobIDFinished
+  // Without a job ID, or with a text that is none, there is nothing that could run, whatever a hand has left in jobIDFinished.
+  return !isJobID(target.jobID) || target.jobID === target.jobIDFinished
 }
 
 export interface JobState {

@@ -1,6 +1,7 @@
 // Which events concern which subjects. Pure: the bridge and every journaled write ask the same functions.
 // Source: design.md "Subjects and routes".
 
+import { isIdle } from './job.ts'
 import { path, type Path, type Projection, textAt, valueAt } from './projection.ts'
 
 /** A kind that the bridge watches, and what of its objects may enter the journal. */
@@ -68,6 +69,12 @@ export function jobIDsOf(object: object): {
   readonly jobIDFinished: string | undefined
 } {
   return { jobID: textAt(object, path('status.jobID')), jobIDFinished: textAt(object, path('status.jobIDFinished')) }
+}
+
+/** The job of an object that was running has made room for another, or for none: somebody who is not its owner took it away. */
+export function isJobTaken({ projection, previous }: RoutedEvent): boolean {
+  const before = previous === undefined ? undefined : jobIDsOf(previous)
+  return before !== undefined && !isIdle(before) && before.jobID !== jobIDsOf(projection).jobID
 }
 
 /** The owner of the given kind, by an object or projection; undefined when it has none. */

@@ -154,3 +154,16 @@ describe('an item that no deployer takes up', () => {
     expect(given.called).toMatchObject({ unclaimed: [], triggered: ['b'] })
   })
 })
+
+describe('an execution whose items are edited during the job', () => {
+  const broken = { items: [], problem: 'no JSON' }
+
+  it('fails with what is wrong when they cannot work, after the running ones, and makes no orphans', async () => {
+    const first = executionPass([running('a'), pending('b')], { target: broken })
+    const reason = 'the items were edited and cannot work; waiting for the running ones: a'
+    expect(await phase('Progressing', first)).toEqual(stop(reason))
+    const then = executionPass([succeeded('a'), pending('b')], { target: broken })
+    expect(await phase('Progressing', then)).toEqual(fail('ERR_CONFIGURATION_PROBLEM', 'no JSON'))
+    for (const { called } of [first, then]) expect(called).toMatchObject({ deleted: [], triggered: [] })
+  })
+})

@@ -1,0 +1,158 @@
+// Executions and statuses that somebody edits while jobs run. Each job ends in a phase that says what was found, or goes on as if
+// nothing had been edited. Source: spec/landscaper.md 2.2, 2.8, design.md "Writes, fields, errors".
+
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { installation, item, type Item, type LsObject, waiting } from '../support/cluster.ts'
+import { useStage } from '../support/stage.ts'
+
+const stage = useStage('edited-by-hand')
+
+/** Starts a job and waits until its item `slow` runs. */
+async function start(name: string, items: readonly Item[] = [waiting('slow')]): Promise<LsObject> {
+  await stage.cluster.create(installation(name, items), 'installations')
+  return await slow(name)
+}
+
+async function slow(name: string, after?: string): Promise<LsObject> {
+  const isRunning = (one: LsObject | undefined) =>
+    one?.status?.phase === 'Progressing' && one.status.jobID !== after && one.status.jobIDFinished !== one.status.jobID
+  return (await stage.cluster.untilItems(name, ['slow'], isRunning)).get('slow')!
+}
+
+async function status(plural: string, name: string, patch: object): Promise<LsObject> {
+  return await stage.cluster.patch(plural, name, { status: patch }, 'status')
+}
+
+describe.concurrent('an execution whose spec is edited while it runs', () => {
+  it('fails for an item that it has not made, after the running ones; the next job makes it what its installation says', async () => {
+    const { cluster } = stage
+    const running = await start('more')
+    const deployItems = [waiting('slow'), { name: 'new' }].map(item)
+    await cluster.patch('executions', 'more', { spec: { deployItems, deployItemsCompressed: null } })
+    await cluster.finishItem(running, 'Succeeded')
+    const failed = await cluster.finished('more')
+    expect(failed.status).toMatchObject({ phase: 'Failed' })
+    expect((await cluster.get('executions', 'more'))?.status?.lastError).toMatchObject({
+      reason: 'DeployItemsFailed',
+      message: 'has failed or missing deploy items: new',
+    })
+
+    await cluster.trigger('more')
+    await cluster.finishItem(await slow('more', failed.status?.jobID), 'Succeeded')
+    expect((await cluster.finished('more', failed.status?.jobID)).status).toMatchObject({ phase: 'Succeeded' })
+    expect(await cluster.phases('more')).toEqual({ slow: 'Succeeded' })
+  })
+
+  it('fails with what is wrong when it cannot be read any more, and deletes none of its items', async () => {
+    const { cluster } = stage
+    const running = await start('unreadable')
+    const deployItemsCompressed = gzipSync('{}').toString('base64')
+    await cluster.patch('executions', 'unreadable', { spec: { deployItems: null, deployItemsCompressed } })
+    await cluster.finishItem(running, 'Succeeded')
+    expect((await cluster.finished('unreadable')).status).toMatchObject({ phase: 'Failed' })
+    expect((await cluster.get('executions', 'unreadable'))?.status?.lastError).toMatchObject({
+      operation: 'handlePhaseProgressing',
+      reason: 'ERR_CONFIGURATION_PROBLEM',
+      message: expect.stringContaining('expected a gzipped JSON list of deploy items') as string,
+    })
+    const left = (await cluster.items('unreadable')).get('slow')
+    expect(left?.metadata).toMatchObject({ uid: running.metadata.uid })
+    expect(left?.metadata.deletionTimestamp).toBeUndefined()
+  })
+})
+
+describe.concurrent('a job ID that is taken away while the job runs', () => {
+  it.each([
+    ['taken', null],
+    ['junk', 'no job ID'],
+  ])('from an execution is handed out again (%s)', async (name, jobID) => {
+    const running = await start(`exec-${name}`)
+    await status('executions', `exec-${name}`, { jobID })
+    await stage.cluster.until('executions', `exec-${name}`, (it) => it?.status?.jobID === running.status?.jobID)
+    await stage.cluster.finishItem(running, 'Succeeded')
+    const finished = await stage.cluster.finished(`exec-${name}`)
+    expect(finished.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: running.status?.jobID })
+    expect(await stage.pawl.jobs(finished)).toHaveLength(1)
+  })
+
+  it.each([
+    ['taken', null],
+    ['junk', '../../etc'],
+  ])('from a deploy item is handed out again (%s)', async (name, jobID) => {
+    const { cluster } = stage
+    const running = await start(`item-${name}`)
+    await status('deployitems', running.metadata.name, { jobID })
+    const { jobID: own } = running.status ?? {}
+    const again = await cluster.untilItems(`item-${name}`, ['slow'], (one) => one?.status?.jobID === own)
+    await cluster.finishItem(again.get('slow')!, 'Succeeded')
+    expect((await cluster.finished(`item-${name}`)).status).toMatchObject({ phase: 'Succeeded' })
+  })
+
+  it('from an installation makes room for the next request, and for a deletion', async () => {
+    const { cluster, pawl } = stage
+    await cluster.create(installation('root', [{ name: 'only' }]), 'installations')
+    const first = await cluster.finished('root')
+    await pawl.settled(await status('installations', 'root', { jobID: 'no job ID' }))
+    await cluster.trigger('root')
+    const second = await cluster.finished('root', 'no job ID')
+    expect(second.status).toMatchObject({ phase: 'Succeeded' })
+    expect(second.status?.jobID).not.toBe(first.status?.jobID)
+    await pawl.settled(second)
+    await status('installations', 'root', { jobID: 'no job ID' })
+    await cluster.delete('installations', 'root')
+    await cluster.gone('root')
+  })
+})
+
+describe.concurrent('a phase that is none', () => {
+  it.each(['installations', 'executions'])('ends the job of one of the %s with what was expected', async (plural) => {
+    const { cluster } = stage
+    const name = `phase-${plural}`
+    await start(name)
+    await status(plural, name, { phase: 'Sleeping' })
+    // Its own event wakes the execution; the installation looks when its execution ends.
+    if (plural === 'installations') await cluster.finishItem(await slow(name), 'Succeeded')
+    const failed = await cluster.finished(name)
+    expect(failed.status).toMatchObject({ phase: 'Failed' })
+    expect((await cluster.get(plural, name))?.status?.lastError).toMatchObject({
+      reason: 'UnknownPhase',
+      message: expect.stringMatching(/^status.phase is "Sleeping"; expected one of Init, /) as string,
+    })
+  })
+})
+
+describe.concurrent('an execution that a hand has ended', () => {
+  it('fails its installation; the next job begins from the start', async () => {
+    const { cluster } = stage
+    const running = await start('ended')
+    await status('executions', 'ended', { jobIDFinished: running.status?.jobID })
+    const failed = await cluster.finished('ended')
+    expect(failed.status).toMatchObject({
+      phase: 'Failed',
+      lastError: { message: 'execution ended is Progressing; expected Succeeded' },
+    })
+    await cluster.patch('installations', 'ended', installation('ended', [{ name: 'slow' }, { name: 'new' }]))
+    const next = await cluster.finished('ended', failed.status?.jobID)
+    expect(next.status).toMatchObject({ phase: 'Succeeded' })
+    expect(await cluster.phases('ended')).toEqual({ slow: 'Succeeded', new: 'Succeeded' })
+  })
+})
+
+describe.concurrent('an error that somebody writes into a status', () => {
+  it('is gone when the job has ended, however long it is', async () => {
+    const { cluster } = stage
+    const running = await start('verbose')
+    const now = new Date().toISOString()
+    const times = { lastTransitionTime: now, lastUpdateTime: now }
+    const lastError = { operation: 'Shout', reason: 'Because', message: 'x'.repeat(300_000), ...times }
+    await status('installations', 'verbose', { lastError })
+    await status('executions', 'verbose', { lastError })
+    const item = await status('deployitems', running.metadata.name, { lastError })
+    await cluster.finishItem(item, 'Succeeded')
+    const finished = await cluster.finished('verbose')
+    expect(finished.status).toMatchObject({ phase: 'Succeeded' })
+    expect(finished.status?.lastError).toBeUndefined()
+    expect((await cluster.get('executions', 'verbose'))?.status?.lastError).toBeUndefined()
+  })
+})
