@@ -1,0 +1,88 @@
+// Deletions that leave on the target what was deployed: no deployer is asked, of whatever type the items are.
+// Source: spec/landscaper.md 2.4 "Deletion without uninstall", 2.8.
+
+import { describe, expect, it } from 'vitest'
+import { installation, type Item, type LsObject } from '../support/cluster.ts'
+import { Deployer } from '../support/deployer.ts'
+import { useStage } from '../support/stage.ts'
+
+const stage = useStage('without-uninstall')
+const annotations = { 'landscaper.gardener.cloud/delete-without-uninstall': 'true' }
+
+/** Installs a foreign item below one of Pawl's own; `uninstalls` is what the foreign deployer was asked for. */
+async function install(name: string, uninstall: 'done' | 'failed' | 'wait') {
+  const { cluster } = stage
+  const type = `example.org/${name}`
+  const uninstalls: string[] = []
+  const deployer = Deployer.start(cluster, type, {
+    uninstall(item) {
+      uninstalls.push(item.metadata.name)
+      return uninstall
+    },
+  })
+  const items: Item[] = [{ name: 'base' }, { name: 'top', type, dependsOn: ['base'] }]
+  await cluster.create(installation(name, items), 'installations')
+  const root = await cluster.finished(name)
+  return { root, deployer, uninstalls, items: [...(await cluster.items(name)).values()] }
+}
+
+/** Job IDs that items had after the given one, as the journal saw them. */
+async function laterJobs(items: readonly LsObject[], jobID: string | undefined): Promise<readonly string[]> {
+  const uids = items.map(({ metadata }) => metadata.uid ?? '')
+  const events = stage.pawl.db.selectFrom('watch_event').select('projection').where('uid', 'in', uids)
+  const ids = (await events.execute()).map(({ projection }) => (projection as Pick<LsObject, 'status'>).status?.jobID)
+  return ids.filter((id) => id !== undefined && id !== jobID) as string[]
+}
+
+describe.concurrent('an installation that shall be deleted without uninstalling', () => {
+  it('goes with its items, and no item is triggered', async () => {
+    const { cluster, pawl } = stage
+    const { root, deployer, uninstalls, items } = await install('before', 'done')
+    await cluster.patch('installations', 'before', { metadata: { annotations } })
+    await cluster.delete('installations', 'before')
+    await cluster.gone('before')
+    await pawl.settled(root)
+    await deployer.stop()
+    expect(uninstalls).toEqual([])
+    expect(await laterJobs(items, root.status?.jobID)).toEqual([])
+    expect((await cluster.items('before')).size).toBe(0)
+  })
+
+  it('goes although its deletion runs already and waits for a deployer', async () => {
+    const { cluster } = stage
+    const { deployer, uninstalls } = await install('during', 'wait')
+    await cluster.delete('installations', 'during')
+    await cluster.untilItems('during', ['top'], (item) => item?.status?.phase === 'Deleting')
+    await deployer.stop()
+    await cluster.patch('installations', 'during', { metadata: { annotations } })
+    await cluster.gone('during')
+    expect(uninstalls).not.toEqual([])
+    expect((await cluster.items('during')).size).toBe(0)
+  })
+
+  it('goes in the next job after the uninstallation has failed', async () => {
+    const { cluster } = stage
+    const { deployer, uninstalls } = await install('after', 'failed')
+    await cluster.delete('installations', 'after')
+    await cluster.until('installations', 'after', (it) => it?.status?.phase === 'DeleteFailed')
+    await cluster.patch('installations', 'after', { metadata: { annotations } })
+    await cluster.trigger('after')
+    await cluster.gone('after')
+    await deployer.stop()
+    expect(uninstalls).toHaveLength(1)
+  })
+})
+
+describe.concurrent('an orphan below an execution that shall not uninstall', () => {
+  it('is let go', async () => {
+    const { cluster } = stage
+    const { root, deployer, uninstalls } = await install('orphan', 'failed')
+    await cluster.patch('executions', 'orphan', { metadata: { annotations } })
+    await cluster.patch('installations', 'orphan', installation('orphan', [{ name: 'base' }]))
+    const next = await cluster.finished('orphan', root.status?.jobID)
+    await deployer.stop()
+    expect(next.status).toMatchObject({ phase: 'Succeeded' })
+    expect(uninstalls).toEqual([])
+    expect(await cluster.phases('orphan')).toEqual({ base: 'Succeeded' })
+  })
+})
