@@ -10,7 +10,7 @@ describe('the state of an execution', () => {
   const go =
     'state: { count: {{ add 1 (default 0 .state.count) }} }\n' + items('item-{{ add 1 (default 0 .state.count) }}')
   const spiff = {
-    state: { '<<': '(( &state ))', password: '(( rand("[a-z]", 20) ))' },
+    state: { '<<': '(( &state ))', password: '(( rand("a-z", 20) ))' },
     deployItems: [
       { name: '(( state.password ))', type: 'mock', config: { apiVersion: 'mock/v1', kind: 'ProviderConfiguration' } },
     ],
