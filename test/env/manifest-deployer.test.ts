@@ -2,7 +2,6 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 
-import type { KubeObject } from '../../activities/kube/client.ts'
 import { KubeError } from '../../activities/kube/errors.ts'
 import { ITEM_LABEL } from '../../activities/deploy/manifest/changes.ts'
 import { V1 } from '../activities/deploy/manifest/manifests.ts'
@@ -18,6 +17,7 @@ beforeAll(async () => {
 beforeEach(() => {
   stage.kube.requests = []
   stage.kube.refuse = () => undefined
+  stage.kube.before = () => Promise.resolve()
 })
 afterAll(() => stage.kube.close())
 
@@ -235,18 +235,14 @@ describe('an update', () => {
     const item = stage.item('overtaken').configure([stage.configMap('overtaken')])
     await item.reconcile()
     item.configure([stage.configMap('overtaken', { a: '2' })])
-    let isFirst = true
-    const overtake = stage.patch.bind(stage)
-    let overtaking: Promise<KubeObject> | undefined
-    stage.kube.refuse = (method, path) => {
-      if (method !== 'GET' || !path.endsWith('/overtaken') || !isFirst) return undefined
-      isFirst = false
-      overtaking = overtake(path, { data: { b: 'foreign' } })
-      return undefined
+    let overtaking: Promise<unknown> | undefined
+    stage.kube.before = async (method, path) => {
+      if (method === 'PUT') await (overtaking ??= stage.patch(path, { data: { b: 'foreign' } }))
     }
+    stage.kube.requests = []
     await item.reconcile()
-    await overtaking
-    expect(await stage.data('overtaken')).toMatchObject({ a: '2' })
+    expect(stage.kube.writes.map(({ method }) => method)).toEqual(['PUT', 'PATCH', 'PUT'])
+    expect(await stage.data('overtaken')).toEqual({ a: '2' })
   })
 
   it('of an object that is being deleted waits until it can be made anew', async () => {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'v
 
 import { ITEM_LABEL } from '../../activities/deploy/manifest/changes.ts'
 import { customKind } from '../activities/deploy/manifest/ordinary-objects.ts'
-import { forbidden, RecordingKube, TargetStage } from '../activities/deploy/manifest/target-stage.ts'
+import { forbidden, TargetStage } from '../activities/deploy/manifest/target-stage.ts'
 
 const { kubeconfigPath } = inject('servers')
 const stage = new TargetStage(kubeconfigPath, 'manifest-removal')
@@ -14,6 +14,7 @@ beforeAll(() => stage.create({ metadata: { name: stage.namespace } }, '/api/v1/n
 beforeEach(() => {
   stage.kube.requests = []
   stage.kube.refuse = () => undefined
+  stage.kube.before = () => Promise.resolve()
 })
 afterAll(() => stage.kube.close())
 
@@ -247,28 +248,17 @@ describe('an uninstall', () => {
   it('deletes nothing that came in place of what it looked at', async () => {
     const item = stage.item('replaced').configure([stage.configMap('replaced')])
     await item.reconcile()
-    const other = new RecordingKube(kubeconfigPath)
-    let swap: Promise<unknown> | undefined
     const path = stage.mapPath('replaced')
-    const kube = stage.kube
-    const request = kube.request.bind(kube)
     const replace = async () => {
-      await other.request('DELETE', path)
-      await other.request('POST', stage.mapPath(), { body: stage.configMap('replaced', { a: 'other' }) })
+      stage.kube.before = () => Promise.resolve()
+      await stage.kube.request('DELETE', path)
+      await stage.create(stage.configMap('replaced', { a: 'other' }))
     }
-    try {
-      kube.request = async <T>(...[method, at, options]: Parameters<typeof request>): Promise<T> => {
-        if (method === 'DELETE') await (swap ??= replace())
-        return await request<T>(method, at, options)
-      }
-      expect(await item.step('uninstall')).toMatchObject({
-        result: 'waiting',
-        waitingFor: `ConfigMap ${stage.namespace}/replaced has changed meanwhile`,
-      })
-    } finally {
-      kube.request = request
-      await other.close()
+    stage.kube.before = async (method) => {
+      if (method === 'DELETE') await replace()
     }
+    const waitingFor = `ConfigMap ${stage.namespace}/replaced has changed meanwhile`
+    expect(await item.step('uninstall')).toMatchObject({ result: 'waiting', waitingFor })
     await item.uninstall()
     expect(await stage.data('replaced')).toEqual({ a: 'other' })
   })

@@ -21,6 +21,8 @@ export class RecordingKube implements KubeClient {
   readonly #kube: KubeClient
   requests: { readonly method: string; readonly path: string; readonly query: Fields }[] = []
   refuse: (method: string, path: string) => KubeError | undefined = () => undefined
+  /** What happens between a request and its way to the server. */
+  before: (method: string, path: string) => Promise<unknown> = () => Promise.resolve()
 
   constructor(kubeconfigPath: string) {
     this.#kube = createKubeClient({ kubeconfigPath, userAgent: 'test' })
@@ -38,6 +40,7 @@ export class RecordingKube implements KubeClient {
     this.requests.push({ method, path, query: options?.query ?? {} })
     const refused = this.refuse(method, path)
     if (refused !== undefined) throw refused
+    await this.before(method, path)
     return await this.#kube.request<T>(method, path, options)
   }
 
