@@ -34,6 +34,10 @@ describe('a live object covers what is wanted', () => {
     ['another value', { spec: { replicas: 2 } }],
     ['a field that it has not', { spec: { paused: true } }],
     ['zero instead of a value', { spec: { replicas: 0 } }],
+    [
+      'another value in one of several named elements',
+      { spec: { containers: [{ name: 'app', image: 'a' }, { name: 'sidecar', image: 'x' }] } },
+    ],
     ['an element of another name', { spec: { containers: [{ name: 'other' }] } }],
     ['another list of texts', { spec: { args: ['x'] } }],
     ['texts in another order', { spec: { args: ['y', 'x'] } }],
