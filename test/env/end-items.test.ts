@@ -1,0 +1,207 @@
+// Items that are ended from outside, in their races: against an API server that the test drives, and a real journal.
+// Source: spec/landscaper.md 2.10, 2.11.
+
+import { beforeEach, describe, expect, inject, it } from 'vitest'
+
+import { endItemActivities } from '../../activities/execution/end-items.ts'
+import type { KubeObject } from '../../activities/kube/client.ts'
+import { deployItemKind, MOCK_TYPE, OPERATION_ANNOTATION } from '../../workflows/deploy-item/kind.ts'
+import { executionKind } from '../../workflows/execution/kind.ts'
+import { refusal, type TinyApi } from '../activities/kube/tiny-api.ts'
+import { useWriteStage } from '../activities/kube/write-stage.ts'
+
+const BASE = `/apis/${executionKind.apiVersion}/namespaces/n`
+const EXECUTION = `${BASE}/executions/exec`
+const LONG_AGO = '2029-12-31T23:59:50Z'
+const NOW = '2030-01-01T00:00:00.000Z'
+const JOB = 'job-2'
+const BEFORE = { jobID: 'job-1', jobIDFinished: 'job-1', phase: 'Succeeded' }
+const TRIGGERED = { ...BEFORE, jobID: JOB, jobIDGenerationTime: LONG_AGO }
+
+const stage = useWriteStage(inject('servers').databaseUrl)
+let api: TinyApi
+let act: ReturnType<typeof endItemActivities>
+
+/** What the next write to an item meets: the item as somebody else has just made it. */
+let race: Readonly<Record<string, object>> = {}
+
+beforeEach(() => {
+  api = stage().api
+  act = endItemActivities({ ...stage().deps, pickupTimeoutMs: 2000 })
+  race = {}
+  const annotations = { [OPERATION_ANNOTATION]: 'interrupt' }
+  const metadata = { name: 'exec', namespace: 'n', uid: 'uid-exec', generation: 1, annotations }
+  api.put(EXECUTION, { apiVersion: executionKind.apiVersion, kind: 'Execution', metadata, spec: {}, status: TRIGGERED })
+  api.intercept = ({ method, path }) => {
+    if (method === 'GET' && path === `${BASE}/deployitems`) return { status: 200, body: { items: items() } }
+    const name = path.split('/')[7] ?? ''
+    const status = race[name]
+    if (method !== 'PATCH' || status === undefined) return undefined
+    race = {}
+    put(name, status)
+    return undefined
+  }
+})
+
+const items = () => [...api.objects.values()].filter(({ kind }) => kind === 'DeployItem')
+const statusOf = (name: string) => api.objects.get(`${BASE}/deployitems/${name}`)?.['status']
+const isInterrupted = () => api.objects.get(EXECUTION)?.metadata.annotations?.[OPERATION_ANNOTATION] !== undefined
+const writes = () => api.requests.filter((request) => /^PATCH (deployitems|executions|\w+\/status|exec)/.test(request))
+
+function put(name: string, status: object, { type = 'example.org/foreign', metadata = {} } = {}): KubeObject {
+  const owner = {
+    apiVersion: executionKind.apiVersion,
+    kind: 'Execution',
+    name: 'exec',
+    uid: 'uid-exec',
+    controller: true,
+  }
+  const own = { name, namespace: 'n', uid: `uid-${name}`, ownerReferences: [owner], finalizers: ['x'], ...metadata }
+  const object = { apiVersion: deployItemKind.apiVersion, kind: 'DeployItem', metadata: own, spec: { type }, status }
+  return api.put(`${BASE}/deployitems/${name}`, object)
+}
+
+/** The arguments of a pass that has observed the objects as they are. */
+function input(objects: readonly KubeObject[]) {
+  return {
+    by: { workflowID: 'execution/uid-exec/job-2', runID: 'run', pass: 1 },
+    subject: { kind: 'Execution', uid: 'uid-exec', namespace: 'n', name: 'exec' },
+    jobID: JOB,
+    version: api.objects.get(EXECUTION)?.metadata.resourceVersion ?? '',
+    items: objects.map(({ metadata, status }) => ({
+      ...{ uid: metadata.uid ?? '', name: metadata.name, version: metadata.resourceVersion ?? '', finalizers: ['x'] },
+      jobID: (status as { jobID?: string }).jobID,
+    })),
+  }
+}
+
+const ERROR = {
+  ...{ operation: 'InterruptOperation', reason: 'InterruptOperation', message: 'operation was interrupted', codes: [] },
+  ...{ lastTransitionTime: NOW, lastUpdateTime: NOW },
+}
+
+describe('an interrupt', () => {
+  it('ends items in one write each, triggered or not, and then goes off the execution', async () => {
+    const old = {
+      lastError: { ...ERROR, message: 'old' },
+      lastErrors: [ERROR],
+      transitionTimes: { initTime: LONG_AGO },
+    }
+    const leaving = { type: MOCK_TYPE, metadata: { deletionTimestamp: NOW } }
+    const given = [
+      put('fresh', { ...BEFORE, ...old }),
+      put('taken', { ...TRIGGERED, ...old }),
+      put('gone', TRIGGERED, leaving),
+    ]
+    const result = await act.interruptExecution(input(given))
+    const end = { jobID: JOB, jobIDFinished: JOB, phase: 'Failed', lastError: ERROR }
+    expect(statusOf('fresh')).toEqual({
+      ...end,
+      firstError: ERROR,
+      lastErrors: [ERROR],
+      transitionTimes: { finishedTime: NOW },
+    })
+    expect(statusOf('taken')).toMatchObject({
+      ...{ ...end, lastErrors: [ERROR, ERROR], firstError: ERROR },
+      transitionTimes: { initTime: LONG_AGO, finishedTime: NOW },
+    })
+    expect(statusOf('gone')).toMatchObject({ ...end, phase: 'DeleteFailed' })
+    expect(writes()).toHaveLength(4)
+    expect(isInterrupted()).toBe(false)
+    expect(result).toMatchObject({ failures: [], gone: [], target: { interruptRequested: false } })
+  })
+
+  it('leaves an end that came meanwhile, and a job that came meanwhile', async () => {
+    const given = [put('done', TRIGGERED), put('next', TRIGGERED)]
+    const ended = { ...TRIGGERED, jobIDFinished: JOB, phase: 'Succeeded' }
+    race = { done: ended }
+    put('next', { ...TRIGGERED, jobID: 'job-3' })
+    const { items: after } = await act.interruptExecution(input(given))
+    expect(statusOf('done')).toEqual(ended)
+    expect(statusOf('next')).toMatchObject({ jobID: 'job-3', phase: 'Succeeded' })
+    expect(after.map(({ name, jobIDFinished }) => [name, jobIDFinished]).toSorted()).toEqual([
+      ['done', JOB],
+      ['next', 'job-1'],
+    ])
+  })
+
+  it('is there until its items are ended, and repeated after a crash ends nothing twice', async () => {
+    const given = [put('one', TRIGGERED)]
+    const served = api.intercept
+    api.intercept = (request) => (request.path === EXECUTION ? refusal(500, 'InternalError') : served(request))
+    await expect(act.interruptExecution(input(given))).rejects.toMatchObject({
+      type: 'InternalError',
+      nonRetryable: false,
+    })
+    expect(isInterrupted()).toBe(true)
+
+    api.intercept = served
+    const before = writes().length
+    expect((await act.interruptExecution(input(given))).target).toMatchObject({ interruptRequested: false })
+    expect(writes().slice(before)).toEqual(['PATCH executions/exec'])
+    expect(isInterrupted()).toBe(false)
+  })
+
+  it('stays on the execution while an item cannot be ended', async () => {
+    const given = [put('one', TRIGGERED), put('two', TRIGGERED)]
+    const served = api.intercept
+    api.intercept = (request) => (request.path.includes('/one/') ? refusal(422, 'Invalid') : served(request))
+    const result = await act.interruptExecution(input(given))
+    expect(result).toMatchObject({ failures: [{ object: 'one', code: 'Invalid' }], target: undefined })
+    expect(statusOf('two')).toMatchObject({ phase: 'Failed' })
+    expect(isInterrupted()).toBe(true)
+  })
+
+  it('is not taken off another job', async () => {
+    const given = input([])
+    const execution = api.objects.get(EXECUTION)!
+    api.put(EXECUTION, { ...execution, status: { ...TRIGGERED, jobID: 'job-3' } })
+    expect(await act.forgetInterrupt(given)).toBeUndefined()
+    expect(isInterrupted()).toBe(true)
+  })
+})
+
+describe('an item that waits for its deployer', () => {
+  it('is ended when it has waited too long', async () => {
+    await act.endUnclaimedItems(input([put('late', TRIGGERED)]))
+    expect(statusOf('late')).toMatchObject({
+      ...{ jobIDFinished: JOB, phase: 'Failed' },
+      lastError: {
+        ...{ operation: 'WaitingForPickup', reason: 'PickupTimeout', codes: ['ERR_TIMEOUT'] },
+        message:
+          'deploy item late (item late): no deployer of type example.org/foreign has taken it up for 10s; ' +
+          "expected one within 2s, the worker's --pickup-timeout",
+      },
+    })
+  })
+
+  it.each([
+    ['a deployer takes it up just then', { ...TRIGGERED, lastReconcileTime: NOW, phase: 'Progressing' }],
+    ['it was triggered again just then', { ...TRIGGERED, jobIDGenerationTime: NOW }],
+  ])('is left alone when %s', async (_, status) => {
+    const given = [put('late', TRIGGERED)]
+    race = { late: status }
+    const { items: after } = await act.endUnclaimedItems(input(given))
+    expect(statusOf('late')).toEqual(status)
+    expect(after).toHaveLength(1)
+  })
+
+  it.each([
+    ['has not waited long enough', { ...TRIGGERED, jobIDGenerationTime: '2029-12-31T23:59:59Z' }, {}],
+    [
+      'was taken up within the second of its trigger',
+      { ...TRIGGERED, jobIDGenerationTime: '2029-12-31T23:59:50.9Z', lastReconcileTime: LONG_AGO },
+      {},
+    ],
+    [
+      'was taken up by a deployer whose clock is late',
+      { ...TRIGGERED, lastReconcileTime: '2029-01-01T00:00:00Z', transitionTimes: { initTime: LONG_AGO } },
+      {},
+    ],
+    ['is of a type that Pawl serves', TRIGGERED, { type: MOCK_TYPE }],
+    ['was triggered by hand, nobody knows when', { ...BEFORE, jobID: JOB }, {}],
+  ])('is not ended when it %s', async (_, status, options) => {
+    await act.endUnclaimedItems(input([put('item', status, options)]))
+    expect(statusOf('item')).toEqual(status)
+  })
+})
