@@ -231,6 +231,17 @@ describe('an uninstall', () => {
     expect(await stage.data('half-a')).toBeUndefined()
   })
 
+  it('does not need a configuration that can be read, unless that may say what stays', async () => {
+    const item = stage.item('spoilt').configure([stage.configMap('spoilt')])
+    await item.reconcile()
+    item.configure([{ manifest: 'no object' }], { deletionGroups: [{}] })
+    await expect(item.step('uninstall')).rejects.toThrow('spec.config.')
+    expect(await stage.data('spoilt')).toEqual({ a: '1' })
+    item.configure([{ manifest: 'no object' }])
+    await item.uninstall()
+    expect(await stage.data('spoilt')).toBeUndefined()
+  })
+
   it('counts objects of a kind that is gone as deleted', async () => {
     const { definition, resource } = customKind('gizmos', 'Gizmo')
     const owner = stage.item('gizmo-owner').configure([definition])

@@ -20,6 +20,7 @@ import { type Manifest, type ManifestConfig, readManifestConfig } from './config
 import { isMap } from './config-reader.ts'
 import { awaitedDefinition, unestablished } from './definitions.ts'
 import { isCrd } from './deletion-groups.ts'
+import { DEFAULT_GROUPS } from './deletion-groups.ts'
 import { type ManagedResource, providerStatus, readManaged, resourceKey, union } from './managed-resources.ts'
 import { isAmong, orphansOf, withKnownUids } from './orphans.ts'
 import { PATCH_OPERATION, patchDeployed } from './patch-deployed.ts'
@@ -145,7 +146,7 @@ function waitingForDefinition(definition: KubeObject): DeployStep {
 }
 
 async function uninstall(work: ItemWork): Promise<DeployStep> {
-  const config = readManifestConfig(work.item)
+  const config = removalConfig(work.item)
   const label = itemLabel(work.item.metadata.name)
   const remembered = rememberedBy(work)
   const resources = union(remembered, await unremembered(work, config, { remembered, label }))
@@ -155,10 +156,24 @@ async function uninstall(work: ItemWork): Promise<DeployStep> {
   return step.result === 'waiting' ? { ...step, checkpoint: AT_DELETE } : step
 }
 
+/**
+ * The configuration as far as it says what is taken away. One that was spoilt by an edit does not keep what was deployed before from going, unless
+ * it has deletion groups of its own: then nobody knows what shall stay.
+ */
+function removalConfig(item: ItemWork['item']): Pick<ManifestConfig, 'manifests' | 'deletionGroups'> {
+  try {
+    return readManifestConfig(item)
+  } catch (error) {
+    const { config } = item['spec'] as { config?: object }
+    if (!(error instanceof DeployError) || (config !== undefined && 'deletionGroups' in config)) throw error
+    return { manifests: [], deletionGroups: DEFAULT_GROUPS }
+  }
+}
+
 /** Objects with this item's label that a crash kept out of the status. */
 async function unremembered(
   work: ItemWork,
-  { manifests }: ManifestConfig,
+  { manifests }: Pick<ManifestConfig, 'manifests'>,
   { remembered, label }: { remembered: readonly ManagedResource[]; label: string },
 ): Promise<readonly ManagedResource[]> {
   const keys = new Set(remembered.map(({ resource }) => resourceKey(resource)))
