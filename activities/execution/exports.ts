@@ -96,7 +96,9 @@ async function readExport(
 
 function parseExport(content: string): unknown {
   try {
-    const value: unknown = parse(Buffer.from(content, 'base64').toString('utf8'), { maxAliasCount: 100 })
+    // Its warnings go to the log otherwise, and quote the content.
+    const options = { maxAliasCount: 100, logLevel: 'error' } as const
+    const value: unknown = parse(Buffer.from(content, 'base64').toString('utf8'), options)
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
   } catch {
     return undefined
