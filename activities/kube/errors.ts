@@ -27,6 +27,10 @@ export class KubeError extends Error {
 
   static fromResponse(request: string, response: ErrorResponse, text: string): KubeError {
     const answer = parseStatus(response.statusCode, text)
+    if (TOO_LARGE.test(answer.message)) {
+      const message = `${request}: the object is over the limit of the server's store, usually 1.5 MB; expected less in it`
+      return new KubeError(message, { status: 413, reason: 'RequestEntityTooLarge' })
+    }
     const seconds = Number(response.headers['retry-after'])
     const message = [`${request}: ${response.statusCode} ${answer.reason}`, answer.message].filter(
       (part) => part !== '',
@@ -43,6 +47,9 @@ export class KubeError extends Error {
     return new KubeError(`${method} ${path}: no answer: ${message}`, { status: 0, reason: 'Unreachable', cause })
   }
 }
+
+// etcd and gRPC refuse what is too large with an answer that looks like a failure of the server; it would be tried again for ever.
+const TOO_LARGE = /request is too large|trying to send message larger than max/
 
 interface ApiStatus {
   readonly reason?: string
@@ -65,12 +72,16 @@ function parseStatus(status: number, text: string): { reason: string; message: s
   }
 }
 
+/** Words of the server that quote nothing. */
+const LIMIT = /^Too long: may not be more than \d+ \w+$/
+
 // The server's own words for a refused object quote the values that it refuses, and templates may fill them with secrets.
 function refusal({ details = {} }: ApiStatus): string {
   const { kind = 'object', name = '', causes = [] } = details
   const where = causes.map(({ field = '', reason = '', message = '' }) => {
-    const [kindOfMistake = ''] = message.split(/[:"]/)
-    return `${field}: ${kindOfMistake.trim() === '' ? reason : kindOfMistake.trim()}`
+    const [kindOfMistake = ''] = LIMIT.exec(message) ?? message.split(/[:"]/)
+    const place = field === '[]' || field === '' ? 'the whole' : field
+    return `${place}: ${kindOfMistake.trim() === '' ? reason : kindOfMistake.trim()}`
   })
   return [`${kind} "${name}" is refused`, ...(where.length === 0 ? [] : [where.join(', ')])].join(': ')
 }
