@@ -10,7 +10,7 @@ import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { finalFailure, toApplicationFailure } from '../kube/errors.ts'
 import { finalizerPatch } from '../kube/finalize.ts'
-import { itemProblems, shownName } from '../kube/item-rules.ts'
+import { itemProblems, ownerNameProblem, shownName } from '../kube/item-rules.ts'
 import { additivePatch, mergePatch } from '../kube/merge.ts'
 import { readSubject } from '../kube/observe.ts'
 import { targetView } from '../kube/views.ts'
@@ -136,6 +136,8 @@ function release(current: KubeObject, uid: string): Patch | 'done' | 'superseded
 function plannedWrites(execution: KubeObject, existing: readonly KubeObject[], jobID: string): Write[] {
   const decoded = decodeItems(execution)
   if ('problem' in decoded) throw finalFailure('ERR_CONFIGURATION_PROBLEM', decoded.problem)
+  const nameProblem = ownerNameProblem('execution', execution.metadata.name)
+  if (nameProblem !== undefined) throw finalFailure('ERR_CONFIGURATION_PROBLEM', nameProblem)
   refuseUnfit(decoded.items)
   const kept = new Map(
     existing

@@ -49,7 +49,9 @@ function unpack(compressed: string): string | { problem: string } {
   try {
     return gunzipSync(Buffer.from(compressed, 'base64'), { maxOutputLength: ITEMS_LIMIT_BYTES }).toString('utf8')
   } catch (error) {
-    const found = error instanceof Error ? error.message : String(error)
+    const isLarge = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE'
+    const message = error instanceof Error ? error.message : String(error)
+    const found = isLarge ? `more than ${ITEMS_LIMIT_BYTES} bytes when unpacked` : message
     return {
       problem: `spec.deployItemsCompressed cannot be read (${found}); expected base64 of a gzipped JSON list of deploy items`,
     }

@@ -6,6 +6,7 @@ import type { By, Subject } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { toApplicationFailure } from '../kube/errors.ts'
+import { EXECUTION_NAME_LIMIT } from '../kube/item-rules.ts'
 import { listObjects, readSubject, recordObservation } from '../kube/observe.ts'
 import { ownerOf } from '../kube/views.ts'
 import { type DeployItemView, deployItemView } from '../kube/deploy-item-view.ts'
@@ -61,6 +62,8 @@ export async function listDeployItems(
   execution: Omit<Subject, 'kind'>,
   ownVersion: number,
 ): Promise<readonly KubeObject[]> {
+  // No label has such a value, and the API server refuses to look for it.
+  if (execution.name.length > EXECUTION_NAME_LIMIT) return []
   const items = await listObjects(deps, deployItemKind, execution.namespace, {
     labelSelector: `${MANAGED_BY_LABEL}=${execution.name}`,
     ownVersion,

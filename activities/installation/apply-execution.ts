@@ -8,6 +8,7 @@ import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { writeDataObjects } from '../kube/data-objects.ts'
 import { finalFailure, toApplicationFailure } from '../kube/errors.ts'
+import { ownerNameProblem } from '../kube/item-rules.ts'
 import { readObject, readSubject } from '../kube/observe.ts'
 import { type Blueprint, readBlueprint } from '../render/blueprint.ts'
 import { BlueprintError } from '../render/blueprint-error.ts'
@@ -50,6 +51,8 @@ export const applyExecutionActivities = (deps: Deps) => ({
   async applyExecution(input: ApplyExecutionInput): Promise<ApplyExecutionResult> {
     try {
       const installation = await readInstallation(deps, input)
+      const nameProblem = ownerNameProblem('installation', installation.metadata.name)
+      if (nameProblem !== undefined) throw finalFailure('ERR_CONFIGURATION_PROBLEM', nameProblem)
       const { context, blueprint: source } = specOf(installation)
       await checkContext(deps, input.subject.namespace, context ?? 'default')
       const blueprint = readBlueprint(source)

@@ -5,12 +5,17 @@
 export interface WrittenItem {
   readonly name?: string
   readonly config?: unknown
-  readonly labels?: Readonly<Record<string, unknown>>
+  readonly labels?: unknown
+  readonly target?: unknown
   readonly timeout?: unknown
 }
 
+type Fields = Readonly<Record<string, unknown>>
+
 // The name becomes a part of the object's name, and the value of a label.
 const NAME_LIMIT = 63
+/** Each item of an Execution carries its name in a label. */
+export const EXECUTION_NAME_LIMIT = 63
 const DNS_LABEL = '[a-z0-9]([a-z0-9-]*[a-z0-9])?'
 const DNS_SUBDOMAIN = new RegExp(`^${DNS_LABEL}(\\.${DNS_LABEL})*$`)
 const QUALIFIED_NAME = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/
@@ -25,12 +30,20 @@ export function shownName(name: string): string {
   return name.length <= LONGEST_SHOWN ? name : `${name.slice(0, LONGEST_SHOWN)}...`
 }
 
+/** Why an Execution, or an Installation, whose Execution has its name, can have no items; undefined when nothing is wrong. */
+export function ownerNameProblem(kind: string, name: string): string | undefined {
+  if (name.length <= EXECUTION_NAME_LIMIT) return undefined
+  const found = `${kind} ${shownName(name)}: metadata.name has ${name.length} characters`
+  return `${found}, expected at most ${EXECUTION_NAME_LIMIT}: its deploy items carry it as a label`
+}
+
 /** What is wrong with an item: field, found, expected. Values are not quoted, names are. */
-export function itemProblems({ name = '', config, labels = {}, timeout }: WrittenItem): string[] {
+export function itemProblems({ name = '', config, labels, target, timeout }: WrittenItem): string[] {
   return [
     ...(name === '' ? [] : nameProblems(name)),
     ...configProblems(config),
-    ...Object.entries(labels).flatMap(([key, value]) => labelProblems(key, value)),
+    ...labelsProblems(labels),
+    ...targetProblems(target),
     ...timeoutProblems(timeout),
   ]
 }
@@ -43,14 +56,29 @@ function nameProblems(name: string): string[] {
 
 // The API server takes an embedded object only with both.
 function configProblems(config: unknown): string[] {
-  const fields = (config ?? {}) as Readonly<Record<string, unknown>>
-  if (Object.keys(fields).length === 0) return ['found no config, expected a map']
+  if (!isMap(config) || Object.keys(config).length === 0) return ['found no config, expected a map']
   return ['apiVersion', 'kind'].flatMap((field) => {
-    const value = fields[field]
+    const value = config[field]
     if (typeof value === 'string' && value !== '') return []
     const found = value === undefined || value === null || value === '' ? 'nothing' : 'another type'
     return [`config.${field}: found ${found}, expected the text that tells the configuration's form`]
   })
+}
+
+function labelsProblems(labels: unknown): string[] {
+  if (labels === undefined || labels === null) return []
+  if (!isMap(labels)) return ['labels: found no map, expected one of texts']
+  return Object.entries(labels).flatMap(([key, value]) => labelProblems(key, value))
+}
+
+function targetProblems(target: unknown): string[] {
+  if (target === undefined || target === null) return []
+  if (isMap(target) && typeof target['name'] === 'string' && target['name'] !== '') return []
+  return ['target: found no name in it, expected that of a Target of this namespace']
+}
+
+function isMap(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function labelProblems(key: string, value: unknown): string[] {
