@@ -1,11 +1,12 @@
 // One step of taking one object off the target. Source: spec/landscaper.md 4.4, 4.2 "policy".
 //
 //   R1. Only what this item still has is deleted: the label names it, or the object is the very one that was recorded and no other item's.
-//   R2. A delete carries the uid of the object that was looked at.
+//   R2. What was never known to be there, and may not even be looked at, is not there: the same refusal kept it from being made.
+//   R3. A delete carries the uid of the object that was looked at.
 
 import type { KubeClient, KubeObject } from '../../kube/client.ts'
 import { resourcePath } from '../../kube/client.ts'
-import { isConflict, isNotFound } from '../../kube/errors.ts'
+import { isConflict, isNotFound, KubeError } from '../../kube/errors.ts'
 import { describeObject, readObject } from '../target/read-object.ts'
 import type { TargetCluster } from '../target/target-cluster.ts'
 import { FIELD_MANAGER, write } from './apply-object.ts'
@@ -25,7 +26,7 @@ export interface ObjectRemoval {
 /** @returns what it waits for; undefined when the object is gone, or is not this item's to delete. @throws KubeError, DeployError */
 export async function removeObject(removal: ObjectRemoval): Promise<string | undefined> {
   const { target, managed, label, forceDelete, signal } = removal
-  const live = await readObject(target, managed.resource, signal)
+  const live = await readKnown(target, managed, signal)
   if (live === undefined || !isToDelete(managed, live, label)) return undefined
   const served = await target.servedKind(managed.resource.apiVersion, managed.resource.kind)
   if (served === undefined) return undefined
@@ -36,6 +37,15 @@ export async function removeObject(removal: ObjectRemoval): Promise<string | und
   } catch (error) {
     if (isNotFound(error)) return undefined
     if (isConflict(error)) return `${describeObject(managed.resource)} has changed meanwhile`
+    throw error
+  }
+}
+
+async function readKnown(target: TargetCluster, { resource }: ManagedResource, signal: AbortSignal) {
+  try {
+    return await readObject(target, resource, signal)
+  } catch (error) {
+    if (resource.uid === undefined && error instanceof KubeError && error.status === 403) return undefined
     throw error
   }
 }
