@@ -128,11 +128,15 @@ class KeptTargets implements TargetAccess {
     const config = configOf(source)
     const { now } = this.#deps
     if ('cluster' in config) {
-      return connected(new TargetClient({ access: config.cluster, now, refused: (error) => error }), now, Infinity)
+      const refused = (error: KubeError) => {
+        const found = `target ${namespace}/${name}: its server refuses the credentials (${error.message})`
+        return new DeployError(OPERATION, error.reason, `${found}; expected valid ones, not expired`, ['ERR_UNAUTHORIZED'])
+      }
+      return connected(new TargetClient({ access: config.cluster, now, refused }), now, Infinity)
     }
     const account = `target ${namespace}/${name}: service account ${namespace}/${config.self.serviceAccount}`
     const { access, renewAtMs } = await requestSelfAccess(this.#deps, namespace, config.self).catch((error: unknown) => {
-      if (isNotFound(error)) throw configurationProblem(OPERATION, 'InvalidTarget', `${account} is not there`)
+      if (isNotFound(error)) throw configurationProblem(OPERATION, 'InvalidTarget', `${account} is not there; expected it because of spec.config.selfConfig`)
       throw ownFailure(error)
     })
     // The account was made anew, or the server's keys were: the next opening asks for another token.
