@@ -32,6 +32,7 @@ describe('a pool whose kept place is held for long', () => {
   it('refuses work that still waits when it is closed', async () => {
     const stage = stageOf(1, 0)
     const [first, second] = [stage.hold(), stage.hold()]
+    await expect.poll(() => stage.begun()).toBe(1)
     const refused = expect(second.done).rejects.toThrow('test: found closed, expected open')
     await stage.close()
     first.end()
