@@ -31,6 +31,8 @@ export interface ChildExecution {
   readonly phase: string | undefined
   readonly jobID: string | undefined
   readonly jobIDFinished: string | undefined
+  /** What its last job failed of, cut short; undefined while it runs, and when it did not fail. */
+  readonly error?: string | undefined
 }
 
 interface ImportStatus {
@@ -54,10 +56,14 @@ export function installationView(object: KubeObject): InstallationView {
   }
 }
 
+// The whole of it stands in the Execution's own status.
+const LONGEST_ERROR = 1000
+
 /** The Execution of this Installation; undefined for one of the same name that belongs to somebody else. */
 export function childExecution(object: KubeObject | undefined, installationUid: string): ChildExecution | undefined {
   if (object === undefined || ownerOf(object)?.uid !== installationUid) return undefined
-  const { version, deleting, phase, jobID, jobIDFinished } = targetView(object)
+  const { version, deleting, phase, jobID, jobIDFinished, lastError } = targetView(object)
+  const hasFailed = phase === 'Failed' || phase === 'DeleteFailed'
   return {
     uid: object.metadata.uid ?? '',
     version,
@@ -67,5 +73,6 @@ export function childExecution(object: KubeObject | undefined, installationUid: 
     phase,
     jobID,
     jobIDFinished,
+    error: hasFailed ? lastError?.message.slice(0, LONGEST_ERROR) : undefined,
   }
 }

@@ -19,6 +19,8 @@ export interface DeployItemView {
   readonly jobID: string | undefined
   readonly jobIDFinished: string | undefined
   readonly exportRef: { readonly name: string; readonly namespace?: string } | undefined
+  /** What its last job failed of, cut short; undefined while it runs, and when it did not fail. */
+  readonly error?: string | undefined
   /** Milliseconds until the item's job fails because no deployer took it up, as of the observation; undefined = never. */
   readonly pickupMs?: number | undefined
 }
@@ -47,8 +49,18 @@ export function deployItemView(object: KubeObject, limit?: PickupLimit): DeployI
     jobID: status.jobID,
     jobIDFinished: status.jobIDFinished,
     exportRef: status.exportRef,
+    error: errorOf(object),
     pickupMs: limit === undefined ? undefined : pickupMs(object, limit),
   }
+}
+
+// Enough to know where to look; the whole of it stands in the item's own status.
+const LONGEST_ERROR = 300
+
+function errorOf(object: KubeObject): string | undefined {
+  const { phase, lastError } = statusOf(object)
+  const hasFailed = phase === 'Failed' || phase === 'DeleteFailed'
+  return hasFailed ? lastError?.message.slice(0, LONGEST_ERROR) : undefined
 }
 
 /**
@@ -80,7 +92,9 @@ export function isTakenUp(object: KubeObject): boolean {
   return Date.parse(lastReconcileTime ?? '') >= triggered
 }
 
-interface PickupStatus {
+interface ItemStatus {
+  readonly phase?: string
+  readonly lastError?: { readonly message: string }
   readonly jobID?: string
   readonly jobIDFinished?: string
   readonly jobIDGenerationTime?: string
@@ -88,6 +102,6 @@ interface PickupStatus {
   readonly transitionTimes?: { readonly initTime?: string | null }
 }
 
-function statusOf(object: KubeObject): PickupStatus {
+function statusOf(object: KubeObject): ItemStatus {
   return object['status'] ?? {}
 }

@@ -1,6 +1,6 @@
-// What the README and examples/ tell a user to apply does what they say.
+// What the README tells a user to apply does what it says. For examples/ see examples.test.ts.
 
-import { readdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
@@ -40,33 +40,5 @@ describe.concurrent('the installation of the README', () => {
     expect(circle).toMatchObject({ phase: 'Failed' })
     expect(circle.message).toBe('items could not be started because they depend on each other: app -> db -> app')
     expect(readme).toContain(circle.message)
-  })
-})
-
-describe.concurrent('the examples', () => {
-  const expected: Readonly<Record<string, object>> = {
-    'diamond.yaml': {
-      phase: 'Succeeded',
-      phases: { network: 'Succeeded', cache: 'Succeeded', database: 'Succeeded', app: 'Succeeded' },
-      message: undefined,
-    },
-    'failing-branch.yaml': {
-      phase: 'Failed',
-      phases: { assets: 'Succeeded', schema: 'Failed', migrate: undefined, app: undefined },
-      message: 'has failed or missing deploy items: schema',
-    },
-    'cycle.yaml': {
-      phase: 'Failed',
-      phases: { start: 'Succeeded', a: undefined, b: undefined, c: undefined },
-      message: 'items could not be started because they depend on each other: a -> b -> c -> a',
-    },
-  }
-
-  it('are all expected here', async () => {
-    expect((await readdir(`${ROOT}/examples`)).sort()).toEqual(Object.keys(expected).sort())
-  })
-
-  it.each(Object.entries(expected))('%s ends as it says', async (file, outcome) => {
-    expect(await run(await readFile(`${ROOT}/examples/${file}`, 'utf8'))).toMatchObject(outcome)
   })
 })

@@ -16,6 +16,8 @@ import { useStage } from '../support/stage.ts'
 
 const stage = useStage('failures')
 
+const CAUSE = 'the configuration asks for phase Failed'
+
 async function run(name: string, items: readonly Item[], options = {}) {
   await stage.cluster.create(installation(name, items, options), 'installations')
   return await stage.cluster.finished(name)
@@ -52,7 +54,7 @@ describe.concurrent('an execution with a failed item', () => {
       lastError: {
         operation: 'handlePhaseProgressing',
         reason: 'DeployItemsFailed',
-        message: 'has failed or missing deploy items: bad',
+        message: `has failed or missing deploy items: bad; bad: ${CAUSE}`,
       },
     })
     expect(root.status).toMatchObject({
@@ -60,7 +62,7 @@ describe.concurrent('an execution with a failed item', () => {
       lastError: {
         operation: 'buildErrorIfFailedChild',
         reason: 'children failed',
-        message: 'execution siblings is Failed; expected Succeeded',
+        message: `execution siblings is Failed; expected Succeeded: has failed or missing deploy items: bad; bad: ${CAUSE}`,
       },
     })
   })

@@ -3,7 +3,7 @@
 
 import { done, fail, type Outcome, stop } from '../kit/index.ts'
 import { classifyDeployItems } from './classify-deploy-items.ts'
-import { absorb, batch, type ExecutionPass, names } from './controller.ts'
+import { absorb, batch, causes, type ExecutionPass, names } from './controller.ts'
 
 export async function cleanUpOrphans(pass: ExecutionPass): Promise<Outcome> {
   const kept = await deleteUnwanted(pass)
@@ -21,7 +21,10 @@ export async function cleanUpOrphans(pass: ExecutionPass): Promise<Outcome> {
       : stop(`waiting for orphaned deploy items to be uninstalled: ${names(orphans)}`)
   }
   if (orphans.every((orphan) => orphan.jobIDFinished === jobID)) {
-    return fail('OrphanedDeployItems', `orphaned deploy items could not be uninstalled: ${names(orphans)}`)
+    return fail(
+      'OrphanedDeployItems',
+      `orphaned deploy items could not be uninstalled: ${names(orphans)}${causes(orphans)}`,
+    )
   }
   return stop(`waiting for orphaned deploy items to be uninstalled: ${names(orphans)}`)
 }

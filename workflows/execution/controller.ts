@@ -57,6 +57,15 @@ export function batch(pass: ExecutionPass, items: readonly DeployItemView[]) {
   }
 }
 
+// One line in `kubectl get -o wide`; who wants all errors looks at the items.
+const ERRORS_SHOWN = 3
+
+/** What items failed of, to be put behind their names; empty when none says so. */
+export function causes(items: readonly Pick<DeployItemView, 'item' | 'error'>[]): string {
+  const said = items.filter(({ error = '' }) => error !== '').slice(0, ERRORS_SHOWN)
+  return said.map(({ item, error = '' }) => `; ${item}: ${error}`).join('')
+}
+
 /** Names of items for people, few enough to read. */
 export function names(items: readonly { readonly item?: string; readonly name: string }[]): string {
   const all = items.map(({ item, name }) => item ?? name)

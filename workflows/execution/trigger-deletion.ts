@@ -7,7 +7,7 @@
 import { done, fail, findCycle, type Outcome, stop } from '../kit/index.ts'
 import type { DeployItemView } from '../../activities/kube/deploy-item-view.ts'
 import { classifyForDeletion } from './classify-deploy-items.ts'
-import { absorb, batch, type ExecutionPass, names } from './controller.ts'
+import { absorb, batch, causes, type ExecutionPass, names } from './controller.ts'
 
 export async function triggerDeletion(pass: ExecutionPass): Promise<Outcome> {
   const { state, jobID, act } = pass
@@ -18,7 +18,7 @@ export async function triggerDeletion(pass: ExecutionPass): Promise<Outcome> {
   if (failed.length > 0) {
     return running.length > 0
       ? stop(`a deploy item could not be uninstalled; waiting for the running ones: ${names(running)}`)
-      : fail('DeployItemsNotDeleted', `deploy items could not be uninstalled: ${names(failed)}`)
+      : fail('DeployItemsNotDeleted', `deploy items could not be uninstalled: ${names(failed)}${causes(failed)}`)
   }
   if (ready.length === 0 && running.length > 0) return stop(`waiting for ${names(running)} to be uninstalled`)
   if (ready.length === 0) return stuck(blocked)

@@ -6,7 +6,7 @@
 
 import { done, fail, findCycle, type Outcome, stop } from '../kit/index.ts'
 import { classifyDeployItems } from './classify-deploy-items.ts'
-import { absorb, batch, type ExecutionPass, names } from './controller.ts'
+import { absorb, batch, causes, type ExecutionPass, names } from './controller.ts'
 import { releaseDeployers } from './name-deployers.ts'
 
 export async function triggerDeployItems(pass: ExecutionPass): Promise<Outcome> {
@@ -19,10 +19,12 @@ async function triggerReady(pass: ExecutionPass): Promise<Outcome> {
   const { state, jobID, act } = pass
   const { failed, running, ready, blocked } = classifyDeployItems(state.target.items, state.deployItems, jobID)
 
+  const of = (wanted: readonly string[]) => state.deployItems.filter(({ item }) => wanted.includes(item))
+
   if (failed.length > 0) {
     return running.length > 0
       ? stop(`a deploy item failed; waiting for the running ones: ${names(running)}`)
-      : fail('DeployItemsFailed', `has failed or missing deploy items: ${failed.join(', ')}`)
+      : fail('DeployItemsFailed', `has failed or missing deploy items: ${failed.join(', ')}${causes(of(failed))}`)
   }
   if (ready.length > 0) {
     const triggered = absorb(pass, await act.triggerDeployItems(batch(pass, ready)))

@@ -8,10 +8,8 @@ export async function awaitDeletion(pass: InstallationPass): Promise<Outcome> {
   const { by, subject, jobID, act, state } = pass
   const { execution, target } = state
   if (execution?.jobIDFinished === jobID) {
-    return fail(
-      'UndeletedSubobjects',
-      `execution ${subject.name} is ${execution.phase ?? 'unfinished'}; expected it to be gone`,
-    )
+    const found = `execution ${subject.name} is ${execution.phase ?? 'unfinished'}; expected it to be gone`
+    return fail('UndeletedSubobjects', execution.error === undefined ? found : `${found}: ${execution.error}`)
   }
   if (execution !== undefined) return stop(`waiting for execution ${subject.name} to be gone`)
   if (!target.finalizers.includes(FINALIZER)) return stop('waiting for other finalizers')

@@ -8,5 +8,6 @@ export function awaitExecution({ state: { execution, isEmpty }, jobID, subject }
   if (execution.jobID !== jobID || execution.jobIDFinished !== jobID)
     return stop(`waiting for execution ${subject.name}`)
   if (execution.phase === 'Succeeded') return done
-  return fail('ChildrenFailed', `execution ${subject.name} is ${execution.phase ?? 'unfinished'}; expected Succeeded`)
+  const found = `execution ${subject.name} is ${execution.phase ?? 'unfinished'}; expected Succeeded`
+  return fail('ChildrenFailed', execution.error === undefined ? found : `${found}: ${execution.error}`)
 }

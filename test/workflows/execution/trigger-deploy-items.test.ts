@@ -41,6 +41,14 @@ describe('an execution in phase Progressing', () => {
     )
   })
 
+  it('says of three items why they failed', async () => {
+    const objects = ['a', 'b', 'c', 'd'].map((name) => ({ ...failed(name), error: `no ${name}` }))
+    const { pass } = executionPass([failed('z'), ...objects])
+    expect((await triggerDeployItems(pass)).faults[0]?.message).toBe(
+      'has failed or missing deploy items: z, a, b, c, d; a: no a; b: no b; c: no c',
+    )
+  })
+
   it('fails with the path instead of waiting for ever when dependencies form a cycle (P2)', async () => {
     const { pass } = executionPass([pending('a', ['b']), pending('b', ['c']), pending('c', ['a']), succeeded('d')])
     const message = 'items could not be started because they depend on each other: a -> b -> c -> a'

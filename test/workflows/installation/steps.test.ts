@@ -229,6 +229,10 @@ describe('an installation in phase Progressing', () => {
     expect(awaitExecution(installationPass({ execution: { ...finished, phase: 'Failed' } }).pass)).toEqual(
       fail('ChildrenFailed', message),
     )
+    const told = { ...finished, phase: 'Failed', error: 'db: no disk' }
+    expect(awaitExecution(installationPass({ execution: told }).pass)).toEqual(
+      fail('ChildrenFailed', `${message}: db: no disk`),
+    )
   })
 })
 
