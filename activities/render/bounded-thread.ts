@@ -1,10 +1,16 @@
 // One worker thread that answers one request at a time, in bounded time and memory. After a time-out, exhausted memory or a crash it
-// is dead for good, and the caller starts another. What runs in it posts one message when it is up, then one per request.
+// is dead for good, and the caller starts another. What runs in it posts one message when it is up (its `threadID`), then one per request.
+//
+//   T1. What takes long goes on at a low priority: a few endless requests must not take the processor from everything else of the process.
 
+import { constants, setPriority } from 'node:os'
 import { Worker } from 'node:worker_threads'
 
 // JavaScript only: the memory of a WebAssembly module is bounded inside the module (deploy/templates/build.ts).
 const HEAP_LIMIT_MIB = 64
+
+/** Nearly all requests are answered in less. */
+const USUAL_MS = 1000
 
 export type ThreadEnd = 'timeout' | 'memory' | 'crash'
 
@@ -20,6 +26,8 @@ export class ThreadEnded extends Error {
 }
 
 export interface BoundedThread {
+  /** Its priority was lowered, for good: another thread should take its place when it has answered. */
+  readonly isSlow: boolean
   /**
    * The answer to one request. The time limit counts from when the thread is up.
    *
@@ -62,15 +70,33 @@ export function startThread(file: URL, workerData?: unknown): BoundedThread {
   )
   worker.on('exit', () => settle(({ reject }) => reject(new ThreadEnded('crash'))))
 
-  const ready = nextReply()
+  let isSlow = false
+  const lower = (threadID: number | undefined) => {
+    isSlow = true
+    try {
+      if (threadID !== undefined) setPriority(threadID, constants.priority.PRIORITY_BELOW_NORMAL)
+    } catch {
+      // It has just ended, or the system does not let us.
+    }
+  }
+
+  const ready = nextReply() as Promise<{ threadID?: number }>
   // Whoever runs first sees the failure; until then it must not count as unhandled.
   ready.catch(() => undefined)
   return {
+    get isSlow() {
+      return isSlow
+    },
     async run(request, timeoutMs) {
-      await ready
+      const { threadID } = await ready
       const reply = nextReply()
       worker.postMessage(request)
-      return await withinTime(reply, timeoutMs)
+      const lowering = setTimeout(lower, USUAL_MS, threadID)
+      try {
+        return await withinTime(reply, timeoutMs)
+      } finally {
+        clearTimeout(lowering)
+      }
     },
     async stop() {
       await worker.terminate()

@@ -8,6 +8,7 @@ import formats from 'ajv-formats'
 import { typeName } from './field-reader.ts'
 import { collectDocuments, type SchemaSources } from './schema-documents.ts'
 import { readPattern } from './schema-pattern.ts'
+import { threadID } from './thread-id.ts'
 
 /** As JSON text, one per message. */
 export interface SchemaQuestion extends SchemaSources {
@@ -127,4 +128,4 @@ if (port === null) throw new Error('schema worker: started as a program, expecte
 ajv.compile({ type: 'object' })
 ajv.removeSchema()
 port.on('message', (question: string) => port.postMessage(answer(question)))
-port.postMessage('ready')
+port.postMessage({ threadID: threadID() })

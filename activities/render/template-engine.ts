@@ -18,7 +18,7 @@ const CHECKSUM_FILE = new URL('../../deploy/templates/engine.sha256', import.met
 const MIB = 1024 * 1024
 const WORN_MEMORY_BYTES = 64 * MIB
 /** Beside those that are kept, while templates or schemas of somebody take long. */
-const SPARE_THREADS = 4
+const SPARE_THREADS = 3
 
 /** Source: spec/landscaper.md 3.7 and 3.8. */
 export type TemplateLanguage = 'GoTemplate' | 'Spiff'
@@ -93,14 +93,14 @@ export function createTemplateEngine(options: TemplateEngineOptions = {}): Templ
         async (thread) => {
           const reply = await renderOn(thread, text, { name: request.name, timeoutMs })
           // WebAssembly memory never shrinks; an instance that has grown this far is replaced before it fails somebody else's template.
-          return { answer: reply.answer, worn: reply.memoryBytes > WORN_MEMORY_BYTES }
+          return { answer: reply.answer, worn: thread.isSlow || reply.memoryBytes > WORN_MEMORY_BYTES }
         },
       )
       return renderedOf(request, answer, outputLimitBytes)
     },
     async checkSchema(request) {
       return await checkers.use(startSchemaThread, async (thread) => {
-        return { answer: await checkOn(thread, request, schemaTimeoutMs), worn: false }
+        return { answer: await checkOn(thread, request, schemaTimeoutMs), worn: thread.isSlow }
       })
     },
     async close() {

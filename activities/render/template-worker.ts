@@ -3,6 +3,7 @@
 
 import { WASI } from 'node:wasi'
 import { parentPort, workerData } from 'node:worker_threads'
+import { threadID } from './thread-id.ts'
 import { instantiate, type WasmMemory, type WasmModule } from './web-assembly.ts'
 
 export type ThreadReply =
@@ -93,4 +94,4 @@ const port = parentPort
 if (port === null) throw new Error('template worker: started as a program, expected to be a worker thread')
 const engine = start(workerData as WasmModule)
 port.on('message', (request: string) => port.postMessage(render(engine, request)))
-port.postMessage('ready')
+port.postMessage({ threadID: threadID() })

@@ -50,7 +50,7 @@ function stageOf(kept: number, spare: number) {
       running--
       return Promise.resolve()
     }
-    return { run: () => Promise.resolve(undefined), stop }
+    return { isSlow: false, run: () => Promise.resolve(undefined), stop }
   }
   const hold = () => {
     let end: () => void = () => undefined
