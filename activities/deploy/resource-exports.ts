@@ -5,7 +5,7 @@
 //   X2. Values are as the object has them: data of Secrets stay base64.
 
 import type { DeployStep, ItemWork } from './deployer.ts'
-import { inParallel } from './in-parallel.ts'
+import { inParallel } from '../kube/in-parallel.ts'
 import { type JsonPath, JsonPathError } from './json-path.ts'
 import { describe, FieldReader, type Fields, isMap } from './readiness/field-reader.ts'
 import { readPath, readReference } from './readiness/readiness-config.ts'

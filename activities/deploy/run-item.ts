@@ -194,16 +194,22 @@ class ItemRun {
     const { act, attempt } = this.#call
     const { checkpoint, waitingFor } = step
     if (isOverdue(job)) return await this.#timeOut(job, step, `timeout at: "${checkpoint}": ${waitingFor}`)
-    const phase = act === 'uninstall' ? 'Deleting' : 'Progressing'
-    const fields = { ...remembered(step), ...setReady(job, waitingFor) }
-    // Who waits longer is told what has changed; quick roll-outs cost no write more.
-    const isNews = attempt >= LOOKS_BEFORE_NEWS && saysOtherwise(job, waitingFor)
-    const patch = waiting(job, phase, fields) ?? (isNews ? { status: setReady(job, waitingFor) } : undefined)
+    const patch = this.#waitingPatch(job, step)
     const written = patch === undefined ? undefined : await this.#write(job, statusWrite(job, patch, remembered(step)))
-    if (act === 'install') return { item: written?.item ?? groupItem(job.object, job.now), isWaiting: !isEnded(written, job) }
     if (written !== undefined && isEnded(written, job)) return written
+    if (act === 'install') return { item: written?.item ?? groupItem(job.object, job.now), isWaiting: true }
     const wantedMs = Math.min(LONGEST_LOOK_MS[act], FIRST_LOOK_MS * 1.5 ** Math.min(attempt - 1, 20))
-    throw retryIn(act === 'uninstall' ? 'NotGone' : 'NotReady', `${deployer.name}: ${waitingFor}`, this.#delay(job, wantedMs))
+    const type = act === 'uninstall' ? 'NotGone' : 'NotReady'
+    throw retryIn(type, `${deployer.name}: ${waitingFor}`, this.#delay(job, wantedMs))
+  }
+
+  #waitingPatch(job: ItemJob, step: DeployStep & { result: 'waiting' }): Patch | undefined {
+    const { act, attempt } = this.#call
+    const said = setReady(job, step.waitingFor)
+    const patch = waiting(job, act === 'uninstall' ? 'Deleting' : 'Progressing', { ...remembered(step), ...said })
+    // Who waits longer is told what has changed; quick roll-outs cost no write more.
+    const isNews = attempt >= LOOKS_BEFORE_NEWS && saysOtherwise(job, step.waitingFor)
+    return patch ?? (isNews ? { status: said } : undefined)
   }
 
   async #fail(job: ItemJob, deployer: Deployer, step: DeployStep & { result: 'failed' }): Promise<ItemResult> {

@@ -10,7 +10,7 @@ import { PARALLEL_READS } from '../kube/data-objects.ts'
 import { finalFailure } from '../kube/errors.ts'
 import { readObject } from '../kube/observe.ts'
 import { secretResource } from '../kube/secrets.ts'
-import { inParallel } from '../kube/write.ts'
+import { inParallel } from '../kube/in-parallel.ts'
 import type { LoadedImports, TargetImport, TargetObject } from '../render/imports.ts'
 import { type DataSource, importSources, isObjectName, type TargetNames } from './import-sources.ts'
 import { importedValue } from './imported-value.ts'
@@ -145,7 +145,7 @@ function createReader(deps: Deps, namespace: string): ObjectReader {
     async read(wanted) {
       const unread = new Map(wanted.map((one) => [keyOf(one.watched, one.name), one]))
       const tasks = [...unread].filter(([key]) => !known.has(key))
-      await inParallel(PARALLEL_READS, tasks, async ([key, { watched, name }]) => {
+      await inParallel(tasks, PARALLEL_READS, async ([key, { watched, name }]) => {
         known.set(key, await readObject(deps, watched, namespace, name))
       })
     },

@@ -12,7 +12,7 @@ import { finalFailure } from '../kube/errors.ts'
 import { readObject } from '../kube/observe.ts'
 import { secretResource } from '../kube/secrets.ts'
 import { ownerOf } from '../kube/views.ts'
-import { inParallel } from '../kube/write.ts'
+import { inParallel } from '../kube/in-parallel.ts'
 import type { TemplateExecutor } from '../render/blueprint.ts'
 import type { ExecutionStates } from '../render/executor.ts'
 import { stateSecretName } from '../render/names.ts'
@@ -31,7 +31,7 @@ export async function loadStates(
   executors: readonly TemplateExecutor[],
 ): Promise<ExecutionStates> {
   const names = [...new Set(executors.map(({ name }) => name))]
-  const found = await inParallel(PARALLEL_READS, names, async (executor) => {
+  const found = await inParallel(names, PARALLEL_READS, async (executor) => {
     const name = stateSecretName(subject.name, use, executor)
     const secret = await readObject(deps, secretResource, subject.namespace, name)
     const owner = secret && ownerOf(secret)

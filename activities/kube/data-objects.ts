@@ -12,7 +12,8 @@ import { finalFailure, retryableFailure } from './errors.ts'
 import { safeLabels } from './label-value.ts'
 import { mergePatch } from './merge.ts'
 import { readObject } from './observe.ts'
-import { inParallel, type Patch, type Write, type Writer, writeAll } from './write.ts'
+import { inParallel } from './in-parallel.ts'
+import { type Patch, type Write, type Writer, writeAll } from './write.ts'
 
 const HASH_ANNOTATION = 'data.landscaper.gardener.cloud/hash'
 
@@ -50,7 +51,7 @@ export async function writeDataObjects(
   ...inputs: readonly WriteDataInput[]
 ): Promise<void> {
   const wanted = inputs.flatMap((input) => input.objects.map((one) => ({ input, one })))
-  const planned = await inParallel(PARALLEL_READS, wanted, async ({ input, one }) => {
+  const planned = await inParallel(wanted, PARALLEL_READS, async ({ input, one }) => {
     const writes = await plan(deps, input, one)
     return writes.map((write) => ({ input, write }))
   })

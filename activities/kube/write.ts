@@ -10,6 +10,7 @@ import type { Deps } from '../deps.ts'
 import { beginActions, type FinishedAction, finishActions } from '../journal/actions.ts'
 import { journalEvents } from '../journal/events.ts'
 import { type KubeObject, resourcePath } from './client.ts'
+import { inParallel } from './in-parallel.ts'
 import { isAlreadyExists, isConflict, isNotFound, KubeError } from './errors.ts'
 
 /** Whose write it is: the run, its pass, and the step that acts. */
@@ -91,7 +92,7 @@ async function writeBatch(
     deps.db,
     rows.map((row) => ({ ...row, started_at: deps.now() })),
   )
-  const answers = await inParallel(PARALLEL_WRITES, writes, (write) => sendOne(deps, writer, write, signal))
+  const answers = await inParallel(writes, PARALLEL_WRITES, (write) => sendOne(deps, writer, write, signal))
   const finished_at = deps.now()
   const finished = rows.map((row, index) => ({ ...row, finished_at, ...resultOf(answers[index]) }))
   await journalAnswers(deps, writer, { writes, answers, finished })
@@ -242,19 +243,4 @@ function onVersion(patch: Patch, resourceVersion: string): Patch {
 
 function pathOf(target: Target, status = false): string {
   return resourcePath(target.watched, target.namespace, target.name, status ? 'status' : undefined)
-}
-
-/** Works on all items, at most `limit` at a time; results in the order of the items. */
-export async function inParallel<T, R>(
-  limit: number,
-  items: readonly T[],
-  work: (item: T) => Promise<R>,
-): Promise<R[]> {
-  const results = new Array<R>(items.length)
-  let next = 0
-  const lane = async () => {
-    for (let index = next++; index < items.length; index = next++) results[index] = await work(items[index] as T)
-  }
-  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, lane))
-  return results
 }

@@ -6,7 +6,7 @@
 
 import type { KubeObject } from '../../kube/client.ts'
 import { isNotFound } from '../../kube/errors.ts'
-import { inParallel } from '../in-parallel.ts'
+import { inParallel } from '../../kube/in-parallel.ts'
 import { describeObject } from '../target/read-object.ts'
 import type { ServedKind, TargetCluster } from '../target/target-cluster.ts'
 import { applyObject, OPERATION } from './apply-object.ts'

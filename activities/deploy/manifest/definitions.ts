@@ -2,7 +2,7 @@
 // and the items that depend on it, fail at first and are tried again 5 s later.
 
 import type { KubeObject } from '../../kube/client.ts'
-import { inParallel } from '../in-parallel.ts'
+import { inParallel } from '../../kube/in-parallel.ts'
 import { readObject } from '../target/read-object.ts'
 import type { TargetCluster } from '../target/target-cluster.ts'
 import { isMap } from './config-reader.ts'

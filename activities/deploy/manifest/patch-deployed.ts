@@ -2,7 +2,7 @@
 
 import { resourcePath } from '../../kube/client.ts'
 import { isConflict, isNotFound } from '../../kube/errors.ts'
-import { inParallel } from '../in-parallel.ts'
+import { inParallel } from '../../kube/in-parallel.ts'
 import { describeObject, readObject } from '../target/read-object.ts'
 import type { TargetCluster } from '../target/target-cluster.ts'
 import { write } from './apply-object.ts'

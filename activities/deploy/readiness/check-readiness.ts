@@ -7,7 +7,7 @@ import { type KubeObject, type ObjectList, resourcePath } from '../../kube/clien
 import { KubeError } from '../../kube/errors.ts'
 import type { DeployStep, ItemWork } from '../deployer.ts'
 import { configurationProblem } from '../deploy-errors.ts'
-import { inParallel } from '../in-parallel.ts'
+import { inParallel } from '../../kube/in-parallel.ts'
 import { describeObject, type ObjectReference, readObject } from '../target/read-object.ts'
 import type { TargetCluster } from '../target/target-cluster.ts'
 import { unsatisfied } from './custom-checks.ts'
