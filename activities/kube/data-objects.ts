@@ -8,7 +8,7 @@ import { installationKind } from '../../workflows/installation/kind.ts'
 import { canonicalJson, type WatchedKind } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject, OwnerReference } from './client.ts'
-import { finalFailure, retryableFailure } from './errors.ts'
+import { finalFailure, KubeError, retryableFailure } from './errors.ts'
 import { safeLabels } from './label-value.ts'
 import { mergePatch } from './merge.ts'
 import { readObject } from './observe.ts'
@@ -16,6 +16,7 @@ import { inParallel } from './in-parallel.ts'
 import { type Patch, type Write, type Writer, writeAll } from './write.ts'
 
 const HASH_ANNOTATION = 'data.landscaper.gardener.cloud/hash'
+const KEY_LABEL = 'data.landscaper.gardener.cloud/key'
 
 export interface DataToWrite {
   readonly name: string
@@ -53,16 +54,25 @@ export async function writeDataObjects(
   const wanted = inputs.flatMap((input) => input.objects.map((one) => ({ input, one })))
   const planned = await inParallel(wanted, PARALLEL_READS, async ({ input, one }) => {
     const writes = await plan(deps, input, one)
-    return writes.map((write) => ({ input, write }))
+    return writes.map((write) => ({ input, one, write }))
   })
   const acting = planned.flat()
   const writes = acting.map(({ write }) => write)
   const answers = await writeAll(deps, writer, writes)
   for (const [index, answer] of answers.entries()) {
-    if (answer.result === 'failed') throw answer.error
-    const input = acting[index]?.input
-    if (answer.result === 'superseded' && input !== undefined) throw takenBy(input, answer.object)
+    const act = acting[index]
+    if (act === undefined) continue
+    if (answer.result === 'failed') throw named(act, answer.error)
+    if (answer.result === 'superseded') throw takenBy(act.input, answer.object)
   }
+}
+
+// Names are hashes often enough, and a request that creates has none at all: whose data it is, a person sees by the key.
+function named({ input, one }: { input: WriteDataInput; one: DataToWrite }, error: KubeError): KubeError {
+  const { status, reason, retryAfterMs } = error
+  const key = one.labels[KEY_LABEL] ?? ''
+  const what = `${input.watched.kind} ${one.name}${key === '' ? '' : ` ("${key}")`}`
+  return new KubeError(`${what}: ${error.message}`, { status, reason, retryAfterMs, cause: error.cause })
 }
 
 async function plan(deps: Deps, input: WriteDataInput, one: DataToWrite): Promise<Write[]> {
