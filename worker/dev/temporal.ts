@@ -15,11 +15,13 @@ export interface TemporalOptions {
   readonly ephemeral: boolean
   /** Name in messages and of the log file; default `temporal`. */
   readonly name?: string
+  /** Further flags of the server. */
+  readonly flags?: readonly string[]
 }
 
 /** Starts the server; resolves when its namespace `default` answers. */
 export async function startTemporal(options: TemporalOptions, onPart?: (part: Part) => void): Promise<Part> {
-  const { binary, dir, logDir, ports, ephemeral, name = 'temporal' } = options
+  const { binary, dir, logDir, ports, ephemeral, name = 'temporal', flags = [] } = options
   await mkdir(dir, { recursive: true, mode: 0o700 })
   const ui = `http://127.0.0.1:${ports.temporalUi}`
   // Without WAL each workflow task waits for several disk syncs (facts: twice the time).
@@ -49,6 +51,7 @@ export async function startTemporal(options: TemporalOptions, onPart?: (part: Pa
       '--disable-config-file',
       ...SEARCH_ATTRIBUTES.flatMap((attribute) => ['--search-attribute', `${attribute}=Keyword`]),
       ...(ephemeral ? [] : storage),
+      ...flags,
     ],
     logFile: join(logDir, `${name}.log`),
     address: `127.0.0.1:${ports.temporal}`,
