@@ -1,126 +1,132 @@
-// Records the histories that replay.test.ts replays, from a fresh `pawl dev`:
+// Records the histories that replay.test.ts replays, on servers that it starts for the purpose:
 //
-//   node worker/cli.ts dev --detach --data-dir D && node test/replay/record.ts D && node worker/cli.ts dev stop --data-dir D
+//   node test/replay/record.ts [outcome ...]
 //
-// A second argument is the namespace to do it in, `replay` unless given. Record anew only when a change to a plan or to the loop shall not be replayable on old runs; add a file for a new outcome.
+// Without arguments all are recorded anew: do so only when a change to a plan or to the loop shall not be replayable on old runs.
+// For a new outcome add a scenario and record that one.
 
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Client, Connection, WorkflowFailedError } from '@temporalio/client'
+import { type Client, WorkflowFailedError } from '@temporalio/client'
 import proto from '@temporalio/proto'
 
-import { readState } from '../../worker/dev/state.ts'
-import { CHAIN, Cluster, failing, installation, type Item, type LsObject, waiting } from '../support/cluster.ts'
+import { choosePorts } from '../../worker/dev/ports.ts'
+import { startTemporal } from '../../worker/dev/temporal.ts'
+import { Cluster, type LsObject } from '../support/cluster.ts'
+import { createTarget } from '../support/manifests.ts'
+import { Pawl } from '../support/pawl.ts'
+import { openServers, type TestServers } from '../support/servers.ts'
+import { ORDINARY, SCENARIOS, SHORT_HISTORIES } from './scenarios/index.ts'
+import type { RunKind, Scenario } from './scenarios/scenario.ts'
 
 const { History } = proto.temporal.api.history.v1
 const DIR = join(import.meta.dirname, 'histories')
 
-interface Recorder {
-  readonly cluster: Cluster
-  readonly client: Client
+// Nothing of a slow machine shall be in a history. Foreign deployers take items up within a fraction of the pickup timeout.
+const FLAGS = ['--workflow-task-timeout-ms', '10000', '--sticky-timeout-ms', '4000', '--wake-lease-ms', '10000']
+const PICKUP = ['--pickup-timeout', '8s']
+// Histories of this many events are long: a group continues as new after a few passes.
+const SHORT = ['--dynamic-config-value', 'limit.historyCount.suggestContinueAsNew=30']
+
+type Named = readonly (readonly [outcome: string, scenario: Scenario])[]
+
+async function main(outcomes: readonly string[]): Promise<void> {
+  const unknown = outcomes.filter((outcome) => !(outcome in SCENARIOS))
+  if (unknown.length > 0) throw new Error(`no scenario is called ${unknown.join(', ')}`)
+  if (outcomes.length === 0) await rm(DIR, { recursive: true, force: true })
+  await mkdir(DIR, { recursive: true })
+  const chosen = (from: typeof SCENARIOS) =>
+    Object.entries(from).filter(([outcome]) => outcomes.length === 0 || outcomes.includes(outcome))
+  const { servers, close } = await openServers()
+  try {
+    await recordAll('replay', chosen(ORDINARY), servers)
+    await recordShort(chosen(SHORT_HISTORIES), servers)
+  } finally {
+    await close()
+  }
 }
 
-type Scenario = (recorder: Recorder, name: string) => Promise<LsObject>
-
-// What one job of each kind can come to. Each returns the Installation of the job to record.
-const SCENARIOS: Readonly<Record<string, Scenario>> = {
-  success: async ({ cluster }, name) => {
-    await create(cluster, name, exportingChain)
-    return await cluster.finished(name)
-  },
-  failure: async ({ cluster }, name) => {
-    await create(cluster, name, [failing('broken'), { name: 'blocked', dependsOn: ['broken'] }, waiting('slow')])
-    await cluster.finishItem(await startedItem(cluster, name, 'slow'), 'Succeeded')
-    return await cluster.finished(name)
-  },
-  cycle: async ({ cluster }, name) => {
-    await create(cluster, name, [{ name: 'free' }, { name: 'a', dependsOn: ['b'] }, { name: 'b', dependsOn: ['a'] }])
-    return await cluster.finished(name)
-  },
-  'second-job': async ({ cluster }, name) => {
-    await create(cluster, name, CHAIN)
-    const first = await cluster.finished(name)
-    await cluster.trigger(name)
-    return await cluster.finished(name, first.status?.jobID)
-  },
-  deletion: async ({ cluster }, name) => {
-    await create(cluster, name, CHAIN)
-    const first = await cluster.finished(name)
-    await cluster.delete('installations', name)
-    const isStarted = (object: LsObject | undefined) =>
-      object?.status?.jobID !== undefined && object.status.jobID !== first.status?.jobID
-    const leaving = await cluster.until('installations', name, isStarted)
-    await cluster.gone(name)
-    return leaving
-  },
-  // Somebody takes the job away while an item runs.
-  superseded: async ({ cluster }, name) => {
-    await create(cluster, name, [waiting('slow')])
-    const slow = await startedItem(cluster, name, 'slow')
-    const running = (await cluster.get('installations', name)) as LsObject
-    await cluster.patch('installations', name, { status: { jobID: 'other' } }, 'status')
-    await cluster.patch('executions', name, { status: { jobID: 'other' } }, 'status')
-    await cluster.finishItem(slow, 'Succeeded')
-    return running
-  },
-  // Runs that somebody terminated go on in new ones, from the phase that they observe.
-  resumed: async ({ cluster, client }, name) => {
-    await create(cluster, name, [waiting('slow')])
-    const slow = await startedItem(cluster, name, 'slow')
-    const running = (await cluster.get('installations', name)) as LsObject
-    for (const workflowID of await workflowIDs(client, running)) await client.workflow.getHandle(workflowID).terminate()
-    await cluster.finishItem(slow, 'Succeeded')
-    return await cluster.finished(name)
-  },
+async function recordShort(scenarios: Named, servers: TestServers): Promise<void> {
+  if (scenarios.length === 0) return
+  const dir = await mkdtemp(join(tmpdir(), 'pawl-short-'))
+  const ports = await choosePorts(join(dir, 'ports.json'), {})
+  const own = { binary: servers.temporalBinary, dir, logDir: dir, ports, ephemeral: true, flags: SHORT }
+  const temporal = await startTemporal(own)
+  try {
+    await recordAll('replay-short', scenarios, { ...servers, temporalAddress: temporal.spec.address ?? '' })
+  } finally {
+    await temporal.stop()
+    await rm(dir, { recursive: true })
+  }
 }
 
-const exportingChain: readonly Item[] = CHAIN.map((one) => ({ ...one, config: { export: { from: one.name } } }))
-
-async function create(cluster: Cluster, name: string, items: readonly Item[]): Promise<void> {
-  await cluster.create(installation(name, items), 'installations')
+async function recordAll(namespace: string, scenarios: Named, servers: TestServers): Promise<void> {
+  if (scenarios.length === 0) return
+  const cluster = new Cluster(servers.kubeconfigPath, namespace)
+  await cluster.createNamespace()
+  await createTarget(cluster)
+  const pawl = await Pawl.start({ name: namespace, servers, namespace, workerFlags: [...FLAGS, ...PICKUP] })
+  try {
+    const ends = await Promise.allSettled(scenarios.map(([outcome, one]) => record(cluster, pawl.client, outcome, one)))
+    const failed = ends.flatMap((end, index) =>
+      end.status === 'rejected' ? [`${scenarios[index]?.[0] ?? ''}: ${String(end.reason)}`] : [],
+    )
+    if (failed.length > 0) throw new Error(failed.join('\n'))
+  } finally {
+    await pawl.stop()
+    await cluster.kube.close()
+  }
 }
 
-async function startedItem(cluster: Cluster, execution: string, name: string): Promise<LsObject> {
-  const items = await cluster.untilItems(execution, [name], (item) => item?.status?.phase === 'Progressing')
-  return items.get(name) as LsObject
-}
-
-async function workflowIDs(client: Client, { status }: LsObject): Promise<string[]> {
-  const found = new Set<string>()
-  for await (const { workflowId } of client.workflow.list({ query: `PawlJobId = '${status?.jobID ?? ''}'` }))
-    found.add(workflowId)
-  return [...found]
-}
-
-async function record({ client, cluster }: Recorder, outcome: string): Promise<void> {
-  const scenario = SCENARIOS[outcome]
-  if (scenario === undefined) throw new Error(`no scenario is called ${outcome}`)
-  const job = await scenario({ client, cluster }, outcome)
-  const ids = await listed(client, job)
-  for (const workflowId of ids) {
+async function record(cluster: Cluster, client: Client, outcome: string, scenario: Scenario): Promise<void> {
+  const job = await scenario.play({ cluster, client }, outcome)
+  for (const [kind, { workflowId, runId }] of await runsOf(client, job, scenario)) {
     const handle = client.workflow.getHandle(workflowId)
     // A terminated run whose work was done meanwhile is not started again.
     await handle.result().catch((error: unknown) => {
       if (!(error instanceof WorkflowFailedError)) throw error
     })
-    const { events = [] } = History.toObject(History.fromObject(await handle.fetchHistory()), {
+    const history = await client.workflow.getHandle(workflowId, runId).fetchHistory()
+    const { events = [] } = History.toObject(History.fromObject(history), {
       ...{ longs: String, enums: String, bytes: String },
     }) as { events?: unknown[] }
-    const file = `${workflowId.split('/')[0] ?? ''}-${outcome}.json`
     // One event a line, so that differences can be read.
     const lines = events.map((event) => JSON.stringify(scrubbed(event))).join(',\n')
-    writeFileSync(join(DIR, file), `{"workflowId":"${workflowId}","history":{"events":[\n${lines}\n]}}\n`)
-    process.stdout.write(`${file}\n`)
+    const file = `${kind}-${outcome}.json`
+    await writeFile(join(DIR, file), `{"workflowId":"${workflowId}","history":{"events":[\n${lines}\n]}}\n`)
+    process.stdout.write(`${file}: ${events.length} events\n`)
   }
 }
 
-/** Temporal's list lags behind its runs; a job has three of them. */
-async function listed(client: Client, job: LsObject): Promise<string[]> {
-  for (let look = 1; ; look++) {
-    const ids = await workflowIDs(client, job)
-    if (ids.length === 3 || look === 100) return ids
+interface Run {
+  readonly workflowId: string
+  /** Undefined: the last one. */
+  readonly runId: string | undefined
+}
+
+/** The runs to record of a job. Temporal's list lags behind them. */
+async function runsOf(client: Client, job: LsObject, { kinds, run }: Scenario): Promise<ReadonlyMap<RunKind, Run>> {
+  for (let look = 1; look <= 100; look++) {
+    const found = await listed(client, job, run)
+    if (kinds.every((kind) => found.has(kind))) return new Map([...found].filter(([kind]) => kinds.includes(kind)))
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
+  throw new Error(`job ${job.status?.jobID ?? ''} has not a run of each of ${kinds.join(', ')}`)
+}
+
+async function listed(client: Client, { status }: LsObject, run: Scenario['run']): Promise<Map<RunKind, Run>> {
+  const found = new Map<RunKind, Run & { readonly at: number }>()
+  for await (const { workflowId, runId, startTime } of client.workflow.list({
+    query: `PawlJobId = '${status?.jobID ?? ''}'`,
+  })) {
+    const kind = workflowId.split('/')[0] as RunKind
+    const at = startTime.getTime()
+    const before = found.get(kind)
+    if (before !== undefined && at > before.at) continue
+    found.set(kind, { workflowId, at, runId: run === 'first' ? runId : undefined })
+  }
+  return found
 }
 
 /** Without the names of the machine and its files. */
@@ -138,19 +144,4 @@ function scrubbed(value: unknown): unknown {
   )
 }
 
-async function main(dataDir = '', namespace = 'replay'): Promise<void> {
-  const state = await readState(dataDir)
-  if (state === undefined) throw new Error(`no pawl dev runs for "${dataDir}"; expected its --data-dir as argument`)
-  const address = state.parts.find(({ name }) => name === 'temporal')?.address ?? ''
-  const connection = await Connection.connect({ address })
-  const cluster = new Cluster(state.kubeconfig, namespace)
-  await cluster.createNamespace()
-  rmSync(DIR, { recursive: true, force: true })
-  mkdirSync(DIR)
-  const recorder = { cluster, client: new Client({ connection }) }
-  await Promise.all(Object.keys(SCENARIOS).map((outcome) => record(recorder, outcome)))
-  await cluster.kube.close()
-  await connection.close()
-}
-
-await main(...process.argv.slice(2))
+await main(process.argv.slice(2))

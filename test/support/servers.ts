@@ -51,15 +51,7 @@ export async function setup(project: TestProject): Promise<void> {
   shared.servers ??= start()
   if (project.name === 'e2e') shared.bundle ??= bundle()
   const [servers, workflowBundle] = await Promise.all([shared.servers, shared.bundle ?? ''])
-  project.provide('servers', {
-    kubeconfigPath: servers.kubeconfigPath,
-    kubectlPath: servers.kubectlPath,
-    databaseUrl: servers.databaseUrl,
-    temporalAddress: servers.temporalAddress,
-    auditLogPath: servers.auditLogPath ?? '',
-    workflowBundle,
-    temporalBinary: servers.parts.find(({ spec }) => spec.name === 'temporal')?.spec.command ?? '',
-  })
+  project.provide('servers', addresses(servers, workflowBundle))
 }
 
 export async function teardown(): Promise<void> {
@@ -71,6 +63,28 @@ export async function teardown(): Promise<void> {
   const bundlePath = await shared.bundle
   shared.bundle = undefined
   if (bundlePath !== undefined) await rm(dirname(bundlePath), { recursive: true })
+}
+
+/** The servers without vitest, for programs. `close` stops them. */
+export async function openServers(): Promise<{ readonly servers: TestServers; readonly close: () => Promise<void> }> {
+  const [servers, workflowBundle] = await Promise.all([start(), bundle()])
+  const close = async () => {
+    await servers.stop()
+    await rm(dirname(workflowBundle), { recursive: true })
+  }
+  return { servers: addresses(servers, workflowBundle), close }
+}
+
+function addresses(servers: Servers, workflowBundle: string): TestServers {
+  return {
+    kubeconfigPath: servers.kubeconfigPath,
+    kubectlPath: servers.kubectlPath,
+    databaseUrl: servers.databaseUrl,
+    temporalAddress: servers.temporalAddress,
+    auditLogPath: servers.auditLogPath ?? '',
+    workflowBundle,
+    temporalBinary: servers.parts.find(({ spec }) => spec.name === 'temporal')?.spec.command ?? '',
+  }
 }
 
 async function start(): Promise<Servers> {

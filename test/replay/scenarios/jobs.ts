@@ -1,0 +1,141 @@
+// Jobs of items that need no target: how they succeed, fail, are ended by others and go on after a loss.
+
+import {
+  CHAIN,
+  type Cluster,
+  failing,
+  installation,
+  type Item,
+  type LsObject,
+  OPERATION,
+  waiting,
+} from '../../support/cluster.ts'
+import { Deployer } from '../../support/deployer.ts'
+import { ALL_KINDS, create, leaving, type Scenarios, startedItem, workflowIDs } from './scenario.ts'
+
+const kinds = ALL_KINDS
+const exportingChain: readonly Item[] = CHAIN.map((one) => ({ ...one, config: { export: { from: one.name } } }))
+
+export const jobScenarios: Scenarios = {
+  success: {
+    kinds,
+    async play({ cluster }, name) {
+      await create(cluster, name, exportingChain)
+      return await cluster.finished(name)
+    },
+  },
+  failure: {
+    kinds,
+    async play({ cluster }, name) {
+      await create(cluster, name, [failing('broken'), { name: 'blocked', dependsOn: ['broken'] }, waiting('slow')])
+      await cluster.finishItem(await startedItem(cluster, name, 'slow'), 'Succeeded')
+      return await cluster.finished(name)
+    },
+  },
+  cycle: {
+    kinds,
+    async play({ cluster }, name) {
+      await create(cluster, name, [{ name: 'free' }, { name: 'a', dependsOn: ['b'] }, { name: 'b', dependsOn: ['a'] }])
+      return await cluster.finished(name)
+    },
+  },
+  'second-job': {
+    kinds,
+    async play({ cluster }, name) {
+      await create(cluster, name, CHAIN)
+      const first = await cluster.finished(name)
+      await cluster.trigger(name)
+      return await cluster.finished(name, first.status?.jobID)
+    },
+  },
+  deletion: {
+    kinds,
+    async play({ cluster }, name) {
+      await create(cluster, name, CHAIN)
+      const first = await cluster.finished(name)
+      await cluster.delete('installations', name)
+      const last = await leaving(cluster, 'installations', first)
+      await cluster.gone(name)
+      return last
+    },
+  },
+  // Somebody takes the job away while an item runs.
+  superseded: {
+    kinds,
+    async play({ cluster }, name) {
+      await create(cluster, name, [waiting('slow')])
+      const slow = await startedItem(cluster, name, 'slow')
+      const running = await found(cluster, name)
+      await cluster.patch('installations', name, { status: { jobID: 'other' } }, 'status')
+      await cluster.patch('executions', name, { status: { jobID: 'other' } }, 'status')
+      await cluster.finishItem(slow, 'Succeeded')
+      return running
+    },
+  },
+  // Runs that somebody terminated go on in new ones, from the phase that they observe.
+  resumed: {
+    kinds,
+    async play({ cluster, client }, name) {
+      await create(cluster, name, [waiting('slow')])
+      const slow = await startedItem(cluster, name, 'slow')
+      const ids = await workflowIDs(client, await found(cluster, name))
+      for (const id of ids) await client.workflow.getHandle(id).terminate()
+      await cluster.finishItem(slow, 'Succeeded')
+      return await cluster.finished(name)
+    },
+  },
+  interrupted: {
+    kinds,
+    async play({ cluster }, name) {
+      const foreign = { name: 'foreign', type: 'example.org/nobody' }
+      await create(cluster, name, [{ name: 'done' }, waiting('slow', ['done']), foreign])
+      await startedItem(cluster, name, 'slow')
+      await cluster.patch('installations', name, { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
+      return await cluster.finished(name)
+    },
+  },
+  // No deployer takes up one item; its sibling is not touched.
+  pickup: {
+    kinds,
+    async play({ cluster }, name) {
+      await create(cluster, name, [{ name: 'alone', type: 'example.org/absent' }, waiting('own')])
+      const own = await startedItem(cluster, name, 'own')
+      await cluster.untilItems(name, ['alone'], (item) => item?.status?.phase === 'Failed')
+      await cluster.finishItem(own, 'Succeeded')
+      return await cluster.finished(name)
+    },
+  },
+  // An item that is listed no more goes first.
+  orphan: {
+    kinds: ['execution'],
+    async play({ cluster }, name) {
+      await create(cluster, name, CHAIN)
+      const first = await cluster.finished(name)
+      await cluster.patch('installations', name, installation(name, CHAIN.slice(0, 2)))
+      return await cluster.finished(name, first.status?.jobID)
+    },
+  },
+  // The deletion waits for a deployer when it is told to do without.
+  'without-uninstall': {
+    // No built-in deployer is asked for anything.
+    kinds: ['installation', 'execution'],
+    async play({ cluster }, name) {
+      const type = `example.org/${name}`
+      const deployer = Deployer.start(cluster, type, { uninstall: () => 'wait' })
+      await create(cluster, name, [{ name: 'base' }, { name: 'top', type, dependsOn: ['base'] }])
+      const first = await cluster.finished(name)
+      await cluster.delete('installations', name)
+      await cluster.untilItems(name, ['top'], (item) => item?.status?.phase === 'Deleting')
+      await deployer.stop()
+      const last = await leaving(cluster, 'installations', first)
+      const annotations = { 'landscaper.gardener.cloud/delete-without-uninstall': 'true' }
+      await cluster.patch('installations', name, { metadata: { annotations } })
+      await cluster.gone(name)
+      return last
+    },
+  },
+}
+
+async function found(cluster: Cluster, name: string): Promise<LsObject> {
+  return (await cluster.get('installations', name)) as LsObject
+}

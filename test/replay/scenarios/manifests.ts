@@ -1,0 +1,144 @@
+// Jobs of items that apply manifests: each item has activities of its own, which wait, are retried and outlive passes.
+
+import { type Cluster, type LsObject, OPERATION } from '../../support/cluster.ts'
+import { configMap, deployment, manifestItem, type ManifestItem, start, trigger } from '../../support/manifests.ts'
+import { leaving, type Recorder, type RunKind, type Scenarios, startedItem } from './scenario.ts'
+
+const kinds: readonly RunKind[] = ['execution', 'deploy']
+const HOLD = 'test.example/hold'
+
+export const manifestScenarios: Scenarios = {
+  'manifest-at-once': {
+    kinds: ['deploy'],
+    play: async ({ cluster }, name) => await run(cluster, name, [configMap(name, cluster.namespace)]),
+  },
+  // Its pods find a node only later.
+  'manifest-waits': {
+    kinds,
+    async play({ cluster }, name) {
+      await begin(cluster, name, [never(name, cluster)])
+      await startedItem(cluster, name, 'one')
+      const path = `/apis/apps/v1/namespaces/${cluster.namespace}/deployments/${name}`
+      const body = { spec: { template: { spec: { nodeSelector: null } } } }
+      await cluster.kube.request('PATCH', path, { body, contentType: 'application/merge-patch+json' })
+      return await cluster.finished(name, undefined, 'executions')
+    },
+  },
+  'manifest-timeout': {
+    kinds,
+    play: async ({ cluster }, name) => await run(cluster, name, [never(name, cluster)], { timeout: '3s' }),
+  },
+  'manifest-failed': {
+    kinds,
+    play: async ({ cluster }, name) =>
+      await run(cluster, name, [configMap(name, cluster.namespace)], { target: 'nowhere' }),
+  },
+  // The namespace of the object comes only later.
+  'manifest-retried': {
+    kinds: ['deploy'],
+    async play({ cluster }, name) {
+      const later = `${cluster.namespace}-later`
+      await begin(cluster, name, [configMap(name, later)])
+      await cluster.untilItems(name, ['one'], (item) => item?.status?.lastError !== undefined)
+      await cluster.kube.request('POST', '/api/v1/namespaces', { body: { metadata: { name: later } } })
+      await cluster.kube.request('POST', `/apis/rbac.authorization.k8s.io/v1/namespaces/${later}/rolebindings`, {
+        body: {
+          metadata: { name: 'here' },
+          roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'admin' },
+          subjects: [{ kind: 'ServiceAccount', name: 'here', namespace: cluster.namespace }],
+        },
+      })
+      return await cluster.finished(name, undefined, 'executions')
+    },
+  },
+  // A second job: one object changes, one goes.
+  'manifest-edited': {
+    kinds: ['deploy'],
+    async play({ cluster }, name) {
+      const { namespace } = cluster
+      const first = await run(cluster, name, [configMap(name, namespace), configMap(`${name}-gone`, namespace)])
+      const deployItems = [manifestItem(item([configMap(name, namespace, { key: 'other' })]))]
+      await cluster.patch('executions', name, { spec: { deployItems } })
+      await trigger(cluster, name, `${name}-2`)
+      return await cluster.finished(name, first.status?.jobID, 'executions')
+    },
+  },
+  'manifest-uninstalled': {
+    kinds,
+    async play({ cluster }, name) {
+      const { kube, namespace } = cluster
+      const held = configMap(name, namespace)
+      const first = await run(cluster, name, [{ ...held, metadata: { ...held.metadata, finalizers: [HOLD] } }])
+      await cluster.delete('executions', name)
+      await trigger(cluster, name, `${name}-2`)
+      const last = await leaving(cluster, 'executions', first)
+      const path = `/api/v1/namespaces/${namespace}/configmaps/${name}`
+      await waitUntil(async () => (await kube.request<LsObject>('GET', path)).metadata.deletionTimestamp !== undefined)
+      const body = { metadata: { finalizers: null } }
+      await kube.request('PATCH', path, { body, contentType: 'application/merge-patch+json' })
+      await cluster.gone(name, 'executions')
+      return last
+    },
+  },
+  // Somebody else ends the job for which an item waits.
+  'manifest-interrupted': {
+    kinds,
+    async play({ cluster }, name) {
+      await begin(cluster, name, [never(name, cluster)])
+      await startedItem(cluster, name, 'one')
+      await cluster.patch('executions', name, { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
+      return await cluster.finished(name, undefined, 'executions')
+    },
+  },
+}
+
+/** On a Temporal that wants short histories: the group gives way to a new run while an item still waits. */
+export const continuedScenarios: Scenarios = {
+  continued: {
+    kinds: ['deploy'],
+    run: 'first',
+    play: continued,
+  },
+}
+
+async function continued({ cluster, client }: Recorder, name: string): Promise<LsObject> {
+  const quick = ['a', 'b', 'c', 'd', 'e', 'f'].map((one, index, all) => ({
+    ...{ name: one, manifests: [configMap(`${name}-${one}`, cluster.namespace)] },
+    ...(index > 0 && { dependsOn: [all[index - 1] ?? ''] }),
+  }))
+  await start(cluster, name, [{ ...item([never(name, cluster)]), timeout: '20s' }, ...quick])
+  const job = await cluster.until('executions', name, (object) => object?.status?.jobID !== undefined)
+  const query = `PawlJobId = '${job.status?.jobID ?? ''}' and ExecutionStatus = 'ContinuedAsNew'`
+  await waitUntil(async () => (await client.workflow.count(query)).count > 0)
+  return await cluster.finished(name, undefined, 'executions')
+}
+
+type Manifests = ManifestItem['manifests']
+
+function item(manifests: Manifests, options: Partial<ManifestItem> = {}): ManifestItem {
+  return { name: 'one', manifests, ...options }
+}
+
+async function begin(cluster: Cluster, name: string, manifests: Manifests, options: Partial<ManifestItem> = {}) {
+  await start(cluster, name, [item(manifests, options)])
+}
+
+async function run(cluster: Cluster, name: string, manifests: Manifests, options: Partial<ManifestItem> = {}) {
+  await begin(cluster, name, manifests, options)
+  return await cluster.finished(name, undefined, 'executions')
+}
+
+/** No node takes its pods. */
+function never(name: string, { namespace }: Cluster) {
+  const labels = { app: name }
+  const containers = [{ name: 'main', image: 'example/app:1' }]
+  const template = { metadata: { labels }, spec: { nodeSelector: { nowhere: 'true' }, containers } }
+  return deployment(name, namespace, { template })
+}
+
+async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {
+  for (let look = 1; !(await isSo()); look++) {
+    if (look === 600) throw new Error('it did not come to that in 30 s')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}

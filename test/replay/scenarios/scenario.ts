@@ -1,0 +1,53 @@
+// What one job can come to, played on real servers so that its histories can be recorded.
+
+import type { Client } from '@temporalio/client'
+import { type Cluster, installation, type Item, type LsObject } from '../../support/cluster.ts'
+
+export type RunKind = 'installation' | 'execution' | 'deploy'
+
+export interface Recorder {
+  readonly cluster: Cluster
+  readonly client: Client
+}
+
+export interface Scenario {
+  /** Whose runs are worth a recording. */
+  readonly kinds: readonly RunKind[]
+  /** Which run of an ID, when there are several; default the last. */
+  readonly run?: 'first'
+  /** Plays it in objects of this name; returns the object of the job to record, with its job ID. */
+  readonly play: (recorder: Recorder, name: string) => Promise<LsObject>
+}
+
+export type Scenarios = Readonly<Record<string, Scenario>>
+
+export const ALL_KINDS: readonly RunKind[] = ['installation', 'execution', 'deploy']
+
+/** Stands for all that users would not want to find in a history: what they import, what their templates keep. */
+export const SECRET = 'opensesame'
+
+export async function create(cluster: Cluster, name: string, items: readonly Item[]): Promise<void> {
+  await cluster.create(installation(name, items), 'installations')
+}
+
+/** Waits until the item of an Execution is worked on. */
+export async function startedItem(cluster: Cluster, execution: string, name: string): Promise<LsObject> {
+  const items = await cluster.untilItems(execution, [name], (item) => item?.status?.phase === 'Progressing')
+  return items.get(name) as LsObject
+}
+
+/** Waits until the object has another job than `before`, and returns it with that job. */
+export async function leaving(cluster: Cluster, plural: string, before: LsObject): Promise<LsObject> {
+  const { jobID } = before.status ?? {}
+  return await cluster.until(plural, before.metadata.name, (object) => {
+    const found = object?.status?.jobID
+    return found !== undefined && found !== jobID
+  })
+}
+
+export async function workflowIDs(client: Client, { status }: LsObject): Promise<string[]> {
+  const found = new Set<string>()
+  for await (const { workflowId } of client.workflow.list({ query: `PawlJobId = '${status?.jobID ?? ''}'` }))
+    found.add(workflowId)
+  return [...found]
+}
