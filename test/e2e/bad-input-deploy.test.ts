@@ -1,0 +1,322 @@
+// Bad input below installations: Executions written by hand, configurations of deployers, Targets, and what deployers of others hand back.
+// Source: spec/landscaper.md 1.3, 1.5, 2.7-2.9, 4.2, 4.6.
+
+import { readFile } from 'node:fs/promises'
+import { gzipSync } from 'node:zlib'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { BOMB, complaints, type Ending, expectEnding, Neighbour } from '../support/bad-input.ts'
+import { BAD_TARGETS, type KubeconfigCluster } from '../support/bad-targets.ts'
+import { API, execution, item, type LsObject } from '../support/cluster.ts'
+import { configMap, createTarget, manifestItem, TARGET_TYPE, trigger } from '../support/manifests.ts'
+import { useStage } from '../support/stage.ts'
+
+const NAMESPACE = 'bad-deploy'
+const FOREIGN = 'example.org/foreign'
+const stage = useStage(NAMESPACE)
+const NEIGHBOUR_LIMIT_MS = 45_000
+let neighbour: Neighbour
+beforeAll(async () => {
+  await createTarget(stage.cluster)
+  neighbour = await Neighbour.start(stage.cluster)
+})
+
+/** Creates an Execution with this spec and gives it a job; returns it when that has ended. */
+async function run(name: string, spec: object): Promise<LsObject> {
+  const { cluster } = stage
+  await cluster.create({ apiVersion: API, kind: 'Execution', metadata: { name }, spec }, 'executions')
+  await trigger(cluster, name, `${name}-1`)
+  const done = await cluster.finished(name, undefined, 'executions')
+  return done
+}
+
+/** Gives an Execution these items and another job; returns it when that has ended. */
+async function again(name: string, deployItems: readonly object[]): Promise<LsObject> {
+  await stage.cluster.patch('executions', name, { spec: { deployItems, deployItemsCompressed: null } })
+  await trigger(stage.cluster, name, `${name}-2`)
+  return await stage.cluster.finished(name, `${name}-1`, 'executions')
+}
+
+const packed = (items: unknown) => ({ deployItemsCompressed: gzipSync(JSON.stringify(items)).toString('base64') })
+const plain = (...list: readonly object[]) => ({
+  deployItems: list.map((more) => ({ ...item({ name: 'a' }), ...more })),
+})
+const wrong = (...says: Ending['says']): Ending => ({ reason: 'ERR_CONFIGURATION_PROBLEM', says })
+const unfit = (...says: Ending['says']): Ending => ({ reason: 'InvalidDeployItems', says })
+
+const EXECUTIONS: readonly (readonly [string, object, Ending])[] = [
+  ['an item without a name', plain({ name: '' }), unfit('spec.deployItems[0].name is empty')],
+  ['a name that is no label', plain({ name: 'A b' }), unfit('deploy item A b: name: found other characters')],
+  [
+    'labels that are none',
+    plain({ labels: { 'a b': 'c' } }),
+    unfit('deploy item a: labels.a b: found no key of a label'),
+  ],
+  ['a time-out that is none', plain({ timeout: 'soon' }), unfit('deploy item a: timeout: found no duration')],
+  ['a negative time-out', plain({ timeout: '-1s' }), unfit('deploy item a: timeout: found no duration')],
+  [
+    'many mistakes',
+    plain(...Array.from({ length: 200 }, (_, n) => ({ name: `a ${n}` }))),
+    unfit('a 0', 'and 180 more'),
+  ],
+  ['no type', packed([{ name: 'a', config: {} }]), wrong('spec.deployItemsCompressed holds a list with other things')],
+  ['no configuration', packed([{ name: 'a', type: 'x' }]), unfit('deploy item a: found no config, expected a map')],
+  ['a text for labels', packed([{ ...item({ name: 'a' }), labels: 'tier' }]), unfit('deploy item a: labels')],
+  ['a text for a target', packed([{ ...item({ name: 'a' }), target: 'here' }]), unfit('deploy item a: target')],
+  [
+    'a map for items',
+    packed({ a: item({ name: 'a' }) }),
+    wrong('holds JSON of another shape', 'expected a gzipped JSON list'),
+  ],
+  ['no JSON', { deployItemsCompressed: gzipSync('- name: a').toString('base64') }, wrong('holds no JSON')],
+  [
+    'what is not compressed',
+    { deployItemsCompressed: Buffer.from('rubbish').toString('base64') },
+    wrong('cannot be read', 'expected base64'),
+  ],
+  [
+    'half an archive',
+    { deployItemsCompressed: gzipSync('[]'.repeat(999)).toString('base64').slice(0, 24) },
+    wrong('cannot be read'),
+  ],
+  [
+    'a bomb',
+    { deployItemsCompressed: gzipSync(Buffer.alloc(200_000_000)).toString('base64') },
+    wrong('more than 33554432 bytes when unpacked'),
+  ],
+]
+
+describe.concurrent('an execution written by hand', () => {
+  it.each(EXECUTIONS)('fails for %s, says why, and succeeds once it is mended', async (title, spec, ending) => {
+    const name = `hand-${title.replaceAll(' ', '-').toLowerCase()}`
+    const failed = await run(name, spec)
+    expect((await again(name, [item({ name: 'mended' })])).status).toMatchObject({ phase: 'Succeeded' })
+    expectEnding(failed, ending)
+  })
+
+  it('may be without any time-out', async () => {
+    expect((await run('no-timeout', plain({ timeout: 'none' }))).status).toMatchObject({ phase: 'Succeeded' })
+  })
+})
+
+const invalid = (...says: Ending['says']): Ending => ({
+  reason: 'InvalidConfiguration',
+  says,
+  codes: ['ERR_CONFIGURATION_PROBLEM'],
+})
+const manifests = (list: unknown, more: object = {}) => ({
+  ...manifestItem({ name: 'a', manifests: [] }).config,
+  manifests: list,
+  ...more,
+})
+const good = configMap('fine', NAMESPACE)
+const one = (manifest: object) => manifests([{ manifest }])
+
+const CONFIGURATIONS: readonly [title: string, config: object, ending: Ending, timeout?: string][] = [
+  [
+    'another kind',
+    manifests([], { kind: 'Chart' }),
+    invalid('spec.config.kind is another text; expected ProviderConfiguration'),
+  ],
+  [
+    'another apiVersion',
+    manifests([], { apiVersion: 'v1' }),
+    invalid('spec.config.apiVersion is another text; expected one of manifest'),
+  ],
+  ['manifests that are no list', manifests({ a: 1 }), invalid('spec.config.manifests is a map; expected a list')],
+  [
+    'an unknown policy',
+    manifests([{ policy: 'own', manifest: good }]),
+    invalid('spec.config.manifests[0].policy', 'one of manage'),
+  ],
+  [
+    'a manifest that is a text',
+    manifests([{ manifest: 'kind: ConfigMap' }]),
+    invalid('spec.config.manifests[0].manifest', 'an object'),
+  ],
+  ['a manifest without a kind', one({ ...good, kind: undefined }), invalid('manifests[0].manifest.kind is absent')],
+  [
+    'a manifest without an apiVersion',
+    one({ ...good, apiVersion: '' }),
+    invalid('manifests[0].manifest.apiVersion is empty'),
+  ],
+  [
+    'a manifest without a name',
+    one({ ...good, metadata: {} }),
+    invalid('manifests[0].manifest.metadata.name is absent'),
+  ],
+  [
+    'a manifest without metadata',
+    one({ ...good, metadata: undefined }),
+    invalid('manifests[0].manifest.metadata is absent'),
+  ],
+  [
+    'a manifest whose name is a path',
+    one(configMap('../../x', NAMESPACE)),
+    invalid('manifests[0].manifest.metadata.name'),
+  ],
+  [
+    'a manifest without a namespace',
+    one({ ...good, metadata: { name: 'x' } }),
+    { reason: 'InvalidConfiguration', says: ['ConfigMap x', 'namespace'] },
+  ],
+  [
+    'a manifest whose labels are none',
+    one({ ...good, metadata: { ...good.metadata, labels: { 'a b': 'c' } } }),
+    { reason: 'Invalid', says: ['ConfigMap', 'metadata.labels'] },
+  ],
+  [
+    'a manifest with a number for a text',
+    one(configMap('x', NAMESPACE, { a: 5 } as never)),
+    { reason: 'BadRequest', says: ['ConfigMap bad-deploy/x'] },
+  ],
+  [
+    'a manifest that is too large',
+    one(configMap('x', NAMESPACE, { a: 'x'.repeat(1_200_000) })),
+    { reason: 'Invalid', says: ['ConfigMap bad-deploy/x', 'the whole: Too long: may not be more than 1048576 bytes'] },
+  ],
+  [
+    'an object twice',
+    manifests([{ manifest: good }, { manifest: configMap('fine', NAMESPACE, { b: 'c' }) }]),
+    invalid('manifests[1].manifest', 'each object once'),
+  ],
+  [
+    'a kind that nobody serves',
+    one({ ...good, kind: 'Unknown' }),
+    { reason: 'ProgressingTimeout', says: ['does not serve kind Unknown of v1'] },
+    '6s',
+  ],
+  [
+    'a namespace that is not ours',
+    one(configMap('x', 'default')),
+    { reason: 'ProgressingTimeout', says: ['ConfigMap default/x', '403 Forbidden'] },
+    '6s',
+  ],
+  [
+    'objects that are forbidden',
+    one({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'x', namespace: NAMESPACE } }),
+    { reason: 'ProgressingTimeout', says: ['Namespace bad-deploy/x', '403 Forbidden'] },
+    '6s',
+  ],
+]
+
+async function itemOf(name: string, what = 'a'): Promise<LsObject | undefined> {
+  return (await stage.cluster.items(name)).get(what)
+}
+
+describe.concurrent('an item of manifests', () => {
+  it.for(CONFIGURATIONS)(
+    'fails for %s, says why, and succeeds once it is mended',
+    async ([title, config, ending, timeout]) => {
+      const name = `config-${title.replaceAll(/[^a-zA-Z]+/g, '-').toLowerCase()}`
+      const manifest = manifestItem({ name: 'a', manifests: [configMap(name, NAMESPACE)] })
+      await run(name, { deployItems: [{ ...manifest, config, ...(timeout !== undefined && { timeout }) }] })
+      const failed = await itemOf(name)
+      const mended = await again(name, [manifest])
+      expect(mended.status, JSON.stringify((await itemOf(name))?.status)).toMatchObject({ phase: 'Succeeded' })
+      expectEnding(failed, ending)
+    },
+  )
+})
+
+describe.concurrent('a target', () => {
+  let cluster: KubeconfigCluster
+  beforeAll(async () => {
+    const own = parse(await readFile(stage.servers.kubeconfigPath, 'utf8')) as {
+      clusters: { cluster: KubeconfigCluster }[]
+    }
+    cluster = own.clusters[0]!.cluster
+    const stringData = { bomb: BOMB }
+    await stage.cluster.create(
+      { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'kubeconfigs' }, stringData },
+      'secrets',
+    )
+  })
+
+  it.for(BAD_TARGETS)(
+    '%s fails its items, says why, and serves them once it is mended',
+    async ([title, spec, ending, timeout]) => {
+      const name = `target-${title.replaceAll(' ', '-').toLowerCase()}`
+      await stage.cluster.create(
+        { apiVersion: API, kind: 'Target', metadata: { name }, spec: spec(cluster) },
+        'targets',
+      )
+      const deployItem = manifestItem({
+        name: 'a',
+        target: name,
+        manifests: [configMap(name, NAMESPACE)],
+        ...(timeout !== undefined && { timeout }),
+      })
+      await run(name, { deployItems: [deployItem] })
+      const failed = await itemOf(name)
+      const config = { kubeconfig: null, selfConfig: { serviceAccount: { name: 'here' } } }
+      await stage.cluster.patch('targets', name, { spec: { type: TARGET_TYPE, config, secretRef: null } })
+      const mended = await again(name, [deployItem])
+      expect(mended.status, JSON.stringify((await itemOf(name))?.status)).toMatchObject({ phase: 'Succeeded' })
+      expectEnding(failed, ending)
+    },
+  )
+
+  it('of another namespace is refused, and its credentials are not used', async () => {
+    const name = 'target-elsewhere'
+    const deployItem = {
+      ...manifestItem({ name: 'a', manifests: [good] }),
+      target: { name: 'here', namespace: 'default' },
+    }
+    await run(name, { deployItems: [deployItem] })
+    const failed = await itemOf(name)
+    expectEnding(failed, { reason: 'InvalidTarget', says: ['spec.target.namespace is default; expected bad-deploy'] })
+  })
+})
+
+const EXPORTS: readonly (readonly [string, object | string | undefined, Ending])[] = [
+  [
+    'that is in another namespace',
+    { name: 'kubeconfigs', namespace: 'kube-system' },
+    wrong('deploy item a: status.exportRef names namespace kube-system; expected bad-deploy'),
+  ],
+  ['that is not there', undefined, wrong('deploy item a: status.exportRef names secret bad-deploy/', 'there is none')],
+  ['that is no YAML', '[1', wrong('key config of secret', 'is not a YAML map')],
+  ['that is a list', '- a', wrong('key config of secret', 'is not a YAML map')],
+  ['that is a bomb of aliases', BOMB, wrong('key config of secret', 'is not a YAML map')],
+]
+
+describe.concurrent("an export of somebody else's deployer", () => {
+  it.each(EXPORTS)('%s fails the execution, and a good one mends it', async (title, given, ending) => {
+    const { cluster } = stage
+    const name = `export-${title.replaceAll(' ', '-').toLowerCase()}`
+    await cluster.create(execution(name, [{ name: 'a', type: FOREIGN }]), 'executions')
+    const finish = async (job: string, exportRef: object) => {
+      await trigger(cluster, name, job)
+      const items = await cluster.untilItems(name, ['a'], (one) => one?.status?.jobID === job)
+      const status = { phase: 'Succeeded', jobIDFinished: job, exportRef }
+      await cluster.patch('deployitems', items.get('a')!.metadata.name, { status }, 'status')
+    }
+    const secretOf = async (secretName: string, text: string) => {
+      const data = { config: Buffer.from(text).toString('base64') }
+      await cluster.create({ apiVersion: 'v1', kind: 'Secret', metadata: { name: secretName }, data }, 'secrets')
+      return { name: secretName }
+    }
+    await finish(
+      'first',
+      typeof given === 'object' ? given : given === undefined ? { name } : await secretOf(name, given),
+    )
+    const failed = await cluster.finished(name, undefined, 'executions')
+    // A tag that nobody knows is a warning of the parser, which would quote the value.
+    await finish('second', { ...(await secretOf(`${name}-good`, 'a: !unknown canary')), namespace: NAMESPACE })
+    const mended = await cluster.finished(name, 'first', 'executions')
+    expect(mended.status).toMatchObject({ phase: 'Succeeded' })
+    expectEnding(failed, ending)
+  })
+})
+
+describe('a worker after all of this', () => {
+  it('is the process that it was, has no complaint, and did its other work in time', async () => {
+    const tookMs = await neighbour.stop()
+    expect(Math.max(...tookMs)).toBeLessThan(NEIGHBOUR_LIMIT_MS)
+    expect(stage.pawl.child('worker').exitCode).toBeNull()
+    expect(complaints(stage.pawl, 'worker')).toEqual([])
+    expect(complaints(stage.pawl, 'bridge')).toEqual([])
+    expect(stage.pawl.log('worker')).not.toContain('canary')
+  })
+})
