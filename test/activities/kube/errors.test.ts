@@ -29,6 +29,22 @@ describe('a refused object', () => {
     )
   })
 
+  it('is told the limit when the whole of it is too long', () => {
+    const causes = [
+      { field: '[]', reason: 'FieldValueTooLong', message: 'Too long: may not be more than 1048576 bytes' },
+    ]
+    const error = answer(422, { reason: 'Invalid', details: { kind: 'ConfigMap', name: 'a', causes } })
+    expect(error.message).toMatch(/ConfigMap "a" is refused: the whole: Too long: may not be more than 1048576 bytes$/)
+  })
+
+  it('is not sent again when it is too large for the store, although the answer is that of a broken server', () => {
+    const messages = ['etcdserver: request is too large', 'rpc error: trying to send message larger than max (3 vs. 2)']
+    for (const message of messages) {
+      const failure = toApplicationFailure(answer(500, { reason: 'InternalError', message }))
+      expect(failure).toMatchObject({ type: 'RequestEntityTooLarge', nonRetryable: true })
+    }
+  })
+
   it('quotes nothing when the answer is no status of the API server', () => {
     expect(answer(422, 'canary').message).toBe('PATCH /x: 422 Unknown')
     expect(answer(422, { message: 'canary' }).message).not.toContain('canary')
