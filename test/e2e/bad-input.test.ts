@@ -1,0 +1,402 @@
+// Bad input of installations: every mistake ends where the spec says, with an error that helps, and disturbs nothing else.
+// Source: spec/landscaper.md 2.3 "Init", 2.7, 2.8, 3, 5.3. What is imported wrongly is in imports.test.ts.
+
+import { randomBytes } from 'node:crypto'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { BOMB, complaints, type Ending, expectEnding, mend, Neighbour } from '../support/bad-input.ts'
+import { dataObjectName } from '../../activities/render/names.ts'
+import { installation, item, type LsObject } from '../support/cluster.ts'
+import { configMap, dataObject, importing, rendered, secret } from '../support/imports.ts'
+import { useStage } from '../support/stage.ts'
+
+const stage = useStage('bad-input')
+const NEIGHBOUR_LIMIT_MS = 45_000
+let neighbour: Neighbour
+beforeAll(async () => {
+  neighbour = await Neighbour.start(stage.cluster)
+})
+
+type Root = ReturnType<typeof installation>
+type Rows = Readonly<Record<string, readonly [(name: string) => Root, Ending]>>
+
+/** An installation of these files; a blueprint that is no text is written as JSON. */
+function files(name: string, filesystem: unknown): Root {
+  const root = installation(name, [])
+  return { ...root, spec: { ...root.spec, blueprint: { inline: { filesystem } } } } as Root
+}
+
+const rendering =
+  (template: unknown, type = 'GoTemplate', more: object = {}) =>
+  (name: string) =>
+    importing(name, { blueprint: { deployExecutions: [{ name: 'items', type, template }], ...more } })
+
+/** Items as they are, without a template's words. */
+const items =
+  (...list: readonly object[]) =>
+  (name: string) =>
+    importing(name, {
+      blueprint: { deployExecutions: [{ name: 'items', type: 'Spiff', template: { deployItems: list } }] },
+    })
+
+const data = (name: string, schema: unknown, more: object = {}) => ({ name, type: 'data', schema, ...more })
+const blueprint = (more: object) => (name: string) => importing(name, { blueprint: more })
+
+const wrong = (...says: Ending['says']): Ending => ({ reason: 'ERR_CONFIGURATION_PROBLEM', says })
+const untemplated = (...says: Ending['says']): Ending => ({ reason: 'TemplatingFailed', says })
+const offSchema = (...says: Ending['says']): Ending => ({ reason: 'SchemaValidationFailed', says })
+
+const BLUEPRINTS: Rows = {
+  'is no YAML': [
+    (name) => files(name, { 'blueprint.yaml': 'kind: Blueprint\nimports: [\n' }),
+    wrong('blueprint.yaml, line'),
+  ],
+  'is a bomb of aliases': [(name) => files(name, { 'blueprint.yaml': BOMB }), wrong('blueprint.yaml', 'aliases')],
+  'is no map': [(name) => files(name, { 'blueprint.yaml': '- a\n- b\n' }), wrong('blueprint.yaml', 'found a list')],
+  'is a number': [(name) => files(name, { 'blueprint.yaml': 5 }), wrong('blueprint.yaml', 'found a number')],
+  'is not there': [
+    (name) => files(name, { 'blueprint.yml': 'kind: Blueprint' }),
+    wrong('filesystem: found blueprint.yml, expected a file blueprint.yaml'),
+  ],
+  'is in a text that is no YAML': [(name) => files(name, 'a: [b'), wrong('filesystem', 'line 1')],
+  'is in a text that is a bomb': [(name) => files(name, BOMB), wrong('filesystem', 'aliases')],
+  'leaves its directory': [(name) => files(name, { '../blueprint.yaml': '' }), wrong('leaves the blueprint')],
+  'is of another kind': [blueprint({ kind: 'Chart' }), wrong('kind', 'found Chart, expected Blueprint')],
+  'has fields of other types': [blueprint({ imports: 'all', deployExecutions: {} }), wrong('imports: found a string')],
+  'has an import twice': [blueprint({ imports: [data('a', {}), data('a', {})] }), wrong('imports[1]', 'a')],
+  'has an import without a schema': [
+    (name) =>
+      importing(name, {
+        imports: [{ name: 'size', dataRef: 'size' }],
+        blueprint: { imports: [{ name: 'size', type: 'data' }] },
+      }),
+    offSchema('import size', 'schema'),
+  ],
+  'has sub-installations': [
+    blueprint({ subinstallations: [{ file: 'sub.yaml' }] }),
+    { reason: 'NotSupported', says: ['blueprint.yaml', 'subinstallations'] },
+  ],
+}
+
+// Which bound is met first depends on how busy the machine is.
+const OUT_OF_BOUNDS = /template "items": (needed more memory than|not rendered within|its output is larger than)/
+
+const TEMPLATES: Rows = {
+  'does not parse': [rendering('deployItems:\n{{ if }}\n'), untemplated('template: items:2', '> 2 | {{ if }}')],
+  fails: [rendering('a: b\nc: {{ index .imports.nothing 1 }}\n'), untemplated('> 2 | c: {{ index', 'input: ')],
+  'fails on purpose': [rendering('{{ fail "no disk is large enough" }}'), untemplated('no disk is large enough')],
+  'is in a file that is not there': [
+    blueprint({ deployExecutions: [{ name: 'items', type: 'GoTemplate', file: 'items.tpl' }] }),
+    wrong('template "items": found no file items.tpl in the blueprint'),
+  ],
+  'includes a file that is not there': [rendering('{{ include "part.tpl" . }}'), untemplated('part.tpl')],
+  'has neither file nor text': [
+    blueprint({ deployExecutions: [{ name: 'items', type: 'GoTemplate' }] }),
+    wrong('deployExecutions[0]: found neither file nor template'),
+  ],
+  'is of an unknown type': [
+    rendering('a: b', 'Jinja'),
+    wrong('template "items": found type Jinja, expected GoTemplate or Spiff'),
+  ],
+  'is a map, yet a Go template': [rendering({ deployItems: [] }), wrong('found a map, expected text')],
+  'renders no YAML': [rendering('deployItems:\n- name: a\n\ttype: b\n'), untemplated('> 3 |')],
+  'renders a bomb of aliases': [rendering(BOMB), untemplated('aliases')],
+  'renders a list': [rendering('- a\n'), untemplated('"items"', 'a list')],
+  'renders no value': [rendering('deployItems:\n- name: {{ .imports.nothing }}\n'), untemplated('no value', 'line 2')],
+  'renders items that are a map': [
+    rendering('deployItems: {a: b}'),
+    wrong('deployItems: found a map, expected a list'),
+  ],
+  'calls itself for ever': [
+    rendering('{{ define "x" }}{{ template "x" }}{{ end }}{{ template "x" }}'),
+    untemplated('items'),
+  ],
+  loops: [
+    rendering('{{ range $i := until 60000 }}{{ range until 60000 }}{{ end }}{{ end }}'),
+    untemplated('template "items": not rendered within 10000 ms'),
+  ],
+  'fills memory': [
+    rendering('{{ $x := list "a" }}{{ range until 40 }}{{ $x = concat $x $x }}{{ end }}'),
+    untemplated(OUT_OF_BOUNDS),
+  ],
+  'prints gigabytes': [
+    rendering('{{ range until 60000 }}{{ repeat 60000 "x" }}{{ end }}'),
+    untemplated('items', 'bytes'),
+  ],
+  'in Spiff does not parse': [rendering('deployItems: (( 1 + ))', 'Spiff'), untemplated('items')],
+  'in Spiff names nothing': [rendering('deployItems: (( imports.nothing ))', 'Spiff'), untemplated('imports.nothing')],
+  'in Spiff refers to itself': [
+    rendering('deployItems: (( other ))\nother: (( deployItems ))', 'Spiff'),
+    untemplated('items'),
+  ],
+  'in Spiff loops': [
+    rendering('a: (( sum[[1..60000]|0|s,i|->s + sum[[1..60000]|0|t,j|->t + j]] ))', 'Spiff'),
+    untemplated('template "items": not rendered within 10000 ms'),
+  ],
+  'in Spiff fills memory': [rendering('a: (( [1..200000000] ))', 'Spiff'), untemplated(OUT_OF_BOUNDS)],
+  'in Spiff is a bomb of aliases': [rendering(BOMB, 'Spiff'), untemplated(OUT_OF_BOUNDS)],
+}
+
+const IMPORTS: Rows = {
+  'a Secret that is a bomb of aliases': [
+    (name) => importing(name, { imports: [{ name: 'bomb', secretRef: { name: 'bombs', key: 'bomb' } }] }),
+    wrong('spec.imports.data[0] "bomb"', 'Secret bad-input/bombs', 'key bomb', 'aliases'),
+  ],
+  'a ConfigMap with a bomb among its keys': [
+    (name) => importing(name, { imports: [{ name: 'bomb', configMapRef: { name: 'bombs' } }] }),
+    wrong('spec.imports.data[0] "bomb"', 'ConfigMap bad-input/bombs', 'key bomb', 'aliases'),
+  ],
+  'a value whose schema is none': [
+    (name) =>
+      importing(name, {
+        imports: [{ name: 'size', dataRef: 'size' }],
+        blueprint: { imports: [data('size', { type: 'whole' })] },
+      }),
+    offSchema('size', 'schema'),
+  ],
+  'a value whose schema refers to nothing': [
+    (name) =>
+      importing(name, {
+        imports: [{ name: 'size', dataRef: 'size' }],
+        blueprint: { imports: [data('size', { $ref: 'local://nothing' })] },
+      }),
+    offSchema('size', 'local://nothing'),
+  ],
+  'a value by a schema that never ends': [
+    (name) =>
+      importing(name, {
+        imports: [{ name: 'text', dataRef: 'text' }],
+        blueprint: { imports: [data('text', { type: 'string', pattern: '^(([a-z])+.)+[A-Z]([a-z])+$' })] },
+      }),
+    offSchema('text'),
+  ],
+  'a default that is not of its schema': [
+    blueprint({ imports: [data('size', { type: 'integer' }, { required: false, default: { value: 'large' } })] }),
+    { reason: 'InvalidDefaultValue', says: ['size', 'integer'] },
+  ],
+  'a DataObject in another namespace': [
+    (name) => importing(name, { imports: [{ name: 'size', dataRef: '../default/size' }] }),
+    { reason: 'ImportNotFound', says: ['spec.imports.data[0] "size"'] },
+  ],
+  'a mapping that fails': [
+    (name) => importing(name, { spec: { importDataMappings: { size: '(( nothing.at.all ))' } } }),
+    untemplated('size'),
+  ],
+}
+
+const mock = (name: string, more: object = {}) => ({ ...item({ name }), ...more })
+
+const ITEMS: Rows = {
+  'without a name': [items(mock('')), wrong('deploy item 1: found no name')],
+  'of one name': [items(mock('twin'), mock('twin')), wrong('deploy item twin: the name occurs twice')],
+  'of one name and many': [
+    items(...Array.from({ length: 400 }, () => mock('twin'))),
+    wrong('deploy item twin', /and 3\d\d more$/),
+  ],
+  'without a type': [items({ ...mock('a'), type: '' }), wrong('deploy item a: found no type')],
+  'without a configuration': [items({ name: 'a', type: mock('a').type }), wrong('deploy item a: found no config')],
+  'with a text for a configuration': [
+    items({ ...mock('a'), config: 'none' }),
+    wrong('deployItems[0].config: found a string'),
+  ],
+  'that depend on nobody': [
+    items(mock('a', { dependsOn: ['b'] })),
+    wrong('deploy item a: depends on b, but there is no item of that name'),
+  ],
+  'with a time-out that is none': [
+    items(mock('a', { timeout: 'soon' })),
+    wrong('deploy item a: timeout: found no duration'),
+  ],
+  'with a time-out that is a number': [
+    items(mock('a', { timeout: 10 })),
+    wrong('deployItems[0].timeout: found a number'),
+  ],
+  'with a negative time-out': [items(mock('a', { timeout: '-5m' })), wrong('deploy item a: timeout')],
+  'with a target that nothing imports': [
+    items(mock('a', { target: { import: 'cluster' } })),
+    wrong('deployItems[0].target', 'cluster'),
+  ],
+  'with a target in another namespace': [
+    items(mock('a', { target: { name: 'a', namespace: 'kube-system' } })),
+    wrong('deployItems[0].target: found a target in namespace kube-system, expected one in bad-input'),
+  ],
+  'with a label that is none': [
+    items(mock('a', { labels: { 'a b': 'c' } })),
+    wrong('deploy item a: labels.a b: found no key of a label'),
+  ],
+  'with a label whose value is none': [
+    items(mock('a', { labels: { tier: 'a/b c' } })),
+    wrong('deploy item a: labels.tier: found no value of a label'),
+  ],
+  'with a label that is a number': [
+    items(mock('a', { labels: { tier: 1 } })),
+    wrong('deployItems[0].labels.tier', 'found a number'),
+  ],
+  'with a name that is no label': [
+    items(mock('ä b')),
+    wrong('deploy item ä b: name: found other characters, expected lower-case'),
+  ],
+  'with a name that is too long': [
+    items(mock('a'.repeat(64))),
+    wrong('deploy item aaa', 'name: found 64 characters, expected at most 63'),
+  ],
+  'with a comma in their name': [
+    items(mock('a,b'), mock('c', { dependsOn: ['a,b'] })),
+    wrong('deploy item a,b: name: found other characters'),
+  ],
+  'with a configuration without a kind': [
+    items({ ...mock('a'), config: { phase: 'Succeeded' } }),
+    wrong('deploy item a: config.apiVersion: found nothing', 'config.kind'),
+  ],
+}
+
+// Each is over what the API server takes: a value that its copy as JSON makes twice as large, items that no compression makes smaller.
+const SIZES: Rows = {
+  'an import whose copy is too large': [
+    (name) =>
+      importing(name, {
+        imports: [{ name: 'quotes', secretRef: { name: 'quotes', key: 'quotes' } }],
+        blueprint: { imports: [data('quotes', {})] },
+      }),
+    { reason: 'RequestEntityTooLarge', says: ['DataObject', '("quotes")', 'usually 1.5 MB'] },
+  ],
+  'items that are too large for an Execution': [
+    (name) => {
+      const imports = ['noise-1', 'noise-2']
+      const template = `deployItems: [{name: a, type: x, config: {apiVersion: v1, kind: x, a: {{ index .imports "noise-1" }}{{ index .imports "noise-2" }}}}]`
+      return importing(name, {
+        imports: imports.map((dataRef) => ({ name: dataRef, dataRef })),
+        blueprint: {
+          imports: imports.map((one) => data(one, {})),
+          deployExecutions: [{ name: 'items', type: 'GoTemplate', template }],
+        },
+      })
+    },
+    { reason: 'RequestEntityTooLarge', says: ['executions', 'usually 1.5 MB'] },
+  ],
+}
+
+const kinds = [
+  ['a blueprint that', 'blueprint', BLUEPRINTS],
+  ['a template that', 'template', TEMPLATES],
+  ['an import of', 'import', IMPORTS],
+  ['items', 'items', ITEMS],
+  ['an object:', 'size', SIZES],
+] as const
+
+describe.concurrent('an installation that cannot be rendered', () => {
+  const rows = kinds.flatMap(([what, prefix, table]) =>
+    Object.entries(table).map(([title, [root, ending]], index) => {
+      const name = `${prefix}-${index}`
+      return { title: `${what} ${title}`, root: root(name), ending }
+    }),
+  )
+
+  // All at once: what one of them does to the worker, it does to all the others.
+  beforeAll(async () => {
+    const { cluster } = stage
+    await cluster.create(secret('bombs', { bomb: BOMB }), 'secrets')
+    await cluster.create(secret('quotes', { quotes: `'${'"'.repeat(900_000)}'` }), 'secrets')
+    for (const name of ['noise-1', 'noise-2']) {
+      await cluster.create(dataObject(name, randomBytes(900_000).toString('base64')), 'dataobjects')
+    }
+    await cluster.create(configMap('bombs', { bomb: BOMB, fine: 'x' }), 'configmaps')
+    await cluster.create(dataObject('size', 5), 'dataobjects')
+    await cluster.create(dataObject('text', `${'a'.repeat(60)}!`), 'dataobjects')
+    await Promise.all(rows.map(({ root }) => cluster.create(root, 'installations')))
+  })
+
+  it.each(rows)('for $title fails, says why, and succeeds once it is mended', async ({ root, ending }) => {
+    const { cluster } = stage
+    const { name } = root.metadata
+    const failed = await cluster.finished(name)
+    const mended = await mend(cluster, failed)
+    expect(mended.status).toMatchObject({ phase: 'Succeeded' })
+    expect(mended.status?.lastError).toBeUndefined()
+    expectEnding(failed, ending)
+  })
+})
+
+// One after the other: each is as much as the worker can do at a time.
+describe('an installation with more than usual', () => {
+  const many = (count: number, dependsOn: (index: number) => readonly string[]) =>
+    Array.from({ length: count }, (_, index) => ({ name: `item-${index}`, dependsOn: dependsOn(index) }))
+
+  it.each([
+    ['500 items side by side', 'wide', many(500, () => [])],
+    ['100 items in a chain', 'chain', many(100, (index) => (index === 0 ? [] : [`item-${index - 1}`]))],
+    ['an item of the longest name', 'long-item', [{ name: 'i'.repeat(63) }]],
+    ['a name as long as the webhook lets it be', 'n'.repeat(58), [{ name: 'i'.repeat(63) }]],
+  ])('succeeds with %s', async (_, name, list) => {
+    await stage.cluster.create(installation(name, list), 'installations')
+    const done = await stage.cluster.until('installations', name, isOver, 110_000)
+    expect(done.status).toMatchObject({ phase: 'Succeeded' })
+  })
+
+  it('fails for an item that is larger than an object may be, and says which', async () => {
+    const { cluster } = stage
+    const template = 'deployItems: [{name: a, type: x, config: {apiVersion: v1, kind: x, a: {{ repeat 2000000 "x" }}}}]'
+    await cluster.create(rendering(template)('large-item'), 'installations')
+    const failed = await cluster.finished('large-item')
+    const execution = await cluster.get('executions', 'large-item')
+    expectEnding(execution, { reason: 'RequestEntityTooLarge', says: ['large-item-a', 'usually 1.5 MB'] })
+    expect((await mend(cluster, failed)).status).toMatchObject({ phase: 'Succeeded' })
+  })
+
+  it('fails for a name that no label takes, and says so', async () => {
+    const { cluster } = stage
+    const name = 'n'.repeat(253)
+    await cluster.create(installation(name, [{ name: 'one' }]), 'installations')
+    expectEnding(
+      await cluster.finished(name),
+      wrong('installation nnn', 'metadata.name has 253 characters, expected at most 63'),
+    )
+    await cluster.delete('installations', name)
+    await cluster.gone(name)
+  })
+
+  it('takes any letters in the names of imports and exports, in keys and in values', async () => {
+    const { cluster } = stage
+    const value = { größe: 'völlig 大きい 🚢', 'a b/c:d': ['\u2028', '\u0007', 'é'] }
+    await cluster.create(dataObject('unicode', value), 'dataobjects')
+    const root = importing('unicode', {
+      imports: [{ name: 'größe 🚢', dataRef: 'unicode' }],
+      blueprint: { imports: [data('größe 🚢', {})] },
+      spec: {
+        exports: { data: [{ name: 'ausfuhr ü', dataRef: 'Ausfuhr ü 🚢' }] },
+        exportDataMappings: { 'ausfuhr ü': '(( 1 + 1 ))' },
+      },
+    })
+    await cluster.create(root, 'installations')
+    const done = await cluster.finished('unicode')
+    expect(done.status).toMatchObject({ phase: 'Succeeded' })
+    expect(await rendered(cluster, 'unicode', 'show')).toEqual({ 'größe 🚢': value })
+    const exported = await cluster.get('dataobjects', dataObjectName('', 'Ausfuhr ü 🚢'))
+    expect(exported?.['data']).toBe(2)
+  })
+
+  it('fails when its exports are larger than an object may be', async () => {
+    const { cluster } = stage
+    const template = 'exports: {large: {{ repeat 2000000 "x" }}}'
+    const root = importing('large-export', {
+      blueprint: { exports: [data('large', {})], exportExecutions: [{ name: 'out', type: 'GoTemplate', template }] },
+      spec: { exports: { data: [{ name: 'large', dataRef: 'large' }] } },
+    })
+    await cluster.create(root, 'installations')
+    const failed = await cluster.finished('large-export')
+    expectEnding(failed, { reason: 'RequestEntityTooLarge', says: ['DataObject large ("large")', 'usually 1.5 MB'] })
+    expect((await mend(cluster, failed)).status).toMatchObject({ phase: 'Succeeded' })
+  })
+})
+
+const isOver = (object: LsObject | undefined) => /Succeeded|Failed/.test(object?.status?.phase ?? '')
+
+describe('a worker after all of this', () => {
+  it('is the process that it was, has no complaint, and did its other work in time', async () => {
+    const tookMs = await neighbour.stop()
+    // Alone it takes less than a second. Here it shares two cores with all of this, and maybe with other tests, yet it is never starved.
+    expect(Math.max(...tookMs)).toBeLessThan(NEIGHBOUR_LIMIT_MS)
+    expect(stage.pawl.child('worker').exitCode).toBeNull()
+    expect(complaints(stage.pawl, 'worker')).toEqual([])
+    expect(complaints(stage.pawl, 'bridge')).toEqual([])
+  })
+})
