@@ -7,6 +7,8 @@ import { isFinal, KubeError } from '../kube/errors.ts'
 import { DeployError } from './deployer.ts'
 
 const LONGEST_MESSAGE = 1000
+// Whatever a server sends, what is looked through is short.
+const LONGEST_READ = 2000
 // etcd and gRPC refuse what is too large with an answer that looks like a failure of the server.
 const TOO_LARGE = /request is too large|trying to send message larger than max/
 
@@ -35,15 +37,17 @@ export function configurationProblem(operation: string, reason: string, message:
 }
 
 function isRefused(error: KubeError): boolean {
-  return isFinal(error) || TOO_LARGE.test(error.message)
+  return isFinal(error) || TOO_LARGE.test(readable(error))
 }
+
+const readable = ({ message }: KubeError) => message.slice(0, LONGEST_READ)
 
 function publicMessage(error: KubeError): string {
-  return withoutContents(error).slice(0, LONGEST_MESSAGE)
+  return withoutContents(error, readable(error)).slice(0, LONGEST_MESSAGE)
 }
 
-function withoutContents(error: KubeError): string {
-  const { message, status } = error
+function withoutContents(error: KubeError, message: string): string {
+  const { status } = error
   if (status === 0) {
     if (error.cause === undefined) return message
     const [request = ''] = message.split(': no answer')
@@ -51,7 +55,7 @@ function withoutContents(error: KubeError): string {
   }
   // Not an API server, maybe not one that the user may talk to himself: nothing of its answer is passed on.
   if (reasonOf(error) === UNKNOWN) return `${message.split(': ')[0] ?? ''}: ${status} ${UNKNOWN}`
-  return status === 400 ? blankValues(message) : message
+  return NAMES_ONLY.has(status) ? message : blankValues(message)
 }
 
 const UNKNOWN = 'Unknown'
@@ -63,14 +67,22 @@ function reasonOf({ reason }: KubeError): string {
 
 const withCode = (error: KubeError) => [causeCode(error)].flatMap((code) => code ?? [])
 
-// `parsing time "<value>"`: decoders quote what they found; names of fields and of versions they quote as well.
+// Not found, conflicts, too many requests; and refusals, whose values the client has taken out already.
+const NAMES_ONLY: ReadonlySet<number> = new Set([404, 409, 422, 429])
+
+// `parsing time "<value>"`: decoders and webhooks quote what they found; names of fields, kinds, users and the like they quote as well.
+// A quotation that the cut has left open ends with the text.
 function blankValues(message: string): string {
-  return message.replaceAll(/(?<before>\w+ )?"(?:[^"\\]|\\.)*"/g, (quoted, before?: string) =>
-    before !== undefined && NAMING.has(before) ? quoted : `${before ?? ''}"..."`,
-  )
+  return message.replaceAll(QUOTED, (quoted, ...groups) => {
+    const { before = '', text = '', after = '' } = groups.at(-1) as { before?: string; text?: string; after?: string }
+    const isName = (before !== '' || after !== '') && NAME.test(text)
+    return isName ? quoted : `${before}"..."${after}`
+  })
 }
 
-const NAMING: ReadonlySet<string> = new Set(['field ', 'version ', 'kind ', 'resource ', 'group '])
+const QUOTED =
+  /(?<before>\b(?:field|version|kind|resource|[Gg]roup|[Uu]ser|namespace|webhook|scope) )?"(?<text>(?:[^"\\]|\\.)*)(?:"|\\?$)(?<after> is forbidden)?/gs
+const NAME = /^[\w.:@/[\]-]{0,253}$/
 
 function causeCode({ cause }: KubeError): string | undefined {
   if (typeof cause !== 'object' || cause === null || !('code' in cause)) return undefined

@@ -46,8 +46,18 @@ export function readExportsConfig(
   })
 }
 
+// Each part is a map in a map.
+const LONGEST_KEY = 253
+const MOST_PARTS = 20
+
 function readKey(reader: FieldReader, value: unknown, field: string): string {
   const key = reader.text(value, field)
+  const expected = `at most ${LONGEST_KEY} characters and ${MOST_PARTS} parts`
+  if (key.length > LONGEST_KEY) {
+    reader.refuse(field, `a text of ${key.length} characters`, expected)
+    return ''
+  }
+  if (key.split('.').length > MOST_PARTS) reader.refuse(field, `a text of ${key.split('.').length} parts`, expected)
   if (key.includes('..') || key.startsWith('.') || key.endsWith('.')) {
     reader.refuse(field, 'a text with an empty part', 'a key such as a.b')
   }
@@ -154,8 +164,7 @@ function valueAt({ path, pathText }: { path: JsonPath; pathText: string }, objec
 }
 
 function nest(key: string, value: unknown): Fields {
-  const [first = '', ...rest] = key.split('.')
-  return Object.fromEntries([[first, rest.length === 0 ? value : nest(rest.join('.'), value)]])
+  return key.split('.').reduceRight<unknown>((inner, part) => Object.fromEntries([[part, inner]]), value) as Fields
 }
 
 // Maps become one, anything else is what came last. Object.fromEntries takes a key `__proto__` for a key.

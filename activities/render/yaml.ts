@@ -2,14 +2,12 @@
 // Bombs of aliases, size and nesting end in an error. It runs on the main thread, so it also bounds the time: parsing takes some
 // microseconds a token, and each alias a look through the whole document.
 
-import { isNode, Lexer, LineCounter, parseDocument, type Tags, type YAMLParseError } from 'yaml'
+import { isNode, LineCounter, parseDocument, type Tags, type YAMLParseError } from 'yaml'
+import { excessOf } from '../kube/yaml-effort.ts'
 
 const MAX_ALIAS_COUNT = 100
 const MAX_TEXT_BYTES = 4 * 1024 * 1024
-const MAX_TOKENS = 250_000
-const MAX_OPEN_BRACKETS = 1000
-/** Tokens times aliases. */
-const MAX_LOOKS = 5_000_000
+const LIMITS = { maxTokens: 250_000, maxOpenBrackets: 1000, maxLooks: 5_000_000 }
 // Types that Go's decoder leaves as text, and that JSON does not have.
 const FOREIGN_TAGS = ['timestamp', 'binary', 'omap', 'pairs', 'set'].map((name) => `tag:yaml.org,2002:${name}`)
 
@@ -74,16 +72,16 @@ export function parseYaml(text: string): ParsedYaml {
 }
 
 function checkEffort(text: string): void {
-  let [tokens, aliases, open] = [0, 0, 0]
-  for (const token of new Lexer().lex(text)) {
-    tokens++
-    if (token.startsWith('*')) aliases++
-    if (token === '[' || token === '{') open++
-    if (token === ']' || token === '}') open--
-    if (open > MAX_OPEN_BRACKETS) throw new YamlError(START, TOO_DEEP)
-    if (tokens > MAX_TOKENS) throw new YamlError(START, `found more than ${MAX_TOKENS} tokens, expected less text`)
+  switch (excessOf(text, LIMITS)) {
+    case 'maxOpenBrackets':
+      throw new YamlError(START, TOO_DEEP)
+    case 'maxTokens':
+      throw new YamlError(START, `found more than ${LIMITS.maxTokens} tokens, expected less text`)
+    case 'maxLooks':
+      throw new YamlError(START, TOO_MANY_ALIASES)
+    case undefined:
+      return
   }
-  if (tokens * aliases > MAX_LOOKS) throw new YamlError(START, TOO_MANY_ALIASES)
 }
 
 function errorOf(error: Pick<YAMLParseError, 'code' | 'message'>, place: { line: number; col: number }): YamlError {

@@ -65,10 +65,13 @@ export function isZero(value: unknown): boolean {
 // Below these fields servers write numbers in a notation of their own: 1000m as 1, 0.5Gi as 512Mi.
 const QUANTITIES: ReadonlySet<string> = new Set(['limits', 'requests', 'capacity', 'hard', 'sizeLimit', 'averageValue', 'overhead'])
 const QUANTITY = /^([+-]?(?:\d+\.?\d*|\.\d+))(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\d+)?$/
+const LONGEST_QUANTITY = 64
 const SUFFIXES: Readonly<Record<string, number>> = {
   ...{ m: 1e-3, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18 },
   ...{ Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60 },
 }
+
+const isShort = (value: unknown): value is string => typeof value === 'string' && value.length <= LONGEST_QUANTITY
 
 function sameQuantity(left: unknown, right: unknown): boolean {
   const [a, b] = [quantity(left), quantity(right)]
@@ -77,7 +80,7 @@ function sameQuantity(left: unknown, right: unknown): boolean {
 
 function quantity(value: unknown): number | undefined {
   if (typeof value === 'number') return value
-  const [, digits, suffix = ''] = typeof value === 'string' ? (QUANTITY.exec(value) ?? []) : []
+  const [, digits, suffix = ''] = isShort(value) ? (QUANTITY.exec(value) ?? []) : []
   if (digits === undefined) return undefined
   return /^[eE][+-]?\d/.test(suffix) ? Number(`${digits}${suffix}`) : Number(digits) * (SUFFIXES[suffix] ?? 1)
 }

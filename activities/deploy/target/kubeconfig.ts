@@ -114,8 +114,11 @@ function readCluster({ fields, field }: Entry): Omit<ClusterAccess, 'credentials
   }
 }
 
+const LONGEST_SERVER = 2048
+
 function serverOf(text: string, field: string): string {
   const expected = 'an address such as https://host:6443'
+  if (text.length > LONGEST_SERVER) throw new KubeconfigError(field, `a text of ${text.length} characters`, expected)
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined) throw new KubeconfigError(field, 'no URL', expected)
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new KubeconfigError(field, 'of another scheme', 'http or https')

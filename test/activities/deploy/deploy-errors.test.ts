@@ -47,6 +47,18 @@ describe('an answer of a target', () => {
     expect(says('parsing time "can\\"ary" as "2006": cannot parse "canary" as "2006"')).not.toContain('ary')
   })
 
+  it('of a webhook or of a failing server keeps names and loses what is quoted', () => {
+    const rbac = 'secrets "s" is forbidden: User "system:serviceaccount:n:a" cannot get resource "secrets" in API group "" in the namespace "n"'
+    expect(answered(403, { reason: 'Forbidden', message: rbac }).message).toBe(`${REQUEST}: 403 Forbidden: ${rbac}`)
+    const webhook = 'admission webhook "w.example" denied the request: value "canary" of field "spec.x" is bad, and "field \\"canary'
+    for (const [status, reason] of [[403, 'Forbidden'], [500, 'InternalError']] as const) {
+      const { message } = answered(status, { reason, message: webhook })
+      expect(message).toBe(`${REQUEST}: ${status} ${reason}: admission webhook "w.example" denied the request: value "..." of field "spec.x" is bad, and "..."`)
+    }
+    const cut = answered(403, { reason: 'Forbidden', message: `"${'canary '.repeat(1000)}` }).message
+    expect(cut).toBe(`${REQUEST}: 403 Forbidden: "..."`)
+  })
+
   it('that is no Status is not quoted', () => {
     expect(answered(502, '<html>canary: canary</html>').message).toBe(`${REQUEST}: 502 Unknown`)
     expect(answered(422, 'canary').message).not.toContain('canary')
