@@ -283,7 +283,7 @@ export interface Crash {
 }
 
 /** Runs one half of the scenario; at the given write the process is killed, and started again. */
-export async function crashed(lane: Lane, { part, when, at }: Crash, half: () => Promise<Course>): Promise<Course> {
+export async function crashed<T>(lane: Lane, { part, when, at }: Crash, half: () => Promise<T>): Promise<T> {
   const { proxy, pawl } = lane
   const killed = new Promise<void>((resolve) =>
     proxy.arm({

@@ -1,0 +1,131 @@
+// The worker is killed at each kind of write of a manifest item's jobs, on the engine's cluster and on the target, before and after the server
+// has done it, and started again. What comes out is what comes out of an undisturbed run: nothing is deployed twice, forgotten or left behind.
+//
+// A run takes one crash in its first job, and as long as there are points one in the job on the edited spec and one in the deletion.
+
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import type { WritePoint } from '../support/api-proxy.ts'
+import { crashed, type Crash, type Lane, LanePool, openLane } from '../support/crash.ts'
+import { deploy, edit, type ManifestCourse, remove } from '../support/manifest-course.ts'
+import { createTarget } from '../support/manifests.ts'
+
+const servers = inject('servers')
+
+const LANES = 4
+// A run takes seconds; on a busy machine a process takes many to start.
+const LIMIT_MS = 240_000
+
+type Point = WritePoint & { readonly what: string }
+
+const JOB: readonly Point[] = [
+  { label: 'POST serviceaccounts/token', nth: 1, what: 'the request for access to the target' },
+  { label: 'POST configmaps', nth: 2, what: 'the creation of one object among others' },
+  { label: 'PATCH deployitems/status', nth: 2, what: 'the end of an item' },
+  { label: 'POST deployments', nth: 1, what: 'the creation of an object that has to get ready' },
+  { label: 'PATCH deployitems/status', nth: 4, what: 'the news that an item waits' },
+  { label: 'POST secrets', nth: 1, what: 'the export' },
+]
+const EDIT: readonly Point[] = [
+  { label: 'PUT configmaps', nth: 1, what: 'the change of an object' },
+  { label: 'DELETE configmaps', nth: 1, what: 'the deletion of an orphan' },
+  { label: 'PATCH deployitems/status', nth: 2, what: 'the end of an edited item' },
+]
+const DELETION: readonly Point[] = [
+  { label: 'DELETE deployments', nth: 1, what: 'the deletion of a Deployment' },
+  { label: 'PATCH deployitems', nth: 1, what: 'the release of an item' },
+  { label: 'DELETE configmaps', nth: 2, what: 'the deletion of one object among others' },
+  { label: 'PATCH deployitems/status', nth: 3, what: 'the news that a deletion waits' },
+]
+
+const HALVES = [
+  { points: JOB, act: deploy },
+  { points: EDIT, act: edit },
+  { points: DELETION, act: remove },
+]
+const WHENS = ['before', 'after'] as const
+
+interface Planned {
+  readonly act: (lane: Lane, run: string) => Promise<ManifestCourse>
+  readonly crash: Crash | undefined
+}
+
+const RUNS = WHENS.flatMap((when) =>
+  JOB.map((_, index) => {
+    const at = HALVES.map(({ points }) => points[index])
+    const title = at.flatMap((point) => (point === undefined ? [] : [point.what])).join(', ')
+    const halves = HALVES.map(({ act }, half): Planned => {
+      const point = at[half]
+      return { act, crash: point && { part: 'worker', when, at: point } }
+    })
+    return { title: `${when} ${title}`, name: `${when}-${index}`, halves }
+  }),
+)
+
+const lanes = new LanePool(async () => {
+  const lane = await openLane('crash-manifest', servers)
+  await createTarget(lane.cluster)
+  return lane
+})
+let expected: { readonly courses: readonly ManifestCourse[]; readonly labels: readonly (readonly string[])[] }
+
+beforeAll(async () => {
+  await lanes.fill(LANES)
+  expected = await lanes.use(undisturbed)
+})
+afterAll(() => lanes.close())
+
+async function undisturbed(lane: Lane) {
+  const courses: ManifestCourse[] = []
+  const labels: string[][] = []
+  for (const { act } of HALVES) {
+    lane.proxy.arm()
+    courses.push(await act(lane, 'undisturbed'))
+    labels.push(lane.proxy.writes.map(({ label }) => label))
+  }
+  return { courses, labels }
+}
+
+describe('an execution of manifests that nothing disturbs', () => {
+  it('deploys, edits and removes, and remembers what is there', () => {
+    expect(expected.courses).toMatchObject([
+      {
+        execution: { phase: 'Succeeded', exports: { two: { replicas: 2 } } },
+        items: {
+          one: { remembered: ['ConfigMap <run>-dropped', 'ConfigMap <run>-held', 'ConfigMap <run>-kept'] },
+          two: { remembered: ['Deployment <run>'] },
+        },
+      },
+      { items: { one: { remembered: ['ConfigMap <run>-held', 'ConfigMap <run>-kept'] } } },
+      { execution: undefined, target: [], items: {} },
+    ])
+  })
+
+  it('makes no kind of write on which no other is interrupted, but for those of its execution', () => {
+    const interrupted = HALVES.map(({ points }) => new Set(points.map(({ label }) => label)))
+    const others = expected.labels.map((labels, half) => [
+      ...new Set(labels.filter((label) => interrupted[half]?.has(label) !== true && !isOfExecution(label))),
+    ])
+    expect(others).toEqual([[], [], []])
+  })
+})
+
+describe.concurrent('an execution of manifests whose worker is killed', () => {
+  it.each(RUNS)(
+    '$title ends like any other',
+    async ({ name, halves }) => {
+      await lanes.use(async (lane) => {
+        const courses: ManifestCourse[] = []
+        for (const { act, crash } of halves) {
+          lane.proxy.arm()
+          courses.push(crash === undefined ? await act(lane, name) : await crashed(lane, crash, () => act(lane, name)))
+        }
+        expect(courses).toEqual(expected.courses)
+      })
+    },
+    LIMIT_MS,
+  )
+})
+
+function isOfExecution(label: string): boolean {
+  return / (executions|dataobjects|events)|(POST|DELETE) deployitems|PATCH deployitems$/.test(label)
+}
