@@ -31,6 +31,11 @@ export function toDeployError(operation: string, error: unknown): DeployError {
   return new DeployError(operation, reasonOf(error), publicMessage(error), codes)
 }
 
+/** A text for people, cut: servers may say anything, and a status is kept for long. */
+export function shortened(text: string, most = 300): string {
+  return text.length <= most ? text : `${text.slice(0, most)}...`
+}
+
 /** What a user has to mend; it ends the job. */
 export function configurationProblem(operation: string, reason: string, message: string): DeployError {
   return new DeployError(operation, reason, message, ['ERR_CONFIGURATION_PROBLEM'])

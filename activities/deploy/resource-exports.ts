@@ -9,7 +9,7 @@ import { inParallel } from '../kube/in-parallel.ts'
 import { type JsonPath, JsonPathError } from './json-path.ts'
 import { describe, FieldReader, type Fields, isMap } from './readiness/field-reader.ts'
 import { readPath, readReference } from './readiness/readiness-config.ts'
-import { describeObject, type ObjectReference, readObject } from './target/read-object.ts'
+import { describeObject, type ObjectReference, readObject, readReferred } from './target/read-object.ts'
 import type { TargetCluster } from './target/target-cluster.ts'
 
 export interface ResourceExport {
@@ -129,16 +129,16 @@ interface Source {
 async function readExport(one: ResourceExport, source: Source): Promise<Found> {
   const { key, from, objectRef } = one
   if (from === undefined) return valueAt(one, source.values, `export ${key}: the values of the chart`)
-  const referring = await readObject(source.target, from, source.signal)
+  const referring = await readReferred(source.target, from, source.signal)
   if (referring === undefined) return { missing: `export ${key}: ${describeObject(from)} is not there` }
   const where = `export ${key}: ${describeObject(from)}`
   if (objectRef === undefined) return valueAt(one, referring, where)
   const reference = valueAt(objectRef, referring, where)
   if ('missing' in reference) return reference
-  return await readReferred(one, reference.value, source)
+  return await readOther(one, reference.value, source)
 }
 
-async function readReferred(one: ResourceExport, value: unknown, source: Source): Promise<Found> {
+async function readOther(one: ResourceExport, value: unknown, source: Source): Promise<Found> {
   const { apiVersion = '', kind = '', pathText = '' } = one.objectRef ?? {}
   const { name, namespace } = (value ?? {}) as { name?: unknown; namespace?: unknown }
   if (typeof name !== 'string' || name === '') {

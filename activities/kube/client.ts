@@ -56,6 +56,8 @@ export interface RequestOptions {
   readonly body?: unknown
   readonly contentType?: string
   readonly signal?: AbortSignal | undefined
+  /** Instead of the client's. */
+  readonly maxBodyBytes?: number
 }
 
 export interface StreamedResponse {
@@ -142,7 +144,7 @@ class HttpKubeClient implements KubeClient {
 
   async request<T>(method: Method, path: string, options: RequestOptions = {}): Promise<T> {
     const response = await this.#send(method, path, options)
-    const text = await this.#text(response.body).catch((cause: unknown) => {
+    const text = await this.#text(response.body, options.maxBodyBytes ?? this.#maxBodyBytes).catch((cause: unknown) => {
       if (options.signal?.aborted === true) throw cause
       throw KubeError.unreachable(method, path, cause)
     })
@@ -166,14 +168,14 @@ class HttpKubeClient implements KubeClient {
     await this.#dispatcher?.destroy()
   }
 
-  async #text(body: Dispatcher.ResponseData['body']): Promise<string> {
-    if (this.#maxBodyBytes === Infinity) return await body.text()
+  async #text(body: Dispatcher.ResponseData['body'], maxBytes: number): Promise<string> {
+    if (maxBytes === Infinity) return await body.text()
     const chunks: Buffer[] = []
     let size = 0
     for await (const chunk of body as AsyncIterable<Buffer>) {
       size += chunk.length
       // Leaving the loop destroys the body, and with it the connection.
-      if (size > this.#maxBodyBytes) throw tooLong(this.#maxBodyBytes)
+      if (size > maxBytes) throw tooLong(maxBytes)
       chunks.push(chunk)
     }
     return Buffer.concat(chunks).toString('utf8')

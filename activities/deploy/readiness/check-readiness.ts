@@ -3,12 +3,12 @@
 //
 //   R1. A look remembers nothing: what a selector finds is asked anew each time, so an object that was replaced is not waited for.
 
-import { type KubeObject, type ObjectList, resourcePath } from '../../kube/client.ts'
-import { KubeError } from '../../kube/errors.ts'
+import { type KubeObject, resourcePath } from '../../kube/client.ts'
 import type { DeployStep, ItemWork } from '../deployer.ts'
-import { configurationProblem } from '../deploy-errors.ts'
+import { configurationProblem, shortened } from '../deploy-errors.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
-import { describeObject, type ObjectReference, readObject } from '../target/read-object.ts'
+import { listed, MOST_OBJECTS } from '../target/answers.ts'
+import { describeObject, type ObjectReference, readObject, readReferred } from '../target/read-object.ts'
 import type { TargetCluster } from '../target/target-cluster.ts'
 import { unsatisfied } from './custom-checks.ts'
 import { notReady } from './default-checks.ts'
@@ -24,9 +24,6 @@ export interface ReadinessInput {
 }
 
 const READS_AT_ONCE = 10
-// Labels may match a whole cluster; what is asked for at once stays far below the limit of an answer's size.
-const PAGE_SIZE = '200'
-const MOST_PAGES = 500
 
 /** @returns `done`, or `waiting` for the first object that lacks something. @throws KubeError, DeployError */
 export async function checkReadiness({ work, objects, config }: ReadinessInput): Promise<DeployStep> {
@@ -46,8 +43,8 @@ interface Lack {
 
 // Source: spec/landscaper.md 4.5 "Timeout checkpoints".
 function waitingFor({ reference: { namespace = '', name, kind }, what }: Lack): DeployStep {
-  const checkpoint = `deployer: during readiness check - resource ${namespace}/${name} of type ${kind}`
-  return { result: 'waiting', checkpoint, waitingFor: what }
+  const checkpoint = `deployer: during readiness check - resource ${shortened(`${namespace}/${name}`)} of type ${kind}`
+  return { result: 'waiting', checkpoint, waitingFor: shortened(what) }
 }
 
 async function defaultChecks(work: ReadinessInput['work'], objects: readonly ManagedObject[]): Promise<Lack | undefined> {
@@ -62,7 +59,7 @@ async function defaultChecks(work: ReadinessInput['work'], objects: readonly Man
 async function customCheck(work: ReadinessInput['work'], check: CustomCheck): Promise<Lack | undefined> {
   const target = check.targetName === undefined ? work.target : await work.openTarget(check.targetName)
   const named = await inParallel(check.resources, READS_AT_ONCE, async (reference) => {
-    const object = await readObject(target, reference, work.signal)
+    const object = await readReferred(target, reference, work.signal)
     if (object === undefined) return { reference, what: `${describeObject(reference)} is not there` }
     return lackOf(check, object, reference.kind)
   })
@@ -94,19 +91,12 @@ function lackOf(check: CustomCheck, object: KubeObject, kind: string): Lack | un
 
 /** All objects with the labels, over all namespaces. */
 async function* selected(target: TargetCluster, labels: LabelSelector, signal: AbortSignal): AsyncIterable<KubeObject> {
-  const served = await target.servedKind(labels.apiVersion, labels.kind)
+  const served = await target.servedKind(labels.apiVersion, labels.kind, signal)
   if (served === undefined) return
   const labelSelector = Object.entries(labels.matchLabels).map(([name, value]) => `${name}=${value}`).join(',')
-  const path = resourcePath(served, undefined)
-  let next: string | undefined
-  for (let page = 0; page < MOST_PAGES; page += 1) {
-    const query = { labelSelector, limit: PAGE_SIZE, ...(next !== undefined && { continue: next }) }
-    const list = await target.kube.request<Partial<ObjectList>>('GET', path, { query, signal })
-    if (!Array.isArray(list.items)) throw KubeError.unreachable('GET', path, 'the answer is no list')
-    yield* list.items as readonly KubeObject[]
-    next = list.metadata?.continue
-    if (next === undefined || next === '') return
+  const tooMany = () => {
+    const message = `labelSelector of kind ${labels.kind} finds more than ${MOST_OBJECTS} objects`
+    return configurationProblem('ReadinessCheck', 'InvalidConfiguration', message)
   }
-  const found = `more than ${MOST_PAGES * Number(PAGE_SIZE)} objects`
-  throw configurationProblem('ReadinessCheck', 'InvalidConfiguration', `labelSelector of kind ${labels.kind} finds ${found}`)
+  yield* listed(target.kube, resourcePath(served, undefined), { labelSelector, signal, tooMany })
 }

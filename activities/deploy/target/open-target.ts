@@ -8,12 +8,13 @@ import { targetKind } from '../../../workflows/target/kind.ts'
 import { type KubeClient, type KubeObject, resourcePath } from '../../kube/client.ts'
 import { isFinal, isNotFound, KubeError } from '../../kube/errors.ts'
 import { secretResource } from '../../kube/secrets.ts'
-import { configurationProblem } from '../deploy-errors.ts'
+import { configurationProblem, toDeployError } from '../deploy-errors.ts'
 import { DeployError } from '../deployer.ts'
 import { describe, type Fields, isMap } from '../readiness/field-reader.ts'
 import { createDiscovery } from './discovery.ts'
 import { KubeconfigError } from './kubeconfig.ts'
 import { requestSelfAccess } from './service-account.ts'
+import { unlessAborted } from './shared-work.ts'
 import type { TargetAccess, TargetCluster } from './target-cluster.ts'
 import { TargetClient } from './target-client.ts'
 import { isObjectName, readSecretEntries, readSecretEntry, readTargetConfig, type TargetConfig } from './target-config.ts'
@@ -62,12 +63,12 @@ class KeptTargets implements TargetAccess {
     this.#deps = deps
   }
 
-  async open(namespace: string, name: string): Promise<TargetCluster> {
-    const source = await readSource(this.#deps.kube, namespace, name)
+  async open(namespace: string, name: string, signal?: AbortSignal): Promise<TargetCluster> {
+    const source = await readSource(this.#deps.kube, { namespace, name, signal })
     const { uid = '' } = source.target.metadata
     const version = versionOf(source)
     let kept = this.#kept.get(uid)
-    if (kept?.version !== version || (await this.#isOld(kept))) {
+    if (kept?.version !== version || (await unlessAborted(this.#isOld(kept), signal))) {
       // Another call may have renewed it meanwhile.
       const latest = this.#kept.get(uid)
       kept = latest !== kept && latest?.version === version ? latest : this.#replace(uid, { version, source })
@@ -75,7 +76,11 @@ class KeptTargets implements TargetAccess {
     this.#kept.delete(uid)
     this.#kept.set(uid, kept)
     this.#limit()
-    const cluster = await kept.opened
+    const cluster = await unlessAborted(kept.opened, signal)
+    if (cluster.kube.isResting) {
+      const found = `target ${namespace}/${name}: its server did not answer a moment ago`
+      throw new DeployError(OPERATION, 'Unreachable', `${found}; it is asked again soon`)
+    }
     cluster.kube.touch()
     return cluster
   }
@@ -129,8 +134,9 @@ class KeptTargets implements TargetAccess {
     const { now } = this.#deps
     if ('cluster' in config) {
       const refused = (error: KubeError) => {
-        const found = `target ${namespace}/${name}: its server refuses the credentials (${error.message})`
-        return new DeployError(OPERATION, error.reason, `${found}; expected valid ones, not expired`, ['ERR_UNAUTHORIZED'])
+        const { reason, message, codes } = toDeployError(OPERATION, error)
+        const found = `target ${namespace}/${name}: its server refuses the credentials (${message})`
+        return new DeployError(OPERATION, reason, `${found}; expected valid ones, not expired`, codes)
       }
       return connected(new TargetClient({ access: config.cluster, now, refused }), now, Infinity)
     }
@@ -152,9 +158,15 @@ function connected(kube: TargetClient, now: () => Date, renewAtMs: number): Open
   return { kube, servedKind: createDiscovery(kube, now), renewAtMs }
 }
 
-async function readSource(kube: KubeClient, namespace: string, name: string): Promise<Source> {
+interface Place {
+  readonly namespace: string
+  readonly name: string
+  readonly signal: AbortSignal | undefined
+}
+
+async function readSource(kube: KubeClient, { namespace, name, signal }: Place): Promise<Source> {
   const at = `target ${namespace}/${name}`
-  const target = isObjectName(name) ? await read(kube, resourcePath(targetKind, namespace, name)) : undefined
+  const target = isObjectName(name) ? await read(kube, resourcePath(targetKind, namespace, name), signal) : undefined
   if (target === undefined) throw configurationProblem(OPERATION, 'NoTargetFound', `${at} is not there`)
   const { type, secretRef, config } = target['spec'] as { type: string; secretRef?: Fields; config?: unknown }
   if (type !== KUBERNETES_TARGET_TYPE) {
@@ -166,14 +178,14 @@ async function readSource(kube: KubeClient, namespace: string, name: string): Pr
   }
   if (secretRef === undefined) return { target, secret: undefined }
   const secretName = String(secretRef['name'])
-  const secret = isObjectName(secretName) ? await read(kube, resourcePath(secretResource, namespace, secretName)) : undefined
+  const secret = isObjectName(secretName) ? await read(kube, resourcePath(secretResource, namespace, secretName), signal) : undefined
   if (secret === undefined) throw invalid(target, `secret ${namespace}/${secretName} is not there`, 'it because of spec.secretRef')
   return { target, secret }
 }
 
-async function read(kube: KubeClient, path: string): Promise<KubeObject | undefined> {
+async function read(kube: KubeClient, path: string, signal: AbortSignal | undefined): Promise<KubeObject | undefined> {
   try {
-    return await kube.request<KubeObject>('GET', path)
+    return await kube.request<KubeObject>('GET', path, { signal })
   } catch (error) {
     if (isNotFound(error)) return undefined
     throw ownFailure(error)

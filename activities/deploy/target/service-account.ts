@@ -13,6 +13,7 @@ export interface SelfAccess {
 
 const serviceAccounts = { apiVersion: 'v1', plural: 'serviceaccounts' }
 const LIFE_SHARE = 0.8
+const LONGEST_REQUEST_MS = 10_000
 
 interface TokenRequest {
   readonly status?: { readonly token?: string; readonly expirationTimestamp?: string }
@@ -26,8 +27,9 @@ export async function requestSelfAccess(
 ): Promise<SelfAccess> {
   const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds } }
   const path = resourcePath(serviceAccounts, namespace, serviceAccount, 'token')
+  const signal = AbortSignal.timeout(LONGEST_REQUEST_MS)
   const askedAtMs = now().getTime()
-  const { status = {} } = await kube.request<TokenRequest>('POST', path, { body })
+  const { status = {} } = await kube.request<TokenRequest>('POST', path, { body, signal })
   const { token = '', expirationTimestamp = '' } = status
   // Without a token, requests would be anonymous ones.
   if (token === '') throw new Error(`POST ${path} returned no token`)

@@ -5,9 +5,14 @@ import { KubeError } from '../../kube/errors.ts'
 import { isMap } from '../readiness/field-reader.ts'
 import { type ClusterAccess, writeKubeconfig } from './kubeconfig.ts'
 
-const MAX_BODY_BYTES = 16 * 1024 * 1024
-// The whole answer, not only its beginning: a server may send a byte now and then.
-const LONGEST_REQUEST_MS = 60_000
+// Servers store objects of at most 1.5 MB.
+const MAX_OBJECT_BYTES = 4 * 1024 * 1024
+const MAX_LIST_BYTES = 16 * 1024 * 1024
+// The whole answer, not only its beginning: a server may send a byte now and then. Writes may wait for webhooks.
+const LONGEST_READ_MS = 10_000
+const LONGEST_WRITE_MS = 30_000
+/** How long a server that did not answer is not asked again, so that one look does not wait for it time after time. */
+const REST_MS = 3000
 
 export interface TargetClientOptions {
   readonly access: ClusterAccess
@@ -21,10 +26,11 @@ export class TargetClient implements KubeClient {
   readonly #options: TargetClientOptions
   #running = 0
   #usedAt: number
+  #unansweredAt = -Infinity
 
   constructor(options: TargetClientOptions) {
     const kubeconfig = writeKubeconfig(options.access)
-    this.#kube = createKubeClient({ kubeconfig, userAgent: 'pawl-deploy', maxBodyBytes: MAX_BODY_BYTES })
+    this.#kube = createKubeClient({ kubeconfig, userAgent: 'pawl-deploy', maxBodyBytes: MAX_OBJECT_BYTES })
     this.#options = options
     this.#usedAt = options.now().getTime()
   }
@@ -38,6 +44,11 @@ export class TargetClient implements KubeClient {
     return this.#running > 0 ? 0 : this.#options.now().getTime() - this.#usedAt
   }
 
+  /** Whether the server has not answered a moment ago. */
+  get isResting(): boolean {
+    return this.#options.now().getTime() - this.#unansweredAt < REST_MS
+  }
+
   /** Somebody gets the client. */
   touch(): void {
     this.#usedAt = this.#options.now().getTime()
@@ -48,21 +59,29 @@ export class TargetClient implements KubeClient {
     path: string,
     options: RequestOptions = {},
   ): Promise<T> => {
-    const limit = AbortSignal.timeout(LONGEST_REQUEST_MS)
+    if (this.isResting) throw KubeError.unreachable(method, path, RESTING)
+    const longestMs = method === 'GET' ? LONGEST_READ_MS : LONGEST_WRITE_MS
+    const limit = AbortSignal.timeout(longestMs)
     const signal = options.signal === undefined ? limit : AbortSignal.any([options.signal, limit])
     this.#running += 1
     try {
-      const answer = await this.#kube.request<unknown>(method, path, { ...options, signal })
+      const answer = await this.#kube.request<unknown>(method, path, { ...sizeOf(options), ...options, signal })
       if (!isMap(answer)) throw KubeError.unreachable(method, path, 'the answer is no object')
       return answer as T
     } catch (error) {
-      if (limit.aborted && options.signal?.aborted !== true) throw KubeError.unreachable(method, path, TOO_LONG)
-      if (error instanceof KubeError && error.status === 401) throw this.#options.refused(error)
-      throw error
+      if (options.signal?.aborted === true) throw error
+      throw this.#failed(limit.aborted ? KubeError.unreachable(method, path, tooLong(longestMs)) : error)
     } finally {
       this.#running -= 1
       this.touch()
     }
+  }
+
+  #failed(error: unknown): unknown {
+    if (!(error instanceof KubeError)) return error
+    if (error.status === 401) return this.#options.refused(error)
+    if (isUnanswered(error)) this.#unansweredAt = this.#options.now().getTime()
+    return error
   }
 
   stream: KubeClient['stream'] = async (path, signal) => {
@@ -75,4 +94,22 @@ export class TargetClient implements KubeClient {
   }
 }
 
-const TOO_LONG = Object.assign(new Error(`not complete after ${LONGEST_REQUEST_MS} ms`), { code: 'ETIMEDOUT' })
+function sizeOf({ query }: RequestOptions): Pick<RequestOptions, 'maxBodyBytes'> {
+  return query?.['limit'] === undefined ? {} : { maxBodyBytes: MAX_LIST_BYTES }
+}
+
+function tooLong(limitMs: number): Error {
+  return Object.assign(new Error(`not complete after ${limitMs} ms`), { code: 'ETIMEDOUT' })
+}
+
+const RESTING = Object.assign(new Error('it did not answer a moment ago'), { code: 'NO_ANSWER_A_MOMENT_AGO' })
+
+// Not so a connection that broke: the next one may hold.
+const SILENCE: ReadonlySet<unknown> = new Set([
+  ...['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT'],
+  ...['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'],
+])
+
+function isUnanswered({ cause }: KubeError): boolean {
+  return typeof cause === 'object' && cause !== null && 'code' in cause && SILENCE.has(cause.code)
+}

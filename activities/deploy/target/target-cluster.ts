@@ -16,7 +16,7 @@ export interface TargetCluster {
    *
    * @throws KubeError; DeployError with ERR_UNAUTHORIZED when the credentials are refused.
    */
-  servedKind(apiVersion: string, kind: string): Promise<ServedKind | undefined>
+  servedKind(apiVersion: string, kind: string, signal?: AbortSignal): Promise<ServedKind | undefined>
 }
 
 /** The clusters that Targets name. */
@@ -25,8 +25,8 @@ export interface TargetAccess {
    * The cluster of a Target, as Target and Secret are now; clients are kept and shared.
    *
    * @throws DeployError: `NoTargetFound` and `InvalidTarget` with ERR_CONFIGURATION_PROBLEM; without a code, hence retried, when the
-   * engine's own API server does not answer.
+   * engine's own API server does not answer, or the target's has just not answered.
    */
-  open(namespace: string, name: string): Promise<TargetCluster>
+  open(namespace: string, name: string, signal?: AbortSignal): Promise<TargetCluster>
   close(): Promise<void>
 }

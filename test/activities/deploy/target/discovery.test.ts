@@ -71,7 +71,14 @@ describe('what a cluster serves', () => {
     expect(requests).toEqual([])
   })
 
-  it.each([[{}], [{ resources: 'x' }], [{ resources: [{ name: '../x', kind: 'Deployment' }, { name: 7, kind: 'Deployment' }, {}, null, 'x'] }]])('is nothing in the answer %j', async (body) => {
+  it.each([[{}], [{ resources: 'x' }], [{ resources: null }], [{ metadata: null }]])('is not told by the answer %j, which is a failure', async (body) => {
+    answer = () => body
+    await expect(look()).rejects.toMatchObject({ reason: 'Unreachable', status: 0 })
+    answer = () => ({ resources: [DEPLOYMENT] })
+    expect(await look()).toMatchObject({ plural: 'deployments' })
+  })
+
+  it.each([[{ resources: [{ name: '../x', kind: 'Deployment' }, { name: 7, kind: 'Deployment' }, {}, null, 'x'] }]])('is nothing in the answer %j', async (body) => {
     answer = () => body
     expect(await look()).toBeUndefined()
   })
