@@ -1,0 +1,86 @@
+// A worker is killed while many items wait for readiness. Their waiting is the server's, not the worker's: the next worker goes on with it
+// and writes nothing until something has changed.
+
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import { closeLane, type Lane, openLane } from '../support/crash.ts'
+import { createTarget, deployment, start } from '../support/manifests.ts'
+
+const servers = inject('servers')
+const NAMES = Array.from({ length: 20 }, (_, index) => `waits-${index}`)
+// From the sixth look on an item's condition is kept up to date; the eighth is not the first of them.
+const SETTLED_LOOKS = 8
+// On a busy machine a process takes many seconds to start.
+const LIMIT_MS = 240_000
+
+let lane: Lane
+beforeAll(async () => {
+  lane = await openLane('crash-waiting', servers)
+  await createTarget(lane.cluster)
+})
+afterAll(() => closeLane(lane))
+
+describe('a worker that is killed while twenty items wait', () => {
+  it(
+    'is followed by one that goes on without a write, and ends each item with one',
+    async () => {
+      const { cluster, proxy, pawl } = lane
+      await start(
+        cluster,
+        'many',
+        NAMES.map((name) => ({ name, manifests: [withoutNode(name)] })),
+      )
+      await vi.waitFor(async () => expect(await looks()).toSatisfy(areAll(SETTLED_LOOKS)), PATIENT)
+
+      await pawl.kill('worker')
+      proxy.arm()
+      const most = Math.max(...(await looks()))
+      await pawl.startWorker()
+      // A look that died with its worker counts, too.
+      await vi.waitFor(async () => expect(await looks()).toSatisfy(areAll(most + 2)), PATIENT)
+      expect(proxy.writes.filter(({ label }) => !label.endsWith('/token'))).toEqual([])
+      expect(await cluster.phases('many')).toEqual(Object.fromEntries(NAMES.map((name) => [name, 'Progressing'])))
+
+      await Promise.all(NAMES.map(giveNode))
+      const { status } = await cluster.finished('many', undefined, 'executions')
+      expect(status?.phase).toBe('Succeeded')
+      const ends = proxy.writes.filter(
+        ({ body }) => (body['status'] as { phase?: string } | undefined)?.phase !== undefined,
+      )
+      expect(ends.filter(({ label }) => label === 'PATCH deployitems/status')).toHaveLength(NAMES.length)
+      // Nothing was sent to the target again.
+      expect(proxy.writes.filter(({ label }) => label.includes('deployments'))).toEqual([])
+    },
+    LIMIT_MS,
+  )
+})
+
+const PATIENT = { timeout: 60_000, interval: 200 }
+
+/** How often each item that waits was looked at, or is about to be: the tries of its call. */
+async function looks(): Promise<readonly number[]> {
+  const { cluster, pawl } = lane
+  const execution = await cluster.get('executions', 'many')
+  const id = `deploy/${execution?.metadata.uid ?? ''}/${execution?.status?.jobID ?? ''}`
+  const { raw } = await pawl.client.workflow.getHandle(id).describe()
+  const waits = (raw.pendingActivities ?? []).filter(({ activityType }) => activityType?.name === 'awaitItem')
+  return waits.map(({ attempt }) => attempt ?? 0)
+}
+
+function areAll(least: number) {
+  return (tries: readonly number[]) => tries.length === NAMES.length && tries.every((one) => one >= least)
+}
+
+function withoutNode(name: string) {
+  const labels = { app: name }
+  const containers = [{ name: 'main', image: 'example/app:1' }]
+  const template = { metadata: { labels }, spec: { nodeSelector: { nowhere: 'true' }, containers } }
+  return deployment(name, lane.cluster.namespace, { template })
+}
+
+async function giveNode(name: string): Promise<void> {
+  const { kube, namespace } = lane.cluster
+  await kube.request('PATCH', `/apis/apps/v1/namespaces/${namespace}/deployments/${name}`, {
+    body: { spec: { template: { spec: { nodeSelector: null } } } },
+    contentType: 'application/merge-patch+json',
+  })
+}
