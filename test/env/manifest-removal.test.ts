@@ -94,6 +94,42 @@ describe('orphans of an update', () => {
     expect(item.managed).toEqual(['undeletable'])
   })
 
+  it('that were forbidden to make, and to look at, do not keep the item', async () => {
+    const item = stage.item('never-made').configure([stage.configMap('never-made'), stage.configMap('made')])
+    const isThat = (path: string) => path.endsWith('never-made')
+    stage.kube.refuse = (_, path) => (isThat(path) ? forbidden() : undefined)
+    expect(await item.step('install')).toMatchObject({ result: 'failed', error: { reason: 'Forbidden' } })
+    await item.configure([stage.configMap('made')]).reconcile()
+    expect(item.managed).toEqual(['made'])
+  })
+
+  it('that may be there, and may not be looked at, are told, not forgotten', async () => {
+    const item = stage.item('maybe').configure([stage.configMap('maybe')])
+    await item.reconcile()
+    // A crash kept the uid out of the status, and then the rights were taken away.
+    const resource = { apiVersion: 'v1', kind: 'ConfigMap', name: 'maybe', namespace: stage.namespace }
+    item.providerStatus = { ...item.providerStatus, managedResources: [{ policy: 'manage', resource }] }
+    stage.kube.refuse = (_, path) => (path.endsWith('maybe') ? forbidden() : undefined)
+    item.configure([])
+    expect(await item.step('install')).toMatchObject({
+      result: 'failed',
+      error: { reason: 'Forbidden', isFinal: false },
+    })
+    expect(item.managed).toEqual(['maybe'])
+    stage.kube.refuse = () => undefined
+    await item.reconcile()
+    expect(await stage.data('maybe')).toBeUndefined()
+  })
+
+  it('of policy immutable that somebody else has made are left', async () => {
+    await stage.create(stage.configMap('theirs', { a: 'theirs' }))
+    const item = stage.item('immutable').configure([{ policy: 'immutable', manifest: stage.configMap('theirs') }])
+    await item.reconcile()
+    await item.configure([]).reconcile()
+    await item.configure([{ policy: 'immutable', manifest: stage.configMap('theirs') }]).uninstall()
+    expect(await stage.data('theirs')).toEqual({ a: 'theirs' })
+  })
+
   it('of no group of the update stay on the cluster', async () => {
     const item = stage.item('left').configure([stage.configMap('left')])
     await item.reconcile()
@@ -240,6 +276,44 @@ describe('an uninstall', () => {
     item.configure([{ manifest: 'no object' }])
     await item.uninstall()
     expect(await stage.data('spoilt')).toBeUndefined()
+  })
+
+  it('finds objects whose version is not served any more by another', async () => {
+    const { definition, resource } = customKind('gears', 'Gear')
+    const owner = stage.item('gear-owner').configure([definition])
+    await owner.reconcile()
+    const item = stage.item('gears').configure([resource('g', {})])
+    await expect.poll(async () => (await item.step('install')).result, { timeout: 10_000 }).toBe('done')
+    const [first] = definition.spec.versions
+    const versions = [
+      { ...first, served: false, storage: true },
+      { ...first, name: 'v2', storage: false },
+    ]
+    await owner.configure([{ ...definition, spec: { ...definition.spec, versions } }]).reconcile()
+    const served = async (version: string) => (await stage.get(`/apis/gears.example/${version}`))?.['resources']
+    await expect.poll(() => served('v1'), { timeout: 20_000 }).toBeUndefined()
+    await expect.poll(() => served('v2'), { timeout: 20_000 }).toBeDefined()
+    const next = stage.item('gears').configure([resource('g', {})])
+    next.providerStatus = item.providerStatus
+    await next.uninstall()
+    expect(await stage.get('/apis/gears.example/v2/gears/g')).toBeUndefined()
+    expect(deletes()).toEqual(['g'])
+    await owner.uninstall()
+  })
+
+  it('of a cluster-scoped object that was only intended, with a namespace, finds it in its own group', async () => {
+    const intended = { ...role('intended'), metadata: { name: 'intended', namespace: stage.namespace } }
+    const item = stage.item('intended').configure([intended, stage.configMap('intended')])
+    await item.reconcile()
+    // The status as it was before anything was sent.
+    const { apiVersion, kind, metadata } = intended
+    const map = { apiVersion: 'v1', kind: 'ConfigMap', name: 'intended', namespace: stage.namespace }
+    const resources = [{ apiVersion, kind, ...metadata }, map].map((resource) => ({ policy: 'manage', resource }))
+    item.providerStatus = { ...item.providerStatus, managedResources: resources }
+    await item.uninstall()
+    expect(deletes()).toEqual(['intended', 'intended'])
+    expect(stage.kube.writes.at(-1)?.path).toBe(rolePath('intended'))
+    expect(await stage.get(rolePath('intended'))).toBeUndefined()
   })
 
   it('counts objects of a kind that is gone as deleted', async () => {

@@ -6,7 +6,8 @@ import type { KubeClient, KubeObject } from '../../kube/client.ts'
 import { resourcePath } from '../../kube/client.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../../kube/errors.ts'
 import { DeployError } from '../deployer.ts'
-import { configurationProblem } from '../deploy-errors.ts'
+import { configurationProblem, shortened } from '../deploy-errors.ts'
+import { objectOf } from '../target/answers.ts'
 import type { ServedKind } from '../target/target-cluster.ts'
 import { type Change, creation, ITEM_LABEL, type Marks, update } from './changes.ts'
 import type { Manifest } from './config.ts'
@@ -21,6 +22,8 @@ export interface Sending {
   readonly served: ServedKind
   readonly manifest: Manifest
   readonly marks: Marks
+  /** The uids of objects that the item is known to have. */
+  readonly own: ReadonlySet<string | undefined>
   readonly signal: AbortSignal
 }
 
@@ -29,12 +32,12 @@ export async function applyObject(wanted: Sending): Promise<KubeObject | undefin
   const sending = { ...wanted, manifest: placed(wanted) }
   const path = objectPath(sending)
   for (let tries = 1; ; tries++) {
-    const { manifest, marks, signal } = sending
+    const { manifest, marks, own, signal } = sending
     signal.throwIfAborted()
     const live = await read(sending, path)
     try {
       if (live === undefined) return await create(sending)
-      const intent = intentFor(manifest, live, marks)
+      const intent = intentFor(manifest, live, { marks, own })
       if (intent === 'skip') return undefined
       refuseDeleted(live)
       if (intent === 'leave') return live
@@ -46,16 +49,20 @@ export async function applyObject(wanted: Sending): Promise<KubeObject | undefin
   }
 }
 
+type Ownership = Pick<Sending, 'marks' | 'own'>
+
 /** What a policy wants with an object that is there. */
-export function intentFor(manifest: Manifest, live: KubeObject, { labels }: Marks): 'update' | 'leave' | 'skip' {
+export function intentFor(manifest: Manifest, live: KubeObject, { marks, own }: Ownership): 'update' | 'leave' | 'skip' {
+  const isLabelled = live.metadata.labels?.[ITEM_LABEL] === marks.labels[ITEM_LABEL]
   switch (manifest.policy) {
     case 'manage':
     case 'keep':
       return 'update'
     case 'immutable':
-      return 'leave'
+      // Somebody else's is not ours to remember, and so to delete.
+      return isLabelled || own.has(live.metadata.uid) ? 'leave' : 'skip'
     case 'fallback':
-      return live.metadata.labels?.[ITEM_LABEL] === labels[ITEM_LABEL] ? 'update' : 'skip'
+      return isLabelled ? 'update' : 'skip'
     case 'ignore':
       return 'skip'
   }
@@ -63,17 +70,18 @@ export function intentFor(manifest: Manifest, live: KubeObject, { labels }: Mark
 
 /** Writes a decided change. @throws KubeError */
 export async function write({ kube, signal }: Pick<Sending, 'kube' | 'signal'>, path: string, { verb, body }: Change) {
-  return await kube.request<KubeObject>(verb, path, {
+  const options = {
     body,
     query: { fieldManager: FIELD_MANAGER },
     ...(verb === 'PATCH' && { contentType: 'application/merge-patch+json' }),
     signal,
-  })
+  }
+  return objectOf(await kube.request<unknown>(verb, path, options), [verb, path])
 }
 
 async function read({ kube, signal }: Sending, path: string): Promise<KubeObject | undefined> {
   try {
-    return await kube.request<KubeObject>('GET', path, { signal })
+    return objectOf(await kube.request<unknown>('GET', path, { signal }), ['GET', path])
   } catch (error) {
     if (isNotFound(error)) return undefined
     throw error
@@ -81,11 +89,9 @@ async function read({ kube, signal }: Sending, path: string): Promise<KubeObject
 }
 
 async function create({ kube, served, manifest, marks, signal }: Sending): Promise<KubeObject> {
-  return await kube.request<KubeObject>('POST', resourcePath(served, manifest.object.metadata.namespace), {
-    body: creation(manifest, marks),
-    query: { fieldManager: FIELD_MANAGER },
-    signal,
-  })
+  const path = resourcePath(served, manifest.object.metadata.namespace)
+  const options = { body: creation(manifest, marks), query: { fieldManager: FIELD_MANAGER }, signal }
+  return objectOf(await kube.request<unknown>('POST', path, options), ['POST', path])
 }
 
 function isOvertaken(error: unknown, live: KubeObject | undefined): boolean {
@@ -113,6 +119,6 @@ const DELETED = { operation: OPERATION, reason: 'BeingDeleted' }
 // What is written to it would vanish with it: it is made anew once it is gone.
 function refuseDeleted({ metadata }: KubeObject): void {
   if (metadata.deletionTimestamp === undefined) return
-  const message = `it is being deleted and made anew once it is gone; finalizers: ${(metadata.finalizers ?? []).join(', ') || 'none'}`
+  const message = `it is being deleted and made anew once it is gone; finalizers: ${shortened((metadata.finalizers ?? []).join(', ')) || 'none'}`
   throw new DeployError(DELETED.operation, DELETED.reason, message)
 }

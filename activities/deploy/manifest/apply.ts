@@ -7,6 +7,7 @@
 import type { KubeObject } from '../../kube/client.ts'
 import { isNotFound } from '../../kube/errors.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
+import { objectOf } from '../target/answers.ts'
 import { describeObject } from '../target/read-object.ts'
 import type { ServedKind, TargetCluster } from '../target/target-cluster.ts'
 import { applyObject, OPERATION } from './apply-object.ts'
@@ -14,6 +15,7 @@ import type { Marks } from './changes.ts'
 import type { Manifest } from './config.ts'
 import { unestablished } from './definitions.ts'
 import { isCrd } from './deletion-groups.ts'
+import { managedResource } from './intent.ts'
 import type { ManagedResource } from './managed-resources.ts'
 import { CLASSES, classOf, type DefinedKind, definedKinds, kindKey, type PlacementClass, servedKind } from './placement.ts'
 import { attempt, type Problem } from './problems.ts'
@@ -24,9 +26,12 @@ export interface ApplyInput {
   readonly target: TargetCluster
   readonly manifests: readonly Manifest[]
   readonly marks: Marks
+  /** The uids of objects that the item is known to have. */
+  readonly own: ReadonlySet<string | undefined>
   readonly signal: AbortSignal
 }
 
+/** All in the order of the configuration, so that a failure that repeats itself looks the same. */
 export interface ApplyResult {
   /** Without uid: not known to be there. */
   readonly managed: readonly ManagedResource[]
@@ -45,10 +50,10 @@ export async function applyManifests(input: ApplyInput): Promise<ApplyResult> {
 class Application {
   readonly #input: ApplyInput
   readonly #own: ReadonlyMap<string, DefinedKind>
-  readonly #managed: ManagedResource[] = []
+  readonly #managed = new Map<Manifest, ManagedResource>()
   readonly #objects: KubeObject[] = []
-  readonly #pending = new Set<string>()
-  readonly #problems: Problem[] = []
+  readonly #pending = new Map<Manifest, string>()
+  readonly #problems = new Map<Manifest, Problem>()
   /** The item's definitions as the server has them, by name. */
   readonly #definitions = new Map<string, KubeObject>()
 
@@ -68,11 +73,20 @@ class Application {
       await inParallel(ofClass, WRITES_AT_ONCE, async ({ manifest }) => this.#apply(manifest))
       if (one === 'definition') await this.#readDefinitions()
     }
-    return { managed: this.#managed, objects: this.#objects, pending: [...this.#pending], problems: this.#problems }
+    return {
+      managed: this.#ordered(this.#managed),
+      objects: this.#objects,
+      pending: [...new Set(this.#ordered(this.#pending))],
+      problems: this.#ordered(this.#problems),
+    }
+  }
+
+  #ordered<One>(found: ReadonlyMap<Manifest, One>): One[] {
+    return this.#input.manifests.flatMap((manifest) => found.get(manifest) ?? [])
   }
 
   async #place(manifest: Manifest): Promise<PlacementClass | undefined> {
-    return await this.#tried(manifest, () => classOf(this.#input.target, manifest, this.#own))
+    return await this.#tried(manifest, () => classOf(this.#input, manifest, this.#own))
   }
 
   async #apply(manifest: Manifest): Promise<void> {
@@ -87,16 +101,17 @@ class Application {
   }
 
   async #send(manifest: Manifest, defined: DefinedKind | undefined): Promise<Sent> {
-    const { target, marks, signal } = this.#input
-    const { object } = manifest
-    const served = defined === undefined ? await servedKind(target, object) : await target.servedKind(object.apiVersion, object.kind)
-    if (served === undefined) return { pending: `kind ${object.kind} of ${object.apiVersion} is not served yet` }
+    const { target, marks, own, signal } = this.#input
+    const { apiVersion, kind } = manifest.object
+    const notYet = { pending: `kind ${kind} of ${apiVersion} is not served yet` }
+    const served = defined === undefined ? await servedKind(this.#input, manifest.object) : await target.servedKind(apiVersion, kind, signal)
+    if (served === undefined) return notYet
     try {
-      return { served, object: await applyObject({ kube: target.kube, served, manifest, marks, signal }) }
+      return { served, object: await applyObject({ kube: target.kube, served, manifest, marks, own, signal }) }
     } catch (error) {
       // Servers begin to serve a new kind one after another.
       if (defined === undefined || !isNotFound(error) || /namespaces "/.test(error.message)) throw error
-      return { pending: `kind ${object.kind} of ${object.apiVersion} is not served yet` }
+      return notYet
     }
   }
 
@@ -109,12 +124,12 @@ class Application {
     if (object === undefined) return
     this.#objects.push(object)
     if (isCrd(manifest.object)) this.#definitions.set(object.metadata.name, object)
-    this.#managed.push(managedResource(manifest, { uid: object.metadata.uid, isNamespaced: served.namespaced }))
+    this.#managed.set(manifest, managedResource(manifest, { uid: object.metadata.uid, isNamespaced: served.namespaced }))
   }
 
   #await(manifest: Manifest, missing: string): void {
-    this.#pending.add(missing)
-    this.#managed.push(managedResource(manifest, {}))
+    this.#pending.set(manifest, missing)
+    this.#managed.set(manifest, managedResource(manifest, {}))
   }
 
   /** One more look at definitions that were just written; servers establish them within some milliseconds. */
@@ -126,7 +141,8 @@ class Application {
     )
     await inParallel(unfinished, WRITES_AT_ONCE, async ({ apiVersion = '', metadata }) => {
       const path = `/apis/${apiVersion}/customresourcedefinitions/${encodeURIComponent(metadata.name)}`
-      const answer = await attempt(OPERATION, metadata.name, () => target.kube.request<KubeObject>('GET', path, { signal }))
+      const read = async () => objectOf(await target.kube.request<unknown>('GET', path, { signal }), ['GET', path])
+      const answer = await attempt(OPERATION, metadata.name, read)
       if ('value' in answer) this.#definitions.set(metadata.name, answer.value)
     })
   }
@@ -143,29 +159,10 @@ class Application {
     const answer = await attempt(OPERATION, describeObject({ ...object, ...object.metadata }), work)
     if ('value' in answer) return answer.value
     if (answer.error.codes.includes('ERR_UNAUTHORIZED')) throw answer.error
-    this.#problems.push(answer)
-    this.#managed.push(managedResource(manifest, {}))
+    this.#problems.set(manifest, answer)
+    this.#managed.set(manifest, managedResource(manifest, { isRefused: answer.error.reason === 'Forbidden' }))
     return undefined
   }
 }
 
 type Sent = { readonly served: ServedKind; readonly object: KubeObject | undefined } | { readonly pending: string }
-
-function managedResource(
-  manifest: Manifest,
-  { uid, isNamespaced = true }: { uid?: string | undefined; isNamespaced?: boolean },
-): ManagedResource {
-  const { policy, object, annotateBeforeDelete, patchBeforeDelete } = manifest
-  const { apiVersion, kind, metadata } = object
-  const { name, namespace } = metadata
-  return {
-    policy,
-    resource: {
-      ...{ apiVersion, kind, name },
-      ...(namespace !== undefined && isNamespaced && { namespace }),
-      ...(uid !== undefined && { uid }),
-    },
-    ...(Object.keys(annotateBeforeDelete).length > 0 && { annotateBeforeDelete }),
-    ...(patchBeforeDelete !== undefined && { patchBeforeDelete }),
-  }
-}

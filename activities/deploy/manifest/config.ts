@@ -5,6 +5,7 @@
 import { canonicalJson } from '../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { DeployError } from '../deployer.ts'
+import { isNestedDeeper } from '../nesting.ts'
 import { type ReadinessConfig, readReadinessConfig } from '../readiness/readiness-config.ts'
 import { readExportsConfig, type ResourceExport } from '../resource-exports.ts'
 import { describeObject } from '../target/read-object.ts'
@@ -18,6 +19,7 @@ const OLD_API_VERSION = `${GROUP}/v1alpha1`
 const API_VERSION = `${GROUP}/v1alpha2`
 const KIND = 'ProviderConfiguration'
 const MOST_MISTAKES = 20
+const MOST_LEVELS = 100
 
 const STRATEGIES = ['update', 'patch', 'merge', 'mergeOverwrite'] as const
 export type UpdateStrategy = (typeof STRATEGIES)[number]
@@ -46,7 +48,7 @@ export interface Manifest {
 export function readManifestConfig(item: KubeObject): ManifestConfig {
   const { config } = (item['spec'] ?? {}) as { config?: unknown }
   const reader = new ConfigReader()
-  const read = readConfig(reader, config)
+  const read = isTooDeep(reader, config) ? undefined : readConfig(reader, config)
   if (read === undefined || reader.mistakes.length > 0) throw configurationProblem(item, reader.mistakes)
   return read
 }
@@ -101,6 +103,18 @@ function readConfig(reader: ConfigReader, config: unknown): ManifestConfig | und
       `${field}.deletionGroupsDuringUpdate`,
     ),
   }
+}
+
+// Before anything looks into them. An API server takes objects with some thousands of levels.
+function isTooDeep(reader: ConfigReader, config: unknown): boolean {
+  if (!isMap(config)) return false
+  const { manifests, ...others } = config
+  const ofManifests: (readonly [string, unknown])[] = Array.isArray(manifests)
+    ? manifests.map((entry: unknown, index) => [`manifests[${index}]`, entry])
+    : [['manifests', manifests]]
+  const deep = [...ofManifests, ...Object.entries(others)].filter(([, value]) => isNestedDeeper(value, MOST_LEVELS))
+  for (const [name] of deep) reader.refuse(`spec.config.${name}`, 'nested too deeply', `at most ${MOST_LEVELS} levels`)
+  return deep.length > 0
 }
 
 interface Located {

@@ -17,11 +17,11 @@ import { applyManifests } from './apply.ts'
 import { OPERATION } from './apply-object.ts'
 import { ITEM_LABEL, itemLabel } from './changes.ts'
 import { type Manifest, type ManifestConfig, readManifestConfig } from './config.ts'
-import { isMap } from './config-reader.ts'
 import { awaitedDefinition, unestablished } from './definitions.ts'
-import { isCrd } from './deletion-groups.ts'
-import { DEFAULT_GROUPS } from './deletion-groups.ts'
-import { type ManagedResource, providerStatus, readManaged, resourceKey, union } from './managed-resources.ts'
+import { DEFAULT_GROUPS, isCrd } from './deletion-groups.ts'
+import { leaveFormerTarget } from './former-target.ts'
+import { intended, rememberedBy, targetOf } from './intent.ts'
+import { type ManagedResource, providerStatus, resourceKey, union } from './managed-resources.ts'
 import { isAmong, orphansOf, withKnownUids } from './orphans.ts'
 import { PATCH_OPERATION, patchDeployed } from './patch-deployed.ts'
 import { joinedError, listed } from './problems.ts'
@@ -38,6 +38,7 @@ export function createManifestDeployer(): Deployer {
   return {
     type: 'landscaper.gardener.cloud/kubernetes-manifest',
     name: NAME,
+    intend: intended,
     install: (work) => new Deployment(work).look('apply'),
     check: (work) => new Deployment(work).look('continue'),
     uninstall,
@@ -48,14 +49,14 @@ export function createManifestDeployer(): Deployer {
 class Deployment {
   readonly #work: ItemWork
   readonly #config: ManifestConfig
-  readonly #orphans: readonly ManagedResource[]
+  #orphans: readonly ManagedResource[]
   /** What of the configuration is on the target, as far as is known. */
   #managed: readonly ManagedResource[]
   /** The uids of what this look has already seen ready. */
   #ready: ReadonlySet<string | undefined> = new Set()
 
   constructor(work: ItemWork) {
-    const remembered = rememberedBy(work)
+    const { managed: remembered } = rememberedBy(work.item)
     this.#work = work
     this.#config = readManifestConfig(work.item)
     this.#orphans = orphansOf(remembered, this.#config.manifests)
@@ -64,6 +65,8 @@ class Deployment {
   }
 
   async look(mode: 'apply' | 'continue'): Promise<DeployStep> {
+    const left = await this.#leave()
+    if (left !== undefined) return left
     const applied = mode === 'apply' || !this.#isApplied() ? await this.#apply() : undefined
     if (applied !== undefined) return this.#withStatus(applied, this.#orphans)
     const cleaned = await this.#guarded('CleanupOrphaned', () => this.#cleanUp())
@@ -71,10 +74,24 @@ class Deployment {
     return this.#withStatus(await this.#guarded('CheckReadiness', () => this.#finish()), [])
   }
 
-  /** Objects without uid have not been sent: their definitions were not established. A skipped fallback is not remembered at all. */
+  /** @returns what stands in the way on another Target; the status stays as it was until nothing is left there. */
+  async #leave(): Promise<DeployStep | undefined> {
+    const { item } = this.#work
+    const { managed: resources, targetName } = rememberedBy(item)
+    const groups = this.#config.deletionGroupsDuringUpdate
+    const removal = { work: this.#work, operation: 'CleanupOrphaned', label: itemLabel(item.metadata.name), resources, groups, spared: [] }
+    const step = await leaveFormerTarget({ ...removal, targetName })
+    if (step.result === 'waiting') return { ...step, checkpoint: AT_CLEANUP }
+    if (step.result !== 'gone') return step.result === 'here' ? undefined : step
+    this.#orphans = []
+    this.#managed = []
+    return undefined
+  }
+
+  /** Objects without uid have not been sent: their definitions were not established. What is somebody else's is not remembered at all. */
   #isApplied(): boolean {
     const isKnown = isAmong(this.#managed)
-    const mayBeUnknown = ({ policy }: Manifest) => policy === 'ignore' || policy === 'fallback'
+    const mayBeUnknown = ({ policy }: Manifest) => ['ignore', 'fallback', 'immutable'].includes(policy)
     const hasUids = this.#managed.every(({ resource }) => resource.uid !== undefined)
     return hasUids && this.#config.manifests.every((manifest) => mayBeUnknown(manifest) || isKnown(manifest))
   }
@@ -84,7 +101,8 @@ class Deployment {
     const { item, target, signal } = this.#work
     const { manifests, updateStrategy: strategy } = this.#config
     const marks = { strategy, labels: { [ITEM_LABEL]: itemLabel(item.metadata.name) } }
-    const { managed, objects, pending, problems } = await applyManifests({ target, manifests, marks, signal })
+    const own = new Set(this.#managed.flatMap(({ resource }) => resource.uid ?? []))
+    const { managed, objects, pending, problems } = await applyManifests({ target, manifests, marks, own, signal })
     this.#ready = new Set(objects.filter(isReady).map(({ metadata }) => metadata.uid))
     const failed = problems.length > 0
     this.#managed = failed ? withKnownUids(managed, this.#managed) : managed
@@ -131,7 +149,7 @@ class Deployment {
   }
 
   #withStatus(step: DeployStep, orphans: readonly ManagedResource[]): DeployStep {
-    return { ...step, providerStatus: providerStatus(this.#config.apiVersion, union(orphans, this.#managed)) }
+    return { ...step, providerStatus: providerStatus(this.#config.apiVersion, union(orphans, this.#managed), targetOf(this.#work.item)) }
   }
 }
 
@@ -148,10 +166,14 @@ function waitingForDefinition(definition: KubeObject): DeployStep {
 async function uninstall(work: ItemWork): Promise<DeployStep> {
   const config = removalConfig(work.item)
   const label = itemLabel(work.item.metadata.name)
-  const remembered = rememberedBy(work)
+  const { managed, targetName } = rememberedBy(work.item)
+  const removal = { work, operation: 'DeleteResources', label, groups: config.deletionGroups, spared: [] }
+  const left = await leaveFormerTarget({ ...removal, resources: managed, targetName })
+  if (left.result === 'waiting') return { ...left, checkpoint: AT_DELETE }
+  if (left.result === 'failed') return left
+  const remembered = left.result === 'here' ? managed : []
   const resources = union(remembered, await unremembered(work, config, { remembered, label }))
-  const groups = config.deletionGroups
-  const step = await removalStep({ work, operation: 'DeleteResources', label, resources, groups, spared: [] })
+  const step = await removalStep({ ...removal, resources })
   if (step.result === 'gone') return { result: 'done' }
   return step.result === 'waiting' ? { ...step, checkpoint: AT_DELETE } : step
 }
@@ -180,7 +202,7 @@ async function unremembered(
   const found = await inParallel(manifests, READS_AT_ONCE, async (manifest): Promise<ManagedResource | undefined> => {
     const { object, policy, annotateBeforeDelete, patchBeforeDelete } = manifest
     const { apiVersion, kind, metadata } = object
-    const served = policy === 'ignore' ? undefined : await work.target.servedKind(apiVersion, kind)
+    const served = policy === 'ignore' ? undefined : await work.target.servedKind(apiVersion, kind, work.signal)
     if (served === undefined) return undefined
     const { name, namespace } = metadata
     const reference = { apiVersion, kind, name, ...(served.namespaced && namespace !== undefined && { namespace }) }
@@ -190,9 +212,4 @@ async function unremembered(
     return { policy, resource: reference, annotateBeforeDelete, ...(patchBeforeDelete !== undefined && { patchBeforeDelete }) }
   })
   return found.filter((managed) => managed !== undefined)
-}
-
-function rememberedBy({ item }: ItemWork): readonly ManagedResource[] {
-  const { status } = item
-  return readManaged(isMap(status) ? status['providerStatus'] : undefined)
 }

@@ -25,12 +25,19 @@ export interface ManagedResource {
   readonly resource: ResourceRef
   readonly annotateBeforeDelete?: Readonly<Record<string, string>>
   readonly patchBeforeDelete?: Json
+  /** The server has forbidden to make it; of meaning only without uid, while it was never known to be there. */
+  readonly refused?: true
 }
 
 /** Group, kind, namespace and name: versions of one group show the same object. */
 export function resourceKey({ apiVersion, kind, namespace, name }: ResourceRef): string {
   const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''
   return [group, kind, namespace ?? '', name].join('|')
+}
+
+/** As references to objects of kinds without namespaces are. */
+export function withoutNamespace({ apiVersion, kind, name, uid }: ResourceRef): ResourceRef {
+  return { apiVersion, kind, name, ...(uid !== undefined && { uid }) }
 }
 
 /** The managed resources of an item's status; of entries that name no object nothing can be read. */
@@ -44,12 +51,13 @@ function readEntry(entry: unknown): ManagedResource | undefined {
   // The oldest form is a list of plain references.
   const resource = readRef(isMap(entry['resource']) ? entry['resource'] : entry)
   if (resource === undefined) return undefined
-  const { annotateBeforeDelete, patchBeforeDelete } = entry
+  const { annotateBeforeDelete, patchBeforeDelete, refused } = entry
   return {
     policy: POLICIES.find((one) => one === entry['policy']) ?? 'manage',
     resource,
     ...(isTextMap(annotateBeforeDelete) && { annotateBeforeDelete }),
     ...(isMap(patchBeforeDelete) && { patchBeforeDelete }),
+    ...(refused === true && { refused }),
   }
 }
 
@@ -69,7 +77,13 @@ export function union(older: readonly ManagedResource[], newer: readonly Managed
   return [...newer, ...older.filter(({ resource }) => !keys.has(resourceKey(resource)))]
 }
 
-/** For `status.providerStatus`; `apiVersion` as the item's configuration has it. */
-export function providerStatus(apiVersion: string, managedResources: readonly ManagedResource[]): Json {
-  return { apiVersion, kind: 'ProviderStatus', managedResources }
+/** For `status.providerStatus`; `apiVersion` as the item's configuration has it, `targetName` the Target on which the objects are. */
+export function providerStatus(apiVersion: string, managedResources: readonly ManagedResource[], targetName?: string): Json {
+  return { apiVersion, kind: 'ProviderStatus', ...(targetName !== undefined && { target: { name: targetName } }), managedResources }
+}
+
+/** The Target of a status; undefined in those that do not say. */
+export function readTargetName(status: unknown): string | undefined {
+  const target = isMap(status) ? status['target'] : undefined
+  return isMap(target) && isText(target['name']) ? target['name'] : undefined
 }

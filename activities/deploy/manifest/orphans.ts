@@ -1,7 +1,7 @@
 // What the status still remembers and the configuration does not list any more. Pure. Source: spec/landscaper.md 4.2 step 4.
 
 import type { Manifest } from './config.ts'
-import { type ManagedResource, resourceKey } from './managed-resources.ts'
+import { type ManagedResource, resourceKey, type ResourceRef, withoutNamespace } from './managed-resources.ts'
 
 /** An object that is listed is no orphan, whatever its policy: one that became `ignore` is let go of, not deleted. */
 export function orphansOf(remembered: readonly ManagedResource[], manifests: readonly Manifest[]): readonly ManagedResource[] {
@@ -29,7 +29,16 @@ export function withKnownUids(
 ): readonly ManagedResource[] {
   const uids = new Map(remembered.map(({ resource }) => [resourceKey(resource), resource.uid]))
   return sent.map((managed) => {
-    const uid = managed.resource.uid ?? uids.get(resourceKey(managed.resource))
-    return uid === undefined ? managed : { ...managed, resource: { ...managed.resource, uid } }
+    const resource = withUid(managed.resource, uids)
+    return resource === managed.resource ? managed : { ...managed, resource }
   })
+}
+
+// The status knows, other than a manifest whose object was not sent, in which kinds there are no namespaces.
+function withUid(resource: ResourceRef, uids: ReadonlyMap<string, string | undefined>): ResourceRef {
+  if (resource.uid !== undefined) return resource
+  const bare = withoutNamespace(resource)
+  const [uid, ofBare] = [uids.get(resourceKey(resource)), uids.get(resourceKey(bare))]
+  if (uid !== undefined) return { ...resource, uid }
+  return ofBare === undefined ? resource : { ...bare, uid: ofBare }
 }

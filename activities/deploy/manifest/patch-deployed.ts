@@ -39,7 +39,7 @@ interface OnePatch {
 async function patchOne(target: TargetCluster, { reference, patch, signal }: OnePatch): Promise<void> {
   for (let tries = 1; ; tries++) {
     const live = await readObject(target, reference, signal)
-    const served = await target.servedKind(reference.apiVersion, reference.kind)
+    const served = await target.servedKind(reference.apiVersion, reference.kind, signal)
     const change = live === undefined ? undefined : patched(live, patch)
     if (change === undefined || served === undefined) return
     const path = resourcePath(served, served.namespaced ? reference.namespace : undefined, reference.name)

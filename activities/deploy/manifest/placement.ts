@@ -41,19 +41,24 @@ function kindsOf(crd: Desired): [string, DefinedKind][] {
     .map((version) => [kindKey({ apiVersion: `${group}/${version}`, kind }), defined])
 }
 
+interface Asking {
+  readonly target: TargetCluster
+  readonly signal: AbortSignal
+}
+
 /** Whether a kind that only the item's own definition knows counts as one of its scope, else what the cluster says. */
-export async function classOf(target: TargetCluster, { object }: Manifest, own: Kinds): Promise<PlacementClass> {
+export async function classOf(asking: Asking, { object }: Manifest, own: Kinds): Promise<PlacementClass> {
   if (isCrd(object)) return 'definition'
   const defined = own.get(kindKey(object))
-  const { namespaced } = defined ?? (await servedKind(target, object))
+  const { namespaced } = defined ?? (await servedKind(asking, object))
   return namespaced ? 'namespace' : 'cluster'
 }
 
 const NOT_SERVED = { operation: 'ApplyManifests', reason: 'KindNotServed' }
 
 /** @throws DeployError, to be tried again, for a kind that the cluster does not serve: its definition may come from elsewhere. */
-export async function servedKind(target: TargetCluster, { apiVersion, kind }: Desired): Promise<ServedKind> {
-  const served = await target.servedKind(apiVersion, kind)
+export async function servedKind({ target, signal }: Asking, { apiVersion, kind }: Desired): Promise<ServedKind> {
+  const served = await target.servedKind(apiVersion, kind, signal)
   if (served !== undefined) return served
   const message = `the target does not serve kind ${kind} of ${apiVersion}, and no CustomResourceDefinition of this item defines it`
   throw new DeployError(NOT_SERVED.operation, NOT_SERVED.reason, message)

@@ -1,7 +1,7 @@
 // Several objects fail in one step: one error that names each. Source: spec/landscaper.md 4.2 step 3 (errors are aggregated), appendix B 36.
 
 import { DeployError } from '../deployer.ts'
-import { toDeployError } from '../deploy-errors.ts'
+import { shortened, toDeployError } from '../deploy-errors.ts'
 
 export interface Problem {
   /** `ConfigMap default/web`. */
@@ -10,7 +10,7 @@ export interface Problem {
 }
 
 const MOST_SHOWN = 10
-const LONGEST_TEXT = 400
+const LONGEST_JOINED = 1500
 const SEVERAL = { reason: 'SeveralFailures' }
 
 /** What the work on one object came to. @throws what is a bug, and the reason of an aborted signal. */
@@ -28,20 +28,23 @@ export async function attempt<Result>(
 
 /** One error of all problems, with the codes of all, so final if one of them is. Its reason is theirs when they agree. */
 export function joinedError(operation: string, problems: readonly Problem[]): DeployError {
-  const shown = problems.slice(0, MOST_SHOWN).map(({ object, error }) => `${object}: ${shortened(error.message)}`)
+  const shown = problems.slice(0, MOST_SHOWN).map(({ object, error }) => `${shortened(object)}: ${shortened(error.message)}`)
   const more = problems.length > shown.length ? [`and ${problems.length - shown.length} more objects`] : []
   const reasons = new Set(problems.map(({ error }) => error.reason))
   const [first = SEVERAL.reason] = reasons
   const codes = new Set(problems.flatMap(({ error }) => error.codes))
-  return new DeployError(operation, reasons.size === 1 ? first : SEVERAL.reason, [...shown, ...more].join('; '), [...codes])
+  return new DeployError(operation, reasons.size === 1 ? first : SEVERAL.reason, joined(shown, more), [...codes])
 }
 
 /** What is waited for: the first few, and how many more. */
 export function listed(texts: readonly string[], most = 5): string {
   const more = texts.length > most ? [`and ${texts.length - most} more`] : []
-  return [...texts.slice(0, most), ...more].join('; ')
+  return joined(
+    texts.slice(0, most).map((text) => shortened(text)),
+    more,
+  )
 }
 
-function shortened(text: string): string {
-  return text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT)}...`
+function joined(texts: readonly string[], more: readonly string[]): string {
+  return [shortened(texts.join('; '), LONGEST_JOINED), ...more].join('; ')
 }

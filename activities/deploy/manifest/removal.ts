@@ -3,20 +3,20 @@
 //   G1. A group begins when the one before is gone. Resources of no group stay on the cluster.
 //   G2. A failing delete stops nothing else of its group, and is told instead of a time-out (appendix B 36).
 
-import type { ObjectList } from '../../kube/client.ts'
 import { resourcePath } from '../../kube/client.ts'
-import { isNotFound } from '../../kube/errors.ts'
 import type { DeployError, ItemWork } from '../deployer.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
+import { configurationProblem } from '../deploy-errors.ts'
+import { listed, MOST_OBJECTS } from '../target/answers.ts'
+import { readServedKinds, servedOtherwise } from '../target/discovery.ts'
 import { describeObject } from '../target/read-object.ts'
 import type { ServedKind, TargetCluster } from '../target/target-cluster.ts'
 import { type CustomGroup, type DeletionGroup, isInGroup, isKind, isNamed, type ResourceTypes } from './deletion-groups.ts'
-import { type ManagedResource, resourceKey } from './managed-resources.ts'
-import { attempt, joinedError, listed, type Problem } from './problems.ts'
+import { type ManagedResource, type ResourceRef, resourceKey, withoutNamespace } from './managed-resources.ts'
+import { attempt, joinedError, listed as namesOf } from './problems.ts'
 import { type ObjectRemoval, removeObject } from './remove-object.ts'
 
 const DELETES_AT_ONCE = 10
-const PAGE_SIZE = '200'
 
 export interface RemovalInput {
   readonly work: Pick<ItemWork, 'target' | 'openTarget' | 'signal'>
@@ -38,43 +38,52 @@ export type RemovalStep =
 export async function removalStep(input: RemovalInput): Promise<RemovalStep> {
   const { work, operation, groups } = input
   if (input.resources.length === 0) return { result: 'gone' }
-  const placed = await withPlurals(work.target, input.resources)
+  const placed = await withKinds(work, input.resources)
+  const resources = placed.map(({ resource }) => resource)
   for (const [index, group] of groups.entries()) {
-    const isOwn = ({ resource, plural }: (typeof placed)[number]) =>
-      groups.findIndex((one) => isInGroup(one, resource.resource, plural)) === index
+    const isOwn = ({ resource, served }: Placed) =>
+      groups.findIndex((one) => isInGroup(one, resource.resource, served?.plural)) === index
     const deletions = isOfAll(group)
-      ? await allOf(input, group)
-      : placed.filter(isOwn).map(({ resource }) => ({ target: work.target, managed: resource, label: input.label }))
+      ? await allOf({ ...input, resources }, group)
+      : placed.filter(isOwn).map(({ resource, served }) => ({ target: work.target, served, managed: resource, label: input.label }))
     const step = await deleteAll({ operation, forceDelete: group.forceDelete, signal: work.signal }, deletions)
     if (step.result !== 'gone') return step
   }
   return { result: 'gone' }
 }
 
-type Deletion = Pick<ObjectRemoval, 'target' | 'managed' | 'label'>
+type Deletion = Pick<ObjectRemoval, 'target' | 'served' | 'managed' | 'label'>
 
 async function deleteAll(
   how: { operation: string; forceDelete: boolean; signal: AbortSignal },
   deletions: readonly Deletion[],
 ): Promise<RemovalStep> {
-  const waiting: string[] = []
-  const problems: Problem[] = []
-  await inParallel(deletions, DELETES_AT_ONCE, async (deletion) => {
+  const answers = await inParallel(deletions, DELETES_AT_ONCE, async (deletion) => {
     how.signal.throwIfAborted()
     const name = describeObject(deletion.managed.resource)
-    const answer = await attempt(how.operation, name, () => removeObject({ ...deletion, ...how }))
-    if (!('value' in answer)) problems.push(answer)
-    else if (answer.value !== undefined) waiting.push(answer.value)
+    return await attempt(how.operation, name, () => removeObject({ ...deletion, ...how }))
   })
+  const problems = answers.filter((answer) => 'error' in answer)
+  const waiting = answers.flatMap((answer) => ('value' in answer ? (answer.value ?? []) : []))
   if (problems.length > 0) return { result: 'failed', error: joinedError(how.operation, problems) }
-  return waiting.length > 0 ? { result: 'waiting', waitingFor: listed(waiting) } : { result: 'gone' }
+  return waiting.length > 0 ? { result: 'waiting', waitingFor: namesOf(waiting) } : { result: 'gone' }
 }
 
-async function withPlurals(target: TargetCluster, resources: readonly ManagedResource[]) {
-  return await inParallel(resources, DELETES_AT_ONCE, async (resource) => {
-    const served = await target.servedKind(resource.resource.apiVersion, resource.resource.kind)
-    return { resource, plural: served?.plural }
+interface Placed {
+  readonly resource: ManagedResource
+  /** Undefined: the cluster serves the kind in no version, so its objects are gone. */
+  readonly served: ServedKind | undefined
+}
+
+/** Resources as the cluster has them: by the version that it serves, in no namespace where its kind is in none, each once. */
+async function withKinds({ target, signal }: RemovalInput['work'], resources: readonly ManagedResource[]): Promise<Placed[]> {
+  const placed = await inParallel(resources, DELETES_AT_ONCE, async (managed): Promise<Placed> => {
+    const { apiVersion, kind } = managed.resource
+    const served = (await target.servedKind(apiVersion, kind, signal)) ?? (await servedOtherwise(target, managed.resource, signal))
+    if (served?.namespaced !== false) return { resource: managed, served }
+    return { resource: { ...managed, resource: withoutNamespace(managed.resource) }, served }
   })
+  return [...new Map(placed.map((one) => [resourceKey(one.resource.resource), one])).values()]
 }
 
 type AllGroup = CustomGroup & { readonly deleteAllResources: true }
@@ -90,56 +99,42 @@ async function allOf({ work, resources, spared }: RemovalInput, group: AllGroup)
   const found = await inParallel(group.resources, 1, (types) => objectsOf(target, types, work.signal))
   return found
     .flat()
-    .filter(({ resource }) => !kept.has(resourceKey(resource)))
-    .map((managed) => ({ target, managed: known.get(resourceKey(managed.resource)) ?? managed, label: undefined }))
+    .filter(({ managed: { resource } }) => !kept.has(resourceKey(resource)))
+    .map(({ managed, served }) => ({ target, served, managed: known.get(resourceKey(managed.resource)) ?? managed, label: undefined }))
 }
 
-async function objectsOf(target: TargetCluster, types: ResourceTypes, signal: AbortSignal): Promise<ManagedResource[]> {
+async function objectsOf(target: TargetCluster, types: ResourceTypes, signal: AbortSignal): Promise<Pick<Deletion, 'managed' | 'served'>[]> {
   const served = await servedTypes(target, types, signal)
   if (served === undefined) return []
   const places = served.namespaced && types.namespaces.length > 0 ? types.namespaces : [undefined]
   const found = await inParallel(places, 1, (namespace) => allIn(target, resourcePath(served, namespace), signal))
   return found
     .flat()
-    .filter(({ metadata }) => isNamed(types, metadata))
-    .map(({ metadata: { name, namespace, uid } }) => ({
-      policy: 'manage',
-      resource: {
-        ...{ apiVersion: served.apiVersion, kind: served.kind, name },
-        ...(namespace !== undefined && { namespace }),
-        ...(uid !== undefined && { uid }),
-      },
-    }))
+    .filter((reference) => isNamed(types, reference))
+    .map((reference) => ({ served, managed: { policy: 'manage', resource: { apiVersion: served.apiVersion, kind: served.kind, ...reference } } }))
 }
 
-async function allIn({ kube }: TargetCluster, path: string, signal: AbortSignal): Promise<ObjectList['items']> {
-  const items: ObjectList['items'][number][] = []
-  let next: string | undefined
-  do {
-    const query = { limit: PAGE_SIZE, ...(next !== undefined && { continue: next }) }
-    const list: ObjectList = await kube.request<ObjectList>('GET', path, { query, signal })
-    items.push(...list.items)
-    next = list.metadata.continue
-  } while (next !== undefined && next !== '')
-  return items
+async function allIn({ kube }: TargetCluster, path: string, signal: AbortSignal): Promise<Reference[]> {
+  const tooMany = () => {
+    const message = `customResourceGroup with deleteAllResources finds more than ${MOST_OBJECTS} objects; expected fewer`
+    return configurationProblem('DeleteResources', 'InvalidConfiguration', message)
+  }
+  const found: Reference[] = []
+  // Objects may be large; of each only what names it is kept.
+  for await (const { metadata } of listed(kube, path, { signal, tooMany })) {
+    const { name, namespace, uid } = metadata
+    found.push({ name, ...(namespace !== undefined && { namespace }), ...(uid !== undefined && { uid }) })
+  }
+  return found
 }
 
-interface ApiResources {
-  readonly resources: readonly { readonly name: string; readonly kind: string; readonly namespaced: boolean }[]
-}
+type Reference = Pick<ResourceRef, 'name' | 'namespace' | 'uid'>
 
 // By kind, else by the plural that examples write.
 async function servedTypes(target: TargetCluster, types: ResourceTypes, signal: AbortSignal): Promise<ServedKind | undefined> {
   const { apiVersion, kind } = types
-  const served = await target.servedKind(apiVersion, kind)
+  const served = await target.servedKind(apiVersion, kind, signal)
   if (served !== undefined) return served
-  try {
-    const path = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
-    const { resources } = await target.kube.request<ApiResources>('GET', path, { signal })
-    const found = resources.find((one) => !one.name.includes('/') && isKind(kind, one.kind, one.name))
-    return found && { apiVersion, plural: found.name, kind: found.kind, namespaced: found.namespaced }
-  } catch (error) {
-    if (isNotFound(error)) return undefined
-    throw error
-  }
+  const all = await readServedKinds(target.kube, apiVersion, signal)
+  return all.find((one) => isKind(kind, one.kind, one.plural))
 }

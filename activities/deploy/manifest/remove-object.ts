@@ -1,14 +1,16 @@
 // One step of taking one object off the target. Source: spec/landscaper.md 4.4, 4.2 "policy".
 //
 //   R1. Only what this item still has is deleted: the label names it, or the object is the very one that was recorded and no other item's.
-//   R2. What was never known to be there, and may not even be looked at, is not there: the same refusal kept it from being made.
+//   R2. What was never known to be there, what the server has forbidden to make, and may not be looked at either, counts as not there.
 //   R3. A delete carries the uid of the object that was looked at.
 
 import type { KubeClient, KubeObject } from '../../kube/client.ts'
 import { resourcePath } from '../../kube/client.ts'
 import { isConflict, isNotFound, KubeError } from '../../kube/errors.ts'
-import { describeObject, readObject } from '../target/read-object.ts'
-import type { TargetCluster } from '../target/target-cluster.ts'
+import { shortened } from '../deploy-errors.ts'
+import { objectOf } from '../target/answers.ts'
+import { describeObject, readServed } from '../target/read-object.ts'
+import type { ServedKind, TargetCluster } from '../target/target-cluster.ts'
 import { FIELD_MANAGER, write } from './apply-object.ts'
 import { ITEM_LABEL, patched } from './changes.ts'
 import { isMap, type Json } from './config-reader.ts'
@@ -16,6 +18,8 @@ import type { ManagedResource } from './managed-resources.ts'
 
 export interface ObjectRemoval {
   readonly target: TargetCluster
+  /** Undefined: the cluster does not serve its kind. */
+  readonly served: ServedKind | undefined
   readonly managed: ManagedResource
   /** The item's label value; undefined: the object is deleted whoever has it. */
   readonly label: string | undefined
@@ -25,15 +29,14 @@ export interface ObjectRemoval {
 
 /** @returns what it waits for; undefined when the object is gone, or is not this item's to delete. @throws KubeError, DeployError */
 export async function removeObject(removal: ObjectRemoval): Promise<string | undefined> {
-  const { target, managed, label, forceDelete, signal } = removal
-  const live = await readKnown(target, managed, signal)
-  if (live === undefined || !isToDelete(managed, live, label)) return undefined
-  const served = await target.servedKind(managed.resource.apiVersion, managed.resource.kind)
+  const { target, served, managed, label, signal } = removal
   if (served === undefined) return undefined
   const { name, namespace } = managed.resource
+  const live = await readKnown({ ...removal, served })
+  if (live === undefined || !isToDelete(managed, live, label)) return undefined
   const path = resourcePath(served, served.namespaced ? namespace : undefined, name)
   try {
-    return await removeLive({ kube: target.kube, path, signal }, live, { target, managed, forceDelete })
+    return await removeLive({ kube: target.kube, path, signal }, live, { ...removal, served })
   } catch (error) {
     if (isNotFound(error)) return undefined
     if (isConflict(error)) return `${describeObject(managed.resource)} has changed meanwhile`
@@ -41,26 +44,26 @@ export async function removeObject(removal: ObjectRemoval): Promise<string | und
   }
 }
 
-async function readKnown(target: TargetCluster, { resource }: ManagedResource, signal: AbortSignal) {
+type Served = ObjectRemoval & { readonly served: ServedKind }
+
+async function readKnown({ target, served, managed, signal }: Served): Promise<KubeObject | undefined> {
+  const { name, namespace, uid } = managed.resource
   try {
-    return await readObject(target, resource, signal)
+    return await readServed(target, { served, name, namespace, signal })
   } catch (error) {
-    if (resource.uid === undefined && error instanceof KubeError && error.status === 403) return undefined
+    if (uid === undefined && managed.refused === true && error instanceof KubeError && error.status === 403) return undefined
     throw error
   }
 }
 
-async function removeLive(
-  request: Request,
-  live: KubeObject,
-  { target, managed, forceDelete }: Pick<ObjectRemoval, 'target' | 'managed' | 'forceDelete'>,
-): Promise<string | undefined> {
+async function removeLive(request: Request, live: KubeObject, { target, served, managed, forceDelete }: Served): Promise<string | undefined> {
   if (live.metadata.deletionTimestamp === undefined) {
     const isGone = await deleted(request, await prepared(request, live, managed))
     if (isGone) return undefined
   }
   if (forceDelete) await stripFinalizers(request)
-  const left = await readObject(target, managed.resource, request.signal)
+  const { name, namespace } = managed.resource
+  const left = await readServed(target, { served, name, namespace, signal: request.signal })
   return left?.metadata.uid === live.metadata.uid && left !== undefined ? whatHolds(managed, left) : undefined
 }
 
@@ -107,7 +110,7 @@ async function deleted({ kube, path, signal }: Request, { metadata }: KubeObject
 }
 
 async function stripFinalizers({ kube, path, signal }: Request): Promise<void> {
-  const live = await kube.request<KubeObject>('GET', path, { signal })
+  const live = objectOf(await kube.request<unknown>('GET', path, { signal }), ['GET', path])
   const { finalizers = [], deletionTimestamp, uid, resourceVersion } = live.metadata
   if (deletionTimestamp === undefined || finalizers.length === 0) return
   await kube.request('PATCH', path, {
@@ -124,7 +127,8 @@ export function whatHolds({ resource }: ManagedResource, live: KubeObject): stri
   const spec = isMap(live['spec']) ? live['spec'] : {}
   const ofSpec = resource.kind === 'Namespace' && Array.isArray(spec['finalizers']) ? spec['finalizers'].map(String) : []
   const all = [...finalizers, ...ofSpec]
-  const held = all.length === 0 ? 'is being deleted' : `is held by ${all.length === 1 ? 'finalizer' : 'finalizers'} ${all.join(', ')}`
+  const names = shortened(all.join(', '))
+  const held = all.length === 0 ? 'is being deleted' : `is held by ${all.length === 1 ? 'finalizer' : 'finalizers'} ${names}`
   return [`${describeObject(resource)} ${held}`, ...(resource.kind === 'Namespace' ? remaining(live) : [])].join(': ')
 }
 

@@ -239,16 +239,19 @@ describe('a policy and an object that is there', () => {
   it('decide together', () => {
     const ours = stored(configMap('a'))
     const foreign = { ...ours, metadata: { ...ours.metadata, labels: { [ITEM_LABEL]: 'other' } } }
+    const own = new Set<string | undefined>()
     const intents = POLICIES.map((policy) => {
       const one = manifest(configMap('a'), {}, policy)
-      return [policy, intentFor(one, ours, marks()), intentFor(one, foreign, marks())]
+      return [policy, intentFor(one, ours, { marks: marks(), own }), intentFor(one, foreign, { marks: marks(), own })]
     })
     expect(intents).toEqual([
       ['manage', 'update', 'update'],
       ['fallback', 'update', 'skip'],
       ['keep', 'update', 'update'],
       ['ignore', 'skip', 'skip'],
-      ['immutable', 'leave', 'leave'],
+      ['immutable', 'leave', 'skip'],
     ])
+    const known = new Set([foreign.metadata.uid])
+    expect(intentFor(manifest(configMap('a'), {}, 'immutable'), foreign, { marks: marks(), own: known })).toBe('leave')
   })
 })

@@ -47,6 +47,16 @@ describe('the managed resources of a status', () => {
   })
 })
 
+describe('a cluster-scoped object whose manifest has a namespace', () => {
+  const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', name: 'r' }
+
+  it('keeps the uid that a failed attempt did not tell, and what the status knows of its place', () => {
+    const sent: ManagedResource = { policy: 'manage', resource: { ...role, namespace: 'n' } }
+    const known: ManagedResource = { policy: 'manage', resource: { ...role, uid: '1' } }
+    expect(withKnownUids([sent], [known])).toEqual([known])
+  })
+})
+
 describe('an orphan', () => {
   it('is what no manifest lists, whatever the policy or version of the one that does', () => {
     const remembered = [managed('a'), managed('b'), managed('c', { namespace: 'other' })]
