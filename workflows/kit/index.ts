@@ -12,7 +12,7 @@ export { checkedPlan, isJobID, jobIDProblem } from './guard.ts'
 export { describe, toMermaid } from './describe.ts'
 export type { DrawnStep } from './describe.ts'
 
-export { defineKind, ERROR_COLUMN, openApiSchema } from './kind.ts'
+export { defineKind, ERROR_COLUMN, WAITING_COLUMN, openApiSchema } from './kind.ts'
 export type { Kind, KindDefinition, ObjectMeta, ObjectOf, OwnerReference, PrinterColumn, WorkerVerb } from './kind.ts'
 export {
   anyJson,

@@ -21,6 +21,14 @@ export const ERROR_COLUMN: PrinterColumn = {
   priority: 1,
 }
 
+/** What the object waits for, for `kubectl get -o wide`: the message of its first condition that is not met. */
+export const WAITING_COLUMN: PrinterColumn = {
+  name: 'Waiting',
+  type: 'string',
+  jsonPath: '.status.conditions[?(@.status=="False")].message',
+  priority: 1,
+}
+
 /** What the worker does to objects of a kind, beside reading them. */
 export type WorkerVerb = 'create' | 'update' | 'patch' | 'delete'
 

@@ -43,9 +43,16 @@ describe('the kinds of the landscaper group', () => {
   })
 
   it('show the last error with -o wide, where there is one', () => {
-    expect(kinds.flatMap((kind) => (shownColumns(kind, 1) === '' ? [] : [[kind.kind, shownColumns(kind, 1)]]))).toEqual(
-      [...kinds].filter(hasLastError).map((kind) => [kind.kind, 'Error']),
-    )
+    expect(
+      kinds.flatMap((kind) =>
+        shownColumns(kind, 1) === '' ? [] : [[kind.kind, shownColumns(kind, 1).split(' ').at(-1)]],
+      ),
+    ).toEqual([...kinds].filter(hasLastError).map((kind) => [kind.kind, 'Error']))
+  })
+
+  it('show with -o wide what is waited for', () => {
+    const waiting = kinds.filter((kind) => shownColumns(kind, 1).includes('Waiting')).map(({ kind }) => kind)
+    expect(waiting.sort()).toEqual(['DeployItem', 'Execution'])
   })
 
   it('are eleven', () => {
