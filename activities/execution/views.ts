@@ -1,5 +1,6 @@
 // What the Execution's workflow sees: its graph and the states of its deploy items. Item configurations stay here.
 
+import { DEPLOYERS_CONDITION } from '../../workflows/execution/kind.ts'
 import type { TargetView } from '../../workflows/kit/index.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { interruptRequested, ownerOf, targetView, withoutUninstall } from '../kube/views.ts'
@@ -21,6 +22,8 @@ export interface ExecutionView extends TargetView {
   readonly hasParent: boolean
   /** No run has worked on the job yet: whatever phase is there was left by another one. */
   readonly isUnbegun: boolean
+  /** Its conditions say that deployers are waited for. */
+  readonly namesDeployers?: boolean
 }
 
 export function executionView(object: KubeObject): ExecutionView {
@@ -34,6 +37,7 @@ export function executionView(object: KubeObject): ExecutionView {
     interruptRequested: interruptRequested(object),
     hasParent: ownerOf(object) !== undefined,
     isUnbegun: isUnbegun(object),
+    namesDeployers: namesDeployers(object),
   }
 }
 
@@ -45,7 +49,13 @@ function isUnbegun(object: KubeObject): boolean {
   return NOT_RUNNING.includes(phase) || (transitionTimes?.initTime ?? undefined) === undefined
 }
 
+function namesDeployers(object: KubeObject): boolean {
+  const { conditions = [] } = (object['status'] ?? {}) as ExecutionStatus
+  return conditions.some(({ type, status }) => type === DEPLOYERS_CONDITION && status === 'False')
+}
+
 interface ExecutionStatus {
   readonly phase?: string
+  readonly conditions?: readonly { readonly type: string; readonly status: string }[]
   readonly transitionTimes?: { readonly initTime?: string | null }
 }

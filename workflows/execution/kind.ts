@@ -75,6 +75,9 @@ const status = record('Where the current job stands.', {
   transitionTimes,
 })
 
+/** The condition that says which deployers, beside Pawl's own, are waited for. */
+export const DEPLOYERS_CONDITION = 'DeployItemsFinished'
+
 export const executionKind = defineKind({
   group: 'landscaper.gardener.cloud',
   version: 'v1alpha1',

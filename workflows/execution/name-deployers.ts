@@ -6,23 +6,22 @@
 import { BUILT_IN_TYPES } from '../deploy-item/kind.ts'
 import { done, type Outcome } from '../kit/index.ts'
 import { type ExecutionPass, names } from './controller.ts'
-
-const CONDITION = 'DeployItemsFinished'
+import { DEPLOYERS_CONDITION } from './kind.ts'
 
 export function nameDeployers(pass: ExecutionPass): Outcome {
   const foreign = foreignItems(pass)
   if (foreign.length > 0 && pass.state.target.phase !== 'Progressing') {
     const message = `items whose deployers are not part of Pawl: ${names(foreign)}; each waits for a deployer of its type`
-    pass.draft.conditions.push({ type: CONDITION, status: 'False', reason: 'WaitingForDeployers', message })
+    pass.draft.conditions.push({ type: DEPLOYERS_CONDITION, status: 'False', reason: 'WaitingForDeployers', message })
   }
   return done
 }
 
-/** The phase ends: nobody is waited for any more. */
+/** The phase ends: nobody is waited for any more, also not for an item that has left the spec and is gone. */
 export function releaseDeployers(pass: ExecutionPass): void {
-  if (foreignItems(pass).length === 0) return
+  if (foreignItems(pass).length === 0 && pass.state.target.namesDeployers !== true) return
   const message = 'no deployer is waited for'
-  pass.draft.conditions.push({ type: CONDITION, status: 'True', reason: 'JobFinished', message })
+  pass.draft.conditions.push({ type: DEPLOYERS_CONDITION, status: 'True', reason: 'JobFinished', message })
 }
 
 function foreignItems({ state: { deployItems } }: ExecutionPass): { name: string }[] {
