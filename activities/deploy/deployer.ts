@@ -12,12 +12,12 @@ export interface ItemWork {
   readonly target: TargetCluster
   /** Another Target of the item's namespace, for configurations that name one (`targetName`). @throws DeployError */
   openTarget(name: string): Promise<TargetCluster>
-  /** Aborted when the item was interrupted or timed out, and when the worker stops. Long loops look at it. */
+  /** Aborted when the item's time is up, another hand has ended its job, or the worker stops. Long loops look at it. */
   readonly signal: AbortSignal
 }
 
 /** What the item's status shall remember; absent = as it was. It needs `apiVersion` and `kind`. */
-type ProviderStatus = Readonly<Record<string, unknown>>
+export type ProviderStatus = Readonly<Record<string, unknown>>
 
 export type DeployStep =
   /** Nothing is left to do: the item succeeds, with these exports, or, when it is uninstalled, is let go. */
@@ -40,6 +40,12 @@ export type DeployStep =
   | { readonly result: 'failed'; readonly error: DeployError; readonly providerStatus?: ProviderStatus }
 
 export interface Deployer {
+  /**
+   * The provider status that names all that `install` may create, beside what the item remembers already; undefined when that is all. It is
+   * written before anything is sent, so that neither a crash nor an interrupt leaves something behind that nobody knows of. Pure.
+   * Absent where what was deployed is found without it. @throws DeployError for a configuration that is wrong.
+   */
+  intend?(item: KubeObject): ProviderStatus | undefined
   /** The `spec.type` that it serves. */
   readonly type: string
   /** Its name in `status.deployer`, and in the checkpoints of time-outs: `<name> deployer: start reconcile`. */

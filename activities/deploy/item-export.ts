@@ -61,7 +61,10 @@ export async function writeExports(
 async function planExport(deps: Deps, one: ItemExport) {
   const { uid = '' } = one.object.metadata
   try {
-    return { uid, failure: undefined, write: await exportWrite(deps, one) }
+    const planned = await exportWrite(deps, one)
+    return planned !== undefined && 'code' in planned
+      ? { uid, failure: planned, write: undefined }
+      : { uid, failure: undefined, write: planned }
   } catch (error) {
     if (error instanceof KubeError) return { uid, failure: refused(error), write: undefined }
     throw error
@@ -80,14 +83,28 @@ function refused(error: KubeError): ExportFailure {
   return { code: error.reason, message: error.message, isFinal: isFinal(error) }
 }
 
-async function exportWrite(deps: Deps, { object, name, content }: ItemExport): Promise<Write | undefined> {
+async function exportWrite(deps: Deps, { object, name, content }: ItemExport): Promise<Write | ExportFailure | undefined> {
   const { namespace = '', uid = '' } = object.metadata
   const data = { config: Buffer.from(JSON.stringify(content)).toString('base64') }
   const target = { watched: secretResource, namespace, name }
   const existing = await readObject(deps, secretResource, namespace, target.name)
   if (existing === undefined) return { verb: 'create', ...target, body: newSecret(object, target.name, data), isOurs: (found) => isOwnedBy(found, uid) }
+  if (!isOwnedBy(existing, uid)) return takenName(existing, object)
   if ((existing['data'] as { config?: string } | undefined)?.config === data.config) return undefined
   return { verb: 'patch', ...target, version: existing.metadata.resourceVersion ?? '', patch: { data }, reapply: () => 'superseded' }
+}
+
+// Nobody's Secret becomes ours because of its name: whoever may make deploy items could write to all of them.
+function takenName({ metadata }: KubeObject, { metadata: { name: item } }: KubeObject): ExportFailure {
+  const secret = `secret ${metadata.namespace ?? ''}/${metadata.name}`
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true)
+  if (owner?.kind === deployItemKind.kind && owner.name === item) {
+    const message = `${secret} is left of an earlier deploy item of this name; it is written when it is gone`
+    return { code: 'BeingDeleted', message, isFinal: false }
+  }
+  const found = owner === undefined ? 'nobody' : `${owner.kind} ${owner.name}`
+  const message = `${secret} exists and belongs to ${found}; expected none, or one of deploy item ${item}`
+  return { code: 'NameTaken', message, isFinal: true }
 }
 
 function newSecret({ metadata }: KubeObject, name: string, data: { config: string }): KubeObject {

@@ -65,13 +65,19 @@ export function timeoutProblem({ metadata, spec }: KubeObject): string | undefin
 // Source: spec/landscaper.md 1.4.
 const DEFAULT_TIMEOUT_MS = 600_000
 
+/** How long a job of the item may take, in milliseconds; undefined = for ever. A text that is no duration counts as the default. */
+export function timeLimitMs({ spec }: KubeObject): number | undefined {
+  const { timeout } = (spec ?? {}) as { timeout?: string }
+  const limitMs = timeout === undefined ? DEFAULT_TIMEOUT_MS : (parseDuration(timeout) ?? DEFAULT_TIMEOUT_MS)
+  return limitMs === 'none' ? undefined : limitMs
+}
+
 /** Milliseconds until the job of the item times out; undefined = never. Source: spec/landscaper.md 2.9 "Timeout". */
 export function remainingMs(object: KubeObject, now: Date): number | undefined {
-  const { timeout } = (object['spec'] ?? {}) as { timeout?: string }
   const { transitionTimes, jobIDGenerationTime } = itemStatus({ object })
-  const limitMs = timeout === undefined ? DEFAULT_TIMEOUT_MS : (parseDuration(timeout) ?? DEFAULT_TIMEOUT_MS)
+  const limitMs = timeLimitMs(object)
   const started = transitionTimes?.initTime ?? jobIDGenerationTime
-  if (limitMs === 'none' || started === undefined) return undefined
+  if (limitMs === undefined || started === undefined) return undefined
   return Date.parse(started) + limitMs - now.getTime()
 }
 

@@ -1,10 +1,11 @@
 // The runner of items: everything about an item that is the same for all deployers. Source: spec/landscaper.md 2.9, 4.9.
 //
-//   I1. One status write when the item ends in its first look, else two; one more per error that is new. Repeated after any crash.
+//   I1. One status write when the item ends in its first look, one more when it waits or gets new objects (I4), one per error that is new.
 //   I2. An item that another hand has ended (interrupt), or that has another job, is left alone; what was deployed is still remembered.
 //   I3. Waiting holds no slot: a look that finds something missing fails retryably, and the server comes again.
+//   I4. What will be sent is remembered before it is sent: neither a crash nor an interrupt leaves something behind that nobody knows of.
 
-import type { By } from '../../workflows/kit/index.ts'
+import { type By, canonicalJson, type ErrorReport } from '../../workflows/kit/index.ts'
 import { deployItemKind } from '../../workflows/deploy-item/kind.ts'
 import { ApplicationFailure } from '@temporalio/common'
 import type { Deps } from '../deps.ts'
@@ -12,9 +13,9 @@ import type { KubeObject } from '../kube/client.ts'
 import { isFinal, KubeError, toApplicationFailure } from '../kube/errors.ts'
 import { isReleased } from '../kube/finalize.ts'
 import { readObject } from '../kube/observe.ts'
-import { targetView, withoutUninstall } from '../kube/views.ts'
+import { withoutUninstall } from '../kube/views.ts'
 import { type Patch, type Write, writeAll } from '../kube/write.ts'
-import { DeployError, type Deployer, type DeployStep, type ItemWork } from './deployer.ts'
+import { DeployError, type Deployer, type DeployStep, type ItemWork, type ProviderStatus } from './deployer.ts'
 import { toDeployError } from './deploy-errors.ts'
 import { withHeartbeat } from './heartbeat.ts'
 import { type ItemExport, exportName, writeExports } from './item-export.ts'
@@ -25,11 +26,13 @@ import {
   isUnchanged,
   type ItemJob,
   itemStatus,
+  pickedUp,
   remainingMs,
   timeoutProblem,
   unchanged,
   waiting,
 } from './item-status.ts'
+import { isOurs, watchItem } from './item-watch.ts'
 import { releaseWrite, statusWrite, warnOfError } from './item-write.ts'
 import { groupItem } from './observe.ts'
 import { saysOtherwise, setReady } from './ready-condition.ts'
@@ -102,16 +105,21 @@ class ItemRun {
   }
 
   async run(): Promise<ItemResult> {
+    const object = await this.#read()
+    if (object === undefined) return GONE
     const { input } = this.#call
-    const object = await readObject(this.#deps, deployItemKind, input.namespace, input.name)
-    if (object === undefined || object.metadata.uid !== input.uid) return { item: undefined, isWaiting: false }
-    const { jobID, jobIDFinished } = targetView(object)
-    if (jobID !== input.jobID || jobIDFinished === input.jobID) return this.#result(object)
+    if (!isOurs(object, { object, jobID: input.jobID })) return this.#result(object)
     const deployer = this.#deployerOf(object)
     const job = { object, jobID: input.jobID, now: this.#deps.now(), deployer: deployer.name }
     const early = this.#early(job)
-    if (early !== undefined) return await this.#write(job, early)
-    return await this.#follow(job, deployer, await this.#step(job, deployer))
+    if (early !== undefined) return this.#result(await this.#write(job, early))
+    return await this.#claimed(job, deployer)
+  }
+
+  async #read(): Promise<KubeObject | undefined> {
+    const { namespace, name, uid } = this.#call.input
+    const object = await readObject(this.#deps, deployItemKind, namespace, name)
+    return object?.metadata.uid === uid ? object : undefined
   }
 
   #deployerOf(object: KubeObject): Deployer {
@@ -132,38 +140,86 @@ class ItemRun {
     return statusWrite(job, ended(job, 'Failed', {}, { ...error, codes: ['ERR_CONFIGURATION_PROBLEM'] }))
   }
 
-  async #step(job: ItemJob, deployer: Deployer): Promise<DeployStep> {
-    const { act, signal } = this.#call
+  /** Goes on once the item says what will be sent (I4). */
+  async #claimed(job: ItemJob, deployer: Deployer): Promise<ItemResult> {
+    let claim: Patch | undefined
+    try {
+      claim = this.#claim(job, deployer)
+    } catch (error) {
+      return await this.#fail(job, deployer, { result: 'failed', error: this.#asDeployError(error) })
+    }
+    if (claim === undefined) return await this.#work(job, deployer)
+    const object = await this.#write(job, statusWrite(job, claim))
+    if (object === undefined || !isOurs(object, job)) return this.#result(object)
+    return await this.#work({ ...job, object }, deployer)
+  }
+
+  #claim(job: ItemJob, deployer: Deployer): Patch | undefined {
+    const { act, attempt } = this.#call
+    const intended = act === 'install' ? deployer.intend?.(job.object) : undefined
+    // A try that came to nothing begins the job's clock, so that it ends some day.
+    const isLate = isStarting(job) && attempt > 1
+    if (intended === undefined && !isLate) return undefined
+    const fields = intended === undefined ? {} : { providerStatus: intended }
+    return isStarting(job) ? pickedUp(job, PHASE[act], fields) : { status: fields }
+  }
+
+  async #work(job: ItemJob, deployer: Deployer): Promise<ItemResult> {
+    const watch = watchItem(this.#deps, job, this.#call.signal)
+    try {
+      const step = await this.#step(job, deployer, watch.signal)
+      watch.stop()
+      return await this.#follow(job, deployer, step)
+    } catch (error) {
+      if (this.#call.signal.aborted || watch.reason === undefined) throw error
+      if (watch.reason === 'lost') return this.#result(await this.#read())
+      const message = `timeout at: "${startOf(deployer, this.#call.act)}": the target did not answer in time`
+      return await this.#timeOut(job, {}, message)
+    } finally {
+      watch.stop()
+    }
+  }
+
+  async #step(job: ItemJob, deployer: Deployer, signal: AbortSignal): Promise<DeployStep> {
     try {
       const work = await this.#open(job)
-      // Nothing was ever deployed to a target that is not there.
+      // Nothing was ever deployed to a target that cannot be opened.
       if (work === undefined) return { result: 'done' }
-      return await deployer[act]({ ...work, signal })
+      return await deployer[this.#call.act]({ ...work, signal })
     } catch (error) {
       if (signal.aborted) throw error
-      if (error instanceof DeployError) return { result: 'failed', error }
-      if (error instanceof KubeError) return { result: 'failed', error: toDeployError(OPERATION[act], error) }
-      throw error
+      return { result: 'failed', error: this.#asDeployError(error) }
     }
   }
 
   async #open({ object }: ItemJob): Promise<Omit<ItemWork, 'signal'> | undefined> {
-    const { act } = this.#call
     const { namespace = '' } = object.metadata
     const openTarget = (name: string) => this.#deps.targets.open(namespace, name)
     try {
       return { item: object, openTarget, target: await openTarget(ownTarget(object)) }
     } catch (error) {
-      const isForgotten = error instanceof DeployError && error.reason === 'NoTargetFound'
-      if (act === 'uninstall' && isForgotten && itemStatus({ object }).providerStatus === undefined) return undefined
+      const isForGood = error instanceof DeployError && error.isFinal
+      const isUntouched = itemStatus({ object }).providerStatus === undefined
+      if (this.#call.act === 'uninstall' && isForGood && isUntouched) return undefined
       throw error
     }
+  }
+
+  // A mistake of ours, or an answer that no server should give, is tried again until the item's time-out, like any other failure.
+  #asDeployError(error: unknown): DeployError {
+    const operation = OPERATION[this.#call.act]
+    if (error instanceof DeployError || error instanceof KubeError) return toDeployError(operation, error)
+    const { namespace, name } = this.#call.input
+    this.#deps.log.warn({ namespace, name, err: error }, 'a deployer failed in a way that it does not know')
+    const kind = error instanceof Error ? error.name : typeof error
+    const message = `the deployer met a problem that it does not know (${kind}); see the log of the worker`
+    return new DeployError(operation, 'InternalProblem', message)
   }
 
   async #follow(job: ItemJob, deployer: Deployer, step: DeployStep): Promise<ItemResult> {
     switch (step.result) {
       case 'done':
-        return await this.#done(job, step)
+        return await this.#done(job, deployer, step)
       case 'waiting':
         return await this.#wait(job, deployer, step)
       case 'failed':
@@ -171,23 +227,25 @@ class ItemRun {
     }
   }
 
-  async #done(job: ItemJob, step: DeployStep & { result: 'done' }): Promise<ItemResult> {
-    const { act } = this.#call
-    if (act === 'uninstall') return await this.#write(job, releaseWrite(job.object))
+  async #done(job: ItemJob, deployer: Deployer, step: DeployStep & { result: 'done' }): Promise<ItemResult> {
+    if (this.#call.act === 'uninstall') return this.#result(await this.#write(job, releaseWrite(job.object)))
     const { exports = {} } = step
-    const exportRef = Object.keys(exports).length === 0 ? null : await this.#export(job, exports)
+    const isExporting = Object.keys(exports).length > 0
+    const error = isExporting ? await this.#export(job, exports) : undefined
+    if (error !== undefined) return await this.#fail(job, deployer, { ...remembered(step), result: 'failed', error })
+    const { namespace } = this.#call.input
+    const exportRef = isExporting ? { name: exportName(job.object), namespace } : null
     const fields = { ...remembered(step), exportRef, ...setReady(job, undefined) }
-    return await this.#write(job, statusWrite(job, ended(job, 'Succeeded', fields), remembered(step)))
+    return this.#result(await this.#write(job, statusWrite(job, ended(job, 'Succeeded', fields), remembered(step))))
   }
 
-  /** @returns the reference for `status.exportRef`. @throws retryable failures; a final refusal of the server as well, with its reason. */
-  async #export({ object }: ItemJob, content: ItemExport['content']): Promise<{ name: string; namespace: string }> {
-    const { metadata } = object
-    const name = exportName(object)
+  async #export({ object }: ItemJob, content: ItemExport['content']): Promise<DeployError | undefined> {
     const writer = { ...this.#call.input.by, step: 'exportItem', fieldManager: FIELD_MANAGER }
-    const failures = await writeExports(this.#deps, writer, [{ object, name, content }])
-    for (const { code, message } of failures.values()) throw ApplicationFailure.retryable(message, code)
-    return { name, namespace: metadata.namespace ?? '' }
+    const failures = await writeExports(this.#deps, writer, [{ object, name: exportName(object), content }])
+    const [failure] = failures.values()
+    if (failure === undefined) return undefined
+    const { code, message, isFinal } = failure
+    return new DeployError('Export', code, message, isFinal ? ['ERR_CONFIGURATION_PROBLEM'] : [])
   }
 
   async #wait(job: ItemJob, deployer: Deployer, step: DeployStep & { result: 'waiting' }): Promise<ItemResult> {
@@ -195,9 +253,9 @@ class ItemRun {
     const { checkpoint, waitingFor } = step
     if (isOverdue(job)) return await this.#timeOut(job, step, `timeout at: "${checkpoint}": ${waitingFor}`)
     const patch = this.#waitingPatch(job, step)
-    const written = patch === undefined ? undefined : await this.#write(job, statusWrite(job, patch, remembered(step)))
-    if (written !== undefined && isEnded(written, job)) return written
-    if (act === 'install') return { item: written?.item ?? groupItem(job.object, job.now), isWaiting: true }
+    const object = patch === undefined ? job.object : await this.#write(job, statusWrite(job, patch, remembered(step)))
+    if (object === undefined || !isOurs(object, job)) return this.#result(object)
+    if (act === 'install') return { ...this.#result(object), isWaiting: true }
     const wantedMs = Math.min(LONGEST_LOOK_MS[act], FIRST_LOOK_MS * 1.5 ** Math.min(attempt - 1, 20))
     const type = act === 'uninstall' ? 'NotGone' : 'NotReady'
     throw retryIn(type, `${deployer.name}: ${waitingFor}`, this.#delay(job, wantedMs))
@@ -206,7 +264,7 @@ class ItemRun {
   #waitingPatch(job: ItemJob, step: DeployStep & { result: 'waiting' }): Patch | undefined {
     const { act, attempt } = this.#call
     const said = setReady(job, step.waitingFor)
-    const patch = waiting(job, act === 'uninstall' ? 'Deleting' : 'Progressing', { ...remembered(step), ...said })
+    const patch = waiting(job, PHASE[act], { ...remembered(step), ...said })
     // Who waits longer is told what has changed; quick roll-outs cost no write more.
     const isNews = attempt >= LOOKS_BEFORE_NEWS && saysOtherwise(job, step.waitingFor)
     return patch ?? (isNews ? { status: said } : undefined)
@@ -217,24 +275,21 @@ class ItemRun {
     const { operation, reason, message, codes, isFinal } = step.error
     const error = { operation, reason, message, codes }
     if (isFinal) return await this.#end(job, step, error)
-    if (isOverdue(job)) {
-      const at = `${deployer.name} deployer: ${act === 'uninstall' ? 'start delete' : 'start reconcile'}`
-      return await this.#timeOut(job, step, `timeout at: "${at}": ${message}`)
-    }
-    const phase = act === 'uninstall' ? 'Deleting' : 'Progressing'
-    const patch = failing(job, error, phase, changed(job, remembered(step)))
-    const written = patch === undefined ? undefined : await this.#write(job, statusWrite(job, patch, remembered(step)))
-    if (written !== undefined && isEnded(written, job)) return written
+    if (isOverdue(job)) return await this.#timeOut(job, step, `timeout at: "${startOf(deployer, act)}": ${message}`)
+    const patch = failing(job, error, PHASE[act], changed(job, remembered(step)))
+    const object = patch === undefined ? job.object : await this.#write(job, statusWrite(job, patch, remembered(step)))
+    if (object === undefined || !isOurs(object, job)) return this.#result(object)
     throw retryIn('DeployFailed', `${reason}: ${message}`, this.#delay(job, RETRY_MS))
   }
 
-  async #timeOut(job: ItemJob, step: DeployStep, message: string): Promise<ItemResult> {
+  async #timeOut(job: ItemJob, step: Pick<DeployStep, 'providerStatus'>, message: string): Promise<ItemResult> {
     return await this.#end(job, step, { operation: OPERATION[this.#call.act], ...TIMEOUT, message })
   }
 
-  async #end(job: ItemJob, step: DeployStep, error: Parameters<typeof ended>[3]): Promise<ItemResult> {
+  async #end(job: ItemJob, step: Pick<DeployStep, 'providerStatus'>, error: ErrorReport): Promise<ItemResult> {
     const phase = this.#call.act === 'uninstall' ? 'DeleteFailed' : 'Failed'
-    return await this.#write(job, statusWrite(job, ended(job, phase, remembered(step), error), remembered(step)))
+    const write = statusWrite(job, ended(job, phase, remembered(step), error), remembered(step))
+    return this.#result(await this.#write(job, write))
   }
 
   // The last try falls on the time-out, not up to a whole pause after it.
@@ -243,19 +298,18 @@ class ItemRun {
     return remaining === undefined ? wantedMs : Math.max(SHORTEST_DELAY_MS, Math.min(wantedMs, remaining))
   }
 
-  async #write(job: ItemJob, write: Write): Promise<ItemResult> {
-    const { object, jobID, now } = job
+  /** @returns the item as it is now; undefined when it is gone. */
+  async #write(job: ItemJob, write: Write): Promise<KubeObject | undefined> {
     const writer = { ...this.#call.input.by, step: STEP[this.#call.act], fieldManager: FIELD_MANAGER }
     const [answer] = await writeAll(this.#deps, writer, [write])
-    if (answer === undefined) throw new Error(`no answer for ${object.metadata.name}`)
+    if (answer === undefined) throw new Error(`no answer for ${job.object.metadata.name}`)
     if (answer.result === 'failed') return await this.#refused(job, write, answer.error)
-    await warnOfError(this.#deps, jobID, answer)
-    if (answer.result === 'gone' || isReleased(answer.object)) return { item: undefined, isWaiting: false }
-    return { item: groupItem(answer.object, now), isWaiting: false }
+    await warnOfError(this.#deps, job.jobID, answer)
+    return answer.result === 'gone' || isReleased(answer.object) ? undefined : answer.object
   }
 
   // What the server refuses for good is not tried in vain for ever: the item ends, without what was refused, and says why.
-  async #refused(job: ItemJob, write: Write, error: KubeError): Promise<ItemResult> {
+  async #refused(job: ItemJob, write: Write, error: KubeError): Promise<KubeObject | undefined> {
     const isLast = write.verb !== 'patchStatus' || !isFinal(error) || this.#isEnding
     if (isLast) throw error
     this.#isEnding = true
@@ -265,11 +319,13 @@ class ItemRun {
     return await this.#write(job, statusWrite(job, ended(job, phase, {}, report)))
   }
 
-  #result(object: KubeObject): ItemResult {
-    return { item: groupItem(object, this.#deps.now()), isWaiting: false }
+  #result(object: KubeObject | undefined): ItemResult {
+    return object === undefined ? GONE : { item: groupItem(object, this.#deps.now()), isWaiting: false }
   }
 }
 
+const GONE: ItemResult = { item: undefined, isWaiting: false }
+const PHASE: Readonly<Record<ItemAct, string>> = { install: 'Progressing', check: 'Progressing', uninstall: 'Deleting' }
 const FIELD_MANAGER = 'pawl-deploy'
 const SHORTEST_DELAY_MS = 100
 const OPERATION: Readonly<Record<ItemAct, string>> = { install: 'Reconcile', check: 'Reconcile', uninstall: 'Delete' }
@@ -289,14 +345,14 @@ function ownTarget({ metadata, spec }: KubeObject): string {
   throw new DeployError('Reconcile', 'InvalidTarget', message, codes)
 }
 
-function remembered({ providerStatus }: DeployStep): Patch {
+function remembered({ providerStatus }: Pick<DeployStep, 'providerStatus'>): { providerStatus?: ProviderStatus } {
   return providerStatus === undefined ? {} : { providerStatus }
 }
 
 /** Only what differs from the item's status: an error that repeats itself writes nothing. */
 function changed({ object }: ItemJob, fields: Patch): Patch {
   const status = itemStatus({ object }) as Patch
-  const isSame = Object.entries(fields).every(([key, value]) => JSON.stringify(status[key]) === JSON.stringify(value))
+  const isSame = Object.entries(fields).every(([key, value]) => canonicalJson(status[key]) === canonicalJson(value))
   return isSame ? {} : fields
 }
 
@@ -305,11 +361,17 @@ function isOverdue(job: ItemJob): boolean {
   return !isStarting(job) && remaining !== undefined && remaining <= 0
 }
 
-function isEnded(result: ItemResult | undefined, { jobID }: ItemJob): boolean {
-  if (result === undefined) return false
-  return result.item?.jobID !== jobID || result.item.jobIDFinished === jobID
+// Source: spec/landscaper.md 4.5 "Timeout checkpoints".
+function startOf({ name }: Deployer, act: ItemAct): string {
+  return `${name} deployer: ${act === 'uninstall' ? 'start delete' : 'start reconcile'}`
 }
 
+// For people who look at the pending activity in Temporal; the whole of it stands in the item's status.
+const LONGEST_MESSAGE = 2000
+
 function retryIn(type: string, message: string, delayMs: number): ApplicationFailure {
-  return ApplicationFailure.create({ type, message, nextRetryDelay: delayMs, nonRetryable: false })
+  return ApplicationFailure.create({
+    ...{ type, message: message.slice(0, LONGEST_MESSAGE) },
+    ...{ nextRetryDelay: delayMs, nonRetryable: false },
+  })
 }

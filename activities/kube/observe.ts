@@ -20,7 +20,7 @@ export async function readSubject(
 
 /** One object by name; undefined when there is none. */
 export async function readObject(
-  deps: Deps,
+  deps: Pick<Deps, 'kube'>,
   watched: WatchedKind,
   namespace: string,
   name: string,

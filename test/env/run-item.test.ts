@@ -3,7 +3,7 @@
 import { ApplicationFailure } from '@temporalio/common'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 
-import { DeployError, type Deployer, type DeployStep } from '../../activities/deploy/deployer.ts'
+import { DeployError, type Deployer, type DeployStep, type ItemWork } from '../../activities/deploy/deployer.ts'
 import type { TargetCluster } from '../../activities/deploy/target/target-cluster.ts'
 import { type ItemAct, type ItemResult, runItem } from '../../activities/deploy/run-item.ts'
 import type { Deps } from '../../activities/deps.ts'
@@ -24,13 +24,15 @@ const JUST_NOW = '2029-12-31T23:59:58Z'
 const stage = useWriteStage(inject('servers').databaseUrl)
 let api: TinyApi
 let deps: Deps
-let answers: DeployStep[]
+let answers: (DeployStep | ((work: ItemWork) => Promise<DeployStep>))[]
 let calls: string[]
+let intend: Deployer['intend']
 
 beforeEach(() => {
   ;({ api, deps } = stage())
   answers = []
   calls = []
+  intend = () => undefined
   deps = { ...deps, targets: { open: openTarget, close: () => Promise.resolve() } }
 })
 
@@ -55,14 +57,15 @@ const status = () => api.objects.get(PATH)?.['status'] as Readonly<Record<string
 const statusWrites = () => api.requests.filter((request) => request === 'PATCH a/status').length
 
 async function run(act: ItemAct = 'install', attempt = 1): Promise<ItemResult> {
-  const answer = (call: string) => () => {
+  const answer = (call: string) => (work: ItemWork) => {
     calls.push(call)
     const [next, ...rest] = answers
     answers = rest
-    return next === undefined ? Promise.reject(new Error('no answer is left')) : Promise.resolve(next)
+    if (next === undefined) throw new Error('no answer is left')
+    return typeof next === 'function' ? next(work) : Promise.resolve(next)
   }
   const deployer: Deployer = {
-    ...{ type: TYPE, name: 'test' },
+    ...{ type: TYPE, name: 'test', ...(intend !== undefined && { intend }) },
     install: answer('install'),
     check: answer('check'),
     uninstall: answer('uninstall'),
@@ -223,6 +226,143 @@ describe('an item that fails', () => {
   })
 })
 
+describe('what an item will create', () => {
+  const intended = { ...PROVIDER, managedResources: [{ name: 'x' }, { name: 'y' }] }
+
+  it('is remembered before it is sent', async () => {
+    item()
+    intend = () => intended
+    answers = [
+      () => {
+        expect(status()).toMatchObject({ phase: 'Progressing', providerStatus: intended })
+        return Promise.resolve({ result: 'done', providerStatus: PROVIDER })
+      },
+    ]
+    await run()
+    expect(status()).toMatchObject({ phase: 'Succeeded', providerStatus: PROVIDER })
+    expect(statusWrites()).toBe(2)
+  })
+
+  it('is not sent when it cannot be remembered, or another hand was faster', async () => {
+    item()
+    intend = () => intended
+    api.intercept = ({ body }) => (JSON.stringify(body).includes('"y"') ? refusal(422, 'Invalid') : undefined)
+    await run()
+    expect(status()).toMatchObject({ phase: 'Failed', lastError: { reason: 'Invalid' } })
+    let isEnded = false
+    api.intercept = ({ method }) => {
+      if (method === 'PATCH' && !isEnded) {
+        isEnded = true
+        item({}, { phase: 'Failed', jobIDFinished: 'job', lastError: { reason: 'Interrupt', message: 'interrupted' } })
+      }
+      return undefined
+    }
+    item()
+    await run()
+    expect(calls).toEqual([])
+  })
+
+  it('may be spoilt by its configuration', async () => {
+    item()
+    intend = () => {
+      throw new DeployError('Reconcile', 'ConfigurationProblem', 'wrong', ['ERR_CONFIGURATION_PROBLEM'])
+    }
+    await run()
+    expect(status()).toMatchObject({ phase: 'Failed', lastError: { reason: 'ConfigurationProblem' } })
+  })
+})
+
+describe('a call of a deployer', () => {
+  const untilAborted = ({ signal }: ItemWork) =>
+    new Promise<DeployStep>((_, reject) => {
+      signal.addEventListener('abort', () => reject(new Error('aborted')))
+    })
+
+  it('is ended within two seconds when another hand ends the item', async () => {
+    item()
+    answers = [untilAborted]
+    const running = run()
+    item({}, { phase: 'Failed', jobIDFinished: 'job', lastError: { reason: 'Interrupt', message: 'interrupted' } })
+    expect((await running).item).toMatchObject({ phase: 'Failed', jobIDFinished: 'job' })
+    expect(status()).toMatchObject({ lastError: { reason: 'Interrupt' } })
+  })
+
+  it('is ended by the time-out of the item', async () => {
+    item({ timeout: '300ms' })
+    answers = [untilAborted]
+    await run()
+    const message = 'timeout at: "test deployer: start reconcile": the target did not answer in time'
+    expect(status()).toMatchObject({ phase: 'Failed', lastError: { reason: 'ProgressingTimeout', message } })
+  })
+
+  it('that fails in a way of its own is tried again, and times out like any other', async () => {
+    const broken = () => Promise.reject<DeployStep>(new TypeError('secret-7d3f'))
+    item()
+    answers = [broken]
+    expect((await failureOf(run())).type).toBe('DeployFailed')
+    expect(status()).toMatchObject({ phase: 'Progressing', lastError: { reason: 'InternalProblem' } })
+    expect(JSON.stringify(status())).not.toContain('secret-7d3f')
+    item({}, { phase: 'Progressing', transitionTimes: { initTime: LONG_AGO } })
+    answers = [broken]
+    await run()
+    expect(status()).toMatchObject({ phase: 'Failed', lastError: { codes: ['ERR_TIMEOUT'] } })
+  })
+
+  it('that came to nothing begins the clock of the job', async () => {
+    item()
+    answers = [waiting]
+    await run('install', 2)
+    expect(status()).toMatchObject({ phase: 'Progressing', transitionTimes: { initTime: '2030-01-01T00:00:00.000Z' } })
+  })
+})
+
+describe('the exports of an item', () => {
+  const SECRET = '/api/v1/namespaces/n/secrets/a-export'
+  const exporting: DeployStep = { result: 'done', providerStatus: PROVIDER, exports: { ip: '1' } }
+  const secret = (owner?: object): KubeObject => ({
+    ...{ apiVersion: 'v1', kind: 'Secret', data: { config: 'b2xk' } },
+    metadata: { ...{ name: 'a-export', namespace: 'n', uid: 'uid-s' }, ...owner },
+  })
+
+  it.each([
+    [422, 'Invalid', 'Failed'],
+    [403, 'Forbidden', 'Progressing'],
+  ])('that are refused with %d say so, and time out', async (code, reason, phase) => {
+    item()
+    answers = [exporting, exporting]
+    api.intercept = ({ method }) => (method === 'POST' ? refusal(code, reason) : undefined)
+    await run().catch(() => undefined)
+    expect(status()).toMatchObject({ phase, providerStatus: PROVIDER, lastError: { operation: 'Export', reason } })
+    if (phase === 'Failed') return
+    item({}, { phase, transitionTimes: { initTime: LONG_AGO } })
+    await run()
+    expect(status()).toMatchObject({ phase: 'Failed', lastError: { reason: 'ProgressingTimeout' } })
+  })
+
+  it('never go to a Secret that is not the item’s', async () => {
+    api.put(SECRET, secret())
+    item()
+    answers = [exporting]
+    await run()
+    expect(status()).toMatchObject({ phase: 'Failed', lastError: { reason: 'NameTaken' } })
+    expect(api.objects.get(SECRET)?.['data']).toEqual({ config: 'b2xk' })
+  })
+
+  it('wait for what an earlier item of the name has left', async () => {
+    const owner = {
+      apiVersion: deployItemKind.apiVersion,
+      kind: 'DeployItem',
+      name: 'a',
+      uid: 'gone',
+      controller: true,
+    }
+    api.put(SECRET, secret({ ownerReferences: [owner] }))
+    item()
+    answers = [exporting]
+    expect((await failureOf(run())).message).toContain('BeingDeleted')
+  })
+})
+
 describe('an item that is not the deployer’s to do', () => {
   it.each([
     ['is finished', {}, { phase: 'Succeeded', jobIDFinished: 'job' }],
@@ -273,6 +413,7 @@ describe('an item that is deleted', () => {
       { annotations: { 'landscaper.gardener.cloud/delete-without-uninstall': 'true' } },
     ],
     ['was never deployed, and its target is gone', { target: { name: 'nowhere' } }, {}],
+    ['was never deployed, and names a target elsewhere', { target: { name: 'here', namespace: 'other' } }, {}],
   ])('asks no deployer when it %s', async (_, spec, metadata) => {
     item(spec, {}, { ...deleted, ...metadata })
     expect((await run('uninstall')).item).toBeUndefined()

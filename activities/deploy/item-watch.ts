@@ -1,0 +1,72 @@
+// Ends a call to a deployer from outside: when the item's time is up, and when the item is no longer this job's to do. A deployer that went on
+// after an interrupt would write against the job that comes next. Source: spec/landscaper.md 2.9 "Timeout", 2.11.
+
+import { deployItemKind } from '../../workflows/deploy-item/kind.ts'
+import type { Deps } from '../deps.ts'
+import type { KubeObject } from '../kube/client.ts'
+import { KubeError } from '../kube/errors.ts'
+import { readObject } from '../kube/observe.ts'
+import { targetView } from '../kube/views.ts'
+import { isStarting, type ItemJob, remainingMs, timeLimitMs } from './item-status.ts'
+
+const LOOK_EVERY_MS = 1000
+// An item whose time is up gets one last look, so that it does not fail although all is well.
+const LAST_LOOK_MS = 10_000
+// Timers take no more.
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+export interface ItemWatch {
+  /** Aborted by the caller's own signal, too. */
+  readonly signal: AbortSignal
+  /** Why the watch has ended the call; undefined when it has not. */
+  readonly reason: 'overdue' | 'lost' | undefined
+  stop(): void
+}
+
+/** Watches until `stop`. */
+export function watchItem(deps: Pick<Deps, 'kube'>, job: ItemJob, signal: AbortSignal): ItemWatch {
+  const ended = new AbortController()
+  let reason: ItemWatch['reason']
+  const end = (why: NonNullable<typeof reason>) => {
+    reason ??= why
+    ended.abort()
+  }
+  const timeMs = timeLeftMs(job)
+  const timer = timeMs === undefined ? undefined : setTimeout(() => end('overdue'), Math.min(timeMs, LONGEST_TIMER_MS))
+  const looks = setInterval(() => void look(), LOOK_EVERY_MS)
+
+  async function look(): Promise<void> {
+    try {
+      const { namespace = '', name } = job.object.metadata
+      const now = await readObject(deps, deployItemKind, namespace, name)
+      if (!isOurs(now, job)) end('lost')
+    } catch (error) {
+      // Not to know is no reason to stop: the write of the status is fenced.
+      if (!(error instanceof KubeError)) end('lost')
+    }
+  }
+
+  return {
+    signal: AbortSignal.any([signal, ended.signal]),
+    get reason() {
+      return reason
+    },
+    stop() {
+      clearTimeout(timer)
+      clearInterval(looks)
+    },
+  }
+}
+
+function timeLeftMs(job: ItemJob): number | undefined {
+  if (isStarting(job)) return timeLimitMs(job.object)
+  const remaining = remainingMs(job.object, job.now)
+  return remaining === undefined ? undefined : Math.max(remaining, LAST_LOOK_MS)
+}
+
+/** The item is there, and has this job unfinished. */
+export function isOurs(object: KubeObject | undefined, { object: { metadata }, jobID }: Pick<ItemJob, 'object' | 'jobID'>): boolean {
+  if (object === undefined || object.metadata.uid !== metadata.uid) return false
+  const { jobID: found, jobIDFinished } = targetView(object)
+  return found === jobID && jobIDFinished !== jobID
+}
