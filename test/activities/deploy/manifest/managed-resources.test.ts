@@ -110,6 +110,12 @@ describe('the errors of several objects', () => {
     expect([mixed.reason, mixed.codes, mixed.isFinal]).toEqual(['SeveralFailures', ['ERR_CONFIGURATION_PROBLEM'], true])
   })
 
+  it('are each cut, so that one does not hide the others', () => {
+    const problems = ['a', 'b', 'c'].map((object) => ({ object, error: new DeployError('Op', 'R', 'y'.repeat(1000)) }))
+    const { message } = joinedError('Op', problems)
+    expect(message).toBe(problems.map(({ object }) => `${object}: ${'y'.repeat(300)}...`).join('; '))
+  })
+
   it('are bounded, and say how many are not shown', () => {
     const { message } = joinedError('x', Array.from({ length: 200 }, (_, index) => problem(`ConfigMap n/${index}`, 'Forbidden')))
     expect(message.length).toBeLessThan(5000)
