@@ -26,9 +26,10 @@ async function deployMocks(pass: DeployGroupPass, mocks: readonly GroupItem[]): 
     uids: mocks.map((item) => item.uid),
     ownVersion: newestVersion(state.items),
   })
-  const byUid = new Map(state.items.filter((item) => !gone.includes(item.uid)).map((item) => [item.uid, item]))
+  // A track may have ended meanwhile: what it has put into the state stays.
+  const byUid = new Map(pass.state.items.filter((item) => !gone.includes(item.uid)).map((item) => [item.uid, item]))
   for (const item of items) byUid.set(item.uid, item)
-  pass.state = { ...state, items: [...byUid.values()] }
+  pass.state = { ...pass.state, items: [...byUid.values()] }
 
   const faults: Fault[] = failures.map(({ object, code, message }) => ({
     code,

@@ -3,6 +3,7 @@
 //
 //   K1. One track per key at a time; a key whose failure no pass has seen yet is not started again.
 //   K2. What a track did enters the state when it ends, so that what people see is right without a pass.
+//   K3. No more than MOST_RUNNING run at once: Temporal refuses a run that has thousands of activities open. The others follow as tracks end.
 
 import { done, joinOutcomes, type Outcome } from './outcome.ts'
 
@@ -37,8 +38,12 @@ export interface TrackSet<State> extends Tracks<State> {
   stop(): void
 }
 
+// Far below Temporal's limit of 2000 pending activities, for a chain may have two of them for a moment.
+const MOST_RUNNING = 800
+
 export function createTracks<State>({ start, toOutcome, ended, wake }: TrackHooks<State>): TrackSet<State> {
   const running = new Map<string, StartedWork<Change<State>>>()
+  const queued = new Map<string, () => Promise<Change<State>>>()
   const failures = new Map<string, Outcome>()
   const bugs: unknown[] = []
 
@@ -53,22 +58,37 @@ export function createTracks<State>({ start, toOutcome, ended, wake }: TrackHook
     if (running.get(key) !== work) return
     running.delete(key)
     if (change !== undefined) ended(change)
+    startQueued()
     if (change === undefined || running.size === 0) wake()
+  }
+
+  const begin = (key: string, work: () => Promise<Change<State>>) => {
+    const started = start(work)
+    running.set(key, started)
+    void follow(key, started)
+  }
+  const startQueued = () => {
+    for (const [key, work] of queued) {
+      if (running.size >= MOST_RUNNING) return
+      queued.delete(key)
+      begin(key, work)
+    }
   }
 
   return {
     start(key, work) {
       if (running.has(key) || failures.has(key)) return
-      const started = start(work)
-      running.set(key, started)
-      void follow(key, started)
+      queued.set(key, work)
+      startQueued()
     },
     retain(keys) {
+      for (const key of queued.keys()) if (!keys.has(key)) queued.delete(key)
       for (const [key, work] of running) {
         if (keys.has(key)) continue
         running.delete(key)
         work.cancel()
       }
+      startQueued()
     },
     stop() {
       this.retain(new Set())

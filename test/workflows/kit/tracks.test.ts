@@ -34,6 +34,19 @@ describe('tracks', () => {
     expect([started(), tracks.running]).toEqual([3, 2])
   })
 
+  it('run up to a limit at once (K3), the others when tracks end or are let go', async () => {
+    const { tracks, started } = stage()
+    const first = held()
+    tracks.start('0', first.work)
+    for (let index = 1; index < 803; index++) tracks.start(String(index), held().work)
+    expect([started(), tracks.running]).toEqual([800, 800])
+    await first.end(add('0'))
+    expect([started(), tracks.running]).toEqual([801, 800])
+    const keys = Array.from({ length: 803 }, (_, index) => String(index)).filter((key) => key !== '1' && key !== '801')
+    tracks.retain(new Set(keys))
+    expect([started(), tracks.running]).toEqual([802, 800])
+  })
+
   it('hand a bug to the next pass', async () => {
     const { tracks } = stage()
     const buggy = held()
