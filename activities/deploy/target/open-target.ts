@@ -77,9 +77,10 @@ class KeptTargets implements TargetAccess {
     this.#kept.set(uid, kept)
     this.#limit()
     const cluster = await unlessAborted(kept.opened, signal)
-    if (cluster.kube.isResting) {
-      const found = `target ${namespace}/${name}: its server did not answer a moment ago`
-      throw new DeployError(OPERATION, 'Unreachable', `${found}; it is asked again soon`)
+    const { silence } = cluster.kube
+    if (silence !== undefined) {
+      const { operation, reason, message, codes } = toDeployError(OPERATION, silence)
+      throw new DeployError(operation, reason, `target ${namespace}/${name}: ${message}; it is asked again soon`, codes)
     }
     cluster.kube.touch()
     return cluster

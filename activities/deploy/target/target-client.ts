@@ -26,7 +26,7 @@ export class TargetClient implements KubeClient {
   readonly #options: TargetClientOptions
   #running = 0
   #usedAt: number
-  #unansweredAt = -Infinity
+  #silence: { readonly error: KubeError; readonly at: number } | undefined
 
   constructor(options: TargetClientOptions) {
     const kubeconfig = writeKubeconfig(options.access)
@@ -44,9 +44,10 @@ export class TargetClient implements KubeClient {
     return this.#running > 0 ? 0 : this.#options.now().getTime() - this.#usedAt
   }
 
-  /** Whether the server has not answered a moment ago. */
-  get isResting(): boolean {
-    return this.#options.now().getTime() - this.#unansweredAt < REST_MS
+  /** The failure of a moment ago, when the server did not answer at all: it is left alone. */
+  get silence(): KubeError | undefined {
+    const ageMs = this.#options.now().getTime() - (this.#silence?.at ?? -Infinity)
+    return ageMs < REST_MS ? this.#silence?.error : undefined
   }
 
   /** Somebody gets the client. */
@@ -59,7 +60,8 @@ export class TargetClient implements KubeClient {
     path: string,
     options: RequestOptions = {},
   ): Promise<T> => {
-    if (this.isResting) throw KubeError.unreachable(method, path, RESTING)
+    const { silence } = this
+    if (silence !== undefined) throw KubeError.unreachable(method, path, silence.cause)
     const longestMs = method === 'GET' ? LONGEST_READ_MS : LONGEST_WRITE_MS
     const limit = AbortSignal.timeout(longestMs)
     const signal = options.signal === undefined ? limit : AbortSignal.any([options.signal, limit])
@@ -80,7 +82,7 @@ export class TargetClient implements KubeClient {
   #failed(error: unknown): unknown {
     if (!(error instanceof KubeError)) return error
     if (error.status === 401) return this.#options.refused(error)
-    if (isUnanswered(error)) this.#unansweredAt = this.#options.now().getTime()
+    if (isUnanswered(error)) this.#silence = { error, at: this.#options.now().getTime() }
     return error
   }
 
@@ -101,8 +103,6 @@ function sizeOf({ query }: RequestOptions): Pick<RequestOptions, 'maxBodyBytes'>
 function tooLong(limitMs: number): Error {
   return Object.assign(new Error(`not complete after ${limitMs} ms`), { code: 'ETIMEDOUT' })
 }
-
-const RESTING = Object.assign(new Error('it did not answer a moment ago'), { code: 'NO_ANSWER_A_MOMENT_AGO' })
 
 // Not so a connection that broke: the next one may hold.
 const SILENCE: ReadonlySet<unknown> = new Set([

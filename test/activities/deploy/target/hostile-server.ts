@@ -19,10 +19,12 @@ export class HostileServer {
   answer: (request: string) => Answer | undefined = () => ({ body: {} })
   nowMs = 0
   #access: TargetAccess | undefined
+  #port = 0
 
   async start(): Promise<void> {
     await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
-    const cluster = { server: `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}` }
+    this.#port = (this.#server.address() as AddressInfo).port
+    const cluster = { server: `http://127.0.0.1:${this.#port}` }
     const kubeconfig = {
       ...{ clusters: [{ name: 'c', cluster }], users: [{ name: 'u', user: { token: 't' } }] },
       ...{ contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }], 'current-context': 'x' },
@@ -42,6 +44,11 @@ export class HostileServer {
   async open(): Promise<TargetCluster> {
     if (this.#access === undefined) throw new Error('not started')
     return await this.#access.open('n', 'hostile')
+  }
+
+  /** After goDown. */
+  async comeBack(): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(this.#port, '127.0.0.1', resolve))
   }
 
   /** Connections are refused from now on. */
