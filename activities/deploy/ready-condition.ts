@@ -22,6 +22,12 @@ export function setReady(job: ItemJob, waitingFor: string | undefined): Patch {
   return { conditions: setCondition(conditions, change, job.now.toISOString()) }
 }
 
+/** The `conditions` of an item that fails: it does not go on saying that all is ready. Nothing when it never said so. */
+export function withdrawReady(job: ItemJob, message: string): Patch {
+  const isSaid = itemStatus(job).conditions?.some(({ type, status }) => type === TYPE && status === 'True') === true
+  return isSaid ? setReady(job, message) : {}
+}
+
 /** Whether people who read the condition are told something else than this. */
 export function saysOtherwise(job: ItemJob, waitingFor: string): boolean {
   return itemStatus(job).conditions?.find(({ type }) => type === TYPE)?.message !== waitingFor

@@ -35,7 +35,7 @@ import {
 import { isOurs, watchItem } from './item-watch.ts'
 import { releaseWrite, statusWrite, warnOfError } from './item-write.ts'
 import { groupItem } from './observe.ts'
-import { saysOtherwise, setReady } from './ready-condition.ts'
+import { saysOtherwise, setReady, withdrawReady } from './ready-condition.ts'
 import type { GroupItem } from './views.ts'
 
 export interface ItemInput {
@@ -74,6 +74,8 @@ export const itemActivities = (deps: Deps, deployers: readonly Deployer[]) => {
     uninstallItem: (input: ItemInput) => run(input, 'uninstall'),
   }
 }
+
+type Opened = Pick<ItemWork, 'target' | 'openTarget'>
 
 export interface ItemCall {
   readonly input: ItemInput
@@ -140,18 +142,23 @@ class ItemRun {
     return statusWrite(job, ended(job, 'Failed', {}, { ...error, codes: ['ERR_CONFIGURATION_PROBLEM'] }))
   }
 
-  /** Goes on once the item says what will be sent (I4). */
+  /** Goes on once the target is open, and the item says what will be sent (I4). */
   async #claimed(job: ItemJob, deployer: Deployer): Promise<ItemResult> {
+    let opened: Opened | undefined
     let claim: Patch | undefined
     try {
       claim = this.#claim(job, deployer)
+      opened = await this.#open(job)
     } catch (error) {
+      if (this.#call.signal.aborted) throw error
       return await this.#fail(job, deployer, { result: 'failed', error: this.#asDeployError(error) })
     }
-    if (claim === undefined) return await this.#work(job, deployer)
+    // Nothing was ever deployed to a target that cannot be opened.
+    if (opened === undefined) return await this.#follow(job, deployer, { result: 'done' })
+    if (claim === undefined) return await this.#work(job, deployer, opened)
     const object = await this.#write(job, statusWrite(job, claim))
     if (object === undefined || !isOurs(object, job)) return this.#result(object)
-    return await this.#work({ ...job, object }, deployer)
+    return await this.#work({ ...job, object }, deployer, opened)
   }
 
   #claim(job: ItemJob, deployer: Deployer): Patch | undefined {
@@ -164,10 +171,10 @@ class ItemRun {
     return isStarting(job) ? pickedUp(job, PHASE[act], fields) : { status: fields }
   }
 
-  async #work(job: ItemJob, deployer: Deployer): Promise<ItemResult> {
+  async #work(job: ItemJob, deployer: Deployer, opened: Opened): Promise<ItemResult> {
     const watch = watchItem(this.#deps, job, this.#call.signal)
     try {
-      const step = await this.#step(job, deployer, watch.signal)
+      const step = await this.#step(deployer, { ...opened, item: job.object, signal: watch.signal })
       watch.stop()
       return await this.#follow(job, deployer, step)
     } catch (error) {
@@ -180,23 +187,20 @@ class ItemRun {
     }
   }
 
-  async #step(job: ItemJob, deployer: Deployer, signal: AbortSignal): Promise<DeployStep> {
+  async #step(deployer: Deployer, work: ItemWork): Promise<DeployStep> {
     try {
-      const work = await this.#open(job)
-      // Nothing was ever deployed to a target that cannot be opened.
-      if (work === undefined) return { result: 'done' }
-      return await deployer[this.#call.act]({ ...work, signal })
+      return await deployer[this.#call.act](work)
     } catch (error) {
-      if (signal.aborted) throw error
+      if (work.signal.aborted) throw error
       return { result: 'failed', error: this.#asDeployError(error) }
     }
   }
 
-  async #open({ object }: ItemJob): Promise<Omit<ItemWork, 'signal'> | undefined> {
+  async #open({ object }: ItemJob): Promise<Opened | undefined> {
     const { namespace = '' } = object.metadata
-    const openTarget = (name: string) => this.#deps.targets.open(namespace, name)
+    const openTarget = (name: string) => this.#deps.targets.open(namespace, name, this.#call.signal)
     try {
-      return { item: object, openTarget, target: await openTarget(ownTarget(object)) }
+      return { openTarget, target: await openTarget(ownTarget(object)) }
     } catch (error) {
       const isForGood = error instanceof DeployError && error.isFinal
       const isUntouched = itemStatus({ object }).providerStatus === undefined
@@ -276,7 +280,7 @@ class ItemRun {
     const error = { operation, reason, message, codes }
     if (isFinal) return await this.#end(job, step, error)
     if (isOverdue(job)) return await this.#timeOut(job, step, `timeout at: "${startOf(deployer, act)}": ${message}`)
-    const patch = failing(job, error, PHASE[act], changed(job, remembered(step)))
+    const patch = failing(job, error, PHASE[act], changed(job, { ...remembered(step), ...withdrawReady(job, message) }))
     const object = patch === undefined ? job.object : await this.#write(job, statusWrite(job, patch, remembered(step)))
     if (object === undefined || !isOurs(object, job)) return this.#result(object)
     throw retryIn('DeployFailed', `${reason}: ${message}`, this.#delay(job, RETRY_MS))
@@ -288,7 +292,8 @@ class ItemRun {
 
   async #end(job: ItemJob, step: Pick<DeployStep, 'providerStatus'>, error: ErrorReport): Promise<ItemResult> {
     const phase = this.#call.act === 'uninstall' ? 'DeleteFailed' : 'Failed'
-    const write = statusWrite(job, ended(job, phase, remembered(step), error), remembered(step))
+    const fields = { ...remembered(step), ...withdrawReady(job, error.message) }
+    const write = statusWrite(job, ended(job, phase, fields, error), remembered(step))
     return this.#result(await this.#write(job, write))
   }
 

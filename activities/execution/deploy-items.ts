@@ -3,7 +3,7 @@
 //   D1. What the pass observed is checked again: another generation of the Execution is refused with `Changed`.
 //   D2. Every write is fenced by the item's version; a conflict re-applies the one field, never the whole.
 
-import { deployItemKind, FINALIZER } from '../../workflows/deploy-item/kind.ts'
+import { DELETE_WITHOUT_UNINSTALL_ANNOTATION, deployItemKind, FINALIZER } from '../../workflows/deploy-item/kind.ts'
 import { type DeployItemTemplate, executionKind } from '../../workflows/execution/kind.ts'
 import { type By, isIdle, type Subject } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
@@ -221,7 +221,9 @@ function itemPatch(execution: KubeObject, item: DeployItemTemplate, existing: Ku
   }
   // The labels are the template's and ours: one that left the template leaves the item.
   const labels = mergePatch(existing.metadata.labels ?? {}, desired.labels)
-  const annotations = additivePatch(existing.metadata.annotations ?? {}, desired.annotations)
+  // A decision to let go that was taken back must not stay behind on the items.
+  const own = { [DELETE_WITHOUT_UNINSTALL_ANNOTATION]: undefined, ...desired.annotations }
+  const annotations = additivePatch(existing.metadata.annotations ?? {}, own)
   const spec = mergePatch(found, desired.spec)
   if (labels === undefined && annotations === undefined && spec === undefined) return undefined
   return {

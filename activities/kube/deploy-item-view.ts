@@ -19,6 +19,8 @@ export interface DeployItemView {
   readonly jobID: string | undefined
   readonly jobIDFinished: string | undefined
   readonly exportRef: { readonly name: string; readonly namespace?: string } | undefined
+  /** It is idle and no deployer has ever worked on it: nothing can have been deployed. */
+  readonly untouched?: boolean
   /** What its last job failed of, cut short; undefined while it runs, and when it did not fail. */
   readonly error?: string | undefined
   /** Milliseconds until the item's job fails because no deployer took it up, as of the observation; undefined = never. */
@@ -49,9 +51,26 @@ export function deployItemView(object: KubeObject, limit?: PickupLimit): DeployI
     jobID: status.jobID,
     jobIDFinished: status.jobIDFinished,
     exportRef: status.exportRef,
+    ...untouchedMark(object),
     error: errorOf(object),
     pickupMs: limit === undefined ? undefined : pickupMs(object, limit),
   }
+}
+
+// Ends that were written without the deployer. Source: spec/landscaper.md 2.10, 2.11.
+const ENDED_FROM_OUTSIDE: readonly string[] = ['PickupTimeout', 'InterruptOperation']
+
+// Pawl's own deployers know themselves what they have deployed.
+function untouchedMark(object: KubeObject): Pick<DeployItemView, 'untouched'> {
+  const { type = '' } = (object['spec'] ?? {}) as { type?: string }
+  const status = statusOf(object)
+  const isUnstarted = (status.phase ?? '') === '' || ENDED_FROM_OUTSIDE.includes(status.lastError?.reason ?? '')
+  const isForeign = !BUILT_IN_TYPES.has(type)
+  return isForeign && isIdle(status) && isUnstarted && !isSeen(status) ? { untouched: true } : {}
+}
+
+function isSeen({ lastReconcileTime, deployer, providerStatus }: ItemStatus): boolean {
+  return [lastReconcileTime, deployer, providerStatus].some((sign) => sign !== undefined)
 }
 
 // Enough to know where to look; the whole of it stands in the item's own status.
@@ -94,7 +113,9 @@ export function isTakenUp(object: KubeObject): boolean {
 
 interface ItemStatus {
   readonly phase?: string
-  readonly lastError?: { readonly message: string }
+  readonly lastError?: { readonly reason: string; readonly message: string }
+  readonly deployer?: object
+  readonly providerStatus?: object
   readonly jobID?: string
   readonly jobIDFinished?: string
   readonly jobIDGenerationTime?: string

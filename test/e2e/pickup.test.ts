@@ -92,6 +92,22 @@ describe.concurrent('an item that no deployer takes up', () => {
     expect(failed.status).toMatchObject({ phase: 'Failed' })
     lateness((await cluster.items('orphan')).get('drop')!, type)
   })
+
+  it('leaves nothing to uninstall: the orphan goes at once, and so does a deletion', async () => {
+    const { cluster } = stage
+    const misspelt = { name: 'misspelt', type: 'landscaper.gardener.cloud/mok' }
+    for (const name of ['misspelt', 'given-up']) await cluster.create(installation(name, [misspelt]), 'installations')
+    const failed = await cluster.finished('misspelt')
+    expect(failed.status).toMatchObject({ phase: 'Failed' })
+    await cluster.patch('installations', 'misspelt', installation('misspelt', [{ name: 'right' }]))
+    const mended = await cluster.finished('misspelt', failed.status?.jobID)
+    expect(mended.status).toMatchObject({ phase: 'Succeeded' })
+    expect(await cluster.phases('misspelt')).toEqual({ right: 'Succeeded' })
+
+    await cluster.finished('given-up')
+    await cluster.delete('installations', 'given-up')
+    await cluster.gone('given-up')
+  })
 })
 
 describe.concurrent('an item that a deployer has taken up', () => {

@@ -175,6 +175,17 @@ describe('an item that fails', () => {
     expect(status()).not.toHaveProperty('lastError')
   })
 
+  it('does not go on saying that all is ready', async () => {
+    const times = { lastTransitionTime: LONG_AGO, lastUpdateTime: LONG_AGO }
+    const ready = { type: 'ResourcesReady', status: 'True', reason: 'ResourcesReady', message: 'all', ...times }
+    item({}, { conditions: [ready] })
+    answers = [failed(), failed(['ERR_UNAUTHORIZED'])]
+    await failureOf(run())
+    expect(status()['conditions']).toMatchObject([{ status: 'False', message: 'it did not work' }])
+    await run()
+    expect(status()['conditions']).toMatchObject([{ status: 'False' }])
+  })
+
   it.each([
     ['with a code that trying again cannot cure', failed(['ERR_CONFIGURATION_PROBLEM']), 'Broken'],
     ['when its server refuses what it shall remember', undefined, 'Invalid'],

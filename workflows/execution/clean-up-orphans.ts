@@ -1,5 +1,6 @@
 // Progressing, before anything else: orphans get the job ID, all at once, and are waited for until they are gone.
-// Source: spec/landscaper.md 2.8 rule 1. Their `dependsOn` is not honoured.
+// Source: spec/landscaper.md 2.8 rule 1. Their `dependsOn` is not honoured. One that no deployer ever took up, e.g. of a misspelt type, has
+// nothing to uninstall and is let go at once.
 
 import { done, fail, type Outcome, stop } from '../kit/index.ts'
 import { classifyDeployItems } from './classify-deploy-items.ts'
@@ -13,6 +14,11 @@ export async function cleanUpOrphans(pass: ExecutionPass): Promise<Outcome> {
   if (orphans.length === 0) return done
 
   if (state.target.withoutUninstall) return absorb(pass, await act.releaseDeployItems(batch(pass, orphans)))
+  const untouched = orphans.filter((orphan) => orphan.untouched === true && orphan.jobID !== jobID)
+  if (untouched.length > 0) {
+    const released = absorb(pass, await act.releaseDeployItems(batch(pass, untouched)))
+    return released.faults.length > 0 ? released : await cleanUpOrphans(pass)
+  }
   const untriggered = orphans.filter((orphan) => orphan.jobID !== jobID)
   if (untriggered.length > 0) {
     const triggered = absorb(pass, await act.triggerDeployItems(batch(pass, untriggered)))

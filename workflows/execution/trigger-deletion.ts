@@ -22,6 +22,12 @@ export async function triggerDeletion(pass: ExecutionPass): Promise<Outcome> {
   }
   if (ready.length === 0 && running.length > 0) return stop(`waiting for ${names(running)} to be uninstalled`)
   if (ready.length === 0) return stuck(blocked)
+  // Nothing was ever deployed of these, and nobody may be there to say so.
+  const untouched = ready.filter((item) => item.untouched === true)
+  if (untouched.length > 0) {
+    const released = absorb(pass, await act.releaseDeployItems(batch(pass, untouched)))
+    return released.faults.length > 0 ? released : await triggerDeletion(pass)
+  }
   const triggered = absorb(pass, await act.triggerDeployItems(batch(pass, ready)))
   return triggered.faults.length > 0
     ? triggered

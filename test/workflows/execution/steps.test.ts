@@ -69,6 +69,13 @@ describe('orphaned items', () => {
     expect(called.triggered).toEqual([])
   })
 
+  it('are let go at once when no deployer ever took them up, without a word to the others', async () => {
+    const old = { ...leaving(pending('misspelt')), untouched: true }
+    const { pass, called } = orphaned([pending('kept'), old, leaving(pending('old'))])
+    expect(await cleanUpOrphans(pass)).toEqual(stop('waiting for orphaned deploy items to be uninstalled: old'))
+    expect([called.released, called.triggered]).toEqual([['misspelt'], ['old']])
+  })
+
   it('fail the job when all that are left could not be uninstalled', async () => {
     const { pass } = orphaned([leaving(failed('old'))])
     const message = 'orphaned deploy items could not be uninstalled: old'

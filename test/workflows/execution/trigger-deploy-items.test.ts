@@ -89,6 +89,13 @@ describe('an execution in phase Deleting', () => {
     expect(called.triggered).toEqual(['b', 'c'])
   })
 
+  it('lets items go that no deployer ever took up, in their turn', async () => {
+    const untouched = { ...pending('b', ['a']), untouched: true }
+    const { pass, called } = executionPass([pending('a'), untouched].map(leaving))
+    expect(await triggerDeletion(pass)).toEqual(stop('waiting for a to be uninstalled'))
+    expect([called.released, called.triggered]).toEqual([['b'], ['a']])
+  })
+
   it('lets running deploy items finish before it fails (X1)', async () => {
     const { pass, called } = executionPass([failed('a'), running('b'), pending('c')])
     expect(await triggerDeletion(pass)).toEqual(
