@@ -37,11 +37,7 @@ describe('the items of an execution', () => {
       raw(gzipSync(JSON.stringify(ITEMS)).subarray(0, 20).toString('base64')),
       'cannot be read (unexpected end of file)',
     ],
-    [
-      'a bomb',
-      packed(Buffer.alloc(33 * 1024 * 1024, ' ')),
-      'cannot be read (more than 33554432 bytes when unpacked)',
-    ],
+    ['a bomb', packed(Buffer.alloc(33 * 1024 * 1024, ' ')), 'cannot be read (more than 33554432 bytes when unpacked)'],
     ['no JSON', packed('canary'), 'holds no JSON; expected'],
     ['a map', packed('{"name":"canary"}'), 'holds JSON of another shape; expected'],
     ['a list of other things', packed('["canary"]'), 'holds a list with other things; expected'],
