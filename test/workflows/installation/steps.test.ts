@@ -236,15 +236,6 @@ describe('an installation in phase Progressing', () => {
   })
 })
 
-describe('an installation without an execution', () => {
-  it('goes on when it rendered no items, and fails when the execution was taken away', () => {
-    const empty = installationPass({ execution: undefined, state: { isEmpty: true } })
-    expect(awaitExecution(empty.pass)).toEqual(done)
-    const { pass } = installationPass({ execution: undefined })
-    expect(awaitExecution(pass)).toEqual(fail('ExecutionMissing', 'execution root is gone'))
-  })
-})
-
 describe('an installation in phase Completing', () => {
   it('fails when its spec was changed during the job', () => {
     expect(checkGeneration(installationPass().pass)).toEqual(done)
