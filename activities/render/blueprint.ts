@@ -1,6 +1,8 @@
-// A blueprint: its files and what blueprint.yaml says. Read leniently, as the original does: unknown keys mean nothing.
+// A blueprint: its files and what blueprint.yaml says. Read leniently, as the original does: unknown keys mean nothing, unless
+// they are misspelt ones of ours.
 // Source: spec/landscaper.md 3.1-3.6. Component references and sub-installations are refused until they exist here.
 
+import { nearMisses } from '../kube/near-miss.ts'
 import { BlueprintError, joinProblems } from './blueprint-error.ts'
 import { readInlineFiles, type BlueprintFiles } from './blueprint-files.ts'
 import { qualifiedTargetType, readImports, type ImportDefinition } from './blueprint-imports.ts'
@@ -16,6 +18,11 @@ import {
 import { parseYaml, YamlError, type ParsedYaml, type YamlPath } from './yaml.ts'
 
 const DEFINITION_FILE = 'blueprint.yaml'
+// Source: spec/landscaper.md 3.2; `jsonSchema` is what many write for jsonSchemaVersion, without effect.
+const KEYS = [
+  ...['apiVersion', 'kind', 'annotations', 'jsonSchema', 'jsonSchemaVersion', 'localTypes', 'imports', 'exports'],
+  ...['importExecutions', 'deployExecutions', 'exportExecutions', 'subinstallations', 'subinstallationExecutions'],
+]
 /** A label only: all schemas are read alike. Source: spec/landscaper.md 3.2 and 3.11. */
 const DEFAULT_SCHEMA_VERSION = 'https://json-schema.org/draft/2019-09/schema'
 
@@ -86,6 +93,8 @@ function readDefinition(text: string): Omit<Blueprint, 'files'> {
     problems.push(`${place.join(', ')}: ${problem}`)
   }
   const fields = readFields(yaml.value ?? undefined, [], report, 'exact')
+  for (const { found, meant } of nearMisses(isFields(yaml.value) ? yaml.value : {}, KEYS))
+    report([found], `is not known; did you mean ${meant}?`)
   const kind = fields.text('kind') ?? 'Blueprint'
   if (kind !== 'Blueprint') report(['kind'], `found ${kind}, expected Blueprint`)
   const definition = {

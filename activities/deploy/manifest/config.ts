@@ -2,6 +2,7 @@
 //
 // `continuousReconcile` is accepted without effect, as in the original.
 
+import { nearMisses } from '../../kube/near-miss.ts'
 import { canonicalJson } from '../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { DeployError } from '../deployer.ts'
@@ -68,6 +69,16 @@ const INVALID = {
   codes: ['ERR_CONFIGURATION_PROBLEM'],
 }
 
+const KEYS = [
+  ...['apiVersion', 'kind', 'updateStrategy', 'manifests', 'readinessChecks', 'continuousReconcile', 'exports'],
+  ...['deletionGroups', 'deletionGroupsDuringUpdate'],
+]
+
+function refuseMisspelt(reader: ConfigReader, config: Json, field: string): void {
+  for (const { found, meant } of nearMisses(config, KEYS))
+    reader.refuse(`${field}.${found}`, 'not known', `${meant}, if that is meant`)
+}
+
 function readConfig(reader: ConfigReader, config: unknown): ManifestConfig | undefined {
   const field = 'spec.config'
   if (!isMap(config)) {
@@ -80,6 +91,7 @@ function readConfig(reader: ConfigReader, config: unknown): ManifestConfig | und
     reader.wrong(`${field}.apiVersion`, apiVersion ?? undefined, `one of ${OLD_API_VERSION}, ${API_VERSION}`)
     return undefined
   }
+  refuseMisspelt(reader, config, field)
   const isOld = apiVersion === OLD_API_VERSION
   const strategies = isOld ? STRATEGIES.slice(0, 2) : STRATEGIES
   const entries = reader.list(config['manifests'], `${field}.manifests`)

@@ -142,6 +142,11 @@ describe('a blueprint that cannot be read', () => {
       'blueprint.yaml, line 2, column 10: nested mappings are not allowed in compact mappings; expected YAML',
     ],
     ['a definition that is a list', inline('- a'), 'blueprint.yaml, line 1: found a list, expected a map'],
+    [
+      'a key that is one letter off',
+      inline('kind: Blueprint\ndeployExecution: []'),
+      'blueprint.yaml, line 2, deployExecution: is not known; did you mean deployExecutions?',
+    ],
     ['another kind', inline('kind: Secret'), 'blueprint.yaml, line 1, kind: found Secret, expected Blueprint'],
     [
       'several problems at once',

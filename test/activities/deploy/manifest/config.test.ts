@@ -96,6 +96,7 @@ describe('the configuration of a manifest item', () => {
     [{ ...config({}), kind: 'canary' }, '.kind is another text', 'ProviderConfiguration'],
     [config({ updateStrategy: 'canary' }), '.updateStrategy is another text', 'one of update, patch, merge, mergeOverwrite'],
     [config({ manifests: 'canary' }), '.manifests is another text', 'a list'],
+    [config({ manifests: undefined, manifest: ['canary'] }), '.manifest is not known', 'manifests, if that is meant'],
     [config({ manifests: ['canary'] }), '.manifests[0] is another text', 'a map with a manifest'],
     [config({ manifests: [{}] }), '.manifests[0].manifest is absent', 'an object'],
     [entry(configMap('a'), { policy: 'canary' }), '.manifests[0].policy is another text', 'one of manage, fallback, keep, ignore, immutable'],
