@@ -271,7 +271,9 @@ class ItemRun {
     const patch = waiting(job, PHASE[act], { ...remembered(step), ...said })
     // Who waits longer is told what has changed; quick roll-outs cost no write more.
     const isNews = attempt >= LOOKS_BEFORE_NEWS && saysOtherwise(job, step.waitingFor)
-    return patch ?? (isNews ? { status: said } : undefined)
+    // What was sent carries its uids now: else the next look would not know that it was sent, and send it again.
+    const sent = changed(job, remembered(step))
+    return patch ?? (isNews || Object.keys(sent).length > 0 ? { status: { ...sent, ...said } } : undefined)
   }
 
   async #fail(job: ItemJob, deployer: Deployer, step: DeployStep & { result: 'failed' }): Promise<ItemResult> {

@@ -254,6 +254,19 @@ describe('what an item will create', () => {
     expect(statusWrites()).toBe(2)
   })
 
+  it('is known to be sent before it is waited for', async () => {
+    item()
+    intend = () => intended
+    answers = [waiting]
+    expect((await run()).isWaiting).toBe(true)
+    expect(status()).toMatchObject({
+      phase: 'Progressing',
+      providerStatus: PROVIDER,
+      conditions: [{ status: 'False' }],
+    })
+    expect(statusWrites()).toBe(2)
+  })
+
   it('is not sent when it cannot be remembered, or another hand was faster', async () => {
     item()
     intend = () => intended
