@@ -30,9 +30,7 @@ let intend: Deployer['intend']
 
 beforeEach(() => {
   ;({ api, deps } = stage())
-  answers = []
-  calls = []
-  intend = () => undefined
+  ;[answers, calls, intend] = [[], [], () => undefined]
   deps = { ...deps, targets: { open: openTarget, close: () => Promise.resolve() } }
 })
 
@@ -59,26 +57,20 @@ const statusWrites = () => api.requests.filter((request) => request === 'PATCH a
 async function run(act: ItemAct = 'install', attempt = 1): Promise<ItemResult> {
   const answer = (call: string) => (work: ItemWork) => {
     calls.push(call)
-    const [next, ...rest] = answers
-    answers = rest
+    const next = answers.shift()
     if (next === undefined) throw new Error('no answer is left')
     return typeof next === 'function' ? next(work) : Promise.resolve(next)
   }
   const deployer: Deployer = {
     ...{ type: TYPE, name: 'test', ...(intend !== undefined && { intend }) },
-    install: answer('install'),
-    check: answer('check'),
-    uninstall: answer('uninstall'),
+    ...{ install: answer('install'), check: answer('check'), uninstall: answer('uninstall') },
   }
   const input = { by: BY, jobID: 'job', uid: 'uid-a', namespace: 'n', name: 'a' }
   return await runItem(deps, [deployer], { input, act, attempt, signal: new AbortController().signal })
 }
 
 async function failureOf(run: Promise<unknown>): Promise<ApplicationFailure> {
-  const error: unknown = await run.then(
-    () => undefined,
-    (failure: unknown) => failure,
-  )
+  const error: unknown = await run.catch((failure: unknown) => failure)
   if (!(error instanceof ApplicationFailure)) throw new Error(`expected an ApplicationFailure, found ${String(error)}`)
   return error
 }
