@@ -1,0 +1,112 @@
+// An item that a deployer deploys as the test says, on a tiny API server: what both files of tests of the runner of items need.
+
+import { ApplicationFailure } from '@temporalio/common'
+import { beforeEach } from 'vitest'
+
+import { DeployError, type Deployer, type DeployStep, type ItemWork } from '../../activities/deploy/deployer.ts'
+import type { TargetCluster } from '../../activities/deploy/target/target-cluster.ts'
+import { type ItemAct, type ItemResult, runItem } from '../../activities/deploy/run-item.ts'
+import type { KubeObject } from '../../activities/kube/client.ts'
+import { deployItemKind, FINALIZER } from '../../workflows/deploy-item/kind.ts'
+
+import type { TinyApi } from '../activities/kube/tiny-api.ts'
+import { useWriteStage, type WriteStage } from '../activities/kube/write-stage.ts'
+
+const TYPE = 'landscaper.gardener.cloud/kubernetes-manifest'
+const PATH = `/apis/${deployItemKind.apiVersion}/namespaces/n/deployitems/a`
+const BY = { workflowID: 'deploy/uid-exec/job', runID: 'run', pass: 1 }
+export const PROVIDER = { apiVersion: 'test/v1', kind: 'ProviderStatus', managedResources: [{ name: 'x' }] }
+/** Long before the time at which the stage stands still. */
+export const LONG_AGO = '2029-01-01T00:00:00Z'
+
+type Answer = DeployStep | ((work: ItemWork) => Promise<DeployStep>)
+
+/** Renewed for each test of the file that uses it. */
+class ItemStage {
+  /** What the deployer answers, one call after another. */
+  answers: Answer[] = []
+  /** The deployer's functions in the order of their calls. */
+  calls: string[] = []
+  /** What the deployer says that it will create. */
+  intend: NonNullable<Deployer['intend']> = () => undefined
+  readonly #current: () => WriteStage
+
+  constructor(current: () => WriteStage) {
+    this.#current = current
+  }
+
+  get api(): TinyApi {
+    return this.#current().api
+  }
+
+  /** Puts the item as it is given, whatever was there. */
+  item = (spec: object = {}, status: object = {}, metadata: object = {}): KubeObject =>
+    this.api.put(PATH, {
+      ...{ apiVersion: deployItemKind.apiVersion, kind: 'DeployItem' },
+      metadata: { name: 'a', namespace: 'n', uid: 'uid-a', generation: 1, finalizers: [FINALIZER], ...metadata },
+      spec: { type: TYPE, target: { name: 'here' }, config: {}, ...spec },
+      status: { jobID: 'job', ...status },
+    })
+
+  status = () => this.api.objects.get(PATH)?.['status'] as Readonly<Record<string, unknown>>
+
+  statusWrites = () => this.api.requests.filter((request) => request === 'PATCH a/status').length
+
+  run = async (act: ItemAct = 'install', attempt = 1): Promise<ItemResult> => {
+    const { intend } = this
+    const deployer: Deployer = {
+      ...{ type: TYPE, name: 'test', intend },
+      ...{ install: this.#answer('install'), check: this.#answer('check'), uninstall: this.#answer('uninstall') },
+    }
+    const { deps } = this.#current()
+    const targets = { open: this.#openTarget, close: () => Promise.resolve() }
+    const input = { by: BY, jobID: 'job', uid: 'uid-a', namespace: 'n', name: 'a' }
+    const signal = new AbortController().signal
+    return await runItem({ ...deps, targets }, [deployer], { input, act, attempt, signal })
+  }
+
+  #answer(call: string): (work: ItemWork) => Promise<DeployStep> {
+    return (work) => {
+      this.calls.push(call)
+      const next = this.answers.shift()
+      if (next === undefined) throw new Error('no answer is left')
+      return typeof next === 'function' ? next(work) : Promise.resolve(next)
+    }
+  }
+
+  #openTarget = (namespace: string, name: string): Promise<TargetCluster> => {
+    const { kube } = this.#current().deps
+    if (name === 'here') return Promise.resolve({ kube, servedKind: () => Promise.resolve(undefined) })
+    const codes = ['ERR_CONFIGURATION_PROBLEM']
+    return Promise.reject(
+      new DeployError('OpenTarget', 'NoTargetFound', `target ${namespace}/${name}: there is none`, codes),
+    )
+  }
+}
+
+/** Registers the hooks of the calling test file. */
+export function useItemStage(databaseUrl: string): ItemStage {
+  const stage = new ItemStage(useWriteStage(databaseUrl))
+  beforeEach(() => {
+    stage.answers = []
+    stage.calls = []
+    stage.intend = () => undefined
+  })
+  return stage
+}
+
+/** What a run fails with. */
+export async function failureOf(run: Promise<unknown>): Promise<ApplicationFailure> {
+  const error: unknown = await run.catch((failure: unknown) => failure)
+  if (!(error instanceof ApplicationFailure)) throw new Error(`expected an ApplicationFailure, found ${String(error)}`)
+  return error
+}
+
+export const waiting: DeployStep = {
+  ...{ result: 'waiting', checkpoint: 'deployer: during readiness check - x', waitingFor: 'Deployment n/x: 0 of 1' },
+  providerStatus: PROVIDER,
+}
+
+export const failed = (codes: readonly string[] = [], message = 'it did not work'): DeployStep => ({
+  ...{ result: 'failed', error: new DeployError('Apply', 'Broken', message, codes), providerStatus: PROVIDER },
+})

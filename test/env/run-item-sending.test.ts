@@ -1,0 +1,163 @@
+// The runner of items while it sends: what is remembered before it is sent, how a call of a deployer ends, where exports go.
+
+import { describe, expect, inject, it } from 'vitest'
+
+import { DeployError, type DeployStep, type ItemWork } from '../../activities/deploy/deployer.ts'
+import type { KubeObject } from '../../activities/kube/client.ts'
+import { deployItemKind } from '../../workflows/deploy-item/kind.ts'
+
+import { refusal } from '../activities/kube/tiny-api.ts'
+import { failureOf, LONG_AGO, PROVIDER, useItemStage, waiting } from './item-stage.ts'
+
+const stage = useItemStage(inject('servers').databaseUrl)
+const { item, run, status, statusWrites } = stage
+
+describe('what an item will create', () => {
+  const intended = { ...PROVIDER, managedResources: [{ name: 'x' }, { name: 'y' }] }
+
+  it('is remembered before it is sent', async () => {
+    item()
+    stage.intend = () => intended
+    stage.answers = [
+      () => {
+        expect(status()).toMatchObject({ phase: 'Progressing', providerStatus: intended })
+        return Promise.resolve({ result: 'done', providerStatus: PROVIDER })
+      },
+    ]
+    await run()
+    expect(status()).toMatchObject({ phase: 'Succeeded', providerStatus: PROVIDER })
+    expect(statusWrites()).toBe(2)
+  })
+
+  it('is known to be sent before it is waited for', async () => {
+    item()
+    stage.intend = () => intended
+    stage.answers = [waiting]
+    expect((await run()).isWaiting).toBe(true)
+    expect(status()).toMatchObject({
+      phase: 'Progressing',
+      providerStatus: PROVIDER,
+      conditions: [{ status: 'False' }],
+    })
+    expect(statusWrites()).toBe(2)
+  })
+
+  it('is not sent when it cannot be remembered, or another hand was faster', async () => {
+    item()
+    stage.intend = () => intended
+    stage.api.intercept = ({ body }) => (JSON.stringify(body).includes('"y"') ? refusal(422, 'Invalid') : undefined)
+    await run()
+    expect(status()).toMatchObject({ phase: 'Failed', lastError: { reason: 'Invalid' } })
+    let isEnded = false
+    stage.api.intercept = ({ method }) => {
+      if (method === 'PATCH' && !isEnded) {
+        isEnded = true
+        item({}, { phase: 'Failed', jobIDFinished: 'job', lastError: { reason: 'Interrupt', message: 'interrupted' } })
+      }
+      return undefined
+    }
+    item()
+    await run()
+    expect(stage.calls).toEqual([])
+  })
+
+  it('may be spoilt by its configuration', async () => {
+    item()
+    stage.intend = () => {
+      throw new DeployError('Reconcile', 'ConfigurationProblem', 'wrong', ['ERR_CONFIGURATION_PROBLEM'])
+    }
+    await run()
+    expect(status()).toMatchObject({ phase: 'Failed', lastError: { reason: 'ConfigurationProblem' } })
+  })
+})
+
+describe('a call of a deployer', () => {
+  const untilAborted = ({ signal }: ItemWork) =>
+    new Promise<DeployStep>((_, reject) => {
+      signal.addEventListener('abort', () => reject(new Error('aborted')))
+    })
+
+  it('is ended within two seconds when another hand ends the item', async () => {
+    item()
+    stage.answers = [untilAborted]
+    const running = run()
+    item({}, { phase: 'Failed', jobIDFinished: 'job', lastError: { reason: 'Interrupt', message: 'interrupted' } })
+    expect((await running).item).toMatchObject({ phase: 'Failed', jobIDFinished: 'job' })
+    expect(status()).toMatchObject({ lastError: { reason: 'Interrupt' } })
+  })
+
+  it('is ended by the time-out of the item', async () => {
+    item({ timeout: '300ms' })
+    stage.answers = [untilAborted]
+    await run()
+    const message = 'timeout at: "test deployer: start reconcile": the target did not answer in time'
+    expect(status()).toMatchObject({ phase: 'Failed', lastError: { reason: 'ProgressingTimeout', message } })
+  })
+
+  it('that fails in a way of its own is tried again, and times out like any other', async () => {
+    const broken = () => Promise.reject<DeployStep>(new TypeError('secret-7d3f'))
+    item()
+    stage.answers = [broken]
+    expect((await failureOf(run())).type).toBe('DeployFailed')
+    expect(status()).toMatchObject({ phase: 'Progressing', lastError: { reason: 'InternalProblem' } })
+    expect(JSON.stringify(status())).not.toContain('secret-7d3f')
+    item({}, { phase: 'Progressing', transitionTimes: { initTime: LONG_AGO } })
+    stage.answers = [broken]
+    await run()
+    expect(status()).toMatchObject({ phase: 'Failed', lastError: { codes: ['ERR_TIMEOUT'] } })
+  })
+
+  it('that came to nothing begins the clock of the job', async () => {
+    item()
+    stage.answers = [waiting]
+    await run('install', 2)
+    expect(status()).toMatchObject({ phase: 'Progressing', transitionTimes: { initTime: '2030-01-01T00:00:00.000Z' } })
+  })
+})
+
+describe('the exports of an item', () => {
+  const SECRET = '/api/v1/namespaces/n/secrets/a-export'
+  const exporting: DeployStep = { result: 'done', providerStatus: PROVIDER, exports: { ip: '1' } }
+  const secret = (owner?: object): KubeObject => ({
+    ...{ apiVersion: 'v1', kind: 'Secret', data: { config: 'b2xk' } },
+    metadata: { ...{ name: 'a-export', namespace: 'n', uid: 'uid-s' }, ...owner },
+  })
+
+  it.each([
+    [422, 'Invalid', 'Failed'],
+    [403, 'Forbidden', 'Progressing'],
+  ])('that are refused with %d say so, and time out', async (code, reason, phase) => {
+    item()
+    stage.answers = [exporting, exporting]
+    stage.api.intercept = ({ method }) => (method === 'POST' ? refusal(code, reason) : undefined)
+    await run().catch(() => undefined)
+    expect(status()).toMatchObject({ phase, providerStatus: PROVIDER, lastError: { operation: 'Export', reason } })
+    if (phase === 'Failed') return
+    item({}, { phase, transitionTimes: { initTime: LONG_AGO } })
+    await run()
+    expect(status()).toMatchObject({ phase: 'Failed', lastError: { reason: 'ProgressingTimeout' } })
+  })
+
+  it('never go to a Secret that is not the item’s', async () => {
+    stage.api.put(SECRET, secret())
+    item()
+    stage.answers = [exporting]
+    await run()
+    expect(status()).toMatchObject({ phase: 'Failed', lastError: { reason: 'NameTaken' } })
+    expect(stage.api.objects.get(SECRET)?.['data']).toEqual({ config: 'b2xk' })
+  })
+
+  it('wait for what an earlier item of the name has left', async () => {
+    const owner = {
+      apiVersion: deployItemKind.apiVersion,
+      kind: 'DeployItem',
+      name: 'a',
+      uid: 'gone',
+      controller: true,
+    }
+    stage.api.put(SECRET, secret({ ownerReferences: [owner] }))
+    item()
+    stage.answers = [exporting]
+    expect((await failureOf(run())).message).toContain('BeingDeleted')
+  })
+})
