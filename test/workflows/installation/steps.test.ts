@@ -1,138 +1,21 @@
-// The steps of an Installation, with fake activities: above all its first two writes, between which it may crash.
+// The steps of an Installation after its begin, with fake activities.
 
 import { describe, expect, it } from 'vitest'
 
-import type { ChildExecution, InstallationView } from '../../../activities/installation/views.ts'
 import { FINALIZER } from '../../../workflows/deploy-item/kind.ts'
 import { applyExecution } from '../../../workflows/installation/apply-execution.ts'
 import { awaitDeletion } from '../../../workflows/installation/await-deletion.ts'
 import { awaitExecution } from '../../../workflows/installation/await-execution.ts'
 import { beginInstallation } from '../../../workflows/installation/begin-installation.ts'
 import { checkGeneration } from '../../../workflows/installation/check-generation.ts'
-import type {
-  InstallationActivities,
-  InstallationPass,
-  InstallationState,
-} from '../../../workflows/installation/controller.ts'
+import type { InstallationActivities } from '../../../workflows/installation/controller.ts'
 import { deleteExecution } from '../../../workflows/installation/delete-execution.ts'
 import { interruptInstallation } from '../../../workflows/installation/interrupt-installation.ts'
 import { triggerExecution } from '../../../workflows/installation/trigger-execution.ts'
 import { writeExports } from '../../../workflows/installation/write-exports.ts'
-import { again, done, fail, GONE, stop, SUPERSEDED } from '../../../workflows/kit/index.ts'
+import { again, done, fail, GONE, stop } from '../../../workflows/kit/index.ts'
 
-const JOB = 'job-2'
-
-describe('the begin of an installation’s job', () => {
-  const idle = {
-    phase: 'Succeeded',
-    jobID: 'job-1',
-    jobIDFinished: 'job-1',
-    trigger: 'reconcile',
-    reconcileRequested: true,
-  }
-
-  it('is two writes on an idle installation that is triggered: status, then metadata', async () => {
-    const { pass, calls } = installationPass({ target: { ...idle, finalizers: [], hasContext: false } })
-    expect(await beginInstallation(pass)).toEqual(done)
-    expect(calls).toEqual(['beginJob 10', 'adoptInstallation 11'])
-    expect(pass.draft).toMatchObject({ phase: 'Init', observedGeneration: 3, lastError: undefined })
-    expect(pass.state.target).toMatchObject({
-      jobID: JOB,
-      version: '12',
-      finalizers: [FINALIZER],
-      reconcileRequested: false,
-    })
-  })
-
-  it('takes the request off also after a job that failed', async () => {
-    const lastError = { operation: 'handlePhaseCompleting', reason: 'ExportConflict', message: 'taken' }
-    const { pass, calls } = installationPass({ target: { ...idle, phase: 'Failed', lastError } })
-    expect(await beginInstallation(pass)).toEqual(done)
-    expect(calls).toEqual(['beginJob 10', 'adoptInstallation 11'])
-  })
-
-  it('makes the second write again when a crash came between them', async () => {
-    const begun = {
-      phase: 'Init',
-      jobID: JOB,
-      reconcileRequested: true,
-      finalizers: [],
-      observedGeneration: 2,
-      generation: 2,
-    }
-    const { pass, calls } = installationPass({ target: begun })
-    expect(await beginInstallation(pass)).toEqual(done)
-    expect(calls).toEqual(['adoptInstallation 10'])
-  })
-
-  it('makes no write when both are made', async () => {
-    const { pass, calls } = installationPass({ target: { phase: 'Init' } })
-    expect(await beginInstallation(pass)).toEqual(done)
-    expect(calls).toEqual([])
-  })
-
-  it('leaves an annotation to the next job that came after the first settle, or with another generation', async () => {
-    const later = { reconcileRequested: true }
-    for (const target of [
-      { ...later, phase: 'Progressing' },
-      { ...later, phase: 'Init', generation: 5 },
-      {
-        ...later,
-        phase: 'Init',
-        lastError: { operation: 'handlePhaseInit', reason: 'NoAnswer', message: 'no answer' },
-      },
-    ]) {
-      const { pass, calls } = installationPass({ target })
-      expect(await beginInstallation(pass)).toEqual(done)
-      expect(calls).toEqual([])
-    }
-  })
-
-  it('leaves an annotation to the next job that came after this run took its own off', async () => {
-    const { pass, calls } = installationPass({
-      target: { phase: 'Init', reconcileRequested: true },
-      state: { isAdopted: true },
-    })
-    expect(await beginInstallation(pass)).toEqual(done)
-    expect(calls).toEqual([])
-  })
-
-  it('takes the request off once: one that comes while the job waits in Init is the next job’s', async () => {
-    const { pass, calls } = installationPass({ target: { phase: 'Init', reconcileRequested: true } })
-    await beginInstallation(pass)
-    pass.state = { ...pass.state, target: { ...pass.state.target, reconcileRequested: true } }
-    expect(await beginInstallation(pass)).toEqual(done)
-    expect(calls).toEqual(['adoptInstallation 10'])
-  })
-
-  it('puts no finalizer and no default on what is being deleted', async () => {
-    const { pass, calls } = installationPass({
-      target: { ...idle, deleting: true, finalizers: [], hasContext: false, reconcileRequested: false },
-    })
-    expect(await beginInstallation(pass)).toEqual(done)
-    expect(calls).toEqual(['beginJob 10'])
-    expect(pass.draft.phase).toBe('InitDelete')
-  })
-
-  it.each([
-    ['has another job', { jobID: 'other' }],
-    ['is idle without a trigger', { ...idle, trigger: undefined }],
-  ])('is refused when the installation %s', async (_, target) => {
-    const { pass, calls } = installationPass({ target })
-    expect(await beginInstallation(pass)).toEqual(stop(SUPERSEDED))
-    expect(calls).toEqual([])
-  })
-
-  it('is refused when another run wrote first', async () => {
-    const beginJob = () => Promise.resolve(undefined)
-    expect(await beginInstallation(installationPass({ target: idle, act: { beginJob } }).pass)).toEqual(
-      stop(SUPERSEDED),
-    )
-    const adoptInstallation = () => Promise.resolve(undefined)
-    const half = installationPass({ target: { phase: 'Init', finalizers: [] }, act: { adoptInstallation } })
-    expect(await beginInstallation(half.pass)).toEqual(stop(SUPERSEDED))
-  })
-})
+import { EXECUTION, installationPass, JOB } from './installation-pass.ts'
 
 describe('an installation in phase Init', () => {
   it('has its execution applied, and refers to it', async () => {
@@ -207,7 +90,7 @@ describe('an installation that hands its job ID down', () => {
 })
 
 describe('an installation in phase Progressing', () => {
-  const finished = { ...executionOfJob(), jobIDFinished: JOB }
+  const finished = { ...EXECUTION, jobIDFinished: JOB }
 
   it.each([
     ['has another job', { ...finished, jobID: 'job-1' }],
@@ -290,7 +173,7 @@ describe('the deletion of an installation', () => {
 
   it('waits for its execution, and fails when that gave up', async () => {
     expect(await awaitDeletion(installationPass().pass)).toEqual(stop('waiting for execution root to be gone'))
-    const stuck = { ...executionOfJob(), jobIDFinished: JOB, phase: 'DeleteFailed' }
+    const stuck = { ...EXECUTION, jobIDFinished: JOB, phase: 'DeleteFailed' }
     const { faults } = await awaitDeletion(installationPass({ execution: stuck }).pass)
     expect(faults).toEqual([
       {
@@ -356,88 +239,3 @@ describe('an interrupted installation', () => {
     expect(later.calls).toEqual([])
   })
 })
-
-const TARGET: InstallationView = {
-  ...{ version: '10', generation: 2, deleting: false, finalizers: [FINALIZER], phase: 'Progressing', jobID: JOB },
-  ...{
-    jobIDFinished: 'job-1',
-    observedGeneration: 2,
-    lastError: undefined,
-    trigger: undefined,
-    reconcileRequested: false,
-    interruptRequested: false,
-  },
-  ...{ hasContext: true, exports: false, withoutUninstall: false, importsHash: undefined, importsRefused: false },
-}
-
-// Functions are hoisted: the tests above use them while they are collected.
-function executionOfJob(): ChildExecution {
-  return {
-    ...{ uid: 'e', version: '5', deleting: false, withoutUninstall: false, phase: 'Progressing' },
-    interruptRequested: false,
-    jobID: JOB,
-    jobIDFinished: 'job-1',
-  }
-}
-
-const EXECUTION = executionOfJob()
-
-interface Given {
-  readonly target?: Partial<InstallationView>
-  readonly execution?: ChildExecution | undefined
-  readonly act?: Partial<InstallationActivities>
-  readonly state?: Partial<InstallationState>
-}
-
-/** A pass, and the calls it made. */
-function installationPass({ target = {}, act = {}, state = {}, ...given }: Given = {}) {
-  const calls: string[] = []
-  const observed = { ...TARGET, ...target }
-  const execution = 'execution' in given ? given.execution : EXECUTION
-  const called = <Result>(name: string, result: Result): Promise<Result> => {
-    calls.push(name)
-    // As results of activities travel: absent fields are left out.
-    return Promise.resolve(result === undefined ? result : (JSON.parse(JSON.stringify(result)) as Result))
-  }
-  const fakes: InstallationActivities = {
-    observeInstallation: () => Promise.reject(new Error('was not expected')),
-    beginJob: ({ target: { version, deleting } }) =>
-      called(`beginJob ${version}`, {
-        ...observed,
-        version: '11',
-        jobID: JOB,
-        lastError: undefined,
-        phase: deleting ? 'InitDelete' : 'Init',
-      }),
-    adoptInstallation: ({ target: begun }) =>
-      called(`adoptInstallation ${begun.version}`, {
-        ...{
-          ...begun,
-          version: '12',
-          generation: 3,
-          finalizers: [FINALIZER],
-          hasContext: true,
-          reconcileRequested: false,
-        },
-      }),
-    guardSubject: () => called('guardSubject', observed),
-    applyExecution: () => called('applyExecution', { result: 'applied' as const, execution: EXECUTION }),
-    triggerExecution: () => called('triggerExecution', EXECUTION),
-    deleteExecution: () => called('deleteExecution', { ...EXECUTION, deleting: true }),
-    interruptInstallation: ({ execution: one }) =>
-      called(one === undefined ? 'takeInterruptOff' : 'interruptExecution', { ...observed, interruptRequested: false }),
-    writeExports: ({ importsHash }) => called('writeExports', { imports: importsHash !== undefined }),
-  }
-  const pass: InstallationPass = {
-    subject: { kind: 'Installation', uid: 'u', namespace: 'n', name: 'root' },
-    jobID: JOB,
-    by: { workflowID: `installation/u/${JOB}`, runID: 'run', pass: 1 },
-    act: { ...fakes, ...act },
-    state: { target: observed, execution, isAdopted: false, isEmpty: false, ...state },
-    draft: {
-      ...{ phase: observed.phase, observedGeneration: observed.observedGeneration, lastError: undefined },
-      ...{ conditions: [], marks: [], fields: {} },
-    },
-  }
-  return { pass, calls }
-}
