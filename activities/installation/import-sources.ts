@@ -7,6 +7,7 @@ import { configMapResource } from '../kube/config-maps.ts'
 import { finalFailure } from '../kube/errors.ts'
 import { secretResource } from '../kube/secrets.ts'
 import { dataObjectName, ROOT_CONTEXT } from '../render/names.ts'
+import type { TargetShape } from '../render/target-shape.ts'
 import type { InstallationSpec } from './spec.ts'
 
 export interface DataSource {
@@ -19,11 +20,8 @@ export interface DataSource {
   readonly key: string | undefined
 }
 
-/** Names of Target objects: one, a list or a map of them. */
-export type TargetNames =
-  | { readonly target: string }
-  | { readonly list: readonly string[] }
-  | { readonly map: Readonly<Record<string, string>> }
+/** Names of Target objects. */
+export type TargetNames = TargetShape<string>
 
 export interface TargetSource {
   readonly name: string

@@ -11,8 +11,9 @@ import { finalFailure } from '../kube/errors.ts'
 import { readObject } from '../kube/observe.ts'
 import { secretResource } from '../kube/secrets.ts'
 import { inParallel } from '../kube/in-parallel.ts'
-import type { LoadedImports, TargetImport, TargetObject } from '../render/imports.ts'
-import { type DataSource, importSources, isObjectName, type TargetNames } from './import-sources.ts'
+import type { LoadedImports, TargetObject } from '../render/imports.ts'
+import { contentOf, mapTargets, targetsIn } from '../render/target-shape.ts'
+import { type DataSource, importSources, isObjectName } from './import-sources.ts'
 import { importedValue } from './imported-value.ts'
 import { specOf } from './spec.ts'
 
@@ -35,15 +36,15 @@ export async function loadImports(deps: Deps, installation: KubeObject): Promise
   const objects = createReader(deps, installation.metadata.namespace ?? '')
   await objects.read([
     ...sources.data.map(({ watched, object }) => ({ watched, name: object })),
-    ...sources.targets.flatMap(({ names }) => namesIn(names).map((name) => ({ watched: targetKind, name }))),
+    ...sources.targets.flatMap(({ names }) => targetsIn(names).map((name) => ({ watched: targetKind, name }))),
   ])
   const missing: string[] = []
   const problems: string[] = []
   const data = sources.data.map((source) => [source.name, valueOf(source, objects, { missing, problems })] as const)
   const targets = sources.targets.map(({ name, place, names }) => {
-    const absent = namesIn(names).filter((target) => objects.get(targetKind, target) === undefined)
+    const absent = targetsIn(names).filter((target) => objects.get(targetKind, target) === undefined)
     missing.push(...absent.map((target) => `${place}: found no ${objects.describe(targetKind, target)}`))
-    return [name, absent.length > 0 ? undefined : importOf(names, (target) => targetOf(objects, target))] as const
+    return [name, absent.length > 0 ? undefined : mapTargets(names, (target) => targetOf(objects, target))] as const
   })
   if (missing.length > 0) throw finalFailure('ImportNotFound', summary(missing))
   if (problems.length > 0) throw finalFailure('ERR_CONFIGURATION_PROBLEM', summary(problems))
@@ -74,17 +75,6 @@ function valueOf(
   return undefined
 }
 
-function namesIn(names: TargetNames): readonly string[] {
-  if ('target' in names) return [names.target]
-  return 'list' in names ? names.list : Object.values(names.map)
-}
-
-function importOf(names: TargetNames, object: (name: string) => TargetObject): TargetImport {
-  if ('target' in names) return { target: object(names.target) }
-  if ('list' in names) return { list: names.list.map(object) }
-  return { map: Object.fromEntries(Object.entries(names.map).map(([key, name]) => [key, object(name)])) }
-}
-
 // What each write of anybody changes would change what templates render, although the Target is the same.
 const VOLATILE_METADATA = new Set(['managedFields', 'resourceVersion'])
 
@@ -101,9 +91,7 @@ interface SecretReference {
 }
 
 async function importsHash(deps: Deps, objects: ObjectReader, { data, targets }: LoadedImports): Promise<string> {
-  const all = Object.values(targets).flatMap((one) =>
-    'target' in one ? [one.target] : 'list' in one ? one.list : Object.values(one.map),
-  )
+  const all = Object.values(targets).flatMap(targetsIn)
   const references = all.flatMap(({ spec }) => (spec['secretRef'] as SecretReference | undefined) ?? [])
   const names = references.map(({ name }) => name).filter(isObjectName)
   await objects.read(names.map((name) => ({ watched: secretResource, name })))
@@ -111,23 +99,19 @@ async function importsHash(deps: Deps, objects: ObjectReader, { data, targets }:
     const content = objects.get(secretResource, name)?.['data'] as Readonly<Record<string, string>> | undefined
     return (key === undefined ? content : content?.[key]) ?? null
   }
-  const contentOf = ({ metadata, spec }: TargetObject): unknown => {
+  const hashed = ({ metadata, spec }: TargetObject): unknown => {
     const reference = spec['secretRef'] as SecretReference | undefined
     return { name: metadata.name, spec, ...(reference !== undefined && { secret: secretOf(reference) }) }
   }
   const content = canonicalJson({
     data,
-    targets: Object.fromEntries(Object.entries(targets).map(([name, one]) => [name, hashedTargets(one, contentOf)])),
+    targets: Object.fromEntries(
+      Object.entries(targets).map(([name, one]) => [name, contentOf(mapTargets(one, hashed))]),
+    ),
   })
   // Whoever may read the status shall not be able to guess a Secret of few bits.
   const hash = deps.contentKey === undefined ? createHash('sha1') : createHmac('sha1', deps.contentKey)
   return hash.update(content).digest('hex')
-}
-
-function hashedTargets(one: TargetImport, contentOf: (target: TargetObject) => unknown): unknown {
-  if ('target' in one) return contentOf(one.target)
-  if ('list' in one) return one.list.map(contentOf)
-  return Object.fromEntries(Object.entries(one.map).map(([key, target]) => [key, contentOf(target)]))
 }
 
 interface ObjectReader {

@@ -3,6 +3,7 @@
 
 import { itemProblems, shownName } from '../kube/item-rules.ts'
 import { readFields, type FieldReader, type Fields, type ReportProblem } from './field-reader.ts'
+import type { TargetShape } from './target-shape.ts'
 import type { YamlPath } from './yaml.ts'
 
 export interface TargetReference {
@@ -10,11 +11,8 @@ export interface TargetReference {
   readonly namespace: string
 }
 
-/** A target import: one Target, a list, or a map of them; the objects that were imported, not copies. */
-export type ImportedTarget =
-  | { readonly target: TargetReference }
-  | { readonly list: readonly TargetReference[] }
-  | { readonly map: Readonly<Record<string, TargetReference>> }
+/** A target import: the objects that were imported, not copies. */
+export type ImportedTarget = TargetShape<TargetReference>
 
 /** An item of an Execution, in its wire format. */
 export interface DeployItemTemplate {

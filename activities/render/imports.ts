@@ -13,6 +13,7 @@ import { runImportExecutions } from './executions.ts'
 import type { Fields } from './field-reader.ts'
 import { findViolations, type ValueCheck } from './json-schema.ts'
 import { renderMappings } from './mappings.ts'
+import { contentOf, mapTargets, type TargetShape } from './target-shape.ts'
 import type { TemplateEngine } from './template-engine.ts'
 
 /** A Target as it is in the cluster: templates see metadata and spec. */
@@ -22,10 +23,7 @@ export interface TargetObject {
   readonly [field: string]: unknown
 }
 
-export type TargetImport =
-  | { readonly target: TargetObject }
-  | { readonly list: readonly TargetObject[] }
-  | { readonly map: Readonly<Record<string, TargetObject>> }
+export type TargetImport = TargetShape<TargetObject>
 
 /** By the Installation's import names. */
 export interface LoadedImports {
@@ -62,7 +60,7 @@ export async function constructImports(
   { blueprintSpec, loaded, mappings }: ImportInput,
 ): Promise<ConstructedImports> {
   const { data: given, targets: givenTargets } = loaded
-  const variables = joined(given, mapValues(givenTargets, bindingOf))
+  const variables = joined(given, mapValues(givenTargets, contentOf))
   const mapped = await renderMappings(engine, 'importDataMappings', mappings, variables)
   const found = resolve(blueprint.imports, { given: joined(given, mapped), givenTargets })
   if (found.problems.length > 0) throw new BlueprintError('ImportNotSatisfied', joinProblems(found.problems))
@@ -70,7 +68,7 @@ export async function constructImports(
   if (violations.length > 0) throw new BlueprintError('SchemaValidationFailed', joinProblems(violations))
   const data = Object.fromEntries(found.data)
   const targetObjects = Object.fromEntries(found.targets)
-  const imports = joined(data, mapValues(targetObjects, bindingOf))
+  const imports = joined(data, mapValues(targetObjects, contentOf))
   return {
     bindings: await runImportExecutions(engine, blueprint, { blueprint: blueprintSpec, imports }),
     targets: mapValues(targetObjects, referencesOf),
@@ -157,15 +155,8 @@ function placesOf(value: TargetImport): [string, TargetObject][] {
   return Object.entries(value.map).map(([key, target]) => [`[${key}]`, target])
 }
 
-function bindingOf(value: TargetImport): unknown {
-  if ('target' in value) return value.target
-  return 'list' in value ? value.list : value.map
-}
-
 function referencesOf(value: TargetImport): ImportedTarget {
-  if ('target' in value) return { target: referenceOf(value.target) }
-  if ('list' in value) return { list: value.list.map(referenceOf) }
-  return { map: mapValues(value.map, referenceOf) }
+  return mapTargets(value, referenceOf)
 }
 
 function referenceOf({ metadata: { name, namespace = '' } }: TargetObject): TargetReference {
