@@ -72,7 +72,10 @@ export function childEnvironment(additions: Environment = {}): Environment {
   return { ...process.env, ...additions }
 }
 
-const NAMED = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubectl', 'kwok', 'temporal']
+const NAMED = [
+  ...['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubectl', 'kwok'],
+  ...['temporal', 'temporal-server', 'temporal-sql-tool'],
+]
 
 function namedBinaries(env: Environment): Config['binaries'] {
   const named = new Map<string, { path: string; variable: string }>()

@@ -2,8 +2,17 @@
 
 import { readFileSync } from 'node:fs'
 
+/** `temporal` is the development server; `temporal-server` and its `temporal-sql-tool` are the real one, got only on demand. */
 export type BinaryName =
-  'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler' | 'kubectl' | 'kwok' | 'temporal'
+  | 'etcd'
+  | 'kube-apiserver'
+  | 'kube-controller-manager'
+  | 'kube-scheduler'
+  | 'kubectl'
+  | 'kwok'
+  | 'temporal'
+  | 'temporal-server'
+  | 'temporal-sql-tool'
 
 export interface Checksums {
   /** `bare`: the file is the digest; `list`: lines of digest and file name; `github`: the release's description names each asset's digest. */
