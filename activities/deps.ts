@@ -4,6 +4,7 @@ import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
 import type { RoutedEvent, Routing } from '../workflows/kit/index.ts'
 import type { Database } from './journal/database.ts'
+import type { WriteJournal } from './journal/write-journal.ts'
 import type { TargetAccess } from './deploy/target/target-cluster.ts'
 import type { KubeClient } from './kube/client.ts'
 import type { TemplateEngine } from './render/template-engine.ts'
@@ -13,6 +14,8 @@ export interface Deps {
   readonly cluster: string
   readonly kube: KubeClient
   readonly db: Kysely<Database>
+  /** Shared by all activities of the process. */
+  readonly writes: WriteJournal
   readonly templates: TemplateEngine
   readonly targets: TargetAccess
   /** Which subjects an event concerns: the routes of all controllers. */

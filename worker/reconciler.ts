@@ -8,6 +8,7 @@ import { createActivities } from '../activities/index.ts'
 import { createTargetAccess } from '../activities/deploy/target/open-target.ts'
 import { loadOrCreateContentKey } from '../activities/journal/content-key.ts'
 import { openDatabase } from '../activities/journal/database.ts'
+import { createWriteJournal } from '../activities/journal/write-journal.ts'
 import { createKubeClient } from '../activities/kube/client.ts'
 import { createTemplateEngine } from '../activities/render/template-engine.ts'
 import { readConfig } from './config.ts'
@@ -43,6 +44,7 @@ const templates = createTemplateEngine()
 const targets = createTargetAccess({ kube, now })
 const contentKey =
   settings.contentKeyPath === undefined ? undefined : await loadOrCreateContentKey(settings.contentKeyPath)
+const routing = { route: routeOf, subjectKinds, contentKey, now }
 const connection = await connectToTemporal(settings.temporalAddress, { log, health }, stopping.signal)
 if (connection === undefined) process.exit(0)
 // Eager starts need client and worker on one connection (spec/engine.md 1.2).
@@ -56,15 +58,8 @@ const worker = await Worker.create({
     ? { workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)) }
     : { workflowBundle: { codePath: settings.workflowBundle } }),
   activities: createActivities({
-    cluster: settings.cluster,
-    kube,
-    db,
-    templates,
-    targets,
-    route: routeOf,
-    subjectKinds,
-    contentKey,
-    now,
+    ...{ cluster: settings.cluster, kube, db, templates, targets, ...routing },
+    writes: createWriteJournal(db, settings.cluster, routing),
     pickupTimeoutMs: settings.pickupTimeoutMs,
     log,
   }),

@@ -25,36 +25,35 @@ export const HOLD_MS = 1000
 /** Names the objects that are about to be written (A1). The rows' keys must differ. */
 export async function beginActions(db: Kysely<Database>, rows: readonly NewAction[]): Promise<void> {
   if (rows.length === 0) return
-  await db
-    .insertInto('action')
-    .values(
-      rows.map(({ workflow_id, run_id, pass, step, object, verb, field_manager, started_at }) => ({
-        ...{ workflow_id, run_id, pass, step, object, verb, field_manager, started_at },
-        error: null,
-      })),
-    )
-    .onConflict((conflict) =>
-      conflict.columns(['workflow_id', 'run_id', 'pass', 'step', 'object', 'verb']).doUpdateSet((set) => ({
-        field_manager: set.ref('excluded.field_manager'),
-        started_at: set.ref('excluded.started_at'),
-        finished_at: null,
-        resource_version: null,
-        error: null,
-      })),
-    )
-    .execute()
+  // Twice in a group when an activity is repeated before its first try has ended.
+  const byKey = new Map(rows.map((row) => [keyOf(row), row]))
+  await sql`
+    insert into action (workflow_id, run_id, pass, step, object, verb, field_manager, started_at)
+    select r.* from json_to_recordset(${JSON.stringify([...byKey.values()])}::json) as r(
+      workflow_id text, run_id text, pass integer, step text, object text, verb text, field_manager text,
+      started_at timestamptz)
+    order by r.workflow_id, r.run_id, r.pass, r.step, r.object, r.verb
+    on conflict (workflow_id, run_id, pass, step, object, verb) do update set
+      field_manager = excluded.field_manager, started_at = excluded.started_at,
+      finished_at = null, resource_version = null, error = null`.execute(db)
+}
+
+function keyOf({ workflow_id, run_id, pass, step, object, verb }: Key): string {
+  return [workflow_id, run_id, pass, step, object, verb].join(' ')
 }
 
 /** Completes rows with their answers; rows that were never begun are ignored. */
 export async function finishActions(db: Kysely<Database>, rows: readonly FinishedAction[]): Promise<void> {
   if (rows.length === 0) return
+  // The array is for the planner, which takes a hundred rows for granted in JSON and would rather scan the whole table than join those.
   await sql`
     update action set finished_at = f.finished_at, resource_version = f.resource_version, error = f.error
     from json_to_recordset(${JSON.stringify(rows)}::json) as f(
       workflow_id text, run_id text, pass integer, step text, object text, verb text, resource_version bigint, error jsonb,
       finished_at timestamptz)
-    where action.workflow_id = f.workflow_id and action.run_id = f.run_id and action.pass = f.pass and action.step = f.step
-      and action.object = f.object and action.verb = f.verb`.execute(db)
+    where action.workflow_id = any(${[...new Set(rows.map((row) => row.workflow_id))]}::text[])
+      and action.workflow_id = f.workflow_id and action.run_id = f.run_id and action.pass = f.pass
+      and action.step = f.step and action.object = f.object and action.verb = f.verb`.execute(db)
 }
 
 /** Those of the objects (kind/namespace/name) whose events must wait for the answer of a write (A2). */

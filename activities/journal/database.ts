@@ -2,6 +2,7 @@
 
 import { type ColumnType, type Generated, type JSONColumnType, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
+import { PreparingClient } from './prepared.ts'
 import { CleanTextPlugin } from './clean-text.ts'
 
 /** Any JSON object; projections are allow-listed parts of Kubernetes objects in their own shape. */
@@ -154,7 +155,7 @@ const INT8_OID = 20
 export function openDatabase(url: string, maxConnections = 10): Kysely<Database> {
   const types = new pg.TypeOverrides()
   types.setTypeParser(INT8_OID, Number)
-  const pool = new pg.Pool({ connectionString: url, max: maxConnections, types })
+  const pool = new pg.Pool({ connectionString: url, max: maxConnections, types, Client: PreparingClient })
   // A connection that dies while idle is replaced by the pool; the next query reports what is really wrong.
   pool.on('error', () => undefined)
   // One that dies in the middle of a transaction is told to its query as well; unheard, the event would end the process.

@@ -16,7 +16,12 @@ export interface EventRow {
   readonly projection: object
   readonly outcome: 'wake' | 'ignored' | 'stale'
   readonly reason: string
+  readonly source: EventSource
+  /** Workflow ID of the run that wrote it. */
+  readonly writer: string | null
 }
+
+export type EventSource = 'watch' | 'relist' | 'write'
 
 type ObjectRow = Omit<Known, 'ownerUid' | 'hash'> & { readonly ownerUid: string | null; readonly hash: string | null }
 
@@ -86,15 +91,9 @@ export async function upsertObjects(
   return new Set(rows.map(({ uid }) => uid))
 }
 
-export interface BatchOrigin {
-  readonly cluster: string
-  readonly source: 'watch' | 'relist' | 'write'
-  readonly writer?: string | undefined
-}
-
 export async function insertEvents(
   trx: Transaction<Database>,
-  { cluster, source, writer }: BatchOrigin,
+  cluster: string,
   events: readonly EventRow[],
   now: Date,
 ): Promise<void> {
@@ -102,9 +101,9 @@ export async function insertEvents(
   await sql`
     insert into watch_event (seq, at, cluster, kind, uid, namespace, name, resource_version, type, source, writer, projection,
                              outcome, reason)
-    select e.seq, ${now}, ${cluster}, e.kind, e.uid, e.namespace, e.name, e.resource_version, e.type, ${source},
-           ${writer ?? null}, e.projection, e.outcome, e.reason
+    select e.seq, ${now}, ${cluster}, e.kind, e.uid, e.namespace, e.name, e.resource_version, e.type, e.source, e.writer,
+           e.projection, e.outcome, e.reason
     from json_to_recordset(${JSON.stringify(events)}::json) as e(
       seq bigint, kind text, uid text, namespace text, name text, resource_version bigint, type text, projection jsonb,
-      outcome text, reason text)`.execute(trx)
+      outcome text, reason text, source text, writer text)`.execute(trx)
 }

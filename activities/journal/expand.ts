@@ -13,6 +13,7 @@ export interface RoutedNews {
   readonly routes: readonly Route[]
   /** Somebody else than the run `writer` may have caused it. */
   readonly foreign: boolean
+  readonly writer: string | undefined
 }
 
 interface Dependent {
@@ -34,22 +35,28 @@ interface Subscriber {
 
 export interface Expansion {
   readonly cluster: string
-  readonly writer: string | undefined
   /** The kind whose objects a controller has as subjects; a controller that is missing takes dependents of every kind. */
   readonly subjectKinds: Readonly<Record<string, string>>
   readonly now: Date
 }
 
-/** The wakes of each piece of news, in its order; an empty list when routes found no subject. One query, or none. */
+export interface Expanded {
+  /** Of each piece of news, in its order; an empty list when routes found no subject. */
+  readonly wakes: readonly (readonly NewWake[])[]
+  /** Those writers of the news whose runs the journal holds open. */
+  readonly openWriters: ReadonlySet<string>
+}
+
+/** One query, or none. */
 export async function expandRoutes(
   trx: Transaction<Database>,
   news: readonly RoutedNews[],
   expansion: Expansion,
-): Promise<NewWake[][]> {
-  if (news.length === 0) return []
+): Promise<Expanded> {
+  if (news.length === 0) return { wakes: [], openWriters: new Set() }
   const owners = news.flatMap(({ routes }) => routes.flatMap(({ dependentsOf }) => dependentsOf ?? []))
-  const { dependents, subscribers } = await lookUp(trx, expansion.cluster, owners, news)
-  return news.map((item) => [
+  const { dependents, subscribers, writers } = await lookUp(trx, expansion.cluster, owners, news)
+  const wakes = news.map((item) => [
     ...item.routes.flatMap((route) =>
       subjectsOf(route, dependents, expansion).map((at) => wakeOf(item, at, route, expansion)),
     ),
@@ -57,6 +64,7 @@ export async function expandRoutes(
       .filter(({ kind, namespace, name }) => isNamed(item.state, kind, namespace, name))
       .map((subscriber) => subscriberWake(item, subscriber, expansion)),
   ])
+  return { wakes, openWriters: new Set(writers) }
 }
 
 async function lookUp(
@@ -64,9 +72,10 @@ async function lookUp(
   cluster: string,
   owners: readonly string[],
   news: readonly RoutedNews[],
-): Promise<{ dependents: Dependent[]; subscribers: Subscriber[] }> {
+): Promise<{ dependents: Dependent[]; subscribers: Subscriber[]; writers: string[] }> {
+  const writers = [...new Set(news.flatMap(({ writer, foreign }) => (writer === undefined || foreign ? [] : [writer])))]
   const names = news.map(({ state: { kind, namespace, name } }) => ({ kind, namespace, name }))
-  const { rows } = await sql<{ dependents: Dependent[]; subscribers: Subscriber[] }>`
+  const { rows } = await sql<{ dependents: Dependent[]; subscribers: Subscriber[]; writers: string[] }>`
     select (select coalesce(json_agg(d), '[]') from (
               select owner_uid as owner, kind, uid, namespace, name from object
               where cluster = ${cluster} and not deleted and owner_uid = any(${owners}::text[])) d) as dependents,
@@ -74,8 +83,10 @@ async function lookUp(
               select distinct s.kind, s.namespace, s.name, s.controller, s.uid, coalesce(o.name, '') as "subjectName"
               from json_to_recordset(${JSON.stringify(names)}::json) as n(kind text, namespace text, name text)
               join subscription s on s.cluster = ${cluster} and s.kind = n.kind and s.namespace = n.namespace and s.name = n.name
-              left join object o on o.uid = s.uid and o.cluster = s.cluster) s) as subscribers`.execute(trx)
-  return rows[0] ?? { dependents: [], subscribers: [] }
+              left join object o on o.uid = s.uid and o.cluster = s.cluster) s) as subscribers,
+           (select coalesce(json_agg(workflow_id), '[]') from job
+              where workflow_id = any(${writers}::text[]) and outcome is null) as writers`.execute(trx)
+  return rows[0] ?? { dependents: [], subscribers: [], writers: [] }
 }
 
 type Place = Pick<Route, 'uid' | 'namespace' | 'name'>
@@ -86,7 +97,7 @@ function subjectsOf(route: Route, dependents: readonly Dependent[], { subjectKin
   return dependents.filter((found) => found.owner === route.dependentsOf && (kind === undefined || found.kind === kind))
 }
 
-function wakeOf({ seq, foreign }: RoutedNews, at: Place, route: Route, { cluster, writer, now }: Expansion): NewWake {
+function wakeOf({ seq, foreign, writer }: RoutedNews, at: Place, route: Route, { cluster, now }: Expansion): NewWake {
   const own = !foreign && writer !== undefined && isRunOf(writer, route.controller, at.uid)
   return {
     controller: route.controller,

@@ -140,25 +140,40 @@ export async function recordJobPhase(
     where workflow_id = ${workflowID}`.execute(db)
 }
 
-/** Closes the open rows of the jobs whose end these states show (J1). Level runs (job ID '') end by themselves, unless the object is gone. */
-export async function closeFinishedJobs(
-  trx: Transaction<Database>,
-  cluster: string,
-  states: readonly Known[],
-  now: Date,
-): Promise<void> {
-  const ended = states.flatMap(({ kind, uid, deleted, projection }) => {
+/** The end of a job, as the state of its subject shows it. */
+export interface EndedJob {
+  readonly controller: string
+  readonly uid: string
+  /** The object is gone: every job of it has ended. */
+  readonly deleted: boolean
+  readonly jobID: string | null
+  readonly outcome: string
+}
+
+/** The jobs whose end these states show. Level runs (job ID '') end by themselves, unless the object is gone. */
+export function endedJobs(states: readonly Known[]): EndedJob[] {
+  return states.flatMap(({ kind, uid, deleted, projection }) => {
     const jobID = textAt(projection, JOB_ID_FINISHED)
     if (!deleted && jobID === undefined) return []
     const outcome = deleted ? 'Deleted' : (textAt(projection, PHASE) ?? 'Succeeded')
     return [{ controller: controllerOf(kind), uid, deleted, jobID: jobID ?? null, outcome }]
   })
+}
+
+/** Closes the rows of these jobs that are open (J1). */
+export async function closeEndedJobs(
+  trx: Transaction<Database>,
+  cluster: string,
+  ended: readonly EndedJob[],
+  now: Date,
+): Promise<void> {
   if (ended.length === 0) return
   await sql`
     with closed as (
       update job set outcome = e.outcome, finished_at = ${now}
       from json_to_recordset(${JSON.stringify(ended)}::json) as e(controller text, uid text, deleted boolean, "jobID" text, outcome text)
-      where job.cluster = ${cluster} and job.controller = e.controller and job.uid = e.uid and job.outcome is null
+      where job.uid = any(${[...new Set(ended.map(({ uid }) => uid))]}::text[]) and job.outcome is null
+        and job.cluster = ${cluster} and job.controller = e.controller and job.uid = e.uid
         and (e.deleted or job.job_id = e."jobID") returning job.controller, job.uid, job.job_id)
     ${END_WAITS}`.execute(trx)
 }

@@ -7,8 +7,7 @@
 
 import type { WatchedKind } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
-import { beginActions, type FinishedAction, finishActions } from '../journal/actions.ts'
-import { journalEvents } from '../journal/events.ts'
+import type { AnsweredWrites } from '../journal/events.ts'
 import { type KubeObject, resourcePath } from './client.ts'
 import { inParallel } from './in-parallel.ts'
 import { isAlreadyExists, isConflict, isNotFound, KubeError } from './errors.ts'
@@ -88,14 +87,11 @@ async function writeBatch(
     verb: write.verb,
     field_manager: writer.fieldManager,
   }))
-  await beginActions(
-    deps.db,
-    rows.map((row) => ({ ...row, started_at: deps.now() })),
-  )
+  await deps.writes.begin(rows.map((row) => ({ ...row, started_at: deps.now() })))
   const answers = await inParallel(writes, PARALLEL_WRITES, (write) => sendOne(deps, writer, write, signal))
   const finished_at = deps.now()
   const finished = rows.map((row, index) => ({ ...row, finished_at, ...resultOf(answers[index]) }))
-  await journalAnswers(deps, writer, { writes, answers, finished })
+  await deps.writes.finish({ writer: writer.workflowID, events: eventsOf(writes, answers), finished })
   return answers
 }
 
@@ -111,14 +107,8 @@ function resultOf(answer: WriteAnswer | undefined): {
   return { resource_version: version === undefined ? null : Number(version), error: null }
 }
 
-interface Batch {
-  readonly writes: readonly Write[]
-  readonly answers: readonly WriteAnswer[]
-  readonly finished: readonly FinishedAction[]
-}
-
-async function journalAnswers(deps: Deps, writer: Writer, { writes, answers, finished }: Batch): Promise<void> {
-  const answered = answers.flatMap((answer, index) => {
+function eventsOf(writes: readonly Write[], answers: readonly WriteAnswer[]): AnsweredWrites['events'] {
+  return answers.flatMap((answer, index) => {
     const write = writes[index]
     if (write === undefined || answer.result !== 'ok' || !isWholeObject(answer.object)) return []
     const type = write.verb === 'create' ? ('ADDED' as const) : ('MODIFIED' as const)
@@ -129,13 +119,6 @@ async function journalAnswers(deps: Deps, writer: Writer, { writes, answers, fin
       },
     ]
   })
-  const routing = { route: deps.route, contentKey: deps.contentKey, now: deps.now, subjectKinds: deps.subjectKinds }
-  const origin = { cluster: deps.cluster, source: 'write', writer: writer.workflowID } as const
-  const conflicted = answered.filter((one) => one.conflicted).map((one) => one.event)
-  if (conflicted.length > 0) await journalEvents(deps.db, { ...origin, conflicted: true, events: conflicted }, routing)
-  const events = answered.filter((one) => !one.conflicted).map((one) => one.event)
-  if (events.length > 0) await journalEvents(deps.db, { ...origin, events, finished }, routing)
-  else await finishActions(deps.db, finished)
 }
 
 // A DELETE that removed its object at once may be answered by a Status instead of the object.

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import type { Deps } from '../../../activities/deps.ts'
 import { createTargetAccess } from '../../../activities/deploy/target/open-target.ts'
 import { createKubeClient, type KubeClient } from '../../../activities/kube/client.ts'
+import { createWriteJournal } from '../../../activities/journal/write-journal.ts'
 import type { TemplateEngine } from '../../../activities/render/template-engine.ts'
 import { routeOf, subjectKinds } from '../../../worker/controllers.ts'
 import { createLogger } from '../../../worker/log.ts'
@@ -37,8 +38,10 @@ export function useWriteStage(databaseUrl: string): () => WriteStage {
     const now = () => new Date('2030-01-01T00:00:00Z')
     const log = createLogger('test', 'silent')
     const targets = createTargetAccess({ kube, now })
-    const journal = { pickupTimeoutMs: undefined, db: database.db, route: routeOf, subjectKinds, contentKey: undefined }
-    stage = { database, api, deps: { cluster: 'local', kube, templates, targets, now, log, ...journal } }
+    const { db } = database
+    const routing = { route: routeOf, subjectKinds, contentKey: undefined, now }
+    const journal = { pickupTimeoutMs: undefined, db, writes: createWriteJournal(db, 'local', routing), ...routing }
+    stage = { database, api, deps: { cluster: 'local', kube, templates, targets, log, ...journal } }
   })
   afterEach(async () => {
     await kube.close()
