@@ -16,7 +16,7 @@ import { startPawl } from './dev/pawl-parts.ts'
 import type { Part } from './dev/part.ts'
 import type { Ports } from './dev/ports.ts'
 import { identify } from './dev/process-identity.ts'
-import { aborted, failed, startServers, type ServerOptions, type Servers } from './dev/servers.ts'
+import { aborted, failed, startServers, type ServerOptions, type Servers, type TemporalStore } from './dev/servers.ts'
 import { removeState, writeState, type DevState, type PartState } from './dev/state.ts'
 
 const EPHEMERAL_MARK = '.pawl-ephemeral'
@@ -29,6 +29,7 @@ export interface DevOptions {
   readonly ports?: Partial<Ports>
   readonly own?: NonNullable<ServerOptions['own']>
   readonly audit?: boolean
+  readonly temporalStore?: TemporalStore
   readonly progress: Progress
   /** Ends the start. */
   readonly signal?: AbortSignal

@@ -45,7 +45,8 @@ export async function migrateStatus({ databaseUrl, temporal: target }: MigrateTa
   return { migrations, missingAttributes }
 }
 
-async function addAttributes(connection: Connection, namespace: string): Promise<readonly string[]> {
+/** Adds the search attributes that the namespace lacks; returns their names. */
+export async function addAttributes(connection: Connection, namespace: string): Promise<readonly string[]> {
   const missing = await findMissing(connection, namespace)
   if (missing.length === 0) return []
   const searchAttributes = Object.fromEntries(missing.map((name) => [name, KEYWORD]))

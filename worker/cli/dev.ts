@@ -11,7 +11,8 @@ import { startDetached, stopDetached } from '../dev/detach.ts'
 import type { Progress } from '../dev/obtain.ts'
 import type { Ports } from '../dev/ports.ts'
 import { readStatus, type DevStatus } from '../dev/state.ts'
-import { parseOneOf, parsePort } from './usage.ts'
+import type { TemporalStore } from '../dev/servers.ts'
+import { parseOneOf, parsePort, UsageError } from './usage.ts'
 
 const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
 
@@ -23,12 +24,20 @@ interface DevFlags {
   readonly kubeconfig?: string
   readonly databaseUrl?: string
   readonly temporalAddress?: string
+  readonly temporalStore: TemporalStore
   readonly kubernetesPort?: number
   readonly etcdPort?: number
   readonly postgresPort?: number
   readonly temporalPort?: number
   readonly temporalUiPort?: number
 }
+
+const STORE_OPTION = [
+  '--temporal-store <store>',
+  'state of the Temporal that is started: sqlite (development server) or postgres (a real one, without UI)',
+  parseOneOf<TemporalStore>(['sqlite', 'postgres']),
+  'sqlite',
+] as const
 
 export function devCommand(): Command {
   return new Command('dev')
@@ -39,6 +48,7 @@ export function devCommand(): Command {
     .option('--kubeconfig <file>', 'use this cluster instead of starting one')
     .option('--database-url <url>', 'use this PostgreSQL instead of starting one')
     .option('--temporal-address <host:port>', 'use this Temporal instead of starting one')
+    .option(...STORE_OPTION)
     .option('--kubernetes-port <port>', 'port of kube-apiserver (default: a free one, kept)', parsePort)
     .option('--etcd-port <port>', 'port of etcd (default: a free one, kept)', parsePort)
     .option('--postgres-port <port>', 'port of PostgreSQL (default: a free one, kept)', parsePort)
@@ -54,11 +64,13 @@ export function devCommand(): Command {
 function fetchCommand(): Command {
   return new Command('fetch')
     .description('get the server binaries that are not there yet, and start nothing')
-    .action(async () => {
+    .option(...STORE_OPTION)
+    .action(async (_flags: unknown, command: Command) => {
+      const { temporalStore } = command.optsWithGlobals<DevFlags>()
       const { neededBinaries } = await import('../dev/servers.ts')
       const { obtainBinaries } = await import('../dev/obtain.ts')
       const progress = (line: string) => process.stdout.write(`${line}\n`)
-      const found = await obtainBinaries(neededBinaries({}), { config: readConfig(), progress })
+      const found = await obtainBinaries(neededBinaries({ temporalStore }), { config: readConfig(), progress })
       for (const [name, path] of Object.entries(found)) progress(`${name}: ${path}`)
     })
 }
@@ -96,6 +108,7 @@ async function dev(flags: DevFlags): Promise<void> {
     ports: portsOf(flags),
     own: ownOf(flags),
     audit: flags.auditLog ?? false,
+    temporalStore: storeOf(flags),
     progress: (line) => process.stdout.write(`${line}\n`),
     signal: abort.signal,
   }
@@ -152,6 +165,19 @@ function ownOf({ kubeconfig, databaseUrl, temporalAddress }: DevFlags): NonNulla
     ...(databaseUrl === undefined ? {} : { databaseUrl }),
     ...(temporalAddress === undefined ? {} : { temporalAddress }),
   }
+}
+
+/** A server on PostgreSQL stands beside our own PostgreSQL, has no UI, and takes no one else's place. */
+function storeOf({ temporalStore, databaseUrl, temporalAddress, temporalUiPort }: DevFlags): TemporalStore {
+  const others = {
+    '--database-url': databaseUrl,
+    '--temporal-address': temporalAddress,
+    '--temporal-ui-port': temporalUiPort,
+  }
+  const given = Object.entries(others).find(([, value]) => value !== undefined)
+  if (temporalStore === 'postgres' && given !== undefined)
+    throw new UsageError(`found --temporal-store postgres with ${given[0]}, expected one of the two`)
+  return temporalStore
 }
 
 function folder(dataDir: string | undefined): string {

@@ -1,20 +1,23 @@
 // Ports on the loopback address: those that the user fixed, else those of the last start, else free ones.
 
+import { randomInt } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 
-export type PortName = 'etcd' | 'kubernetes' | 'postgres' | 'temporal' | 'temporalUi' | 'bridgeHealth' | 'workerHealth'
-export type Ports = Readonly<Record<PortName, number>>
+// Where the services of a Temporal server on PostgreSQL find each other. Its table keeps these ports in a smallint: 32767 at most.
+const RINGS = ['temporalFrontendRing', 'temporalHistoryRing', 'temporalMatchingRing', 'temporalInternalRing'] as const
+// Below what systems give to outgoing connections, and below the node ports of Kubernetes.
+const RING_RANGE = [20_000, 30_000] as const
 
-const NAMES: readonly PortName[] = [
-  'etcd',
-  'kubernetes',
-  'postgres',
-  'temporal',
-  'temporalUi',
-  'bridgeHealth',
-  'workerHealth',
-]
+const NAMES = [
+  ...(['etcd', 'kubernetes', 'postgres', 'temporal', 'temporalUi', 'bridgeHealth', 'workerHealth'] as const),
+  // Where the services of that server call each other.
+  ...(['temporalHistory', 'temporalMatching', 'temporalInternal'] as const),
+  ...RINGS,
+] as const
+
+export type PortName = (typeof NAMES)[number]
+export type Ports = Readonly<Record<PortName, number>>
 
 /**
  * Chooses all ports and remembers them in `file`, so that addresses survive a restart where nobody took them meanwhile.
@@ -31,7 +34,7 @@ export async function choosePorts(file: string, fixed: Partial<Ports>): Promise<
     const wanted = fixed[name]
     if (wanted !== undefined && !(await isFree(wanted)))
       throw new Error(`port ${wanted} for ${name} is taken, expected a free one`)
-    chosen.set(name, wanted ?? (await reusable(last[name], chosen)) ?? (await freePort(chosen)))
+    chosen.set(name, wanted ?? (await reusable(last[name], chosen)) ?? (await freePort(name, chosen)))
   }
   const ports = Object.fromEntries(chosen) as Record<PortName, number>
   await writeFile(file, JSON.stringify(ports), { mode: 0o600 })
@@ -43,9 +46,10 @@ async function reusable(port: number | undefined, chosen: ReadonlyMap<PortName, 
   return (await isFree(port)) ? port : undefined
 }
 
-async function freePort(chosen: ReadonlyMap<PortName, number>): Promise<number> {
+async function freePort(name: PortName, chosen: ReadonlyMap<PortName, number>): Promise<number> {
+  const isRing = RINGS.some((ring) => ring === name)
   for (;;) {
-    const port = await listen(0)
+    const port = await listen(isRing ? randomInt(...RING_RANGE) : 0)
     if (port !== undefined && ![...chosen.values()].includes(port)) return port
   }
 }

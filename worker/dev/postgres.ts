@@ -81,9 +81,14 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
     isReady: () => query(url, 'select 1').then(() => true),
   }
   await startPart(spec, options.onPart)
-  const existing = await query(url, `select 1 from pg_database where datname = '${DATABASE}'`)
-  if (existing === 0) await query(url, `create database ${DATABASE}`)
+  await createDatabase(url, DATABASE)
   return { url: url.replace(/postgres$/, DATABASE), address }
+}
+
+/** Makes a database beside the one of the address, unless it is there. */
+export async function createDatabase(url: string, name: string): Promise<void> {
+  const existing = await query(url, `select 1 from pg_database where datname = '${name}'`)
+  if (existing === 0) await query(url, `create database ${name}`)
 }
 
 async function query(connectionString: string, text: string): Promise<number> {

@@ -15,10 +15,13 @@ import type { PartDiedError } from './part.ts'
 import type { BinaryName } from './pins.ts'
 import { choosePorts, type Ports } from './ports.ts'
 import { startPostgres } from './postgres.ts'
+import { startTemporalOnPostgres } from './temporal-postgres.ts'
 import { startTemporal } from './temporal.ts'
 
 const run = promisify(execFile)
 const NODES_LIMIT_MS = 60_000
+
+export type TemporalStore = 'sqlite' | 'postgres'
 
 export interface ServerOptions {
   readonly config: Config
@@ -28,6 +31,8 @@ export interface ServerOptions {
   readonly ports?: Partial<Ports>
   /** Servers of the user's own, instead of ours. */
   readonly own?: { readonly kubeconfig?: string; readonly databaseUrl?: string; readonly temporalAddress?: string }
+  /** Where our Temporal keeps its state: SQLite is the development server (default), PostgreSQL a real one, without UI. */
+  readonly temporalStore?: TemporalStore
   /** True writes an audit log to `<dataDir>/logs/audit.log`. */
   readonly audit?: boolean
   /** Ends the start. */
@@ -42,7 +47,7 @@ export interface Servers extends Group {
   /** With the password. */
   readonly databaseUrl: string
   readonly temporalAddress: string
-  /** Undefined when Temporal is the user's own. */
+  /** Undefined when Temporal is the user's own, or keeps its state in PostgreSQL. */
   readonly temporalUiUrl: string | undefined
   readonly auditLogPath: string | undefined
   readonly ports: Ports
@@ -102,12 +107,14 @@ async function provideAll(
   await symlink(binaries.kubectl, kubectlPath)
 
   const kubeconfigPath = join(dataDir, 'kubeconfig')
+  const database = provideDatabase(options, { ports, group })
   const [kubernetesUrl, databaseUrl, temporalAddress] = await Promise.all([
     provideCluster(options, { binaries, ports, group }),
-    provideDatabase(options, { ports, group }),
-    provideTemporal(options, { binaries, ports, group }),
+    database,
+    provideTemporal(options, { binaries, ports, group, database }),
   ])
-  const temporalUiUrl = own?.temporalAddress === undefined ? `http://127.0.0.1:${ports.temporalUi}` : undefined
+  const hasUi = own?.temporalAddress === undefined && options.temporalStore !== 'postgres'
+  const temporalUiUrl = hasUi ? `http://127.0.0.1:${ports.temporalUi}` : undefined
   return {
     kubernetesUrl,
     kubeconfigPath,
@@ -121,13 +128,20 @@ async function provideAll(
 }
 
 /** The binaries that these options call for. */
-export function neededBinaries({ own }: Pick<ServerOptions, 'own'>): readonly BinaryName[] {
+export function neededBinaries({
+  own,
+  temporalStore,
+}: Pick<ServerOptions, 'own' | 'temporalStore'>): readonly BinaryName[] {
   const cluster: readonly BinaryName[] = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kwok']
   return [
     'kubectl',
     ...(own?.kubeconfig === undefined ? cluster : []),
-    ...(own?.temporalAddress === undefined ? ['temporal' as const] : []),
+    ...(own?.temporalAddress === undefined ? temporalBinaries(temporalStore) : []),
   ]
+}
+
+function temporalBinaries(store: TemporalStore = 'sqlite'): readonly BinaryName[] {
+  return store === 'sqlite' ? ['temporal'] : ['temporal-server', 'temporal-sql-tool']
 }
 
 interface Provision {
@@ -206,13 +220,22 @@ async function provideDatabase(options: ServerOptions, { ports, group }: Omit<Pr
   return url
 }
 
-async function provideTemporal(options: ServerOptions, { binaries, ports, group }: Provision): Promise<string> {
-  const { dataDir, ephemeral, own, progress } = options
+async function provideTemporal(
+  options: ServerOptions,
+  { binaries, ports, group, database }: Provision & { readonly database: Promise<string> },
+): Promise<string> {
+  const { dataDir, ephemeral, own, temporalStore, progress } = options
   if (own?.temporalAddress !== undefined) return own.temporalAddress
   const place = { dir: join(dataDir, 'temporal'), logDir: join(dataDir, 'logs') }
-  await startTemporal({ binary: binaries.temporal, ...place, ports, ephemeral }, group.add)
-  progress(`temporal: ready at 127.0.0.1:${ports.temporal}`)
-  return `127.0.0.1:${ports.temporal}`
+  const address = `127.0.0.1:${ports.temporal}`
+  if (temporalStore === 'postgres') {
+    await startTemporalOnPostgres({ binaries, ...place, ports, databaseUrl: await database }, group.add)
+    progress(`temporal: ready at ${address}, on PostgreSQL and without UI`)
+  } else {
+    await startTemporal({ binary: binaries.temporal, ...place, ports, ephemeral }, group.add)
+    progress(`temporal: ready at ${address}`)
+  }
+  return address
 }
 
 function auditLogPath({ audit, own, dataDir }: ServerOptions): string | undefined {

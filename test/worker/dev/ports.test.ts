@@ -26,6 +26,12 @@ describe('the ports of a data folder', () => {
     expect({ ...after, etcd: 0 }).toEqual({ ...before, etcd: 0 })
   })
 
+  it('by which services of Temporal find each other fit the column of its table', async () => {
+    const ports = await choosePorts(join(await scratchFolder(), 'ports.json'), {})
+    const rings = Object.entries(ports).filter(([name]) => name.endsWith('Ring'))
+    expect(rings.filter(([, port]) => port <= 32_767)).toHaveLength(4)
+  })
+
   it('that the user fixed must be free', async () => {
     const port = await occupy(0)
     const file = join(await scratchFolder(), 'ports.json')
