@@ -1,0 +1,85 @@
+// The objects that make up a load: root Installations with an inline blueprint each, which yields the deploy items.
+
+import { readFile } from 'node:fs/promises'
+
+import type { KubeClient } from '../../activities/kube/client.ts'
+import { API, installation, item } from '../support/cluster.ts'
+import { configMap, MANIFEST_TYPE, TARGET_TYPE } from '../support/manifests.ts'
+
+export const DEPLOYERS = ['mock', 'manifest'] as const
+export type Deployer = (typeof DEPLOYERS)[number]
+
+/** `wide`: independent items; `chain`: each item depends on the one before it. */
+export type Shape = 'wide' | 'chain'
+
+export interface Plan {
+  readonly installations: number
+  /** Of each Installation. */
+  readonly items: number
+  readonly shape: Shape
+  readonly deployer: Deployer
+  /** Over how many namespaces the Installations are spread; default 1. */
+  readonly namespaces?: number
+}
+
+/** What manifest items deploy is named so. */
+export const DEPLOYED_PREFIX = 'deployed-'
+
+const MOCK_API = 'mock.deployer.landscaper.gardener.cloud/v1alpha1'
+const MANIFEST_API = 'manifest.deployer.landscaper.gardener.cloud/v1alpha2'
+const TARGET = 'bench-cluster'
+const IMPORT = 'cluster'
+
+/** The body of the Installation of that number. */
+export function installationBody(plan: Plan, index: number, namespace: string) {
+  const deployItems = Array.from({ length: plan.items }, (_, position) => itemOf(plan, index, position, namespace))
+  const isManifest = plan.deployer === 'manifest'
+  const body = installation(installationName(index), [], {
+    ...(isManifest && { spec: { imports: { targets: [{ name: IMPORT, target: TARGET }] } } }),
+    blueprint: {
+      ...(isManifest && { imports: [{ name: IMPORT, type: 'target', targetType: TARGET_TYPE }] }),
+      deployExecutions: [{ name: 'default', type: 'GoTemplate', template: JSON.stringify({ deployItems }) }],
+    },
+  })
+  return { ...body, metadata: { ...body.metadata, namespace } }
+}
+
+export function installationName(index: number): string {
+  return `inst-${index}`
+}
+
+function itemOf({ shape, deployer }: Plan, index: number, position: number, namespace: string): object {
+  const name = `item-${position}`
+  const dependsOn = shape === 'chain' && position > 0 ? { dependsOn: [`item-${position - 1}`] } : {}
+  if (deployer === 'mock') {
+    const providerStatus = { apiVersion: MOCK_API, kind: 'ProviderStatus', key: name }
+    return item({ name, config: { providerStatus }, ...dependsOn })
+  }
+  const data = { installation: String(index), item: String(position) }
+  const manifest = configMap(`${DEPLOYED_PREFIX}${index}-${position}`, namespace, data)
+  return {
+    name,
+    type: MANIFEST_TYPE,
+    target: { import: IMPORT },
+    config: {
+      apiVersion: MANIFEST_API,
+      kind: 'ProviderConfiguration',
+      updateStrategy: 'update',
+      manifests: [{ policy: 'manage', manifest }],
+    },
+    ...dependsOn,
+  }
+}
+
+/** The Target of the manifest items: the cluster itself, by the kubeconfig of the set's administrator. */
+export async function createTarget(kube: KubeClient, namespace: string, kubeconfigPath: string): Promise<void> {
+  const kubeconfig = await readFile(kubeconfigPath, 'utf8')
+  await kube.request('POST', `/apis/${API}/namespaces/${namespace}/targets`, {
+    body: {
+      apiVersion: API,
+      kind: 'Target',
+      metadata: { name: TARGET, namespace },
+      spec: { type: TARGET_TYPE, config: { kubeconfig } },
+    },
+  })
+}

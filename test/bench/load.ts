@@ -1,0 +1,173 @@
+// A load on the engine: N Installations that are created, given a second job and deleted, all at once, and waited for by watch.
+// It knows nothing of CPU, counters or reports; measure.ts puts those around it.
+//
+//   L1. An Installation is finished when its newest job is (jobIDFinished = jobID), with another job than before; a deleted one when it is gone.
+//   L2. What was not reached in time is told by name, never left out.
+
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { type KubeClient, resourcePath } from '../../activities/kube/client.ts'
+import { isNotFound } from '../../activities/kube/errors.ts'
+import { inParallel } from '../../activities/kube/in-parallel.ts'
+import { API, type LsObject, OPERATION } from '../support/cluster.ts'
+import { Follower, keyOf } from './follow.ts'
+import { createTarget, installationBody, type Plan } from './installations.ts'
+
+export const OPERATIONS = ['create', 'reconcile', 'delete'] as const
+export type Operation = (typeof OPERATIONS)[number]
+
+/** How an operation went, for those that were to go through it. */
+export interface Course {
+  /** From the first request to the last Installation that finished. */
+  readonly wallMs: number
+  /** From the first request to the answer of the last. */
+  readonly submitMs: number
+  /** Of each that finished, from its request. */
+  readonly latenciesMs: readonly number[]
+  /** Ended, but not well: "namespace/name: phase: message". */
+  readonly failed: readonly string[]
+  /** Not finished in time (L2). */
+  readonly missing: readonly string[]
+}
+
+type End = 'well' | 'badly'
+
+/** Requests of the load's own at a time. */
+const PARALLEL = 16
+const NAMESPACE_LIMIT_MS = 60_000
+
+export class Load {
+  readonly plan: Plan
+  readonly namespaces: readonly string[]
+  readonly #kube: KubeClient
+  readonly #follower: Follower
+  readonly #subjects: readonly LsObject[]
+
+  private constructor(kube: KubeClient, plan: Plan, namespaces: readonly string[], follower: Follower) {
+    this.plan = plan
+    this.namespaces = namespaces
+    this.#kube = kube
+    this.#follower = follower
+    this.#subjects = Array.from({ length: plan.installations }, (_, index) =>
+      installationBody(plan, index, namespaces[index % namespaces.length] ?? ''),
+    )
+  }
+
+  /** Makes the namespaces, with what the items need in them. */
+  static async open(kube: KubeClient, plan: Plan, kubeconfigPath: string): Promise<Load> {
+    const base = `bench-${randomBytes(4).toString('hex')}`
+    const namespaces = Array.from({ length: plan.namespaces ?? 1 }, (_, index) => `${base}-${index}`)
+    for (const name of namespaces) {
+      await kube.request('POST', '/api/v1/namespaces', { body: { metadata: { name } } })
+      if (plan.deployer === 'manifest') await createTarget(kube, name, kubeconfigPath)
+    }
+    return new Load(kube, plan, namespaces, await Follower.open(kube, namespaces))
+  }
+
+  get kube(): KubeClient {
+    return this.#kube
+  }
+
+  /** The jobs that the Installations had last. */
+  get jobIDs(): ReadonlySet<string> {
+    return new Set([...this.#follower.known.values()].map(({ status }) => status?.jobID ?? ''))
+  }
+
+  /** Sends the operation for every Installation and waits until all are through it, or the time is over. */
+  async run(operation: Operation, timeoutMs: number): Promise<Course> {
+    const jobs = new Map([...this.#follower.known].map(([key, { status }]) => [key, status?.jobID]))
+    const sentAt = new Map<string, number>()
+    const ends = new Map<string, { readonly at: number; readonly failure: string | undefined }>()
+    const all = new AbortController()
+    this.#follower.listener = (object, isDeleted, at) => {
+      const key = keyOf(object.metadata)
+      if (!sentAt.has(key) || ends.has(key)) return
+      const end = endOf(operation, object, { isDeleted, jobBefore: jobs.get(key) })
+      if (end === undefined) return
+      ends.set(key, { at, failure: end === 'well' ? undefined : `${key}: ${describe(object, isDeleted)}` })
+      if (ends.size === this.#subjects.length) all.abort()
+    }
+
+    const begin = performance.now()
+    await inParallel(this.#subjects, PARALLEL, async (subject) => {
+      sentAt.set(keyOf(subject.metadata), performance.now())
+      await this.#submit(operation, subject)
+    })
+    const submitMs = performance.now() - begin
+    // Rejects as soon as all are through it; at once, if they are already.
+    await sleep(timeoutMs, undefined, { signal: all.signal }).catch(() => undefined)
+    this.#follower.listener = () => undefined
+    return {
+      wallMs: Math.max(0, ...[...ends.values()].map(({ at }) => at)) - begin,
+      submitMs,
+      latenciesMs: [...ends].map(([key, { at }]) => at - (sentAt.get(key) ?? begin)),
+      failed: [...ends.values()].flatMap(({ failure }) => failure ?? []),
+      missing: this.#subjects.map(({ metadata }) => keyOf(metadata)).filter((key) => !ends.has(key)),
+    }
+  }
+
+  /** Waits until no Installation has changed for so long. */
+  async settle(ms: number): Promise<void> {
+    await this.#follower.silence(ms)
+  }
+
+  /** Stops following and removes the namespaces; waits until they are gone unless something holds on to them. */
+  async close(): Promise<void> {
+    await this.#follower.close()
+    await Promise.all(this.namespaces.map((name) => this.#kube.request('DELETE', `/api/v1/namespaces/${name}`)))
+    const deadline = performance.now() + NAMESPACE_LIMIT_MS
+    for (const name of this.namespaces)
+      while (performance.now() < deadline && (await exists(this.#kube, `/api/v1/namespaces/${name}`))) await sleep(200)
+  }
+
+  async #submit(operation: Operation, body: LsObject): Promise<void> {
+    const { namespace, name } = body.metadata
+    const resource = { apiVersion: API, plural: 'installations' }
+    const path = resourcePath(resource, namespace, name)
+    switch (operation) {
+      case 'create':
+        await this.#kube.request('POST', resourcePath(resource, namespace), { body })
+        return
+      case 'reconcile':
+        await this.#kube.request('PATCH', path, {
+          body: { metadata: { annotations: { [OPERATION]: 'reconcile' } } },
+          contentType: 'application/merge-patch+json',
+        })
+        return
+      case 'delete':
+        await this.#kube.request('DELETE', path)
+    }
+  }
+}
+
+/** The verb of the load's own requests, as the API server counts them; each names `installations`. */
+export const VERBS: Readonly<Record<Operation, string>> = { create: 'POST', reconcile: 'PATCH', delete: 'DELETE' }
+
+/** L1 */
+export function endOf(
+  operation: Operation,
+  { status = {} }: LsObject,
+  { isDeleted, jobBefore }: { readonly isDeleted: boolean; readonly jobBefore: string | undefined },
+): End | undefined {
+  if (isDeleted) return operation === 'delete' ? 'well' : 'badly'
+  const { jobID, jobIDFinished, phase } = status
+  if (jobID === undefined || jobID === jobBefore || jobID !== jobIDFinished) return undefined
+  if (operation !== 'delete' && phase === 'Succeeded') return 'well'
+  return 'badly'
+}
+
+function describe({ status }: LsObject, isDeleted: boolean): string {
+  if (isDeleted) return 'is gone'
+  return `${status?.phase ?? 'no phase'}: ${status?.lastError?.message ?? 'no error'}`
+}
+
+async function exists(kube: KubeClient, path: string): Promise<boolean> {
+  try {
+    await kube.request('GET', path)
+    return true
+  } catch (error) {
+    if (isNotFound(error)) return false
+    throw error
+  }
+}

@@ -1,0 +1,92 @@
+// What was asked of the API server, by its own counters (`apiserver_request_total`).
+//
+//   Q1. Not counted: renewals of leases, which the servers do among themselves, and requests without a resource, such as for the counters.
+//   Q2. The bench's own requests are taken off, only those that succeeded.
+
+import type { KubeClient } from '../../activities/kube/client.ts'
+
+/** How often each "VERB resource code" was answered since the server's start. */
+export type Counters = ReadonlyMap<string, number>
+
+export interface Requests {
+  /** Without those of Kubernetes Events. */
+  readonly writes: number
+  readonly events: number
+  /** Without watches. */
+  readonly reads: number
+  readonly conflicts: number
+  /** Writes, by "VERB resource[/subresource]". */
+  readonly byResource: Readonly<Record<string, number>>
+}
+
+const METRIC = 'apiserver_request_total{'
+const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'APPLY', 'DELETE', 'DELETECOLLECTION'])
+
+export async function readCounters(kube: KubeClient): Promise<Counters> {
+  const { statusCode, body } = await kube.stream('/metrics', AbortSignal.timeout(30_000))
+  const chunks: Buffer[] = []
+  for await (const chunk of body) chunks.push(chunk)
+  if (statusCode !== 200) throw new Error(`GET /metrics: found status ${statusCode}, expected 200`)
+  return parseCounters(Buffer.concat(chunks).toString('utf8'))
+}
+
+/** Reads the counters from the text of `/metrics` (Q1). */
+export function parseCounters(text: string): Counters {
+  const counters = new Map<string, number>()
+  for (const line of text.split('\n')) {
+    if (!line.startsWith(METRIC)) continue
+    const end = line.lastIndexOf('}')
+    const labels = new Map(
+      Array.from(line.slice(METRIC.length, end).matchAll(/(\w+)="([^"]*)"/g), ([, name = '', value = '']) => [
+        name,
+        value,
+      ]),
+    )
+    const [resource = '', subresource = ''] = [labels.get('resource'), labels.get('subresource')]
+    if (resource === '' || labels.get('group') === 'coordination.k8s.io') continue
+    const path = subresource === '' ? resource : `${resource}/${subresource}`
+    const key = `${labels.get('verb') ?? ''} ${path} ${labels.get('code') ?? ''}`
+    counters.set(key, (counters.get(key) ?? 0) + Number(line.slice(end + 1)))
+  }
+  return counters
+}
+
+/** What came between two readings; `own`: the bench's requests by "VERB resource" (Q2). */
+export function requestsBetween(before: Counters, after: Counters, own: Readonly<Record<string, number>>): Requests {
+  const found = theirs(before, after, own)
+  const total = (wanted: readonly Answered[]) => wanted.reduce((count, one) => count + one.count, 0)
+  const isEvent = ({ resource }: Answered) => resource === 'events'
+  const writes = found.filter(({ verb }) => WRITES.has(verb))
+  const byResource: Record<string, number> = {}
+  for (const { verb, resource, count } of writes) {
+    const what = `${verb} ${resource}`
+    byResource[what] = (byResource[what] ?? 0) + count
+  }
+  return {
+    writes: total(writes.filter((one) => !isEvent(one))),
+    events: total(writes.filter(isEvent)),
+    reads: total(found.filter(({ verb }) => !WRITES.has(verb) && verb !== 'WATCH')),
+    conflicts: total(writes.filter(({ code }) => code === '409')),
+    byResource,
+  }
+}
+
+interface Answered {
+  readonly verb: string
+  readonly resource: string
+  readonly code: string
+  readonly count: number
+}
+
+/** The requests of all others. */
+function theirs(before: Counters, after: Counters, own: Readonly<Record<string, number>>): readonly Answered[] {
+  const left = new Map(Object.entries(own))
+  return [...after].flatMap(([key, total]) => {
+    const [verb = '', resource = '', code = ''] = key.split(' ')
+    const what = `${verb} ${resource}`
+    const all = total - (before.get(key) ?? 0)
+    const mine = code.startsWith('2') ? Math.min(left.get(what) ?? 0, all) : 0
+    left.set(what, (left.get(what) ?? 0) - mine)
+    return all === mine ? [] : { verb, resource, code, count: all - mine }
+  })
+}

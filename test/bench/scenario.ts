@@ -1,0 +1,19 @@
+// What a scenario of the bench is and gives back. One file per scenario; scenarios.ts lists them.
+
+import type { Stage } from './stage.ts'
+import type { YardsticksOfRun } from './yardsticks.ts'
+
+export interface Scenario {
+  /** One line for --help. */
+  readonly summary: string
+  readonly run: (stage: Stage) => Promise<ScenarioResult>
+}
+
+export interface ScenarioResult {
+  /** What did not complete, one sentence each; the exit code is 0 only without any. */
+  readonly failures: readonly string[]
+  /** Sections of the report, in Markdown. */
+  readonly report: (yardsticks: YardsticksOfRun | undefined) => readonly string[]
+  /** Makes the figures of this run the baseline. Absent: the scenario has none. */
+  readonly record?: (yardsticks: YardsticksOfRun) => Promise<void>
+}

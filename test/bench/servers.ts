@@ -1,0 +1,80 @@
+// The set that is measured: real servers on durable storage, as `pawl dev` has them, with bridge and worker. Either one of the
+// bench's own, in a fresh folder that is removed at the end, or a running one that is left alone.
+
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative } from 'node:path'
+
+import { readConfig } from '../../worker/config.ts'
+import { startDev, type Dev } from '../../worker/dev.ts'
+import { readState, type DevState } from '../../worker/dev/state.ts'
+import type { ProcessTree } from './processes.ts'
+import type { Say } from './progress.ts'
+
+export interface BenchSet {
+  readonly kubeconfigPath: string
+  readonly temporalAddress: string
+  /** With the password. */
+  readonly databaseUrl: string
+  readonly processes: readonly ProcessTree[]
+  readonly logFile: (part: string) => string
+  /** Rejects when a part of a set of the bench's own dies. */
+  readonly failure: Promise<never>
+  /** Stops and removes what was started. */
+  readonly stop: () => Promise<void>
+}
+
+export interface SetOptions {
+  /** Of a running set; undefined: one of the bench's own is started. */
+  readonly dataDir: string | undefined
+  readonly signal: AbortSignal
+  readonly say: Say
+}
+
+export async function openSet(options: SetOptions): Promise<BenchSet> {
+  if (options.dataDir === undefined) return await startSet(options)
+  const state = await readState(options.dataDir)
+  if (state === undefined) throw new Error(`nothing runs for ${options.dataDir}, expected pawl dev to`)
+  const never = new Promise<never>(() => undefined)
+  return { ...(await describeSet(state)), failure: never, stop: () => Promise.resolve() }
+}
+
+async function startSet({ signal, say }: SetOptions): Promise<BenchSet> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'pawl-bench-'))
+  try {
+    const dev = await startDev({ config: readConfig(), dataDir, ephemeral: false, progress: say, signal })
+    for (const dir of foldersOf(dev, dataDir)) dev.servers.removeAtEnd(dir)
+    const failure = dev.servers.failure.then((error) => Promise.reject(error))
+    failure.catch(() => undefined)
+    return { ...(await describeSet(dev.state)), failure, stop: () => dev.stop() }
+  } catch (error) {
+    await rm(dataDir, { recursive: true, force: true })
+    throw error
+  }
+}
+
+/** All that holds the set's data: PostgreSQL's may have to be elsewhere. */
+function foldersOf({ servers }: Dev, dataDir: string): readonly string[] {
+  const args = servers.parts.find(({ spec }) => spec.name === 'postgresql')?.spec.args ?? []
+  const data = args[args.indexOf('-D') + 1] ?? dataDir
+  return relative(dataDir, data).startsWith('..') ? [dataDir, dirname(data)] : [dataDir]
+}
+
+async function describeSet({ dataDir, kubeconfig, parts }: DevState): Promise<Omit<BenchSet, 'failure' | 'stop'>> {
+  const named = (name: string) => {
+    const part = parts.find((one) => one.name === name)
+    if (part === undefined)
+      throw new Error(`the set of ${dataDir} has no ${name} of its own, expected pawl dev with all its servers`)
+    return part
+  }
+  const url = new URL(named('postgresql').address ?? '')
+  url.username = 'pawl'
+  url.password = (await readFile(join(dataDir, 'postgresql', 'password'), 'utf8')).trim()
+  return {
+    kubeconfigPath: kubeconfig,
+    temporalAddress: named('temporal').address ?? '',
+    databaseUrl: url.href,
+    processes: parts.flatMap(({ name, process }) => (process === null ? [] : { name, pid: process.pid })),
+    logFile: (part) => named(part).logFile ?? '',
+  }
+}
