@@ -4,9 +4,10 @@ import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
 import type { RoutedEvent, Routing } from '../workflows/kit/index.ts'
 import type { Database } from './journal/database.ts'
-import type { WriteJournal } from './journal/write-journal.ts'
+import type { GroupedJournal } from './journal/grouped-journal.ts'
 import type { TargetAccess } from './deploy/target/target-cluster.ts'
 import type { KubeClient } from './kube/client.ts'
+import type { ObjectCache } from './kube/object-cache.ts'
 import type { TemplateEngine } from './render/template-engine.ts'
 
 export interface Deps {
@@ -14,8 +15,9 @@ export interface Deps {
   readonly cluster: string
   readonly kube: KubeClient
   readonly db: Kysely<Database>
-  /** Shared by all activities of the process. */
-  readonly writes: WriteJournal
+  /** Shared by all activities of the process, and so are the objects that it saw. */
+  readonly journal: GroupedJournal
+  readonly objects: ObjectCache
   readonly templates: TemplateEngine
   readonly targets: TargetAccess
   /** Which subjects an event concerns: the routes of all controllers. */

@@ -8,8 +8,9 @@ import { createActivities } from '../activities/index.ts'
 import { createTargetAccess } from '../activities/deploy/target/open-target.ts'
 import { loadOrCreateContentKey } from '../activities/journal/content-key.ts'
 import { openDatabase } from '../activities/journal/database.ts'
-import { createWriteJournal } from '../activities/journal/write-journal.ts'
+import { createGroupedJournal } from '../activities/journal/grouped-journal.ts'
 import { createKubeClient } from '../activities/kube/client.ts'
+import { ObjectCache } from '../activities/kube/object-cache.ts'
 import { createTemplateEngine } from '../activities/render/template-engine.ts'
 import { readConfig } from './config.ts'
 import { routeOf, subjectKinds } from './controllers.ts'
@@ -59,7 +60,8 @@ const worker = await Worker.create({
     : { workflowBundle: { codePath: settings.workflowBundle } }),
   activities: createActivities({
     ...{ cluster: settings.cluster, kube, db, templates, targets, ...routing },
-    writes: createWriteJournal(db, settings.cluster, routing),
+    journal: createGroupedJournal(db, settings.cluster, routing),
+    objects: new ObjectCache(),
     pickupTimeoutMs: settings.pickupTimeoutMs,
     log,
   }),

@@ -9,8 +9,8 @@ import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { deployItemView } from '../kube/deploy-item-view.ts'
 import { isFinal, toApplicationFailure } from '../kube/errors.ts'
-import { isReleased } from '../kube/finalize.ts'
-import { readObject } from '../kube/observe.ts'
+import { isReleased } from '../kube/views.ts'
+import { readSubject } from '../kube/observe.ts'
 import { targetView } from '../kube/views.ts'
 import { type Patch, type Write, type WriteAnswer, type Writer, writeAll } from '../kube/write.ts'
 import {
@@ -81,8 +81,8 @@ export const mockActivities = (deps: Deps) => ({
 
 async function readItems(deps: Deps, subject: Subject, ownVersion: number): Promise<readonly KubeObject[]> {
   if (subject.kind === 'Execution') return await listGroupObjects(deps, subject, ownVersion)
-  const item = await readObject(deps, deployItemKind, subject.namespace, subject.name)
-  return item?.metadata.uid === subject.uid ? [item] : []
+  const item = await readSubject(deps, deployItemKind, subject)
+  return item === undefined ? [] : [item]
 }
 
 interface MockStep {

@@ -6,8 +6,8 @@ import { type By, isIdle, type Subject } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { toApplicationFailure } from '../kube/errors.ts'
-import { listObjects, readSubject, recordObservation } from '../kube/observe.ts'
-import { ownerOf, targetView } from '../kube/views.ts'
+import { readFamily, readSubject, recordObservation } from '../kube/observe.ts'
+import { targetView } from '../kube/views.ts'
 import { deployItemView } from '../kube/deploy-item-view.ts'
 import { isUninstall, remainingMs } from './item-status.ts'
 import type { DeployGroupObservation, GroupItem } from './views.ts'
@@ -36,13 +36,10 @@ export const observeActivities = (deps: Deps) => ({
 })
 
 async function readGroup(deps: Deps, subject: Subject, jobID: string, ownVersion: number) {
-  const [execution, items] = await Promise.all([
-    readSubject(deps, executionKind, subject),
-    listGroupObjects(deps, subject, ownVersion),
-  ])
+  const { subject: execution, children } = await readGroupFamily(deps, subject, ownVersion)
   const target = execution === undefined ? undefined : targetView(execution)
   return {
-    items: items.filter((item) => targetView(item).jobID === jobID),
+    items: builtIn(children).filter((item) => targetView(item).jobID === jobID),
     isOver: target === undefined || target.jobID !== jobID || target.jobIDFinished === jobID,
   }
 }
@@ -58,10 +55,22 @@ async function readSingle(deps: Deps, subject: Subject, jobID: string) {
 }
 
 /** The built-in items of an Execution, bodies included. */
-export async function listGroupObjects(deps: Deps, subject: Subject, ownVersion: number): Promise<readonly KubeObject[]> {
-  const all = await listObjects(deps, deployItemKind, subject.namespace, { labelSelector: `${MANAGED_BY_LABEL}=${subject.name}`, ownVersion })
-  return all
-    .filter((item) => ownerOf(item)?.uid === subject.uid && BUILT_IN_TYPES.has(deployItemView(item).type))
+export async function listGroupObjects(
+  deps: Deps,
+  subject: Subject,
+  ownVersion: number,
+): Promise<readonly KubeObject[]> {
+  return builtIn((await readGroupFamily(deps, subject, ownVersion)).children)
+}
+
+async function readGroupFamily(deps: Deps, subject: Subject, ownVersion: number) {
+  const by = { labelSelector: `${MANAGED_BY_LABEL}=${subject.name}` }
+  return await readFamily(deps, executionKind, subject, { watched: deployItemKind, by, ownVersion })
+}
+
+function builtIn(items: readonly KubeObject[]): readonly KubeObject[] {
+  return items
+    .filter((item) => BUILT_IN_TYPES.has(deployItemView(item).type))
     .sort((left, right) => (left.metadata.name < right.metadata.name ? -1 : 1))
 }
 

@@ -4,7 +4,7 @@
 //   D2. Every write is fenced by the item's version; a conflict re-applies the one field, never the whole.
 
 import { DELETE_WITHOUT_UNINSTALL_ANNOTATION, deployItemKind, FINALIZER } from '../../workflows/deploy-item/kind.ts'
-import { type DeployItemTemplate, executionKind } from '../../workflows/execution/kind.ts'
+import type { DeployItemTemplate } from '../../workflows/execution/kind.ts'
 import { type By, isIdle, type Subject } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
@@ -12,12 +12,11 @@ import { finalFailure, toApplicationFailure } from '../kube/errors.ts'
 import { finalizerPatch } from '../kube/finalize.ts'
 import { itemProblems, ownerNameProblem, shownName } from '../kube/item-rules.ts'
 import { additivePatch, mergePatch } from '../kube/merge.ts'
-import { readSubject } from '../kube/observe.ts'
 import { targetView } from '../kube/views.ts'
 import type { Patch, Write } from '../kube/write.ts'
 import { type BatchResult, type ItemsInput, send } from './item-batch.ts'
 import { decodeItems, deployItemName, desiredDeployItem, newDeployItem } from './items.ts'
-import { listDeployItems } from './observe.ts'
+import { readExecution } from './observe.ts'
 import { type DeployItemView, deployItemView } from '../kube/deploy-item-view.ts'
 
 const MOST_PROBLEMS = 20
@@ -93,14 +92,13 @@ export const deployItemActivities = (deps: Deps) => ({
 })
 
 async function apply(deps: Deps, { by, subject, jobID, generation }: ApplyInput): Promise<BatchResult> {
-  const execution = await readSubject(deps, executionKind, subject)
+  const { subject: execution, children: existing } = await readExecution(deps, subject, 0)
   const name = `execution ${subject.namespace}/${subject.name}`
   if (execution === undefined) throw finalFailure('NotFound', `${name} is gone`)
   if (execution.metadata.generation !== generation) {
     const found = execution.metadata.generation ?? 0
     throw finalFailure('Changed', `${name} has generation ${found}; the pass observed ${generation}`)
   }
-  const existing = await listDeployItems(deps, subject, 0)
   const writes = plannedWrites(execution, existing, jobID)
   const result = await send(deps, { by, step: 'applyDeployItems' }, writes)
   const written = new Set(writes.map((write) => write.name))

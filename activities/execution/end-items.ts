@@ -17,7 +17,8 @@ import { recordWarning } from '../kube/events.ts'
 import { interruptRequested, targetView } from '../kube/views.ts'
 import { type Patch, type Write, writeAll } from '../kube/write.ts'
 import { type BatchResult, batchResult, FIELD_MANAGER, type ItemsInput } from './item-batch.ts'
-import { listDeployItems } from './observe.ts'
+import { readOwned } from '../kube/observe.ts'
+import { itemsOf } from './observe.ts'
 import { type ExecutionView, executionView } from './views.ts'
 
 export interface ForgetInput {
@@ -94,7 +95,7 @@ async function endItems(
 ): Promise<BatchResult> {
   const observed = new Map(items.map((item) => [item.uid, item]))
   const newest = items.reduce((version, item) => Math.max(version, Number(item.version)), 0)
-  const all = items.length === 0 ? [] : await listDeployItems(deps, subject, newest)
+  const all = items.length === 0 ? [] : await readOwned(deps, subject, itemsOf(subject, newest))
   const found = all.filter(({ metadata }) => observed.has(metadata.uid ?? ''))
   const now = deps.now().toISOString()
   const ends = found.flatMap((object): Write[] => {

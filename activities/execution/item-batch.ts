@@ -4,7 +4,7 @@ import type { By, Subject } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import { type DeployItemView, deployItemView } from '../kube/deploy-item-view.ts'
 import { type KubeError, toApplicationFailure } from '../kube/errors.ts'
-import { isReleased } from '../kube/finalize.ts'
+import { isReleased } from '../kube/views.ts'
 import { type Write, type WriteAnswer, writeAll } from '../kube/write.ts'
 
 export const FIELD_MANAGER = 'pawl-execution'

@@ -4,11 +4,9 @@ import { deployItemKind, MANAGED_BY_LABEL } from '../../workflows/deploy-item/ki
 import { executionKind } from '../../workflows/execution/kind.ts'
 import type { By, Subject } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
-import type { KubeObject } from '../kube/client.ts'
 import { toApplicationFailure } from '../kube/errors.ts'
 import { EXECUTION_NAME_LIMIT } from '../kube/item-rules.ts'
-import { listObjects, readSubject, recordObservation } from '../kube/observe.ts'
-import { ownerOf } from '../kube/views.ts'
+import { type Children, type Family, readFamily, recordObservation } from '../kube/observe.ts'
 import { type DeployItemView, deployItemView } from '../kube/deploy-item-view.ts'
 import { type ExecutionView, executionView } from './views.ts'
 
@@ -36,9 +34,8 @@ export const observeActivities = (deps: Deps) => ({
    */
   async observeExecution({ by, subject, known }: ObserveInput): Promise<ExecutionObservation> {
     try {
-      const [execution, items] = await Promise.all([
-        readSubject(deps, executionKind, subject),
-        listDeployItems(deps, subject, newest(known)),
+      const [{ subject: execution, children: items }] = await Promise.all([
+        readExecution(deps, subject, newest(known)),
         recordObservation(deps, by),
       ])
       const there = new Set(items.map((item) => item.metadata.uid))
@@ -56,19 +53,17 @@ export const observeActivities = (deps: Deps) => ({
   },
 })
 
-/** The deploy items that an Execution owns; items of an earlier Execution of the same name are not among them. */
-export async function listDeployItems(
-  deps: Deps,
-  execution: Omit<Subject, 'kind'>,
-  ownVersion: number,
-): Promise<readonly KubeObject[]> {
+/** An Execution and the deploy items that it owns; items of an earlier Execution of the same name are not among them. */
+export async function readExecution(deps: Deps, execution: Omit<Subject, 'kind'>, ownVersion: number): Promise<Family> {
+  return await readFamily(deps, executionKind, execution, itemsOf(execution, ownVersion))
+}
+
+/** How an Execution's deploy items are found. @param ownVersion of an item that the run itself has seen. */
+export function itemsOf({ name }: Pick<Subject, 'name'>, ownVersion: number): Children {
   // No label has such a value, and the API server refuses to look for it.
-  if (execution.name.length > EXECUTION_NAME_LIMIT) return []
-  const items = await listObjects(deps, deployItemKind, execution.namespace, {
-    labelSelector: `${MANAGED_BY_LABEL}=${execution.name}`,
-    ownVersion,
-  })
-  return items.filter((item) => ownerOf(item)?.uid === execution.uid)
+  const isTooLong = name.length > EXECUTION_NAME_LIMIT
+  const by = isTooLong ? undefined : { labelSelector: `${MANAGED_BY_LABEL}=${name}` }
+  return { watched: deployItemKind, by, ownVersion }
 }
 
 function newest(known: Readonly<Record<string, string>>): number {

@@ -5,7 +5,7 @@ import { installationKind } from '../../workflows/installation/kind.ts'
 import type { By, Subject } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import { toApplicationFailure } from '../kube/errors.ts'
-import { readObject, readSubject, recordObservation } from '../kube/observe.ts'
+import { type Children, readFamily, recordObservation } from '../kube/observe.ts'
 import { type ChildExecution, childExecution, type InstallationView, installationView } from './views.ts'
 
 export interface InstallationObservation {
@@ -18,11 +18,11 @@ export const observeActivities = (deps: Deps) => ({
   /** Reads an Installation and its Execution. @throws retryable failures of the API server and the journal. */
   async observeInstallation({ by, subject }: { by: By; subject: Subject }): Promise<InstallationObservation> {
     try {
-      const [installation, execution] = await Promise.all([
-        readSubject(deps, installationKind, subject),
-        readObject(deps, executionKind, subject.namespace, subject.name),
+      const [{ subject: installation, children }] = await Promise.all([
+        readFamily(deps, installationKind, subject, executionsOf(subject)),
         recordObservation(deps, by),
       ])
+      const execution = children.find(({ metadata }) => metadata.name === subject.name)
       return {
         target: installation === undefined ? undefined : installationView(installation),
         execution: childExecution(execution, subject.uid),
@@ -32,3 +32,8 @@ export const observeActivities = (deps: Deps) => ({
     }
   },
 })
+
+/** The Execution of an Installation has its name. */
+export function executionsOf({ name }: Pick<Subject, 'name'>): Children {
+  return { watched: executionKind, by: { name } }
+}

@@ -1,18 +1,21 @@
 // The Execution of an Installation, made to hold the rendered items. Source: spec/landscaper.md 1.3, 2.3 "Init" 9.
 
 import { gzipSync } from 'node:zlib'
+import { FINALIZER } from '../../workflows/deploy-item/kind.ts'
 import { executionKind } from '../../workflows/execution/kind.ts'
+import { installationKind } from '../../workflows/installation/kind.ts'
 import { type By, canonicalJson, type Subject } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import { subscribe } from '../journal/subscriptions.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { finalFailure } from '../kube/errors.ts'
 import { mergePatch } from '../kube/merge.ts'
-import { readObject } from '../kube/observe.ts'
+import { readFamily } from '../kube/observe.ts'
 import { ownerOf, targetView } from '../kube/views.ts'
-import { type Patch, type Write, writeAll } from '../kube/write.ts'
+import { type Patch, type Write, writeAll, type Writer } from '../kube/write.ts'
 import type { DeployItemTemplate } from '../render/executions.ts'
 import { ownerReference } from './import-copies.ts'
+import { executionsOf } from './observe.ts'
 import { specOf } from './spec.ts'
 import { type ChildExecution, childExecution } from './views.ts'
 
@@ -39,29 +42,46 @@ export async function writeExecution(
   items: readonly DeployItemTemplate[],
 ): Promise<WriteExecutionResult> {
   const { by, subject, jobID } = input
-  const existing = await readObject(deps, executionKind, subject.namespace, subject.name)
+  const { children } = await readFamily(deps, installationKind, subject, executionsOf(subject))
+  const existing = children.find(({ metadata }) => metadata.name === subject.name)
   if (existing === undefined && items.length === 0) return { result: 'applied', execution: undefined }
-  if (
-    existing !== undefined &&
-    (ownerOf(existing)?.uid !== subject.uid || existing.metadata.deletionTimestamp !== undefined)
-  ) {
-    return await waitForOther(deps, input, existing)
-  }
   const spec = executionSpec(installation, items)
-  const write = existing === undefined ? creation(installation, spec) : update(existing, spec)
-  if (write === undefined) return { result: 'applied', execution: childExecution(existing, subject.uid) }
-  const [answer] = await writeAll(deps, { ...by, step: 'applyExecution', fieldManager: 'pawl-installation' }, [write])
+  const writer = { ...by, step: 'applyExecution', fieldManager: 'pawl-installation' }
+  if (existing !== undefined) return await bringUpToDate(deps, { ...input, writer }, existing, spec)
+  const [answer] = await writeAll(deps, writer, [creation(installation, spec)])
   switch (answer?.result) {
     case 'ok':
-      return { result: 'applied', execution: childExecution(answer.object, subject.uid) }
+      // One that was there is from a try that ended before its answer was journaled; it may hold the items of that try.
+      return answer.wrote
+        ? { result: 'applied', execution: childExecution(answer.object, subject.uid) }
+        : await bringUpToDate(deps, { ...input, writer }, answer.object, spec)
+    case 'superseded':
+      return await waitForOther(deps, input, answer.object)
     case 'failed':
       throw answer.error
     default:
-      throw finalFailure(
-        'Changed',
-        `execution ${subject.namespace}/${subject.name} was replaced while job ${jobID} wrote it`,
-      )
+      throw replaced(subject, jobID)
   }
+}
+
+async function bringUpToDate(
+  deps: Deps,
+  input: WriteExecutionInput & { readonly writer: Writer },
+  existing: KubeObject,
+  spec: Patch,
+): Promise<WriteExecutionResult> {
+  const { subject, jobID, writer } = input
+  if (existing.metadata.deletionTimestamp !== undefined) return await waitForOther(deps, input, existing)
+  const write = update(existing, spec)
+  if (write === undefined) return { result: 'applied', execution: childExecution(existing, subject.uid) }
+  const [answer] = await writeAll(deps, writer, [write])
+  if (answer?.result === 'failed') throw answer.error
+  if (answer?.result !== 'ok') throw replaced(subject, jobID)
+  return { result: 'applied', execution: childExecution(answer.object, subject.uid) }
+}
+
+function replaced({ namespace, name }: Subject, jobID: string): Error {
+  return finalFailure('Changed', `execution ${namespace}/${name} was replaced while job ${jobID} wrote it`)
 }
 
 async function waitForOther(
@@ -114,7 +134,8 @@ function creation({ metadata }: KubeObject, spec: Patch): Write {
     body: {
       apiVersion: executionKind.apiVersion,
       kind: executionKind.kind,
-      metadata: { name, namespace, ownerReferences: [owner] },
+      // With its finalizer, as items are created with theirs: one write less than if the Execution's own job put it on.
+      metadata: { name, namespace, ownerReferences: [owner], finalizers: [FINALIZER] },
       spec,
     },
     isOurs: (existing) => ownerOf(existing)?.uid === uid,

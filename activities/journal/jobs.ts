@@ -104,15 +104,12 @@ export async function closeJob(db: Kysely<Database>, workflowID: string, outcome
 const END_WAITS = sql`delete from subscription s using closed
   where s.controller = closed.controller and s.uid = closed.uid and s.job_id = closed.job_id`
 
-/** Counts a pass; returns the new count, 0 when there is no such row yet. */
-export async function touchJob(db: Kysely<Database>, workflowID: string, now: Date): Promise<number> {
-  const row = await db
-    .updateTable('job')
-    .set((set) => ({ passes: set('passes', '+', 1), last_pass_at: now, lookup_after: null, lookups: 0 }))
-    .where('workflow_id', '=', workflowID)
-    .returning('passes')
-    .executeTakeFirst()
-  return row?.passes ?? 0
+/** Counts a pass of each run; those that have no row yet are left out. */
+export async function touchJobs(db: Kysely<Database>, workflowIDs: readonly string[], now: Date): Promise<void> {
+  await sql`
+    update job set passes = job.passes + t.passes, last_pass_at = ${now}, lookup_after = null, lookups = 0
+    from (select id, count(*)::int as passes from unnest(${workflowIDs}::text[]) w(id) group by id order by id) t
+    where job.workflow_id = any(${workflowIDs}::text[]) and job.workflow_id = t.id`.execute(db)
 }
 
 export interface JobProgress {

@@ -102,6 +102,13 @@ export interface KubeClientOptions {
 const AUTHENTICATION_TTL_MS = 60_000
 const CLIENT_TIMEOUT_MS = 30_000
 
+const SIZES = new WeakMap<object, number>()
+
+/** Length of the text that an answer was parsed from; of anything else that of its JSON. */
+export function answerBytes(answer: object): number {
+  return SIZES.get(answer) ?? JSON.stringify(answer).length
+}
+
 export function createKubeClient(options: KubeClientOptions): KubeClient {
   return new HttpKubeClient(loadConfig(options), options)
 }
@@ -152,7 +159,9 @@ class HttpKubeClient implements KubeClient {
       throw KubeError.fromResponse(`${method} ${path}`, response, text)
     if (text === '') return {} as T
     try {
-      return JSON.parse(text) as T
+      const answer: unknown = JSON.parse(text)
+      if (typeof answer === 'object' && answer !== null) SIZES.set(answer, text.length)
+      return answer as T
     } catch {
       // The parser's message quotes the body, which may be a Secret.
       throw KubeError.unreachable(method, path, 'the body is not JSON')

@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts'
 import type { KubeObject } from './client.ts'
 import { toApplicationFailure } from './errors.ts'
 import { watchedKind } from './kinds.ts'
-import { targetView } from './views.ts'
+import { isReleased, targetView } from './views.ts'
 import { type Patch, writeAll } from './write.ts'
 
 export interface FinalizeInput {
@@ -53,11 +53,6 @@ export const finalizeActivities = (deps: Deps) => ({
     }
   },
 })
-
-/** Under deletion with no finalizer left: the server has removed it with this write. */
-export function isReleased({ metadata }: KubeObject): boolean {
-  return metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0
-}
 
 /** The list is replaced whole by a merge patch, so it is safe only on the version it was read with. */
 export function finalizerPatch(finalizers: readonly string[], guarded: boolean): Patch {

@@ -1,21 +1,117 @@
-// Reading: the subject by GET with its uid compared, children by LIST not older than what the journal or the run's own writes know.
-// Never a bare LIST (a consistent list waits up to 100 ms on this server, facts.md), never version 0. Source: design.md "Reading".
+// Reading: an object that this process saw in the newest version that the journal knows is not read again; any other by GET with its uid
+// compared, or with its siblings by one LIST not older than what the journal knows. Never a bare LIST where that is known (a consistent list
+// waits up to 100 ms on this server, facts.md), never version 0. Source: design.md "Reading", docs/adr/0009.
+//
+//   R1. What a run wrote is in the journal before its activity ends, so a run reads its own writes.
+//   R2. Whatever the journal does not know yet comes with a wake of its own, and a write on an older version is refused by the server.
 
 import type { By, Subject, WatchedKind } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
-import { touchJob } from '../journal/jobs.ts'
+import type { KnownFamily, KnownObject } from '../journal/known-objects.ts'
 import { newestVersion } from '../journal/objects.ts'
 import { type KubeObject, type ObjectList, resourcePath } from './client.ts'
 import { isNotFound } from './errors.ts'
+import { versionOf } from './object-cache.ts'
+import { ownerOf } from './views.ts'
 
 /** The subject as it is; undefined when it is gone or another object has its name. */
 export async function readSubject(
   deps: Deps,
   watched: WatchedKind,
-  { namespace, name, uid }: Omit<Subject, 'kind'>,
+  subject: Omit<Subject, 'kind'>,
 ): Promise<KubeObject | undefined> {
+  return await readKnown(deps, watched, subject, (await deps.journal.family(subject.uid)).self)
+}
+
+/** Which children of a subject are asked for. */
+export interface Children {
+  readonly watched: WatchedKind
+  /** How they are found where the journal does not know them: the one of a name, or those with a label. Undefined: there can be none. */
+  readonly by: { readonly name: string } | { readonly labelSelector: string } | undefined
+  /** Newest version that the run itself has written or seen, 0 for none. */
+  readonly ownVersion?: number
+}
+
+export interface Family {
+  readonly subject: KubeObject | undefined
+  /** Objects of the kind that the subject controls; of an earlier object of its name none. */
+  readonly children: readonly KubeObject[]
+}
+
+/** The subject and those it controls. */
+export async function readFamily(
+  deps: Deps,
+  watched: WatchedKind,
+  subject: Omit<Subject, 'kind'>,
+  children: Children,
+): Promise<Family> {
+  const family = await deps.journal.family(subject.uid)
+  const [object, found] = await Promise.all([
+    readKnown(deps, watched, subject, family.self),
+    readChildren(deps, subject, children, family),
+  ])
+  return { subject: object, children: found }
+}
+
+/** Those that the subject controls, without the subject. */
+export async function readOwned(deps: Deps, owner: Place, children: Children): Promise<readonly KubeObject[]> {
+  return await readChildren(deps, owner, children, await deps.journal.family(owner.uid))
+}
+
+// One LIST costs the server as much as some reads, and more the more objects the namespace has.
+const MOST_READS = 5
+
+async function readChildren(
+  deps: Deps,
+  { uid, namespace }: Place,
+  children: Children,
+  family: KnownFamily,
+): Promise<readonly KubeObject[]> {
+  const { watched, by } = children
+  if (by === undefined) return []
+  const known = family.children.filter(({ kind }) => kind === watched.kind)
+  const living = known.filter(({ deleted }) => !deleted)
+  const unseen = living.filter((child) => seen(deps, child) === undefined)
+  if (family.listedKinds.has(watched.kind) && unseen.length <= MOST_READS) {
+    const read = await Promise.all(living.map((child) => readKnown(deps, watched, child, child)))
+    return read.filter((child) => child !== undefined)
+  }
+  const found = 'name' in by ? await readNamed(deps, watched, namespace, by.name) : await readLabelled(by.labelSelector)
+  // The list may be older than the end of a finalizer, which the journal knows under the version before.
+  const gone = new Set(known.filter(({ deleted }) => deleted).map((child) => child.uid))
+  return found
+    .filter((child) => ownerOf(child)?.uid === uid && !gone.has(child.metadata.uid ?? ''))
+    .map((child) => deps.objects.put(child))
+
+  async function readLabelled(labelSelector: string) {
+    const ownVersion = living.reduce((newest, { version }) => Math.max(newest, version), children.ownVersion ?? 0)
+    return await listObjects(deps, watched, namespace, { labelSelector, ownVersion })
+  }
+}
+
+async function readNamed(deps: Deps, watched: WatchedKind, namespace: string, name: string) {
   const object = await readObject(deps, watched, namespace, name)
-  return object?.metadata.uid === uid ? object : undefined
+  return object === undefined ? [] : [object]
+}
+
+type Place = Pick<Subject, 'uid' | 'namespace' | 'name'>
+
+async function readKnown(
+  deps: Deps,
+  watched: WatchedKind,
+  { uid, namespace, name }: Place,
+  known: KnownObject | undefined,
+): Promise<KubeObject | undefined> {
+  const before = known === undefined ? undefined : seen(deps, known)
+  if (before !== undefined) return before
+  const object = await readObject(deps, watched, namespace, name)
+  return object?.metadata.uid === uid ? deps.objects.put(object) : undefined
+}
+
+/** The object as this process saw it, when the journal knows no newer state of it. */
+function seen({ objects }: Deps, { uid, version, deleted }: KnownObject): KubeObject | undefined {
+  const object = objects.get(uid)
+  return object !== undefined && !deleted && versionOf(object) >= version ? object : undefined
 }
 
 /** One object by name; undefined when there is none. */
@@ -54,6 +150,6 @@ export async function listObjects(
 }
 
 /** Tells the journal that a pass began: the sweep looks up jobs that had none for a while. */
-export async function recordObservation(deps: Deps, by: By): Promise<void> {
-  await touchJob(deps.db, by.workflowID, deps.now())
+export async function recordObservation({ journal }: Deps, by: By): Promise<void> {
+  await journal.touch(by.workflowID)
 }

@@ -42,3 +42,8 @@ export function withoutUninstall(object: KubeObject): boolean {
 export function interruptRequested(object: KubeObject): boolean {
   return object.metadata.annotations?.[OPERATION_ANNOTATION] === 'interrupt'
 }
+
+/** Under deletion with no finalizer left: the server has removed it with this write. */
+export function isReleased({ metadata }: KubeObject): boolean {
+  return metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0
+}

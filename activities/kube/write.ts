@@ -10,6 +10,7 @@ import type { Deps } from '../deps.ts'
 import type { AnsweredWrites } from '../journal/events.ts'
 import { type KubeObject, resourcePath } from './client.ts'
 import { inParallel } from './in-parallel.ts'
+import { isReleased } from './views.ts'
 import { isAlreadyExists, isConflict, isNotFound, KubeError } from './errors.ts'
 
 /** Whose write it is: the run, its pass, and the step that acts. */
@@ -87,11 +88,12 @@ async function writeBatch(
     verb: write.verb,
     field_manager: writer.fieldManager,
   }))
-  await deps.writes.begin(rows.map((row) => ({ ...row, started_at: deps.now() })))
+  await deps.journal.begin(rows.map((row) => ({ ...row, started_at: deps.now() })))
   const answers = await inParallel(writes, PARALLEL_WRITES, (write) => sendOne(deps, writer, write, signal))
+  answers.forEach((answer, index) => remember(deps, writes[index], answer))
   const finished_at = deps.now()
   const finished = rows.map((row, index) => ({ ...row, finished_at, ...resultOf(answers[index]) }))
-  await deps.writes.finish({ writer: writer.workflowID, events: eventsOf(writes, answers), finished })
+  await deps.journal.finish({ writer: writer.workflowID, events: eventsOf(writes, answers), finished })
   return answers
 }
 
@@ -105,6 +107,16 @@ function resultOf(answer: WriteAnswer | undefined): {
     return { resource_version: null, error: { reason: 'Superseded', message: 'the field is no longer ours to write' } }
   const version = answer?.result === 'ok' ? answer.object.metadata.resourceVersion : undefined
   return { resource_version: version === undefined ? null : Number(version), error: null }
+}
+
+/** What a run reads again soon: the objects of the controllers. Not what they make, which may be Secrets. */
+function remember({ objects, subjectKinds }: Deps, write: Write | undefined, answer: WriteAnswer): void {
+  if (write === undefined || !Object.values(subjectKinds).includes(write.watched.kind)) return
+  if (answer.result !== 'ok' && answer.result !== 'superseded') return
+  const { uid } = answer.object.metadata
+  if (uid === undefined || !isWholeObject(answer.object)) return
+  if (isReleased(answer.object)) objects.forget(uid)
+  else objects.put(answer.object)
 }
 
 function eventsOf(writes: readonly Write[], answers: readonly WriteAnswer[]): AnsweredWrites['events'] {

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { holdLease } from '../../activities/journal/checkpoints.ts'
 import { journalEvents } from '../../activities/journal/events.ts'
-import { closeJob, openJob, recordJobPhase, touchJob } from '../../activities/journal/jobs.ts'
+import { closeJob, openJob, recordJobPhase, touchJobs } from '../../activities/journal/jobs.ts'
 import { jobsToLookUp, recordLostJob, sweepWakes } from '../../activities/journal/sweep.ts'
 import { deps, later, NOW, seen, type TaskOptions } from '../activities/journal/build-events.ts'
 import { job } from '../activities/journal/build-job.ts'
@@ -121,7 +121,8 @@ describe('an open job', () => {
       if ((await jobsToLookUp(test.db, 'c', later(minute * 60_000))).length > 0) lookedUp.push(minute)
     }
     expect(lookedUp).toEqual([1, 2, 4, 8, 16, 26, 36])
-    expect(await touchJob(test.db, 'task/u1/j1', later(41 * 60_000))).toBe(1)
+    await touchJobs(test.db, ['task/u1/j1', 'task/gone/j1'], later(41 * 60_000))
+    expect(await test.db.selectFrom('job').select('passes').execute()).toEqual([{ passes: 1 }])
     expect(await jobsToLookUp(test.db, 'c', later(41.5 * 60_000))).toEqual([])
     expect(await jobsToLookUp(test.db, 'c', later(42 * 60_000))).toHaveLength(1)
   })
@@ -188,7 +189,7 @@ describe('an open job', () => {
 describe('a job whose run was found running', () => {
   it('keeps what the one who started it wrote', async () => {
     await openJob(test.db, job({ cause: 'annotation' }))
-    await touchJob(test.db, 'task/u1/j1', NOW)
+    await touchJobs(test.db, ['task/u1/j1'], NOW)
     await openJob(test.db, job({ cause: 'running job', run_id: null }))
     const row = test.db.selectFrom('job').select(['cause', 'run_id', 'passes', 'outcome'])
     expect(await row.execute()).toEqual([{ cause: 'annotation', run_id: 'r1', passes: 1, outcome: null }])
@@ -199,7 +200,7 @@ describe('a job whose run was found running', () => {
 
   it('gets cause and run from the one who started it, when that one comes later', async () => {
     await openJob(test.db, job({ cause: 'running job', run_id: null }))
-    await touchJob(test.db, 'task/u1/j1', NOW)
+    await touchJobs(test.db, ['task/u1/j1'], NOW)
     await openJob(test.db, job({ cause: 'annotation' }))
     expect(await test.db.selectFrom('job').select(['cause', 'run_id', 'passes']).execute()).toEqual([
       { cause: 'annotation', run_id: 'r1', passes: 1 },

@@ -8,7 +8,7 @@ function recorder() {
   const run = async (items: readonly string[]) => {
     groups.push(items)
     await new Promise<void>((resolve) => ends.push(resolve))
-    if (items.includes('bad')) throw new Error(`refused ${items.join()}`)
+    return items.map((item) => item.toUpperCase())
   }
   return { groups, run, end: () => ends.shift()?.() }
 }
@@ -21,8 +21,7 @@ describe('items that are written together', () => {
     const done: string[] = []
     const adding = ['a', 'b', 'c'].map(async (item, index) => {
       if (index > 0) await turn()
-      await add(item)
-      done.push(item)
+      done.push(await add(item))
     })
     await turn()
     await turn()
@@ -30,10 +29,10 @@ describe('items that are written together', () => {
     end()
     await turn()
     expect(groups).toEqual([['a'], ['b', 'c']])
-    expect(done).toEqual(['a'])
+    expect(done).toEqual(['A'])
     end()
     await Promise.all(adding)
-    expect(done).toEqual(['a', 'b', 'c'])
+    expect(done).toEqual(['A', 'B', 'C'])
   })
 
   it('keeps to its limit', async () => {
@@ -41,6 +40,7 @@ describe('items that are written together', () => {
     const add = grouped(2, async (items: readonly number[]) => {
       groups.push(items.length)
       await turn()
+      return []
     })
     await Promise.all([1, 2, 3, 4, 5].map(add))
     expect(groups).toEqual([2, 2, 1])
@@ -50,6 +50,7 @@ describe('items that are written together', () => {
     const add = grouped(10, async (items: readonly string[]) => {
       await turn()
       if (items.includes('bad')) throw new Error('refused')
+      return items
     })
     const answers = await Promise.allSettled(['good', 'bad', 'better'].map(add))
     expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])

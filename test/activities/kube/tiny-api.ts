@@ -87,7 +87,9 @@ export class TinyApi {
   #create(collection: string, object: KubeObject): Answer {
     const path = `${collection}/${object.metadata.name}`
     if (this.objects.has(path)) return refusal(409, 'AlreadyExists')
-    const uid = `uid-${object.metadata.name}`
+    // Its name tells an object's uid, as long as no other kind has the name.
+    const isTaken = [...this.objects.values()].some(({ metadata }) => metadata.uid === `uid-${object.metadata.name}`)
+    const uid = isTaken ? `uid-${path}` : `uid-${object.metadata.name}`
     return { status: 201, body: this.put(path, { ...object, metadata: { ...object.metadata, uid } }) }
   }
 

@@ -4,7 +4,8 @@ import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import type { Deps } from '../../../activities/deps.ts'
 import { createTargetAccess } from '../../../activities/deploy/target/open-target.ts'
 import { createKubeClient, type KubeClient } from '../../../activities/kube/client.ts'
-import { createWriteJournal } from '../../../activities/journal/write-journal.ts'
+import { ObjectCache } from '../../../activities/kube/object-cache.ts'
+import { createGroupedJournal } from '../../../activities/journal/grouped-journal.ts'
 import type { TemplateEngine } from '../../../activities/render/template-engine.ts'
 import { routeOf, subjectKinds } from '../../../worker/controllers.ts'
 import { createLogger } from '../../../worker/log.ts'
@@ -40,8 +41,9 @@ export function useWriteStage(databaseUrl: string): () => WriteStage {
     const targets = createTargetAccess({ kube, now })
     const { db } = database
     const routing = { route: routeOf, subjectKinds, contentKey: undefined, now }
-    const journal = { pickupTimeoutMs: undefined, db, writes: createWriteJournal(db, 'local', routing), ...routing }
-    stage = { database, api, deps: { cluster: 'local', kube, templates, targets, log, ...journal } }
+    const journal = createGroupedJournal(db, 'local', routing)
+    const parts = { cluster: 'local', kube, templates, targets, log, db, journal, objects: new ObjectCache() }
+    stage = { database, api, deps: { ...parts, ...routing, pickupTimeoutMs: undefined } }
   })
   afterEach(async () => {
     await kube.close()

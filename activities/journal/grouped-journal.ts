@@ -1,28 +1,42 @@
-// The journal's side of every write: named before it is sent, journaled with its answer. Writes of concurrent runs share transactions.
+// The journal as activities use it on the hot path: what concurrent runs ask of it shares statements and transactions.
 
 import type { Kysely } from 'kysely'
 import { beginActions, type NewAction } from './actions.ts'
 import type { Database } from './database.ts'
 import { type AnsweredWrites, type JournalDeps, journalWrites } from './events.ts'
 import { grouped } from './grouped.ts'
+import { touchJobs } from './jobs.ts'
+import { knownFamilies, type KnownFamily } from './known-objects.ts'
 
-export interface WriteJournal {
+export interface GroupedJournal {
   /** Names the objects that are about to be written (actions.ts, A1). @throws when the journal cannot be written. */
   begin(rows: readonly NewAction[]): Promise<void>
   /** Journals the answers of one batch, and ends its actions. @throws when the journal cannot be written. */
   finish(answers: AnsweredWrites): Promise<void>
+  /** What is known of an object and its children. @throws when the journal cannot be read. */
+  family(uid: string): Promise<KnownFamily>
+  /** Counts a pass of a run. @throws when the journal cannot be written. */
+  touch(workflowID: string): Promise<void>
 }
 
 // A group holds its objects' rows until it commits; 30 batches are some hundred rows and a few milliseconds.
 const MOST_BATCHES = 30
+const MOST_LOOKUPS = 100
 
-export function createWriteJournal(db: Kysely<Database>, cluster: string, deps: JournalDeps): WriteJournal {
+export function createGroupedJournal(db: Kysely<Database>, cluster: string, deps: JournalDeps): GroupedJournal {
   return {
     begin: grouped(MOST_BATCHES, async (batches: readonly (readonly NewAction[])[]) => {
       await beginActions(db, batches.flat())
+      return []
     }),
     finish: grouped(MOST_BATCHES, async (batches: readonly AnsweredWrites[]) => {
       await journalWrites(db, cluster, batches, deps)
+      return []
+    }),
+    family: grouped(MOST_LOOKUPS, async (uids: readonly string[]) => await knownFamilies(db, cluster, uids)),
+    touch: grouped(MOST_LOOKUPS, async (workflowIDs: readonly string[]) => {
+      await touchJobs(db, workflowIDs, deps.now())
+      return []
     }),
   }
 }

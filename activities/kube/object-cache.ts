@@ -1,0 +1,55 @@
+// Objects as this process last saw them, so that what the journal knows to be unchanged is not read again. Bounded; never written to disk.
+//
+//   O1. An object is replaced only by a newer version of itself.
+//   O2. It is used only where the journal, or the reader, says which version is the newest: alone the cache proves nothing.
+
+import { answerBytes, type KubeObject } from './client.ts'
+
+// Text of the API server's answers; the objects made of it take some three times as much.
+const LIMIT_BYTES = 24 * 1024 * 1024
+
+export class ObjectCache {
+  readonly #objects = new Map<string, { readonly object: KubeObject; readonly bytes: number }>()
+  readonly #limit: number
+  #bytes = 0
+
+  constructor(limitBytes = LIMIT_BYTES) {
+    this.#limit = limitBytes
+  }
+
+  get(uid: string): KubeObject | undefined {
+    return this.#objects.get(uid)?.object
+  }
+
+  /** Remembers an object; returns the newer of it and what was known (O1). */
+  put(object: KubeObject): KubeObject {
+    const { uid } = object.metadata
+    if (uid === undefined) return object
+    const known = this.#objects.get(uid)
+    if (known !== undefined && versionOf(known.object) > versionOf(object)) return known.object
+    this.forget(uid)
+    const bytes = answerBytes(object)
+    this.#objects.set(uid, { object, bytes })
+    this.#bytes += bytes
+    this.#trim()
+    return object
+  }
+
+  forget(uid: string): void {
+    this.#bytes -= this.#objects.get(uid)?.bytes ?? 0
+    this.#objects.delete(uid)
+  }
+
+  // The oldest goes first; a write puts its object at the end again.
+  #trim(): void {
+    for (const uid of this.#objects.keys()) {
+      if (this.#bytes <= this.#limit) return
+      this.forget(uid)
+    }
+  }
+}
+
+/** Versions of one object may be compared as numbers (Kubernetes, "resourceVersion" since 1.35; etcd's revisions always). */
+export function versionOf({ metadata }: KubeObject): number {
+  return Number(metadata.resourceVersion ?? 0)
+}
