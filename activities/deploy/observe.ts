@@ -38,10 +38,11 @@ export const observeActivities = (deps: Deps) => ({
 async function readGroup(deps: Deps, subject: Subject, jobID: string, ownVersion: number) {
   const { subject: execution, children } = await readGroupFamily(deps, subject, ownVersion)
   const target = execution === undefined ? undefined : targetView(execution)
-  return {
-    items: builtIn(children).filter((item) => targetView(item).jobID === jobID),
-    isOver: target === undefined || target.jobID !== jobID || target.jobIDFinished === jobID,
-  }
+  const all = builtIn(children)
+  const items = all.filter((item) => targetView(item).jobID === jobID)
+  const isReplaced = target === undefined || target.jobID !== jobID || target.jobIDFinished === jobID
+  // All items are there before the first is triggered, so a group whose items all have the job waits for no further one.
+  return { items, isOver: isReplaced || items.length === all.length }
 }
 
 async function readSingle(deps: Deps, subject: Subject, jobID: string) {

@@ -12,6 +12,6 @@ export interface GroupItem extends DeployItemView {
 export interface DeployGroupObservation {
   /** Items of built-in types that have the group's job ID, finished or not, in the order of their names. */
   readonly items: readonly GroupItem[]
-  /** Nothing more can come: the execution's job is finished, replaced or gone. */
+  /** Nothing more can come: every item has the job, or the execution's job is finished, replaced or gone. */
   readonly isOver: boolean
 }

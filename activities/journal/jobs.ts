@@ -27,40 +27,81 @@ const PHASE = path('status.phase')
 const JOB_ID_FINISHED = path('status.jobIDFinished')
 
 /**
- * Records that a run is open; another run of the same workflow ID reopens the row. With run_id null the run was found running, not started:
+ * Records that runs are open; another run of the same workflow ID reopens the row. With run_id null the run was found running, not started:
  * what the row of an open or finished job says stays, because whoever started it knows better.
  */
-export async function openJob(db: Kysely<Database>, job: NewJob): Promise<void> {
+export async function openJobs(db: Kysely<Database>, cluster: string, jobs: readonly NewJob[]): Promise<void> {
   await db.transaction().execute(async (trx) => {
-    const subject = await trx
+    const uids = [...new Set(jobs.map(({ uid }) => uid))]
+    const ids = [...new Set(jobs.map(({ workflow_id }) => workflow_id))]
+    const subjects = await trx
       .selectFrom('object')
-      .select(['kind', 'projection', 'deleted'])
-      .where('cluster', '=', job.cluster)
-      .where('uid', '=', job.uid)
+      .select(['uid', 'kind', 'projection', 'deleted'])
+      .where('cluster', '=', cluster)
+      .where('uid', '=', sql<string>`any(${uids}::text[])`)
+      .orderBy('uid')
       .forShare()
-      .executeTakeFirst()
-    const ended =
-      subject !== undefined && controllerOf(subject.kind) === job.controller ? endOf(subject, job.job_id) : undefined
-    const fresh = {
-      ...job,
-      ...(ended === undefined ? { outcome: null, finished_at: null } : { outcome: ended, finished_at: job.started_at }),
-      ...{ phase: null, phases: '[]', last_error: null, attempt: 0, passes: 0, last_pass_at: null },
-      ...{ lookup_after: null, lookups: 0 },
-    }
-    const known = await trx
-      .selectFrom('job')
-      .select(['run_id', 'outcome'])
-      .where('workflow_id', '=', job.workflow_id)
-      .forUpdate()
-      .executeTakeFirst()
-    const change = known === undefined ? fresh : news(job, known, ended === undefined, fresh)
-    if (change === undefined) return
-    await trx
-      .insertInto('job')
-      .values(fresh)
-      .onConflict((conflict) => conflict.column('workflow_id').doUpdateSet(change))
       .execute()
+    const rows = await trx
+      .selectFrom('job')
+      .selectAll()
+      .where('workflow_id', '=', sql<string>`any(${ids}::text[])`)
+      .orderBy('workflow_id')
+      .forUpdate()
+      .execute()
+    const known = new Map(rows.map((row) => [row.workflow_id, row]))
+    const changed = new Map<string, Job>()
+    for (const job of jobs) {
+      const before = changed.get(job.workflow_id) ?? known.get(job.workflow_id)
+      const row = opened(job, before, endOfSubject(job, subjects))
+      if (row !== undefined) changed.set(job.workflow_id, row)
+    }
+    await upsertJobs(trx, [...changed.values()])
   })
+}
+
+type Subject = Pick<JournaledState, 'uid' | 'kind' | 'projection' | 'deleted'>
+type JournaledState = Selectable<Database['object']>
+
+function endOfSubject({ controller, uid, job_id }: NewJob, subjects: readonly Subject[]): string | undefined {
+  const subject = subjects.find((one) => one.uid === uid && controllerOf(one.kind) === controller)
+  return subject === undefined ? undefined : endOf(subject, job_id)
+}
+
+/** The row after an opening; undefined when it stays as it is. */
+function opened(job: NewJob, known: Job | undefined, ended: string | undefined): Job | undefined {
+  const fresh: Job = {
+    ...job,
+    ...(ended === undefined ? { outcome: null, finished_at: null } : { outcome: ended, finished_at: job.started_at }),
+    ...{ phase: null, phases: [], last_error: null, attempt: 0, passes: 0, last_pass_at: null },
+    ...{ lookup_after: null, lookups: 0 },
+  }
+  if (known === undefined) return fresh
+  const change = news(job, known, ended === undefined, fresh)
+  return change === undefined ? undefined : { ...known, ...change }
+}
+
+async function upsertJobs(trx: Transaction<Database>, rows: readonly Job[]): Promise<void> {
+  if (rows.length === 0) return
+  await sql`
+    insert into job (workflow_id, run_id, controller, cluster, uid, job_id, namespace, name, cause, phase, phases, outcome,
+                     attempt, last_error, passes, last_pass_at, started_at, finished_at, lookup_after, lookups)
+    select r.* from json_to_recordset(${JSON.stringify(rows)}::json) as r(
+      workflow_id text, run_id text, controller text, cluster text, uid text, job_id text, namespace text, name text,
+      cause text, phase text, phases jsonb, outcome text, attempt integer, last_error jsonb, passes integer,
+      last_pass_at timestamptz, started_at timestamptz, finished_at timestamptz, lookup_after timestamptz, lookups integer)
+    order by r.workflow_id
+    on conflict (workflow_id) do update set
+      (run_id, cause, phase, phases, outcome, attempt, last_error, passes, last_pass_at, started_at, finished_at, lookup_after,
+       lookups) =
+      (excluded.run_id, excluded.cause, excluded.phase, excluded.phases, excluded.outcome, excluded.attempt,
+       excluded.last_error, excluded.passes, excluded.last_pass_at, excluded.started_at, excluded.finished_at,
+       excluded.lookup_after, excluded.lookups)`.execute(trx)
+}
+
+/** As `openJobs`, for one. */
+export async function openJob(db: Kysely<Database>, job: NewJob): Promise<void> {
+  await openJobs(db, job.cluster, [job])
 }
 
 /** What an opening changes of the row that is there; undefined for nothing. */
@@ -75,21 +116,45 @@ function news<Fresh>(
   return known.run_id === null && known.outcome === null ? { run_id, cause, started_at } : fresh
 }
 
-/** The open run of a subject; with `jobID` the one of that job. */
+/** Whose run is looked for; with `jobID` the one of that job. */
+export interface JobSubject {
+  readonly controller: string
+  readonly uid: string
+  readonly jobID?: string | undefined
+}
+
+/** The open runs of these subjects, in their order. */
+export async function findOpenJobs(
+  db: Kysely<Database>,
+  subjects: readonly JobSubject[],
+): Promise<readonly (Job | undefined)[]> {
+  const rows = await db
+    .selectFrom('job')
+    .selectAll()
+    .where('uid', '=', sql<string>`any(${[...new Set(subjects.map(({ uid }) => uid))]}::text[])`)
+    .where('outcome', 'is', null)
+    .orderBy('started_at', 'desc')
+    .execute()
+  return subjects.map(({ controller, uid, jobID }) =>
+    rows.find((row) => row.controller === controller && row.uid === uid && (jobID ?? row.job_id) === row.job_id),
+  )
+}
+
+/** The open run of one subject. */
 export async function findOpenJob(
   db: Kysely<Database>,
   controller: string,
   uid: string,
   jobID?: string,
 ): Promise<Job | undefined> {
-  const open = db
-    .selectFrom('job')
-    .selectAll()
-    .where('controller', '=', controller)
-    .where('uid', '=', uid)
-    .where('outcome', 'is', null)
-    .orderBy('started_at', 'desc')
-  return await (jobID === undefined ? open : open.where('job_id', '=', jobID)).executeTakeFirst()
+  const [job] = await findOpenJobs(db, [{ controller, uid, jobID }])
+  return job
+}
+
+/** Whether the journal has a row of this run, open or not. */
+export async function isRecorded(db: Kysely<Database>, workflowID: string): Promise<boolean> {
+  const row = await db.selectFrom('job').select('uid').where('workflow_id', '=', workflowID).executeTakeFirst()
+  return row !== undefined
 }
 
 /** Closes the row if it is open; a row that an event closed keeps its outcome (J1). */

@@ -161,20 +161,39 @@ export async function nextWakeDue(db: Kysely<Database>, cluster: string): Promis
   return rows[0]?.due ?? undefined
 }
 
-/** The wake led to a pass, or is stale. 'renewed': something came meanwhile, so the row stays, with what came, and is free again (W3). */
-export async function acknowledgeWake(db: Kysely<Database>, wake: Wake): Promise<'deleted' | 'renewed'> {
-  const { numDeletedRows } = await sameSubject(db.deleteFrom('wake'), wake)
-    .where('version', '=', wake.version)
-    .executeTakeFirstOrThrow()
-  if (numDeletedRows > 0n) return 'deleted'
+/** The wakes led to a pass, or are stale. 'renewed': something came meanwhile, so the row stays, with what came, and is free again (W3). */
+export async function acknowledgeWakes(
+  db: Kysely<Database>,
+  wakes: readonly Wake[],
+): Promise<readonly ('deleted' | 'renewed')[]> {
+  const { rows } = await sql<Pick<Wake, 'version'>>`
+    delete from wake using (
+      select controller, uid, job_id from wake where version = any(${wakes.map(({ version }) => version)}::bigint[])
+        and uid = any(${[...new Set(wakes.map(({ uid }) => uid))]}::text[])
+      order by controller, uid, job_id for update) taken
+    where wake.controller = taken.controller and wake.uid = taken.uid and wake.job_id = taken.job_id
+      and wake.version = any(${wakes.map(({ version }) => version)}::bigint[])
+    returning wake.version`.execute(db)
+  const deleted = new Set(rows.map(({ version }) => version))
+  const answers = wakes.map(({ version }) => (deleted.has(version) ? ('deleted' as const) : ('renewed' as const)))
   // A statement of its own: it must see the row as the upsert left it that the deletion lost against.
+  for (const [index, wake] of wakes.entries()) if (answers[index] === 'renewed') await free(db, wake)
+  return answers
+}
+
+/** As `acknowledgeWakes`, for one. */
+export async function acknowledgeWake(db: Kysely<Database>, wake: Wake): Promise<'deleted' | 'renewed'> {
+  const [answer] = await acknowledgeWakes(db, [wake])
+  return answer ?? 'renewed'
+}
+
+async function free(db: Kysely<Database>, wake: Wake): Promise<void> {
   await sql`
     with freed as (
       update wake set due = coalesce(next_due, due), foreign_event = coalesce(next_foreign_event, foreign_event),
         may_start = coalesce(next_may_start, may_start), ${FREE}
       where ${isHeldBy(wake)} returning 1)
     select pg_notify(${WAKE_CHANNEL}, '') from freed`.execute(db)
-  return 'renewed'
 }
 
 /** Gives the taken wake back, due at `due`; what came meanwhile keeps its own time (W2). */
@@ -196,12 +215,4 @@ const NO_NEXT = { next_due: null, next_foreign_event: null, next_may_start: null
 /** The row, while the lease is the one under which the wake was taken. */
 function isHeldBy({ controller, uid, job_id, lease_owner }: Wake): RawBuilder<unknown> {
   return sql`controller = ${controller} and uid = ${uid} and job_id = ${job_id} and lease_owner = ${lease_owner}`
-}
-
-interface BySubject<Query> {
-  where(column: 'controller' | 'uid' | 'job_id' | 'version', operator: '=', value: string | number): Query
-}
-
-function sameSubject<Query extends BySubject<Query>>(query: Query, wake: Wake): Query {
-  return query.where('controller', '=', wake.controller).where('uid', '=', wake.uid).where('job_id', '=', wake.job_id)
 }

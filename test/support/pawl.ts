@@ -14,6 +14,7 @@ import { type Database, openDatabase } from '../../activities/journal/database.t
 import { migrateUp } from '../../activities/journal/migrate.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { childEnvironment } from '../../worker/config.ts'
+import { processArgs } from '../../worker/process-args.ts'
 import type { TestServers } from './servers.ts'
 
 export interface PawlOptions {
@@ -184,7 +185,7 @@ export class Pawl {
     const before = sizeOf(path)
     const fd = openSync(path, 'a')
     const env = childEnvironment({ NODE_COMPILE_CACHE: COMPILE_CACHE })
-    const child = spawn(process.execPath, [join('worker', file), ...args], { env, stdio: ['ignore', fd, fd] })
+    const child = spawn(process.execPath, processArgs(file, args), { env, stdio: ['ignore', fd, fd] })
     closeSync(fd)
     this.#children.set(name, child)
     const deadline = Date.now() + START_LIMIT_MS

@@ -29,5 +29,5 @@ export const DEFAULT_SETTINGS: BridgeSettings = {
   watchdogMs: 75_000,
   backoffMs: { first: 100, longest: 10_000 },
   holdMs: 1000,
-  holdPollMs: 10,
+  holdPollMs: 25,
 }

@@ -3,9 +3,9 @@
 import { Command } from 'commander'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 
 import { childEnvironment, type Config, readConfig } from '../config.ts'
+import { processArgs } from '../process-args.ts'
 import { UsageError } from './usage.ts'
 
 export interface ProcessEntry {
@@ -28,9 +28,8 @@ export function processCommand({ name, description, entry, flags, check }: Proce
     } catch (error) {
       throw new UsageError(error instanceof Error ? error.message : String(error))
     }
-    const path = fileURLToPath(new URL(`../${entry}`, import.meta.url))
     const args = Object.entries(given).map(([flag, value]) => `--${flag}=${value}`)
-    const child = spawn(process.execPath, [path, ...args], { stdio: 'inherit', env: childEnvironment() })
+    const child = spawn(process.execPath, processArgs(entry, args), { stdio: 'inherit', env: childEnvironment() })
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
     const [code] = (await once(child, 'exit')) as [number | null]
     process.exitCode = code ?? 1

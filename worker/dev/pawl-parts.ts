@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 import { migrate } from '../migrate.ts'
+import { processArgs } from '../process-args.ts'
 import type { Progress } from './obtain.ts'
 import { startPart } from './part.ts'
 import type { Servers } from './servers.ts'
@@ -73,7 +74,7 @@ async function startProcess({ name, file, healthPort, args }: PawlProcess, optio
   const spec = {
     name,
     command: process.execPath,
-    args: [entry, ...shared, ...own, ...args],
+    args: processArgs(file, [...shared, ...own, ...args]),
     logFile: join(dataDir, 'logs', `${name}.log`),
     address,
     // Arguments can be read by every user of the machine, so the password is not among them.

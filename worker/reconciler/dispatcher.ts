@@ -9,9 +9,17 @@ import type { Client } from '@temporalio/client'
 import type { Kysely } from 'kysely'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../activities/journal/database.ts'
-import { closeJob, openJob } from '../../activities/journal/jobs.ts'
+import { grouped } from '../../activities/journal/grouped.ts'
 import {
-  acknowledgeWake,
+  closeJob,
+  findOpenJobs,
+  isRecorded,
+  type JobSubject,
+  type NewJob,
+  openJobs,
+} from '../../activities/journal/jobs.ts'
+import {
+  acknowledgeWakes,
   claimWakes,
   type NewWake,
   nextWakeDue,
@@ -52,8 +60,21 @@ const MOST_FAILING = 10_000
 const FIRST_DELAY_MS = 200
 const LONGEST_DELAY_MS = 10_000
 
+/** What the wakes in hand ask of the journal, in one statement or transaction for all that ask at the same time. */
+function journalOf({ db }: DispatcherDeps, { cluster, slots }: DispatcherOptions) {
+  return {
+    findOpen: grouped(slots, async (subjects: readonly JobSubject[]) => await findOpenJobs(db, subjects)),
+    opened: grouped(slots, async (jobs: readonly NewJob[]) => {
+      await openJobs(db, cluster, jobs)
+      return []
+    }),
+    acknowledge: grouped(slots, async (wakes: readonly Wake[]) => await acknowledgeWakes(db, wakes)),
+  }
+}
+
 export class Dispatcher {
   readonly #deps: DispatcherDeps
+  readonly #journal: ReturnType<typeof journalOf>
   readonly #options: DispatcherOptions
   readonly #inFlight = new Set<Promise<void>>()
   #nudge: () => void = () => undefined
@@ -64,6 +85,7 @@ export class Dispatcher {
   constructor(deps: DispatcherDeps, options: DispatcherOptions) {
     this.#deps = deps
     this.#options = options
+    this.#journal = journalOf(deps, options)
   }
 
   /** Something may be due: look now. */
@@ -127,7 +149,7 @@ export class Dispatcher {
       report('temporal', undefined)
       log.debug({ ...subject, cause: wake.cause, led }, 'wake dispatched')
       if (led === LATER) await postponeWake(db, wake, new Date(now().getTime() + LATER_MS))
-      else await acknowledgeWake(db, wake)
+      else await this.#journal.acknowledge(wake)
       this.#failedTimes.delete(keyOf(wake))
     } catch (error) {
       report('temporal', error)
@@ -140,7 +162,7 @@ export class Dispatcher {
 
   async #bring(wake: Wake): Promise<string> {
     const { db, client, now, log } = this.#deps
-    const resolution = await resolveWake(db, wake)
+    const resolution = await resolveWake(db, wake, this.#journal.findOpen)
     if (resolution.to !== 'open') return await this.#follow(wake, resolution)
     const { workflow_id } = resolution.job
     if (await signalRun(client, workflow_id, wake.seq)) return 'signalled'
@@ -167,7 +189,8 @@ export class Dispatcher {
       case 'later':
         return LATER
       case 'nothing':
-        if (resolution.unrecorded !== undefined) await signalRun(client, resolution.unrecorded, wake.seq)
+        if (resolution.unrecorded !== undefined && !(await isRecorded(db, resolution.unrecorded)))
+          await signalRun(client, resolution.unrecorded, wake.seq)
         return resolution.reason
     }
   }
@@ -207,8 +230,8 @@ export class Dispatcher {
     { controller, workflowID, input: { subject, jobID, cause } }: Run,
     runID: string | null,
   ): Promise<string> {
-    const { db, now } = this.#deps
-    await openJob(db, {
+    const { now } = this.#deps
+    await this.#journal.opened({
       workflow_id: workflowID,
       run_id: runID,
       controller,

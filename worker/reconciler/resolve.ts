@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../activities/journal/database.ts'
-import { findOpenJob, type Job } from '../../activities/journal/jobs.ts'
+import { findOpenJob, type Job, type JobSubject } from '../../activities/journal/jobs.ts'
 import { type JournaledObject, ownerState, readObject } from '../../activities/journal/objects.ts'
 import type { Wake } from '../../activities/journal/wakes.ts'
 import { BUILT_IN_TYPES } from '../../workflows/deploy-item/kind.ts'
@@ -24,11 +24,17 @@ export type Resolution =
 
 export type ItemName = Pick<JournaledObject, 'uid' | 'namespace' | 'name' | 'seq'>
 
-/** What a wake leads to: the open run of its subject, a new one, or nothing, with the reason. */
-export async function resolveWake(db: Kysely<Database>, wake: Wake): Promise<Resolution> {
+/** What a wake leads to: the open run of its subject, a new one, or nothing, with the reason. @param find looks for an open run. */
+export async function resolveWake(
+  db: Kysely<Database>,
+  wake: Wake,
+  find: (subject: JobSubject) => Promise<Job | undefined> = ({ controller, uid, jobID }) =>
+    findOpenJob(db, controller, uid, jobID),
+): Promise<Resolution> {
   // An item without execution has a group per job: which one is meant, its state says. An older one that is still open would drop the wake.
   if (wake.controller === 'deploy' && wake.job_id === '' && wake.may_start) return await resolveStart(db, wake)
-  const job = await findOpenJob(db, wake.controller, wake.uid, wake.job_id === '' ? undefined : wake.job_id)
+  const { controller, uid, job_id } = wake
+  const job = await find({ controller, uid, jobID: job_id === '' ? undefined : job_id })
   if (job !== undefined) {
     // A write never wakes the run that made it (design.md "Own writes").
     if (!wake.foreign_event && wake.writer === job.workflow_id) return nothing('own write')

@@ -27,6 +27,10 @@ export const WORKER_FLAGS: Readonly<Record<string, readonly [value: string, text
     '<duration>',
     'how long an item waits for a deployer that is not part of Pawl, or none (default: 5m)',
   ],
+  'call-stacks': [
+    '<yes-or-no>',
+    "whether Temporal's UI can show where a run waits; takes time for every step (default: no)",
+  ],
   'workflow-task-timeout-ms': ['<ms>', 'after which Temporal gives a silent task to another worker (default: 10000)'],
   'sticky-timeout-ms': ['<ms>', 'how long a task waits for the worker that has the run in memory (default: 4000)'],
 }
@@ -54,6 +58,7 @@ export interface ReconcilerSettings {
 export function reconcilerSettings(flags: Flags, config: Config): ReconcilerSettings {
   const cluster = flags['cluster'] ?? 'local'
   const taskQueue = flags['task-queue'] ?? 'pawl'
+  checkCallStacks(flags)
   return {
     kubeconfigPath: flags['kubeconfig'] ?? config.kubeconfig,
     databaseUrl: needed(
@@ -92,6 +97,11 @@ export function reconcilerSettings(flags: Flags, config: Config): ReconcilerSett
 function needed(value: string | undefined, flag: string, expected: string): string {
   if (value === undefined || value === '') throw new Error(`${flag} is missing; expected ${expected}`)
   return value
+}
+
+// Acted upon where the process is started (process-args.ts).
+function checkCallStacks({ 'call-stacks': text = 'no' }: Flags): void {
+  if (text !== 'yes' && text !== 'no') throw new Error(`--call-stacks is "${text}"; expected yes or no`)
 }
 
 /** Milliseconds; undefined for `none`. */
