@@ -2,6 +2,7 @@
 //
 // It parses nothing that a command does not need: each command calls it once and passes values on.
 
+import { fileURLToPath } from 'node:url'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 
@@ -70,6 +71,13 @@ export function readConfig(env: Environment = process.env): Config {
 /** The environment that child processes get: ours, with the additions. */
 export function childEnvironment(additions: Environment = {}): Environment {
   return { ...process.env, ...additions }
+}
+
+/** Arguments of Node for the process of Pawl whose `main` is in this file of worker/, with its flags. */
+export function processArgs(file: string, flags: readonly string[]): string[] {
+  const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+  const isFast = file === 'reconciler.ts' && !flags.includes('--call-stacks=yes')
+  return [...(isFast ? ['--import', at('reconciler/without-call-stacks.ts')] : []), at(file), ...flags]
 }
 
 const NAMED = [

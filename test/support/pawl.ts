@@ -13,8 +13,7 @@ import pg from 'pg'
 import { type Database, openDatabase } from '../../activities/journal/database.ts'
 import { migrateUp } from '../../activities/journal/migrate.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { childEnvironment } from '../../worker/config.ts'
-import { processArgs } from '../../worker/process-args.ts'
+import { childEnvironment, processArgs } from '../../worker/config.ts'
 import type { TestServers } from './servers.ts'
 
 export interface PawlOptions {

@@ -4,8 +4,7 @@ import { Command } from 'commander'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-import { childEnvironment, type Config, readConfig } from '../config.ts'
-import { processArgs } from '../process-args.ts'
+import { childEnvironment, type Config, processArgs, readConfig } from '../config.ts'
 import { UsageError } from './usage.ts'
 
 export interface ProcessEntry {

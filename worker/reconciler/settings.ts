@@ -99,7 +99,7 @@ function needed(value: string | undefined, flag: string, expected: string): stri
   return value
 }
 
-// Acted upon where the process is started (process-args.ts).
+// Acted upon where the process is started (config.ts).
 function checkCallStacks({ 'call-stacks': text = 'no' }: Flags): void {
   if (text !== 'yes' && text !== 'no') throw new Error(`--call-stacks is "${text}"; expected yes or no`)
 }
