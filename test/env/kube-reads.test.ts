@@ -1,0 +1,136 @@
+// What a run reads: from memory where the journal knows nothing newer, else from the API server.
+
+import { beforeEach, describe, expect, inject, it } from 'vitest'
+import type { Deps } from '../../activities/deps.ts'
+import { holdLease, writeCheckpoint } from '../../activities/journal/checkpoints.ts'
+import { journalEvents } from '../../activities/journal/events.ts'
+import type { KubeObject } from '../../activities/kube/client.ts'
+import { readFamily, readSubject } from '../../activities/kube/observe.ts'
+import { FINALIZER, deployItemKind } from '../../workflows/deploy-item/kind.ts'
+import { executionKind } from '../../workflows/execution/kind.ts'
+import { useWriteStage } from '../activities/kube/write-stage.ts'
+import type { TinyApi } from '../activities/kube/tiny-api.ts'
+
+const stage = useWriteStage(inject('servers').databaseUrl)
+let api: TinyApi
+let deps: Deps
+
+const ROOT = '/apis/landscaper.gardener.cloud/v1alpha1/namespaces/n'
+const SUBJECT = { namespace: 'n', name: 'exec', uid: 'uid-exec' }
+const CHILDREN = {
+  watched: deployItemKind,
+  by: { labelSelector: 'execution.landscaper.gardener.cloud/managed-by=exec' },
+}
+const OWNER = {
+  apiVersion: executionKind.apiVersion,
+  kind: 'Execution',
+  name: 'exec',
+  uid: 'uid-exec',
+  controller: true,
+}
+
+beforeEach(async () => {
+  api = stage().api
+  deps = stage().deps
+  api.intercept = ({ method, path }) => {
+    if (method !== 'GET' || path !== `${ROOT}/deployitems`) return undefined
+    return { status: 200, body: { metadata: { resourceVersion: '1' }, items: listed() } }
+  }
+  await deps.db.deleteFrom('watch_checkpoint').execute()
+})
+
+const listed = (): readonly KubeObject[] => [...api.objects.values()].filter(({ kind }) => kind === 'DeployItem')
+const reads = () => api.requests.filter((request) => request.startsWith('GET')).map((request) => request.slice(4))
+
+function put(kind: 'Execution' | 'DeployItem', name: string): KubeObject {
+  const plural = kind === 'Execution' ? 'executions' : 'deployitems'
+  const owner = kind === 'DeployItem' ? { ownerReferences: [OWNER] } : {}
+  const metadata = { name, namespace: 'n', uid: `uid-${name}`, generation: 1, finalizers: [FINALIZER], ...owner }
+  return api.put(`${ROOT}/${plural}/${name}`, { apiVersion: executionKind.apiVersion, kind, metadata, spec: {} })
+}
+
+async function journal(...objects: readonly KubeObject[]): Promise<void> {
+  const events = objects.map((object) => ({
+    ...{ type: 'MODIFIED' as const, object },
+    watched: object.kind === 'Execution' ? executionKind : deployItemKind,
+  }))
+  await journalEvents(deps.db, { cluster: 'local', source: 'watch', events }, deps)
+}
+
+/** Everything of the kind is known. */
+async function listKind(kind: string): Promise<void> {
+  const lease = { cluster: 'local', kind, owner: 'test', leaseMs: 60_000 }
+  await holdLease(deps.db, lease)
+  const checkpoint = { kind, resourceVersion: 1, epoch: 0, leaseOwner: 'test' }
+  await deps.db.transaction().execute(async (trx) => {
+    await writeCheckpoint(trx, 'local', checkpoint, deps.now())
+  })
+}
+
+describe('a subject', () => {
+  it('is read once, and again when the journal knows a newer version of it', async () => {
+    await journal(put('Execution', 'exec'))
+    await readSubject(deps, executionKind, SUBJECT)
+    await readSubject(deps, executionKind, SUBJECT)
+    expect(reads()).toEqual(['executions/exec'])
+    const newer = put('Execution', 'exec')
+    await journal(newer)
+    expect(await readSubject(deps, executionKind, SUBJECT)).toEqual(newer)
+    expect(reads()).toHaveLength(2)
+  })
+
+  it('is read every time while the journal does not know it', async () => {
+    put('Execution', 'exec')
+    await readSubject(deps, executionKind, SUBJECT)
+    await readSubject(deps, executionKind, SUBJECT)
+    expect(reads()).toHaveLength(2)
+  })
+
+  it('is nobody who came later under its name', async () => {
+    const other = put('Execution', 'exec')
+    api.put(`${ROOT}/executions/exec`, { ...other, metadata: { ...other.metadata, uid: 'uid-other' } })
+    expect(await readSubject(deps, executionKind, SUBJECT)).toBeUndefined()
+  })
+})
+
+describe('the children of a subject', () => {
+  it('are listed as long as the journal has not seen a list of their kind', async () => {
+    await journal(put('Execution', 'exec'), put('DeployItem', 'one'))
+    const { children } = await readFamily(deps, executionKind, SUBJECT, CHILDREN)
+    expect(children.map(({ metadata }) => metadata.name)).toEqual(['one'])
+    expect(reads()).toContain('n/deployitems')
+  })
+
+  it('come from memory when they were seen, by GET when a few are newer, by LIST when many are', async () => {
+    const names = Array.from({ length: 8 }, (_, index) => `item-${index}`)
+    await listKind('DeployItem')
+    await journal(put('Execution', 'exec'), ...names.map((name) => put('DeployItem', name)))
+    await readFamily(deps, executionKind, SUBJECT, CHILDREN)
+    expect(reads().sort()).toEqual(['executions/exec', 'n/deployitems'])
+    api.requests.length = 0
+    expect((await readFamily(deps, executionKind, SUBJECT, CHILDREN)).children).toHaveLength(8)
+    expect(reads()).toEqual([])
+    await journal(put('DeployItem', 'item-3'), put('DeployItem', 'item-4'))
+    await readFamily(deps, executionKind, SUBJECT, CHILDREN)
+    expect(reads().sort()).toEqual(['deployitems/item-3', 'deployitems/item-4'])
+  })
+
+  it('that the journal knows as deleted are left out of a list that is older', async () => {
+    const one = put('DeployItem', 'one')
+    await journal(put('Execution', 'exec'), one, put('DeployItem', 'two'))
+    // The answer to the end of the last finalizer: the version before, without finalizers.
+    const ended = { ...one, metadata: { ...one.metadata, finalizers: [], deletionTimestamp: '2030-01-01T00:00:00Z' } }
+    const answer = { event: { watched: deployItemKind, type: 'MODIFIED' as const, object: ended }, conflicted: false }
+    await deps.journal.finish({ writer: 'deploy/uid-exec/j', events: [answer], finished: [] })
+    const { children } = await readFamily(deps, executionKind, SUBJECT, CHILDREN)
+    expect(children.map(({ metadata }) => metadata.name)).toEqual(['two'])
+  })
+
+  it('of another owner are none of its', async () => {
+    await listKind('DeployItem')
+    const other = put('DeployItem', 'other')
+    const owned = { ...other.metadata, ownerReferences: [{ ...OWNER, uid: 'uid-earlier' }] }
+    await journal(put('Execution', 'exec'), api.put(`${ROOT}/deployitems/other`, { ...other, metadata: owned }))
+    expect((await readFamily(deps, executionKind, SUBJECT, CHILDREN)).children).toEqual([])
+  })
+})
