@@ -13,7 +13,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['test/{workflows,activities,worker,types,docs}/**/*.test.ts', 'test/architecture.test.ts'],
+          include: ['test/{workflows,activities,worker,types,docs,bench}/**/*.test.ts', 'test/architecture.test.ts'],
           testTimeout: 20_000,
         },
       },

@@ -7,14 +7,15 @@ import { writeFile } from 'node:fs/promises'
 
 import { createKubeClient } from '../../activities/kube/client.ts'
 import { describeMachine, load } from './machine.ts'
-import { readOptions, USAGE } from './options.ts'
-import { startProgress } from './progress.ts'
+import { type Options, readOptions, USAGE } from './options.ts'
+import { takeProfiles } from './profile.ts'
+import { type Say, startProgress } from './progress.ts'
 import { writeReport } from './report.ts'
-import type { Scenario } from './scenario.ts'
+import type { Scenario, ScenarioResult } from './scenario.ts'
 import { SCENARIOS } from './scenarios.ts'
 import { openSet } from './servers.ts'
 import type { Stage } from './stage.ts'
-import { measureYardsticks } from './yardsticks.ts'
+import { measureYardsticks, type YardsticksOfRun } from './yardsticks.ts'
 
 async function main(args: readonly string[]): Promise<number> {
   const options = readOptions(args)
@@ -28,40 +29,29 @@ async function main(args: readonly string[]): Promise<number> {
 
   const say = startProgress()
   const interrupt = interruption()
-  const set = await openSet({ dataDir: options.dataDir, signal: interrupt.signal, say })
-  const kube = createKubeClient({ kubeconfigPath: set.kubeconfigPath, userAgent: 'bench' })
-  try {
-    const work = runScenario(scenario, { set, kube, options, say })
-    return await Promise.race([work, set.failure, interrupt.happened])
-  } finally {
-    // B1
-    say('stopping')
-    await kube.close()
-    await set.stop()
-  }
-}
-
-async function runScenario(scenario: Scenario, stage: Stage): Promise<number> {
-  const { options, say } = stage
-  const [startedAt, loadBefore] = [new Date(), load()]
-  const before = options.yardsticks ? await measureYardsticks(stage) : undefined
-  const result = await scenario.run(stage)
-  const after = options.yardsticks ? await measureYardsticks(stage) : undefined
-  const yardsticks = before === undefined || after === undefined ? undefined : { before, after }
+  const startedAt = new Date()
+  const loadBefore = load()
+  const measured = await onSet({ options, say, interrupt, forProfile: false }, (stage) => runScenario(scenario, stage))
+  const { result, yardsticks } = measured
+  const profile =
+    options.profileSeconds === undefined
+      ? { sections: [], failures: [] }
+      : await onSet({ options, say, interrupt, forProfile: true }, (stage) => runProfile(stage))
+  const failures = [...result.failures, ...profile.failures]
   const report = writeReport({
     scenario: options.scenario,
     startedAt,
     machine: describeMachine(),
     loads: [loadBefore, load()],
     yardsticks,
-    failures: result.failures,
-    sections: result.report(yardsticks),
+    failures,
+    sections: [...result.report(yardsticks), ...profile.sections],
   })
   process.stdout.write(report)
   await writeFile(options.out, report)
   say(`report: ${options.out}`)
   // B2
-  if (result.failures.length > 0) return 1
+  if (failures.length > 0) return 1
   if (options.record && yardsticks !== undefined) {
     await result.record?.(yardsticks)
     say('recorded as the baseline')
@@ -69,12 +59,63 @@ async function runScenario(scenario: Scenario, stage: Stage): Promise<number> {
   return 0
 }
 
+interface Setting {
+  readonly options: Options
+  readonly say: Say
+  readonly interrupt: Interruption
+  readonly forProfile: boolean
+}
+
+/** Does the work on a set, which is closed afterwards (B1). */
+async function onSet<Result>(
+  { options, say, interrupt, forProfile }: Setting,
+  work: (stage: Stage) => Promise<Result>,
+): Promise<Result> {
+  const { dataDir, temporalStore } = options
+  const set = await openSet({ dataDir, temporalStore, forProfile, signal: interrupt.signal, say })
+  const kube = createKubeClient({ kubeconfigPath: set.kubeconfigPath, userAgent: 'bench' })
+  try {
+    return await Promise.race([work({ set, kube, options, say }), set.failure, interrupt.happened])
+  } finally {
+    await kube.close()
+    await set.stop()
+  }
+}
+
+interface Measured {
+  readonly result: ScenarioResult
+  readonly yardsticks: YardsticksOfRun | undefined
+}
+
+async function runScenario(scenario: Scenario, stage: Stage): Promise<Measured> {
+  if (!stage.options.yardsticks) return { result: await scenario.run(stage), yardsticks: undefined }
+  const before = await measureYardsticks(stage)
+  const result = await scenario.run(stage)
+  return { result, yardsticks: { before, after: await measureYardsticks(stage) } }
+}
+
+/** Profiles that fail take no figures with them. */
+async function runProfile(stage: Stage): Promise<{ sections: readonly string[]; failures: readonly string[] }> {
+  try {
+    return { sections: await takeProfiles(stage, (stage.options.profileSeconds ?? 0) * 1000), failures: [] }
+  } catch (error) {
+    return { sections: [], failures: [error instanceof Error ? error.message : String(error)] }
+  }
+}
+
 function describeScenarios(): string {
   return [...SCENARIOS].map(([name, { summary }]) => `  ${name.padEnd(12)}${summary}`).join('\n')
 }
 
-/** Ctrl-C and its like: `signal` ends a start, `happened` rejects. */
-function interruption(): { readonly signal: AbortSignal; readonly happened: Promise<never> } {
+interface Interruption {
+  /** Ends a start. */
+  readonly signal: AbortSignal
+  /** Rejects. */
+  readonly happened: Promise<never>
+}
+
+/** Ctrl-C and its like. */
+function interruption(): Interruption {
   const controller = new AbortController()
   const happened = new Promise<never>((_resolve, reject) => {
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

@@ -5,6 +5,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 
+import type { TemporalStore } from '../../worker/dev/servers.ts'
 import { OPERATIONS, type Operation } from './load.ts'
 import { describeMachine, type Machine } from './machine.ts'
 import type { Measurement } from './measure.ts'
@@ -35,20 +36,27 @@ export interface Baseline {
 }
 
 const REFERENCE = fileURLToPath(new URL('landscaper.json', import.meta.url))
-const BASELINE = fileURLToPath(new URL('baseline.json', import.meta.url))
+const BASELINES: Readonly<Record<TemporalStore, string>> = {
+  sqlite: fileURLToPath(new URL('baseline.json', import.meta.url)),
+  postgres: fileURLToPath(new URL('baseline-postgres.json', import.meta.url)),
+}
 
 export async function readReference(): Promise<Reference> {
   return JSON.parse(await readFile(REFERENCE, 'utf8')) as Reference
 }
 
 /** Undefined when none was recorded. */
-export async function readBaseline(): Promise<Baseline | undefined> {
-  const text = await readFile(BASELINE, 'utf8').catch(() => undefined)
+export async function readBaseline(store: TemporalStore): Promise<Baseline | undefined> {
+  const text = await readFile(BASELINES[store], 'utf8').catch(() => undefined)
   return text === undefined ? undefined : (JSON.parse(text) as Baseline)
 }
 
 /** Replaces the baseline: its rows and yardsticks are always of one run. */
-export async function keepBaseline(results: readonly RowResult[], yardsticks: YardsticksOfRun): Promise<void> {
+export async function keepBaseline(
+  store: TemporalStore,
+  results: readonly RowResult[],
+  yardsticks: YardsticksOfRun,
+): Promise<void> {
   const rows: FiguresOfRows = Object.fromEntries(
     results.map(({ row, runs }) => [
       keyOfRow(row),
@@ -61,7 +69,7 @@ export async function keepBaseline(results: readonly RowResult[], yardsticks: Ya
     ]),
   )
   const baseline: Baseline = { recordedAt: new Date().toISOString(), machine: describeMachine(), yardsticks, rows }
-  await writeFile(BASELINE, `${JSON.stringify(baseline, rounded, 2)}\n`)
+  await writeFile(BASELINES[store], `${JSON.stringify(baseline, rounded, 2)}\n`)
 }
 
 export function mediansOf(runs: readonly Measurement[]): Required<Figures> {

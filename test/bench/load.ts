@@ -13,6 +13,7 @@ import { inParallel } from '../../activities/kube/in-parallel.ts'
 import { API, type LsObject, OPERATION } from '../support/cluster.ts'
 import { Follower, keyOf } from './follow.ts'
 import { createTarget, installationBody, type Plan } from './installations.ts'
+import type { BenchSet } from './servers.ts'
 
 export const OPERATIONS = ['create', 'reconcile', 'delete'] as const
 export type Operation = (typeof OPERATIONS)[number]
@@ -36,18 +37,29 @@ type End = 'well' | 'badly'
 /** Requests of the load's own at a time. */
 const PARALLEL = 16
 const NAMESPACE_LIMIT_MS = 60_000
+const POLL_MS = 100
+
+/** What a load has to know of the set that it is for. */
+export type LoadedSet = Pick<BenchSet, 'kubeconfigPath' | 'isOwn'>
 
 export class Load {
   readonly plan: Plan
   readonly namespaces: readonly string[]
   readonly #kube: KubeClient
+  readonly #set: LoadedSet
   readonly #follower: Follower
   readonly #subjects: readonly LsObject[]
 
-  private constructor(kube: KubeClient, plan: Plan, namespaces: readonly string[], follower: Follower) {
+  private constructor(
+    kube: KubeClient,
+    plan: Plan,
+    namespaces: readonly string[],
+    { set, follower }: { readonly set: LoadedSet; readonly follower: Follower },
+  ) {
     this.plan = plan
     this.namespaces = namespaces
     this.#kube = kube
+    this.#set = set
     this.#follower = follower
     this.#subjects = Array.from({ length: plan.installations }, (_, index) =>
       installationBody(plan, index, namespaces[index % namespaces.length] ?? ''),
@@ -55,14 +67,13 @@ export class Load {
   }
 
   /** Makes the namespaces, with what the items need in them. */
-  static async open(kube: KubeClient, plan: Plan, kubeconfigPath: string): Promise<Load> {
+  static async open(kube: KubeClient, plan: Plan, set: LoadedSet): Promise<Load> {
     const base = `bench-${randomBytes(4).toString('hex')}`
     const namespaces = Array.from({ length: plan.namespaces ?? 1 }, (_, index) => `${base}-${index}`)
-    for (const name of namespaces) {
-      await kube.request('POST', '/api/v1/namespaces', { body: { metadata: { name } } })
-      if (plan.deployer === 'manifest') await createTarget(kube, name, kubeconfigPath)
-    }
-    return new Load(kube, plan, namespaces, await Follower.open(kube, namespaces))
+    await inParallel(namespaces, PARALLEL, (name) => createNamespace(kube, name))
+    if (plan.deployer === 'manifest')
+      await inParallel(namespaces, PARALLEL, (name) => createTarget(kube, name, set.kubeconfigPath))
+    return new Load(kube, plan, namespaces, { set, follower: await Follower.open(kube, namespaces) })
   }
 
   get kube(): KubeClient {
@@ -112,13 +123,15 @@ export class Load {
     await this.#follower.silence(ms)
   }
 
-  /** Stops following and removes the namespaces; waits until they are gone unless something holds on to them. */
+  /** Stops following and removes the namespaces; waits until they are gone, unless something holds on to them. */
   async close(): Promise<void> {
     await this.#follower.close()
-    await Promise.all(this.namespaces.map((name) => this.#kube.request('DELETE', `/api/v1/namespaces/${name}`)))
-    const deadline = performance.now() + NAMESPACE_LIMIT_MS
-    for (const name of this.namespaces)
-      while (performance.now() < deadline && (await exists(this.#kube, `/api/v1/namespaces/${name}`))) await sleep(200)
+    // It takes five seconds, in which nothing can be measured; empty ones go with their set.
+    if (this.#set.isOwn && this.#follower.known.size === 0) return
+    const paths = this.namespaces.map((name) => `/api/v1/namespaces/${name}`)
+    await inParallel(paths, PARALLEL, (path) => this.#kube.request('DELETE', path))
+    for (const path of paths)
+      await until(NAMESPACE_LIMIT_MS, async () => !(await exists(this.#kube, path))).catch(() => undefined)
   }
 
   async #submit(operation: Operation, body: LsObject): Promise<void> {
@@ -160,6 +173,22 @@ export function endOf(
 function describe({ status }: LsObject, isDeleted: boolean): string {
   if (isDeleted) return 'is gone'
   return `${status?.phase ?? 'no phase'}: ${status?.lastError?.message ?? 'no error'}`
+}
+
+/** What the servers put into each namespace is there at the end, so that it does not count as the engine's. */
+async function createNamespace(kube: KubeClient, name: string): Promise<void> {
+  const path = `/api/v1/namespaces/${name}`
+  await kube.request('POST', '/api/v1/namespaces', { body: { metadata: { name } } })
+  for (const one of ['serviceaccounts/default', 'configmaps/kube-root-ca.crt'])
+    await until(NAMESPACE_LIMIT_MS, () => exists(kube, `${path}/${one}`))
+}
+
+async function until(limitMs: number, isSo: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + limitMs
+  while (!(await isSo())) {
+    if (performance.now() > deadline) throw new Error(`namespace: found no change in ${limitMs} ms, expected one`)
+    await sleep(POLL_MS)
+  }
 }
 
 async function exists(kube: KubeClient, path: string): Promise<boolean> {

@@ -3,8 +3,10 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
-import { OPERATIONS, type Operation } from './load.ts'
+import type { TemporalStore } from '../../worker/dev/servers.ts'
 import { DEPLOYERS, type Deployer } from './installations.ts'
+import { OPERATIONS, type Operation } from './load.ts'
+import { readScenarioOptions, SCENARIO_FLAGS, SCENARIO_USAGE, type ScenarioOptions } from './scenario-options.ts'
 
 export interface Options {
   /** The name of a scenario, see scenarios.ts. */
@@ -17,6 +19,8 @@ export interface Options {
   readonly runs: number
   /** Data folder of a running `pawl dev`; undefined: a set of the bench's own. */
   readonly dataDir: string | undefined
+  /** Of the Temporal that the bench starts; each store has a baseline of its own. */
+  readonly temporalStore: TemporalStore
   readonly out: string
   /** Whether the figures become the new baseline. */
   readonly record: boolean
@@ -25,7 +29,10 @@ export interface Options {
   readonly yardsticks: boolean
   /** How long one operation may take. */
   readonly timeoutMs: number
+  readonly scenarioOptions: ScenarioOptions
 }
+
+const STORES: readonly TemporalStore[] = ['sqlite', 'postgres']
 
 const DEFAULTS = { scenario: 'table', out: 'bench-report.md', runs: 3, timeoutSeconds: 600 }
 
@@ -38,12 +45,14 @@ export const USAGE = `usage: npm run bench -- [options]
   --runs N              measure each row N times, show medians (${DEFAULTS.runs})
   --timeout SECONDS     per operation (${DEFAULTS.timeoutSeconds})
   --data-dir DIR        measure a running pawl dev instead of a set of its own
+  --temporal-store S    ${STORES.join(' or ')}, as pawl dev has them (${STORES[0]})
   --profile SECONDS     afterwards, CPU profiles of bridge and worker and the statements of PostgreSQL during 100x5
   --no-yardsticks       leave out what shows how fast the machine is
-  --record              make these figures the baseline (test/bench/baseline.json); needs the yardsticks
+  --record              make these figures the baseline in test/bench/; needs the yardsticks
   --out FILE            the report, which goes to standard output, too (${DEFAULTS.out})
 
-The exit code is 1 if any row did not complete.
+${SCENARIO_USAGE}
+The exit code is 1 if any row did not complete, or a scenario's claim is not kept.
 `
 
 /** Reads the arguments; undefined: help is wanted. @throws with all that is wrong. */
@@ -51,8 +60,14 @@ export function readOptions(args: readonly string[]): Options | undefined {
   const { values } = parseArgs({
     args: [...args],
     options: {
+      ...SCENARIO_FLAGS,
       ...{ scenario: { type: 'string' }, rows: { type: 'string' }, deployers: { type: 'string' } },
-      ...{ ops: { type: 'string' }, runs: { type: 'string' }, timeout: { type: 'string' } },
+      ...{
+        'temporal-store': { type: 'string' },
+        ops: { type: 'string' },
+        runs: { type: 'string' },
+        timeout: { type: 'string' },
+      },
       ...{ 'data-dir': { type: 'string' }, out: { type: 'string' }, profile: { type: 'string' } },
       ...{ record: { type: 'boolean' }, 'no-yardsticks': { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
     },
@@ -63,29 +78,31 @@ export function readOptions(args: readonly string[]): Options | undefined {
     throw new Error('--record needs the yardsticks, expected no --no-yardsticks')
   return {
     scenario: values.scenario ?? DEFAULTS.scenario,
-    rows: values.rows === undefined ? undefined : list(values.rows),
+    rows: values.rows?.split(',').map((name) => name.trim()),
     deployers: chosen('deployers', values.deployers, DEPLOYERS),
     operations: chosen('ops', values.ops, OPERATIONS),
     runs: positive('runs', values.runs ?? String(DEFAULTS.runs)),
     timeoutMs: positive('timeout', values.timeout ?? String(DEFAULTS.timeoutSeconds)) * 1000,
-    dataDir: values['data-dir'] === undefined ? undefined : resolve(values['data-dir']),
+    dataDir: optional(values['data-dir'], resolve),
+    temporalStore: chosen('temporal-store', values['temporal-store'] ?? 'sqlite', STORES)[0] ?? 'sqlite',
     out: resolve(values.out ?? DEFAULTS.out),
     record: values.record === true,
-    profileSeconds: values.profile === undefined ? undefined : positive('profile', values.profile),
+    profileSeconds: optional(values.profile, (text) => positive('profile', text)),
     yardsticks,
+    scenarioOptions: readScenarioOptions(values),
   }
-}
-
-function list(text: string): string[] {
-  return text.split(',').map((part) => part.trim())
 }
 
 function chosen<Name extends string>(flag: string, text: string | undefined, all: readonly Name[]): readonly Name[] {
   if (text === undefined) return all
-  const wanted = list(text)
+  const wanted = text.split(',').map((part) => part.trim())
   const unknown = wanted.filter((name) => !all.some((one) => one === name))
   if (unknown.length > 0) throw new Error(`--${flag}: found ${unknown.join(', ')}, expected some of ${all.join(', ')}`)
   return all.filter((name) => wanted.includes(name))
+}
+
+function optional<Value>(text: string | undefined, read: (text: string) => Value): Value | undefined {
+  return text === undefined ? undefined : read(text)
 }
 
 function positive(flag: string, text: string): number {

@@ -1,6 +1,12 @@
 // The scenarios by name.
 
+import { latency } from './latency.ts'
+import { scale } from './scale.ts'
 import type { Scenario } from './scenario.ts'
 import { table } from './table.ts'
 
-export const SCENARIOS: ReadonlyMap<string, Scenario> = new Map([['table', table]])
+export const SCENARIOS: ReadonlyMap<string, Scenario> = new Map([
+  ['table', table],
+  ['latency', latency],
+  ['scale', scale],
+])

@@ -7,11 +7,16 @@ import { dirname, join, relative } from 'node:path'
 
 import { readConfig } from '../../worker/config.ts'
 import { startDev, type Dev } from '../../worker/dev.ts'
+import type { TemporalStore } from '../../worker/dev/servers.ts'
 import { readState, type DevState } from '../../worker/dev/state.ts'
+import { PartRestarts, type Restart } from './part-restarts.ts'
 import type { ProcessTree } from './processes.ts'
 import type { Say } from './progress.ts'
+import { countStatements } from './statements.ts'
 
 export interface BenchSet {
+  /** Whether it was started by the bench, and goes with it. */
+  readonly isOwn: boolean
   readonly kubeconfigPath: string
   readonly temporalAddress: string
   /** With the password. */
@@ -20,6 +25,8 @@ export interface BenchSet {
   readonly logFile: (part: string) => string
   /** Rejects when a part of a set of the bench's own dies. */
   readonly failure: Promise<never>
+  /** Stops parts and starts them again; `processes` follows. Undefined: the set is not the bench's own. */
+  readonly restart?: (names: readonly string[]) => Promise<Restart>
   /** Stops and removes what was started. */
   readonly stop: () => Promise<void>
 }
@@ -27,6 +34,9 @@ export interface BenchSet {
 export interface SetOptions {
   /** Of a running set; undefined: one of the bench's own is started. */
   readonly dataDir: string | undefined
+  readonly temporalStore: TemporalStore
+  /** Whether bridge and worker can be profiled side by side, and PostgreSQL counts statements. */
+  readonly forProfile: boolean
   readonly signal: AbortSignal
   readonly say: Say
 }
@@ -36,21 +46,38 @@ export async function openSet(options: SetOptions): Promise<BenchSet> {
   const state = await readState(options.dataDir)
   if (state === undefined) throw new Error(`nothing runs for ${options.dataDir}, expected pawl dev to`)
   const never = new Promise<never>(() => undefined)
-  return { ...(await describeSet(state)), failure: never, stop: () => Promise.resolve() }
+  return { ...(await describeSet(state)), isOwn: false, failure: never, stop: () => Promise.resolve() }
 }
 
-async function startSet({ signal, say }: SetOptions): Promise<BenchSet> {
+async function startSet({ temporalStore, forProfile, signal, say }: SetOptions): Promise<BenchSet> {
   const dataDir = await mkdtemp(join(tmpdir(), 'pawl-bench-'))
+  const start = () =>
+    startDev({ config: readConfig(), dataDir, ephemeral: false, temporalStore, progress: say, signal })
   try {
-    const dev = await startDev({ config: readConfig(), dataDir, ephemeral: false, progress: say, signal })
+    const dev = await (forProfile ? startForProfile(start) : start())
     for (const dir of foldersOf(dev, dataDir)) dev.servers.removeAtEnd(dir)
-    const failure = dev.servers.failure.then((error) => Promise.reject(error))
-    failure.catch(() => undefined)
-    return { ...(await describeSet(dev.state)), failure, stop: () => dev.stop() }
+    const described = await describeSet(dev.state)
+    const restarts = new PartRestarts(dev.servers, described.processes, described.logFile)
+    const { processes, failure } = restarts
+    const restart = (names: readonly string[]) => restarts.restart(names)
+    return { ...described, processes, isOwn: true, failure, restart, stop: () => dev.stop() }
   } catch (error) {
     await rm(dataDir, { recursive: true, force: true })
     throw error
   }
+}
+
+/** Twice, since PostgreSQL learns at its start that it shall count. */
+async function startForProfile(start: () => Promise<Dev>): Promise<Dev> {
+  // Each process listens on a port of its own when it is told to.
+  process.env['NODE_OPTIONS'] = `${process.env['NODE_OPTIONS'] ?? ''} --inspect-port=0`
+  const first = await start()
+  try {
+    await countStatements(first.servers.databaseUrl)
+  } finally {
+    await first.stop()
+  }
+  return await start()
 }
 
 /** All that holds the set's data: PostgreSQL's may have to be elsewhere. */
@@ -60,7 +87,11 @@ function foldersOf({ servers }: Dev, dataDir: string): readonly string[] {
   return relative(dataDir, data).startsWith('..') ? [dataDir, dirname(data)] : [dataDir]
 }
 
-async function describeSet({ dataDir, kubeconfig, parts }: DevState): Promise<Omit<BenchSet, 'failure' | 'stop'>> {
+async function describeSet({
+  dataDir,
+  kubeconfig,
+  parts,
+}: DevState): Promise<Omit<BenchSet, 'isOwn' | 'failure' | 'stop'>> {
   const named = (name: string) => {
     const part = parts.find((one) => one.name === name)
     if (part === undefined)

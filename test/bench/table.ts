@@ -16,7 +16,7 @@ export const table: Scenario = {
 
 async function runTable(stage: Stage): Promise<ScenarioResult> {
   const { options, say } = stage
-  const [reference, baseline] = [await readReference(), await readBaseline()]
+  const [reference, baseline] = [await readReference(), await readBaseline(options.temporalStore)]
   const rows = chooseRows(options.rows, options.deployers)
   const failures: string[] = []
   say('warm-up')
@@ -43,7 +43,7 @@ async function runTable(stage: Stage): Promise<ScenarioResult> {
   return {
     failures,
     report: (yardsticks) => tableSections(results, { reference, baseline, yardsticks }),
-    record: (yardsticks) => keepBaseline(results, yardsticks),
+    record: (yardsticks) => keepBaseline(options.temporalStore, results, yardsticks),
   }
 }
 
@@ -54,7 +54,7 @@ async function runOnce(
   operations: readonly Operation[],
   onMeasured: (operation: Operation, found: Measurement) => void,
 ): Promise<void> {
-  const load = await Load.open(kube, plan, set.kubeconfigPath)
+  const load = await Load.open(kube, plan, set)
   try {
     for (const operation of new Set<Operation>(['create', ...operations])) {
       const { processes } = set

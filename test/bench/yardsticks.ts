@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { ProcessMeter } from './processes.ts'
+import { ProcessMeter, type ProcessTree } from './processes.ts'
 import type { Stage } from './stage.ts'
 import { geometricMean, sum } from './statistics.ts'
 import { WorkflowYardstick, type WorkflowSpeed } from './workflow-yardstick.ts'
@@ -24,16 +24,14 @@ export interface YardsticksOfRun {
 }
 
 const IDLE_MS = 5000
+/** After work, and after a start. */
+const QUIET_MS = 3000
 
 export async function measureYardsticks({ set, kube, say }: Stage): Promise<Yardsticks> {
-  const idle = new ProcessMeter(set.processes)
-  await sleep(IDLE_MS)
-  const idleCpu = sum(Object.values(idle.end()).map(({ cpuSeconds }) => cpuSeconds))
   const temporal = set.processes.filter(({ name }) => name === 'temporal')
   const workflows = await WorkflowYardstick.open(set.temporalAddress, temporal)
   try {
-    const found: Yardsticks = {
-      idleCores: (idleCpu * 1000) / IDLE_MS,
+    const found = {
       writes: await measureWrites(kube, set.processes),
       noOp: await workflows.measure('noOp'),
       oneLocalActivity: await workflows.measure('oneLocalActivity'),
@@ -42,10 +40,17 @@ export async function measureYardsticks({ set, kube, say }: Stage): Promise<Yard
       `yardsticks: ${found.writes.perSecond.toFixed(0)} API writes/s, ${found.noOp.perSecond.toFixed(0)} no-op workflows/s, ` +
         `${found.oneLocalActivity.perSecond.toFixed(0)} with a local activity`,
     )
-    return found
+    return { ...found, idleCores: await measureIdle(set.processes) }
   } finally {
     await workflows.close()
   }
+}
+
+async function measureIdle(processes: readonly ProcessTree[]): Promise<number> {
+  await sleep(QUIET_MS)
+  const meter = new ProcessMeter(processes)
+  await sleep(IDLE_MS)
+  return (sum(Object.values(meter.end()).map(({ cpuSeconds }) => cpuSeconds)) * 1000) / IDLE_MS
 }
 
 /** How much slower the machine was in `now` than in `then`: 2 is half as fast. */

@@ -1,0 +1,156 @@
+// Takes CPU profiles of a running Node process from outside, of its main thread and of its worker threads.
+//
+//   I1. The process is asked to listen by SIGUSR1 and tells its address in its log. It listens until it ends, so this is for sets of the bench only.
+//   I2. Threads that begin after the profile did are not in it.
+
+import { readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type { CpuProfile } from './profile-text.ts'
+
+export interface ThreadProfile {
+  readonly thread: string
+  readonly profile: CpuProfile
+}
+
+const LISTEN_LIMIT_MS = 5000
+const POLL_MS = 50
+const SAMPLE_US = 500
+
+interface Message {
+  readonly id?: number
+  readonly result?: unknown
+  readonly error?: { readonly message: string }
+  readonly method?: string
+  readonly params?: Readonly<Record<string, unknown>>
+}
+
+type Send = (message: string) => void
+
+/** Requests and answers of one thread. */
+class Session {
+  readonly thread: string
+  readonly #send: Send
+  readonly #waiting = new Map<number, PromiseWithResolver>()
+  #last = 0
+
+  constructor(thread: string, send: Send) {
+    this.thread = thread
+    this.#send = send
+  }
+
+  async call(method: string, params: object = {}): Promise<unknown> {
+    const id = ++this.#last
+    const answer = new Promise<unknown>((resolve, reject) => this.#waiting.set(id, { resolve, reject }))
+    this.#send(JSON.stringify({ id, method, params }))
+    return await answer
+  }
+
+  take({ id = 0, result, error }: Message): void {
+    const waiting = this.#waiting.get(id)
+    this.#waiting.delete(id)
+    if (error === undefined) waiting?.resolve(result)
+    else waiting?.reject(new Error(`inspector of ${this.thread}: ${error.message}`))
+  }
+
+  fail(error: Error): void {
+    for (const { reject } of this.#waiting.values()) reject(error)
+    this.#waiting.clear()
+  }
+}
+
+interface PromiseWithResolver {
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: Error) => void
+}
+
+export class Profiler {
+  readonly #socket: WebSocket
+  readonly #main: Session
+  readonly #workers = new Map<string, Session>()
+
+  private constructor(socket: WebSocket) {
+    this.#socket = socket
+    this.#main = new Session('main thread', (message) => socket.send(message))
+    socket.addEventListener('message', ({ data }) => this.#take(JSON.parse(String(data)) as Message))
+    socket.addEventListener('close', () => this.#fail(new Error('inspector: the process closed the connection')))
+  }
+
+  /** Has the process listen and begins the profiles. @param logFile where the process writes its standard error. */
+  static async start(pid: number, logFile: string): Promise<Profiler> {
+    const socket = new WebSocket(await listeningAddress(pid, logFile))
+    await new Promise<void>((resolve, reject) => {
+      socket.addEventListener('open', () => resolve(), { once: true })
+      socket.addEventListener('error', () => reject(new Error(`inspector of process ${pid}: no connection`)), {
+        once: true,
+      })
+    })
+    const profiler = new Profiler(socket)
+    // Tells of the threads that there are before it answers.
+    await profiler.#main.call('NodeWorker.enable', { waitForDebuggerOnStart: false })
+    for (const session of profiler.#sessions) {
+      await session.call('Profiler.enable')
+      await session.call('Profiler.setSamplingInterval', { interval: SAMPLE_US })
+      await session.call('Profiler.start')
+    }
+    return profiler
+  }
+
+  async stop(): Promise<readonly ThreadProfile[]> {
+    try {
+      const found: ThreadProfile[] = []
+      for (const session of this.#sessions) {
+        const { profile } = (await session.call('Profiler.stop')) as { profile: CpuProfile }
+        found.push({ thread: session.thread, profile })
+      }
+      return found
+    } finally {
+      this.#socket.close()
+    }
+  }
+
+  get #sessions(): readonly Session[] {
+    return [this.#main, ...this.#workers.values()]
+  }
+
+  #take(message: Message): void {
+    const { method, params = {} } = message
+    const sessionId = String(params['sessionId'])
+    if (method === undefined) this.#main.take(message)
+    if (method === 'NodeWorker.attachedToWorker') this.#workers.set(sessionId, this.#attach(sessionId))
+    if (method === 'NodeWorker.receivedMessageFromWorker')
+      this.#workers.get(sessionId)?.take(JSON.parse(String(params['message'])) as Message)
+  }
+
+  #attach(sessionId: string): Session {
+    return new Session(`worker thread ${this.#workers.size + 1}`, (message) => {
+      this.#main.call('NodeWorker.sendMessageToWorker', { sessionId, message }).catch(() => undefined)
+    })
+  }
+
+  #fail(error: Error): void {
+    for (const session of this.#sessions) session.fail(error)
+  }
+}
+
+/** I1 */
+async function listeningAddress(pid: number, logFile: string): Promise<string> {
+  const before = (await addresses(logFile)).length
+  process.kill(pid, 'SIGUSR1')
+  const deadline = Date.now() + LISTEN_LIMIT_MS
+  while (Date.now() < deadline) {
+    const last = (await addresses(logFile)).slice(before).at(-1)
+    if (last !== undefined) return last
+    await sleep(POLL_MS)
+  }
+  // One that listens already says nothing.
+  const known = (await addresses(logFile)).at(-1)
+  if (known === undefined)
+    throw new Error(`inspector of process ${pid}: ${logFile} names no address, expected a line "Debugger listening on"`)
+  return known
+}
+
+async function addresses(logFile: string): Promise<readonly string[]> {
+  const text = await readFile(logFile, 'utf8')
+  return Array.from(text.matchAll(/Debugger listening on (ws:\/\/\S+)/g), ([, address = '']) => address)
+}

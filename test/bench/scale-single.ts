@@ -1,0 +1,49 @@
+// Parts of scale: a single Execution of very many items, and one of very many levels.
+
+import { measuredOf, measurePlan, titleOf } from './course-of-plan.ts'
+import type { Plan, Shape } from './installations.ts'
+import { OPERATIONS } from './load.ts'
+import { count, figure, markdownTable, seconds } from './markdown.ts'
+import { type PartResult, sized } from './scale-part.ts'
+import type { Stage } from './stage.ts'
+
+const ITEMS = 1000
+const LEVELS = 500
+
+export async function measureItems(stage: Stage): Promise<PartResult> {
+  return await measureOne(stage, 'wide', sized(ITEMS, stage.options.scenarioOptions.size))
+}
+
+export async function measureLevels(stage: Stage): Promise<PartResult> {
+  return await measureOne(stage, 'chain', sized(LEVELS, stage.options.scenarioOptions.size))
+}
+
+async function measureOne(stage: Stage, shape: Shape, items: number): Promise<PartResult> {
+  const plan: Plan = { installations: 1, items, shape, deployer: 'mock' }
+  const measured = await measurePlan(stage, plan, ['reconcile', 'delete'])
+  const rows = OPERATIONS.map((operation) => {
+    const { wallMs, requests, cpuSeconds, usages } = measuredOf(measured, operation)
+    return [
+      operation,
+      seconds(wallMs),
+      figure(wallMs / items),
+      count(requests.writes),
+      count(requests.reads),
+      count(requests.conflicts),
+      figure(cpuSeconds),
+      figure(usages['worker']?.peakMemoryMiB),
+    ]
+  })
+  const header = [
+    '',
+    'time, s',
+    'ms per item',
+    'writes',
+    'reads',
+    'conflicts',
+    'CPU, s',
+    'peak memory of the worker, MiB',
+  ]
+  const title = shape === 'wide' ? `One Execution of ${items} items` : `One Execution of ${items} levels`
+  return { title, text: `${titleOf(plan)}.\n\n${markdownTable(header, rows)}`, claims: [] }
+}

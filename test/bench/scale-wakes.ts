@@ -1,0 +1,144 @@
+// Part of scale: a hundred wakes a second on one object.
+//
+//   K1. Touches wake the run that is open; nothing else comes of them. Reconcile annotations ask for jobs, one after the other.
+//   K2. Nothing is lost: each version that a patch made is journaled, a pass began after the newest of them, and all comes to rest.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { TOUCH_ANNOTATION } from '../../workflows/installation/kind.ts'
+import { Cluster, installation, type LsObject, OPERATION, waiting } from '../support/cluster.ts'
+import { openNamespaces } from './bench-namespaces.ts'
+import type { Claim } from './claims.ts'
+import { JournalReader } from './journal-reader.ts'
+import { count, figure, markdownTable } from './markdown.ts'
+import { ProcessMeter } from './processes.ts'
+import { type PartResult, sized } from './scale-part.ts'
+import type { Stage } from './stage.ts'
+import { sum } from './statistics.ts'
+
+const PER_SECOND = 100
+const SECONDS = 60
+const REST_LIMIT_MS = 120_000
+const POLL_MS = 200
+
+interface Storm {
+  readonly title: string
+  readonly patches: number
+  /** From the first patch to the answer of the last. */
+  readonly seconds: number
+  /** Patches that made a new version. */
+  readonly versions: number
+  readonly journaled: number
+  readonly jobs: number
+  readonly passes: number
+  readonly cpuSeconds: number
+  readonly isPassed: boolean
+}
+
+export async function measureWakes(stage: Stage): Promise<PartResult> {
+  const namespaces = await openNamespaces(stage, 1)
+  const [namespace = ''] = namespaces.names
+  const cluster = new Cluster(stage.set.kubeconfigPath, namespace)
+  const journal = new JournalReader(stage.set.databaseUrl)
+  const place = { stage, cluster, journal }
+  try {
+    const storms = [await touch(place), await reconcile(place)]
+    return describe(storms)
+  } finally {
+    await journal.close()
+    await cluster.kube.close()
+    await namespaces.close()
+  }
+}
+
+interface Place {
+  readonly stage: Stage
+  readonly cluster: Cluster
+  readonly journal: JournalReader
+}
+
+async function touch(place: Place): Promise<Storm> {
+  const { cluster } = place
+  const name = 'touched'
+  await cluster.create(installation(name, [waiting('waits')]), 'installations')
+  const object = await cluster.until('installations', name, (one) => one?.status?.phase === 'Progressing')
+  const { executionRef } = object.status as { executionRef?: { name: string } }
+  const execution = executionRef?.name ?? name
+  await cluster.untilItems(execution, ['waits'], (item) => item?.status?.phase === 'Progressing')
+  const storm = await blow(place, object, (index) => ({ [TOUCH_ANNOTATION]: String(index) }))
+  const [item] = (await cluster.items(execution)).values()
+  if (item === undefined) throw new Error(`${name}: found no item, expected one`)
+  await cluster.finishItem(item, 'Succeeded')
+  return { ...storm, title: 'touches of an object whose job runs' }
+}
+
+async function reconcile(place: Place): Promise<Storm> {
+  const { cluster } = place
+  const name = 'reconciled'
+  await cluster.create(installation(name, [{ name: 'one' }]), 'installations')
+  const object = await cluster.finished(name)
+  const storm = await blow(place, object, () => ({ [OPERATION]: 'reconcile' }))
+  return { ...storm, title: 'reconcile annotations' }
+}
+
+/** Patches at the same pace, whether the answers come or not; measures until the engine is at rest. */
+async function blow(
+  { stage, cluster, journal }: Place,
+  { metadata: { uid = '', name } }: LsObject,
+  annotations: (index: number) => object,
+): Promise<Omit<Storm, 'title'>> {
+  const patches = PER_SECOND * sized(SECONDS, stage.options.scenarioOptions.size, 3)
+  const before = await journal.passesOf(uid)
+  const meter = new ProcessMeter(stage.set.processes)
+  const begin = performance.now()
+  const answers: Promise<LsObject>[] = []
+  for (let index = 0; index < patches; index++) {
+    await sleep(Math.max(0, begin + (index * 1000) / PER_SECOND - performance.now()))
+    answers.push(cluster.patch('installations', name, { metadata: { annotations: annotations(index) } }))
+  }
+  const versions = new Set((await Promise.all(answers)).map(({ metadata }) => metadata.resourceVersion ?? ''))
+  const seconds = (performance.now() - begin) / 1000
+  await untilRest(journal, uid, [...versions])
+  const after = await journal.passesOf(uid)
+  return {
+    ...{ patches, seconds, versions: versions.size, journaled: await journal.countVersions(uid, [...versions]) },
+    ...{ jobs: after.jobs - before.jobs, passes: after.passes - before.passes },
+    cpuSeconds: sum(Object.values(meter.end()).map((usage) => usage.cpuSeconds)),
+    isPassed: await journal.isPassedAfterNewestEvent(uid),
+  }
+}
+
+/** K2. What never comes to rest shows in the claims. */
+async function untilRest(journal: JournalReader, uid: string, versions: readonly string[]): Promise<void> {
+  const deadline = performance.now() + REST_LIMIT_MS
+  while (performance.now() < deadline) {
+    const isJournaled = (await journal.countVersions(uid, versions)) === versions.length
+    if (isJournaled && (await journal.countWakesOf(uid)) === 0 && (await journal.isPassedAfterNewestEvent(uid))) return
+    await sleep(POLL_MS)
+  }
+}
+
+function describe(storms: readonly Storm[]): PartResult {
+  const rows = storms.map(({ title, patches, seconds, versions, jobs, passes, cpuSeconds }) => [
+    title,
+    figure(patches / seconds),
+    ...[patches, versions, jobs, passes].map(count),
+    figure(cpuSeconds),
+    figure((cpuSeconds * 1000) / patches),
+  ])
+  const header = ['', 'per second', 'patches', 'versions', 'jobs', 'passes', 'CPU, s', 'CPU per patch, ms']
+  const claims = storms.flatMap(({ title, versions, journaled, isPassed }): Claim[] => [
+    {
+      sentence: `${title}: each version is journaled`,
+      found: `${journaled} of ${versions}`,
+      isKept: journaled === versions,
+    },
+    {
+      sentence: `${title}: a pass began after the newest event`,
+      found: isPassed ? 'so' : 'not so',
+      isKept: isPassed,
+    },
+  ])
+  const text = `Annotation patches on one Installation at ${PER_SECOND} a second. A patch that changes nothing makes no version. CPU includes the API server's for the patches.`
+  return { title: 'Many wakes on one object', text: `${text}\n\n${markdownTable(header, rows)}`, claims }
+}

@@ -1,0 +1,69 @@
+// Options that belong to single scenarios. They are read here, so that options.ts knows only what all have in common.
+
+import { resolve } from 'node:path'
+
+/** `full` as the goals are set, `small` a tenth of it, `tiny` a hundredth: only to see that it works. */
+export const SIZES = ['tiny', 'small', 'full'] as const
+export type Size = (typeof SIZES)[number]
+
+/** The parts of the scale scenario. */
+export const SCALE_PARTS = ['throughput', 'items', 'levels', 'wakes', 'growth', 'idle'] as const
+export type ScalePart = (typeof SCALE_PARTS)[number]
+
+export interface ScenarioOptions {
+  /** latency: how many Installations one after the other. */
+  readonly count: number
+  /** scale */
+  readonly size: Size
+  /** scale */
+  readonly parts: readonly ScalePart[]
+  /** scale: where the SVG of the growth goes; undefined: nowhere. */
+  readonly plot: string | undefined
+  /** soak: how long changes are made. */
+  readonly minutes: number
+}
+
+const DEFAULTS = { count: '100', size: 'small', minutes: '20' }
+
+export const SCENARIO_FLAGS = {
+  count: { type: 'string' },
+  size: { type: 'string' },
+  parts: { type: 'string' },
+  plot: { type: 'string' },
+  minutes: { type: 'string' },
+} as const
+
+export const SCENARIO_USAGE = `options of single scenarios:
+  --count N             latency: Installations one after the other (${DEFAULTS.count})
+  --size S              scale: ${SIZES.join(', ')} (${DEFAULTS.size}); small is a tenth of full, tiny a hundredth
+  --parts LIST          scale: ${SCALE_PARTS.join(', ')} (all)
+  --plot FILE           scale: draw the growth, e.g. docs/performance-growth.svg
+  --minutes N           soak: how long (${DEFAULTS.minutes})
+`
+
+/** @throws when a value is none of those that are expected. */
+export function readScenarioOptions(
+  values: Readonly<Partial<Record<keyof typeof SCENARIO_FLAGS, string>>>,
+): ScenarioOptions {
+  const { count = DEFAULTS.count, size = DEFAULTS.size, minutes = DEFAULTS.minutes, parts, plot } = values
+  return {
+    count: positive('count', count),
+    size: oneOf('size', size, SIZES),
+    parts: parts === undefined ? SCALE_PARTS : parts.split(',').map((part) => oneOf('parts', part.trim(), SCALE_PARTS)),
+    plot: plot === undefined ? undefined : resolve(plot),
+    minutes: positive('minutes', minutes),
+  }
+}
+
+function oneOf<Name extends string>(flag: string, text: string, all: readonly Name[]): Name {
+  const found = all.find((name) => name === text)
+  if (found === undefined) throw new Error(`--${flag}: found ${text}, expected one of ${all.join(', ')}`)
+  return found
+}
+
+function positive(flag: string, text: string): number {
+  const number = Number(text)
+  if (!Number.isInteger(number) || number < 1)
+    throw new Error(`--${flag}: found ${text}, expected a whole number from 1`)
+  return number
+}
