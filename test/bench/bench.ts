@@ -1,4 +1,4 @@
-// `npm run bench`: measures Pawl on real servers and reports. See --help, and docs/performance.md for how to read the report.
+// `npm run bench`: measures Pawl on real servers and reports. See --help; how to read the report stands in it.
 //
 //   B1. Whatever happens, what was started is stopped; a set that somebody else started is left alone.
 //   B2. What did not complete fails the bench: exit code 1.

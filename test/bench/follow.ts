@@ -15,8 +15,7 @@ const SILENCE_LIMIT_MS = 120_000
 const PAUSE_MS = 100
 
 export class Follower {
-  /** Told of every change. */
-  listener: Listener = () => undefined
+  readonly #listeners = new Set<Listener>()
   readonly #kube: KubeClient
   readonly #path: string
   readonly #namespaces: ReadonlySet<string>
@@ -44,6 +43,12 @@ export class Follower {
   /** The newest state of each, by `keyOf`. */
   get known(): ReadonlyMap<string, LsObject> {
     return this.#known
+  }
+
+  /** Tells of every change until the function that is returned is called. */
+  listen(listener: Listener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
   /** Waits until nothing has come for so long. */
@@ -95,7 +100,7 @@ export class Follower {
     this.#lastAt = performance.now()
     if (isDeleted) this.#known.delete(key)
     else this.#known.set(key, object)
-    this.listener(object, isDeleted, this.#lastAt)
+    for (const listener of this.#listeners) listener(object, isDeleted, this.#lastAt)
   }
 }
 

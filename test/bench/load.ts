@@ -4,15 +4,14 @@
 //   L1. An Installation is finished when its newest job is (jobIDFinished = jobID), with another job than before; a deleted one when it is gone.
 //   L2. What was not reached in time is told by name, never left out.
 
-import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { type KubeClient, resourcePath } from '../../activities/kube/client.ts'
-import { isNotFound } from '../../activities/kube/errors.ts'
 import { inParallel } from '../../activities/kube/in-parallel.ts'
 import { API, type LsObject, OPERATION } from '../support/cluster.ts'
 import { Follower, keyOf } from './follow.ts'
 import { createTarget, installationBody, type Plan } from './installations.ts'
+import { createNamespaces, removeNamespaces } from './namespaces.ts'
 import type { BenchSet } from './servers.ts'
 
 export const OPERATIONS = ['create', 'reconcile', 'delete'] as const
@@ -24,20 +23,23 @@ export interface Course {
   readonly wallMs: number
   /** From the first request to the answer of the last. */
   readonly submitMs: number
-  /** Of each that finished, from its request. */
-  readonly latenciesMs: readonly number[]
+  /** Each that ended, in the order of the ends. */
+  readonly ends: readonly End[]
   /** Ended, but not well: "namespace/name: phase: message". */
   readonly failed: readonly string[]
   /** Not finished in time (L2). */
   readonly missing: readonly string[]
 }
 
-type End = 'well' | 'badly'
+export interface End {
+  readonly key: string
+  /** Its request and its end, since the first request of all. */
+  readonly sentMs: number
+  readonly doneMs: number
+}
 
 /** Requests of the load's own at a time. */
 const PARALLEL = 16
-const NAMESPACE_LIMIT_MS = 60_000
-const POLL_MS = 100
 
 /** What a load has to know of the set that it is for. */
 export type LoadedSet = Pick<BenchSet, 'kubeconfigPath' | 'isOwn'>
@@ -68,9 +70,7 @@ export class Load {
 
   /** Makes the namespaces, with what the items need in them. */
   static async open(kube: KubeClient, plan: Plan, set: LoadedSet): Promise<Load> {
-    const base = `bench-${randomBytes(4).toString('hex')}`
-    const namespaces = Array.from({ length: plan.namespaces ?? 1 }, (_, index) => `${base}-${index}`)
-    await inParallel(namespaces, PARALLEL, (name) => createNamespace(kube, name))
+    const namespaces = await createNamespaces(kube, plan.namespaces ?? 1)
     if (plan.deployer === 'manifest')
       await inParallel(namespaces, PARALLEL, (name) => createTarget(kube, name, set.kubeconfigPath))
     return new Load(kube, plan, namespaces, { set, follower: await Follower.open(kube, namespaces) })
@@ -85,36 +85,37 @@ export class Load {
     return new Set([...this.#follower.known.values()].map(({ status }) => status?.jobID ?? ''))
   }
 
-  /** Sends the operation for every Installation and waits until all are through it, or the time is over. */
-  async run(operation: Operation, timeoutMs: number): Promise<Course> {
+  /** Sends the operation for every Installation and waits until all are through it, or so much time is over after the last answer. */
+  async run(operation: Operation, { timeoutMs }: { readonly timeoutMs: number }): Promise<Course> {
     const jobs = new Map([...this.#follower.known].map(([key, { status }]) => [key, status?.jobID]))
-    const sentAt = new Map<string, number>()
-    const ends = new Map<string, { readonly at: number; readonly failure: string | undefined }>()
+    const sent = new Map<string, number>()
+    const ends = new Map<string, End>()
+    const failed: string[] = []
     const all = new AbortController()
-    this.#follower.listener = (object, isDeleted, at) => {
+    const begin = performance.now()
+    const forget = this.#follower.listen((object, isDeleted, at) => {
       const key = keyOf(object.metadata)
-      if (!sentAt.has(key) || ends.has(key)) return
+      const sentMs = sent.get(key)
+      if (sentMs === undefined || ends.has(key)) return
       const end = endOf(operation, object, { isDeleted, jobBefore: jobs.get(key) })
       if (end === undefined) return
-      ends.set(key, { at, failure: end === 'well' ? undefined : `${key}: ${describe(object, isDeleted)}` })
+      ends.set(key, { key, sentMs, doneMs: at - begin })
+      if (end === 'badly') failed.push(`${key}: ${describe(object, isDeleted)}`)
       if (ends.size === this.#subjects.length) all.abort()
-    }
-
-    const begin = performance.now()
-    await inParallel(this.#subjects, PARALLEL, async (subject) => {
-      sentAt.set(keyOf(subject.metadata), performance.now())
-      await this.#submit(operation, subject)
     })
-    const submitMs = performance.now() - begin
-    // Rejects as soon as all are through it; at once, if they are already.
-    await sleep(timeoutMs, undefined, { signal: all.signal }).catch(() => undefined)
-    this.#follower.listener = () => undefined
-    return {
-      wallMs: Math.max(0, ...[...ends.values()].map(({ at }) => at)) - begin,
-      submitMs,
-      latenciesMs: [...ends].map(([key, { at }]) => at - (sentAt.get(key) ?? begin)),
-      failed: [...ends.values()].flatMap(({ failure }) => failure ?? []),
-      missing: this.#subjects.map(({ metadata }) => keyOf(metadata)).filter((key) => !ends.has(key)),
+    try {
+      await inParallel(this.#subjects, PARALLEL, async (subject) => {
+        sent.set(keyOf(subject.metadata), performance.now() - begin)
+        await this.#submit(operation, subject)
+      })
+      const submitMs = performance.now() - begin
+      // Rejects as soon as all are through it; at once, if they are already.
+      await sleep(timeoutMs, undefined, { signal: all.signal }).catch(() => undefined)
+      const missing = this.#subjects.map(({ metadata }) => keyOf(metadata)).filter((key) => !ends.has(key))
+      const wallMs = [...ends.values()].at(-1)?.doneMs ?? NaN
+      return { wallMs, submitMs, ends: [...ends.values()], failed, missing }
+    } finally {
+      forget()
     }
   }
 
@@ -123,15 +124,12 @@ export class Load {
     await this.#follower.silence(ms)
   }
 
-  /** Stops following and removes the namespaces; waits until they are gone, unless something holds on to them. */
+  /** Stops following and removes the namespaces. */
   async close(): Promise<void> {
     await this.#follower.close()
     // It takes five seconds, in which nothing can be measured; empty ones go with their set.
     if (this.#set.isOwn && this.#follower.known.size === 0) return
-    const paths = this.namespaces.map((name) => `/api/v1/namespaces/${name}`)
-    await inParallel(paths, PARALLEL, (path) => this.#kube.request('DELETE', path))
-    for (const path of paths)
-      await until(NAMESPACE_LIMIT_MS, async () => !(await exists(this.#kube, path))).catch(() => undefined)
+    await removeNamespaces(this.#kube, this.namespaces)
   }
 
   async #submit(operation: Operation, body: LsObject): Promise<void> {
@@ -162,7 +160,7 @@ export function endOf(
   operation: Operation,
   { status = {} }: LsObject,
   { isDeleted, jobBefore }: { readonly isDeleted: boolean; readonly jobBefore: string | undefined },
-): End | undefined {
+): 'well' | 'badly' | undefined {
   if (isDeleted) return operation === 'delete' ? 'well' : 'badly'
   const { jobID, jobIDFinished, phase } = status
   if (jobID === undefined || jobID === jobBefore || jobID !== jobIDFinished) return undefined
@@ -173,30 +171,4 @@ export function endOf(
 function describe({ status }: LsObject, isDeleted: boolean): string {
   if (isDeleted) return 'is gone'
   return `${status?.phase ?? 'no phase'}: ${status?.lastError?.message ?? 'no error'}`
-}
-
-/** What the servers put into each namespace is there at the end, so that it does not count as the engine's. */
-async function createNamespace(kube: KubeClient, name: string): Promise<void> {
-  const path = `/api/v1/namespaces/${name}`
-  await kube.request('POST', '/api/v1/namespaces', { body: { metadata: { name } } })
-  for (const one of ['serviceaccounts/default', 'configmaps/kube-root-ca.crt'])
-    await until(NAMESPACE_LIMIT_MS, () => exists(kube, `${path}/${one}`))
-}
-
-async function until(limitMs: number, isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + limitMs
-  while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error(`namespace: found no change in ${limitMs} ms, expected one`)
-    await sleep(POLL_MS)
-  }
-}
-
-async function exists(kube: KubeClient, path: string): Promise<boolean> {
-  try {
-    await kube.request('GET', path)
-    return true
-  } catch (error) {
-    if (isNotFound(error)) return false
-    throw error
-  }
 }

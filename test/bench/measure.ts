@@ -46,7 +46,7 @@ export async function measure(
   const loadBefore = machineLoad()
   const [busyBefore, benchBefore] = [busySeconds(), process.cpuUsage()]
   const meter = new ProcessMeter(options.processes)
-  const course = await load.run(operation, options.timeoutMs)
+  const course = await load.run(operation, options)
   if (course.missing.length === 0) await load.settle(SETTLE_MS)
   const usages = meter.end()
   const bench = process.cpuUsage(benchBefore)
@@ -59,12 +59,13 @@ export async function measure(
   refuse(operation, 'is not as it has to be', await findWrong(load, operation))
 
   const cpuSeconds = sum(Object.values(usages).map((usage) => usage.cpuSeconds))
+  const latencies = course.ends.map(({ sentMs, doneMs }) => doneMs - sentMs)
   const benchCpuSeconds = (bench.user + bench.system) / 1e6
   return {
     wallMs: course.wallMs,
     submitMs: course.submitMs,
-    p50Ms: quantile(course.latenciesMs, 0.5),
-    p99Ms: quantile(course.latenciesMs, 0.99),
+    p50Ms: quantile(latencies, 0.5),
+    p99Ms: quantile(latencies, 0.99),
     requests,
     usages,
     cpuSeconds,

@@ -48,7 +48,7 @@ export const USAGE = `usage: npm run bench -- [options]
   --temporal-store S    ${STORES.join(' or ')}, as pawl dev has them (${STORES[0]})
   --profile SECONDS     afterwards, CPU profiles of bridge and worker and the statements of PostgreSQL during 100x5
   --no-yardsticks       leave out what shows how fast the machine is
-  --record              make these figures the baseline in test/bench/; needs the yardsticks
+  --record              make the figures of these rows the baseline in test/bench/; needs the yardsticks
   --out FILE            the report, which goes to standard output, too (${DEFAULTS.out})
 
 ${SCENARIO_USAGE}

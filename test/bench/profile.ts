@@ -23,7 +23,7 @@ const LITTLE_MS = 200
 export async function takeProfiles({ set, kube, options, say }: Stage, limitMs: number): Promise<readonly string[]> {
   say('profile: warm-up')
   const warmUp = await Load.open(kube, WARM_UP, set)
-  for (const operation of OPERATIONS) await warmUp.run(operation, options.timeoutMs)
+  for (const operation of OPERATIONS) await warmUp.run(operation, options)
   await warmUp.close()
 
   const load = await Load.open(kube, PROFILED, set)
@@ -34,7 +34,7 @@ export async function takeProfiles({ set, kube, options, say }: Stage, limitMs: 
     )
     const watched = await Promise.all(PARTS.map((part) => watchPart(set, part)))
     say('profile: 100x5 mock, create')
-    const course = load.run('create', options.timeoutMs)
+    const course = load.run('create', options)
     await Promise.race([course, sleep(limitMs)])
     const found = await Promise.all(watched.map((end) => end()))
     const statements = counted
@@ -46,7 +46,7 @@ export async function takeProfiles({ set, kube, options, say }: Stage, limitMs: 
     const title = `## Profile of 100x5 mock, create\n\nIt took ${figure(wallMs / 1000)} s with the profilers on. What a thread was busy for is by the clock: where\ncores are few, more than its CPU. \`(program)\` is native code, such as Temporal's core.`
     return [title, ...found.flat(), `### PostgreSQL: statements by time\n\n${statements}`]
   } finally {
-    await load.run('delete', options.timeoutMs)
+    await load.run('delete', options)
     await load.close()
   }
 }

@@ -25,14 +25,14 @@ describe('the report of a row', () => {
 
   it('shows how many times as fast as the reference it is', () => {
     const [, ratios] = tableSections([measured(2000)], { reference, baseline: undefined, yardsticks: undefined })
-    expect(cellsOf(ratios, '20x5 mock, create')).toEqual(['4.00x', '5x', '3.00x', '2.00x', '-', '-', '-'])
+    expect(cellsOf(ratios, '20x5 mock, create')).toEqual(['4.00x', '5x, missed', '3.00x', '2.00x', '-', '-', '-'])
   })
 
-  it('scales times and CPU of the baseline, but not its writes, by how slow the machine is now', () => {
-    const then = baseline({ wallMs: 1000, writes: 300, cpuSeconds: 6 }, 100)
+  it('scales times and CPU of the baseline, but not its writes, by how slow the machine is now, and marks what got worse', () => {
+    const then = baseline({ wallMs: 1000, writes: 300, cpuSeconds: 2 }, 100)
     const yardsticks = { before: speed(50), after: speed(50) }
     const [, ratios] = tableSections([measured(2000)], { reference, baseline: then, yardsticks })
-    expect(cellsOf(ratios, '20x5 mock, create').slice(4)).toEqual(['1.00x', '1.00x', '2.00x'])
+    expect(cellsOf(ratios, '20x5 mock, create').slice(4)).toEqual(['1.00x', '1.00x', '**0.667x**'])
   })
 
   it('has no line for an operation that was not measured', () => {

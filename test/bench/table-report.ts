@@ -1,6 +1,6 @@
 // The table scenario as Markdown: figures, ratios, and CPU and memory by process.
 
-import { type Baseline, mediansOf, type Reference } from './figures.ts'
+import { type Baseline, type Figures, mediansOf, type Reference } from './figures.ts'
 import { OPERATIONS, type Operation } from './load.ts'
 import { count, figure, markdownTable, seconds, times } from './markdown.ts'
 import type { Measurement } from './measure.ts'
@@ -8,6 +8,9 @@ import type { Usage } from './processes.ts'
 import { keyOfRow, type Row, type RowResult } from './rows.ts'
 import { median } from './statistics.ts'
 import { slowness, type YardsticksOfRun } from './yardsticks.ts'
+
+/** Times and CPU that are so much of the baseline's are told apart from it; measurements of one hour differ by less. */
+const NOISE = 0.8
 
 export interface Comparison {
   readonly reference: Reference
@@ -78,7 +81,7 @@ function ratiosIntroduction({ reference, baseline, yardsticks }: Comparison): st
   const recorded = `Baseline: recorded ${baseline.recordedAt} on ${cores} cores of ${processor}; above 1x is better than then.`
   if (yardsticks === undefined) return `${against}\n\n${recorded} Without yardsticks, times are compared as they are.`
   const factor = slowness(yardsticks, baseline.yardsticks)
-  return `${against}\n\n${recorded} By the yardsticks the machine is now ${figure(factor)} times as slow as then; times and CPU are scaled by that.`
+  return `${against}\n\n${recorded} By the yardsticks the machine is now ${figure(factor)} times as slow as then; times and CPU are scaled by that. In bold: worse than noise explains.`
 }
 
 function ratiosTable(lines: readonly Line[], { reference, baseline, yardsticks }: Comparison): string {
@@ -92,15 +95,26 @@ function ratiosTable(lines: readonly Line[], { reference, baseline, yardsticks }
     return [
       title,
       times(theirs.wallMs, ours.wallMs),
-      row.goal === undefined || theirs.wallMs === undefined ? '-' : `${row.goal}x`,
+      goalCell(row, theirs, ours),
       times(theirs.writes, ours.writes),
       times(theirs.cpuSeconds, ours.cpuSeconds),
-      times(scaled(then.wallMs), ours.wallMs),
-      times(then.writes, ours.writes),
-      times(scaled(then.cpuSeconds), ours.cpuSeconds),
+      regression(scaled(then.wallMs), ours.wallMs, NOISE),
+      regression(then.writes, ours.writes, 1),
+      regression(scaled(then.cpuSeconds), ours.cpuSeconds, NOISE),
     ]
   })
   return markdownTable(header, cells)
+}
+
+function goalCell({ goal }: Row, { wallMs }: Figures, ours: Required<Figures>): string {
+  if (goal === undefined || wallMs === undefined) return '-'
+  return wallMs / ours.wallMs >= goal ? `${goal}x` : `${goal}x, missed`
+}
+
+/** In bold when it is worse than noise explains. */
+function regression(then: number | undefined, now: number, noise: number): string {
+  const cell = times(then, now)
+  return then !== undefined && then / now < noise ? `**${cell}**` : cell
 }
 
 function usageTable(lines: readonly Line[], of: (usage: Usage) => number): string {
