@@ -39,7 +39,10 @@ process.on('SIGTERM', abort)
 process.on('SIGINT', abort)
 
 const health = await startHealth(settings.healthHost, settings.healthPort)
+// Statements of groups: claims, lookups, openings, acknowledgements, beginnings.
+const LAX_CONNECTIONS = 5
 const db = openDatabase(settings.databaseUrl)
+const lax = openDatabase(settings.databaseUrl, LAX_CONNECTIONS, { lax: true })
 const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-worker' })
 const templates = createTemplateEngine()
 const targets = createTargetAccess({ kube, now })
@@ -60,12 +63,15 @@ const worker = await Worker.create({
     : { workflowBundle: { codePath: settings.workflowBundle } }),
   activities: createActivities({
     ...{ cluster: settings.cluster, kube, db, templates, targets, ...routing },
-    journal: createGroupedJournal(db, settings.cluster, routing),
+    journal: createGroupedJournal({ db, lax }, settings.cluster, routing),
     objects: new ObjectCache(),
     pickupTimeoutMs: settings.pickupTimeoutMs,
     log,
   }),
   maxCachedWorkflows: 300,
+  // More at once only wait for each other: a run in hand is finished rather than another one begun (spec/engine.md 1.5).
+  maxConcurrentWorkflowTaskExecutions: 24,
+  maxConcurrentLocalActivityExecutions: 30,
   // Few polls while little comes: each poll that a stopped process holds open swallows a task until its time-out.
   workflowTaskPollerBehavior: { type: 'autoscaling', initial: 2, minimum: 2, maximum: 10 },
   activityTaskPollerBehavior: { type: 'autoscaling', initial: 1, minimum: 1, maximum: 10 },
@@ -74,7 +80,7 @@ const worker = await Worker.create({
 })
 
 const dispatcher = new Dispatcher(
-  { db, client, log, now, report: (part, error) => health.report(part, error) },
+  { db, lax, client, log, now, report: (part, error) => health.report(part, error) },
   settings.dispatcher,
 )
 const running = [
@@ -104,6 +110,6 @@ try {
   await targets.close()
   await kube.close()
   await connection.close()
-  await db.destroy()
+  await Promise.all([db.destroy(), lax.destroy()])
 }
 log.info('worker has stopped')

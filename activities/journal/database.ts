@@ -151,11 +151,24 @@ export interface Database {
 // Sequence numbers and resourceVersions stay far below 2^53, so int8 is read as a number.
 const INT8_OID = 20
 
+export interface DatabaseOptions {
+  /**
+   * True: a commit does not wait for the disk. For what is made again when a crash of PostgreSQL takes the last moments away: claims and
+   * acknowledgements of wakes, rows of runs and of writes that are about to be sent. A commit that does wait takes all before it along.
+   */
+  readonly lax?: boolean
+}
+
 /** Opens a pool of connections to the journal; the caller ends it with `destroy()`. */
-export function openDatabase(url: string, maxConnections = 10): Kysely<Database> {
+export function openDatabase(
+  url: string,
+  maxConnections = 10,
+  { lax = false }: DatabaseOptions = {},
+): Kysely<Database> {
   const types = new pg.TypeOverrides()
   types.setTypeParser(INT8_OID, Number)
-  const pool = new pg.Pool({ connectionString: url, max: maxConnections, types, Client: PreparingClient })
+  const settings = lax ? { options: '-c synchronous_commit=off' } : {}
+  const pool = new pg.Pool({ connectionString: url, max: maxConnections, types, Client: PreparingClient, ...settings })
   // A connection that dies while idle is replaced by the pool; the next query reports what is really wrong.
   pool.on('error', () => undefined)
   // One that dies in the middle of a transaction is told to its query as well; unheard, the event would end the process.

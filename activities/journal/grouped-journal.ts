@@ -23,10 +23,15 @@ export interface GroupedJournal {
 const MOST_BATCHES = 30
 const MOST_LOOKUPS = 100
 
-export function createGroupedJournal(db: Kysely<Database>, cluster: string, deps: JournalDeps): GroupedJournal {
+/** @param lax a connection whose commits do not wait for the disk; what is lost of it is made again, or was a hint. */
+export function createGroupedJournal(
+  { db, lax }: { readonly db: Kysely<Database>; readonly lax: Kysely<Database> },
+  cluster: string,
+  deps: JournalDeps,
+): GroupedJournal {
   return {
     begin: grouped(MOST_BATCHES, async (batches: readonly (readonly NewAction[])[]) => {
-      await beginActions(db, batches.flat())
+      await beginActions(lax, batches.flat())
       return []
     }),
     finish: grouped(MOST_BATCHES, async (batches: readonly AnsweredWrites[]) => {
@@ -35,7 +40,7 @@ export function createGroupedJournal(db: Kysely<Database>, cluster: string, deps
     }),
     family: grouped(MOST_LOOKUPS, async (uids: readonly string[]) => await knownFamilies(db, cluster, uids)),
     touch: grouped(MOST_LOOKUPS, async (workflowIDs: readonly string[]) => {
-      await touchJobs(db, workflowIDs, deps.now())
+      await touchJobs(lax, workflowIDs, deps.now())
       return []
     }),
   }

@@ -111,7 +111,7 @@ describe('the dispatcher', () => {
     const client = new Client({ connection })
     const log = createLogger('test', 'silent')
     const dispatcher = new Dispatcher(
-      { db: test.db, client, log, now: () => new Date(), report: () => undefined },
+      { db: test.db, lax: test.db, client, log, now: () => new Date(), report: () => undefined },
       {
         ...{ owner: 'd', cluster: 'c', slots: 5, leaseMs: 5000, idleMs: 50 },
         ...{ taskQueue: `none-${randomUUID()}`, workflowTaskTimeoutMs: 10_000 },

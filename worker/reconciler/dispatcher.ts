@@ -43,6 +43,8 @@ export interface DispatcherOptions extends RunOptions {
 
 export interface DispatcherDeps {
   readonly db: Kysely<Database>
+  /** Commits without waiting for the disk: a wake that is claimed or acknowledged in vain comes again. */
+  readonly lax: Kysely<Database>
   readonly client: Client
   readonly log: Logger
   readonly now: () => Date
@@ -61,14 +63,14 @@ const FIRST_DELAY_MS = 200
 const LONGEST_DELAY_MS = 10_000
 
 /** What the wakes in hand ask of the journal, in one statement or transaction for all that ask at the same time. */
-function journalOf({ db }: DispatcherDeps, { cluster, slots }: DispatcherOptions) {
+function journalOf({ db, lax }: DispatcherDeps, { cluster, slots }: DispatcherOptions) {
   return {
     findOpen: grouped(slots, async (subjects: readonly JobSubject[]) => await findOpenJobs(db, subjects)),
     opened: grouped(slots, async (jobs: readonly NewJob[]) => {
-      await openJobs(db, cluster, jobs)
+      await openJobs(lax, cluster, jobs)
       return []
     }),
-    acknowledge: grouped(slots, async (wakes: readonly Wake[]) => await acknowledgeWakes(db, wakes)),
+    acknowledge: grouped(slots, async (wakes: readonly Wake[]) => await acknowledgeWakes(lax, wakes)),
   }
 }
 
@@ -117,17 +119,17 @@ export class Dispatcher {
 
   /** Claims what is due, as far as there are slots; returns how long to wait for more. */
   async #take(): Promise<number> {
-    const { db, now, report, log } = this.#deps
+    const { lax, now, report, log } = this.#deps
     const { owner, cluster, slots, leaseMs, idleMs } = this.#options
     const limit = slots - this.#inFlight.size
     if (limit <= 0) return idleMs
     try {
-      const wakes = await claimWakes(db, { cluster, owner, limit, leaseMs, now: now() })
+      const wakes = await claimWakes(lax, { cluster, owner, limit, leaseMs, now: now() })
       report('journal', undefined)
       this.#failures = 0
       for (const wake of wakes) this.#launch(wake)
       if (wakes.length === limit) return 0
-      const due = await nextWakeDue(db, cluster)
+      const due = await nextWakeDue(lax, cluster)
       return due === undefined ? idleMs : Math.min(idleMs, Math.max(1, due.getTime() - now().getTime()))
     } catch (error) {
       report('journal', error)

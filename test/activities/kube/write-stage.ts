@@ -41,7 +41,7 @@ export function useWriteStage(databaseUrl: string): () => WriteStage {
     const targets = createTargetAccess({ kube, now })
     const { db } = database
     const routing = { route: routeOf, subjectKinds, contentKey: undefined, now }
-    const journal = createGroupedJournal(db, 'local', routing)
+    const journal = createGroupedJournal({ db, lax: db }, 'local', routing)
     const parts = { cluster: 'local', kube, templates, targets, log, db, journal, objects: new ObjectCache() }
     stage = { database, api, deps: { ...parts, ...routing, pickupTimeoutMs: undefined } }
   })
