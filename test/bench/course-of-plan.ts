@@ -28,7 +28,7 @@ export async function measurePlan(
       say(`${titleOf(plan)}: ${operation} ${(one.wallMs / 1000).toFixed(2)} s, ${one.requests.writes} writes`)
     }
   } finally {
-    if (!found.has('delete')) await load.run('delete', timeoutMs).catch(() => undefined)
+    if (!found.has('delete')) await load.run('delete', { timeoutMs }).catch(() => undefined)
     await load.close()
   }
   return found

@@ -44,11 +44,11 @@ class Ends {
 
   private constructor(follower: Follower) {
     this.#follower = follower
-    follower.listener = (object, isDeleted, at) => {
+    follower.listen((object, isDeleted, at) => {
       const key = keyOf(object.metadata)
       if (this.#byKey.has(key)) return
       if (endOf('create', object, { isDeleted, jobBefore: undefined }) === 'well') this.#byKey.set(key, at - this.begin)
-    }
+    })
   }
 
   static async open({ kube, namespaces }: Load): Promise<Ends> {
