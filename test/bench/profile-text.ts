@@ -103,6 +103,8 @@ function sourceOf({ url, functionName }: CallFrame): string {
 }
 
 function nameOf({ functionName, url, lineNumber }: CallFrame): string {
+  // Functions of WebAssembly have numbers only, which say nothing.
+  if (url.startsWith('wasm:')) return shortPath(url)
   const name = functionName === '' ? '(anonymous)' : functionName
   return url === '' ? name : `${name} ${shortPath(url)}:${lineNumber + 1}`
 }

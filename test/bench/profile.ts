@@ -43,7 +43,7 @@ export async function takeProfiles({ set, kube, options, say }: Stage, limitMs: 
     const { wallMs, missing, failed } = await course
     if (missing.length + failed.length > 0)
       throw new Error(`profile: found ${missing.length} unfinished and ${failed.length} failed, expected none`)
-    const title = `## Profile of 100x5 mock, create\n\nIt took ${figure(wallMs / 1000)} s with the profilers on. What a thread was busy for is by the clock: where\ncores are few, more than its CPU. \`(program)\` is native code, such as Temporal's core.`
+    const title = `## Profile of 100x5 mock, create\n\nIt took ${figure(wallMs / 1000)} s with the profilers on. What a thread was busy for is by the clock: where\ncores are few, more than its CPU. \`(program)\` is native code, such as Temporal's core;\nthe thread \`v8:ProfEvntProc\` is the profiler's own.`
     return [title, ...found.flat(), `### PostgreSQL: statements by time\n\n${statements}`]
   } finally {
     await load.run('delete', options)
