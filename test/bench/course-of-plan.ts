@@ -36,6 +36,7 @@ export async function measurePlan(
 
 /** Code gets compiled, caches and pools get filled. */
 export async function warmUp(stage: Stage): Promise<void> {
+  if (!stage.options.scenarioOptions.warmUp) return
   stage.say('warm-up')
   await measurePlan({ ...stage, say: () => undefined }, WARM_UP, OPERATIONS.slice(1))
 }

@@ -21,6 +21,8 @@ export interface ScenarioOptions {
   readonly plot: string | undefined
   /** soak: how long changes are made. */
   readonly minutes: number
+  /** All of them: whether a load comes first that is not measured. Without it, times say nothing. */
+  readonly warmUp: boolean
 }
 
 const DEFAULTS = { count: '100', size: 'small', minutes: '20' }
@@ -31,6 +33,7 @@ export const SCENARIO_FLAGS = {
   parts: { type: 'string' },
   plot: { type: 'string' },
   minutes: { type: 'string' },
+  'no-warm-up': { type: 'boolean' },
 } as const
 
 export const SCENARIO_USAGE = `options of single scenarios:
@@ -39,11 +42,14 @@ export const SCENARIO_USAGE = `options of single scenarios:
   --parts LIST          scale: ${SCALE_PARTS.join(', ')} (all)
   --plot FILE           scale: draw the growth, e.g. docs/performance-growth.svg
   --minutes N           soak: how long (${DEFAULTS.minutes})
+  --no-warm-up          all of these: only to see that it works
 `
+
+type TextFlag = Exclude<keyof typeof SCENARIO_FLAGS, 'no-warm-up'>
 
 /** @throws when a value is none of those that are expected. */
 export function readScenarioOptions(
-  values: Readonly<Partial<Record<keyof typeof SCENARIO_FLAGS, string>>>,
+  values: Readonly<Partial<Record<TextFlag, string>> & { 'no-warm-up'?: boolean }>,
 ): ScenarioOptions {
   const { count = DEFAULTS.count, size = DEFAULTS.size, minutes = DEFAULTS.minutes, parts, plot } = values
   return {
@@ -52,6 +58,7 @@ export function readScenarioOptions(
     parts: parts === undefined ? SCALE_PARTS : parts.split(',').map((part) => oneOf('parts', part.trim(), SCALE_PARTS)),
     plot: plot === undefined ? undefined : resolve(plot),
     minutes: positive('minutes', minutes),
+    warmUp: values['no-warm-up'] !== true,
   }
 }
 

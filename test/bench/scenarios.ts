@@ -3,6 +3,7 @@
 import { latency } from './latency.ts'
 import { scale } from './scale.ts'
 import type { Scenario } from './scenario.ts'
+import { soak } from './soak.ts'
 import { table } from './table.ts'
 import { two } from './two.ts'
 
@@ -11,4 +12,5 @@ export const SCENARIOS: ReadonlyMap<string, Scenario> = new Map([
   ['latency', latency],
   ['scale', scale],
   ['two', two],
+  ['soak', soak],
 ])

@@ -72,12 +72,13 @@ async function withSecondPair<Result>(stage: Stage, work: (stage: Stage) => Prom
   }
 }
 
-async function runOnce({ kube, set, options }: Stage, row: Row, journal: JournalReader): Promise<Run> {
+async function runOnce({ kube, set, options, say }: Stage, row: Row, journal: JournalReader): Promise<Run> {
   const load = await Load.open(kube, row, set)
   const { processes } = set
   const { timeoutMs } = options
   try {
     const create = await measure(load, 'create', { processes, timeoutMs })
+    say(`two: ${row.name} created`)
     const repeated = await journal.repeatedActions(load.namespaces)
     await measure(load, 'delete', { processes, timeoutMs })
     return { create, repeated }
