@@ -39,7 +39,7 @@ const DEFAULTS = { scenario: 'table', out: 'bench-report.md', runs: 3, timeoutSe
 export const USAGE = `usage: npm run bench -- [options]
 
   --scenario NAME       what to measure (${DEFAULTS.scenario})
-  --rows LIST           of the table, e.g. 1x1,1x10-chain,100x5: installations x items (all)
+  --rows LIST           of the table, e.g. 1x1,1x10,100x5: installations x items, also NxM-chain (all)
   --deployers LIST      ${DEPLOYERS.join(', ')} (both)
   --ops LIST            ${OPERATIONS.join(', ')}; create always comes first (all)
   --runs N              measure each row N times, show medians (${DEFAULTS.runs})

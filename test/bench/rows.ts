@@ -34,7 +34,7 @@ export const WARM_UP: Plan = { installations: 20, items: 5, shape: 'wide', deplo
 /**
  * The rows of these names for each deployer; without names, the table.
  *
- * @throws when a name is not `NxM` or `NxM-chain`.
+ * @throws when a name is not `NxM`, `NxM-chain` or `NxM-wide`. Without a shape it is that of the table, e.g. 1x10 is a chain.
  */
 export function chooseRows(names: readonly string[] | undefined, deployers: readonly Deployer[]): readonly Row[] {
   return DEPLOYERS.filter((deployer) => deployers.includes(deployer)).flatMap((deployer) =>
@@ -44,11 +44,13 @@ export function chooseRows(names: readonly string[] | undefined, deployers: read
   )
 }
 
-function parseRow(name: string, deployer: Deployer): Row {
-  const [, installations, items, chain] = /^([1-9]\d*)x([1-9]\d*)(-chain)?$/.exec(name) ?? []
-  if (installations === undefined || items === undefined)
-    throw new Error(`--rows: found ${name}, expected e.g. 20x5 or 1x10-chain: installations x items`)
-  const shape: Shape = chain === undefined ? 'wide' : 'chain'
+function parseRow(text: string, deployer: Deployer): Row {
+  const [, size, installations, items, given] = /^(([1-9]\d*)x([1-9]\d*))(?:-(chain|wide))?$/.exec(text) ?? []
+  if (size === undefined)
+    throw new Error(`--rows: found ${text}, expected e.g. 20x5 or 1x10-chain: installations x items`)
+  const usual = TABLE.some(([name]) => name === `${size}-chain`) ? 'chain' : 'wide'
+  const shape: Shape = (given ?? usual) === 'chain' ? 'chain' : 'wide'
+  const name = shape === 'chain' ? `${size}-chain` : usual === 'wide' ? size : `${size}-wide`
   const goal = TABLE.find(([known]) => known === name)?.[1]
   return { name, goal, installations: Number(installations), items: Number(items), shape, deployer }
 }

@@ -71,7 +71,17 @@ describe('the names of rows', () => {
     ])
   })
 
-  it.each(['5', '0x1', '1x0', '1x10-wide', 'x'])('are refused: %s', (name) => {
+  it('need no shape where the table has one', () => {
+    const named = chooseRows(['1x10', '1x10-wide', '20x5', '20x5-wide'], ['mock'])
+    expect(named.map(({ name, shape }) => [name, shape])).toEqual([
+      ['1x10-chain', 'chain'],
+      ['1x10-wide', 'wide'],
+      ['20x5', 'wide'],
+      ['20x5', 'wide'],
+    ])
+  })
+
+  it.each(['5', '0x1', '1x0', '1x10-deep', 'x'])('are refused: %s', (name) => {
     expect(() => chooseRows([name], ['mock'])).toThrow(`found ${name}`)
   })
 })
