@@ -17,18 +17,61 @@ export type OwnerState = 'present' | 'gone' | 'unknown'
 export async function ownerState(
   db: Kysely<Database>,
   cluster: string,
-  { owner_uid, projection }: Pick<JournaledObject, 'owner_uid' | 'projection'>,
+  child: Pick<JournaledObject, 'owner_uid' | 'projection'>,
   watchedKinds: readonly string[],
 ): Promise<OwnerState> {
+  if (child.owner_uid === null) return 'gone'
+  const { rows } = await sql<{ deleted: boolean | null; listed: readonly string[] }>`
+    select (select bool_and(deleted) from object where cluster = ${cluster} and uid = ${child.owner_uid}) as deleted,
+           array(select kind from watch_checkpoint where cluster = ${cluster} and resource_version is not null) as listed`.execute(
+    db,
+  )
+  const { deleted = null, listed = [] } = rows[0] ?? {}
+  return stateOfOwner(child, { deleted, listed }, watchedKinds)
+}
+
+/** An object of a cluster, by its kind and uid. */
+export interface ObjectID {
+  readonly cluster: string
+  readonly kind: string
+  readonly uid: string
+}
+
+export interface SubjectState {
+  readonly object: JournaledObject
+  readonly owner: OwnerState
+}
+
+/** Objects of one cluster with the states of their owners, in the order of the IDs; undefined for those that were never there. One query. */
+export async function readSubjects(
+  db: Kysely<Database>,
+  ids: readonly ObjectID[],
+  watchedKinds: readonly string[],
+): Promise<readonly (SubjectState | undefined)[]> {
+  const cluster = ids[0]?.cluster ?? ''
+  const { rows } = await sql<JournaledObject & { owner_deleted: boolean | null; listed: readonly string[] }>`
+    select o.*, (select bool_and(p.deleted) from object p where p.cluster = o.cluster and p.uid = o.owner_uid) as owner_deleted,
+           array(select kind from watch_checkpoint where cluster = ${cluster} and resource_version is not null) as listed
+    from object o where o.cluster = ${cluster} and o.uid = any(${[...new Set(ids.map(({ uid }) => uid))]}::text[])`.execute(
+    db,
+  )
+  return ids.map(({ kind, uid }) => {
+    const row = rows.find((one) => one.kind === kind && one.uid === uid)
+    if (row === undefined) return undefined
+    const { owner_deleted, listed, ...object } = row
+    return { object, owner: stateOfOwner(object, { deleted: owner_deleted, listed }, watchedKinds) }
+  })
+}
+
+function stateOfOwner(
+  { owner_uid, projection }: Pick<JournaledObject, 'owner_uid' | 'projection'>,
+  { deleted, listed }: { readonly deleted: boolean | null; readonly listed: readonly string[] },
+  watchedKinds: readonly string[],
+): OwnerState {
   if (owner_uid === null) return 'gone'
+  if (deleted === false) return 'present'
   const kind = ownerKind(projection)
-  const { rows } = await sql<{ deleted: boolean | null; listed: boolean }>`
-    select (select bool_and(deleted) from object where cluster = ${cluster} and uid = ${owner_uid}) as deleted,
-           exists (select from watch_checkpoint where cluster = ${cluster} and kind = ${kind}
-                   and resource_version is not null) as listed`.execute(db)
-  const [owner] = rows
-  if (owner?.deleted === false) return 'present'
-  if (owner?.deleted === true || owner?.listed === true) return 'gone'
+  if (deleted === true || listed.includes(kind)) return 'gone'
   return watchedKinds.includes(kind) ? 'unknown' : 'gone'
 }
 

@@ -18,6 +18,7 @@ import {
   type NewJob,
   openJobs,
 } from '../../activities/journal/jobs.ts'
+import { type ObjectID, readSubjects } from '../../activities/journal/objects.ts'
 import {
   acknowledgeWakes,
   claimWakes,
@@ -28,7 +29,7 @@ import {
   type Wake,
 } from '../../activities/journal/wakes.ts'
 import type { Logger } from '../log.ts'
-import { type ItemName, type Resolution, resolveStart, resolveWake } from './resolve.ts'
+import { type ItemName, type Resolution, resolveStart, resolveWake, WATCHED } from './resolve.ts'
 import { type Run, type RunOptions, signalRun, startRun } from './runs.ts'
 
 export interface DispatcherOptions extends RunOptions {
@@ -66,6 +67,7 @@ const LONGEST_DELAY_MS = 10_000
 function journalOf({ db, lax }: DispatcherDeps, { cluster, slots }: DispatcherOptions) {
   return {
     findOpen: grouped(slots, async (subjects: readonly JobSubject[]) => await findOpenJobs(db, subjects)),
+    readSubject: grouped(slots, async (ids: readonly ObjectID[]) => await readSubjects(db, ids, WATCHED)),
     opened: grouped(slots, async (jobs: readonly NewJob[]) => {
       await openJobs(lax, cluster, jobs)
       return []
@@ -164,7 +166,7 @@ export class Dispatcher {
 
   async #bring(wake: Wake): Promise<string> {
     const { db, client, now, log } = this.#deps
-    const resolution = await resolveWake(db, wake, this.#journal.findOpen)
+    const resolution = await resolveWake(db, wake, this.#journal)
     if (resolution.to !== 'open') return await this.#follow(wake, resolution)
     const { workflow_id } = resolution.job
     if (await signalRun(client, workflow_id, wake.seq)) return 'signalled'

@@ -4,8 +4,14 @@
 import { createHash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../activities/journal/database.ts'
-import { findOpenJob, type Job, type JobSubject } from '../../activities/journal/jobs.ts'
-import { type JournaledObject, ownerState, readObject } from '../../activities/journal/objects.ts'
+import { findOpenJobs, type Job, type JobSubject } from '../../activities/journal/jobs.ts'
+import {
+  type JournaledObject,
+  type ObjectID,
+  ownerState,
+  readSubjects,
+  type SubjectState,
+} from '../../activities/journal/objects.ts'
 import type { Wake } from '../../activities/journal/wakes.ts'
 import { BUILT_IN_TYPES } from '../../workflows/deploy-item/kind.ts'
 import { jobIDProblem } from '../../workflows/kit/index.ts'
@@ -24,45 +30,62 @@ export type Resolution =
 
 export type ItemName = Pick<JournaledObject, 'uid' | 'namespace' | 'name' | 'seq'>
 
-/** What a wake leads to: the open run of its subject, a new one, or nothing, with the reason. @param find looks for an open run. */
+/** What most wakes ask of the journal; a dispatcher answers those in hand together. */
+export interface Lookups {
+  findOpen(subject: JobSubject): Promise<Job | undefined>
+  readSubject(id: ObjectID): Promise<SubjectState | undefined>
+}
+
+/** One by one. */
+export function directLookups(db: Kysely<Database>): Lookups {
+  return {
+    findOpen: async (subject) => (await findOpenJobs(db, [subject]))[0],
+    readSubject: async (id) => (await readSubjects(db, [id], WATCHED))[0],
+  }
+}
+
+/** What a wake leads to: the open run of its subject, a new one, or nothing, with the reason. */
 export async function resolveWake(
   db: Kysely<Database>,
   wake: Wake,
-  find: (subject: JobSubject) => Promise<Job | undefined> = ({ controller, uid, jobID }) =>
-    findOpenJob(db, controller, uid, jobID),
+  lookups: Lookups = directLookups(db),
 ): Promise<Resolution> {
   // An item without execution has a group per job: which one is meant, its state says. An older one that is still open would drop the wake.
-  if (wake.controller === 'deploy' && wake.job_id === '' && wake.may_start) return await resolveStart(db, wake)
+  if (wake.controller === 'deploy' && wake.job_id === '' && wake.may_start) return await resolveStart(db, wake, lookups)
   const { controller, uid, job_id } = wake
-  const job = await find({ controller, uid, jobID: job_id === '' ? undefined : job_id })
+  const job = await lookups.findOpen({ controller, uid, jobID: job_id === '' ? undefined : job_id })
   if (job !== undefined) {
     // A write never wakes the run that made it (design.md "Own writes").
     if (!wake.foreign_event && wake.writer === job.workflow_id) return nothing('own write')
     return { to: 'open', job }
   }
   if (!wake.may_start) return nothing('no open run', wake)
-  return await resolveStart(db, wake)
+  return await resolveStart(db, wake, lookups)
 }
 
 /** The run that the subject asks for now. */
-export async function resolveStart(db: Kysely<Database>, wake: Wake): Promise<Resolution> {
+export async function resolveStart(
+  db: Kysely<Database>,
+  wake: Wake,
+  lookups: Lookups = directLookups(db),
+): Promise<Resolution> {
   return wake.controller === 'deploy' && wake.job_id !== ''
     ? await resolveGroup(db, wake)
-    : await resolveSubject(db, wake)
+    : await resolveSubject(wake, lookups)
 }
 
-async function resolveSubject(db: Kysely<Database>, wake: Wake): Promise<Resolution> {
+async function resolveSubject(wake: Wake, lookups: Lookups): Promise<Resolution> {
   const kind = subjectKinds[wake.controller] ?? ''
-  const object = await readObject(db, wake.cluster, kind, wake.uid)
-  if (object === undefined || object.deleted) return nothing('subject is gone')
-  const owner = await ownerState(db, wake.cluster, object, WATCHED)
+  const found = await lookups.readSubject({ cluster: wake.cluster, kind, uid: wake.uid })
+  if (found === undefined || found.object.deleted) return nothing('subject is gone')
+  const { object, owner } = found
   const wanted = wantedRun(wake.controller, object.projection, owner === 'gone')
   if (owner === 'unknown' && !isSame(wanted, wantedRun(wake.controller, object.projection, true)))
     return { to: 'later', reason: 'its owner was not listed yet' }
   if ('none' in wanted) return nothing(wanted.none)
   if (wake.controller === 'deploy' && wanted.jobID !== undefined && object.owner_uid !== null) {
     // The group that served the item while its execution was there goes on; a second run would act beside it.
-    const group = await findOpenJob(db, 'deploy', object.owner_uid, wanted.jobID)
+    const group = await lookups.findOpen({ controller: 'deploy', uid: object.owner_uid, jobID: wanted.jobID })
     if (group !== undefined) return { to: 'open', job: group }
   }
   const jobID = wanted.jobID ?? deriveJobID(object)
@@ -98,7 +121,7 @@ function startOf(wake: Wake, subject: Run['input']['subject'], jobID: string, ca
   }
 }
 
-const WATCHED = watchedKinds.map(({ kind }) => kind)
+export const WATCHED = watchedKinds.map(({ kind }) => kind)
 
 function isSame(left: WantedRun, right: WantedRun): boolean {
   return 'none' in left || 'none' in right ? 'none' in left && 'none' in right : left.jobID === right.jobID
