@@ -130,12 +130,12 @@ export class Pawl {
     )
   }
 
-  /** Waits until the open run of a controller has looked at this version of a child, and has nothing more to look at. */
+  /** Waits until the open run of a controller has looked at this version of a child, and has nothing more to look at before some later time. */
   async passed(controller: string, { metadata }: KubeObject): Promise<void> {
     const owner = metadata.ownerReferences?.[0]?.uid ?? ''
     await this.journaled({ metadata })
     const event = sql`select at from watch_event where uid = ${metadata.uid} and resource_version = ${Number(metadata.resourceVersion)}`
-    await this.#until(sql`select not exists (select from wake where controller = ${controller} and uid = ${owner})
+    await this.#until(sql`select not exists (select from wake where controller = ${controller} and uid = ${owner} and due <= now())
       and exists (select from job where controller = ${controller} and uid = ${owner} and last_pass_at > (${event} limit 1)) as ok`)
   }
 
