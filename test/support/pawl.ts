@@ -135,7 +135,8 @@ export class Pawl {
     const owner = metadata.ownerReferences?.[0]?.uid ?? ''
     await this.journaled({ metadata })
     const event = sql`select at from watch_event where uid = ${metadata.uid} and resource_version = ${Number(metadata.resourceVersion)}`
-    await this.#until(sql`select not exists (select from wake where controller = ${controller} and uid = ${owner} and due <= now())
+    await this
+      .#until(sql`select not exists (select from wake where controller = ${controller} and uid = ${owner} and due <= now())
       and exists (select from job where controller = ${controller} and uid = ${owner} and last_pass_at > (${event} limit 1)) as ok`)
   }
 
