@@ -31,7 +31,6 @@ const JOB_WRITES = pointsOf([
   'POST executions',
   'PATCH executions/status',
   'PATCH installations/status',
-  'PATCH executions',
   'POST deployitems',
   'POST deployitems',
   'PATCH deployitems/status',
