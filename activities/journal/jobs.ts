@@ -99,11 +99,6 @@ async function upsertJobs(trx: Transaction<Database>, rows: readonly Job[]): Pro
        excluded.lookup_after, excluded.lookups)`.execute(trx)
 }
 
-/** As `openJobs`, for one. */
-export async function openJob(db: Kysely<Database>, job: NewJob): Promise<void> {
-  await openJobs(db, job.cluster, [job])
-}
-
 /** What an opening changes of the row that is there; undefined for nothing. */
 function news<Fresh>(
   { run_id, cause, started_at }: NewJob,
@@ -138,17 +133,6 @@ export async function findOpenJobs(
   return subjects.map(({ controller, uid, jobID }) =>
     rows.find((row) => row.controller === controller && row.uid === uid && (jobID ?? row.job_id) === row.job_id),
   )
-}
-
-/** The open run of one subject. */
-export async function findOpenJob(
-  db: Kysely<Database>,
-  controller: string,
-  uid: string,
-  jobID?: string,
-): Promise<Job | undefined> {
-  const [job] = await findOpenJobs(db, [{ controller, uid, jobID }])
-  return job
 }
 
 /** Whether the journal has a row of this run, open or not. */

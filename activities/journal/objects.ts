@@ -83,22 +83,6 @@ function ownerKind(projection: Json): string {
   return Array.isArray(references) ? ((references as { kind?: string }[])[0]?.kind ?? '') : ''
 }
 
-/** One object by its uid; also when it is deleted. */
-export async function readObject(
-  db: Kysely<Database>,
-  cluster: string,
-  kind: string,
-  uid: string,
-): Promise<JournaledObject | undefined> {
-  return await db
-    .selectFrom('object')
-    .selectAll()
-    .where('cluster', '=', cluster)
-    .where('kind', '=', kind)
-    .where('uid', '=', uid)
-    .executeTakeFirst()
-}
-
 export interface ObjectName {
   readonly cluster: string
   readonly kind: string

@@ -181,12 +181,6 @@ export async function acknowledgeWakes(
   return answers
 }
 
-/** As `acknowledgeWakes`, for one. */
-export async function acknowledgeWake(db: Kysely<Database>, wake: Wake): Promise<'deleted' | 'renewed'> {
-  const [answer] = await acknowledgeWakes(db, [wake])
-  return answer ?? 'renewed'
-}
-
 async function free(db: Kysely<Database>, wake: Wake): Promise<void> {
   await sql`
     with freed as (

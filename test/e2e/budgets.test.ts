@@ -3,10 +3,10 @@
 import { temporal } from '@temporalio/proto'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 
-import { openJob } from '../../activities/journal/jobs.ts'
 import { type AuditedWrite, auditedWrites, auditMark } from '../support/audit.ts'
 import { Cluster, type Item, installation } from '../support/cluster.ts'
 import { Pawl } from '../support/pawl.ts'
+import { openJob } from '../activities/journal/one-row.ts'
 
 const servers = inject('servers')
 

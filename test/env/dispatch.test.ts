@@ -6,7 +6,6 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { holdLease } from '../../activities/journal/checkpoints.ts'
 import { journalEvents } from '../../activities/journal/events.ts'
-import { findOpenJob, openJob } from '../../activities/journal/jobs.ts'
 import { type NewWake, upsertWakes, type Wake } from '../../activities/journal/wakes.ts'
 import { createLogger } from '../../worker/log.ts'
 import { Dispatcher, dispatchDelayMs } from '../../worker/reconciler/dispatcher.ts'
@@ -14,6 +13,7 @@ import { resolveWake } from '../../worker/reconciler/resolve.ts'
 import { deployItemKind } from '../../workflows/deploy-item/kind.ts'
 import { deps, seen, type TaskOptions } from '../activities/journal/build-events.ts'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+import { findOpenJob, openJob } from '../activities/journal/one-row.ts'
 
 let test: TestDatabase
 let connection: NativeConnection

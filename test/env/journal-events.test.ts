@@ -4,10 +4,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'v
 import { beginActions, finishActions, heldObjects } from '../../activities/journal/actions.ts'
 import { holdLease, LeaseLost } from '../../activities/journal/checkpoints.ts'
 import { journalEvents } from '../../activities/journal/events.ts'
-import { findObject, newestVersion, readObject } from '../../activities/journal/objects.ts'
+import { findObject, newestVersion } from '../../activities/journal/objects.ts'
 import type { RoutedEvent, Routing } from '../../workflows/kit/index.ts'
 import { deps, later, NOW, seen, task, taskKind } from '../activities/journal/build-events.ts'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+import { readObject } from '../activities/journal/one-row.ts'
 
 let test: TestDatabase
 const watch = { cluster: 'c', source: 'watch' } as const

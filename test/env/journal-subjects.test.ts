@@ -2,11 +2,12 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { journalEvents } from '../../activities/journal/events.ts'
-import { closeJob, findOpenJob, openJob } from '../../activities/journal/jobs.ts'
+import { closeJob } from '../../activities/journal/jobs.ts'
 import { subscribe, unsubscribeJob } from '../../activities/journal/subscriptions.ts'
 import type { Routing } from '../../workflows/kit/index.ts'
 import { deps, NOW, seen, taskKind } from '../activities/journal/build-events.ts'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+import { findOpenJob, openJob } from '../activities/journal/one-row.ts'
 
 let test: TestDatabase
 const watch = { cluster: 'c', source: 'watch' } as const

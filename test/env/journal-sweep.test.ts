@@ -3,11 +3,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { holdLease } from '../../activities/journal/checkpoints.ts'
 import { journalEvents } from '../../activities/journal/events.ts'
-import { closeJob, openJob, recordJobPhase, touchJobs } from '../../activities/journal/jobs.ts'
+import { closeJob, recordJobPhase, touchJobs } from '../../activities/journal/jobs.ts'
 import { jobsToLookUp, recordLostJob, sweepWakes } from '../../activities/journal/sweep.ts'
 import { deps, later, NOW, seen, type TaskOptions } from '../activities/journal/build-events.ts'
 import { job } from '../activities/journal/build-job.ts'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+import { openJob } from '../activities/journal/one-row.ts'
 
 let test: TestDatabase
 beforeAll(async () => {

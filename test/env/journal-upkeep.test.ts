@@ -4,12 +4,13 @@ import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { beginActions } from '../../activities/journal/actions.ts'
 import { journalEvents } from '../../activities/journal/events.ts'
-import { closeJob, openJob } from '../../activities/journal/jobs.ts'
+import { closeJob } from '../../activities/journal/jobs.ts'
 import { migrateUp, migrationStatus } from '../../activities/journal/migrate.ts'
 import { ensurePartitions, pruneEvents } from '../../activities/journal/partitions.ts'
 import { subscribe } from '../../activities/journal/subscriptions.ts'
 import { deps, seen } from '../activities/journal/build-events.ts'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+import { openJob } from '../activities/journal/one-row.ts'
 
 let test: TestDatabase
 beforeEach(async () => {

@@ -2,10 +2,8 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { takeRetryToken } from '../../activities/journal/backoff.ts'
-import { openJob } from '../../activities/journal/jobs.ts'
 import { jobsToLookUp } from '../../activities/journal/sweep.ts'
 import {
-  acknowledgeWake,
   claimWakes,
   type NewWake,
   nextWakeDue,
@@ -16,6 +14,7 @@ import {
 import { later, NOW } from '../activities/journal/build-events.ts'
 import { job } from '../activities/journal/build-job.ts'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+import { acknowledgeWake, openJob } from '../activities/journal/one-row.ts'
 
 let test: TestDatabase
 beforeAll(async () => {

@@ -1,0 +1,42 @@
+// The journal's groups for a single element, and one object as the journal has it: what tests look at.
+
+import type { Kysely } from 'kysely'
+import type { Database } from '../../../activities/journal/database.ts'
+import { findOpenJobs, type Job, type NewJob, openJobs } from '../../../activities/journal/jobs.ts'
+import type { JournaledObject } from '../../../activities/journal/objects.ts'
+import { acknowledgeWakes, type Wake } from '../../../activities/journal/wakes.ts'
+
+export async function openJob(db: Kysely<Database>, job: NewJob): Promise<void> {
+  await openJobs(db, job.cluster, [job])
+}
+
+export async function findOpenJob(
+  db: Kysely<Database>,
+  controller: string,
+  uid: string,
+  jobID?: string,
+): Promise<Job | undefined> {
+  const [job] = await findOpenJobs(db, [{ controller, uid, jobID }])
+  return job
+}
+
+export async function acknowledgeWake(db: Kysely<Database>, wake: Wake): Promise<'deleted' | 'renewed' | undefined> {
+  const [answer] = await acknowledgeWakes(db, [wake])
+  return answer
+}
+
+/** Also when it is deleted. */
+export async function readObject(
+  db: Kysely<Database>,
+  cluster: string,
+  kind: string,
+  uid: string,
+): Promise<JournaledObject | undefined> {
+  return await db
+    .selectFrom('object')
+    .selectAll()
+    .where('cluster', '=', cluster)
+    .where('kind', '=', kind)
+    .where('uid', '=', uid)
+    .executeTakeFirst()
+}
