@@ -11,6 +11,8 @@ export interface KnownObject {
   readonly ownerUid: string | null
   readonly version: number
   readonly deleted: boolean
+  /** Nobody saw the deletion: a list lacked the object, and a newer one that has it is right. */
+  readonly presumedDeleted: boolean
 }
 
 export interface KnownFamily {
@@ -30,7 +32,8 @@ export async function knownFamilies(
 ): Promise<KnownFamily[]> {
   const { rows } = await sql<{ known: KnownObject[]; listed: string[] }>`
     select (select coalesce(json_agg(o), '[]') from (
-              select kind, uid, namespace, name, owner_uid as "ownerUid", resource_version as version, deleted
+              select kind, uid, namespace, name, owner_uid as "ownerUid", resource_version as version, deleted,
+                     presumed_deleted as "presumedDeleted"
               from object where cluster = ${cluster} and (uid = any(${uids}::text[]) or owner_uid = any(${uids}::text[]))) o) as known,
            (select coalesce(json_agg(kind), '[]') from watch_checkpoint
               where cluster = ${cluster} and resource_version is not null) as listed`.execute(db)

@@ -78,7 +78,8 @@ async function readChildren(
   }
   const found = 'name' in by ? await readNamed(deps, watched, namespace, by.name) : await readLabelled(by.labelSelector)
   // The list may be older than the end of a finalizer, which the journal knows under the version before.
-  const gone = new Set(known.filter(({ deleted }) => deleted).map((child) => child.uid))
+  const ended = known.filter(({ deleted, presumedDeleted }) => deleted && !presumedDeleted)
+  const gone = new Set(ended.map((child) => child.uid))
   return found
     .filter((child) => ownerOf(child)?.uid === uid && !gone.has(child.metadata.uid ?? ''))
     .map((child) => deps.objects.put(child))

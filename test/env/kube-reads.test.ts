@@ -126,6 +126,15 @@ describe('the children of a subject', () => {
     expect(children.map(({ metadata }) => metadata.name)).toEqual(['two'])
   })
 
+  it('that a list of the bridge only lacked are there when this one has them', async () => {
+    await journal(put('Execution', 'exec'), put('DeployItem', 'one'))
+    const missing = { uid: 'uid-one', namespace: 'n', name: 'one' }
+    const missed = { watched: deployItemKind, missing, listVersion: 10_000 }
+    await journalEvents(deps.db, { cluster: 'local', source: 'relist', events: [missed] }, deps)
+    const { children } = await readFamily(deps, executionKind, SUBJECT, CHILDREN)
+    expect(children.map(({ metadata }) => metadata.name)).toEqual(['one'])
+  })
+
   it('of another owner are none of its', async () => {
     await listKind('DeployItem')
     const other = put('DeployItem', 'other')
