@@ -2,15 +2,13 @@
 
 import { Command } from 'commander'
 import { readFileSync } from 'node:fs'
-import { dirname } from 'node:path'
-import { fileURLToPath } from 'node:url'
 
 import { BRIDGE_FLAGS, processSettings } from './bridge/flags.ts'
 import { devCommand } from './cli/dev.ts'
+import { genCommand } from './cli/gen.ts'
 import { migrateCommand } from './cli/migrate.ts'
 import { processCommand, type ProcessEntry } from './cli/process.ts'
 import { runProgram } from './cli/usage.ts'
-import { gen } from './gen.ts'
 import { reconcilerSettings, WORKER_FLAGS } from './reconciler/settings.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
@@ -40,17 +38,6 @@ function createProgram(): Command {
     .addCommand(processCommand(BRIDGE))
     .addCommand(processCommand(WORKER))
     .addCommand(genCommand())
-}
-
-function genCommand(): Command {
-  return new Command('gen')
-    .description('write the files that derive from the kinds: CRDs, roles, the workflow index')
-    .option('--check', 'change nothing; exit code 1 when something is stale')
-    .action(async ({ check }: { check?: true }) => {
-      const root = dirname(dirname(fileURLToPath(import.meta.url)))
-      const print = (line: string) => process.stdout.write(`${line}\n`)
-      process.exitCode = await gen({ root, check: check ?? false, print })
-    })
 }
 
 const exitCode = await runProgram(createProgram(), process.argv.slice(2))
