@@ -7,6 +7,7 @@ import { BRIDGE_FLAGS, processSettings } from './bridge/flags.ts'
 import { devCommand } from './cli/dev.ts'
 import { genCommand } from './cli/gen.ts'
 import { migrateCommand } from './cli/migrate.ts'
+import { planCommand } from './cli/plan.ts'
 import { processCommand, type ProcessEntry } from './cli/process.ts'
 import { runProgram } from './cli/usage.ts'
 import { reconcilerSettings, WORKER_FLAGS } from './reconciler/settings.ts'
@@ -38,6 +39,7 @@ function createProgram(): Command {
     .addCommand(processCommand(BRIDGE))
     .addCommand(processCommand(WORKER))
     .addCommand(genCommand())
+    .addCommand(planCommand())
 }
 
 const exitCode = await runProgram(createProgram(), process.argv.slice(2))

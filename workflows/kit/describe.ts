@@ -1,9 +1,28 @@
-// Draws plans: as an indented tree for terminals and as a Mermaid flowchart for pages. Reads names and children only, runs nothing.
+// Draws plans: as an indented tree for terminals, as a Mermaid flowchart for pages, as data for programs. Reads names and
+// children only, runs nothing. RFC: "Debug tool for visualizing the workflow".
 
 import type { Step } from './step.ts'
 
 /** What a drawing needs of a step; every `Step<Pass>` is one. */
 export type DrawnStep = Pick<Step<never>, 'name'> & { readonly children: readonly DrawnStep[] }
+
+/** What a drawing needs of the phases of a job; every `JobPlan` has it. */
+export interface DrawnPhases {
+  readonly phases: Readonly<Record<string, { readonly step: DrawnStep; readonly next: string }>>
+  readonly finalPhases: readonly string[]
+  readonly failed: (phase: string) => string
+}
+
+/** A plan as plain data; a step without children is an action. */
+export interface PlanJson {
+  readonly name: string
+  readonly children: readonly PlanJson[]
+}
+
+/** The plan as plain data, for programs: `JSON.stringify` loses nothing of it. */
+export function toJson({ name, children }: DrawnStep): PlanJson {
+  return { name, children: children.map(toJson) }
+}
 
 /** The plan as a text tree, one step a line. */
 export function describe(plan: DrawnStep): string {
@@ -12,17 +31,42 @@ export function describe(plan: DrawnStep): string {
 
 /** The plan as a Mermaid flowchart: groups are rounded, actions are boxes; children in the order of the plan. */
 export function toMermaid(plan: DrawnStep): string {
-  const lines = ['flowchart TD']
+  return ['flowchart TD', ...flowchart(plan, 's')].join('\n')
+}
+
+/**
+ * The phases of a job as one Mermaid flowchart: a frame with the plan for each phase, thick arrows to the next phase, dotted
+ * ones to where a final fault leads. A phase that is its own next has no thick arrow: only its step ends it.
+ */
+export function phasesToMermaid({ phases, finalPhases, failed }: DrawnPhases): string {
+  const names = [...Object.keys(phases), ...finalPhases]
+  const idOf = (name: string) => `p${names.indexOf(name)}`
+  const frames = Object.entries(phases).flatMap(([name, { step }]) => [
+    `  subgraph ${idOf(name)}["${escapeLabel(name)}"]`,
+    ...flowchart(step, `${idOf(name)}s`).map((line) => `  ${line}`),
+    '  end',
+  ])
+  const ends = finalPhases.map((name) => `  ${idOf(name)}(["${escapeLabel(name)}"])`)
+  const arrows = Object.entries(phases).flatMap(([name, { next }]) => [
+    ...(next === name ? [] : [`  ${idOf(name)} ==> ${idOf(next)}`]),
+    `  ${idOf(name)} -.-> ${idOf(failed(name))}`,
+  ])
+  return ['flowchart TD', ...frames, ...ends, ...arrows].join('\n')
+}
+
+/** Nodes and arrows of a plan; IDs are the prefix and a number. */
+function flowchart(plan: DrawnStep, prefix: string): string[] {
+  const lines: string[] = []
   let count = 0
   const draw = (step: DrawnStep): string => {
-    const id = `s${count++}`
+    const id = `${prefix}${count++}`
     const [open, close] = step.children.length === 0 ? ['[', ']'] : ['(', ')']
     lines.push(`  ${id}${open}"${escapeLabel(step.name)}"${close}`)
     for (const child of step.children) lines.push(`  ${id} --> ${draw(child)}`)
     return id
   }
   draw(plan)
-  return lines.join('\n')
+  return lines
 }
 
 function branches(steps: readonly DrawnStep[], indent: string): string[] {

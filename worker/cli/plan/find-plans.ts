@@ -1,0 +1,62 @@
+// Finds the plans of kinds: what the plan.ts of a kind's folder exports. The folder is the registration; no list is kept.
+
+import { access } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+import type { JobPlan, Kind, Step } from '../../../workflows/kit/index.ts'
+import { readKindFolders } from '../../gen/kind-folders.ts'
+import { UsageError } from '../usage.ts'
+
+/** A kind and what a pass of its controller does: one tree of steps for each phase of a job, or one for every pass. */
+export type PlannedKind = { readonly kind: Kind } & (
+  { readonly phases: JobPlan<never>; readonly step?: never } | { readonly step: Step<never>; readonly phases?: never }
+)
+
+/** All kinds that have a plan, ordered by name. */
+export async function findPlans(root: string): Promise<readonly PlannedKind[]> {
+  const folders = await readKindFolders(root)
+  const found = await Promise.all(
+    folders.map(async ({ folder, kinds }) => plansOf(kinds, await exportsOf(join(root, 'workflows', folder)))),
+  )
+  return found.flat().sort((left, right) => (left.kind.kind < right.kind.kind ? -1 : 1))
+}
+
+/** The names by which a kind can be asked for, as in kubectl; upper and lower case are the same. */
+export function namesOf({ kind, singular, plural, shortNames, group }: Kind): readonly string[] {
+  return [...new Set([kind, singular, plural, ...shortNames, `${plural}.${group}`].map((name) => name.toLowerCase()))]
+}
+
+/** @throws UsageError that lists the kinds with a plan, when none has this name. */
+export function planNamed(plans: readonly PlannedKind[], name: string): PlannedKind {
+  const found = plans.find(({ kind }) => namesOf(kind).includes(name.toLowerCase()))
+  if (found !== undefined) return found
+  const known = plans.map(({ kind }) => [kind.kind, ...kind.shortNames].join(' or '))
+  throw new UsageError(`no kind called '${name}' has a plan, expected one of ${known.join(', ')}`)
+}
+
+function plansOf(kinds: readonly Kind[], values: readonly unknown[]): PlannedKind[] {
+  return kinds.flatMap((kind): PlannedKind[] => {
+    const phases = values.filter(isJobPlan).find((plan) => plan.kind === kind.kind)
+    if (phases !== undefined) return [{ kind, phases }]
+    const step = kinds.length === 1 ? values.find(isStep) : undefined
+    return step === undefined ? [] : [{ kind, step }]
+  })
+}
+
+async function exportsOf(folder: string): Promise<readonly unknown[]> {
+  const path = join(folder, 'plan.ts')
+  const isThere = await access(path).then(
+    () => true,
+    () => false,
+  )
+  return isThere ? Object.values((await import(pathToFileURL(path).href)) as Record<string, unknown>) : []
+}
+
+function isJobPlan(value: unknown): value is JobPlan<never> {
+  return typeof value === 'object' && value !== null && 'phases' in value && 'finalPhases' in value
+}
+
+function isStep(value: unknown): value is Step<never> {
+  return typeof value === 'object' && value !== null && 'children' in value && 'run' in value
+}
