@@ -55,6 +55,8 @@ export type {
   GroupController,
   GroupPass,
 } from './job.ts'
+export type { LevelActs, LevelPass, ObservedObject, WantedObject } from './level.ts'
+export type { QueryTemplate, StateQuery } from './query.ts'
 export type { Change, Tracks } from './tracks.ts'
 export { statusChange } from './settle.ts'
 export type { SettleActivities, SettledTarget, SettleInput, SettleResult, StatusChange } from './settle.ts'

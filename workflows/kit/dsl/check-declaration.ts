@@ -1,0 +1,117 @@
+// Checks one `decl`: its states, its actions, and that they know each other.
+
+import type { ActionDeclaration, Declaration, Name, StateDeclaration } from './ast.ts'
+import { resolveSelectors } from './check-selectors.ts'
+import { quote, type Report } from './diagnostic.ts'
+import type { KindLookup } from './kind-facts.ts'
+import type { ActionModel, ControllerModel, KindReference, StateModel } from './model.ts'
+import { camelCase, isUsable, pascalCase } from './names.ts'
+import { alternatives, didYouMean } from './suggest.ts'
+import { Unique } from './unique.ts'
+
+export interface DeclarationContext {
+  /** Kinds by alias; undefined for an alias that is malformed. */
+  readonly kinds: ReadonlyMap<string, KindReference | undefined>
+  readonly lookup: KindLookup
+  readonly report: Report
+}
+
+/** The model of a declaration; undefined when it has no usable name or kind. */
+export function checkDeclaration(declaration: Declaration, context: DeclarationContext): ControllerModel | undefined {
+  const { doc, name, target } = declaration
+  const usable = isUsable(name, 'controller', context.report)
+  const kind = resolveAlias(target, context)
+  const states = checkStates(declaration, kind, context)
+  const actions = checkActions(declaration, states, context)
+  if (!usable || kind === undefined) return undefined
+  return {
+    doc,
+    typeName: pascalCase(name.text),
+    valueName: camelCase(name.text),
+    target: kind,
+    states: [...states.values()].flatMap((state) => state ?? []),
+    actions,
+  }
+}
+
+/** States by their name in the document; undefined for one that is malformed. */
+type States = ReadonlyMap<string, StateModel | undefined>
+
+function checkStates(
+  { states, target }: Declaration,
+  targetKind: KindReference | undefined,
+  context: DeclarationContext,
+): States {
+  const { lookup, report } = context
+  const names = new Unique(report)
+  const checked = new Map<string, StateModel | undefined>()
+  const targetFacts = targetKind && lookup(targetKind)
+  for (const state of states) {
+    const usable = isUsable(state.name, 'state', report)
+    const kind = resolveAlias(state.kind, context)
+    const templates = { target: target.text, facts: targetFacts, report }
+    const query = resolveSelectors(state, { templates, facts: kind && lookup(kind), report })
+    if (!names.add(state.name, 'state', camelCase(state.name.text))) continue
+    const name = camelCase(state.name.text)
+    checked.set(state.name.text, usable && kind ? { doc: state.doc, name, kind, query } : undefined)
+  }
+  return checked
+}
+
+function checkActions(
+  { name, states, actions }: Declaration,
+  known: States,
+  { report }: DeclarationContext,
+): readonly ActionModel[] {
+  const names = new Unique(report)
+  const models = actions.map((action) => {
+    isUsable(action.name, 'action', report)
+    names.add(action.name, 'action', camelCase(action.name.text))
+    return { doc: action.doc, name: camelCase(action.name.text), states: checkParameters(action, known, report) }
+  })
+  if (actions.length === 0)
+    report('CM052', name.at, `${quote(name.text)} has no action; expected at least one in 'action { }'`)
+  else reportUnused(states, actions, report)
+  return models
+}
+
+function checkParameters({ name, states }: ActionDeclaration, known: States, report: Report): readonly StateModel[] {
+  const names = new Unique(report)
+  return states.flatMap((state) => {
+    names.add(state, `in ${name.text}(...), state`)
+    const model = known.get(state.text)
+    if (!known.has(state.text))
+      report('CM025', state.at, `no state is called ${quote(state.text)}${hint(state, known)}`)
+    return model ?? []
+  })
+}
+
+function hint(state: Name, known: States): string {
+  if (state.text === 'target') return '; the target is in every pass: leave it out, and use pass.target'
+  const names = [...known.keys()]
+  return `; expected ${names.length === 0 ? 'no state, for there is none' : alternatives(names)}${didYouMean(state.text, names)}`
+}
+
+function reportUnused(
+  states: readonly StateDeclaration[],
+  actions: readonly ActionDeclaration[],
+  report: Report,
+): void {
+  const used = new Set(actions.flatMap(({ states: asked }) => asked.map(({ text }) => text)))
+  for (const { name } of states) {
+    if (!used.has(name.text))
+      report('CM050', name.at, `no action asks for state ${quote(name.text)}; it is read in every pass all the same`)
+  }
+}
+
+function resolveAlias({ text, at }: Name, { kinds, report }: DeclarationContext): KindReference | undefined {
+  if (text === '') return undefined
+  if (!kinds.has(text)) {
+    const names = [...kinds.keys()]
+    const expected = text.includes('/')
+      ? `expected the name of an alias: 'alias ${text.split('/').at(-1) ?? ''} ${text}'`
+      : `expected 'alias ${text} GROUP/VERSION/KIND'`
+    report('CM024', at, `no alias is called ${quote(text)}; ${expected}${didYouMean(text, names)}`)
+  }
+  return kinds.get(text)
+}

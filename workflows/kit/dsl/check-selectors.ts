@@ -1,0 +1,208 @@
+// Checks the selectors of a state and makes its query of them. Source: the RFC's table of selectors, and spec/kit.md 2 and 8.
+
+import type { Name, Selector, StateDeclaration, Template } from './ast.ts'
+import { literalText, resolveTemplate, type TemplateContext } from './check-template.ts'
+import { quote, type Report } from './diagnostic.ts'
+import type { KindFacts } from './kind-facts.ts'
+import type { QueryModel } from './model.ts'
+import { alternatives, didYouMean } from './suggest.ts'
+
+const FLAGS = ['owned', 'fresh'] as const
+const VALUES = ['name', 'namespace'] as const
+const PREFIXES = ['labels/', 'fields/'] as const
+const SELECTORS = [...VALUES, ...PREFIXES, ...FLAGS]
+
+// What the RFC's own example selects by: an index of the name of the controlling owner, which Pawl compares itself.
+const CONTROLLER_FIELD = 'metadata.controller'
+const SELECTABLE_METADATA = ['metadata.name', 'metadata.namespace']
+
+const OBJECT_NAME = /^[A-Za-z0-9.:_-]+$/
+const NAMESPACE = /^[a-z0-9-]+$/
+const LABEL_KEY = /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/
+const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?$/
+const LONGEST_LABEL_VALUE = 63
+
+export interface StateContext {
+  readonly templates: TemplateContext
+  /** What is known of the state's own kind. */
+  readonly facts: KindFacts | undefined
+  readonly report: Report
+}
+
+/** The query that the selectors make; what is wrong with them is reported. */
+export function resolveSelectors(state: StateDeclaration, context: StateContext): QueryModel {
+  const query = new QueryBuilder(state, context)
+  const seen = new Map<string, Name>()
+  for (const selector of state.selectors) {
+    const { key } = selector
+    const known = seen.get(key.text)
+    if (known !== undefined) {
+      context.report(
+        'CM020',
+        key.at,
+        `selector ${quote(key.text)} is there twice; the first is in line ${known.at.line}`,
+      )
+      continue
+    }
+    seen.set(key.text, key)
+    query.add(selector)
+  }
+  return query.finish()
+}
+
+class QueryBuilder {
+  readonly #state: StateDeclaration
+  readonly #context: StateContext
+  readonly #labels = new Map<string, string>()
+  readonly #fields = new Map<string, string>()
+  readonly #values = new Map<'name' | 'namespace' | 'controller', string>()
+  readonly #flags = new Set<string>()
+
+  constructor(state: StateDeclaration, context: StateContext) {
+    this.#state = state
+    this.#context = context
+  }
+
+  add({ key, value }: Selector): void {
+    const flag = FLAGS.find((name) => name === key.text)
+    if (flag !== undefined) {
+      this.#flags.add(flag)
+      if (value !== undefined) this.#report('CM032', value.at, `${quote(flag)} takes no value`)
+      return
+    }
+    const named = VALUES.find((name) => name === key.text)
+    const prefix = PREFIXES.find((start) => key.text.startsWith(start))
+    if (named === undefined && prefix === undefined) this.#unknown(key)
+    else if (value === undefined) this.#report('CM031', key.at, `${quote(key.text)} has no value; expected '=' and one`)
+    else if (named !== undefined) this.#addNamed(named, key, value)
+    else if (prefix === 'labels/') this.#addLabel(key, value)
+    else this.#addField(key, value)
+  }
+
+  finish(): QueryModel {
+    this.#checkWhole()
+    const [name, namespace, controller] = (['name', 'namespace', 'controller'] as const).map((key) =>
+      this.#values.get(key),
+    )
+    return {
+      many: this.#state.many,
+      ...(name === undefined ? {} : { name }),
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(this.#labels.size === 0 ? {} : { labels: Object.fromEntries(this.#labels) }),
+      ...(this.#fields.size === 0 ? {} : { fields: Object.fromEntries(this.#fields) }),
+      ...(controller === undefined ? {} : { controller }),
+      owned: this.#flags.has('owned'),
+      fresh: this.#flags.has('fresh'),
+    }
+  }
+
+  #unknown(key: Name): void {
+    const whole = key.text.replace(/\/.*$/s, '/')
+    const expected = `expected ${alternatives(SELECTORS.map((word) => (word.endsWith('/') ? `${word}...` : word)))}`
+    this.#report(
+      'CM030',
+      key.at,
+      `no selector is called ${quote(key.text)}; ${expected}${didYouMean(whole, SELECTORS)}`,
+    )
+  }
+
+  #addNamed(named: 'name' | 'namespace', key: Name, value: Template): void {
+    const [form, signs] =
+      named === 'name'
+        ? [OBJECT_NAME, "letters, digits, '.', '-', '_' and ':'"]
+        : [NAMESPACE, "small letters, digits and '-'"]
+    if (!form.test(literalText(value)))
+      this.#report(
+        'CM036',
+        value.at,
+        `${quote(key.text)} is ${quote(literalText(value))}; expected at least one of ${signs}`,
+      )
+    if (named === 'name' && this.#state.many)
+      this.#report(
+        'CM033',
+        key.at,
+        `state ${quote(this.#state.name.text)} is a list, which has no one name; expected labels/..., or a state without '[]'`,
+      )
+    if (named === 'namespace' && this.#context.facts?.isNamespaced === false)
+      this.#report('CM044', key.at, `objects of ${this.#state.kind.text} are in no namespace; expected no 'namespace'`)
+    this.#values.set(named, this.#resolve(value))
+  }
+
+  #addLabel(key: Name, value: Template): void {
+    const label = key.text.slice('labels/'.length)
+    if (!LABEL_KEY.test(label))
+      this.#report('CM036', key.at, `${quote(label)} is no key of a label; expected one such as app.kubernetes.io/name`)
+    const text = literalText(value)
+    if (!LABEL_VALUE.test(text) || text.length > LONGEST_LABEL_VALUE)
+      this.#report(
+        'CM036',
+        value.at,
+        `${quote(text)} is no value of a label; expected at most ${LONGEST_LABEL_VALUE} letters, digits, '.', '-' and '_'`,
+      )
+    this.#labels.set(label, this.#resolve(value))
+  }
+
+  #addField(key: Name, value: Template): void {
+    const field = key.text.slice('fields/'.length).replace(/^\./, '')
+    const resolved = this.#resolve(value)
+    if (field === CONTROLLER_FIELD) this.#values.set('controller', resolved)
+    else {
+      this.#checkField(key, field)
+      if (this.#fields.has(field)) this.#report('CM020', key.at, `field ${quote(field)} is selected twice`)
+      this.#fields.set(field, resolved)
+    }
+  }
+
+  #checkField(key: Name, field: string): void {
+    const { facts } = this.#context
+    const selectable = [...SELECTABLE_METADATA, CONTROLLER_FIELD, ...(facts?.selectableFields ?? [])]
+    const kind = this.#state.kind.text
+    const isPath = /^[A-Za-z]\w*(?:\.[A-Za-z]\w*)+$/.test(field)
+    if (selectable.includes(field)) return
+    if (facts === undefined && isPath && !field.startsWith('metadata.')) {
+      this.#report(
+        'CM051',
+        key.at,
+        `nothing is known of ${kind}: the API server may not be able to select by ${quote(field)}`,
+      )
+      return
+    }
+    const expected = `expected ${alternatives(selectable)}${didYouMean(field, selectable)}`
+    this.#report('CM043', key.at, `the API server cannot select ${kind} by ${quote(field)}; ${expected}`)
+  }
+
+  // Selectors that are right by themselves and wrong together.
+  #checkWhole(): void {
+    const { name, many, selectors } = this.#state
+    const others = selectors.filter(({ key }) => PREFIXES.some((prefix) => key.text.startsWith(prefix)))
+    const [other] = others
+    if (this.#values.has('name') && !many && other !== undefined) {
+      this.#report(
+        'CM034',
+        other.key.at,
+        `state ${quote(name.text)} is selected by its name; expected nothing else beside 'owned', 'namespace' and 'fresh'`,
+      )
+    }
+    const isChosen =
+      this.#values.has('name') || others.length > 0 || this.#flags.has('owned') || selectors.length > this.#known()
+    if (!many && !isChosen)
+      this.#report(
+        'CM035',
+        name.at,
+        `nothing selects the one object of state ${quote(name.text)}; expected 'name', or labels/... that one object has`,
+      )
+  }
+
+  // Selectors that were understood; of a state with others nothing more is said.
+  #known(): number {
+    return this.#values.size + this.#labels.size + this.#fields.size + this.#flags.size
+  }
+
+  #resolve(value: Template): string {
+    return resolveTemplate(value, this.#context.templates)
+  }
+
+  #report(...found: Parameters<Report>): void {
+    this.#context.report(...found)
+  }
+}

@@ -1,0 +1,85 @@
+// Checks values: what they refer to, and whether Kubernetes takes what they say. Yields them with full paths.
+
+import type { Reference, Template } from './ast.ts'
+import { quote, type Report } from './diagnostic.ts'
+import { type FieldSort, type KindFacts, metadataFieldAt, metadataNames } from './kind-facts.ts'
+import { didYouMean, nearest } from './suggest.ts'
+
+export interface TemplateContext {
+  /** The target's kind, for messages. */
+  readonly target: string
+  readonly facts: KindFacts | undefined
+  readonly report: Report
+}
+
+// The RFC's two names for what is below metadata.
+const RFC_PATHS: Readonly<Record<string, readonly string[]>> = {
+  Name: ['metadata', 'name'],
+  Namespace: ['metadata', 'namespace'],
+}
+
+/** The template as text with full paths. */
+export function resolveTemplate({ parts }: Template, context: TemplateContext): string {
+  return parts
+    .map((part) => ('text' in part ? part.text : `\${${['target', ...resolveReference(part, context)].join('.')}}`))
+    .join('')
+}
+
+/** The literal texts of a template, with a sign in place of each reference; for checks of what values may hold. */
+export function literalText({ parts }: Template): string {
+  return parts.map((part) => ('text' in part ? part.text : 'x')).join('')
+}
+
+function resolveReference({ reference, at }: Reference, { target, facts, report }: TemplateContext): readonly string[] {
+  const [root = '', ...names] = reference.split('.')
+  if (root !== 'target') {
+    const hint = nearest(root, ['target']) === undefined ? '' : "; did you mean 'target'?"
+    report(
+      'CM040',
+      at,
+      `found a reference to ${quote(root)}; expected one to the target, such as \${target.metadata.name}${hint}`,
+    )
+    return names
+  }
+  const path = names.length === 1 ? (RFC_PATHS[names[0] ?? ''] ?? names) : names
+  if (path.some((name) => !/^[A-Za-z_][A-Za-z0-9_-]*$/.test(name))) {
+    report('CM041', at, `found ${quote(reference)}; expected names of fields with '.' between them`)
+    return path
+  }
+  const sort = path.length === 0 ? 'other' : sortOf(path, facts)
+  if (sort === undefined) report('CM041', at, `${target} has no field ${quote(path.join('.'))}${meant(path, facts)}`)
+  if (sort === 'other')
+    report(
+      'CM042',
+      at,
+      `${quote(reference)} is not text; expected a field that holds text, such as target.metadata.name`,
+    )
+  return path
+}
+
+function sortOf([first = '', ...rest]: readonly string[], facts: KindFacts | undefined): FieldSort | undefined {
+  if (first === 'metadata') return rest.length === 0 ? 'other' : metadataFieldAt(rest)
+  if (first === 'apiVersion' || first === 'kind') return rest.length === 0 ? 'text' : undefined
+  if (facts !== undefined) return facts.fieldAt([first, ...rest])
+  // Top-level fields of every Kubernetes object begin with a small letter; Go's names do not.
+  return /^[a-z]/.test(first) ? 'anything' : undefined
+}
+
+// The first name on the path that is not there, and what it may have been meant to be.
+function meant(path: readonly string[], facts: KindFacts | undefined): string {
+  const known = (above: readonly string[]): readonly string[] => {
+    if (above.length === 0) return ['metadata', ...(facts?.namesBelow([]) ?? ['spec', 'status'])]
+    if (above[0] === 'metadata') return above.length === 1 ? metadataNames : []
+    return facts?.namesBelow(above) ?? []
+  }
+  // Go programs leave metadata out: ${target.UID}.
+  const inMetadata = path.length === 1 ? nearest(path[0] ?? '', metadataNames) : undefined
+  if (inMetadata !== undefined) return `; did you mean 'metadata.${inMetadata}'?`
+  const wrong = path.findIndex((name, index) => !known(path.slice(0, index)).includes(name))
+  if (wrong < 0) return ''
+  const above = path.slice(0, wrong)
+  const near = nearest(path[wrong] ?? '', known(above))
+  if (near !== undefined) return didYouMean([...above, path[wrong]].join('.'), [[...above, near].join('.')])
+  const names = known(above)
+  return names.length === 0 ? '' : `; expected one of ${[...names].sort().join(', ')}`
+}

@@ -1,0 +1,111 @@
+// What is wrong with a document, as data and as text for people: file:line:column, a code, the line with a caret.
+// Source: spec/kit.md 8 "Diagnostics"; the codes are explained in docs/dsl.md (a test compares).
+
+/** A stretch of a document. */
+export interface Span {
+  /** UTF-16 units from the start of the text. */
+  readonly offset: number
+  /** From 1. */
+  readonly line: number
+  /** UTF-16 units from the start of the line, from 1. */
+  readonly column: number
+  /** UTF-16 units; 0 at the end of a line or of the file. */
+  readonly length: number
+}
+
+/** Every code with what it stands for. Stable: numbers are never given to another mistake. */
+export const CODES = {
+  CM001: 'a quoted text is not closed, or has an unknown escape',
+  CM002: 'a reference is not closed',
+  CM003: 'something else was expected here',
+  CM004: 'a block is not closed',
+  CM005: 'a closing brace closes nothing',
+  CM006: 'no statement begins so',
+  CM010: 'a name is malformed',
+  CM011: 'a name is taken by the language or by generated code',
+  CM012: 'two names are one and the same in generated code',
+  CM020: 'something is there twice',
+  CM021: 'a group and version, or a kind in it, is malformed',
+  CM022: 'a group and version is not bound',
+  CM023: 'a bound module is none of TypeScript',
+  CM024: 'no alias has the name of this kind',
+  CM025: 'an action asks for an unknown state',
+  CM030: 'no such selector',
+  CM031: 'a selector has no value',
+  CM032: 'a selector takes no value',
+  CM033: 'a list is selected by name',
+  CM034: 'an object is selected by its name and by something else',
+  CM035: 'nothing selects the one object',
+  CM036: 'a key or value that Kubernetes does not take',
+  CM040: 'a reference to something else than the target',
+  CM041: 'the target has no such field',
+  CM042: 'a field of the target is not text',
+  CM043: 'the API server cannot select by this field',
+  CM044: 'objects of the kind have no namespace',
+  CM050: 'no action asks for the state',
+  CM051: 'whether the API server can select by this field is not known',
+  CM052: 'a declaration has no action',
+} as const
+
+export type Code = keyof typeof CODES
+
+export type Severity = 'error' | 'warning'
+
+const WARNINGS: ReadonlySet<Code> = new Set(['CM050', 'CM051', 'CM052'])
+
+export interface Diagnostic {
+  readonly code: Code
+  readonly severity: Severity
+  /** Lower-case: what was found and what was expected. */
+  readonly message: string
+  readonly at: Span
+}
+
+/** Takes down what is wrong; never throws. */
+export type Report = (code: Code, at: Span, message: string) => void
+
+/** A report, and the list that it fills. */
+export function collector(): { readonly report: Report; readonly diagnostics: Diagnostic[] } {
+  const diagnostics: Diagnostic[] = []
+  const report: Report = (code, at, message) => {
+    diagnostics.push({ code, severity: WARNINGS.has(code) ? 'warning' : 'error', message, at })
+  }
+  return { report, diagnostics }
+}
+
+/** In the order of the document. */
+export function inOrder(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+  return [...diagnostics].sort((a, b) => a.at.offset - b.at.offset || (a.code < b.code ? -1 : 1))
+}
+
+/** `file:line:column: error CM000: message`, the line, and carets below what is meant. */
+export function formatDiagnostic(file: string, text: string, { code, severity, message, at }: Diagnostic): string {
+  const { line, caret } = excerpt(text, at)
+  return `${file}:${at.line}:${at.column}: ${severity} ${code}: ${message}\n  ${line}\n  ${caret}`
+}
+
+/** A piece of a document inside a message: on one line, not too long, harmless to a terminal. */
+export function quote(text: string): string {
+  const plain = harmless(text)
+  return `'${plain.length > LONGEST_QUOTE ? `${plain.slice(0, LONGEST_QUOTE)}...` : plain}'`
+}
+
+const LONGEST_QUOTE = 60
+const LONGEST_LINE = 160
+
+// A long line is shown around the place that is meant.
+function excerpt(text: string, at: Span): { readonly line: string; readonly caret: string } {
+  const start = at.offset - at.column + 1
+  const rest = text.slice(start)
+  const whole = rest.slice(0, rest.search(/[\r\n]|$/))
+  const from = at.column > LONGEST_LINE - 20 ? at.column - LONGEST_LINE / 2 : 0
+  const line = whole.slice(from, from + LONGEST_LINE)
+  const before = line.slice(0, at.column - 1 - from)
+  const width = Math.max(1, Math.min(at.length, line.length - before.length))
+  return { line: harmless(line), caret: before.replace(/[^\t]/g, ' ') + '^'.repeat(width) }
+}
+
+// Control signs would move a terminal's cursor or change its colours.
+function harmless(text: string): string {
+  return text.replace(/[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, '\ufffd')
+}

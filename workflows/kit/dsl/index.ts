@@ -1,0 +1,39 @@
+// The DSL of controllers: from the text of a `.cm` file to TypeScript, or to diagnostics. Strings in, strings out; it reads no file
+// and is never bundled into workflows. The language is described in docs/dsl.md.
+
+import type { Document } from './ast.ts'
+import { check } from './check.ts'
+import { collector, type Diagnostic, inOrder } from './diagnostic.ts'
+import { emit, type EmitOptions } from './emit.ts'
+import type { KindLookup } from './kind-facts.ts'
+import { parse } from './parser.ts'
+
+export { CODES, formatDiagnostic } from './diagnostic.ts'
+export type { Code, Diagnostic, Severity, Span } from './diagnostic.ts'
+export type { Document } from './ast.ts'
+export type { EmitOptions } from './emit.ts'
+export type { FieldSort, KindFacts, KindLookup } from './kind-facts.ts'
+export { camelCase } from './names.ts'
+export { print } from './print.ts'
+
+export interface CompileOptions extends EmitOptions {
+  /** What is known of kinds; without it, fields of targets and fields to select by are checked only where all kinds agree. */
+  readonly lookup?: KindLookup
+}
+
+export interface Compiled {
+  readonly document: Document
+  /** In the order of the text. */
+  readonly diagnostics: readonly Diagnostic[]
+  /** Undefined when a diagnostic is an error. */
+  readonly code: string | undefined
+}
+
+/** Compiles a document. Never throws because of what the text says. */
+export function compile(text: string, options: CompileOptions): Compiled {
+  const { report, diagnostics } = collector()
+  const document = parse(text, report)
+  const controllers = check(document, report, options.lookup)
+  const isWrong = diagnostics.some(({ severity }) => severity === 'error')
+  return { document, diagnostics: inOrder(diagnostics), code: isWrong ? undefined : emit(controllers, options) }
+}

@@ -1,0 +1,42 @@
+// What a document is held against when more is known of a kind than its name. The caller reads schemas; here they are asked.
+
+import type { KindReference } from './model.ts'
+
+/** What stands at a path of an object: text, something else, or anything because the schema leaves it open. */
+export type FieldSort = 'text' | 'other' | 'anything'
+
+export interface KindFacts {
+  /** Undefined when an object of the kind has no such field. The path begins with a field beside `metadata`. */
+  readonly fieldAt: (path: readonly string[]) => FieldSort | undefined
+  /** Names of the fields below a path, for suggestions. */
+  readonly namesBelow: (path: readonly string[]) => readonly string[]
+  /** Fields beyond metadata by which the API server can select, such as `spec.nodeName`. */
+  readonly selectableFields: readonly string[]
+  readonly isNamespaced: boolean
+}
+
+/** The facts of a kind; undefined when nothing is known of it. */
+export type KindLookup = (kind: Omit<KindReference, 'alias'>) => KindFacts | undefined
+
+/** Fields of metadata, which all kinds share. */
+const METADATA: Readonly<Record<string, FieldSort>> = {
+  name: 'text',
+  generateName: 'text',
+  namespace: 'text',
+  uid: 'text',
+  resourceVersion: 'text',
+  creationTimestamp: 'text',
+  deletionTimestamp: 'text',
+  generation: 'other',
+  labels: 'other',
+  annotations: 'other',
+  finalizers: 'other',
+  ownerReferences: 'other',
+}
+
+export function metadataFieldAt([name = '', ...rest]: readonly string[]): FieldSort | undefined {
+  if (rest.length === 0) return Object.hasOwn(METADATA, name) ? METADATA[name] : undefined
+  return ['labels', 'annotations'].includes(name) && rest.length === 1 ? 'text' : undefined
+}
+
+export const metadataNames: readonly string[] = Object.keys(METADATA)

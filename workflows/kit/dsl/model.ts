@@ -1,0 +1,48 @@
+// What a document means when all of it is right: names resolved, selectors as queries. What `check` yields and `emit` writes.
+
+/** A kind and the module that has its type. */
+export interface KindReference {
+  /** Its name in the document and in generated code. */
+  readonly alias: string
+  readonly kind: string
+  /** Group and version; the version alone for Kubernetes' core group. */
+  readonly groupVersion: string
+  /** As bound. */
+  readonly module: string
+}
+
+/** Templates are texts in which references have their full path: `${target.metadata.name}-x`. */
+export interface QueryModel {
+  readonly many: boolean
+  readonly name?: string
+  readonly namespace?: string
+  readonly labels?: Readonly<Record<string, string>>
+  readonly fields?: Readonly<Record<string, string>>
+  readonly controller?: string
+  readonly owned: boolean
+  readonly fresh: boolean
+}
+
+export interface StateModel {
+  readonly doc: readonly string[]
+  readonly name: string
+  readonly kind: KindReference
+  readonly query: QueryModel
+}
+
+export interface ActionModel {
+  readonly doc: readonly string[]
+  readonly name: string
+  readonly states: readonly StateModel[]
+}
+
+export interface ControllerModel {
+  readonly doc: readonly string[]
+  /** In PascalCase, for types. */
+  readonly typeName: string
+  /** In camelCase, for values. */
+  readonly valueName: string
+  readonly target: KindReference
+  readonly states: readonly StateModel[]
+  readonly actions: readonly ActionModel[]
+}

@@ -1,0 +1,68 @@
+// Names: what the language takes, and what becomes of them in TypeScript.
+
+import type { Name } from './ast.ts'
+import { quote, type Report } from './diagnostic.ts'
+
+// As long as a DNS label, which every name of a kind is.
+const LONGEST_NAME = 63
+const NAME = /^[A-Za-z][A-Za-z0-9_]*$/
+
+// Words that TypeScript keeps for itself where a parameter or an imported type would have this name.
+const KEYWORDS: ReadonlySet<string> = new Set(
+  (
+    'arguments await break case catch class const continue debugger default delete do else enum eval export extends false ' +
+    'finally for function if implements import in instanceof interface let new null package private protected public return ' +
+    'static super switch this throw true try typeof undefined var void while with yield'
+  ).split(' '),
+)
+const BUILT_IN_TYPES: ReadonlySet<string> = new Set(
+  'any bigint boolean never number object string symbol unknown Promise Readonly Record'.split(' '),
+)
+
+/** What generated code imports from the kit. */
+export const KIT_NAMES = ['LevelPass', 'Outcome', 'StateQuery', 'Step', 'action'] as const
+
+/** What may be named: each sort of name has others that are taken. */
+export type Sort = 'controller' | 'alias' | 'state' | 'action'
+
+const TAKEN: Readonly<Record<Sort, (name: string) => string | undefined>> = {
+  controller: () => undefined,
+  alias: (name) => {
+    if (KEYWORDS.has(name) || BUILT_IN_TYPES.has(name)) return 'by TypeScript'
+    return KIT_NAMES.some((taken) => taken === name) ? "by Pawl's kit" : undefined
+  },
+  state: (name) => {
+    if (KEYWORDS.has(name)) return 'by TypeScript'
+    if (name === 'target') return 'by the object itself, which every action has as pass.target'
+    return name === 'pass' ? 'by the pass, which every action gets' : undefined
+  },
+  action: () => undefined,
+}
+
+/** Whether the name can stand in generated code; what is wrong with it is reported. */
+export function isUsable(name: Name, sort: Sort, report: Report): boolean {
+  if (name.text === '') return false
+  if (!NAME.test(name.text) || name.text.length > LONGEST_NAME) {
+    const expected = `a letter, then letters, digits and '_', at most ${LONGEST_NAME}`
+    report('CM010', name.at, `${sort} is named ${quote(name.text)}; expected ${expected}`)
+    return false
+  }
+  const inCode = sort === 'alias' ? name.text : camelCase(name.text)
+  const taken = TAKEN[sort](inCode)
+  if (taken !== undefined)
+    report('CM011', name.at, `${sort} is named ${quote(name.text)}, which is taken ${taken}; expected another name`)
+  return taken === undefined
+}
+
+/** `CleanUpJobs` becomes `cleanUpJobs`, `HTTPProbe` becomes `httpProbe`. */
+export function camelCase(name: string): string {
+  const capitals = /^[A-Z]+/.exec(name)?.[0].length ?? 0
+  const isAcronym = capitals > 1 && /[A-Za-z]/.test(name.charAt(capitals))
+  const lowered = isAcronym ? capitals - 1 : capitals
+  return name.slice(0, lowered).toLowerCase() + name.slice(lowered)
+}
+
+/** `cronJob` becomes `CronJob`. */
+export function pascalCase(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1)
+}
