@@ -30,10 +30,12 @@ const WORKER: ProcessEntry = {
   check: reconcilerSettings,
 }
 
+// Positional options: what stands behind a command is the command's, as in `pawl gen types --version v1`.
 function createProgram(): Command {
   return new Command('pawl')
     .description('A durable reconcile engine for Kubernetes')
     .version(version)
+    .enablePositionalOptions()
     .addCommand(devCommand())
     .addCommand(migrateCommand())
     .addCommand(processCommand(BRIDGE))

@@ -4,6 +4,7 @@ import { Command } from 'commander'
 import { fileURLToPath } from 'node:url'
 
 import { gen } from '../gen.ts'
+import { genTypesCommand } from './gen-types.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -15,4 +16,6 @@ export function genCommand(): Command {
       const print = (line: string) => process.stdout.write(`${line}\n`)
       process.exitCode = await gen({ root: ROOT, check: check ?? false, print })
     })
+    .enablePositionalOptions()
+    .addCommand(genTypesCommand())
 }

@@ -1,0 +1,91 @@
+// The CRDs that derive from our kinds, read back: the types must be those that TypeScript infers from kind.ts.
+
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+import { crdFileName } from '../../../../worker/gen/crd.ts'
+import { readKindFolders } from '../../../../worker/gen/kind-folders.ts'
+import { crdModule } from '../../../../worker/gen/crd-types/crd-module.ts'
+import type { Kind } from '../../../../workflows/kit/index.ts'
+import { complaints } from './compile.ts'
+
+const ROOT = join(import.meta.dirname, '../../../..')
+const folders = await readKindFolders(ROOT)
+const kinds = await Promise.all(
+  folders.flatMap(({ folder, kinds: found }) =>
+    found.map(async (kind) => ({
+      kind,
+      value: await exportedName(folder, kind),
+      from: `../workflows/${folder}/kind.ts`,
+      crd: await readFile(join(ROOT, 'deploy/crds', crdFileName(kind)), 'utf8'),
+    })),
+  ),
+)
+
+describe('the types of our own CRDs', () => {
+  it('are those of our kinds, field by field, and assignable both ways', { timeout: 60_000 }, () => {
+    expect(kinds.length).toBeGreaterThan(10)
+    const modules = Object.fromEntries(kinds.flatMap((own) => Object.entries(modulesOf(own))))
+    expect(complaints(modules)).toEqual([])
+  })
+
+  it.each([
+    ['an optional field is lost', '                phase:', '                phases:'],
+    ['a field is of another type', 'type: boolean', 'type: integer'],
+    ['a field is optional that was not', '                - type\n', '                - target\n'],
+    ['an open object is closed', 'x-kubernetes-preserve-unknown-fields: true', 'maxProperties: 5'],
+  ])('would not be when %s', { timeout: 60_000 }, (_, before, after) => {
+    const item = kinds.find(({ kind }) => kind.kind === 'DeployItem')!
+    expect(item.crd).toContain(before)
+    const modules = modulesOf({ ...item, crd: item.crd.replace(before, after) })
+    expect(complaints(modules)).toContain("same-DeployItem.ts: Type 'true' is not assignable to type 'false'.")
+  })
+})
+
+interface OwnKind {
+  readonly kind: Kind
+  readonly value: string
+  readonly from: string
+  readonly crd: string
+}
+
+// Any JSON is `JsonValue` in kind.ts and `unknown` in generated types, and a generated apiVersion is a literal. Both are
+// put aside here, and an object without fields is a map without values; all else must be identical, because a lost optional field is assignable both ways.
+const SHAPES = `
+import type { JsonValue, ObjectOf } from '../workflows/kit/index.ts'
+type Shape<T> = unknown extends T ? 'any' : JsonValue extends T ? 'any'
+  : T extends readonly (infer Item)[] ? readonly Shape<Item>[]
+  : T extends object ? [keyof T] extends [never] ? { map: never } : string extends keyof T ? (T extends { apiVersion: string } ? 'embedded' : { map: Shape<T[string]> })
+    : { [Key in keyof T]: Shape<T[Key]> }
+  : T
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+type Loose<T> = unknown extends T ? unknown : JsonValue extends T ? unknown
+  : T extends object ? { readonly [Key in keyof T]: Loose<T[Key]> } : T
+type Body<T> = Omit<T, 'apiVersion'>
+`
+
+function modulesOf({ kind: { kind }, value, from, crd }: OwnKind): Record<string, string> {
+  const comparison = `${SHAPES}
+import type { ${kind} } from './${kind}.ts'
+import type { ${value} } from '${from}'
+type Own = ObjectOf<typeof ${value}>
+export const same: Same<Shape<Body<${kind}>>, Shape<Body<Own>>> = true
+export const there = (own: Body<Own>): Body<${kind}> => own
+export const back = (generated: ${kind}): Loose<Own> => generated
+`
+  return { [`${kind}.ts`]: typesOf(crd), [`same-${kind}.ts`]: comparison }
+}
+
+function typesOf(crd: string): string {
+  const module = crdModule(crd, { file: 'own.yaml', version: undefined })
+  if ('problems' in module) throw new Error(JSON.stringify(module.problems))
+  return module.text
+}
+
+async function exportedName(folder: string, kind: Kind): Promise<string> {
+  const module = (await import(join(ROOT, 'workflows', folder, 'kind.ts'))) as Record<string, unknown>
+  const name = Object.keys(module).find((key) => module[key] === kind)
+  if (name === undefined) throw new Error(`${folder}/kind.ts does not export ${kind.kind}`)
+  return name
+}

@@ -1,0 +1,158 @@
+// Reads a file of CustomResourceDefinitions: YAML or JSON, one document or several, lists as `kubectl get crd -o yaml`
+// prints them. Documents of other kinds are passed over, because definitions come in bundles with Deployments and roles.
+
+import { type Document, LineCounter, parseAllDocuments } from 'yaml'
+
+import { found, type Path, type Problem, type Report } from './problems.ts'
+
+/** One version of one kind. */
+export interface CrdVersion {
+  readonly kind: string
+  readonly group: string
+  readonly version: string
+  readonly isServed: boolean
+  readonly isNamespaced: boolean
+  /** Why it should not be used any more; undefined when nobody says so. */
+  readonly deprecated: string | undefined
+  /** Its openAPIV3Schema as it was found, and where. */
+  readonly schema: unknown
+  readonly path: Path
+  readonly report: Report
+}
+
+export interface CrdFile {
+  /** In the order of the file. */
+  readonly versions: readonly CrdVersion[]
+  /** Grows while the schemas of the versions are read. */
+  readonly problems: Problem[]
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+export function readCrdFile(text: string): CrdFile {
+  const lines = new LineCounter()
+  const problems: Problem[] = []
+  const kinds: unknown[] = []
+  const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' })
+  const versions = [...documents].flatMap((document, index) => {
+    const reportAt = (offset: number, path: Path, message: string) => {
+      const { line, col } = lines.linePos(offset)
+      problems.push({ line, column: col, document: index + 1, path, message })
+    }
+    for (const { pos, message } of document.errors) reportAt(pos[0], [], message)
+    const value = document.errors.length === 0 ? plainValue(document, reportAt) : undefined
+    const report: Report = (path, message) => {
+      reportAt(offsetOf(document, path), path, message)
+    }
+    return objectsOf(value).flatMap(({ object, path }) => {
+      kinds.push(object['kind'])
+      return isCrd(object, path, report) ? crdVersions(object, path, report) : []
+    })
+  })
+  if (versions.length === 0 && problems.length === 0) {
+    const names = [...new Set(kinds.filter((kind) => typeof kind === 'string'))]
+    problems.push({ message: `found ${names.join(', ') || 'no objects'}, expected a CustomResourceDefinition` })
+  }
+  return { versions, problems }
+}
+
+function plainValue(document: Document, reportAt: (offset: number, path: Path, message: string) => void): unknown {
+  try {
+    return document.toJS() as unknown
+  } catch (error) {
+    // An alias without its anchor, or so many of them that the document would explode.
+    reportAt(startOf(document), [], error instanceof Error ? error.message : String(error))
+    return undefined
+  }
+}
+
+/** Where the value stands, or, where there is none, the innermost one around it that is there. */
+function offsetOf(document: Document, path: Path): number {
+  for (let length = path.length; length > 0; length--) {
+    const node: unknown = document.getIn(path.slice(0, length), true)
+    if (typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range)) {
+      return Number(node.range[0])
+    }
+  }
+  return startOf(document)
+}
+
+function startOf({ range }: Document): number {
+  return range?.[0] ?? 0
+}
+
+function objectsOf(value: unknown): { readonly object: Fields; readonly path: Path }[] {
+  if (!isFields(value)) return []
+  const items: unknown = value['items']
+  const isList = typeof value['kind'] === 'string' && value['kind'].endsWith('List') && Array.isArray(items)
+  if (!isList) return [{ object: value, path: [] }]
+  return items.flatMap((object: unknown, index) => (isFields(object) ? [{ object, path: ['items', index] }] : []))
+}
+
+const API_VERSION = 'apiextensions.k8s.io/v1'
+
+function isCrd({ apiVersion, kind }: Fields, path: Path, report: Report): boolean {
+  if (kind !== 'CustomResourceDefinition') return false
+  if (apiVersion === API_VERSION) return true
+  report([...path, 'apiVersion'], `${found(apiVersion)}, expected "${API_VERSION}"`)
+  return false
+}
+
+function crdVersions(crd: Fields, path: Path, report: Report): CrdVersion[] {
+  const spec = fieldsAt(crd['spec'])
+  const word = (value: unknown, at: readonly string[], form: RegExp) =>
+    wordOf(value, form, [...path, 'spec', ...at], report)
+  const kind = word(fieldsAt(spec['names'])['kind'], ['names', 'kind'], KIND)
+  const group = word(spec['group'], ['group'], GROUP)
+  const { scope, versions } = spec
+  if (scope !== 'Namespaced' && scope !== 'Cluster') {
+    report([...path, 'spec', 'scope'], `${found(scope)}, expected "Namespaced" or "Cluster"`)
+  }
+  const at = [...path, 'spec', 'versions']
+  if (!Array.isArray(versions) || versions.length === 0) {
+    report(at, `${Array.isArray(versions) ? 'found an empty list' : found(versions)}, expected a list of versions`)
+    return []
+  }
+  return versions.map((version: unknown, index) => ({
+    kind,
+    group,
+    isNamespaced: scope !== 'Cluster',
+    report,
+    ...readVersion(fieldsAt(version), [...at, index], report),
+  }))
+}
+
+function readVersion(
+  version: Fields,
+  path: Path,
+  report: Report,
+): Pick<CrdVersion, 'version' | 'isServed' | 'deprecated' | 'schema' | 'path'> {
+  const { deprecated, deprecationWarning, served } = version
+  const warning = typeof deprecationWarning === 'string' ? deprecationWarning : 'This version is deprecated.'
+  return {
+    version: wordOf(version['name'], VERSION, [...path, 'name'], report),
+    isServed: served !== false,
+    deprecated: deprecated === true ? warning : undefined,
+    schema: fieldsAt(version['schema'])['openAPIV3Schema'],
+    path: [...path, 'schema', 'openAPIV3Schema'],
+  }
+}
+
+// As strict as the API server. Such words can stand in a string literal as they are.
+const KIND = /^[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?$/
+const GROUP = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/
+const VERSION = /^[a-z]([a-z0-9-]*[a-z0-9])?$/
+
+function wordOf(value: unknown, form: RegExp, path: Path, report: Report): string {
+  if (typeof value === 'string' && form.test(value)) return value
+  report(path, `${found(value)}, expected a text of the form ${form.source}`)
+  return ''
+}
+
+function fieldsAt(value: unknown): Fields {
+  return isFields(value) ? value : {}
+}
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

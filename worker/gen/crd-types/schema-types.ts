@@ -1,0 +1,171 @@
+// From a structural OpenAPI v3 schema, as Kubernetes wants it in a CRD, to types. Value validations (pattern, minimum, oneOf,
+// rules in CEL) narrow no type. Source: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
+//
+//   S1. An object with fields is an interface, named after the path that leads to it: `<Kind>SpecTemplate`. Items of a list and
+//       values of a map go by the name of the field.
+//   S2. A mistake is reported and read as `unknown`, so that all mistakes of a file are found at once.
+
+import type { Declaration, Docs, Member, TypeExpression } from './declarations.ts'
+import { named, nullable, NUMBER_OR_TEXT, UNKNOWN } from './declarations.ts'
+import { isFields } from './crd-file.ts'
+import { found, type Path, type Report } from './problems.ts'
+import { pascalCase, type TypeNames } from './type-names.ts'
+
+/** Where types go, and where mistakes go. */
+export interface SchemaReader {
+  readonly names: TypeNames
+  readonly declarations: Declaration[]
+  readonly report: Report
+}
+
+/** A place in a schema. `name` is what an interface here would be called; `docs` its comment. */
+interface Place {
+  readonly path: Path
+  readonly name: string
+  readonly docs: Docs
+}
+
+type Schema = Readonly<Record<string, unknown>>
+
+const TEXTS: ReadonlySet<unknown> = new Set(['string', 'number', 'boolean'])
+const SCALARS: Readonly<Record<string, string>> = {
+  string: 'string',
+  integer: 'number',
+  number: 'number',
+  boolean: 'boolean',
+}
+const TYPES = [...Object.keys(SCALARS), 'array', 'object']
+// Far deeper than any schema that the API server takes; an anchor that contains itself is deeper.
+const DEEPEST = 200
+
+/** The fields of an object as members of an interface that gets the name `parent`. */
+export function membersOf(reader: SchemaReader, schema: Schema, path: Path, parent: string): Member[] {
+  const properties = fieldsOf(reader, schema['properties'], [...path, 'properties'])
+  const required = requiredOf(reader, schema['required'], [...path, 'required'])
+  const declared = Object.entries(properties).map(([name, child]): Member => {
+    const place = { path: [...path, 'properties', name], name: parent + pascalCase(name), docs: {} }
+    return { name, isOptional: !required.has(name), type: typeOf(reader, child, place), docs: docsOf(child) }
+  })
+  const undeclared = [...required].filter((name) => !Object.hasOwn(properties, name))
+  return [...declared, ...undeclared.map((name) => ({ name, isOptional: false, type: UNKNOWN, docs: {} }))]
+}
+
+/** What is said about a value where it is used. */
+export function docsOf(schema: unknown): Docs {
+  if (!isFields(schema)) return {}
+  const { description } = schema
+  return {
+    description: typeof description === 'string' ? description : undefined,
+    defaultValue: schema['default'] === undefined ? undefined : JSON.stringify(schema['default']),
+  }
+}
+
+function typeOf(reader: SchemaReader, schema: unknown, place: Place): TypeExpression {
+  if (!isFields(schema)) return mistake(reader, place.path, `${found(schema)}, expected a schema`)
+  if (place.path.length > DEEPEST) {
+    return mistake(reader, place.path, `found a schema ${DEEPEST} levels deep, expected one that ends`)
+  }
+  if (schema['$ref'] !== undefined) {
+    return mistake(reader, [...place.path, '$ref'], `${found(schema['$ref'])}, expected the schema itself`)
+  }
+  const type = plainTypeOf(reader, schema, place)
+  const hasNull = Array.isArray(schema['enum']) && schema['enum'].includes(null)
+  return schema['nullable'] === true || hasNull ? nullable(type) : type
+}
+
+function plainTypeOf(reader: SchemaReader, schema: Schema, place: Place): TypeExpression {
+  const { type, enum: values } = schema
+  if (schema['x-kubernetes-int-or-string'] === true) return NUMBER_OR_TEXT
+  const scalar = typeof type === 'string' && Object.hasOwn(SCALARS, type) ? SCALARS[type] : undefined
+  if (scalar !== undefined) return values === undefined ? named(scalar) : valuesOf(reader, values, scalar, place)
+  if (type === 'array') return listOf(reader, schema, place)
+  if (type === 'object') return objectOf(reader, schema, place)
+  if (type === undefined && isOpen(schema)) return hasFields(schema) ? objectOf(reader, schema, place) : UNKNOWN
+  const expected = `expected ${type === undefined ? 'a type: ' : ''}one of ${TYPES.join(', ')}`
+  return mistake(reader, [...place.path, 'type'], `${found(type)}, ${expected}`)
+}
+
+function valuesOf(reader: SchemaReader, values: unknown, scalar: string, { path, name, docs }: Place): TypeExpression {
+  const at = [...path, 'enum']
+  if (!Array.isArray(values)) return mistake(reader, at, `${found(values)}, expected a list of values`)
+  values.forEach((value: unknown, index) => {
+    if (value === null || typeof value === scalar) return
+    reader.report([...at, index], `${found(value)}, expected a ${scalar}, as the type says`)
+  })
+  const known = [...new Set(values)].filter((value) => TEXTS.has(typeof value)) as (string | number | boolean)[]
+  if (known.length === 0) return mistake(reader, at, 'found an empty list, expected a value')
+  const taken = reader.names.take(name)
+  reader.declarations.push({ is: 'values', name: taken, docs, values: known })
+  return named(taken)
+}
+
+function listOf(reader: SchemaReader, { items }: Schema, { path, name }: Place): TypeExpression {
+  return { is: 'list', of: typeOf(reader, items, { path: [...path, 'items'], name, docs: onlyDescription(items) }) }
+}
+
+function objectOf(reader: SchemaReader, schema: Schema, place: Place): TypeExpression {
+  const { additionalProperties: values } = schema
+  const at = [...place.path, 'additionalProperties']
+  if (values !== undefined && hasFields(schema)) {
+    return mistake(reader, at, 'found beside properties, expected one of the two')
+  }
+  if (schema['x-kubernetes-embedded-resource'] === true) return embeddedOf(reader, schema, place)
+  if (hasFields(schema)) return interfaceOf(reader, schema, place)
+  if (values === true || (values === undefined && isOpen(schema))) return { is: 'map', of: UNKNOWN }
+  // Whatever is in it, the API server takes it away.
+  if (values === undefined || values === false) return { is: 'map', of: named('never') }
+  return { is: 'map', of: typeOf(reader, values, { path: at, name: place.name, docs: onlyDescription(values) }) }
+}
+
+function interfaceOf(
+  reader: SchemaReader,
+  schema: Schema,
+  { path, name, docs }: Place,
+  first: readonly Member[] = [],
+): TypeExpression {
+  const taken = reader.names.take(name)
+  const members = [...first]
+  // Before its fields are read, so that an interface stands above those that it uses.
+  reader.declarations.push({ is: 'interface', name: taken, docs, members, isOpen: isOpen(schema) })
+  const own = membersOf(reader, schema, path, taken)
+  members.push(...own.filter((member) => !first.some((one) => one.name === member.name)))
+  return named(taken)
+}
+
+function embeddedOf(reader: SchemaReader, schema: Schema, place: Place): TypeExpression {
+  const text = { isOptional: false, type: named('string'), docs: {} }
+  const metadata: Member = { name: 'metadata', isOptional: true, type: { is: 'map', of: UNKNOWN }, docs: {} }
+  return interfaceOf(reader, schema, place, [{ name: 'apiVersion', ...text }, { name: 'kind', ...text }, metadata])
+}
+
+function fieldsOf(reader: SchemaReader, properties: unknown, path: Path): Schema {
+  if (isFields(properties)) return properties
+  if (properties !== undefined) reader.report(path, `${found(properties)}, expected an object of schemas`)
+  return {}
+}
+
+function requiredOf(reader: SchemaReader, required: unknown, path: Path): ReadonlySet<string> {
+  if (required === undefined) return new Set()
+  if (Array.isArray(required) && required.every((name) => typeof name === 'string')) return new Set(required)
+  reader.report(path, `${found(required)}, expected a list of names`)
+  return new Set()
+}
+
+// The comment of a field goes with the field; what describes its items or values has no other place than their type.
+function onlyDescription(schema: unknown): Docs {
+  return { description: docsOf(schema).description }
+}
+
+function hasFields({ properties }: Schema): boolean {
+  return properties !== undefined && !(isFields(properties) && Object.keys(properties).length === 0)
+}
+
+/** Whether fields that the schema does not name are kept. */
+export function isOpen(schema: Schema): boolean {
+  return schema['x-kubernetes-preserve-unknown-fields'] === true
+}
+
+function mistake({ report }: SchemaReader, path: Path, message: string): TypeExpression {
+  report(path, message)
+  return UNKNOWN
+}
