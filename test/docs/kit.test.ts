@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+import { drawPlan } from '../../worker/cli/plan/draw-plan.ts'
+import { findPlans, planNamed } from '../../worker/cli/plan/find-plans.ts'
+import * as combine from '../../workflows/kit/combine.ts'
+import * as kit from '../../workflows/kit/index.ts'
+import * as outcome from '../../workflows/kit/outcome.ts'
+import * as step from '../../workflows/kit/step.ts'
+import { section } from './markdown.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const page = await readFile(`${ROOT}/docs/kit.md`, 'utf8')
+
+// Functions and the defer idiom, as the RFC names them.
+const RFC_STEPS = ['Join', 'ParallelJoin', 'JoinOrdered', 'Sequential', 'Timeout', 'If', 'defer']
+const RFC_OUTCOMES = ['RequeueImmediately', 'RequeueAfter', 'RequeueIfError', 'NoRequeue', 'Exit']
+
+describe('the page on the kit', () => {
+  const steps = rows(section(page, '## Steps'))
+  const outcomes = rows(section(page, '## Outcomes'))
+
+  it('has every combinator and leaf, and none that is not there', () => {
+    const expected = [...Object.keys(combine), ...Object.keys(step).filter((name) => name !== 'runStep')]
+    expect(names(steps)).toEqual(expected.sort())
+  })
+
+  it('has every maker of outcomes, and none that is not there', () => {
+    expect(names(outcomes)).toEqual(
+      Object.keys(outcome)
+        .filter((name) => name !== 'interrupts')
+        .sort(),
+    )
+  })
+
+  it('has every name of the RFC', () => {
+    expect(rfcNames(steps)).toEqual(RFC_STEPS.sort())
+    expect(rfcNames(outcomes)).toEqual(RFC_OUTCOMES.sort())
+  })
+
+  it('names nothing that the kit does not export', () => {
+    expect(names([...steps, ...outcomes]).filter((name) => !(name in kit))).toEqual([])
+  })
+
+  it('shows a drawing as the command draws it', async () => {
+    const [, shown = ''] = /\$ pawl plan show exec\n([\s\S]*?)\n\.\.\.\n/.exec(page) ?? []
+    expect(shown.split('\n').length).toBeGreaterThan(5)
+    expect(drawPlan(planNamed(await findPlans(ROOT), 'exec'), 'text')).toContain(shown)
+  })
+})
+
+interface Row {
+  readonly rfc: string
+  readonly ours: string
+}
+
+/** The first two columns, without the head. */
+function rows(text: string): readonly Row[] {
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .slice(2)
+    .map((line) => line.split('|').map((cell) => cell.trim()))
+    .map(([, rfc = '', ours = '']) => ({ rfc, ours }))
+}
+
+function names(table: readonly Row[]): readonly string[] {
+  return [...new Set(table.map(({ ours }) => /^`(\w+)/.exec(ours)?.[1] ?? ours))].sort()
+}
+
+function rfcNames(table: readonly Row[]): readonly string[] {
+  return table.flatMap(({ rfc }) => /^`(\w+)`$/.exec(rfc)?.[1] ?? []).sort()
+}
