@@ -51,9 +51,10 @@ function checkStates(
     const kind = resolveAlias(state.kind, context)
     const templates = { target: target.text, facts: targetFacts, report }
     const query = resolveSelectors(state, { templates, facts: kind && lookup(kind), report })
-    if (!names.add(state.name, 'state', camelCase(state.name.text))) continue
     const name = camelCase(state.name.text)
-    checked.set(state.name.text, usable && kind ? { doc: state.doc, name, kind, query } : undefined)
+    const model = usable && kind ? { doc: state.doc, name, kind, query } : undefined
+    if (names.add(state.name, 'state', name)) checked.set(state.name.text, model)
+    else if (!checked.has(state.name.text)) checked.set(state.name.text, undefined)
   }
   return checked
 }

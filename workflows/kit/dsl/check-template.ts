@@ -3,7 +3,7 @@
 import type { Reference, Template } from './ast.ts'
 import { quote, type Report } from './diagnostic.ts'
 import { type FieldSort, type KindFacts, metadataFieldAt, metadataNames } from './kind-facts.ts'
-import { didYouMean, nearest } from './suggest.ts'
+import { nearest } from './suggest.ts'
 
 export interface TemplateContext {
   /** The target's kind, for messages. */
@@ -65,21 +65,24 @@ function sortOf([first = '', ...rest]: readonly string[], facts: KindFacts | und
   return /^[a-z]/.test(first) ? 'anything' : undefined
 }
 
-// The first name on the path that is not there, and what it may have been meant to be.
+// What the path may have been meant to be, or what could stand where its first unknown name is.
 function meant(path: readonly string[], facts: KindFacts | undefined): string {
-  const known = (above: readonly string[]): readonly string[] => {
-    if (above.length === 0) return ['metadata', ...(facts?.namesBelow([]) ?? ['spec', 'status'])]
-    if (above[0] === 'metadata') return above.length === 1 ? metadataNames : []
-    return facts?.namesBelow(above) ?? []
-  }
   // Go programs leave metadata out: ${target.UID}.
   const inMetadata = path.length === 1 ? nearest(path[0] ?? '', metadataNames) : undefined
   if (inMetadata !== undefined) return `; did you mean 'metadata.${inMetadata}'?`
-  const wrong = path.findIndex((name, index) => !known(path.slice(0, index)).includes(name))
-  if (wrong < 0) return ''
-  const above = path.slice(0, wrong)
-  const near = nearest(path[wrong] ?? '', known(above))
-  if (near !== undefined) return didYouMean([...above, path[wrong]].join('.'), [[...above, near].join('.')])
-  const names = known(above)
-  return names.length === 0 ? '' : `; expected one of ${[...names].sort().join(', ')}`
+  const right: string[] = []
+  for (const name of path) {
+    const known = namesBelow(right, facts)
+    const near = known.includes(name) ? name : nearest(name, known)
+    if (near === undefined && known.length > 0) return `; expected one of ${[...known].sort().join(', ')}`
+    right.push(near ?? name)
+  }
+  const suggestion = right.join('.')
+  return suggestion === path.join('.') ? '' : `; did you mean '${suggestion}'?`
+}
+
+function namesBelow(path: readonly string[], facts: KindFacts | undefined): readonly string[] {
+  if (path.length === 0) return ['metadata', ...(facts?.namesBelow([]) ?? ['spec', 'status'])]
+  if (path[0] === 'metadata') return path.length === 1 ? metadataNames : []
+  return facts?.namesBelow(path) ?? []
 }

@@ -67,7 +67,12 @@ export type Report = (code: Code, at: Span, message: string) => void
 /** A report, and the list that it fills. */
 export function collector(): { readonly report: Report; readonly diagnostics: Diagnostic[] } {
   const diagnostics: Diagnostic[] = []
+  const known = new Set<string>()
   const report: Report = (code, at, message) => {
+    // The parser and the checks may stumble over the same stone.
+    const key = `${code} ${at.offset}`
+    if (known.has(key)) return
+    known.add(key)
     diagnostics.push({ code, severity: WARNINGS.has(code) ? 'warning' : 'error', message, at })
   }
   return { report, diagnostics }

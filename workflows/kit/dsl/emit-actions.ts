@@ -5,11 +5,21 @@ import type { ActionModel, StateModel } from './model.ts'
 
 /** `cleanUp(pass: CronJobPass, jobs: readonly Job[]): Promise<Outcome>`, inside an interface. */
 export function signature({ name, states }: ActionModel, passType: string): string[] {
-  return enclosed(`${name}(`, [`pass: ${passType}`, ...states.map(parameter)], '): Promise<Outcome>', 2)
+  const [head, tail] = [`${name}(`, '): Promise<Outcome>']
+  const parts = [`pass: ${passType}`, ...states.map((state) => `${state.name}: ${typeOf(state)}`)]
+  const line = `${head}${parts.join(', ')}${tail}`
+  if (fits(`  ${line}`)) return [line]
+  return [head, ...indented([`pass: ${passType},`, ...states.flatMap(parameterLines)]), tail]
 }
 
-function parameter({ name, kind, query }: StateModel): string {
-  return query.many ? `${name}: readonly ${kind.alias}[]` : `${name}: ${kind.alias} | undefined`
+// A parameter that is too long for its line goes on below its colon.
+function parameterLines(state: StateModel): string[] {
+  const line = `${state.name}: ${typeOf(state)},`
+  return fits(' '.repeat(4) + line) || state.query.many ? [line] : [`${state.name}:`, `  ${typeOf(state)},`]
+}
+
+function typeOf({ kind, query }: StateModel): string {
+  return query.many ? `readonly ${kind.alias}[]` : `${kind.alias} | undefined`
 }
 
 const COLUMN = 4

@@ -122,12 +122,12 @@ class Scanner {
     for (;;) {
       const sign = this.#at(this.#offset)
       if (isLineEnd(sign)) {
-        this.#report(
-          'CM001',
-          this.#since(start),
-          "the quoted text does not end; expected '\"' before the end of the line",
-        )
-        break
+        this.#offset = start + 1
+        const { parts: found } = this.#unquoted()
+        const at = this.#since(start)
+        this.#report('CM001', at, "the quoted text does not end; expected '\"' before the end of the line")
+        // As if there were no quote, so that a brace on the line is one.
+        return { parts: found, at }
       }
       if (this.#text.startsWith('${', this.#offset)) parts.push(this.#reference('"'))
       else if (sign === '\\') addText(parts, this.#escape())
@@ -157,8 +157,8 @@ class Scanner {
     for (;;) {
       const sign = this.#at(this.#offset)
       if (sign === '}') break
-      if (isLineEnd(sign) || sign === '{' || sign === delimiter) {
-        const found = sign === '{' || sign === '"' ? quote(sign) : 'the end of the line'
+      if (isLineEnd(sign) || isBlank(sign) || sign === '{' || sign === delimiter) {
+        const found = isLineEnd(sign) ? 'the end of the line' : isBlank(sign) ? 'a blank' : quote(sign)
         this.#report('CM002', this.#since(start), `the reference is not closed: found ${found}, expected '}'`)
         return { reference: this.#text.slice(from, this.#offset), at: this.#since(start) }
       }

@@ -154,7 +154,7 @@ function parseSelector(cursor: Cursor): readonly Selector[] {
     return [{ key, value: value.template }]
   }
   cursor.report('CM031', key.at, `${quote(key.text)} has no value; expected one after '=' (an empty one is "")`)
-  return []
+  return [{ key, value: undefined }]
 }
 
 function parseAction(cursor: Cursor): readonly ActionDeclaration[] {

@@ -1,0 +1,390 @@
+import { describe, expect, it } from 'vitest'
+
+import { type Code, CODES, compile, formatDiagnostic } from '../../../../workflows/kit/dsl/index.ts'
+import { OPTIONS, problems } from './documents.ts'
+
+const HEAD = `bind v1 ./core.ts
+bind demo/v1 ./cron-job.ts
+alias Cron demo/v1/CronJob
+alias Pod v1/Pod
+alias Node v1/Node
+`
+
+// A document with one declaration; what stands in its sections begins in line 8.
+const decl = (states: string, actions = 'Act()') => `${HEAD}decl X for Cron {
+  state {
+${states}
+  }
+  action { ${actions} }
+}
+`
+const selector = (text: string, many = false) => decl(`pod ${many ? '[]' : ''}Pod { ${text} }`, 'Act(pod)')
+
+const CASES: readonly (readonly [text: string, ...problems: string[]])[] = [
+  [selector('name="abc'), `8:16 CM001 the quoted text does not end; expected '"' before the end of the line`],
+  [selector('name="a\\n"'), `8:18 CM001 found '\\n', expected '\\"' or '\\\\'`],
+  [selector('name=${target.Name'), "8:16 CM002 the reference is not closed: found a blank, expected '}'"],
+  [selector('name="${target.Name"'), `8:17 CM002 the reference is not closed: found '"', expected '}'`],
+
+  ['bind v1', '1:8 CM003 found the end of the file, expected a module, such as ./batch.ts'],
+  ['bind v1\nalias Pod v1/Pod', '1:8 CM003 found the end of the line, expected a module, such as ./batch.ts'],
+  ['bind v1 ./a.ts b', "1:16 CM003 found 'b', expected the end of the line"],
+  ['bind v1 ./a.ts }', "1:16 CM003 found '}', expected the end of the line", '1:16 CM005'],
+  ['alias', '1:6 CM003 found the end of the file, expected a name'],
+  ['(', "1:1 CM003 found '(', expected a statement (bind, alias or decl)"],
+  [`${HEAD}decl X Cron {\n  action { A() }\n}`, "6:8 CM003 found 'Cron', expected 'for'"],
+  [`${HEAD}decl X for Cron\n  action { A() }\n}`, "6:16 CM003 found the end of the line, expected '{'"],
+  [`${HEAD}decl X for Cron y {\n  action { A() }\n}`, "6:17 CM003 found 'y', expected '{'"],
+  [`${HEAD}decl X for {\n  action { A() }\n}`, "6:12 CM003 found '{', expected the name of a kind"],
+  [decl('    pod { owned }', 'Act(pod)'), "8:9 CM003 found '{', expected a kind, or '[]' and a kind,"],
+  [decl('    pod [Pod { owned }', 'Act(pod)'), "8:10 CM003 found 'Pod', expected ']'"],
+  [decl('    Act(pod)'), "8:8 CM003 found '(', expected a kind, or '[]' and a kind,"],
+  [decl('    = 3'), "8:5 CM003 found '=', expected the name of a state"],
+  [selector('owned = = labels/a=b', true), '8:21 CM032'],
+  [decl('', 'Act'), "10:16 CM003 found '}', expected '(' and the states that the action needs"],
+  [decl('', 'Act Bad()'), "10:16 CM003 found 'Bad', expected '(' and the states that the action needs"],
+  [decl('    pods []Pod { }', 'Act(pods Bad)'), "10:21 CM003 found 'Bad', expected ',' or ')'"],
+  [decl('    pods []Pod { }', 'Act(pods,)'), "10:21 CM003 found ')', expected the name of a state"],
+
+  [
+    `${HEAD}decl X for Cron {\n  action {\n    A()\n`,
+    "6:17 CM004 the block of 'decl X' is not closed; expected '}' before the end of the file",
+    "7:10 CM004 the block of 'action' is not closed; expected '}' before the end of the file",
+  ],
+  [
+    `${HEAD}decl X for Cron {\n  action { A() }\ndecl Y for Cron {\n  action { A() }\n}`,
+    "6:17 CM004 the block of 'decl X' is not closed; expected '}' before line 8",
+  ],
+  [
+    `${HEAD}decl X for Cron {\n  state {\n    a []Pod { owned\n    b []Pod { owned }\n  }\n  action { A(a, b) }\n}`,
+    "8:13 CM004 the block of 'state a' is not closed; expected '}' before line 9",
+  ],
+  [
+    `${HEAD}decl X for Cron {\n  state {\n    a []Pod {\n      owned\n  }\n  action { A(a) }\n}`,
+    "8:13 CM004 the block of 'state a' is not closed; expected '}' before line 11",
+  ],
+  [
+    `${HEAD}decl X for Cron {\n  state {\n    a []Pod { owned }\n\n  action { A(a) }\n}`,
+    "7:9 CM004 the block of 'state' is not closed; expected '}' before line 10",
+  ],
+  ['}\n', "1:1 CM005 found '}', but no block is open"],
+  [`${HEAD}decl X for Cron {\n  action { A() } }\n}`, "8:1 CM005 found '}', but no block is open"],
+
+  ['bnd v1 ./a.ts', "1:1 CM006 found 'bnd', expected bind, alias or decl; did you mean 'bind'?"],
+  ['Bind v1 ./a.ts', "1:1 CM006 found 'Bind', expected bind, alias or decl; did you mean 'bind'?"],
+  ['import v1 from a', "1:1 CM006 found 'import', expected bind, alias or decl"],
+  [`${HEAD}declare X for Cron {\n  action { A() }\n}`, "6:1 CM006 found 'declare', expected bind, alias or decl"],
+  [
+    `${HEAD}decl X for Cron {\n  states { }\n  action { A() }\n}`,
+    "7:3 CM006 found 'states', expected state or action; did you mean 'state'?",
+  ],
+  [
+    `${HEAD}decl X for Cron {\n  pods []Pod {\n owned\n }\n  action { A() }\n}`,
+    "7:3 CM006 found 'pods', expected state or action",
+  ],
+
+  [
+    decl('    1pod []Pod { }', 'Act(1pod)'),
+    "8:5 CM010 state is named '1pod'; expected a letter, then letters, digits and '_', at most 63",
+  ],
+  [
+    decl('', `${'a'.repeat(64)}()`),
+    `10:12 CM010 action is named '${'a'.repeat(60)}...'; expected a letter, then letters, digits and '_', at most 63`,
+  ],
+  [
+    decl('    target []Pod { }', 'Act(target)'),
+    "8:5 CM011 state is named 'target', which is taken by the object itself, which every action has as pass.target; expected another name",
+  ],
+  [
+    decl('    Pass []Pod { }', 'Act(Pass)'),
+    "8:5 CM011 state is named 'Pass', which is taken by the pass, which every action gets; expected another name",
+  ],
+  [
+    decl('    default []Pod { }', 'Act(default)'),
+    "8:5 CM011 state is named 'default', which is taken by TypeScript; expected another name",
+  ],
+  [
+    `${HEAD}alias Promise v1/Promise\ndecl X for Cron { action { A() } }`,
+    "6:7 CM011 alias is named 'Promise', which is taken by TypeScript; expected another name",
+  ],
+  [
+    `${HEAD}alias Step v1/Step\ndecl X for Cron { action { A() } }`,
+    "6:7 CM011 alias is named 'Step', which is taken by Pawl's kit; expected another name",
+  ],
+  [
+    `${HEAD}alias XState v1/Pod\ndecl X for Cron { action { A() } }`,
+    "6:7 CM011 alias is named 'XState', which is taken by the code of 'decl X'; expected another name",
+  ],
+  [
+    decl('    pods []Pod { }\n    Pods []Pod { }', 'Act(pods, Pods)'),
+    "9:5 CM012 state 'Pods' and 'pods' in line 8 are both 'pods' in generated code",
+  ],
+  [
+    decl('', 'CleanUp() cleanUp()'),
+    "10:22 CM012 action 'cleanUp' and 'CleanUp' in line 10 are both 'cleanUp' in generated code",
+  ],
+  [
+    `${HEAD}decl X for Cron { action { A() } }\ndecl x for Cron { action { A() } }`,
+    "7:6 CM012 controller 'x' and 'X' in line 6 are both 'X' in generated code",
+  ],
+  [
+    `${HEAD}decl HTTPJob for Cron { action { A() } }\ndecl HttpJob for Cron { action { A() } }`,
+    "7:6 CM012 controller 'HttpJob' and 'HTTPJob' in line 6 are both 'httpJob' in generated code",
+  ],
+
+  ['bind v1 ./a.ts\nbind v1 ./b.ts', "2:6 CM020 bind of 'v1' is there twice; the first is in line 1"],
+  [`${HEAD}alias Pod v1/Pod`, "6:7 CM020 alias 'Pod' is there twice; the first is in line 4"],
+  [
+    `${HEAD}decl X for Cron { action { A() } }\ndecl X for Cron { action { A() } }`,
+    "7:6 CM020 controller 'X' is there twice; the first is in line 6",
+  ],
+  [
+    decl('    a []Pod { }\n    a []Pod { owned }', 'Act(a)'),
+    "9:5 CM020 state 'a' is there twice; the first is in line 8",
+  ],
+  [decl('', 'A() A()'), "10:16 CM020 action 'A' is there twice; the first is in line 10"],
+  [decl('    a []Pod { }', 'A(a, a)'), "10:17 CM020 in A(...), state 'a' is there twice; the first is in line 10"],
+  [selector('owned owned'), "8:17 CM020 selector 'owned' is there twice; the first is in line 8"],
+  [selector('labels/a=b labels/a=c'), "8:22 CM020 selector 'labels/a' is there twice; the first is in line 8"],
+  [selector('fields/.metadata.name=b fields/metadata.name=c'), "8:35 CM020 field 'metadata.name' is selected twice"],
+
+  ['bind v2 ./a.ts', "1:6 CM021 found 'v2', expected v1 or group/version, such as batch/v1"],
+  ['bind Batch/v1 ./a.ts', "1:6 CM021 found 'Batch/v1', expected v1 or group/version, such as batch/v1"],
+  ['bind v1 ./a.ts\nalias Pod Pod', "2:11 CM021 found 'Pod', expected group, version and kind, such as batch/v1/Job"],
+  [
+    'bind v1 ./a.ts\nalias Pod v1/pod',
+    "2:11 CM021 found 'v1/pod', expected group, version and kind, such as batch/v1/Job",
+  ],
+  [
+    'bind batch/v1 ./a.ts\nalias Job batch/v2/Job',
+    "2:11 CM022 no module is bound to 'batch/v2'; expected 'bind batch/v2 MODULE'; did you mean 'batch/v1'?",
+  ],
+  [
+    'bind batch/v1 k8s.io/api/batch/v1',
+    "1:15 CM023 'k8s.io/api/batch/v1' is a package of Go; expected a TypeScript module, such as ./batch.ts",
+  ],
+  ['bind batch/v1 ./batch', "1:15 CM023 './batch' has no ending; expected a TypeScript module, such as ./batch.ts"],
+  [
+    `${HEAD}decl X for Crn { action { A() } }`,
+    "6:12 CM024 no alias is called 'Crn'; expected 'alias Crn GROUP/VERSION/KIND'; did you mean 'Cron'?",
+  ],
+  [
+    `${HEAD}decl X for demo/v1/CronJob { action { A() } }`,
+    "6:12 CM024 no alias is called 'demo/v1/CronJob'; expected the name of an alias: 'alias CronJob demo/v1/CronJob'",
+  ],
+  [
+    decl('    a []Secret { }', 'A(a)'),
+    "8:9 CM024 no alias is called 'Secret'; expected 'alias Secret GROUP/VERSION/KIND'",
+  ],
+  [
+    decl('    jobs []Pod { }\n    pods []Pod { }', 'A(jobs, pods) B(job)'),
+    "11:28 CM025 no state is called 'job'; expected jobs or pods; did you mean 'jobs'?",
+  ],
+  [
+    decl('', 'A(target)'),
+    "10:14 CM025 no state is called 'target'; the target is in every pass: leave it out, and use pass.target",
+  ],
+  [decl('', 'A(b)'), "10:14 CM025 no state is called 'b'; expected no state, for there is none"],
+
+  [
+    selector('label/a=b'),
+    "8:11 CM030 no selector is called 'label/a'; expected name, namespace, labels/..., fields/..., owned or fresh; did you mean 'labels/'?",
+  ],
+  [
+    selector('Owned'),
+    "8:11 CM030 no selector is called 'Owned'; expected name, namespace, labels/..., fields/..., owned or fresh; did you mean 'owned'?",
+  ],
+  [
+    selector('owned// remark', true),
+    "8:13 CM030 no selector is called 'owned//'; expected name, namespace, labels/..., fields/..., owned or fresh",
+    "8:21 CM030 no selector is called 'remark'",
+  ],
+  [selector('name'), "8:11 CM031 'name' has no value; expected '=' and one"],
+  [selector('name='), `8:11 CM031 'name' has no value; expected one after '=' (an empty one is "")`],
+  [selector('labels/a'), "8:11 CM031 'labels/a' has no value; expected '=' and one"],
+  [selector('owned=true'), "8:17 CM032 'owned' takes no value"],
+  [
+    selector('name=a', true),
+    "8:13 CM033 state 'pod' is a list, which has no one name; expected labels/..., or a state without '[]'",
+  ],
+  [
+    selector('name=a labels/b=c'),
+    "8:18 CM034 state 'pod' is selected by its name; expected nothing else beside 'owned', 'namespace' and 'fresh'",
+  ],
+  [
+    selector(''),
+    "8:1 CM035 nothing selects the one object of state 'pod'; expected 'name', or labels/... that one object has",
+  ],
+  [
+    selector('namespace=a fresh'),
+    "8:1 CM035 nothing selects the one object of state 'pod'; expected 'name', or labels/... that one object has",
+  ],
+  [selector('name=""'), "8:16 CM036 'name' is ''; expected at least one of letters, digits, '.', '-', '_' and ':'"],
+  [selector('name=a/b'), "8:16 CM036 'name' is 'a/b'; expected at least one of letters, digits, '.', '-', '_' and ':'"],
+  [
+    selector('owned namespace=Default'),
+    "8:27 CM036 'namespace' is 'Default'; expected at least one of small letters, digits and '-'",
+  ],
+  [
+    selector('labels/a=it"s'),
+    `8:20 CM036 'it"s' is no value of a label; expected at most 63 letters, digits, '.', '-' and '_'`,
+  ],
+  [
+    selector(`labels/a=${'a'.repeat(64)}`),
+    `8:20 CM036 '${'a'.repeat(60)}...' is no value of a label; expected at most 63 letters, digits, '.', '-' and '_'`,
+  ],
+  [selector('labels/=b'), "8:11 CM036 '' is no key of a label; expected one such as app.kubernetes.io/name"],
+  [selector('labels/a/b/c=d'), "8:11 CM036 'a/b/c' is no key of a label; expected one such as app.kubernetes.io/name"],
+
+  [
+    selector('name=${tarhet.Name}'),
+    "8:16 CM040 found a reference to 'tarhet'; expected one to the target, such as ${target.metadata.name}; did you mean 'target'?",
+  ],
+  [
+    selector('name=${jobs.Name}'),
+    "8:16 CM040 found a reference to 'jobs'; expected one to the target, such as ${target.metadata.name}",
+  ],
+  [
+    selector('name=${anything}'),
+    "8:16 CM040 found a reference to 'anything'; expected one to the target, such as ${target.metadata.name}",
+  ],
+  [
+    selector('name=${}'),
+    "8:16 CM040 found a reference to ''; expected one to the target, such as ${target.metadata.name}",
+  ],
+  [selector('name=${target.}'), "8:16 CM041 found 'target.'; expected names of fields with '.' between them"],
+  [selector('name=${target.UID}'), "8:16 CM041 Cron has no field 'UID'; did you mean 'metadata.uid'?"],
+  [selector('name=${target.Spec.Node}'), "8:16 CM041 Cron has no field 'Spec.Node'; did you mean 'spec.node'?"],
+  [selector('name=${target.spec.nod}'), "8:16 CM041 Cron has no field 'spec.nod'; did you mean 'spec.node'?"],
+  [
+    selector('name=${target.spec.weather}'),
+    "8:16 CM041 Cron has no field 'spec.weather'; expected one of node, suspend, template",
+  ],
+  [
+    selector('name=${target.metadata.naem}'),
+    "8:16 CM041 Cron has no field 'metadata.naem'; did you mean 'metadata.name'?",
+  ],
+  [
+    selector('name=${target}'),
+    "8:16 CM042 'target' is not text; expected a field that holds text, such as target.metadata.name",
+  ],
+  [
+    selector('name=${target.spec.suspend}'),
+    "8:16 CM042 'target.spec.suspend' is not text; expected a field that holds text, such as target.metadata.name",
+  ],
+  [
+    selector('name=${target.metadata.labels}'),
+    "8:16 CM042 'target.metadata.labels' is not text; expected a field that holds text, such as target.metadata.name",
+  ],
+  [
+    selector('fields/.spec.nodName=a'),
+    "8:11 CM043 the API server cannot select Pod by 'spec.nodName'; expected metadata.name, metadata.namespace, metadata.controller, spec.nodeName or status.phase; did you mean 'spec.nodeName'?",
+  ],
+  [
+    selector('fields/.metadata.uid=a'),
+    "8:11 CM043 the API server cannot select Pod by 'metadata.uid'; expected metadata.name, metadata.namespace, metadata.controller, spec.nodeName or status.phase",
+  ],
+  [
+    decl('    nodes []Node { namespace=a }', 'A(nodes)'),
+    "8:20 CM044 objects of Node are in no namespace; expected no 'namespace'",
+  ],
+
+  [decl('    pods []Pod { }'), "8:5 CM050 no action asks for state 'pods'; it is read in every pass all the same"],
+  [
+    `bind batch/v1 ./a.ts\nalias Job batch/v1/Job\ndecl X for Job {\n  state { jobs []Job { fields/spec.color=red } }\n  action { A(jobs) }\n}`,
+    "4:24 CM051 nothing is known of Job: the API server may not be able to select by 'spec.color'",
+  ],
+  [`${HEAD}decl X for Cron { }`, "6:6 CM052 'X' has no action; expected at least one in 'action { }'"],
+]
+
+describe('a document with a mistake', () => {
+  it.each(CASES.map(([text, ...expected]) => ({ text, expected })))('is told $expected.0', ({ text, expected }) => {
+    const found = problems(text)
+    expect(found.map((problem, index) => problem.slice(0, expected[index]?.length))).toEqual(expected)
+  })
+
+  it('may have any mistake that has a code', () => {
+    const shown = new Set(CASES.flatMap(([, ...expected]) => expected.flatMap((text) => /CM\d{3}/.exec(text) ?? [])))
+    expect([...shown].sort()).toEqual(Object.keys(CODES).sort())
+  })
+
+  it('yields no code when it is wrong, and code when it is only odd', () => {
+    const codes = (text: string) => compile(text, OPTIONS)
+    expect(codes(selector('name')).code).toBeUndefined()
+    expect(codes(decl('    pods []Pod { }')).code).toContain('pods: { kind:')
+  })
+})
+
+describe('a document with many mistakes', () => {
+  const text = `bind v1 ./core.ts
+bind v1
+alia Pod v1/Pod
+alias Cron v1/Cron
+decl X for Cron {
+  state {
+    a []Pod { labels/a=\${target.Name }
+    b Pod { nam=x }
+  }
+  action {
+    A(a, c
+    B b()
+  }
+`
+  it('is told all of them in the order of the text', () => {
+    expect(problems(text).map((problem) => problem.split(' ').slice(0, 2).join(' '))).toEqual([
+      '2:6 CM020',
+      '2:8 CM003',
+      '3:1 CM006',
+      '5:17 CM004',
+      '7:24 CM002',
+      '8:5 CM050',
+      '8:13 CM030',
+      '11:10 CM025',
+      '11:11 CM003',
+      '12:7 CM003',
+    ])
+  })
+})
+
+describe('a diagnostic as text', () => {
+  const format = (text: string) =>
+    compile(text, OPTIONS).diagnostics.map((found) => formatDiagnostic('x.cm', text, found))
+
+  it('shows the line with carets below what is meant, tabs as they are', () => {
+    expect(format('bind v1 ./core.ts\n\talias\tPod\tv1/pod // ok')).toEqual([
+      "x.cm:2:12: error CM021: found 'v1/pod', expected group, version and kind, such as batch/v1/Job\n" +
+        '  \talias\tPod\tv1/pod // ok\n' +
+        '  \t     \t   \t^^^^^^',
+    ])
+  })
+
+  it('says warning when it is one', () => {
+    expect(format(`${HEAD}decl X for Cron { }`)[0]).toMatch(/^x\.cm:6:6: warning CM052: /)
+  })
+
+  it('shows the place in a long line, not the line', () => {
+    const [shown = ''] = format(`bind v1 ./${'x'.repeat(5000)}`)
+    expect(Math.max(...shown.split('\n').map((line) => line.length))).toBeLessThan(200)
+    const [late = ''] = format(`bind v1 ./${'x'.repeat(5000)}.ts more`)
+    const [, line = '', caret = ''] = late.split('\n')
+    expect(line.slice(caret.indexOf('^'), caret.length)).toBe('more')
+  })
+
+  it('hands no control signs to the terminal', () => {
+    const [shown = ''] = format('bind v1 ./a\u001b[31m')
+    expect(shown).not.toContain('\u001b')
+    expect(shown).toContain('\ufffd[31m')
+  })
+
+  it('counts lines by any line end', () => {
+    expect(problems('bind v1 ./a.ts\r\nbind v2 ./b.ts\rbind v3 ./c.ts').map((found) => found.slice(0, 9))).toEqual([
+      '2:6 CM021',
+      '3:6 CM021',
+    ])
+  })
+})
+
+const isCode = (code: string): code is Code => code in CODES
+it('has codes of one form', () => {
+  expect(Object.keys(CODES).every((code) => isCode(code) && /^CM\d{3}$/.test(code))).toBe(true)
+})

@@ -1,0 +1,147 @@
+import fc from 'fast-check'
+import { format } from 'prettier'
+import { join } from 'node:path'
+import ts from 'typescript'
+import { describe, expect, it } from 'vitest'
+
+import { compile, type CompileOptions, print } from '../../../../workflows/kit/dsl/index.ts'
+import { again, done, type LevelPass } from '../../../../workflows/kit/index.ts'
+import { fakeRuntime } from '../fake-runtime.ts'
+import { rightDocument } from './arbitraries.ts'
+import { golden, lookup, OPTIONS } from './documents.ts'
+import { cronQueries, cronSteps } from './golden/everything.gen.ts'
+
+const ROOT = join(import.meta.dirname, '../../../..')
+const GOLDEN: CompileOptions = { ...OPTIONS, kit: '../../../../../workflows/kit/index.ts', lookup }
+
+const GOLDEN_FILES = ['rfc', 'everything']
+
+function codeOf(text: string, options: CompileOptions = OPTIONS): string {
+  const { code, diagnostics } = compile(text, options)
+  expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([])
+  return code ?? ''
+}
+
+const prettier = (code: string) =>
+  format(code, { parser: 'typescript', semi: false, singleQuote: true, printWidth: 120 })
+
+describe('the code of the golden documents', () => {
+  it.each(GOLDEN_FILES)('%s is what it was', async (name) => {
+    const code = codeOf(golden(`${name}.cm`), { ...GOLDEN, source: `${name}.cm` })
+    await expect(code).toMatchFileSnapshot(`golden/${name}.gen.ts`)
+  })
+
+  it('compiles under the flags of the project', { timeout: 60_000 }, () => {
+    const files = GOLDEN_FILES.map((name) => [`golden/${name}.gen.ts`, golden(`${name}.gen.ts`)] as const)
+    expect(compilerErrors(new Map(files))).toEqual([])
+  })
+
+  it('is refused by the compiler when it is wrong', { timeout: 60_000 }, () => {
+    const code = golden('rfc.gen.ts').replace("kind: 'batch/v1/Job'", 'kind: 7')
+    expect(compilerErrors(new Map([['golden/rfc.gen.ts', code]]))).toHaveLength(1)
+  })
+})
+
+describe('generated code', () => {
+  it('looks as prettier would have it, however long names and values are', { timeout: 60_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(rightDocument, async (document) => {
+        const code = codeOf(print(document))
+        expect(code).toBe(await prettier(code))
+        expect(code.endsWith('\n')).toBe(true)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('compiles, whatever names and comments are', { timeout: 60_000 }, () => {
+    const codes = fc
+      .sample(rightDocument, 40)
+      .map((document) => codeOf(print(document), { ...GOLDEN, specifier: () => './kinds.ts' }))
+    const kinds = ['Job', 'Pod', 'Zed']
+      .map((kind) => `export interface ${kind} { readonly is${kind}: true }\n`)
+      .join('')
+    const files = codes.map((code, index) => [`golden/random-${index}.gen.ts`, code] as const)
+    expect(compilerErrors(new Map([['golden/kinds.ts', kinds], ...files]))).toEqual([])
+  })
+
+  it('is the same for the same document, in any form', () => {
+    const text = golden('everything.cm')
+    expect(codeOf(print(compile(text, GOLDEN).document), GOLDEN)).toBe(codeOf(text, GOLDEN))
+  })
+})
+
+describe('generated steps', () => {
+  it('hand states to their actions, fresh ones read again', async () => {
+    const calls: unknown[] = []
+    const record =
+      (name: string) =>
+      (_pass: unknown, ...states: readonly unknown[]) => {
+        calls.push([name, ...states])
+        return Promise.resolve(name === 'delete' ? again(5) : done)
+      }
+    const steps = cronSteps({ tidyUp: record('tidyUp'), delete: record('delete'), check: record('check') })
+    const state = { jobs: [], leader: undefined, everything: ['e'], nodes: ['old'], httpPods: ['h'], other: 'o' }
+    const pass = { state, refresh: (name: string) => Promise.resolve(`new ${name}`) } as unknown as LevelPass<
+      never,
+      never
+    >
+    const outcomes = [steps.tidyUp, steps.delete, steps.check].map((step) => step.run(pass, fakeRuntime()))
+    expect(await Promise.all(outcomes)).toEqual([done, again(5), done])
+    expect(calls.sort()).toEqual([['check'], ['delete', ['h'], 'o', ['e'], 'new nodes'], ['tidyUp', [], 'new leader']])
+    expect(Object.entries(steps).map(([name, step]) => [name, step.name])).toEqual([
+      ['tidyUp', 'tidyUp'],
+      ['delete', 'delete'],
+      ['check', 'check'],
+    ])
+  })
+
+  it('come with queries as data', () => {
+    expect(cronQueries.leader).toEqual({
+      kind: 'v1/Pod',
+      name: '${target.metadata.name}-x-${target.metadata.namespace}',
+      namespace: 'kube-system',
+      owned: true,
+      fresh: true,
+    })
+    expect(cronQueries.everything).toEqual({ kind: 'v1/Pod', many: true })
+  })
+})
+
+describe('the head of generated code', () => {
+  const small = 'bind v1 ./core.ts\nalias Pod v1/Pod\ndecl X for Pod { action { A() } }'
+
+  it.each([
+    ['// Licence\n\n// of all.\n', '// Licence\n//\n// of all.\n\n// Generated'],
+    ['Licence  \r\nof all.', '// Licence\n// of all.\n\n// Generated'],
+    ['/*\n * Licence\n */', '/*\n * Licence\n */\n\n// Generated'],
+    ['/* a */ evil() /* b */', '// /* a */ evil() /* b */\n\n// Generated'],
+    ['', '// Generated'],
+  ])('has the boilerplate %j as a comment', async (boilerplate, expected) => {
+    const code = codeOf(small, { ...OPTIONS, boilerplate })
+    expect(code.slice(0, expected.length)).toBe(expected)
+    expect(code).toBe(await prettier(code))
+  })
+
+  it('stays a comment whatever the file is called', () => {
+    const code = codeOf(small, { ...OPTIONS, source: 'a\nevil().cm' })
+    expect(code.split('\n')[0]).toBe('// Generated from a?evil().cm. Do not edit; run `npx pawl gen`.')
+  })
+})
+
+/** Messages of the compiler for files beside this one, with the project's flags. */
+function compilerErrors(files: ReadonlyMap<string, string>): readonly string[] {
+  const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), (path) => ts.sys.readFile(path)) as {
+    config: object
+  }
+  const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [] }, ts.sys, ROOT)
+  const texts = new Map([...files].map(([path, text]) => [join(import.meta.dirname, path), text]))
+  const host = ts.createCompilerHost(options)
+  const [read, exists] = [host.readFile.bind(host), host.fileExists.bind(host)]
+  host.readFile = (path) => texts.get(path) ?? read(path)
+  host.fileExists = (path) => texts.has(path) || exists(path)
+  const program = ts.createProgram([...texts.keys()], options, host)
+  return ts.getPreEmitDiagnostics(program).map(({ file, messageText }) => {
+    return `${file?.fileName ?? ''}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`
+  })
+}

@@ -1,0 +1,140 @@
+// The document of the RFC, and every defect of its first implementation. Source: seeds/ctrlkit-rfc.txt, spec/kit.md 1, 2 and 7.
+
+import { describe, expect, it } from 'vitest'
+
+import { compile } from '../../../../workflows/kit/dsl/index.ts'
+import { camelCase } from '../../../../workflows/kit/dsl/names.ts'
+import { OPTIONS, problems, RFC_DOCUMENT } from './documents.ts'
+
+const HEAD = `bind v1 ./core.ts
+bind demo/v1 ./cron-job.ts
+alias Cron demo/v1/CronJob
+alias Pod v1/Pod
+`
+
+// The code for states in a declaration of its own.
+function codeFor(states: string, actions: string): string {
+  const { code, diagnostics } = compile(
+    `${HEAD}decl X for Cron {\nstate {\n${states}\n}\naction {\n${actions}\n}\n}\n`,
+    OPTIONS,
+  )
+  expect(diagnostics).toEqual([])
+  return code ?? ''
+}
+
+describe('the document of the RFC', () => {
+  it('is right once its modules are those of TypeScript', () => {
+    expect(problems(RFC_DOCUMENT)).toEqual([])
+  })
+
+  it('is right but for its modules as it stands in the RFC', () => {
+    const original = RFC_DOCUMENT.replace('./core.ts', 'k8s.io/api/core/v1')
+      .replace('./batch.ts', 'k8s.io/api/batch/v1')
+      .replace('./cron-job.ts', 'controller-kit-demo/api/v1')
+    expect(problems(original).map((problem) => problem.slice(0, 10))).toEqual(['1:9 CM023 ', '2:15 CM023'])
+  })
+
+  it('may be written without line ends where no comment needs one', () => {
+    const oneLine = RFC_DOCUMENT.replace(/^ *\/\/.*\n/gm, '').replace(/(decl[\s\S]*)$/, (body) =>
+      body.replace(/\s+/g, ' '),
+    )
+    expect(problems(oneLine)).toEqual([])
+  })
+})
+
+describe('what the first implementation got wrong', () => {
+  it('is right: a literal between two references', () => {
+    const code = codeFor('a Pod { name=${target.Name}-x-${target.Namespace} }', 'A(a)')
+    expect(code).toContain("name: '${target.metadata.name}-x-${target.metadata.namespace}'")
+  })
+
+  it('is right: a list without selectors is all of its kind', () => {
+    expect(codeFor('a []Pod {\n}', 'A(a)')).toContain("a: { kind: 'v1/Pod', many: true },")
+  })
+
+  it('is right: a list that need not be owned', () => {
+    expect(codeFor('a []Pod { labels/b=c }', 'A(a)')).toContain(
+      "a: { kind: 'v1/Pod', many: true, labels: { b: 'c' } },",
+    )
+  })
+
+  it('is right: quotes in values', () => {
+    const code = codeFor(`a []Pod { fields/metadata.name="it's \\"so\\"" }`, 'A(a)')
+    expect(code).toContain(`fields: { 'metadata.name': 'it\\'s "so"' }`)
+    expect(codeFor(`a []Pod { fields/metadata.name=it's }`, 'A(a)')).toContain(`'metadata.name': "it's"`)
+  })
+
+  it('is told: a name or a label without a value', () => {
+    expect(problems(`${HEAD}decl X for Cron { state { a Pod { name= } } action { A(a) } }`)).toEqual([
+      `5:35 CM031 'name' has no value; expected one after '=' (an empty one is "")`,
+    ])
+  })
+
+  it('is told: a block without end, a second state, an unknown selector', () => {
+    const text = `${HEAD}decl X for Cron {\n  state {\n    a []Pod { owned }\n    a []Pod { ownd }\n`
+    expect(problems(text).map((problem) => problem.split(' ').slice(0, 2).join(' '))).toEqual([
+      '5:6 CM052',
+      '5:17 CM004',
+      '6:9 CM004',
+      '8:5 CM020',
+      '8:15 CM030',
+    ])
+  })
+
+  it('is right: two aliases of kinds with one name, from modules with one name', () => {
+    const text = `bind a/v1 ./a/v1.ts
+bind b/v1 ./b/v1.ts
+alias A a/v1/Thing
+alias B b/v1/Thing
+decl X for A { state { b []B { } } action { Act(b) } }`
+    expect(compile(text, OPTIONS).code).toContain(
+      "import type { Thing as A } from './a/v1.ts'\nimport type { Thing as B } from './b/v1.ts'\n",
+    )
+  })
+
+  it('is right: a module of one word', () => {
+    expect(compile('bind a/v1 things\nalias A a/v1/Thing\ndecl X for A { action { Act() } }', OPTIONS).code).toContain(
+      "import type { Thing as A } from 'things'\n",
+    )
+  })
+
+  it('is right: braces without blanks, comments behind statements, actions before states', () => {
+    const text = `${HEAD}decl X for Cron{action{A(a)}// one\nstate{a []Pod{owned}}} // two`
+    expect(problems(text)).toEqual([])
+  })
+
+  it('is right: a line that is longer than 64 KiB', () => {
+    expect(problems(`// ${'x'.repeat(70_000)}\n${RFC_DOCUMENT}`)).toEqual([])
+  })
+
+  it('is right: comments of states become documentation', () => {
+    const code = codeFor('// Old.\n\n// The pods,\n// all.\n\na []Pod { }', 'A(a)')
+    expect(code).toContain('  /**\n   * The pods,\n   * all.\n   */\n  readonly a: readonly Pod[]\n')
+    expect(code).not.toContain('Old.')
+  })
+
+  it('is right: fields are selected by, and the controller is compared', () => {
+    const code = codeFor('a []Pod { fields/.status.phase=Failed fields/.metadata.controller=${target.Name} }', 'A(a)')
+    expect(code).toContain("fields: { 'status.phase': 'Failed' }")
+    expect(code).toContain("controller: '${target.metadata.name}'")
+  })
+
+  it('is right: what a single state did not find is undefined', () => {
+    expect(codeFor('a Pod { name=a }', 'A(a)')).toContain('a: Pod | undefined')
+  })
+})
+
+describe('a name in generated code', () => {
+  it.each([
+    ['CleanUp', 'cleanUp'],
+    ['cleanUp', 'cleanUp'],
+    ['HTTPProbe', 'httpProbe'],
+    ['URL', 'url'],
+    ['A', 'a'],
+    ['AB2', 'ab2'],
+    ['A_b', 'a_b'],
+    ['x', 'x'],
+  ])('%s is %s', (name, expected) => {
+    expect(camelCase(name)).toBe(expected)
+  })
+})
