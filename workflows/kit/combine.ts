@@ -98,6 +98,7 @@ export function retry<Pass>({ attempts, delayMs, factor = 1 }: RetryOptions, ste
     throw new Error(`retry has ${attempts} attempts; expected a whole number of at least 1`)
   }
   requireDuration('retry', delayMs)
+  requireDuration('retry', delayMs * factor)
   return {
     name: `retry ${attempts} times`,
     children: [step],

@@ -23,8 +23,13 @@ export interface Outcome {
 /** Nothing to report: the identity of `joinOutcomes`. RFC: NoRequeue. */
 export const done: Outcome = { faults: [], againMs: undefined, stopped: undefined }
 
-/** Another pass is wanted in `againMs` milliseconds (0 = now). RFC: RequeueImmediately, RequeueAfter. */
+/**
+ * Another pass is wanted in `againMs` milliseconds (0 = now). RFC: RequeueImmediately, RequeueAfter.
+ *
+ * @throws a plain Error (a bug) for what is no number of milliseconds: joined, it would hide every other wish (O2).
+ */
 export function again(againMs: number): Outcome {
+  if (!Number.isFinite(againMs)) throw new Error(`again has ${againMs} ms; expected a finite number`)
   return { ...done, againMs: Math.max(0, againMs) }
 }
 

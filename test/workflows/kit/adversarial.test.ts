@@ -28,6 +28,33 @@ describe('steps that run in parallel', () => {
     expect(slow.ran).toBe(true)
   })
 
+  it('wait for slow siblings when one fails', async () => {
+    const slow = gate(again(3))
+    const failing = action<undefined>('failing', () => fail('Broken', 'x'))
+    const running = runStep(parallelJoin(failing, slow.step('slow')), undefined, fakeRuntime())
+    const view = settled(running)
+    await turns()
+    expect(view.state).toBe('pending')
+    slow.open()
+    expect(await running).toEqual({ ...fail('Broken', 'x'), againMs: 3 })
+  })
+
+  it('are all started before any of them ends', async () => {
+    const gates = [gate(), gate(), gate()]
+    const started: number[] = []
+    const steps = gates.map(({ step }, at) =>
+      action<undefined>(`step ${at}`, async (pass) => {
+        started.push(at)
+        return await step('inner').run(pass, fakeRuntime())
+      }),
+    )
+    const running = runStep(parallelJoin(...steps), undefined, fakeRuntime())
+    await turns()
+    expect(started).toEqual([0, 1, 2])
+    for (const { open } of gates.toReversed()) open()
+    expect(await running).toEqual(done)
+  })
+
   it('report faults in declared order, whoever finishes first', async () => {
     const first = gate(fail('First', 'x'))
     const second = gate(fail('Second', 'x'))

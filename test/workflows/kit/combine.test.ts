@@ -24,6 +24,7 @@ import {
   timeout,
   when,
 } from '../../../workflows/kit/index.ts'
+import * as combinators from '../../../workflows/kit/combine.ts'
 import { Cancelled, ContinuedAsNew, fakeRuntime, WorldFailure } from './fake-runtime.ts'
 
 interface Pass {
@@ -68,6 +69,59 @@ describe.each([
   })
 })
 
+describe('join', () => {
+  it('comes to the same in any order, but for the order of faults and the reason that is kept', async () => {
+    const permuted = fc.array(outcomes).chain((all) => {
+      const shuffled = fc.shuffledSubarray(all, { minLength: all.length })
+      return fc.tuple(fc.constant(all), shuffled)
+    })
+    await fc.assert(
+      fc.asyncProperty(permuted, async ([all, shuffled]) => {
+        const [one, other] = [await runAll(join(...leavesOf(all))), await runAll(join(...leavesOf(shuffled)))]
+        expect(other.outcome.againMs).toBe(one.outcome.againMs)
+        expect(other.outcome.stopped === undefined).toBe(one.outcome.stopped === undefined)
+        expect(sorted(other.outcome.faults)).toEqual(sorted(one.outcome.faults))
+      }),
+    )
+  })
+
+  it('keeps the order that it was given, in every pass and in the drawing', async () => {
+    const steps = Object.freeze(leavesOf(Array.from({ length: 20 }, () => done)))
+    const plan = join(...steps)
+    const [first, second] = [await runAll(plan), await runAll(plan)]
+    expect(plan.children).toEqual(steps)
+    expect(second.ran).toEqual(first.ran)
+    expect(first.ran).toEqual(steps.map(({ name }) => name))
+  })
+
+  it('runs its other steps after one that wants another pass at once, has stopped, or has failed', async () => {
+    const { outcome, ran } = await runAll(
+      sequential(
+        join(
+          sequential(leaf('stop', stop('enough')), leaf('behind stop')),
+          leaf('now', again(0)),
+          leaf('fail', fail('Final', 'x')),
+          leaf('last', again(5)),
+        ),
+        leaf('behind join'),
+      ),
+    )
+    expect(ran).toEqual(['stop', 'now', 'fail', 'last'])
+    expect(outcome).toEqual({ ...fail('Final', 'x'), againMs: 0, stopped: 'enough' })
+  })
+})
+
+describe('a step', () => {
+  it('sees what an earlier step of the pass has put into it', async () => {
+    const reading = action<Pass>('read', ({ ready }) => stop(String(ready)))
+    const writing = action<Pass>('write', (pass) => {
+      pass.ready = true
+      return done
+    })
+    expect((await runAll(sequential(writing, reading))).outcome).toEqual(stop('true'))
+  })
+})
+
 describe('an empty group', () => {
   it.each([sequential, join, joinOrdered, parallelJoin])('does nothing (%o)', async (group) => {
     expect((await runAll(group())).outcome).toEqual(done)
@@ -75,9 +129,15 @@ describe('an empty group', () => {
 })
 
 describe('a group of one', () => {
-  it('stays a group', () => {
-    expect(join(leaf('only')).children.map(({ name }) => name)).toEqual(['only'])
-  })
+  it.each([sequential, join, joinOrdered, parallelJoin])(
+    'stays a group, and comes to what its step does (%o)',
+    async (group) => {
+      const plan = group(leaf('only', again(3)))
+      expect(plan.children.map(({ name }) => name)).toEqual(['only'])
+      expect(plan.name).toBe(group.name)
+      expect((await runAll(plan)).outcome).toEqual(again(3))
+    },
+  )
 })
 
 describe('when', () => {
@@ -156,6 +216,36 @@ describe('a step with retries', () => {
     expect(ran).toHaveLength(1)
   })
 
+  it('reports what the last run reported', async () => {
+    const reports = [retryLater('Passing', 'x'), retryLater('Other', 'y'), fail('Final', 'z')]
+    const { outcome } = await runAll(
+      retry(
+        options,
+        leaf('flaky', () => reports.shift() ?? done),
+      ),
+    )
+    expect(outcome).toEqual(fail('Final', 'z'))
+  })
+
+  it('passes on a cancellation that comes while it waits', async () => {
+    const pass: Pass = { ran: [] }
+    const runtime = fakeRuntime()
+    const flaky = leaf('flaky', () => {
+      runtime.cancel()
+      return retryLater('Passing', 'x')
+    })
+    await expect(runStep(retry(options, flaky), pass, runtime)).rejects.toBeInstanceOf(Cancelled)
+    expect(pass.ran).toEqual(['flaky'])
+  })
+
+  it.each([
+    { attempts: 2, delayMs: -1 },
+    { attempts: 2, delayMs: 1, factor: -1 },
+    { attempts: 2, delayMs: 1, factor: Number.NaN },
+  ])('cannot be built with waits that are none (%o)', (wrong) => {
+    expect(() => retry(wrong, nop)).toThrow('expected a number of at least 0')
+  })
+
   it('cannot be built without a run', () => {
     expect(() => retry({ attempts: 0, delayMs: 1 }, nop)).toThrow('retry has 0 attempts')
   })
@@ -168,8 +258,17 @@ describe('a step with a fallback', () => {
     expect(ran).toEqual(['first', 'second'])
   })
 
-  it('needs no fallback after a stop', async () => {
-    expect((await runAll(orElse(leaf('first', stop('enough')), leaf('second')))).ran).toEqual(['first'])
+  it.each([stop('enough'), again(0), done])('needs no fallback after %o', async (report) => {
+    const { outcome, ran } = await runAll(orElse(leaf('first', report), leaf('second')))
+    expect(ran).toEqual(['first'])
+    expect(outcome).toEqual(report)
+  })
+
+  it('shows its faults to hooks although the fallback replaces them', async () => {
+    const seen: unknown[] = []
+    const plan = orElse(leaf('first', fail('Final', 'x')), leaf('second'))
+    await runStep(plan, { ran: [] }, fakeRuntime(), { after: (_, result) => seen.push(result) })
+    expect(seen).toEqual([fail('Final', 'x'), done, done])
   })
 })
 
@@ -205,6 +304,7 @@ const wrappers: readonly (readonly [string, (step: Step<Pass>) => Step<Pass>])[]
   ['joinOrdered', (step) => joinOrdered(step)],
   ['parallelJoin', (step) => parallelJoin(leaf('before'), step, leaf('after'))],
   ['when', (step) => when(() => true, step)],
+  ['the other step of when', (step) => when(() => false, leaf('not this'), step)],
   ['timeout', (step) => timeout(10, step)],
   ['retry', (step) => retry({ attempts: 3, delayMs: 1 }, step)],
   ['orElse', (step) => orElse(step, leaf('fallback'))],
@@ -212,6 +312,13 @@ const wrappers: readonly (readonly [string, (step: Step<Pass>) => Step<Pass>])[]
   ['always', (step) => always(step, leaf('last'))],
   ['the last step of always', (step) => always(leaf('body'), step)],
 ]
+
+describe('the list of what things pass through', () => {
+  it('has every combinator', () => {
+    const names = new Set(wrappers.map(([name]) => name))
+    expect(Object.keys(combinators).filter((name) => !names.has(name))).toEqual([])
+  })
+})
 
 describe.each(wrappers)('what passes through %s', (_name, wrap) => {
   it.each<Error>([new Cancelled('x'), new ContinuedAsNew('x'), new TypeError('a bug')])(
@@ -243,6 +350,28 @@ describe.each(wrappers)('what passes through %s', (_name, wrap) => {
 })
 
 describe('hooks', () => {
+  it('see groups and actions, the outer before the inner and after it', async () => {
+    const calls: string[] = []
+    const hooks = {
+      before: ({ name }: { name: string }) => calls.push(`before ${name}`),
+      after: ({ name }: { name: string }) => calls.push(`after ${name}`),
+    }
+    await runStep(join(leaf('a'), sequential(leaf('b'))), { ran: [] }, fakeRuntime(), hooks)
+    expect(calls).toEqual([
+      ...['before join', 'before a', 'after a'],
+      ...['before sequential', 'before b', 'after b', 'after sequential', 'after join'],
+    ])
+  })
+
+  it('get the outcome of a step, or what it has thrown', async () => {
+    const results: unknown[] = []
+    const hooks = { after: (_: unknown, result: unknown) => results.push(result) }
+    const bug = new TypeError('a bug')
+    const plan = joinOrdered(leaf('work', again(2)), throwing('broken', bug))
+    await expect(runStep(plan, { ran: [] }, fakeRuntime(), hooks)).rejects.toBe(bug)
+    expect(results).toEqual([again(2), { thrown: bug }, { thrown: bug }])
+  })
+
   it('are called once after a step even if they throw', async () => {
     const calls: string[] = []
     const hooks = {
@@ -272,6 +401,10 @@ function leaf(name: string, report: Outcome | (() => Outcome) = done): Step<Pass
 
 function leavesOf(reports: readonly Outcome[]): Step<Pass>[] {
   return reports.map((report, index) => leaf(`step ${index}`, report))
+}
+
+function sorted(faults: Outcome['faults']): string[] {
+  return faults.map((fault) => JSON.stringify(fault)).sort()
 }
 
 function throwing(name: string, error: Error): Step<Pass> {

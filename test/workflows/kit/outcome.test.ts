@@ -84,6 +84,10 @@ describe('an outcome', () => {
     expect(again(-1)).toEqual(again(0))
   })
 
+  it.each([Number.NaN, Infinity, -Infinity])('cannot want a pass in %d ms', (ms) => {
+    expect(() => again(ms)).toThrow(`again has ${ms} ms; expected a finite number`)
+  })
+
   it('interrupts a sequence exactly when it is not done', () => {
     expect([done, again(0), stop('x'), fail('C', 'm'), retryLater('C', 'm')].map(interrupts)).toEqual([
       false,
