@@ -1,0 +1,81 @@
+// Combinators on a real Temporal server: what their fake runtime in the unit tests only claims about scopes, timers and new runs.
+
+import { Client, Connection, WorkflowFailedError } from '@temporalio/client'
+import { CancelledFailure } from '@temporalio/common'
+import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker'
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+
+import { done, retryLater } from '../../workflows/kit/index.ts'
+import * as combine from '../../workflows/kit/combine.ts'
+import type { Waited } from './combinators.ts'
+
+const TASK_QUEUE = `combinators-${randomUUID()}`
+const quiet = new DefaultLogger('ERROR', () => undefined)
+let connection: Connection
+let native: NativeConnection
+let client: Client
+let worker: Worker
+let running: Promise<void>
+
+beforeAll(async () => {
+  Runtime.install({ logger: quiet })
+  const address = inject('servers').temporalAddress
+  connection = await Connection.connect({ address })
+  native = await NativeConnection.connect({ address })
+  client = new Client({ connection })
+  const workflowsPath = join(import.meta.dirname, 'combinators.ts')
+  const workflowBundle = await bundleWorkflowCode({ workflowsPath, logger: quiet })
+  worker = await Worker.create({ connection: native, taskQueue: TASK_QUEUE, workflowBundle })
+  running = worker.run()
+})
+
+afterAll(async () => {
+  worker.shutdown()
+  await running
+  await native.close()
+  await connection.close()
+})
+
+const expired = (name: string, ms: number) => retryLater('Timeout', `${name} took longer than ${ms} ms`)
+
+describe.concurrent('a step with a time-out', () => {
+  it.each<[plan: string, outcome: unknown, log: readonly string[]]>([
+    ['alone', expired('hang', 50), ['hang is cancelled']],
+    ['inParallel', expired('parallelJoin', 50), ['quick', 'one is cancelled', 'other is cancelled']],
+    ['inside', expired('inner', 50), ['inner is cancelled', 'after']],
+    ['outside', expired('sequential', 50), ['inner is cancelled']],
+    ['withFallback', done, ['hang is cancelled', 'fallback']],
+    ['again', expired('hang', 20), ['hang is cancelled', 'hang is cancelled']],
+  ])('that expires is cancelled, and the run is not (%s)', async (plan, outcome, log) => {
+    expect(await (await start('waiting', plan)).result()).toEqual<Waited>({
+      outcome: outcome as Waited['outcome'],
+      log,
+      isCancelled: false,
+    })
+  })
+})
+
+describe('the cancellation of a run', () => {
+  it.each(['long', 'betweenRuns'])('ends it, and is no expiry and no fault (%s)', async (plan) => {
+    const run = await start('waiting', plan)
+    await run.query('__stack_trace')
+    await run.cancel()
+    const error: unknown = await run.result().catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(WorkflowFailedError)
+    expect((error as WorkflowFailedError).cause).toBeInstanceOf(CancelledFailure)
+  })
+})
+
+describe.concurrent('a step that goes on as new', () => {
+  it.each(Object.keys(combine))('passes through %s', async (combinator) => {
+    const seen = (await (await start('continuing', combinator)).result()) as readonly string[]
+    expect(seen.slice(-2)).toEqual(['leave', 'left'])
+  })
+})
+
+async function start(workflow: 'waiting' | 'continuing', plan: string) {
+  const workflowId = `${workflow}-${plan}-${randomUUID()}`
+  return await client.workflow.start(workflow, { workflowId, taskQueue: TASK_QUEUE, args: [plan] })
+}

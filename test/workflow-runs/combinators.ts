@@ -1,0 +1,99 @@
+// Plans whose steps wait for ever or go on as new, bundled for the tests of combinators on a real server.
+
+import { CancellationScope, condition, continueAsNew, isCancellation } from '@temporalio/workflow'
+
+import {
+  action,
+  always,
+  done,
+  fail,
+  join,
+  joinOrdered,
+  orElse,
+  type Outcome,
+  parallelJoin,
+  retry,
+  retryLater,
+  runStep,
+  sequential,
+  type Step,
+  timeout,
+  when,
+} from '../../workflows/kit/index.ts'
+import { temporalRuntime } from '../../workflows/kit/temporal.ts'
+
+type Log = string[]
+
+const later = (name: string): Step<Log> => action(name, (log) => (log.push(name), done))
+
+/** Waits until its scope is cancelled, and takes that down. */
+const endless = (name: string): Step<Log> =>
+  action(name, async (log) => {
+    try {
+      await condition(() => false)
+    } catch (error) {
+      if (isCancellation(error)) log.push(`${name} is cancelled`)
+      throw error
+    }
+    return done
+  })
+
+/** The plans that wait, by name. */
+const WAITING: Readonly<Record<string, Step<Log>>> = {
+  alone: timeout(50, endless('hang')),
+  inParallel: timeout(50, parallelJoin(endless('one'), later('quick'), endless('other'))),
+  inside: timeout(60_000, joinOrdered(timeout(50, endless('inner')), later('after'))),
+  outside: timeout(50, sequential(timeout(60_000, endless('inner')), later('after'))),
+  withFallback: orElse(timeout(50, endless('hang')), later('fallback')),
+  again: retry({ attempts: 2, delayMs: 10 }, timeout(20, endless('hang'))),
+  long: timeout(60_000, always(endless('hang'), later('last'))),
+  betweenRuns: retry(
+    { attempts: 2, delayMs: 60_000 },
+    action('flaky', () => retryLater('Passing', 'x')),
+  ),
+}
+
+/** How a step stands in each combinator; the names are those of the kit. */
+const AROUND: Readonly<Record<string, (step: Step<Log>) => Step<Log>>> = {
+  sequential: (step) => sequential(step, later('after')),
+  join: (step) => join(step, later('after')),
+  joinOrdered: (step) => joinOrdered(step, later('after')),
+  parallelJoin: (step) => parallelJoin(later('beside'), step),
+  when: (step) => when(() => true, step),
+  timeout: (step) => timeout(60_000, step),
+  retry: (step) => retry({ attempts: 3, delayMs: 1 }, step),
+  orElse: (step) =>
+    orElse(
+      action('first', () => fail('F', 'x')),
+      step,
+    ),
+  always: (step) => always(step, later('last')),
+}
+
+export interface Waited {
+  readonly outcome: Outcome
+  readonly log: readonly string[]
+  readonly isCancelled: boolean
+}
+
+/** Runs a plan that waits; what the run itself is cancelled with is passed on. */
+export async function waiting(name: string): Promise<Waited> {
+  const log: Log = []
+  const outcome = await runStep(planOf(WAITING, name), log, temporalRuntime)
+  return { outcome, log, isCancelled: CancellationScope.current().consideredCancelled }
+}
+
+/** Goes on as new inside a combinator; the second run ends with the names of all hooks that the first one called. */
+export async function continuing(name: string, seen: readonly string[] = []): Promise<readonly string[]> {
+  if (seen.length > 0) return seen
+  const calls: string[] = []
+  const leave = action<Log>('leave', () => continueAsNew<typeof continuing>(name, [...calls, 'left']))
+  await runStep(planOf(AROUND, name)(leave), [], temporalRuntime, { before: (step) => calls.push(step.name) })
+  return ['the run went on']
+}
+
+function planOf<Plan>(plans: Readonly<Record<string, Plan>>, name: string): Plan {
+  const plan = plans[name]
+  if (plan === undefined) throw new Error(`no plan is called ${name}`)
+  return plan
+}
