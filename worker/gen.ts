@@ -1,16 +1,17 @@
-// `pawl gen`: writes what derives from the kinds: deploy/crds, deploy/rbac and workflows/index.ts.
-// `--check` changes nothing and exits 1 with a summary when something is stale.
+// `pawl gen`: writes what derives from the kinds: deploy/crds, deploy/rbac, workflows/index.ts, and the module of each
+// controller.cm. `--check` changes nothing and exits 1 with a summary and the differences when something is stale.
 
-import { dirname } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
+import { join, relative, sep } from 'node:path'
 
+import { compileFile, readText } from './gen/controller/controller-files.ts'
+import { staleText } from './gen/controllers.ts'
 import { crdFileName, crdYaml } from './gen/crd.ts'
-import { readKindFolders } from './gen/kind-folders.ts'
+import { foldersWith, readKindFolders } from './gen/kind-folders.ts'
 import { compareFiles, type GeneratedFiles, writeFiles } from './gen/output.ts'
 import { bridgeRoleYaml, workerRoleYaml } from './gen/rbac.ts'
 import { workflowIndex } from './gen/workflow-index.ts'
 
+const DOCUMENT = 'controller.cm'
 const CRDS = 'deploy/crds'
 const RBAC = 'deploy/rbac'
 
@@ -19,14 +20,20 @@ export interface GenOptions {
   readonly root: string
   readonly check: boolean
   readonly print: (line: string) => void
+  /** Takes lines about what is wrong with documents. */
+  readonly complain: (line: string) => void
 }
 
-/** Generates, or checks; returns the exit code: 0 when all is up to date, 1 when a check found something stale. */
-export async function gen({ root, check, print }: GenOptions): Promise<0 | 1> {
-  const files = await generatedFiles(root)
+/** Generates, or checks. Returns the exit code: 0 when all is up to date, 1 when a check found something stale, 2 for a wrong document. */
+export async function gen({ root, check, print, complain }: GenOptions): Promise<0 | 1 | 2> {
+  const controllers = await controllerModules(root, complain)
+  if (controllers === undefined) return 2
+  const files = new Map([...(await generatedFiles(root)), ...controllers])
   const differences = await compareFiles(root, files, [CRDS, RBAC])
-  for (const { path, state, detail } of differences)
+  for (const { path, state, detail } of differences) {
     print(check ? `${state}: ${path}: ${detail}` : `${verb(state)} ${path}`)
+    if (check && state === 'stale') print(staleText(path, await readText(join(root, path)), files.get(path) ?? ''))
+  }
   if (check) {
     if (differences.length > 0) print('run `pawl gen` and commit the result')
     return differences.length > 0 ? 1 : 0
@@ -48,12 +55,22 @@ async function generatedFiles(root: string): Promise<GeneratedFiles> {
   ])
 }
 
-function verb(state: 'missing' | 'stale' | 'unwanted'): string {
-  return state === 'unwanted' ? 'removed' : 'wrote'
+/** The modules of the controllers of all kinds; undefined when a document is wrong. */
+async function controllerModules(
+  root: string,
+  complain: GenOptions['complain'],
+): Promise<GeneratedFiles | undefined> {
+  const modules = new Map<string, string>()
+  let isWrong = false
+  for (const folder of await foldersWith(root, DOCUMENT)) {
+    const { target, code, complaints } = await compileFile(join(root, 'workflows', folder, DOCUMENT), { root })
+    for (const complaint of complaints) complain(complaint)
+    if (code === undefined) isWrong = true
+    else modules.set(relative(root, target).split(sep).join('/'), code)
+  }
+  return isWrong ? undefined : modules
 }
 
-if (import.meta.main) {
-  const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } })
-  const root = dirname(dirname(fileURLToPath(import.meta.url)))
-  process.exitCode = await gen({ root, check: values.check, print: console.log })
+function verb(state: 'missing' | 'stale' | 'unwanted'): string {
+  return state === 'unwanted' ? 'removed' : 'wrote'
 }

@@ -4,18 +4,66 @@ import { Command } from 'commander'
 import { fileURLToPath } from 'node:url'
 
 import { gen } from '../gen.ts'
+import { genControllers, type GenControllersOptions } from '../gen/controllers.ts'
+import { genNewCommand } from './gen-new.ts'
 import { genTypesCommand } from './gen-types.ts'
+import { UsageError } from './usage.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
+interface GenFlags {
+  readonly check?: true
+  readonly stdout?: true
+  readonly ast?: true
+  readonly out?: string
+  readonly kit?: string
+  readonly boilerplate?: string
+}
+
 export function genCommand(): Command {
   return new Command('gen')
-    .description('write the files that derive from the kinds: CRDs, roles, the workflow index')
+    .description(
+      'write what derives from the kinds (CRDs, roles, modules of controllers), or the modules of these .cm files',
+    )
+    .argument('[files...]', 'documents of controllers; default: all that derives from the kinds in workflows/')
     .option('--check', 'change nothing; exit code 1 when something is stale')
-    .action(async ({ check }: { check?: true }) => {
-      const print = (line: string) => process.stdout.write(`${line}\n`)
-      process.exitCode = await gen({ root: ROOT, check: check ?? false, print })
+    .option('--stdout', 'print the modules of the files, write none')
+    .option('--ast', 'print what the files say as JSON, write nothing')
+    .option('-o, --out <dir>', 'folder for the modules (default: beside their files)')
+    .option('-p, --kit <specifier>', "from where the modules import the kit (default: this checkout's, else pawl/kit)")
+    .option('-b, --boilerplate <file>', 'text for the top of each module, such as a licence')
+    .action(async (files: readonly string[], flags: GenFlags) => {
+      process.exitCode = files.length === 0 ? await genAll(flags) : await genFiles(files, flags)
     })
     .enablePositionalOptions()
+    .addCommand(genNewCommand(ROOT))
     .addCommand(genTypesCommand())
+}
+
+async function genAll({ check, ...flags }: GenFlags): Promise<number> {
+  const [other] = Object.keys(flags)
+  if (other !== undefined) throw new UsageError(`found --${other} without files, expected at least one .cm file`)
+  const print = (line: string) => process.stdout.write(`${line}\n`)
+  return await gen({ root: ROOT, check: check ?? false, print, complain })
+}
+
+async function genFiles(
+  files: readonly string[],
+  { check, stdout, ast, out, kit, boilerplate }: GenFlags,
+): Promise<number> {
+  const modes: readonly (readonly [true | undefined, GenControllersOptions['mode'], string])[] = [
+    [check, 'check', '--check'],
+    [stdout, 'print', '--stdout'],
+    [ast, 'ast', '--ast'],
+  ]
+  const given = modes.filter(([isGiven]) => isGiven === true)
+  if (given.length > 1)
+    throw new UsageError(`found ${given.map(([, , flag]) => flag).join(' with ')}, expected one of them`)
+  const mode = given[0]?.[1] ?? 'write'
+  const print = (text: string) => process.stdout.write(text)
+  return await genControllers({ root: ROOT, files, mode, out, kit, boilerplate, print, complain })
+}
+
+function complain(line: string): void {
+  process.stderr.write(`${line}\n`)
 }

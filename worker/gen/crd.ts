@@ -17,7 +17,7 @@ export function crdFileName({ group, plural }: Kind): string {
 }
 
 function crd(kind: Kind) {
-  const { group, plural, singular, shortNames, version, statusSubresource, printerColumns } = kind
+  const { group, plural, singular, shortNames, version, statusSubresource, printerColumns, selectableFields } = kind
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -38,6 +38,9 @@ function crd(kind: Kind) {
           served: true,
           storage: true,
           ...(printerColumns.length > 0 ? { additionalPrinterColumns: printerColumns } : {}),
+          ...(selectableFields === undefined
+            ? {}
+            : { selectableFields: selectableFields.map((at) => ({ jsonPath: `.${at.join('.')}` })) }),
           schema: { openAPIV3Schema: openApiSchema(kind) },
           ...(statusSubresource ? { subresources: { status: {} } } : {}),
         },

@@ -19,15 +19,28 @@ export interface KindFolder {
 /** Reads all kind folders below `root`, ordered by name. */
 export async function readKindFolders(root: string): Promise<readonly KindFolder[]> {
   const workflows = join(root, 'workflows')
-  const entries = await readdir(workflows, { withFileTypes: true })
-  const folders = entries.filter((entry) => entry.isDirectory() && entry.name !== 'kit').map(({ name }) => name)
   return await Promise.all(
-    folders.sort().map(async (folder) => ({
+    (await kindFolders(workflows)).map(async (folder) => ({
       folder,
       kinds: await readKinds(join(workflows, folder)),
       workflows: await readWorkflowNames(join(workflows, folder)),
     })),
   )
+}
+
+/** The kind folders that have a file of this name, ordered. */
+export async function foldersWith(root: string, file: string): Promise<readonly string[]> {
+  const workflows = join(root, 'workflows')
+  const found = await Promise.all(
+    (await kindFolders(workflows)).map(async (folder) => ({ folder, names: await readdir(join(workflows, folder)) })),
+  )
+  return found.filter(({ names }) => names.includes(file)).map(({ folder }) => folder)
+}
+
+async function kindFolders(workflows: string): Promise<readonly string[]> {
+  const entries = await readdir(workflows, { withFileTypes: true })
+  const folders = entries.filter((entry) => entry.isDirectory() && entry.name !== 'kit')
+  return folders.map(({ name }) => name).sort()
 }
 
 async function readKinds(folder: string): Promise<readonly Kind[]> {
@@ -48,6 +61,7 @@ export function workflowNames(source: string): readonly string[] {
   return [...source.matchAll(exported)].flatMap(([, name]) => name ?? []).sort()
 }
 
-function isKind(value: unknown): value is Kind {
+/** Whether a value was made by `defineKind`, in whichever copy of the kit. */
+export function isKind(value: unknown): value is Kind {
   return typeof value === 'object' && value !== null && 'plural' in value && 'apiVersion' in value && 'schema' in value
 }

@@ -50,6 +50,8 @@ export interface KindDefinition<Name extends string, F extends Fields> {
   readonly projection: readonly Path[]
   /** Paths whose content is remembered as one keyed hash only. */
   readonly hashed?: readonly Path[]
+  /** Fields beyond metadata by which clients may select: each text, number or flag, in no list. */
+  readonly selectableFields?: readonly Path[]
   /** Verbs beyond get, list and watch that the worker's role needs; its status, where there is one, follows `patch`. */
   readonly workerVerbs: readonly WorkerVerb[]
 }
@@ -93,16 +95,18 @@ export type ObjectOf<K> =
 /**
  * Defines a kind. The definition is checked when its module loads, so a mistake fails every test at once.
  *
- * @throws a plain Error (a bug) when a projected or hashed path names a field that the schema does not have.
+ * @throws a plain Error (a bug) when a projected, hashed or selectable path names a field that the schema does not have.
  */
 export function defineKind<const Name extends string, F extends Fields>(
   definition: KindDefinition<Name, F>,
 ): Kind<Name, F> {
   const hashed = definition.hashed ?? []
   const schema = objectSchema(definition.schema)
-  for (const at of [...definition.projection, ...hashed]) {
+  const used = [...definition.projection, ...hashed].map((at) => ['projects', at] as const)
+  const selected = (definition.selectableFields ?? []).map((at) => ['selects by', at] as const)
+  for (const [verb, at] of [...used, ...selected]) {
     if (!isDeclared(schema, at)) {
-      throw new Error(`kind ${definition.kind} projects ${at.join('.')}; expected a path of its schema or its metadata`)
+      throw new Error(`kind ${definition.kind} ${verb} ${at.join('.')}; expected a path of its schema or its metadata`)
     }
   }
   return { ...definition, apiVersion: `${definition.group}/${definition.version}`, hashed }

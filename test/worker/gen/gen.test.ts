@@ -5,9 +5,22 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 
+import { crdYaml } from '../../../worker/gen/crd.ts'
 import { gen } from '../../../worker/gen.ts'
+import { defineKind, path, record, text } from '../../../workflows/kit/index.ts'
+import { targetKind } from '../../../workflows/target/kind.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
+
+const CONTROLLER = `bind landscaper.gardener.cloud/v1alpha1 ./kind.ts
+alias Target landscaper.gardener.cloud/v1alpha1/Target
+decl Target for Target {
+  state {
+    others []Target { owned labels/type=\${target.spec.type} }
+  }
+  action { Look(others) }
+}
+`
 
 describe('the generated files of this checkout', () => {
   it('are up to date', async () => {
@@ -56,6 +69,17 @@ describe('a checkout of two kinds', () => {
     await writeFile(path, (await readFile(path, 'utf8')).replace('  scope: Namespaced', '  scope: Cluster'))
     expect((await run(root, true)).lines).toEqual([
       'stale: deploy/crds/landscaper.gardener.cloud_targets.yaml: line 16 is "scope: Cluster", expected "scope: Namespaced"',
+      `--- deploy/crds/landscaper.gardener.cloud_targets.yaml
++++ deploy/crds/landscaper.gardener.cloud_targets.yaml (generated)
+@@ -13,7 +13,7 @@
+     shortNames:
+       - tgt
+       - tg
+-  scope: Cluster
++  scope: Namespaced
+   versions:
+     - name: v1alpha1
+       served: true`,
       'run `pawl gen` and commit the result',
     ])
   })
@@ -68,6 +92,31 @@ describe('a checkout of two kinds', () => {
     )
     await run(root, false)
     expect(await readdir(join(root, 'deploy/crds'))).toEqual(['landscaper.gardener.cloud_dataobjects.yaml'])
+  })
+
+  it('has the module of each controller beside its document', async () => {
+    const folder = join(root, 'workflows/target')
+    await writeFile(join(folder, 'controller.cm'), CONTROLLER)
+    expect((await run(root, false)).lines).toContain('wrote workflows/target/controller.gen.ts')
+    const module = await readFile(join(folder, 'controller.gen.ts'), 'utf8')
+    expect(module).toContain("} from '../kit/index.ts'\nimport type { Target } from './kind.ts'\n")
+    await writeFile(join(folder, 'controller.gen.ts'), module.replace('owned: true', 'owned: false'))
+    const { code, lines } = await run(root, true)
+    expect(code).toBe(1)
+    expect(lines.join('\n')).toMatch(
+      /^stale: workflows\/target\/controller\.gen\.ts: [^]*\n-.*owned: false[^]*\n\+.*owned: true/,
+    )
+  })
+
+  it('writes nothing at all while the document of a controller is wrong, and says what is', async () => {
+    await writeFile(join(root, 'workflows/target/controller.cm'), CONTROLLER.replace('spec.type', 'spec.tipe'))
+    const { code, lines } = await run(root, false)
+    expect(code).toBe(2)
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toContain(
+      "controller.cm:5:41: error CM041: Target has no field 'spec.tipe'; did you mean 'spec.type'?",
+    )
+    expect(await readdir(root)).toEqual(['workflows'])
   })
 
   it('exports the workflows of each folder by name', async () => {
@@ -84,6 +133,21 @@ describe('a checkout of two kinds', () => {
 })
 
 describe('a generated CRD', () => {
+  it('names the fields by which clients may select', () => {
+    const kind = defineKind({
+      ...targetKind,
+      schema: { spec: record('What.', { color: text('Its colour.') }) },
+      projection: [],
+      selectableFields: [path('spec.color')],
+    })
+    expect((parse(crdYaml(kind, 'paint')) as Crd).spec.versions[0]).toMatchObject({
+      selectableFields: [{ jsonPath: '.spec.color' }],
+    })
+    expect(() => defineKind({ ...kind, selectableFields: [path('spec.colour')] })).toThrow(
+      'kind Target selects by spec.colour; expected a path of its schema',
+    )
+  })
+
   it('has names, columns, status and a description on every field', async () => {
     const crds = await generatedCrds()
     expect(crds).toHaveLength(11)
@@ -122,7 +186,7 @@ interface Schema {
 
 async function run(root: string, check: boolean): Promise<{ code: number; lines: string[] }> {
   const lines: string[] = []
-  const code = await gen({ root, check, print: (line) => lines.push(line) })
+  const code = await gen({ root, check, print: (line) => lines.push(line), complain: (line) => lines.push(line) })
   return { code, lines }
 }
 

@@ -37,3 +37,8 @@ export function compile(text: string, options: CompileOptions): Compiled {
   const isWrong = diagnostics.some(({ severity }) => severity === 'error')
   return { document, diagnostics: inOrder(diagnostics), code: isWrong ? undefined : emit(controllers, options) }
 }
+
+/** The modules that a document binds, as written: what a caller looks into before it compiles. */
+export function boundModules(text: string): readonly string[] {
+  return parse(text, () => undefined).binds.flatMap(({ module }) => (module.text === '' ? [] : [module.text]))
+}

@@ -1,17 +1,16 @@
 import fc from 'fast-check'
 import { format } from 'prettier'
-import { join } from 'node:path'
-import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
 
 import { compile, type CompileOptions, print } from '../../../../workflows/kit/dsl/index.ts'
 import { again, done, type LevelPass } from '../../../../workflows/kit/index.ts'
 import { fakeRuntime } from '../fake-runtime.ts'
 import { rightDocument } from './arbitraries.ts'
+import { compilerErrors } from './compiler-errors.ts'
 import { golden, lookup, OPTIONS } from './documents.ts'
 import { cronQueries, cronSteps } from './golden/everything.gen.ts'
 
-const ROOT = join(import.meta.dirname, '../../../..')
+const HERE = 'test/workflows/kit/dsl/golden'
 const GOLDEN: CompileOptions = { ...OPTIONS, kit: '../../../../../workflows/kit/index.ts', lookup }
 
 const GOLDEN_FILES = ['rfc', 'everything']
@@ -32,13 +31,13 @@ describe('the code of the golden documents', () => {
   })
 
   it('compiles under the flags of the project', { timeout: 60_000 }, () => {
-    const files = GOLDEN_FILES.map((name) => [`golden/${name}.gen.ts`, golden(`${name}.gen.ts`)] as const)
+    const files = GOLDEN_FILES.map((name) => [`${HERE}/${name}.gen.ts`, golden(`${name}.gen.ts`)] as const)
     expect(compilerErrors(new Map(files))).toEqual([])
   })
 
   it('is refused by the compiler when it is wrong', { timeout: 60_000 }, () => {
     const code = golden('rfc.gen.ts').replace("kind: 'batch/v1/Job'", 'kind: 7')
-    expect(compilerErrors(new Map([['golden/rfc.gen.ts', code]]))).toHaveLength(1)
+    expect(compilerErrors(new Map([[`${HERE}/rfc.gen.ts`, code]]))).toHaveLength(1)
   })
 })
 
@@ -61,8 +60,8 @@ describe('generated code', () => {
     const kinds = ['Job', 'Pod', 'Zed']
       .map((kind) => `export interface ${kind} { readonly is${kind}: true }\n`)
       .join('')
-    const files = codes.map((code, index) => [`golden/random-${index}.gen.ts`, code] as const)
-    expect(compilerErrors(new Map([['golden/kinds.ts', kinds], ...files]))).toEqual([])
+    const files = codes.map((code, index) => [`${HERE}/random-${index}.gen.ts`, code] as const)
+    expect(compilerErrors(new Map([[`${HERE}/kinds.ts`, kinds], ...files]))).toEqual([])
   })
 
   it('is the same for the same document, in any form', () => {
@@ -128,20 +127,3 @@ describe('the head of generated code', () => {
     expect(code.split('\n')[0]).toBe('// Generated from a?evil().cm. Do not edit; run `npx pawl gen`.')
   })
 })
-
-/** Messages of the compiler for files beside this one, with the project's flags. */
-function compilerErrors(files: ReadonlyMap<string, string>): readonly string[] {
-  const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), (path) => ts.sys.readFile(path)) as {
-    config: object
-  }
-  const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [] }, ts.sys, ROOT)
-  const texts = new Map([...files].map(([path, text]) => [join(import.meta.dirname, path), text]))
-  const host = ts.createCompilerHost(options)
-  const [read, exists] = [host.readFile.bind(host), host.fileExists.bind(host)]
-  host.readFile = (path) => texts.get(path) ?? read(path)
-  host.fileExists = (path) => texts.has(path) || exists(path)
-  const program = ts.createProgram([...texts.keys()], options, host)
-  return ts.getPreEmitDiagnostics(program).map(({ file, messageText }) => {
-    return `${file?.fileName ?? ''}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`
-  })
-}

@@ -1,0 +1,104 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { describe, expect, it } from 'vitest'
+
+import { kindFacts, readBoundKinds } from '../../../worker/gen/controller/bound-kinds.ts'
+import {
+  anyJson,
+  defineKind,
+  flag,
+  list,
+  mapOf,
+  oneOf,
+  path,
+  record,
+  required,
+  text,
+} from '../../../workflows/kit/index.ts'
+
+const WORKFLOWS = join(import.meta.dirname, '../../../workflows')
+
+const paint = defineKind({
+  group: 'example.com',
+  version: 'v1',
+  kind: 'Paint',
+  plural: 'paints',
+  singular: 'paint',
+  shortNames: [],
+  statusSubresource: false,
+  printerColumns: [],
+  description: 'Paint.',
+  schema: {
+    spec: required(
+      record('What.', {
+        color: required(oneOf('Its colour.', ['red', 'blue'])),
+        wet: flag('Whether it is.'),
+        tags: mapOf('Any.', text('One.')),
+        layers: list('Layers.', text('One.')),
+        extra: anyJson('Anything.'),
+      }),
+    ),
+  },
+  projection: [],
+  selectableFields: [path('spec.color')],
+  workerVerbs: [],
+})
+
+describe('what the schema of a kind says to a document', () => {
+  const facts = kindFacts(paint)
+
+  it.each([
+    ['spec.color', 'text'],
+    ['spec.wet', 'other'],
+    ['spec', 'other'],
+    ['spec.tags', 'other'],
+    ['spec.tags.any', 'text'],
+    ['spec.tags.any.more', undefined],
+    ['spec.layers', 'other'],
+    ['spec.layers.0', undefined],
+    ['spec.extra', 'anything'],
+    ['spec.extra.deep.er', 'anything'],
+    ['spec.colour', undefined],
+    ['spec.constructor', undefined],
+    ['status', undefined],
+  ])('%s is %s', (field, expected) => {
+    expect(facts.fieldAt(field.split('.'))).toBe(expected)
+  })
+
+  it('names the fields below a path, and those to select by', () => {
+    expect(facts.namesBelow([])).toEqual(['apiVersion', 'kind', 'spec'])
+    expect(facts.namesBelow(['spec'])).toEqual(['color', 'wet', 'tags', 'layers', 'extra'])
+    expect(facts.selectableFields).toEqual(['spec.color'])
+  })
+})
+
+describe('the modules that a document binds', () => {
+  const facts = async (modules: readonly string[], groupVersion: string, kind: string) =>
+    (await readBoundKinds(modules, WORKFLOWS)).lookup({ groupVersion, kind, module: '' })
+
+  it('tell of the kinds that are defined in them, by group and version', async () => {
+    const group = 'landscaper.gardener.cloud'
+    const found = await facts(['./execution/kind.ts'], `${group}/v1alpha1`, 'Execution')
+    expect(found?.fieldAt(['spec', 'context'])).toBe('text')
+    expect(await facts(['./execution/kind.ts'], `${group}/v1`, 'Execution')).toBeUndefined()
+  })
+
+  it("are not needed for Kubernetes' own kinds", async () => {
+    expect((await facts([], 'v1', 'Pod'))?.selectableFields).toContain('spec.nodeName')
+    expect((await facts([], 'batch/v1', 'Job'))?.selectableFields).toEqual(['status.successful'])
+    expect((await facts([], 'v1', 'ConfigMap'))?.selectableFields).toEqual([])
+    expect((await facts([], 'v1', 'Node'))?.isNamespaced).toBe(false)
+    expect(await facts([], 'gateway.networking.k8s.io/v1', 'Gateway')).toBeUndefined()
+  })
+
+  it('are named with the reason when they cannot be read', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'pawl-bound-'))
+    await writeFile(join(folder, 'throws.ts'), "throw new Error('no\\nway')\n")
+    const { unread } = await readBoundKinds(['./none.ts', './throws.ts', 'a-package', './none.ts'], folder)
+    expect(unread.map(({ module }) => module)).toEqual(['./none.ts', './throws.ts'])
+    expect(unread[1]?.reason).toBe('no')
+    await rm(folder, { recursive: true })
+  })
+})

@@ -1,0 +1,75 @@
+// `pawl gen` as people call it: flags, exit codes, and which text goes where.
+
+import { spawnSync } from 'node:child_process'
+import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '../../..')
+
+let dir: string
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'pawl-command-'))
+  for (const name of ['rfc.cm', 'core.ts', 'batch.ts', 'cron-job.ts'])
+    await cp(join(ROOT, 'test/workflows/kit/dsl/golden', name), join(dir, name))
+  await writeFile(join(dir, 'bad.cm'), 'bind v2 ./core.ts\n')
+})
+
+afterAll(() => rm(dir, { recursive: true }))
+
+function pawl(...args: readonly string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(ROOT, 'worker/pawl.js'), 'gen', ...args], {
+    encoding: 'utf8',
+    cwd: dir,
+  })
+  return { status, stdout, stderr }
+}
+
+describe('the command pawl gen', () => {
+  it('prints a module, says what is stale, writes it, and finds it good', { timeout: 60_000 }, () => {
+    const printed = pawl('rfc.cm', '--stdout', '-p', 'my-kit')
+    expect(printed.status).toBe(0)
+    expect(printed.stdout).toContain("} from 'my-kit'\n")
+    expect(pawl('--check', 'rfc.cm')).toMatchObject({ status: 1, stdout: 'missing: rfc.gen.ts: not generated yet\n' })
+    expect(pawl('rfc.cm')).toMatchObject({ status: 0, stdout: 'wrote rfc.gen.ts\n' })
+    expect(pawl('--check', 'rfc.cm')).toMatchObject({ status: 0, stdout: '' })
+    const ast = pawl('--ast', 'rfc.cm')
+    expect(JSON.parse(ast.stdout)).toMatchObject([
+      { file: 'rfc.cm', binds: [{ groupVersion: { text: 'v1' } }, {}, {}] },
+    ])
+  })
+
+  it('diagnoses on standard error, with exit code 2', () => {
+    expect(pawl('bad.cm')).toEqual({
+      status: 2,
+      stdout: '',
+      stderr:
+        "bad.cm:1:6: error CM021: found 'v2', expected v1 or group/version, such as batch/v1\n" +
+        '  bind v2 ./core.ts\n       ^^\n',
+    })
+  })
+
+  it.each([
+    [['--stdout'], 'found --stdout without files, expected at least one .cm file'],
+    [['-o', 'x'], 'found --out without files, expected at least one .cm file'],
+    [['--check', '--ast', 'rfc.cm'], 'found --check with --ast, expected one of them'],
+    [['--chek'], "unknown option '--chek' of 'pawl gen', expected one of --check, --stdout"],
+    [['new'], "missing required argument 'kind'"],
+  ])('ends %j with exit code 2, saying what was found and what was expected', async (args, message) => {
+    const before = await readdir(dir)
+    const { status, stdout, stderr } = pawl(...args)
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+    expect(stderr).toContain(message)
+    expect(await readdir(dir)).toEqual(before)
+  })
+
+  it('refuses a kind whose folder is there', () => {
+    expect(pawl('new', 'Execution')).toMatchObject({
+      status: 2,
+      stderr: 'gen new: workflows/execution is there already, and nothing is overwritten; expected a new kind\n',
+    })
+  })
+})

@@ -1,0 +1,145 @@
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+
+import { genControllers, type GenControllersOptions } from '../../../worker/gen/controllers.ts'
+
+const ROOT = join(import.meta.dirname, '../../..')
+const GOLDEN = join(ROOT, 'test/workflows/kit/dsl/golden')
+
+let dir: string
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'pawl-cm-'))
+  await cp(join(GOLDEN, 'rfc.cm'), join(dir, 'cron-job.cm'))
+})
+
+afterEach(() => rm(dir, { recursive: true }))
+
+async function run(files: readonly string[], options: Partial<GenControllersOptions> = {}) {
+  const [printed, complaints]: [string[], string[]] = [[], []]
+  const code = await genControllers({
+    root: ROOT,
+    files: files.map((file) => join(dir, file)),
+    mode: 'write',
+    print: (text) => printed.push(text),
+    complain: (line) => complaints.push(line),
+    ...options,
+  })
+  return { code, printed: printed.join(''), complaints }
+}
+
+const read = (file: string) => readFile(join(dir, file), 'utf8')
+
+// The modules that the document binds are not beside it.
+const NOTES = expect.arrayContaining([
+  expect.stringContaining('note: fields of the kinds in ./core.ts are not checked'),
+]) as unknown
+
+describe('generating from a document', () => {
+  it('writes the module beside it, and nothing the second time', async () => {
+    expect(await run(['cron-job.cm'])).toMatchObject({
+      code: 0,
+      printed: `wrote ${join(dir, 'cron-job.gen.ts')}\n`,
+      complaints: NOTES,
+    })
+    const { mtimeMs } = await stat(join(dir, 'cron-job.gen.ts'))
+    expect(await run(['cron-job.cm'])).toMatchObject({ code: 0, printed: '' })
+    expect((await stat(join(dir, 'cron-job.gen.ts'))).mtimeMs).toBe(mtimeMs)
+    expect((await readdir(dir)).sort()).toEqual(['cron-job.cm', 'cron-job.gen.ts'])
+  })
+
+  it('imports the published kit outside of the checkout, the own one inside, and any that is asked for', async () => {
+    await run(['cron-job.cm'])
+    expect(await read('cron-job.gen.ts')).toContain("} from 'pawl/kit'\n")
+    await run(['cron-job.cm'], { kit: '#kit' })
+    expect(await read('cron-job.gen.ts')).toContain("} from '#kit'\n")
+    expect((await run([], { files: [join(GOLDEN, 'rfc.cm')], mode: 'check' })).code).toBe(0)
+  })
+
+  it('spells modules from the folder that it writes to', async () => {
+    await mkdir(join(dir, 'a/b'), { recursive: true })
+    const out = join(dir, 'a/b')
+    expect((await run(['cron-job.cm'], { out })).printed).toBe(`wrote ${join(out, 'cron-job.gen.ts')}\n`)
+    expect(await read('a/b/cron-job.gen.ts')).toContain("import type { Job } from '../../batch.ts'\n")
+  })
+
+  it('puts the boilerplate first', async () => {
+    await writeFile(join(dir, 'licence.txt'), 'Licensed to all.\n')
+    await run(['cron-job.cm'], { boilerplate: join(dir, 'licence.txt') })
+    expect(await read('cron-job.gen.ts')).toMatch(/^\/\/ Licensed to all\.\n\n\/\/ Generated from cron-job\.cm\./)
+    const { code, complaints } = await run(['cron-job.cm'], { boilerplate: join(dir, 'none.txt') })
+    expect([code, complaints]).toEqual([2, [expect.stringMatching(/none\.txt: found no file that can be read/)]])
+  })
+})
+
+describe('checking a document', () => {
+  it('shows what differs, and changes nothing', async () => {
+    expect(await run(['cron-job.cm'], { mode: 'check' })).toMatchObject({
+      code: 1,
+      printed: `missing: ${join(dir, 'cron-job.gen.ts')}: not generated yet\n`,
+    })
+    await run(['cron-job.cm'])
+    expect(await run(['cron-job.cm'], { mode: 'check' })).toMatchObject({ code: 0, printed: '' })
+    const stale = (await read('cron-job.gen.ts')).replace('readonly jobs', 'readonly job')
+    await writeFile(join(dir, 'cron-job.gen.ts'), stale)
+    const { code, printed } = await run(['cron-job.cm'], { mode: 'check' })
+    expect(code).toBe(1)
+    expect(printed).toContain('@@ -5,7 +5,7 @@\n')
+    expect(printed).toContain('\n-  readonly job: readonly Job[]\n+  readonly jobs: readonly Job[]\n }\n')
+    expect(await read('cron-job.gen.ts')).toBe(stale)
+  })
+})
+
+describe('printing documents', () => {
+  it('writes no file', async () => {
+    const { code, printed } = await run(['cron-job.cm'], { mode: 'print' })
+    expect([code, printed.split('\n', 1)[0]]).toEqual([
+      0,
+      '// Generated from cron-job.cm. Do not edit; run `npx pawl gen`.',
+    ])
+    expect(await readdir(dir)).toEqual(['cron-job.cm'])
+  })
+
+  it('prints what they say as JSON, also when it is wrong', async () => {
+    await writeFile(join(dir, 'bad.cm'), 'bind v2 ./a.ts\n')
+    const { code, printed, complaints } = await run(['bad.cm', 'cron-job.cm'], { mode: 'ast' })
+    expect(code).toBe(2)
+    expect(complaints.join('\n')).toContain('bad.cm:1:6: error CM021')
+    const documents = JSON.parse(printed) as { file: string; declarations: { name: object }[] }[]
+    expect(documents.map(({ file }) => file)).toEqual([join(dir, 'bad.cm'), join(dir, 'cron-job.cm')])
+    expect(documents[1]?.declarations[0]?.name).toEqual({
+      text: 'CronJobControllerManager',
+      at: { offset: 246, line: 9, column: 6, length: 24 },
+    })
+  })
+})
+
+describe('documents of which one is wrong', () => {
+  it('lead to no module at all', async () => {
+    await writeFile(join(dir, 'bad.cm'), 'alias A\n')
+    const { code, printed, complaints } = await run(['cron-job.cm', 'bad.cm'])
+    expect([code, printed]).toEqual([2, ''])
+    expect(complaints.at(-1)).toBe(
+      `${join(dir, 'bad.cm')}:1:8: error CM003: found the end of the line, expected group, version and kind, such as batch/v1/Job\n  alias A\n         ^`,
+    )
+    expect((await readdir(dir)).sort()).toEqual(['bad.cm', 'cron-job.cm'])
+  })
+
+  it.each([
+    ['none.cm', 'found no file that can be read, expected a document'],
+    ['cron-job.txt', 'found another ending, expected .cm'],
+  ])('are told of %s', async (file, message) => {
+    expect(await run([file])).toEqual({ code: 2, printed: '', complaints: [`${join(dir, file)}: ${message}`] })
+  })
+
+  it('are told that two have one module', async () => {
+    await mkdir(join(dir, 'sub'))
+    await cp(join(dir, 'cron-job.cm'), join(dir, 'sub/cron-job.cm'))
+    const { code, complaints } = await run(['cron-job.cm', 'sub/cron-job.cm'], { out: dir })
+    expect([code, complaints.at(-1)]).toEqual([2, expect.stringContaining('its module would be that of')])
+    expect((await run(['cron-job.cm', 'cron-job.cm'])).code).toBe(0)
+  })
+})

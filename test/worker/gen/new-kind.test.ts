@@ -1,0 +1,126 @@
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { format } from 'prettier'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+import { gen } from '../../../worker/gen.ts'
+import { genNew } from '../../../worker/gen/new-kind.ts'
+import { compilerErrors } from '../../workflows/kit/dsl/compiler-errors.ts'
+
+const ROOT = join(import.meta.dirname, '../../..')
+
+let root: string
+let written: ReadonlyMap<string, string>
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'pawl-new-'))
+  await cp(join(ROOT, 'workflows/kit'), join(root, 'workflows/kit'), { recursive: true })
+  const { code, lines } = await create('TimeTable')
+  expect([code, lines.at(-1)]).toEqual([
+    0,
+    'next: edit workflows/time-table/kind.ts and workflows/time-table/controller.cm, then run `pawl gen`',
+  ])
+  const paths = lines.slice(0, -1).map((line) => line.replace('wrote ', ''))
+  written = new Map(
+    await Promise.all(paths.map(async (path) => [path, await readFile(join(root, path), 'utf8')] as const)),
+  )
+})
+
+afterAll(() => rm(root, { recursive: true }))
+
+async function create(kind: string, group = 'example.com') {
+  const lines: string[] = []
+  const print = (line: string) => lines.push(line)
+  return { code: await genNew({ root, kind, group, print, complain: print }), lines }
+}
+
+describe('the skeleton of a new kind', () => {
+  it('is a definition, a document and its module, an action, a plan and a test', async () => {
+    expect([...written.keys()]).toEqual([
+      'test/workflows/time-table/plan.test.ts',
+      'workflows/time-table/README.md',
+      'workflows/time-table/apply-config-map.ts',
+      'workflows/time-table/config-map.ts',
+      'workflows/time-table/controller.cm',
+      'workflows/time-table/controller.gen.ts',
+      'workflows/time-table/kind.ts',
+      'workflows/time-table/plan.ts',
+    ])
+    expect((await readdir(join(root, 'workflows/time-table'))).length).toBe(7)
+  })
+
+  it('is formatted as the project is', async () => {
+    for (const [path, text] of written) {
+      if (!path.endsWith('.ts')) continue
+      expect(await format(text, { parser: 'typescript', semi: false, singleQuote: true, printWidth: 120 })).toBe(text)
+    }
+  })
+
+  it('compiles under the flags of the project', { timeout: 60_000 }, () => {
+    const modules = new Map([...written].filter(([path]) => path.endsWith('.ts')))
+    expect(compilerErrors(modules)).toEqual([])
+    const wrong = new Map(modules).set(
+      'workflows/time-table/plan.ts',
+      (written.get('workflows/time-table/plan.ts') ?? '').replace('step.applyConfigMap', 'step.applyNothing'),
+    )
+    expect(compilerErrors(wrong)).toHaveLength(1)
+  })
+
+  it('is up to date for `pawl gen`, and yields a CRD', async () => {
+    const lines: string[] = []
+    const print = (line: string) => lines.push(line)
+    expect(await gen({ root, check: false, print, complain: print })).toBe(0)
+    expect(lines).toEqual([
+      'wrote deploy/crds/example.com_timetables.yaml',
+      'wrote deploy/rbac/bridge.yaml',
+      'wrote deploy/rbac/worker.yaml',
+      'wrote workflows/index.ts',
+    ])
+  })
+
+  it('does what its test expects', async () => {
+    const { timeTablePlan } = (await import(join(root, 'workflows/time-table/plan.ts'))) as {
+      timeTablePlan: { run: (pass: object, runtime: object) => Promise<unknown> }
+    }
+    const applied: object[] = []
+    const pass = {
+      target: { metadata: { name: 'one' }, spec: { message: 'hello' } },
+      state: { configMap: undefined },
+      act: { apply: (object: object) => Promise.resolve(applied.push(object)) },
+      status: {},
+    }
+    await timeTablePlan.run(pass, {})
+    expect(applied).toMatchObject([{ metadata: { name: 'one' }, data: { message: 'hello' } }])
+    expect(pass.status).toEqual({ message: 'hello' })
+  })
+})
+
+describe('a new kind that cannot be made', () => {
+  it('overwrites nothing', async () => {
+    const path = join(root, 'workflows/time-table/plan.ts')
+    await writeFile(path, '// mine\n')
+    expect(await create('TimeTable')).toEqual({
+      code: 2,
+      lines: ['gen new: workflows/time-table is there already, and nothing is overwritten; expected a new kind'],
+    })
+    expect(await readFile(path, 'utf8')).toBe('// mine\n')
+    await mkdir(join(root, 'test/workflows/other'))
+    expect((await create('Other')).lines[0]).toContain('test/workflows/other is there already')
+    expect(await readdir(join(root, 'workflows'))).not.toContain('other')
+  })
+
+  it.each([
+    ['backup', undefined, "kind is 'backup'; expected a capital letter"],
+    ['../Evil', undefined, "kind is '../Evil'; expected a capital letter"],
+    ['Step', undefined, "kind is 'Step', which is taken"],
+    ['Kit', undefined, "kind is 'Kit', which is taken"],
+    ['Checked', undefined, "kind is 'Checked', which is taken"],
+    ['Backup', 'example', "group is 'example'; expected a domain"],
+    ['Backup', 'Example.com', "group is 'Example.com'; expected a domain"],
+  ])('is told why: %s of group %s', async (kind, group, message) => {
+    const { code, lines } = await create(kind, group)
+    expect([code, lines]).toEqual([2, [expect.stringContaining(message)]])
+  })
+})

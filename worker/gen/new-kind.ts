@@ -1,0 +1,85 @@
+// `pawl gen new`: the folder of a new kind, and its test. It compiles, its plan runs, and every file says what to make of it.
+
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { compile } from '../../workflows/kit/dsl/index.ts'
+import { type KindNames, skeleton } from './new-kind/skeleton.ts'
+import { type GeneratedFiles, writeFiles } from './output.ts'
+
+export interface GenNewOptions {
+  /** The checkout to write to. */
+  readonly root: string
+  /** Name of the kind, in PascalCase. */
+  readonly kind: string
+  readonly group: string
+  readonly print: (line: string) => void
+  readonly complain: (line: string) => void
+}
+
+const KIND = /^[A-Z][A-Za-z0-9]{0,62}$/
+const GROUP = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+$/
+// Folders in workflows/ that are no kinds, and words that the skeleton's own names would meet.
+const TAKEN: ReadonlySet<string> = new Set(['Kit', 'Index', 'ConfigMap', 'ObjectOf', 'Checked', 'Define'])
+
+/** Writes the skeleton. Returns the exit code: 0, or 2 when a name is malformed or a folder is there already. */
+export async function genNew({ root, kind, group, print, complain }: GenNewOptions): Promise<0 | 2> {
+  const names = namesOf(kind, group)
+  const problem = nameProblem(kind, group) ?? folderProblem(root, names)
+  if (problem !== undefined) {
+    complain(`gen new: ${problem}`)
+    return 2
+  }
+  const files = new Map(skeleton(names))
+  const source = 'controller.cm'
+  const { code } = compile(files.get(`${names.folder}/${source}`) ?? '', { source, kit: '../kit/index.ts' })
+  if (code === undefined) {
+    complain(`gen new: kind is '${kind}', which is taken; expected another name`)
+    return 2
+  }
+  files.set(`${names.folder}/controller.gen.ts`, code)
+  await write(root, files)
+  for (const path of [...files.keys()].sort()) print(`wrote ${path}`)
+  print(`next: edit ${names.folder}/kind.ts and ${names.folder}/${source}, then run \`pawl gen\``)
+  return 0
+}
+
+function nameProblem(kind: string, group: string): string | undefined {
+  if (!KIND.test(kind)) return `kind is '${kind}'; expected a capital letter, then letters and digits, at most 63`
+  if (TAKEN.has(kind)) return `kind is '${kind}', which is taken; expected another name`
+  return GROUP.test(group) ? undefined : `group is '${group}'; expected a domain, such as example.com`
+}
+
+function folderProblem(root: string, { folder, testFolder }: KindNames): string | undefined {
+  const found = [folder, testFolder].find((path) => existsSync(join(root, path)))
+  return found === undefined ? undefined : `${found} is there already, and nothing is overwritten; expected a new kind`
+}
+
+function namesOf(kind: string, group: string): KindNames {
+  const folder = kind
+    .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1-$2')
+    .toLowerCase()
+  return {
+    kind,
+    value: folder.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase()),
+    group,
+    singular: kind.toLowerCase(),
+    plural: pluralOf(kind.toLowerCase()),
+    folder: `workflows/${folder}`,
+    testFolder: `test/workflows/${folder}`,
+  }
+}
+
+function pluralOf(singular: string): string {
+  if (/[^aeiou]y$/.test(singular)) return `${singular.slice(0, -1)}ies`
+  return /(?:s|x|z|ch|sh)$/.test(singular) ? `${singular}es` : `${singular}s`
+}
+
+async function write(root: string, files: GeneratedFiles): Promise<void> {
+  await writeFiles(
+    root,
+    files,
+    [...files.keys()].map((path) => ({ path, state: 'missing', detail: '' })),
+  )
+}
