@@ -99,6 +99,8 @@ function reportUnused(
   report: Report,
 ): void {
   const used = new Set(actions.flatMap(({ states: asked }) => asked.map(({ text }) => text)))
+  // A misspelt parameter is reported already; what it means is not unused.
+  if ([...used].some((asked) => !states.some(({ name }) => name.text === asked))) return
   for (const { name } of states) {
     if (!used.has(name.text))
       report('CM050', name.at, `no action asks for state ${quote(name.text)}; it is read in every pass all the same`)

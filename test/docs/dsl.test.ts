@@ -1,0 +1,53 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+
+import { describe, expect, it } from 'vitest'
+
+import { CODES, compile, formatDiagnostic } from '../../workflows/kit/dsl/index.ts'
+import { firstColumn, section } from './markdown.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const page = await readFile(`${ROOT}/docs/dsl.md`, 'utf8')
+const blocks = [...page.matchAll(/^```\w*\n([^]*?)^```$/gm)].map(([, block = '']) => block)
+const [example = '', plan = '', diagnostic = ''] = blocks
+
+describe('the page on the language of controllers', () => {
+  it('explains every code, once and in their order', () => {
+    expect(firstColumn(section(page, '## Diagnostics'))).toEqual(Object.keys(CODES))
+  })
+
+  it('shows a document without a mistake, and a plan of its steps', () => {
+    const { code, diagnostics } = compile(example, { source: 'controller.cm', kit: 'pawl/kit' })
+    expect(diagnostics).toEqual([])
+    for (const name of ['CronJobState', 'cronJobQueries', 'CronJobPass', 'CronJobActions', 'cronJobSteps'])
+      expect(code).toMatch(new RegExp(`export \\w+ ${name}\\b`))
+    for (const [, step = ''] of plan.matchAll(/step\.(\w+)/g)) expect(code).toContain(`    ${step}: action(`)
+  })
+
+  it('shows a diagnostic in the form and the words that it has', () => {
+    const wrong = example.replace('CleanUpOldJobs(jobs)', 'CleanUpOldJobs(job)')
+    const { diagnostics } = compile(wrong, { source: 'controller.cm', kit: 'pawl/kit' })
+    expect(diagnostics.map((found) => `${formatDiagnostic('controller.cm', wrong, found)}\n`)).toEqual([diagnostic])
+  })
+
+  it('lists every selector and every statement', () => {
+    expect(firstColumn(section(page, '## Selectors')).map((text) => text.split(/[=/]/)[0])).toEqual([
+      'name',
+      'namespace',
+      'labels',
+      'fields',
+      'fields',
+      'owned',
+      'fresh',
+    ])
+    expect(firstColumn(section(page, '## Statements')).map((text) => text.split(' ')[0])).toEqual([
+      'bind',
+      'alias',
+      'decl',
+      'NAME',
+      'NAME',
+      'NAME(STATE,',
+      '//',
+    ])
+  })
+})
