@@ -56,14 +56,12 @@ async function generatedFiles(root: string): Promise<GeneratedFiles> {
 }
 
 /** The modules of the controllers of all kinds; undefined when a document is wrong. */
-async function controllerModules(
-  root: string,
-  complain: GenOptions['complain'],
-): Promise<GeneratedFiles | undefined> {
+async function controllerModules(root: string, complain: GenOptions['complain']): Promise<GeneratedFiles | undefined> {
   const modules = new Map<string, string>()
   let isWrong = false
   for (const folder of await foldersWith(root, DOCUMENT)) {
-    const { target, code, complaints } = await compileFile(join(root, 'workflows', folder, DOCUMENT), { root })
+    const shownAs = `workflows/${folder}/${DOCUMENT}`
+    const { target, code, complaints } = await compileFile(join(root, shownAs), { root, shownAs })
     for (const complaint of complaints) complain(complaint)
     if (code === undefined) isWrong = true
     else modules.set(relative(root, target).split(sep).join('/'), code)

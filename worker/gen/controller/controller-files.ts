@@ -9,6 +9,8 @@ import { isPath, readBoundKinds } from './bound-kinds.ts'
 export interface ControllerOptions {
   /** The checkout: files in it import its kit, all others the published one. */
   readonly root: string
+  /** How the document is called in complaints; default as it was given. */
+  readonly shownAs?: string | undefined
   /** Where modules are written; undefined for beside their documents. */
   readonly out?: string | undefined
   /** From where modules import the kit. */
@@ -34,10 +36,11 @@ const EXTENSION = '.cm'
 /** Compiles one document. What is wrong with it, also that it cannot be read, is in `complaints`. */
 export async function compileFile(file: string, options: ControllerOptions): Promise<CompiledFile> {
   const folder = dirname(file)
+  const shown = options.shownAs ?? file
   const outFolder = options.out ?? folder
   const target = join(outFolder, `${basename(file, EXTENSION)}.gen.ts`)
   const bad = (complaint: string): CompiledFile => {
-    return { file, target, document: undefined, code: undefined, complaints: [`${file}: ${complaint}`] }
+    return { file, target, document: undefined, code: undefined, complaints: [`${shown}: ${complaint}`] }
   }
   if (!file.endsWith(EXTENSION)) return bad(`found another ending, expected ${EXTENSION}`)
   const text = await readText(file)
@@ -51,8 +54,10 @@ export async function compileFile(file: string, options: ControllerOptions): Pro
     ...(options.boilerplate === undefined ? {} : { boilerplate: options.boilerplate }),
   })
   const complaints = [
-    ...unread.map(({ module, reason }) => `${file}: note: fields of the kinds in ${module} are not checked: ${reason}`),
-    ...diagnostics.map((diagnostic) => formatDiagnostic(file, text, diagnostic)),
+    ...unread.map(
+      ({ module, reason }) => `${shown}: note: fields of the kinds in ${module} are not checked: ${reason}`,
+    ),
+    ...diagnostics.map((diagnostic) => formatDiagnostic(shown, text, diagnostic)),
   ]
   return { file, target, document, code, complaints }
 }
