@@ -66,10 +66,10 @@ describe('the command pawl gen', () => {
     expect(await readdir(dir)).toEqual(before)
   })
 
-  it('refuses a kind whose folder is there', () => {
-    expect(pawl('new', 'Execution')).toMatchObject({
+  it('refuses a kind that no kind can be called', () => {
+    expect(pawl('new', 'backup')).toMatchObject({
       status: 2,
-      stderr: 'gen new: workflows/execution is there already, and nothing is overwritten; expected a new kind\n',
+      stderr: "gen new: kind is 'backup'; expected a capital letter, then letters and digits, at most 63\n",
     })
   })
 })
