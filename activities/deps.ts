@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import type { RoutedEvent, Routing } from '../workflows/kit/index.ts'
 import type { Database } from './journal/database.ts'
 import type { GroupedJournal } from './journal/grouped-journal.ts'
+import type { Lingering } from './journal/lingering.ts'
 import type { TargetAccess } from './deploy/target/target-cluster.ts'
 import type { KubeClient } from './kube/client.ts'
 import type { ObjectCache } from './kube/object-cache.ts'
@@ -18,6 +19,8 @@ export interface Deps {
   /** Shared by all activities of the process, and so are the objects that it saw. */
   readonly journal: GroupedJournal
   readonly objects: ObjectCache
+  /** The runs of this process that stay awake for a moment. */
+  readonly lingering: Lingering
   readonly templates: TemplateEngine
   readonly targets: TargetAccess
   /** Which subjects an event concerns: the routes of all controllers. */

@@ -9,6 +9,7 @@ import { createTargetAccess } from '../activities/deploy/target/open-target.ts'
 import { loadOrCreateContentKey } from '../activities/journal/content-key.ts'
 import { openDatabase } from '../activities/journal/database.ts'
 import { createGroupedJournal } from '../activities/journal/grouped-journal.ts'
+import { Lingering } from '../activities/journal/lingering.ts'
 import { createKubeClient } from '../activities/kube/client.ts'
 import { ObjectCache } from '../activities/kube/object-cache.ts'
 import { createTemplateEngine } from '../activities/render/template-engine.ts'
@@ -41,6 +42,8 @@ process.on('SIGINT', abort)
 const health = await startHealth(settings.healthHost, settings.healthPort)
 // Statements of groups: claims, lookups, openings, acknowledgements, beginnings.
 const LAX_CONNECTIONS = 5
+// Each holds a slot for workflow tasks and one for local activities, beside those of the runs that work.
+const LINGERING_RUNS = 12
 const db = openDatabase(settings.databaseUrl)
 const lax = openDatabase(settings.databaseUrl, LAX_CONNECTIONS, { lax: true })
 const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-worker' })
@@ -48,7 +51,8 @@ const templates = createTemplateEngine()
 const targets = createTargetAccess({ kube, now })
 const contentKey =
   settings.contentKeyPath === undefined ? undefined : await loadOrCreateContentKey(settings.contentKeyPath)
-const routing = { route: routeOf, subjectKinds, contentKey, now }
+const lingering = new Lingering({ most: LINGERING_RUNS, ms: settings.lingerMs })
+const routing = { route: routeOf, subjectKinds, contentKey, now, lingering }
 const connection = await connectToTemporal(settings.temporalAddress, { log, health }, stopping.signal)
 if (connection === undefined) process.exit(0)
 // Eager starts need client and worker on one connection (spec/engine.md 1.2).
@@ -70,8 +74,8 @@ const worker = await Worker.create({
   }),
   maxCachedWorkflows: 300,
   // More at once only wait for each other: a run in hand is finished rather than another one begun (spec/engine.md 1.5).
-  maxConcurrentWorkflowTaskExecutions: 24,
-  maxConcurrentLocalActivityExecutions: 30,
+  maxConcurrentWorkflowTaskExecutions: 24 + LINGERING_RUNS,
+  maxConcurrentLocalActivityExecutions: 30 + LINGERING_RUNS,
   // Few polls while little comes: each poll that a stopped process holds open swallows a task until its time-out.
   workflowTaskPollerBehavior: { type: 'autoscaling', initial: 2, minimum: 2, maximum: 10 },
   activityTaskPollerBehavior: { type: 'autoscaling', initial: 1, minimum: 1, maximum: 10 },
@@ -80,7 +84,7 @@ const worker = await Worker.create({
 })
 
 const dispatcher = new Dispatcher(
-  { db, lax, client, log, now, report: (part, error) => health.report(part, error) },
+  { db, lax, client, log, now, lingering, report: (part, error) => health.report(part, error) },
   settings.dispatcher,
 )
 const running = [
@@ -91,6 +95,7 @@ const running = [
 
 function stop(): void {
   dispatcher.stop()
+  lingering.stop()
   if (worker.getState() === 'RUNNING') worker.shutdown()
 }
 stopping.signal.addEventListener('abort', stop, { once: true })

@@ -21,6 +21,7 @@ import {
 import { expandRoutes, type RoutedNews } from './expand.ts'
 import { type BatchEvent, type Incoming, readEvent } from './incoming.ts'
 import { closeEndedJobs, type EndedJob, endedJobs } from './jobs.ts'
+import type { Lingering } from './lingering.ts'
 import { mergeWakes, type NewWake, upsertWakes } from './wakes.ts'
 
 export interface EventBatch {
@@ -49,6 +50,8 @@ export interface JournalDeps {
   readonly now: () => Date
   /** The kind of a controller's subjects, for routes to dependents. */
   readonly subjectKinds?: Readonly<Record<string, string>>
+  /** The runs that linger in this process; none where no runs are. */
+  readonly lingering?: Lingering
 }
 
 export interface JournaledBatch {
@@ -87,10 +90,17 @@ export async function journalWrites(
     await finishActions(db, finished)
     return
   }
-  await db.transaction().execute(async (trx) => {
-    await journalTold(trx, { cluster, told, finished }, deps)
-  })
+  const held: Held[] = []
+  try {
+    await db.transaction().execute(async (trx) => {
+      await journalTold(trx, { cluster, told, finished }, deps, held)
+    })
+  } finally {
+    for (const { release } of held) release()
+  }
 }
+
+type Held = ReturnType<Lingering['hold']>
 
 interface Origin {
   readonly source: EventSource
@@ -118,6 +128,7 @@ async function journalTold(
   trx: Transaction<Database>,
   { cluster, told, finished }: ToldBatch,
   deps: JournalDeps,
+  held: Held[] = [],
 ): Promise<JournaledBatch> {
   const now = deps.now()
   if (told.length === 0) {
@@ -137,7 +148,9 @@ async function journalTold(
   })
   await insertEvents(trx, cluster, rows, now)
   const wakes = mergeWakes(wakesOfNews.flatMap(({ wakes }) => wakes))
-  await upsertWakes(trx, wakes, now)
+  const put = deps.lingering?.hold(wakes, now)
+  if (put !== undefined) held.push(put)
+  await upsertWakes(trx, put?.wakes ?? wakes, now)
   await closeEndedJobs(trx, cluster, ended, now)
   await finishActions(trx, finished)
   return { events: rows, wakes }

@@ -3,7 +3,7 @@
 //   J1. A row closes in the transaction that journals the end of its job, or when its run ends; never twice.
 //   J2. Opening a row looks, under the subject's row lock, whether the job has already ended: a short job may be over before its row is there.
 
-import { type Kysely, type Selectable, sql, type Transaction } from 'kysely'
+import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely'
 import { path, type Projection, textAt } from '../../workflows/kit/index.ts'
 import type { Database, Json, JobTable } from './database.ts'
 import type { Known } from './classify.ts'
@@ -145,13 +145,25 @@ export async function isRecorded(db: Kysely<Database>, workflowID: string): Prom
 export async function closeJob(db: Kysely<Database>, workflowID: string, outcome: string, now: Date): Promise<void> {
   await sql`
     with closed as (update job set outcome = ${outcome}, finished_at = ${now}
-                    where workflow_id = ${workflowID} and outcome is null returning controller, uid, job_id)
-    ${END_WAITS}`.execute(db)
+                    where workflow_id = ${workflowID} and outcome is null returning workflow_id, controller, uid, job_id)
+    ${endWaits(now)}`.execute(db)
 }
 
-/** What the closed jobs waited for: a run that is started again asks anew. */
-const END_WAITS = sql`delete from subscription s using closed
-  where s.controller = closed.controller and s.uid = closed.uid and s.job_id = closed.job_id`
+/**
+ * What the closed jobs waited for, objects and times: a run that is started again asks anew. A wake that anything else has a part in stays,
+ * and so does one that somebody holds: it leads to nothing when it is due.
+ */
+function endWaits(now: Date): RawBuilder<unknown> {
+  return sql`,
+    timers as (
+      select w.controller, w.uid, w.job_id from wake w join closed on w.controller = closed.controller and w.uid = closed.uid
+      where w.writer = closed.workflow_id and w.seq = 0 and w.due > ${now} and w.lease_until is null
+      for update of w skip locked),
+    dropped as (
+      delete from wake using timers where wake.controller = timers.controller and wake.uid = timers.uid and wake.job_id = timers.job_id)
+    delete from subscription s using closed
+    where s.controller = closed.controller and s.uid = closed.uid and s.job_id = closed.job_id`
+}
 
 /** Counts a pass of each run; those that have no row yet are left out. */
 export async function touchJobs(db: Kysely<Database>, workflowIDs: readonly string[], now: Date): Promise<void> {
@@ -220,8 +232,8 @@ export async function closeEndedJobs(
       from json_to_recordset(${JSON.stringify(ended)}::json) as e(controller text, uid text, deleted boolean, "jobID" text, outcome text)
       where job.uid = any(${[...new Set(ended.map(({ uid }) => uid))]}::text[]) and job.outcome is null
         and job.cluster = ${cluster} and job.controller = e.controller and job.uid = e.uid
-        and (e.deleted or job.job_id = e."jobID") returning job.controller, job.uid, job.job_id)
-    ${END_WAITS}`.execute(trx)
+        and (e.deleted or job.job_id = e."jobID") returning job.workflow_id, job.controller, job.uid, job.job_id)
+    ${endWaits(now)}`.execute(trx)
 }
 
 /** The controller whose subjects a kind's objects are: `DeployItem` is reconciled by `deploy-item`. */

@@ -25,7 +25,7 @@ import { type Patch, writeAll } from './write.ts'
 
 export const statusActivities = (deps: Deps): SettleActivities => ({
   /**
-   * Writes the pass's status change, if any, and the subject's next due time, if wanted.
+   * Writes the pass's status change, if any, and the subject's next due time, if wanted. A run that `lingers` then waits here for a moment.
    *
    * @returns the target as it is now, or `superseded` when the job is another run's.
    * @throws retryable failures of the API server and the journal; `Invalid` (final) when the server refuses the status.
@@ -33,8 +33,9 @@ export const statusActivities = (deps: Deps): SettleActivities => ({
   async settle(input) {
     try {
       const result = input.change === undefined ? settledAsIs : await writeStatus(deps, input, input.change)
-      if (result.result === 'settled') await recordPass(deps, input)
-      return result
+      if (result.result === 'superseded') return result
+      if (input.change !== undefined || input.againMs !== undefined) await recordPass(deps, input)
+      return input.lingers ? { ...result, woken: await deps.lingering.wait(input.workflowID) } : result
     } catch (error) {
       // Never final: a pass that cannot settle has nowhere to say so. The server's refusal stands in the log and in the journal's action.
       const failure = toApplicationFailure(error)
@@ -48,7 +49,7 @@ export const statusActivities = (deps: Deps): SettleActivities => ({
   },
 })
 
-const settledAsIs: SettleResult = { result: 'settled', target: {} }
+const settledAsIs: SettleResult = { result: 'settled', target: {}, woken: false }
 
 async function writeStatus(deps: Deps, input: SettleInput, change: StatusChange): Promise<SettleResult> {
   const { subject, jobID, pass, workflowID, runID } = input
@@ -81,7 +82,7 @@ async function writeStatus(deps: Deps, input: SettleInput, change: StatusChange)
   switch (answer?.result) {
     case 'ok':
       if (change.lastError !== undefined) await recordWarning(deps, subject, jobID, change.lastError)
-      return { result: 'settled', target: settledTarget(answer.object) }
+      return { result: 'settled', target: settledTarget(answer.object), woken: false }
     case 'superseded':
       return { result: 'superseded' }
     case 'failed':

@@ -151,7 +151,8 @@ async function historyExcess(jobID: string, levels: number) {
       const types = (events ?? []).map(({ eventType }) => temporal.api.enums.v1.EventType[eventType ?? 0] ?? '')
       const wakes = types.filter((type) => type === SIGNALED).length
       const budget = budgets[controller] ?? { events: 0, wakes: 0 }
-      const allowed = budget.events + EVENTS_PER_FURTHER_WAKE * Math.max(0, wakes - budget.wakes)
+      // A signal comes to a run that has lingered in vain, which is an event too (ADR 10).
+      const allowed = budget.events + EVENTS_PER_FURTHER_WAKE * Math.max(0, wakes - budget.wakes) + wakes
       return { controller, allowed, wakes, events: types.length, types }
     }),
   )

@@ -4,6 +4,7 @@ import { Client } from '@temporalio/client'
 import { NativeConnection } from '@temporalio/worker'
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { Lingering } from '../../activities/journal/lingering.ts'
 import { holdLease } from '../../activities/journal/checkpoints.ts'
 import { journalEvents } from '../../activities/journal/events.ts'
 import { type NewWake, upsertWakes, type Wake } from '../../activities/journal/wakes.ts'
@@ -107,11 +108,14 @@ describe('an unfinished item whose execution is gone', () => {
 })
 
 describe('the dispatcher', () => {
-  const dispatch = async (until: () => Promise<boolean>): Promise<void> => {
+  const dispatch = async (
+    until: () => Promise<boolean>,
+    lingering = new Lingering({ most: 1, ms: 50 }),
+  ): Promise<void> => {
     const client = new Client({ connection })
     const log = createLogger('test', 'silent')
     const dispatcher = new Dispatcher(
-      { db: test.db, lax: test.db, client, log, now: () => new Date(), report: () => undefined },
+      { db: test.db, lax: test.db, client, log, now: () => new Date(), lingering, report: () => undefined },
       {
         ...{ owner: 'd', cluster: 'c', slots: 5, leaseMs: 5000, idleMs: 50 },
         ...{ taskQueue: `none-${randomUUID()}`, workflowTaskTimeoutMs: 10_000 },
@@ -137,6 +141,24 @@ describe('the dispatcher', () => {
     const { events } = await handle.fetchHistory()
     await handle.terminate()
     expect((events ?? []).filter((event) => event.workflowExecutionSignaledEventAttributes != null)).toHaveLength(1)
+  })
+
+  it('wakes a run where it lingers, without Temporal; the wake comes again for the case that the run is lost', async () => {
+    const workflow_id = `execution/u9/${JOB}`
+    const at = { cluster: 'c', namespace: 'ns', name: 'u9', cause: 'test', started_at: new Date() }
+    await openJob(test.db, { ...at, workflow_id, run_id: 'r', controller: 'execution', uid: 'u9', job_id: JOB })
+    await wakeOf({ controller: 'execution', uid: 'u9', job_id: '' })
+    const lingering = new Lingering({ most: 1, ms: 5000 })
+    const woken = lingering.wait(workflow_id)
+    const before = Date.now()
+    const isFree = async () => {
+      const { lease_until } = await test.db.selectFrom('wake').selectAll().executeTakeFirstOrThrow()
+      return lingering.count === 0 && lease_until === null
+    }
+    await dispatch(isFree, lingering)
+    expect(await woken).toBe(true)
+    const { due } = await test.db.selectFrom('wake').select('due').executeTakeFirstOrThrow()
+    expect(due.getTime()).toBeGreaterThanOrEqual(before + 2000)
   })
 
   it('starts one run for each item of a group without execution', async () => {

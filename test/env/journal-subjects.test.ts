@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { journalEvents } from '../../activities/journal/events.ts'
 import { closeJob } from '../../activities/journal/jobs.ts'
+import { upsertWakes } from '../../activities/journal/wakes.ts'
 import { subscribe, unsubscribeJob } from '../../activities/journal/subscriptions.ts'
 import type { Routing } from '../../workflows/kit/index.ts'
 import { deps, NOW, seen, taskKind } from '../activities/journal/build-events.ts'
@@ -117,6 +118,30 @@ describe('routes to others than the object itself', () => {
     )
     expect(await test.db.selectFrom('subscription').select('uid').execute()).toEqual([{ uid: 'u3' }])
     expect(await findOpenJob(test.db, 'task', 'u2')).toBeUndefined()
+  })
+
+  it('drops the next due time that a job has set when it closes, and no wake that anything else has a part in', async () => {
+    const at = { controller: 'task', cluster: 'c', namespace: 'ns', name: 'n' }
+    const later = new Date(NOW.getTime() + 60_000)
+    const timer = { ...at, job_id: '', seq: 0, due: later, foreign_event: true, may_start: true, cause: 'due' }
+    for (const uid of ['u1', 'u2', 'u3', 'u4'])
+      await openJob(test.db, {
+        ...at,
+        uid,
+        job_id: 'j1',
+        workflow_id: `task/${uid}/j1`,
+        run_id: 'r',
+        cause: 'test',
+        started_at: NOW,
+      })
+    const wake = (uid: string, change: object = {}) => ({ ...timer, uid, writer: `task/${uid}/j1`, ...change })
+    await upsertWakes(
+      test.db,
+      [wake('u1'), wake('u2', { seq: 7 }), wake('u3', { due: NOW }), wake('u4', { writer: 'task/u4/j0' })],
+      NOW,
+    )
+    for (const uid of ['u1', 'u2', 'u3', 'u4']) await closeJob(test.db, `task/${uid}/j1`, 'Succeeded', NOW)
+    expect((await wakes()).map(({ uid }) => uid)).toEqual(['u2', 'u3', 'u4'])
   })
 
   it('remembers no state of a kind that nobody follows, yet the write as an event', async () => {

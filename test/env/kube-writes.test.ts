@@ -6,8 +6,10 @@ import type { Deps } from '../../activities/deps.ts'
 import { type KubeObject } from '../../activities/kube/client.ts'
 import { statusActivities } from '../../activities/kube/status.ts'
 import { type Write, writeAll, type Writer } from '../../activities/kube/write.ts'
+import { deployItemKind } from '../../workflows/deploy-item/kind.ts'
 import { executionKind } from '../../workflows/execution/kind.ts'
 import type { SettleInput, StatusChange } from '../../workflows/kit/index.ts'
+import { openJob } from '../activities/journal/one-row.ts'
 import { type TestDatabase } from '../activities/journal/test-database.ts'
 import type { TinyApi } from '../activities/kube/tiny-api.ts'
 import { refusal } from '../activities/kube/tiny-api.ts'
@@ -36,6 +38,16 @@ const execution = (status: object = {}, metadata: object = {}): KubeObject => ({
   ...{ apiVersion: executionKind.apiVersion, kind: 'Execution', spec: {}, status },
   metadata: { name: 'exec', namespace: 'n', uid: 'uid-exec', generation: 1, ...metadata },
 })
+const finishedItem: KubeObject = {
+  ...{ apiVersion: deployItemKind.apiVersion, kind: 'DeployItem', spec: { type: 'foreign/type' } },
+  metadata: {
+    ...{ name: 'item', namespace: 'n', uid: 'uid-item', generation: 1 },
+    ownerReferences: [
+      { apiVersion: executionKind.apiVersion, kind: 'Execution', name: 'exec', uid: 'uid-exec', controller: true },
+    ],
+  },
+  status: { jobID: 'job', jobIDFinished: 'job', phase: 'Progressing' },
+}
 const at = { watched: executionKind, namespace: 'n', name: 'exec' }
 const phase = (phase: string) => ({ status: { phase } })
 const statusOf = (path = PATH) => api.objects.get(path)?.['status']
@@ -213,7 +225,41 @@ describe('a settle', () => {
     expect(await settle({ version: '1', phase: 'Succeeded', finished: true })).toEqual({
       result: 'settled',
       target: {},
+      woken: false,
     })
+  })
+
+  it('leaves a lingering run to go on when its wake is journaled, which comes again later', async () => {
+    const now = deps.now()
+    await openJob(database.db, {
+      ...{
+        workflow_id: 'execution/uid-exec/job',
+        run_id: 'run',
+        controller: 'execution',
+        cluster: 'local',
+        uid: 'uid-exec',
+      },
+      ...{ job_id: 'job', namespace: 'n', name: 'exec', cause: 'test', started_at: now },
+    })
+    const settled = statusActivities(deps).settle({ ...SETTLE, lingers: true })
+    await expect.poll(() => deps.lingering.count).toBe(1)
+    const writer = { ...WRITER, workflowID: 'deploy/uid-exec/job' }
+    const item = api.put(`${COLLECTION.replace('executions', 'deployitems')}/item`, finishedItem)
+    const version = item.metadata.resourceVersion ?? ''
+    await writeAll(deps, writer, [
+      {
+        verb: 'patchStatus',
+        ...at,
+        watched: deployItemKind,
+        name: 'item',
+        version,
+        patch: phase('Succeeded'),
+        reapply: () => 'done',
+      },
+    ])
+    expect(await settled).toEqual({ result: 'settled', target: {}, woken: true })
+    const wakes = await database.db.selectFrom('wake').select(['controller', 'uid', 'due']).execute()
+    expect(wakes).toEqual([{ controller: 'execution', uid: 'uid-exec', due: new Date(now.getTime() + 2000) }])
   })
 
   it('puts the next due time into the journal, later with each attempt', async () => {
@@ -244,6 +290,6 @@ const CHANGE: StatusChange = {
 }
 const SETTLE: SettleInput = {
   ...{ workflowID: WRITER.workflowID, runID: 'run', jobID: 'job', pass: 1, change: undefined, againMs: undefined },
-  ...{ attempt: 0, fault: undefined },
+  ...{ attempt: 0, fault: undefined, lingers: false },
   subject: { kind: 'Execution', uid: 'uid-exec', namespace: 'n', name: 'exec' },
 }

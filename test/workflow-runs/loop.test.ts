@@ -123,6 +123,34 @@ describe('a job', () => {
     expect(world.log.filter((line) => line.startsWith('settle'))).toEqual(['settle 1 Working', 'settle 3 Succeeded'])
   })
 
+  it('lingers while it waits, and goes on without a signal when what it waits for comes meanwhile', async () => {
+    const world = await start({
+      work: [() => stop('waiting'), () => stop('waiting'), () => done],
+      comesAfter: [1, 2],
+    })
+    expect(await world.run.result()).toBe('Succeeded')
+    expect(world.log).toEqual([
+      ...['observe 1', 'prepare 1', 'work 1', 'settle 1 Working'],
+      ...['observe 2', 'work 2', 'linger 2'],
+      ...['observe 3', 'work 3', 'settle 3 Succeeded'],
+    ])
+    expect(await world.eventsOf(EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED)).toBe(0)
+    expect(world.settled.map(({ lingers }) => lingers)).toEqual([true, false])
+  })
+
+  it('does not linger after a fault, or before a pass that is due at once', async () => {
+    const world = await start({
+      work: [() => retryLater('Away', 'no'), () => again(0), () => done],
+      comesAfter: [1, 2],
+    })
+    for (const pass of [1, 2]) {
+      await vi.waitFor(() => expect(world.settled.length).toBe(pass))
+      expect(world.settled.at(-1)?.lingers).toBe(false)
+      await world.wake()
+    }
+    expect(await world.run.result()).toBe('Succeeded')
+  })
+
   it('leaves the due time of another pass to the journal, and arms no timer', async () => {
     const world = await start({ work: [() => again(5000), () => done] })
     await world.reached('settle 1 Working')
@@ -222,11 +250,11 @@ describe('a job', () => {
 describe('a group', () => {
   it('ends when nothing is left to do, and nothing more will come', async () => {
     const world = await start({ type: 'widgets', target: {}, work: [() => stop('waiting'), () => done] })
-    await world.reached('work 1')
+    await world.reached('linger 1')
     world.target = undefined
     await world.wake()
     expect(await world.run.result()).toBe('Done')
-    expect(world.log).toEqual(['observe 1', 'work 1', 'observe 2', 'work 2', 'end Done'])
+    expect(world.log).toEqual(['observe 1', 'work 1', 'linger 1', 'observe 2', 'work 2', 'end Done'])
   })
 
   it('is not over while a fault is left, and treats every fault as one that may pass', async () => {
@@ -247,6 +275,8 @@ interface Given {
   /** What work comes to, pass by pass; the last one stands for all further passes. */
   readonly work?: readonly Work[]
   readonly settles?: 'superseded'
+  /** Passes after which the run is woken while it lingers. */
+  readonly comesAfter?: readonly number[]
 }
 
 /** The world of one run: the object it reconciles, and what was done to it. */
@@ -255,12 +285,15 @@ class World {
   readonly log: string[] = []
   readonly settled: SettleInput[] = []
   readonly answers: { work: readonly Work[] }
+  /** After which passes what the run waits for comes while it lingers. */
+  readonly comesWhileLingering: ReadonlySet<number>
   target: TargetView | undefined
   run!: WorkflowHandle
   readonly #settles: 'settled' | 'superseded'
   #worked = 0
 
-  constructor({ work = [() => done], settles, ...given }: Given) {
+  constructor({ work = [() => done], settles, comesAfter = [], ...given }: Given) {
+    this.comesWhileLingering = new Set(comesAfter)
     this.target = 'target' in given && given.target === undefined ? undefined : { ...FRESH, ...given.target }
     this.answers = { work }
     this.#settles = settles ?? 'settled'
@@ -285,13 +318,20 @@ class World {
 
   settle(input: SettleInput): ReturnType<SettleActivities['settle']> {
     const { change, pass, jobID } = input
+    const woken = input.lingers && this.comesWhileLingering.has(pass)
+    // Nothing but a moment awake.
+    if (change === undefined && input.againMs === undefined) {
+      this.log.push(`linger ${pass}`)
+      return Promise.resolve({ result: 'settled', target: {}, woken })
+    }
     this.settled.push(input)
     this.log.push(`settle ${pass} ${change?.phase ?? '-'}`)
     if (this.#settles === 'superseded') return Promise.resolve({ result: 'superseded' })
-    if (change === undefined || this.target === undefined) return Promise.resolve({ result: 'settled', target: {} })
+    if (change === undefined || this.target === undefined)
+      return Promise.resolve({ result: 'settled', target: {}, woken })
     const { phase, observedGeneration, lastError, finished } = change
     this.target = { ...this.target, phase, observedGeneration, lastError, ...(finished && { jobIDFinished: jobID }) }
-    return Promise.resolve({ result: 'settled', target: { phase, observedGeneration, lastError } })
+    return Promise.resolve({ result: 'settled', target: { phase, observedGeneration, lastError }, woken })
   }
 
   end(outcome: string): Promise<void> {

@@ -18,6 +18,7 @@ import {
   type NewJob,
   openJobs,
 } from '../../activities/journal/jobs.ts'
+import type { Lingering } from '../../activities/journal/lingering.ts'
 import { type ObjectID, readSubjects } from '../../activities/journal/objects.ts'
 import {
   acknowledgeWakes,
@@ -49,13 +50,13 @@ export interface DispatcherDeps {
   readonly client: Client
   readonly log: Logger
   readonly now: () => Date
+  readonly lingering: Lingering
   /** Called with the outcome of every contact with the journal and Temporal, for /readyz. */
   readonly report: (part: 'journal' | 'temporal', error: unknown) => void
 }
 
 // How long a wake waits whose owner is not known yet: the first list of a kind takes seconds.
 const LATER_MS = 1000
-const LATER = 'asked again later'
 // A wake that cannot be dispatched (Temporal refuses it) is tried again ever more rarely.
 const LONGEST_DISPATCH_DELAY_MS = 30_000
 const MOST_FAILING = 10_000
@@ -75,6 +76,14 @@ function journalOf({ db, lax }: DispatcherDeps, { cluster, slots }: DispatcherOp
     acknowledge: grouped(slots, async (wakes: readonly Wake[]) => await acknowledgeWakes(lax, wakes)),
   }
 }
+
+interface Brought {
+  readonly led: string
+  /** When the wake is to be looked at again; undefined: it is done with. */
+  readonly again?: Date
+}
+
+const SIGNALLED: Brought = { led: 'signalled' }
 
 export class Dispatcher {
   readonly #deps: DispatcherDeps
@@ -149,10 +158,10 @@ export class Dispatcher {
     const { db, log, now, report } = this.#deps
     const subject = { controller: wake.controller, namespace: wake.namespace, name: wake.name, uid: wake.uid }
     try {
-      const led = await this.#bring(wake)
+      const { led, again } = await this.#bring(wake)
       report('temporal', undefined)
       log.debug({ ...subject, cause: wake.cause, led }, 'wake dispatched')
-      if (led === LATER) await postponeWake(db, wake, new Date(now().getTime() + LATER_MS))
+      if (again !== undefined) await postponeWake(db, wake, again)
       else await this.#journal.acknowledge(wake)
       this.#failedTimes.delete(keyOf(wake))
     } catch (error) {
@@ -164,24 +173,26 @@ export class Dispatcher {
     }
   }
 
-  async #bring(wake: Wake): Promise<string> {
-    const { db, client, now, log } = this.#deps
+  async #bring(wake: Wake): Promise<Brought> {
+    const { db, client, now, log, lingering } = this.#deps
     const resolution = await resolveWake(db, wake, this.#journal)
     if (resolution.to !== 'open') return await this.#follow(wake, resolution)
     const { workflow_id } = resolution.job
-    if (await signalRun(client, workflow_id, wake.seq)) return 'signalled'
+    const again = lingering.wake(workflow_id, now())
+    if (again !== undefined) return { led: 'woken where it lingered', again }
+    if (await signalRun(client, workflow_id, wake.seq)) return SIGNALLED
     log.info({ workflowID: workflow_id }, 'run is not in Temporal any more')
     await closeJob(db, workflow_id, 'lost', now())
     return await this.#follow(wake, await resolveStart(db, wake))
   }
 
-  async #follow(wake: Wake, resolution: Resolution): Promise<string> {
+  async #follow(wake: Wake, resolution: Resolution): Promise<Brought> {
     const { db, client, now } = this.#deps
     switch (resolution.to) {
       case 'start':
         return await this.#start(wake, resolution.run)
       case 'open':
-        if (await signalRun(client, resolution.job.workflow_id, wake.seq)) return 'signalled'
+        if (await signalRun(client, resolution.job.workflow_id, wake.seq)) return SIGNALLED
         throw new Error(`run ${resolution.job.workflow_id} is not in Temporal any more`)
       case 'items':
         await upsertWakes(
@@ -189,13 +200,13 @@ export class Dispatcher {
           resolution.items.map((item) => itemWake(wake, item, now())),
           now(),
         )
-        return 'its execution is gone: every item has its own run'
+        return { led: 'its execution is gone: every item has its own run' }
       case 'later':
-        return LATER
+        return { led: resolution.reason, again: new Date(now().getTime() + LATER_MS) }
       case 'nothing':
         if (resolution.unrecorded !== undefined && !(await isRecorded(db, resolution.unrecorded)))
           await signalRun(client, resolution.unrecorded, wake.seq)
-        return resolution.reason
+        return { led: resolution.reason }
     }
   }
 
@@ -208,7 +219,7 @@ export class Dispatcher {
     return dispatchDelayMs(failed, Math.random())
   }
 
-  async #start(wake: Wake, run: Run): Promise<string> {
+  async #start(wake: Wake, run: Run): Promise<Brought> {
     const { client } = this.#deps
     const first = await startRun(client, run, this.#options, false)
     if (first.answer === 'started') return await this.#opened(run, first.runID)
@@ -216,7 +227,7 @@ export class Dispatcher {
       return isOwn(wake, run) ? await this.#opened(run, null) : await this.#signal(wake, run)
     // A run of this ID completed. If the journal, read again, still asks for the job, it was left unfinished (a crash, or a superseded run).
     const wanted = await resolveStart(this.#deps.db, wake)
-    if (wanted.to === 'nothing') return 'stale: the job is finished'
+    if (wanted.to === 'nothing') return { led: 'stale: the job is finished' }
     if (wanted.to !== 'start') return await this.#follow(wake, wanted)
     const second = await startRun(client, wanted.run, this.#options, true)
     return second.answer === 'started'
@@ -224,7 +235,7 @@ export class Dispatcher {
       : await this.#signal(wake, wanted.run)
   }
 
-  async #signal(wake: Wake, run: Run): Promise<string> {
+  async #signal(wake: Wake, run: Run): Promise<Brought> {
     if (!(await signalRun(this.#deps.client, run.workflowID, wake.seq)))
       throw new Error(`run ${run.workflowID} ended while it was signalled`)
     return await this.#opened(run, null)
@@ -233,7 +244,7 @@ export class Dispatcher {
   async #opened(
     { controller, workflowID, input: { subject, jobID, cause } }: Run,
     runID: string | null,
-  ): Promise<string> {
+  ): Promise<Brought> {
     const { now } = this.#deps
     await this.#journal.opened({
       workflow_id: workflowID,
@@ -247,7 +258,7 @@ export class Dispatcher {
       cause,
       started_at: now(),
     })
-    return 'started'
+    return { led: 'started' }
   }
 }
 

@@ -22,6 +22,7 @@ export const WORKER_FLAGS: Readonly<Record<string, readonly [value: string, text
   'health-port': ['<port>', 'its port (default: a free one, logged)'],
   'dispatch-slots': ['<count>', 'wakes in hand at the same time (default: 20)'],
   'wake-lease-ms': ['<ms>', 'how long a wake stays with a worker that fell silent (default: 10000)'],
+  'linger-ms': ['<ms>', 'how long a run stays awake for what it waits for, 0 = not at all (default: 300)'],
   'sweep-ms': ['<ms>', 'how often forgotten subjects and lost jobs are looked for (default: 60000)'],
   'pickup-timeout': [
     '<duration>',
@@ -51,6 +52,7 @@ export interface ReconcilerSettings {
   /** Undefined: items wait for ever. */
   readonly pickupTimeoutMs: number | undefined
   readonly stickyTimeoutMs: number
+  readonly lingerMs: number
   readonly dispatcher: DispatcherOptions
 }
 
@@ -82,6 +84,7 @@ export function reconcilerSettings(flags: Flags, config: Config): ReconcilerSett
     pickupTimeoutMs: duration(flags, 'pickup-timeout', '5m'),
     // Work waits this long on the queue of a worker that died (spec/engine.md 1.5).
     stickyTimeoutMs: number(flags, 'sticky-timeout-ms', 4000, 100),
+    lingerMs: number(flags, 'linger-ms', 300, 0),
     dispatcher: {
       owner: `${hostname()}/${process.pid}/${randomUUID()}`,
       cluster,

@@ -35,6 +35,7 @@ import {
   type SettleActivities,
   type SettledTarget,
   type SettleInput,
+  type SettleResult,
   type StatusChange,
   statusChange,
 } from './settle.ts'
@@ -58,6 +59,8 @@ interface PassReport {
   /** How the run ends; undefined while it goes on. */
   readonly result?: RunResult | undefined
   readonly change?: StatusChange | undefined
+  /** Work goes on beside the passes, in activities that wait for the end of the workflow task. */
+  readonly isBusy?: boolean
   settled?(target: Partial<SettledTarget>): void
 }
 
@@ -121,7 +124,7 @@ export async function runGroup<State, Act>(
     setCurrentDetails(controller.details(pass))
     const outcome = joinOutcomes('outcome' in ran ? ran.outcome : ran.value, tracks.takeFailures())
     const isOver = outcome.faults.length === 0 && tracks.running === 0 && controller.isOver(pass)
-    return isOver ? { outcome: done, result: 'Done' } : { outcome: retryable(outcome) }
+    return isOver ? { outcome: done, result: 'Done' } : { outcome: retryable(outcome), isBusy: tracks.running > 0 }
   }
   return await loop(input, runOnce, { wakes, leave: () => tracks.stop() })
 }
@@ -140,8 +143,10 @@ function createWakes() {
   }
 }
 
+type Wakes = ReturnType<typeof createWakes>
+
 interface LoopOptions {
-  readonly wakes?: ReturnType<typeof createWakes>
+  readonly wakes?: Wakes
   /** Before the run gives way to the next one of its ID. */
   readonly leave?: () => void
 }
@@ -160,14 +165,15 @@ async function loop(
     const by = { workflowID: workflowInfo().workflowId, runID: workflowInfo().runId, pass }
     const report = await runOnce(by)
     attempts = report.outcome.faults.length > 0 ? attempts + 1 : 0
-    const settled = await settlePass(settle, { ...by, subject: input.subject, jobID: input.jobID }, report, attempts)
+    const base = { ...by, subject: input.subject, jobID: input.jobID, lingers: lingers(report, wakes) }
+    const settled = await settlePass(settle, base, report, attempts)
     const result = settled === 'superseded' ? 'Superseded' : report.result
     if (result !== undefined) {
       if (!isClosed(report, settled)) await endRun({ ...by, outcome: result })
       upsertSearchAttributes({ PawlOutcome: [result] })
       return result
     }
-    if (typeof settled === 'object') report.settled?.(settled)
+    if (typeof settled === 'object') takeSettled(report, settled, wakes)
     // Also when a wake is pending: the new run begins with a pass (R4).
     if (workflowInfo().continueAsNewSuggested) {
       leave?.()
@@ -176,25 +182,37 @@ async function loop(
   }
 }
 
+/** A run that waits for a change may see it come; one that met a fault, or whose activities are to be sent, gives its task back. */
+function lingers({ outcome, result, isBusy = false }: PassReport, wakes: Wakes): boolean {
+  return result === undefined && outcome.faults.length === 0 && outcome.againMs !== 0 && !isBusy && !wakes.isWoken()
+}
+
+function takeSettled(report: PassReport, { target, woken }: Settled, wakes: Wakes): void {
+  report.settled?.(target)
+  if (woken) wakes.wake()
+}
+
+type Settled = Extract<SettleResult, { result: 'settled' }>
+
 /** A final settle has closed the run's row in the journal. */
-function isClosed({ change }: PassReport, settled: Partial<SettledTarget> | 'superseded' | undefined): boolean {
+function isClosed({ change }: PassReport, settled: Settled | 'superseded' | undefined): boolean {
   return settled !== 'superseded' && change?.finished === true
 }
 
 async function settlePass(
   settle: SettleActivities['settle'],
-  base: Pick<SettleInput, 'workflowID' | 'runID' | 'pass' | 'subject' | 'jobID'>,
+  base: Pick<SettleInput, 'workflowID' | 'runID' | 'pass' | 'subject' | 'jobID' | 'lingers'>,
   { outcome, change, result }: PassReport,
   attempts: number,
-): Promise<Partial<SettledTarget> | 'superseded' | undefined> {
+): Promise<Settled | 'superseded' | undefined> {
   const againMs = result === undefined ? dueIn(outcome) : undefined
-  if (change === undefined && againMs === undefined) return undefined
+  if (change === undefined && againMs === undefined && !base.lingers) return undefined
   const isBackingOff = outcome.faults.some((fault) => fault.code !== CHANGED)
   const settled = await settle({
     ...base,
     ...{ change, againMs, attempt: isBackingOff ? attempts : 0, fault: faultOf(outcome) },
   })
-  return settled.result === 'superseded' ? 'superseded' : settled.target
+  return settled.result === 'superseded' ? 'superseded' : settled
 }
 
 function faultOf({ faults }: Outcome): SettleInput['fault'] {

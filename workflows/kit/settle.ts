@@ -32,13 +32,15 @@ export interface SettleInput {
   readonly attempt: number
   /** What the pass met, also when the status says nothing new; undefined when it met nothing. */
   readonly fault: { readonly reason: string; readonly message: string } | undefined
+  /** The run has nothing to do until it is woken: what it waits for may come before the activity ends. */
+  readonly lingers: boolean
 }
 
 /** The target as it is after settle. */
 export type SettledTarget = Pick<TargetView, 'version' | 'phase' | 'jobIDFinished' | 'observedGeneration' | 'lastError'>
 
 export type SettleResult =
-  | { readonly result: 'settled'; readonly target: Partial<SettledTarget> }
+  | { readonly result: 'settled'; readonly target: Partial<SettledTarget>; readonly woken: boolean }
   /** The job is no longer ours, or its phase was moved by another run. */
   | { readonly result: 'superseded' }
 

@@ -6,6 +6,7 @@ import { createTargetAccess } from '../../../activities/deploy/target/open-targe
 import { createKubeClient, type KubeClient } from '../../../activities/kube/client.ts'
 import { ObjectCache } from '../../../activities/kube/object-cache.ts'
 import { createGroupedJournal } from '../../../activities/journal/grouped-journal.ts'
+import { Lingering } from '../../../activities/journal/lingering.ts'
 import type { TemplateEngine } from '../../../activities/render/template-engine.ts'
 import { routeOf, subjectKinds } from '../../../worker/controllers.ts'
 import { createLogger } from '../../../worker/log.ts'
@@ -40,7 +41,8 @@ export function useWriteStage(databaseUrl: string): () => WriteStage {
     const log = createLogger('test', 'silent')
     const targets = createTargetAccess({ kube, now })
     const { db } = database
-    const routing = { route: routeOf, subjectKinds, contentKey: undefined, now }
+    const lingering = new Lingering({ most: 1, ms: 50 })
+    const routing = { route: routeOf, subjectKinds, contentKey: undefined, now, lingering }
     const journal = createGroupedJournal({ db, lax: db }, 'local', routing)
     const parts = { cluster: 'local', kube, templates, targets, log, db, journal, objects: new ObjectCache() }
     stage = { database, api, deps: { ...parts, ...routing, pickupTimeoutMs: undefined } }

@@ -1,5 +1,6 @@
 // Jobs of items that apply manifests: each item has activities of its own, which wait, are retried and outlive passes.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Cluster, type LsObject, OPERATION } from '../../support/cluster.ts'
 import { configMap, deployment, manifestItem, type ManifestItem, start, trigger } from '../../support/manifests.ts'
 import { leaving, type Recorder, type RunKind, type Scenarios, startedItem } from './scenario.ts'
@@ -18,6 +19,8 @@ export const manifestScenarios: Scenarios = {
     async play({ cluster }, name) {
       await begin(cluster, name, [never(name, cluster)])
       await startedItem(cluster, name, 'one')
+      // An item is Progressing before its objects are there.
+      while ((await cluster.get('deployments', name, 'apps/v1')) === undefined) await sleep(50)
       const path = `/apis/apps/v1/namespaces/${cluster.namespace}/deployments/${name}`
       const body = { spec: { template: { spec: { nodeSelector: null } } } }
       await cluster.kube.request('PATCH', path, { body, contentType: 'application/merge-patch+json' })

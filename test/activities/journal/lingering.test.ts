@@ -1,0 +1,95 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+
+import { Lingering } from '../../../activities/journal/lingering.ts'
+import type { NewWake } from '../../../activities/journal/wakes.ts'
+
+const NOW = new Date('2026-01-01T00:00:00Z')
+const LATER = new Date('2026-01-01T00:00:02Z')
+const RUN = 'execution/u1/job'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+describe('a lingering run', () => {
+  it('gives up after its time', async () => {
+    const lingering = new Lingering({ most: 1, ms: 300 })
+    const woken = lingering.wait(RUN)
+    await vi.advanceTimersByTimeAsync(299)
+    expect(await Promise.race([woken, Promise.resolve('waits')])).toBe('waits')
+    await vi.advanceTimersByTimeAsync(1)
+    expect(await woken).toBe(false)
+    expect(lingering.wake(RUN, NOW)).toBeUndefined()
+  })
+
+  it('is woken by its workflow ID, once, and the wake comes again later', async () => {
+    const lingering = new Lingering({ most: 1, ms: 300 })
+    const woken = lingering.wait(RUN)
+    expect(lingering.wake('execution/u2/job', NOW)).toBeUndefined()
+    expect(lingering.wake(RUN, NOW)).toEqual(LATER)
+    expect(lingering.wake(RUN, NOW)).toBeUndefined()
+    expect(await woken).toBe(true)
+  })
+
+  it('goes on when its wake is journaled, not before', async () => {
+    const lingering = new Lingering({ most: 1, ms: 300 })
+    const woken = lingering.wait(RUN)
+    const { wakes, release } = lingering.hold([wake('u1'), wake('u2')], NOW)
+    expect(wakes.map(({ uid, due }) => [uid, due])).toEqual([
+      ['u1', LATER],
+      ['u2', NOW],
+    ])
+    // The transaction may take longer than the run would have waited.
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(await Promise.race([woken, Promise.resolve('waits')])).toBe('waits')
+    release()
+    expect(await woken).toBe(true)
+  })
+
+  it('is not the run of another job, where wakes name the job', () => {
+    const lingering = new Lingering({ most: 2, ms: 300 })
+    void lingering.wait('deploy/u1/old')
+    void lingering.wait('deploy/u1/new')
+    const { wakes } = lingering.hold([wake('u1', { controller: 'deploy', job_id: 'other' })], NOW)
+    expect(wakes[0]?.due).toEqual(NOW)
+    expect(lingering.wake('deploy/u1/old', NOW)).toEqual(LATER)
+    expect(lingering.hold([wake('u1', { controller: 'deploy', job_id: 'new' })], NOW).wakes[0]?.due).toEqual(LATER)
+  })
+
+  it('leaves a wake alone that is due even later', () => {
+    const lingering = new Lingering({ most: 1, ms: 300 })
+    void lingering.wait(RUN)
+    const due = new Date(NOW.getTime() + 60_000)
+    expect(lingering.hold([wake('u1', { due })], NOW).wakes[0]?.due).toEqual(due)
+  })
+})
+
+describe('lingering', () => {
+  it('is for so many runs only, and for none when it is off', async () => {
+    const lingering = new Lingering({ most: 1, ms: 300 })
+    void lingering.wait(RUN)
+    expect(await lingering.wait('execution/u2/job')).toBe(false)
+    expect(await new Lingering({ most: 1, ms: 0 }).wait(RUN)).toBe(false)
+  })
+
+  it('ends for all when the process drains', async () => {
+    const lingering = new Lingering({ most: 2, ms: 300 })
+    const both = [lingering.wait(RUN), lingering.wait('execution/u2/job')]
+    lingering.stop()
+    expect(await Promise.all(both)).toEqual([false, false])
+    expect(await lingering.wait(RUN)).toBe(false)
+  })
+})
+
+function wake(uid: string, change: Partial<NewWake> = {}): NewWake {
+  const subject = { controller: 'execution', uid, job_id: '', cluster: 'local', namespace: 'ns', name: uid }
+  return {
+    ...subject,
+    seq: 1,
+    due: NOW,
+    foreign_event: false,
+    may_start: false,
+    writer: null,
+    cause: 'test',
+    ...change,
+  }
+}
