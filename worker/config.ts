@@ -77,7 +77,7 @@ export function childEnvironment(additions: Environment = {}): Environment {
 export function processArgs(file: string, flags: readonly string[]): string[] {
   const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
   const isFast = file === 'reconciler.ts' && !flags.includes('--call-stacks=yes')
-  return [...(isFast ? ['--import', at('reconciler/without-call-stacks.ts')] : []), at(file), ...flags]
+  return [...(isFast ? ['--import', at('reconciler/lean-workflow-threads.ts')] : []), at(file), ...flags]
 }
 
 const NAMED = [

@@ -16,24 +16,46 @@ export interface ObserveGroupInput {
   readonly by: By
   readonly subject: Subject
   readonly jobID: string
-  /** Newest version of an item that the run itself has seen or written. */
-  readonly ownVersion: number
+  /** resourceVersion by uid, of the items that the run knows. */
+  readonly known: Readonly<Record<string, string>>
 }
 
 export const observeActivities = (deps: Deps) => ({
-  /** Reads the items of a group and whether its job is over. @throws retryable failures of the API server and the journal. */
-  async observeDeployGroup({ by, subject, jobID, ownVersion }: ObserveGroupInput): Promise<DeployGroupObservation> {
+  /**
+   * Reads the items of a group, and whether its job is over.
+   *
+   * @returns the difference to the items that the run knows.
+   * @throws retryable failures of the API server and the journal.
+   */
+  async observeDeployGroup({ by, subject, jobID, known }: ObserveGroupInput): Promise<DeployGroupObservation> {
     try {
       const [{ items, isOver }] = await Promise.all([
-        subject.kind === 'Execution' ? readGroup(deps, subject, jobID, ownVersion) : readSingle(deps, subject, jobID),
+        subject.kind === 'Execution'
+          ? readGroup(deps, subject, jobID, newestVersion(known))
+          : readSingle(deps, subject, jobID),
         recordObservation(deps, by),
       ])
-      return { items: items.map((item) => groupItem(item, deps.now())), isOver }
+      const there = new Set(items.map((item) => item.metadata.uid))
+      return {
+        changed: items.filter((item) => isNews(deps, item, known)).map((item) => groupItem(item, deps.now())),
+        gone: Object.keys(known).filter((uid) => !there.has(uid)),
+        isOver,
+      }
     } catch (error) {
       throw toApplicationFailure(error)
     }
   },
 })
+
+function isNews({ now }: Deps, item: KubeObject, known: ObserveGroupInput['known']): boolean {
+  const { uid = '', resourceVersion } = item.metadata
+  // What has a time-out is another thing at any later time.
+  return known[uid] !== resourceVersion || remainingMs(item, now()) !== undefined
+}
+
+function newestVersion(known: ObserveGroupInput['known']): number {
+  return Object.values(known).reduce((version, one) => Math.max(version, Number(one)), 0)
+}
 
 async function readGroup(deps: Deps, subject: Subject, jobID: string, ownVersion: number) {
   const { subject: execution, children } = await readGroupFamily(deps, subject, ownVersion)

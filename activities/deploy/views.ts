@@ -10,8 +10,10 @@ export interface GroupItem extends DeployItemView {
 }
 
 export interface DeployGroupObservation {
-  /** Items of built-in types that have the group's job ID, finished or not, in the order of their names. */
-  readonly items: readonly GroupItem[]
+  /** Items of built-in types that have the group's job ID, finished or not, unless the run knows them as they are. */
+  readonly changed: readonly GroupItem[]
+  /** uids of known items that are there no more, or have another job. */
+  readonly gone: readonly string[]
   /** Nothing more can come: every item has the job, or the execution's job is finished, replaced or gone. */
   readonly isOver: boolean
 }

@@ -4,10 +4,11 @@ import { deployItemKind, MANAGED_BY_LABEL } from '../../workflows/deploy-item/ki
 import { executionKind } from '../../workflows/execution/kind.ts'
 import type { By, Subject } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
+import type { KubeObject } from '../kube/client.ts'
 import { toApplicationFailure } from '../kube/errors.ts'
 import { EXECUTION_NAME_LIMIT } from '../kube/item-rules.ts'
 import { type Children, type Family, readFamily, recordObservation } from '../kube/observe.ts'
-import { type DeployItemView, deployItemView } from '../kube/deploy-item-view.ts'
+import { type DeployItemView, deployItemView, pickupMs } from '../kube/deploy-item-view.ts'
 import { type ExecutionView, executionView } from './views.ts'
 
 export interface ObserveInput {
@@ -41,10 +42,7 @@ export const observeActivities = (deps: Deps) => ({
       const there = new Set(items.map((item) => item.metadata.uid))
       return {
         target: execution === undefined ? undefined : executionView(execution),
-        changed: items
-          .map((item) => deployItemView(item, deps))
-          // What waits for its deployer is another thing at any later time.
-          .filter(({ uid, version, pickupMs }) => known[uid] !== version || pickupMs !== undefined),
+        changed: items.filter((item) => isNews(deps, item, known)).map((item) => deployItemView(item, deps)),
         gone: Object.keys(known).filter((uid) => !there.has(uid)),
       }
     } catch (error) {
@@ -52,6 +50,12 @@ export const observeActivities = (deps: Deps) => ({
     }
   },
 })
+
+function isNews(deps: Deps, item: KubeObject, known: ObserveInput['known']): boolean {
+  const { uid = '', resourceVersion } = item.metadata
+  // What waits for its deployer is another thing at any later time.
+  return known[uid] !== resourceVersion || pickupMs(item, deps) !== undefined
+}
 
 /** An Execution and the deploy items that it owns; items of an earlier Execution of the same name are not among them. */
 export async function readExecution(deps: Deps, execution: Omit<Subject, 'kind'>, ownVersion: number): Promise<Family> {

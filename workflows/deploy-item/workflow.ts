@@ -2,6 +2,7 @@ import type { GroupController, JobInput } from '../kit/index.ts'
 import { longActivities, runGroup, type RunResult, shortActivities } from '../kit/reconcile-loop.ts'
 import { type DeployGroupActivities, type DeployGroupState, isUnfinished, type ItemActivities } from './controller.ts'
 import { deployDetails } from './details.ts'
+import { observeDeployGroup } from './observe-deploy-group.ts'
 import { deployPlan } from './plan.ts'
 
 // A look takes seconds; a deployment of hundreds of objects minutes. A worker that died is noticed by its silence.
@@ -16,7 +17,7 @@ const controller: GroupController<DeployGroupState, DeployGroupActivities> = {
     beginJob: short.beginJob,
     forItem: (item) => longActivities<ItemActivities>({ ...ITEM_LIMITS, summary: item }),
   },
-  observe: (act, { subject, jobID }, by) => act.observeDeployGroup({ by, subject, jobID, ownVersion: 0 }),
+  observe: observeDeployGroup,
   step: deployPlan,
   // An item without Execution is alone: nothing can join its group, and nobody tells the end of its job.
   isOver: ({ subject, state, jobID }) =>

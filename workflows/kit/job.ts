@@ -125,7 +125,8 @@ export type GroupPass<State, Act> = Pick<JobPass<JobState, Act>, 'subject' | 'jo
 /** A controller of many objects that share a job; each has a status of its own, which the group's actions write. */
 export interface GroupController<State, Act> {
   readonly act: Act
-  observe(act: Act, input: JobInput, by: By): Promise<State>
+  /** Reads what the controller declares. `latest`: what the run knows; work beside the passes changes it meanwhile. */
+  observe(act: Act, input: JobInput, by: By, latest: () => State | undefined): Promise<State>
   readonly step: Step<GroupPass<State, Act>>
   /** Nothing is left to do, and nothing more will come. Asked only while no track runs. */
   readonly isOver: (pass: GroupPass<State, Act>) => boolean

@@ -116,7 +116,7 @@ export async function runGroup<State, Act>(
     wake: wakes.wake,
   })
   const runOnce = async (by: By): Promise<PassReport> => {
-    const observed = await attempt(() => controller.observe(act, input, by))
+    const observed = await attempt(() => controller.observe(act, input, by, () => latest?.state))
     if ('outcome' in observed) return { outcome: retryable(observed.outcome) }
     const pass = { subject: input.subject, jobID: input.jobID, by, act, state: observed.value, tracks }
     latest = pass
