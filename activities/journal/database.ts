@@ -151,24 +151,33 @@ export interface Database {
 // Sequence numbers and resourceVersions stay far below 2^53, so int8 is read as a number.
 const INT8_OID = 20
 
+// A process that is stopped or cut off in the middle of a transaction holds its rows, and whoever takes over its work waits for them. As long as
+// a workflow task and a claimed wake may take.
+const IDLE_TRANSACTION_MS = 10_000
+
 export interface DatabaseOptions {
   /**
    * True: a commit does not wait for the disk. For what is made again when a crash of PostgreSQL takes the last moments away: claims and
    * acknowledgements of wakes, rows of runs and of writes that are about to be sent. A commit that does wait takes all before it along.
    */
   readonly lax?: boolean
+  /** After which PostgreSQL ends a transaction in which nothing is asked, in milliseconds (10,000). */
+  readonly idleTransactionMs?: number
 }
 
 /** Opens a pool of connections to the journal; the caller ends it with `destroy()`. */
 export function openDatabase(
   url: string,
   maxConnections = 10,
-  { lax = false }: DatabaseOptions = {},
+  { lax = false, idleTransactionMs = IDLE_TRANSACTION_MS }: DatabaseOptions = {},
 ): Kysely<Database> {
   const types = new pg.TypeOverrides()
   types.setTypeParser(INT8_OID, Number)
   const settings = lax ? { options: '-c synchronous_commit=off' } : {}
-  const pool = new pg.Pool({ connectionString: url, max: maxConnections, types, Client: PreparingClient, ...settings })
+  const pool = new pg.Pool({
+    ...{ connectionString: url, max: maxConnections, types, Client: PreparingClient, ...settings },
+    idle_in_transaction_session_timeout: idleTransactionMs,
+  })
   // A connection that dies while idle is replaced by the pool; the next query reports what is really wrong.
   pool.on('error', () => undefined)
   // One that dies in the middle of a transaction is told to its query as well; unheard, the event would end the process.

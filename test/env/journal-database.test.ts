@@ -1,0 +1,41 @@
+// Connections to the journal, against a real PostgreSQL.
+
+import { sql } from 'kysely'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { openDatabase } from '../../activities/journal/database.ts'
+import { openJob } from '../activities/journal/one-row.ts'
+import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+
+let test: TestDatabase
+beforeAll(async () => {
+  test = await createTestDatabase(inject('servers').databaseUrl)
+})
+afterAll(async () => {
+  await test.drop()
+})
+
+describe('a process that is stopped in the middle of a transaction', () => {
+  it('loses the rows it holds, and learns of it when it goes on', async () => {
+    await openJob(test.db, {
+      ...{ workflow_id: 'task/u1/j1', run_id: 'r', controller: 'task', cluster: 'c', uid: 'u1', job_id: 'j1' },
+      ...{ namespace: 'ns', name: 'n', cause: 'test', started_at: new Date() },
+    })
+    const stopped = openDatabase(test.url, 1, { idleTransactionMs: 200 })
+    const phaseBy = (phase: string) => sql`update job set phase = ${phase} where workflow_id = 'task/u1/j1'`
+    const transaction = stopped.transaction().execute(async (trx) => {
+      await phaseBy('stopped').execute(trx)
+      await sleep(1000)
+      await phaseBy('late').execute(trx)
+    })
+    const refused = expect(transaction).rejects.toThrow(/terminat|not queryable/i)
+    await sleep(50)
+    await phaseBy('taken over').execute(test.db)
+    await refused
+    const { phase } = await test.db.selectFrom('job').select('phase').executeTakeFirstOrThrow()
+    expect(phase).toBe('taken over')
+    // The pool goes on with another connection.
+    await phaseBy('again').execute(stopped)
+    await stopped.destroy()
+  })
+})
