@@ -6,7 +6,15 @@ import { type By, isIdle, type Subject } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { toApplicationFailure } from '../kube/errors.ts'
-import { readFamily, readSubject, recordObservation } from '../kube/observe.ts'
+import {
+  goneSince,
+  isNews,
+  type KnownVersions,
+  newestKnown,
+  readFamily,
+  readSubject,
+  recordObservation,
+} from '../kube/observe.ts'
 import { targetView } from '../kube/views.ts'
 import { deployItemView } from '../kube/deploy-item-view.ts'
 import { isUninstall, remainingMs } from './item-status.ts'
@@ -16,8 +24,8 @@ export interface ObserveGroupInput {
   readonly by: By
   readonly subject: Subject
   readonly jobID: string
-  /** resourceVersion by uid, of the items that the run knows. */
-  readonly known: Readonly<Record<string, string>>
+  /** Of the items. */
+  readonly known: KnownVersions
 }
 
 export const observeActivities = (deps: Deps) => ({
@@ -31,31 +39,19 @@ export const observeActivities = (deps: Deps) => ({
     try {
       const [{ items, isOver }] = await Promise.all([
         subject.kind === 'Execution'
-          ? readGroup(deps, subject, jobID, newestVersion(known))
+          ? readGroup(deps, subject, jobID, newestKnown(known))
           : readSingle(deps, subject, jobID),
         recordObservation(deps, by),
       ])
-      const there = new Set(items.map((item) => item.metadata.uid))
-      return {
-        changed: items.filter((item) => isNews(deps, item, known)).map((item) => groupItem(item, deps.now())),
-        gone: Object.keys(known).filter((uid) => !there.has(uid)),
-        isOver,
-      }
+      // What has a time-out is another thing at any later time.
+      const isTold = (item: KubeObject) => isNews(item, known) || remainingMs(item, deps.now()) !== undefined
+      const changed = items.filter(isTold).map((item) => groupItem(item, deps.now()))
+      return { changed, gone: goneSince(known, items), isOver }
     } catch (error) {
       throw toApplicationFailure(error)
     }
   },
 })
-
-function isNews({ now }: Deps, item: KubeObject, known: ObserveGroupInput['known']): boolean {
-  const { uid = '', resourceVersion } = item.metadata
-  // What has a time-out is another thing at any later time.
-  return known[uid] !== resourceVersion || remainingMs(item, now()) !== undefined
-}
-
-function newestVersion(known: ObserveGroupInput['known']): number {
-  return Object.values(known).reduce((version, one) => Math.max(version, Number(one)), 0)
-}
 
 async function readGroup(deps: Deps, subject: Subject, jobID: string, ownVersion: number) {
   const { subject: execution, children } = await readGroupFamily(deps, subject, ownVersion)

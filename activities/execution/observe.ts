@@ -7,15 +7,24 @@ import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { toApplicationFailure } from '../kube/errors.ts'
 import { EXECUTION_NAME_LIMIT } from '../kube/item-rules.ts'
-import { type Children, type Family, readFamily, recordObservation } from '../kube/observe.ts'
+import {
+  type Children,
+  type Family,
+  goneSince,
+  isNews,
+  type KnownVersions,
+  newestKnown,
+  readFamily,
+  recordObservation,
+} from '../kube/observe.ts'
 import { type DeployItemView, deployItemView, pickupMs } from '../kube/deploy-item-view.ts'
 import { type ExecutionView, executionView } from './views.ts'
 
 export interface ObserveInput {
   readonly by: By
   readonly subject: Subject
-  /** resourceVersion by uid, of the deploy items that the run knows. */
-  readonly known: Readonly<Record<string, string>>
+  /** Of the deploy items. */
+  readonly known: KnownVersions
 }
 
 export interface ExecutionObservation {
@@ -36,26 +45,21 @@ export const observeActivities = (deps: Deps) => ({
   async observeExecution({ by, subject, known }: ObserveInput): Promise<ExecutionObservation> {
     try {
       const [{ subject: execution, children: items }] = await Promise.all([
-        readExecution(deps, subject, newest(known)),
+        readExecution(deps, subject, newestKnown(known)),
         recordObservation(deps, by),
       ])
-      const there = new Set(items.map((item) => item.metadata.uid))
+      // What waits for its deployer is another thing at any later time.
+      const isTold = (item: KubeObject) => isNews(item, known) || pickupMs(item, deps) !== undefined
       return {
         target: execution === undefined ? undefined : executionView(execution),
-        changed: items.filter((item) => isNews(deps, item, known)).map((item) => deployItemView(item, deps)),
-        gone: Object.keys(known).filter((uid) => !there.has(uid)),
+        changed: items.filter(isTold).map((item) => deployItemView(item, deps)),
+        gone: goneSince(known, items),
       }
     } catch (error) {
       throw toApplicationFailure(error)
     }
   },
 })
-
-function isNews(deps: Deps, item: KubeObject, known: ObserveInput['known']): boolean {
-  const { uid = '', resourceVersion } = item.metadata
-  // What waits for its deployer is another thing at any later time.
-  return known[uid] !== resourceVersion || pickupMs(item, deps) !== undefined
-}
 
 /** An Execution and the deploy items that it owns; items of an earlier Execution of the same name are not among them. */
 export async function readExecution(deps: Deps, execution: Omit<Subject, 'kind'>, ownVersion: number): Promise<Family> {
@@ -68,8 +72,4 @@ export function itemsOf({ name }: Pick<Subject, 'name'>, ownVersion: number): Ch
   const isTooLong = name.length > EXECUTION_NAME_LIMIT
   const by = isTooLong ? undefined : { labelSelector: `${MANAGED_BY_LABEL}=${name}` }
   return { watched: deployItemKind, by, ownVersion }
-}
-
-function newest(known: Readonly<Record<string, string>>): number {
-  return Object.values(known).reduce((version, one) => Math.max(version, Number(one)), 0)
 }

@@ -14,6 +14,25 @@ import { isNotFound } from './errors.ts'
 import { versionOf } from './object-cache.ts'
 import { ownerOf } from './views.ts'
 
+/** What a run knows of objects, and is told the difference to: resourceVersion by uid. */
+export type KnownVersions = Readonly<Record<string, string>>
+
+/** The newest version that the run knows, 0 for none. */
+export function newestKnown(known: KnownVersions): number {
+  return Object.values(known).reduce((version, one) => Math.max(version, Number(one)), 0)
+}
+
+/** uids of known objects that are not among those there now. */
+export function goneSince(known: KnownVersions, now: readonly KubeObject[]): readonly string[] {
+  const there = new Set(now.map((object) => object.metadata.uid))
+  return Object.keys(known).filter((uid) => !there.has(uid))
+}
+
+/** Whether the object is not as the run knows it. */
+export function isNews({ metadata: { uid = '', resourceVersion } }: KubeObject, known: KnownVersions): boolean {
+  return known[uid] !== resourceVersion
+}
+
 /** The subject as it is; undefined when it is gone or another object has its name. */
 export async function readSubject(
   deps: Deps,

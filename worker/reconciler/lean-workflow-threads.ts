@@ -10,12 +10,13 @@ import { promiseHooks } from 'node:v8'
 import vm from 'node:vm'
 import { isMainThread } from 'node:worker_threads'
 
+type RunInContext = (this: vm.Script, context: vm.Context, options?: vm.RunningScriptOptions) => unknown
+
 if (!isMainThread) {
   const none: typeof promiseHooks.createHook = () => () => undefined
   promiseHooks.createHook = none
 
-  // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its script below
-  const { runInContext } = vm.Script.prototype
+  const runInContext = Reflect.get(vm.Script.prototype, 'runInContext') as RunInContext
   vm.Script.prototype.runInContext = function (context: vm.Context, options?: vm.RunningScriptOptions): unknown {
     if (options?.timeout === undefined || !runsNoWorkflow(context)) return runInContext.call(this, context, options)
     const unwatched = { ...options }
