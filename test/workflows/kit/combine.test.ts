@@ -349,42 +349,6 @@ describe.each(wrappers)('what passes through %s', (_name, wrap) => {
   })
 })
 
-describe('hooks', () => {
-  it('see groups and actions, the outer before the inner and after it', async () => {
-    const calls: string[] = []
-    const hooks = {
-      before: ({ name }: { name: string }) => calls.push(`before ${name}`),
-      after: ({ name }: { name: string }) => calls.push(`after ${name}`),
-    }
-    await runStep(join(leaf('a'), sequential(leaf('b'))), { ran: [] }, fakeRuntime(), hooks)
-    expect(calls).toEqual([
-      ...['before join', 'before a', 'after a'],
-      ...['before sequential', 'before b', 'after b', 'after sequential', 'after join'],
-    ])
-  })
-
-  it('get the outcome of a step, or what it has thrown', async () => {
-    const results: unknown[] = []
-    const hooks = { after: (_: unknown, result: unknown) => results.push(result) }
-    const bug = new TypeError('a bug')
-    const plan = joinOrdered(leaf('work', again(2)), throwing('broken', bug))
-    await expect(runStep(plan, { ran: [] }, fakeRuntime(), hooks)).rejects.toBe(bug)
-    expect(results).toEqual([again(2), { thrown: bug }, { thrown: bug }])
-  })
-
-  it('are called once after a step even if they throw', async () => {
-    const calls: string[] = []
-    const hooks = {
-      after: ({ name }: { name: string }) => {
-        calls.push(name)
-        throw new Error('a hook with a bug')
-      },
-    }
-    await expect(runStep(leaf('work'), { ran: [] }, fakeRuntime(), hooks)).rejects.toThrow('a hook with a bug')
-    expect(calls).toEqual(['work'])
-  })
-})
-
 async function runAll(plan: Step<Pass>): Promise<{ outcome: Outcome; ran: string[]; slept: number[] }> {
   const runtime = fakeRuntime()
   const pass: Pass = { ran: [] }

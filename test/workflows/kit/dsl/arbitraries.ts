@@ -1,4 +1,4 @@
-// Random documents: any that can be written down, and such as are right.
+// Documents made at random for properties: any that the grammar has, and only those that the checks accept.
 
 import fc from 'fast-check'
 
