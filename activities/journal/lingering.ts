@@ -4,6 +4,9 @@
 //   L1. Lingering only saves time. The wake stays in the journal, due a little later: a run that was woken here and then lost its task
 //       (the process was stopped, the server gave the task to another) is woken by it.
 //   L2. No more than `most` linger at once: each holds a slot for workflow tasks.
+//   L3. A wake that was put off is put off again while its run was woken here less than that ago: as a signal it would wait for the end of the
+//       task that the run is at work in, and the server refuses the end of a run that has a signal to come.
+//   L4. A run that was signalled after its last look does not linger: the signal waits for the end of its task.
 
 import type { NewWake } from './wakes.ts'
 
@@ -17,6 +20,16 @@ export interface LingeringOptions {
   readonly ms: number
 }
 
+/** The wakes that a run was given here, as their rows in the journal show them. */
+interface Given {
+  readonly at: number
+  /** When the rows come due, in milliseconds. */
+  readonly dues: ReadonlySet<number>
+}
+
+// Runs that ended leave these behind; forgotten, they cost a signal or a short wait.
+const MOST_REMEMBERED = 10_000
+
 interface Lingerer {
   readonly timer: NodeJS.Timeout
   readonly end: (woken: boolean) => void
@@ -26,6 +39,8 @@ export class Lingering {
   readonly #options: LingeringOptions
   /** By workflow ID, `<controller>/<uid>/<jobID>`. */
   readonly #lingerers = new Map<string, Lingerer>()
+  readonly #given = new Map<string, Given>()
+  readonly #signalled = new Set<string>()
   #stopped = false
 
   constructor(options: LingeringOptions) {
@@ -37,9 +52,15 @@ export class Lingering {
     return this.#lingerers.size
   }
 
+  /** The run looks at the world: what it was signalled for before, it sees now (L4). */
+  looks(workflowID: string): void {
+    this.#signalled.delete(workflowID)
+  }
+
   /** Waits until the run is woken here, or its time is over. @returns whether it was woken. */
   async wait(workflowID: string): Promise<boolean> {
     const { most, ms } = this.#options
+    if (this.#signalled.delete(workflowID)) return false
     if (this.#stopped || ms === 0 || this.#lingerers.size >= most || this.#lingerers.has(workflowID)) return false
     return await new Promise<boolean>((resolve) => {
       const timer = setTimeout(() => {
@@ -50,11 +71,27 @@ export class Lingering {
     })
   }
 
-  /** Wakes the run if it lingers here. @returns when its wake is to come again through Temporal (L1); undefined when it does not linger. */
-  wake(workflowID: string, now: Date): Date | undefined {
+  /**
+   * Wakes the run if it lingers here.
+   *
+   * @param due of its wake.
+   * @returns when the wake is to come again (L1, L3); undefined when the run does not linger and has to be signalled.
+   */
+  wake(workflowID: string, now: Date, due: Date): Date | undefined {
     const lingerer = this.#take(workflowID)
-    lingerer?.end(true)
-    return lingerer && later(now)
+    if (lingerer !== undefined) {
+      lingerer.end(true)
+      return this.#give(workflowID, now)
+    }
+    const given = this.#given.get(workflowID)
+    if (given !== undefined && given.dues.has(due.getTime()) && now.getTime() < given.at + SURE_MS) {
+      const again = new Date(given.at + SURE_MS)
+      this.#given.set(workflowID, { at: given.at, dues: new Set([...given.dues, again.getTime()]) })
+      return again
+    }
+    this.#given.delete(workflowID)
+    remember(this.#signalled).add(workflowID)
+    return undefined
   }
 
   /**
@@ -64,8 +101,9 @@ export class Lingering {
   hold(wakes: readonly NewWake[], now: Date): { readonly wakes: readonly NewWake[]; readonly release: () => void } {
     const held: Lingerer[] = []
     const put = wakes.map((wake) => {
-      const runs = this.#runsOf(wake).flatMap((workflowID) => this.#take(workflowID) ?? [])
-      held.push(...runs)
+      const runs = this.#runsOf(wake).filter((workflowID) => this.#lingerers.has(workflowID))
+      held.push(...runs.flatMap((workflowID) => this.#take(workflowID) ?? []))
+      for (const workflowID of runs) this.#give(workflowID, now)
       return runs.length === 0 || wake.due > later(now) ? wake : { ...wake, due: later(now) }
     })
     return {
@@ -87,12 +125,24 @@ export class Lingering {
     return [...this.#lingerers.keys()].filter((workflowID) => workflowID.startsWith(`${controller}/${uid}/`))
   }
 
+  #give(workflowID: string, now: Date): Date {
+    const due = later(now)
+    const earlier = [...(this.#given.get(workflowID)?.dues ?? [])].filter((one) => one > now.getTime() - SURE_MS)
+    remember(this.#given).set(workflowID, { at: now.getTime(), dues: new Set([...earlier, due.getTime()]) })
+    return due
+  }
+
   #take(workflowID: string): Lingerer | undefined {
     const lingerer = this.#lingerers.get(workflowID)
     clearTimeout(lingerer?.timer)
     this.#lingerers.delete(workflowID)
     return lingerer
   }
+}
+
+function remember<Memory extends Map<string, Given> | Set<string>>(memory: Memory): Memory {
+  if (memory.size >= MOST_REMEMBERED) memory.clear()
+  return memory
 }
 
 function later(now: Date): Date {

@@ -169,7 +169,8 @@ export async function listObjects(
   return list.items
 }
 
-/** Tells the journal that a pass began: the sweep looks up jobs that had none for a while. */
-export async function recordObservation({ journal }: Deps, by: By): Promise<void> {
+/** Tells the journal that a pass began: the sweep looks up jobs that had none for a while. Call it in the tick in which the reading begins. */
+export async function recordObservation({ journal, lingering }: Deps, by: By): Promise<void> {
+  lingering.looks(by.workflowID)
   await journal.touch(by.workflowID)
 }

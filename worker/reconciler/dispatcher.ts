@@ -178,7 +178,7 @@ export class Dispatcher {
     const resolution = await resolveWake(db, wake, this.#journal)
     if (resolution.to !== 'open') return await this.#follow(wake, resolution)
     const { workflow_id } = resolution.job
-    const again = lingering.wake(workflow_id, now())
+    const again = lingering.wake(workflow_id, now(), wake.due)
     if (again !== undefined) return { led: 'woken where it lingered', again }
     if (await signalRun(client, workflow_id, wake.seq)) return SIGNALLED
     log.info({ workflowID: workflow_id }, 'run is not in Temporal any more')

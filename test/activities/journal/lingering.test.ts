@@ -18,15 +18,15 @@ describe('a lingering run', () => {
     expect(await Promise.race([woken, Promise.resolve('waits')])).toBe('waits')
     await vi.advanceTimersByTimeAsync(1)
     expect(await woken).toBe(false)
-    expect(lingering.wake(RUN, NOW)).toBeUndefined()
+    expect(lingering.wake(RUN, NOW, NOW)).toBeUndefined()
   })
 
   it('is woken by its workflow ID, once, and the wake comes again later', async () => {
     const lingering = new Lingering({ most: 1, ms: 300 })
     const woken = lingering.wait(RUN)
-    expect(lingering.wake('execution/u2/job', NOW)).toBeUndefined()
-    expect(lingering.wake(RUN, NOW)).toEqual(LATER)
-    expect(lingering.wake(RUN, NOW)).toBeUndefined()
+    expect(lingering.wake('execution/u2/job', NOW, NOW)).toBeUndefined()
+    expect(lingering.wake(RUN, NOW, NOW)).toEqual(LATER)
+    expect(lingering.wake(RUN, NOW, NOW)).toBeUndefined()
     expect(await woken).toBe(true)
   })
 
@@ -51,7 +51,7 @@ describe('a lingering run', () => {
     void lingering.wait('deploy/u1/new')
     const { wakes } = lingering.hold([wake('u1', { controller: 'deploy', job_id: 'other' })], NOW)
     expect(wakes[0]?.due).toEqual(NOW)
-    expect(lingering.wake('deploy/u1/old', NOW)).toEqual(LATER)
+    expect(lingering.wake('deploy/u1/old', NOW, NOW)).toEqual(LATER)
     expect(lingering.hold([wake('u1', { controller: 'deploy', job_id: 'new' })], NOW).wakes[0]?.due).toEqual(LATER)
   })
 
@@ -60,6 +60,41 @@ describe('a lingering run', () => {
     void lingering.wait(RUN)
     const due = new Date(NOW.getTime() + 60_000)
     expect(lingering.hold([wake('u1', { due })], NOW).wakes[0]?.due).toEqual(due)
+  })
+})
+
+describe('a wake that was put off', () => {
+  const after = (ms: number) => new Date(NOW.getTime() + ms)
+
+  it('is put off again while its run was woken here less than two seconds ago, then it is a signal', () => {
+    const lingering = new Lingering({ most: 1, ms: 300 })
+    void lingering.wait(RUN)
+    lingering.hold([wake('u1')], NOW)
+    void lingering.wait(RUN)
+    lingering.hold([wake('u1')], after(1500))
+    // The row has the smaller due time of the two.
+    expect(lingering.wake(RUN, after(2001), LATER)).toEqual(after(3500))
+    expect(lingering.wake(RUN, after(3501), after(3500))).toBeUndefined()
+    expect(lingering.wake(RUN, after(3502), after(3500))).toBeUndefined()
+  })
+
+  it('is a signal when something else has come that the run was not given', () => {
+    const lingering = new Lingering({ most: 1, ms: 300 })
+    void lingering.wait(RUN)
+    lingering.wake(RUN, NOW, NOW)
+    expect(lingering.wake(RUN, after(100), after(90))).toBeUndefined()
+  })
+})
+
+describe('a run that was signalled', () => {
+  it('does not linger, unless it has looked since', async () => {
+    const lingering = new Lingering({ most: 1, ms: 300 })
+    lingering.wake(RUN, NOW, NOW)
+    expect(await lingering.wait(RUN)).toBe(false)
+    lingering.wake(RUN, NOW, NOW)
+    lingering.looks(RUN)
+    void lingering.wait(RUN)
+    expect(lingering.count).toBe(1)
   })
 })
 
