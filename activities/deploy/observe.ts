@@ -43,8 +43,10 @@ export const observeActivities = (deps: Deps) => ({
           : readSingle(deps, subject, jobID),
         recordObservation(deps, by),
       ])
-      // What has a time-out is another thing at any later time.
-      const isTold = (item: KubeObject) => isNews(item, known) || remainingMs(item, deps.now()) !== undefined
+      // What runs and has a time-out is another thing at any later time.
+      const isTimed = (item: KubeObject) =>
+        targetView(item).jobIDFinished !== jobID && remainingMs(item, deps.now()) !== undefined
+      const isTold = (item: KubeObject) => isNews(item, known) || isTimed(item)
       const changed = items.filter(isTold).map((item) => groupItem(item, deps.now()))
       return { changed, gone: goneSince(known, items), isOver }
     } catch (error) {

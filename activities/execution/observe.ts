@@ -25,14 +25,21 @@ export interface ObserveInput {
   readonly subject: Subject
   /** Of the deploy items. */
   readonly known: KnownVersions
+  /** Generation of the Execution whose items the run knows; absent = none. */
+  readonly generation?: number
 }
 
 export interface ExecutionObservation {
   /** Undefined: the Execution is gone. */
-  readonly target: ExecutionView | undefined
+  readonly target: ObservedExecution | undefined
   readonly changed: readonly DeployItemView[]
   /** uids of known items that are there no more. */
   readonly gone: readonly string[]
+}
+
+export interface ObservedExecution extends Omit<ExecutionView, 'items'> {
+  /** Undefined where the run knows them; told in each look, they made histories grow with items times looks. */
+  readonly items: ExecutionView['items'] | undefined
 }
 
 export const observeActivities = (deps: Deps) => ({
@@ -42,7 +49,7 @@ export const observeActivities = (deps: Deps) => ({
    * @returns the Execution (undefined when gone or replaced), and the difference to the items that the run knows.
    * @throws retryable failures of the API server and the journal.
    */
-  async observeExecution({ by, subject, known }: ObserveInput): Promise<ExecutionObservation> {
+  async observeExecution({ by, subject, known, generation }: ObserveInput): Promise<ExecutionObservation> {
     try {
       const [{ subject: execution, children: items }] = await Promise.all([
         readExecution(deps, subject, newestKnown(known)),
@@ -51,7 +58,7 @@ export const observeActivities = (deps: Deps) => ({
       // What waits for its deployer is another thing at any later time.
       const isTold = (item: KubeObject) => isNews(item, known) || pickupMs(item, deps) !== undefined
       return {
-        target: execution === undefined ? undefined : executionView(execution),
+        target: execution === undefined ? undefined : observed(executionView(execution), generation),
         changed: items.filter(isTold).map((item) => deployItemView(item, deps)),
         gone: goneSince(known, items),
       }
@@ -60,6 +67,10 @@ export const observeActivities = (deps: Deps) => ({
     }
   },
 })
+
+function observed(view: ExecutionView, known: number | undefined): ObservedExecution {
+  return view.generation === known ? { ...view, items: undefined } : view
+}
 
 /** An Execution and the deploy items that it owns; items of an earlier Execution of the same name are not among them. */
 export async function readExecution(deps: Deps, execution: Omit<Subject, 'kind'>, ownVersion: number): Promise<Family> {

@@ -104,6 +104,31 @@ describe.each(SHAPES)('an installation with $title', ({ items, levels, exporting
   })
 })
 
+describe('a chain', () => {
+  it('has histories that grow with its levels, not with levels times items', async () => {
+    const [short, long] = [await chainBytes(10), await chainBytes(30)]
+    // Looks that told every item made it more than six times as much.
+    for (const controller of ['execution', 'deploy'])
+      expect((long.get(controller) ?? 0) / (short.get(controller) ?? 0), controller).toBeLessThan(4)
+  })
+})
+
+/** What the runs of a chain's job have recorded of their activities, in bytes, by controller. */
+async function chainBytes(levels: number): Promise<ReadonlyMap<string, number>> {
+  const items = flat(levels).map((item, index) => (index === 0 ? item : { ...item, dependsOn: [`item-${index - 1}`] }))
+  await cluster.create(installation(`chain-${levels}`, items), 'installations')
+  const runs = await finishedRuns((await cluster.finished(`chain-${levels}`)).status?.jobID ?? '')
+  const bytes = runs.map(async ({ controller, workflow_id }) => {
+    const { events } = await pawl.client.workflow.getHandle(workflow_id).fetchHistory()
+    const results = (events ?? []).flatMap(
+      ({ markerRecordedEventAttributes: marker }) => marker?.details?.['result'] ?? [],
+    )
+    const payloads = results.flatMap((result) => result.payloads ?? [])
+    return [controller, payloads.reduce((sum, { data }) => sum + (data?.length ?? 0), 0)] as const
+  })
+  return new Map(await Promise.all(bytes))
+}
+
 const SWEEPS = 3
 const SIGNALED = 'EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED'
 const EVENTS_PER_FURTHER_WAKE = 5

@@ -193,13 +193,15 @@ describe('what a pass observes', () => {
     const { pass } = executionPass(before)
     const newer = { ...running('c'), version: '9' }
     const asked: unknown[] = []
-    const observe: ExecutionActivities['observeExecution'] = (one) => {
-      asked.push(one.known)
-      return Promise.resolve({ target: pass.state.target, changed: [pending('b'), newer], gone: ['uid-d'] })
+    const target = { ...pass.state.target, items: undefined }
+    const observe: ExecutionActivities['observeExecution'] = ({ known, generation }) => {
+      asked.push({ known, generation })
+      return Promise.resolve({ target, changed: [pending('b'), newer], gone: ['uid-d'] })
     }
     const state = await observeExecution({ ...pass.act, observeExecution: observe }, input, by, pass.state)
-    expect(asked).toEqual([{ 'uid-a': '1', 'uid-c': '1', 'uid-d': '1' }])
+    expect(asked).toEqual([{ known: { 'uid-a': '1', 'uid-c': '1', 'uid-d': '1' }, generation: target.generation }])
     expect(state?.deployItems).toEqual([pending('a'), pending('b'), newer])
+    expect(state?.target).toEqual(pass.state.target)
   })
 
   it('is nothing when the execution is gone', async () => {
