@@ -1,7 +1,7 @@
 // The worker process: dispatches wakes, runs workflows and their activities. Flags beat the environment (config.ts).
 
 import { Client } from '@temporalio/client'
-import { Worker } from '@temporalio/worker'
+import { Worker, type WorkerOptions } from '@temporalio/worker'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { createActivities } from '../activities/index.ts'
@@ -58,10 +58,9 @@ if (connection === undefined) process.exit(0)
 // Eager starts need client and worker on one connection (spec/engine.md 1.2).
 const client = new Client({ connection, namespace: settings.temporalNamespace })
 
-const worker = await Worker.create({
+const options: Omit<WorkerOptions, 'taskQueue'> = {
   connection,
   namespace: settings.temporalNamespace,
-  taskQueue: settings.taskQueue,
   ...(settings.workflowBundle === undefined
     ? { workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)) }
     : { workflowBundle: { codePath: settings.workflowBundle } }),
@@ -81,7 +80,9 @@ const worker = await Worker.create({
   activityTaskPollerBehavior: { type: 'autoscaling', initial: 1, minimum: 1, maximum: 10 },
   stickyQueueScheduleToStartTimeout: settings.stickyTimeoutMs,
   shutdownGraceTime: '30 seconds',
-})
+}
+// With --only, each controller has a queue of its own.
+const workers = await Promise.all(settings.taskQueues.map((taskQueue) => Worker.create({ ...options, taskQueue })))
 
 const dispatcher = new Dispatcher(
   { db, lax, client, log, now, lingering, report: (part, error) => health.report(part, error) },
@@ -90,23 +91,25 @@ const dispatcher = new Dispatcher(
 const running = [
   dispatcher.run(),
   listenForWakes(settings.databaseUrl, () => dispatcher.nudge(), log, stopping.signal),
-  runSweeper({ db, client, log, now }, { cluster: settings.cluster, everyMs: settings.sweepMs }, stopping.signal),
+  runSweeper({ db, client, log, now }, { ...settings.dispatcher, everyMs: settings.sweepMs }, stopping.signal),
 ]
 
 function stop(): void {
   dispatcher.stop()
   lingering.stop()
-  if (worker.getState() === 'RUNNING') worker.shutdown()
+  for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown()
 }
 stopping.signal.addEventListener('abort', stop, { once: true })
-if (stopping.signal.aborted) stop()
 
 log.info(
-  { taskQueue: settings.taskQueue, temporal: settings.temporalAddress, health: health.address },
+  { taskQueues: settings.taskQueues, temporal: settings.temporalAddress, health: health.address },
   'worker is running',
 )
 try {
-  await worker.run()
+  // When one fails, the others are stopped too.
+  const runs = workers.map((worker) => worker.run().finally(abort))
+  if (stopping.signal.aborted) stop()
+  for (const end of await Promise.allSettled(runs)) if (end.status === 'rejected') throw end.reason
 } finally {
   abort()
   await Promise.all(running)

@@ -117,14 +117,19 @@ function findGroups(cluster: string, { kind, controller }: SweptKind, types: rea
 }
 
 /**
- * The cluster's open jobs without a pass for a minute, to be looked up in Temporal. Each is due for its next look-up after one minute, then two, up to ten;
- * a pass starts that anew. Two sweepers get different jobs.
+ * The cluster's open jobs without a pass for a minute, to be looked up in Temporal; `controllers` undefined: of all. Each is due for its
+ * next look-up after one minute, then two, up to ten; a pass starts that anew. Two sweepers get different jobs.
  */
-export async function jobsToLookUp(db: Kysely<Database>, cluster: string, now: Date): Promise<Job[]> {
+export async function jobsToLookUp(
+  db: Kysely<Database>,
+  { cluster, controllers }: { readonly cluster: string; readonly controllers?: readonly string[] | undefined },
+  now: Date,
+): Promise<Job[]> {
   const quiet = db
     .selectFrom('job as j')
     .select('j.workflow_id')
     .where('j.cluster', '=', cluster)
+    .$if(controllers !== undefined, (jobs) => jobs.where('j.controller', 'in', controllers ?? []))
     .where('j.outcome', 'is', null)
     .where(sql<Date>`coalesce(j.last_pass_at, j.started_at)`, '<=', new Date(now.getTime() - LOOKUP_AFTER_MS))
     .where((where) => where.or([where('j.lookup_after', 'is', null), where('j.lookup_after', '<=', now)]))

@@ -116,6 +116,8 @@ function mergeTwo(earlier: NewWake, later: NewWake): NewWake {
 export interface Claim {
   /** Only wakes of this cluster: a worker acts on no other, and several may share a journal. */
   readonly cluster: string
+  /** Only wakes of these controllers; undefined: of all. */
+  readonly controllers?: readonly string[] | undefined
   readonly owner: string
   readonly limit: number
   readonly leaseMs: number
@@ -125,12 +127,13 @@ export interface Claim {
 /** Takes due wakes that nobody holds, oldest first. A lease that ran out counts as none. */
 export async function claimWakes(
   db: Kysely<Database>,
-  { cluster, owner, limit, leaseMs, now }: Claim,
+  { cluster, controllers, owner, limit, leaseMs, now }: Claim,
 ): Promise<Wake[]> {
   const due = db
     .selectFrom('wake')
     .select(['controller', 'uid', 'job_id'])
     .where('cluster', '=', cluster)
+    .$if(controllers !== undefined, (wakes) => wakes.where('controller', 'in', controllers ?? []))
     .where('due', '<=', now)
     .where((where) => where.or([where('lease_until', 'is', null), where('lease_until', '<=', now)]))
     .orderBy('due')
@@ -154,10 +157,16 @@ export async function claimWakes(
     .execute()
 }
 
-/** When the cluster's next wake that is free or will be is due; undefined when there is none. */
-export async function nextWakeDue(db: Kysely<Database>, cluster: string): Promise<Date | undefined> {
+/** When the next wake that `claimWakes` would take, now or when its lease has run out, is due; undefined when there is none. */
+export async function nextWakeDue(
+  db: Kysely<Database>,
+  { cluster, controllers }: Pick<Claim, 'cluster' | 'controllers'>,
+): Promise<Date | undefined> {
+  const ours = controllers === undefined ? sql`` : sql` and controller = any(${controllers}::text[])`
   const { rows } = await sql<{ due: Date | null }>`
-    select min(greatest(due, coalesce(lease_until, due))) as due from wake where cluster = ${cluster}`.execute(db)
+    select min(greatest(due, coalesce(lease_until, due))) as due from wake where cluster = ${cluster}${ours}`.execute(
+    db,
+  )
   return rows[0]?.due ?? undefined
 }
 

@@ -118,7 +118,7 @@ describe('the dispatcher', () => {
       { db: test.db, lax: test.db, client, log, now: () => new Date(), lingering, report: () => undefined },
       {
         ...{ owner: 'd', cluster: 'c', slots: 5, leaseMs: 5000, idleMs: 50 },
-        ...{ taskQueue: `none-${randomUUID()}`, workflowTaskTimeoutMs: 10_000 },
+        ...{ taskQueue: `none-${randomUUID()}`, controllers: undefined, workflowTaskTimeoutMs: 10_000 },
       },
     )
     const running = dispatcher.run()

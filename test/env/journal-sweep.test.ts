@@ -119,22 +119,22 @@ describe('an open job', () => {
     await openJob(test.db, job())
     const lookedUp: number[] = []
     for (let minute = 0; minute <= 40; minute++) {
-      if ((await jobsToLookUp(test.db, 'c', later(minute * 60_000))).length > 0) lookedUp.push(minute)
+      if ((await jobsToLookUp(test.db, { cluster: 'c' }, later(minute * 60_000))).length > 0) lookedUp.push(minute)
     }
     expect(lookedUp).toEqual([1, 2, 4, 8, 16, 26, 36])
     await touchJobs(test.db, ['task/u1/j1', 'task/gone/j1'], later(41 * 60_000))
     expect(await test.db.selectFrom('job').select('passes').execute()).toEqual([{ passes: 1 }])
-    expect(await jobsToLookUp(test.db, 'c', later(41.5 * 60_000))).toEqual([])
-    expect(await jobsToLookUp(test.db, 'c', later(42 * 60_000))).toHaveLength(1)
+    expect(await jobsToLookUp(test.db, { cluster: 'c' }, later(41.5 * 60_000))).toEqual([])
+    expect(await jobsToLookUp(test.db, { cluster: 'c' }, later(42 * 60_000))).toHaveLength(1)
   })
 
   it('is closed as lost with a wake, unless a new run has its ID', async () => {
     await openJob(test.db, job())
-    const [found] = await jobsToLookUp(test.db, 'c', later(60_000))
+    const [found] = await jobsToLookUp(test.db, { cluster: 'c' }, later(60_000))
     await openJob(test.db, job({ run_id: 'r2' }))
     await recordLostJob(test.db, found!, NOW, false)
     expect(await rows()).toEqual([])
-    const [again] = await jobsToLookUp(test.db, 'c', later(60_000))
+    const [again] = await jobsToLookUp(test.db, { cluster: 'c' }, later(60_000))
     await recordLostJob(test.db, again!, NOW, false)
     expect(await rows()).toMatchObject([{ uid: 'u1', may_start: true, foreign_event: true, cause: 'run lost' }])
     expect(await test.db.selectFrom('job').select('outcome').execute()).toEqual([{ outcome: 'lost' }])

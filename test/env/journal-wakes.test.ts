@@ -114,7 +114,7 @@ describe('claiming wakes', () => {
     expect(await claim(later(5))).toEqual([])
     expect((await claim(later(50), 'd1', 1)).map(({ uid }) => uid)).toEqual(['b'])
     expect((await claim(later(50))).map(({ uid }) => uid)).toEqual(['a'])
-    expect(await nextWakeDue(test.db, 'c')).toEqual(later(99))
+    expect(await nextWakeDue(test.db, { cluster: 'c' })).toEqual(later(99))
   })
 
   it('gives each wake to one of many claimers', async () => {
@@ -134,9 +134,9 @@ describe('claiming wakes', () => {
     await upsertWakes(test.db, [wake({ cluster: 'other' })], NOW)
     await openJob(test.db, job({ cluster: 'other' }))
     expect(await claim()).toEqual([])
-    expect(await nextWakeDue(test.db, 'c')).toBeUndefined()
-    expect(await jobsToLookUp(test.db, 'c', later(60_000))).toEqual([])
-    expect(await jobsToLookUp(test.db, 'other', later(60_000))).toHaveLength(1)
+    expect(await nextWakeDue(test.db, { cluster: 'c' })).toBeUndefined()
+    expect(await jobsToLookUp(test.db, { cluster: 'c' }, later(60_000))).toEqual([])
+    expect(await jobsToLookUp(test.db, { cluster: 'other' }, later(60_000))).toHaveLength(1)
   })
 
   it('takes over a wake whose lease ran out, with what came meanwhile', async () => {

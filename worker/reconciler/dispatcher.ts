@@ -131,16 +131,16 @@ export class Dispatcher {
   /** Claims what is due, as far as there are slots; returns how long to wait for more. */
   async #take(): Promise<number> {
     const { lax, now, report, log } = this.#deps
-    const { owner, cluster, slots, leaseMs, idleMs } = this.#options
+    const { owner, cluster, controllers, slots, leaseMs, idleMs } = this.#options
     const limit = slots - this.#inFlight.size
     if (limit <= 0) return idleMs
     try {
-      const wakes = await claimWakes(lax, { cluster, owner, limit, leaseMs, now: now() })
+      const wakes = await claimWakes(lax, { cluster, controllers, owner, limit, leaseMs, now: now() })
       report('journal', undefined)
       this.#failures = 0
       for (const wake of wakes) this.#launch(wake)
       if (wakes.length === limit) return 0
-      const due = await nextWakeDue(lax, cluster)
+      const due = await nextWakeDue(lax, { cluster, controllers })
       return due === undefined ? idleMs : Math.min(idleMs, Math.max(1, due.getTime() - now().getTime()))
     } catch (error) {
       report('journal', error)

@@ -20,7 +20,10 @@ export interface Run {
 }
 
 export interface RunOptions {
+  /** The queue, or the beginning of the queues' names (`queueOf`). */
   readonly taskQueue: string
+  /** The controllers that this process runs; undefined: all. */
+  readonly controllers: readonly string[] | undefined
   /** How long a workflow task may take before the server gives it to another worker. */
   readonly workflowTaskTimeoutMs: number
 }
@@ -38,6 +41,14 @@ const JOB_ID = defineSearchAttributeKey('PawlJobId', SearchAttributeType.KEYWORD
 // A job has one ID from the root down.
 const ROOT_JOB_ID = defineSearchAttributeKey('PawlRootJobId', SearchAttributeType.KEYWORD)
 
+/**
+ * The task queue of a controller's runs. A process that runs all has one queue; others have one for each controller, so that a run never
+ * comes to a process that leaves its controller to others.
+ */
+export function queueOf({ taskQueue, controllers }: Pick<RunOptions, 'taskQueue' | 'controllers'>, controller: string) {
+  return controllers === undefined ? taskQueue : `${taskQueue}-${controller}`
+}
+
 /** Starts a run; `again` also after one of the same ID that completed. Says so when one is running or has completed. */
 export async function startRun(client: Client, run: Run, options: RunOptions, again: boolean): Promise<StartAnswer> {
   const { controller, workflowID, input } = run
@@ -46,7 +57,7 @@ export async function startRun(client: Client, run: Run, options: RunOptions, ag
   try {
     const handle = await client.workflow.start(controller, {
       workflowId: workflowID,
-      taskQueue: options.taskQueue,
+      taskQueue: queueOf(options, controller),
       args: [input],
       requestEagerStart: true,
       workflowTaskTimeout: options.workflowTaskTimeoutMs,
@@ -68,7 +79,7 @@ export async function startRun(client: Client, run: Run, options: RunOptions, ag
     return { answer: 'started', runID: handle.firstExecutionRunId }
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error
-    return { answer: (await isRunning(client, workflowID)) ? 'running' : 'completed' }
+    return { answer: (await queueOfOpenRun(client, workflowID)) === undefined ? 'completed' : 'running' }
   }
 }
 
@@ -83,13 +94,36 @@ export async function signalRun(client: Client, workflowID: string, seq: number)
   }
 }
 
-/** Whether Temporal has an open run of this ID. */
-export async function isRunning(client: Client, workflowID: string): Promise<boolean> {
+/** The task queue of the open run of this ID; undefined when Temporal has none. */
+export async function queueOfOpenRun(client: Client, workflowID: string): Promise<string | undefined> {
   try {
     const description = await client.workflow.getHandle(workflowID).describe()
-    return description.status.name === 'RUNNING'
+    return description.status.name === 'RUNNING' ? description.taskQueue : undefined
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return false
+    if (error instanceof WorkflowNotFoundError) return undefined
     throw error
+  }
+}
+
+// A poll that brings nothing lasts a minute; Temporal forgets who polled after five.
+const POLLED_WITHIN_MS = 120_000
+
+/** Whether some worker has asked this queue for workflow tasks lately. */
+export async function isServed(client: Client, taskQueue: string, now: Date): Promise<boolean> {
+  // Without a type, the server describes the queue of workflow tasks.
+  const { pollers } = await client.workflowService.describeTaskQueue({
+    namespace: client.options.namespace,
+    taskQueue: { name: taskQueue },
+  })
+  const since = now.getTime() - POLLED_WITHIN_MS
+  return pollers.some(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1000 >= since)
+}
+
+/** Ends a run that no worker serves any more, so that it can be started again where one does. */
+export async function terminateStranded(client: Client, workflowID: string, taskQueue: string): Promise<void> {
+  try {
+    await client.workflow.getHandle(workflowID).terminate(`no worker serves the task queue ${taskQueue} any more`)
+  } catch (error) {
+    if (!(error instanceof WorkflowNotFoundError)) throw error
   }
 }

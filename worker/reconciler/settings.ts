@@ -4,7 +4,10 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { parseDuration } from '../../activities/deploy/duration.ts'
 import type { Config } from '../config.ts'
+import { subjectKinds } from '../controllers.ts'
 import type { DispatcherOptions } from './dispatcher.ts'
+import { onlyControllers } from './only.ts'
+import { queueOf } from './runs.ts'
 
 type Flags = Readonly<Record<string, string | undefined>>
 
@@ -15,6 +18,7 @@ export const WORKER_FLAGS: Readonly<Record<string, readonly [value: string, text
   'temporal-address': ['<host:port>', 'Temporal (default: $PAWL_TEMPORAL_ADDRESS, else $TEMPORAL_ADDRESS)'],
   'temporal-namespace': ['<name>', 'namespace in Temporal (default: $PAWL_TEMPORAL_NAMESPACE, or default)'],
   'task-queue': ['<name>', 'task queue in Temporal (default: pawl)'],
+  only: ['<controllers>', 'run only these controllers, such as installation,execution (default: all)'],
   cluster: ['<name>', 'name of the cluster in the journal, as the bridge has it (default: local)'],
   'content-key': ['<file>', 'key of content hashes, the same as the bridge has (default: $PAWL_CONTENT_KEY)'],
   'workflow-bundle': ['<file>', 'a bundle of the workflows built before (default: one is built at start)'],
@@ -41,7 +45,8 @@ export interface ReconcilerSettings {
   readonly databaseUrl: string
   readonly temporalAddress: string
   readonly temporalNamespace: string
-  readonly taskQueue: string
+  /** The queues that this process serves: one, or with --only one for each controller. */
+  readonly taskQueues: readonly string[]
   readonly cluster: string
   readonly contentKeyPath: string | undefined
   /** A prebuilt bundle of workflows/index.ts; without it one is built at start. */
@@ -60,6 +65,7 @@ export interface ReconcilerSettings {
 export function reconcilerSettings(flags: Flags, config: Config): ReconcilerSettings {
   const cluster = flags['cluster'] ?? 'local'
   const taskQueue = flags['task-queue'] ?? 'pawl'
+  const controllers = onlyControllers(flags['only'], Object.keys(subjectKinds))
   checkCallStacks(flags)
   return {
     kubeconfigPath: flags['kubeconfig'] ?? config.kubeconfig,
@@ -74,7 +80,7 @@ export function reconcilerSettings(flags: Flags, config: Config): ReconcilerSett
       'host:port of a Temporal service',
     ),
     temporalNamespace: flags['temporal-namespace'] ?? config.temporalNamespace,
-    taskQueue,
+    taskQueues: controllers?.map((controller) => queueOf({ taskQueue, controllers }, controller)) ?? [taskQueue],
     cluster,
     contentKeyPath: flags['content-key'] ?? config.contentKeyPath,
     workflowBundle: flags['workflow-bundle'],
@@ -89,6 +95,7 @@ export function reconcilerSettings(flags: Flags, config: Config): ReconcilerSett
       owner: `${hostname()}/${process.pid}/${randomUUID()}`,
       cluster,
       taskQueue,
+      controllers,
       slots: number(flags, 'dispatch-slots', 20, 1),
       leaseMs: number(flags, 'wake-lease-ms', 10_000, 100),
       idleMs: 5000,

@@ -4,6 +4,7 @@ import type { Client } from '@temporalio/client'
 import type { Kysely } from 'kysely'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../activities/journal/database.ts'
+import type { Job } from '../../activities/journal/jobs.ts'
 import {
   jobsToLookUp,
   recordLostJob,
@@ -14,9 +15,11 @@ import {
 import { BUILT_IN_TYPES } from '../../workflows/deploy-item/kind.ts'
 import { watchedKinds } from '../controllers.ts'
 import type { Logger } from '../log.ts'
-import { isRunning } from './runs.ts'
+import { isServed, queueOf, queueOfOpenRun, type RunOptions, terminateStranded } from './runs.ts'
 
-export interface SweeperOptions {
+type SweptQueues = Pick<RunOptions, 'taskQueue' | 'controllers'>
+
+export interface SweeperOptions extends SweptQueues {
   readonly cluster: string
   readonly everyMs: number
 }
@@ -48,17 +51,34 @@ export async function runSweeper(deps: SweeperDeps, options: SweeperOptions, sig
   }
 }
 
-async function sweepOnce({ db, client, log, now }: SweeperDeps, { cluster }: SweeperOptions): Promise<void> {
-  const woken = await sweepWakes(db, { cluster, now: now(), jobKinds: SWEPT, watchedKinds: WATCHED })
+/** One sweep, of the controllers that this process runs. */
+export async function sweepOnce(deps: SweeperDeps, options: Omit<SweeperOptions, 'everyMs'>): Promise<void> {
+  const { db, log, now } = deps
+  const { cluster, controllers } = options
+  const jobKinds = SWEPT.filter(({ controller }) => controllers?.includes(controller) ?? true)
+  const woken = await sweepWakes(db, { cluster, now: now(), jobKinds, watchedKinds: WATCHED })
   if (woken > 0) log.info({ woken }, 'sweep woke subjects without a run')
-  for (const job of await jobsToLookUp(db, cluster, now())) {
+  for (const job of await jobsToLookUp(db, { cluster, controllers }, now())) {
     const isGroup = job.controller === 'deploy' && job.job_id !== ''
-    if (await isRunning(client, job.workflow_id)) {
+    if (await isAtWork(deps, options, job)) {
       const isBehind = await wakeIfBehind(db, job, now(), isGroup)
       if (isBehind) log.info({ workflowID: job.workflow_id }, 'sweep woke a run that may have missed a change')
       continue
     }
-    log.info({ workflowID: job.workflow_id }, 'run is not in Temporal any more')
     await recordLostJob(db, job, now(), isGroup)
   }
+}
+
+/** Whether an open run has the job. One on a queue that no worker asks any more (its --only or --task-queue was changed) is ended here. */
+async function isAtWork({ client, log, now }: SweeperDeps, options: SweptQueues, job: Job): Promise<boolean> {
+  const workflowID = job.workflow_id
+  const taskQueue = await queueOfOpenRun(client, workflowID)
+  if (taskQueue === undefined) {
+    log.info({ workflowID }, 'run is not in Temporal any more')
+    return false
+  }
+  if (taskQueue === queueOf(options, job.controller) || (await isServed(client, taskQueue, now()))) return true
+  log.warn({ workflowID, taskQueue }, 'no worker serves the task queue of a run; it is started again')
+  await terminateStranded(client, workflowID, taskQueue)
+  return false
 }

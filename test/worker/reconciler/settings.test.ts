@@ -14,7 +14,7 @@ describe('the settings of a worker', () => {
       ...{ databaseUrl: 'postgresql://db', temporalAddress: 'localhost:7233', temporalNamespace: 'default' },
       ...{
         kubeconfigPath: undefined,
-        taskQueue: 'pawl',
+        taskQueues: ['pawl'],
         cluster: 'local',
         healthHost: '127.0.0.1',
         healthPort: 0,
@@ -43,6 +43,13 @@ describe('the settings of a worker', () => {
     expect([pickup('1m30s'), pickup('2s'), pickup('none')]).toEqual([90_000, 2000, undefined])
   })
 
+  it('give each controller a queue of its own when the process does not run all of them', () => {
+    const { taskQueues, dispatcher } = settings({ ...NEEDED, only: 'execution, deploy', 'task-queue': 'q' })
+    expect(taskQueues).toEqual(['q-execution', 'q-deploy'])
+    expect(dispatcher).toMatchObject({ taskQueue: 'q', controllers: ['execution', 'deploy'] })
+    expect(settings(NEEDED).dispatcher.controllers).toBeUndefined()
+  })
+
   it('name each process anew, so that one that hangs shares no lease with its successor', () => {
     expect(settings(NEEDED).dispatcher.owner).not.toBe(settings(NEEDED).dispatcher.owner)
   })
@@ -53,6 +60,12 @@ describe('the settings of a worker', () => {
     [{ ...NEEDED, 'sweep-ms': '99' }, '--sweep-ms is "99"; expected a whole number of at least 100'],
     [{ ...NEEDED, 'dispatch-slots': 'many' }, '--dispatch-slots is "many"; expected a whole number of at least 1'],
     [{ ...NEEDED, 'pickup-timeout': '5' }, '--pickup-timeout is "5"; expected a duration such as 1m30s, or none'],
+    [
+      { ...NEEDED, only: 'execution,item' },
+      '--only names "item"; expected controllers of installation, execution, deploy',
+    ],
+    [{ ...NEEDED, only: '' }, '--only names ""; expected controllers of installation, execution, deploy'],
+    [{ ...NEEDED, only: 'deploy,deploy' }, '--only names "deploy" twice; expected each controller once'],
     [{ ...NEEDED, 'health-port': '1.5' }, '--health-port is "1.5"; expected a whole number of at least 0'],
   ])('%j are refused with what was expected', (flags, message) => {
     expect(() => settings(flags as unknown as Readonly<Record<string, string>>)).toThrow(message)
