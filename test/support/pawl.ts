@@ -91,13 +91,20 @@ export class Pawl {
     await this.#spawn(name, 'bridge.ts', [...flags, '--lease-ms', '1500'])
   }
 
-  /** @param kubeconfig leads elsewhere than that of the first worker. */
-  async startWorker(name = 'worker', kubeconfig = this.options.workerKubeconfig): Promise<void> {
+  /**
+   * @param kubeconfig leads elsewhere than that of the first worker.
+   * @param own flags of this worker alone.
+   */
+  async startWorker(
+    name = 'worker',
+    kubeconfig = this.options.workerKubeconfig,
+    own: readonly string[] = [],
+  ): Promise<void> {
     const { servers, workerFlags = [] } = this.options
     const flags = ['--kubeconfig', kubeconfig ?? servers.kubeconfigPath, '--database-url', this.databaseUrl]
     const temporal = ['--temporal-address', servers.temporalAddress, '--task-queue', this.taskQueue]
     const bundle = ['--workflow-bundle', servers.workflowBundle]
-    await this.#spawn(name, 'reconciler.ts', [...flags, ...temporal, ...bundle, ...FAST, ...workerFlags])
+    await this.#spawn(name, 'reconciler.ts', [...flags, ...temporal, ...bundle, ...FAST, ...workerFlags, ...own])
   }
 
   /** The process of a part, to be stopped or killed by its pid. */
