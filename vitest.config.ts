@@ -13,7 +13,10 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['test/{workflows,activities,worker,types,docs,bench}/**/*.test.ts', 'test/architecture.test.ts'],
+          include: [
+            'test/{workflows,activities,worker,types,docs,bench,examples}/**/*.test.ts',
+            'test/architecture.test.ts',
+          ],
           testTimeout: 20_000,
         },
       },

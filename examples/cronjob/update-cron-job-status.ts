@@ -1,0 +1,19 @@
+// What remains to be told in the status, whatever the other actions met: that nothing is started, or what was.
+
+import { done, type Outcome } from 'pawl/kit'
+
+import type { CronJobControllerManagerPass } from './cron-job.gen.ts'
+import { isActive, referenceTo } from './job.ts'
+import { reportOn } from './report-on.ts'
+
+export async function updateCronJobStatus(pass: CronJobControllerManagerPass): Promise<Outcome> {
+  const { target, status } = pass
+  if (target.spec.suspend === true) {
+    const message = 'no Job is started while spec.suspend is true'
+    reportOn(pass, new Date(), { status: 'False', reason: 'Suspended', message })
+  }
+  // The Jobs of this pass are not those that it found.
+  const hasStarted = status['lastScheduleTime'] !== undefined
+  if (hasStarted) status['active'] = (await pass.refresh('jobs')).filter(isActive).map(referenceTo)
+  return done
+}

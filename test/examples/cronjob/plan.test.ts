@@ -1,0 +1,210 @@
+// What a CronJob does, pass by pass. No server: the time is set, and a pass is built by hand (cron-job-pass.ts).
+
+import { again, fail, setCondition } from 'pawl/kit'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+
+import { jobFor } from '../../../examples/cronjob/job.ts'
+import { cronJob, ended, job, passOver } from './cron-job-pass.ts'
+
+const MINUTE_MS = 60_000
+const AT_ELEVEN = `report-${Date.parse('2026-03-01T11:00:00Z') / MINUTE_MS}`
+
+beforeEach(() => vi.useFakeTimers({ toFake: ['Date'] }))
+afterEach(() => vi.useRealTimers())
+
+describe('a CronJob before its time', () => {
+  beforeEach(() => vi.setSystemTime('2026-03-01T10:45:00Z'))
+
+  it('starts nothing and waits', async () => {
+    const { outcome, written, status } = await passOver(cronJob())
+    expect(outcome).toEqual(again(15 * MINUTE_MS))
+    expect(written).toEqual([])
+    expect(status).toMatchObject({ active: [], conditions: [{ status: 'True', reason: 'Waiting' }] })
+  })
+
+  it('says nothing new in its next pass', async () => {
+    const { status } = await passOver(cronJob())
+    const settled = cronJob({}, { conditions: status['conditions'] as [] })
+    vi.setSystemTime('2026-03-01T10:50:00Z')
+    expect((await passOver(settled)).status).toEqual({ active: [] })
+  })
+})
+
+describe('a CronJob whose time has come', () => {
+  beforeEach(() => vi.setSystemTime('2026-03-01T11:00:01.250Z'))
+
+  it('starts a Job that is called after the minute, and waits for the next time', async () => {
+    const { outcome, written, status } = await passOver(cronJob())
+    expect(written).toEqual([`apply ${AT_ELEVEN}`])
+    expect(outcome).toEqual(again(60 * MINUTE_MS - 1250))
+    expect(status).toMatchObject({ lastScheduleTime: '2026-03-01T11:00:00Z', active: [{ name: AT_ELEVEN }] })
+  })
+
+  it('makes the Job from the template, found again by its label', () => {
+    const spec = { template: { spec: { containers: [] } } }
+    const metadata = { labels: { team: 'a', cronjob: 'other' } }
+    expect(jobFor(cronJob({ jobTemplate: { metadata, spec } }), new Date('2026-03-01T11:00:00Z'))).toEqual({
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      metadata: {
+        name: AT_ELEVEN,
+        labels: { team: 'a', cronjob: 'report' },
+        annotations: { 'batch.kubernetes.io/cronjob-scheduled-timestamp': '2026-03-01T11:00:00Z' },
+      },
+      spec,
+    })
+  })
+
+  it('starts no second Job for a time that it has served', async () => {
+    expect((await passOver(cronJob({}, { lastScheduleTime: '2026-03-01T11:00:00Z' }))).written).toEqual([])
+  })
+
+  it('finds the Job of a pass that was interrupted before its status was written', async () => {
+    const { written, status } = await passOver(cronJob({ concurrencyPolicy: 'Replace' }), [job(AT_ELEVEN)])
+    expect(written).toEqual([])
+    expect(status['lastScheduleTime']).toBe('2026-03-01T11:00:00Z')
+  })
+
+  it('goes by the time zone of its spec', async () => {
+    const spec = { schedule: '30 16 * * *', timeZone: 'Asia/Kolkata' }
+    expect((await passOver(cronJob(spec))).status['lastScheduleTime']).toBe('2026-03-01T11:00:00Z')
+  })
+})
+
+describe('a CronJob whose last Job is still active', () => {
+  const active = job('report-1')
+  beforeEach(() => vi.setSystemTime('2026-03-01T11:00:01Z'))
+
+  it.each([undefined, 'Allow'] as const)('starts another when the policy is %s', async (concurrencyPolicy) => {
+    const spec = concurrencyPolicy === undefined ? {} : { concurrencyPolicy }
+    const { written, status } = await passOver(cronJob(spec), [active])
+    expect(written).toEqual([`apply ${AT_ELEVEN}`])
+    expect(status['active']).toMatchObject([{ name: 'report-1' }, { name: AT_ELEVEN }])
+  })
+
+  it('deletes it first when the policy is Replace', async () => {
+    const { written, status } = await passOver(cronJob({ concurrencyPolicy: 'Replace' }), [active])
+    expect(written).toEqual(['remove report-1', `apply ${AT_ELEVEN}`])
+    expect(status['active']).toMatchObject([{ name: AT_ELEVEN }])
+  })
+
+  it('waits for its end when the policy is Forbid, and says so', async () => {
+    const { written, status } = await passOver(cronJob({ concurrencyPolicy: 'Forbid' }), [active])
+    expect(written).toEqual([])
+    expect(status).not.toHaveProperty('lastScheduleTime')
+    expect(status['conditions']).toMatchObject([
+      {
+        status: 'False',
+        reason: 'JobAlreadyActive',
+        message: 'the start of 2026-03-01T11:00:00Z waits for report-1, which is active',
+      },
+    ])
+    const over = ended('Complete', 'report-1', '2026-03-01T11:00:01Z')
+    expect((await passOver(cronJob({ concurrencyPolicy: 'Forbid' }), [over])).written).toEqual([`apply ${AT_ELEVEN}`])
+  })
+})
+
+describe('a CronJob that nobody looked after for a while', () => {
+  it('makes the last of the starts that were missed, and no other', async () => {
+    vi.setSystemTime('2026-03-01T14:10:00Z')
+    const { written, status } = await passOver(cronJob())
+    expect(written).toHaveLength(1)
+    expect(status['lastScheduleTime']).toBe('2026-03-01T14:00:00Z')
+    expect(status['conditions']).toMatchObject([{ reason: 'Waiting' }])
+  })
+
+  it('makes none that is later than the deadline', async () => {
+    vi.setSystemTime('2026-03-01T14:10:00Z')
+    const { written, outcome, status } = await passOver(cronJob({ startingDeadlineSeconds: 300 }))
+    expect([written, outcome]).toEqual([[], again(50 * MINUTE_MS)])
+    expect(status['conditions']).toMatchObject([{ reason: 'MissedStart' }])
+  })
+
+  it('warns when more than 100 were missed, until its next start', async () => {
+    vi.setSystemTime('2026-03-11T10:10:00Z')
+    const { written, status } = await passOver(cronJob())
+    expect(written).toHaveLength(1)
+    expect(status['conditions']).toMatchObject([{ reason: 'TooManyMissedStarts' }])
+
+    const lastScheduleTime = '2026-03-11T10:00:00Z'
+    const warned = cronJob({}, { lastScheduleTime, conditions: status['conditions'] as [] })
+    expect((await passOver(warned)).status).not.toHaveProperty('conditions')
+    vi.setSystemTime('2026-03-11T11:00:00Z')
+    expect((await passOver(warned)).status['conditions']).toMatchObject([{ reason: 'Waiting' }])
+  })
+
+  it('warns of nothing when the deadline leaves few of them', async () => {
+    vi.setSystemTime('2026-03-11T10:10:00Z')
+    const { status } = await passOver(cronJob({ startingDeadlineSeconds: 7200 }))
+    expect(status['conditions']).toMatchObject([{ reason: 'Waiting' }])
+  })
+})
+
+describe('a CronJob that is suspended', () => {
+  beforeEach(() => vi.setSystemTime('2026-03-01T11:00:01Z'))
+
+  it('starts nothing, says so, and looks after the Jobs that are there', async () => {
+    const over = ended('Complete', 'report-1', '2026-03-01T10:30:00Z')
+    const { written, outcome, status } = await passOver(cronJob({ suspend: true, successfulJobsHistoryLimit: 0 }), [over])
+    expect(written).toEqual(['remove report-1'])
+    expect(outcome.againMs).toBeUndefined()
+    expect(status).toMatchObject({
+      lastSuccessfulTime: '2026-03-01T10:30:00Z',
+      conditions: [{ status: 'False', reason: 'Suspended' }],
+    })
+  })
+
+  it.each([{}, { suspend: false }])('is not when its spec says %j', async (spec) => {
+    expect((await passOver(cronJob(spec))).written).toEqual([`apply ${AT_ELEVEN}`])
+  })
+
+  it('keeps the time of its condition while nothing changes', async () => {
+    const said = { status: 'False', reason: 'Suspended', message: 'no Job is started while spec.suspend is true' } as const
+    const conditions = setCondition([], { type: 'Scheduled', ...said }, '2026-03-01T10:30:00Z')
+    expect((await passOver(cronJob({ suspend: true }, { conditions }))).status).toEqual({ active: [] })
+  })
+})
+
+describe('a CronJob that is being deleted', () => {
+  it('starts nothing', async () => {
+    vi.setSystemTime('2026-03-01T11:00:01Z')
+    const { metadata, ...rest } = cronJob()
+    const going = { ...rest, metadata: { ...metadata, deletionTimestamp: '2026-03-01T10:59:00Z' } }
+    expect((await passOver(going)).written).toEqual([])
+  })
+})
+
+describe('a CronJob with a mistake in its spec', () => {
+  it.each([
+    [{ schedule: 'hourly' }, 'InvalidSchedule', "spec.schedule is 'hourly', expected five fields as in crontab"],
+    [{ timeZone: 'Mars' }, 'UnknownTimeZone', "spec.timeZone is 'Mars', expected a name such as Europe/Berlin"],
+  ])('fails, and tells its user: %j', async (spec, code, message) => {
+    const { outcome, written, status } = await passOver(cronJob(spec), [job('report-1')])
+    expect([outcome, written]).toEqual([fail(code, message), []])
+    expect(status).toMatchObject({
+      active: [{ name: 'report-1' }],
+      conditions: [{ status: 'False', reason: code, message }],
+    })
+  })
+})
+
+describe('the history of a CronJob', () => {
+  beforeEach(() => vi.setSystemTime('2026-03-01T10:45:00Z'))
+  const jobs = [
+    ...[3, 1, 5, 2, 4].map((minute) => ended('Complete', `good-${minute}`, `2026-03-01T10:0${minute}:00Z`)),
+    ...[6, 8, 7].map((minute) => ended('Failed', `bad-${minute}`, `2026-03-01T10:0${minute}:00Z`)),
+    job('active'),
+  ]
+
+  it('is the last three that succeeded and the last that failed', async () => {
+    const { written, status } = await passOver(cronJob(), jobs)
+    expect(written).toEqual(['remove good-2', 'remove good-1', 'remove bad-7', 'remove bad-6'])
+    expect(status['lastSuccessfulTime']).toBe('2026-03-01T10:05:00Z')
+  })
+
+  it('is as long as the limits say', async () => {
+    const limits = { successfulJobsHistoryLimit: 4, failedJobsHistoryLimit: 0 }
+    const { written } = await passOver(cronJob(limits), jobs)
+    expect(written).toEqual(['remove good-1', 'remove bad-8', 'remove bad-7', 'remove bad-6'])
+  })
+})
