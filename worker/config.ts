@@ -4,7 +4,7 @@
 
 import { fileURLToPath } from 'node:url'
 import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { extname, join, resolve } from 'node:path'
 
 /** The search attributes by which people find Pawl's workflows in Temporal; all are of type Keyword: exact values. */
 export const SEARCH_ATTRIBUTES = [
@@ -73,11 +73,19 @@ export function childEnvironment(additions: Environment = {}): Environment {
   return { ...process.env, ...additions }
 }
 
+/** The path of a module of ours, given from worker/. The published package has JavaScript where the checkout has TypeScript. */
+export function modulePath(file: string): string {
+  return fileURLToPath(new URL(file.replace(/\.ts$/, extname(import.meta.filename)), import.meta.url))
+}
+
 /** Arguments of Node for the process of Pawl whose `main` is in this file of worker/, with its flags. */
 export function processArgs(file: string, flags: readonly string[]): string[] {
-  const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
   const isFast = file === 'reconciler.ts' && !flags.includes('--call-stacks=yes')
-  return [...(isFast ? ['--import', at('reconciler/lean-workflow-threads.ts')] : []), at(file), ...flags]
+  return [
+    ...(isFast ? ['--import', modulePath('reconciler/lean-workflow-threads.ts')] : []),
+    modulePath(file),
+    ...flags,
+  ]
 }
 
 const NAMED = [

@@ -10,7 +10,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const here = dirname(fileURLToPath(import.meta.url))
-const cli = join(here, 'cli.ts')
+// The published package has JavaScript where the checkout has TypeScript: Node strips no types in node_modules.
+const cli = join(here, existsSync(join(here, 'cli.ts')) ? 'cli.ts' : 'cli.js')
 const node = findNode(here)
 
 if (node === undefined) {

@@ -2,7 +2,6 @@
 
 import { Client } from '@temporalio/client'
 import { Worker, type WorkerOptions } from '@temporalio/worker'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { createActivities } from '../activities/index.ts'
 import { createTargetAccess } from '../activities/deploy/target/open-target.ts'
@@ -13,7 +12,7 @@ import { Lingering } from '../activities/journal/lingering.ts'
 import { createKubeClient } from '../activities/kube/client.ts'
 import { ObjectCache } from '../activities/kube/object-cache.ts'
 import { createTemplateEngine } from '../activities/render/template-engine.ts'
-import { readConfig } from './config.ts'
+import { modulePath, readConfig } from './config.ts'
 import { routeOf, subjectKinds } from './controllers.ts'
 import { createLogger } from './log.ts'
 import { connectToTemporal } from './reconciler/connect.ts'
@@ -62,7 +61,7 @@ const options: Omit<WorkerOptions, 'taskQueue'> = {
   connection,
   namespace: settings.temporalNamespace,
   ...(settings.workflowBundle === undefined
-    ? { workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)) }
+    ? { workflowsPath: modulePath('../workflows/index.ts') }
     : { workflowBundle: { codePath: settings.workflowBundle } }),
   activities: createActivities({
     ...{ cluster: settings.cluster, kube, db, templates, targets, ...routing },

@@ -1,5 +1,7 @@
 // One question to the schema thread, and the ends that it can come to.
 
+import { extname } from 'node:path'
+
 import { BlueprintError } from './blueprint-error.ts'
 import { ThreadEnded, startThread, type BoundedThread } from './bounded-thread.ts'
 import type { SchemaSources } from './schema-documents.ts'
@@ -8,7 +10,7 @@ import { TemplateError } from './template-error.ts'
 
 export type { SchemaReport } from './schema-worker.ts'
 
-const WORKER_FILE = new URL('./schema-worker.ts', import.meta.url)
+const WORKER_FILE = new URL(`./schema-worker${extname(import.meta.filename)}`, import.meta.url)
 
 export interface SchemaRequest extends SchemaSources {
   /** Names the value in messages, e.g. `import a`. */

@@ -1,11 +1,13 @@
 // One render in a thread that holds an instance of the template engine, and the ends that it can come to.
 
+import { extname } from 'node:path'
+
 import { ThreadEnded, startThread, type BoundedThread } from './bounded-thread.ts'
 import { TemplateError } from './template-error.ts'
 import type { DeathReason, ThreadReply } from './template-worker.ts'
 import type { WasmModule } from './web-assembly.ts'
 
-const WORKER_FILE = new URL('./template-worker.ts', import.meta.url)
+const WORKER_FILE = new URL(`./template-worker${extname(import.meta.filename)}`, import.meta.url)
 
 export type ThreadAnswer = Extract<ThreadReply, { type: 'answer' }>
 

@@ -3,9 +3,8 @@
 import { Command } from 'commander'
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 
-import { readConfig } from '../config.ts'
+import { modulePath, readConfig } from '../config.ts'
 import type { DevOptions } from '../dev.ts'
 import { startDetached, stopDetached } from '../dev/detach.ts'
 import type { Progress } from '../dev/obtain.ts'
@@ -14,7 +13,7 @@ import { readStatus, type DevStatus } from '../dev/state.ts'
 import type { TemporalStore } from '../dev/servers.ts'
 import { parseOneOf, parsePort, UsageError } from './usage.ts'
 
-const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
+const CLI = modulePath('cli.ts')
 
 interface DevFlags {
   readonly dataDir?: string

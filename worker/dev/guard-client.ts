@@ -1,8 +1,8 @@
 // Our end of the guard: a small process that cleans up when we are killed without a chance to (SIGKILL, a crash).
 
 import { spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 
+import { modulePath } from '../config.ts'
 import type { ProcessIdentity } from './process-identity.ts'
 
 export interface Guard {
@@ -16,7 +16,7 @@ export interface Guard {
 
 /** Starts the guard. It learns of our death by the end of its input, which the system closes whatever killed us. */
 export async function startGuard(): Promise<Guard> {
-  const child = spawn(process.execPath, [fileURLToPath(new URL('guard.ts', import.meta.url))], {
+  const child = spawn(process.execPath, [modulePath('dev/guard.ts')], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-import { processArgs } from '../config.ts'
+import { modulePath, processArgs } from '../config.ts'
 import { migrate } from '../migrate.ts'
 import type { Progress } from './obtain.ts'
 import { startPart } from './part.ts'
@@ -58,7 +58,7 @@ interface PawlProcess {
 
 async function startProcess({ name, file, healthPort, args }: PawlProcess, options: PawlOptions): Promise<void> {
   const { servers, dataDir, progress } = options
-  const entry = fileURLToPath(new URL(`../${file}`, import.meta.url))
+  const entry = modulePath(file)
   const there = await access(entry).then(
     () => true,
     () => false,

@@ -2,10 +2,13 @@
 // no list is kept by hand.
 
 import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { extname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 import type { Kind } from '../../workflows/kit/index.ts'
+
+// The published package has JavaScript where the checkout has TypeScript.
+const EXTENSION = extname(import.meta.filename)
 
 export interface KindFolder {
   /** Name of the folder, such as `deploy-item`. */
@@ -44,15 +47,15 @@ async function kindFolders(workflows: string): Promise<readonly string[]> {
 }
 
 async function readKinds(folder: string): Promise<readonly Kind[]> {
-  if (!(await readdir(folder)).includes('kind.ts')) return []
-  const module = (await import(pathToFileURL(join(folder, 'kind.ts')).href)) as Record<string, unknown>
+  if (!(await readdir(folder)).includes(`kind${EXTENSION}`)) return []
+  const module = (await import(pathToFileURL(join(folder, `kind${EXTENSION}`)).href)) as Record<string, unknown>
   return Object.values(module).filter(isKind)
 }
 
 // By reading, not by import: a workflow module runs only inside the sandbox.
 async function readWorkflowNames(folder: string): Promise<readonly string[]> {
-  if (!(await readdir(folder)).includes('workflow.ts')) return []
-  return workflowNames(await readFile(join(folder, 'workflow.ts'), 'utf8'))
+  if (!(await readdir(folder)).includes(`workflow${EXTENSION}`)) return []
+  return workflowNames(await readFile(join(folder, `workflow${EXTENSION}`), 'utf8'))
 }
 
 /** The names of the functions that a workflow module exports, ordered. */

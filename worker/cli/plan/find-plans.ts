@@ -1,7 +1,7 @@
 // Finds the plans of kinds: what the plan.ts of a kind's folder exports. The folder is the registration; no list is kept.
 
 import { access } from 'node:fs/promises'
-import { join } from 'node:path'
+import { extname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 import type { JobPlan, Kind, Step } from '../../../workflows/kit/index.ts'
@@ -45,7 +45,7 @@ function plansOf(kinds: readonly Kind[], values: readonly unknown[]): PlannedKin
 }
 
 async function exportsOf(folder: string): Promise<readonly unknown[]> {
-  const path = join(folder, 'plan.ts')
+  const path = join(folder, `plan${extname(import.meta.filename)}`)
   const isThere = await access(path).then(
     () => true,
     () => false,
