@@ -4,16 +4,22 @@ import { Command } from 'commander'
 
 import { genNew } from '../gen/new-kind.ts'
 
-export function genNewCommand(root: string): Command {
+/** @param checkout The checkout of Pawl that the current folder is in; undefined in a project of its own. */
+export function genNewCommand(checkout: string | undefined): Command {
   return new Command('new')
     .description('write the skeleton of a new kind: definition, controller, plan, one action and its test')
     .argument('<kind>', 'name of the kind, such as Backup')
     .option('--group <group>', 'API group of the kind', 'example.com')
-    .action(async (kind: string, { group }: { readonly group: string }) => {
+    .option(
+      '-o, --out <dir>',
+      "where to put the kind's folder (default: the current folder; in Pawl's checkout workflows/)",
+    )
+    .action(async (kind: string, { group, out }: { readonly group: string; readonly out?: string }) => {
+      const place = out ?? checkout
       process.exitCode = await genNew({
-        root,
-        kind,
-        group,
+        root: place ?? '.',
+        layout: out === undefined && checkout !== undefined ? 'checkout' : 'project',
+        ...{ kind, group },
         print: (line) => process.stdout.write(`${line}\n`),
         complain: (line) => process.stderr.write(`${line}\n`),
       })

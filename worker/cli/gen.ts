@@ -1,15 +1,20 @@
 // The command `pawl gen` and those below it.
 
 import { Command } from 'commander'
+import { existsSync } from 'node:fs'
+import { isAbsolute, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 import { gen } from '../gen.ts'
 import { genControllers, type GenControllersOptions } from '../gen/controllers.ts'
+import { genCrdCommand } from './gen-crd.ts'
 import { genNewCommand } from './gen-new.ts'
 import { genTypesCommand } from './gen-types.ts'
 import { UsageError } from './usage.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+// The published package has JavaScript instead.
+const isCheckout = existsSync(join(ROOT, 'workflows/kit/index.ts'))
 
 interface GenFlags {
   readonly check?: true
@@ -36,13 +41,15 @@ export function genCommand(): Command {
       process.exitCode = files.length === 0 ? await genAll(flags) : await genFiles(files, flags)
     })
     .enablePositionalOptions()
-    .addCommand(genNewCommand(ROOT))
+    .addCommand(genCrdCommand())
+    .addCommand(genNewCommand(isCheckout && isBelow(ROOT, process.cwd()) ? ROOT : undefined))
     .addCommand(genTypesCommand())
 }
 
 async function genAll({ check, ...flags }: GenFlags): Promise<number> {
   const [other] = Object.keys(flags)
   if (other !== undefined) throw new UsageError(`found --${other} without files, expected at least one .cm file`)
+  if (!isCheckout) throw new UsageError('found no checkout of Pawl and no files, expected at least one .cm file')
   const print = (line: string) => process.stdout.write(`${line}\n`)
   return await gen({ root: ROOT, check: check ?? false, print, complain })
 }
@@ -62,6 +69,11 @@ async function genFiles(
   const mode = given[0]?.[1] ?? 'write'
   const print = (text: string) => process.stdout.write(text)
   return await genControllers({ root: ROOT, files, mode, out, kit, boilerplate, print, complain })
+}
+
+function isBelow(folder: string, place: string): boolean {
+  const path = relative(folder, place)
+  return !isAbsolute(path) && !path.startsWith('..')
 }
 
 function complain(line: string): void {

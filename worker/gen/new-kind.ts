@@ -8,8 +8,10 @@ import { type KindNames, skeleton } from './new-kind/skeleton.ts'
 import { type GeneratedFiles, writeFiles } from './output.ts'
 
 export interface GenNewOptions {
-  /** The checkout to write to. */
+  /** The checkout, or the folder of a project, to write to. */
   readonly root: string
+  /** `checkout`: a kind of Pawl's own; `project`: one folder with its test, that imports the published kit. */
+  readonly layout: 'checkout' | 'project'
   /** Name of the kind, in PascalCase. */
   readonly kind: string
   readonly group: string
@@ -23,8 +25,8 @@ const GROUP = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9
 const TAKEN: ReadonlySet<string> = new Set(['Kit', 'Index', 'ConfigMap', 'ObjectOf', 'Checked', 'Define'])
 
 /** Writes the skeleton. Returns the exit code: 0, or 2 when a name is malformed or a folder is there already. */
-export async function genNew({ root, kind, group, print, complain }: GenNewOptions): Promise<0 | 2> {
-  const names = namesOf(kind, group)
+export async function genNew({ root, layout, kind, group, print, complain }: GenNewOptions): Promise<0 | 2> {
+  const names = namesOf(kind, group, layout)
   const problem = nameProblem(kind, group) ?? folderProblem(root, names)
   if (problem !== undefined) {
     complain(`gen new: ${problem}`)
@@ -32,15 +34,17 @@ export async function genNew({ root, kind, group, print, complain }: GenNewOptio
   }
   const files = new Map(skeleton(names))
   const source = 'controller.cm'
-  const { code } = compile(files.get(`${names.folder}/${source}`) ?? '', { source, kit: '../kit/index.ts' })
+  const { code } = compile(files.get(`${names.folder}/${source}`) ?? '', { source, kit: names.kit })
   if (code === undefined) {
     complain(`gen new: kind is '${kind}', which is taken; expected another name`)
     return 2
   }
   files.set(`${names.folder}/controller.gen.ts`, code)
   await write(root, files)
-  for (const path of [...files.keys()].sort()) print(`wrote ${path}`)
-  print(`next: edit ${names.folder}/kind.ts and ${names.folder}/${source}, then run \`pawl gen\``)
+  const shown = (path: string) => (layout === 'project' ? join(root, path) : path)
+  for (const path of [...files.keys()].sort()) print(`wrote ${shown(path)}`)
+  const [definition, document] = [shown(`${names.folder}/kind.ts`), shown(`${names.folder}/${source}`)]
+  print(`next: edit ${definition} and ${document}, then run \`pawl gen${layout === 'project' ? ` ${document}` : ''}\``)
   return 0
 }
 
@@ -55,7 +59,7 @@ function folderProblem(root: string, { folder, testFolder }: KindNames): string 
   return found === undefined ? undefined : `${found} is there already, and nothing is overwritten; expected a new kind`
 }
 
-function namesOf(kind: string, group: string): KindNames {
+function namesOf(kind: string, group: string, layout: KindNames['layout']): KindNames {
   const folder = kind
     .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
     .replace(/([A-Z])([A-Z][a-z])/g, '$1-$2')
@@ -66,8 +70,9 @@ function namesOf(kind: string, group: string): KindNames {
     group,
     singular: kind.toLowerCase(),
     plural: pluralOf(kind.toLowerCase()),
-    folder: `workflows/${folder}`,
-    testFolder: `test/workflows/${folder}`,
+    ...(layout === 'checkout'
+      ? { layout, folder: `workflows/${folder}`, testFolder: `test/workflows/${folder}`, kit: '../kit/index.ts' }
+      : { layout, folder, testFolder: folder, kit: 'pawl/kit' }),
   }
 }
 

@@ -33,7 +33,7 @@ afterAll(() => rm(root, { recursive: true }))
 async function create(kind: string, group = 'example.com') {
   const lines: string[] = []
   const print = (line: string) => lines.push(line)
-  return { code: await genNew({ root, kind, group, print, complain: print }), lines }
+  return { code: await genNew({ root, layout: 'checkout', kind, group, print, complain: print }), lines }
 }
 
 describe('the skeleton of a new kind', () => {
@@ -94,6 +94,44 @@ describe('the skeleton of a new kind', () => {
     await timeTablePlan.run(pass, {})
     expect(applied).toMatchObject([{ metadata: { name: 'one' }, data: { message: 'hello' } }])
     expect(pass.status).toEqual({ message: 'hello' })
+  })
+})
+
+describe('the skeleton of a new kind in a project of its own', () => {
+  let project: string
+  beforeAll(async () => {
+    project = await mkdtemp(join(tmpdir(), 'pawl-project-'))
+  })
+  afterAll(() => rm(project, { recursive: true }))
+
+  it('is one folder that imports the published kit, formatted and without a mistake', { timeout: 60_000 }, async () => {
+    const lines: string[] = []
+    const print = (line: string) => lines.push(line)
+    const wish = { root: project, layout: 'project', kind: 'TimeTable', group: 'example.com' } as const
+    expect(await genNew({ ...wish, print, complain: print })).toBe(0)
+    const names = await readdir(join(project, 'time-table'))
+    expect(names.sort()).toEqual([
+      'README.md',
+      'apply-config-map.ts',
+      'controller.cm',
+      'controller.gen.ts',
+      'controllers.ts',
+      'kind.ts',
+      'plan.test.ts',
+      'plan.ts',
+    ])
+    expect(lines.at(-1)).toContain(`then run \`pawl gen ${join(project, 'time-table/controller.cm')}\``)
+
+    const texts = await Promise.all(names.map((name) => readFile(join(project, 'time-table', name), 'utf8')))
+    // Where `pawl/kit` is found.
+    const modules = new Map(names.map((name, index) => [`examples/time-table/${name}`, texts[index] ?? '']))
+    for (const name of ['README.md', 'controller.cm']) modules.delete(`examples/time-table/${name}`)
+    expect(compilerErrors(modules)).toEqual([])
+    for (const text of modules.values()) {
+      expect(text).not.toContain('workflows/kit')
+      expect(await format(text, { parser: 'typescript', semi: false, singleQuote: true, printWidth: 120 })).toBe(text)
+    }
+    expect(await genNew({ ...wish, print, complain: print })).toBe(2)
   })
 })
 

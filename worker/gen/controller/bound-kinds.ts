@@ -68,7 +68,8 @@ function isOpen(schema: JsonSchema): boolean {
   return schema['x-kubernetes-preserve-unknown-fields'] === true
 }
 
-function reasonOf(error: unknown): string {
+/** Why a module could not be loaded, in a few words. */
+export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'it throws'
   if ('code' in error && error.code === 'ERR_MODULE_NOT_FOUND') return 'it, or a module that it imports, is not there'
   return error.message.split('\n', 1)[0] ?? ''

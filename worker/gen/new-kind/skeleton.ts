@@ -9,19 +9,24 @@ export interface KindNames {
   readonly group: string
   readonly singular: string
   readonly plural: string
-  /** `workflows/time-table`. */
+  readonly layout: 'checkout' | 'project'
+  /** `workflows/time-table`; in a project `time-table`. */
   readonly folder: string
-  /** `test/workflows/time-table`. */
+  /** `test/workflows/time-table`; in a project the same folder. */
   readonly testFolder: string
+  /** From where the modules import the kit. */
+  readonly kit: string
 }
 
 /** The files by path, without the module that is generated from controller.cm. */
 export function skeleton(names: KindNames): ReadonlyMap<string, string> {
-  const { folder, testFolder } = names
+  const { layout, folder, testFolder } = names
   return new Map([
     [`${folder}/README.md`, readme(names)],
     [`${folder}/kind.ts`, kindModule(names)],
-    [`${folder}/config-map.ts`, CONFIG_MAP],
+    ...(layout === 'checkout'
+      ? [[`${folder}/config-map.ts`, CONFIG_MAP] as const]
+      : [[`${folder}/controllers.ts`, controllersModule(names)] as const]),
     [`${folder}/controller.cm`, controller(names)],
     [`${folder}/apply-config-map.ts`, actionModule(names)],
     [`${folder}/plan.ts`, planModule(names)],
@@ -38,10 +43,10 @@ Steps: [plan.ts](plan.ts). What it observes and can do: [controller.cm](controll
 `
 }
 
-function kindModule({ kind, value, group, singular, plural }: KindNames): string {
+function kindModule({ kind, value, group, singular, plural, kit }: KindNames): string {
   return `// ${kind}: keeps a ConfigMap with its message.
 
-import { defineKind, type ObjectOf, path, record, required, text } from '../kit/index.ts'
+import { defineKind, type ObjectOf, path, record, required, text } from '${kit}'
 
 export const ${value}Kind = defineKind({
   group: '${group}',
@@ -77,8 +82,9 @@ export interface ConfigMap {
 }
 `
 
-function controller({ kind, group }: KindNames): string {
-  return `bind v1 ./config-map.ts
+function controller(names: KindNames): string {
+  const { kind, group } = names
+  return `bind v1 ${configMapModule(names)}
 bind ${group}/v1alpha1 ./kind.ts
 
 alias ConfigMap v1/ConfigMap
@@ -101,11 +107,12 @@ decl ${kind} for ${kind} {
 `
 }
 
-function actionModule({ kind }: KindNames): string {
+function actionModule(names: KindNames): string {
+  const { kind, kit } = names
   return `// Makes the ConfigMap say what the spec says; writes nothing when it does.
 
-import { done, type Outcome } from '../kit/index.ts'
-import type { ConfigMap } from './config-map.ts'
+import { done, type Outcome } from '${kit}'
+import type { ConfigMap } from '${configMapModule(names)}'
 import type { ${kind}Pass } from './controller.gen.ts'
 
 export async function applyConfigMap(
@@ -127,10 +134,10 @@ export async function applyConfigMap(
 `
 }
 
-function planModule({ kind, value }: KindNames): string {
+function planModule({ kind, value, kit }: KindNames): string {
   return `// The steps of a pass, on one screen.
 
-import { checkedPlan, sequential } from '../kit/index.ts'
+import { checkedPlan, sequential } from '${kit}'
 import { applyConfigMap } from './apply-config-map.ts'
 import { ${value}Steps } from './controller.gen.ts'
 
@@ -141,12 +148,33 @@ export const ${value}Plan = checkedPlan(sequential(step.applyConfigMap))
 `
 }
 
-function testModule({ kind, value, group, folder }: KindNames): string {
-  const from = `../../../${folder}`
+/** Where the type of a ConfigMap is, seen from the kind's folder. */
+function configMapModule({ layout }: KindNames): string {
+  return layout === 'checkout' ? './config-map.ts' : 'pawl/kit/v1'
+}
+
+function controllersModule({ value }: KindNames): string {
+  return `// What the worker and the bridge are started with: \`--controllers controllers.ts\`.
+
+import { defineLevel } from 'pawl/kit'
+
+import { ${value}Queries } from './controller.gen.ts'
+import { ${value}Kind } from './kind.ts'
+import { ${value}Plan } from './plan.ts'
+
+export const controllers = [
+  defineLevel({ name: '${value}', target: ${value}Kind, queries: ${value}Queries, plan: ${value}Plan }),
+]
+`
+}
+
+function testModule({ kind, value, group, layout, folder }: KindNames): string {
+  const isOwn = layout === 'checkout'
+  const from = isOwn ? `../../../${folder}` : '.'
   return `import { describe, expect, it } from 'vitest'
 
-import { done, type Runtime, runStep, type WantedObject } from '../../../workflows/kit/index.ts'
-import type { ConfigMap } from '${from}/config-map.ts'
+import { done, type Runtime, runStep, type WantedObject } from '${isOwn ? '../../../workflows/kit/index.ts' : 'pawl/kit'}'
+import type { ConfigMap } from '${isOwn ? `${from}/config-map.ts` : 'pawl/kit/v1'}'
 import type { ${kind}Pass } from '${from}/controller.gen.ts'
 import { ${value}Plan } from '${from}/plan.ts'
 
