@@ -9,7 +9,7 @@ import type { KubeObject } from './client.ts'
 import { toApplicationFailure } from './errors.ts'
 import { watchedKind } from './kinds.ts'
 import { targetView } from './views.ts'
-import { type Patch, writeAll } from './write.ts'
+import { fieldManagerOf, type Patch, writeAll } from './write.ts'
 
 export interface BeginInput {
   readonly by: By
@@ -29,21 +29,17 @@ export const beginActivities = (deps: Deps) => ({
   async beginJob({ by, subject, jobID, target }: BeginInput): Promise<TargetView | undefined> {
     try {
       const now = deps.now().toISOString()
-      const [answer] = await writeAll(
-        deps,
-        { ...by, step: 'beginJob', fieldManager: `pawl-${subject.kind.toLowerCase()}` },
-        [
-          {
-            verb: 'patchStatus',
-            watched: watchedKind(subject.kind),
-            namespace: subject.namespace,
-            name: subject.name,
-            version: target.version,
-            patch: firstStatus(target, jobID, now),
-            reapply: (current) => rebegin(current, subject, { jobID, before: target.jobID }, now),
-          },
-        ],
-      )
+      const [answer] = await writeAll(deps, { ...by, step: 'beginJob', fieldManager: fieldManagerOf(by) }, [
+        {
+          verb: 'patchStatus',
+          watched: watchedKind(subject.kind),
+          namespace: subject.namespace,
+          name: subject.name,
+          version: target.version,
+          patch: firstStatus(target, jobID, now),
+          reapply: (current) => rebegin(current, subject, { jobID, before: target.jobID }, now),
+        },
+      ])
       if (answer?.result === 'failed') throw answer.error
       return answer?.result === 'ok' ? targetView(answer.object) : undefined
     } catch (error) {

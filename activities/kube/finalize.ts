@@ -7,7 +7,7 @@ import type { KubeObject } from './client.ts'
 import { toApplicationFailure } from './errors.ts'
 import { watchedKind } from './kinds.ts'
 import { isReleased, targetView } from './views.ts'
-import { type Patch, writeAll } from './write.ts'
+import { fieldManagerOf, type Patch, writeAll } from './write.ts'
 
 export interface FinalizeInput {
   readonly by: By
@@ -32,7 +32,7 @@ export const finalizeActivities = (deps: Deps) => ({
         {
           ...by,
           step: guarded ? 'addFinalizer' : 'removeFinalizer',
-          fieldManager: `pawl-${subject.kind.toLowerCase()}`,
+          fieldManager: fieldManagerOf(by),
         },
         [
           {

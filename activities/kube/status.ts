@@ -21,7 +21,7 @@ import { type KubeObject, resourcePath } from './client.ts'
 import { finalFailure, isNotFound, retryableFailure, toApplicationFailure } from './errors.ts'
 import { recordWarning } from './events.ts'
 import { watchedKind } from './kinds.ts'
-import { type Patch, writeAll } from './write.ts'
+import { fieldManagerOf, type Patch, writeAll } from './write.ts'
 
 export const statusActivities = (deps: Deps): SettleActivities => ({
   /**
@@ -59,7 +59,7 @@ async function writeStatus(deps: Deps, input: SettleInput, change: StatusChange)
   const now = deps.now().toISOString()
   const [answer] = await writeAll(
     deps,
-    { workflowID, runID, pass, step: 'settle', fieldManager: `pawl-${subject.kind.toLowerCase()}` },
+    { workflowID, runID, pass, step: 'settle', fieldManager: fieldManagerOf(input) },
     [
       {
         verb: 'patchStatus',

@@ -22,6 +22,11 @@ export interface Writer {
   readonly fieldManager: string
 }
 
+/** The name under which a controller's writes stand in `managedFields`. A run's ID begins with its controller. */
+export function fieldManagerOf({ workflowID }: Pick<Writer, 'workflowID'>): string {
+  return `pawl-${workflowID.slice(0, workflowID.indexOf('/'))}`
+}
+
 interface Target {
   readonly watched: WatchedKind
   readonly namespace: string

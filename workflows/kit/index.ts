@@ -32,6 +32,7 @@ export {
 } from './schema.ts'
 export type { EmbeddedObject, Field, Fields, JsonSchema, JsonValue, ValueOf } from './schema.ts'
 export { annotation, canonicalJson, hashedContent, label, path, projectObject, textAt, valueAt } from './projection.ts'
+export type { OwnedFields } from './fields.ts'
 export type { Path, Projection } from './projection.ts'
 export { conditionsField, errorField, nextError, setCondition } from './conditions.ts'
 export type { Condition, ConditionChange, ConditionStatus, ErrorReport, LastError } from './conditions.ts'

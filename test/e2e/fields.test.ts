@@ -1,0 +1,247 @@
+// One controller per field, looked at in a live cluster: who holds which field of each version of each object, and what each of Pawl's
+// writes changed, deletions of fields too. Source: seeds/chaos-mesh-controller-rules.txt "One controller per field".
+// The declarations among each other: test/workflows/fields.test.ts.
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { KubeObject } from '../../activities/kube/client.ts'
+import type { OwnedFields } from '../../workflows/kit/index.ts'
+import {
+  API,
+  blueprintOf,
+  execution,
+  FINALIZER,
+  installation,
+  type Item,
+  type LsObject,
+  OPERATION,
+  waiting,
+} from '../support/cluster.ts'
+import { dataObject, importing } from '../support/imports.ts'
+import { configMap, createTarget, manifestItem } from '../support/manifests.ts'
+import { changedFields, declarations, fieldText, heldFields, isBelow, isDeclared } from '../support/owned-fields.ts'
+import { useStage } from '../support/stage.ts'
+import { VersionWatch } from '../support/version-watch.ts'
+
+const stage = useStage('fields', () => Promise.resolve({ workerFlags: ['--pickup-timeout', '2s'] }))
+const WITHOUT_UNINSTALL = 'landscaper.gardener.cloud/delete-without-uninstall'
+const REASON = 'landscaper.gardener.cloud/reconcile-reason'
+const WHOLE = { apiVersion: 'v1', kind: 'ConfigMap', name: 'whole', namespace: 'fields' }
+const KINDS = ['installations', 'executions', 'deployitems', 'dataobjects', 'targets']
+const owners = [...(await declarations()).values()].filter((owner) => owner !== undefined)
+
+let watch: VersionWatch
+beforeAll(async () => {
+  const resources = KINDS.map((plural) => ({ apiVersion: API, plural }))
+  watch = VersionWatch.start(stage.cluster, [...resources, { apiVersion: 'v1', plural: 'secrets' }])
+  try {
+    await course()
+    await watch.upToDate()
+  } finally {
+    await watch.stop()
+  }
+})
+
+async function course(): Promise<void> {
+  await createTarget(stage.cluster)
+  await Promise.all([jobs(), interrupted(), unclaimed(), standalone(), orphaned()])
+}
+
+/** Imports, exports and a state; a second job on another spec; deletion. */
+async function jobs(): Promise<void> {
+  const { cluster } = stage
+  await cluster.create(dataObject('size', 3), 'dataobjects')
+  const applied = manifestItem({
+    ...{ name: 'applied', manifests: [configMap('whole', cluster.namespace)] },
+    config: { exports: { exports: [{ key: 'late', jsonPath: '.data.late', fromResource: WHOLE }] } },
+  })
+  const items = (port: number): object[] => [
+    { name: 'db', ...mock({ export: { port } }) },
+    applied,
+    ...(port === 1 ? [{ name: 'orphan', ...mock({}) }] : []),
+  ]
+  const blueprint = (port: number) => ({
+    imports: [{ name: 'size', type: 'data', schema: { type: 'integer' } }],
+    deployExecutions: [
+      { name: 'items', type: 'GoTemplate', template: `${JSON.stringify({ deployItems: items(port) })}\n` },
+      { name: 'kept', type: 'GoTemplate', template: 'state: {seen: {{ .imports.size }}}\ndeployItems: []' },
+    ],
+    exports: [
+      { name: 'port', type: 'data', schema: { type: 'integer' } },
+      { name: 'cluster', type: 'target', targetType: 'example.org/cluster' },
+    ],
+    exportExecutions: [
+      {
+        ...{ name: 'exports', type: 'GoTemplate' },
+        template:
+          'exports:\n  port: {{ .values.deployitems.db.port }}\n  cluster: {type: example.org/cluster, config: {port: {{ .values.deployitems.db.port }}}}',
+      },
+    ],
+  })
+  const exports = {
+    data: [{ name: 'port', dataRef: 'port' }],
+    targets: [{ name: 'cluster', target: 'exported' }],
+  }
+  const imports = [{ name: 'size', dataRef: 'size' }]
+  const spec = { exports, context: undefined }
+  await cluster.create(importing('whole', { imports, blueprint: blueprint(1), spec }), 'installations')
+  await cluster.untilItems('whole', ['applied'], (item) => item?.status?.['conditions'] !== undefined)
+  await cluster.kube.request('PATCH', `/api/v1/namespaces/${WHOLE.namespace}/configmaps/${WHOLE.name}`, {
+    ...{ body: { data: { late: 'here' } }, contentType: 'application/merge-patch+json' },
+  })
+  const first = await succeeded('whole')
+  const filesystem = { 'blueprint.yaml': JSON.stringify(blueprintOf([], blueprint(2))) }
+  await cluster.patch('dataobjects', 'size', { data: 4 })
+  await cluster.patch('installations', 'whole', {
+    metadata: { annotations: { [OPERATION]: 'reconcile', [REASON]: 'another spec' } },
+    spec: { blueprint: { inline: { filesystem } } },
+  })
+  await succeeded('whole', first.status?.jobID)
+  await cluster.delete('installations', 'whole')
+  await cluster.gone('whole')
+}
+
+async function succeeded(name: string, after?: string): Promise<LsObject> {
+  const root = await stage.cluster.finished(name, after)
+  if (root.status?.phase !== 'Succeeded') throw new Error(JSON.stringify(root.status))
+  return root
+}
+
+/** An interrupt, a failure, and a deletion that leaves what was deployed. */
+async function interrupted(): Promise<void> {
+  const { cluster } = stage
+  const items: readonly Item[] = [waiting('slow'), { name: 'next', dependsOn: ['slow'] }]
+  await cluster.create(installation('halted', items), 'installations')
+  await cluster.untilItems('halted', ['slow'], (item) => item?.status?.phase === 'Progressing')
+  await cluster.patch('installations', 'halted', { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
+  await cluster.finished('halted')
+  await cluster.patch('installations', 'halted', { metadata: { annotations: { [WITHOUT_UNINSTALL]: 'true' } } })
+  await cluster.delete('installations', 'halted')
+  await cluster.gone('halted')
+}
+
+/** An item that no deployer takes up. */
+async function unclaimed(): Promise<void> {
+  const { cluster } = stage
+  await cluster.create(installation('absent', [{ name: 'alone', type: 'example.org/absent' }]), 'installations')
+  await cluster.finished('absent')
+}
+
+/** An Execution without a parent, that fails, is asked again by hand, and is deleted: it gives itself the job for that. */
+async function standalone(): Promise<void> {
+  const { cluster } = stage
+  await cluster.create(execution('alone', [{ name: 'bad', config: { phase: 'Failed' } }]), 'executions')
+  await cluster.patch('executions', 'alone', { status: { jobID: 'by-hand-1' } }, 'status')
+  await cluster.finished('alone', undefined, 'executions')
+  await cluster.delete('executions', 'alone')
+  await cluster.gone('alone', 'executions')
+}
+
+/** An item that is deleted and has no Execution: it gives itself the job for that. */
+async function orphaned(): Promise<void> {
+  const { cluster } = stage
+  const name = 'left'
+  const spec = { type: 'landscaper.gardener.cloud/mock', config: mock({}).config }
+  await cluster.create(
+    { apiVersion: API, kind: 'DeployItem', metadata: { name, finalizers: [FINALIZER] }, spec },
+    'deployitems',
+  )
+  await cluster.delete('deployitems', name)
+  await cluster.gone(name, 'deployitems')
+}
+
+function mock(config: object) {
+  const apiVersion = 'mock.deployer.landscaper.gardener.cloud/v1alpha1'
+  return { type: 'landscaper.gardener.cloud/mock', config: { apiVersion, kind: 'ProviderConfiguration', ...config } }
+}
+
+const versions = () => [...watch.versions.values()].flat()
+/** Nothing for managers that are no controller's. */
+const ownerOf = (manager: string): OwnedFields | undefined =>
+  owners.find(({ controller }) => manager === `pawl-${controller}`)
+
+/** `Kind field: manager`. */
+const told = ({ kind = '' }: KubeObject, at: readonly string[], manager: string) =>
+  `${kind} ${fieldText(at)}: ${manager}`
+
+/** The field managers of the writes that led to a version; an answer that brought nothing new is among them. */
+async function managersOfVersions(): Promise<(object: KubeObject) => readonly string[]> {
+  const rows = await stage.pawl.db
+    .selectFrom('action')
+    .select(['object', 'verb', 'resource_version', 'field_manager'])
+    .orderBy('seq')
+    .execute()
+  return ({ kind, metadata: { name, namespace, resourceVersion, deletionTimestamp } }) => {
+    const byVersion = rows.filter(({ resource_version }) => resource_version === Number(resourceVersion))
+    if (byVersion.length > 0 || deletionTimestamp === undefined) return byVersion.map((row) => row.field_manager)
+    // With its last finalizer an object goes, and that has a version of its own.
+    const last = rows.findLast(({ object, verb }) => verb === 'patch' && object === `${kind}/${namespace}/${name}`)
+    return last === undefined ? [] : [last.field_manager]
+  }
+}
+
+/** What each write changed on what was there. What others changed is not among it. */
+async function writes() {
+  const managersOf = await managersOfVersions()
+  return [...watch.versions.values()].flatMap((all) =>
+    all.slice(1).flatMap((object, index) => {
+      const managers = managersOf(object)
+      const before = all[index]
+      return managers.length === 0 || before === undefined
+        ? []
+        : changedFields(before, object).map((at) => ({ object, at, managers }))
+    }),
+  )
+}
+
+/** Whether one of the managers may write the field. */
+function isOwned({ kind = '' }: KubeObject, at: readonly string[], managers: readonly string[]): boolean {
+  return managers.some((manager) => {
+    const owner = ownerOf(manager)
+    return owner !== undefined && (owner.makes.includes(kind) || isDeclared(owner, kind, at))
+  })
+}
+
+describe('the fields of all objects, in jobs, interrupts and deletions', () => {
+  it('are held by controllers that declare them', () => {
+    const undeclared = versions().flatMap((object) =>
+      heldFields(object)
+        .filter(({ manager }) => manager.startsWith('pawl'))
+        .filter(({ manager, at }) => !isOwned(object, at, [manager]))
+        .map(({ at, manager }) => told(object, at, manager)),
+    )
+    expect([...new Set(undeclared)]).toEqual([])
+  })
+
+  it('are changed, and taken away, by controllers that declare them', async () => {
+    const all = await writes()
+    const undeclared = all.filter(({ object, at, managers }) => !isOwned(object, at, managers))
+    expect([...new Set(undeclared.map(({ object, at, managers }) => told(object, at, managers.join())))]).toEqual([])
+    expect(all.length).toBeGreaterThan(100)
+  })
+
+  it('have each one maker, where a controller makes the whole object', () => {
+    const made = new Set(owners.flatMap(({ makes }) => makes))
+    const makers = [...watch.versions.values()]
+      .filter(([object]) => made.has(object?.kind ?? ''))
+      .map((all) => new Set(all.flatMap((object) => heldFields(object).map(({ manager }) => manager))))
+    const severally = makers.filter((managers) => [...managers].filter((one) => one.startsWith('pawl')).length > 1)
+    expect(severally).toEqual([])
+    expect(makers.filter((managers) => [...managers].some((one) => one.startsWith('pawl'))).length).toBeGreaterThan(5)
+  })
+
+  it('are all that is declared: each was written', async () => {
+    const held = versions().flatMap((object) =>
+      heldFields(object).map(({ manager, at }) => ({ object, at, managers: [manager] })),
+    )
+    const seen = [...held, ...(await writes())]
+    const never = owners.flatMap(({ controller, fields }) => {
+      const own = seen.filter(({ managers }) => managers.includes(`pawl-${controller}`))
+      const isSeen = (kind: string, declared: readonly string[]) =>
+        own.some(({ object, at }) => object.kind === kind && isBelow(declared, at))
+      return Object.entries(fields).flatMap(([kind, paths]) =>
+        paths.filter((at) => !isSeen(kind, at)).map((at) => `${kind} ${fieldText(at)}: ${controller}`),
+      )
+    })
+    expect(never).toEqual([])
+  })
+})
