@@ -4,6 +4,8 @@ import { createManifestDeployer } from './deploy/manifest/deployer.ts'
 import { mockActivities } from './deploy/mock.ts'
 import { observeActivities as observeDeployGroup } from './deploy/observe.ts'
 import { itemActivities } from './deploy/run-item.ts'
+import { sendActivities } from './deploy/send-items.ts'
+import { Sending } from './deploy/sending.ts'
 import type { Deps } from './deps.ts'
 import { deployItemActivities } from './execution/deploy-items.ts'
 import { endItemActivities } from './execution/end-items.ts'
@@ -23,6 +25,8 @@ export type { Deps } from './deps.ts'
 export type Activities = ReturnType<typeof createActivities>
 
 export function createActivities(deps: Deps) {
+  const deployers = [createManifestDeployer()]
+  const sending = new Sending()
   return {
     ...statusActivities(deps),
     ...beginActivities(deps),
@@ -39,6 +43,7 @@ export function createActivities(deps: Deps) {
     ...executionExports(deps),
     ...observeDeployGroup(deps),
     ...mockActivities(deps),
-    ...itemActivities(deps, [createManifestDeployer()]),
+    ...sendActivities(deps, deployers, sending),
+    ...itemActivities(deps, deployers, sending),
   }
 }

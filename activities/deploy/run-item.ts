@@ -36,6 +36,7 @@ import { isOurs, watchItem } from './item-watch.ts'
 import { releaseWrite, statusWrite, warnOfError } from './item-write.ts'
 import { groupItem } from './observe.ts'
 import { saysOtherwise, setReady, withdrawReady } from './ready-condition.ts'
+import { joined, keyOf, type Sending } from './sending.ts'
 import type { GroupItem } from './views.ts'
 
 export interface ItemInput {
@@ -62,9 +63,9 @@ const FIRST_LOOK_MS = 200
 const LOOKS_BEFORE_NEWS = 6
 const LONGEST_LOOK_MS: Readonly<Record<ItemAct, number>> = { install: 5000, check: 5000, uninstall: 1000 }
 
-export const itemActivities = (deps: Deps, deployers: readonly Deployer[]) => {
+export const itemActivities = (deps: Deps, deployers: readonly Deployer[], sending: Sending) => {
   const run = (input: ItemInput, act: ItemAct): Promise<ItemResult> =>
-    withHeartbeat((signal, attempt) => runItem(deps, deployers, { input, act, signal, attempt }))
+    withHeartbeat((signal, attempt) => goOn(deps, deployers, sending, { input, act, signal, attempt }))
   return {
     /** Deploys an item and takes the first look at it. @throws retryable: `DeployFailed`, failures of the API server and the journal. */
     applyItem: (input: ItemInput) => run(input, 'install'),
@@ -83,6 +84,19 @@ export interface ItemCall {
   readonly signal: AbortSignal
   /** From 1; counted by Temporal. */
   readonly attempt: number
+  /** The item as it was seen before; read when absent. */
+  readonly object?: KubeObject | undefined
+}
+
+/** What the group has tried in this process goes on; else one try. @throws ApplicationFailure, see itemActivities. */
+export async function goOn(
+  deps: Deps,
+  deployers: readonly Deployer[],
+  sending: Sending,
+  call: ItemCall,
+): Promise<ItemResult> {
+  const begun = sending.take(keyOf(call.input, call.act))
+  return begun === undefined ? await runItem(deps, deployers, call) : await joined(begun, call.signal)
 }
 
 /** One try of one activity. @throws ApplicationFailure, see itemActivities. */
@@ -107,9 +121,8 @@ class ItemRun {
   }
 
   async run(): Promise<ItemResult> {
-    const object = await this.#read()
+    const { input, object = await this.#read() } = this.#call
     if (object === undefined) return GONE
-    const { input } = this.#call
     if (!isOurs(object, { object, jobID: input.jobID })) return this.#result(object)
     const deployer = this.#deployerOf(object)
     const job = { object, jobID: input.jobID, now: this.#deps.now(), deployer: deployer.name }

@@ -33,12 +33,16 @@ const MOST_REMEMBERED = 10_000
 interface Lingerer {
   readonly timer: NodeJS.Timeout
   readonly end: (woken: boolean) => void
+  /** It does nothing else. */
+  readonly isIdle: boolean
 }
 
 export class Lingering {
   readonly #options: LingeringOptions
   /** By workflow ID, `<controller>/<uid>/<jobID>`. */
   readonly #lingerers = new Map<string, Lingerer>()
+  /** Runs that do nothing but linger. */
+  #idle = 0
   readonly #given = new Map<string, Given>()
   readonly #signalled = new Set<string>()
   #stopped = false
@@ -52,6 +56,22 @@ export class Lingering {
     return this.#lingerers.size
   }
 
+  /**
+   * Waits for work of the run itself: until it ends, at most `ms`, and no longer than until the run is woken here, or was signalled before.
+   *
+   * @returns whether it was woken. @throws as `work`
+   */
+  async beside(workflowID: string, work: Promise<unknown>, ms: number): Promise<boolean> {
+    if (this.#stopped || this.#signalled.has(workflowID) || this.#lingerers.has(workflowID)) return false
+    const woken = this.#until(workflowID, ms, false)
+    const lingerer = this.#lingerers.get(workflowID)
+    try {
+      return await Promise.race([woken, work.then(() => false)])
+    } finally {
+      if (this.#lingerers.get(workflowID) === lingerer) this.#take(workflowID)
+    }
+  }
+
   /** The run looks at the world: what it was signalled for before, it sees now (L4). */
   looks(workflowID: string): void {
     this.#signalled.delete(workflowID)
@@ -61,13 +81,15 @@ export class Lingering {
   async wait(workflowID: string): Promise<boolean> {
     const { most, ms } = this.#options
     if (this.#signalled.delete(workflowID)) return false
-    if (this.#stopped || ms === 0 || this.#lingerers.size >= most || this.#lingerers.has(workflowID)) return false
-    return await new Promise<boolean>((resolve) => {
-      const timer = setTimeout(() => {
-        this.#lingerers.delete(workflowID)
-        resolve(false)
-      }, ms)
-      this.#lingerers.set(workflowID, { timer, end: resolve })
+    if (this.#stopped || ms === 0 || this.#idle >= most || this.#lingerers.has(workflowID)) return false
+    return await this.#until(workflowID, ms, true)
+  }
+
+  #until(workflowID: string, ms: number, isIdle: boolean): Promise<boolean> {
+    return new Promise((end) => {
+      const timer = setTimeout(() => this.#take(workflowID)?.end(false), ms)
+      this.#lingerers.set(workflowID, { timer, end, isIdle })
+      if (isIdle) this.#idle++
     })
   }
 
@@ -135,6 +157,7 @@ export class Lingering {
   #take(workflowID: string): Lingerer | undefined {
     const lingerer = this.#lingerers.get(workflowID)
     clearTimeout(lingerer?.timer)
+    if (lingerer?.isIdle === true) this.#idle--
     this.#lingerers.delete(workflowID)
     return lingerer
   }

@@ -5,7 +5,10 @@ import { beforeEach } from 'vitest'
 
 import { DeployError, type Deployer, type DeployStep, type ItemWork } from '../../activities/deploy/deployer.ts'
 import type { TargetCluster } from '../../activities/deploy/target/target-cluster.ts'
-import { type ItemAct, type ItemResult, runItem } from '../../activities/deploy/run-item.ts'
+import type { Deps } from '../../activities/deps.ts'
+import { goOn, type ItemAct, type ItemResult, runItem } from '../../activities/deploy/run-item.ts'
+import { sendActivities, type SendResult } from '../../activities/deploy/send-items.ts'
+import type { Sending } from '../../activities/deploy/sending.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { deployItemKind, FINALIZER } from '../../workflows/deploy-item/kind.ts'
 
@@ -16,6 +19,10 @@ const TYPE = 'landscaper.gardener.cloud/kubernetes-manifest'
 const PATH = `/apis/${deployItemKind.apiVersion}/namespaces/n/deployitems/a`
 const BY = { workflowID: 'deploy/uid-exec/job', runID: 'run', pass: 1 }
 export const PROVIDER = { apiVersion: 'test/v1', kind: 'ProviderStatus', managedResources: [{ name: 'x' }] }
+const CALL = {
+  input: { by: BY, jobID: 'job', uid: 'uid-a', namespace: 'n', name: 'a' },
+  signal: new AbortController().signal,
+}
 /** Long before the time at which the stage stands still. */
 export const LONG_AGO = '2029-01-01T00:00:00Z'
 
@@ -52,17 +59,35 @@ class ItemStage {
 
   statusWrites = () => this.api.requests.filter((request) => request === 'PATCH a/status').length
 
-  run = async (act: ItemAct = 'install', attempt = 1): Promise<ItemResult> => {
-    const { intend } = this
-    const deployer: Deployer = {
-      ...{ type: TYPE, name: 'test', intend },
-      ...{ install: this.#answer('install'), check: this.#answer('check'), uninstall: this.#answer('uninstall') },
-    }
-    const { deps } = this.#current()
+  run = async (act: ItemAct = 'install', attempt = 1): Promise<ItemResult> =>
+    await runItem(this.#deps, this.#deployers, { ...CALL, act, attempt })
+
+  /** The first try, as the group makes it. */
+  send = async (sending: Sending, version = '1'): Promise<SendResult> => {
+    const items = [{ uid: 'uid-a', name: 'a', version, uninstalls: false }]
+    const input = { by: BY, jobID: 'job', namespace: 'n', items }
+    return await sendActivities(this.#deps, this.#deployers, sending).sendItems(input)
+  }
+
+  /** The activity of the item, which comes after the first try. */
+  goOn = async (sending: Sending, attempt = 1, signal = CALL.signal): Promise<ItemResult> =>
+    await goOn(this.#deps, this.#deployers, sending, { ...CALL, act: 'install', attempt, signal })
+
+  /** A wake of the group comes. @returns whether the group waited for it in this process */
+  wake = (): boolean => {
+    const { lingering, now } = this.#current().deps
+    return lingering.wake(BY.workflowID, now(), now()) !== undefined
+  }
+
+  get #deps(): Deps {
     const targets = { open: this.#openTarget, close: () => Promise.resolve() }
-    const input = { by: BY, jobID: 'job', uid: 'uid-a', namespace: 'n', name: 'a' }
-    const signal = new AbortController().signal
-    return await runItem({ ...deps, targets }, [deployer], { input, act, attempt, signal })
+    return { ...this.#current().deps, targets }
+  }
+
+  get #deployers(): readonly Deployer[] {
+    const { intend } = this
+    const acts = { install: this.#answer('install'), check: this.#answer('check') }
+    return [{ ...{ type: TYPE, name: 'test', intend }, ...acts, uninstall: this.#answer('uninstall') }]
   }
 
   #answer(call: string): (work: ItemWork) => Promise<DeployStep> {

@@ -13,7 +13,10 @@ export interface DeployGroupState {
 /** What the deployers of other clusters do, item by item; each call may take long. */
 export type ItemActivities = Pick<Activities, 'applyItem' | 'awaitItem' | 'uninstallItem'>
 
-export interface DeployGroupActivities extends Pick<Activities, 'observeDeployGroup' | 'deployMockItems' | 'beginJob'> {
+export interface DeployGroupActivities extends Pick<
+  Activities,
+  'observeDeployGroup' | 'deployMockItems' | 'sendItems' | 'beginJob'
+> {
   /** The calls for one item, under its name in Temporal's UI. */
   forItem(item: string): ItemActivities
 }

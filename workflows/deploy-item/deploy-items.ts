@@ -1,20 +1,37 @@
-// One pass over the unfinished items of a group: mock items in one batch, each other item on a track of its own that outlives the pass.
-// A slow or failing item never delays its siblings.
+// One pass over the unfinished items of a group: mock items in one batch; the others are tried together once, and what does not end in that goes
+// on, each on a track of its own that outlives the pass. A slow or failing item never delays its siblings.
 // Source: design.md "Subjects and routes", spec/landscaper.md 2.9.
 
 import { again, done, type Fault, joinOutcomes, type Outcome } from '../kit/index.ts'
 import type { GroupItem } from '../../activities/deploy/views.ts'
 import { type DeployGroupPass, isUnfinished, newestVersion } from './controller.ts'
 import { MOCK_TYPE } from './kind.ts'
-import { runItem } from './run-item.ts'
+import { runItem, withItem } from './run-item.ts'
 
 export async function deployItems(pass: DeployGroupPass): Promise<Outcome> {
   const unfinished = pass.state.items.filter((item) => isUnfinished(item, pass.jobID))
   const mocks = unfinished.filter(({ type }) => type === MOCK_TYPE)
   const others = unfinished.filter(({ type }) => type !== MOCK_TYPE)
   pass.tracks.retain(new Set(others.map(({ uid }) => uid)))
-  for (const item of others) pass.tracks.start(item.uid, () => runItem(pass, item))
-  return mocks.length === 0 ? done : await deployMocks(pass, mocks)
+  const outcome = mocks.length === 0 ? done : await deployMocks(pass, mocks)
+  const fresh = others.filter(({ uid }) => !pass.tracks.has(uid))
+  if (fresh.length > 0) await sendItems(pass, fresh)
+  return outcome
+}
+
+async function sendItems(pass: DeployGroupPass, items: readonly GroupItem[]): Promise<void> {
+  const { by, jobID, act, subject } = pass
+  const { sent, woken } = await act.sendItems({
+    ...{ by, jobID, namespace: subject.namespace },
+    items: items.map(({ uid, name, version, uninstalls }) => ({ uid, name, version, uninstalls })),
+  })
+  const byUid = new Map(sent.map(({ uid, result }) => [uid, result]))
+  for (const item of items) {
+    const result = byUid.get(item.uid)
+    if (result !== undefined) pass.state = withItem(pass.state, item.uid, result.item)
+    if (result?.isWaiting !== false) pass.tracks.start(item.uid, () => runItem(pass, item, result !== undefined))
+  }
+  if (woken) pass.wake()
 }
 
 async function deployMocks(pass: DeployGroupPass, mocks: readonly GroupItem[]): Promise<Outcome> {

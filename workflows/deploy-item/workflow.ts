@@ -14,6 +14,7 @@ const controller: GroupController<DeployGroupState, DeployGroupActivities> = {
   act: {
     observeDeployGroup: short.observeDeployGroup,
     deployMockItems: short.deployMockItems,
+    sendItems: short.sendItems,
     beginJob: short.beginJob,
     forItem: (item) => longActivities<ItemActivities>({ ...ITEM_LIMITS, summary: item }),
   },

@@ -120,6 +120,8 @@ export type GroupPass<State, Act> = Pick<JobPass<JobState, Act>, 'subject' | 'jo
   state: State
   /** For work that takes longer than a pass may. */
   readonly tracks: Tracks<State>
+  /** Something came during the pass that it has not seen: another pass follows. */
+  readonly wake: () => void
 }
 
 /** A controller of many objects that share a job; each has a status of its own, which the group's actions write. */

@@ -118,7 +118,15 @@ export async function runGroup<State, Act>(
   const runOnce = async (by: By): Promise<PassReport> => {
     const observed = await attempt(() => controller.observe(act, input, by, () => latest?.state))
     if ('outcome' in observed) return { outcome: retryable(observed.outcome) }
-    const pass = { subject: input.subject, jobID: input.jobID, by, act, state: observed.value, tracks }
+    const pass = {
+      subject: input.subject,
+      jobID: input.jobID,
+      by,
+      act,
+      state: observed.value,
+      tracks,
+      wake: wakes.wake,
+    }
     latest = pass
     const ran = await attempt(() => runStep(controller.step, pass, temporalRuntime))
     setCurrentDetails(controller.details(pass))

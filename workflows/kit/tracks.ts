@@ -11,6 +11,8 @@ import { done, joinOutcomes, type Outcome } from './outcome.ts'
 export type Change<State> = (state: State) => State
 
 export interface Tracks<State> {
+  /** Whether the key runs, is about to, or failed unseen (K1). */
+  has(key: string): boolean
   /** Starts `work` unless its key runs already (K1). */
   start(key: string, work: () => Promise<Change<State>>): void
   /** Cancels the tracks of all other keys: their items have ended otherwise. */
@@ -62,20 +64,18 @@ export function createTracks<State>({ start, toOutcome, ended, wake }: TrackHook
     if (change === undefined || running.size === 0) wake()
   }
 
-  const begin = (key: string, work: () => Promise<Change<State>>) => {
-    const started = start(work)
-    running.set(key, started)
-    void follow(key, started)
-  }
   const startQueued = () => {
     for (const [key, work] of queued) {
       if (running.size >= MOST_RUNNING) return
       queued.delete(key)
-      begin(key, work)
+      const started = start(work)
+      running.set(key, started)
+      void follow(key, started)
     }
   }
 
   return {
+    has: (key) => running.has(key) || queued.has(key) || failures.has(key),
     start(key, work) {
       if (running.has(key) || failures.has(key)) return
       queued.set(key, work)

@@ -98,6 +98,28 @@ describe('a run that was signalled', () => {
   })
 })
 
+describe('a run that waits for work of its own', () => {
+  it('waits until it ends, at most so long, and no longer than until it is woken', async () => {
+    const lingering = new Lingering({ most: 0, ms: 300 })
+    expect(await lingering.beside(RUN, Promise.resolve(), 1000)).toBe(false)
+    expect(lingering.count).toBe(0)
+    const never = new Promise(() => undefined)
+    const late = lingering.beside(RUN, never, 1000)
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(await late).toBe(false)
+    const woken = lingering.beside(RUN, never, 1000)
+    expect(lingering.wake(RUN, NOW, NOW)).toEqual(LATER)
+    expect(await woken).toBe(true)
+    await expect(lingering.beside(RUN, Promise.reject(new Error('work')), 1000)).rejects.toThrow('work')
+  })
+
+  it('does not wait when it was signalled, so that the signal reaches it', async () => {
+    const lingering = new Lingering({ most: 1, ms: 300 })
+    lingering.wake(RUN, NOW, NOW)
+    expect(await lingering.beside(RUN, new Promise(() => undefined), 1000)).toBe(false)
+  })
+})
+
 describe('lingering', () => {
   it('is for so many runs only, and for none when it is off', async () => {
     const lingering = new Lingering({ most: 1, ms: 300 })

@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest'
 
 import type { DeployInput, DeployResult } from '../../../activities/deploy/mock.ts'
+import type { SendResult } from '../../../activities/deploy/send-items.ts'
 import type { GroupItem } from '../../../activities/deploy/views.ts'
 import { beginItem } from '../../../workflows/deploy-item/begin-item.ts'
 import type {
@@ -75,13 +76,34 @@ describe('a pass of a deploy group', () => {
 describe('items of deployers that take long', () => {
   const manifest = (item: string): GroupItem => ({ ...started(item), type: MANIFEST_TYPE })
 
-  it('go on tracks of their own, beside the batch of mock items', async () => {
-    const { pass, inputs, tracks, calls } = groupPass([manifest('a'), started('b')], succeed)
+  it('are tried together once, after the batch of mock items', async () => {
+    const { pass, inputs, tracks, calls } = groupPass([manifest('a'), started('b'), manifest('gone')], succeed)
     expect(await deployItems(pass)).toEqual(done)
     expect(inputs).toMatchObject([{ uids: ['uid-b'] }])
-    expect([...tracks.held.keys()]).toEqual(['uid-a'])
-    expect(tracks.retained).toEqual(new Set(['uid-a']))
-    expect(calls).toEqual([])
+    expect(calls).toEqual(['send a, gone'])
+    expect(pass.state.items.map(({ item, jobIDFinished }) => [item, jobIDFinished])).toEqual([
+      ['a', JOB],
+      ['b', JOB],
+    ])
+    expect(tracks.held.size).toBe(0)
+  })
+
+  it('go on, each on a track of its own, when they have not ended in that', async () => {
+    const { pass, tracks, calls } = groupPass([manifest('late'), manifest('slow')], succeed)
+    expect(await deployItems(pass)).toEqual(done)
+    expect([...tracks.held.keys()]).toEqual(['uid-late', 'uid-slow'])
+    expect(tracks.retained).toEqual(new Set(['uid-late', 'uid-slow']))
+    for (const work of tracks.held.values()) await work()
+    expect(calls).toEqual(['send late, slow', 'apply late', 'await slow'])
+    // They are on their tracks now.
+    await deployItems(pass)
+    expect(calls).toHaveLength(3)
+  })
+
+  it('are left where they are for a wake that came meanwhile', async () => {
+    const { pass, wakes } = groupPass([manifest('woken')], succeed)
+    await deployItems(pass)
+    expect(wakes()).toBe(1)
   })
 
   it('are let go when another hand has ended them', async () => {
@@ -97,7 +119,7 @@ describe('items of deployers that take long', () => {
     ['is taken away', { ...manifest('a'), uninstalls: true }, ['uninstall a']],
   ])('each %s', async (_, item, expected) => {
     const { pass, calls } = groupPass([item, manifest('z')], succeed)
-    const change = await runItem(pass, item)
+    const change = await runItem(pass, item, false)
     expect(calls).toEqual(expected)
     const after = change(pass.state).items.map(({ item: name, jobIDFinished }) => [name, jobIDFinished])
     expect(after).toEqual(
@@ -175,6 +197,7 @@ function groupPass(
   const begun: string[] = []
   const calls: string[] = []
   const tracks = new HeldTracks()
+  let wakes = 0
   const act: DeployGroupActivities = {
     observeDeployGroup: () => Promise.reject(new Error('was not expected')),
     deployMockItems(input) {
@@ -185,6 +208,11 @@ function groupPass(
       begun.push(jobID)
       return Promise.resolve(isFirst ? BEGUN : undefined)
     },
+    sendItems({ items: sent }) {
+      const all = sent.map(({ uid }) => uid.replace('uid-', ''))
+      calls.push(`send ${all.join(', ')}`)
+      return Promise.resolve({ sent: all.flatMap(firstTry), woken: all.includes('woken') })
+    },
     forItem: (item) => itemCalls(item, calls),
   }
   const pass: DeployGroupPass = {
@@ -194,14 +222,21 @@ function groupPass(
     act,
     state: { items, isOver: false },
     tracks,
+    wake: () => {
+      wakes += 1
+    },
   }
-  return { pass, inputs, begun, tracks, calls }
+  return { pass, inputs, begun, tracks, calls, wakes: () => wakes }
 }
 
 /** Tracks that run when the test says so. */
 class HeldTracks implements Tracks<DeployGroupState> {
   readonly held = new Map<string, () => Promise<Change<DeployGroupState>>>()
   retained: ReadonlySet<string> = new Set()
+
+  has(key: string): boolean {
+    return this.held.has(key)
+  }
 
   start(key: string, work: () => Promise<Change<DeployGroupState>>): void {
     this.held.set(key, work)
@@ -220,6 +255,18 @@ function itemCalls(item: string, calls: string[]): ItemActivities {
     return Promise.resolve({ item: after, isWaiting: call === 'apply' && item === 'slow' })
   }
   return { applyItem: answer('apply'), awaitItem: answer('await'), uninstallItem: answer('uninstall') }
+}
+
+/** What comes of the first try of an item: of `late` and `woken` nothing yet. */
+function firstTry(item: string): SendResult['sent'] {
+  if (item === 'late' || item === 'woken') return []
+  const after = item === 'gone' ? undefined : { ...finished(item), type: MANIFEST_TYPE }
+  return [
+    {
+      uid: `uid-${item}`,
+      result: item === 'slow' ? { item: started(item), isWaiting: true } : { item: after, isWaiting: false },
+    },
+  ]
 }
 
 const BEGUN = {

@@ -1,0 +1,112 @@
+// The first try of a group's items, and the activities that go on where it has left them.
+
+import { describe, expect, inject, it } from 'vitest'
+
+import type { DeployStep, ItemWork } from '../../activities/deploy/deployer.ts'
+import { Sending } from '../../activities/deploy/sending.ts'
+
+import { failed, failureOf, PROVIDER, useItemStage, waiting } from './item-stage.ts'
+
+const stage = useItemStage(inject('servers').databaseUrl)
+const { item, send, goOn, status } = stage
+const ready: DeployStep = { result: 'done', providerStatus: PROVIDER }
+
+describe('the first try', () => {
+  it('ends an item that is ready at once, and leaves nothing to join', async () => {
+    item()
+    stage.answers = [ready]
+    const sending = new Sending()
+    const { sent, woken } = await send(sending)
+    expect(sent).toMatchObject([{ uid: 'uid-a', result: { isWaiting: false, item: { jobIDFinished: 'job' } } }])
+    expect(woken).toBe(false)
+    expect(sending.take('install/uid-a/job')).toBeUndefined()
+  })
+
+  it('says of one that is not ready that it waits', async () => {
+    item()
+    stage.answers = [waiting]
+    expect((await send(new Sending())).sent).toMatchObject([{ result: { isWaiting: true } }])
+    expect(status()).toMatchObject({ phase: 'Progressing' })
+  })
+
+  it('leaves a failure to the activity, which fails of it without another try; the next try is one', async () => {
+    item()
+    stage.answers = [failed(), ready]
+    const sending = new Sending()
+    expect(await send(sending)).toEqual({ sent: [], woken: false })
+    const failure = await failureOf(goOn(sending))
+    expect([failure.type, failure.nextRetryDelay]).toEqual(['DeployFailed', 5000])
+    expect(stage.calls).toEqual(['install'])
+    await goOn(sending, 2)
+    expect(stage.calls).toEqual(['install', 'install'])
+    expect(status()).toMatchObject({ phase: 'Succeeded' })
+  })
+})
+
+describe('a first try that takes long', () => {
+  it('gives way to a wake, and is joined', async () => {
+    item()
+    const late = held()
+    stage.answers = [late.step]
+    const sending = new Sending()
+    const call = send(sending)
+    await expect.poll(() => stage.calls.length).toBe(1)
+    expect(stage.wake()).toBe(true)
+    expect(await call).toEqual({ sent: [], woken: true })
+    const after = goOn(sending)
+    late.end(ready)
+    expect(await after).toMatchObject({ isWaiting: false, item: { jobIDFinished: 'job' } })
+    expect(stage.calls).toEqual(['install'])
+  })
+
+  it('holds the group up for no more than two seconds', async () => {
+    item()
+    const late = held()
+    stage.answers = [late.step]
+    const before = performance.now()
+    const sending = new Sending()
+    expect(await send(sending)).toEqual({ sent: [], woken: false })
+    expect(performance.now() - before).toBeGreaterThan(1000)
+    late.end(ready)
+    await goOn(sending)
+    expect(status()).toMatchObject({ phase: 'Succeeded' })
+  })
+
+  it('ends with the activity that has joined it', async () => {
+    item()
+    const late = held()
+    stage.answers = [late.step]
+    const sending = new Sending()
+    await send(sending)
+    const cancelled = new AbortController()
+    const after = goOn(sending, 1, cancelled.signal)
+    cancelled.abort()
+    await expect(after).rejects.toThrow('stopped')
+  })
+
+  it('ends when nobody joins it', async () => {
+    item()
+    const late = held()
+    stage.answers = [late.step]
+    const sending = new Sending(10)
+    await send(sending)
+    await expect.poll(() => late.isAborted()).toBe(true)
+    expect(sending.take('install/uid-a/job')).toBeUndefined()
+  })
+})
+
+/** A step of a deployer that ends when the test says so, or when it is stopped. */
+function held() {
+  let settle: (step: DeployStep) => void = () => undefined
+  let signal: AbortSignal | undefined
+  return {
+    step: (work: ItemWork) =>
+      new Promise<DeployStep>((resolve, reject) => {
+        settle = resolve
+        signal = work.signal
+        signal.addEventListener('abort', () => reject(new Error('stopped')))
+      }),
+    end: (step: DeployStep) => settle(step),
+    isAborted: () => signal?.aborted === true,
+  }
+}
