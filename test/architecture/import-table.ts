@@ -29,15 +29,15 @@ export const TABLE: readonly Row[] = [
     packages: NONE,
   },
   {
-    sentence: 'the two files of the kit that know Temporal import the kit and Temporal',
-    of: /^workflows\/kit\/(?:temporal|reconcile-loop)\.ts$/,
+    sentence: 'the three files of the kit that know Temporal import the kit and Temporal',
+    of: /^workflows\/kit\/(?:temporal|reconcile-loop|level-loop)\.ts$/,
     may: ['^workflows/kit/(?!dsl/)'],
     packages: /^@temporalio\/workflow$/,
   },
   {
     sentence: 'the kit imports nothing but the kit, free of Temporal',
     of: /^workflows\/kit\//,
-    may: ['^workflows/kit/(?!dsl/|temporal\\.ts|reconcile-loop\\.ts)'],
+    may: ['^workflows/kit/(?!dsl/|temporal\\.ts|reconcile-loop\\.ts|level-loop\\.ts)'],
     packages: NONE,
   },
   {

@@ -31,7 +31,17 @@ export {
   timestamp,
 } from './schema.ts'
 export type { EmbeddedObject, Field, Fields, JsonSchema, JsonValue, ValueOf } from './schema.ts'
-export { annotation, canonicalJson, hashedContent, label, path, projectObject, textAt, valueAt } from './projection.ts'
+export {
+  annotation,
+  canonicalJson,
+  CONTENT,
+  hashedContent,
+  label,
+  path,
+  projectObject,
+  textAt,
+  valueAt,
+} from './projection.ts'
 export type { OwnedFields } from './fields.ts'
 export type { Path, Projection } from './projection.ts'
 export { conditionsField, errorField, nextError, setCondition } from './conditions.ts'
@@ -56,8 +66,27 @@ export type {
   GroupController,
   GroupPass,
 } from './job.ts'
-export type { LevelActs, LevelPass, ObservedObject, WantedObject } from './level.ts'
-export type { QueryTemplate, StateQuery } from './query.ts'
+export type { JsonObject, LevelActs, LevelPass, ObservedObject, WantedObject } from './level.ts'
+export { defineLevel, isSameKind } from './define-level.ts'
+export type { LevelController, LevelDefinition, LevelResource, LevelTarget } from './define-level.ts'
+export type {
+  ApplyInput,
+  EndLevelInput,
+  FinalizeLevelInput,
+  LevelActivities,
+  LevelJournal,
+  LevelQuery,
+  Observed,
+  ObserveInput,
+  RefreshInput,
+  RemoveInput,
+  SettleLevelInput,
+  StatusInput,
+} from './level-activities.ts'
+export { levelKinds, levelRoutes, subscriptionOf } from './level-routes.ts'
+export type { LevelSubscription } from './level-routes.ts'
+export { isObjectName, selectionOf } from './query.ts'
+export type { QueryTemplate, Selection, StateQuery } from './query.ts'
 export type { Change, Tracks } from './tracks.ts'
 export { statusChange } from './settle.ts'
 export type { SettleActivities, SettledTarget, SettleInput, SettleResult, StatusChange } from './settle.ts'

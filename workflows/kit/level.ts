@@ -5,6 +5,14 @@ import type { ObjectMeta } from './kind.ts'
 import type { By, Subject } from './job.ts'
 import type { JsonValue } from './schema.ts'
 
+/** An object as it travels. */
+export interface JsonObject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: ObjectMeta
+  readonly [field: string]: unknown
+}
+
 /** An object of another kind to be there as given: what is not mentioned is left alone. */
 export interface WantedObject {
   readonly apiVersion: string

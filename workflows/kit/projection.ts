@@ -11,6 +11,12 @@ export type Projection = Readonly<Record<string, unknown>>
 /** The keys from an object's root to a value. Labels and annotations have dots in their keys, hence no dotted text. */
 export type Path = readonly string[]
 
+/**
+ * As a hashed path: all that somebody could have meant to change, without what the server keeps for itself (versions, managed fields).
+ * For kinds of which nothing is to be told apart but whether they changed.
+ */
+export const CONTENT: Path = []
+
 type Json = Readonly<Record<string, unknown>>
 
 /** `path('status.jobID')`: a path whose keys have no dots. */
@@ -56,7 +62,7 @@ export function projectObject(object: object, paths: readonly Path[]): Projectio
 
 /** The text over which the keyed content hash is taken; undefined when the object has none of the paths. */
 export function hashedContent(object: object, paths: readonly Path[]): string | undefined {
-  const values = paths.map((at) => valueAt(object, at) ?? null)
+  const values = paths.map((at) => (at.length === 0 ? contentOf(object) : (valueAt(object, at) ?? null)))
   return values.every((value) => value === null) ? undefined : canonicalJson(values)
 }
 
@@ -68,7 +74,17 @@ export function canonicalJson(value: unknown): string {
 const IDENTITY: readonly Path[] = ['name', 'namespace', 'uid', 'generation', 'deletionTimestamp', 'finalizers'].map(
   (key) => ['metadata', key],
 )
+const KEPT_BY_SERVER: ReadonlySet<string> = new Set(['resourceVersion', 'managedFields', 'generation', 'selfLink'])
 const REFERENCE_KEYS = ['apiVersion', 'controller', 'kind', 'name', 'uid'] as const
+
+function contentOf(object: object): Json {
+  const metadata = valueAt(object, ['metadata'])
+  if (!isRecord(metadata)) return { ...object }
+  return {
+    ...object,
+    metadata: Object.fromEntries(Object.entries(metadata).filter(([key]) => !KEPT_BY_SERVER.has(key))),
+  }
+}
 
 function controllerOf(object: object): Json | undefined {
   const references = valueAt(object, ['metadata', 'ownerReferences'])

@@ -52,7 +52,7 @@ export const wakeSignal = defineSignal<[{ readonly seq: number }]>('wake')
 export type RunResult = string
 
 /** A fault with this code says that the pass looked at an older object than the activity found; the next pass looks again at once. */
-const CHANGED = 'Changed'
+export const CHANGED = 'Changed'
 
 interface PassReport {
   readonly outcome: Outcome
@@ -138,7 +138,7 @@ export async function runGroup<State, Act>(
 }
 
 /** The level that the loop waits for: one or ten wakes lead to one pass. */
-function createWakes() {
+export function createWakes() {
   let woken = true
   return {
     wake: () => {
@@ -223,7 +223,8 @@ async function settlePass(
   return settled.result === 'superseded' ? 'superseded' : settled
 }
 
-function faultOf({ faults }: Outcome): SettleInput['fault'] {
+/** What people are told of the faults of a pass. */
+export function faultOf({ faults }: Outcome): SettleInput['fault'] {
   const [first] = faults
   if (first === undefined) return undefined
   return {
@@ -248,7 +249,8 @@ function retryable(outcome: Outcome): Outcome {
   return { ...outcome, faults: outcome.faults.map((fault) => ({ ...fault, retryable: true })) }
 }
 
-async function attempt<T>(run: () => Promise<T>): Promise<{ value: T } | { outcome: Outcome }> {
+/** Failures of the world as an outcome; everything else is thrown on. */
+export async function attempt<T>(run: () => Promise<T>): Promise<{ value: T } | { outcome: Outcome }> {
   try {
     return { value: await run() }
   } catch (error) {

@@ -1,0 +1,62 @@
+// Under which plural the API server serves the kinds of Kubernetes itself, for kinds that are named `group/version/Kind`.
+// Source: k8s.io/kubernetes v1.34.4, pkg/apis/*/register.go; plurals follow apimachinery's rule, with one exception.
+
+/** Kinds by group; the core has the empty name. */
+const KINDS: Readonly<Record<string, string>> = {
+  '':
+    'ConfigMap Endpoints Event LimitRange Namespace Node PersistentVolume PersistentVolumeClaim Pod PodTemplate ' +
+    'ReplicationController ResourceQuota Secret Service ServiceAccount',
+  'admissionregistration.k8s.io':
+    'MutatingAdmissionPolicy MutatingAdmissionPolicyBinding MutatingWebhookConfiguration ValidatingAdmissionPolicy ' +
+    'ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration',
+  'apiextensions.k8s.io': 'CustomResourceDefinition',
+  'apiregistration.k8s.io': 'APIService',
+  apps: 'ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet',
+  autoscaling: 'HorizontalPodAutoscaler',
+  batch: 'CronJob Job',
+  'certificates.k8s.io': 'CertificateSigningRequest ClusterTrustBundle',
+  'coordination.k8s.io': 'Lease',
+  'discovery.k8s.io': 'EndpointSlice',
+  'events.k8s.io': 'Event',
+  'flowcontrol.apiserver.k8s.io': 'FlowSchema PriorityLevelConfiguration',
+  'networking.k8s.io': 'IPAddress Ingress IngressClass NetworkPolicy ServiceCIDR',
+  'node.k8s.io': 'RuntimeClass',
+  policy: 'PodDisruptionBudget',
+  'rbac.authorization.k8s.io': 'ClusterRole ClusterRoleBinding Role RoleBinding',
+  'resource.k8s.io': 'DeviceClass ResourceClaim ResourceClaimTemplate ResourceSlice',
+  'scheduling.k8s.io': 'PriorityClass',
+  'storage.k8s.io': 'CSIDriver CSINode CSIStorageCapacity StorageClass VolumeAttachment VolumeAttributesClass',
+}
+
+const WITHOUT_NAMESPACE: ReadonlySet<string> = new Set(
+  (
+    'APIService CSIDriver CSINode CertificateSigningRequest ClusterRole ClusterRoleBinding ClusterTrustBundle ' +
+    'CustomResourceDefinition DeviceClass FlowSchema IPAddress IngressClass MutatingAdmissionPolicy ' +
+    'MutatingAdmissionPolicyBinding MutatingWebhookConfiguration Namespace Node PersistentVolume PriorityClass ' +
+    'PriorityLevelConfiguration ResourceSlice RuntimeClass ServiceCIDR StorageClass ValidatingAdmissionPolicy ' +
+    'ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration VolumeAttachment VolumeAttributesClass'
+  ).split(' '),
+)
+
+/** Whether a kind of Kubernetes itself is in no namespace. */
+export function isWithoutNamespace(apiVersion: string, kind: string): boolean {
+  return kubernetesPlural(apiVersion, kind) !== undefined && WITHOUT_NAMESPACE.has(kind)
+}
+
+/** The plural of a kind of Kubernetes itself; undefined for any other. */
+export function kubernetesPlural(apiVersion: string, kind: string): string | undefined {
+  const group = groupOf(apiVersion)
+  const known = Object.hasOwn(KINDS, group) ? (KINDS[group] ?? '').split(' ') : []
+  return known.includes(kind) ? pluralOf(kind.toLowerCase()) : undefined
+}
+
+/** `apps` of `apps/v1`; empty for the core. */
+export function groupOf(apiVersion: string): string {
+  return apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''
+}
+
+function pluralOf(singular: string): string {
+  if (singular === 'endpoints') return singular
+  if (singular.endsWith('s')) return `${singular}es`
+  return singular.endsWith('y') ? `${singular.slice(0, -1)}ies` : `${singular}s`
+}
