@@ -2,7 +2,7 @@
 
 import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
-import type { RoutedEvent, Routing } from '../workflows/kit/index.ts'
+import type { RoutedEvent, Routing, WatchedKind } from '../workflows/kit/index.ts'
 import type { Database } from './journal/database.ts'
 import type { GroupedJournal } from './journal/grouped-journal.ts'
 import type { Lingering } from './journal/lingering.ts'
@@ -27,6 +27,8 @@ export interface Deps {
   readonly route: (event: RoutedEvent) => Routing
   /** The kind of each controller's subjects. */
   readonly subjectKinds: Readonly<Record<string, string>>
+  /** The kinds that the bridge follows, for controllers in level mode; absent where there are none. */
+  readonly followed?: readonly WatchedKind[]
   /** Key of content hashes in the journal; kept outside of it. */
   readonly contentKey: Buffer | undefined
   readonly now: () => Date

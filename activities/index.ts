@@ -20,6 +20,9 @@ import { observeActivities as observeInstallation } from './installation/observe
 import { beginActivities } from './kube/begin.ts'
 import { finalizeActivities } from './kube/finalize.ts'
 import { statusActivities } from './kube/status.ts'
+import { observeActivities as observeLevel } from './level/observe.ts'
+import { settleActivities as settleLevel } from './level/settle.ts'
+import { writeActivities as writeLevel } from './level/write.ts'
 
 export type { Deps } from './deps.ts'
 export type Activities = ReturnType<typeof createActivities>
@@ -43,6 +46,9 @@ export function createActivities(deps: Deps) {
     ...executionExports(deps),
     ...observeDeployGroup(deps),
     ...mockActivities(deps),
+    ...observeLevel(deps),
+    ...writeLevel(deps),
+    ...settleLevel(deps),
     ...sendActivities(deps, deployers, sending),
     ...itemActivities(deps, deployers, sending),
   }

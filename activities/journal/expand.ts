@@ -26,8 +26,12 @@ interface Dependent {
 
 interface Subscriber {
   readonly kind: string
+  /** `*`: all. */
   readonly namespace: string
+  /** `*`: any. */
   readonly name: string
+  /** Of a controller in level mode: its run may have ended, and is started for what it waits for. */
+  readonly isLevel: boolean
   readonly controller: string
   readonly uid: string
   readonly subjectName: string
@@ -80,9 +84,11 @@ async function lookUp(
               select owner_uid as owner, kind, uid, namespace, name from object
               where cluster = ${cluster} and not deleted and owner_uid = any(${owners}::text[])) d) as dependents,
            (select coalesce(json_agg(s), '[]') from (
-              select distinct s.kind, s.namespace, s.name, s.controller, s.uid, coalesce(o.name, '') as "subjectName"
+              select distinct s.kind, s.namespace, s.name, s.controller, s.uid, s.job_id = '' as "isLevel",
+                     coalesce(o.name, '') as "subjectName"
               from json_to_recordset(${JSON.stringify(names)}::json) as n(kind text, namespace text, name text)
-              join subscription s on s.cluster = ${cluster} and s.kind = n.kind and s.namespace = n.namespace and s.name = n.name
+              join subscription s on s.cluster = ${cluster} and s.kind = n.kind and s.namespace in (n.namespace, '*')
+                and s.name in (n.name, '*')
               left join object o on o.uid = s.uid and o.cluster = s.cluster) s) as subscribers,
            (select coalesce(json_agg(workflow_id), '[]') from job
               where workflow_id = any(${writers}::text[]) and outcome is null) as writers`.execute(trx)
@@ -116,9 +122,10 @@ function wakeOf({ seq, foreign, writer }: RoutedNews, at: Place, route: Route, {
 }
 
 function subscriberWake(item: RoutedNews, subscriber: Subscriber, expansion: Expansion): NewWake {
-  const { kind, namespace, name, controller, uid, subjectName } = subscriber
-  const cause = `waits for ${kind} ${name}`
-  const route: Route = { controller, uid, namespace, name: subjectName, mode: 'notify', cause }
+  const { kind, controller, uid, subjectName, isLevel } = subscriber
+  const { namespace, name } = item.state
+  const cause = isLevel ? `${kind} ${name} changed` : `waits for ${kind} ${name}`
+  const route: Route = { controller, uid, namespace, name: subjectName, mode: isLevel ? 'start' : 'notify', cause }
   return wakeOf(item, route, route, expansion)
 }
 
@@ -128,5 +135,5 @@ function isRunOf(workflowID: string, controller: string, uid: string): boolean {
 }
 
 function isNamed(state: Known, kind: string, namespace: string, name: string): boolean {
-  return state.kind === kind && state.namespace === namespace && state.name === name
+  return state.kind === kind && [state.namespace, '*'].includes(namespace) && [state.name, '*'].includes(name)
 }

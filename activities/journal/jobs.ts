@@ -64,6 +64,8 @@ type Subject = Pick<JournaledState, 'uid' | 'kind' | 'projection' | 'deleted'>
 type JournaledState = Selectable<Database['object']>
 
 function endOfSubject({ controller, uid, job_id }: NewJob, subjects: readonly Subject[]): string | undefined {
+  // Runs in level mode end by themselves.
+  if (job_id === '') return undefined
   const subject = subjects.find((one) => one.uid === uid && controllerOf(one.kind) === controller)
   return subject === undefined ? undefined : endOf(subject, job_id)
 }
@@ -208,7 +210,7 @@ export interface EndedJob {
   readonly outcome: string
 }
 
-/** The jobs whose end these states show. Level runs (job ID '') end by themselves, unless the object is gone. */
+/** The jobs whose end these states show. Level runs (job ID '') end by themselves: one whose object is gone is woken, and sees it. */
 export function endedJobs(states: readonly Known[]): EndedJob[] {
   return states.flatMap(({ kind, uid, deleted, projection }) => {
     const jobID = textAt(projection, JOB_ID_FINISHED)
@@ -218,7 +220,7 @@ export function endedJobs(states: readonly Known[]): EndedJob[] {
   })
 }
 
-/** Closes the rows of these jobs that are open (J1). */
+/** Closes the rows of these jobs that are open (J1), and ends what level runs of objects that are gone subscribed to. */
 export async function closeEndedJobs(
   trx: Transaction<Database>,
   cluster: string,
@@ -232,8 +234,13 @@ export async function closeEndedJobs(
       from json_to_recordset(${JSON.stringify(ended)}::json) as e(controller text, uid text, deleted boolean, "jobID" text, outcome text)
       where job.uid = any(${[...new Set(ended.map(({ uid }) => uid))]}::text[]) and job.outcome is null
         and job.cluster = ${cluster} and job.controller = e.controller and job.uid = e.uid
-        and (e.deleted or job.job_id = e."jobID") returning job.workflow_id, job.controller, job.uid, job.job_id)
+        and job.job_id <> '' and (e.deleted or job.job_id = e."jobID") returning job.workflow_id, job.controller, job.uid, job.job_id)
     ${endWaits(now)}`.execute(trx)
+  const gone = ended.filter(({ deleted }) => deleted).map(({ uid }) => uid)
+  if (gone.length > 0)
+    await sql`delete from subscription where cluster = ${cluster} and uid = any(${gone}::text[]) and job_id = ''`.execute(
+      trx,
+    )
 }
 
 /** The controller whose subjects a kind's objects are: `DeployItem` is reconciled by `deploy-item`. */

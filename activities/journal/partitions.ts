@@ -57,7 +57,8 @@ async function pruneEnded(trx: Transaction<Database>, before: Date): Promise<voi
     select from job j where j.workflow_id = a.workflow_id and (j.outcome is null or j.finished_at >= ${before}))`.execute(
     trx,
   )
-  await sql`delete from subscription s where s.created_at < ${before} and not exists (
+  // Those of level runs (job ID '') stay while their object is there, also when no run is open.
+  await sql`delete from subscription s where s.created_at < ${before} and s.job_id <> '' and not exists (
     select from job j where j.controller = s.controller and j.uid = s.uid and j.job_id = s.job_id and j.outcome is null)`.execute(
     trx,
   )

@@ -234,7 +234,7 @@ function currentCluster(config: KubeConfig) {
   return cluster
 }
 
-/** The path of a collection, or of one object in it. */
+/** The path of a collection, or of one object in it. Without namespace, or with an empty one: of the whole cluster. */
 export function resourcePath(
   resource: Resource,
   namespace: string | undefined,
@@ -244,7 +244,7 @@ export function resourcePath(
   const root = resource.apiVersion.includes('/') ? `/apis/${resource.apiVersion}` : `/api/${resource.apiVersion}`
   const parts = [
     root,
-    ...(namespace === undefined ? [] : ['namespaces', encodeURIComponent(namespace)]),
+    ...(namespace === undefined || namespace === '' ? [] : ['namespaces', encodeURIComponent(namespace)]),
     resource.plural,
     ...(name === undefined ? [] : [encodeURIComponent(name)]),
     ...(subresource === undefined ? [] : [subresource]),

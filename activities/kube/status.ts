@@ -173,9 +173,10 @@ function settledTarget(object: KubeObject): Partial<SettledTarget> {
 // A date must stay one, whatever time-out somebody wrote; a look once a day does no harm.
 const LONGEST_DELAY_MS = 86_400_000
 
-async function recordPass(
+/** Records in the journal what a pass met, and its next due time, when it wants one. */
+export async function recordPass(
   deps: Deps,
-  { workflowID, subject, jobID, change, againMs, attempt, fault }: SettleInput,
+  { workflowID, subject, jobID, change, againMs, attempt, fault }: Omit<SettleInput, 'runID' | 'pass' | 'lingers'>,
 ): Promise<void> {
   const now = deps.now()
   const lastError = change?.lastError ?? fault

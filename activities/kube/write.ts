@@ -46,7 +46,13 @@ export type Write = Target &
         readonly patch: Patch
         readonly reapply: (current: KubeObject) => Patch | 'done' | 'superseded'
       }
-    | { readonly verb: 'delete'; readonly uid: string; readonly version: string | undefined }
+    /** `isFenced`: an object that has another version by now is left alone, and the write fails with the conflict. */
+    | {
+        readonly verb: 'delete'
+        readonly uid: string
+        readonly version: string | undefined
+        readonly isFenced?: true
+      }
   )
 
 export type Patch = Readonly<Record<string, unknown>>
@@ -200,7 +206,7 @@ async function remove(
       })
       return { result: 'ok', object, wrote: true, conflicted: attempt > 1 }
     } catch (error) {
-      if (!isConflict(error) || attempt === CONFLICT_TRIES) throw error
+      if (!isConflict(error) || attempt === CONFLICT_TRIES || write.isFenced === true) throw error
       const current = await deps.kube.request<KubeObject>('GET', pathOf(write), { signal })
       if (current.metadata.uid !== write.uid) return { result: 'gone' }
       if (current.metadata.deletionTimestamp !== undefined)
