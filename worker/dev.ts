@@ -30,6 +30,8 @@ export interface DevOptions {
   readonly own?: NonNullable<ServerOptions['own']>
   readonly audit?: boolean
   readonly temporalStore?: TemporalStore
+  /** Modules of controllers in level mode, separated by commas. */
+  readonly controllers?: string | undefined
   readonly progress: Progress
   /** Ends the start. */
   readonly signal?: AbortSignal
@@ -62,8 +64,8 @@ export async function startDev(options: DevOptions): Promise<Dev> {
 }
 
 async function completeSet(servers: Servers, options: DevOptions & { dataDir: string }): Promise<Omit<Dev, 'stop'>> {
-  const { dataDir, config, progress, signal } = options
-  const pawl = startPawl({ servers, dataDir, temporalNamespace: config.temporalNamespace, progress })
+  const { dataDir, config, controllers, progress, signal } = options
+  const pawl = startPawl({ servers, dataDir, temporalNamespace: config.temporalNamespace, controllers, progress })
   try {
     await Promise.race([pawl, failed(servers.failure), aborted(signal)])
     await linkCommand(dataDir)

@@ -1,7 +1,7 @@
 // The worker process: dispatches wakes, runs workflows and their activities. Flags beat the environment (config.ts).
 
 import { Client } from '@temporalio/client'
-import { Worker, type WorkerOptions } from '@temporalio/worker'
+import { Runtime, Worker, type WorkerOptions } from '@temporalio/worker'
 import { parseArgs } from 'node:util'
 import { createActivities } from '../activities/index.ts'
 import { createTargetAccess } from '../activities/deploy/target/open-target.ts'
@@ -13,8 +13,9 @@ import { createKubeClient } from '../activities/kube/client.ts'
 import { ObjectCache } from '../activities/kube/object-cache.ts'
 import { createTemplateEngine } from '../activities/render/template-engine.ts'
 import { modulePath, readConfig } from './config.ts'
-import { routeOf, subjectKinds } from './controllers.ts'
+import { controllerFiles, loadRegistry } from './controllers.ts'
 import { createLogger } from './log.ts'
+import { bundleControllers } from './reconciler/bundle.ts'
 import { connectToTemporal } from './reconciler/connect.ts'
 import { Dispatcher } from './reconciler/dispatcher.ts'
 import { startHealth } from './reconciler/health.ts'
@@ -28,7 +29,9 @@ const { values } = parseArgs({
 })
 
 const config = readConfig()
-const settings = reconcilerSettings(values, config)
+const registry = await loadRegistry(controllerFiles(values['controllers']))
+const { route, subjectKinds, watchedKinds } = registry
+const settings = reconcilerSettings(values, config, Object.keys(subjectKinds))
 const log = createLogger('worker', config.logLevel)
 const now = () => new Date()
 logTemporal(log)
@@ -51,7 +54,7 @@ const targets = createTargetAccess({ kube, now })
 const contentKey =
   settings.contentKeyPath === undefined ? undefined : await loadOrCreateContentKey(settings.contentKeyPath)
 const lingering = new Lingering({ most: LINGERING_RUNS, ms: settings.lingerMs })
-const routing = { route: routeOf, subjectKinds, contentKey, now, lingering }
+const routing = { route, subjectKinds, followed: watchedKinds, contentKey, now, lingering }
 const connection = await connectToTemporal(settings.temporalAddress, { log, health }, stopping.signal)
 if (connection === undefined) process.exit(0)
 // Eager starts need client and worker on one connection (spec/engine.md 1.2).
@@ -60,9 +63,7 @@ const client = new Client({ connection, namespace: settings.temporalNamespace })
 const options: Omit<WorkerOptions, 'taskQueue'> = {
   connection,
   namespace: settings.temporalNamespace,
-  ...(settings.workflowBundle === undefined
-    ? { workflowsPath: modulePath('../workflows/index.ts') }
-    : { workflowBundle: { codePath: settings.workflowBundle } }),
+  ...(await workflows()),
   activities: createActivities({
     ...{ cluster: settings.cluster, kube, db, templates, targets, ...routing },
     journal: createGroupedJournal({ db, lax }, settings.cluster, routing),
@@ -84,13 +85,17 @@ const options: Omit<WorkerOptions, 'taskQueue'> = {
 const workers = await Promise.all(settings.taskQueues.map((taskQueue) => Worker.create({ ...options, taskQueue })))
 
 const dispatcher = new Dispatcher(
-  { db, lax, client, log, now, lingering, report: (part, error) => health.report(part, error) },
+  { db, lax, client, log, now, lingering, registry, report: (part, error) => health.report(part, error) },
   settings.dispatcher,
 )
 const running = [
   dispatcher.run(),
   listenForWakes(settings.databaseUrl, () => dispatcher.nudge(), log, stopping.signal),
-  runSweeper({ db, client, log, now }, { ...settings.dispatcher, everyMs: settings.sweepMs }, stopping.signal),
+  runSweeper(
+    { db, client, log, now, registry },
+    { ...settings.dispatcher, everyMs: settings.sweepMs },
+    stopping.signal,
+  ),
 ]
 
 function stop(): void {
@@ -120,3 +125,11 @@ try {
   await Promise.all([db.destroy(), lax.destroy()])
 }
 log.info('worker has stopped')
+
+async function workflows(): Promise<Pick<WorkerOptions, 'workflowsPath' | 'workflowBundle'>> {
+  const { workflowBundle: codePath, controllerFiles: files } = settings
+  if (codePath !== undefined) return { workflowBundle: { codePath } }
+  if (files.length === 0) return { workflowsPath: modulePath('../workflows/index.ts') }
+  const names = registry.levels.map(({ name }) => name)
+  return { workflowBundle: await bundleControllers(files, names, Runtime.instance().logger) }
+}

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Config } from '../config.ts'
+import { controllerFiles } from '../controllers.ts'
 import { type BridgeSettings, DEFAULT_SETTINGS } from './settings.ts'
 
 export type Flags = Readonly<Record<string, string | undefined>>
@@ -12,6 +13,7 @@ export const BRIDGE_FLAGS: Readonly<Record<string, readonly [value: string, text
   kubeconfig: ['<file>', 'the cluster to watch (default: $KUBECONFIG, else in-cluster or the usual file)'],
   'database-url': ['<url>', 'PostgreSQL of the journal (default: $PAWL_DATABASE_URL)'],
   cluster: ['<name>', 'name of the cluster in the journal (default: local)'],
+  controllers: ['<files>', 'modules of controllers in level mode, separated by commas: their kinds are followed too'],
   namespace: ['<name>', 'follow one namespace only (default: all)'],
   'content-key': ['<file>', 'key of content hashes, made when missing (default: $PAWL_CONTENT_KEY)'],
   'health-host': ['<address>', 'where /healthz and /readyz are served (default: 127.0.0.1)'],
@@ -29,6 +31,8 @@ export interface ProcessSettings {
   readonly cluster: string
   /** The only namespace to follow; undefined = all. A journal holds one choice: another namespace needs another `cluster` name. */
   readonly namespace: string | undefined
+  /** Absolute paths of modules that export `controllers`. */
+  readonly controllerFiles: readonly string[]
   readonly contentKeyPath: string | undefined
   readonly healthHost: string
   readonly healthPort: number
@@ -48,13 +52,18 @@ export function processSettings(flags: Flags, config: Config): ProcessSettings {
   if (databaseUrl === undefined) {
     throw new Error('--database-url is missing; expected the URL of a PostgreSQL database, or $PAWL_DATABASE_URL')
   }
+  const contentKeyPath = flags['content-key'] ?? config.contentKeyPath
+  // Of their kinds the journal remembers a hash; without a key no change would be seen.
+  if (flags['controllers'] !== undefined && contentKeyPath === undefined)
+    throw new Error('--content-key is missing beside --controllers; expected a file, made when missing')
   const { leaseMs, watchdogMs, holdMs } = DEFAULT_SETTINGS
   return {
     kubeconfigPath: flags['kubeconfig'] ?? config.kubeconfig,
     databaseUrl,
     cluster: flags['cluster'] ?? 'local',
     namespace: namespaceOf(flags),
-    contentKeyPath: flags['content-key'] ?? config.contentKeyPath,
+    controllerFiles: controllerFiles(flags['controllers']),
+    contentKeyPath,
     healthHost: flags['health-host'] ?? '127.0.0.1',
     healthPort: count(flags, 'health-port', 0, 0),
     retentionMs: count(flags, 'retention-days', RETENTION_DAYS, 1) * DAY_MS,

@@ -8,7 +8,7 @@
 
 import { type HeldLease, holdLease, LeaseLost, releaseLease, renewLease } from '../../activities/journal/checkpoints.ts'
 import { resourcePath, type StreamedResponse } from '../../activities/kube/client.ts'
-import { KubeError } from '../../activities/kube/errors.ts'
+import { isNotFound, KubeError } from '../../activities/kube/errors.ts'
 import type { WatchedKind } from '../../workflows/kit/index.ts'
 import { feedJournal } from './feed.ts'
 import { relist } from './list.ts'
@@ -45,6 +45,8 @@ export function createReflector(watched: WatchedKind, deps: ReflectorDeps): Refl
     },
     behind() {
       if (health.journalFailing) return 'the journal refuses'
+      // Nothing can be missed of a kind that is not there.
+      if (health.phase === 'not served') return undefined
       if (health.phase !== 'watching' && health.phase !== 'standing by') return health.phase
       return (queue?.ageMs(Date.now()) ?? 0) > LONGEST_WAIT_MS ? 'events are waiting' : undefined
     },
@@ -123,12 +125,7 @@ async function follow(term: Term, queue: PendingQueue): Promise<never> {
   for (;;) {
     signal.throwIfAborted()
     try {
-      if (position.read === undefined) {
-        health.phase = 'listing'
-        // What was read before belongs to the last epoch and enters the journal first.
-        await queue.drained(signal)
-        await relist(term)
-      }
+      if (position.read === undefined) await listAnew(term, queue)
       health.phase = 'connecting'
       await watch(term, queue, backoff)
     } catch (error) {
@@ -136,12 +133,39 @@ async function follow(term: Term, queue: PendingQueue): Promise<never> {
       if (error instanceof LeaseLost) throw error
       if (error instanceof KubeError && needsList({ code: error.status, reason: error.reason }))
         position.read = undefined
+      if (isNotFound(error)) {
+        await awaitKind(term, backoff)
+        continue
+      }
       const delayMs = Math.max(backoff.next(), error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0)
       log.warn({ kind: watched.kind, error: String(error), delayMs, version: position.read }, 'watch was interrupted')
       health.phase = 'connecting'
       await pause(delayMs, signal)
     }
   }
+}
+
+async function listAnew(term: Term, queue: PendingQueue): Promise<void> {
+  if (term.health.phase !== 'not served') term.health.phase = 'listing'
+  // What was read before belongs to the last epoch and enters the journal first.
+  await queue.drained(term.signal)
+  await relist(term)
+}
+
+// Soon enough after `kubectl apply` of a definition.
+const LONGEST_WAIT_FOR_KIND_MS = 2000
+
+/** The server has no such kind: its definition is not installed, or was removed. Said once; what it held of the kind is gone with it. */
+async function awaitKind({ log, watched, position, health, signal }: Term, backoff: Backoff): Promise<void> {
+  const { apiVersion, kind, plural } = watched
+  if (health.phase !== 'not served')
+    log.warn(
+      { kind, apiVersion, plural },
+      'the cluster does not serve this kind; expected its CRD to be installed; waiting for it',
+    )
+  health.phase = 'not served'
+  position.read = undefined
+  await pause(Math.min(backoff.next(), LONGEST_WAIT_FOR_KIND_MS), signal)
 }
 
 /** One connection. Returns when the server ends it; afterwards `position.read` says where to go on. */

@@ -34,7 +34,8 @@ export interface Position {
 }
 
 export interface ReflectorHealth {
-  phase: 'starting' | 'standing by' | 'listing' | 'connecting' | 'watching'
+  /** `not served`: the cluster has no such kind; it may get one at any time. */
+  phase: 'starting' | 'standing by' | 'listing' | 'connecting' | 'watching' | 'not served'
   journalFailing: boolean
 }
 

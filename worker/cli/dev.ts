@@ -11,7 +11,7 @@ import type { Progress } from '../dev/obtain.ts'
 import type { Ports } from '../dev/ports.ts'
 import { readStatus, type DevStatus } from '../dev/state.ts'
 import type { TemporalStore } from '../dev/servers.ts'
-import { parseOneOf, parsePort, UsageError } from './usage.ts'
+import { joined, parseOneOf, parsePort, UsageError } from './usage.ts'
 
 const CLI = modulePath('cli.ts')
 
@@ -24,6 +24,7 @@ interface DevFlags {
   readonly databaseUrl?: string
   readonly temporalAddress?: string
   readonly temporalStore: TemporalStore
+  readonly controllers?: string
   readonly kubernetesPort?: number
   readonly etcdPort?: number
   readonly postgresPort?: number
@@ -48,6 +49,7 @@ export function devCommand(): Command {
     .option('--database-url <url>', 'use this PostgreSQL instead of starting one')
     .option('--temporal-address <host:port>', 'use this Temporal instead of starting one')
     .option(...STORE_OPTION)
+    .option('--controllers <files>', 'modules of controllers in level mode to run as well, separated by commas', joined)
     .option('--kubernetes-port <port>', 'port of kube-apiserver (default: a free one, kept)', parsePort)
     .option('--etcd-port <port>', 'port of etcd (default: a free one, kept)', parsePort)
     .option('--postgres-port <port>', 'port of PostgreSQL (default: a free one, kept)', parsePort)
@@ -108,6 +110,7 @@ async function dev(flags: DevFlags): Promise<void> {
     own: ownOf(flags),
     audit: flags.auditLog ?? false,
     temporalStore: storeOf(flags),
+    controllers: flags.controllers,
     progress: (line) => process.stdout.write(`${line}\n`),
     signal: abort.signal,
   }

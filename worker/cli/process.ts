@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
 import { childEnvironment, type Config, processArgs, readConfig } from '../config.ts'
-import { UsageError } from './usage.ts'
+import { joined, UsageError } from './usage.ts'
 
 export interface ProcessEntry {
   readonly name: string
@@ -19,7 +19,8 @@ export interface ProcessEntry {
 
 export function processCommand({ name, description, entry, flags, check }: ProcessEntry): Command {
   const command = new Command(name).description(description)
-  for (const [flag, [value, text]] of Object.entries(flags)) command.option(`--${flag} ${value}`, text)
+  for (const [flag, [value, text]] of Object.entries(flags))
+    command.option(`--${flag} ${value}`, text, flag === 'controllers' ? joined : (last: string) => last)
   return command.action(async () => {
     const given = givenFlags(command)
     try {

@@ -36,6 +36,11 @@ export function parsePort(text: string): number {
   throw new InvalidArgumentError(`found '${text}', expected a port from 1 to 65535.`)
 }
 
+/** Parser of an option that may be given several times: its values, separated by commas. */
+export function joined(value: string, before: string | undefined): string {
+  return before === undefined ? value : `${before},${value}`
+}
+
 /** Parser of an option with a closed list of values. */
 export function parseOneOf<Value extends string>(values: readonly Value[]): (text: string) => Value {
   return (text) => {

@@ -19,20 +19,23 @@ export interface PawlOptions {
   readonly servers: Servers
   readonly dataDir: string
   readonly temporalNamespace: string
+  /** Modules of controllers in level mode, as the flag has them. */
+  readonly controllers?: string | undefined
   readonly progress: Progress
 }
 
 /** Migrates, installs the CRDs and starts bridge and worker; each belongs to the servers' group. */
 export async function startPawl(options: PawlOptions): Promise<void> {
-  const { servers, temporalNamespace, progress } = options
+  const { servers, temporalNamespace, controllers, progress } = options
   const { databaseUrl, temporalAddress, ports } = servers
   const temporal = { address: temporalAddress, namespace: temporalNamespace }
   const [added] = await Promise.all([migrate({ databaseUrl, temporal }), installCrds(servers)])
   progress(`journal: ${added.length === 0 ? 'up to date' : `added ${added.join(', ')}`}`)
 
-  const ofWorker = ['--temporal-address', temporalAddress, '--temporal-namespace', temporalNamespace]
+  const ofBoth = controllers === undefined ? [] : ['--controllers', controllers]
+  const ofWorker = ['--temporal-address', temporalAddress, '--temporal-namespace', temporalNamespace, ...ofBoth]
   await Promise.all([
-    startProcess({ name: 'bridge', file: 'bridge.ts', healthPort: ports.bridgeHealth, args: [] }, options),
+    startProcess({ name: 'bridge', file: 'bridge.ts', healthPort: ports.bridgeHealth, args: ofBoth }, options),
     startProcess({ name: 'worker', file: 'reconciler.ts', healthPort: ports.workerHealth, args: ofWorker }, options),
   ])
 }

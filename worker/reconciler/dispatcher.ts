@@ -29,6 +29,7 @@ import {
   upsertWakes,
   type Wake,
 } from '../../activities/journal/wakes.ts'
+import { builtIn, type Registry } from '../controllers.ts'
 import type { Logger } from '../log.ts'
 import { type ItemName, type Resolution, resolveStart, resolveWake, WATCHED } from './resolve.ts'
 import { type Run, type RunOptions, signalRun, startRun } from './runs.ts'
@@ -51,6 +52,8 @@ export interface DispatcherDeps {
   readonly log: Logger
   readonly now: () => Date
   readonly lingering: Lingering
+  /** Default: Pawl's own controllers. */
+  readonly registry?: Registry
   /** Called with the outcome of every contact with the journal and Temporal, for /readyz. */
   readonly report: (part: 'journal' | 'temporal', error: unknown) => void
 }
@@ -65,8 +68,9 @@ const FIRST_DELAY_MS = 200
 const LONGEST_DELAY_MS = 10_000
 
 /** What the wakes in hand ask of the journal, in one statement or transaction for all that ask at the same time. */
-function journalOf({ db, lax }: DispatcherDeps, { cluster, slots }: DispatcherOptions) {
+function journalOf({ db, lax, registry = builtIn }: DispatcherDeps, { cluster, slots }: DispatcherOptions) {
   return {
+    registry,
     findOpen: grouped(slots, async (subjects: readonly JobSubject[]) => await findOpenJobs(db, subjects)),
     readSubject: grouped(slots, async (ids: readonly ObjectID[]) => await readSubjects(db, ids, WATCHED)),
     opened: grouped(slots, async (jobs: readonly NewJob[]) => {
@@ -183,7 +187,7 @@ export class Dispatcher {
     if (await signalRun(client, workflow_id, wake.seq)) return SIGNALLED
     log.info({ workflowID: workflow_id }, 'run is not in Temporal any more')
     await closeJob(db, workflow_id, 'lost', now())
-    return await this.#follow(wake, await resolveStart(db, wake))
+    return await this.#follow(wake, await resolveStart(db, wake, this.#journal))
   }
 
   async #follow(wake: Wake, resolution: Resolution): Promise<Brought> {
@@ -221,12 +225,12 @@ export class Dispatcher {
 
   async #start(wake: Wake, run: Run): Promise<Brought> {
     const { client } = this.#deps
-    const first = await startRun(client, run, this.#options, false)
+    const first = await startRun(client, run, this.#options, isLevel(run))
     if (first.answer === 'started') return await this.#opened(run, first.runID)
     if (first.answer === 'running')
       return isOwn(wake, run) ? await this.#opened(run, null) : await this.#signal(wake, run)
     // A run of this ID completed. If the journal, read again, still asks for the job, it was left unfinished (a crash, or a superseded run).
-    const wanted = await resolveStart(this.#deps.db, wake)
+    const wanted = await resolveStart(this.#deps.db, wake, this.#journal)
     if (wanted.to === 'nothing') return { led: 'stale: the job is finished' }
     if (wanted.to !== 'start') return await this.#follow(wake, wanted)
     const second = await startRun(client, wanted.run, this.#options, true)
@@ -276,6 +280,11 @@ function itemWake({ controller, cluster, cause }: Wake, item: ItemName, due: Dat
   const { uid, namespace, name, seq } = item
   const subject = { controller, cluster, uid, job_id: '', namespace, name }
   return { ...subject, seq, due, foreign_event: true, may_start: true, writer: null, cause }
+}
+
+/** In level mode every run of an object has the same ID. */
+function isLevel({ input }: Run): boolean {
+  return input.jobID === ''
 }
 
 /** A write never wakes the run that made it; here the run's row was not written yet. */

@@ -15,7 +15,7 @@ import {
 import type { Wake } from '../../activities/journal/wakes.ts'
 import { BUILT_IN_TYPES } from '../../workflows/deploy-item/kind.ts'
 import { jobIDProblem } from '../../workflows/kit/index.ts'
-import { subjectKinds, type WantedRun, wantedRun, watchedKinds } from '../controllers.ts'
+import { builtIn, type Registry, type WantedRun, watchedKinds } from '../controllers.ts'
 import type { Run } from './runs.ts'
 
 export type Resolution =
@@ -32,13 +32,15 @@ export type ItemName = Pick<JournaledObject, 'uid' | 'namespace' | 'name' | 'seq
 
 /** What most wakes ask of the journal; a dispatcher answers those in hand together. */
 export interface Lookups {
+  readonly registry: Registry
   findOpen(subject: JobSubject): Promise<Job | undefined>
   readSubject(id: ObjectID): Promise<SubjectState | undefined>
 }
 
 /** One by one. */
-export function directLookups(db: Kysely<Database>): Lookups {
+export function directLookups(db: Kysely<Database>, registry = builtIn): Lookups {
   return {
+    registry,
     findOpen: async (subject) => (await findOpenJobs(db, [subject]))[0],
     readSubject: async (id) => (await readSubjects(db, [id], WATCHED))[0],
   }
@@ -75,9 +77,10 @@ export async function resolveStart(
 }
 
 async function resolveSubject(wake: Wake, lookups: Lookups): Promise<Resolution> {
+  const { wantedRun, subjectKinds } = lookups.registry
   const kind = subjectKinds[wake.controller] ?? ''
   const found = await lookups.readSubject({ cluster: wake.cluster, kind, uid: wake.uid })
-  if (found === undefined || found.object.deleted) return nothing('subject is gone')
+  if (found === undefined || found.object.deleted) return goneSubject(wake, lookups)
   const { object, owner } = found
   const wanted = wantedRun(wake.controller, object.projection, owner === 'gone')
   if (owner === 'unknown' && !isSame(wanted, wantedRun(wake.controller, object.projection, true)))
@@ -109,6 +112,9 @@ async function resolveGroup(db: Kysely<Database>, wake: Wake): Promise<Resolutio
 }
 
 function startOf(wake: Wake, subject: Run['input']['subject'], jobID: string, cause: string): Resolution {
+  // In level mode an object has one run, whatever it is for.
+  if (jobID === '')
+    return { to: 'start', run: { ...levelRun(wake, subject), input: { subject, jobID, cause: wake.cause } } }
   const problem = jobIDProblem(jobID)
   if (problem !== undefined) return nothing(problem)
   return {
@@ -119,6 +125,18 @@ function startOf(wake: Wake, subject: Run['input']['subject'], jobID: string, ca
       input: { subject, jobID, cause },
     },
   }
+}
+
+function levelRun({ controller }: Wake, { uid }: Run['input']['subject']): Pick<Run, 'controller' | 'workflowID'> {
+  return { controller, workflowID: `${controller}/${uid}` }
+}
+
+/** In level mode its run may be open without a row of it: a worker died between the start and the row. */
+function goneSubject(wake: Wake, { registry }: Lookups): Resolution {
+  const workflowID = `${wake.controller}/${wake.uid}`
+  const isLevel = registry.levels.some(({ name }) => name === wake.controller)
+  const isOwn = !wake.foreign_event && wake.writer === workflowID
+  return { to: 'nothing', reason: 'subject is gone', ...(isLevel && !isOwn && { unrecorded: workflowID }) }
 }
 
 export const WATCHED = watchedKinds.map(({ kind }) => kind)

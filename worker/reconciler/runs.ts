@@ -70,11 +70,11 @@ export async function startRun(client: Client, run: Run, options: RunOptions, ag
         { key: NAMESPACE, value: subject.namespace },
         { key: NAME, value: subject.name },
         { key: UID, value: subject.uid },
-        { key: JOB_ID, value: jobID },
-        { key: ROOT_JOB_ID, value: jobID },
+        // In level mode there is none.
+        ...(jobID === '' ? [] : [JOB_ID, ROOT_JOB_ID].map((key) => ({ key, value: jobID }))),
       ]),
       staticSummary: controller === 'deploy' ? `Deploy items of ${name}` : name,
-      staticDetails: `Job ${jobID}. Cause: ${cause}.`,
+      staticDetails: `${jobID === '' ? '' : `Job ${jobID}. `}Cause: ${cause}.`,
     })
     return { answer: 'started', runID: handle.firstExecutionRunId }
   } catch (error) {

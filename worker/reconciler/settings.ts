@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { parseDuration } from '../../activities/deploy/duration.ts'
 import type { Config } from '../config.ts'
-import { subjectKinds } from '../controllers.ts'
+import { controllerFiles, subjectKinds } from '../controllers.ts'
 import type { DispatcherOptions } from './dispatcher.ts'
 import { onlyControllers } from './only.ts'
 import { queueOf } from './runs.ts'
@@ -19,6 +19,7 @@ export const WORKER_FLAGS: Readonly<Record<string, readonly [value: string, text
   'temporal-namespace': ['<name>', 'namespace in Temporal (default: $PAWL_TEMPORAL_NAMESPACE, or default)'],
   'task-queue': ['<name>', 'task queue in Temporal (default: pawl)'],
   only: ['<controllers>', 'run only these controllers, such as installation,execution (default: all)'],
+  controllers: ['<files>', 'modules of controllers in level mode, separated by commas, as the bridge has them'],
   cluster: ['<name>', 'name of the cluster in the journal, as the bridge has it (default: local)'],
   'content-key': ['<file>', 'key of content hashes, the same as the bridge has (default: $PAWL_CONTENT_KEY)'],
   'workflow-bundle': ['<file>', 'a bundle of the workflows built before (default: one is built at start)'],
@@ -48,6 +49,8 @@ export interface ReconcilerSettings {
   /** The queues that this process serves: one, or with --only one for each controller. */
   readonly taskQueues: readonly string[]
   readonly cluster: string
+  /** Absolute paths of modules that export `controllers`. */
+  readonly controllerFiles: readonly string[]
   readonly contentKeyPath: string | undefined
   /** A prebuilt bundle of workflows/index.ts; without it one is built at start. */
   readonly workflowBundle: string | undefined
@@ -61,11 +64,18 @@ export interface ReconcilerSettings {
   readonly dispatcher: DispatcherOptions
 }
 
-/** @throws with the name of the flag, what was found and what was expected. */
-export function reconcilerSettings(flags: Flags, config: Config): ReconcilerSettings {
+/**
+ * @param known the names of all controllers; undefined while those of `--controllers` are not loaded.
+ * @throws with the name of the flag, what was found and what was expected.
+ */
+export function reconcilerSettings(
+  flags: Flags,
+  config: Config,
+  known: readonly string[] | undefined = flags['controllers'] === undefined ? Object.keys(subjectKinds) : undefined,
+): ReconcilerSettings {
   const cluster = flags['cluster'] ?? 'local'
   const taskQueue = flags['task-queue'] ?? 'pawl'
-  const controllers = onlyControllers(flags['only'], Object.keys(subjectKinds))
+  const controllers = onlyControllers(flags['only'], known)
   checkCallStacks(flags)
   return {
     kubeconfigPath: flags['kubeconfig'] ?? config.kubeconfig,
@@ -82,7 +92,8 @@ export function reconcilerSettings(flags: Flags, config: Config): ReconcilerSett
     temporalNamespace: flags['temporal-namespace'] ?? config.temporalNamespace,
     taskQueues: controllers?.map((controller) => queueOf({ taskQueue, controllers }, controller)) ?? [taskQueue],
     cluster,
-    contentKeyPath: flags['content-key'] ?? config.contentKeyPath,
+    controllerFiles: controllerFiles(flags['controllers']),
+    contentKeyPath: contentKey(flags, config),
     workflowBundle: flags['workflow-bundle'],
     healthHost: flags['health-host'] ?? '127.0.0.1',
     healthPort: number(flags, 'health-port', 0, 0),
@@ -112,6 +123,14 @@ function needed(value: string | undefined, flag: string, expected: string): stri
 // Acted upon where the process is started (config.ts).
 function checkCallStacks({ 'call-stacks': text = 'no' }: Flags): void {
   if (text !== 'yes' && text !== 'no') throw new Error(`--call-stacks is "${text}"; expected yes or no`)
+}
+
+/** Of the kinds of `--controllers` the journal remembers a hash; without a key no change would be seen. */
+function contentKey(flags: Flags, { contentKeyPath }: Config): string | undefined {
+  const path = flags['content-key'] ?? contentKeyPath
+  if (flags['controllers'] !== undefined && path === undefined)
+    throw new Error('--content-key is missing beside --controllers; expected the file that pawl migrate up has made')
+  return path
 }
 
 /** Milliseconds; undefined for `none`. */

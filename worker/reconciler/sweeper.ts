@@ -5,6 +5,7 @@ import type { Kysely } from 'kysely'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../activities/journal/database.ts'
 import type { Job } from '../../activities/journal/jobs.ts'
+import { wakeSubjects } from '../../activities/journal/level-runs.ts'
 import {
   jobsToLookUp,
   recordLostJob,
@@ -13,7 +14,7 @@ import {
   wakeIfBehind,
 } from '../../activities/journal/sweep.ts'
 import { BUILT_IN_TYPES } from '../../workflows/deploy-item/kind.ts'
-import { watchedKinds } from '../controllers.ts'
+import { builtIn, type Registry, watchedKinds } from '../controllers.ts'
 import type { Logger } from '../log.ts'
 import { isServed, queueOf, queueOfOpenRun, type RunOptions, terminateStranded } from './runs.ts'
 
@@ -29,6 +30,8 @@ export interface SweeperDeps {
   readonly client: Client
   readonly log: Logger
   readonly now: () => Date
+  /** Default: Pawl's own controllers. */
+  readonly registry?: Registry
 }
 
 const SWEPT: readonly SweptKind[] = [
@@ -41,13 +44,26 @@ const WATCHED = watchedKinds.map(({ kind }) => kind)
 
 /** Sweeps until the signal is aborted. An error ends one sweep, not the next. */
 export async function runSweeper(deps: SweeperDeps, options: SweeperOptions, signal: AbortSignal): Promise<void> {
+  let isWoken = false
   while (!signal.aborted) {
     try {
+      if (!isWoken) await wakeLevels(deps, options)
+      isWoken = true
       await sweepOnce(deps, options)
     } catch (error) {
       deps.log.warn({ err: error }, 'sweep failed; trying again')
     }
     await sleep(options.everyMs, undefined, { signal }).catch(() => undefined)
+  }
+}
+
+/** What a controller in level mode does may be new: its objects are looked at once by every worker that starts. */
+async function wakeLevels({ db, log, now, registry = builtIn }: SweeperDeps, options: SweeperOptions): Promise<void> {
+  const { cluster, controllers } = options
+  for (const { name, target } of registry.levels) {
+    if (controllers?.includes(name) === false) continue
+    const woken = await wakeSubjects(db, { cluster, controller: name, kind: target.kind }, now())
+    if (woken > 0) log.info({ controller: name, woken }, 'start woke the objects of a controller')
   }
 }
 

@@ -1,0 +1,41 @@
+// Controllers of users, from the modules that `--controllers` names: each exports `controllers`, values of `defineLevel`.
+
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+import type { LevelController } from '../../workflows/kit/index.ts'
+
+/** The paths of a flag `--controllers`, separated by commas, absolute. */
+export function controllerFiles(text: string | undefined): readonly string[] {
+  const files = (text ?? '').split(',').map((file) => file.trim())
+  return [...new Set(files.filter((file) => file !== '').map((file) => resolve(file)))]
+}
+
+/** @throws with the file, what was found and what was expected. */
+export async function loadControllers(files: readonly string[]): Promise<readonly LevelController[]> {
+  const loaded = await Promise.all(files.map(async (file) => controllersOf(file, await load(file))))
+  return loaded.flat()
+}
+
+async function load(file: string): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return (await import(pathToFileURL(file).href)) as Readonly<Record<string, unknown>>
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause)
+    throw new Error(`--controllers ${file} cannot be loaded: ${message}`, { cause })
+  }
+}
+
+function controllersOf(file: string, { controllers }: Readonly<Record<string, unknown>>): readonly LevelController[] {
+  const found = Array.isArray(controllers) ? controllers.filter(isController) : []
+  if (Array.isArray(controllers) && found.length === controllers.length && found.length > 0) return found
+  const what = controllers === undefined ? 'nothing' : 'something else'
+  throw new Error(`--controllers ${file} exports ${what} as \`controllers\`; expected a list of values of defineLevel`)
+}
+
+/** The kit may be another copy of ours, so its shape decides. */
+function isController(value: unknown): value is LevelController {
+  if (typeof value !== 'object' || value === null) return false
+  const { name, target, queries, plan, plurals } = value as Partial<Record<keyof LevelController, unknown>>
+  return typeof name === 'string' && [target, queries, plan, plurals].every((part) => typeof part === 'object')
+}

@@ -1,0 +1,51 @@
+// The workflows' bundle when a worker runs controllers of its user: Pawl's own workflows, and one for each controller, under its name.
+
+import { bundleWorkflowCode, type Logger } from '@temporalio/worker'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+import { modulePath } from '../config.ts'
+
+/**
+ * Bundles the workflows with those of the controllers.
+ *
+ * @param files absolute paths of the modules that export `controllers`.
+ * @param names of the controllers in them.
+ */
+export async function bundleControllers(
+  files: readonly string[],
+  names: readonly string[],
+  logger: Logger,
+): Promise<{ readonly code: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'pawl-bundle-'))
+  try {
+    const workflowsPath = join(folder, 'workflows.js')
+    await writeFile(workflowsPath, entry(files, names))
+    return await bundleWorkflowCode({ workflowsPath, logger, webpackConfigHook: resolvesPackages })
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+type Hook = NonNullable<Parameters<typeof bundleWorkflowCode>[0]['webpackConfigHook']>
+
+/** The entry lies outside of every package: what it needs of Temporal is ours. */
+const resolvesPackages: Hook = (config) => {
+  const workflowPackage = createRequire(import.meta.url).resolve('@temporalio/workflow/package.json')
+  const ours = dirname(dirname(dirname(workflowPackage)))
+  return { ...config, resolve: { ...config.resolve, modules: [...(config.resolve?.modules ?? []), ours] } }
+}
+
+function entry(files: readonly string[], names: readonly string[]): string {
+  const from = (path: string) => JSON.stringify(path)
+  return [
+    `export * from ${from(modulePath('../workflows/index.ts'))}`,
+    `import { runLevel } from ${from(modulePath('../workflows/kit/level-loop.ts'))}`,
+    ...files.map((file, index) => `import { controllers as of${index} } from ${from(file)}`),
+    `const controllers = [${files.map((_, index) => `...of${index}`).join(', ')}]`,
+    'const named = (name) => controllers.find((controller) => controller.name === name)',
+    ...names.map((name) => `export async function ${name}(input) { return await runLevel(named('${name}'), input) }`),
+  ].join('\n')
+}
