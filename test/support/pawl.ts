@@ -25,6 +25,8 @@ export interface PawlOptions {
   readonly workerKubeconfig?: string
   readonly bridgeKubeconfig?: string
   readonly workerFlags?: readonly string[]
+  /** A module of controllers in level mode; the worker then bundles the workflows itself. */
+  readonly controllers?: string
 }
 
 // Time-outs short enough for tests that kill workers. Source: issue text "1-2 s in these tests".
@@ -87,8 +89,9 @@ export class Pawl {
 
   async startBridge(name = 'bridge'): Promise<void> {
     const { servers, namespace, bridgeKubeconfig = servers.kubeconfigPath } = this.options
+    const levels = this.#levelFlags()
     const flags = ['--kubeconfig', bridgeKubeconfig, '--database-url', this.databaseUrl, '--namespace', namespace]
-    await this.#spawn(name, 'bridge.ts', [...flags, '--lease-ms', '1500'])
+    await this.#spawn(name, 'bridge.ts', [...flags, '--lease-ms', '1500', ...levels])
   }
 
   /**
@@ -103,8 +106,16 @@ export class Pawl {
     const { servers, workerFlags = [] } = this.options
     const flags = ['--kubeconfig', kubeconfig ?? servers.kubeconfigPath, '--database-url', this.databaseUrl]
     const temporal = ['--temporal-address', servers.temporalAddress, '--task-queue', this.taskQueue]
-    const bundle = ['--workflow-bundle', servers.workflowBundle]
+    const levels = this.#levelFlags()
+    const bundle = levels.length > 0 ? levels : ['--workflow-bundle', servers.workflowBundle]
     await this.#spawn(name, 'reconciler.ts', [...flags, ...temporal, ...bundle, ...FAST, ...workerFlags, ...own])
+  }
+
+  #levelFlags(): readonly string[] {
+    const { controllers } = this.options
+    return controllers === undefined
+      ? []
+      : ['--controllers', controllers, '--content-key', join(this.#dir, 'content.key')]
   }
 
   /** The process of a part, to be stopped or killed by its pid. */

@@ -1,0 +1,235 @@
+// Controllers in level mode on real servers: from an event to a run, to writes, to a converged object, and back when anything changes.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { parse } from 'yaml'
+
+import { type KubeObject, resourcePath } from '../../activities/kube/client.ts'
+import { isNotFound } from '../../activities/kube/errors.ts'
+import { crdDocument } from '../../worker/gen/crd.ts'
+import { widgetKind } from '../support/level/widget.ts'
+import { useStage } from '../support/stage.ts'
+
+const CONFIG_MAPS = { apiVersion: 'v1', plural: 'configmaps' }
+const MERGE = 'application/merge-patch+json'
+
+const stage = useStage('level', async () => {
+  await installWidgets()
+  return { controllers: new URL('../support/level/widget.ts', import.meta.url).pathname }
+})
+
+beforeAll(() => {
+  vi.setConfig({ testTimeout: 60_000 })
+})
+
+describe('a controller in level mode', () => {
+  it('makes what an object asks for, says so in its status, and ends its run', async () => {
+    const widget = await create('plain', { message: 'hello' })
+    expect(await converged(widget)).toEqual(['stamper Converged', 'widget Converged'])
+    expect((await get(widgetKind, 'plain'))?.['status']).toEqual({ message: 'hello', colors: 0, stamp: 'plain' })
+    const configMap = await get(CONFIG_MAPS, 'plain')
+    expect(configMap?.['data']).toEqual({ message: 'hello', stamp: 'plain' })
+    expect(configMap?.metadata).toMatchObject({
+      labels: { stamped: 'yes' },
+      ownerReferences: [{ kind: 'Widget', name: 'plain', uid: widget.metadata.uid, controller: true }],
+    })
+    expect(managersOf(configMap)).toEqual(['pawl-stamper', 'pawl-widget'])
+  })
+
+  it('puts back what it made when that is edited or deleted, and nothing else of the object', async () => {
+    const widget = await create('kept', { message: 'hello' })
+    await converged(widget)
+    await patch(CONFIG_MAPS, 'kept', { data: { message: 'broken', stamp: 'broken', other: 'mine' } })
+    await until(CONFIG_MAPS, 'kept', ({ data }) => data, { message: 'hello', stamp: 'kept', other: 'mine' })
+    await request('DELETE', CONFIG_MAPS, 'kept')
+    await until(CONFIG_MAPS, 'kept', ({ data }) => data, { message: 'hello', stamp: 'kept' })
+    await converged(widget)
+  })
+
+  it('follows its object, and what the object names, whoever owns that', async () => {
+    const widget = await create('named', { message: 'one', settings: 'named-settings' })
+    await patch(widgetKind, 'named', { spec: { message: 'two' } })
+    await until(CONFIG_MAPS, 'named', ({ data }) => (data as { message: string }).message, 'two')
+    // It has not converged: what it waits for is not there.
+    expect((await run('widget', widget)).outcome).toBeNull()
+    await createConfigMap('named-settings', { color: 'red' })
+    await until(widgetKind, 'named', ({ status }) => (status as { color?: string }).color, 'red')
+    await converged(widget)
+    // The run has ended; what it looked at starts another one.
+    await patch(CONFIG_MAPS, 'named-settings', { data: { color: 'blue' } })
+    await until(widgetKind, 'named', ({ status }) => (status as { color?: string }).color, 'blue')
+    // A list that nobody owns anything of.
+    await createConfigMap('labelled', {}, { widget: 'named' })
+    await until(widgetKind, 'named', ({ status }) => (status as { colors?: number }).colors, 1)
+    await converged(widget)
+  })
+
+  it('writes nothing in a pass that finds nothing to do', async () => {
+    const widget = await create('quiet', { message: 'hello', settings: 'quiet-settings' })
+    await createConfigMap('quiet-settings', { color: 'red' })
+    await until(widgetKind, 'quiet', ({ status }) => (status as { color?: string }).color, 'red')
+    await converged(widget)
+    const before = await versions('quiet')
+    const { started_at } = await run('widget', widget)
+    await patch(CONFIG_MAPS, 'quiet-settings', { data: { note: 'no color' } })
+    await vi.waitFor(async () => expect((await run('widget', widget)).started_at).not.toEqual(started_at), 10_000)
+    await converged(widget)
+    expect(await versions('quiet')).toEqual(before)
+  })
+
+  it('comes again after the time it asked for, and goes on where it stood when its worker is killed', async () => {
+    const widget = await create('patient', { message: 'hello', rounds: 6 })
+    await until(widgetKind, 'patient', ({ status }) => ((status as { rounds?: number }).rounds ?? 0) >= 2, true)
+    await stage.pawl.kill('worker')
+    await sleep(300)
+    const rounds = (await get(widgetKind, 'patient'))?.['status'] as { rounds: number }
+    expect(rounds.rounds).toBeLessThan(6)
+    await stage.pawl.startWorker()
+    await until(widgetKind, 'patient', ({ status }) => (status as { rounds?: number }).rounds, 6)
+    expect(await converged(widget)).toEqual(['stamper Converged', 'widget Converged'])
+  })
+
+  it('clears up before its object goes, and its run ends', async () => {
+    const widget = await create('leaving', { message: 'hello' })
+    await converged(widget)
+    expect((await get(widgetKind, 'leaving'))?.metadata.finalizers).toEqual(['level.test.pawl.dev/message'])
+    await request('DELETE', widgetKind, 'leaving')
+    await vi.waitFor(async () => expect(await get(widgetKind, 'leaving')).toBeUndefined(), 20_000)
+    expect(await get(CONFIG_MAPS, 'leaving')).toBeUndefined()
+    expect(await converged(widget)).toContain('widget Deleted')
+    const left = await stage.pawl.db
+      .selectFrom('subscription')
+      .select('name')
+      .where('uid', '=', uidOf(widget))
+      .execute()
+    expect(left).toEqual([])
+  })
+
+  it('leaves what another object owns, and says so in the journal until it is gone', async () => {
+    const owner = await create('owner', { message: 'mine' })
+    await converged(owner)
+    const references = (await get(CONFIG_MAPS, 'owner'))?.metadata.ownerReferences
+    await createConfigMap('taken', { message: 'theirs' }, {}, references)
+    const widget = await create('taken', { message: 'ours' })
+    await vi.waitFor(async () => expect((await run('widget', widget)).last_error).not.toBeNull(), 20_000)
+    const { last_error, outcome } = await run('widget', widget)
+    expect({ last_error, outcome }).toMatchObject({
+      last_error: {
+        reason: 'StateNotOwned',
+        message: expect.stringContaining('is owned by Widget owner, expected the Widget') as string,
+      },
+      outcome: null,
+    })
+    expect((await get(CONFIG_MAPS, 'taken'))?.['data']).toEqual({ message: 'theirs' })
+    await request('DELETE', CONFIG_MAPS, 'taken')
+    await until(CONFIG_MAPS, 'taken', ({ data }) => data, { message: 'ours', stamp: 'taken' })
+    await converged(widget)
+  })
+})
+
+type Resource = typeof CONFIG_MAPS | typeof widgetKind
+
+function pathOf({ apiVersion, plural }: Resource, name?: string): string {
+  return resourcePath({ apiVersion, plural }, stage.cluster.namespace, name)
+}
+
+async function request(method: 'GET' | 'POST' | 'DELETE', resource: Resource, name?: string, body?: object) {
+  return await stage.cluster.kube.request<KubeObject>(method, pathOf(resource, name), { ...(body && { body }) })
+}
+
+async function patch(resource: Resource, name: string, body: object): Promise<void> {
+  await stage.cluster.kube.request('PATCH', pathOf(resource, name), { body, contentType: MERGE })
+}
+
+async function get(resource: Resource, name: string): Promise<KubeObject | undefined> {
+  try {
+    return await request('GET', resource, name)
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+async function create(name: string, spec: object): Promise<KubeObject> {
+  const { apiVersion, kind } = widgetKind
+  return await request('POST', widgetKind, undefined, { apiVersion, kind, metadata: { name }, spec })
+}
+
+async function createConfigMap(name: string, data: object, labels: object = {}, ownerReferences: unknown = []) {
+  await request('POST', CONFIG_MAPS, undefined, { metadata: { name, labels, ownerReferences }, data })
+}
+
+async function until(
+  resource: Resource,
+  name: string,
+  look: (object: KubeObject) => unknown,
+  wanted: unknown,
+): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      const object = await get(resource, name)
+      expect(object?.['status'] === undefined && resource === widgetKind ? undefined : object && look(object)).toEqual(
+        wanted,
+      )
+    },
+    { timeout: 20_000, interval: 50 },
+  )
+}
+
+/** Waits until nothing is open of an object; how the last runs of its controllers ended. */
+async function converged(object: KubeObject): Promise<string[]> {
+  const current = (await get(widgetKind, object.metadata.name)) ?? object
+  await vi.waitFor(async () => expect(await isSettled(current)).toBe(true), { timeout: 20_000, interval: 50 })
+  const rows = await stage.pawl.db
+    .selectFrom('job')
+    .select(['controller', 'outcome'])
+    .where('uid', '=', uidOf(object))
+    .orderBy('controller')
+    .execute()
+  return rows.map(({ controller, outcome }) => `${controller} ${outcome ?? 'open'}`)
+}
+
+async function isSettled(object: KubeObject): Promise<boolean> {
+  const { db } = stage.pawl
+  const uid = uidOf(object)
+  const known = await db
+    .selectFrom('object')
+    .select(['resource_version', 'deleted'])
+    .where('uid', '=', uid)
+    .executeTakeFirst()
+  const wakes = await db.selectFrom('wake').select('cause').where('uid', '=', uid).execute()
+  const jobs = await db.selectFrom('job').select('outcome').where('uid', '=', uid).execute()
+  const isKnown =
+    known !== undefined && (known.deleted || known.resource_version >= Number(object.metadata.resourceVersion))
+  return isKnown && wakes.length === 0 && jobs.length === 2 && jobs.every(({ outcome }) => outcome !== null)
+}
+
+async function run(controller: string, object: KubeObject) {
+  return await stage.pawl.db
+    .selectFrom('job')
+    .selectAll()
+    .where('workflow_id', '=', `${controller}/${uidOf(object)}`)
+    .executeTakeFirstOrThrow()
+}
+
+async function versions(name: string) {
+  const objects = await Promise.all([get(widgetKind, name), get(CONFIG_MAPS, name)])
+  return objects.map((object) => object?.metadata.resourceVersion)
+}
+
+function managersOf(object: KubeObject | undefined): string[] {
+  const { managedFields = [] } = (object?.metadata ?? {}) as { managedFields?: { manager: string }[] }
+  return [...new Set(managedFields.map(({ manager }) => manager))].sort()
+}
+
+function uidOf({ metadata }: KubeObject): string {
+  return metadata.uid ?? ''
+}
+
+async function installWidgets(): Promise<void> {
+  const { kube } = stage.cluster
+  const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+  await kube.request('POST', path, { body: parse(crdDocument(widgetKind)) as object })
+  // The storage of a new kind comes up with its first request.
+  await vi.waitFor(async () => await request('GET', widgetKind), { timeout: 20_000, interval: 100 })
+}

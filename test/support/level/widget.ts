@@ -1,0 +1,124 @@
+// A kind and two controllers in level mode, small but whole, for tests on real servers. Both keep keys of the same ConfigMap and fields of
+// the same status.
+
+import {
+  action,
+  again,
+  defineKind,
+  defineLevel,
+  done,
+  integer,
+  type LevelPass,
+  type ObjectMeta,
+  type ObjectOf,
+  path,
+  record,
+  required,
+  sequential,
+  type StateQuery,
+  stop,
+  text,
+} from 'pawl/kit'
+
+export const widgetKind = defineKind({
+  ...{
+    group: 'level.test.pawl.dev',
+    version: 'v1',
+    kind: 'Widget',
+    plural: 'widgets',
+    singular: 'widget',
+    shortNames: [],
+  },
+  ...{ statusSubresource: true, printerColumns: [], description: 'For tests.', workerVerbs: ['patch'] },
+  schema: {
+    spec: required(
+      record('What is wanted.', {
+        message: required(text('What the ConfigMap says.')),
+        settings: text('Name of a ConfigMap that somebody else makes.'),
+        rounds: integer('How many passes to wait for, some milliseconds apart.'),
+      }),
+    ),
+    status: record('What is there.', {
+      message: text('What the ConfigMap says.'),
+      color: text('What the settings say.'),
+      rounds: integer('Passes made.'),
+      colors: integer('How many ConfigMaps have the label.'),
+      stamp: text('What the second controller says.'),
+    }),
+  },
+  projection: [path('status.message')],
+})
+
+export type Widget = ObjectOf<typeof widgetKind>
+
+interface ConfigMap {
+  readonly apiVersion: 'v1'
+  readonly kind: 'ConfigMap'
+  readonly metadata: ObjectMeta
+  readonly data?: Readonly<Record<string, string>>
+}
+
+interface WidgetState {
+  readonly configMap: ConfigMap | undefined
+  readonly settings: ConfigMap | undefined
+  readonly labelled: readonly ConfigMap[]
+}
+
+const widgetQueries = {
+  configMap: { kind: 'v1/ConfigMap', name: '${target.metadata.name}', owned: true },
+  settings: { kind: 'v1/ConfigMap', name: '${target.spec.settings}' },
+  labelled: { kind: 'v1/ConfigMap', many: true, labels: { widget: '${target.metadata.name}' } },
+} as const satisfies Record<keyof WidgetState, StateQuery>
+
+type Pass = LevelPass<WidgetState, Widget>
+
+const applyMessage = action<Pass>('applyMessage', async ({ target, state, act, status }) => {
+  const { message } = target.spec
+  await act.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: target.metadata.name }, data: { message } })
+  status['message'] = message
+  status['colors'] = state.labelled.length
+  return done
+})
+
+const readSettings = action<Pass>('readSettings', ({ target, state, status }) => {
+  if (target.spec.settings === undefined) return done
+  status['color'] = state.settings?.data?.['color'] ?? null
+  return state.settings === undefined ? stop(`waiting for ConfigMap ${target.spec.settings}`) : done
+})
+
+const countRounds = action<Pass>('countRounds', ({ target, status }) => {
+  const [made, wanted] = [target.status?.rounds ?? 0, target.spec.rounds ?? 0]
+  if (made >= wanted) return done
+  status['rounds'] = made + 1
+  return again(200)
+})
+
+const removeMessage = action<Pass>('removeMessage', async ({ state, act }) => {
+  if (state.configMap === undefined) return done
+  await act.remove(state.configMap)
+  return stop('waiting for the ConfigMap to be gone')
+})
+
+/** Nothing is observed: it applies what it wants in every pass, and what is so already is not written. */
+const applyStamp = action<LevelPass<{ readonly own: ConfigMap | undefined }, Widget>>(
+  'applyStamp',
+  async ({ target, act, status }) => {
+    const metadata = { name: target.metadata.name, labels: { stamped: 'yes' } }
+    await act.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { stamp: target.metadata.name } })
+    status['stamp'] = target.metadata.name
+    return done
+  },
+)
+
+export const controllers = [
+  defineLevel<WidgetState, Widget>({
+    ...{ name: 'widget', target: widgetKind, queries: widgetQueries, finalizer: 'level.test.pawl.dev/message' },
+    plan: sequential(applyMessage, readSettings, countRounds),
+    onDelete: removeMessage,
+  }),
+  defineLevel<{ readonly own: ConfigMap | undefined }, Widget>({
+    ...{ name: 'stamper', target: widgetKind },
+    queries: { own: { kind: 'v1/ConfigMap', name: '${target.metadata.name}', owned: true } },
+    plan: sequential(applyStamp),
+  }),
+]
