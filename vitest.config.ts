@@ -21,6 +21,8 @@ export default defineConfig({
         },
       },
       { test: { name: 'replay', include: ['test/replay/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 60_000 } },
+      // The npm package, made and installed; no servers.
+      { test: { name: 'package', include: ['test/package/**/*.test.ts'], testTimeout: 60_000 } },
       {
         test: {
           name: 'workflow',

@@ -1,0 +1,83 @@
+// Makes the npm package: `node deploy/package/build.ts [FOLDER]` (default dist) writes FOLDER/pawl-VERSION.tgz.
+//
+// The checkout runs its TypeScript as it is, but Node strips no types in node_modules. So the package has the same tree with each module
+// compiled to JavaScript, and declarations for what it exports: the kit. Types are checked by `npm run types`, not here.
+
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+
+import ts from 'typescript'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+const COMPILED = ['workflows', 'activities', 'worker', 'migrations']
+// What is read at run time, and what people read.
+const COPIED = [
+  ...['README.md', 'LICENSE', 'CHANGELOG.md', 'docs', 'worker/pawl.js'],
+  ...['deploy/binaries', 'deploy/crds', 'deploy/rbac', 'deploy/templates/engine.wasm.br', 'deploy/templates/engine.sha256'],
+]
+// `npm run demo` is for checkouts.
+const LEFT_OUT = /^worker\/demo(?:\/|$)/
+const KIT = ['workflows/kit/index.ts', ...modulesBelow('workflows/kit/kubernetes')]
+
+const OPTIONS: ts.CompilerOptions = {
+  target: ts.ScriptTarget.ES2023,
+  module: ts.ModuleKind.NodeNext,
+  rewriteRelativeImportExtensions: true,
+  verbatimModuleSyntax: true,
+}
+
+const out = resolve(process.argv[2] ?? join(ROOT, 'dist'))
+const stage = mkdtempSync(join(tmpdir(), 'pawl-package-'))
+try {
+  for (const path of COMPILED.flatMap(modulesBelow)) if (!LEFT_OUT.test(path)) compile(path)
+  declareKit()
+  for (const path of COPIED) cpSync(join(ROOT, path), join(stage, path), { recursive: true })
+  writeFileSync(join(stage, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`)
+  mkdirSync(out, { recursive: true })
+  execFileSync('npm', ['pack', '--ignore-scripts', '--loglevel=error', '--pack-destination', out], {
+    cwd: stage,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+} finally {
+  rmSync(stage, { recursive: true })
+}
+
+function modulesBelow(folder: string): readonly string[] {
+  const names = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+  return names.filter((name) => name.endsWith('.ts')).map((name) => `${folder}/${name}`)
+}
+
+function compile(path: string): void {
+  const text = readFileSync(join(ROOT, path), 'utf8')
+  // One file at a time: nothing tells the compiler here that the package is of modules.
+  const compilerOptions = { ...OPTIONS, module: ts.ModuleKind.ESNext }
+  const { outputText } = ts.transpileModule(text, { compilerOptions, fileName: path })
+  const target = join(stage, path.replace(/\.ts$/, '.js'))
+  mkdirSync(dirname(target), { recursive: true })
+  writeFileSync(target, outputText)
+}
+
+function declareKit(): void {
+  const files = KIT.map((path) => join(ROOT, path))
+  const options = { ...OPTIONS, declaration: true, emitDeclarationOnly: true, rootDir: ROOT, outDir: stage, noCheck: true }
+  const { diagnostics } = ts.createProgram(files, { ...options, strict: true, skipLibCheck: true }).emit()
+  const [first] = diagnostics
+  if (first !== undefined) throw new Error(ts.flattenDiagnosticMessageText(first.messageText, ' '))
+}
+
+/** The checkout's, without what is for its own work; exports name what was compiled. */
+function manifest(): object {
+  const { exports, private: _private, scripts, devDependencies, allowScripts, overrides, ...published } = JSON.parse(
+    readFileSync(join(ROOT, 'package.json'), 'utf8'),
+  ) as Record<string, unknown> & { exports: Record<string, string> }
+  void [_private, scripts, devDependencies, allowScripts, overrides]
+  const compiled = Object.entries(exports).map(([name, path]) => [name, compiledExport(path)])
+  return { ...published, exports: Object.fromEntries(compiled) as object }
+}
+
+function compiledExport(path: string): string | { readonly types: string; readonly default: string } {
+  if (!path.endsWith('.ts')) return path
+  return { types: path.replace(/\.ts$/, '.d.ts'), default: path.replace(/\.ts$/, '.js') }
+}

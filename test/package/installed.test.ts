@@ -1,0 +1,160 @@
+// The npm package, installed in a project outside of the checkout.
+
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+import * as kit from '../../workflows/kit/index.ts'
+import type * as templateEngine from '../../activities/render/template-engine.ts'
+import type { bundleControllers } from '../../worker/reconciler/bundle.ts'
+import { createProject, type Project } from './project.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+type Engine = typeof templateEngine
+
+const PAWL = 'pawl/worker/pawl.js'
+
+// What docs/kit.md asks of a project.
+const TSCONFIG = {
+  compilerOptions: {
+    ...{ target: 'es2023', module: 'nodenext', types: ['node'], strict: true, exactOptionalPropertyTypes: true },
+    ...{ noEmit: true, allowImportingTsExtensions: true, verbatimModuleSyntax: true, erasableSyntaxOnly: true },
+    skipLibCheck: true,
+  },
+  include: ['**/*.ts'],
+}
+
+let project: Project
+let files: readonly string[]
+
+beforeAll(() => {
+  project = createProject()
+  const entries = readdirSync(project.pawl, { recursive: true, encoding: 'utf8', withFileTypes: true })
+  files = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(project.pawl.length + 1))
+    // What the project has linked.
+    .filter((file) => !file.startsWith('node_modules/'))
+  writeFileSync(join(project.dir, 'tsconfig.json'), JSON.stringify(TSCONFIG))
+}, 120_000)
+afterAll(() => project.remove())
+
+describe('the package', () => {
+  it('has what is run and what is read, and nothing of the work on it', () => {
+    expect(files).toEqual(expect.arrayContaining(['worker/cli.js', 'workflows/index.js', 'README.md', 'LICENSE']))
+    expect(files).toEqual(expect.arrayContaining(['deploy/templates/engine.wasm.br', 'deploy/binaries/pins.json']))
+    const tops = [...new Set(files.map((file) => file.split('/')[0]))].sort()
+    const folders = ['activities', 'deploy', 'docs', 'migrations', 'worker', 'workflows']
+    expect(tops).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', ...folders].sort())
+    expect(files.filter((file) => /(?:^|[/.])(?:test|tests|bench|demo|histories)(?:[/.]|$)/.test(file))).toEqual([])
+    // Node strips no types in node_modules; declarations are of the kit alone.
+    const typed = files.filter((file) => file.endsWith('.ts'))
+    expect(typed.filter((file) => !/^workflows\/kit\/.*\.d\.ts$/.test(file))).toEqual([])
+  })
+
+  it('has a compiled module for each of the checkout', () => {
+    const sources = ['workflows', 'activities', 'worker', 'migrations'].flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`),
+    )
+    const expected = sources.filter((path) => path.endsWith('.ts') && !path.startsWith('worker/demo'))
+    expect(files).toEqual(expect.arrayContaining(expected.map((path) => path.replace(/\.ts$/, '.js'))))
+  })
+
+  it('names no folder of the machine that it was made on', () => {
+    const texts = files.filter((file) => !file.endsWith('.br'))
+    const naming = (text: string) => text.includes(ROOT) || text.includes(`${homedir()}/`) || text.includes(project.dir)
+    expect(texts.filter((file) => naming(readFileSync(join(project.pawl, file), 'utf8')))).toEqual([])
+  })
+
+  it('exports what the checkout does, compiled and with types', () => {
+    const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { exports: object }
+    expect(Object.keys(project.manifest.exports)).toEqual(Object.keys(exports))
+    for (const target of Object.values(project.manifest.exports)) {
+      if (typeof target === 'string') continue
+      for (const path of [target.types, target.default]) {
+        const found = files.filter((file) => new RegExp(`^${path.slice(2).replace('*', '.+')}$`).test(file))
+        expect(found, path).not.toEqual([])
+      }
+    }
+    writeFileSync(join(project.dir, 'names.js'), "console.log(JSON.stringify(Object.keys(await import('pawl/kit'))))\n")
+    expect(JSON.parse(project.run('../names.js').stdout)).toEqual(Object.keys(kit).sort())
+  })
+})
+
+describe('the command of the package', () => {
+  it('runs', () => {
+    expect(project.run(PAWL, '--version')).toEqual({ code: 0, stdout: `${project.manifest.version}\n`, stderr: '' })
+    const drawn = project.run(PAWL, 'plan', 'show', 'execution')
+    expect([drawn.code, drawn.stdout.split('\n', 1)]).toEqual([0, [expect.stringMatching(/^Execution /)]])
+  })
+
+  it('generates nothing into itself', () => {
+    expect(project.run(PAWL, 'gen')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('expected at least one .cm file') as string,
+    })
+  })
+
+  it('renders templates, in a thread of its own', async () => {
+    const path = join(project.pawl, 'activities/render/template-engine.js')
+    const { createTemplateEngine } = (await import(pathToFileURL(path).href)) as Pick<Engine, 'createTemplateEngine'>
+    const engine = createTemplateEngine({ threads: 1 })
+    try {
+      const request = { name: 'a', template: '{{ .name | upper }}', binding: { name: 'pawl' }, files: {} } as const
+      expect(await engine.render({ engine: 'GoTemplate', ...request })).toEqual({ output: 'PAWL' })
+    } finally {
+      await engine.close()
+    }
+  })
+})
+
+describe('a controller that is written with the package', () => {
+  it('is made, compiles, passes its test, and has a CRD', () => {
+    expect(project.run(PAWL, 'gen', 'new', 'TimeTable')).toMatchObject({ code: 0, stderr: '' })
+    expect(project.run(PAWL, 'gen', '--check', 'time-table/controller.cm')).toMatchObject({ code: 0, stderr: '' })
+    expect(project.run('typescript/bin/tsc', '-p', '.')).toEqual({ code: 0, stdout: '', stderr: '' })
+    const tested = project.run('vitest/vitest.mjs', 'run', '--no-color')
+    expect(tested.stdout).toMatch(/Tests +2 passed/)
+    const crd = project.run(PAWL, 'gen', 'crd', 'time-table/kind.ts')
+    expect([crd.code, crd.stdout]).toEqual([0, expect.stringContaining('name: timetables.example.com\n')])
+  })
+
+  it('is checked against the types of the kit and of kinds of Kubernetes', () => {
+    mkdirSync(join(project.dir, 'wrong'))
+    const lines = [
+      "import { again } from 'pawl/kit'",
+      "import type { Job } from 'pawl/kit/batch/v1'",
+      "export const wrong = again('soon')",
+      'export const ended = (job: Job): Date | undefined => job.status?.completionTime',
+    ]
+    writeFileSync(join(project.dir, 'wrong/wrong.ts'), `${lines.join('\n')}\n`)
+    const { code, stdout } = project.run('typescript/bin/tsc', '-p', '.')
+    expect(code).not.toBe(0)
+    expect(stdout.match(/wrong\.ts\(\d+,\d+\): error TS\d+/g)).toEqual([
+      'wrong.ts(3,28): error TS2345',
+      'wrong.ts(4,54): error TS2322',
+    ])
+  })
+
+  it('is bundled for the sandbox beside the workflows of Pawl, without the client of Kubernetes', async () => {
+    const path = join(project.pawl, 'worker/reconciler/bundle.js')
+    const installed = (await import(pathToFileURL(path).href)) as { bundleControllers: typeof bundleControllers }
+    const silent = { log: ignore, trace: ignore, debug: ignore, info: ignore, warn: ignore, error: ignore }
+    const { code } = await installed.bundleControllers(
+      [join(project.dir, 'time-table/controllers.ts')],
+      ['timeTable'],
+      silent,
+    )
+    // Without its source map.
+    const [bundle = ''] = code.split('//# sourceMappingURL')
+    const words = ['applyConfigMap', 'triggerDeployItems', 'kubernetes/client-node', 'runNowhere']
+    expect(words.filter((word) => bundle.includes(word))).toEqual(['applyConfigMap', 'triggerDeployItems'])
+  })
+})
+
+function ignore(): void {
+  // Nobody reads the log of the bundler.
+}

@@ -1,0 +1,73 @@
+// A project outside of the checkout that has installed the package. Without a network: the tarball is unpacked as npm does it, and what the
+// package depends on, nothing else, is linked from the checkout.
+
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+const ROOT = join(import.meta.dirname, '../..')
+// What its author needs beside Pawl.
+const TOOLS = ['typescript', 'vitest', '@types/node']
+
+export interface Manifest {
+  readonly version: string
+  readonly dependencies: Readonly<Record<string, string>>
+  readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>
+  readonly bin: Readonly<Record<string, string>>
+}
+
+export interface Project {
+  readonly dir: string
+  /** The folder of the installed package. */
+  readonly pawl: string
+  readonly manifest: Manifest
+  /** Runs a command of Node in the project's folder; `bin` is below node_modules. */
+  run(bin: string, ...args: readonly string[]): { code: number | null; stdout: string; stderr: string }
+  remove(): void
+}
+
+export function createProject(): Project {
+  const dir = realpathSync(mkdtempSync(join(tmpdir(), 'pawl-installed-')))
+  node(ROOT, [join(ROOT, 'deploy/package/build.ts'), dir])
+  const pawl = join(dir, 'node_modules/pawl')
+  mkdirSync(pawl, { recursive: true })
+  const { version } = manifestOf(ROOT)
+  must('tar', ['-xzf', join(dir, `pawl-${version}.tgz`), '--strip-components=1', '-C', pawl])
+  const manifest = manifestOf(pawl)
+  for (const name of Object.keys(manifest.dependencies)) link(name, join(pawl, 'node_modules'))
+  for (const name of TOOLS) link(name, join(dir, 'node_modules'))
+  writeFileSync(join(dir, 'package.json'), JSON.stringify({ name: 'mine', private: true, type: 'module' }))
+  return {
+    dir,
+    pawl,
+    manifest,
+    run: (bin, ...args) => {
+      const { status, stdout, stderr } = spawnSync(process.execPath, [join(dir, 'node_modules', bin), ...args], {
+        cwd: dir,
+        encoding: 'utf8',
+        timeout: 90_000,
+      })
+      return { code: status, stdout, stderr }
+    },
+    remove: () => rmSync(dir, { recursive: true }),
+  }
+}
+
+function manifestOf(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
+}
+
+function link(name: string, folder: string): void {
+  mkdirSync(dirname(join(folder, name)), { recursive: true })
+  symlinkSync(join(ROOT, 'node_modules', name), join(folder, name))
+}
+
+function node(cwd: string, args: readonly string[]): void {
+  must(process.execPath, args, cwd)
+}
+
+function must(command: string, args: readonly string[], cwd = ROOT): void {
+  const { status, stderr, error } = spawnSync(command, args, { cwd, encoding: 'utf8' })
+  if (status !== 0) throw new Error(`${command} ended with ${String(status)}: ${error?.message ?? stderr}`)
+}
