@@ -15,8 +15,14 @@ export async function cleanUpOldJobsExceedsHistoryLimits(
   jobs: readonly Job[],
 ): Promise<Outcome> {
   const old = [
-    ...beyond(spec.successfulJobsHistoryLimit ?? SUCCESSFUL_LIMIT, jobs.filter((job) => endingOf(job) === 'Complete')),
-    ...beyond(spec.failedJobsHistoryLimit ?? FAILED_LIMIT, jobs.filter((job) => endingOf(job) === 'Failed')),
+    ...beyond(
+      spec.successfulJobsHistoryLimit ?? SUCCESSFUL_LIMIT,
+      jobs.filter((job) => endingOf(job) === 'Complete'),
+    ),
+    ...beyond(
+      spec.failedJobsHistoryLimit ?? FAILED_LIMIT,
+      jobs.filter((job) => endingOf(job) === 'Failed'),
+    ),
   ]
   for (const job of old) if (job.metadata.deletionTimestamp === undefined) await act.remove(job)
   return done

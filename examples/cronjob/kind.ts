@@ -53,7 +53,9 @@ export const cronJobKind = defineKind({
   schema: {
     spec: required(
       record('What is started when.', {
-        schedule: required(text('When to start, in five fields as in crontab, or @hourly, @daily, @weekly, @monthly, @yearly.')),
+        schedule: required(
+          text('When to start, in five fields as in crontab, or @hourly, @daily, @weekly, @monthly, @yearly.'),
+        ),
         timeZone: text('Time zone of the schedule, such as Europe/Berlin. Default UTC.'),
         startingDeadlineSeconds: int64('How late a Job may be started, in seconds. Default: however late.'),
         concurrencyPolicy: oneOf(

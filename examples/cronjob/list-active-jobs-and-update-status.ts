@@ -14,7 +14,10 @@ export function listActiveJobsAndUpdateStatus(
 
   const known = target.status?.lastSuccessfulTime
   const completed = jobs.filter((job) => endingOf(job) === 'Complete').map((job) => job.status?.completionTime)
-  const latest = [known, ...completed].filter((time) => time !== undefined).sort().at(-1)
+  const latest = [known, ...completed]
+    .filter((time) => time !== undefined)
+    .sort()
+    .at(-1)
   if (latest !== undefined) status['lastSuccessfulTime'] = latest
   return Promise.resolve(done)
 }

@@ -19,7 +19,13 @@ const CRONTAB = /^(?:@(?:yearly|annually|monthly|weekly|daily|midnight|hourly)|\
 const SECOND_MS = 1000
 
 /** Reads a schedule, or says what is wrong with it. */
-export function readSchedule({ schedule, timeZone = 'UTC' }: { schedule: string; timeZone?: string }): Schedule | ScheduleProblem {
+export function readSchedule({
+  schedule,
+  timeZone = 'UTC',
+}: {
+  schedule: string
+  timeZone?: string
+}): Schedule | ScheduleProblem {
   if (!isTimeZone(timeZone)) {
     return { code: 'UnknownTimeZone', message: `spec.timeZone is '${timeZone}', expected a name such as Europe/Berlin` }
   }
