@@ -1,0 +1,11 @@
+// What the worker and the bridge are started with: `--controllers examples/cronjob/controllers.ts`.
+
+import { defineLevel } from 'pawl/kit'
+
+import { cronJobControllerManagerQueries } from './cron-job.gen.ts'
+import { cronJobKind } from './kind.ts'
+import { cronJobPlan } from './plan.ts'
+
+export const controllers = [
+  defineLevel({ name: 'cronJob', target: cronJobKind, queries: cronJobControllerManagerQueries, plan: cronJobPlan }),
+]
