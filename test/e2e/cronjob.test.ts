@@ -1,0 +1,154 @@
+// examples/cronjob on real servers, by kubectl as a user has it. The schedules are of past days, so that no test waits for the clock.
+
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+
+import type { CronJob } from '../../examples/cronjob/kind.ts'
+import { useStage } from '../support/stage.ts'
+
+const FOLDER = new URL('../../examples/cronjob/', import.meta.url).pathname
+const KIND = 'cronjobs.batch.example.pawl.dev'
+const run = promisify(execFile)
+const DAY_MS = 86_400_000
+
+const stage = useStage('cronjob', async () => {
+  await kubectl('apply', '--server-side', '-f', `${FOLDER}cron-job.crd.yaml`)
+  await kubectl('wait', '--for=condition=Established', '--timeout=30s', `crd/${KIND}`)
+  return { controllers: `${FOLDER}controllers.ts` }
+})
+
+beforeAll(() => {
+  vi.setConfig({ testTimeout: 60_000 })
+})
+
+describe('the CronJob example', () => {
+  it('starts a Job, sees it succeed, and waits for the next time', async () => {
+    await kubectl('apply', '-f', `${FOLDER}hello.yaml`)
+    await until('hello', ({ status }) => reasonOf(status), 'Waiting')
+    await lastServed('hello', 1)
+    await until('hello', ({ status }) => (status?.lastSuccessfulTime ?? '') > '2000', true)
+    const [job] = await jobsOf('hello')
+    expect(job?.metadata).toMatchObject({
+      labels: { cronjob: 'hello' },
+      ownerReferences: [{ kind: 'CronJob', name: 'hello', controller: true }],
+    })
+    await until('hello', ({ status }) => status?.active, [])
+    expect(await openRun('hello')).toBe(true)
+    await kubectl('delete', KIND, 'hello', '--wait=false')
+  })
+
+  it('waits for the active Job, or deletes it, as its policy says', async () => {
+    await create('careful', { schedule: midnight(3), concurrencyPolicy: 'Forbid' })
+    await lastServed('careful', 5)
+    await until('careful', ({ status }) => status?.active?.length, 1)
+    const [first] = await jobsOf('careful')
+
+    await patch('careful', { spec: { schedule: midnight(1) } })
+    await until('careful', ({ status }) => reasonOf(status), 'JobAlreadyActive')
+    expect(await jobsOf('careful')).toHaveLength(1)
+
+    await patch('careful', { spec: { concurrencyPolicy: 'Replace' } })
+    const second = jobNameAt('careful', 1)
+    await until('careful', ({ status }) => status?.active?.map(({ name }) => name), [second])
+    expect(first?.metadata.name).toBe(jobNameAt('careful', 3))
+    expect((await jobsOf('careful')).map(({ metadata }) => metadata.name)).toEqual([second])
+  })
+
+  it('keeps no more Jobs than the limits of its history', async () => {
+    const template = { template: podTemplate() }
+    await create('short', { schedule: midnight(1), successfulJobsHistoryLimit: 0, jobTemplate: { spec: template } })
+    await lastServed('short', 2)
+    await until('short', ({ status }) => (status?.lastSuccessfulTime ?? '') > '2000', true)
+    await vi.waitFor(async () => expect(await jobsOf('short')).toEqual([]), 20_000)
+  })
+
+  it('does nothing while it is suspended, and tells of a mistake in its schedule', async () => {
+    await create('still', { schedule: midnight(1), suspend: true })
+    await lastServed('still', 2)
+    await until('still', ({ status }) => reasonOf(status), 'Suspended')
+    expect(await jobsOf('still')).toEqual([])
+    await patch('still', { spec: { suspend: false, schedule: 'never' } })
+    await until('still', ({ status }) => reasonOf(status), 'InvalidSchedule')
+    expect(await jobsOf('still')).toEqual([])
+    await patch('still', { spec: { schedule: midnight(1) } })
+    await until('still', ({ status }) => status?.active?.length, 1)
+  })
+})
+
+interface Named {
+  readonly metadata: { readonly name: string; readonly labels?: object; readonly ownerReferences?: readonly object[] }
+}
+
+async function kubectl(...args: readonly string[]): Promise<string> {
+  const { kubectlPath, kubeconfigPath } = stage.servers
+  const { stdout } = await run(kubectlPath, ['--kubeconfig', kubeconfigPath, '-n', stage.cluster.namespace, ...args])
+  return stdout
+}
+
+async function patch(name: string, body: object, ...flags: readonly string[]): Promise<void> {
+  await kubectl('patch', KIND, name, '--type=merge', '-p', JSON.stringify(body), ...flags)
+}
+
+/** Creates a CronJob whose Jobs stay active, unless its spec says otherwise. */
+async function create(name: string, spec: Partial<CronJob['spec']>): Promise<void> {
+  const jobTemplate = { spec: { suspend: true, template: podTemplate() } }
+  const body = {
+    apiVersion: 'batch.example.pawl.dev/v1',
+    kind: 'CronJob',
+    metadata: { name },
+    spec: { jobTemplate, ...spec },
+  }
+  await stage.cluster.kube.request('POST', `/apis/${body.apiVersion}/namespaces/${stage.cluster.namespace}/cronjobs`, {
+    body,
+  })
+}
+
+/** As if the start of a past day had been the last. */
+async function lastServed(name: string, daysAgo: number): Promise<void> {
+  const lastScheduleTime = new Date(Date.now() - daysAgo * DAY_MS).toISOString().replace(/\.\d+Z/, 'Z')
+  await patch(name, { status: { lastScheduleTime } }, '--subresource=status')
+}
+
+/** A schedule that has one time in a year: the midnight with which the day began that was so many days ago. */
+function midnight(daysAgo: number): string {
+  const day = new Date(Date.now() - daysAgo * DAY_MS)
+  return `0 0 ${day.getUTCDate()} ${day.getUTCMonth() + 1} *`
+}
+
+function jobNameAt(name: string, daysAgo: number): string {
+  const days = Math.floor((Date.now() - daysAgo * DAY_MS) / DAY_MS)
+  return `${name}-${(days * DAY_MS) / 60_000}`
+}
+
+function podTemplate() {
+  return { spec: { restartPolicy: 'Never', containers: [{ name: 'a', image: 'a' }] } }
+}
+
+function reasonOf(status: CronJob['status']): string | undefined {
+  return status?.conditions?.find(({ type }) => type === 'Scheduled')?.reason
+}
+
+async function until(name: string, look: (cronJob: CronJob) => unknown, wanted: unknown): Promise<void> {
+  await vi.waitFor(
+    async () => expect(look(JSON.parse(await kubectl('get', KIND, name, '-o', 'json')) as CronJob)).toEqual(wanted),
+    { timeout: 25_000, interval: 200 },
+  )
+}
+
+async function jobsOf(name: string): Promise<readonly Named[]> {
+  const list = JSON.parse(await kubectl('get', 'jobs', '-l', `cronjob=${name}`, '-o', 'json')) as { items: Named[] }
+  return list.items
+}
+
+/** Whether the object's run waits for its next time. */
+async function openRun(name: string): Promise<boolean> {
+  const { outcome } = await stage.pawl.db
+    .selectFrom('job')
+    .select('outcome')
+    .where('controller', '=', 'cronJob')
+    .where('name', '=', name)
+    .executeTakeFirstOrThrow()
+  return outcome === null
+}
