@@ -107,6 +107,20 @@ export async function findObject(
     .executeTakeFirst()
 }
 
+/** A version of the kind that a LIST over all namespaces must not be older than; undefined when none is known. */
+export async function newestVersionAnywhere(
+  db: Kysely<Database>,
+  cluster: string,
+  kind: string,
+): Promise<number | undefined> {
+  const { rows } = await sql<{ version: number | null }>`
+    select greatest(
+      (select max(resource_version) from object where cluster = ${cluster} and kind = ${kind}),
+      (select resource_version from watch_checkpoint where cluster = ${cluster} and kind = ${kind})
+    ) as version`.execute(db)
+  return rows[0]?.version ?? undefined
+}
+
 /**
  * A version of the kind that a LIST must not be older than: the newest journaled one in the namespace, else the kind's checkpoint.
  * Undefined when neither is known.

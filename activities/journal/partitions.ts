@@ -54,9 +54,8 @@ export async function pruneEvents(db: Kysely<Database>, retentionMs: number, now
 /** What no open job can still need (P1). A row of an action or a subscription may be there without one of its job: a worker was killed. */
 async function pruneEnded(trx: Transaction<Database>, before: Date): Promise<void> {
   await sql`delete from action a where a.started_at < ${before} and not exists (
-    select from job j where j.workflow_id = a.workflow_id and (j.outcome is null or j.finished_at >= ${before}))`.execute(
-    trx,
-  )
+    select from job j where j.workflow_id = a.workflow_id and j.job_id <> ''
+      and (j.outcome is null or j.finished_at >= ${before}))`.execute(trx)
   // Those of level runs (job ID '') stay while their object is there, also when no run is open.
   await sql`delete from subscription s where s.created_at < ${before} and s.job_id <> '' and not exists (
     select from job j where j.controller = s.controller and j.uid = s.uid and j.job_id = s.job_id and j.outcome is null)`.execute(
@@ -66,11 +65,12 @@ async function pruneEnded(trx: Transaction<Database>, before: Date): Promise<voi
   await sql`delete from object where deleted and updated_at < ${before}`.execute(trx)
 }
 
+// A level run (job ID '') looks at its object anew in every pass, and may be open for years.
 async function oldestNeeded(trx: Transaction<Database>): Promise<Date | undefined> {
   const { rows } = await sql<{ oldest: Date | null }>`
     select least(
       (select min(at) from watch_event where seq = (select min(seq) from wake)),
-      (select min(started_at) from job where outcome is null)
+      (select min(started_at) from job where outcome is null and job_id <> '')
     ) as oldest`.execute(trx)
   return rows[0]?.oldest ?? undefined
 }

@@ -15,7 +15,7 @@ import {
 } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import { replaceSubscriptions, wakeIfNewer, type Watching } from '../journal/level-runs.ts'
-import { newestVersion } from '../journal/objects.ts'
+import { newestVersion, newestVersionAnywhere } from '../journal/objects.ts'
 import { type KubeObject, type ObjectList, resourcePath } from '../kube/client.ts'
 import { finalFailure, toApplicationFailure } from '../kube/errors.ts'
 import { readObject, recordObservation } from '../kube/observe.ts'
@@ -169,8 +169,10 @@ async function select(
     const object = await readObject(deps, kind, namespace ?? '', name)
     return { objects: object === undefined ? [] : [object], version: Number(object?.metadata.resourceVersion ?? 0) }
   }
-  // The newest of the namespace, or of the kind.
-  const journaled = await newestVersion(deps.db, deps.cluster, kind.kind, namespace ?? '')
+  const journaled =
+    namespace === undefined
+      ? await newestVersionAnywhere(deps.db, deps.cluster, kind.kind)
+      : await newestVersion(deps.db, deps.cluster, kind.kind, namespace)
   const list = await deps.kube.request<ObjectList>('GET', resourcePath(kind, namespace), {
     query: {
       ...(labelSelector !== '' && { labelSelector }),

@@ -62,15 +62,15 @@ async function journalUnderLease(
   await journalCarefully(db, { cluster, source: 'relist', events, checkpoint }, journal, carefully(term))
 }
 
+/** Where the kind's objects are, all of them or those of the one namespace that is followed. */
+export function collectionPath({ watched, namespace }: Pick<Term, 'watched' | 'namespace'>): string {
+  return resourcePath(watched, watched.withoutNamespace === true ? undefined : namespace)
+}
+
 /** The pages of one consistent list. A continue token that expired throws; the caller lists again from the beginning. */
-async function* pages({
-  kube,
-  watched,
-  namespace,
-  settings,
-  signal,
-}: Term): AsyncGenerator<{ items: ObjectList['items']; version: number }> {
-  const path = resourcePath(watched, namespace)
+async function* pages(term: Term): AsyncGenerator<{ items: ObjectList['items']; version: number }> {
+  const { kube, settings, signal } = term
+  const path = collectionPath(term)
   let token: string | undefined
   do {
     const query = { limit: String(settings.pageLimit), ...(token !== undefined && { continue: token }) }

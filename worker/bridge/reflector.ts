@@ -7,11 +7,11 @@
 //   R3. The watch resumes where it was read to; after a restart or a lost lease, from the checkpoint.
 
 import { type HeldLease, holdLease, LeaseLost, releaseLease, renewLease } from '../../activities/journal/checkpoints.ts'
-import { resourcePath, type StreamedResponse } from '../../activities/kube/client.ts'
+import type { StreamedResponse } from '../../activities/kube/client.ts'
 import { isNotFound, KubeError } from '../../activities/kube/errors.ts'
 import type { WatchedKind } from '../../workflows/kit/index.ts'
 import { feedJournal } from './feed.ts'
-import { relist } from './list.ts'
+import { collectionPath, relist } from './list.ts'
 import { type Backoff, createBackoff, pause } from './pause.ts'
 import { PendingQueue } from './pending.ts'
 import type { ReflectorDeps, ReflectorHealth, Term } from './term.ts'
@@ -194,7 +194,8 @@ async function watch(term: Term, queue: PendingQueue, backoff: Backoff): Promise
   if (!heard) await pause(backoff.next(), signal)
 }
 
-function watchPath({ watched, namespace, settings, position, random }: Term): string {
+function watchPath(term: Term): string {
+  const { settings, position, random } = term
   const [shortest, longest] = settings.watchSeconds
   const query = new URLSearchParams({
     watch: '1',
@@ -202,7 +203,7 @@ function watchPath({ watched, namespace, settings, position, random }: Term): st
     resourceVersion: String(position.read),
     timeoutSeconds: String(Math.round(shortest + random() * (longest - shortest))),
   })
-  return `${resourcePath(watched, namespace)}?${query.toString()}`
+  return `${collectionPath(term)}?${query.toString()}`
 }
 
 function watchError(path: string, { code, reason, message, retryAfterMs }: StatusAnswer): KubeError {

@@ -46,6 +46,8 @@ function entry(files: readonly string[], names: readonly string[]): string {
     ...files.map((file, index) => `import { controllers as of${index} } from ${from(file)}`),
     `const controllers = [${files.map((_, index) => `...of${index}`).join(', ')}]`,
     'const named = (name) => controllers.find((controller) => controller.name === name)',
-    ...names.map((name) => `export async function ${name}(input) { return await runLevel(named('${name}'), input) }`),
+    // Under an alias, because a name may be a word of the language.
+    ...names.map((name, index) => `const run${index} = async (input) => await runLevel(named('${name}'), input)`),
+    ...names.map((name, index) => `export { run${index} as ${name} }`),
   ].join('\n')
 }

@@ -5,7 +5,7 @@
 //   V3. Other objects of a state's kind wake those that subscribed to them when they were looked at (`subscriptionOf`).
 
 import { isSameKind, type LevelController, type LevelResource, resourceOf } from './define-level.ts'
-import { CONTENT, path, type Projection, valueAt } from './projection.ts'
+import { CONTENT, type Path, path, type Projection, valueAt } from './projection.ts'
 import type { Selection, StateQuery } from './query.ts'
 import type { ControllerRoutes, Route, RoutedEvent, Routing, WatchedKind } from './routes.ts'
 
@@ -29,19 +29,15 @@ export function levelRoutes(controller: LevelController): ControllerRoutes {
 
 /** The kinds that the bridge follows for a controller: any change of their objects is news. */
 export function levelKinds(controller: LevelController): readonly WatchedKind[] {
-  const { apiVersion, kind, plural, projection = [] } = controller.target
-  const target = { apiVersion, kind, plural, projection, hashed: [CONTENT] }
-  const others = stateResources(controller).filter((resource) => resource.kind !== kind)
-  return [
-    target,
-    ...others.map((one) => ({
-      apiVersion: one.apiVersion,
-      kind: one.kind,
-      plural: one.plural,
-      projection: [],
-      hashed: [CONTENT],
-    })),
-  ]
+  const { target } = controller
+  const others = stateResources(controller).filter(({ kind }) => kind !== target.kind)
+  return [followed(target, target.projection), ...others.map((resource) => followed(resource))]
+}
+
+function followed(resource: LevelResource, projection: readonly Path[] = []): WatchedKind {
+  const { apiVersion, kind, plural, withoutNamespace } = resource
+  const scope = withoutNamespace === true ? { withoutNamespace } : {}
+  return { apiVersion, kind, plural, ...scope, projection, hashed: [CONTENT] }
 }
 
 /** An object to be told of, or any of its kind in a namespace. */

@@ -14,6 +14,8 @@ export interface WatchedKind {
   readonly projection: readonly Path[]
   /** Paths whose content is remembered as one keyed hash only; empty when the kind needs none. */
   readonly hashed: readonly Path[]
+  /** Its objects are in no namespace. */
+  readonly withoutNamespace?: boolean
   /** The bridge does not follow the kind: nobody would see it deleted, so own writes leave an event and no known state. */
   readonly unfollowed?: true
 }
