@@ -45,7 +45,11 @@ export type Disturbance =
   | 'lost after'
 
 /** Asked for each write, the nth (from 1) of all since the proxy was armed; the write waits for the answer. */
-export type Disturb = (label: string, nth: number) => Disturbance | undefined | Promise<Disturbance | undefined>
+export type Disturb = (
+  label: string,
+  nth: number,
+  path: string,
+) => Disturbance | undefined | Promise<Disturbance | undefined>
 
 const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
@@ -140,7 +144,7 @@ export class ApiProxy {
     const sent = await bodyOf(req)
     const label = labelOf(req.method ?? '', req.url ?? '')
     const trap = this.#trapFor(label)
-    const disturbance = await this.#disturb(label, this.#total)
+    const disturbance = await this.#disturb(label, this.#total, (req.url ?? '').replace(/\?.*$/, ''))
     if ((await isCut(trap, 'before')) || disturbance === 'lost before') throw new Error('lost before the write')
     if (typeof disturbance === 'object') {
       refuse(res, disturbance)
