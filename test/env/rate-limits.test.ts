@@ -1,0 +1,93 @@
+// The rate limits of failing passes, seen from outside: when wakes can be claimed, with a clock that the test moves.
+// Source: seeds/chaos-mesh-controller-rules.txt "Error Handling" (per item 5 ms doubling to 1000 s; overall 10 a second, burst 100).
+
+import { beforeEach, describe, expect, inject, it } from 'vitest'
+import type { Deps } from '../../activities/deps.ts'
+import { acknowledgeWakes, claimWakes, nextWakeDue, type Wake } from '../../activities/journal/wakes.ts'
+import { statusActivities } from '../../activities/kube/status.ts'
+import { useWriteStage } from '../activities/kube/write-stage.ts'
+
+const stage = useWriteStage(inject('servers').databaseUrl)
+const START = Date.parse('2030-01-01T00:00:00Z')
+let clock = START
+let deps: Deps
+beforeEach(async () => {
+  clock = START
+  deps = { ...stage().deps, now: () => new Date(clock) }
+  await deps.db.deleteFrom('retry_bucket').execute()
+})
+
+/** A pass of the subject that ends in a retryable fault, the `attempt`th in a row; 0: it ends without one. */
+async function endPass(uid: string, attempt: number, againMs = Number.MAX_SAFE_INTEGER): Promise<void> {
+  await statusActivities(deps).settle({
+    ...{ workflowID: `execution/${uid}/job`, runID: 'run', jobID: 'job', pass: 1, change: undefined },
+    ...{ againMs, attempt, fault: undefined, lingers: false },
+    subject: { kind: 'Execution', uid, namespace: 'n', name: uid },
+  })
+}
+
+/** Takes what is due now, as a dispatcher does. */
+async function claim(): Promise<readonly Wake[]> {
+  const wakes = await claimWakes(deps.db, { cluster: 'local', owner: 'd', limit: 1000, leaseMs: 1000, now: deps.now() })
+  if (wakes.length > 0) await acknowledgeWakes(deps.db, wakes)
+  return wakes
+}
+
+/** Moves the clock to the next wake. @returns how far, in milliseconds. */
+async function sleepUntilDue(): Promise<number> {
+  const due = (await nextWakeDue(deps.db, { cluster: 'local' }))?.getTime() ?? Infinity
+  const slept = due - clock
+  clock = due - 1
+  expect(await claim()).toEqual([])
+  clock = due
+  return slept
+}
+
+describe('a subject whose passes fail again and again', () => {
+  it('waits 5 ms, then twice as long each time, up to 1000 s, and begins anew after a pass without a fault', async () => {
+    const delays: number[] = []
+    for (let attempt = 1; attempt <= 22; attempt++) {
+      await endPass('u', attempt)
+      delays.push(await sleepUntilDue())
+      expect(await claim()).toHaveLength(1)
+    }
+    const doubling = Array.from({ length: 18 }, (_, exponent) => 5 * 2 ** exponent)
+    expect(delays).toEqual([...doubling, 1_000_000, 1_000_000, 1_000_000, 1_000_000])
+    await endPass('u', 0, 3000)
+    expect(await sleepUntilDue()).toBe(3000)
+    await claim()
+    await endPass('u', 1)
+    expect(await sleepUntilDue()).toBe(5)
+  })
+})
+
+describe('three hundred subjects that fail at the same moment', () => {
+  it('come again a hundred at once, then ten a second, whoever comes first', async () => {
+    const uids = Array.from({ length: 300 }, (_, index) => `u${index}`)
+    for (const uid of uids) await endPass(uid, 1)
+    const claimed: number[] = []
+    const seen = new Set<string>()
+    for (const ms of [4, 5, 99, 100, 1000, 1999, 2000, 10_000, 20_000]) {
+      clock = START + ms
+      for (const { uid } of await claim()) seen.add(uid)
+      claimed.push(seen.size)
+    }
+    expect(claimed).toEqual([0, 100, 100, 101, 110, 119, 120, 200, 300])
+  })
+
+  it('do not hold up a subject that asks for another pass without a fault', async () => {
+    for (let index = 0; index < 150; index++) await endPass(`u${index}`, 1)
+    await endPass('calm', 0, 20)
+    clock = START + 20
+    expect((await claim()).map(({ uid }) => uid)).toContain('calm')
+  })
+
+  it('leave the larger of both delays to one that has failed for long', async () => {
+    for (let index = 0; index < 120; index++) await endPass(`u${index}`, 1)
+    await endPass('old', 12)
+    clock = START + 10_239
+    expect((await claim()).map(({ uid }) => uid)).not.toContain('old')
+    clock = START + 10_240
+    expect((await claim()).map(({ uid }) => uid)).toEqual(['old'])
+  })
+})
