@@ -1,0 +1,316 @@
+// Runs in level mode on a real Temporal server, with fake activities: when they end, when they go on, and what they tell the journal.
+
+import { Client, Connection, type WorkflowHandle } from '@temporalio/client'
+import { ApplicationFailure } from '@temporalio/common'
+import proto from '@temporalio/proto'
+import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker'
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+
+import type {
+  JobInput,
+  JsonObject,
+  LevelActivities,
+  LevelJournal,
+  Observed,
+  SettleLevelInput,
+} from '../../workflows/kit/index.ts'
+import type { Gadget } from './gadget.ts'
+
+const { EventType } = proto.temporal.api.enums.v1
+const TASK_QUEUE = `level-${randomUUID()}`
+const HOLD = 'example.com/hold'
+
+const quiet = new DefaultLogger('ERROR', () => undefined)
+const worlds = new Map<string, World>()
+let connection: Connection
+let native: NativeConnection
+let client: Client
+let worker: Worker
+let running: Promise<void>
+
+beforeAll(async () => {
+  Runtime.install({ logger: quiet })
+  const address = inject('servers').temporalAddress
+  connection = await Connection.connect({ address })
+  native = await NativeConnection.connect({ address })
+  client = new Client({ connection })
+  const workflowsPath = join(import.meta.dirname, 'gadget.ts')
+  const workflowBundle = await bundleWorkflowCode({ workflowsPath, logger: quiet })
+  const activities: LevelActivities & LevelJournal = {
+    observeLevel: (input) => worldOf(input.by.workflowID).observe(),
+    refreshLevel: (input) => worldOf(input.by.workflowID).refresh(),
+    applyLevel: (input) =>
+      worldOf(input.by.workflowID).did(`apply ${input.resource.plural} ${input.object.metadata.name}`),
+    removeLevel: (input) => worldOf(input.by.workflowID).remove(),
+    finalizeLevel: (input) => worldOf(input.by.workflowID).finalize(input.guarded),
+    writeLevelStatus: (input) => worldOf(input.by.workflowID).write(input.status),
+    settleLevel: (input) => worldOf(input.by.workflowID).settle(input),
+    endLevel: (input) => worldOf(input.by.workflowID).end(input.outcome),
+  }
+  worker = await Worker.create({
+    connection: native,
+    taskQueue: TASK_QUEUE,
+    workflowBundle,
+    activities: { ...activities },
+  })
+  running = worker.run()
+})
+
+afterAll(async () => {
+  worker.shutdown()
+  await running
+  await native.close()
+  await connection.close()
+})
+
+describe('a run in level mode', () => {
+  it('ends when its object has converged, and writes nothing that is so already', async () => {
+    const world = await start({ status: { said: 'yes' } }, { status: { said: 'yes' } })
+    expect(await world.run.result()).toBe('Converged')
+    expect(world.log).toEqual(['observe', 'end Converged'])
+  })
+
+  it('writes the fields of its status that differ, in one go, and takes null for absent', async () => {
+    const world = await start(
+      { status: { a: '1', b: '2', c: null, d: null } },
+      { status: { a: '1', b: '1', d: 'old' } },
+    )
+    expect(await world.run.result()).toBe('Converged')
+    expect(world.log).toEqual(['observe', 'status {"b":"2","d":null}', 'end Converged'])
+  })
+
+  it('ends when its object is gone, or is going and it does not hold it', async () => {
+    const gone = await start(undefined)
+    expect(await gone.run.result()).toBe('Deleted')
+    const going = await start({}, { metadata: { deletionTimestamp: 'now', finalizers: ['other'] } })
+    expect(await going.run.result()).toBe('Deleted')
+    expect([gone.log, going.log]).toEqual([
+      ['observe', 'end Deleted'],
+      ['observe', 'end Deleted'],
+    ])
+  })
+
+  it('holds its object before it acts, and lets it go only when its deletion is done', async () => {
+    const world = await start({ apply: { apiVersion: 'v1', kind: 'ConfigMap' } }, { metadata: { finalizers: [] } })
+    expect(await world.run.result()).toBe('Converged')
+    expect(world.log).toEqual(['observe', 'finalizer on', 'apply configmaps made', 'end Converged'])
+
+    const leaving = { metadata: { deletionTimestamp: 'now' } }
+    const held = await start({ outcome: { stopped: 'not yet' } }, leaving)
+    await held.reached('settle')
+    held.becomes({}, leaving)
+    await held.wake()
+    expect(await held.run.result()).toBe('Deleted')
+    expect(held.log).toEqual(['observe', 'settle', 'observe', 'finalizer off', 'end Deleted'])
+  })
+
+  it.each([
+    ['a stop', { stopped: 'waiting' }, { againMs: undefined, attempt: 0, fault: undefined }],
+    ['a time', { againMs: 5000 }, { againMs: 5000, attempt: 0, fault: undefined }],
+    [
+      'a final fault',
+      { faults: [{ code: 'Wrong', message: 'no', retryable: false }] },
+      { againMs: undefined, attempt: 0, fault: { reason: 'Wrong', message: 'no' } },
+    ],
+    [
+      'a fault that may pass',
+      { faults: [{ code: 'Away', message: 'no', retryable: true }] },
+      { againMs: Number.MAX_SAFE_INTEGER, attempt: 1, fault: { reason: 'Away', message: 'no' } },
+    ],
+    [
+      'a fault that may pass beside a time',
+      { againMs: 50, faults: [{ code: 'Away', message: 'no', retryable: true }] },
+      { againMs: 50, attempt: 1, fault: { reason: 'Away', message: 'no' } },
+    ],
+  ])('waits after %s, tells the journal, arms no timer, and converges later', async (_, outcome, told) => {
+    const world = await start({ outcome })
+    await world.reached('settle')
+    expect(world.settled.map(({ againMs, attempt, fault }) => ({ againMs, attempt, fault }))).toEqual([told])
+    world.becomes({})
+    await world.wake()
+    expect(await world.run.result()).toBe('Converged')
+    expect(await world.eventsOf(EventType.EVENT_TYPE_TIMER_STARTED)).toBe(0)
+  })
+
+  it('counts its attempts while faults may pass, and begins anew after a pass without', async () => {
+    const away = { outcome: { faults: [{ code: 'Away', message: 'no', retryable: true }] } }
+    const world = await start(away)
+    for (const [count, next] of [away, { outcome: { stopped: 'waiting' } }, away].entries()) {
+      await vi.waitFor(() => expect(world.settled.length).toBe(count + 1), { timeout: 10_000, interval: 10 })
+      world.becomes(next)
+      await world.wake()
+    }
+    await vi.waitFor(() => expect(world.settled.map(({ attempt }) => attempt)).toEqual([1, 2, 0, 1]), 10_000)
+    await world.run.terminate()
+  })
+
+  it('reports what the API server says, also of its own status, and goes on', async () => {
+    const world = await start({ status: { a: '1' } })
+    world.failStatus = ApplicationFailure.nonRetryable('status.a: Invalid value', 'Invalid')
+    await world.reached('settle')
+    expect(world.settled[0]?.fault).toEqual({ reason: 'Invalid', message: 'status.a: Invalid value' })
+    world.failStatus = undefined
+    await world.wake()
+    expect(await world.run.result()).toBe('Converged')
+  })
+
+  it('looks again at once, without back-off, when what it would remove has changed', async () => {
+    const world = await start({ remove: true })
+    world.removal = 'changed'
+    await world.reached('settle')
+    expect(world.settled).toMatchObject([{ againMs: 0, attempt: 0, fault: { reason: 'Changed' } }])
+    world.removal = 'removed'
+    await world.wake()
+    expect(await world.run.result()).toBe('Converged')
+  })
+
+  it('replaces a state that is read again', async () => {
+    const world = await start({ refresh: true })
+    expect(await world.run.result()).toBe('Converged')
+    expect(world.log).toEqual(['observe', 'refresh', 'end Converged'])
+  })
+
+  it('neither sends a Secret with data nor lets it into its history', async () => {
+    const world = await start({ apply: { apiVersion: 'v1', kind: 'Secret', data: { key: 'of the target' } } })
+    await world.reached('settle')
+    expect(world.settled[0]?.fault?.reason).toBe('SecretContent')
+    expect(world.log).toEqual(['observe', 'settle'])
+    await world.run.terminate()
+  })
+
+  it('refuses to apply a kind whose plural nobody told', async () => {
+    const world = await start({ apply: { apiVersion: 'example.com/v1', kind: 'Goose' } })
+    await world.reached('settle')
+    expect(world.settled[0]?.fault).toMatchObject({ reason: 'UnknownKind' })
+    await world.run.terminate()
+  })
+
+  it('makes another pass for a wake that comes while it looks, or while it ends', async () => {
+    const world = await start({})
+    world.onObserve = async () => {
+      world.onObserve = undefined
+      await world.wake()
+    }
+    world.onEnd = async () => {
+      world.onEnd = undefined
+      await world.wake()
+    }
+    expect(await world.run.result()).toBe('Converged')
+    expect(world.log.filter((line) => line === 'observe').length).toBeGreaterThanOrEqual(2)
+    // The last thing that it did is to end, after it had looked.
+    expect(world.log.slice(-2)).toEqual(['observe', 'end Converged'])
+  })
+
+  it('outlives a bug in its code: the task fails until the code is mended, the run does not', async () => {
+    const world = await start({ bug: 'undefined is not a function' })
+    const failed = async () => expect(await world.eventsOf(EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED)).toBe(1)
+    await vi.waitFor(failed, { timeout: 10_000 })
+    expect((await world.run.describe()).status.name).toBe('RUNNING')
+    expect(world.settled).toEqual([])
+    await world.run.terminate()
+  })
+})
+
+type Spec = Gadget['spec']
+
+/** The world of one run: its object, and what was done. */
+class World {
+  readonly workflowID = `gadget/${randomUUID()}`
+  readonly log: string[] = []
+  readonly settled: SettleLevelInput[] = []
+  removal: 'removed' | 'changed' = 'removed'
+  failStatus: ApplicationFailure | undefined
+  onObserve: (() => Promise<void>) | undefined
+  onEnd: (() => Promise<void>) | undefined
+  run!: WorkflowHandle
+  #target: Gadget | undefined
+
+  becomes(spec: Spec | undefined, change: { readonly status?: object; readonly metadata?: object } = {}): void {
+    const { status, metadata } = change
+    const held = { name: 'g', namespace: 'n', uid: 'u', resourceVersion: '1', generation: 1, finalizers: [HOLD] }
+    this.#target = spec && {
+      ...{ apiVersion: 'example.com/v1', kind: 'Gadget', spec, ...(status && { status }) },
+      metadata: { ...held, creationTimestamp: 'now', ...metadata },
+    }
+  }
+
+  async observe(): Promise<Observed | undefined> {
+    this.log.push('observe')
+    const target = this.#target
+    await this.onObserve?.()
+    return target && { target, states: { one: ONE, list: [] } }
+  }
+
+  refresh() {
+    this.log.push('refresh')
+    return Promise.resolve({ found: { ...ONE, data: { newer: 'yes' } } })
+  }
+
+  remove() {
+    return Promise.resolve(this.removal)
+  }
+
+  did(what: string): Promise<void> {
+    this.log.push(what)
+    return Promise.resolve()
+  }
+
+  async finalize(guarded: boolean): Promise<JsonObject | undefined> {
+    await this.did(`finalizer ${guarded ? 'on' : 'off'}`)
+    return guarded ? this.#target : undefined
+  }
+
+  async write(status: object): Promise<void> {
+    if (this.failStatus !== undefined) throw this.failStatus
+    await this.did(`status ${JSON.stringify(status)}`)
+  }
+
+  async settle(input: SettleLevelInput): Promise<void> {
+    this.settled.push(input)
+    await this.did('settle')
+  }
+
+  async end(outcome: string): Promise<void> {
+    await this.did(`end ${outcome}`)
+    await this.onEnd?.()
+  }
+
+  async wake(): Promise<void> {
+    await this.run.signal('wake', { seq: 1 })
+  }
+
+  async reached(line: string): Promise<void> {
+    await vi.waitFor(() => expect(this.log).toContain(line), { timeout: 10_000, interval: 10 })
+  }
+
+  async eventsOf(type: proto.temporal.api.enums.v1.EventType): Promise<number> {
+    const { events } = await this.run.fetchHistory()
+    return (events ?? []).filter(({ eventType }) => eventType === type).length
+  }
+}
+
+const ONE: JsonObject = {
+  ...{ apiVersion: 'v1', kind: 'ConfigMap' },
+  metadata: {
+    ...{ name: 'one', namespace: 'n', uid: 'u1', resourceVersion: '1', generation: 1, creationTimestamp: 'now' },
+  },
+}
+
+function worldOf(workflowID: string): World {
+  const world = worlds.get(workflowID)
+  if (world === undefined) throw new Error(`no test knows ${workflowID}`)
+  return world
+}
+
+async function start(spec: Spec | undefined, change: { status?: object; metadata?: object } = {}): Promise<World> {
+  const world = new World()
+  world.becomes(spec, change)
+  worlds.set(world.workflowID, world)
+  const input: JobInput = { subject: { kind: 'Gadget', uid: 'u', namespace: 'n', name: 'g' }, jobID: '', cause: 'test' }
+  world.run = await client.workflow.start('gadget', {
+    ...{ workflowId: world.workflowID, taskQueue: TASK_QUEUE, args: [input], workflowTaskTimeout: '5 seconds' },
+  })
+  return world
+}
