@@ -1,0 +1,56 @@
+// The code on the page of the tutorial is quoted: what is tested in examples/cronjob is what a reader sees.
+
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { describe, expect, it } from 'vitest'
+
+import { firstColumn, links, section } from './markdown.ts'
+
+const DOCS = join(import.meta.dirname, '../../docs')
+const page = await readFile(join(DOCS, 'tutorial-cronjob.md'), 'utf8')
+const operating = await readFile(join(DOCS, 'operating.md'), 'utf8')
+const kit = await readFile(join(DOCS, 'kit.md'), 'utf8')
+const headings = page.match(/^## .*$/gm) ?? []
+
+describe('the tutorial', () => {
+  it.each(headings)('%s: quotes the files that it names', async (heading) => {
+    const text = section(page, heading)
+    const files = links(text).filter((target) => /\.(?:ts|cm|yaml)$/.test(target))
+    const texts = await Promise.all(files.map((file) => readFile(join(DOCS, file), 'utf8')))
+    for (const code of quoted(text)) expect(texts.filter((source) => source.includes(code)).length, code).toBe(1)
+  })
+
+  it('has code in all sections but the one of commands', () => {
+    const without = headings.filter((heading) => quoted(section(page, heading)).length === 0)
+    expect(without).toEqual(['## 1. A folder'])
+  })
+
+  it('shows the whole document', async () => {
+    const document = await readFile(join(DOCS, '../examples/cronjob/cron-job.cm'), 'utf8')
+    expect(quoted(page)).toContain(document.trimEnd())
+  })
+})
+
+describe('commands of pawl on the pages for authors of controllers', () => {
+  const commands = [...`${page}\n${kit}`.matchAll(/^npx pawl (.*)$/gm)].map(([, command = '']) => command)
+
+  it('are there', () => {
+    expect(commands.length).toBeGreaterThan(5)
+  })
+
+  it.each(commands)('pawl %s: is a command with these flags', (command) => {
+    const words = command.replace(/ +#.*$/, '').split(' ')
+    const named = words.slice(
+      0,
+      words.findIndex((word) => /^[A-Z-]|[./]/.test(word)),
+    )
+    const flags = firstColumn(section(operating, `### pawl ${named.join(' ')}`)).map((flag) => flag.split(/[ ,]/))
+    for (const word of words.filter((word) => word.startsWith('-'))) expect(flags.flat()).toContain(word)
+  })
+})
+
+/** Blocks of code in a language; those without one are commands. */
+function quoted(markdown: string): readonly string[] {
+  return [...markdown.matchAll(/^```\w+\n([^]*?)\n```$/gm)].flatMap(([, code]) => code ?? [])
+}
