@@ -39,6 +39,13 @@ export default tseslint.config(
     },
   },
   {
+    // Controllers of users run in the same sandbox, which has a clock and chance of its own that are the same in every replay.
+    files: ['examples/**/*.ts'],
+    rules: {
+      'no-restricted-globals': ['error', 'process', 'console', 'setTimeout', 'setInterval', 'fetch', 'require'],
+    },
+  },
+  {
     files: ['test/**/*.ts'],
     rules: { 'max-lines-per-function': 'off', '@typescript-eslint/no-non-null-assertion': 'off' },
   },

@@ -91,6 +91,8 @@ describe('the checker itself, on modules that break the rules', () => {
     ['worker/bridge.ts', "import { start } from './reconciler/start.ts'"],
     ['worker/bridge.ts', "import { executionWorkflow } from '../workflows/execution/workflow.ts'"],
     ['migrations/0002_add.ts', "import { openDatabase } from '../activities/journal/database.ts'"],
+    ['examples/cronjob/plan.ts', "import { CoreV1Api } from '@kubernetes/client-node'"],
+    ['examples/cronjob/plan.ts', "import { done } from '../../workflows/kit/index.ts'"],
     ['somewhere/else.ts', ''],
   ])('finds what is wrong in %s: %s', (path, text) => {
     expect(importViolations(parseModule(path, text))).toHaveLength(1)
@@ -104,6 +106,8 @@ describe('the checker itself, on modules that break the rules', () => {
     ['activities/kube/client.ts', "// import { config } from '../../worker/config.ts'"],
     ['activities/kube/client.ts', 'const text = "import x from \'../../worker/config.ts\'"'],
     ['worker/bridge/reflector.ts', "import { readConfig } from '../config.ts'"],
+    ['examples/cronjob/plan.ts', "import { join } from 'pawl/kit'"],
+    ['examples/cronjob/plan.ts', "import type { Job } from 'pawl/kit/batch/v1'"],
   ])('finds nothing wrong in %s: %s', (path, text) => {
     expect(importViolations(parseModule(path, text))).toEqual([])
   })

@@ -117,10 +117,10 @@ export const TABLE: readonly Row[] = [
     packages: /^kysely(?:\/|$)/,
   },
   {
-    sentence: 'examples import the published kit',
+    sentence: 'examples import the published kit, and packages that are pure',
     of: /^examples\//,
     may: ['^examples/'],
-    packages: /^(?!node:)/,
+    packages: /^(?:pawl\/kit(?:\/|$)|croner$)/,
   },
 ]
 
