@@ -202,6 +202,18 @@ describe('the history of a CronJob', () => {
     expect(status['lastSuccessfulTime']).toBe('2026-03-01T10:05:00Z')
   })
 
+  it('remembers the last success also when its Job is gone', async () => {
+    const lastSuccessfulTime = '2026-03-01T10:30:00Z'
+    const { status } = await passOver(cronJob({}, { lastSuccessfulTime }), jobs)
+    expect(status['lastSuccessfulTime']).toBe(lastSuccessfulTime)
+  })
+
+  it('leaves a Job alone that is going already', async () => {
+    const { metadata, ...rest } = ended('Failed', 'bad-1', '2026-03-01T10:01:00Z')
+    const going = { ...rest, metadata: { ...metadata, deletionTimestamp: '2026-03-01T10:44:00Z' } }
+    expect((await passOver(cronJob({ failedJobsHistoryLimit: 0 }), [going])).written).toEqual([])
+  })
+
   it('is as long as the limits say', async () => {
     const limits = { successfulJobsHistoryLimit: 4, failedJobsHistoryLimit: 0 }
     const { written } = await passOver(cronJob(limits), jobs)
