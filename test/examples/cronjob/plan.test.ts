@@ -145,7 +145,9 @@ describe('a CronJob that is suspended', () => {
 
   it('starts nothing, says so, and looks after the Jobs that are there', async () => {
     const over = ended('Complete', 'report-1', '2026-03-01T10:30:00Z')
-    const { written, outcome, status } = await passOver(cronJob({ suspend: true, successfulJobsHistoryLimit: 0 }), [over])
+    const { written, outcome, status } = await passOver(cronJob({ suspend: true, successfulJobsHistoryLimit: 0 }), [
+      over,
+    ])
     expect(written).toEqual(['remove report-1'])
     expect(outcome.againMs).toBeUndefined()
     expect(status).toMatchObject({
@@ -159,7 +161,11 @@ describe('a CronJob that is suspended', () => {
   })
 
   it('keeps the time of its condition while nothing changes', async () => {
-    const said = { status: 'False', reason: 'Suspended', message: 'no Job is started while spec.suspend is true' } as const
+    const said = {
+      status: 'False',
+      reason: 'Suspended',
+      message: 'no Job is started while spec.suspend is true',
+    } as const
     const conditions = setCondition([], { type: 'Scheduled', ...said }, '2026-03-01T10:30:00Z')
     expect((await passOver(cronJob({ suspend: true }, { conditions }))).status).toEqual({ active: [] })
   })
