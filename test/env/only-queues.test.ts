@@ -5,8 +5,10 @@ import { Client } from '@temporalio/client'
 import { NativeConnection } from '@temporalio/worker'
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { Lingering } from '../../activities/journal/lingering.ts'
 import { claimWakes, type NewWake, nextWakeDue, upsertWakes } from '../../activities/journal/wakes.ts'
 import { createLogger } from '../../worker/log.ts'
+import { Dispatcher } from '../../worker/reconciler/dispatcher.ts'
 import { queueOf } from '../../worker/reconciler/runs.ts'
 import { sweepOnce } from '../../worker/reconciler/sweeper.ts'
 import { later, NOW } from '../activities/journal/build-events.ts'
@@ -57,6 +59,37 @@ describe('a worker that runs some controllers', () => {
     expect(await nextWakeDue(test.db, { cluster: 'c', controllers: ['deploy'] })).toEqual(later(500))
     expect(await nextWakeDue(test.db, { cluster: 'c', controllers: ['execution'] })).toBeUndefined()
     expect(await nextWakeDue(test.db, { cluster: 'c' })).toEqual(NOW)
+  })
+})
+
+describe('a worker that runs all controllers', () => {
+  it('leaves wakes of a controller that it does not know to a worker that does', async () => {
+    const ours = { controller: 'execution', uid: 'gone' }
+    const theirs = { controller: 'cronJob', uid: 'u' }
+    const at = { job_id: '', cluster: 'c', namespace: 'ns', name: 'n', seq: 1, due: new Date() }
+    const why = { foreign_event: true, may_start: true, writer: null, cause: 'test' }
+    await upsertWakes(
+      test.db,
+      [theirs, ours].map((wake) => ({ ...wake, ...at, ...why })),
+      at.due,
+    )
+    const now = () => new Date()
+    const dispatcher = new Dispatcher(
+      {
+        ...{ db: test.db, lax: test.db, client, log: createLogger('test', 'silent'), now, report: () => undefined },
+        lingering: new Lingering({ most: 1, ms: 50 }),
+      },
+      {
+        ...{ owner: 'd', cluster: 'c', slots: 5, leaseMs: 5000, idleMs: 50 },
+        ...{ taskQueue: `none-${randomUUID()}`, controllers: undefined, workflowTaskTimeoutMs: 10_000 },
+      },
+    )
+    const running = dispatcher.run()
+    const wakes = async () => await test.db.selectFrom('wake').select(['controller', 'lease_owner']).execute()
+    await expect.poll(wakes, { timeout: 10_000 }).toEqual([{ controller: 'cronJob', lease_owner: null }])
+    dispatcher.stop()
+    await running
+    expect(await wakes()).toEqual([{ controller: 'cronJob', lease_owner: null }])
   })
 })
 

@@ -134,8 +134,10 @@ export class Dispatcher {
 
   /** Claims what is due, as far as there are slots; returns how long to wait for more. */
   async #take(): Promise<number> {
-    const { lax, now, report, log } = this.#deps
-    const { owner, cluster, controllers, slots, leaseMs, idleMs } = this.#options
+    const { lax, now, report, log, registry = builtIn } = this.#deps
+    const { owner, cluster, slots, leaseMs, idleMs } = this.#options
+    // What this process does not know is somebody else's, or will be when the next worker starts.
+    const controllers = this.#options.controllers ?? Object.keys(registry.subjectKinds)
     const limit = slots - this.#inFlight.size
     if (limit <= 0) return idleMs
     try {

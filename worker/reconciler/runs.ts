@@ -22,7 +22,7 @@ export interface Run {
 export interface RunOptions {
   /** The queue, or the beginning of the queues' names (`queueOf`). */
   readonly taskQueue: string
-  /** The controllers that this process runs; undefined: all. */
+  /** The controllers that this process runs, on queues of their own; undefined: all that it knows. */
   readonly controllers: readonly string[] | undefined
   /** How long a workflow task may take before the server gives it to another worker. */
   readonly workflowTaskTimeoutMs: number

@@ -69,9 +69,9 @@ async function wakeLevels({ db, log, now, registry = builtIn }: SweeperDeps, opt
 
 /** One sweep, of the controllers that this process runs. */
 export async function sweepOnce(deps: SweeperDeps, options: Omit<SweeperOptions, 'everyMs'>): Promise<void> {
-  const { db, log, now } = deps
-  const { cluster, controllers } = options
-  const jobKinds = SWEPT.filter(({ controller }) => controllers?.includes(controller) ?? true)
+  const { db, log, now, registry = builtIn } = deps
+  const { cluster, controllers = Object.keys(registry.subjectKinds) } = options
+  const jobKinds = SWEPT.filter(({ controller }) => controllers.includes(controller))
   const woken = await sweepWakes(db, { cluster, now: now(), jobKinds, watchedKinds: WATCHED })
   if (woken > 0) log.info({ woken }, 'sweep woke subjects without a run')
   for (const job of await jobsToLookUp(db, { cluster, controllers }, now())) {
