@@ -1,0 +1,139 @@
+// Rows of runs in level mode, and what their subscriptions lead to; against a real PostgreSQL.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+
+import { journalEvents } from '../../activities/journal/events.ts'
+import { closeLevelRun, replaceSubscriptions, wakeSubjects } from '../../activities/journal/level-runs.ts'
+import { pruneEvents } from '../../activities/journal/partitions.ts'
+import { upsertWakes } from '../../activities/journal/wakes.ts'
+import { createRegistry } from '../../worker/controllers.ts'
+import { directLookups, resolveWake } from '../../worker/reconciler/resolve.ts'
+import { defineLevel, nop } from '../../workflows/kit/index.ts'
+import { deps, NOW, seen } from '../activities/journal/build-events.ts'
+import { findOpenJob, openJob } from '../activities/journal/one-row.ts'
+import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+
+let test: TestDatabase
+beforeAll(async () => {
+  test = await createTestDatabase(inject('servers').databaseUrl)
+})
+afterAll(async () => {
+  await test.drop()
+})
+beforeEach(async () => {
+  for (const table of ['watch_event', 'object', 'wake', 'job', 'action', 'subscription'] as const)
+    await test.db.deleteFrom(table).execute()
+})
+
+const subject = { controller: 'shop', cluster: 'c', uid: 'u1', namespace: 'ns', name: 'shop' }
+const ignored = { ...deps, route: () => ({ ignored: 'not routed' }) }
+const run = {
+  ...{ workflow_id: 'shop/u1', run_id: 'r1', controller: 'shop', cluster: 'c', uid: 'u1', job_id: '' },
+  ...{ namespace: 'ns', name: 'shop', cause: 'test', started_at: NOW },
+}
+const watch = { cluster: 'c', source: 'watch' } as const
+const wakes = async () => await test.db.selectFrom('wake').selectAll().orderBy('uid').execute()
+const job = async () => await test.db.selectFrom('job').select(['run_id', 'outcome']).execute()
+const subscribe = async (...names: string[]) =>
+  await replaceSubscriptions(
+    test.db,
+    subject,
+    names.map((name) => ({ kind: 'Task', namespace: 'ns', name })),
+    NOW,
+  )
+
+describe('the row of a run in level mode', () => {
+  it('is closed by its run, also before whoever started the run has written it', async () => {
+    await closeLevelRun(test.db, run, 'Converged', NOW)
+    await openJob(test.db, run)
+    expect(await job()).toEqual([{ run_id: 'r1', outcome: 'Converged' }])
+    await openJob(test.db, { ...run, run_id: 'r2' })
+    expect(await findOpenJob(test.db, 'shop', 'u1')).toMatchObject({ run_id: 'r2' })
+    await closeLevelRun(test.db, { ...run, run_id: 'r2' }, 'Converged', NOW)
+    expect(await job()).toEqual([{ run_id: 'r2', outcome: 'Converged' }])
+  })
+
+  it('is not closed by the deletion of its object: the run is woken and sees it', async () => {
+    await openJob(test.db, { ...run, controller: 'task', workflow_id: 'task/u1' })
+    await journalEvents(test.db, { ...watch, events: [seen('ADDED', { version: 5 })] }, ignored)
+    await journalEvents(test.db, { ...watch, events: [seen('DELETED', { version: 6 })] }, ignored)
+    expect(await findOpenJob(test.db, 'task', 'u1')).toMatchObject({ workflow_id: 'task/u1' })
+  })
+
+  it('takes its next due time along, and its subscriptions only with its object', async () => {
+    const due = new Date(NOW.getTime() + 60_000)
+    const timer = { ...subject, job_id: '', seq: 0, due, foreign_event: true, may_start: true, cause: 'due' }
+    await subscribe('a')
+    for (const outcome of ['Converged', 'Deleted']) {
+      await upsertWakes(test.db, [{ ...timer, writer: 'shop/u1' }], NOW)
+      await closeLevelRun(test.db, run, outcome, NOW)
+      expect(await wakes()).toEqual([])
+      const left = await test.db.selectFrom('subscription').select('name').execute()
+      expect(left).toEqual(outcome === 'Converged' ? [{ name: 'a' }] : [])
+    }
+  })
+
+  it('holds nothing back from retention, and neither does retention take its subscriptions', async () => {
+    const old = new Date(NOW.getTime() - 100 * 86_400_000)
+    await openJob(test.db, { ...run, started_at: old })
+    await replaceSubscriptions(test.db, subject, [{ kind: 'Task', namespace: 'ns', name: 'a' }], old)
+    const { before } = await pruneEvents(test.db, 86_400_000, NOW)
+    expect(before).toEqual(new Date(NOW.getTime() - 86_400_000))
+    expect(await test.db.selectFrom('subscription').select('name').execute()).toEqual([{ name: 'a' }])
+    expect(await findOpenJob(test.db, 'shop', 'u1')).toBeDefined()
+  })
+})
+
+describe('what a controller in level mode subscribed to', () => {
+  it('starts a run when it changes, by its name or any of its kind in the namespace', async () => {
+    expect(await subscribe('task-a', '*')).toHaveLength(2)
+    expect(await subscribe('*')).toEqual([])
+    const events = [
+      seen('ADDED', { uid: 'b', version: 5 }),
+      seen('ADDED', { uid: 'x', namespace: 'other', version: 6 }),
+    ]
+    await journalEvents(test.db, { ...watch, events }, ignored)
+    expect(await wakes()).toMatchObject([
+      { controller: 'shop', uid: 'u1', may_start: true, cause: 'Task task-b changed' },
+    ])
+  })
+
+  it('does not wake the run that wrote it, while that is open', async () => {
+    await subscribe('*')
+    await openJob(test.db, run)
+    const write = { cluster: 'c', source: 'write', writer: 'shop/u1' } as const
+    await journalEvents(test.db, { ...write, events: [seen('ADDED', { uid: 'b', version: 5 })] }, ignored)
+    expect(await wakes()).toEqual([])
+  })
+
+  it('is forgotten when its object is deleted while no run is open', async () => {
+    await journalEvents(test.db, { ...watch, events: [seen('ADDED', { version: 5 })] }, ignored)
+    await subscribe('other')
+    await journalEvents(test.db, { ...watch, events: [seen('DELETED', { version: 6 })] }, ignored)
+    expect(await test.db.selectFrom('subscription').selectAll().execute()).toEqual([])
+  })
+})
+
+describe('a wake of a controller in level mode', () => {
+  const target = { apiVersion: 'test.pawl.dev/v1', kind: 'Task', plural: 'tasks' }
+  const registry = createRegistry([defineLevel({ name: 'shop', target, queries: {}, plan: nop })])
+  const resolve = async () => {
+    const [wake] = await wakes()
+    return await resolveWake(test.db, wake!, directLookups(test.db, registry))
+  }
+
+  it('leads to the one run of its object, to its open one, or to nothing when the object is gone', async () => {
+    await journalEvents(test.db, { ...watch, events: [seen('ADDED', { version: 5 })] }, ignored)
+    expect(await wakeSubjects(test.db, { cluster: 'c', controller: 'shop', kind: 'Task' }, NOW)).toBe(1)
+    expect(await resolve()).toMatchObject({
+      to: 'start',
+      run: { controller: 'shop', workflowID: 'shop/u1', input: { jobID: '', cause: 'a worker started' } },
+    })
+    await openJob(test.db, run)
+    expect(await resolve()).toMatchObject({ to: 'open', job: { workflow_id: 'shop/u1' } })
+    await closeLevelRun(test.db, run, 'Converged', NOW)
+    await journalEvents(test.db, { ...watch, events: [seen('DELETED', { version: 6 })] }, ignored)
+    expect(await resolve()).toEqual({ to: 'nothing', reason: 'subject is gone', unrecorded: 'shop/u1' })
+    expect(await wakeSubjects(test.db, { cluster: 'c', controller: 'shop', kind: 'Task' }, NOW)).toBe(0)
+  })
+})

@@ -1,0 +1,286 @@
+// The activities of level mode in their races: against an API server that the test drives, and a real journal.
+
+import { beforeEach, describe, expect, inject, it } from 'vitest'
+
+import type { Deps } from '../../activities/deps.ts'
+import { createActivities } from '../../activities/index.ts'
+import type { KubeObject } from '../../activities/kube/client.ts'
+import type { JsonObject, LevelQuery, StateQuery, WantedObject } from '../../workflows/kit/index.ts'
+import type { TestDatabase } from '../activities/journal/test-database.ts'
+import { refusal, type TinyApi } from '../activities/kube/tiny-api.ts'
+import { useWriteStage } from '../activities/kube/write-stage.ts'
+
+const TARGETS = '/apis/example.com/v1/namespaces/n/shops'
+const MAPS = '/api/v1/namespaces/n/configmaps'
+
+const stage = useWriteStage(inject('servers').databaseUrl)
+let api: TinyApi
+let deps: Deps
+let database: TestDatabase
+let act: ReturnType<typeof createActivities>
+beforeEach(async () => {
+  ;({ api, deps, database } = stage())
+  await database.db.deleteFrom('subscription').execute()
+  act = createActivities(deps)
+})
+
+const by = { workflowID: 'shop/uid-shop', runID: 'run', pass: 1 }
+const subject = { kind: 'Shop', uid: 'uid-shop', namespace: 'n', name: 'shop' }
+const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
+const base = { by, subject, target }
+const maps = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' }
+const owner = { apiVersion: 'example.com/v1', kind: 'Shop', name: 'shop', uid: 'uid-shop', controller: true }
+const stranger = { ...owner, name: 'other', uid: 'uid-other' }
+
+const shop = (change: object = {}, metadata: object = {}): KubeObject => ({
+  ...{ apiVersion: 'example.com/v1', kind: 'Shop', spec: { ref: 'a' }, ...change },
+  metadata: { name: 'shop', namespace: 'n', uid: 'uid-shop', ...metadata },
+})
+const map = (data: object, metadata: object = {}): KubeObject => ({
+  ...{ apiVersion: 'v1', kind: 'ConfigMap', data },
+  metadata: { name: 'a', namespace: 'n', uid: 'uid-a', ...metadata },
+})
+const wanted = (data: object, metadata: object = {}): WantedObject => ({
+  ...{ apiVersion: 'v1', kind: 'ConfigMap', data },
+  metadata: { name: 'a', ...metadata },
+})
+const apply = async (object: WantedObject) => await act.applyLevel({ ...base, resource: maps, object })
+const stored = (path = `${MAPS}/a`) => api.objects.get(path)
+const writes = () => api.requests.filter((request) => !request.startsWith('GET'))
+
+/** Something else happens just before the next write is served, once. */
+function race(change: () => void): void {
+  api.intercept = ({ method }) => {
+    if (method !== 'GET') {
+      api.intercept = () => undefined
+      change()
+    }
+    return undefined
+  }
+}
+
+describe('an object that is applied', () => {
+  it('is made once, owned by the target, and not written when it is so already', async () => {
+    await apply(wanted({ key: 'value' }, { labels: { app: 'shop' } }))
+    await apply(wanted({ key: 'value' }, { labels: { app: 'shop' } }))
+    expect(stored()).toMatchObject({
+      data: { key: 'value' },
+      metadata: { labels: { app: 'shop' }, ownerReferences: [owner] },
+    })
+    expect(writes()).toEqual(['POST n/configmaps'])
+    const actions = await database.db.selectFrom('action').select(['object', 'verb', 'field_manager']).execute()
+    expect(actions).toEqual([{ object: 'ConfigMap/n/a', verb: 'create', field_manager: 'pawl-shop' }])
+  })
+
+  it('loses to nobody in fields that others write meanwhile, nor do they', async () => {
+    api.put(`${MAPS}/a`, map({ key: 'old' }, { ownerReferences: [owner] }))
+    race(() => api.put(`${MAPS}/a`, map({ key: 'old', theirs: 'new' }, { ownerReferences: [owner] })))
+    await apply(wanted({ key: 'ours' }))
+    expect(stored()?.['data']).toEqual({ key: 'ours', theirs: 'new' })
+    expect(writes()).toEqual(['PATCH configmaps/a', 'PATCH configmaps/a'])
+  })
+
+  it('is met where somebody made it meanwhile, and taken when nobody owns it', async () => {
+    race(() => api.put(`${MAPS}/a`, map({ theirs: 'kept' })))
+    await apply(wanted({ key: 'ours' }))
+    expect(stored()).toMatchObject({ data: { key: 'ours', theirs: 'kept' }, metadata: { ownerReferences: [owner] } })
+  })
+
+  it('stays as it is when another object controls it', async () => {
+    api.put(`${MAPS}/a`, map({ key: 'theirs' }, { ownerReferences: [stranger] }))
+    await expect(apply(wanted({ key: 'ours' }))).rejects.toMatchObject({
+      type: 'OwnedByAnother',
+      nonRetryable: true,
+      message: 'ConfigMap n/a is owned by Shop other; expected nobody, or Shop n/shop',
+    })
+    expect(writes()).toEqual([])
+  })
+
+  it.each([
+    ['OtherNamespace', { namespace: 'kube-system' }],
+    ['InvalidName', { name: '..' }],
+    ['InvalidName', { name: 'a/../b' }],
+  ])('is refused without a request: %s', async (type, metadata) => {
+    await expect(apply(wanted({}, metadata))).rejects.toMatchObject({ type, nonRetryable: true })
+    expect(api.requests).toEqual([])
+  })
+
+  it('may be the target itself, which then owns nothing', async () => {
+    api.put(`${TARGETS}/shop`, shop())
+    const object = { ...target, metadata: { name: 'shop', labels: { seen: 'yes' } } } as WantedObject
+    await act.applyLevel({ ...base, resource: target, object })
+    expect(stored(`${TARGETS}/shop`)?.metadata).toMatchObject({ labels: { seen: 'yes' } })
+    expect(stored(`${TARGETS}/shop`)?.metadata.ownerReferences).toBeUndefined()
+  })
+})
+
+describe('an object that is removed', () => {
+  const remove = async (object: KubeObject) =>
+    await act.removeLevel({ ...base, resource: maps, object: object as unknown as JsonObject })
+
+  it('goes as it was observed, and is gone when it is', async () => {
+    const object = api.put(`${MAPS}/a`, map({}))
+    expect(await remove(object)).toBe('removed')
+    expect(stored()).toBeUndefined()
+    expect(await remove(object)).toBe('removed')
+  })
+
+  it('stays when it changed since, and when another one has its name', async () => {
+    const object = api.put(`${MAPS}/a`, map({}))
+    api.put(`${MAPS}/a`, map({ new: 'yes' }))
+    expect(await remove(object)).toBe('changed')
+    api.put(`${MAPS}/a`, map({ other: 'yes' }, { uid: 'uid-b' }))
+    expect(await remove(object)).toBe('removed')
+    expect(stored()?.['data']).toEqual({ other: 'yes' })
+  })
+})
+
+describe('the status of a target', () => {
+  const write = async (status: Record<string, string | object | null>) =>
+    await act.writeLevelStatus({ ...base, version: '1', status: status as Record<string, string | null> })
+
+  it('has the fields of this controller as a whole, and those of others as they left them', async () => {
+    api.put(`${TARGETS}/shop`, shop({ status: { ours: { a: 1, b: 2 }, old: 'x', theirs: 'old' } }))
+    race(() => api.put(`${TARGETS}/shop`, shop({ status: { ours: { a: 1, b: 2 }, old: 'x', theirs: 'new' } })))
+    await write({ ours: { a: 3 }, old: null })
+    expect(stored(`${TARGETS}/shop`)?.['status']).toEqual({ ours: { a: 3 }, theirs: 'new' })
+  })
+
+  it('is not written when it is so already, or the target is gone or another', async () => {
+    api.put(`${TARGETS}/shop`, shop({ status: { ours: 'x' } }))
+    await write({ ours: 'x' })
+    api.put(`${TARGETS}/shop`, shop({}, { uid: 'uid-new' }))
+    await write({ ours: 'y' })
+    api.objects.clear()
+    await write({ ours: 'y' })
+    expect(writes()).toEqual([])
+  })
+
+  it('says so when the kind has no endpoint for it', async () => {
+    api.put(`${TARGETS}/shop`, shop())
+    api.intercept = ({ path }) => (path.endsWith('/status') ? refusal(404, 'NotFound') : undefined)
+    await expect(write({ ours: 'x' })).rejects.toMatchObject({ type: 'NoStatusEndpoint', nonRetryable: true })
+  })
+})
+
+describe('the finalizer of a controller', () => {
+  it('is put on beside those of others and taken off alone, once each', async () => {
+    api.put(`${TARGETS}/shop`, shop({}, { finalizers: ['theirs'] }))
+    const finalize = async (guarded: boolean) =>
+      await act.finalizeLevel({ ...base, version: '1', finalizer: 'example.com/hold', guarded })
+    race(() => api.put(`${TARGETS}/shop`, shop({}, { finalizers: ['theirs', 'new'] })))
+    expect((await finalize(true))?.metadata.finalizers).toEqual(['theirs', 'new', 'example.com/hold'])
+    await finalize(true)
+    expect((await finalize(false))?.metadata.finalizers).toEqual(['theirs', 'new'])
+    await finalize(false)
+    expect(writes()).toEqual(['PATCH shops/shop', 'PATCH shops/shop', 'PATCH shops/shop'])
+  })
+})
+
+describe('what a pass observes', () => {
+  const named: StateQuery = { kind: 'v1/ConfigMap', name: '${target.spec.ref}' }
+  const list: StateQuery = { kind: 'v1/ConfigMap', many: true, labels: { app: '${target.metadata.name}' } }
+  const observe = async (queries: Record<string, StateQuery>, resource = maps) => {
+    const all = Object.entries(queries).map(([state, query]): [string, LevelQuery] => [state, { ...resource, query }])
+    return await act.observeLevel({ ...base, queries: Object.fromEntries(all) })
+  }
+  const listed = (...items: KubeObject[]) => {
+    const queries: string[] = []
+    api.intercept = ({ method, path }) => {
+      if (method !== 'GET' || path !== MAPS) return undefined
+      queries.push(path)
+      return { status: 200, body: { metadata: { resourceVersion: '500' }, items } }
+    }
+    return queries
+  }
+  const subscriptions = async () => {
+    const rows = await database.db.selectFrom('subscription').selectAll().orderBy('name').execute()
+    return rows.map(({ controller, job_id, kind, namespace, name }) =>
+      [controller, job_id, kind, namespace, name].join(' '),
+    )
+  }
+
+  beforeEach(() => {
+    api.put(`${TARGETS}/shop`, shop())
+  })
+
+  it('is the target with its states, and what it subscribed to are those', async () => {
+    api.put(`${MAPS}/a`, map({ key: 'value' }))
+    listed(map({}, { name: 'b' }), map({}, { name: 'c', ownerReferences: [owner] }))
+    const observed = await observe({ named, list, owned: { ...list, owned: true }, missing: { ...named, name: 'x' } })
+    expect(observed?.target).toMatchObject({ kind: 'Shop', metadata: { uid: 'uid-shop' } })
+    expect(observed?.states).toMatchObject({
+      named: { kind: 'ConfigMap', data: { key: 'value' } },
+      list: [{ metadata: { name: 'b' } }, { metadata: { name: 'c' } }],
+      owned: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c' } }],
+    })
+    expect(observed?.states).not.toHaveProperty('missing')
+    expect(await subscriptions()).toEqual(['shop  ConfigMap n *', 'shop  ConfigMap n a', 'shop  ConfigMap n x'])
+    api.put(`${TARGETS}/shop`, shop({ spec: { ref: 'z' } }))
+    await observe({ named })
+    expect(await subscriptions()).toEqual(['shop  ConfigMap n z'])
+  })
+
+  it('is nothing when the target is gone or another one has its name', async () => {
+    api.put(`${TARGETS}/shop`, shop({}, { uid: 'uid-new' }))
+    expect(await observe({})).toBeUndefined()
+    api.objects.clear()
+    expect(await observe({})).toBeUndefined()
+  })
+
+  it('is refused when a single state is several, or not owned', async () => {
+    listed(map({}, { name: 'b' }), map({}, { name: 'c' }))
+    await expect(observe({ one: { ...list, many: undefined } as unknown as StateQuery })).rejects.toMatchObject({
+      type: 'AmbiguousState',
+      message: 'state one of Shop n/shop: found 2 objects of kind ConfigMap, expected one',
+    })
+    api.put(`${MAPS}/a`, map({}, { ownerReferences: [stranger] }))
+    await expect(observe({ one: { ...named, owned: true } })).rejects.toMatchObject({
+      type: 'StateNotOwned',
+      message: 'state one of Shop n/shop: ConfigMap n/a is owned by Shop other, expected the Shop',
+    })
+  })
+
+  it('holds no value of a Secret', async () => {
+    const secrets = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' }
+    api.put('/api/v1/namespaces/n/secrets/a', { ...map({ password: 'Y2FuYXJ5' }), kind: 'Secret' })
+    const observed = await observe({ secret: { kind: 'v1/Secret', name: 'a' } }, secrets)
+    expect(observed?.states).toMatchObject({ secret: { data: { password: '' } } })
+    expect(JSON.stringify(observed)).not.toContain('Y2FuYXJ5')
+  })
+
+  it('is refused when Temporal could not take it, with the sizes', async () => {
+    listed(...[1, 2].map((index) => map({ big: 'x'.repeat(800_000) }, { name: `big-${index}` })))
+    await expect(observe({ list })).rejects.toMatchObject({
+      type: 'StatesTooLarge',
+      message: expect.stringContaining('list (2 objects, 1601 kB)') as string,
+    })
+  })
+
+  it('wakes its object once more when something newer was journaled while it looked', async () => {
+    api.put(`${MAPS}/a`, map({}))
+    await database.db
+      .insertInto('object')
+      .values({
+        ...{
+          cluster: 'local',
+          kind: 'ConfigMap',
+          uid: 'uid-a',
+          namespace: 'n',
+          name: 'a',
+          resource_version: 999,
+          seq: 7,
+        },
+        ...{ projection: '{}', updated_at: new Date(), deleted: false, presumed_deleted: false },
+      })
+      .execute()
+    await observe({ named })
+    const wakes = await database.db.selectFrom('wake').select(['controller', 'uid', 'may_start', 'cause']).execute()
+    const cause = 'ConfigMap changed while it was looked at'
+    expect(wakes).toEqual([{ controller: 'shop', uid: 'uid-shop', may_start: true, cause }])
+    await database.db.deleteFrom('wake').execute()
+    // It knows now, and events come by the subscription.
+    await observe({ named })
+    expect(await database.db.selectFrom('wake').selectAll().execute()).toEqual([])
+  })
+})
