@@ -13,13 +13,28 @@ import { useStage } from '../support/stage.ts'
 const CONFIG_MAPS = { apiVersion: 'v1', plural: 'configmaps' }
 const MERGE = 'application/merge-patch+json'
 
-const stage = useStage('level', async () => {
-  await installWidgets()
-  return { controllers: new URL('../support/level/widget.ts', import.meta.url).pathname }
+// A worker that is killed is given up soon.
+const IMPATIENT = ['--workflow-task-timeout-ms', '2000', '--sticky-timeout-ms', '1000', '--wake-lease-ms', '2000']
+
+const stage = useStage('level', () => {
+  const controllers = new URL('../support/level/widget.ts', import.meta.url).pathname
+  return Promise.resolve({ controllers, workerFlags: IMPATIENT })
 })
 
-beforeAll(() => {
+beforeAll(async () => {
   vi.setConfig({ testTimeout: 60_000 })
+  // Both processes run before their kind is there.
+  const said = 'the cluster does not serve this kind; expected its CRD to be installed; waiting for it'
+  await vi.waitFor(() => expect(stage.pawl.log('bridge')).toContain(said), { timeout: 10_000, interval: 50 })
+  await installWidgets()
+})
+
+describe('a bridge whose kind is not installed', () => {
+  it('says so once, waits for it, and counts as ready meanwhile', () => {
+    const log = stage.pawl.log('bridge')
+    expect(log.split('"kind":"Widget"').length - 1).toBeLessThan(4)
+    expect(log).not.toContain('watch was interrupted')
+  })
 })
 
 describe('a controller in level mode', () => {
@@ -124,6 +139,26 @@ describe('a controller in level mode', () => {
     await request('DELETE', CONFIG_MAPS, 'taken')
     await until(CONFIG_MAPS, 'taken', ({ data }) => data, { message: 'ours', stamp: 'taken' })
     await converged(widget)
+  })
+
+  it('runs in a worker of its own, on a queue of its own; what the other one has to do waits for that', async () => {
+    await stage.pawl.kill('worker', 'SIGTERM')
+    await stage.pawl.startWorker('only-widget', undefined, ['--only', 'widget'])
+    const widget = await create('apart', { message: 'hello' })
+    await until(CONFIG_MAPS, 'apart', ({ data }) => data, { message: 'hello' })
+    const controllers = async () => {
+      const wakes = stage.pawl.db.selectFrom('wake').select('controller').where('uid', '=', uidOf(widget))
+      return (await wakes.execute()).map(({ controller }) => controller)
+    }
+    await vi.waitFor(async () => expect(await controllers()).toEqual(['stamper']), 10_000)
+    await stage.pawl.startWorker('only-stamper', undefined, ['--only', 'stamper'])
+    await until(CONFIG_MAPS, 'apart', ({ data }) => data, { message: 'hello', stamp: 'apart' })
+    expect(await converged(widget)).toEqual(['stamper Converged', 'widget Converged'])
+    const queueOf = async (controller: string) => {
+      const handle = stage.pawl.client.workflow.getHandle(`${controller}/${uidOf(widget)}`)
+      return (await handle.describe()).taskQueue.replace(stage.pawl.taskQueue, '')
+    }
+    expect([await queueOf('widget'), await queueOf('stamper')]).toEqual(['-widget', '-stamper'])
   })
 })
 
