@@ -6,6 +6,7 @@ import type { Node, Pod, Secret } from 'pawl/kit/v1'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 
 import type { ObservedObject } from '../../workflows/kit/index.ts'
+import { isWithoutNamespace, kubernetesPlural } from '../../workflows/kit/kubernetes-plurals.ts'
 import { kubernetesFacts } from '../../worker/gen/controller/kubernetes-kinds.ts'
 
 const FOLDER = join(import.meta.dirname, '../../workflows/kit/kubernetes')
@@ -57,6 +58,8 @@ describe("the modules of Kubernetes' own kinds", () => {
     expect(kinds.length).toBe(text.match(/\bexport\b/g)?.length)
     for (const [, type, cluster, apiVersion, kind] of kinds) {
       expect([kind, apiVersion]).toEqual([type, groupVersion])
+      expect([kind, kubernetesPlural(groupVersion, kind ?? '')]).toEqual([kind, expect.any(String)])
+      expect([kind, isWithoutNamespace(groupVersion, kind ?? '')]).toEqual([kind, cluster !== undefined])
       expect([kind, kubernetesFacts(groupVersion, kind ?? '')?.isNamespaced]).toEqual([kind, cluster === undefined])
     }
   })
