@@ -27,10 +27,12 @@ export interface Alias extends Documented {
   readonly kind: Name
 }
 
-/** `decl Name for Kind { ... }`: one controller. States and actions of all its sections, in their order. */
+/** `decl Name for Kind as mode { ... }`: one controller. States and actions of all its sections, in their order. */
 export interface Declaration extends Documented {
   readonly name: Name
   readonly target: Name
+  /** Undefined where none is named. */
+  readonly mode: Name | undefined
   readonly states: readonly StateDeclaration[]
   readonly actions: readonly ActionDeclaration[]
 }

@@ -4,7 +4,14 @@ import type { ActionDeclaration, Declaration, Name, StateDeclaration } from './a
 import { resolveSelectors } from './check-selectors.ts'
 import { quote, type Report } from './diagnostic.ts'
 import type { KindLookup } from './kind-facts.ts'
-import type { ActionModel, ControllerModel, KindReference, StateModel } from './model.ts'
+import {
+  type ActionModel,
+  type ControllerModel,
+  type KindReference,
+  type Mode,
+  MODES,
+  type StateModel,
+} from './model.ts'
 import { camelCase, isUsable, pascalCase } from './names.ts'
 import { alternatives, didYouMean } from './suggest.ts'
 import { Unique } from './unique.ts'
@@ -19,18 +26,44 @@ export interface DeclarationContext {
 /** The model of a declaration; undefined when it has no usable name or kind. */
 export function checkDeclaration(declaration: Declaration, context: DeclarationContext): ControllerModel | undefined {
   const { doc, name, target } = declaration
+  const mode = checkMode(declaration, context.report)
   const usable = isUsable(name, 'controller', context.report)
   const kind = resolveAlias(target, context)
   const states = checkStates(declaration, kind, context)
-  const actions = checkActions(declaration, states, context)
+  const actions = checkActions(declaration, states, { ...context, mode })
+  if (mode !== 'level') reportFresh(declaration.states, mode, context.report)
   if (!usable || kind === undefined) return undefined
   return {
     doc,
     typeName: pascalCase(name.text),
     valueName: camelCase(name.text),
+    mode,
     target: kind,
     states: [...states.values()].flatMap((state) => state ?? []),
     actions,
+  }
+}
+
+function checkMode({ mode }: Declaration, report: Report): Mode {
+  if (mode === undefined) return 'level'
+  const known = MODES.find((name) => name === mode.text)
+  if (known === undefined)
+    report(
+      'CM026',
+      mode.at,
+      `no mode is called ${quote(mode.text)}; expected ${alternatives(MODES)}${didYouMean(mode.text, MODES)}`,
+    )
+  return known ?? 'level'
+}
+
+function reportFresh(states: readonly StateDeclaration[], mode: Mode, report: Report): void {
+  for (const { name, selectors } of states) {
+    for (const { key } of selectors.filter((selector) => selector.key.text === 'fresh'))
+      report(
+        'CM037',
+        key.at,
+        `state ${quote(name.text)} is 'fresh', but in mode ${mode} states are read once, at the start of a pass; expected no 'fresh'`,
+      )
   }
 }
 
@@ -62,13 +95,17 @@ function checkStates(
 function checkActions(
   { name, states, actions }: Declaration,
   known: States,
-  { report }: DeclarationContext,
+  { report, mode }: DeclarationContext & { readonly mode: Mode },
 ): readonly ActionModel[] {
   const names = new Unique(report)
   const models = actions.map((action) => {
     isUsable(action.name, 'action', report)
     names.add(action.name, 'action', camelCase(action.name.text))
-    return { doc: action.doc, name: camelCase(action.name.text), states: checkParameters(action, known, report) }
+    return {
+      doc: action.doc,
+      name: camelCase(action.name.text),
+      states: checkParameters(action, known, { report, mode }),
+    }
   })
   if (actions.length === 0)
     report('CM052', name.at, `${quote(name.text)} has no action; expected at least one in 'action { }'`)
@@ -76,19 +113,29 @@ function checkActions(
   return models
 }
 
-function checkParameters({ name, states }: ActionDeclaration, known: States, report: Report): readonly StateModel[] {
+function checkParameters(
+  { name, states }: ActionDeclaration,
+  known: States,
+  { report, mode }: { readonly report: Report; readonly mode: Mode },
+): readonly StateModel[] {
   const names = new Unique(report)
   return states.flatMap((state) => {
     names.add(state, `in ${name.text}(...), state`)
     const model = known.get(state.text)
     if (!known.has(state.text))
-      report('CM025', state.at, `no state is called ${quote(state.text)}${hint(state, known)}`)
+      report('CM025', state.at, `no state is called ${quote(state.text)}${hint(state, known, mode)}`)
     return model ?? []
   })
 }
 
-function hint(state: Name, known: States): string {
-  if (state.text === 'target') return '; the target is in every pass: leave it out, and use pass.target'
+const WHERE_TARGET_IS: Readonly<Record<Mode, string>> = {
+  level: 'the target is in every pass: leave it out, and use pass.target',
+  job: 'the target is in every pass: leave it out, and use pass.state.target',
+  group: 'a group is about its states, and pass.subject names the object: leave it out',
+}
+
+function hint(state: Name, known: States, mode: Mode): string {
+  if (state.text === 'target') return `; ${WHERE_TARGET_IS[mode]}`
   const names = [...known.keys()]
   return `; expected ${names.length === 0 ? 'no state, for there is none' : alternatives(names)}${didYouMean(state.text, names)}`
 }

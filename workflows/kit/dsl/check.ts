@@ -1,7 +1,7 @@
 // Checks what a document says and makes a model of it: names resolved, selectors understood. Every mistake is reported; the model
 // is good for generating only when none was.
 
-import type { Alias, Bind, Document, Name } from './ast.ts'
+import type { Alias, Bind, Declaration, Document, Name } from './ast.ts'
 import { checkDeclaration } from './check-declaration.ts'
 import { quote, type Report } from './diagnostic.ts'
 import type { KindLookup } from './kind-facts.ts'
@@ -31,7 +31,7 @@ export function check(
     const { text } = declaration.name
     if (types.add(declaration.name, 'controller', pascalCase(text)))
       values.add(declaration.name, 'controller', camelCase(text))
-    for (const name of generatedNames(text)) generated.set(name, text)
+    for (const name of generatedNames(declaration)) generated.set(name, text)
     return checkDeclaration(declaration, { kinds, lookup, report }) ?? []
   })
   for (const { name } of aliases) {
@@ -110,7 +110,10 @@ function resolveKind(
   return module === undefined ? undefined : { kind, groupVersion, module }
 }
 
-function generatedNames(controller: string): readonly string[] {
-  const types = ['State', 'Pass', 'Actions'].map((suffix) => `${pascalCase(controller)}${suffix}`)
-  return [...types, ...['Queries', 'Steps'].map((suffix) => `${camelCase(controller)}${suffix}`)]
+// In mode job and group the type of the pass is a parameter, which an alias of its name would hide.
+function generatedNames({ name: { text }, mode }: Declaration): readonly string[] {
+  const isLevel = mode === undefined || mode.text === 'level'
+  const types = [...(isLevel ? ['State', 'Pass'] : ['Observation']), 'Actions'].map((end) => pascalCase(text) + end)
+  const values = ['Queries', 'Steps'].map((end) => camelCase(text) + end)
+  return [...types, ...values, ...(isLevel ? [] : ['Pass'])]
 }

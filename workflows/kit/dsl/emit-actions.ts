@@ -4,8 +4,8 @@ import { enclosed, fits, indented, literal } from './layout.ts'
 import type { ActionModel, StateModel } from './model.ts'
 
 /** `cleanUp(pass: CronJobPass, jobs: readonly Job[]): Promise<Outcome>`, inside an interface. */
-export function signature({ name, states }: ActionModel, passType: string): string[] {
-  const [head, tail] = [`${name}(`, '): Promise<Outcome>']
+export function signature({ name, states }: ActionModel, passType: string, result: string): string[] {
+  const [head, tail] = [`${name}(`, `): ${result}`]
   const parts = [`pass: ${passType}`, ...states.map((state) => `${state.name}: ${typeOf(state)}`)]
   const line = `${head}${parts.join(', ')}${tail}`
   if (fits(`  ${line}`)) return [line]

@@ -11,6 +11,14 @@ export interface KindReference {
   readonly module: string
 }
 
+/**
+ * How a controller runs. `level`: its target and states are read as they are, by the kit, in every pass. `job` and `group`: activities
+ * written by hand read them, and a run remembers what they say: of one object with a job, or of many that share one.
+ */
+export type Mode = 'level' | 'job' | 'group'
+
+export const MODES: readonly Mode[] = ['level', 'job', 'group']
+
 /** Templates are texts in which references have their full path: `${target.metadata.name}-x`. */
 export interface QueryModel {
   readonly many: boolean
@@ -42,6 +50,7 @@ export interface ControllerModel {
   readonly typeName: string
   /** In camelCase, for values. */
   readonly valueName: string
+  readonly mode: Mode
   readonly target: KindReference
   readonly states: readonly StateModel[]
   readonly actions: readonly ActionModel[]

@@ -4,6 +4,7 @@ import type { ActionDeclaration, Declaration, Name, Selector, StateDeclaration }
 import { Blocks } from './blocks.ts'
 import { type Cursor, nameOf } from './cursor.ts'
 import { quote } from './diagnostic.ts'
+import { MODES } from './model.ts'
 import { alternatives, didYouMean, nearest } from './suggest.ts'
 
 const SECTIONS = ['state', 'action'] as const
@@ -13,7 +14,9 @@ export function parseDeclaration(cursor: Cursor): readonly Declaration[] {
   const { doc } = cursor.advance()
   const name = cursor.word('a name for the controller')
   const target = name && parseTarget(cursor)
-  if (target === undefined || target.text === '') cursor.skipToBrace()
+  const hasTarget = target !== undefined && target.text !== ''
+  const mode = hasTarget ? parseMode(cursor) : undefined
+  if (!hasTarget) cursor.skipToBrace()
   const members = { states: [] as StateDeclaration[], actions: [] as ActionDeclaration[] }
   const blocks = new Blocks(cursor)
   blocks.read({
@@ -22,7 +25,7 @@ export function parseDeclaration(cursor: Cursor): readonly Declaration[] {
     isOutside: () => beginsStatement(cursor, ['bind', 'alias', 'decl']),
     item: () => parseSection(cursor, blocks, members),
   })
-  return name === undefined || target === undefined ? [] : [{ doc, name, target, ...members }]
+  return name === undefined || target === undefined ? [] : [{ doc, name, target, mode, ...members }]
 }
 
 /** Whether a whole statement begins here, although it has no place here. */
@@ -62,6 +65,14 @@ function parseTarget(cursor: Cursor): Name {
   }
   cursor.advance()
   return cursor.wordOrNone('the name of a kind')
+}
+
+/** `as job`, on the line of what is before; undefined where no mode is named. */
+function parseMode(cursor: Cursor): Name | undefined {
+  const { token } = cursor
+  if (token.type !== 'word' || token.first || token.text !== 'as') return undefined
+  cursor.advance()
+  return cursor.word(`a mode (${alternatives(MODES)})`)
 }
 
 /** The section whose keyword and brace stand here. */

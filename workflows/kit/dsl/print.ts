@@ -13,10 +13,11 @@ export function print({ binds, aliases, declarations }: Document): string {
   return parts.map((lines) => `${lines.join('\n')}\n`).join('\n')
 }
 
-function printDeclaration({ doc, name, target, states, actions }: Declaration): string[] {
+function printDeclaration({ doc, name, target, mode, states, actions }: Declaration): string[] {
   const sections = [section('state', states.map(printState)), section('action', actions.map(printAction))]
   const body = sections.filter((lines) => lines.length > 0)
-  return [...comment(doc), `decl ${name.text} for ${target.text} {`, ...indent(separated(body)), '}']
+  const as = mode === undefined ? '' : ` as ${mode.text}`
+  return [...comment(doc), `decl ${name.text} for ${target.text}${as} {`, ...indent(separated(body)), '}']
 }
 
 function section(keyword: string, members: readonly (readonly string[])[]): string[] {

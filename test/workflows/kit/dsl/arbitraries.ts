@@ -38,6 +38,7 @@ export const anyDocument: fc.Arbitrary<Document> = fc.record({
       doc,
       name: word,
       target: word,
+      mode: fc.option(word, { nil: undefined }),
       states: fc.array(
         fc.record({ doc, name: word, many: fc.boolean(), kind: word, selectors: fc.array(selector, { maxLength: 4 }) }),
         { maxLength: 3 },
@@ -83,6 +84,11 @@ const labels = fc
 const flags = fc
   .subarray(['owned', 'fresh'])
   .map((keys) => keys.map((key): Selector => ({ key: named(key), value: undefined })))
+
+// Only in mode level is a state read again.
+const isFresh = ({ key }: Selector) => key.text === 'fresh'
+const fitting = (mode: string | undefined, selectors: readonly Selector[]) =>
+  mode === undefined || mode === 'level' ? selectors : selectors.filter((selector) => !isFresh(selector))
 const byName = value(1, 150).map((found): Selector[] => [{ key: named('name'), value: found }])
 const quoted = fc.constantFrom(`it's`, 'a"b', `'"\\'`, 'c d').map((text) => valueOf('', text))
 const controller = fc
@@ -102,18 +108,24 @@ const goodDoc = fc.array(
 
 const aliasNames = ['Job', `Pod${'y'.repeat(40)}`, `Zed${'y'.repeat(60)}`]
 
+const mode = fc.constantFrom(undefined, 'level', 'job', 'group')
+
 const declaration = fc
-  .tuple(length, fc.constantFrom(...aliasNames), names('s', 4), names('Act', 4), goodDoc)
-  .chain(([size, target, stateNames, actionNames, documentation]) =>
+  .tuple(length, fc.constantFrom(...aliasNames), names('s', 4), names('Act', 4), goodDoc, mode)
+  .chain(([size, target, stateNames, actionNames, documentation, runsAs]) =>
     fc.record({
       doc: fc.constant(documentation),
       name: fc.constant(named('Controller'.slice(0, size).padEnd(size, 'r'))),
       target: fc.constant(named(target)),
+      mode: fc.constant(runsAs === undefined ? undefined : named(runsAs)),
       states: fc.tuple(
         ...stateNames.map((name) =>
           fc
             .tuple(fc.oneof(one, many), fc.constantFrom(...aliasNames), goodDoc)
-            .map(([found, kind, lines]) => ({ doc: lines, name: named(name), kind: named(kind), ...found })),
+            .map(([{ many: isMany, selectors }, kind, lines]) => ({
+              ...{ doc: lines, name: named(name), kind: named(kind), many: isMany },
+              selectors: fitting(runsAs, selectors),
+            })),
         ),
       ),
       actions: fc.tuple(

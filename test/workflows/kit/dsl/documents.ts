@@ -14,6 +14,9 @@ export const RFC_DOCUMENT = golden('rfc.cm')
 /** Everything that the language has. */
 export const FULL_DOCUMENT = golden('everything.cm')
 
+/** Controllers of all modes. */
+export const MODES_DOCUMENT = golden('modes.cm')
+
 /** What the tests know of the kinds: one schema for the targets, the selectable field of pods, and that nodes are in no namespace. */
 export const lookup: KindLookup = ({ kind }) => {
   if (kind === 'Pod') return facts({ selectableFields: ['spec.nodeName', 'status.phase'] })

@@ -9,11 +9,12 @@ import { rightDocument } from './arbitraries.ts'
 import { compilerErrors } from './compiler-errors.ts'
 import { golden, lookup, OPTIONS } from './documents.ts'
 import { cronQueries, cronSteps } from './golden/everything.gen.ts'
+import { backupSteps, type BackupObservation, crewSteps } from './golden/modes.gen.ts'
 
 const HERE = 'test/workflows/kit/dsl/golden'
 const GOLDEN: CompileOptions = { ...OPTIONS, kit: '../../../../../workflows/kit/index.ts', lookup }
 
-const GOLDEN_FILES = ['rfc', 'everything']
+const GOLDEN_FILES = ['rfc', 'everything', 'modes']
 
 function codeOf(text: string, options: CompileOptions = OPTIONS): string {
   const { code, diagnostics } = compile(text, options)
@@ -33,6 +34,19 @@ describe('the code of the golden documents', () => {
   it('compiles under the flags of the project', { timeout: 60_000 }, () => {
     const files = GOLDEN_FILES.map((name) => [`${HERE}/${name}.gen.ts`, golden(`${name}.gen.ts`)] as const)
     expect(compilerErrors(new Map(files))).toEqual([])
+  })
+
+  it('refuses a pass that does not remember what the document says', { timeout: 60_000 }, () => {
+    const use = (state: string) =>
+      `import { type Outcome, done } from '../../../../../workflows/kit/index.ts'
+import { crewSteps } from './modes.gen.ts'
+import type { Pod } from './core.ts'
+interface Pass { readonly state: ${state} }
+export const steps = crewSteps({ call: (_pass: Pass, _members: readonly Pod[]): Outcome => done })
+`
+    const errors = (state: string) => compilerErrors(new Map([[`${HERE}/use.ts`, use(state)]]))
+    expect(errors('{ readonly members: readonly Pod[]; readonly more: string }')).toEqual([])
+    expect(errors('{ readonly member: readonly Pod[] }')).toHaveLength(1)
   })
 
   it('is refused by the compiler when it is wrong', { timeout: 60_000 }, () => {
@@ -93,6 +107,24 @@ describe('generated steps', () => {
       ['delete', 'delete'],
       ['check', 'check'],
     ])
+  })
+
+  it('take passes of any type in the modes job and group, and actions that do not wait', async () => {
+    interface Pass {
+      readonly state: BackupObservation & { readonly tries: number }
+    }
+    const steps = backupSteps({
+      startPods: ({ state }: Pass, pods, leader) => again(state.tries + pods.length + (leader === undefined ? 0 : 1)),
+      wait: ({ state }: Pass) => Promise.resolve(again(state.tries)),
+    })
+    const pods = [{ metadata: { name: 'a' } }]
+    const pass = { state: { target: {}, pods, leader: undefined, tries: 40 } } as unknown as Pass
+    expect(await steps.startPods.run(pass, fakeRuntime())).toEqual(again(41))
+    expect(await steps.wait.run(pass, fakeRuntime())).toEqual(again(40))
+    expect([steps.startPods.name, steps.wait.name]).toEqual(['startPods', 'wait'])
+
+    const crew = crewSteps({ call: (_pass, members) => again(members.length) })
+    expect(await crew.call.run({ state: { members: [] } }, fakeRuntime())).toEqual(again(0))
   })
 
   it('come with queries as data', () => {

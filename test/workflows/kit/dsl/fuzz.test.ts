@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
 import { compile, formatDiagnostic } from '../../../../workflows/kit/dsl/index.ts'
-import { FULL_DOCUMENT, OPTIONS, RFC_DOCUMENT } from './documents.ts'
+import { FULL_DOCUMENT, MODES_DOCUMENT, OPTIONS, RFC_DOCUMENT } from './documents.ts'
 
 const FRAGMENTS = [
   '{',
@@ -23,6 +23,9 @@ const FRAGMENTS = [
   '\t',
   ' ',
   'decl',
+  'as',
+  'as job',
+  'group',
   'state {',
   'action {',
   'bind v1 ./a.ts',
@@ -45,7 +48,7 @@ const edit = fc.oneof(
   fc.tuple(fc.constant('cut' as const), place, fc.constant('')),
 )
 const mutated = fc
-  .tuple(fc.constantFrom(RFC_DOCUMENT, FULL_DOCUMENT), fc.array(edit, { minLength: 1, maxLength: 6 }))
+  .tuple(fc.constantFrom(RFC_DOCUMENT, FULL_DOCUMENT, MODES_DOCUMENT), fc.array(edit, { minLength: 1, maxLength: 6 }))
   .map(([text, edits]) => edits.reduce(applied, text))
 
 function applied(

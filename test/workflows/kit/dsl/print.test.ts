@@ -5,7 +5,7 @@ import { collector } from '../../../../workflows/kit/dsl/diagnostic.ts'
 import { print } from '../../../../workflows/kit/dsl/index.ts'
 import { parse } from '../../../../workflows/kit/dsl/parser.ts'
 import { anyDocument, withoutPlaces } from './arbitraries.ts'
-import { FULL_DOCUMENT, RFC_DOCUMENT } from './documents.ts'
+import { FULL_DOCUMENT, MODES_DOCUMENT, RFC_DOCUMENT } from './documents.ts'
 
 describe('a document that is printed', () => {
   it('reads as the same document, whatever it says', () => {
@@ -19,12 +19,15 @@ describe('a document that is printed', () => {
     )
   })
 
-  it.each([RFC_DOCUMENT, FULL_DOCUMENT])('keeps comments of statements and is printed the same again', (text) => {
-    const once = print(parse(text, () => undefined))
-    expect(print(parse(once, () => undefined))).toBe(once)
-    const comments = text.split('\n').filter((line) => /^\s*\/\//.test(line))
-    expect(once.split('\n').filter((line) => /^\s*\/\//.test(line))).toHaveLength(comments.length)
-  })
+  it.each([RFC_DOCUMENT, FULL_DOCUMENT, MODES_DOCUMENT])(
+    'keeps comments of statements and is printed the same again',
+    (text) => {
+      const once = print(parse(text, () => undefined))
+      expect(print(parse(once, () => undefined))).toBe(once)
+      const comments = text.split('\n').filter((line) => /^\s*\/\//.test(line))
+      expect(once.split('\n').filter((line) => /^\s*\/\//.test(line))).toHaveLength(comments.length)
+    },
+  )
 
   it('has a section for states, one for actions, and quotes where they are needed', () => {
     const text = `bind v1 ./core.ts\nalias Pod v1/Pod\n// Doc.\ndecl X for Pod{action{A( a,b )}state{a []Pod{labels/b = "c d"
