@@ -45,10 +45,11 @@ describe('the skeleton of a new kind', () => {
       'workflows/time-table/config-map.ts',
       'workflows/time-table/controller.cm',
       'workflows/time-table/controller.gen.ts',
+      'workflows/time-table/fields.ts',
       'workflows/time-table/kind.ts',
       'workflows/time-table/plan.ts',
     ])
-    expect((await readdir(join(root, 'workflows/time-table'))).length).toBe(7)
+    expect((await readdir(join(root, 'workflows/time-table'))).length).toBe(8)
   })
 
   it('is formatted as the project is', async () => {

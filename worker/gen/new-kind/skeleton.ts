@@ -25,7 +25,7 @@ export function skeleton(names: KindNames): ReadonlyMap<string, string> {
     [`${folder}/README.md`, readme(names)],
     [`${folder}/kind.ts`, kindModule(names)],
     ...(layout === 'checkout'
-      ? [[`${folder}/config-map.ts`, CONFIG_MAP] as const]
+      ? [[`${folder}/config-map.ts`, CONFIG_MAP] as const, [`${folder}/fields.ts`, fieldsModule(names)] as const]
       : [[`${folder}/controllers.ts`, controllersModule(names)] as const]),
     [`${folder}/controller.cm`, controller(names)],
     [`${folder}/apply-config-map.ts`, actionModule(names)],
@@ -40,6 +40,19 @@ function readme({ kind }: KindNames): string {
 Keeps a ConfigMap with its message. Say here what the kind is for, in at most 100 words.
 
 Steps: [plan.ts](plan.ts). What it observes and can do: [controller.cm](controller.cm).
+`
+}
+
+function fieldsModule({ kind, value, kit }: KindNames): string {
+  return `// What the controller of ${kind} writes, and nobody else (docs/concepts.md "One controller per field").
+
+import { type OwnedFields, path } from '${kit}'
+
+export const ${value}Fields: OwnedFields = {
+  controller: '${value}',
+  fields: { ${kind}: [path('status')] },
+  makes: ['ConfigMap'],
+}
 `
 }
 
