@@ -1,14 +1,18 @@
 // Controllers of users, from the modules that `--controllers` names: each exports `controllers`, values of `defineLevel`.
 
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 import type { LevelController } from '../../workflows/kit/index.ts'
 
-/** The paths of a flag `--controllers`, separated by commas, absolute. */
+/** The paths of a flag `--controllers`, separated by commas, absolute. @throws with the path when there is no such file. */
 export function controllerFiles(text: string | undefined): readonly string[] {
   const files = (text ?? '').split(',').map((file) => file.trim())
-  return [...new Set(files.filter((file) => file !== '').map((file) => resolve(file)))]
+  const paths = [...new Set(files.filter((file) => file !== '').map((file) => resolve(file)))]
+  const missing = paths.find((path) => !existsSync(path))
+  if (missing !== undefined) throw new Error(`--controllers names ${missing}; expected a file that is there`)
+  return paths
 }
 
 /** @throws with the file, what was found and what was expected. */

@@ -55,9 +55,13 @@ describe('the flag --controllers', () => {
     await rm(folder, { recursive: true })
   })
 
-  it('names files, separated by commas', () => {
-    expect(controllerFiles('a.ts, b.ts,,a.ts')).toEqual([resolve('a.ts'), resolve('b.ts')])
+  it('names files, separated by commas, and says which is not there', async () => {
+    const [a, b] = [await write('a.ts', ''), await write('b.ts', '')]
+    expect(controllerFiles(`${a}, ${b},,${a}`)).toEqual([a, b])
     expect(controllerFiles(undefined)).toEqual([])
+    expect(() => controllerFiles(`${a},nowhere.ts`)).toThrow(
+      `--controllers names ${resolve('nowhere.ts')}; expected a file that is there`,
+    )
   })
 
   it('loads what the modules export, in their order', async () => {
