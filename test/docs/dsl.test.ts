@@ -9,7 +9,7 @@ import { firstColumn, section } from './markdown.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const page = await readFile(`${ROOT}/docs/dsl.md`, 'utf8')
 const blocks = [...page.matchAll(/^```\w*\n([^]*?)^```$/gm)].map(([, block = '']) => block)
-const [example = '', plan = '', diagnostic = ''] = blocks
+const [example = '', plan = '', inMode = '', diagnostic = ''] = blocks
 
 describe('the page on the language of controllers', () => {
   it('explains every code, once and in their order', () => {
@@ -22,6 +22,30 @@ describe('the page on the language of controllers', () => {
     for (const name of ['CronJobState', 'cronJobQueries', 'CronJobPass', 'CronJobActions', 'cronJobSteps'])
       expect(code).toMatch(new RegExp(`export \\w+ ${name}\\b`))
     for (const [, step = ''] of plan.matchAll(/step\.(\w+)/g)) expect(code).toContain(`    ${step}: action(`)
+  })
+
+  it('explains every mode, and shows names that are generated in another than level', async () => {
+    const modes = firstColumn(section(page, '## Modes'))
+    const { code, diagnostics } = compile(example.replace(' {', ' as job {'), {
+      source: 'controller.cm',
+      kit: 'pawl/kit',
+    })
+    expect(diagnostics).toEqual([])
+    for (const name of ['CronJobObservation', 'CronJobActions<Pass>'])
+      expect(code).toContain(`export interface ${name} {`)
+    for (const mode of modes)
+      expect(compile(example.replace(' {', ` as ${mode} {`), { source: '', kit: '' }).diagnostics).toEqual([])
+    const [known = ''] = compile(example.replace(' {', ' as unknown {'), { source: '', kit: '' }).diagnostics.map(
+      ({ message }) => message,
+    )
+    expect(known).toBe(
+      `no mode is called 'unknown'; expected ${modes.slice(0, -1).join(', ')} or ${modes.at(-1) ?? ''}`,
+    )
+    const own = await readFile(`${ROOT}/workflows/execution/controller.gen.ts`, 'utf8')
+    for (const name of ['ExecutionObservation', 'executionSteps', 'checkItems', 'applyDeployItems']) {
+      expect(inMode).toContain(name)
+      expect(own).toContain(name)
+    }
   })
 
   it('shows a diagnostic in the form and the words that it has', () => {

@@ -1,12 +1,12 @@
-// The deploy group: what it observes and what it can do. By hand until the DSL generates it (design.md "Layout").
+// What controller.cm cannot say of the deploy group: its activities, and what a run remembers of its job.
 
 import type { Activities } from '../../activities/index.ts'
 import type { GroupItem } from '../../activities/deploy/views.ts'
 import type { GroupPass } from '../kit/index.ts'
+import type { DeployGroupObservation } from './controller.gen.ts'
 import { BUILT_IN_TYPES } from './kind.ts'
 
-export interface DeployGroupState {
-  readonly items: readonly GroupItem[]
+export interface DeployGroupState extends DeployGroupObservation {
   readonly isOver: boolean
 }
 

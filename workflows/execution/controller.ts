@@ -1,15 +1,13 @@
-// What the Execution's controller observes and what it can do. By hand until the DSL generates it (design.md "Layout").
+// What controller.cm cannot say of the Execution's controller: its activities, and what its actions share.
 
 import type { Activities } from '../../activities/index.ts'
 import type { BatchResult } from '../../activities/execution/item-batch.ts'
-import type { ExecutionView } from '../../activities/execution/views.ts'
 import type { DeployItemView } from '../../activities/kube/deploy-item-view.ts'
 import { type Fault, type JobPass, joinOutcomes, done, type Outcome } from '../kit/index.ts'
+import type { ExecutionObservation } from './controller.gen.ts'
 
-export interface ExecutionState {
-  readonly target: ExecutionView
-  readonly deployItems: readonly DeployItemView[]
-}
+/** A run remembers nothing beside what it observes. */
+export type ExecutionState = ExecutionObservation
 
 export type ExecutionActivities = Pick<
   Activities,

@@ -1,12 +1,13 @@
 // The phases of an Execution and their steps, on one screen. Source: seeds/landscaper-execution-controller.txt.
 
-import { action, joinOrdered, type JobPlan, sequential } from '../kit/index.ts'
+import { joinOrdered, type JobPlan, sequential } from '../kit/index.ts'
 import { applyDeployItems } from './apply-deploy-items.ts'
 import { awaitPickup } from './await-pickup.ts'
 import { checkEdits, checkItems } from './check-items.ts'
 import { cleanUpOrphans } from './clean-up-orphans.ts'
 import { collectExports } from './collect-exports.ts'
 import type { ExecutionPass } from './controller.ts'
+import { executionSteps } from './controller.gen.ts'
 import { deleteDeployItems } from './delete-deploy-items.ts'
 import { endUnclaimedItems } from './end-unclaimed-items.ts'
 import { guardExecution } from './guard-execution.ts'
@@ -16,41 +17,47 @@ import { releaseExecution } from './release-execution.ts'
 import { triggerDeletion } from './trigger-deletion.ts'
 import { triggerDeployItems } from './trigger-deploy-items.ts'
 
+const step = executionSteps({
+  checkItems,
+  guardExecution,
+  applyDeployItems,
+  nameDeployers,
+  interruptItems,
+  endUnclaimedItems,
+  checkEdits,
+  cleanUpOrphans,
+  triggerDeployItems,
+  awaitPickup,
+  collectExports,
+  deleteDeployItems,
+  triggerDeletion,
+  releaseExecution,
+})
+
 export const executionPlan: JobPlan<ExecutionPass> = {
   kind: 'Execution',
   phases: {
     Init: {
-      step: sequential(
-        action('checkItems', checkItems),
-        action('guardExecution', guardExecution),
-        action('applyDeployItems', applyDeployItems),
-      ),
+      step: sequential(step.checkItems, step.guardExecution, step.applyDeployItems),
       next: 'Progressing',
     },
     Progressing: {
       step: sequential(
-        action('nameDeployers', nameDeployers),
-        action('interruptItems', interruptItems),
-        action('endUnclaimedItems', endUnclaimedItems),
-        joinOrdered(
-          sequential(
-            action('checkEdits', checkEdits),
-            action('cleanUpOrphans', cleanUpOrphans),
-            action('triggerDeployItems', triggerDeployItems),
-          ),
-          action('awaitPickup', awaitPickup),
-        ),
+        step.nameDeployers,
+        step.interruptItems,
+        step.endUnclaimedItems,
+        joinOrdered(sequential(step.checkEdits, step.cleanUpOrphans, step.triggerDeployItems), step.awaitPickup),
       ),
       next: 'Completing',
     },
-    Completing: { step: action('collectExports', collectExports), next: 'Succeeded' },
-    InitDelete: { step: action('deleteDeployItems', deleteDeployItems), next: 'Deleting' },
+    Completing: { step: step.collectExports, next: 'Succeeded' },
+    InitDelete: { step: step.deleteDeployItems, next: 'Deleting' },
     Deleting: {
       step: sequential(
-        action('interruptItems', interruptItems),
-        action('endUnclaimedItems', endUnclaimedItems),
-        joinOrdered(action('triggerDeletion', triggerDeletion), action('awaitPickup', awaitPickup)),
-        action('releaseExecution', releaseExecution),
+        step.interruptItems,
+        step.endUnclaimedItems,
+        joinOrdered(step.triggerDeletion, step.awaitPickup),
+        step.releaseExecution,
       ),
       next: 'Deleting',
     },

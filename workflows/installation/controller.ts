@@ -1,12 +1,10 @@
-// What the Installation's controller observes and what it can do. By hand until the DSL generates it (design.md "Layout").
+// What controller.cm cannot say of the Installation's controller: its activities, and what a run remembers of itself.
 
 import type { Activities } from '../../activities/index.ts'
-import type { ChildExecution, InstallationView } from '../../activities/installation/views.ts'
 import type { JobPass } from '../kit/index.ts'
+import type { InstallationObservation } from './controller.gen.ts'
 
-export interface InstallationState {
-  readonly target: InstallationView
-  readonly execution: ChildExecution | undefined
+export interface InstallationState extends InstallationObservation {
   /** This run has taken the request off the object; one that is there now is the next job's. */
   readonly isAdopted: boolean
   /** This run has rendered no items and made no Execution. */
