@@ -3,7 +3,7 @@
 import { createManifestDeployer } from './deploy/manifest/deployer.ts'
 import { mockActivities } from './deploy/mock.ts'
 import { observeActivities as observeDeployGroup } from './deploy/observe.ts'
-import { itemActivities } from './deploy/run-item.ts'
+import { itemActivities } from './deploy/item-activities.ts'
 import { sendActivities } from './deploy/send-items.ts'
 import { Sending } from './deploy/sending.ts'
 import type { Deps } from './deps.ts'

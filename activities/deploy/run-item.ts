@@ -17,7 +17,6 @@ import { withoutUninstall } from '../kube/views.ts'
 import { type Patch, type Write, writeAll } from '../kube/write.ts'
 import { DeployError, type Deployer, type DeployStep, type ItemWork, type ProviderStatus } from './deployer.ts'
 import { toDeployError } from './deploy-errors.ts'
-import { withHeartbeat } from './heartbeat.ts'
 import { type ItemExport, exportName, writeExports } from './item-export.ts'
 import {
   ended,
@@ -36,7 +35,6 @@ import { isOurs, watchItem } from './item-watch.ts'
 import { releaseWrite, statusWrite, warnOfError } from './item-write.ts'
 import { groupItem } from './observe.ts'
 import { saysOtherwise, setReady, withdrawReady } from './ready-condition.ts'
-import { joined, keyOf, type Sending } from './sending.ts'
 import type { GroupItem } from './views.ts'
 
 export interface ItemInput {
@@ -63,19 +61,6 @@ const FIRST_LOOK_MS = 200
 const LOOKS_BEFORE_NEWS = 6
 const LONGEST_LOOK_MS: Readonly<Record<ItemAct, number>> = { install: 5000, check: 5000, uninstall: 1000 }
 
-export const itemActivities = (deps: Deps, deployers: readonly Deployer[], sending: Sending) => {
-  const run = (input: ItemInput, act: ItemAct): Promise<ItemResult> =>
-    withHeartbeat((signal, attempt) => goOn(deps, deployers, sending, { input, act, signal, attempt }))
-  return {
-    /** Deploys an item and takes the first look at it. @throws retryable: `DeployFailed`, failures of the API server and the journal. */
-    applyItem: (input: ItemInput) => run(input, 'install'),
-    /** Looks at a deployed item. @throws retryable: `NotReady`, and as applyItem. */
-    awaitItem: (input: ItemInput) => run(input, 'check'),
-    /** Takes an item away, a step at a time. @throws retryable: `NotGone`, and as applyItem. */
-    uninstallItem: (input: ItemInput) => run(input, 'uninstall'),
-  }
-}
-
 type Opened = Pick<ItemWork, 'target' | 'openTarget'>
 
 export interface ItemCall {
@@ -88,18 +73,7 @@ export interface ItemCall {
   readonly object?: KubeObject | undefined
 }
 
-/** What the group has tried in this process goes on; else one try. @throws ApplicationFailure, see itemActivities. */
-export async function goOn(
-  deps: Deps,
-  deployers: readonly Deployer[],
-  sending: Sending,
-  call: ItemCall,
-): Promise<ItemResult> {
-  const begun = sending.take(keyOf(call.input, call.act))
-  return begun === undefined ? await runItem(deps, deployers, call) : await joined(begun, call.signal)
-}
-
-/** One try of one activity. @throws ApplicationFailure, see itemActivities. */
+/** One try of one activity. @throws ApplicationFailure, see item-activities.ts. */
 export async function runItem(deps: Deps, deployers: readonly Deployer[], call: ItemCall): Promise<ItemResult> {
   try {
     return await new ItemRun(deps, deployers, call).run()

@@ -1,5 +1,5 @@
 // The first try of a group's items that work on other clusters, many in one call: most end in it, or are seen not to be ready, within milliseconds.
-// What takes longer, or fails, goes on as an activity of its own (run-item.ts), so that it delays no sibling.
+// What takes longer, or fails, goes on as an activity of its own (item-activities.ts), so that it delays no sibling.
 //
 //   F1. The call ends when all tries have ended, when the run is woken (a sibling is to be deployed), or after LONGEST_MS.
 //   F2. What has not ended then goes on in this process until its activity joins it (sending.ts). A failure is left for it, too: Temporal comes
