@@ -1,0 +1,67 @@
+// What observing activities need, over objects in memory: an API server that gets and lists, and a journal that knows nothing, so that
+// the server is asked for everything.
+
+import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely'
+
+import type { Deps } from '../../activities/deps.ts'
+import type { Database } from '../../activities/journal/database.ts'
+import { createGroupedJournal } from '../../activities/journal/grouped-journal.ts'
+import { Lingering } from '../../activities/journal/lingering.ts'
+import { type KubeClient, type KubeObject, resourcePath } from '../../activities/kube/client.ts'
+import { KubeError } from '../../activities/kube/errors.ts'
+import { ObjectCache } from '../../activities/kube/object-cache.ts'
+import type { Kind } from '../../workflows/kit/index.ts'
+
+/** Dependencies over these objects, which are of these kinds. */
+export function listingDeps(objects: readonly KubeObject[], kinds: readonly Kind[]): Deps {
+  const db = emptyDatabase()
+  const now = () => new Date('2030-01-01T00:00:00Z')
+  const lingering = new Lingering({ most: 1, ms: 50 })
+  const route = () => {
+    throw new Error('nothing is written here, so nothing is routed')
+  }
+  const journal = createGroupedJournal({ db, lax: db }, 'local', { route, contentKey: undefined, now })
+  const parts = { cluster: 'local', kube: listingApi(objects, kinds), db, journal, objects: new ObjectCache() }
+  return { ...parts, now, lingering, pickupTimeoutMs: undefined } as unknown as Deps
+}
+
+function listingApi(objects: readonly KubeObject[], kinds: readonly Kind[]): KubeClient {
+  const pathOf = (one: KubeObject, name?: string) => {
+    const kind = kinds.find((known) => known.kind === one['kind'] && known.apiVersion === one['apiVersion'])
+    return kind && resourcePath(kind, one.metadata.namespace, name)
+  }
+  const answer = (method: string, path: string, labelSelector: string | undefined): object => {
+    if (labelSelector !== undefined) {
+      const items = objects.filter((one) => pathOf(one) === path && hasLabels(one, labelSelector))
+      return { metadata: { resourceVersion: '1' }, items }
+    }
+    const found = objects.find((one) => pathOf(one, one.metadata.name) === path)
+    if (found === undefined) throw new KubeError(`${method} ${path}: 404`, { status: 404, reason: 'NotFound' })
+    return found
+  }
+  const request = async <T>(method: string, path: string, options?: { query?: object }): Promise<T> => {
+    const { labelSelector } = (options?.query ?? {}) as { labelSelector?: string }
+    return await Promise.resolve(answer(method, path, labelSelector) as T)
+  }
+  return { request } as unknown as KubeClient
+}
+
+/** Whether the labels are those of a selector of equalities. */
+export function hasLabels({ metadata: { labels = {} } }: KubeObject, selector: string): boolean {
+  return selector.split(',').every((pair) => {
+    const [key = '', value] = pair.split('=')
+    return pair === '' || labels[key] === value
+  })
+}
+
+/** Has no row of anything. */
+function emptyDatabase(): Kysely<Database> {
+  return new Kysely<Database>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => new DummyDriver(),
+      createIntrospector: (db) => new PostgresIntrospector(db),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+  })
+}
