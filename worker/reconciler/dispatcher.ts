@@ -229,6 +229,7 @@ export class Dispatcher {
     const { client } = this.#deps
     const first = await startRun(client, run, this.#options, isLevel(run))
     if (first.answer === 'started') return await this.#opened(run, first.runID)
+    if (first.answer === 'running' && isLevel(run)) return await this.#wakeLevel(wake, run)
     if (first.answer === 'running')
       return isOwn(wake, run) ? await this.#opened(run, null) : await this.#signal(wake, run)
     // A run of this ID completed. If the journal, read again, still asks for the job, it was left unfinished (a crash, or a superseded run).
@@ -239,6 +240,20 @@ export class Dispatcher {
     return second.answer === 'started'
       ? await this.#opened(wanted.run, second.runID)
       : await this.#signal(wake, wanted.run)
+  }
+
+  /**
+   * In level mode a run may end at any moment, and closes its row when it does: so the row is opened before the run is signalled, and when it
+   * has ended the next one is started at once.
+   */
+  async #wakeLevel(wake: Wake, run: Run): Promise<Brought> {
+    if (isOwn(wake, run)) return { led: 'own write' }
+    const { client } = this.#deps
+    await this.#opened(run, null)
+    if (await signalRun(client, run.workflowID, wake.seq)) return SIGNALLED
+    const next = await startRun(client, run, this.#options, true)
+    if (next.answer === 'started') return await this.#opened(run, next.runID)
+    throw new Error(`run ${run.workflowID} ended and was started by another while it was signalled`)
   }
 
   async #signal(wake: Wake, run: Run): Promise<Brought> {
