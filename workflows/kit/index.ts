@@ -85,6 +85,7 @@ export type {
 } from './level-activities.ts'
 export { levelKinds, levelRoutes, subscriptionOf } from './level-routes.ts'
 export type { LevelSubscription } from './level-routes.ts'
+export { isWithoutNamespace } from './kubernetes-plurals.ts'
 export { isObjectName, selectionOf } from './query.ts'
 export type { QueryTemplate, Selection, StateQuery } from './query.ts'
 export type { Change, Tracks } from './tracks.ts'

@@ -1,10 +1,11 @@
-// Under which plural the API server serves the kinds of Kubernetes itself, for kinds that are named `group/version/Kind`.
-// Source: k8s.io/kubernetes v1.34.4, pkg/apis/*/register.go; plurals follow apimachinery's rule, with one exception.
+// Under which plural the API server serves the kinds of Kubernetes itself, and which of them are in no namespace.
+// Source: k8s.io/kubernetes v1.34.4, pkg/apis/*/register.go and pkg/registry/*/*/strategy.go (NamespaceScoped); plurals follow
+// apimachinery's rule, with one exception.
 
 /** Kinds by group; the core has the empty name. */
 const KINDS: Readonly<Record<string, string>> = {
   '':
-    'ConfigMap Endpoints Event LimitRange Namespace Node PersistentVolume PersistentVolumeClaim Pod PodTemplate ' +
+    'ComponentStatus ConfigMap Endpoints Event LimitRange Namespace Node PersistentVolume PersistentVolumeClaim Pod PodTemplate ' +
     'ReplicationController ResourceQuota Secret Service ServiceAccount',
   'admissionregistration.k8s.io':
     'MutatingAdmissionPolicy MutatingAdmissionPolicyBinding MutatingWebhookConfiguration ValidatingAdmissionPolicy ' +
@@ -30,7 +31,7 @@ const KINDS: Readonly<Record<string, string>> = {
 
 const WITHOUT_NAMESPACE: ReadonlySet<string> = new Set(
   (
-    'APIService CSIDriver CSINode CertificateSigningRequest ClusterRole ClusterRoleBinding ClusterTrustBundle ' +
+    'APIService CSIDriver CSINode CertificateSigningRequest ClusterRole ClusterRoleBinding ClusterTrustBundle ComponentStatus ' +
     'CustomResourceDefinition DeviceClass FlowSchema IPAddress IngressClass MutatingAdmissionPolicy ' +
     'MutatingAdmissionPolicyBinding MutatingWebhookConfiguration Namespace Node PersistentVolume PriorityClass ' +
     'PriorityLevelConfiguration ResourceSlice RuntimeClass ServiceCIDR StorageClass ValidatingAdmissionPolicy ' +

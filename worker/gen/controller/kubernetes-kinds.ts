@@ -1,8 +1,8 @@
-// What is known of Kubernetes' own kinds without a schema: by which fields its API server selects, and which kinds are in no
-// namespace. Source: k8s.io/kubernetes v1.34.4, pkg/apis/*/v1/conversion.go (AddFieldLabelConversionFunc) and
-// pkg/registry/*/*/strategy.go (NamespaceScoped); a server of another version may know more.
+// What is known of Kubernetes' own kinds without a schema: by which fields its API server selects. Source: k8s.io/kubernetes v1.34.4,
+// pkg/apis/*/v1/conversion.go (AddFieldLabelConversionFunc); a server of another version may know more.
 
 import type { KindFacts } from '../../../workflows/kit/dsl/index.ts'
+import { isWithoutNamespace } from '../../../workflows/kit/index.ts'
 
 // The group of the core is empty. Groups that end in k8s.io may also be others', so all are named.
 const GROUPS: ReadonlySet<string> = new Set([
@@ -44,16 +44,6 @@ const SELECTABLE: Readonly<Record<string, string>> = {
   'resource.k8s.io/ResourceSlice': 'spec.nodeName spec.driver',
 }
 
-const WITHOUT_NAMESPACE: ReadonlySet<string> = new Set(
-  (
-    'APIService CSIDriver CSINode CertificateSigningRequest ClusterRole ClusterRoleBinding ClusterTrustBundle ComponentStatus ' +
-    'CustomResourceDefinition DeviceClass FlowSchema IPAddress IngressClass MutatingAdmissionPolicy ' +
-    'MutatingAdmissionPolicyBinding MutatingWebhookConfiguration Namespace Node PersistentVolume PriorityClass ' +
-    'PriorityLevelConfiguration ResourceSlice RuntimeClass ServiceCIDR StorageClass ValidatingAdmissionPolicy ' +
-    'ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration VolumeAttachment VolumeAttributesClass'
-  ).split(' '),
-)
-
 /** The facts of a kind of Kubernetes itself; undefined for any other. Its fields are not known. */
 export function kubernetesFacts(groupVersion: string, kind: string): KindFacts | undefined {
   const group = groupVersion.includes('/') ? groupVersion.slice(0, groupVersion.indexOf('/')) : ''
@@ -64,6 +54,6 @@ export function kubernetesFacts(groupVersion: string, kind: string): KindFacts |
     fieldAt: ([first = '']) => (/^[a-z]/.test(first) ? 'anything' : undefined),
     namesBelow: () => [],
     selectableFields: selectable === undefined ? [] : selectable.split(' '),
-    isNamespaced: !WITHOUT_NAMESPACE.has(kind),
+    isNamespaced: !isWithoutNamespace(groupVersion, kind),
   }
 }
