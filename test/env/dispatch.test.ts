@@ -6,12 +6,15 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { Lingering } from '../../activities/journal/lingering.ts'
 import { holdLease } from '../../activities/journal/checkpoints.ts'
+import { closeJob } from '../../activities/journal/jobs.ts'
 import { journalEvents } from '../../activities/journal/events.ts'
 import { type NewWake, upsertWakes, type Wake } from '../../activities/journal/wakes.ts'
+import { builtIn, createRegistry } from '../../worker/controllers.ts'
 import { createLogger } from '../../worker/log.ts'
 import { Dispatcher, dispatchDelayMs } from '../../worker/reconciler/dispatcher.ts'
 import { resolveWake } from '../../worker/reconciler/resolve.ts'
 import { deployItemKind } from '../../workflows/deploy-item/kind.ts'
+import { defineLevel, nop } from '../../workflows/kit/index.ts'
 import { deps, seen, type TaskOptions } from '../activities/journal/build-events.ts'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
 import { findOpenJob, openJob } from '../activities/journal/one-row.ts'
@@ -111,11 +114,12 @@ describe('the dispatcher', () => {
   const dispatch = async (
     until: () => Promise<boolean>,
     lingering = new Lingering({ most: 1, ms: 50 }),
+    registry = builtIn,
   ): Promise<void> => {
     const client = new Client({ connection })
     const log = createLogger('test', 'silent')
     const dispatcher = new Dispatcher(
-      { db: test.db, lax: test.db, client, log, now: () => new Date(), lingering, report: () => undefined },
+      { db: test.db, lax: test.db, client, log, now: () => new Date(), lingering, registry, report: () => undefined },
       {
         ...{ owner: 'd', cluster: 'c', slots: 5, leaseMs: 5000, idleMs: 50 },
         ...{ taskQueue: `none-${randomUUID()}`, controllers: undefined, workflowTaskTimeoutMs: 10_000 },
@@ -141,6 +145,34 @@ describe('the dispatcher', () => {
     const { events } = await handle.fetchHistory()
     await handle.terminate()
     expect((events ?? []).filter((event) => event.workflowExecutionSignaledEventAttributes != null)).toHaveLength(1)
+  })
+
+  it('opens the row of a level run before it signals the run, which may end at any moment', async () => {
+    const uid = randomUUID()
+    await know({ uid, version: 1 })
+    const target = { apiVersion: deployItemKind.apiVersion, kind: 'DeployItem', plural: 'deployitems' }
+    const registry = createRegistry([defineLevel({ name: 'shop', target, queries: {}, plan: nop })])
+    const start = async () => await dispatch(isQuiet, undefined, registry)
+    const run = async () => await findOpenJob(test.db, 'shop', uid)
+
+    await wakeOf({ controller: 'shop', uid })
+    await start()
+    const started = await run()
+    expect(started).toMatchObject({ workflow_id: `shop/${uid}`, job_id: '' })
+    // It ends as runs do, but Temporal has it still.
+    await closeJob(test.db, `shop/${uid}`, 'Converged', new Date())
+    await wakeOf({ controller: 'shop', uid })
+    await start()
+    expect(await run()).toMatchObject({ workflow_id: `shop/${uid}`, run_id: null })
+    const handle = new Client({ connection }).workflow.getHandle(`shop/${uid}`)
+    const { events } = await handle.fetchHistory()
+    expect((events ?? []).filter((event) => event.workflowExecutionSignaledEventAttributes != null)).toHaveLength(1)
+    // Once it has ended, the next one is another run of the same ID.
+    await handle.terminate()
+    await wakeOf({ controller: 'shop', uid })
+    await start()
+    expect((await run())?.run_id).not.toBe(started?.run_id)
+    await new Client({ connection }).workflow.getHandle(`shop/${uid}`).terminate()
   })
 
   it('wakes a run where it lingers, without Temporal; the wake comes again for the case that the run is lost', async () => {

@@ -23,6 +23,12 @@ describe('the settings of the bridge', () => {
     )
   })
 
+  it('need a content key for controllers of users, whose kinds are known by their hash', () => {
+    const controllers = import.meta.filename
+    expect(() => processSettings({ controllers }, config)).toThrow('--content-key is missing beside --controllers')
+    expect(processSettings({ controllers, 'content-key': 'key' }, config).controllerFiles).toEqual([controllers])
+  })
+
   it('give every start another owner, so that a process that hangs shares no lease with its successor', () => {
     expect(processSettings({}, config).owner).not.toBe(processSettings({}, config).owner)
   })

@@ -72,6 +72,21 @@ describe('the settings of a worker', () => {
   })
 })
 
+describe('the settings of a worker with controllers of its user', () => {
+  const controllers = import.meta.filename
+
+  it('need the content key, as those of the bridge do', () => {
+    expect(() => settings({ ...NEEDED, controllers })).toThrow('--content-key is missing beside --controllers')
+    expect(settings({ ...NEEDED, controllers, 'content-key': 'key' }).controllerFiles).toEqual([controllers])
+  })
+
+  it('take any name in --only until the modules are loaded, then the names that are there', () => {
+    const flags = { ...NEEDED, controllers, 'content-key': 'key', only: 'shop' }
+    expect(settings(flags).taskQueues).toEqual(['pawl-shop'])
+    expect(() => reconcilerSettings(flags, readConfig({}), ['deploy'])).toThrow('expected controllers of deploy')
+  })
+})
+
 describe('the ID of a job', () => {
   const object = { uid: '0b7e', resource_version: 7 }
 
