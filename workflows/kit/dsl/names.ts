@@ -33,7 +33,7 @@ const TAKEN: Readonly<Record<Sort, (name: string) => string | undefined>> = {
   },
   state: (name) => {
     if (KEYWORDS.has(name)) return 'by TypeScript'
-    if (name === 'target') return 'by the object itself, which every action has as pass.target'
+    if (name === 'target') return 'by the object that the controller is for'
     return name === 'pass' ? 'by the pass, which every action gets' : undefined
   },
   action: () => undefined,

@@ -101,7 +101,7 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
   ],
   [
     decl('    target []Pod { }', 'Act(target)'),
-    "8:5 CM011 state is named 'target', which is taken by the object itself, which every action has as pass.target; expected another name",
+    "8:5 CM011 state is named 'target', which is taken by the object that the controller is for; expected another name",
   ],
   [
     decl('    Pass []Pod { }', 'Act(Pass)'),
