@@ -1,22 +1,13 @@
-// Takes CPU profiles of a running Node process from outside, of its main thread and of its worker threads.
+// Looks into a running Node process from outside, into its main thread and its worker threads.
 //
 //   I1. The process is asked to listen by SIGUSR1 and tells its address in its log. It listens until it ends, so this is for sets of the bench only.
-//   I2. Threads that begin after the profile did are not in it.
+//   I2. Threads that begin later are seen, too.
 
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import type { CpuProfile } from './profile-text.ts'
-
-export interface ThreadProfile {
-  readonly thread: string
-  readonly profile: CpuProfile
-}
-
 const LISTEN_LIMIT_MS = 5000
 const POLL_MS = 50
-/** Half of it doubles what the profiler itself costs. */
-const SAMPLE_US = 1000
 
 interface Message {
   readonly id?: number
@@ -29,7 +20,7 @@ interface Message {
 type Send = (message: string) => void
 
 /** Requests and answers of one thread. */
-class Session {
+export class Session {
   readonly thread: string
   readonly #send: Send
   readonly #waiting = new Map<number, PromiseWithResolver>()
@@ -65,7 +56,7 @@ interface PromiseWithResolver {
   readonly reject: (error: Error) => void
 }
 
-export class Profiler {
+export class Inspector {
   readonly #socket: WebSocket
   readonly #main: Session
   readonly #workers = new Map<string, Session>()
@@ -77,8 +68,8 @@ export class Profiler {
     socket.addEventListener('close', () => this.#fail(new Error('inspector: the process closed the connection')))
   }
 
-  /** Has the process listen and begins the profiles. @param logFile where the process writes its standard error. */
-  static async start(pid: number, logFile: string): Promise<Profiler> {
+  /** Has the process listen. @param logFile where the process writes its standard error. */
+  static async open(pid: number, logFile: string): Promise<Inspector> {
     const socket = new WebSocket(await listeningAddress(pid, logFile))
     await new Promise<void>((resolve, reject) => {
       socket.addEventListener('open', () => resolve(), { once: true })
@@ -86,32 +77,19 @@ export class Profiler {
         once: true,
       })
     })
-    const profiler = new Profiler(socket)
+    const inspector = new Inspector(socket)
     // Tells of the threads that there are before it answers.
-    await profiler.#main.call('NodeWorker.enable', { waitForDebuggerOnStart: false })
-    for (const session of profiler.#sessions) {
-      await session.call('Profiler.enable')
-      await session.call('Profiler.setSamplingInterval', { interval: SAMPLE_US })
-      await session.call('Profiler.start')
-    }
-    return profiler
+    await inspector.#main.call('NodeWorker.enable', { waitForDebuggerOnStart: false })
+    return inspector
   }
 
-  async stop(): Promise<readonly ThreadProfile[]> {
-    try {
-      const found: ThreadProfile[] = []
-      for (const session of this.#sessions) {
-        const { profile } = (await session.call('Profiler.stop')) as { profile: CpuProfile }
-        found.push({ thread: session.thread, profile })
-      }
-      return found
-    } finally {
-      this.#socket.close()
-    }
-  }
-
-  get #sessions(): readonly Session[] {
+  /** The main thread is the first. */
+  get sessions(): readonly Session[] {
     return [this.#main, ...this.#workers.values()]
+  }
+
+  close(): void {
+    this.#socket.close()
   }
 
   #take(message: Message): void {
@@ -130,7 +108,7 @@ export class Profiler {
   }
 
   #fail(error: Error): void {
-    for (const session of this.#sessions) session.fail(error)
+    for (const session of this.sessions) session.fail(error)
   }
 }
 

@@ -4,10 +4,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { Plan } from './installations.ts'
-import { Profiler, type ThreadProfile } from './inspector.ts'
 import { Load, OPERATIONS } from './load.ts'
 import { figure, markdownTable } from './markdown.ts'
 import { profileText, summarise } from './profile-text.ts'
+import { Profiler, type ThreadProfile } from './profiler.ts'
 import { WARM_UP } from './rows.ts'
 import type { BenchSet } from './servers.ts'
 import type { Stage } from './stage.ts'

@@ -49,14 +49,17 @@ async function runSoak(stage: Stage): Promise<ScenarioResult> {
   const ending = new AbortController()
   try {
     await crew.start(WORKER, 'worker')
-    const sampler = new Sampler(set.processes, journal, follower)
+    const sampler = await Sampler.open(set, journal, follower)
     const users = usersOf(stage, namespaces.names, seed)
     const timer = setTimeout(() => ending.abort(), runMs)
     const [kills] = await Promise.all([
       killAgain(crew, { everyMs: Math.min(KILL_MS, runMs / (LEAST_KILLS + 1)), signal: ending.signal, say }),
       sampler.run(SAMPLE_MS, ending.signal),
       ...users.map((user) => user.run(ending.signal)),
-    ]).finally(() => clearTimeout(timer))
+    ]).finally(() => {
+      clearTimeout(timer)
+      sampler.close()
+    })
     say('soak: deleting all')
     await Promise.all(users.map((user) => user.leave()))
     const left = await findLeft(stage, namespaces.names, journal)
