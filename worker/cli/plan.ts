@@ -5,11 +5,18 @@ import { Command } from 'commander'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+import { controllerFiles, loadRegistry } from '../controllers.ts'
 import { drawPlan, listPlans, PLAN_FORMATS, type PlanFormat } from './plan/draw-plan.ts'
-import { findPlans, planNamed } from './plan/find-plans.ts'
-import { parseOneOf } from './usage.ts'
+import { findPlans, type PlannedKind, planNamed, plansOfControllers } from './plan/find-plans.ts'
+import { joined, parseOneOf } from './usage.ts'
 
 const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+
+interface PlanFlags {
+  readonly controllers?: string
+}
+
+const CONTROLLERS = ['--controllers <files>', 'modules of controllers in level mode, separated by commas'] as const
 
 export function planCommand(): Command {
   return new Command('plan')
@@ -19,13 +26,23 @@ export function planCommand(): Command {
         .description('draw the plan of a kind, phase by phase')
         .argument('<kind>', 'any name of it, such as Installation, installations or inst')
         .option('--format <format>', PLAN_FORMATS.join(', '), parseOneOf(PLAN_FORMATS), 'text')
-        .action(async (name: string, { format }: { format: PlanFormat }) => {
-          process.stdout.write(drawPlan(planNamed(await findPlans(ROOT), name), format))
+        .option(...CONTROLLERS, joined)
+        .action(async (name: string, { format, ...flags }: PlanFlags & { format: PlanFormat }) => {
+          process.stdout.write(drawPlan(planNamed(await allPlans(flags), name), format))
         }),
     )
     .addCommand(
-      new Command('list').description('name the kinds that have a plan').action(async () => {
-        process.stdout.write(listPlans(await findPlans(ROOT)))
-      }),
+      new Command('list')
+        .description('name the kinds that have a plan')
+        .option(...CONTROLLERS, joined)
+        .action(async (flags: PlanFlags) => {
+          process.stdout.write(listPlans(await allPlans(flags)))
+        }),
     )
+}
+
+/** Those of users come first: somebody who names a module asks for what is in it. */
+async function allPlans({ controllers }: PlanFlags): Promise<readonly PlannedKind[]> {
+  const { levels } = await loadRegistry(controllerFiles(controllers))
+  return [...plansOfControllers(levels), ...(await findPlans(ROOT))]
 }

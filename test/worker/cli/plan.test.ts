@@ -6,9 +6,9 @@ import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { drawPlan, listPlans } from '../../../worker/cli/plan/draw-plan.ts'
-import { findPlans, planNamed } from '../../../worker/cli/plan/find-plans.ts'
+import { findPlans, planNamed, plansOfControllers } from '../../../worker/cli/plan/find-plans.ts'
 import { executionPlan } from '../../../workflows/execution/plan.ts'
-import { describe as drawn, toJson } from '../../../workflows/kit/index.ts'
+import { action, defineLevel, describe as drawn, done, toJson } from '../../../workflows/kit/index.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const PAWL = join(ROOT, 'worker/pawl.js')
@@ -113,6 +113,35 @@ describe('the plans of a checkout', () => {
 
   it('are those of the folders that have one', async () => {
     expect(listPlans(await findPlans(root))).toBe('Target   targets, tgt, tg   every pass\n')
+  })
+})
+
+describe('the plan of a controller in level mode', () => {
+  const leaf = (name: string) => action(name, () => done)
+  const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
+  const shop = { name: 'shop', target, queries: {}, plan: leaf('open'), finalizer: 'example.com/shop' }
+  const [planned] = plansOfControllers([defineLevel({ ...shop, onDelete: leaf('close') })])
+  if (planned === undefined) throw new Error('expected a plan')
+
+  it('is one tree for every pass, and one for passes while its object is being deleted', () => {
+    expect(drawPlan(planNamed([planned], 'shops.example.com'), 'text').split('\n')).toEqual([
+      'Shop (shops) of example.com/v1',
+      '',
+      'every pass',
+      '  open',
+      '',
+      'a pass while the object is being deleted',
+      '  close',
+      '',
+    ])
+    expect(JSON.parse(drawPlan(planned, 'json'))).toMatchObject({ plan: { name: 'open' }, onDelete: { name: 'close' } })
+  })
+
+  it('is found in the modules that are named', { timeout: 30_000 }, () => {
+    const example = ['--controllers', join(ROOT, 'examples/cronjob/controllers.ts')]
+    expect(pawl('plan', 'show', 'cronjob', ...example).stdout).toContain('  │  ├─ listActiveJobsAndUpdateStatus\n')
+    expect(pawl('plan', 'list', ...example).stdout).toMatch(/^CronJob +cronjobs/)
+    expect(pawl('plan', 'list', '--controllers', 'nowhere.ts').stderr).toContain('expected a file that is there')
   })
 })
 

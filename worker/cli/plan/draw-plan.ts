@@ -1,7 +1,7 @@
 // What `pawl plan show` and `pawl plan list` print. Pure: from plans to text.
 
-import { describe, type JobPlan, type Kind, phasesToMermaid, toJson, toMermaid } from '../../../workflows/kit/index.ts'
-import { namesOf, type PlannedKind } from './find-plans.ts'
+import { describe, type JobPlan, phasesToMermaid, toJson, toMermaid } from '../../../workflows/kit/index.ts'
+import { type NamedKind, namesOf, type PlannedKind } from './find-plans.ts'
 
 export const PLAN_FORMATS = ['text', 'mermaid', 'json'] as const
 export type PlanFormat = (typeof PLAN_FORMATS)[number]
@@ -30,11 +30,15 @@ export function listPlans(plans: readonly PlannedKind[]): string {
 }
 
 const EVERY_PASS = 'every pass'
+const ON_DELETE = 'a pass while the object is being deleted'
 const INDENT = '  '
 
-function inWords({ kind, phases, step }: PlannedKind): string {
+function inWords({ kind, phases, step, onDelete }: PlannedKind): string {
   const title = `${kind.kind} (${otherNames(kind)}) of ${kind.apiVersion}`
-  if (phases === undefined) return [title, '', EVERY_PASS, indented(describe(step))].join('\n')
+  if (phases === undefined) {
+    const ending = onDelete === undefined ? [] : ['', ON_DELETE, indented(describe(onDelete))]
+    return [title, '', EVERY_PASS, indented(describe(step)), ...ending].join('\n')
+  }
   const start = `A job starts in ${phases.first(false)}, that of a deletion in ${phases.first(true)}.`
   const trees = Object.entries(phases.phases).map(
     ([name, { step }]) => `${heading(phases, name)}\n${indented(describe(step))}`,
@@ -49,9 +53,10 @@ function heading({ phases, failed }: JobPlan<never>, name: string): string {
     : `${name} ─► ${next}; after a final fault ${failed(name)}`
 }
 
-function asData({ kind, phases, step }: PlannedKind): object {
+function asData({ kind, phases, step, onDelete }: PlannedKind): object {
   const identity = { kind: kind.kind, apiVersion: kind.apiVersion, names: namesOf(kind) }
-  if (phases === undefined) return { ...identity, plan: toJson(step) }
+  if (phases === undefined)
+    return { ...identity, plan: toJson(step), ...(onDelete !== undefined && { onDelete: toJson(onDelete) }) }
   return {
     ...identity,
     first: { job: phases.first(false), deletion: phases.first(true) },
@@ -65,7 +70,7 @@ function asData({ kind, phases, step }: PlannedKind): object {
   }
 }
 
-function otherNames({ plural, shortNames }: Kind): string {
+function otherNames({ plural, shortNames }: NamedKind): string {
   return [plural, ...shortNames].join(', ')
 }
 

@@ -1,16 +1,23 @@
-// Finds the plans of kinds: what the plan.ts of a kind's folder exports. The folder is the registration; no list is kept.
+// Finds the plans of kinds: what the plan.ts of a kind's folder exports, and those of users' controllers. The folder is the registration; no
+// list is kept.
 
 import { access } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-import type { JobPlan, Kind, Step } from '../../../workflows/kit/index.ts'
+import type { JobPlan, Kind, LevelController, LevelTarget, Step } from '../../../workflows/kit/index.ts'
 import { readKindFolders } from '../../gen/kind-folders.ts'
 import { UsageError } from '../usage.ts'
 
-/** A kind and what a pass of its controller does: one tree of steps for each phase of a job, or one for every pass. */
-export type PlannedKind = { readonly kind: Kind } & (
-  { readonly phases: JobPlan<never>; readonly step?: never } | { readonly step: Step<never>; readonly phases?: never }
+export type NamedKind = Pick<Kind, 'apiVersion' | 'group' | 'kind' | 'singular' | 'plural' | 'shortNames'>
+
+/**
+ * A kind and what a pass of its controller does: one tree of steps for each phase of a job, or one for every pass, and in level mode perhaps
+ * another one for objects that are being deleted.
+ */
+export type PlannedKind = { readonly kind: NamedKind } & (
+  | { readonly phases: JobPlan<never>; readonly step?: never; readonly onDelete?: never }
+  | { readonly step: Step<never>; readonly onDelete?: Step<never> | undefined; readonly phases?: never }
 )
 
 /** All kinds that have a plan, ordered by name. */
@@ -22,8 +29,20 @@ export async function findPlans(root: string): Promise<readonly PlannedKind[]> {
   return found.flat().sort((left, right) => (left.kind.kind < right.kind.kind ? -1 : 1))
 }
 
+/** The plans of controllers of users. */
+export function plansOfControllers(controllers: readonly LevelController[]): readonly PlannedKind[] {
+  return controllers.map(({ target, plan, onDelete }) => ({ kind: namedKind(target), step: plan, onDelete }))
+}
+
+/** A value of `defineKind` has all its names; of another one only those that it must have. */
+function namedKind(target: LevelTarget & Partial<NamedKind>): NamedKind {
+  const { apiVersion, kind, plural, singular = kind.toLowerCase(), shortNames = [] } = target
+  const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''
+  return { apiVersion, kind, plural, singular, shortNames, group }
+}
+
 /** The names by which a kind can be asked for, as in kubectl; upper and lower case are the same. */
-export function namesOf({ kind, singular, plural, shortNames, group }: Kind): readonly string[] {
+export function namesOf({ kind, singular, plural, shortNames, group }: NamedKind): readonly string[] {
   return [...new Set([kind, singular, plural, ...shortNames, `${plural}.${group}`].map((name) => name.toLowerCase()))]
 }
 
