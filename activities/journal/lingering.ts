@@ -7,6 +7,7 @@
 //   L3. A wake that was put off is put off again while its run was woken here less than that ago: as a signal it would wait for the end of the
 //       task that the run is at work in, and the server refuses the end of a run that has a signal to come.
 //   L4. A run that was signalled after its last look does not linger: the signal waits for the end of its task.
+//   L5. The dispatcher wakes a run at most once in SPACING_MS: an object that somebody touches without end costs few passes.
 
 import type { NewWake } from './wakes.ts'
 
@@ -20,18 +21,22 @@ export interface LingeringOptions {
   readonly ms: number
 }
 
+const SPACING_MS = 100
+
 /** The wakes that a run was given here, as their rows in the journal show them. */
 interface Given {
   readonly at: number
   /** When the rows come due, in milliseconds. */
   readonly dues: ReadonlySet<number>
+  /** When the dispatcher gave it one, in milliseconds (L5). */
+  readonly dispatchedAt?: number | undefined
 }
 
 // Runs that ended leave these behind; forgotten, they cost a signal or a short wait.
 const MOST_REMEMBERED = 10_000
 
 interface Lingerer {
-  readonly timer: NodeJS.Timeout
+  timer: NodeJS.Timeout
   readonly end: (woken: boolean) => void
   /** It does nothing else. */
   readonly isIdle: boolean
@@ -57,12 +62,12 @@ export class Lingering {
   }
 
   /**
-   * Waits for work of the run itself: until it ends, at most `ms`, and no longer than until the run is woken here, or was signalled before.
+   * Waits for work of the run itself: until it ends, at most `ms`, and no longer than until the run is woken here.
    *
    * @returns whether it was woken. @throws as `work`
    */
   async beside(workflowID: string, work: Promise<unknown>, ms: number): Promise<boolean> {
-    if (this.#stopped || this.#signalled.has(workflowID) || this.#lingerers.has(workflowID)) return false
+    if (this.#stopped || this.#lingerers.has(workflowID)) return false
     const woken = this.#until(workflowID, ms, false)
     const lingerer = this.#lingerers.get(workflowID)
     try {
@@ -75,6 +80,11 @@ export class Lingering {
   /** The run looks at the world: what it was signalled for before, it sees now (L4). */
   looks(workflowID: string): void {
     this.#signalled.delete(workflowID)
+  }
+
+  /** Whether a signal waits for the end of the run's task (L4). */
+  isSignalled(workflowID: string): boolean {
+    return this.#signalled.has(workflowID)
   }
 
   /** Waits until the run is woken here, or its time is over. @returns whether it was woken. */
@@ -100,15 +110,16 @@ export class Lingering {
    * @returns when the wake is to come again (L1, L3); undefined when the run does not linger and has to be signalled.
    */
   wake(workflowID: string, now: Date, due: Date): Date | undefined {
-    const lingerer = this.#take(workflowID)
-    if (lingerer !== undefined) {
-      lingerer.end(true)
-      return this.#give(workflowID, now)
-    }
     const given = this.#given.get(workflowID)
+    const lingerer = this.#lingerers.get(workflowID)
+    if (lingerer !== undefined) {
+      const wakeAt = Math.max(now.getTime(), (given?.dispatchedAt ?? 0) + SPACING_MS)
+      this.#wakeIn(workflowID, lingerer, wakeAt - now.getTime())
+      return this.#give(workflowID, now, wakeAt)
+    }
     if (given !== undefined && given.dues.has(due.getTime()) && now.getTime() < given.at + SURE_MS) {
       const again = new Date(given.at + SURE_MS)
-      this.#given.set(workflowID, { at: given.at, dues: new Set([...given.dues, again.getTime()]) })
+      this.#given.set(workflowID, { ...given, dues: new Set([...given.dues, again.getTime()]) })
       return again
     }
     this.#given.delete(workflowID)
@@ -147,10 +158,22 @@ export class Lingering {
     return [...this.#lingerers.keys()].filter((workflowID) => workflowID.startsWith(`${controller}/${uid}/`))
   }
 
-  #give(workflowID: string, now: Date): Date {
+  #wakeIn(workflowID: string, lingerer: Lingerer, ms: number): void {
+    const wake = () => this.#take(workflowID)?.end(true)
+    clearTimeout(lingerer.timer)
+    if (ms === 0) wake()
+    else lingerer.timer = setTimeout(wake, ms)
+  }
+
+  #give(workflowID: string, now: Date, dispatchedAt?: number): Date {
     const due = later(now)
-    const earlier = [...(this.#given.get(workflowID)?.dues ?? [])].filter((one) => one > now.getTime() - SURE_MS)
-    remember(this.#given).set(workflowID, { at: now.getTime(), dues: new Set([...earlier, due.getTime()]) })
+    const before = this.#given.get(workflowID)
+    const earlier = [...(before?.dues ?? [])].filter((one) => one > now.getTime() - SURE_MS)
+    remember(this.#given).set(workflowID, {
+      at: now.getTime(),
+      dues: new Set([...earlier, due.getTime()]),
+      dispatchedAt: dispatchedAt ?? before?.dispatchedAt,
+    })
     return due
   }
 

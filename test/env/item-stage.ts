@@ -11,13 +11,14 @@ import { type ItemAct, type ItemResult, runItem } from '../../activities/deploy/
 import { sendActivities, type SendResult } from '../../activities/deploy/send-items.ts'
 import type { Sending } from '../../activities/deploy/sending.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { deployItemKind, FINALIZER } from '../../workflows/deploy-item/kind.ts'
+import { deployItemKind, FINALIZER, MANAGED_BY_LABEL } from '../../workflows/deploy-item/kind.ts'
 
 import type { TinyApi } from '../activities/kube/tiny-api.ts'
 import { useWriteStage, type WriteStage } from '../activities/kube/write-stage.ts'
 
 const TYPE = 'landscaper.gardener.cloud/kubernetes-manifest'
 const PATH = `/apis/${deployItemKind.apiVersion}/namespaces/n/deployitems/a`
+const EXECUTION = { kind: 'Execution', uid: 'uid-exec', namespace: 'n', name: 'exec' }
 const BY = { workflowID: 'deploy/uid-exec/job', runID: 'run', pass: 1 }
 export const PROVIDER = { apiVersion: 'test/v1', kind: 'ProviderStatus', managedResources: [{ name: 'x' }] }
 const CALL = {
@@ -56,6 +57,37 @@ class ItemStage {
       status: { jobID: 'job', ...status },
     })
 
+  /** Has the server list the items. */
+  list = (): void => {
+    const items = () => [...this.api.objects.values()].filter(({ kind }) => kind === 'DeployItem')
+    this.api.intercept = ({ method, path }) =>
+      method === 'GET' && path.endsWith('/deployitems')
+        ? { status: 200, body: { metadata: { resourceVersion: '1' }, items: items() } }
+        : undefined
+  }
+
+  /** Puts another item of the Execution, which has got its job. */
+  sibling = (): KubeObject => {
+    const owner = {
+      apiVersion: deployItemKind.apiVersion,
+      kind: EXECUTION.kind,
+      name: EXECUTION.name,
+      uid: EXECUTION.uid,
+    }
+    const labels = { [MANAGED_BY_LABEL]: EXECUTION.name }
+    const metadata = {
+      name: 'b',
+      namespace: 'n',
+      uid: 'uid-b',
+      labels,
+      ownerReferences: [{ ...owner, controller: true }],
+    }
+    return this.api.put(PATH.replace(/a$/, 'b'), {
+      ...{ apiVersion: deployItemKind.apiVersion, kind: 'DeployItem', metadata, spec: { type: TYPE, config: {} } },
+      status: { jobID: 'job' },
+    })
+  }
+
   status = () => this.api.objects.get(PATH)?.['status'] as Readonly<Record<string, unknown>>
 
   statusWrites = () => this.api.requests.filter((request) => request === 'PATCH a/status').length
@@ -66,7 +98,7 @@ class ItemStage {
   /** The first try, as the group makes it. */
   send = async (sending: Sending, version = '1'): Promise<SendResult> => {
     const items = [{ uid: 'uid-a', name: 'a', version, uninstalls: false }]
-    const input = { by: BY, jobID: 'job', namespace: 'n', items }
+    const input = { by: BY, subject: EXECUTION, jobID: 'job', items, known: ['uid-a'] }
     return await sendActivities(this.#deps, this.#deployers, sending).sendItems(input)
   }
 

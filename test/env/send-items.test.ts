@@ -44,8 +44,24 @@ describe('the first try', () => {
 })
 
 describe('a first try that takes long', () => {
-  it('gives way to a wake, and is joined', async () => {
+  it('goes on when the group is woken and no other item is to be deployed', async () => {
     item()
+    stage.list()
+    const late = held()
+    stage.answers = [late.step]
+    const call = send(new Sending())
+    await expect.poll(() => stage.calls.length).toBe(1)
+    expect(stage.wake()).toBe(true)
+    // It listens again as soon as it has looked.
+    await expect.poll(() => stage.wake()).toBe(true)
+    late.end(ready)
+    expect(await call).toMatchObject({ sent: [{ uid: 'uid-a' }], woken: true })
+  })
+
+  it('gives way when another item is to be deployed, and is joined', async () => {
+    item()
+    stage.sibling()
+    stage.list()
     const late = held()
     stage.answers = [late.step]
     const sending = new Sending()

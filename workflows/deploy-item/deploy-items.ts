@@ -20,9 +20,9 @@ export async function deployItems(pass: DeployGroupPass): Promise<Outcome> {
 }
 
 async function sendItems(pass: DeployGroupPass, items: readonly GroupItem[]): Promise<void> {
-  const { by, jobID, act, subject } = pass
+  const { by, jobID, act, subject, state } = pass
   const { sent, woken } = await act.sendItems({
-    ...{ by, jobID, namespace: subject.namespace },
+    ...{ by, subject, jobID, known: state.items.map(({ uid }) => uid) },
     items: items.map(({ uid, name, version, uninstalls }) => ({ uid, name, version, uninstalls })),
   })
   const byUid = new Map(sent.map(({ uid, result }) => [uid, result]))

@@ -63,6 +63,27 @@ describe('a lingering run', () => {
   })
 })
 
+describe('a run that is touched without end', () => {
+  it('is woken by the dispatcher at most ten times a second, and by runs of the same process at once', async () => {
+    const lingering = new Lingering({ most: 1, ms: 300 })
+    const touched = async (ms: number) => {
+      const woken = lingering.wait(RUN)
+      lingering.wake(RUN, new Date(NOW.getTime() + ms), NOW)
+      return woken
+    }
+    expect(await touched(0)).toBe(true)
+    const second = touched(40)
+    await vi.advanceTimersByTimeAsync(59)
+    expect(await Promise.race([second, Promise.resolve('waits')])).toBe('waits')
+    await vi.advanceTimersByTimeAsync(1)
+    expect(await second).toBe(true)
+    const third = touched(110)
+    lingering.hold([wake('u1')], new Date(NOW.getTime() + 115)).release()
+    expect(await third).toBe(true)
+    expect(lingering.count).toBe(0)
+  })
+})
+
 describe('a wake that was put off', () => {
   const after = (ms: number) => new Date(NOW.getTime() + ms)
 
@@ -113,10 +134,13 @@ describe('a run that waits for work of its own', () => {
     await expect(lingering.beside(RUN, Promise.reject(new Error('work')), 1000)).rejects.toThrow('work')
   })
 
-  it('does not wait when it was signalled, so that the signal reaches it', async () => {
+  it('is told of a signal that waits for it', () => {
     const lingering = new Lingering({ most: 1, ms: 300 })
+    expect(lingering.isSignalled(RUN)).toBe(false)
     lingering.wake(RUN, NOW, NOW)
-    expect(await lingering.beside(RUN, new Promise(() => undefined), 1000)).toBe(false)
+    expect(lingering.isSignalled(RUN)).toBe(true)
+    lingering.looks(RUN)
+    expect(lingering.isSignalled(RUN)).toBe(false)
   })
 })
 
