@@ -77,6 +77,8 @@ describe('a job while the worker of one controller is missing', () => {
   }
 
   it.each(CONTROLLERS)('waits at what %s has to do, and goes on when that starts', async (missing) => {
+    // What the last deletion has left to tell.
+    await expect.poll(wakes, { timeout: 30_000 }).toEqual([])
     await stage.pawl.kill(missing, 'SIGTERM')
     const name = `no-${missing}`
     await stage.cluster.create(installation(name, CHAIN), 'installations')

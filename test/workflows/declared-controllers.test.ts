@@ -50,7 +50,12 @@ const owner = (uid: string, controller: boolean): OwnerReference => ({
   ...{ apiVersion: executionKind.apiVersion, kind: 'Execution', name: PLACE.name },
   ...{ uid, ...(controller && { controller }) },
 })
+// What is selected comes more often, so that several are among a few objects.
+const OWN_LABELS = { [MANAGED_BY_LABEL]: PLACE.name }
 const OWNERS = [
+  [owner(PLACE.uid, true)],
+  [owner(PLACE.uid, true)],
+  [owner(PLACE.uid, true)],
   [owner(PLACE.uid, true)],
   [owner(PLACE.uid, false)],
   [owner('uid-before', true)],
@@ -65,7 +70,7 @@ const childrenOf = ({ apiVersion, kind }: Kind): fc.Arbitrary<readonly KubeObjec
       fc.record({
         name: fc.constantFrom(PLACE.name, 'x-a', 'x-b', 'y'),
         namespace: fc.constantFrom(PLACE.namespace, PLACE.namespace, 'elsewhere'),
-        labels: fc.constantFrom({ [MANAGED_BY_LABEL]: PLACE.name }, { [MANAGED_BY_LABEL]: 'y' }, { other: PLACE.name }),
+        labels: fc.constantFrom(OWN_LABELS, OWN_LABELS, { [MANAGED_BY_LABEL]: 'y' }, { other: PLACE.name }),
         ownerReferences: fc.constantFrom(...OWNERS),
       }),
       { maxLength: 8, selector: ({ name, namespace }) => `${namespace}/${name}` },
