@@ -7,21 +7,26 @@ import type { Patch } from './write.ts'
  * A null in `desired` cannot be expressed by a merge patch and counts as absent.
  */
 export function mergePatch(current: Patch, desired: Patch): Patch | undefined {
-  const patch: Record<string, unknown> = {}
-  for (const key of Object.keys(current)) {
-    if (current[key] !== undefined && current[key] !== null && (desired[key] ?? null) === null) patch[key] = null
+  const patch = new Map<string, unknown>()
+  for (const [key, found] of Object.entries(current)) {
+    if (found !== undefined && found !== null && (fieldOf(desired, key) ?? null) === null) patch.set(key, null)
   }
   for (const [key, wanted] of Object.entries(desired)) {
     if (wanted === undefined || wanted === null) continue
-    const difference = valuePatch(current[key], wanted)
-    if (difference !== undefined) patch[key] = difference
+    const difference = valuePatch(fieldOf(current, key), wanted)
+    if (difference !== undefined) patch.set(key, difference)
   }
-  return Object.keys(patch).length === 0 ? undefined : patch
+  return patch.size === 0 ? undefined : Object.fromEntries(patch)
+}
+
+/** Keys are the user's: `constructor` and `__proto__` are something on every object of the language. */
+export function fieldOf(record: Patch, key: string): unknown {
+  return Object.hasOwn(record, key) ? record[key] : undefined
 }
 
 /** As `mergePatch`, but keys that only `current` has stay: for labels and annotations, which others may write too. */
 export function additivePatch(current: Patch, desired: Patch): Patch | undefined {
-  const own = Object.fromEntries(Object.keys(desired).map((key) => [key, current[key]]))
+  const own = Object.fromEntries(Object.keys(desired).map((key) => [key, fieldOf(current, key)]))
   return mergePatch(own, desired)
 }
 

@@ -3,13 +3,14 @@
 //   P1. What is not mentioned is left alone; null removes a field.
 //   P2. A list is replaced as a whole, unless every element that is wanted is there already: servers fill in defaults below them.
 
+import { fieldOf } from '../kube/merge.ts'
 import type { Patch } from '../kube/write.ts'
 
 /** The patch; undefined when all that is wanted is there. */
 export function wantedPatch(current: Patch, wanted: Patch): Patch | undefined {
   const differing = Object.entries(wanted).flatMap(([key, value]) => {
-    if (value === undefined || covers(current[key], value)) return []
-    const found = current[key]
+    const found = fieldOf(current, key)
+    if (value === undefined || covers(found, value)) return []
     return [[key, isRecord(found) && isRecord(value) ? wantedPatch(found, value) : value] as const]
   })
   return differing.length === 0 ? undefined : Object.fromEntries(differing)
@@ -25,7 +26,7 @@ export function covers(found: unknown, wanted: unknown): boolean {
       wanted.every((value, index) => covers(found[index], value))
     )
   if (isRecord(wanted))
-    return isRecord(found) && Object.entries(wanted).every(([key, value]) => covers(found[key], value))
+    return isRecord(found) && Object.entries(wanted).every(([key, value]) => covers(fieldOf(found, key), value))
   return found === wanted
 }
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { additivePatch, mergePatch } from '../../../activities/kube/merge.ts'
 import type { Patch } from '../../../activities/kube/write.ts'
 
-const keys = fc.constantFrom('a', 'b', 'c', 'd')
+const keys = fc.constantFrom('a', 'b', 'constructor', '__proto__')
 const values = fc.letrec((tie) => ({
   leaf: fc.oneof(fc.integer({ max: 2, min: 0 }), fc.boolean(), fc.constantFrom('', 'x')),
   map: fc.dictionary(keys, tie('value'), { maxKeys: 3 }),
@@ -15,12 +15,12 @@ const objects = fc.dictionary(keys, values.value, { maxKeys: 4 }) as fc.Arbitrar
 /** RFC 7386, as the API server applies it. */
 function apply(target: unknown, patch: unknown): unknown {
   if (!isMap(patch)) return patch
-  const result: Record<string, unknown> = isMap(target) ? { ...target } : {}
+  const result = new Map<string, unknown>(isMap(target) ? Object.entries(target) : [])
   for (const [key, value] of Object.entries(patch)) {
-    if (value === null) Reflect.deleteProperty(result, key)
-    else result[key] = apply(result[key], value)
+    if (value === null) result.delete(key)
+    else result.set(key, apply(result.get(key), value))
   }
-  return result
+  return Object.fromEntries(result)
 }
 
 function isMap(value: unknown): value is Patch {

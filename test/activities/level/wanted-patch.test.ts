@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
+import type { Patch } from '../../../activities/kube/write.ts'
 import { covers, wantedPatch } from '../../../activities/level/wanted-patch.ts'
 
 describe('the patch to what is wanted', () => {
@@ -24,6 +25,13 @@ describe('the patch to what is wanted', () => {
     expect(wantedPatch({ containers: [{ name: 'web', image: 'a' }, { name: 'other' }] }, wanted)).toEqual(wanted)
   })
 
+  it('takes keys that every object of the language has for what they are', () => {
+    const wanted = JSON.parse('{"data": {"__proto__": "a", "constructor": null, "toString": "b"}}') as Patch
+    expect(JSON.stringify(wantedPatch({ data: {} }, wanted))).toBe('{"data":{"__proto__":"a","toString":"b"}}')
+    const current = JSON.parse('{"data": {"__proto__": "a", "toString": "b"}}') as Patch
+    expect(wantedPatch(current, wanted)).toBeUndefined()
+  })
+
   it('leads in one step to an object that has all that is wanted', () => {
     const json = fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.jsonValue({ maxDepth: 3 }))
     fc.assert(
@@ -39,11 +47,11 @@ describe('the patch to what is wanted', () => {
 /** RFC 7386. */
 function merged(current: unknown, patch: unknown): unknown {
   if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch
-  const result: Record<string, unknown> =
-    typeof current === 'object' && current !== null && !Array.isArray(current) ? { ...current } : {}
+  const isMap = typeof current === 'object' && current !== null && !Array.isArray(current)
+  const result = new Map<string, unknown>(isMap ? Object.entries(current) : [])
   for (const [key, value] of Object.entries(patch)) {
-    if (value === null) Reflect.deleteProperty(result, key)
-    else result[key] = merged(result[key], value)
+    if (value === null) result.delete(key)
+    else result.set(key, merged(result.get(key), value))
   }
-  return result
+  return Object.fromEntries(result)
 }
