@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { mkdtempSync, openSync, readFileSync, closeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { Client, Connection } from '@temporalio/client'
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -27,6 +28,8 @@ export interface PawlOptions {
   readonly workerFlags?: readonly string[]
   /** A module of controllers in level mode; the worker then bundles the workflows itself. */
   readonly controllers?: string
+  /** The folder of an installed package, whose processes are run; default the checkout's. */
+  readonly installed?: string
 }
 
 // Time-outs short enough for tests that kill workers. Source: issue text "1-2 s in these tests".
@@ -198,12 +201,19 @@ export class Pawl {
     await this.#connection.close()
   }
 
+  async #program(): Promise<typeof processArgs> {
+    const { installed } = this.options
+    if (installed === undefined) return processArgs
+    const module = pathToFileURL(join(installed, 'worker/config.js')).href
+    return ((await import(module)) as { processArgs: typeof processArgs }).processArgs
+  }
+
   async #spawn(name: string, file: string, args: readonly string[]): Promise<void> {
     const path = join(this.#dir, `${name}.log`)
     const before = sizeOf(path)
     const fd = openSync(path, 'a')
     const env = childEnvironment({ NODE_COMPILE_CACHE: COMPILE_CACHE })
-    const child = spawn(process.execPath, processArgs(file, args), { env, stdio: ['ignore', fd, fd] })
+    const child = spawn(process.execPath, (await this.#program())(file, args), { env, stdio: ['ignore', fd, fd] })
     closeSync(fd)
     this.#children.set(name, child)
     const deadline = Date.now() + START_LIMIT_MS

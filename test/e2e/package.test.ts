@@ -1,0 +1,69 @@
+// A controller that is written in a project with nothing but the npm package, run by the processes of the package on real servers.
+
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+
+import { afterAll, describe, expect, it, vi } from 'vitest'
+
+import { createProject, type Project } from '../package/project.ts'
+import { useStage } from '../support/stage.ts'
+
+const PAWL = 'pawl/worker/pawl.js'
+const KIND = 'timetables.example.com'
+const NAMESPACE = 'package'
+
+let project: Project | undefined
+// Registered first, so called last: the processes run from the project.
+afterAll(() => project?.remove())
+
+const stage = useStage(NAMESPACE, () => {
+  project = createProject()
+  expect(project.run(PAWL, 'gen', 'new', 'TimeTable')).toMatchObject({ code: 0 })
+  const crd = project.run(PAWL, 'gen', 'crd', 'time-table/kind.ts')
+  kubectl(crd.stdout, 'apply', '--server-side', '-f', '-')
+  kubectl('', 'wait', '--for=condition=Established', '--timeout=30s', `crd/${KIND}`)
+  return Promise.resolve({
+    controllers: join(project.dir, 'time-table/controllers.ts'),
+    installed: project.pawl,
+  })
+})
+
+describe('a controller of the installed package', () => {
+  it('keeps its object in line, and what was edited by hand', async () => {
+    const object = {
+      ...{ apiVersion: 'example.com/v1alpha1', kind: 'TimeTable', metadata: { name: 'trains' } },
+      spec: { message: 'at nine' },
+    }
+    kubectl(JSON.stringify(object), 'apply', '-f', '-')
+    await says('at nine')
+    kubectl('', 'patch', 'configmap', 'trains', '--type=merge', '-p', JSON.stringify({ data: { message: 'at ten' } }))
+    await says('at nine')
+    kubectl('', 'patch', KIND, 'trains', '--type=merge', '-p', JSON.stringify({ spec: { message: 'at eleven' } }))
+    await says('at eleven')
+    await vi.waitFor(() =>
+      expect(kubectl('', 'get', KIND, 'trains', '-o', 'jsonpath={.status.message}')).toBe('at eleven'),
+    )
+  })
+
+  it('runs as workflows that end when the object has converged', async () => {
+    const runs = await stage.pawl.db.selectFrom('job').selectAll().where('name', '=', 'trains').execute()
+    expect(runs.map(({ controller }) => controller)).toContain('timeTable')
+    await vi.waitFor(async () => {
+      const { status } = await stage.pawl.client.workflow.getHandle(runs[0]?.workflow_id ?? '').describe()
+      expect(status.name).toBe('COMPLETED')
+    }, 20_000)
+  })
+})
+
+async function says(message: string): Promise<void> {
+  await vi.waitFor(
+    () => expect(kubectl('', 'get', 'configmap', 'trains', '-o', 'jsonpath={.data.message}')).toBe(message),
+    { timeout: 30_000, interval: 200 },
+  )
+}
+
+function kubectl(input: string, ...args: readonly string[]): string {
+  const { kubectlPath, kubeconfigPath } = stage.servers
+  const all = ['--kubeconfig', kubeconfigPath, '--namespace', NAMESPACE, ...args]
+  return execFileSync(kubectlPath, all, { input, encoding: 'utf8' })
+}
