@@ -50,6 +50,8 @@ export async function openSet(options: SetOptions): Promise<BenchSet> {
 }
 
 async function startSet({ temporalStore, forProfile, signal, say }: SetOptions): Promise<BenchSet> {
+  // Each process listens to an inspector on a port of its own, once it is told to.
+  process.env['NODE_OPTIONS'] = `${process.env['NODE_OPTIONS'] ?? ''} --inspect-port=0`
   const dataDir = await mkdtemp(join(tmpdir(), 'pawl-bench-'))
   const start = () =>
     startDev({ config: readConfig(), dataDir, ephemeral: false, temporalStore, progress: say, signal })
@@ -69,8 +71,6 @@ async function startSet({ temporalStore, forProfile, signal, say }: SetOptions):
 
 /** Twice, since PostgreSQL learns at its start that it shall count. */
 async function startForProfile(start: () => Promise<Dev>): Promise<Dev> {
-  // Each process listens on a port of its own when it is told to.
-  process.env['NODE_OPTIONS'] = `${process.env['NODE_OPTIONS'] ?? ''} --inspect-port=0`
   const first = await start()
   try {
     await countStatements(first.servers.databaseUrl)
