@@ -19,6 +19,9 @@ interface Message {
 
 type Send = (message: string) => void
 
+/** The thread that was asked is there no more. */
+export class ThreadEnded extends Error {}
+
 /** Requests and answers of one thread. */
 export class Session {
   readonly thread: string
@@ -97,6 +100,10 @@ export class Inspector {
     const sessionId = String(params['sessionId'])
     if (method === undefined) this.#main.take(message)
     if (method === 'NodeWorker.attachedToWorker') this.#workers.set(sessionId, this.#attach(sessionId))
+    if (method === 'NodeWorker.detachedFromWorker') {
+      this.#workers.get(sessionId)?.fail(new ThreadEnded())
+      this.#workers.delete(sessionId)
+    }
     if (method === 'NodeWorker.receivedMessageFromWorker')
       this.#workers.get(sessionId)?.take(JSON.parse(String(params['message'])) as Message)
   }
