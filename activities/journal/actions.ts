@@ -2,6 +2,8 @@
 //
 //   A1. A repeated activity finds its own row and restarts it; it never adds a second one.
 //   A2. While a row is unfinished, and at most HOLD_MS, the bridge holds the watch events of its object: the answer is journaled first.
+//   A3. A run whose job is over begins none. A worker that was stopped for long goes on in the middle of a pass, reads objects of later
+//       jobs, and would write on their versions; what it read before it asked here is fenced by its version.
 
 import { type Insertable, type Kysely, sql } from 'kysely'
 import type { ActionTable, Database, Json } from './database.ts'
@@ -22,20 +24,34 @@ export interface FinishedAction extends Key {
 /** Source: design.md "Own writes": events on the objects of a batch are held until its transaction, at most 1 s. */
 export const HOLD_MS = 1000
 
-/** Names the objects that are about to be written (A1). The rows' keys must differ. */
-export async function beginActions(db: Kysely<Database>, rows: readonly NewAction[]): Promise<void> {
-  if (rows.length === 0) return
+/**
+ * Names the objects that are about to be written (A1). The rows' keys must differ.
+ *
+ * @returns the workflow IDs among them whose job is over (A3): nothing was begun for those, and nothing may be written.
+ */
+export async function beginActions(db: Kysely<Database>, rows: readonly NewAction[]): Promise<ReadonlySet<string>> {
+  if (rows.length === 0) return new Set()
   // Twice in a group when an activity is repeated before its first try has ended.
   const byKey = new Map(rows.map((row) => [keyOf(row), row]))
-  await sql`
-    insert into action (workflow_id, run_id, pass, step, object, verb, field_manager, started_at)
-    select r.* from json_to_recordset(${JSON.stringify([...byKey.values()])}::json) as r(
-      workflow_id text, run_id text, pass integer, step text, object text, verb text, field_manager text,
-      started_at timestamptz)
-    order by r.workflow_id, r.run_id, r.pass, r.step, r.object, r.verb
-    on conflict (workflow_id, run_id, pass, step, object, verb) do update set
-      field_manager = excluded.field_manager, started_at = excluded.started_at,
-      finished_at = null, resource_version = null, error = null`.execute(db)
+  // The row of another run of the workflow ID may not be reopened yet.
+  const { rows: over } = await sql<{ workflow_id: string }>`
+    with r as (
+      select * from json_to_recordset(${JSON.stringify([...byKey.values()])}::json) as r(
+        workflow_id text, run_id text, pass integer, step text, object text, verb text, field_manager text,
+        started_at timestamptz)),
+    over as (
+      select distinct r.workflow_id, r.run_id from r join job on job.workflow_id = r.workflow_id
+      where job.workflow_id = any(${[...new Set(rows.map((row) => row.workflow_id))]}::text[])
+        and job.outcome is not null and job.run_id = r.run_id),
+    begun as (
+      insert into action (workflow_id, run_id, pass, step, object, verb, field_manager, started_at)
+      select r.* from r where (r.workflow_id, r.run_id) not in (select workflow_id, run_id from over)
+      order by r.workflow_id, r.run_id, r.pass, r.step, r.object, r.verb
+      on conflict (workflow_id, run_id, pass, step, object, verb) do update set
+        field_manager = excluded.field_manager, started_at = excluded.started_at,
+        finished_at = null, resource_version = null, error = null)
+    select workflow_id from over`.execute(db)
+  return new Set(over.map(({ workflow_id }) => workflow_id))
 }
 
 function keyOf({ workflow_id, run_id, pass, step, object, verb }: Key): string {

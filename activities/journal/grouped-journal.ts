@@ -9,8 +9,12 @@ import { touchJobs } from './jobs.ts'
 import { knownFamilies, type KnownFamily } from './known-objects.ts'
 
 export interface GroupedJournal {
-  /** Names the objects that are about to be written (actions.ts, A1). @throws when the journal cannot be written. */
-  begin(rows: readonly NewAction[]): Promise<void>
+  /**
+   * Names the objects that are about to be written (actions.ts, A1); all rows are of one run.
+   *
+   * @returns 'over' when the run's job is (A3): nothing may be written. @throws when the journal cannot be written.
+   */
+  begin(rows: readonly NewAction[]): Promise<'begun' | 'over'>
   /** Journals the answers of one batch, and ends its actions. @throws when the journal cannot be written. */
   finish(answers: AnsweredWrites): Promise<void>
   /** What is known of an object and its children. @throws when the journal cannot be read. */
@@ -31,8 +35,8 @@ export function createGroupedJournal(
 ): GroupedJournal {
   return {
     begin: grouped(MOST_BATCHES, async (batches: readonly (readonly NewAction[])[]) => {
-      await beginActions(lax, batches.flat())
-      return []
+      const over = await beginActions(lax, batches.flat())
+      return batches.map(([row]) => (row !== undefined && over.has(row.workflow_id) ? 'over' : 'begun'))
     }),
     finish: grouped(MOST_BATCHES, async (batches: readonly AnsweredWrites[]) => {
       await journalWrites(db, cluster, batches, deps)

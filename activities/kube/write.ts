@@ -4,6 +4,7 @@
 //   W2. The answers of a batch enter the journal in one transaction; only then are the action rows finished.
 //   W3. A batch repeated after a crash finds what it wrote: AlreadyExists of our own object, a delete of what is gone, are success.
 //   W4. One write that fails does not stop its siblings; each answer says how it ended.
+//   W5. A run whose job is over writes nothing (actions.ts, A3): it finds what it wants to be so already, or is superseded.
 
 import type { WatchedKind } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
@@ -99,7 +100,8 @@ async function writeBatch(
     verb: write.verb,
     field_manager: writer.fieldManager,
   }))
-  await deps.journal.begin(rows.map((row) => ({ ...row, started_at: deps.now() })))
+  const begun = await deps.journal.begin(rows.map((row) => ({ ...row, started_at: deps.now() })))
+  if (begun === 'over') return await lookInstead(deps, writer, writes, signal)
   const answers = await inParallel(writes, PARALLEL_WRITES, (write) => sendOne(deps, writer, write, signal))
   answers.forEach((answer, index) => remember(deps, writes[index], answer))
   const finished_at = deps.now()
@@ -167,6 +169,43 @@ async function sendOne(
     if (isNotFound(error)) return { result: 'gone' }
     if (error instanceof KubeError) return { result: 'failed', error }
     throw error
+  }
+}
+
+/** What the writes would have found (W5). Nothing is journaled: whoever wrote it has done so, and the bridge sees the rest. */
+async function lookInstead(
+  deps: Deps,
+  { workflowID, pass, step }: Writer,
+  writes: readonly Write[],
+  signal: AbortSignal | undefined,
+): Promise<WriteAnswer[]> {
+  deps.log.warn({ workflowID, pass, step }, 'a late step of a job that is over: nothing is written')
+  return await inParallel(writes, PARALLEL_WRITES, (write) => lookOne(deps, write, signal))
+}
+
+async function lookOne(deps: Deps, write: Write, signal: AbortSignal | undefined): Promise<WriteAnswer> {
+  try {
+    const object = await deps.kube.request<KubeObject>('GET', pathOf(write), { signal })
+    if (write.verb === 'delete' && object.metadata.uid !== write.uid) return { result: 'gone' }
+    return isSoAlready(write, object)
+      ? { result: 'ok', object, wrote: false, conflicted: true }
+      : { result: 'superseded', object }
+  } catch (error) {
+    if (isNotFound(error)) return { result: 'gone' }
+    if (error instanceof KubeError) return { result: 'failed', error }
+    throw error
+  }
+}
+
+function isSoAlready(write: Write, found: KubeObject): boolean {
+  switch (write.verb) {
+    case 'create':
+      return write.isOurs(found)
+    case 'delete':
+      return found.metadata.deletionTimestamp !== undefined
+    case 'patch':
+    case 'patchStatus':
+      return write.reapply(found) === 'done'
   }
 }
 

@@ -3,6 +3,7 @@
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 
 import type { Deps } from '../../activities/deps.ts'
+import { closeJob, type NewJob } from '../../activities/journal/jobs.ts'
 import { type KubeObject } from '../../activities/kube/client.ts'
 import { statusActivities } from '../../activities/kube/status.ts'
 import { type Write, writeAll, type Writer } from '../../activities/kube/write.ts'
@@ -23,6 +24,17 @@ const WRITER: Writer = {
   pass: 1,
   step: 'test',
   fieldManager: 'pawl-execution',
+}
+
+const JOB: NewJob = {
+  ...{
+    workflow_id: WRITER.workflowID,
+    run_id: WRITER.runID,
+    controller: 'execution',
+    cluster: 'local',
+    uid: 'uid-exec',
+  },
+  ...{ job_id: 'job', namespace: 'n', name: 'exec', cause: 'test', started_at: new Date('2030-01-01T00:00:00Z') },
 }
 
 let database: TestDatabase
@@ -174,6 +186,53 @@ describe('a deletion', () => {
   })
 })
 
+// A worker that was stopped in the middle of a pass goes on there, and reads what later jobs have left.
+describe('a run whose job is over', () => {
+  const over = async (run_id: string | null = WRITER.runID) => {
+    await openJob(database.db, { ...JOB, run_id })
+    await closeJob(database.db, WRITER.workflowID, 'Succeeded', deps.now())
+  }
+  const patched = (verdict: 'done' | 'superseded' | { status: { phase: string } }): Write => ({
+    ...{
+      verb: 'patchStatus',
+      ...at,
+      version: api.objects.get(PATH)?.metadata.resourceVersion ?? '',
+      patch: phase('ours'),
+    },
+    reapply: () => verdict,
+  })
+  const removed: Write = { verb: 'delete', ...at, uid: 'uid-exec', version: undefined }
+  const created: Write = { verb: 'create', ...at, body: execution(), isOurs: () => true }
+
+  beforeEach(() => void api.put(PATH, execution({ phase: 'theirs' })))
+
+  it.each([
+    ['a patch', () => patched(phase('again')), { result: 'superseded' }],
+    ['a patch of what is so already', () => patched('done'), { result: 'ok', wrote: false }],
+    ['a deletion', () => removed, { result: 'superseded' }],
+    ['a creation of what is there', () => created, { result: 'ok', wrote: false }],
+  ] as const)('writes nothing: %s', async (_, write, expected) => {
+    await over()
+    expect(await writeAll(deps, WRITER, [write()])).toMatchObject([expected])
+    expect(api.requests).toEqual(['GET executions/exec'])
+    expect(statusOf()).toEqual({ phase: 'theirs' })
+    expect(await actions()).toEqual([])
+    expect(await events()).toEqual([])
+  })
+
+  it('finds gone what is gone', async () => {
+    await over()
+    api.objects.clear()
+    expect(await writeAll(deps, WRITER, [created, removed])).toEqual([{ result: 'gone' }, { result: 'gone' }])
+    expect(api.objects.size).toBe(0)
+  })
+
+  it.each([['another-run'], [null]])('does not stop another run of its workflow ID (%s)', async (runID) => {
+    await over(runID)
+    expect(await writeAll(deps, WRITER, [patched('superseded')])).toMatchObject([{ result: 'ok', wrote: true }])
+  })
+})
+
 describe('a settle', () => {
   const ours = { jobID: 'job', phase: 'Progressing' }
   const settle = async (change: Partial<StatusChange>) =>
@@ -231,16 +290,7 @@ describe('a settle', () => {
 
   it('leaves a lingering run to go on when its wake is journaled, which comes again later', async () => {
     const now = deps.now()
-    await openJob(database.db, {
-      ...{
-        workflow_id: 'execution/uid-exec/job',
-        run_id: 'run',
-        controller: 'execution',
-        cluster: 'local',
-        uid: 'uid-exec',
-      },
-      ...{ job_id: 'job', namespace: 'n', name: 'exec', cause: 'test', started_at: now },
-    })
+    await openJob(database.db, JOB)
     const settled = statusActivities(deps).settle({ ...SETTLE, lingers: true })
     await expect.poll(() => deps.lingering.count).toBe(1)
     const writer = { ...WRITER, workflowID: 'deploy/uid-exec/job' }
