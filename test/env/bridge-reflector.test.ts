@@ -1,7 +1,7 @@
 // The reflector against a server that speaks the watch protocol badly, with a real PostgreSQL.
 
 import { pino } from 'pino'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest'
 import { beginActions, finishActions } from '../../activities/journal/actions.ts'
 import { newestVersion } from '../../activities/journal/objects.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
@@ -9,23 +9,16 @@ import { notCaughtUp } from '../../worker/bridge/health.ts'
 import { createReflector, type Reflector } from '../../worker/bridge/reflector.ts'
 import { type BridgeSettings, DEFAULT_SETTINGS } from '../../worker/bridge/settings.ts'
 import { routeToSelf, task, taskKind } from '../activities/journal/build-events.ts'
-import { asAdmin, createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+import { asAdmin } from '../activities/journal/test-database.ts'
+import { useJournal } from '../activities/journal/use-journal.ts'
 import { type BadServer, startBadServer } from '../worker/bridge/bad-server.ts'
 
-let test: TestDatabase
+const test = useJournal(inject('servers').databaseUrl)
 let server: BadServer
 let stopping: AbortController
 let runs: Promise<void>[]
 
-beforeAll(async () => {
-  test = await createTestDatabase(inject('servers').databaseUrl)
-})
-afterAll(async () => {
-  await test.drop()
-})
 beforeEach(async () => {
-  for (const table of ['watch_event', 'object', 'wake', 'action', 'watch_checkpoint'] as const)
-    await test.db.deleteFrom(table).execute()
   server = await startBadServer()
   stopping = new AbortController()
   runs = []

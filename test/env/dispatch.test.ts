@@ -3,7 +3,7 @@
 import { Client } from '@temporalio/client'
 import { NativeConnection } from '@temporalio/worker'
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { Lingering } from '../../activities/journal/lingering.ts'
 import { holdLease } from '../../activities/journal/checkpoints.ts'
 import { closeJob } from '../../activities/journal/jobs.ts'
@@ -16,22 +16,16 @@ import { resolveWake } from '../../worker/reconciler/resolve.ts'
 import { deployItemKind } from '../../workflows/deploy-item/kind.ts'
 import { defineLevel, nop } from '../../workflows/kit/index.ts'
 import { deps, seen, type TaskOptions } from '../activities/journal/build-events.ts'
-import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
 import { findOpenJob, openJob } from '../activities/journal/one-row.ts'
+import { useJournal } from '../activities/journal/use-journal.ts'
 
-let test: TestDatabase
+const test = useJournal(inject('servers').databaseUrl)
 let connection: NativeConnection
 beforeAll(async () => {
-  test = await createTestDatabase(inject('servers').databaseUrl)
   connection = await NativeConnection.connect({ address: inject('servers').temporalAddress })
 })
 afterAll(async () => {
   await connection.close()
-  await test.drop()
-})
-beforeEach(async () => {
-  for (const table of ['watch_event', 'object', 'wake', 'job', 'watch_checkpoint'] as const)
-    await test.db.deleteFrom(table).execute()
 })
 
 const JOB = '4f1c2a54-d0b9-4c7e-9a3b-e8f15d4c7a21'

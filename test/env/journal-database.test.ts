@@ -2,18 +2,12 @@
 
 import { sql } from 'kysely'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 import { openDatabase } from '../../activities/journal/database.ts'
 import { openJob } from '../activities/journal/one-row.ts'
-import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+import { useJournal } from '../activities/journal/use-journal.ts'
 
-let test: TestDatabase
-beforeAll(async () => {
-  test = await createTestDatabase(inject('servers').databaseUrl)
-})
-afterAll(async () => {
-  await test.drop()
-})
+const test = useJournal(inject('servers').databaseUrl)
 
 describe('a process that is stopped in the middle of a transaction', () => {
   it('loses the rows it holds, and learns of it when it goes on', async () => {

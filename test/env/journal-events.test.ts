@@ -1,38 +1,18 @@
 // Journaling a batch against a real PostgreSQL.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 import { beginActions, finishActions, heldObjects } from '../../activities/journal/actions.ts'
 import { holdLease, LeaseLost } from '../../activities/journal/checkpoints.ts'
 import { journalEvents } from '../../activities/journal/events.ts'
 import { findObject, newestVersion } from '../../activities/journal/objects.ts'
 import type { RoutedEvent, Routing } from '../../workflows/kit/index.ts'
 import { deps, later, NOW, seen, task, taskKind } from '../activities/journal/build-events.ts'
-import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
 import { readObject } from '../activities/journal/one-row.ts'
+import { useJournal } from '../activities/journal/use-journal.ts'
 
-let test: TestDatabase
+const test = useJournal(inject('servers').databaseUrl)
 const watch = { cluster: 'c', source: 'watch' } as const
 const write = { cluster: 'c', source: 'write', writer: 'task/u1/j1' } as const
-
-beforeAll(async () => {
-  test = await createTestDatabase(inject('servers').databaseUrl)
-})
-afterAll(async () => {
-  await test.drop()
-})
-beforeEach(async () => {
-  for (const table of ['watch_event', 'object', 'wake', 'job', 'action', 'subscription', 'watch_checkpoint'] as const) {
-    await test.db.deleteFrom(table).execute()
-  }
-})
-
-const outcomes = async (): Promise<string[]> => {
-  const rows = await test.db.selectFrom('watch_event').selectAll().orderBy('seq').execute()
-  return rows.map(
-    ({ source, resource_version, outcome, reason }) => `${source} ${resource_version} ${outcome}: ${reason ?? ''}`,
-  )
-}
-const wakes = async () => await test.db.selectFrom('wake').selectAll().orderBy('uid').execute()
 
 describe('texts that PostgreSQL refuses', () => {
   it('are journaled with U+FFFD in place of what it refuses', async () => {
@@ -42,7 +22,7 @@ describe('texts that PostgreSQL refuses', () => {
       projection: { status: { phase: 'a\uFFFDb\uFFFDc \\u0000 \u{1F600} \\\uFFFD' } },
     })
     await journalEvents(test.db, { ...watch, events: [seen('MODIFIED', { version: 6, status })] }, deps)
-    expect((await outcomes())[1]).toBe('watch 6 ignored: nothing declared changed')
+    expect((await test.outcomes())[1]).toBe('watch 6 ignored: nothing declared changed')
   })
 
   it('are cleaned in the names of actions and in their errors', async () => {
@@ -77,7 +57,7 @@ describe('journaling the events of a watch', () => {
       deps,
     )
     expect(events).toMatchObject([{ uid: 'u1', resource_version: 5, outcome: 'wake', reason: 'task ADDED' }])
-    expect(await wakes()).toMatchObject([
+    expect(await test.wakes()).toMatchObject([
       {
         controller: 'task',
         uid: 'u1',
@@ -100,7 +80,7 @@ describe('journaling the events of a watch', () => {
     const event = seen('ADDED', { version: 5 })
     await journalEvents(test.db, { ...watch, events: [event, event] }, deps)
     await journalEvents(test.db, { ...watch, events: [event] }, deps)
-    expect(await outcomes()).toEqual([
+    expect(await test.outcomes()).toEqual([
       'watch 5 wake: task ADDED',
       'watch 5 stale: this version is known',
       'watch 5 stale: this version is known',
@@ -110,7 +90,7 @@ describe('journaling the events of a watch', () => {
   it('ignores a newer version in which nothing declared changed, yet moves the row on', async () => {
     await journalEvents(test.db, { ...watch, events: [seen('ADDED', { version: 5 })] }, deps)
     await journalEvents(test.db, { ...watch, events: [seen('MODIFIED', { version: 6 })] }, deps)
-    expect(await outcomes()).toEqual(['watch 5 wake: task ADDED', 'watch 6 ignored: nothing declared changed'])
+    expect(await test.outcomes()).toEqual(['watch 5 wake: task ADDED', 'watch 6 ignored: nothing declared changed'])
     expect(await newestVersion(test.db, 'c', 'Task', 'ns')).toBe(6)
   })
 
@@ -125,7 +105,7 @@ describe('journaling the events of a watch', () => {
       { ...watch, events: [seen('MODIFIED', { version: 6, data: { password: 'canary-2' } })] },
       deps,
     )
-    expect(await outcomes()).toEqual(['watch 5 wake: task ADDED', 'watch 6 wake: task MODIFIED'])
+    expect(await test.outcomes()).toEqual(['watch 5 wake: task ADDED', 'watch 6 wake: task MODIFIED'])
     const dump = JSON.stringify([
       await test.db.selectFrom('object').selectAll().execute(),
       await test.db.selectFrom('watch_event').selectAll().execute(),
@@ -139,8 +119,8 @@ describe('journaling the events of a watch', () => {
       { ...watch, events: [seen('ADDED', { version: 5, status: { phase: 'Boring' } })] },
       deps,
     )
-    expect(await outcomes()).toEqual(['watch 5 ignored: boring'])
-    expect(await wakes()).toEqual([])
+    expect(await test.outcomes()).toEqual(['watch 5 ignored: boring'])
+    expect(await test.wakes()).toEqual([])
   })
 
   it('folds many events of a subject into one wake', async () => {
@@ -149,7 +129,7 @@ describe('journaling the events of a watch', () => {
     )
     const journaled = await journalEvents(test.db, { ...watch, events }, deps)
     expect(journaled.events.map(({ outcome }) => outcome)).toEqual(['wake', 'wake', 'wake'])
-    expect(await wakes()).toMatchObject([{ uid: 'u1', seq: journaled.events[2]?.seq }])
+    expect(await test.wakes()).toMatchObject([{ uid: 'u1', seq: journaled.events[2]?.seq }])
   })
 
   it('passes the state before the event to the routes', async () => {
@@ -182,7 +162,7 @@ describe('journaling deletions', () => {
       { ...watch, events: [seen('MODIFIED', { version: 8 }), seen('DELETED', { version: 9 })] },
       deps,
     )
-    expect(await outcomes()).toEqual([
+    expect(await test.outcomes()).toEqual([
       'watch 5 wake: task ADDED',
       'watch 8 wake: task DELETED',
       'watch 8 stale: this version is known',
@@ -204,7 +184,7 @@ describe('journaling deletions', () => {
       { ...watch, events: [seen('DELETED', { version: 7, deleting: true, finalizers: ['f'] })] },
       deps,
     )
-    expect(await outcomes()).toEqual([
+    expect(await test.outcomes()).toEqual([
       'watch 5 wake: task ADDED',
       'write 5 wake: task DELETED',
       'watch 7 ignored: already deleted',
@@ -228,7 +208,7 @@ describe('journaling deletions', () => {
       deps,
     )
     await journalEvents(test.db, { cluster: 'c', source: 'relist', events: [seen('ADDED', { version: 5 })] }, deps)
-    expect((await outcomes()).slice(2)).toEqual([
+    expect((await test.outcomes()).slice(2)).toEqual([
       'relist 20 wake: task DELETED',
       'relist 20 stale: newer than the list',
       'relist 20 stale: the object was never known',
@@ -241,9 +221,9 @@ describe('journaling deletions', () => {
 describe('journaling the answers of writes', () => {
   it('marks the wake as own, so that it does not wake the run that wrote', async () => {
     await journalEvents(test.db, { ...write, events: [seen('MODIFIED', { version: 5 })] }, deps)
-    expect(await wakes()).toMatchObject([{ uid: 'u1', foreign_event: false, writer: 'task/u1/j1' }])
+    expect(await test.wakes()).toMatchObject([{ uid: 'u1', foreign_event: false, writer: 'task/u1/j1' }])
     await journalEvents(test.db, { ...watch, events: [seen('MODIFIED', { version: 5 })] }, deps)
-    expect(await wakes()).toMatchObject([{ uid: 'u1', foreign_event: false }])
+    expect(await test.wakes()).toMatchObject([{ uid: 'u1', foreign_event: false }])
   })
 
   it.each([
@@ -253,7 +233,7 @@ describe('journaling the answers of writes', () => {
     ['of a uid that begins the same', { ...write, writer: 'task/u11/j1' }],
   ])('marks a write %s as foreign', async (_case, origin) => {
     await journalEvents(test.db, { ...origin, events: [seen('MODIFIED', { version: 5 })] }, deps)
-    expect(await wakes()).toMatchObject([{ uid: 'u1', foreign_event: true, writer: null }])
+    expect(await test.wakes()).toMatchObject([{ uid: 'u1', foreign_event: true, writer: null }])
   })
 
   it("wakes for somebody's change that the answer of a later own write overtook", async () => {
@@ -266,10 +246,13 @@ describe('journaling the answers of writes', () => {
       deps,
     )
     await journalEvents(test.db, { ...watch, events: [seen('MODIFIED', { version: 5 })] }, deps)
-    expect(await wakes()).toMatchObject([{ foreign_event: false }])
+    expect(await test.wakes()).toMatchObject([{ foreign_event: false }])
     await journalEvents(test.db, { ...watch, events: [seen('MODIFIED', { version: 7 })] }, deps)
-    expect(await wakes()).toMatchObject([{ foreign_event: true }])
-    expect((await outcomes()).slice(2)).toEqual(['watch 5 stale: version 9 is known', 'watch 7 wake: task MODIFIED'])
+    expect(await test.wakes()).toMatchObject([{ foreign_event: true }])
+    expect((await test.outcomes()).slice(2)).toEqual([
+      'watch 5 stale: version 9 is known',
+      'watch 7 wake: task MODIFIED',
+    ])
     expect(await readObject(test.db, 'c', 'Task', 'u1')).toMatchObject({ resource_version: 9 })
   })
 
@@ -316,7 +299,7 @@ describe('journaling with a checkpoint', () => {
       checkpoint: { kind: 'Task', resourceVersion: 8, epoch: 1, leaseOwner: 'other' },
     }
     await expect(journalEvents(test.db, stolen, deps)).rejects.toThrow(LeaseLost)
-    expect(await outcomes()).toEqual([])
+    expect(await test.outcomes()).toEqual([])
     expect(await newestVersion(test.db, 'c', 'Task', 'ns')).toBe(7)
   })
 

@@ -1,6 +1,6 @@
 // Rows of runs in level mode, and what their subscriptions lead to; against a real PostgreSQL.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 
 import { journalEvents } from '../../activities/journal/events.ts'
 import { closeLevelRun, replaceSubscriptions, wakeSubjects } from '../../activities/journal/level-runs.ts'
@@ -11,20 +11,9 @@ import { directLookups, resolveWake } from '../../worker/reconciler/resolve.ts'
 import { defineLevel, nop } from '../../workflows/kit/index.ts'
 import { deps, NOW, seen } from '../activities/journal/build-events.ts'
 import { findOpenJob, openJob } from '../activities/journal/one-row.ts'
-import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+import { useJournal } from '../activities/journal/use-journal.ts'
 
-let test: TestDatabase
-beforeAll(async () => {
-  test = await createTestDatabase(inject('servers').databaseUrl)
-})
-afterAll(async () => {
-  await test.drop()
-})
-beforeEach(async () => {
-  for (const table of ['watch_event', 'object', 'wake', 'job', 'action', 'subscription'] as const)
-    await test.db.deleteFrom(table).execute()
-})
-
+const test = useJournal(inject('servers').databaseUrl)
 const subject = { controller: 'shop', cluster: 'c', uid: 'u1', namespace: 'ns', name: 'shop' }
 const ignored = { ...deps, route: () => ({ ignored: 'not routed' }) }
 const run = {
@@ -32,7 +21,6 @@ const run = {
   ...{ namespace: 'ns', name: 'shop', cause: 'test', started_at: NOW },
 }
 const watch = { cluster: 'c', source: 'watch' } as const
-const wakes = async () => await test.db.selectFrom('wake').selectAll().orderBy('uid').execute()
 const job = async () => await test.db.selectFrom('job').select(['run_id', 'outcome']).execute()
 const subscribe = async (...names: string[]) =>
   await replaceSubscriptions(
@@ -67,7 +55,7 @@ describe('the row of a run in level mode', () => {
     for (const outcome of ['Converged', 'Deleted']) {
       await upsertWakes(test.db, [{ ...timer, writer: 'shop/u1' }], NOW)
       await closeLevelRun(test.db, run, outcome, NOW)
-      expect(await wakes()).toEqual([])
+      expect(await test.wakes()).toEqual([])
       const left = await test.db.selectFrom('subscription').select('name').execute()
       expect(left).toEqual(outcome === 'Converged' ? [{ name: 'a' }] : [])
     }
@@ -93,7 +81,7 @@ describe('what a controller in level mode subscribed to', () => {
       seen('ADDED', { uid: 'x', namespace: 'other', version: 6 }),
     ]
     await journalEvents(test.db, { ...watch, events }, ignored)
-    expect(await wakes()).toMatchObject([
+    expect(await test.wakes()).toMatchObject([
       { controller: 'shop', uid: 'u1', may_start: true, cause: 'Task task-b changed' },
     ])
   })
@@ -103,7 +91,7 @@ describe('what a controller in level mode subscribed to', () => {
     await openJob(test.db, run)
     const write = { cluster: 'c', source: 'write', writer: 'shop/u1' } as const
     await journalEvents(test.db, { ...write, events: [seen('ADDED', { uid: 'b', version: 5 })] }, ignored)
-    expect(await wakes()).toEqual([])
+    expect(await test.wakes()).toEqual([])
   })
 
   it('is forgotten when its object is deleted while no run is open', async () => {
@@ -118,7 +106,7 @@ describe('a wake of a controller in level mode', () => {
   const target = { apiVersion: 'test.pawl.dev/v1', kind: 'Task', plural: 'tasks' }
   const registry = createRegistry([defineLevel({ name: 'shop', target, queries: {}, plan: nop })])
   const resolve = async () => {
-    const [wake] = await wakes()
+    const [wake] = await test.wakes()
     return await resolveWake(test.db, wake!, directLookups(test.db, registry))
   }
 

@@ -2,20 +2,14 @@
 // The watch repeats itself, lists come in between, and answers of writes overtake their events, as in life.
 
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 import { listedBefore } from '../../activities/journal/checkpoints.ts'
 import { journalEvents } from '../../activities/journal/events.ts'
 import type { EventType } from '../../activities/journal/incoming.ts'
 import { deps, seen, type TaskOptions, taskKind } from '../activities/journal/build-events.ts'
-import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+import { emptyJournal, useJournal } from '../activities/journal/use-journal.ts'
 
-let test: TestDatabase
-beforeAll(async () => {
-  test = await createTestDatabase(inject('servers').databaseUrl)
-})
-afterAll(async () => {
-  await test.drop()
-})
+const test = useJournal(inject('servers').databaseUrl)
 
 type Step =
   | { readonly step: 'change'; readonly slot: number; readonly declared: boolean; readonly own: boolean }
@@ -126,9 +120,7 @@ async function play(cluster: Cluster, script: readonly Step[]): Promise<void> {
   await deliver(Infinity)
 }
 
-const clear = async (): Promise<void> => {
-  for (const table of ['watch_event', 'object', 'wake'] as const) await test.db.deleteFrom(table).execute()
-}
+const clear = () => emptyJournal(test.db)
 
 describe('a journal that has seen any history, however told', () => {
   it(

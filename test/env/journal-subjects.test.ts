@@ -1,40 +1,26 @@
 // Whom a journaled batch wakes beside the object itself, and which jobs it ends; against a real PostgreSQL.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 import { journalEvents } from '../../activities/journal/events.ts'
 import { closeJob } from '../../activities/journal/jobs.ts'
 import { upsertWakes } from '../../activities/journal/wakes.ts'
 import { subscribe, unsubscribeJob } from '../../activities/journal/subscriptions.ts'
 import type { Routing } from '../../workflows/kit/index.ts'
 import { deps, NOW, seen, taskKind } from '../activities/journal/build-events.ts'
-import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+import { job } from '../activities/journal/build-job.ts'
 import { findOpenJob, openJob } from '../activities/journal/one-row.ts'
+import { useJournal } from '../activities/journal/use-journal.ts'
 
-let test: TestDatabase
+const test = useJournal(inject('servers').databaseUrl)
 const watch = { cluster: 'c', source: 'watch' } as const
 const write = { cluster: 'c', source: 'write', writer: 'task/u1/j1' } as const
 
-beforeAll(async () => {
-  test = await createTestDatabase(inject('servers').databaseUrl)
-})
-afterAll(async () => {
-  await test.drop()
-})
-beforeEach(async () => {
-  for (const table of ['watch_event', 'object', 'wake', 'job', 'action', 'subscription', 'watch_checkpoint'] as const) {
-    await test.db.deleteFrom(table).execute()
-  }
-})
-
-const outcomes = async (): Promise<string[]> => {
-  const rows = await test.db.selectFrom('watch_event').selectAll().orderBy('seq').execute()
-  return rows.map(
-    ({ source, resource_version, outcome, reason }) => `${source} ${resource_version} ${outcome}: ${reason ?? ''}`,
-  )
-}
-const wakes = async () => await test.db.selectFrom('wake').selectAll().orderBy('uid').execute()
-
 describe('routes to others than the object itself', () => {
+  const waits = {
+    ...{ controller: 'task', uid: 's1', job_id: 'j1', subjectName: 'sub' },
+    ...{ cluster: 'c', kind: 'Task', namespace: 'ns', name: 'task-u1' },
+  }
+
   it('wakes every living dependent of an owner', async () => {
     const owner = { uid: 'u1', kind: 'Task' }
     const children = ['a', 'b', 'c'].map((uid) => seen('ADDED', { uid, version: 5, owner }))
@@ -57,7 +43,7 @@ describe('routes to others than the object itself', () => {
       ],
     })
     await journalEvents(test.db, { ...watch, events: [seen('ADDED', { version: 9 })] }, { ...deps, route })
-    expect((await wakes()).map(({ uid, name, may_start }) => [uid, name, may_start])).toEqual([
+    expect((await test.wakes()).map(({ uid, name, may_start }) => [uid, name, may_start])).toEqual([
       ['a', 'task-a', false],
       ['b', 'task-b', false],
     ])
@@ -66,28 +52,18 @@ describe('routes to others than the object itself', () => {
       { ...watch, events: [seen('MODIFIED', { version: 10, generation: 2 })] },
       { ...deps, route, subjectKinds: { task: 'Other' } },
     )
-    expect((await outcomes()).at(-1)).toBe('watch 10 ignored: no subject is concerned')
+    expect((await test.outcomes()).at(-1)).toBe('watch 10 ignored: no subject is concerned')
   })
 
   it('wakes the subscribers of an object by its name, until they unsubscribe', async () => {
-    const request = {
-      controller: 'task',
-      uid: 's1',
-      job_id: 'j1',
-      cluster: 'c',
-      kind: 'Task',
-      namespace: 'ns',
-      name: 'task-u1',
-      seenVersion: 0,
-      subjectName: 'sub',
-    }
-    expect(await subscribe(test.db, [request, { ...request, uid: 's2' }], NOW)).toBe(0)
+    const waiting = { ...waits, seenVersion: 0 }
+    expect(await subscribe(test.db, [waiting, { ...waiting, uid: 's2' }], NOW)).toBe(0)
     await journalEvents(
       test.db,
       { ...watch, events: [seen('ADDED', { version: 5, status: { phase: 'Boring' } })] },
       deps,
     )
-    expect((await wakes()).map(({ uid, may_start }) => [uid, may_start])).toEqual([
+    expect((await test.wakes()).map(({ uid, may_start }) => [uid, may_start])).toEqual([
       ['s1', false],
       ['s2', false],
     ])
@@ -98,16 +74,14 @@ describe('routes to others than the object itself', () => {
       { ...watch, events: [seen('MODIFIED', { version: 6, generation: 2, status: { phase: 'Boring' } })] },
       deps,
     )
-    expect((await wakes()).map(({ uid }) => uid)).toEqual(['s2'])
+    expect((await test.wakes()).map(({ uid }) => uid)).toEqual(['s2'])
   })
 
   it('ends the waits of a job when it closes', async () => {
     const wait = { controller: 'task', job_id: 'j1', cluster: 'c', kind: 'Task', namespace: 'ns', name: 'missing' }
-    const job = { ...wait, run_id: 'r', cause: 'test', started_at: NOW }
-    const { kind, ...row } = job
     for (const uid of ['u1', 'u2', 'u3']) {
-      await subscribe(test.db, [{ ...wait, uid, kind, seenVersion: 0, subjectName: 'sub' }], NOW)
-      await openJob(test.db, { ...row, uid, workflow_id: `task/${uid}/j1` })
+      await subscribe(test.db, [{ ...wait, uid, seenVersion: 0, subjectName: 'sub' }], NOW)
+      await openJob(test.db, job({ uid, workflow_id: `task/${uid}/j1` }))
     }
     await closeJob(test.db, 'task/u1/j1', 'Failed', NOW)
     const finished = { phase: 'Succeeded', jobID: 'j1', jobIDFinished: 'j1' }
@@ -124,16 +98,7 @@ describe('routes to others than the object itself', () => {
     const at = { controller: 'task', cluster: 'c', namespace: 'ns', name: 'n' }
     const later = new Date(NOW.getTime() + 60_000)
     const timer = { ...at, job_id: '', seq: 0, due: later, foreign_event: true, may_start: true, cause: 'due' }
-    for (const uid of ['u1', 'u2', 'u3', 'u4'])
-      await openJob(test.db, {
-        ...at,
-        uid,
-        job_id: 'j1',
-        workflow_id: `task/${uid}/j1`,
-        run_id: 'r',
-        cause: 'test',
-        started_at: NOW,
-      })
+    for (const uid of ['u1', 'u2', 'u3', 'u4']) await openJob(test.db, job({ uid, workflow_id: `task/${uid}/j1` }))
     const wake = (uid: string, change: object = {}) => ({ ...timer, uid, writer: `task/${uid}/j1`, ...change })
     await upsertWakes(
       test.db,
@@ -141,13 +106,13 @@ describe('routes to others than the object itself', () => {
       NOW,
     )
     for (const uid of ['u1', 'u2', 'u3', 'u4']) await closeJob(test.db, `task/${uid}/j1`, 'Succeeded', NOW)
-    expect((await wakes()).map(({ uid }) => uid)).toEqual(['u2', 'u3', 'u4'])
+    expect((await test.wakes()).map(({ uid }) => uid)).toEqual(['u2', 'u3', 'u4'])
   })
 
   it('remembers no state of a kind that nobody follows, yet the write as an event', async () => {
     const unfollowed = { ...taskKind, unfollowed: true } as const
     await journalEvents(test.db, { ...write, events: [seen('ADDED', { version: 5 }, unfollowed)] }, deps)
-    expect(await outcomes()).toEqual(['write 5 wake: task ADDED'])
+    expect(await test.outcomes()).toEqual(['write 5 wake: task ADDED'])
     expect(await test.db.selectFrom('object').select('uid').execute()).toEqual([])
   })
 
@@ -157,38 +122,15 @@ describe('routes to others than the object itself', () => {
       { ...watch, events: [seen('ADDED', { version: 5, status: { phase: 'Boring' } })] },
       deps,
     )
-    const request = {
-      controller: 'task',
-      uid: 's1',
-      job_id: 'j1',
-      cluster: 'c',
-      kind: 'Task',
-      namespace: 'ns',
-      name: 'task-u1',
-      subjectName: 'sub',
-    }
-    expect(await subscribe(test.db, [{ ...request, seenVersion: 5 }], NOW)).toBe(0)
-    expect(await subscribe(test.db, [{ ...request, seenVersion: 4 }], NOW)).toBe(1)
-    expect(await wakes()).toMatchObject([{ uid: 's1', cause: 'waits for Task task-u1' }])
+    expect(await subscribe(test.db, [{ ...waits, seenVersion: 5 }], NOW)).toBe(0)
+    expect(await subscribe(test.db, [{ ...waits, seenVersion: 4 }], NOW)).toBe(1)
+    expect(await test.wakes()).toMatchObject([{ uid: 's1', cause: 'waits for Task task-u1' }])
   })
 })
 
 describe('the job rows', () => {
-  const job = {
-    workflow_id: 'task/u1/j1',
-    run_id: 'r1',
-    controller: 'task',
-    cluster: 'c',
-    uid: 'u1',
-    job_id: 'j1',
-    namespace: 'ns',
-    name: 'task-u1',
-    cause: 'test',
-    started_at: NOW,
-  }
-
   it('are closed by the event that shows their end', async () => {
-    await openJob(test.db, job)
+    await openJob(test.db, job())
     await journalEvents(
       test.db,
       { ...watch, events: [seen('ADDED', { version: 5, status: { jobID: 'j1', phase: 'Init' } })] },
@@ -210,7 +152,7 @@ describe('the job rows', () => {
   })
 
   it('are closed when their subject is deleted, but not by the end of another job', async () => {
-    await openJob(test.db, { ...job, workflow_id: 'task/u1/j2', job_id: 'j2' })
+    await openJob(test.db, job({ workflow_id: 'task/u1/j2', job_id: 'j2' }))
     await journalEvents(
       test.db,
       {
@@ -233,7 +175,7 @@ describe('the job rows', () => {
       },
       deps,
     )
-    await openJob(test.db, job)
+    await openJob(test.db, job())
     expect(await test.db.selectFrom('job').selectAll().execute()).toMatchObject([
       { outcome: 'Succeeded', finished_at: NOW },
     ])

@@ -1,28 +1,16 @@
 // The sweep and the jobs it looks after, against a real PostgreSQL.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 import { holdLease } from '../../activities/journal/checkpoints.ts'
 import { journalEvents } from '../../activities/journal/events.ts'
 import { closeJob, recordJobPhase, touchJobs } from '../../activities/journal/jobs.ts'
 import { jobsToLookUp, recordLostJob, sweepWakes } from '../../activities/journal/sweep.ts'
 import { deps, later, NOW, seen, type TaskOptions } from '../activities/journal/build-events.ts'
 import { job } from '../activities/journal/build-job.ts'
-import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
 import { openJob } from '../activities/journal/one-row.ts'
+import { useJournal } from '../activities/journal/use-journal.ts'
 
-let test: TestDatabase
-beforeAll(async () => {
-  test = await createTestDatabase(inject('servers').databaseUrl)
-})
-afterAll(async () => {
-  await test.drop()
-})
-beforeEach(async () => {
-  for (const table of ['watch_event', 'object', 'wake', 'job', 'retry_bucket', 'watch_checkpoint'] as const)
-    await test.db.deleteFrom(table).execute()
-})
-
-const rows = async () => await test.db.selectFrom('wake').selectAll().orderBy('uid').execute()
+const test = useJournal(inject('servers').databaseUrl)
 
 describe('the sweep', () => {
   const known = async (...tasks: TaskOptions[]) => {
@@ -36,7 +24,7 @@ describe('the sweep', () => {
   const own = { kind: 'Task', controller: 'task', run: 'own', annotated: true } as const
   const sweep = async (jobKinds: Parameters<typeof sweepWakes>[1]['jobKinds'] = [own]) => {
     await sweepWakes(test.db, { cluster: 'c', now: NOW, jobKinds, watchedKinds: ['Task'] })
-    return (await rows()).map(({ uid, job_id, cause }) => `${uid}/${job_id} ${cause}`)
+    return (await test.wakes()).map(({ uid, job_id, cause }) => `${uid}/${job_id} ${cause}`)
   }
   const reconcile = { 'landscaper.gardener.cloud/operation': 'reconcile' }
 
@@ -133,10 +121,10 @@ describe('an open job', () => {
     const [found] = await jobsToLookUp(test.db, { cluster: 'c' }, later(60_000))
     await openJob(test.db, job({ run_id: 'r2' }))
     await recordLostJob(test.db, found!, NOW, false)
-    expect(await rows()).toEqual([])
+    expect(await test.wakes()).toEqual([])
     const [again] = await jobsToLookUp(test.db, { cluster: 'c' }, later(60_000))
     await recordLostJob(test.db, again!, NOW, false)
-    expect(await rows()).toMatchObject([{ uid: 'u1', may_start: true, foreign_event: true, cause: 'run lost' }])
+    expect(await test.wakes()).toMatchObject([{ uid: 'u1', may_start: true, foreign_event: true, cause: 'run lost' }])
     expect(await test.db.selectFrom('job').select('outcome').execute()).toEqual([{ outcome: 'lost' }])
   })
 

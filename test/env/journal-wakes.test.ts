@@ -1,6 +1,6 @@
 // Wakes and the retry budget against a real PostgreSQL. The sweep is in journal-sweep.test.ts.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 import { takeRetryToken } from '../../activities/journal/backoff.ts'
 import { jobsToLookUp } from '../../activities/journal/sweep.ts'
 import {
@@ -13,21 +13,10 @@ import {
 } from '../../activities/journal/wakes.ts'
 import { later, NOW } from '../activities/journal/build-events.ts'
 import { job } from '../activities/journal/build-job.ts'
-import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
 import { acknowledgeWake, openJob } from '../activities/journal/one-row.ts'
+import { useJournal } from '../activities/journal/use-journal.ts'
 
-let test: TestDatabase
-beforeAll(async () => {
-  test = await createTestDatabase(inject('servers').databaseUrl)
-})
-afterAll(async () => {
-  await test.drop()
-})
-beforeEach(async () => {
-  for (const table of ['watch_event', 'object', 'wake', 'job', 'retry_bucket', 'watch_checkpoint'] as const)
-    await test.db.deleteFrom(table).execute()
-})
-
+const test = useJournal(inject('servers').databaseUrl)
 const wake = (overrides: Partial<NewWake> = {}): NewWake => ({
   ...{ controller: 'task', uid: 'u1', job_id: '', cluster: 'c', namespace: 'ns', name: 'n', seq: 1, due: NOW },
   ...{ foreign_event: false, may_start: false, writer: null, cause: 'test', ...overrides },
@@ -35,7 +24,6 @@ const wake = (overrides: Partial<NewWake> = {}): NewWake => ({
 const upsert = async (overrides: Partial<NewWake> = {}) => await upsertWakes(test.db, [wake(overrides)], NOW)
 const claim = async (now: Date = NOW, owner = 'd1', limit = 10) =>
   await claimWakes(test.db, { cluster: 'c', owner, limit, leaseMs: 1000, now })
-const rows = async () => await test.db.selectFrom('wake').selectAll().orderBy('uid').execute()
 const only = (wakes: readonly Wake[]): Wake => {
   expect(wakes).toHaveLength(1)
   return wakes[0]!
@@ -44,13 +32,13 @@ const only = (wakes: readonly Wake[]): Wake => {
 describe('a pending wake that is renewed', () => {
   it('draws a new version, keeps the smaller due time and the greater seq, and ors its marks', async () => {
     await upsert({ due: later(5000), seq: 7, may_start: true })
-    const [first] = await rows()
+    const [first] = await test.wakes()
     await upsert({ due: later(1000), seq: 3, foreign_event: true })
-    const [second] = await rows()
+    const [second] = await test.wakes()
     expect(second).toMatchObject({ due: later(1000), seq: 7, may_start: true, foreign_event: true })
     expect(second!.version).toBeGreaterThan(first!.version)
     await upsert({ due: later(9000), seq: 8 })
-    expect(await rows()).toMatchObject([{ due: later(1000), seq: 8 }])
+    expect(await test.wakes()).toMatchObject([{ due: later(1000), seq: 8 }])
   })
 })
 
@@ -63,7 +51,7 @@ describe('a run that backs off after a write of its own', () => {
   it('is woken when its delay is over, not at once', async () => {
     await ownWrite()
     await retry()
-    expect(await rows()).toMatchObject([{ due: later(5000), foreign_event: true, may_start: true }])
+    expect(await test.wakes()).toMatchObject([{ due: later(5000), foreign_event: true, may_start: true }])
     expect(await claim(later(4999))).toEqual([])
   })
 
@@ -73,18 +61,18 @@ describe('a run that backs off after a write of its own', () => {
     await ownWrite()
     await retry()
     await acknowledgeWake(test.db, taken)
-    expect(await rows()).toMatchObject([{ due: later(5000), foreign_event: true }])
+    expect(await test.wakes()).toMatchObject([{ due: later(5000), foreign_event: true }])
   })
 
   it('is woken at once by what somebody else did', async () => {
     await ownWrite()
     await upsert({ foreign_event: true })
     await retry()
-    expect(await rows()).toMatchObject([{ due: NOW, foreign_event: true }])
+    expect(await test.wakes()).toMatchObject([{ due: NOW, foreign_event: true }])
     await test.db.deleteFrom('wake').execute()
     await retry()
     await upsert({ foreign_event: true })
-    expect(await rows()).toMatchObject([{ due: NOW, foreign_event: true }])
+    expect(await test.wakes()).toMatchObject([{ due: NOW, foreign_event: true }])
   })
 })
 
@@ -96,11 +84,11 @@ describe('a wake with many causes', () => {
       [...causes, ...causes].map((cause) => wake({ cause })),
       NOW,
     )
-    const [{ cause }] = (await rows()) as [Wake]
+    const [{ cause }] = (await test.wakes()) as [Wake]
     expect(cause.length).toBeLessThanOrEqual(500)
     expect(cause).toMatch(/^deploy item item-0 finished; deploy item item-1 finished; .* and 48\d more$/)
     await upsert({ seq: 9, cause: 'x'.repeat(30_000) })
-    expect((await rows())[0]!.cause).toMatch(/^x{480}/)
+    expect((await test.wakes())[0]!.cause).toMatch(/^x{480}/)
   })
 })
 
@@ -127,7 +115,7 @@ describe('claiming wakes', () => {
     const uids = taken.flat().map(({ uid }) => uid)
     expect(new Set(uids).size).toBe(uids.length)
     await claim(NOW, 'last', 99)
-    expect((await rows()).every(({ lease_owner }) => lease_owner !== null)).toBe(true)
+    expect((await test.wakes()).every(({ lease_owner }) => lease_owner !== null)).toBe(true)
   })
 
   it('takes none of another cluster whose worker shares the journal', async () => {
@@ -157,7 +145,7 @@ describe('a wake that was taken', () => {
   it('is deleted when it is acknowledged', async () => {
     await upsert()
     expect(await acknowledgeWake(test.db, only(await claim()))).toBe('deleted')
-    expect(await rows()).toEqual([])
+    expect(await test.wakes()).toEqual([])
   })
 
   it('stays when something came meanwhile, with the time and the marks of what came only', async () => {
@@ -165,22 +153,22 @@ describe('a wake that was taken', () => {
     const taken = only(await claim())
     await upsert({ due: later(60_000), writer: 'task/u1/j1', cause: 'retry 1' })
     expect(await acknowledgeWake(test.db, taken)).toBe('renewed')
-    expect(await rows()).toMatchObject([
+    expect(await test.wakes()).toMatchObject([
       { due: later(60_000), foreign_event: false, may_start: false, lease_owner: null, next_due: null },
     ])
     await upsert({ due: later(10), foreign_event: true })
-    expect(await rows()).toMatchObject([{ due: later(10), foreign_event: true }])
+    expect(await test.wakes()).toMatchObject([{ due: later(10), foreign_event: true }])
   })
 
   it('keeps what came meanwhile when it is postponed', async () => {
     await upsert({ foreign_event: true })
     const taken = only(await claim())
     await postponeWake(test.db, taken, later(5000))
-    expect(await rows()).toMatchObject([{ due: later(5000), lease_owner: null, foreign_event: true }])
+    expect(await test.wakes()).toMatchObject([{ due: later(5000), lease_owner: null, foreign_event: true }])
     const again = only(await claim(later(5000)))
     await upsert({ due: later(6000), may_start: true })
     await postponeWake(test.db, again, later(9000))
-    expect(await rows()).toMatchObject([{ due: later(6000), may_start: true, foreign_event: true }])
+    expect(await test.wakes()).toMatchObject([{ due: later(6000), may_start: true, foreign_event: true }])
   })
 
   it('is left alone by an acknowledgement whose lease another dispatcher has taken over', async () => {
@@ -189,7 +177,7 @@ describe('a wake that was taken', () => {
     await upsert()
     const taken = only(await claim(later(1000), 'd2'))
     expect(await acknowledgeWake(test.db, slow)).toBe('renewed')
-    expect(await rows()).toMatchObject([{ lease_owner: 'd2', version: taken.version }])
+    expect(await test.wakes()).toMatchObject([{ lease_owner: 'd2', version: taken.version }])
   })
 })
 

@@ -4,7 +4,7 @@
 import { Client } from '@temporalio/client'
 import { NativeConnection } from '@temporalio/worker'
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { Lingering } from '../../activities/journal/lingering.ts'
 import { claimWakes, type NewWake, nextWakeDue, upsertWakes } from '../../activities/journal/wakes.ts'
 import { createLogger } from '../../worker/log.ts'
@@ -13,22 +13,17 @@ import { queueOf } from '../../worker/reconciler/runs.ts'
 import { sweepOnce } from '../../worker/reconciler/sweeper.ts'
 import { later, NOW } from '../activities/journal/build-events.ts'
 import { openJob } from '../activities/journal/one-row.ts'
-import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+import { useJournal } from '../activities/journal/use-journal.ts'
 
-let test: TestDatabase
+const test = useJournal(inject('servers').databaseUrl)
 let connection: NativeConnection
 let client: Client
 beforeAll(async () => {
-  test = await createTestDatabase(inject('servers').databaseUrl)
   connection = await NativeConnection.connect({ address: inject('servers').temporalAddress })
   client = new Client({ connection })
 })
 afterAll(async () => {
   await connection.close()
-  await test.drop()
-})
-beforeEach(async () => {
-  for (const table of ['wake', 'job'] as const) await test.db.deleteFrom(table).execute()
 })
 
 describe('a worker that runs some controllers', () => {

@@ -11,6 +11,7 @@ import type { TemplateEngine } from '../../../activities/render/template-engine.
 import { routeOf, subjectKinds } from '../../../worker/controllers.ts'
 import { createLogger } from '../../../worker/log.ts'
 import { createTestDatabase, type TestDatabase } from '../journal/test-database.ts'
+import { emptyJournal } from '../journal/use-journal.ts'
 import { TinyApi } from './tiny-api.ts'
 
 export interface WriteStage {
@@ -32,8 +33,7 @@ export function useWriteStage(databaseUrl: string): () => WriteStage {
     await database.drop()
   })
   beforeEach(async () => {
-    for (const table of ['watch_event', 'object', 'wake', 'job', 'action'] as const)
-      await database.db.deleteFrom(table).execute()
+    await emptyJournal(database.db)
     const api = await TinyApi.start()
     kube = createKubeClient({ kubeconfig: api.kubeconfig })
     const templates = undefined as unknown as TemplateEngine
