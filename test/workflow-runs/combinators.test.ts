@@ -1,43 +1,16 @@
 // Combinators on a real Temporal server: what their fake runtime in the unit tests only claims about scopes, timers and new runs.
 
-import { Client, Connection, WorkflowFailedError } from '@temporalio/client'
+import { WorkflowFailedError } from '@temporalio/client'
 import { CancelledFailure } from '@temporalio/common'
-import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker'
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 
 import { done, retryLater } from '../../workflows/kit/index.ts'
 import * as combine from '../../workflows/kit/combine.ts'
 import type { Waited } from './combinators.ts'
+import { useRunWorker } from './run-worker.ts'
 
-const TASK_QUEUE = `combinators-${randomUUID()}`
-const quiet = new DefaultLogger('ERROR', () => undefined)
-let connection: Connection
-let native: NativeConnection
-let client: Client
-let worker: Worker
-let running: Promise<void>
-
-beforeAll(async () => {
-  Runtime.install({ logger: quiet })
-  const address = inject('servers').temporalAddress
-  connection = await Connection.connect({ address })
-  native = await NativeConnection.connect({ address })
-  client = new Client({ connection })
-  const workflowsPath = join(import.meta.dirname, 'combinators.ts')
-  const workflowBundle = await bundleWorkflowCode({ workflowsPath, logger: quiet })
-  worker = await Worker.create({ connection: native, taskQueue: TASK_QUEUE, workflowBundle })
-  running = worker.run()
-})
-
-afterAll(async () => {
-  worker.shutdown()
-  await running
-  await native.close()
-  await connection.close()
-})
-
+const worker = useRunWorker('combinators.ts')
 const expired = (name: string, ms: number) => retryLater('Timeout', `${name} took longer than ${ms} ms`)
 
 describe.concurrent('a step with a time-out', () => {
@@ -77,5 +50,5 @@ describe.concurrent('a step that goes on as new', () => {
 
 async function start(workflow: 'waiting' | 'continuing', plan: string) {
   const workflowId = `${workflow}-${plan}-${randomUUID()}`
-  return await client.workflow.start(workflow, { workflowId, taskQueue: TASK_QUEUE, args: [plan] })
+  return await worker.start(workflow, { workflowId, args: [plan] })
 }

@@ -1,12 +1,9 @@
 // Runs in level mode on a real Temporal server, with fake activities: when they end, when they go on, and what they tell the journal.
 
-import { Client, Connection, type WorkflowHandle } from '@temporalio/client'
 import { ApplicationFailure } from '@temporalio/common'
 import proto from '@temporalio/proto'
-import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker'
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 
 import type {
   JobInput,
@@ -17,53 +14,25 @@ import type {
   SettleLevelInput,
 } from '../../workflows/kit/index.ts'
 import type { Gadget } from './gadget.ts'
+import { useRunWorker } from './run-worker.ts'
+import { RunWorld, Worlds } from './run-world.ts'
 
 const { EventType } = proto.temporal.api.enums.v1
-const TASK_QUEUE = `level-${randomUUID()}`
 const HOLD = 'example.com/hold'
 
-const quiet = new DefaultLogger('ERROR', () => undefined)
-const worlds = new Map<string, World>()
-let connection: Connection
-let native: NativeConnection
-let client: Client
-let worker: Worker
-let running: Promise<void>
-
-beforeAll(async () => {
-  Runtime.install({ logger: quiet })
-  const address = inject('servers').temporalAddress
-  connection = await Connection.connect({ address })
-  native = await NativeConnection.connect({ address })
-  client = new Client({ connection })
-  const workflowsPath = join(import.meta.dirname, 'gadget.ts')
-  const workflowBundle = await bundleWorkflowCode({ workflowsPath, logger: quiet })
-  const activities: LevelActivities & LevelJournal = {
-    observeLevel: (input) => worldOf(input.by.workflowID).observe(),
-    refreshLevel: (input) => worldOf(input.by.workflowID).refresh(),
-    applyLevel: (input) =>
-      worldOf(input.by.workflowID).did(`apply ${input.resource.plural} ${input.object.metadata.name}`),
-    removeLevel: (input) => worldOf(input.by.workflowID).remove(),
-    finalizeLevel: (input) => worldOf(input.by.workflowID).finalize(input.guarded),
-    writeLevelStatus: (input) => worldOf(input.by.workflowID).write(input.status),
-    settleLevel: (input) => worldOf(input.by.workflowID).settle(input),
-    endLevel: (input) => worldOf(input.by.workflowID).end(input.outcome),
-  }
-  worker = await Worker.create({
-    connection: native,
-    taskQueue: TASK_QUEUE,
-    workflowBundle,
-    activities: { ...activities },
-  })
-  running = worker.run()
-})
-
-afterAll(async () => {
-  worker.shutdown()
-  await running
-  await native.close()
-  await connection.close()
-})
+const worlds = new Worlds<World>()
+const activities: LevelActivities & LevelJournal = {
+  observeLevel: (input) => worlds.of(input.by.workflowID).observe(),
+  refreshLevel: (input) => worlds.of(input.by.workflowID).refresh(),
+  applyLevel: (input) =>
+    worlds.of(input.by.workflowID).did(`apply ${input.resource.plural} ${input.object.metadata.name}`),
+  removeLevel: (input) => worlds.of(input.by.workflowID).remove(),
+  finalizeLevel: (input) => worlds.of(input.by.workflowID).finalize(input.guarded),
+  writeLevelStatus: (input) => worlds.of(input.by.workflowID).write(input.status),
+  settleLevel: (input) => worlds.of(input.by.workflowID).settle(input),
+  endLevel: (input) => worlds.of(input.by.workflowID).end(input.outcome),
+}
+const worker = useRunWorker('gadget.ts', activities)
 
 describe('a run in level mode', () => {
   it('ends when its object has converged, and writes nothing that is so already', async () => {
@@ -216,16 +185,17 @@ describe('a run in level mode', () => {
 type Spec = Gadget['spec']
 
 /** The world of one run: its object, and what was done. */
-class World {
-  readonly workflowID = `gadget/${randomUUID()}`
-  readonly log: string[] = []
+class World extends RunWorld {
   readonly settled: SettleLevelInput[] = []
   removal: 'removed' | 'changed' = 'removed'
   failStatus: ApplicationFailure | undefined
   onObserve: (() => Promise<void>) | undefined
   onEnd: (() => Promise<void>) | undefined
-  run!: WorkflowHandle
   #target: Gadget | undefined
+
+  constructor() {
+    super(`gadget/${randomUUID()}`)
+  }
 
   becomes(spec: Spec | undefined, change: { readonly status?: object; readonly metadata?: object } = {}): void {
     const { status, metadata } = change
@@ -276,19 +246,6 @@ class World {
     await this.did(`end ${outcome}`)
     await this.onEnd?.()
   }
-
-  async wake(): Promise<void> {
-    await this.run.signal('wake', { seq: 1 })
-  }
-
-  async reached(line: string): Promise<void> {
-    await vi.waitFor(() => expect(this.log).toContain(line), { timeout: 10_000, interval: 10 })
-  }
-
-  async eventsOf(type: proto.temporal.api.enums.v1.EventType): Promise<number> {
-    const { events } = await this.run.fetchHistory()
-    return (events ?? []).filter(({ eventType }) => eventType === type).length
-  }
 }
 
 const ONE: JsonObject = {
@@ -298,19 +255,13 @@ const ONE: JsonObject = {
   },
 }
 
-function worldOf(workflowID: string): World {
-  const world = worlds.get(workflowID)
-  if (world === undefined) throw new Error(`no test knows ${workflowID}`)
-  return world
-}
-
 async function start(spec: Spec | undefined, change: { status?: object; metadata?: object } = {}): Promise<World> {
   const world = new World()
   world.becomes(spec, change)
-  worlds.set(world.workflowID, world)
+  worlds.add(world)
   const input: JobInput = { subject: { kind: 'Gadget', uid: 'u', namespace: 'n', name: 'g' }, jobID: '', cause: 'test' }
-  world.run = await client.workflow.start('gadget', {
-    ...{ workflowId: world.workflowID, taskQueue: TASK_QUEUE, args: [input], workflowTaskTimeout: '5 seconds' },
+  world.run = await worker.start('gadget', {
+    ...{ workflowId: world.workflowID, args: [input], workflowTaskTimeout: '5 seconds' },
   })
   return world
 }

@@ -1,62 +1,30 @@
 // The reconcile loop on a real Temporal server, with fake activities: what becomes of a run in the circumstances that unit tests cannot make.
 
-import { Client, Connection, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client'
+import { WorkflowFailedError, type WorkflowHandle } from '@temporalio/client'
 import { CancelledFailure } from '@temporalio/common'
 import proto from '@temporalio/proto'
-import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker'
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 
 import type { By, JobInput, JobState, SettleActivities, SettleInput, TargetView } from '../../workflows/kit/index.ts'
 import { again, done, fail, retryLater, stop } from '../../workflows/kit/index.ts'
+import { useRunWorker } from './run-worker.ts'
+import { RunWorld, Worlds } from './run-world.ts'
 import type { Answer, WidgetActivities } from './widget.ts'
 
 const { EventType } = proto.temporal.api.enums.v1
-const TASK_QUEUE = `loop-${randomUUID()}`
 // A tenth of what Temporal lets a history grow to before it suggests a new run.
 const LARGE_REASON = 'x'.repeat(400_000)
 
-const quiet = new DefaultLogger('ERROR', () => undefined)
-const worlds = new Map<string, World>()
-let connection: Connection
-let native: NativeConnection
-let client: Client
-let worker: Worker
-let running: Promise<void>
-
-beforeAll(async () => {
-  Runtime.install({ logger: quiet })
-  const address = inject('servers').temporalAddress
-  connection = await Connection.connect({ address })
-  native = await NativeConnection.connect({ address })
-  client = new Client({ connection })
-  const workflowBundle = await bundleWorkflowCode({
-    workflowsPath: join(import.meta.dirname, 'widget.ts'),
-    logger: quiet,
-  })
-  const activities: WidgetActivities & SettleActivities = {
-    observeWidget: (by) => worldOf(by.workflowID).observe(by),
-    prepareWidget: (by) => worldOf(by.workflowID).prepare(by),
-    workOnWidget: (by) => worldOf(by.workflowID).work(by),
-    settle: (input) => worldOf(input.workflowID).settle(input),
-    endRun: ({ workflowID, outcome }) => worldOf(workflowID).end(outcome),
-  }
-  worker = await Worker.create({
-    connection: native,
-    taskQueue: TASK_QUEUE,
-    workflowBundle,
-    activities: { ...activities },
-  })
-  running = worker.run()
-})
-
-afterAll(async () => {
-  worker.shutdown()
-  await running
-  await native.close()
-  await connection.close()
-})
+const worlds = new Worlds<World>()
+const activities: WidgetActivities & SettleActivities = {
+  observeWidget: (by) => worlds.of(by.workflowID).observe(by),
+  prepareWidget: (by) => worlds.of(by.workflowID).prepare(by),
+  workOnWidget: (by) => worlds.of(by.workflowID).work(by),
+  settle: (input) => worlds.of(input.workflowID).settle(input),
+  endRun: ({ workflowID, outcome }) => worlds.of(workflowID).end(outcome),
+}
+const worker = useRunWorker('widget.ts', activities)
 
 describe('a job', () => {
   it('folds phases that need no event into one pass and one settle, which ends it', async () => {
@@ -243,7 +211,7 @@ describe('a job', () => {
     await vi.waitFor(() => expect(runs()).toBe(2), { timeout: 30_000, interval: 10 })
     world.answers.work = [() => done]
     expect(await world.run.result()).toBe('Succeeded')
-    expect((await client.workflow.getHandle(world.workflowID, runId).describe()).status.name).toBe('CONTINUED_AS_NEW')
+    expect((await worker.getHandle(world.workflowID, runId).describe()).status.name).toBe('CONTINUED_AS_NEW')
   })
 })
 
@@ -280,19 +248,17 @@ interface Given {
 }
 
 /** The world of one run: the object it reconciles, and what was done to it. */
-class World {
-  readonly workflowID = `widget/${randomUUID()}/job`
-  readonly log: string[] = []
+class World extends RunWorld {
   readonly settled: SettleInput[] = []
   readonly answers: { work: readonly Work[] }
   /** After which passes what the run waits for comes while it lingers. */
   readonly comesWhileLingering: ReadonlySet<number>
   target: TargetView | undefined
-  run!: WorkflowHandle
   readonly #settles: 'settled' | 'superseded'
   #worked = 0
 
   constructor({ work = [() => done], settles, comesAfter = [], ...given }: Given) {
+    super(`widget/${randomUUID()}/job`)
     this.comesWhileLingering = new Set(comesAfter)
     this.target = 'target' in given && given.target === undefined ? undefined : { ...FRESH, ...given.target }
     this.answers = { work }
@@ -339,22 +305,9 @@ class World {
     return Promise.resolve()
   }
 
-  async wake(): Promise<void> {
-    await this.run.signal('wake', { seq: 1 })
-  }
-
-  async reached(line: string): Promise<void> {
-    await vi.waitFor(() => expect(this.log).toContain(line), { timeout: 10_000, interval: 10 })
-  }
-
   async signalled(count: number): Promise<void> {
     const seen = async () => expect(await this.eventsOf(EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED)).toBe(count)
     await vi.waitFor(seen, { timeout: 10_000, interval: 10 })
-  }
-
-  async eventsOf(type: proto.temporal.api.enums.v1.EventType): Promise<number> {
-    const { events } = await this.run.fetchHistory()
-    return (events ?? []).filter(({ eventType }) => eventType === type).length
   }
 }
 
@@ -363,20 +316,13 @@ const FRESH: TargetView = {
   ...{ jobIDFinished: undefined, observedGeneration: 0, lastError: undefined },
 }
 
-function worldOf(workflowID: string): World {
-  const world = worlds.get(workflowID)
-  if (world === undefined) throw new Error(`no test knows ${workflowID}`)
-  return world
-}
-
 async function start(given: Given = {}): Promise<World> {
   const world = new World(given)
-  worlds.set(world.workflowID, world)
+  worlds.add(world)
   const subject = { kind: 'Widget', uid: 'u', namespace: 'n', name: 'w' }
   const input: JobInput = { subject, jobID: 'job', cause: 'test' }
-  world.run = await client.workflow.start(given.type ?? 'widget', {
-    ...{ workflowId: world.workflowID, taskQueue: TASK_QUEUE, args: [input] },
-    workflowTaskTimeout: '5 seconds',
+  world.run = await worker.start(given.type ?? 'widget', {
+    ...{ workflowId: world.workflowID, args: [input], workflowTaskTimeout: '5 seconds' },
   })
   return world
 }

@@ -1,0 +1,47 @@
+// The world of one run in tests with fake activities: what was done to it, in order, and how the test reaches the run.
+
+import type { WorkflowHandle } from '@temporalio/client'
+import type proto from '@temporalio/proto'
+import { expect, vi } from 'vitest'
+
+export class RunWorld {
+  readonly workflowID: string
+  /** One line an activity. */
+  readonly log: string[] = []
+  run!: WorkflowHandle
+
+  constructor(workflowID: string) {
+    this.workflowID = workflowID
+  }
+
+  async wake(): Promise<void> {
+    await this.run.signal('wake', { seq: 1 })
+  }
+
+  /** Waits until the log has the line. */
+  async reached(line: string): Promise<void> {
+    await vi.waitFor(() => expect(this.log).toContain(line), { timeout: 10_000, interval: 10 })
+  }
+
+  /** How many events of the type the run's history has. */
+  async eventsOf(type: proto.temporal.api.enums.v1.EventType): Promise<number> {
+    const { events } = await this.run.fetchHistory()
+    return (events ?? []).filter(({ eventType }) => eventType === type).length
+  }
+}
+
+/** The worlds of a file's runs: one worker does the activities of all of them, each in the world of its run. */
+export class Worlds<World extends RunWorld> {
+  readonly #worlds = new Map<string, World>()
+
+  add(world: World): void {
+    this.#worlds.set(world.workflowID, world)
+  }
+
+  /** @throws Error when no test has added it. */
+  of(workflowID: string): World {
+    const world = this.#worlds.get(workflowID)
+    if (world === undefined) throw new Error(`no test knows ${workflowID}`)
+    return world
+  }
+}
