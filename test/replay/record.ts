@@ -2,8 +2,7 @@
 //
 //   node test/replay/record.ts [outcome ...]
 //
-// Without arguments all are recorded anew: do so only when a change to a plan or to the loop shall not be replayable on old runs.
-// For a new outcome add a scenario and record that one.
+// What to record when: README.md beside this file.
 
 import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -15,9 +14,11 @@ import { choosePorts } from '../../worker/dev/ports.ts'
 import { startTemporal } from '../../worker/dev/temporal.ts'
 import { Cluster, type LsObject } from '../support/cluster.ts'
 import { createTarget } from '../support/manifests.ts'
-import { Pawl } from '../support/pawl.ts'
+import { Pawl, type PawlOptions } from '../support/pawl.ts'
 import { openServers, type TestServers } from '../support/servers.ts'
-import { ORDINARY, SCENARIOS, SHORT_HISTORIES } from './scenarios/index.ts'
+import { beaconKind } from './level/beacon.ts'
+import { LEVELS, ORDINARY, SCENARIOS, SHORT_HISTORIES, SHORT_LEVELS } from './scenarios/index.ts'
+import { installKind, LEVEL_CONTROLLERS } from './scenarios/levels.ts'
 import type { RunKind, Scenario } from './scenarios/scenario.ts'
 
 const { History } = proto.temporal.api.history.v1
@@ -26,7 +27,7 @@ const DIR = join(import.meta.dirname, 'histories')
 // Nothing of a slow machine shall be in a history. Foreign deployers take items up within a fraction of the pickup timeout.
 const FLAGS = ['--workflow-task-timeout-ms', '10000', '--sticky-timeout-ms', '4000', '--wake-lease-ms', '10000']
 const PICKUP = ['--pickup-timeout', '8s']
-// Histories of this many events are long: a group continues as new after a few passes.
+// Histories of this many events are long: a run continues as new after a few passes.
 const SHORT = ['--dynamic-config-value', 'limit.historyCount.suggestContinueAsNew=30']
 
 type Named = readonly (readonly [outcome: string, scenario: Scenario])[]
@@ -41,32 +42,58 @@ async function main(outcomes: readonly string[]): Promise<void> {
   const { servers, close } = await openServers()
   try {
     await recordAll('replay', chosen(ORDINARY), servers)
-    await recordShort(chosen(SHORT_HISTORIES), servers)
+    await recordLevels('replay-level', chosen(LEVELS), servers)
+    const [short, shortLevels] = [chosen(SHORT_HISTORIES), chosen(SHORT_LEVELS)]
+    if (short.length + shortLevels.length > 0)
+      await onShortTemporal(servers, async (servers) => {
+        await recordAll('replay-short', short, servers)
+        await recordLevels('replay-level-short', shortLevels, servers)
+      })
   } finally {
     await close()
   }
 }
 
-async function recordShort(scenarios: Named, servers: TestServers): Promise<void> {
-  if (scenarios.length === 0) return
+async function onShortTemporal(servers: TestServers, use: (servers: TestServers) => Promise<void>): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'pawl-short-'))
   const ports = await choosePorts(join(dir, 'ports.json'), {})
   const own = { binary: servers.temporalBinary, dir, logDir: dir, ports, ephemeral: true, flags: SHORT }
   const temporal = await startTemporal(own)
   try {
-    await recordAll('replay-short', scenarios, { ...servers, temporalAddress: temporal.spec.address ?? '' })
+    await use({ ...servers, temporalAddress: temporal.spec.address ?? '' })
   } finally {
     await temporal.stop()
     await rm(dir, { recursive: true })
   }
 }
 
+/** With Pawl's own controllers, which need no target but those that the scenarios name. */
 async function recordAll(namespace: string, scenarios: Named, servers: TestServers): Promise<void> {
   if (scenarios.length === 0) return
+  const prepare = async (cluster: Cluster) => {
+    await createTarget(cluster)
+  }
+  await recordIn(namespace, scenarios, { servers, prepare, pawl: { workerFlags: [...FLAGS, ...PICKUP] } })
+}
+
+async function recordLevels(namespace: string, scenarios: Named, servers: TestServers): Promise<void> {
+  if (scenarios.length === 0) return
+  const pawl = { controllers: LEVEL_CONTROLLERS, workerFlags: FLAGS }
+  await recordIn(namespace, scenarios, { servers, prepare: (cluster) => installKind(cluster, beaconKind), pawl })
+}
+
+interface Surroundings {
+  readonly servers: TestServers
+  /** Makes what the scenarios need, once the namespace is there. */
+  readonly prepare: (cluster: Cluster) => Promise<void>
+  readonly pawl: Pick<PawlOptions, 'controllers' | 'workerFlags'>
+}
+
+async function recordIn(namespace: string, scenarios: Named, { servers, prepare, pawl: own }: Surroundings) {
   const cluster = new Cluster(servers.kubeconfigPath, namespace)
   await cluster.createNamespace()
-  await createTarget(cluster)
-  const pawl = await Pawl.start({ name: namespace, servers, namespace, workerFlags: [...FLAGS, ...PICKUP] })
+  await prepare(cluster)
+  const pawl = await Pawl.start({ name: namespace, servers, namespace, ...own })
   try {
     const ends = await Promise.allSettled(scenarios.map(([outcome, one]) => record(cluster, pawl.client, outcome, one)))
     const failed = ends.flatMap((end, index) =>
@@ -105,21 +132,26 @@ interface Run {
   readonly runId: string | undefined
 }
 
-/** The runs to record of a job. Temporal's list lags behind them. */
+/** The runs to record of a job, or of an object in level mode. Temporal's list lags behind them. */
 async function runsOf(client: Client, job: LsObject, { kinds, run }: Scenario): Promise<ReadonlyMap<RunKind, Run>> {
   for (let look = 1; look <= 100; look++) {
     const found = await listed(client, job, run)
     if (kinds.every((kind) => found.has(kind))) return new Map([...found].filter(([kind]) => kinds.includes(kind)))
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
-  throw new Error(`job ${job.status?.jobID ?? ''} has not a run of each of ${kinds.join(', ')}`)
+  throw new Error(`${job.metadata.name} has not a run of each of ${kinds.join(', ')}`)
 }
 
-async function listed(client: Client, { status }: LsObject, run: Scenario['run']): Promise<Map<RunKind, Run>> {
+async function listed(
+  client: Client,
+  { metadata, status }: LsObject,
+  run: Scenario['run'],
+): Promise<Map<RunKind, Run>> {
   const found = new Map<RunKind, Run & { readonly at: number }>()
-  for await (const { workflowId, runId, startTime } of client.workflow.list({
-    query: `PawlJobId = '${status?.jobID ?? ''}'`,
-  })) {
+  const jobID = status?.jobID
+  // In level mode there are no jobs.
+  const query = jobID === undefined ? `PawlUid = '${metadata.uid ?? ''}'` : `PawlJobId = '${jobID}'`
+  for await (const { workflowId, runId, startTime } of client.workflow.list({ query })) {
     const kind = workflowId.split('/')[0] as RunKind
     const at = startTime.getTime()
     const before = found.get(kind)

@@ -1,17 +1,19 @@
 // Runs that were recorded on real servers, replayed with the workflows as they are now: what an upgrade would do to open runs.
-// How to record: test/replay/record.ts.
+// How and what to record: README.md beside this file.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import proto from '@temporalio/proto'
 import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { loadControllers } from '../../worker/controllers/load.ts'
+import { bundleControllers } from '../../worker/reconciler/bundle.ts'
 import { SCENARIOS } from './scenarios/index.ts'
+import { LEVEL_CONTROLLERS } from './scenarios/levels.ts'
 import { SECRET } from './scenarios/scenario.ts'
 
 const { History } = proto.temporal.api.history.v1
 const DIR = join(import.meta.dirname, 'histories')
-const ROOT = join(import.meta.dirname, '..', '..')
 
 interface Recording {
   readonly workflowId: string
@@ -21,6 +23,8 @@ interface Recording {
 const recordings: ReadonlyMap<string, Recording> = new Map(
   readdirSync(DIR).map((file) => [file, JSON.parse(readFileSync(join(DIR, file), 'utf8')) as Recording]),
 )
+const levels = ofController('beacon')
+const jobs = new Map([...recordings].filter(([file]) => !levels.has(file)))
 
 describe('the recorded runs', () => {
   it('are of each outcome', () => {
@@ -35,13 +39,15 @@ describe('the recorded runs', () => {
     expect(Object.fromEntries(ends.filter(([, end]) => end !== 'EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED'))).toEqual({
       'deploy-resumed.json': 'EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED',
       'deploy-continued.json': 'EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW',
+      'beacon-level-continued.json': 'EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW',
     })
   })
 
   it('have nothing in them that users import, export or keep, and no files of the machine', () => {
     const told = [...recordings].flatMap(([file, recording]) => {
       const texts = textsOf(recording)
-      return [SECRET, '/tmp/', process.cwd()]
+      // In Secrets the API server has values in base64.
+      return [SECRET, Buffer.from(SECRET).toString('base64'), '/tmp/', process.cwd()]
         .filter((one) => texts.some((text) => text.includes(one)))
         .map((one) => [file, one])
     })
@@ -50,12 +56,24 @@ describe('the recorded runs', () => {
 })
 
 describe('a recorded run', () => {
-  let errors: ReadonlyMap<string, Error | undefined>
+  let errors: Errors
   beforeAll(async () => {
-    errors = await replay(join(ROOT, 'workflows', 'index.ts'), recordings)
+    errors = await replay(await bundled('../../workflows/index.ts'), jobs)
   })
 
-  it.each([...recordings.keys()])('%s replays to the same commands', (file) => {
+  it.each([...jobs.keys()])('%s replays to the same commands', (file) => {
+    expect(errors.has(file)).toBe(true)
+    expect(errors.get(file)).toBeUndefined()
+  })
+})
+
+describe('a recorded run in level mode', () => {
+  let errors: Errors
+  beforeAll(async () => {
+    errors = await replay(await bundledByWorker(LEVEL_CONTROLLERS), levels)
+  })
+
+  it.each([...levels.keys()])('%s replays to the same commands', (file) => {
     expect(errors.has(file)).toBe(true)
     expect(errors.get(file)).toBeUndefined()
   })
@@ -63,25 +81,60 @@ describe('a recorded run', () => {
 
 describe('a workflow whose loop was changed carelessly', () => {
   it('is caught by the recorded runs', async () => {
-    const executions = new Map([...recordings].filter(([file]) => file.startsWith('execution-')))
-    const errors = await replay(join(import.meta.dirname, 'broken.ts'), executions)
+    const executions = ofController('execution')
+    const errors = await replay(await bundled('broken.ts'), executions)
     expect(executions.size).toBeGreaterThanOrEqual(7)
-    expect([...executions.keys()].filter((file) => errors.get(file) === undefined)).toEqual([])
+    expect(notCaught(executions, errors)).toEqual([])
+  })
+
+  it('is caught by the recorded runs in level mode', async () => {
+    const errors = await replay(await bundled('level/broken.ts'), levels)
+    expect(levels.size).toBeGreaterThanOrEqual(5)
+    expect(notCaught(levels, errors)).toEqual([])
+  })
+})
+
+describe('a controller in level mode whose plan was changed carelessly', () => {
+  it('is caught by the recorded runs that came to what was changed', async () => {
+    const errors = await replay(await bundledByWorker(join(import.meta.dirname, 'level/careless.ts')), levels)
+    const caught = [...levels.keys()].filter((file) => errors.get(file) !== undefined)
+    expect(caught.sort()).toEqual(['beacon-level-converged.json', 'beacon-level-life.json'])
   })
 })
 
 const quiet = new DefaultLogger('ERROR', () => undefined)
 Runtime.install({ logger: quiet })
 
+type Bundle = Awaited<ReturnType<typeof bundleControllers>>
+type Errors = ReadonlyMap<string, Error | undefined>
+
+/** @param entry of the bundle, from this folder. */
+async function bundled(entry: string): Promise<Bundle> {
+  return await bundleWorkflowCode({ workflowsPath: join(import.meta.dirname, entry), logger: quiet })
+}
+
+/** As a worker does that is given this module of controllers. */
+async function bundledByWorker(controllers: string): Promise<Bundle> {
+  const names = (await loadControllers([controllers])).map(({ name }) => name)
+  return await bundleControllers([controllers], names, quiet)
+}
+
 /** How each replay went wrong; undefined when it did not. */
-async function replay(workflowsPath: string, of: typeof recordings): Promise<ReadonlyMap<string, Error | undefined>> {
-  const workflowBundle = await bundleWorkflowCode({ workflowsPath, logger: quiet })
+async function replay(workflowBundle: Bundle, of: typeof recordings): Promise<Errors> {
   const files = new Map([...of].map(([file, { workflowId }]) => [workflowId, file]))
   const runs = [...of.values()].map(({ workflowId, history }) => ({ workflowId, history: History.fromObject(history) }))
   const errors = new Map<string, Error | undefined>()
   for await (const { workflowId, error } of Worker.runReplayHistories({ workflowBundle }, runs))
     errors.set(files.get(workflowId) ?? workflowId, error)
   return errors
+}
+
+function ofController(name: string): typeof recordings {
+  return new Map([...recordings].filter(([file]) => file.startsWith(`${name}-`)))
+}
+
+function notCaught(of: typeof recordings, errors: Errors): string[] {
+  return [...of.keys()].filter((file) => errors.get(file) === undefined)
 }
 
 /** All texts of a recording, those in payloads decoded. */

@@ -1,10 +1,13 @@
-// All that is recorded, in two sets: the second one needs a Temporal of its own.
+// All that is recorded, in four sets: runs in level mode need their controller, and two need a Temporal of their own.
 
 import { importScenarios } from './imports.ts'
 import { jobScenarios } from './jobs.ts'
+import { continuedLevelScenarios, levelScenarios } from './levels.ts'
 import { continuedScenarios, manifestScenarios } from './manifests.ts'
 import type { Scenarios } from './scenario.ts'
 
 export const ORDINARY: Scenarios = { ...jobScenarios, ...manifestScenarios, ...importScenarios }
 export const SHORT_HISTORIES: Scenarios = continuedScenarios
-export const SCENARIOS: Scenarios = { ...ORDINARY, ...SHORT_HISTORIES }
+export const LEVELS: Scenarios = levelScenarios
+export const SHORT_LEVELS: Scenarios = continuedLevelScenarios
+export const SCENARIOS: Scenarios = { ...ORDINARY, ...SHORT_HISTORIES, ...LEVELS, ...SHORT_LEVELS }

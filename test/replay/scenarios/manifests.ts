@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Cluster, type LsObject, OPERATION } from '../../support/cluster.ts'
 import { configMap, deployment, manifestItem, type ManifestItem, start, trigger } from '../../support/manifests.ts'
-import { leaving, type Recorder, type RunKind, type Scenarios, startedItem } from './scenario.ts'
+import { leaving, type Recorder, type RunKind, type Scenarios, startedItem, waitUntil } from './scenario.ts'
 
 const kinds: readonly RunKind[] = ['execution', 'deploy']
 const HOLD = 'test.example/hold'
@@ -137,11 +137,4 @@ function never(name: string, { namespace }: Cluster) {
   const containers = [{ name: 'main', image: 'example/app:1' }]
   const template = { metadata: { labels }, spec: { nodeSelector: { nowhere: 'true' }, containers } }
   return deployment(name, namespace, { template })
-}
-
-async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {
-  for (let look = 1; !(await isSo()); look++) {
-    if (look === 600) throw new Error('it did not come to that in 30 s')
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
 }

@@ -3,7 +3,8 @@
 import type { Client } from '@temporalio/client'
 import { type Cluster, installation, type Item, type LsObject } from '../../support/cluster.ts'
 
-export type RunKind = 'installation' | 'execution' | 'deploy'
+/** The controller of a run, which its ID begins with. */
+export type RunKind = 'installation' | 'execution' | 'deploy' | 'beacon'
 
 export interface Recorder {
   readonly cluster: Cluster
@@ -15,7 +16,7 @@ export interface Scenario {
   readonly kinds: readonly RunKind[]
   /** Which run of an ID, when there are several; default the last. */
   readonly run?: 'first'
-  /** Plays it in objects of this name; returns the object of the job to record, with its job ID. */
+  /** Plays it in objects of this name; returns the object of the job to record, with its job ID, or in level mode the object. */
   readonly play: (recorder: Recorder, name: string) => Promise<LsObject>
 }
 
@@ -50,4 +51,12 @@ export async function workflowIDs(client: Client, { status }: LsObject): Promise
   for await (const { workflowId } of client.workflow.list({ query: `PawlJobId = '${status?.jobID ?? ''}'` }))
     found.add(workflowId)
   return [...found]
+}
+
+/** @throws when it is not so in 30 s. */
+export async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {
+  for (let look = 1; !(await isSo()); look++) {
+    if (look === 600) throw new Error('it did not come to that in 30 s')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
 }
