@@ -21,11 +21,12 @@ describe.concurrent('a step with a time-out', () => {
     ['outside', expired('sequential', 50), ['inner is cancelled']],
     ['withFallback', done, ['hang is cancelled', 'fallback']],
     ['again', expired('hang', 20), ['hang is cancelled', 'hang is cancelled']],
-  ])('that expires is cancelled, and the run is not (%s)', async (plan, outcome, log) => {
+  ])('that expires is cancelled, and the run is not; hooks come in pairs (%s)', async (plan, outcome, log) => {
     expect(await (await start('waiting', plan)).result()).toEqual<Waited>({
       outcome: outcome as Waited['outcome'],
       log,
       isCancelled: false,
+      unpaired: [],
     })
   })
 })

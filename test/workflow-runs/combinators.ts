@@ -74,13 +74,24 @@ export interface Waited {
   readonly outcome: Outcome
   readonly log: readonly string[]
   readonly isCancelled: boolean
+  /** Steps whose hooks did not come in pairs. */
+  readonly unpaired: readonly string[]
 }
 
 /** Runs a plan that waits; what the run itself is cancelled with is passed on. */
 export async function waiting(name: string): Promise<Waited> {
   const log: Log = []
-  const outcome = await runStep(planOf(WAITING, name), log, temporalRuntime)
-  return { outcome, log, isCancelled: CancellationScope.current().consideredCancelled }
+  const open: string[] = []
+  const hooks = {
+    before: (step: { readonly name: string }) => open.push(step.name),
+    after: (step: { readonly name: string }) => {
+      const last = open.lastIndexOf(step.name)
+      if (last === -1) open.push(`${step.name} was not begun`)
+      else open.splice(last, 1)
+    },
+  }
+  const outcome = await runStep(planOf(WAITING, name), log, temporalRuntime, hooks)
+  return { outcome, log, isCancelled: CancellationScope.current().consideredCancelled, unpaired: open }
 }
 
 /** Goes on as new inside a combinator; the second run ends with the names of all hooks that the first one called. */

@@ -9,7 +9,10 @@ export interface Step<Pass> {
   run(pass: Pass, runtime: Runtime, hooks?: StepHooks): Promise<Outcome>
 }
 
-/** Called around every node of a plan, always in pairs, also when a step throws. Must not do I/O. RFC: ControllerManagerActionLifeCycleHook. */
+/**
+ * Called around every node of a plan, always in pairs: also when a step throws or is cancelled, and when `before` itself throws. Must not do
+ * I/O. RFC: ControllerManagerActionLifeCycleHook.
+ */
 export interface StepHooks {
   before?(step: { readonly name: string }): void
   after?(step: { readonly name: string }, result: Outcome | { readonly thrown: unknown }): void
@@ -42,9 +45,10 @@ export async function runStep<Pass>(
   runtime: Runtime,
   hooks?: StepHooks,
 ): Promise<Outcome> {
-  hooks?.before?.(step)
   let outcome: Outcome
   try {
+    // Inside of the try: a hook that throws here is followed by its other half.
+    hooks?.before?.(step)
     outcome = await step.run(pass, runtime, hooks)
   } catch (thrown) {
     hooks?.after?.(step, { thrown })

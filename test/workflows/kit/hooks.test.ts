@@ -38,6 +38,25 @@ describe('hooks', () => {
     expect(results).toEqual([again(2), { thrown: bug }, { thrown: bug }])
   })
 
+  it('come in pairs also when the first of them throws; the step does not run then', async () => {
+    const calls: unknown[] = []
+    const bug = new Error('a hook with a bug')
+    const hooks = {
+      before: ({ name }: { name: string }) => {
+        calls.push(`before ${name}`)
+        if (name === 'work') throw bug
+      },
+      after: ({ name }: { name: string }, result: unknown) => calls.push([`after ${name}`, result]),
+    }
+    const work = action<undefined>('work', () => {
+      calls.push('ran')
+      return done
+    })
+    await expect(runStep(sequential(work), undefined, fakeRuntime(), hooks)).rejects.toBe(bug)
+    const thrown = { thrown: bug }
+    expect(calls).toEqual(['before sequential', 'before work', ['after work', thrown], ['after sequential', thrown]])
+  })
+
   it('are called once after a step even if they throw', async () => {
     const calls: string[] = []
     const hooks = {
