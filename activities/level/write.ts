@@ -40,7 +40,7 @@ export const writeActivities = (deps: Deps): WriteActivities => ({
   async removeLevel({ by, resource, object: { metadata } }) {
     return await leaving(async () => {
       const watched = followedKind(deps, resource)
-      const { name, namespace, uid, resourceVersion: version } = metadata
+      const { name, namespace = '', uid, resourceVersion: version } = metadata
       const answer = await send(deps, writerOf(by, 'remove'), {
         ...{ verb: 'delete', watched, namespace, name, uid, version, isFenced: true },
       })

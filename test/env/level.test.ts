@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, inject, it } from 'vitest'
 import type { Deps } from '../../activities/deps.ts'
 import { createActivities } from '../../activities/index.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import type { JsonObject, LevelQuery, StateQuery, WantedObject } from '../../workflows/kit/index.ts'
+import type { LevelQuery, ObservedObject, StateQuery, WantedObject } from '../../workflows/kit/index.ts'
 import type { TestDatabase } from '../activities/journal/test-database.ts'
 import { refusal, type TinyApi } from '../activities/kube/tiny-api.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
@@ -116,7 +116,7 @@ describe('an object that is applied', () => {
 
 describe('an object that is removed', () => {
   const remove = async (object: KubeObject) =>
-    await act.removeLevel({ ...base, resource: maps, object: object as unknown as JsonObject })
+    await act.removeLevel({ ...base, resource: maps, object: object as unknown as ObservedObject })
 
   it('goes as it was observed, and is gone when it is', async () => {
     const object = api.put(`${MAPS}/a`, map({}))
@@ -132,6 +132,49 @@ describe('an object that is removed', () => {
     api.put(`${MAPS}/a`, map({ other: 'yes' }, { uid: 'uid-b' }))
     expect(await remove(object)).toBe('removed')
     expect(stored()?.['data']).toEqual({ other: 'yes' })
+  })
+})
+
+describe('objects of kinds without namespaces', () => {
+  const NODES = '/api/v1/nodes'
+  const nodes = { apiVersion: 'v1', kind: 'Node', plural: 'nodes', withoutNamespace: true } as const
+  const rack = { kind: 'Rack', uid: 'uid-rack', namespace: '', name: 'rack' }
+  const racks = { apiVersion: 'example.com/v1', kind: 'Rack', plural: 'racks' }
+  const global = { by: { ...by, workflowID: 'rack/uid-rack' }, subject: rack, target: racks, resource: nodes }
+  const node = (labels: object = {}): KubeObject => ({
+    ...{ apiVersion: 'v1', kind: 'Node' },
+    metadata: { name: 'a', uid: 'uid-a', labels: labels as Record<string, string> },
+  })
+  const acted = async () => await database.db.selectFrom('action').select(['object', 'verb']).orderBy('verb').execute()
+
+  it('are applied and removed by a target that is in none either', async () => {
+    const object = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a', labels: { rack: 'one' } } }
+    const label = async () => await act.applyLevel({ ...global, object })
+    await label()
+    await label()
+    expect(stored(`${NODES}/a`)?.metadata).toMatchObject({
+      labels: { rack: 'one' },
+      ownerReferences: [{ kind: 'Rack', name: 'rack', uid: 'uid-rack', controller: true }],
+    })
+    const observed = stored(`${NODES}/a`) as unknown as ObservedObject
+    expect(await act.removeLevel({ ...global, object: observed })).toBe('removed')
+    expect(writes()).toEqual(['POST v1/nodes', 'DELETE nodes/a'])
+    expect(await acted()).toEqual([
+      { object: 'Node//a', verb: 'create' },
+      { object: 'Node//a', verb: 'delete' },
+    ])
+  })
+
+  it('stay when they changed since they were observed', async () => {
+    const observed = api.put(`${NODES}/a`, node()) as unknown as ObservedObject
+    api.put(`${NODES}/a`, node({ new: 'yes' }))
+    expect(await act.removeLevel({ ...global, object: observed })).toBe('changed')
+    expect(stored(`${NODES}/a`)?.metadata.labels).toEqual({ new: 'yes' })
+  })
+
+  it('are not made for a target that is in a namespace: nothing would collect them', async () => {
+    const object = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a' } }
+    await expect(act.applyLevel({ ...base, resource: nodes, object })).rejects.toMatchObject({ type: 'OtherNamespace' })
   })
 })
 

@@ -41,6 +41,7 @@ describe("types of Kubernetes' own kinds", () => {
 
   it('can be handed to `remove`', () => {
     expectTypeOf<Job>().toExtend<ObservedObject>()
+    expectTypeOf<Node>().toExtend<ObservedObject>()
   })
 })
 

@@ -30,6 +30,8 @@ export interface Gadget extends JsonObject {
 interface State {
   readonly one: JsonObject | undefined
   readonly list: readonly JsonObject[]
+  /** Never found, under a name that every object has. */
+  readonly constructor: JsonObject | undefined
 }
 
 type Pass = LevelPass<State, Gadget>
@@ -37,6 +39,7 @@ type Pass = LevelPass<State, Gadget>
 const act = action<Pass>('act', async (pass) => {
   const { outcome = {}, bug, apply, remove, status = {}, refresh } = pass.target.spec
   if (bug !== undefined) throw new TypeError(bug)
+  if (pass.state.constructor !== undefined) return fail('Bug', 'a state is there that was not found')
   for (const [field, value] of Object.entries(status)) pass.status[field] = value
   if (apply !== undefined) await pass.act.apply({ ...apply, metadata: { name: 'made' } })
   if (refresh === true && (await pass.refresh('one')) !== pass.state.one) return fail('Bug', 'state was not replaced')
@@ -46,7 +49,11 @@ const act = action<Pass>('act', async (pass) => {
 
 const controller = defineLevel<State, Gadget>({
   ...{ name: 'gadget', target: { apiVersion: 'example.com/v1', kind: 'Gadget', plural: 'gadgets' } },
-  queries: { one: { kind: 'v1/ConfigMap', name: 'one' }, list: { kind: 'v1/Pod', many: true } },
+  queries: {
+    one: { kind: 'v1/ConfigMap', name: 'one' },
+    list: { kind: 'v1/Pod', many: true },
+    constructor: { kind: 'v1/ConfigMap', name: 'nobody' },
+  },
   plan: sequential(act),
   finalizer: 'example.com/hold',
   onDelete: act,

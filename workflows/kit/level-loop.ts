@@ -130,12 +130,14 @@ function passOf(controller: LevelController, { subject, by, observed }: Seen): A
   const { refreshLevel } = shortActivities<LevelActivities>()
   const base = { by, subject, target: controller.target }
   const queries = queriesOf(controller)
-  const state: Record<string, unknown> = { ...observed.states }
+  // What was not found is undefined, also under a name that every object has (`constructor`).
+  const nothing = Object.fromEntries(Object.keys(queries).map((name) => [name, undefined]))
+  const state: Record<string, unknown> = { ...nothing, ...observed.states }
   return {
     ...{ subject, by, target: observed.target, state, status: {} },
     act: actsOf(controller, base, observed.target),
     async refresh(name) {
-      const query = queries[name]
+      const query = Object.hasOwn(queries, name) ? queries[name] : undefined
       if (query === undefined) throw new Error(`controller ${controller.name} has no state "${name}"`)
       state[name] = (await refreshLevel({ ...base, state: name, query })).found
       return state[name]
@@ -165,7 +167,8 @@ function actsOf(
       const { apiVersion, kind, metadata: of } = object
       const known = { apiVersion, kind, metadata: of }
       if ((await removeLevel({ ...base, resource: where(object), object: known })) === 'removed') return
-      const message = `${kind} ${of.namespace}/${of.name} changed since ${base.subject.kind} ${metadata.name} was looked at`
+      const place = of.namespace === undefined ? of.name : `${of.namespace}/${of.name}`
+      const message = `${kind} ${place} changed since ${base.subject.kind} ${metadata.name} was looked at`
       throw ApplicationFailure.retryable(message, CHANGED)
     },
   }

@@ -31,7 +31,8 @@ export interface WantedObject {
 export interface ObservedObject {
   readonly apiVersion: string
   readonly kind: string
-  readonly metadata: ObjectMeta
+  /** Objects of kinds without namespaces have none. */
+  readonly metadata: Omit<ObjectMeta, 'namespace'> & Partial<Pick<ObjectMeta, 'namespace'>>
 }
 
 /** What an action can do to the world. Each call is one idempotent activity; its failure becomes the action's fault. */
