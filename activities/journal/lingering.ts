@@ -7,7 +7,8 @@
 //   L3. A wake that was put off is put off again while its run was woken here less than that ago: as a signal it would wait for the end of the
 //       task that the run is at work in, and the server refuses the end of a run that has a signal to come.
 //   L4. A run that was signalled after its last look does not linger: the signal waits for the end of its task.
-//   L5. The dispatcher wakes a run at most once in SPACING_MS: an object that somebody touches without end costs few passes.
+//   L5. The dispatcher wakes a run at most once in SPACING_MS: an object that somebody touches without end costs few passes. No wake waits
+//       longer than that.
 
 import type { NewWake } from './wakes.ts'
 
@@ -40,6 +41,8 @@ interface Lingerer {
   readonly end: (woken: boolean) => void
   /** It does nothing else. */
   readonly isIdle: boolean
+  /** When it is to be woken, in milliseconds, once the dispatcher has a wake for it (L5). */
+  wakeAt?: number
 }
 
 export class Lingering {
@@ -113,9 +116,8 @@ export class Lingering {
     const given = this.#given.get(workflowID)
     const lingerer = this.#lingerers.get(workflowID)
     if (lingerer !== undefined) {
-      const wakeAt = Math.max(now.getTime(), (given?.dispatchedAt ?? 0) + SPACING_MS)
-      this.#wakeIn(workflowID, lingerer, wakeAt - now.getTime())
-      return this.#give(workflowID, now, wakeAt)
+      lingerer.wakeAt ??= this.#wakeFrom(workflowID, lingerer, now.getTime(), given?.dispatchedAt)
+      return this.#give(workflowID, now, lingerer.wakeAt)
     }
     if (given !== undefined && given.dues.has(due.getTime()) && now.getTime() < given.at + SURE_MS) {
       const again = new Date(given.at + SURE_MS)
@@ -158,11 +160,14 @@ export class Lingering {
     return [...this.#lingerers.keys()].filter((workflowID) => workflowID.startsWith(`${controller}/${uid}/`))
   }
 
-  #wakeIn(workflowID: string, lingerer: Lingerer, ms: number): void {
+  /** @returns when the run is woken (L5). */
+  #wakeFrom(workflowID: string, lingerer: Lingerer, nowMs: number, dispatchedAt = 0): number {
+    const waitMs = Math.min(SPACING_MS, Math.max(0, dispatchedAt + SPACING_MS - nowMs))
     const wake = () => this.#take(workflowID)?.end(true)
     clearTimeout(lingerer.timer)
-    if (ms === 0) wake()
-    else lingerer.timer = setTimeout(wake, ms)
+    if (waitMs === 0) wake()
+    else lingerer.timer = setTimeout(wake, waitMs)
+    return nowMs + waitMs
   }
 
   #give(workflowID: string, now: Date, dispatchedAt?: number): Date {

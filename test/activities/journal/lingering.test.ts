@@ -84,6 +84,36 @@ describe('a run that is touched without end', () => {
   })
 })
 
+describe('a run that is touched more often than it is woken', () => {
+  const touch = (lingering: Lingering, ms: number) => lingering.wake(RUN, new Date(NOW.getTime() + ms), NOW)
+
+  it('is woken at the time that its first wake named, however many come until then', async () => {
+    const lingering = new Lingering({ most: 1, ms: 300 })
+    void lingering.wait(RUN)
+    touch(lingering, 0)
+    const woken = lingering.wait(RUN)
+    for (let ms = 10; ms < 100; ms += 10) {
+      await vi.advanceTimersByTimeAsync(10)
+      touch(lingering, ms)
+    }
+    await vi.advanceTimersByTimeAsync(10)
+    expect(await Promise.race([woken, Promise.resolve('waits')])).toBe(true)
+  })
+
+  it('is never woken later than a tenth of a second after its wake, also when runs of the same process wake it in between', async () => {
+    const lingering = new Lingering({ most: 1, ms: 300 })
+    for (let ms = 0; ms < 50; ms += 10) {
+      void lingering.wait(RUN)
+      touch(lingering, ms)
+      lingering.hold([wake('u1')], new Date(NOW.getTime() + ms)).release()
+    }
+    const woken = lingering.wait(RUN)
+    touch(lingering, 50)
+    await vi.advanceTimersByTimeAsync(100)
+    expect(await Promise.race([woken, Promise.resolve('waits')])).toBe(true)
+  })
+})
+
 describe('a wake that was put off', () => {
   const after = (ms: number) => new Date(NOW.getTime() + ms)
 
