@@ -177,6 +177,7 @@ export async function touchJobs(db: Kysely<Database>, workflowIDs: readonly stri
 
 export interface JobProgress {
   readonly workflowID: string
+  readonly runID: string
   /** Undefined: the phase stays. */
   readonly phase: string | undefined
   /** Undefined: the last one stays while the job is failing, and is cleared by a pass that did not fail. */
@@ -184,20 +185,25 @@ export interface JobProgress {
   readonly attempt: number
 }
 
-/** Records what a pass settled; a phase that is new is appended to the row's list with its time. */
+/**
+ * Records what a pass settled; a phase that is new is appended to the row's list with its time.
+ *
+ * @returns 'over' when the run's row is closed: this is the late pass of a worker that was stopped, or lost its workflow task.
+ */
 export async function recordJobPhase(
   db: Kysely<Database>,
-  { workflowID, phase, lastError, attempt }: JobProgress,
+  { workflowID, runID, phase, lastError, attempt }: JobProgress,
   now: Date,
-): Promise<void> {
+): Promise<'open' | 'over'> {
   const told = lastError === undefined ? null : JSON.stringify(lastError)
   const entry = phase === undefined ? [] : [{ phase, at: now.toISOString() }]
-  await sql`
+  const { rows } = await sql<{ over: boolean | null }>`
     update job set phase = coalesce(${phase ?? null}, phase), attempt = ${attempt},
       last_error = case when ${attempt}::int > 0 then coalesce(${told}::jsonb, last_error) else ${told}::jsonb end,
       phases = case when ${phase ?? null}::text is null or phase is not distinct from ${phase ?? null}::text
                     then phases else phases || ${JSON.stringify(entry)}::jsonb end
-    where workflow_id = ${workflowID}`.execute(db)
+    where workflow_id = ${workflowID} returning outcome is not null and run_id = ${runID} as over`.execute(db)
+  return rows[0]?.over === true ? 'over' : 'open'
 }
 
 /** The end of a job, as the state of its subject shows it. */

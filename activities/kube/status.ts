@@ -176,12 +176,13 @@ const LONGEST_DELAY_MS = 86_400_000
 /** Records in the journal what a pass met, and its next due time, when it wants one. */
 export async function recordPass(
   deps: Deps,
-  { workflowID, subject, jobID, change, againMs, attempt, fault }: Omit<SettleInput, 'runID' | 'pass' | 'lingers'>,
+  { workflowID, runID, subject, jobID, change, againMs, attempt, fault }: Omit<SettleInput, 'pass' | 'lingers'>,
 ): Promise<void> {
   const now = deps.now()
   const lastError = change?.lastError ?? fault
-  await recordJobPhase(deps.db, { workflowID, phase: change?.phase, lastError, attempt }, now)
-  if (againMs === undefined) return
+  const job = await recordJobPhase(deps.db, { workflowID, runID, phase: change?.phase, lastError, attempt }, now)
+  // What an ended job waited for went with its end, and would come back here.
+  if (againMs === undefined || job === 'over') return
   const controller = workflowID.split('/')[0]
   if (controller === undefined)
     throw finalFailure('InvalidWorkflowID', `workflow ID "${workflowID}"; expected <controller>/<uid>/<job>`)

@@ -12,6 +12,7 @@ export const settleActivities = (deps: Deps): LevelJournal => ({
     try {
       await recordPass(deps, {
         workflowID: by.workflowID,
+        runID: by.runID,
         subject,
         jobID: '',
         change: undefined,

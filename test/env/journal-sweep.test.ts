@@ -130,7 +130,7 @@ describe('an open job', () => {
 
   it('keeps its phases with their times, its attempt and its last error', async () => {
     await openJob(test.db, job())
-    const progress = { workflowID: 'task/u1/j1', lastError: undefined, attempt: 0 }
+    const progress = { workflowID: 'task/u1/j1', runID: 'r1', lastError: undefined, attempt: 0 }
     await recordJobPhase(test.db, { ...progress, phase: 'Init' }, NOW)
     await recordJobPhase(test.db, { ...progress, phase: 'Init' }, later(1))
     await recordJobPhase(test.db, { ...progress, phase: undefined, lastError: { reason: 'R' }, attempt: 2 }, later(2))
@@ -155,7 +155,11 @@ describe('an open job', () => {
       [undefined, 2],
       [undefined, 0],
     ] as const) {
-      await recordJobPhase(test.db, { workflowID: 'task/u1/j1', phase: undefined, lastError, attempt }, NOW)
+      await recordJobPhase(
+        test.db,
+        { workflowID: 'task/u1/j1', runID: 'r1', phase: undefined, lastError, attempt },
+        NOW,
+      )
       lastErrors.push((await test.db.selectFrom('job').select('last_error').executeTakeFirst())?.last_error)
     }
     expect(lastErrors).toEqual([{ reason: 'R' }, { reason: 'R' }, null])

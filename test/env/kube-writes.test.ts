@@ -227,6 +227,12 @@ describe('a run whose job is over', () => {
     expect(api.objects.size).toBe(0)
   })
 
+  it('is not woken again', async () => {
+    await over()
+    await statusActivities(deps).settle({ ...SETTLE, againMs: 3000 })
+    expect(await database.db.selectFrom('wake').selectAll().execute()).toEqual([])
+  })
+
   it.each([['another-run'], [null]])('does not stop another run of its workflow ID (%s)', async (runID) => {
     await over(runID)
     expect(await writeAll(deps, WRITER, [patched('superseded')])).toMatchObject([{ result: 'ok', wrote: true }])
