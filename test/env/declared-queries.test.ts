@@ -1,0 +1,224 @@
+// The queries that Pawl's own controllers declare, run as those of controllers in level mode are, beside the activities that look in their
+// place: on a real API server and a real journal both find the same objects in the same versions, however the activities come by them.
+// Random objects in memory: test/workflows/declared-controllers.test.ts.
+
+import { describe, expect, inject, it } from 'vitest'
+
+import { createActivities } from '../../activities/index.ts'
+import { deployGroupQueries } from '../../workflows/deploy-item/controller.gen.ts'
+import { BUILT_IN_TYPES, deployItemKind, MANAGED_BY_LABEL, MOCK_TYPE } from '../../workflows/deploy-item/kind.ts'
+import { executionQueries } from '../../workflows/execution/controller.gen.ts'
+import { executionKind } from '../../workflows/execution/kind.ts'
+import { installationQueries } from '../../workflows/installation/controller.gen.ts'
+import { installationKind } from '../../workflows/installation/kind.ts'
+import type { Kind, OwnerReference, StateQuery, Subject } from '../../workflows/kit/index.ts'
+import { API, execution, installation, type LsObject } from '../support/cluster.ts'
+import { useReadStage } from './read-stage.ts'
+
+const WATCHED: readonly Kind[] = [installationKind, executionKind, deployItemKind]
+const CONFIG = { apiVersion: 'mock.deployer.landscaper.gardener.cloud/v1alpha1', kind: 'ProviderConfiguration' }
+const JOB = 'job'
+
+const stage = useReadStage('declared-queries', WATCHED, inject('servers'))
+const { cluster, journal } = stage
+
+describe('what an Execution and its deploy group observe', () => {
+  it.each([
+    { how: 'listed, before the journal has heard of anything', more: 0, journaled: false, seen: false, reads: 'lists' },
+    {
+      how: 'from memory, when the journal knows nothing newer',
+      more: 0,
+      journaled: true,
+      seen: true,
+      reads: 'nothing',
+    },
+    { how: 'one by one, when a few were not seen', more: 0, journaled: true, seen: false, reads: 'objects' },
+    { how: 'listed, when many were not seen', more: 8, journaled: true, seen: false, reads: 'lists' },
+  ])('is what they declare: $how', async ({ more, journaled, seen, reads }) => {
+    const target = await family(more)
+    if (journaled) await journal()
+    if (seen) await look(target)
+    const { declared, observed, asked } = await look(target)
+    expect(observed).toEqual(declared)
+    expect([declared.items.length, declared.group.length]).toEqual([3 + more, 1])
+    expect(readsOf(asked)).toBe(reads)
+  })
+
+  it('is what they declare when items came, changed and went', async () => {
+    const target = await family()
+    await journal()
+    const before = await look(target)
+    const gone = await cluster.get('deployitems', nameIn(target, 'triggered'))
+    await cluster.delete('deployitems', nameIn(target, 'triggered'))
+    await createItem(target, 'late', { status: { jobID: JOB } })
+    await cluster.patch('deployitems', nameIn(target, 'idle'), { status: { jobID: JOB } }, 'status')
+    await journal(gone as LsObject)
+    const { declared, observed } = await look(target)
+    expect(observed).toEqual(declared)
+    expect([declared.items.length, declared.group.length]).toEqual([3, 2])
+    expect(declared.items.filter((one) => before.declared.items.includes(one))).toHaveLength(1)
+  })
+})
+
+describe('what an Installation observes', () => {
+  it.each([false, true])('is the Execution that it declares, the journal knowing it: %s', async (journaled) => {
+    const target = await createInstallation()
+    const child = await createExecution(target.metadata.name, target)
+    await createExecution(uniqueName(), target)
+    if (journaled) await journal()
+    expect(await lookAtExecution(target)).toEqual({ declared: [versionOf(child)], observed: [versionOf(child)] })
+  })
+
+  it.each([false, true])('is none where none has its name, the journal knowing it: %s', async (journaled) => {
+    const target = await createInstallation()
+    await createExecution(uniqueName(), target)
+    if (journaled) await journal()
+    expect(await lookAtExecution(target)).toEqual({ declared: [], observed: [] })
+  })
+
+  // Where a controller in level mode has a fault, as its document says.
+  it.each([false, true])('is none where another one has its name, the journal knowing it: %s', async (journaled) => {
+    const target = await createInstallation()
+    await createExecution(target.metadata.name, await createInstallation())
+    if (journaled) await journal()
+    const query = run(target, installationKind, installationQueries)
+    await expect(query).rejects.toMatchObject({ type: 'StateNotOwned', nonRetryable: true })
+    expect((await observeInstallation(target)).execution).toBeUndefined()
+  })
+})
+
+/** As `uid version`, sorted. */
+type Versions = readonly string[]
+
+interface Seen {
+  /** Of the Execution. */
+  readonly items: Versions
+  /** Of its deploy group. */
+  readonly group: Versions
+}
+
+interface Look {
+  readonly declared: Seen
+  readonly observed: Seen
+  /** Requests of the activities, those of the queries left out. */
+  readonly asked: readonly string[]
+}
+
+async function look(target: LsObject): Promise<Look> {
+  const act = createActivities(stage.deps)
+  const subject = subjectOf(target, executionKind)
+  const { deployItems } = await run<readonly LsObject[]>(target, executionKind, executionQueries)
+  const { items = [] } = await run<readonly LsObject[]>(target, executionKind, deployGroupQueries)
+  // The rest of what the group's document says of its items.
+  const isInGroup = ({ spec, status }: LsObject) => BUILT_IN_TYPES.has(String(spec?.['type'])) && status?.jobID === JOB
+  stage.requests.length = 0
+  const execution = await act.observeExecution({ by: byOf('execution'), subject, known: {} })
+  const group = await act.observeDeployGroup({ by: byOf('deploy'), subject, jobID: JOB, known: {} })
+  return {
+    declared: { items: versionsOf(deployItems), group: versionsOf(items.filter(isInGroup)) },
+    observed: { items: versionsOfViews(execution.changed), group: versionsOfViews(group.changed) },
+    asked: [...stage.requests],
+  }
+}
+
+/** How the items were read. */
+function readsOf(asked: readonly string[]): 'nothing' | 'objects' | 'lists' {
+  if (asked.includes('GET deployitems')) return 'lists'
+  return asked.some((request) => request.startsWith('GET deployitems/')) ? 'objects' : 'nothing'
+}
+
+async function lookAtExecution(target: LsObject) {
+  const { execution: declared } = await run<LsObject>(target, installationKind, installationQueries)
+  const { execution: observed } = await observeInstallation(target)
+  return {
+    declared: versionsOf(declared && [declared]),
+    observed: versionsOfViews(observed === undefined ? [] : [observed]),
+  }
+}
+
+async function observeInstallation(target: LsObject) {
+  const subject = subjectOf(target, installationKind)
+  return await createActivities(stage.deps).observeInstallation({ by: byOf('installation'), subject })
+}
+
+/** What the queries of a document find when they are run as those of a controller in level mode. */
+async function run<Found>(target: LsObject, kind: Kind, declared: Readonly<Record<string, StateQuery>>) {
+  const queries = Object.fromEntries(
+    Object.entries(declared).map(([state, query]) => {
+      const watched = WATCHED.find((one) => `${one.apiVersion}/${one.kind}` === query.kind)
+      if (watched === undefined) throw new Error(`state ${state} is of kind ${query.kind}; expected one of this file`)
+      const { apiVersion, plural } = watched
+      return [state, { apiVersion, kind: watched.kind, plural, query }]
+    }),
+  )
+  const { apiVersion, plural } = kind
+  const place = { subject: subjectOf(target, kind), target: { apiVersion, kind: kind.kind, plural } }
+  const seen = await createActivities(stage.deps).observeLevel({ by: byOf('level'), ...place, queries })
+  return (seen?.states ?? {}) as Readonly<Record<string, Found | undefined>>
+}
+
+const byOf = (controller: string) => ({ workflowID: `${controller}/uid`, runID: 'run', pass: 1 })
+
+const subjectOf = ({ metadata: { uid = '', name } }: LsObject, { kind }: Kind): Subject => ({
+  ...{ kind, uid, namespace: cluster.namespace, name },
+})
+
+const versionOf = ({ metadata: { uid = '', resourceVersion = '' } }: LsObject) => `${uid} ${resourceVersion}`
+const versionsOf = (objects: readonly LsObject[] = []): Versions => objects.map(versionOf).sort()
+const versionsOfViews = (views: readonly { readonly uid: string; readonly version: string }[]): Versions =>
+  views.map(({ uid, version }) => `${uid} ${version}`).sort()
+
+let count = 0
+const uniqueName = () => `x${++count}`
+
+/**
+ * An Execution with items: one that has the job, one that has none, one of a foreign type, more of those without job; and beside them
+ * items that are not its own, each for one reason.
+ */
+async function family(more = 0): Promise<LsObject> {
+  const [target, other] = [await createExecution(uniqueName()), await createExecution(uniqueName())]
+  await createItem(target, 'triggered', { status: { jobID: JOB } })
+  await createItem(target, 'idle')
+  await createItem(target, 'foreign', { type: 'example.org/foreign', status: { jobID: JOB } })
+  for (let index = 1; index <= more; index++) await createItem(target, `more-${index}`)
+  await createItem(target, 'of-another', { owner: ownerOf(other), status: { jobID: JOB } })
+  await createItem(target, 'not-controlled', { owner: ownerOf(target, false), status: { jobID: JOB } })
+  await createItem(target, 'of-nobody', { owner: undefined, status: { jobID: JOB } })
+  await createItem(other, 'beside', { status: { jobID: JOB } })
+  return target
+}
+
+const ownerOf = ({ metadata: { uid = '', name }, ...object }: LsObject, controller = true): OwnerReference => ({
+  ...{ apiVersion: API, kind: String(object['kind']), uid, name, controller },
+})
+
+interface ItemOptions {
+  readonly type?: string
+  /** Default: the Execution whose label it has. */
+  readonly owner?: OwnerReference | undefined
+  readonly status?: object
+}
+
+async function createItem(labelled: LsObject, name: string, options: ItemOptions = {}): Promise<void> {
+  const { type = MOCK_TYPE, owner = 'owner' in options ? undefined : ownerOf(labelled), status } = options
+  const metadata = {
+    name: nameIn(labelled, name),
+    labels: { [MANAGED_BY_LABEL]: labelled.metadata.name },
+    ...(owner !== undefined && { ownerReferences: [owner] }),
+  }
+  await cluster.create({ apiVersion: API, kind: 'DeployItem', metadata, spec: { type, config: CONFIG } }, 'deployitems')
+  if (status !== undefined) await cluster.patch('deployitems', metadata.name, { status }, 'status')
+}
+
+async function createExecution(name: string, owner?: LsObject): Promise<LsObject> {
+  const { metadata, ...rest } = execution(name, [])
+  const ownerReferences = owner === undefined ? [] : [ownerOf(owner)]
+  const object = await cluster.create({ ...rest, metadata: { ...metadata, ownerReferences } }, 'executions')
+  return await cluster.patch('executions', object.metadata.name, { status: { jobID: JOB } }, 'status')
+}
+
+async function createInstallation(): Promise<LsObject> {
+  return await cluster.create(installation(uniqueName(), [], { triggered: false }), 'installations')
+}
+
+const nameIn = ({ metadata }: LsObject, name: string) => `${metadata.name}-${name}`

@@ -1,0 +1,111 @@
+// A namespace of the real API server, a real journal, and the dependencies of activities on both, as of a worker that has just begun.
+
+import { afterAll, beforeAll, beforeEach } from 'vitest'
+
+import { createTargetAccess } from '../../activities/deploy/target/open-target.ts'
+import type { Deps } from '../../activities/deps.ts'
+import { holdLease, writeCheckpoint } from '../../activities/journal/checkpoints.ts'
+import { journalEvents } from '../../activities/journal/events.ts'
+import { createGroupedJournal } from '../../activities/journal/grouped-journal.ts'
+import { Lingering } from '../../activities/journal/lingering.ts'
+import type { KubeClient } from '../../activities/kube/client.ts'
+import { ObjectCache } from '../../activities/kube/object-cache.ts'
+import type { TemplateEngine } from '../../activities/render/template-engine.ts'
+import { builtIn } from '../../worker/controllers.ts'
+import { createLogger } from '../../worker/log.ts'
+import type { Kind } from '../../workflows/kit/index.ts'
+import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+import { emptyJournal } from '../activities/journal/use-journal.ts'
+import { Cluster, type LsObject } from '../support/cluster.ts'
+import type { TestServers } from '../support/servers.ts'
+
+const CLUSTER = 'local'
+
+/** Journal and dependencies are new for each test. */
+export class ReadStage {
+  readonly cluster: Cluster
+  /** What the activities have asked the API server for: `GET deployitems`, `GET deployitems/x`. */
+  readonly requests: string[] = []
+  readonly #kinds: readonly Kind[]
+  #deps: Deps | undefined
+
+  constructor(cluster: Cluster, kinds: readonly Kind[]) {
+    this.cluster = cluster
+    this.#kinds = kinds
+  }
+
+  get deps(): Deps {
+    if (this.#deps === undefined) throw new Error('the stage is set up by beforeEach')
+    return this.#deps
+  }
+
+  begin({ db }: TestDatabase): void {
+    const kube = this.#recording(this.cluster.kube)
+    this.requests.length = 0
+    const now = () => new Date()
+    const routing = { route: builtIn.route, subjectKinds: builtIn.subjectKinds, contentKey: undefined, now }
+    const journal = createGroupedJournal({ db, lax: db }, CLUSTER, routing)
+    const lingering = new Lingering({ most: 1, ms: 50 })
+    const log = createLogger('test', 'silent')
+    const templates = undefined as unknown as TemplateEngine
+    const parts = { cluster: CLUSTER, kube, db, journal, lingering, log, templates }
+    const targets = createTargetAccess({ kube, now })
+    this.#deps = { ...parts, ...routing, targets, objects: new ObjectCache(), pickupTimeoutMs: undefined }
+  }
+
+  #recording({ connection }: KubeClient): KubeClient {
+    return {
+      connection,
+      request: async <T>(...[method, path, options]: Parameters<KubeClient['request']>) => {
+        this.requests.push(`${method} ${path.replace(/^.*\/namespaces\/[^/]+\//, '')}`)
+        return await this.cluster.kube.request<T>(method, path, options)
+      },
+      stream: (path, signal) => this.cluster.kube.stream(path, signal),
+      close: () => this.cluster.kube.close(),
+    }
+  }
+
+  /** The journal comes to know all that is there of the kinds, as from a bridge that follows them, and that these are not. */
+  journal = async (...gone: readonly LsObject[]): Promise<void> => {
+    for (const kind of this.#kinds) await this.#follow(kind, gone)
+  }
+
+  async #follow(watched: Kind, gone: readonly LsObject[]): Promise<void> {
+    const { db, now } = this.deps
+    const { kind, plural } = watched
+    const there = await this.cluster.list(plural)
+    const events = [
+      ...there.map((object) => ({ watched, object, type: 'MODIFIED' as const })),
+      ...gone
+        .filter((object) => object['kind'] === kind)
+        .map((object) => ({ watched, object, type: 'DELETED' as const })),
+    ]
+    await journalEvents(db, { cluster: CLUSTER, source: 'watch', events }, this.deps)
+    await holdLease(db, { cluster: CLUSTER, kind, owner: 'test', leaseMs: 60_000 })
+    const checkpoint = { kind, resourceVersion: 1, epoch: 0, leaseOwner: 'test' }
+    await db.transaction().execute(async (trx) => {
+      await writeCheckpoint(trx, CLUSTER, checkpoint, now())
+    })
+  }
+}
+
+/** Registers the hooks of the calling test file. */
+export function useReadStage(namespace: string, kinds: readonly Kind[], servers: TestServers): ReadStage {
+  const cluster = new Cluster(servers.kubeconfigPath, namespace)
+  const stage = new ReadStage(cluster, kinds)
+  let database: TestDatabase
+  beforeAll(async () => {
+    database = await createTestDatabase(servers.databaseUrl)
+    await cluster.createNamespace()
+  })
+  beforeEach(async () => {
+    await emptyJournal(database.db)
+    stage.begin(database)
+  })
+  afterAll(async () => {
+    await cluster.kube.request('DELETE', `/api/v1/namespaces/${namespace}`)
+    await cluster.kube.close()
+    await database.drop()
+  })
+  return stage
+}
