@@ -79,11 +79,19 @@ const LIMIT = /^Too long: may not be more than \d+ \w+$/
 function refusal({ details = {} }: ApiStatus): string {
   const { kind = 'object', name = '', causes = [] } = details
   const where = causes.map(({ field = '', reason = '', message = '' }) => {
+    const unknown = unknownFields(message)
+    if (unknown.length > 0) return `the kind has no field ${unknown.join(', ')}`
     const [kindOfMistake = ''] = LIMIT.exec(message) ?? message.split(/[:"]/)
     const place = field === '[]' || field === '' ? 'the whole' : field
     return `${place}: ${kindOfMistake.trim() === '' ? reason : kindOfMistake.trim()}`
   })
   return [`${kind} "${name}" is refused`, ...(where.length === 0 ? [] : [where.join(', ')])].join(': ')
+}
+
+// A patch that was asked for strictly is refused as a whole, and quoted; the names of the fields come last.
+function unknownFields(message: string): readonly string[] {
+  const [, told = ''] = /[^]*: strict decoding error: ([^]*)$/.exec(message) ?? []
+  return [...told.matchAll(/unknown field "([^"]+)"/g)].flatMap(([, field]) => field ?? [])
 }
 
 export const isNotFound = (error: unknown): error is KubeError => error instanceof KubeError && error.status === 404

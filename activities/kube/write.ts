@@ -32,6 +32,8 @@ interface Target {
   readonly watched: WatchedKind
   readonly namespace: string
   readonly name: string
+  /** A field that the kind does not have is refused; else the server drops it and says nothing. */
+  readonly isStrict?: true
 }
 
 export type Write = Target &
@@ -217,7 +219,7 @@ async function create(
 ): Promise<WriteAnswer> {
   try {
     const object = await deps.kube.request<KubeObject>('POST', resourcePath(write.watched, write.namespace), {
-      query: { fieldManager: writer.fieldManager },
+      query: queryOf(writer, write),
       body: write.body,
       signal,
     })
@@ -265,7 +267,7 @@ async function patch(
   for (let attempt = 1; ; attempt++) {
     try {
       const object = await deps.kube.request<KubeObject>('PATCH', pathOf(write, write.verb === 'patchStatus'), {
-        query: { fieldManager: writer.fieldManager },
+        query: queryOf(writer, write),
         contentType: 'application/merge-patch+json',
         body,
         signal,
@@ -280,6 +282,10 @@ async function patch(
       body = onVersion(next, current.metadata.resourceVersion ?? '')
     }
   }
+}
+
+function queryOf({ fieldManager }: Writer, { isStrict }: Write): Readonly<Record<string, string>> {
+  return { fieldManager, ...(isStrict && { fieldValidation: 'Strict' }) }
 }
 
 function onVersion(patch: Patch, resourceVersion: string): Patch {

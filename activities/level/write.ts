@@ -3,6 +3,7 @@
 //   W1. One field manager per controller, `pawl-<name>`, and only fields that the controller mentions: two controllers of one object both win.
 //   W2. A conflict re-reads and re-applies those fields, never the whole pass. Deletion alone is not repeated: the pass has to look again.
 //   W3. What is so already is not written.
+//   W4. A field that the kind does not have is a fault: dropped in silence, it would look written.
 
 import {
   type ApplyInput,
@@ -15,7 +16,7 @@ import {
 } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
-import { finalFailure, retryableFailure, toApplicationFailure } from '../kube/errors.ts'
+import { finalFailure, KubeError, retryableFailure, toApplicationFailure } from '../kube/errors.ts'
 import { additivePatch } from '../kube/merge.ts'
 import { readObject } from '../kube/observe.ts'
 import { isReleased, ownerOf } from '../kube/views.ts'
@@ -92,6 +93,12 @@ async function leaving<T>(write: () => Promise<T>): Promise<T> {
   }
 }
 
+/** The same failure with what it is about in front: the path of a create does not tell. */
+function about(where: string, error: KubeError): KubeError {
+  const { status, reason, retryAfterMs } = error
+  return new KubeError(`${where}: ${error.message}`, { status, reason, retryAfterMs, cause: error })
+}
+
 function writerOf(by: By, step: string): Writer {
   return { ...by, step, fieldManager: `pawl-${by.workflowID.split('/')[0] ?? ''}` }
 }
@@ -113,7 +120,7 @@ async function apply(deps: Deps, input: ApplyInput): Promise<void> {
   const watched = followedKind(deps, resource)
   const isTarget =
     resource.kind === subject.kind && name === subject.name && resource.apiVersion === input.target.apiVersion
-  const at = { watched, namespace, name }
+  const at = { watched, namespace, name, isStrict: true } as const
   for (let tries = 1; tries <= TRIES; tries++) {
     const current = await readObject(deps, watched, namespace, name)
     const answer =
@@ -126,7 +133,7 @@ async function apply(deps: Deps, input: ApplyInput): Promise<void> {
           })
         : await merge(deps, input, { at, current, isTarget })
     if (answer === 'done' || answer.result === 'ok') return
-    if (answer.result === 'failed') throw answer.error
+    if (answer.result === 'failed') throw about(where, answer.error)
     if (answer.result === 'gone' && current === undefined)
       throw retryableFailure(
         'NotFound',
@@ -137,7 +144,7 @@ async function apply(deps: Deps, input: ApplyInput): Promise<void> {
 }
 
 interface Place {
-  readonly at: Pick<Write, 'watched' | 'namespace' | 'name'>
+  readonly at: Pick<Write, 'watched' | 'namespace' | 'name' | 'isStrict'>
   readonly current: KubeObject
   /** Labels and annotations of the target itself: it owns nothing. */
   readonly isTarget: boolean
@@ -220,10 +227,11 @@ async function writeStatus(deps: Deps, { by, subject, target, version, status }:
   if (current === undefined || patch === undefined) return
   const answer = await send(deps, writerOf(by, 'status'), {
     ...{ verb: target.statusSubresource === false ? 'patch' : 'patchStatus', watched, namespace, name, patch },
+    isStrict: true,
     version: current.metadata.resourceVersion ?? version,
     reapply: (found) => (found.metadata.uid === subject.uid ? (patchOf(found) ?? 'done') : 'superseded'),
   })
-  if (answer.result === 'failed') throw answer.error
+  if (answer.result === 'failed') throw about(`status of ${nameOf(subject.kind, subject)}`, answer.error)
   if (answer.result !== 'gone' || (await readObject(deps, watched, namespace, name)) === undefined) return
   throw finalFailure(
     'NoStatusEndpoint',

@@ -59,6 +59,12 @@ function race(change: () => void): void {
   }
 }
 
+/** Every field is unknown to this server; it says so only when it is asked to. */
+function refuseUnknownFields(): void {
+  api.intercept = ({ method, query }) =>
+    method !== 'GET' && query['fieldValidation'] === 'Strict' ? refusal(400, 'BadRequest') : undefined
+}
+
 describe('an object that is applied', () => {
   it('is made once, owned by the target, and not written when it is so already', async () => {
     await apply(wanted({ key: 'value' }, { labels: { app: 'shop' } }))
@@ -78,6 +84,18 @@ describe('an object that is applied', () => {
     await apply(wanted({ key: 'ours' }))
     expect(stored()?.['data']).toEqual({ key: 'ours', theirs: 'new' })
     expect(writes()).toEqual(['PATCH configmaps/a', 'PATCH configmaps/a'])
+  })
+
+  it('asks the server to refuse fields that its kind does not have, made or changed', async () => {
+    refuseUnknownFields()
+    const dropped = {
+      type: 'BadRequest',
+      nonRetryable: true,
+      message: expect.stringMatching(/^ConfigMap n\/a: .*400/) as string,
+    }
+    await expect(apply(wanted({ key: 'value' }))).rejects.toMatchObject(dropped)
+    api.put(`${MAPS}/a`, map({ key: 'old' }, { ownerReferences: [owner] }))
+    await expect(apply(wanted({ key: 'value' }))).rejects.toMatchObject(dropped)
   })
 
   it('is met where somebody made it meanwhile, and taken when nobody owns it', async () => {
@@ -197,6 +215,15 @@ describe('the status of a target', () => {
     api.objects.clear()
     await write({ ours: 'y' })
     expect(writes()).toEqual([])
+  })
+
+  it('is asked for strictly: a field that the kind does not have is a fault', async () => {
+    api.put(`${TARGETS}/shop`, shop())
+    refuseUnknownFields()
+    await expect(write({ ours: 'x' })).rejects.toMatchObject({
+      ...{ type: 'BadRequest', nonRetryable: true },
+      message: expect.stringMatching(/^status of Shop n\/shop: .*400/) as string,
+    })
   })
 
   it('says so when the kind has no endpoint for it', async () => {

@@ -29,6 +29,16 @@ describe('a refused object', () => {
     )
   })
 
+  it('is told the fields that its kind does not have, and nothing of the patch that is quoted before them', () => {
+    const value = '{"spec":{"size":"canary: strict decoding error: unknown field \\"canary\\""}}'
+    const told = 'strict decoding error: unknown field "spec.replica", unknown field "status.foo"'
+    const message = `Invalid value: ${JSON.stringify(value)}: ${told}`
+    const causes = [{ field: 'patch', reason: 'FieldValueInvalid', message }]
+    expect(answer(422, { reason: 'Invalid', details: { causes } }).message).toBe(
+      'PATCH /x: 422 Invalid: object "" is refused: the kind has no field spec.replica, status.foo',
+    )
+  })
+
   it('is told the limit when the whole of it is too long', () => {
     const causes = [
       { field: '[]', reason: 'FieldValueTooLong', message: 'Too long: may not be more than 1048576 bytes' },

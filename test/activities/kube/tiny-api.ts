@@ -10,6 +10,7 @@ export interface Request {
   readonly method: string
   /** The path without the query. */
   readonly path: string
+  readonly query: Readonly<Record<string, string>>
   readonly body: Readonly<Record<string, unknown>>
 }
 
@@ -63,9 +64,9 @@ export class TinyApi {
     const chunks: Buffer[] = []
     for await (const chunk of incoming) chunks.push(chunk as Buffer)
     const text = Buffer.concat(chunks).toString('utf8')
-    const path = new URL(incoming.url ?? '', 'http://localhost').pathname
+    const { pathname: path, searchParams } = new URL(incoming.url ?? '', 'http://localhost')
     const request: Request = {
-      ...{ method: incoming.method ?? '', path },
+      ...{ method: incoming.method ?? '', path, query: Object.fromEntries(searchParams) },
       body: (text === '' ? {} : JSON.parse(text)) as Readonly<Record<string, unknown>>,
     }
     this.requests.push(`${request.method} ${path.split('/').slice(-2).join('/')}`)
