@@ -101,6 +101,7 @@ function stopCommand(): Command {
 }
 
 async function dev(flags: DevFlags): Promise<void> {
+  await checkControllers(flags)
   const abort = new AbortController()
   const options: DevOptions = {
     config: readConfig(),
@@ -116,6 +117,13 @@ async function dev(flags: DevFlags): Promise<void> {
   }
   if (flags.detach === true) await detach(options)
   else await foreground(options, abort)
+}
+
+/** A mistake in a module is told at once, and not by the processes once all servers are up. */
+async function checkControllers({ controllers }: DevFlags): Promise<void> {
+  if (controllers === undefined) return
+  const { controllerFiles, loadRegistry } = await import('../controllers.ts')
+  await loadRegistry(controllerFiles(controllers))
 }
 
 async function detach(options: DevOptions): Promise<void> {

@@ -26,8 +26,15 @@ async function load(file: string): Promise<Readonly<Record<string, unknown>>> {
     return (await import(pathToFileURL(file).href)) as Readonly<Record<string, unknown>>
   } catch (cause) {
     const message = cause instanceof Error ? cause.message : String(cause)
-    throw new Error(`--controllers ${file} cannot be loaded: ${message}`, { cause })
+    throw new Error(`--controllers ${file} cannot be loaded: ${message}${hintFor(message)}`, { cause })
   }
+}
+
+// Node's own words, which name neither the file nor the remedy.
+const NO_MODULE = /outside a module|Unexpected token 'export'/
+
+function hintFor(message: string): string {
+  return NO_MODULE.test(message) ? '; expected `"type": "module"` in the package.json above it' : ''
 }
 
 function controllersOf(file: string, { controllers }: Readonly<Record<string, unknown>>): readonly LevelController[] {

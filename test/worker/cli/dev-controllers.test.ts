@@ -1,0 +1,45 @@
+// `pawl dev --controllers` with a mistake: told before anything is started. As a process of its own: it is Node that loads the modules.
+
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+const CLI = resolve(import.meta.dirname, '../../../worker/cli.ts')
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'pawl-dev-controllers-'))
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function dev(controllers: string) {
+  const dataDir = join(folder, 'data')
+  const command = [CLI, 'dev', '--data-dir', dataDir, '--controllers', controllers]
+  const { status, stderr, stdout } = spawnSync(process.execPath, command, { encoding: 'utf8', timeout: 30_000 })
+  return {
+    status,
+    stdout,
+    told: stderr.split('\n').find((line) => line.startsWith('pawl: ')),
+    started: existsSync(dataDir),
+  }
+}
+
+describe('pawl dev with a module of controllers', () => {
+  it('that is not there starts nothing and names it', () => {
+    const file = join(folder, 'nowhere.ts')
+    const told = `pawl: --controllers names ${file}; expected a file that is there`
+    expect(dev(file)).toEqual({ status: 1, stdout: '', told, started: false })
+  })
+
+  it('in a project that is not one of modules says what its package.json lacks', () => {
+    writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }')
+    const file = join(folder, 'controllers.ts')
+    writeFileSync(file, 'export const controllers = []')
+    const { told, started } = dev(file)
+    expect(started).toBe(false)
+    expect(told).toContain(`--controllers ${file} cannot be loaded: `)
+    expect(told).toContain('; expected `"type": "module"` in the package.json above it')
+  })
+})
