@@ -1,5 +1,6 @@
 // Temporal's own log lines, as fields of ours. Its messages are many; what it calls info is debug to a user of Pawl.
 
+import { ApplicationFailure } from '@temporalio/common'
 import { DefaultLogger, Runtime } from '@temporalio/worker'
 import type { Logger } from '../log.ts'
 
@@ -7,11 +8,20 @@ import type { Logger } from '../log.ts'
 export function logTemporal(log: Logger): void {
   Runtime.install({
     logger: new DefaultLogger('INFO', ({ level, message, meta }) => {
-      const fields = { ...meta, part: 'temporal' }
+      const fields = temporalFields(meta)
       if (level === 'ERROR') log.error(fields, message)
       else if (level === 'WARN') log.warn(fields, message)
       else log.debug(fields, message)
     }),
     shutdownSignals: [],
   })
+}
+
+/** The fields of one of its lines. An error is told by type and message, and one that nobody meant to throw by where it was thrown. */
+export function temporalFields({ error, ...fields }: Readonly<Record<string, unknown>> = {}): object {
+  if (!(error instanceof Error)) return { ...fields, ...(error !== undefined && { error }), part: 'temporal' }
+  const { message, stack } = error
+  const told =
+    error instanceof ApplicationFailure ? { type: error.type, message } : { type: error.name, message, stack }
+  return { ...fields, error: told, part: 'temporal' }
 }

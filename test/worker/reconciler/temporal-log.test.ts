@@ -1,0 +1,30 @@
+import { ApplicationFailure } from '@temporalio/common'
+import { describe, expect, it } from 'vitest'
+
+import { temporalFields } from '../../../worker/reconciler/temporal-log.ts'
+
+describe('the fields of a log line of Temporal', () => {
+  it('tell a failure of an activity by its code and message', () => {
+    const error = ApplicationFailure.nonRetryable('ConfigMap default/a is owned by nobody', 'StateNotOwned')
+    const told = { type: 'StateNotOwned', message: 'ConfigMap default/a is owned by nobody' }
+    expect(temporalFields({ activityType: 'observeLevel', error })).toEqual({
+      ...{ activityType: 'observeLevel', part: 'temporal' },
+      error: told,
+    })
+  })
+
+  it('tell also where an action threw', () => {
+    const error = new TypeError('x is not a function')
+    const told = JSON.parse(JSON.stringify(temporalFields({ workflowId: 'website/u', error }))) as object
+    expect(told).toMatchObject({
+      workflowId: 'website/u',
+      error: { type: 'TypeError', message: 'x is not a function' },
+    })
+    expect(told).toHaveProperty('error.stack', error.stack)
+  })
+
+  it('stay as they are without an error', () => {
+    expect(temporalFields({ taskQueue: 'pawl' })).toEqual({ taskQueue: 'pawl', part: 'temporal' })
+    expect(temporalFields()).toEqual({ part: 'temporal' })
+  })
+})
