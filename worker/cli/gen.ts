@@ -23,6 +23,7 @@ interface GenFlags {
   readonly out?: string
   readonly kit?: string
   readonly boilerplate?: string
+  readonly crd?: string
 }
 
 export function genCommand(): Command {
@@ -37,6 +38,7 @@ export function genCommand(): Command {
     .option('-o, --out <dir>', 'folder for the modules (default: beside their files)')
     .option('-p, --kit <specifier>', "from where the modules import the kit (default: this checkout's, else pawl/kit)")
     .option('-b, --boilerplate <file>', 'text for the top of each module, such as a licence')
+    .option('--crd <file>', 'CustomResourceDefinitions of kinds of others, against which to check the files')
     .action(async (files: readonly string[], flags: GenFlags) => {
       process.exitCode = files.length === 0 ? await genAll(flags) : await genFiles(files, flags)
     })
@@ -56,7 +58,7 @@ async function genAll({ check, ...flags }: GenFlags): Promise<number> {
 
 async function genFiles(
   files: readonly string[],
-  { check, stdout, ast, out, kit, boilerplate }: GenFlags,
+  { check, stdout, ast, out, kit, boilerplate, crd }: GenFlags,
 ): Promise<number> {
   const modes: readonly (readonly [true | undefined, GenControllersOptions['mode'], string])[] = [
     [check, 'check', '--check'],
@@ -68,7 +70,7 @@ async function genFiles(
     throw new UsageError(`found ${given.map(([, , flag]) => flag).join(' with ')}, expected one of them`)
   const mode = given[0]?.[1] ?? 'write'
   const print = (text: string) => process.stdout.write(text)
-  return await genControllers({ root: ROOT, files, mode, out, kit, boilerplate, print, complain })
+  return await genControllers({ root: ROOT, files, mode, out, kit, boilerplate, crd, print, complain })
 }
 
 function isBelow(folder: string, place: string): boolean {

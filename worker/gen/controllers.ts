@@ -6,6 +6,7 @@
 import { basename, dirname } from 'node:path'
 
 import { type CompiledFile, compileFile, readText } from './controller/controller-files.ts'
+import { crdKinds } from './controller/crd-kinds.ts'
 import { lineDiff } from './controller/line-diff.ts'
 import { compareFiles, writeFiles } from './output.ts'
 
@@ -17,6 +18,8 @@ export interface GenControllersOptions {
   readonly mode: 'write' | 'check' | 'print' | 'ast'
   readonly out?: string | undefined
   readonly kit?: string | undefined
+  /** A file of CustomResourceDefinitions of kinds that others define. */
+  readonly crd?: string | undefined
   /** A file whose text comes first in each module. */
   readonly boilerplate?: string | undefined
   /** Takes whole texts, with their line ends. */
@@ -43,17 +46,30 @@ export async function genControllers(options: GenControllersOptions): Promise<0 
   return shared.length > 0 ? 2 : await bringAll(compiled, options)
 }
 
-/** Undefined when there is no boilerplate where one should be. */
+/** Undefined when a file beside the documents is not what it should be. */
 async function compileAll(options: GenControllersOptions): Promise<readonly CompiledFile[] | undefined> {
-  const boilerplate = options.boilerplate === undefined ? undefined : await readText(options.boilerplate)
-  if (options.boilerplate !== undefined && boilerplate === undefined) {
-    options.complain(
-      `${options.boilerplate}: found no file that can be read, expected the text for the top of each module`,
-    )
+  const { complain } = options
+  const texts: (string | undefined)[] = []
+  for (const [file, expected] of [
+    [options.boilerplate, 'the text for the top of each module'],
+    [options.crd, 'CustomResourceDefinitions'],
+  ] as const) {
+    const text = file === undefined ? undefined : await readText(file)
+    if (file !== undefined && text === undefined) {
+      complain(`${file}: found no file that can be read, expected ${expected}`)
+      return undefined
+    }
+    texts.push(text)
+  }
+  const [boilerplate, definitions] = texts
+  const foreign = definitions === undefined ? undefined : crdKinds(definitions, options.crd ?? '')
+  if (foreign !== undefined && 'complaints' in foreign) {
+    for (const complaint of foreign.complaints) complain(complaint)
     return undefined
   }
   const compiled: CompiledFile[] = []
-  for (const file of new Set(options.files)) compiled.push(await compileFile(file, { ...options, boilerplate }))
+  for (const file of new Set(options.files))
+    compiled.push(await compileFile(file, { ...options, boilerplate, crds: foreign?.lookup }))
   return compiled
 }
 

@@ -74,9 +74,55 @@ describe('what the schema of a kind says to a document', () => {
   })
 })
 
+describe("what is known of the fields of Kubernetes' own kinds", () => {
+  const lookup = async (groupVersion: string, kind: string) => {
+    const target = { groupVersion, kind }
+    return (await readBoundKinds({ modules: [], folder: WORKFLOWS, targets: [target] })).lookup(target)
+  }
+
+  it.each([
+    ['apps/v1', 'Deployment', 'spec', 'other'],
+    ['apps/v1', 'Deployment', 'spec.replicas', 'other'],
+    ['apps/v1', 'Deployment', 'spec.strategy.type', 'text'],
+    ['apps/v1', 'Deployment', 'spec.strategy.rollingUpdate.maxSurge', 'anything'],
+    ['apps/v1', 'Deployment', 'spec.template.metadata.labels.app', 'text'],
+    ['apps/v1', 'Deployment', 'spec.template.spec.containers', 'other'],
+    ['apps/v1', 'Deployment', 'spec.template.spec.containers.0', undefined],
+    ['apps/v1', 'Deployment', 'spec.nodeName', undefined],
+    ['apps/v1', 'Deployment', 'Spec.Replicas', undefined],
+    ['apps/v1', 'Deployment', 'spec.constructor', undefined],
+    ['apps/v9', 'Deployment', 'spec.replicas', 'unknown'],
+    ['v1', 'Pod', 'spec.nodeName', 'text'],
+    ['v1', 'Pod', 'status.startTime', 'text'],
+    ['v1', 'ConfigMap', 'data.any', 'text'],
+    ['v1', 'Event', 'involvedObject.name', 'text'],
+    ['events.k8s.io/v1', 'Event', 'regarding.name', 'text'],
+    ['autoscaling/v2', 'HorizontalPodAutoscaler', 'spec.scaleTargetRef.name', 'text'],
+  ])('%s/%s has at %s: %s', async (groupVersion, kind, field, expected) => {
+    expect((await lookup(groupVersion, kind))?.fieldAt(field.split('.'))).toBe(expected)
+  })
+
+  it('names the fields below a path, for suggestions', async () => {
+    expect((await lookup('v1', 'ConfigMap'))?.namesBelow([])).toEqual(
+      expect.arrayContaining(['binaryData', 'data', 'immutable']),
+    )
+  })
+
+  it('has the kinds that the kit has types of, each under its name', async () => {
+    for (const [groupVersion, kind] of [
+      ['v1', 'PersistentVolumeClaim'],
+      ['apps/v1', 'StatefulSet'],
+      ['batch/v1', 'CronJob'],
+      ['networking.k8s.io/v1', 'Ingress'],
+      ['policy/v1', 'PodDisruptionBudget'],
+    ] as const)
+      expect([kind, (await lookup(groupVersion, kind))?.fieldAt(['spec'])]).toEqual([kind, 'other'])
+  })
+})
+
 describe('the modules that a document binds', () => {
   const facts = async (modules: readonly string[], groupVersion: string, kind: string) =>
-    (await readBoundKinds(modules, WORKFLOWS)).lookup({ groupVersion, kind, module: '' })
+    (await readBoundKinds({ modules, folder: WORKFLOWS })).lookup({ groupVersion, kind })
 
   it('tell of the kinds that are defined in them, by group and version', async () => {
     const group = 'landscaper.gardener.cloud'
@@ -96,7 +142,10 @@ describe('the modules that a document binds', () => {
   it('are named with the reason when they cannot be read', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'pawl-bound-'))
     await writeFile(join(folder, 'throws.ts'), "throw new Error('no\\nway')\n")
-    const { unread } = await readBoundKinds(['./none.ts', './throws.ts', 'a-package', './none.ts'], folder)
+    const { unread } = await readBoundKinds({
+      modules: ['./none.ts', './throws.ts', 'a-package', './none.ts'],
+      folder,
+    })
     expect(unread.map(({ module }) => module)).toEqual(['./none.ts', './throws.ts'])
     expect(unread[1]?.reason).toBe('no')
     await rm(folder, { recursive: true })

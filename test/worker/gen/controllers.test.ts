@@ -75,6 +75,63 @@ describe('generating from a document', () => {
   })
 })
 
+describe('a document about a kind that others define', () => {
+  const DEFINITION = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+spec:
+  group: example.com
+  names: { kind: Route }
+  scope: Cluster
+  versions:
+    - name: v1
+      selectableFields: [{ jsonPath: .spec.color }]
+      schema:
+        openAPIV3Schema:
+          type: object
+          properties:
+            spec:
+              type: object
+              properties:
+                color: { type: string }
+                port: { x-kubernetes-int-or-string: true }
+                hosts: { type: array, items: { type: string } }
+`
+  const document = (states: string) => `bind v1 pawl/kit/v1
+bind example.com/v1 routes
+alias Route example.com/v1/Route
+alias ConfigMap v1/ConfigMap
+decl Routes for Route { state { ${states} } action { Act(a) } }
+`
+  const told = async (states: string, crd?: string) => {
+    await writeFile(join(dir, 'routes.cm'), document(states))
+    await writeFile(join(dir, 'crd.yaml'), DEFINITION)
+    const { code, complaints } = await run(['routes.cm'], { mode: 'print', crd: crd && join(dir, crd) })
+    return [code, complaints.map((complaint) => /CM\d+/.exec(complaint)?.[0] ?? complaint)]
+  }
+
+  it('is held against its definition when that is given', async () => {
+    expect(await told('a ConfigMap { name=${target.spec.color}-${target.spec.port} }', 'crd.yaml')).toEqual([0, []])
+    expect(await told('a ConfigMap { name=${target.spec.colour} }', 'crd.yaml')).toEqual([2, ['CM041']])
+    expect(await told('a ConfigMap { name=${target.spec.hosts} }', 'crd.yaml')).toEqual([2, ['CM042']])
+    expect(await told('a []Route { fields/spec.color=red }', 'crd.yaml')).toEqual([0, []])
+    expect(await told('a []Route { fields/spec.port=red }', 'crd.yaml')).toEqual([2, ['CM043']])
+    expect(await told('a []Route { namespace=x }', 'crd.yaml')).toEqual([2, ['CM044']])
+  })
+
+  it('is generated all the same when it is not, with a warning for what nobody checked', async () => {
+    expect(await told('a ConfigMap { name=${target.spec.colour} }')).toEqual([0, ['CM053']])
+    expect(await told('a ConfigMap { name=${target.Name} }')).toEqual([0, []])
+  })
+
+  it('needs definitions that can be read', async () => {
+    expect(await told('a []Route { }', 'none.yaml')).toEqual([
+      2,
+      [expect.stringMatching(/none\.yaml: found no file that can be read, expected CustomResourceDefinitions$/)],
+    ])
+    expect(await told('a []Route { }', 'routes.cm')).toEqual([2, [expect.stringMatching(/^\S+routes\.cm:/)]])
+  })
+})
+
 describe('checking a document', () => {
   it('shows what differs, and changes nothing', async () => {
     expect(await run(['cron-job.cm'], { mode: 'check' })).toMatchObject({

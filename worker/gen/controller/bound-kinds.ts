@@ -3,10 +3,12 @@
 import { pathToFileURL } from 'node:url'
 import { resolve } from 'node:path'
 
-import type { FieldSort, KindFacts, KindLookup } from '../../../workflows/kit/dsl/index.ts'
-import { type JsonSchema, type Kind, openApiSchema } from '../../../workflows/kit/index.ts'
+import type { KindFacts, KindLookup, KindName } from '../../../workflows/kit/dsl/index.ts'
+import { type Kind, openApiSchema } from '../../../workflows/kit/index.ts'
 import { isKind } from '../kind-folders.ts'
+import { kubernetesFields } from './kubernetes-fields.ts'
 import { kubernetesFacts } from './kubernetes-kinds.ts'
+import { schemaFacts } from './schema-facts.ts'
 
 export interface BoundKinds {
   readonly lookup: KindLookup
@@ -14,8 +16,17 @@ export interface BoundKinds {
   readonly unread: readonly { readonly module: string; readonly reason: string }[]
 }
 
-/** Loads the modules that are bound by a path; packages are not looked into. `folder` is where the document lies. */
-export async function readBoundKinds(modules: readonly string[], folder: string): Promise<BoundKinds> {
+export interface BindingDocument {
+  /** As bound. Those that are a path are loaded; packages are not looked into. */
+  readonly modules: readonly string[]
+  /** Where the document lies. */
+  readonly folder: string
+  /** Kinds whose fields the document refers to. */
+  readonly targets?: readonly KindName[]
+}
+
+/** Looks into the modules of a document, and for its targets into what is known of Kubernetes' own kinds. */
+export async function readBoundKinds({ modules, folder, targets = [] }: BindingDocument): Promise<BoundKinds> {
   const kinds: Kind[] = []
   const unread: { module: string; reason: string }[] = []
   for (const module of new Set(modules)) {
@@ -27,12 +38,21 @@ export async function readBoundKinds(modules: readonly string[], folder: string)
       unread.push({ module, reason: reasonOf(error) })
     }
   }
-  const lookup: KindLookup = ({ groupVersion, kind }) => {
-    const found = kinds.find((candidate) => candidate.apiVersion === groupVersion && candidate.kind === kind)
-    return found === undefined ? kubernetesFacts(groupVersion, kind) : kindFacts(found)
+  const kindOf = ({ groupVersion, kind }: KindName) =>
+    kinds.find((candidate) => candidate.apiVersion === groupVersion && candidate.kind === kind)
+  const fields = new Map<string, Awaited<ReturnType<typeof kubernetesFields>>>()
+  for (const target of targets.filter((one) => kindOf(one) === undefined))
+    fields.set(keyOf(target), await kubernetesFields(target.groupVersion, target.kind))
+  const lookup: KindLookup = (name) => {
+    const found = kindOf(name)
+    if (found !== undefined) return kindFacts(found)
+    const facts = kubernetesFacts(name.groupVersion, name.kind)
+    return facts && { ...facts, ...fields.get(keyOf(name)) }
   }
   return { lookup, unread }
 }
+
+const keyOf = ({ groupVersion, kind }: KindName): string => `${groupVersion}/${kind}`
 
 /** Whether a module is named by its path, not as a package. */
 export function isPath(module: string): boolean {
@@ -41,31 +61,8 @@ export function isPath(module: string): boolean {
 
 /** What the schema of a kind says to a document. */
 export function kindFacts(kind: Kind): KindFacts {
-  const schema = openApiSchema(kind)
-  return {
-    fieldAt: (path) => sortAt(schema, path),
-    namesBelow: (path) => Object.keys(below(schema, path)?.properties ?? {}).filter((name) => name !== 'metadata'),
-    selectableFields: (kind.selectableFields ?? []).map((at) => at.join('.')),
-    isNamespaced: true,
-  }
-}
-
-function sortAt(schema: JsonSchema, path: readonly string[]): FieldSort | undefined {
-  const found = below(schema, path)
-  if (found === undefined) return undefined
-  if (isOpen(found)) return 'anything'
-  return found.type === 'string' ? 'text' : 'other'
-}
-
-function below(schema: JsonSchema, [name, ...rest]: readonly string[]): JsonSchema | undefined {
-  if (name === undefined || isOpen(schema)) return schema
-  const properties = schema.properties ?? {}
-  const child = Object.hasOwn(properties, name) ? properties[name] : schema.additionalProperties
-  return child && below(child, rest)
-}
-
-function isOpen(schema: JsonSchema): boolean {
-  return schema['x-kubernetes-preserve-unknown-fields'] === true
+  const selectableFields = (kind.selectableFields ?? []).map((at) => at.join('.'))
+  return schemaFacts(openApiSchema(kind), { selectableFields, isNamespaced: true })
 }
 
 /** Why a module could not be loaded, in a few words. */

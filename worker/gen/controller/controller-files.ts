@@ -3,7 +3,14 @@
 import { readFile } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 
-import { boundModules, compile, type Document, formatDiagnostic } from '../../../workflows/kit/dsl/index.ts'
+import {
+  boundModules,
+  compile,
+  type Document,
+  formatDiagnostic,
+  type KindLookup,
+  referredKinds,
+} from '../../../workflows/kit/dsl/index.ts'
 import { isPath, readBoundKinds } from './bound-kinds.ts'
 
 export interface ControllerOptions {
@@ -15,6 +22,8 @@ export interface ControllerOptions {
   readonly out?: string | undefined
   /** From where modules import the kit. */
   readonly kit?: string | undefined
+  /** Kinds that others define. */
+  readonly crds?: KindLookup | undefined
   /** Text for the top of each module. */
   readonly boilerplate?: string | undefined
 }
@@ -45,12 +54,13 @@ export async function compileFile(file: string, options: ControllerOptions): Pro
   if (!file.endsWith(EXTENSION)) return bad(`found another ending, expected ${EXTENSION}`)
   const text = await readText(file)
   if (text === undefined) return bad('found no file that can be read, expected a document')
-  const { lookup, unread } = await readBoundKinds(boundModules(text), folder)
+  const bound = { modules: boundModules(text), folder, targets: referredKinds(text) }
+  const { lookup, unread } = await readBoundKinds(bound)
   const { document, diagnostics, code } = compile(text, {
     source: basename(file),
     kit: options.kit ?? kitFor(outFolder, options.root),
     specifier: (module) => (isPath(module) ? from(outFolder, resolve(folder, module)) : module),
-    lookup,
+    lookup: (kind) => options.crds?.(kind) ?? lookup(kind),
     ...(options.boilerplate === undefined ? {} : { boilerplate: options.boilerplate }),
   })
   const complaints = [

@@ -44,14 +44,14 @@ const SELECTABLE: Readonly<Record<string, string>> = {
   'resource.k8s.io/ResourceSlice': 'spec.nodeName spec.driver',
 }
 
-/** The facts of a kind of Kubernetes itself; undefined for any other. Its fields are not known. */
+/** The facts of a kind of Kubernetes itself; undefined for any other. Its fields are not known here (kubernetes-fields.ts). */
 export function kubernetesFacts(groupVersion: string, kind: string): KindFacts | undefined {
   const group = groupVersion.includes('/') ? groupVersion.slice(0, groupVersion.indexOf('/')) : ''
   if (!GROUPS.has(group)) return undefined
   const selectable = SELECTABLE[`${group}/${kind}`]
   return {
     // Fields of Kubernetes' own objects begin with a small letter; Go's names of them do not.
-    fieldAt: ([first = '']) => (/^[a-z]/.test(first) ? 'anything' : undefined),
+    fieldAt: ([first = '']) => (/^[a-z]/.test(first) ? 'unknown' : undefined),
     namesBelow: () => [],
     selectableFields: selectable === undefined ? [] : selectable.split(' '),
     isNamespaced: !isWithoutNamespace(groupVersion, kind),

@@ -12,6 +12,8 @@ export interface CrdVersion {
   readonly version: string
   readonly isServed: boolean
   readonly isNamespaced: boolean
+  /** By which clients may select, without a leading dot. */
+  readonly selectableFields: readonly string[]
   /** Why it should not be used any more; undefined when nobody says so. */
   readonly deprecated: string | undefined
   /** Its openAPIV3Schema as it was found, and where. */
@@ -126,12 +128,16 @@ function readVersion(
   version: Fields,
   path: Path,
   report: Report,
-): Pick<CrdVersion, 'version' | 'isServed' | 'deprecated' | 'schema' | 'path'> {
-  const { deprecated, deprecationWarning, served } = version
+): Pick<CrdVersion, 'version' | 'isServed' | 'selectableFields' | 'deprecated' | 'schema' | 'path'> {
+  const { deprecated, deprecationWarning, served, selectableFields } = version
   const warning = typeof deprecationWarning === 'string' ? deprecationWarning : 'This version is deprecated.'
   return {
     version: wordOf(version['name'], VERSION, [...path, 'name'], report),
     isServed: served !== false,
+    selectableFields: (Array.isArray(selectableFields) ? selectableFields : []).flatMap((field: unknown) => {
+      const at = fieldsAt(field)['jsonPath']
+      return typeof at === 'string' ? [at.replace(/^\./, '')] : []
+    }),
     deprecated: deprecated === true ? warning : undefined,
     schema: fieldsAt(version['schema'])['openAPIV3Schema'],
     path: [...path, 'schema', 'openAPIV3Schema'],

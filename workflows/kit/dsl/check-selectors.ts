@@ -3,7 +3,7 @@
 import type { Name, Selector, StateDeclaration, Template } from './ast.ts'
 import { literalText, resolveTemplate, type TemplateContext } from './check-template.ts'
 import { quote, type Report } from './diagnostic.ts'
-import type { KindFacts } from './kind-facts.ts'
+import { isLabelKey, type KindFacts } from './kind-facts.ts'
 import type { QueryModel } from './model.ts'
 import { alternatives, didYouMean } from './suggest.ts'
 
@@ -18,7 +18,6 @@ const SELECTABLE_METADATA = ['metadata.name', 'metadata.namespace']
 
 const OBJECT_NAME = /^[A-Za-z0-9.:_-]+$/
 const NAMESPACE = /^[a-z0-9-]+$/
-const LABEL_KEY = /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/
 const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?$/
 const LONGEST_LABEL_VALUE = 63
 
@@ -130,7 +129,7 @@ class QueryBuilder {
 
   #addLabel(key: Name, value: Template): void {
     const label = key.text.slice('labels/'.length)
-    if (!LABEL_KEY.test(label))
+    if (!isLabelKey(label))
       this.#report('CM036', key.at, `${quote(label)} is no key of a label; expected one such as app.kubernetes.io/name`)
     const text = literalText(value)
     if (!LABEL_VALUE.test(text) || text.length > LONGEST_LABEL_VALUE)

@@ -2,7 +2,7 @@
 
 import type { Reference, Template } from './ast.ts'
 import { quote, type Report } from './diagnostic.ts'
-import { type FieldSort, type KindFacts, metadataFieldAt, metadataNames } from './kind-facts.ts'
+import { type FieldSort, isLabelKey, type KindFacts, metadataFieldAt, metadataNames } from './kind-facts.ts'
 import { nearest } from './suggest.ts'
 
 export interface TemplateContext {
@@ -41,8 +41,8 @@ function resolveReference({ reference, at }: Reference, { target, facts, report 
     )
     return names
   }
-  const path = names.length === 1 ? (RFC_PATHS[names[0] ?? ''] ?? names) : names
-  if (path.some((name) => !/^[A-Za-z_][A-Za-z0-9_-]*$/.test(name))) {
+  const path = pathOf(names)
+  if (!path.every((name, index) => isPart(name) || (index === 2 && hasKeys(path) && isLabelKey(name)))) {
     report('CM041', at, `found ${quote(reference)}; expected names of fields with '.' between them`)
     return path
   }
@@ -54,7 +54,20 @@ function resolveReference({ reference, at }: Reference, { target, facts, report 
       at,
       `${quote(reference)} is not text; expected a field that holds text, such as target.metadata.name`,
     )
+  if (sort === 'unknown')
+    report('CM053', at, `the fields of ${target} are not known: nobody checks that ${quote(path.join('.'))} is text`)
   return path
+}
+
+const isPart = (name: string): boolean => /^[A-Za-z_][A-Za-z0-9_-]*$/.test(name)
+
+/** Whether what is below is found by a key, which may have dots of its own. */
+const hasKeys = ([first, second]: readonly string[]): boolean =>
+  first === 'metadata' && (second === 'labels' || second === 'annotations')
+
+function pathOf(names: readonly string[]): readonly string[] {
+  if (names.length === 1) return RFC_PATHS[names[0] ?? ''] ?? names
+  return names.length > 3 && hasKeys(names) ? [...names.slice(0, 2), names.slice(2).join('.')] : names
 }
 
 function sortOf([first = '', ...rest]: readonly string[], facts: KindFacts | undefined): FieldSort | undefined {
@@ -62,7 +75,7 @@ function sortOf([first = '', ...rest]: readonly string[], facts: KindFacts | und
   if (first === 'apiVersion' || first === 'kind') return rest.length === 0 ? 'text' : undefined
   if (facts !== undefined) return facts.fieldAt([first, ...rest])
   // Top-level fields of every Kubernetes object begin with a small letter; Go's names do not.
-  return /^[a-z]/.test(first) ? 'anything' : undefined
+  return /^[a-z]/.test(first) ? 'unknown' : undefined
 }
 
 // What the path may have been meant to be, or what could stand where its first unknown name is.

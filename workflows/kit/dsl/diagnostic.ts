@@ -47,13 +47,14 @@ export const CODES = {
   CM050: 'no action asks for the state',
   CM051: 'whether the API server can select by this field is not known',
   CM052: 'a declaration has no action',
+  CM053: 'whether the target has this field is not known',
 } as const
 
 export type Code = keyof typeof CODES
 
 export type Severity = 'error' | 'warning'
 
-const WARNINGS: ReadonlySet<Code> = new Set(['CM050', 'CM051', 'CM052'])
+const WARNINGS: ReadonlySet<Code> = new Set(['CM050', 'CM051', 'CM052', 'CM053'])
 
 export interface Diagnostic {
   readonly code: Code

@@ -1,18 +1,18 @@
 // The DSL of controllers: from the text of a `.cm` file to TypeScript, or to diagnostics. Strings in, strings out; it reads no file
 // and is never bundled into workflows. The language is described in docs/dsl.md.
 
-import type { Document } from './ast.ts'
+import type { Document, TemplatePart } from './ast.ts'
 import { check } from './check.ts'
 import { collector, type Diagnostic, inOrder } from './diagnostic.ts'
 import { emit, type EmitOptions } from './emit.ts'
-import type { KindLookup } from './kind-facts.ts'
+import type { KindLookup, KindName } from './kind-facts.ts'
 import { parse } from './parser.ts'
 
 export { CODES, formatDiagnostic } from './diagnostic.ts'
 export type { Code, Diagnostic, Severity, Span } from './diagnostic.ts'
 export type { Document } from './ast.ts'
 export type { EmitOptions } from './emit.ts'
-export type { FieldSort, KindFacts, KindLookup } from './kind-facts.ts'
+export type { FieldSort, KindFacts, KindLookup, KindName } from './kind-facts.ts'
 export { camelCase } from './names.ts'
 export { print } from './print.ts'
 
@@ -41,4 +41,21 @@ export function compile(text: string, options: CompileOptions): Compiled {
 /** The modules that a document binds, as written: what a caller looks into before it compiles. */
 export function boundModules(text: string): readonly string[] {
   return parse(text, () => undefined).binds.flatMap(({ module }) => (module.text === '' ? [] : [module.text]))
+}
+
+/** The kinds to whose fields, beyond metadata, a document refers: those of which a caller needs a schema. */
+export function referredKinds(text: string): readonly KindName[] {
+  const { aliases, declarations } = parse(text, () => undefined)
+  const referring = declarations.filter(({ states }) =>
+    states.some(({ selectors }) => selectors.some(({ value }) => value?.parts.some(isBeyondMetadata))),
+  )
+  return referring.flatMap(({ target }) => {
+    const kind = aliases.find(({ name }) => name.text === target.text)?.kind.text ?? ''
+    const slash = kind.lastIndexOf('/')
+    return slash === -1 ? [] : [{ groupVersion: kind.slice(0, slash), kind: kind.slice(slash + 1) }]
+  })
+}
+
+function isBeyondMetadata(part: TemplatePart): boolean {
+  return 'reference' in part && /^target\.(?!metadata\.|Name$|Namespace$)/.test(part.reference)
 }

@@ -22,6 +22,14 @@ describe('a document with a mistake', () => {
   })
 })
 
+describe('a reference to a label', () => {
+  it.each(['team', 'app.kubernetes.io/name', 'a.b'])('may have the key %s', (key) => {
+    const text = selector(`name=\${target.metadata.labels.${key}}`)
+    expect(problems(text)).toEqual([])
+    expect(compile(text, OPTIONS).code).toContain(`name: '\${target.metadata.labels.${key}}'`)
+  })
+})
+
 describe('names', () => {
   it('are free where the mode does not take them', () => {
     expect(problems(`${HEAD}alias XObservation v1/Pod\nalias Pass v1/Pod\ndecl X for Cron { action { A() } }`)).toEqual(

@@ -119,6 +119,14 @@ decl X for A { state { b []B { } } action { Act(b) } }`
     expect(code).toContain("controller: '${target.metadata.name}'")
   })
 
+  it('is right: several controllers of one kind in a document', () => {
+    const decl = (name: string) => `decl ${name} for Cron { state { a []Pod { } } action { Act(a) } }`
+    const { code = '' } = compile(`${HEAD}${decl('One')}\n${decl('Other')}`, OPTIONS)
+    const exported = [...code.matchAll(/^export \w+ (\w+)/gm)].map(([, name]) => name)
+    expect(exported).toContain('OtherActions')
+    expect(new Set(exported).size).toBe(exported.length)
+  })
+
   it('is right: what a single state did not find is undefined', () => {
     expect(codeFor('a Pod { name=a }', 'A(a)')).toContain('a: Pod | undefined')
   })

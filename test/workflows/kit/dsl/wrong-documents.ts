@@ -286,6 +286,14 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
     "8:16 CM040 found a reference to ''; expected one to the target, such as ${target.metadata.name}",
   ],
   [selector('name=${target.}'), "8:16 CM041 found 'target.'; expected names of fields with '.' between them"],
+  [
+    selector('name=${target.metadata.labels.a/b/c}'),
+    "8:16 CM041 found 'target.metadata.labels.a/b/c'; expected names of fields with '.' between them",
+  ],
+  [
+    selector('name=${target.spec.a/b}'),
+    "8:16 CM041 found 'target.spec.a/b'; expected names of fields with '.' between them",
+  ],
   [selector('name=${target.UID}'), "8:16 CM041 Cron has no field 'UID'; did you mean 'metadata.uid'?"],
   [selector('name=${target.Spec.Node}'), "8:16 CM041 Cron has no field 'Spec.Node'; did you mean 'spec.node'?"],
   [selector('name=${target.spec.nod}'), "8:16 CM041 Cron has no field 'spec.nod'; did you mean 'spec.node'?"],
@@ -326,6 +334,10 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
   [
     `bind batch/v1 ./a.ts\nalias Job batch/v1/Job\ndecl X for Job {\n  state { jobs []Job { fields/spec.color=red } }\n  action { A(jobs) }\n}`,
     "4:24 CM051 nothing is known of Job: the API server may not be able to select by 'spec.color'",
+  ],
+  [
+    `bind a/v1 ./a.ts\nalias A a/v1/A\nalias Pod a/v1/A\ndecl X for A {\n  state { pod Pod { name=\${target.spec.node} } }\n  action { Act(pod) }\n}`,
+    "5:26 CM053 the fields of A are not known: nobody checks that 'spec.node' is text",
   ],
   [`${HEAD}decl X for Cron { }`, "6:6 CM052 'X' has no action; expected at least one in 'action { }'"],
 ]
