@@ -20,7 +20,7 @@ const REPLACEMENT = '\uFFFD'
 const ESCAPED = /(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/gi
 
 /** A text, plain or JSON, as PostgreSQL takes it. */
-export function cleanText(text: string): string {
+function cleanText(text: string): string {
   const plain = text.includes('\0') ? text.replaceAll('\0', REPLACEMENT) : text
   if (!plain.startsWith('{') && !plain.startsWith('[')) return plain
   return plain.includes('\\u') ? plain.replaceAll(ESCAPED, '$1\\ufffd') : plain

@@ -36,7 +36,7 @@ export async function migrationStatus(url: string): Promise<MigrationState[]> {
   })
 }
 
-export class MigrationFailed extends Error {
+class MigrationFailed extends Error {
   readonly migration: string | undefined
 
   constructor(migration: string | undefined, cause: unknown) {

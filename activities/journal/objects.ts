@@ -83,30 +83,6 @@ function ownerKind(projection: Json): string {
   return Array.isArray(references) ? ((references as { kind?: string }[])[0]?.kind ?? '') : ''
 }
 
-export interface ObjectName {
-  readonly cluster: string
-  readonly kind: string
-  readonly namespace: string
-  readonly name: string
-}
-
-/** The object that has the name now; undefined when it is deleted or was never there. */
-export async function findObject(
-  db: Kysely<Database>,
-  { cluster, kind, namespace, name }: ObjectName,
-): Promise<JournaledObject | undefined> {
-  return await db
-    .selectFrom('object')
-    .selectAll()
-    .where('cluster', '=', cluster)
-    .where('kind', '=', kind)
-    .where('namespace', '=', namespace)
-    .where('name', '=', name)
-    .where('deleted', '=', false)
-    .orderBy('resource_version', 'desc')
-    .executeTakeFirst()
-}
-
 /** A version of the kind that a LIST over all namespaces must not be older than; undefined when none is known. */
 export async function newestVersionAnywhere(
   db: Kysely<Database>,

@@ -64,18 +64,3 @@ export async function subscribe(
     return newer.length
   })
 }
-
-/** Ends the waits of a job. */
-export async function unsubscribeJob(
-  db: Kysely<Database>,
-  controller: string,
-  uid: string,
-  jobID: string,
-): Promise<void> {
-  await db
-    .deleteFrom('subscription')
-    .where('controller', '=', controller)
-    .where('uid', '=', uid)
-    .where('job_id', '=', jobID)
-    .execute()
-}

@@ -4,7 +4,7 @@ import { describe, expect, inject, it } from 'vitest'
 import { journalEvents } from '../../activities/journal/events.ts'
 import { closeJob } from '../../activities/journal/jobs.ts'
 import { upsertWakes } from '../../activities/journal/wakes.ts'
-import { subscribe, unsubscribeJob } from '../../activities/journal/subscriptions.ts'
+import { subscribe } from '../../activities/journal/subscriptions.ts'
 import type { Routing } from '../../workflows/kit/index.ts'
 import { deps, NOW, seen, taskKind } from '../activities/journal/build-events.ts'
 import { job } from '../activities/journal/build-job.ts'
@@ -55,8 +55,9 @@ describe('routes to others than the object itself', () => {
     expect((await test.outcomes()).at(-1)).toBe('watch 10 ignored: no subject is concerned')
   })
 
-  it('wakes the subscribers of an object by its name, until they unsubscribe', async () => {
+  it('wakes the subscribers of an object by its name, until their job closes', async () => {
     const waiting = { ...waits, seenVersion: 0 }
+    await openJob(test.db, job({ uid: 's1', workflow_id: 'task/s1/j1' }))
     expect(await subscribe(test.db, [waiting, { ...waiting, uid: 's2' }], NOW)).toBe(0)
     await journalEvents(
       test.db,
@@ -68,7 +69,7 @@ describe('routes to others than the object itself', () => {
       ['s2', false],
     ])
     await test.db.deleteFrom('wake').execute()
-    await unsubscribeJob(test.db, 'task', 's1', 'j1')
+    await closeJob(test.db, 'task/s1/j1', 'Failed', NOW)
     await journalEvents(
       test.db,
       { ...watch, events: [seen('MODIFIED', { version: 6, generation: 2, status: { phase: 'Boring' } })] },

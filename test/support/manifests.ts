@@ -58,7 +58,7 @@ export function manifestItem({ name, manifests, config, target = 'here', ...opti
 }
 
 /** An Execution that is to be started by `start`. */
-export function manifestExecution(name: string, items: readonly ManifestItem[]) {
+function manifestExecution(name: string, items: readonly ManifestItem[]) {
   return { apiVersion: API, kind: 'Execution', metadata: { name }, spec: { deployItems: items.map(manifestItem) } }
 }
 

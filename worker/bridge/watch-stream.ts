@@ -137,7 +137,7 @@ export function parseMessage(line: string): WatchMessage {
 }
 
 /** Reads a Status; a cause `ResourceVersionTooLarge` becomes the reason, because it decides what to do. */
-export function statusAnswer(status: Partial<RawStatus>): StatusAnswer {
+function statusAnswer(status: Partial<RawStatus>): StatusAnswer {
   const tooLarge = status.details?.causes?.some(({ reason }) => reason === TOO_LARGE) === true
   const seconds = status.details?.retryAfterSeconds
   return {

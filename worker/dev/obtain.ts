@@ -148,7 +148,7 @@ async function isExecutable(path: string): Promise<boolean> {
   )
 }
 
-export class BinaryMissingError extends Error {
+class BinaryMissingError extends Error {
   readonly binary: BinaryName
   readonly tried: readonly string[]
 

@@ -23,7 +23,7 @@ import { startPart, type Part } from './part.ts'
 const run = promisify(execFile)
 const ROOT_ONLY_DIR = '/var/lib/pawl'
 const USER = 'pawl'
-export const DATABASE = 'pawl'
+const DATABASE = 'pawl'
 
 interface Ids {
   readonly uid: number

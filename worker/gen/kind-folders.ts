@@ -59,7 +59,7 @@ async function readWorkflowNames(folder: string): Promise<readonly string[]> {
 }
 
 /** The names of the functions that a workflow module exports, ordered. */
-export function workflowNames(source: string): readonly string[] {
+function workflowNames(source: string): readonly string[] {
   const exported = /^export (?:async )?(?:function|const) (\w+)/gm
   return [...source.matchAll(exported)].flatMap(([, name]) => name ?? []).sort()
 }

@@ -29,10 +29,6 @@ import {
   type ValueOf,
 } from '../kit/index.ts'
 
-/** Values of `status.phase`; an Execution that was never triggered has none. Source: spec/landscaper.md 2.7. */
-export type ExecutionPhase =
-  'Init' | 'Progressing' | 'Completing' | 'Succeeded' | 'Failed' | 'InitDelete' | 'Deleting' | 'DeleteFailed'
-
 const deployItemTemplate = record('One item to deploy.', {
   name: required(text('Name of the item, unique in the list.')),
   type: required(text('The type selects the deployer.')),

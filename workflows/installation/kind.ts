@@ -39,20 +39,6 @@ export const IMPORTS_CONDITION = 'ValidateImports'
 /** Its presence is toggled to raise an event. */
 export const TOUCH_ANNOTATION = 'landscaper.gardener.cloud/touch'
 
-/** Values of `status.phase`; an Installation that was never triggered has none. Source: spec/landscaper.md 2.3. */
-export type InstallationPhase =
-  | 'Init'
-  | 'CleanupOrphaned'
-  | 'ObjectsCreated'
-  | 'Progressing'
-  | 'Completing'
-  | 'Succeeded'
-  | 'Failed'
-  | 'InitDelete'
-  | 'TriggerDelete'
-  | 'Deleting'
-  | 'DeleteFailed'
-
 const NAME_OF_IMPORT = 'Name of the import in the blueprint, or of a value that the import mappings use.'
 const INTERVAL = 'Time between two jobs, such as 5m.'
 const CRON = 'When to start a job, in cron syntax; instead of an interval.'

@@ -44,7 +44,7 @@ function overlaidList(live: readonly Json[], wanted: readonly Json[]): readonly 
   ]
 }
 
-export function overlaidMap(live: Json, wanted: Json): Json {
+function overlaidMap(live: Json, wanted: Json): Json {
   const keys = new Set([...Object.keys(live), ...Object.keys(wanted)])
   return Object.fromEntries([...keys].map((key) => [key, overlaid(live[key], wanted[key])]))
 }

@@ -122,7 +122,7 @@ async function stripFinalizers({ kube, path, signal }: Request): Promise<void> {
 }
 
 /** For people: which object, and which finalizers or, in a namespace, which contents hold it. */
-export function whatHolds({ resource }: ManagedResource, live: KubeObject): string {
+function whatHolds({ resource }: ManagedResource, live: KubeObject): string {
   const { finalizers = [] } = live.metadata
   const spec = isMap(live['spec']) ? live['spec'] : {}
   const ofSpec = resource.kind === 'Namespace' && Array.isArray(spec['finalizers']) ? spec['finalizers'].map(String) : []

@@ -8,7 +8,7 @@ import type { CronJob } from '../../../examples/cronjob/kind.ts'
 import { cronJobPlan } from '../../../examples/cronjob/plan.ts'
 
 /** The object of all tests was made then. */
-export const CREATED = '2026-03-01T10:00:00Z'
+const CREATED = '2026-03-01T10:00:00Z'
 
 export interface Course {
   readonly outcome: Outcome

@@ -46,7 +46,7 @@ function printMember({ name, isOptional, type }: Member): string {
 }
 
 /** The type on one line. */
-export function printType(type: TypeExpression): string {
+function printType(type: TypeExpression): string {
   switch (type.is) {
     case 'name':
       return type.name
