@@ -1,0 +1,83 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+
+import { describe, expect, it } from 'vitest'
+
+import * as kit from '../../workflows/kit/index.ts'
+import type { Field } from '../../workflows/kit/index.ts'
+import { section } from './markdown.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const page = await readFile(`${ROOT}/docs/kit-exports.md`, 'utf8')
+const source = await readFile(`${ROOT}/workflows/kit/index.ts`, 'utf8')
+
+/** Values and types, as the module spells them out. */
+const exported = [...source.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, names = '']) =>
+  names.split(',').flatMap((name) => /\w+/.exec(name) ?? []),
+)
+
+/** The code words in the first column of the tables that explain exports. */
+const documented = page
+  .split('\n')
+  .filter((line) => line.startsWith('| `') && !fieldLines().includes(line))
+  .flatMap((line) => [...(line.split(' | ')[0] ?? '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name))
+
+const BUILDERS: Readonly<Record<string, Field>> = {
+  text: kit.text('x'),
+  oneOf: kit.oneOf('x', ['a', 'b']),
+  timestamp: kit.timestamp('x'),
+  bytes: kit.bytes('x'),
+  integer: kit.integer('x'),
+  int64: kit.int64('x'),
+  decimal: kit.decimal('x'),
+  flag: kit.flag('x'),
+  list: kit.list('x', kit.text('y')),
+  mapOf: kit.mapOf('x', kit.text('y')),
+  record: kit.record('x', {}),
+  anyJson: kit.anyJson('x'),
+  embedded: kit.embedded('x'),
+}
+
+describe('the page on what the kit exports', () => {
+  it('has every name once, and none that is not there', () => {
+    expect([...documented].sort()).toEqual([...exported].sort())
+    expect(Object.keys(kit).filter((name) => !documented.includes(name))).toEqual([])
+  })
+
+  it('has every field of a definition', () => {
+    const definition = Object.keys(
+      kit.defineKind({
+        ...{ group: 'g', version: 'v1', kind: 'K', plural: 'ks', singular: 'k', shortNames: [], description: 'K.' },
+        ...{
+          statusSubresource: true,
+          printerColumns: [],
+          schema: {},
+          projection: [],
+          hashed: [],
+          selectableFields: [],
+        },
+        workerVerbs: [],
+      }),
+    )
+    const told = fieldLines().flatMap((line) => [...(line.split(' | ')[0] ?? '').matchAll(/`(\w+)`/g)])
+    expect(told.map(([, name]) => name).sort()).toEqual(definition.filter((name) => name !== 'apiVersion').sort())
+  })
+
+  it('says what each field is in a CRD', () => {
+    for (const [name, { schema }] of Object.entries(BUILDERS)) {
+      const [, told] = new RegExp(`^\\| \`${name}\` \\| \`([^\`]+)\` \\|`, 'm').exec(page) ?? []
+      const plain = Object.entries(schema).filter(([key, value]) => key !== 'description' && isPlain(value))
+      expect([name, told]).toEqual([name, plain.map(([key, value]) => `${key}: ${String(value)}`).join(', ')])
+    }
+  })
+})
+
+/** The lines of the table of `defineKind`. */
+function fieldLines(): readonly string[] {
+  const [, table = ''] = /\| field \| meaning \|\n[^\n]*\n((?:\|[^\n]*\n)+)/.exec(section(page, '## Kinds')) ?? []
+  return table.split('\n').filter((line) => line !== '')
+}
+
+function isPlain(value: unknown): boolean {
+  return typeof value !== 'object' || (Array.isArray(value) && value.every((item) => typeof item === 'string'))
+}
