@@ -188,7 +188,8 @@ export interface JobProgress {
 /**
  * Records what a pass settled; a phase that is new is appended to the row's list with its time.
  *
- * @returns 'over' when the run's row is closed: this is the late pass of a worker that was stopped, or lost its workflow task.
+ * @returns 'over' when the run's row is closed: this is the late pass of a worker that was stopped, or lost its workflow task. Never in level
+ *   mode: a run that is woken while it closes its row goes on.
  */
 export async function recordJobPhase(
   db: Kysely<Database>,
@@ -202,7 +203,8 @@ export async function recordJobPhase(
       last_error = case when ${attempt}::int > 0 then coalesce(${told}::jsonb, last_error) else ${told}::jsonb end,
       phases = case when ${phase ?? null}::text is null or phase is not distinct from ${phase ?? null}::text
                     then phases else phases || ${JSON.stringify(entry)}::jsonb end
-    where workflow_id = ${workflowID} returning outcome is not null and run_id = ${runID} as over`.execute(db)
+    where workflow_id = ${workflowID}
+    returning outcome is not null and run_id = ${runID} and job_id <> '' as over`.execute(db)
   return rows[0]?.over === true ? 'over' : 'open'
 }
 

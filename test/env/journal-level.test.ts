@@ -3,6 +3,7 @@
 import { describe, expect, inject, it } from 'vitest'
 
 import { journalEvents } from '../../activities/journal/events.ts'
+import { closeJob, recordJobPhase } from '../../activities/journal/jobs.ts'
 import { closeLevelRun, replaceSubscriptions, wakeSubjects } from '../../activities/journal/level-runs.ts'
 import { pruneEvents } from '../../activities/journal/partitions.ts'
 import { upsertWakes } from '../../activities/journal/wakes.ts'
@@ -69,6 +70,18 @@ describe('the row of a run in level mode', () => {
     expect(before).toEqual(new Date(NOW.getTime() - 86_400_000))
     expect(await test.db.selectFrom('subscription').select('name').execute()).toEqual([{ name: 'a' }])
     expect(await findOpenJob(test.db, 'shop', 'u1')).toBeDefined()
+  })
+})
+
+describe('a run in level mode that was woken while it closed its row', () => {
+  it('goes on: its settle is not a late one, and may have it woken later', async () => {
+    await openJob(test.db, run)
+    await closeLevelRun(test.db, run, 'Converged', NOW)
+    const pass = { workflowID: run.workflow_id, runID: run.run_id, phase: undefined, lastError: undefined, attempt: 1 }
+    expect(await recordJobPhase(test.db, pass, NOW)).toBe('open')
+    await openJob(test.db, { ...run, workflow_id: 'shop/u1/j1', job_id: 'j1' })
+    await closeJob(test.db, 'shop/u1/j1', 'Succeeded', NOW)
+    expect(await recordJobPhase(test.db, { ...pass, workflowID: 'shop/u1/j1' }, NOW)).toBe('over')
   })
 })
 
