@@ -219,13 +219,14 @@ function passWith(message: string | undefined): { pass: ${kind}Pass; applied: Wa
   const metadata = { name: 'one', namespace: 'default', uid: 'u', ...version }
   const configMap: ConfigMap | undefined =
     message === undefined ? undefined : { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { message } }
+  const state = { configMap }
   const applied: WantedObject[] = []
   const pass: ${kind}Pass = {
     subject: { kind: '${kind}', uid: 'u', namespace: 'default', name: 'one' },
     by: { workflowID: 'w', runID: 'r', pass: 1 },
     target: { apiVersion: '${group}/v1alpha1', kind: '${kind}', metadata, spec: { message: 'hello' } },
-    state: { configMap },
-    refresh: () => Promise.resolve(configMap),
+    state,
+    refresh: (name) => Promise.resolve(state[name]),
     act: {
       apply: (object) => Promise.resolve(void applied.push(object)),
       remove: () => Promise.resolve(),
