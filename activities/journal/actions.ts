@@ -33,7 +33,7 @@ export async function beginActions(db: Kysely<Database>, rows: readonly NewActio
   if (rows.length === 0) return new Set()
   // Twice in a group when an activity is repeated before its first try has ended.
   const byKey = new Map(rows.map((row) => [keyOf(row), row]))
-  // The row of another run of the workflow ID may not be reopened yet.
+  // The row of another run of the workflow ID may not be reopened yet. In level mode a run that is woken while it closes its row goes on.
   const { rows: over } = await sql<{ workflow_id: string }>`
     with r as (
       select * from json_to_recordset(${JSON.stringify([...byKey.values()])}::json) as r(
@@ -42,7 +42,7 @@ export async function beginActions(db: Kysely<Database>, rows: readonly NewActio
     over as (
       select distinct r.workflow_id, r.run_id from r join job on job.workflow_id = r.workflow_id
       where job.workflow_id = any(${[...new Set(rows.map((row) => row.workflow_id))]}::text[])
-        and job.outcome is not null and job.run_id = r.run_id),
+        and job.outcome is not null and job.run_id = r.run_id and job.job_id <> ''),
     begun as (
       insert into action (workflow_id, run_id, pass, step, object, verb, field_manager, started_at)
       select r.* from r where (r.workflow_id, r.run_id) not in (select workflow_id, run_id from over)

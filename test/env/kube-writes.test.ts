@@ -233,6 +233,12 @@ describe('a run whose job is over', () => {
     expect(await database.db.selectFrom('wake').selectAll().execute()).toEqual([])
   })
 
+  it('is none in level mode, where a run that is woken while it closes its row goes on', async () => {
+    await openJob(database.db, { ...JOB, job_id: '' })
+    await closeJob(database.db, WRITER.workflowID, 'Converged', deps.now())
+    expect(await writeAll(deps, WRITER, [patched('superseded')])).toMatchObject([{ result: 'ok', wrote: true }])
+  })
+
   it.each([['another-run'], [null]])('does not stop another run of its workflow ID (%s)', async (runID) => {
     await over(runID)
     expect(await writeAll(deps, WRITER, [patched('superseded')])).toMatchObject([{ result: 'ok', wrote: true }])
