@@ -6,7 +6,7 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 
 import ts from 'typescript'
 
@@ -14,7 +14,7 @@ const ROOT = resolve(import.meta.dirname, '../..')
 const COMPILED = ['workflows', 'activities', 'worker', 'migrations']
 // What is read at run time, and what people read.
 const COPIED = [
-  ...['README.md', 'LICENSE', 'CHANGELOG.md', 'docs', 'worker/pawl.js'],
+  ...['README.md', 'LICENSE', 'CHANGELOG.md', 'docs', 'examples', 'worker/pawl.js'],
   ...['deploy/binaries', 'deploy/crds', 'deploy/rbac', 'deploy/templates/engine.wasm.br', 'deploy/templates/engine.sha256'],
 ]
 // `npm run demo` is for checkouts.
@@ -36,10 +36,11 @@ try {
   for (const path of COPIED) cpSync(join(ROOT, path), join(stage, path), { recursive: true })
   writeFileSync(join(stage, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`)
   mkdirSync(out, { recursive: true })
-  execFileSync('npm', ['pack', '--ignore-scripts', '--loglevel=error', '--pack-destination', out], {
-    cwd: stage,
-    stdio: ['ignore', 'inherit', 'inherit'],
+  const name = execFileSync('npm', ['pack', '--ignore-scripts', '--loglevel=error', '--pack-destination', out], {
+    ...{ cwd: stage, encoding: 'utf8' },
+    stdio: ['ignore', 'pipe', 'inherit'],
   })
+  process.stdout.write(`${relative(process.cwd(), join(out, name.trim()))}\n`)
 } finally {
   rmSync(stage, { recursive: true })
 }
@@ -59,10 +60,11 @@ function compile(path: string): void {
   writeFileSync(target, outputText)
 }
 
+// As strict as the checkout: else an optional field is declared as one that may be undefined, which is no JSON.
 function declareKit(): void {
   const files = KIT.map((path) => join(ROOT, path))
   const options = { ...OPTIONS, declaration: true, emitDeclarationOnly: true, rootDir: ROOT, outDir: stage, noCheck: true }
-  const { diagnostics } = ts.createProgram(files, { ...options, strict: true, skipLibCheck: true }).emit()
+  const { diagnostics } = ts.createProgram(files, { ...options, strict: true, exactOptionalPropertyTypes: true, skipLibCheck: true }).emit()
   const [first] = diagnostics
   if (first !== undefined) throw new Error(ts.flattenDiagnosticMessageText(first.messageText, ' '))
 }

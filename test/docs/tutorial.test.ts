@@ -16,24 +16,30 @@ const headings = page.match(/^## .*$/gm) ?? []
 describe('the tutorial', () => {
   it.each(headings)('%s: quotes the files that it names', async (heading) => {
     const text = section(page, heading)
-    const files = links(text).filter((target) => /\.(?:ts|cm|yaml)$/.test(target))
-    const texts = await Promise.all(files.map((file) => readFile(join(DOCS, file), 'utf8')))
+    const named = links(text).filter((target) => /\.(?:ts|cm|yaml)$/.test(target))
+    const texts = await Promise.all(named.map((file) => readFile(join(DOCS, file), 'utf8')))
     for (const code of quoted(text)) expect(texts.filter((source) => source.includes(code)).length, code).toBe(1)
   })
 
-  it('has code in all sections but the one of commands', () => {
-    const without = headings.filter((heading) => quoted(section(page, heading)).length === 0)
-    expect(without).toEqual(['## 1. A folder'])
+  // Those that the example has not are run by test/package/tutorial.test.ts.
+  it('shows files whole', async () => {
+    const own = ['tsconfig.json', 'cron-job/plan.test.ts']
+    const files = typed(page).filter(({ path }) => !own.includes(path))
+    expect(files.length).toBeGreaterThan(6)
+    for (const { path, text } of files)
+      expect(text).toBe(await readFile(join(DOCS, '../examples/cronjob', path.replace('cron-job/', '')), 'utf8'))
   })
 
-  it('shows the whole document', async () => {
-    const document = await readFile(join(DOCS, '../examples/cronjob/cron-job.cm'), 'utf8')
-    expect(quoted(page)).toContain(document.trimEnd())
+  it('has code in all sections but that of servers', () => {
+    const without = headings.filter(
+      (heading) => [...quoted(section(page, heading)), ...typed(section(page, heading))].length === 0,
+    )
+    expect(without).toEqual(['## 9. Running it'])
   })
 })
 
 describe('commands of pawl on the pages for authors of controllers', () => {
-  const commands = [...`${page}\n${kit}`.matchAll(/^npx pawl (.*)$/gm)].map(([, command = '']) => command)
+  const commands = [...`${page}\n${kit}`.matchAll(/^(?:\$ )?npx pawl (.*)$/gm)].map(([, command = '']) => command)
 
   it('are there', () => {
     expect(commands.length).toBeGreaterThan(5)
@@ -50,7 +56,13 @@ describe('commands of pawl on the pages for authors of controllers', () => {
   })
 })
 
-/** Blocks of code in a language; those without one are commands. */
+/** Files to type: blocks whose first line says which they are. */
+function typed(markdown: string): readonly { readonly path: string; readonly text: string }[] {
+  const blocks = markdown.matchAll(/^```\w+ (\S+)\n([^]*?\n)```$/gm)
+  return [...blocks].map(([, path = '', text = '']) => ({ path, text }))
+}
+
+/** Pieces of code in a language; blocks without one are commands. */
 function quoted(markdown: string): readonly string[] {
   return [...markdown.matchAll(/^```\w+\n([^]*?)\n```$/gm)].flatMap(([, code]) => code ?? [])
 }

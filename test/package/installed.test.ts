@@ -47,11 +47,11 @@ describe('the package', () => {
     expect(files).toEqual(expect.arrayContaining(['worker/cli.js', 'workflows/index.js', 'README.md', 'LICENSE']))
     expect(files).toEqual(expect.arrayContaining(['deploy/templates/engine.wasm.br', 'deploy/binaries/pins.json']))
     const tops = [...new Set(files.map((file) => file.split('/')[0]))].sort()
-    const folders = ['activities', 'deploy', 'docs', 'migrations', 'worker', 'workflows']
+    const folders = ['activities', 'deploy', 'docs', 'examples', 'migrations', 'worker', 'workflows']
     expect(tops).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', ...folders].sort())
     expect(files.filter((file) => /(?:^|[/.])(?:test|tests|bench|demo|histories)(?:[/.]|$)/.test(file))).toEqual([])
-    // Node strips no types in node_modules; declarations are of the kit alone.
-    const typed = files.filter((file) => file.endsWith('.ts'))
+    // Node strips no types in node_modules; declarations are of the kit alone. Examples are there to be copied.
+    const typed = files.filter((file) => file.endsWith('.ts') && !file.startsWith('examples/'))
     expect(typed.filter((file) => !/^workflows\/kit\/.*\.d\.ts$/.test(file))).toEqual([])
   })
 

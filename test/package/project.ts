@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
-// What its author needs beside Pawl.
-const TOOLS = ['typescript', 'vitest', '@types/node']
+// What its author needs beside Pawl; croner is for the tutorial.
+const TOOLS = ['typescript', 'vitest', '@types/node', 'croner']
 
 export interface Manifest {
   readonly version: string
