@@ -2,7 +2,7 @@
 // whose controllers are for such kinds.
 
 import type { FieldSort, KindFacts } from '../../../workflows/kit/dsl/index.ts'
-import { kubernetesPlural } from '../../../workflows/kit/kubernetes-plurals.ts'
+import { kubernetesFacts } from './kubernetes-kinds.ts'
 
 interface Model {
   getAttributeTypeMap(): readonly { readonly baseName: string; readonly type: string }[]
@@ -12,7 +12,7 @@ type Fields = Pick<KindFacts, 'fieldAt' | 'namesBelow'>
 
 /** What is known of the fields of a kind; undefined when it is none of Kubernetes, or of a version that the client does not have. */
 export async function kubernetesFields(groupVersion: string, kind: string): Promise<Fields | undefined> {
-  if (kubernetesPlural(groupVersion, kind) === undefined) return undefined
+  if (kubernetesFacts(groupVersion, kind) === undefined) return undefined
   const client = (await import('@kubernetes/client-node')) as unknown as Readonly<Record<string, unknown>>
   const modelOf = (type: string): Model | undefined => {
     const found = Object.hasOwn(client, type) ? client[type] : undefined
