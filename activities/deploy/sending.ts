@@ -53,6 +53,7 @@ export class Sending {
 
 /** How a joined try ends. Aborted with the signal. */
 export async function joined({ end, abort }: Try, signal: AbortSignal): Promise<ItemResult> {
+  if (signal.aborted) abort()
   signal.addEventListener('abort', abort, { once: true })
   try {
     return await end
