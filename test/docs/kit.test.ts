@@ -13,9 +13,28 @@ import { section } from './markdown.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const page = await readFile(`${ROOT}/docs/kit.md`, 'utf8')
 
-// Functions and the defer idiom, as the RFC names them.
-const RFC_STEPS = ['Join', 'ParallelJoin', 'JoinOrdered', 'Sequential', 'Timeout', 'If', 'defer']
-const RFC_OUTCOMES = ['RequeueImmediately', 'RequeueAfter', 'RequeueIfError', 'NoRequeue', 'Exit']
+// Functions, types and the defer idiom, as the RFC names them.
+const RFC_STEPS = [
+  'ReconcileAction',
+  'WrapAction',
+  'Join',
+  'ParallelJoin',
+  'JoinOrdered',
+  'Sequential',
+  'Timeout',
+  'If',
+  'defer',
+]
+const RFC_OUTCOMES = [
+  'RequeueImmediately',
+  'RequeueAfter',
+  'RequeueIfError',
+  'NoRequeue',
+  'Exit',
+  'ErrExit',
+  'IgnoreExit',
+]
+const RFC_HOOKS = ['ControllerManagerActionLifeCycleHook', 'BeforeActionRun', 'AfterActionRun']
 
 describe('the page on the kit', () => {
   const steps = rows(section(page, '## Steps'))
@@ -37,6 +56,7 @@ describe('the page on the kit', () => {
   it('has every name of the RFC', () => {
     expect(rfcNames(steps)).toEqual(RFC_STEPS.sort())
     expect(rfcNames(outcomes)).toEqual(RFC_OUTCOMES.sort())
+    expect(rfcNames(rows(section(page, '## Hooks')))).toEqual(RFC_HOOKS.sort())
   })
 
   it('names nothing that the kit does not export', () => {
@@ -70,5 +90,5 @@ function names(table: readonly Row[]): readonly string[] {
 }
 
 function rfcNames(table: readonly Row[]): readonly string[] {
-  return table.flatMap(({ rfc }) => /^`(\w+)`$/.exec(rfc)?.[1] ?? []).sort()
+  return table.flatMap(({ rfc }) => [...rfc.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)).sort()
 }
