@@ -24,7 +24,7 @@ describe('a plan that somebody asks for', () => {
 
   it.each(['target', 'exe', ''])('is not found by the name %j, and the known kinds are listed', (name) => {
     expect(() => planNamed(plans, name)).toThrow(
-      `no kind called '${name}' has a plan, expected one of DeployItem or di, Execution or exec, Installation or inst`,
+      `no kind called '${name}' has a plan, expected one of DeployItem or di, Execution or exec, Installation or inst; --controllers FILE adds yours`,
     )
   })
 })

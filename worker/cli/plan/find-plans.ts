@@ -51,7 +51,9 @@ export function planNamed(plans: readonly PlannedKind[], name: string): PlannedK
   const found = plans.find(({ kind }) => namesOf(kind).includes(name.toLowerCase()))
   if (found !== undefined) return found
   const known = plans.map(({ kind }) => [kind.kind, ...kind.shortNames].join(' or '))
-  throw new UsageError(`no kind called '${name}' has a plan, expected one of ${known.join(', ')}`)
+  throw new UsageError(
+    `no kind called '${name}' has a plan, expected one of ${known.join(', ')}; --controllers FILE adds yours`,
+  )
 }
 
 function plansOf(kinds: readonly Kind[], values: readonly unknown[]): PlannedKind[] {
