@@ -49,5 +49,5 @@ export async function warnOfError(deps: Deps, jobID: string, answer: WriteAnswer
   const { lastError } = itemStatus(answer)
   if (lastError === undefined) return
   const { name, namespace = '', uid = '' } = answer.object.metadata
-  await recordWarning(deps, { kind: deployItemKind.kind, namespace, name, uid }, jobID, lastError)
+  await recordWarning(deps, { apiVersion: deployItemKind.apiVersion, kind: deployItemKind.kind, namespace, name, uid }, jobID, lastError)
 }

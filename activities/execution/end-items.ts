@@ -173,7 +173,12 @@ async function warn(deps: Deps, jobID: string, object: KubeObject): Promise<void
   const { lastError } = (object['status'] ?? {}) as ErrorsOfItem
   const { name, namespace = '', uid = '' } = object.metadata
   if (lastError !== undefined)
-    await recordWarning(deps, { kind: deployItemKind.kind, namespace, name, uid }, jobID, lastError)
+    await recordWarning(
+      deps,
+      { apiVersion: deployItemKind.apiVersion, kind: deployItemKind.kind, namespace, name, uid },
+      jobID,
+      lastError,
+    )
 }
 
 async function takeInterruptOff(

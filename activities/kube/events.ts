@@ -1,31 +1,36 @@
 // Kubernetes Events: what `kubectl describe` shows of an error. Source: spec/landscaper.md 2.9, 5.2: a Warning for each change of lastError.
+// In level mode, where the plan alone writes the status, they are how `kubectl` shows a fault of any controller.
 
 import { createHash } from 'node:crypto'
 import type { ErrorReport, Subject } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import { resourcePath } from './client.ts'
 import { isAlreadyExists, KubeError } from './errors.ts'
-import { watchedKind } from './kinds.ts'
 
 const EVENTS = { apiVersion: 'v1', plural: 'events' }
 // The API server's limit for an Event's message.
 const MESSAGE_LIMIT = 1024
 
+/** The object that a Warning is about. */
+export type Involved = Subject & { readonly apiVersion: string }
+
 /**
- * Records a Warning on the subject. Repeated for the same job and error it is one Event. An Event that cannot be written is logged and
- * changes nothing else: it only repeats what the status says.
+ * Records a Warning on the subject. Repeated for the same job, or the same run in level mode, and error it is one Event. An Event that cannot
+ * be written is logged and changes nothing else: it only repeats what status or journal say.
  */
-export async function recordWarning(deps: Deps, subject: Subject, jobID: string, error: ErrorReport): Promise<void> {
-  const { kind, namespace, name, uid } = subject
+export async function recordWarning(deps: Deps, involved: Involved, job: string, error: ErrorReport): Promise<void> {
+  const { apiVersion, kind, name, uid } = involved
   const hash = createHash('sha256')
-    .update(JSON.stringify([uid, jobID, error.operation, error.reason, error.message]))
+    .update(JSON.stringify([uid, job, error.operation, error.reason, error.message]))
     .digest('hex')
   const at = deps.now().toISOString()
+  // Events on objects without namespace are in this one.
+  const namespace = involved.namespace === '' ? 'default' : involved.namespace
   const event = {
     apiVersion: 'v1',
     kind: 'Event',
     metadata: { name: `${name}.${hash.slice(0, 16)}`, namespace },
-    involvedObject: { apiVersion: watchedKind(kind).apiVersion, kind, namespace, name, uid },
+    involvedObject: { apiVersion, kind, ...(involved.namespace !== '' && { namespace }), name, uid },
     type: 'Warning',
     reason: error.reason,
     message: error.message.slice(0, MESSAGE_LIMIT),

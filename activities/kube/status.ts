@@ -81,7 +81,8 @@ async function writeStatus(deps: Deps, input: SettleInput, change: StatusChange)
   )
   switch (answer?.result) {
     case 'ok':
-      if (change.lastError !== undefined) await recordWarning(deps, subject, jobID, change.lastError)
+      if (change.lastError !== undefined)
+        await recordWarning(deps, { ...subject, apiVersion: watched.apiVersion }, jobID, change.lastError)
       return { result: 'settled', target: settledTarget(answer.object), woken: false }
     case 'superseded':
       return { result: 'superseded' }

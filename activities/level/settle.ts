@@ -1,14 +1,18 @@
-// The end of a pass and of a run in level mode: what the journal is told. Nothing here is written to Kubernetes.
+// The end of a pass and of a run in level mode: what the journal is told, and `kubectl describe` of a fault.
 
 import type { LevelJournal } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import { closeLevelRun } from '../journal/level-runs.ts'
 import { toApplicationFailure } from '../kube/errors.ts'
+import { recordWarning } from '../kube/events.ts'
 import { recordPass } from '../kube/status.ts'
 
 export const settleActivities = (deps: Deps): LevelJournal => ({
-  /** Records what the pass met, and when the next one is due, with the same back-off and budget as jobs have. */
-  async settleLevel({ by, subject, againMs, attempt, fault }) {
+  /**
+   * Records what the pass met, and when the next one is due, with the same back-off and budget as jobs have. A fault is a Warning on the
+   * object; one that the next pass is likely to have got over (`Changed`) is none.
+   */
+  async settleLevel({ by, subject, target, againMs, attempt, fault }) {
     try {
       await recordPass(deps, {
         workflowID: by.workflowID,
@@ -20,6 +24,9 @@ export const settleActivities = (deps: Deps): LevelJournal => ({
         attempt,
         fault,
       })
+      if (fault === undefined || fault.reason === 'Changed') return
+      const report = { operation: 'Reconcile', ...fault }
+      await recordWarning(deps, { ...subject, apiVersion: target.apiVersion }, by.runID, report)
     } catch (error) {
       throw toApplicationFailure(error)
     }

@@ -54,9 +54,7 @@ export interface StatusInput extends LevelInput {
   readonly status: Readonly<Record<string, JsonValue>>
 }
 
-export interface SettleLevelInput {
-  readonly by: By
-  readonly subject: Subject
+export interface SettleLevelInput extends LevelInput {
   /** As in `SettleInput`. */
   readonly againMs: number | undefined
   readonly attempt: number

@@ -1,0 +1,63 @@
+// What `kubectl describe` shows of a fault in level mode, whatever the plan says about it in the status.
+
+import { beforeEach, describe, expect, inject, it } from 'vitest'
+
+import { createActivities } from '../../activities/index.ts'
+import { useWriteStage } from '../activities/kube/write-stage.ts'
+import { refusal, type TinyApi } from '../activities/kube/tiny-api.ts'
+
+const stage = useWriteStage(inject('servers').databaseUrl)
+let api: TinyApi
+let act: ReturnType<typeof createActivities>
+beforeEach(() => {
+  api = stage().api
+  act = createActivities(stage().deps)
+})
+
+const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
+const shop = { kind: 'Shop', uid: 'uid-shop', namespace: 'n', name: 'shop' }
+const fault = { reason: 'Forbidden', message: 'ConfigMap n/a: POST is forbidden' }
+const settled = { againMs: 60_000, attempt: 1, fault, subject: shop, target }
+const pass = (pass: number, runID = 'run') => ({ by: { workflowID: 'shop/uid-shop', runID, pass } })
+const events = () => [...api.objects.values()].filter(({ kind }) => kind === 'Event')
+
+describe('a pass that met a fault', () => {
+  it('is a Warning on its object, one for each run however often it is met', async () => {
+    await act.settleLevel({ ...settled, ...pass(1) })
+    await act.settleLevel({ ...settled, ...pass(2), attempt: 2 })
+    expect(events()).toMatchObject([
+      {
+        metadata: { namespace: 'n' },
+        involvedObject: { ...shop, apiVersion: 'example.com/v1' },
+        ...{ type: 'Warning', reason: 'Forbidden', message: fault.message },
+      },
+    ])
+    await act.settleLevel({ ...settled, ...pass(1, 'later') })
+    await act.settleLevel({ ...settled, ...pass(2, 'later'), fault: { ...fault, message: 'another' } })
+    expect(events()).toHaveLength(3)
+  })
+
+  it('is told in the default namespace when its object is in none', async () => {
+    await act.settleLevel({ ...settled, ...pass(1), subject: { ...shop, namespace: '' } })
+    const [event] = events()
+    expect(event?.metadata.namespace).toBe('default')
+    expect(event?.['involvedObject']).toEqual({
+      apiVersion: 'example.com/v1',
+      kind: 'Shop',
+      uid: 'uid-shop',
+      name: 'shop',
+    })
+  })
+
+  it('is told only when there is something to mend', async () => {
+    await act.settleLevel({ ...settled, ...pass(1), fault: { reason: 'Changed', message: 'it was edited' } })
+    await act.settleLevel({ ...settled, ...pass(2), fault: undefined, attempt: 0 })
+    expect(events()).toEqual([])
+  })
+
+  it('is settled also when the event is refused', async () => {
+    api.intercept = ({ method }) => (method === 'POST' ? refusal(403, 'Forbidden') : undefined)
+    await act.settleLevel({ ...settled, ...pass(1) })
+    expect(await stage().database.db.selectFrom('wake').select('cause').execute()).toEqual([{ cause: 'retry 1' }])
+  })
+})
