@@ -115,6 +115,19 @@ describe('a run in level mode', () => {
     await world.run.terminate()
   })
 
+  it('gets one pass a second, after twenty, when it wishes for each of them at once', async () => {
+    const world = await start({ outcome: { againMs: 10 } })
+    for (let passes = 1; passes <= 22; passes++) {
+      await vi.waitFor(() => expect(world.settled.length).toBe(passes), { timeout: 10_000, interval: 5 })
+      if (passes === 21) world.becomes({ outcome: { againMs: 3000 } })
+      if (passes < 22) await world.wake()
+    }
+    const [first, , ...rest] = world.settled.map(({ againMs }) => againMs).reverse()
+    expect([first, ...rest]).toEqual([3000, ...Array<number>(20).fill(10)])
+    expect(world.settled.at(-2)?.againMs).toBe(1000)
+    await world.run.terminate()
+  })
+
   it('reports what the API server says, also of its own status, and goes on', async () => {
     const world = await start({ status: { a: '1' } })
     world.failStatus = ApplicationFailure.nonRetryable('status.a: Invalid value', 'Invalid')

@@ -6,6 +6,7 @@
 //   V3. A wake that arrives before the end leads to a pass that starts after it: the run ends only when none is there (R4 of the loop).
 //   V4. The finalizer is on the object before the first action, and off only after `onDelete` came to `done`.
 //   V5. What a Secret holds is neither read into the history nor taken from an action.
+//   V6. Nobody runs in circles: a plan that wishes for pass after pass at once gets one a second, after the first twenty.
 
 import {
   ApplicationFailure,
@@ -27,6 +28,10 @@ import type { JsonValue } from './schema.ts'
 import { nop, runStep, type Step } from './step.ts'
 import { insistentActivities, shortActivities, temporalRuntime } from './temporal.ts'
 
+/** So many passes in a row may wish for the next one in less than `CALM_MS`; who goes on so does not converge, and waits that long (V6). */
+const MOST_HURRIED = 20
+const CALM_MS = 1000
+
 /** The object has converged: its plan came to `done`. */
 const CONVERGED = 'Converged'
 /** The object is gone, or is going and nothing of ours holds it. */
@@ -44,6 +49,7 @@ export async function runLevel(controller: LevelController, input: JobInput): Pr
   const { subject, cause } = input
   const wakes = createWakes()
   let attempts = 0
+  let hurried = 0
   setHandler(wakeSignal, wakes.wake)
   for (let pass = 1; ; pass++) {
     await condition(wakes.isWoken)
@@ -54,7 +60,10 @@ export async function runLevel(controller: LevelController, input: JobInput): Pr
     attempts = isBackingOff(outcome) ? attempts + 1 : 0
     setCurrentDetails(details(outcome, result))
     if (result === undefined) {
-      await settleLevel({ by, subject, againMs: dueIn(outcome), attempt: attempts, fault: faultOf(outcome) })
+      hurried = isHurried(outcome) ? hurried + 1 : 0
+      const againMs = hurried > MOST_HURRIED ? CALM_MS : dueIn(outcome)
+      const { target } = controller
+      await settleLevel({ by, subject, target, againMs, attempt: attempts, fault: faultOf(outcome) })
     } else if (!wakes.isWoken()) {
       await endLevel({ by, firstRunID: firstExecutionRunId, subject, cause, outcome: result })
       // Looked at again: what came while the row was closed has been signalled (V3).
@@ -204,6 +213,10 @@ function changedFields(wanted: Readonly<Record<string, JsonValue>>, found: unkno
 
 function isBackingOff({ faults }: Outcome): boolean {
   return faults.some(({ retryable, code }) => retryable && code !== CHANGED)
+}
+
+function isHurried({ faults, againMs }: Outcome): boolean {
+  return faults.length === 0 && againMs !== undefined && againMs < CALM_MS
 }
 
 /** Delay until the next pass; undefined: when something changes. Final faults wish for none of their own. */
