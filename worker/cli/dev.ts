@@ -11,6 +11,7 @@ import type { Progress } from '../dev/obtain.ts'
 import type { Ports } from '../dev/ports.ts'
 import { readStatus, type DevStatus } from '../dev/state.ts'
 import type { TemporalStore } from '../dev/servers.ts'
+import { checkControllers } from './check-controllers.ts'
 import { joined, parseOneOf, parsePort, UsageError } from './usage.ts'
 
 const CLI = modulePath('cli.ts')
@@ -101,7 +102,7 @@ function stopCommand(): Command {
 }
 
 async function dev(flags: DevFlags): Promise<void> {
-  await checkControllers(flags)
+  await checkControllers(flags.controllers)
   const abort = new AbortController()
   const options: DevOptions = {
     config: readConfig(),
@@ -117,13 +118,6 @@ async function dev(flags: DevFlags): Promise<void> {
   }
   if (flags.detach === true) await detach(options)
   else await foreground(options, abort)
-}
-
-/** A mistake in a module is told at once, and not by the processes once all servers are up. */
-async function checkControllers({ controllers }: DevFlags): Promise<void> {
-  if (controllers === undefined) return
-  const { controllerFiles, loadRegistry } = await import('../controllers.ts')
-  await loadRegistry(controllerFiles(controllers))
 }
 
 async function detach(options: DevOptions): Promise<void> {

@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
 import { childEnvironment, type Config, processArgs, readConfig } from '../config.ts'
+import { checkControllers } from './check-controllers.ts'
 import { joined, UsageError } from './usage.ts'
 
 export interface ProcessEntry {
@@ -25,6 +26,7 @@ export function processCommand({ name, description, entry, flags, check }: Proce
     const given = givenFlags(command)
     try {
       check(given, readConfig())
+      await checkControllers(given['controllers'])
     } catch (error) {
       throw new UsageError(error instanceof Error ? error.message : String(error))
     }

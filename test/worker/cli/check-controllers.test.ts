@@ -1,4 +1,4 @@
-// `pawl dev --controllers` with a mistake: told before anything is started. As a process of its own: it is Node that loads the modules.
+// `--controllers` with a mistake: told before anything is started. As a process of its own: it is Node that loads the modules.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -25,6 +25,23 @@ function dev(controllers: string) {
     started: existsSync(dataDir),
   }
 }
+
+describe.each([
+  ['bridge', ['--database-url=postgres://127.0.0.1:1/pawl']],
+  ['worker', ['--database-url=postgres://127.0.0.1:1/pawl', '--temporal-address=127.0.0.1:1']],
+])('pawl %s with a module of controllers', (command, flags) => {
+  it('that has none says so in one line, and starts nothing', () => {
+    const file = join(folder, 'none.mjs')
+    writeFileSync(file, 'export const controllers = 3')
+    const given = [...flags, '--content-key', join(folder, 'key'), '--controllers', file]
+    const { status, stderr } = spawnSync(process.execPath, [CLI, command, ...given], {
+      encoding: 'utf8',
+      timeout: 30_000,
+    })
+    const told = `pawl: --controllers ${file} exports something else as \`controllers\`; expected a list of values of defineLevel\n`
+    expect([stderr, status]).toEqual([told, 2])
+  })
+})
 
 describe('pawl dev with a module of controllers', () => {
   it('that is not there starts nothing and names it', () => {

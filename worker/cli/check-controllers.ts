@@ -1,0 +1,9 @@
+// A mistake in a module of `--controllers` is told by the command at once, in one line, and not by the processes that it starts.
+
+/** @throws with the file, what was found and what was expected. */
+export async function checkControllers(controllers: string | undefined): Promise<void> {
+  if (controllers === undefined) return
+  // The commands that need none of this start faster without it.
+  const { controllerFiles, loadRegistry } = await import('../controllers.ts')
+  await loadRegistry(controllerFiles(controllers))
+}
