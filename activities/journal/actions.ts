@@ -27,14 +27,14 @@ export const HOLD_MS = 1000
 /**
  * Names the objects that are about to be written (A1). The rows' keys must differ.
  *
- * @returns the workflow IDs among them whose job is over (A3): nothing was begun for those, and nothing may be written.
+ * @returns the run IDs among them whose job is over (A3): nothing was begun for those, and nothing may be written.
  */
 export async function beginActions(db: Kysely<Database>, rows: readonly NewAction[]): Promise<ReadonlySet<string>> {
   if (rows.length === 0) return new Set()
   // Twice in a group when an activity is repeated before its first try has ended.
   const byKey = new Map(rows.map((row) => [keyOf(row), row]))
   // The row of another run of the workflow ID may not be reopened yet. In level mode a run that is woken while it closes its row goes on.
-  const { rows: over } = await sql<{ workflow_id: string }>`
+  const { rows: over } = await sql<{ run_id: string }>`
     with r as (
       select * from json_to_recordset(${JSON.stringify([...byKey.values()])}::json) as r(
         workflow_id text, run_id text, pass integer, step text, object text, verb text, field_manager text,
@@ -50,8 +50,8 @@ export async function beginActions(db: Kysely<Database>, rows: readonly NewActio
       on conflict (workflow_id, run_id, pass, step, object, verb) do update set
         field_manager = excluded.field_manager, started_at = excluded.started_at,
         finished_at = null, resource_version = null, error = null)
-    select workflow_id from over`.execute(db)
-  return new Set(over.map(({ workflow_id }) => workflow_id))
+    select run_id from over`.execute(db)
+  return new Set(over.map(({ run_id }) => run_id))
 }
 
 function keyOf({ workflow_id, run_id, pass, step, object, verb }: Key): string {

@@ -36,7 +36,7 @@ export function createGroupedJournal(
   return {
     begin: grouped(MOST_BATCHES, async (batches: readonly (readonly NewAction[])[]) => {
       const over = await beginActions(lax, batches.flat())
-      return batches.map(([row]) => (row !== undefined && over.has(row.workflow_id) ? 'over' : 'begun'))
+      return batches.map(([row]) => (row !== undefined && over.has(row.run_id) ? 'over' : 'begun'))
     }),
     finish: grouped(MOST_BATCHES, async (batches: readonly AnsweredWrites[]) => {
       await journalWrites(db, cluster, batches, deps)

@@ -239,6 +239,13 @@ describe('a run whose job is over', () => {
     expect(await writeAll(deps, WRITER, [patched('superseded')])).toMatchObject([{ result: 'ok', wrote: true }])
   })
 
+  it('does not stop another run of its workflow ID that asks at the same time', async () => {
+    await over()
+    const late = writeAll(deps, WRITER, [patched('superseded')])
+    const next = writeAll(deps, { ...WRITER, runID: 'next' }, [patched('superseded')])
+    expect(await Promise.all([late, next])).toMatchObject([[{ result: 'superseded' }], [{ result: 'ok', wrote: true }]])
+  })
+
   it.each([['another-run'], [null]])('does not stop another run of its workflow ID (%s)', async (runID) => {
     await over(runID)
     expect(await writeAll(deps, WRITER, [patched('superseded')])).toMatchObject([{ result: 'ok', wrote: true }])
