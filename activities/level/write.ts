@@ -20,7 +20,7 @@ import { finalFailure, KubeError, retryableFailure, toApplicationFailure } from 
 import { additivePatch } from '../kube/merge.ts'
 import { readObject } from '../kube/observe.ts'
 import { isReleased, ownerOf } from '../kube/views.ts'
-import { type Patch, type Write, type WriteAnswer, writeAll, type Writer } from '../kube/write.ts'
+import { fieldManagerOf, type Patch, type Write, type WriteAnswer, writeAll, type Writer } from '../kube/write.ts'
 import { followedKind, nameOf } from './kinds.ts'
 import { readable } from './readable.ts'
 import { wantedPatch } from './wanted-patch.ts'
@@ -100,7 +100,7 @@ function about(where: string, error: KubeError): KubeError {
 }
 
 function writerOf(by: By, step: string): Writer {
-  return { ...by, step, fieldManager: `pawl-${by.workflowID.split('/')[0] ?? ''}` }
+  return { ...by, step, fieldManager: fieldManagerOf(by) }
 }
 
 async function send(deps: Deps, writer: Writer, write: Write): Promise<WriteAnswer> {
