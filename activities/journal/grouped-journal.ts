@@ -5,7 +5,7 @@ import { beginActions, type NewAction } from './actions.ts'
 import type { Database } from './database.ts'
 import { type AnsweredWrites, type JournalDeps, journalWrites } from './events.ts'
 import { grouped } from './grouped.ts'
-import { touchJobs } from './jobs.ts'
+import { type RunID, touchJobs } from './jobs.ts'
 import { knownFamilies, type KnownFamily } from './known-objects.ts'
 
 export interface GroupedJournal {
@@ -20,7 +20,7 @@ export interface GroupedJournal {
   /** What is known of an object and its children. @throws when the journal cannot be read. */
   family(uid: string): Promise<KnownFamily>
   /** Counts a pass of a run. @throws when the journal cannot be written. */
-  touch(workflowID: string): Promise<void>
+  touch(run: RunID): Promise<void>
 }
 
 // A group holds its objects' rows until it commits; 30 batches are some hundred rows and a few milliseconds.
@@ -43,8 +43,8 @@ export function createGroupedJournal(
       return []
     }),
     family: grouped(MOST_LOOKUPS, async (uids: readonly string[]) => await knownFamilies(db, cluster, uids)),
-    touch: grouped(MOST_LOOKUPS, async (workflowIDs: readonly string[]) => {
-      await touchJobs(lax, workflowIDs, deps.now())
+    touch: grouped(MOST_LOOKUPS, async (runs: readonly RunID[]) => {
+      await touchJobs(lax, runs, deps.now())
       return []
     }),
   }

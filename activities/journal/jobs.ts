@@ -104,13 +104,15 @@ async function upsertJobs(trx: Transaction<Database>, rows: readonly Job[]): Pro
 /** What an opening changes of the row that is there; undefined for nothing. */
 function news<Fresh>(
   { run_id, cause, started_at }: NewJob,
-  known: Pick<Job, 'run_id' | 'outcome'>,
+  known: Pick<Job, 'run_id' | 'outcome' | 'cause'>,
   isUnfinished: boolean,
   fresh: Fresh,
 ): Fresh | Pick<NewJob, 'run_id' | 'cause' | 'started_at'> | undefined {
-  if (known.run_id === run_id) return undefined
-  if (run_id === null) return known.outcome !== null && isUnfinished ? fresh : undefined
-  return known.run_id === null && known.outcome === null ? { run_id, cause, started_at } : fresh
+  if (run_id === null) return known.run_id !== null && known.outcome !== null && isUnfinished ? fresh : undefined
+  // Found running, and its first pass may have said since which run it is.
+  const isSame = known.run_id === run_id || (known.run_id === null && known.outcome === null)
+  if (!isSame) return fresh
+  return known.outcome === null && known.cause !== cause ? { run_id, cause, started_at } : undefined
 }
 
 /** Whose run is looked for; with `jobID` the one of that job. */
@@ -167,12 +169,24 @@ function endWaits(now: Date): RawBuilder<unknown> {
     where s.controller = closed.controller and s.uid = closed.uid and s.job_id = closed.job_id`
 }
 
-/** Counts a pass of each run; those that have no row yet are left out. */
-export async function touchJobs(db: Kysely<Database>, workflowIDs: readonly string[], now: Date): Promise<void> {
+/** A run as Temporal names it. */
+export interface RunID {
+  readonly workflowID: string
+  readonly runID: string
+}
+
+/**
+ * Counts a pass of each run; those that have no row yet are left out. An open row learns which run it is: whoever found it running did not
+ * know, and one that continued as new is another. By that its late writes are known (actions.ts, A3).
+ */
+export async function touchJobs(db: Kysely<Database>, runs: readonly RunID[], now: Date): Promise<void> {
   await sql`
-    update job set passes = job.passes + t.passes, last_pass_at = ${now}, lookup_after = null, lookups = 0
-    from (select id, count(*)::int as passes from unnest(${workflowIDs}::text[]) w(id) group by id order by id) t
-    where job.workflow_id = any(${workflowIDs}::text[]) and job.workflow_id = t.id`.execute(db)
+    update job set passes = job.passes + t.passes, last_pass_at = ${now}, lookup_after = null, lookups = 0,
+      run_id = case when job.outcome is null and job.job_id <> '' then t.run_id else job.run_id end
+    from (select "workflowID" as id, max("runID") as run_id, count(*)::int as passes
+          from json_to_recordset(${JSON.stringify(runs)}::json) as r("workflowID" text, "runID" text) group by id order by id) t
+    where job.workflow_id = any(${[...new Set(runs.map(({ workflowID }) => workflowID))]}::text[])
+      and job.workflow_id = t.id`.execute(db)
 }
 
 export interface JobProgress {

@@ -172,5 +172,5 @@ export async function listObjects(
 /** Tells the journal that a pass began: the sweep looks up jobs that had none for a while. Call it in the tick in which the reading begins. */
 export async function recordObservation({ journal, lingering }: Deps, by: By): Promise<void> {
   lingering.looks(by.workflowID)
-  await journal.touch(by.workflowID)
+  await journal.touch(by)
 }

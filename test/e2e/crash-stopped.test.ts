@@ -55,7 +55,7 @@ describe.concurrent('a worker that is stopped until its job and the next one are
         // What the pass would have written next is refused like the write that was held.
         expect(late[0]).toMatchObject({ status: 409, label })
         expect(late.filter(({ status }) => status < 400)).toEqual([])
-        expect(await versionsOf(lane)).toEqual(before)
+        expect(await versionsOf(lane), await told(lane, since)).toEqual(before)
         await pawl.kill('second')
       })
     },
@@ -90,6 +90,16 @@ async function written({ pawl: { db } }: Lane, since: Date): Promise<void> {
     },
     { timeout: 20_000, interval: 50 },
   )
+}
+
+/** What the journal says of a time: what was written, and by whom; what was told; which runs there are. For whoever must explain a failure. */
+async function told({ pawl: { db } }: Lane, since: Date): Promise<string> {
+  const [actions, events, jobs] = await Promise.all([
+    db.selectFrom('action').selectAll().where('started_at', '>=', since).orderBy('started_at').execute(),
+    db.selectFrom('watch_event').selectAll().where('at', '>=', since).orderBy('seq').execute(),
+    db.selectFrom('job').selectAll().orderBy('started_at').execute(),
+  ])
+  return JSON.stringify({ since, actions, events, jobs }, null, 1)
 }
 
 /** Every object of the namespace with its version. */

@@ -10,6 +10,8 @@ import { job } from '../activities/journal/build-job.ts'
 import { openJob } from '../activities/journal/one-row.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
 
+const run = (workflowID = 'task/u1/j1', runID = 'r1') => ({ workflowID, runID })
+
 const test = useJournal(inject('servers').databaseUrl)
 
 describe('the sweep', () => {
@@ -110,7 +112,7 @@ describe('an open job', () => {
       if ((await jobsToLookUp(test.db, { cluster: 'c' }, later(minute * 60_000))).length > 0) lookedUp.push(minute)
     }
     expect(lookedUp).toEqual([1, 2, 4, 8, 16, 26, 36])
-    await touchJobs(test.db, ['task/u1/j1', 'task/gone/j1'], later(41 * 60_000))
+    await touchJobs(test.db, [run(), run('task/gone/j1')], later(41 * 60_000))
     expect(await test.db.selectFrom('job').select('passes').execute()).toEqual([{ passes: 1 }])
     expect(await jobsToLookUp(test.db, { cluster: 'c' }, later(41.5 * 60_000))).toEqual([])
     expect(await jobsToLookUp(test.db, { cluster: 'c' }, later(42 * 60_000))).toHaveLength(1)
@@ -182,7 +184,7 @@ describe('an open job', () => {
 describe('a job whose run was found running', () => {
   it('keeps what the one who started it wrote', async () => {
     await openJob(test.db, job({ cause: 'annotation' }))
-    await touchJobs(test.db, ['task/u1/j1'], NOW)
+    await touchJobs(test.db, [run()], NOW)
     await openJob(test.db, job({ cause: 'running job', run_id: null }))
     const row = test.db.selectFrom('job').select(['cause', 'run_id', 'passes', 'outcome'])
     expect(await row.execute()).toEqual([{ cause: 'annotation', run_id: 'r1', passes: 1, outcome: null }])
@@ -193,7 +195,7 @@ describe('a job whose run was found running', () => {
 
   it('gets cause and run from the one who started it, when that one comes later', async () => {
     await openJob(test.db, job({ cause: 'running job', run_id: null }))
-    await touchJobs(test.db, ['task/u1/j1'], NOW)
+    await touchJobs(test.db, [run()], NOW)
     await openJob(test.db, job({ cause: 'annotation' }))
     expect(await test.db.selectFrom('job').select(['cause', 'run_id', 'passes']).execute()).toEqual([
       { cause: 'annotation', run_id: 'r1', passes: 1 },

@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, inject, it } from 'vitest'
 import type { Deps } from '../../activities/deps.ts'
 import { closeJob, type NewJob } from '../../activities/journal/jobs.ts'
 import { type KubeObject } from '../../activities/kube/client.ts'
+import { recordObservation } from '../../activities/kube/observe.ts'
 import { statusActivities } from '../../activities/kube/status.ts'
 import { type Write, writeAll, type Writer } from '../../activities/kube/write.ts'
 import { deployItemKind } from '../../workflows/deploy-item/kind.ts'
@@ -244,6 +245,13 @@ describe('a run whose job is over', () => {
     const late = writeAll(deps, WRITER, [patched('superseded')])
     const next = writeAll(deps, { ...WRITER, runID: 'next' }, [patched('superseded')])
     expect(await Promise.all([late, next])).toMatchObject([[{ result: 'superseded' }], [{ result: 'ok', wrote: true }]])
+  })
+
+  it('is known by its passes, when it was found running or continued as new', async () => {
+    await openJob(database.db, { ...JOB, run_id: null })
+    await recordObservation(deps, WRITER)
+    await closeJob(database.db, WRITER.workflowID, 'Succeeded', deps.now())
+    expect(await writeAll(deps, WRITER, [patched('superseded')])).toMatchObject([{ result: 'superseded' }])
   })
 
   it.each([['another-run'], [null]])('does not stop another run of its workflow ID (%s)', async (runID) => {
