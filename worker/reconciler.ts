@@ -8,6 +8,7 @@ import { createTargetAccess } from '../activities/deploy/target/open-target.ts'
 import { loadOrCreateContentKey } from '../activities/journal/content-key.ts'
 import { openDatabase } from '../activities/journal/database.ts'
 import { createGroupedJournal } from '../activities/journal/grouped-journal.ts'
+import { begunJobs } from '../activities/journal/jobs.ts'
 import { Lingering } from '../activities/journal/lingering.ts'
 import { createKubeClient } from '../activities/kube/client.ts'
 import { ObjectCache } from '../activities/kube/object-cache.ts'
@@ -15,6 +16,7 @@ import { createTemplateEngine } from '../activities/render/template-engine.ts'
 import { modulePath, readConfig } from './config.ts'
 import { controllerFiles, loadRegistry } from './controllers.ts'
 import { createLogger } from './log.ts'
+import { Admission } from './reconciler/admission.ts'
 import { bundleControllers } from './reconciler/bundle.ts'
 import { connectToTemporal } from './reconciler/connect.ts'
 import { Dispatcher } from './reconciler/dispatcher.ts'
@@ -44,6 +46,8 @@ process.on('SIGINT', abort)
 const health = await startHealth(settings.healthHost, settings.healthPort)
 // Statements of groups: claims, lookups, openings, acknowledgements, beginnings.
 const LAX_CONNECTIONS = 5
+// Enough to keep all slots at work until more are admitted.
+const UNBEGUN_RUNS = 40
 // Each holds a slot for workflow tasks and one for local activities, beside those of the runs that work.
 const LINGERING_RUNS = 12
 const db = openDatabase(settings.databaseUrl)
@@ -54,7 +58,9 @@ const targets = createTargetAccess({ kube, now })
 const contentKey =
   settings.contentKeyPath === undefined ? undefined : await loadOrCreateContentKey(settings.contentKeyPath)
 const lingering = new Lingering({ most: LINGERING_RUNS, ms: settings.lingerMs })
+const admission = new Admission({ most: UNBEGUN_RUNS, begun: async (ids) => await begunJobs(lax, ids) })
 const routing = { route, subjectKinds, followed: watchedKinds, contentKey, now, lingering }
+const journal = createGroupedJournal({ db, lax }, settings.cluster, routing)
 const connection = await connectToTemporal(settings.temporalAddress, { log, health }, stopping.signal)
 if (connection === undefined) process.exit(0)
 // Eager starts need client and worker on one connection (spec/engine.md 1.2).
@@ -66,7 +72,13 @@ const options: Omit<WorkerOptions, 'taskQueue'> = {
   ...(await workflows()),
   activities: createActivities({
     ...{ cluster: settings.cluster, kube, db, templates, targets, ...routing },
-    journal: createGroupedJournal({ db, lax }, settings.cluster, routing),
+    journal: {
+      ...journal,
+      async touch(run) {
+        admission.leave(run.workflowID)
+        await journal.touch(run)
+      },
+    },
     objects: new ObjectCache(),
     pickupTimeoutMs: settings.pickupTimeoutMs,
     log,
@@ -85,7 +97,7 @@ const options: Omit<WorkerOptions, 'taskQueue'> = {
 const workers = await Promise.all(settings.taskQueues.map((taskQueue) => Worker.create({ ...options, taskQueue })))
 
 const dispatcher = new Dispatcher(
-  { db, lax, client, log, now, lingering, registry, report: (part, error) => health.report(part, error) },
+  { db, lax, client, log, now, lingering, admission, registry, report: (part, error) => health.report(part, error) },
   settings.dispatcher,
 )
 const running = [

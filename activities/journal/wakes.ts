@@ -1,7 +1,7 @@
 // Due wake-ups, one row per controller and subject. A wake is a level: one or ten of them lead to one pass.
 //
 //   W1. Every upsert draws a new version, so that acknowledging an older one cannot lose it.
-//   W2. A wake never becomes due later by an upsert; only `postponeWake` moves it, and only the version that was taken. One exception: what
+//   W2. A wake never becomes due later by an upsert; only `postponeWakes` moves it, and only the version that was taken. One exception: what
 //       only a run's own writes asked for would be dropped while that run is open, so it must not shorten the run's own back-off.
 //   W3. What comes while a wake is leased stays apart from what was taken: the taken due time, and that somebody else caused it, do not
 //       stick to a row that the running pass renews. When the lease runs out, both count.
@@ -199,14 +199,27 @@ async function free(db: Kysely<Database>, wake: Wake): Promise<void> {
     select pg_notify(${WAKE_CHANNEL}, '') from freed`.execute(db)
 }
 
-/** Gives the taken wake back, due at `due`; what came meanwhile keeps its own time (W2). */
-export async function postponeWake(db: Kysely<Database>, wake: Wake, due: Date): Promise<void> {
+export interface Postponed {
+  readonly wake: Wake
+  readonly due: Date
+}
+
+/** Gives taken wakes back, due at `due`; what came meanwhile keeps its own time (W2). */
+export async function postponeWakes(db: Kysely<Database>, postponed: readonly Postponed[]): Promise<void> {
+  const rows = postponed.map(({ wake: { controller, uid, job_id, lease_owner }, due }) => ({
+    ...{ controller, uid, job_id, lease_owner, due },
+  }))
   await sql`
     with freed as (
-      update wake set due = least(next_due, ${due}), foreign_event = foreign_event or coalesce(next_foreign_event, false),
-        may_start = may_start or coalesce(next_may_start, false), ${FREE}
-      where ${isHeldBy(wake)} returning 1)
-    select pg_notify(${WAKE_CHANNEL}, '') from freed`.execute(db)
+      update wake set due = least(wake.next_due, p.due), foreign_event = wake.foreign_event or coalesce(wake.next_foreign_event, false),
+        may_start = wake.may_start or coalesce(wake.next_may_start, false), ${FREE}
+      from (select w.controller, w.uid, w.job_id, r.due
+            from json_to_recordset(${JSON.stringify(rows)}::json) as r(
+              controller text, uid text, job_id text, lease_owner text, due timestamptz)
+            join wake w on w.controller = r.controller and w.uid = r.uid and w.job_id = r.job_id and w.lease_owner = r.lease_owner
+            order by w.controller, w.uid, w.job_id for update of w) p
+      where wake.controller = p.controller and wake.uid = p.uid and wake.job_id = p.job_id returning 1)
+    select pg_notify(${WAKE_CHANNEL}, '') from freed limit 1`.execute(db)
 }
 
 const LEASED = sql`(wake.lease_until is not null)`

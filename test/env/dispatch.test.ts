@@ -6,11 +6,12 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { Lingering } from '../../activities/journal/lingering.ts'
 import { holdLease } from '../../activities/journal/checkpoints.ts'
-import { closeJob } from '../../activities/journal/jobs.ts'
+import { begunJobs, closeJob, touchJobs } from '../../activities/journal/jobs.ts'
 import { journalEvents } from '../../activities/journal/events.ts'
 import { type NewWake, upsertWakes, type Wake } from '../../activities/journal/wakes.ts'
 import { builtIn, createRegistry } from '../../worker/controllers.ts'
 import { createLogger } from '../../worker/log.ts'
+import { Admission } from '../../worker/reconciler/admission.ts'
 import { Dispatcher, dispatchDelayMs } from '../../worker/reconciler/dispatcher.ts'
 import { resolveWake } from '../../worker/reconciler/resolve.ts'
 import { deployItemKind } from '../../workflows/deploy-item/kind.ts'
@@ -108,12 +109,24 @@ describe('the dispatcher', () => {
   const dispatch = async (
     until: () => Promise<boolean>,
     lingering = new Lingering({ most: 1, ms: 50 }),
-    registry = builtIn,
+    { registry = builtIn, unbegun = 5 } = {},
   ): Promise<void> => {
+    const begun = async (workflowIDs: readonly string[]) => await begunJobs(test.db, workflowIDs)
+    const admission = new Admission({ most: unbegun, begun })
     const client = new Client({ connection })
     const log = createLogger('test', 'silent')
     const dispatcher = new Dispatcher(
-      { db: test.db, lax: test.db, client, log, now: () => new Date(), lingering, registry, report: () => undefined },
+      {
+        db: test.db,
+        lax: test.db,
+        client,
+        log,
+        now: () => new Date(),
+        lingering,
+        admission,
+        registry,
+        report: () => undefined,
+      },
       {
         ...{ owner: 'd', cluster: 'c', slots: 5, leaseMs: 5000, idleMs: 50 },
         ...{ taskQueue: `none-${randomUUID()}`, controllers: undefined, workflowTaskTimeoutMs: 10_000 },
@@ -146,7 +159,7 @@ describe('the dispatcher', () => {
     await know({ uid, version: 1 })
     const target = { apiVersion: deployItemKind.apiVersion, kind: 'DeployItem', plural: 'deployitems' }
     const registry = createRegistry([defineLevel({ name: 'shop', target, queries: {}, plan: nop })])
-    const start = async () => await dispatch(isQuiet, undefined, registry)
+    const start = async () => await dispatch(isQuiet, undefined, { registry })
     const run = async () => await findOpenJob(test.db, 'shop', uid)
 
     await wakeOf({ controller: 'shop', uid })
@@ -199,6 +212,47 @@ describe('the dispatcher', () => {
       expect(await findOpenJob(test.db, 'deploy', uid)).toMatchObject({ workflow_id: `deploy/${uid}/${JOB}` })
       await new Client({ connection }).workflow.getHandle(`deploy/${uid}/${JOB}`).terminate()
     }
+  })
+
+  it('begins no more jobs than have had a pass and the given number; the others wait in the journal', async () => {
+    const items = Array.from({ length: 4 }, (_, index) => ({ uid: randomUUID(), name: `task-${index}` }))
+    const going = randomUUID()
+    await know(...items.map(({ uid }) => ({ uid, version: 1, deleting: true, finalizers: ['f'] })), {
+      uid: going,
+      version: 1,
+      status: { jobID: JOB },
+    })
+    for (const { uid } of items) await wakeOf({ uid })
+    await wakeOf({ uid: going })
+    const open = async () => {
+      const rows = await test.db.selectFrom('job').select(['workflow_id', 'run_id', 'uid']).execute()
+      return rows.filter(({ uid }) => uid !== going)
+    }
+    // One that goes on waits for none that begins.
+    await dispatch(
+      async () => (await open()).length === 2 && (await findOpenJob(test.db, 'deploy', going)) !== undefined,
+      undefined,
+      { unbegun: 2 },
+    )
+    expect((await test.db.selectFrom('wake').select('lease_until').execute()).map((row) => row.lease_until)).toEqual([
+      null,
+      null,
+    ])
+    await dispatch(
+      async () => {
+        await touchJobs(
+          test.db,
+          (await open()).map(({ workflow_id, run_id }) => ({ workflowID: workflow_id, runID: run_id ?? '' })),
+          new Date(),
+        )
+        return await isQuiet()
+      },
+      undefined,
+      { unbegun: 1 },
+    )
+    expect((await open()).map(({ uid }) => uid).sort()).toEqual(items.map(({ uid }) => uid).sort())
+    for (const { workflow_id } of await test.db.selectFrom('job').select('workflow_id').execute())
+      await new Client({ connection }).workflow.getHandle(workflow_id).terminate()
   })
 
   it('tries a wake that Temporal refuses ever more rarely, up to half a minute', () => {

@@ -7,7 +7,7 @@ import {
   claimWakes,
   type NewWake,
   nextWakeDue,
-  postponeWake,
+  postponeWakes,
   upsertWakes,
   type Wake,
 } from '../../activities/journal/wakes.ts'
@@ -163,11 +163,11 @@ describe('a wake that was taken', () => {
   it('keeps what came meanwhile when it is postponed', async () => {
     await upsert({ foreign_event: true })
     const taken = only(await claim())
-    await postponeWake(test.db, taken, later(5000))
+    await postponeWakes(test.db, [{ wake: taken, due: later(5000) }])
     expect(await test.wakes()).toMatchObject([{ due: later(5000), lease_owner: null, foreign_event: true }])
     const again = only(await claim(later(5000)))
     await upsert({ due: later(6000), may_start: true })
-    await postponeWake(test.db, again, later(9000))
+    await postponeWakes(test.db, [{ wake: again, due: later(9000) }])
     expect(await test.wakes()).toMatchObject([{ due: later(6000), may_start: true, foreign_event: true }])
   })
 

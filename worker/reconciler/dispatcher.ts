@@ -25,12 +25,14 @@ import {
   claimWakes,
   type NewWake,
   nextWakeDue,
-  postponeWake,
+  type Postponed,
+  postponeWakes,
   upsertWakes,
   type Wake,
 } from '../../activities/journal/wakes.ts'
 import { builtIn, type Registry } from '../controllers.ts'
 import type { Logger } from '../log.ts'
+import type { Admission } from './admission.ts'
 import { type ItemName, type Resolution, resolveStart, resolveWake, WATCHED } from './resolve.ts'
 import { type Run, type RunOptions, signalRun, startRun } from './runs.ts'
 
@@ -52,6 +54,7 @@ export interface DispatcherDeps {
   readonly log: Logger
   readonly now: () => Date
   readonly lingering: Lingering
+  readonly admission: Admission
   /** Default: Pawl's own controllers. */
   readonly registry?: Registry
   /** Called with the outcome of every contact with the journal and Temporal, for /readyz. */
@@ -78,6 +81,10 @@ function journalOf({ db, lax, registry = builtIn }: DispatcherDeps, { cluster, s
       return []
     }),
     acknowledge: grouped(slots, async (wakes: readonly Wake[]) => await acknowledgeWakes(lax, wakes)),
+    postpone: grouped(slots, async (postponed: readonly Postponed[]) => {
+      await postponeWakes(db, postponed)
+      return []
+    }),
   }
 }
 
@@ -88,6 +95,7 @@ interface Brought {
 }
 
 const SIGNALLED: Brought = { led: 'signalled' }
+const STARTED: Brought = { led: 'started' }
 
 export class Dispatcher {
   readonly #deps: DispatcherDeps
@@ -161,13 +169,13 @@ export class Dispatcher {
   }
 
   async #dispatch(wake: Wake): Promise<void> {
-    const { db, log, now, report } = this.#deps
+    const { log, now, report } = this.#deps
     const subject = { controller: wake.controller, namespace: wake.namespace, name: wake.name, uid: wake.uid }
     try {
       const { led, again } = await this.#bring(wake)
       report('temporal', undefined)
       log.debug({ ...subject, cause: wake.cause, led }, 'wake dispatched')
-      if (again !== undefined) await postponeWake(db, wake, again)
+      if (again !== undefined) await this.#journal.postpone({ wake, due: again })
       else await this.#journal.acknowledge(wake)
       this.#failedTimes.delete(keyOf(wake))
     } catch (error) {
@@ -175,7 +183,7 @@ export class Dispatcher {
       log.warn({ ...subject, err: error }, 'wake cannot be dispatched; trying again')
       const due = new Date(now().getTime() + this.#nextDelayMs(wake))
       // When the journal is away too, the lease runs out instead.
-      await postponeWake(db, wake, due).catch((away: unknown) => report('journal', away))
+      await this.#journal.postpone({ wake, due }).catch((away: unknown) => report('journal', away))
     }
   }
 
@@ -196,7 +204,7 @@ export class Dispatcher {
     const { db, client, now } = this.#deps
     switch (resolution.to) {
       case 'start':
-        return await this.#start(wake, resolution.run)
+        return resolution.begins ? await this.#admit(wake, resolution.run) : await this.#start(wake, resolution.run)
       case 'open':
         if (await signalRun(client, resolution.job.workflow_id, wake.seq)) return SIGNALLED
         throw new Error(`run ${resolution.job.workflow_id} is not in Temporal any more`)
@@ -223,6 +231,20 @@ export class Dispatcher {
     if (this.#failedTimes.size >= MOST_FAILING) this.#failedTimes.clear()
     this.#failedTimes.set(key, failed + 1)
     return dispatchDelayMs(failed, Math.random())
+  }
+
+  async #admit(wake: Wake, run: Run): Promise<Brought> {
+    const { admission, now } = this.#deps
+    const again = await admission.take(run.workflowID, now)
+    if (again !== undefined) return { led: 'put off: others are begun first', again }
+    try {
+      const brought = await this.#start(wake, run)
+      if (brought !== STARTED) admission.leave(run.workflowID)
+      return brought
+    } catch (error) {
+      admission.leave(run.workflowID)
+      throw error
+    }
   }
 
   async #start(wake: Wake, run: Run): Promise<Brought> {
@@ -279,7 +301,7 @@ export class Dispatcher {
       cause,
       started_at: now(),
     })
-    return { led: 'started' }
+    return runID === null ? SIGNALLED : STARTED
   }
 }
 

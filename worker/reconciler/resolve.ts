@@ -20,7 +20,8 @@ import type { Run } from './runs.ts'
 
 export type Resolution =
   | { readonly to: 'open'; readonly job: Job }
-  | { readonly to: 'start'; readonly run: Run }
+  /** `begins`: the job begins by itself, rather than going on or being part of another. */
+  | { readonly to: 'start'; readonly run: Run; readonly begins: boolean }
   /** The group's execution is gone: each of these items has a run of its own. */
   | { readonly to: 'items'; readonly items: readonly ItemName[] }
   /** The journal does not know yet; ask again later. */
@@ -91,8 +92,10 @@ async function resolveSubject(wake: Wake, lookups: Lookups): Promise<Resolution>
     const group = await lookups.findOpen({ controller: 'deploy', uid: object.owner_uid, jobID: wanted.jobID })
     if (group !== undefined) return { to: 'open', job: group }
   }
-  const jobID = wanted.jobID ?? deriveJobID(object)
-  return startOf(wake, { kind, uid: object.uid, namespace: object.namespace, name: object.name }, jobID, wanted.cause)
+  const subject = { kind, uid: object.uid, namespace: object.namespace, name: object.name }
+  const { jobID, cause } = wanted
+  const begun = jobID === undefined ? { jobID: deriveJobID(object), begins: true } : { jobID, begins: false }
+  return startOf(wake, subject, { ...begun, cause })
 }
 
 async function resolveGroup(db: Kysely<Database>, wake: Wake): Promise<Resolution> {
@@ -108,23 +111,26 @@ async function resolveGroup(db: Kysely<Database>, wake: Wake): Promise<Resolutio
   const isOrphaned = unfinished.uid !== wake.uid && (await ownerState(db, wake.cluster, unfinished, WATCHED)) === 'gone'
   if (isOrphaned) return { to: 'items', items: rows }
   const kind = unfinished.uid === wake.uid ? 'DeployItem' : 'Execution'
-  return startOf(wake, { kind, uid: wake.uid, namespace: wake.namespace, name: wake.name }, wake.job_id, wake.cause)
+  const subject = { kind, uid: wake.uid, namespace: wake.namespace, name: wake.name }
+  return startOf(wake, subject, { jobID: wake.job_id, cause: wake.cause, begins: false })
 }
 
-function startOf(wake: Wake, subject: Run['input']['subject'], jobID: string, cause: string): Resolution {
+interface WantedJob {
+  readonly jobID: string
+  readonly cause: string
+  readonly begins: boolean
+}
+
+function startOf(wake: Wake, subject: Run['input']['subject'], { jobID, cause, begins }: WantedJob): Resolution {
   // In level mode an object has one run, whatever it is for.
-  if (jobID === '')
-    return { to: 'start', run: { ...levelRun(wake, subject), input: { subject, jobID, cause: wake.cause } } }
+  if (jobID === '') {
+    const input = { subject, jobID, cause: wake.cause }
+    return { to: 'start', run: { ...levelRun(wake, subject), input }, begins: true }
+  }
   const problem = jobIDProblem(jobID)
   if (problem !== undefined) return nothing(problem)
-  return {
-    to: 'start',
-    run: {
-      controller: wake.controller,
-      workflowID: `${wake.controller}/${subject.uid}/${jobID}`,
-      input: { subject, jobID, cause },
-    },
-  }
+  const workflowID = `${wake.controller}/${subject.uid}/${jobID}`
+  return { to: 'start', run: { controller: wake.controller, workflowID, input: { subject, jobID, cause } }, begins }
 }
 
 function levelRun({ controller }: Wake, { uid }: Run['input']['subject']): Pick<Run, 'controller' | 'workflowID'> {
