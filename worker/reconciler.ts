@@ -46,8 +46,6 @@ process.on('SIGINT', abort)
 const health = await startHealth(settings.healthHost, settings.healthPort)
 // Statements of groups: claims, lookups, openings, acknowledgements, beginnings.
 const LAX_CONNECTIONS = 5
-// Enough to keep all slots at work until more are admitted.
-const UNBEGUN_RUNS = 40
 // Each holds a slot for workflow tasks and one for local activities, beside those of the runs that work.
 const LINGERING_RUNS = 12
 const db = openDatabase(settings.databaseUrl)
@@ -58,7 +56,7 @@ const targets = createTargetAccess({ kube, now })
 const contentKey =
   settings.contentKeyPath === undefined ? undefined : await loadOrCreateContentKey(settings.contentKeyPath)
 const lingering = new Lingering({ most: LINGERING_RUNS, ms: settings.lingerMs })
-const admission = new Admission({ most: UNBEGUN_RUNS, begun: async (ids) => await begunJobs(lax, ids) })
+const admission = new Admission({ most: settings.beginAhead, begun: async (ids) => await begunJobs(lax, ids) })
 const routing = { route, subjectKinds, followed: watchedKinds, contentKey, now, lingering }
 const journal = createGroupedJournal({ db, lax }, settings.cluster, routing)
 const connection = await connectToTemporal(settings.temporalAddress, { log, health }, stopping.signal)

@@ -17,16 +17,17 @@ const LONGEST_MS = 60_000
 const ASK_EVERY_MS = 100
 // Those that wait come again one after the other, somewhat faster than they have begun lately: each that finds no place costs two statements.
 const SOONEST_MS = 100
-const SPACING_MS = { least: 5, most: 40 }
+const SPACING_MS = { least: 5, first: 40, most: 100 }
 const HASTE = 1.5
+const MEASURED = { ms: 2000, begun: 20 }
 
 export class Admission {
   readonly #options: AdmissionOptions
   /** By workflow ID, when its run was started, in milliseconds. */
   readonly #started = new Map<string, number>()
-  #begunSinceAsked = 0
   #askedAt = 0
-  #spacingMs = SPACING_MS.most
+  #begunSince = { ms: 0, count: 0 }
+  #spacingMs = SPACING_MS.first
   /** When the last of those that wait comes again. */
   #lastDue = 0
   #asking: Promise<void> | undefined
@@ -58,7 +59,7 @@ export class Admission {
 
   /** The run has begun its first pass, or there is none. */
   leave(workflowID: string): void {
-    if (this.#started.delete(workflowID)) this.#begunSinceAsked++
+    if (this.#started.delete(workflowID)) this.#begunSince.count++
   }
 
   #isFull(): boolean {
@@ -73,14 +74,23 @@ export class Admission {
   }
 
   async #askNow(nowMs: number): Promise<void> {
-    const elapsedMs = nowMs - this.#askedAt
-    if (elapsedMs < ASK_EVERY_MS) return
+    if (nowMs < this.#askedAt + ASK_EVERY_MS) return
+    // For long nobody had to wait: what was measured is no guide.
+    if (nowMs > this.#askedAt + 2 * MEASURED.ms) {
+      this.#spacingMs = SPACING_MS.first
+      this.#begunSince = { ms: nowMs, count: 0 }
+    }
     this.#askedAt = nowMs
     const stale = [...this.#started].filter(([, at]) => at + LONGEST_MS <= nowMs).map(([workflowID]) => workflowID)
     const begun = await this.#options.begun([...this.#started.keys()])
     for (const workflowID of [...begun, ...stale]) this.leave(workflowID)
-    const eachMs = elapsedMs / this.#begunSinceAsked / HASTE
-    this.#spacingMs = Math.max(SPACING_MS.least, Math.min(SPACING_MS.most, eachMs))
-    this.#begunSinceAsked = 0
+    this.#measure(nowMs)
+  }
+
+  #measure(nowMs: number): void {
+    const { ms, count } = this.#begunSince
+    if (nowMs < ms + MEASURED.ms && count < MEASURED.begun) return
+    this.#spacingMs = Math.max(SPACING_MS.least, Math.min(SPACING_MS.most, (nowMs - ms) / count / HASTE))
+    this.#begunSince = { ms: nowMs, count: 0 }
   }
 }

@@ -26,6 +26,7 @@ export const WORKER_FLAGS: Readonly<Record<string, readonly [value: string, text
   'health-host': ['<address>', 'where /healthz and /readyz are served (default: 127.0.0.1)'],
   'health-port': ['<port>', 'its port (default: a free one, logged)'],
   'dispatch-slots': ['<count>', 'wakes in hand at the same time (default: 20)'],
+  'begin-ahead': ['<count>', 'jobs begun whose first pass is still to come; others wait (default: 40)'],
   'wake-lease-ms': ['<ms>', 'how long a wake stays with a worker that fell silent (default: 10000)'],
   'linger-ms': ['<ms>', 'how long a run stays awake for what it waits for, 0 = not at all (default: 300)'],
   'sweep-ms': ['<ms>', 'how often forgotten subjects and lost jobs are looked for (default: 60000)'],
@@ -61,6 +62,7 @@ export interface ReconcilerSettings {
   readonly pickupTimeoutMs: number | undefined
   readonly stickyTimeoutMs: number
   readonly lingerMs: number
+  readonly beginAhead: number
   readonly dispatcher: DispatcherOptions
 }
 
@@ -102,6 +104,8 @@ export function reconcilerSettings(
     // Work waits this long on the queue of a worker that died (spec/engine.md 1.5).
     stickyTimeoutMs: number(flags, 'sticky-timeout-ms', 4000, 100),
     lingerMs: number(flags, 'linger-ms', 300, 0),
+    // Enough to keep all slots at work until more are admitted.
+    beginAhead: number(flags, 'begin-ahead', 40, 1),
     dispatcher: {
       owner: `${hostname()}/${process.pid}/${randomUUID()}`,
       cluster,

@@ -60,16 +60,25 @@ describe('admission', () => {
 
   it('lets those that wait come as fast as others have begun lately, and half as fast again', async () => {
     const { admission, take, pass } = stage(1)
-    await take('a')
-    await take('wait')
-    // Ten a tenth of a second.
-    for (let index = 0; index < 10; index++) {
-      admission.leave(index === 0 ? 'a' : `b${index - 1}`)
-      await take(`b${index}`)
-      pass(30)
+    const spacing = async (): Promise<number> => Number(await take('x')) * -1 + Number(await take('y'))
+    const beginEvery = async (ms: number, times: number): Promise<void> => {
+      for (let index = 0; index < times; index++) {
+        pass(ms)
+        admission.leave('run')
+        await take('run')
+        await take('other')
+      }
     }
-    const first = (await take('c')) as number
-    expect(((await take('d')) as number) - first).toBeCloseTo(20, 5)
+    await take('run')
+    expect(await spacing()).toBe(40)
+    await beginEvery(30, 100)
+    expect(await spacing()).toBeCloseTo(20, 5)
+    await beginEvery(3000, 3)
+    expect(await spacing()).toBe(100)
+    await beginEvery(3, 1000)
+    expect(await spacing()).toBe(5)
+    pass(10_000)
+    expect(await spacing()).toBe(40)
   })
 
   it('gives up a run that nobody serves after a minute', async () => {
