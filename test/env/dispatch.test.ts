@@ -109,22 +109,14 @@ describe('the dispatcher', () => {
   const dispatch = async (
     until: () => Promise<boolean>,
     lingering = new Lingering({ most: 1, ms: 50 }),
-    { registry = builtIn, unbegun = 5 } = {},
+    { registry = builtIn, unbegun = 5, client = new Client({ connection }), now = () => new Date() } = {},
   ): Promise<void> => {
     const begun = async (workflowIDs: readonly string[]) => await begunJobs(test.db, workflowIDs)
     const admission = new Admission({ most: unbegun, begun })
-    const client = new Client({ connection })
     const log = createLogger('test', 'silent')
     const dispatcher = new Dispatcher(
       {
-        db: test.db,
-        lax: test.db,
-        client,
-        log,
-        now: () => new Date(),
-        lingering,
-        admission,
-        registry,
+        ...{ db: test.db, lax: test.db, client, log, now, lingering, admission, registry },
         report: () => undefined,
       },
       {
@@ -180,6 +172,27 @@ describe('the dispatcher', () => {
     await start()
     expect((await run())?.run_id).not.toBe(started?.run_id)
     await new Client({ connection }).workflow.getHandle(`shop/${uid}`).terminate()
+  })
+
+  it('does not open the row of a run that it started before it was stopped for long: whoever took the wake has seen what came of it', async () => {
+    const uid = randomUUID()
+    await know({ uid, version: 1, status: { jobID: JOB } })
+    await wakeOf({ uid })
+    const client = new Client({ connection })
+    const start = client.workflow.start.bind(client.workflow)
+    let stoppedMs = 0
+    client.workflow.start = (async (...args: Parameters<typeof start>) => {
+      const handle = await start(...args)
+      stoppedMs = 6000
+      return handle
+    }) as typeof start
+    const row = async () => await findOpenJob(test.db, 'deploy', uid)
+    await dispatch(async () => (await row()) !== undefined && (await isQuiet()), undefined, {
+      ...{ client, now: () => new Date(Date.now() + stoppedMs) },
+    })
+    // It was found running, by the next try.
+    expect(await row()).toMatchObject({ workflow_id: `deploy/${uid}/${JOB}`, run_id: null })
+    await client.workflow.getHandle(`deploy/${uid}/${JOB}`).terminate()
   })
 
   it('wakes a run where it lingers, without Temporal; the wake comes again for the case that the run is lost', async () => {

@@ -250,17 +250,17 @@ export class Dispatcher {
   async #start(wake: Wake, run: Run): Promise<Brought> {
     const { client } = this.#deps
     const first = await startRun(client, run, this.#options, isLevel(run))
-    if (first.answer === 'started') return await this.#opened(run, first.runID)
+    if (first.answer === 'started') return await this.#opened(wake, run, first.runID)
     if (first.answer === 'running' && isLevel(run)) return await this.#wakeLevel(wake, run)
     if (first.answer === 'running')
-      return isOwn(wake, run) ? await this.#opened(run, null) : await this.#signal(wake, run)
+      return isOwn(wake, run) ? await this.#opened(wake, run, null) : await this.#signal(wake, run)
     // A run of this ID completed. If the journal, read again, still asks for the job, it was left unfinished (a crash, or a superseded run).
     const wanted = await resolveStart(this.#deps.db, wake, this.#journal)
     if (wanted.to === 'nothing') return { led: 'stale: the job is finished' }
     if (wanted.to !== 'start') return await this.#follow(wake, wanted)
     const second = await startRun(client, wanted.run, this.#options, true)
     return second.answer === 'started'
-      ? await this.#opened(wanted.run, second.runID)
+      ? await this.#opened(wake, wanted.run, second.runID)
       : await this.#signal(wake, wanted.run)
   }
 
@@ -271,24 +271,28 @@ export class Dispatcher {
   async #wakeLevel(wake: Wake, run: Run): Promise<Brought> {
     if (isOwn(wake, run)) return { led: 'own write' }
     const { client } = this.#deps
-    await this.#opened(run, null)
+    await this.#opened(wake, run, null)
     if (await signalRun(client, run.workflowID, wake.seq)) return SIGNALLED
     const next = await startRun(client, run, this.#options, true)
-    if (next.answer === 'started') return await this.#opened(run, next.runID)
+    if (next.answer === 'started') return await this.#opened(wake, run, next.runID)
     throw new Error(`run ${run.workflowID} ended and was started by another while it was signalled`)
   }
 
   async #signal(wake: Wake, run: Run): Promise<Brought> {
     if (!(await signalRun(this.#deps.client, run.workflowID, wake.seq)))
       throw new Error(`run ${run.workflowID} ended while it was signalled`)
-    return await this.#opened(run, null)
+    return await this.#opened(wake, run, null)
   }
 
+  /** @throws when the lease ran out meanwhile: this process was stopped, and who took the wake may have seen the end of the job since. */
   async #opened(
+    { lease_until }: Wake,
     { controller, workflowID, input: { subject, jobID, cause } }: Run,
     runID: string | null,
   ): Promise<Brought> {
     const { now } = this.#deps
+    if (lease_until !== null && lease_until <= now())
+      throw new Error(`the lease of the wake ran out while run ${workflowID} was started`)
     await this.#journal.opened({
       workflow_id: workflowID,
       run_id: runID,
