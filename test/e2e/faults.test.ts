@@ -1,7 +1,7 @@
 // Whatever Pawl depends on fails while a job and a deletion run: the journal, the API server, the watches, Temporal. What comes out is
 // what comes out of an undisturbed run, object by object, and no creation, deletion or trigger happened twice.
 
-import { mkdtemp } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
@@ -101,11 +101,16 @@ describe('an installation whose Temporal', () => {
     const own = await openLane('temporal', { ...servers, temporalAddress: temporal.spec.address ?? '' })
     try {
       let restarts = 0
-      // Both items are written at once: one restart for two.
+      let restarting = Promise.resolve()
+      const restart = async () => {
+        await temporal.stop()
+        temporal = await startTemporal(options)
+      }
+      // Both items are written at once: one restart for two. A batch may be repeated while its restart lasts.
       const disturb: Disturb = async (label) => {
         if ((label === 'POST deployitems' || label === 'DELETE deployitems') && restarts++ % 2 === 0) {
-          await temporal.stop()
-          temporal = await startTemporal(options)
+          restarting = restarting.then(restart)
+          await restarting
         }
         return undefined
       }
@@ -116,6 +121,7 @@ describe('an installation whose Temporal', () => {
     } finally {
       await closeLane(own)
       await temporal.stop()
+      await rm(dir, { recursive: true })
     }
   })
 })

@@ -6,9 +6,9 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node'
 import { Agent, request } from 'undici'
 import type { KubeObject } from '../../activities/kube/client.ts'
@@ -115,6 +115,7 @@ export class ApiProxy {
     this.#server.closeAllConnections()
     await new Promise((resolve) => this.#server.close(resolve))
     await this.#upstream.close()
+    rmSync(dirname(this.kubeconfigPath), { recursive: true })
   }
 
   async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
