@@ -115,7 +115,7 @@ export class ApiProxy {
     this.#server.closeAllConnections()
     await new Promise((resolve) => this.#server.close(resolve))
     await this.#upstream.close()
-    rmSync(dirname(this.kubeconfigPath), { recursive: true })
+    rmSync(dirname(this.kubeconfigPath), { recursive: true, force: true })
   }
 
   async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
