@@ -19,6 +19,7 @@ const ASK_EVERY_MS = 100
 const SOONEST_MS = 100
 const SPACING_MS = { least: 5, first: 40, most: 100 }
 const HASTE = 1.5
+// How fast that is, is measured over this long, or this many.
 const MEASURED = { ms: 2000, begun: 20 }
 
 export class Admission {
@@ -34,11 +35,6 @@ export class Admission {
 
   constructor(options: AdmissionOptions) {
     this.#options = options
-  }
-
-  /** How many runs were started and have had no pass, as far as is known. */
-  get count(): number {
-    return this.#started.size
   }
 
   /**
