@@ -10,7 +10,7 @@ import { subscribe } from '../journal/subscriptions.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { finalFailure } from '../kube/errors.ts'
 import { mergePatch } from '../kube/merge.ts'
-import { readFamily } from '../kube/observe.ts'
+import { readFamily, readObject } from '../kube/observe.ts'
 import { ownerOf, targetView } from '../kube/views.ts'
 import { type Patch, type Write, writeAll, type Writer } from '../kube/write.ts'
 import type { DeployItemTemplate } from '../render/executions.ts'
@@ -97,23 +97,12 @@ async function waitForOther(
       `${name} exists and belongs to ${owner === undefined ? 'nobody' : `${owner.kind} ${owner.name}`}; expected none, or one of this installation`,
     )
   }
-  await subscribe(
-    deps.db,
-    [
-      {
-        controller: 'installation',
-        uid: subject.uid,
-        job_id: jobID,
-        cluster: deps.cluster,
-        kind: executionKind.kind,
-        namespace: subject.namespace,
-        name: subject.name,
-        seenVersion: Number(existing.metadata.resourceVersion),
-        subjectName: subject.name,
-      },
-    ],
-    deps.now(),
-  )
+  const { kind } = executionKind
+  const at = { cluster: deps.cluster, kind, namespace: subject.namespace, name: subject.name }
+  await subscribe(deps.db, { ...at, controller: 'installation', uid: subject.uid, job_id: jobID }, deps.now())
+  // Its end may have been journaled before anybody waited for it (subscriptions.ts, S1).
+  const current = await readObject(deps, executionKind, subject.namespace, subject.name)
+  if (current?.metadata.uid !== existing.metadata.uid) throw replaced(subject, jobID)
   return { result: 'waiting', reason: `waiting for ${name} of an earlier installation to be gone` }
 }
 

@@ -17,7 +17,7 @@ const write = { cluster: 'c', source: 'write', writer: 'task/u1/j1' } as const
 
 describe('routes to others than the object itself', () => {
   const waits = {
-    ...{ controller: 'task', uid: 's1', job_id: 'j1', subjectName: 'sub' },
+    ...{ controller: 'task', uid: 's1', job_id: 'j1' },
     ...{ cluster: 'c', kind: 'Task', namespace: 'ns', name: 'task-u1' },
   }
 
@@ -56,9 +56,8 @@ describe('routes to others than the object itself', () => {
   })
 
   it('wakes the subscribers of an object by its name, until their job closes', async () => {
-    const waiting = { ...waits, seenVersion: 0 }
     await openJob(test.db, job({ uid: 's1', workflow_id: 'task/s1/j1' }))
-    expect(await subscribe(test.db, [waiting, { ...waiting, uid: 's2' }], NOW)).toBe(0)
+    for (const uid of ['s1', 's2', 's2']) await subscribe(test.db, { ...waits, uid }, NOW)
     await journalEvents(
       test.db,
       { ...watch, events: [seen('ADDED', { version: 5, status: { phase: 'Boring' } })] },
@@ -81,7 +80,7 @@ describe('routes to others than the object itself', () => {
   it('ends the waits of a job when it closes', async () => {
     const wait = { controller: 'task', job_id: 'j1', cluster: 'c', kind: 'Task', namespace: 'ns', name: 'missing' }
     for (const uid of ['u1', 'u2', 'u3']) {
-      await subscribe(test.db, [{ ...wait, uid, seenVersion: 0, subjectName: 'sub' }], NOW)
+      await subscribe(test.db, { ...wait, uid }, NOW)
       await openJob(test.db, job({ uid, workflow_id: `task/${uid}/j1` }))
     }
     await closeJob(test.db, 'task/u1/j1', 'Failed', NOW)
@@ -115,17 +114,6 @@ describe('routes to others than the object itself', () => {
     await journalEvents(test.db, { ...write, events: [seen('ADDED', { version: 5 }, unfollowed)] }, deps)
     expect(await test.outcomes()).toEqual(['write 5 wake: task ADDED'])
     expect(await test.db.selectFrom('object').select('uid').execute()).toEqual([])
-  })
-
-  it('wakes a new subscriber at once when its object is already newer than what it saw', async () => {
-    await journalEvents(
-      test.db,
-      { ...watch, events: [seen('ADDED', { version: 5, status: { phase: 'Boring' } })] },
-      deps,
-    )
-    expect(await subscribe(test.db, [{ ...waits, seenVersion: 5 }], NOW)).toBe(0)
-    expect(await subscribe(test.db, [{ ...waits, seenVersion: 4 }], NOW)).toBe(1)
-    expect(await test.wakes()).toMatchObject([{ uid: 's1', cause: 'waits for Task task-u1' }])
   })
 })
 

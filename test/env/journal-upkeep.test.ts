@@ -117,7 +117,7 @@ describe('ended jobs and deleted objects', () => {
       await beginActions(test.db, [{ ...action, field_manager: 'f', started_at: at }])
       const wait = { controller: 'task', uid, job_id: 'j', ...names, kind: 'K', name: 'n' }
       if (ended !== undefined) await closeJob(test.db, uid, 'Succeeded', daysAgo(ended))
-      await subscribe(test.db, [{ ...wait, seenVersion: 0, subjectName: 's' }], at)
+      await subscribe(test.db, wait, at)
     }
     const gone = (uid: string, version: number) => [
       seen('ADDED', { uid, version }),

@@ -1,0 +1,85 @@
+// An Installation whose Execution's name is still held by the one of an earlier Installation: it waits for the end of that one, and does not
+// miss it. Source: activities/journal/subscriptions.ts, S1.
+
+import { type Kysely, sql } from 'kysely'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { applyExecutionActivities } from '../../activities/installation/apply-execution.ts'
+import type { Database } from '../../activities/journal/database.ts'
+import type { KubeObject } from '../../activities/kube/client.ts'
+import { createTemplateEngine, type TemplateEngine } from '../../activities/render/template-engine.ts'
+import { useWriteStage } from '../activities/kube/write-stage.ts'
+import { API, installation } from '../support/cluster.ts'
+
+const ROOT = `/apis/${API}/namespaces/n`
+const EXECUTION = `${ROOT}/executions/again`
+const SUBJECT = { kind: 'Installation', uid: 'uid-new', namespace: 'n', name: 'again' }
+const BY = { workflowID: 'installation/uid-new/job', runID: 'run', pass: 1 }
+
+const stage = useWriteStage(inject('servers').databaseUrl)
+let templates: TemplateEngine
+
+beforeAll(() => {
+  templates = createTemplateEngine({ threads: 1 })
+})
+afterAll(async () => {
+  await templates.close()
+})
+
+/** The Execution `again`, of the Installation of this uid. */
+function held(uid: string, metadata: object): KubeObject {
+  const owner = { apiVersion: API, kind: 'Installation', name: 'again', uid, controller: true }
+  return { metadata: { name: 'again', namespace: 'n', uid: 'uid-held', ownerReferences: [owner], ...metadata } }
+}
+
+beforeEach(() => {
+  const { api } = stage()
+  const { spec } = installation('again', [{ name: 'only' }])
+  api.put(`${ROOT}/installations/again`, {
+    metadata: { name: 'again', namespace: 'n', uid: 'uid-new', generation: 1 },
+    spec,
+  })
+  api.put(EXECUTION, held('uid-old', { deletionTimestamp: '2030-01-01T00:00:00Z' }))
+})
+
+const apply = async () =>
+  await applyExecutionActivities({ ...stage().deps, templates }).applyExecution({
+    ...{ by: BY, subject: SUBJECT, jobID: 'job', generation: 1 },
+  })
+const waits = async () =>
+  await stage().database.db.selectFrom('subscription').select(['uid', 'job_id', 'kind', 'namespace', 'name']).execute()
+
+describe('an installation whose execution has its name held', () => {
+  it('waits for the one that is there, however often it looks', async () => {
+    const waiting = {
+      result: 'waiting',
+      reason: 'waiting for execution n/again of an earlier installation to be gone',
+    }
+    expect(await apply()).toEqual(waiting)
+    expect(await apply()).toEqual(waiting)
+    expect(await waits()).toEqual([{ uid: 'uid-new', job_id: 'job', kind: 'Execution', namespace: 'n', name: 'again' }])
+  })
+
+  it.each([
+    ['is gone', undefined],
+    ['is another one by now', { uid: 'uid-third' }],
+  ])('looks again at once when it %s before anybody waits for it', async (_, metadata) => {
+    const { api, database } = stage()
+    let applying: Promise<unknown> = Promise.resolve()
+    await database.db.transaction().execute(async (trx) => {
+      await sql`lock table subscription in exclusive mode`.execute(trx)
+      applying = apply().catch((error: unknown) => error)
+      await expect.poll(() => isWaitingToWait(trx), { timeout: 10_000 }).toBe(true)
+      if (metadata === undefined) api.objects.delete(EXECUTION)
+      else api.put(EXECUTION, held('uid-old', metadata))
+    })
+    expect(await applying).toMatchObject({ type: 'Changed' })
+  })
+})
+
+/** Whether somebody wants to write a subscription, and cannot yet. */
+async function isWaitingToWait(db: Kysely<Database>): Promise<boolean> {
+  const { rows } = await sql`
+    select from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())
+      and relation = 'subscription'::regclass`.execute(db)
+  return rows.length > 0
+}
