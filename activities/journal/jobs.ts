@@ -177,12 +177,13 @@ export interface RunID {
 
 /**
  * Counts a pass of each run; those that have no row yet are left out. An open row learns which run it is: whoever found it running did not
- * know, and one that continued as new is another. By that its late writes are known (actions.ts, A3).
+ * know, and one that continued as new is another. By that its late writes are known (actions.ts, A3). Temporal's run IDs are in order of time
+ * (UUIDv7): an activity that outlived its run does not take the row from the next one.
  */
 export async function touchJobs(db: Kysely<Database>, runs: readonly RunID[], now: Date): Promise<void> {
   await sql`
     update job set passes = job.passes + t.passes, last_pass_at = ${now}, lookup_after = null, lookups = 0,
-      run_id = case when job.outcome is null and job.job_id <> '' then t.run_id else job.run_id end
+      run_id = case when job.outcome is null and job.job_id <> '' then greatest(job.run_id, t.run_id) else job.run_id end
     from (select "workflowID" as id, max("runID") as run_id, count(*)::int as passes
           from json_to_recordset(${JSON.stringify(runs)}::json) as r("workflowID" text, "runID" text) group by id order by id) t
     where job.workflow_id = any(${[...new Set(runs.map(({ workflowID }) => workflowID))]}::text[])

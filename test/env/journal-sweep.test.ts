@@ -201,4 +201,14 @@ describe('a job whose run was found running', () => {
       { cause: 'annotation', run_id: 'r1', passes: 1 },
     ])
   })
+
+  it('learns which run it is from a newer one only: an activity may outlive its run', async () => {
+    const rowAfter = async (runID: string) => {
+      await touchJobs(test.db, [run('task/u1/j1', runID)], NOW)
+      return await test.db.selectFrom('job').select(['run_id', 'passes']).execute()
+    }
+    await openJob(test.db, job({ run_id: 'r2' }))
+    expect(await rowAfter('r1')).toEqual([{ run_id: 'r2', passes: 1 }])
+    expect(await rowAfter('r3')).toEqual([{ run_id: 'r3', passes: 2 }])
+  })
 })
