@@ -170,21 +170,23 @@ export async function recordLostJob(db: Kysely<Database>, job: Job, now: Date, g
 }
 
 /**
- * Wakes the open run of a job when its subject or one of that one's children changed after its last pass began: the wake of that change may
- * be lost. A run's own last write leads to one needless pass, and that one to none.
+ * Wakes the open run of a job when its subject, one of that one's children or an object that it waits for changed after its last pass began:
+ * the wake of that change may be lost. A run's own last write leads to one needless pass, and that one to none.
  */
 export async function wakeIfBehind(db: Kysely<Database>, job: Job, now: Date, groupedByJob: boolean): Promise<boolean> {
-  const { controller, uid, cluster, namespace, name } = job
-  const changed = await db
-    .selectFrom('object')
-    .select('seq')
-    .where('cluster', '=', cluster)
-    .where((where) => where.or([where('uid', '=', uid), where('owner_uid', '=', uid)]))
-    .where('updated_at', '>', job.last_pass_at ?? job.started_at)
-    .orderBy('seq', 'desc')
-    .executeTakeFirst()
+  const { controller, uid, job_id, cluster, namespace, name, last_pass_at, started_at } = job
+  const { rows } = await sql<{ seq: number }>`
+    select o.seq from object o
+    where o.cluster = ${cluster} and (o.uid = ${uid} or o.owner_uid = ${uid}) and o.updated_at > ${last_pass_at ?? started_at}
+    union all
+    select o.seq from subscription s
+    join object o on o.cluster = s.cluster and o.kind = s.kind and s.namespace in (o.namespace, '*') and s.name in (o.name, '*')
+    where s.controller = ${controller} and s.uid = ${uid} and s.job_id = ${job_id} and s.cluster = ${cluster}
+      and o.updated_at > ${last_pass_at ?? started_at}
+    order by seq desc limit 1`.execute(db)
+  const [changed] = rows
   if (changed === undefined) return false
-  const subject = { controller, uid, job_id: groupedByJob ? job.job_id : '', cluster, namespace, name }
+  const subject = { controller, uid, job_id: groupedByJob ? job_id : '', cluster, namespace, name }
   const cause = 'sweep: changes after the last pass'
   const wake = { ...subject, seq: changed.seq, due: now, foreign_event: true, may_start: true, writer: null, cause }
   await upsertWakes(db, [wake], now)

@@ -4,10 +4,11 @@ import { describe, expect, inject, it } from 'vitest'
 import { holdLease } from '../../activities/journal/checkpoints.ts'
 import { journalEvents } from '../../activities/journal/events.ts'
 import { closeJob, recordJobPhase, touchJobs } from '../../activities/journal/jobs.ts'
-import { jobsToLookUp, recordLostJob, sweepWakes } from '../../activities/journal/sweep.ts'
+import { subscribe } from '../../activities/journal/subscriptions.ts'
+import { jobsToLookUp, recordLostJob, sweepWakes, wakeIfBehind } from '../../activities/journal/sweep.ts'
 import { deps, later, NOW, seen, type TaskOptions } from '../activities/journal/build-events.ts'
 import { job } from '../activities/journal/build-job.ts'
-import { openJob } from '../activities/journal/one-row.ts'
+import { findOpenJob, openJob } from '../activities/journal/one-row.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
 
 const run = (workflowID = 'task/u1/j1', runID = 'r1') => ({ workflowID, runID })
@@ -128,6 +129,33 @@ describe('an open job', () => {
     await recordLostJob(test.db, again!, NOW, false)
     expect(await test.wakes()).toMatchObject([{ uid: 'u1', may_start: true, foreign_event: true, cause: 'run lost' }])
     expect(await test.db.selectFrom('job').select('outcome').execute()).toEqual([{ outcome: 'lost' }])
+  })
+
+  it.each<[string, TaskOptions]>([
+    ['its subject', { uid: 'u1', version: 5 }],
+    ['a child of its subject', { uid: 'child', version: 5, owner: { uid: 'u1', kind: 'Task' } }],
+    ['an object that it waits for', { uid: 'waited', version: 5 }],
+  ])('is woken when %s changed after its last pass', async (_, changed) => {
+    await openJob(test.db, job())
+    const at = { controller: 'task', uid: 'u1', cluster: 'c', kind: 'Task', namespace: 'ns' }
+    await subscribe(test.db, { ...at, job_id: 'j1', name: 'task-waited' }, NOW)
+    await subscribe(test.db, { ...at, job_id: 'j0', name: 'task-other' }, NOW)
+    await touchJobs(test.db, [run()], later(1000))
+    const isBehind = async () =>
+      await wakeIfBehind(test.db, (await findOpenJob(test.db, 'task', 'u1'))!, later(3000), false)
+    const happens = async (options: TaskOptions) =>
+      await journalEvents(
+        test.db,
+        { cluster: 'c', source: 'watch', events: [seen('ADDED', options)] },
+        { ...deps, route: () => ({ ignored: 'lost' }), now: () => later(2000) },
+      )
+    await happens({ uid: 'other', version: 4 })
+    expect(await isBehind()).toBe(false)
+    await happens(changed)
+    expect(await isBehind()).toBe(true)
+    expect(await test.wakes()).toMatchObject([{ uid: 'u1', cause: 'sweep: changes after the last pass' }])
+    await touchJobs(test.db, [run()], later(2500))
+    expect(await isBehind()).toBe(false)
   })
 
   it('keeps its phases with their times, its attempt and its last error', async () => {
