@@ -1,6 +1,7 @@
 // Runs of controllers in level mode: their rows are keyed by object, not by job (job ID ''), and what they subscribe to outlives them.
 //
-//   V1. A run closes its own row, also one that is not there yet: a run may be over before whoever started it has written the row.
+//   V1. A run closes its own row, also one that is not there yet: a run may be over before whoever started it has written the row. It leaves
+//       the row of a later run alone: run IDs are in order of time (jobs.ts).
 //   V2. Subscriptions are exactly what the last pass looked at. Inserting happens before the pass reads, so that nothing falls in between.
 
 import { type Kysely, sql } from 'kysely'
@@ -90,6 +91,7 @@ export async function closeLevelRun(db: Kysely<Database>, job: NewJob, outcome: 
               ${now}, ${now})
       on conflict (workflow_id) do update set run_id = excluded.run_id, outcome = excluded.outcome, attempt = 0, last_error = null,
         finished_at = excluded.finished_at
+      where j.run_id is null or j.run_id <= excluded.run_id
       returning j.controller, j.uid),
     timers as (
       select w.controller, w.uid, w.job_id from wake w join closed c on w.controller = c.controller and w.uid = c.uid
@@ -97,9 +99,8 @@ export async function closeLevelRun(db: Kysely<Database>, job: NewJob, outcome: 
     dropped as (
       delete from wake using timers where wake.controller = timers.controller and wake.uid = timers.uid
         and wake.job_id = timers.job_id)
-    delete from subscription s where ${outcome === 'Deleted'} and s.controller = ${controller} and s.uid = ${uid} and s.job_id = ''`.execute(
-    db,
-  )
+    delete from subscription s using closed c
+    where ${outcome === 'Deleted'} and s.controller = c.controller and s.uid = c.uid and s.job_id = ''`.execute(db)
 }
 
 /** Wakes every known object of a controller's kind: what the controller does may have changed since its runs ended. @returns how many. */

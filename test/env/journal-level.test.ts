@@ -42,6 +42,20 @@ describe('the row of a run in level mode', () => {
     expect(await job()).toEqual([{ run_id: 'r2', outcome: 'Converged' }])
   })
 
+  it('stays open when an earlier run ends late, with all that the later one waits for', async () => {
+    const due = new Date(NOW.getTime() + 60_000)
+    const timer = { ...subject, job_id: '', seq: 0, due, foreign_event: true, may_start: true, cause: 'due' }
+    await openJob(test.db, { ...run, run_id: 'r2' })
+    await subscribe('a')
+    await upsertWakes(test.db, [{ ...timer, writer: 'shop/u1' }], NOW)
+    for (const outcome of ['Converged', 'Deleted']) {
+      await closeLevelRun(test.db, run, outcome, NOW)
+      expect(await job()).toEqual([{ run_id: 'r2', outcome: null }])
+      expect(await test.wakes()).toHaveLength(1)
+      expect(await test.db.selectFrom('subscription').select('name').execute()).toEqual([{ name: 'a' }])
+    }
+  })
+
   it('is not closed by the deletion of its object: the run is woken and sees it', async () => {
     await openJob(test.db, { ...run, controller: 'task', workflow_id: 'task/u1' })
     await journalEvents(test.db, { ...watch, events: [seen('ADDED', { version: 5 })] }, ignored)
