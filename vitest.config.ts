@@ -9,6 +9,8 @@ export default defineConfig({
   test: {
     // Two cores are usual; the servers want their share.
     maxWorkers: 2,
+    // What is awaited may take long on a machine that others share; only a failure takes all of it.
+    expect: { poll: { timeout: 20_000 } },
     projects: [
       {
         test: {

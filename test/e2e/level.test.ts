@@ -24,8 +24,8 @@ const stage = useStage('level', () => {
 beforeAll(async () => {
   vi.setConfig({ testTimeout: 60_000 })
   // Both processes run before their kind is there.
-  await vi.waitFor(() => expect(stage.pawl.log('bridge')).toContain(NOT_SERVED), { timeout: 10_000, interval: 50 })
-  await vi.waitFor(async () => expect(await readiness()).toEqual({ ok: true }), { timeout: 10_000, interval: 50 })
+  await vi.waitFor(() => expect(stage.pawl.log('bridge')).toContain(NOT_SERVED), { timeout: 30_000, interval: 50 })
+  await vi.waitFor(async () => expect(await readiness()).toEqual({ ok: true }), { timeout: 30_000, interval: 50 })
   await installWidgets()
 })
 
@@ -38,7 +38,7 @@ async function readiness(): Promise<unknown> {
 
 describe('a bridge whose kind is not installed', () => {
   it('has said so once, counted as ready, and waited for it', async () => {
-    await vi.waitFor(() => expect(stage.pawl.log('bridge')).toMatch(/"kind":"Widget".*"listed"/), 10_000)
+    await vi.waitFor(() => expect(stage.pawl.log('bridge')).toMatch(/"kind":"Widget".*"listed"/), 30_000)
     expect(stage.pawl.log('bridge').split(NOT_SERVED)).toHaveLength(2)
   })
 })
@@ -93,7 +93,7 @@ describe('a controller in level mode', () => {
     const before = await versions('quiet')
     const { started_at } = await run('widget', widget)
     await patch(CONFIG_MAPS, 'quiet-settings', { data: { note: 'no color' } })
-    await vi.waitFor(async () => expect((await run('widget', widget)).started_at).not.toEqual(started_at), 10_000)
+    await vi.waitFor(async () => expect((await run('widget', widget)).started_at).not.toEqual(started_at), 30_000)
     await converged(widget)
     expect(await versions('quiet')).toEqual(before)
   })
@@ -156,7 +156,7 @@ describe('a controller in level mode', () => {
       const wakes = stage.pawl.db.selectFrom('wake').select('controller').where('uid', '=', uidOf(widget))
       return (await wakes.execute()).map(({ controller }) => controller)
     }
-    await vi.waitFor(async () => expect(await controllers()).toEqual(['stamper']), 10_000)
+    await vi.waitFor(async () => expect(await controllers()).toEqual(['stamper']), 30_000)
     await stage.pawl.startWorker('only-stamper', undefined, ['--only', 'stamper'])
     await until(CONFIG_MAPS, 'apart', ({ data }) => data, { message: 'hello', stamp: 'apart' })
     expect(await converged(widget)).toEqual(['stamper Converged', 'widget Converged'])

@@ -61,7 +61,7 @@ const journaled = async (name: string) => {
   return rows.map(({ type, source, reason }) => `${source} ${type}: ${reason ?? ''}`)
 }
 const eventually = async (name: string, expected: readonly string[]): Promise<void> => {
-  await vi.waitFor(async () => expect(await journaled(name)).toEqual(expected), { timeout: 15_000, interval: 20 })
+  await vi.waitFor(async () => expect(await journaled(name)).toEqual(expected), { timeout: 30_000, interval: 20 })
 }
 
 describe('following a kind of a real API server', () => {

@@ -68,7 +68,7 @@ const journaled = async (): Promise<string[]> => {
 const checkpoint = async () =>
   (await test.db.selectFrom('watch_checkpoint').selectAll().executeTakeFirst())?.resource_version
 const eventually = async (check: () => Promise<void>): Promise<void> => {
-  await vi.waitFor(check, { timeout: 10_000, interval: 10 })
+  await vi.waitFor(check, { timeout: 30_000, interval: 10 })
 }
 const upTo = async (version: number): Promise<void> => {
   await eventually(async () => expect(await checkpoint()).toBe(version))

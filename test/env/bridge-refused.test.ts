@@ -45,7 +45,7 @@ describe('an event that PostgreSQL refuses', () => {
     const watch = await server.nextWatch()
     for (const object of [event('a', 101), unjournalable('d', 102), event('c', 103)]) watch.send('MODIFIED', object)
     const rows = test.db.selectFrom('watch_event').selectAll().orderBy('seq')
-    await vi.waitFor(async () => expect(await rows.execute()).toHaveLength(6), { timeout: 10_000, interval: 20 })
+    await vi.waitFor(async () => expect(await rows.execute()).toHaveLength(6), { timeout: 30_000, interval: 20 })
     expect(
       (await rows.execute()).map(({ uid, resource_version, outcome }) => `${uid} ${resource_version} ${outcome}`),
     ).toEqual(['a 90 wake', 'b 91 ignored', 'c 92 wake', 'a 101 wake', 'd 102 ignored', 'c 103 wake'])

@@ -125,7 +125,7 @@ describe('the dispatcher', () => {
       },
     )
     const running = dispatcher.run()
-    await expect.poll(until, { timeout: 10_000 }).toBe(true)
+    await expect.poll(until, { timeout: 30_000 }).toBe(true)
     dispatcher.stop()
     await running
   }

@@ -68,7 +68,7 @@ describe('an installation whose execution has its name held', () => {
     await database.db.transaction().execute(async (trx) => {
       await sql`lock table subscription in exclusive mode`.execute(trx)
       applying = apply().catch((error: unknown) => error)
-      await expect.poll(() => isWaitingToWait(trx), { timeout: 10_000 }).toBe(true)
+      await expect.poll(() => isWaitingToWait(trx), { timeout: 30_000 }).toBe(true)
       if (metadata === undefined) api.objects.delete(EXECUTION)
       else api.put(EXECUTION, held('uid-old', metadata))
     })

@@ -289,7 +289,7 @@ describe('classes of objects', () => {
     expect(conditions).toContainEqual(expect.objectContaining({ type: 'Established', status: 'True' }))
     const item = stage.item('doodads').configure([resource('d', {})])
     // The endpoint follows the condition within a moment.
-    await expect.poll(async () => (await item.step('install')).result, { timeout: 10_000 }).toBe('done')
+    await expect.poll(async () => (await item.step('install')).result, { timeout: 30_000 }).toBe('done')
   })
 
   it('do not wait for a definition whose names another has, but its custom resources do', async () => {

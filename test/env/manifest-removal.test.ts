@@ -283,7 +283,7 @@ describe('an uninstall', () => {
     const owner = stage.item('gear-owner').configure([definition])
     await owner.reconcile()
     const item = stage.item('gears').configure([resource('g', {})])
-    await expect.poll(async () => (await item.step('install')).result, { timeout: 10_000 }).toBe('done')
+    await expect.poll(async () => (await item.step('install')).result, { timeout: 30_000 }).toBe('done')
     const [first] = definition.spec.versions
     const versions = [
       { ...first, served: false, storage: true },
@@ -321,7 +321,7 @@ describe('an uninstall', () => {
     const owner = stage.item('gizmo-owner').configure([definition])
     await owner.reconcile()
     const item = stage.item('gizmos').configure([resource('g', {})])
-    await expect.poll(async () => (await item.step('install')).result, { timeout: 10_000 }).toBe('done')
+    await expect.poll(async () => (await item.step('install')).result, { timeout: 30_000 }).toBe('done')
     await owner.uninstall()
     // The deployer of the next job, as discovery would remember the kind for minutes.
     const next = stage.item('gizmos').configure([resource('g', {})])

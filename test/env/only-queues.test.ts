@@ -83,7 +83,7 @@ describe('a worker that runs all controllers', () => {
     )
     const running = dispatcher.run()
     const wakes = async () => await test.db.selectFrom('wake').select(['controller', 'lease_owner']).execute()
-    await expect.poll(wakes, { timeout: 10_000 }).toEqual([{ controller: 'cronJob', lease_owner: null }])
+    await expect.poll(wakes, { timeout: 30_000 }).toEqual([{ controller: 'cronJob', lease_owner: null }])
     dispatcher.stop()
     await running
     expect(await wakes()).toEqual([{ controller: 'cronJob', lease_owner: null }])

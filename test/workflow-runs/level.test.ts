@@ -15,7 +15,7 @@ import type {
 } from '../../workflows/kit/index.ts'
 import type { Gadget } from './gadget.ts'
 import { useRunWorker } from './run-worker.ts'
-import { RunWorld, Worlds } from './run-world.ts'
+import { PATIENT, RunWorld, Worlds } from './run-world.ts'
 
 const { EventType } = proto.temporal.api.enums.v1
 const HOLD = 'example.com/hold'
@@ -107,18 +107,18 @@ describe('a run in level mode', () => {
     const away = { outcome: { faults: [{ code: 'Away', message: 'no', retryable: true }] } }
     const world = await start(away)
     for (const [count, next] of [away, { outcome: { stopped: 'waiting' } }, away].entries()) {
-      await vi.waitFor(() => expect(world.settled.length).toBe(count + 1), { timeout: 10_000, interval: 10 })
+      await vi.waitFor(() => expect(world.settled.length).toBe(count + 1), PATIENT)
       world.becomes(next)
       await world.wake()
     }
-    await vi.waitFor(() => expect(world.settled.map(({ attempt }) => attempt)).toEqual([1, 2, 0, 1]), 10_000)
+    await vi.waitFor(() => expect(world.settled.map(({ attempt }) => attempt)).toEqual([1, 2, 0, 1]), PATIENT)
     await world.run.terminate()
   })
 
   it('gets one pass a second, after twenty, when it wishes for each of them at once', async () => {
     const world = await start({ outcome: { againMs: 10 } })
     for (let passes = 1; passes <= 22; passes++) {
-      await vi.waitFor(() => expect(world.settled.length).toBe(passes), { timeout: 10_000, interval: 5 })
+      await vi.waitFor(() => expect(world.settled.length).toBe(passes), PATIENT)
       if (passes === 21) world.becomes({ outcome: { againMs: 3000 } })
       if (passes < 22) await world.wake()
     }
@@ -188,7 +188,7 @@ describe('a run in level mode', () => {
   it('outlives a bug in its code: the task fails until the code is mended, the run does not', async () => {
     const world = await start({ bug: 'undefined is not a function' })
     const failed = async () => expect(await world.eventsOf(EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED)).toBe(1)
-    await vi.waitFor(failed, { timeout: 10_000 })
+    await vi.waitFor(failed, PATIENT)
     expect((await world.run.describe()).status.name).toBe('RUNNING')
     expect(world.settled).toEqual([])
     await world.run.terminate()

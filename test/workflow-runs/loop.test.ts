@@ -9,7 +9,7 @@ import { describe, expect, it, vi } from 'vitest'
 import type { By, JobInput, JobState, SettleActivities, SettleInput, TargetView } from '../../workflows/kit/index.ts'
 import { again, done, fail, retryLater, stop } from '../../workflows/kit/index.ts'
 import { useRunWorker } from './run-worker.ts'
-import { RunWorld, Worlds } from './run-world.ts'
+import { PATIENT, RunWorld, Worlds } from './run-world.ts'
 import type { Answer, WidgetActivities } from './widget.ts'
 
 const { EventType } = proto.temporal.api.enums.v1
@@ -112,7 +112,7 @@ describe('a job', () => {
       comesAfter: [1, 2],
     })
     for (const pass of [1, 2]) {
-      await vi.waitFor(() => expect(world.settled.length).toBe(pass))
+      await world.settledTimes(pass)
       expect(world.settled.at(-1)?.lingers).toBe(false)
       await world.wake()
     }
@@ -135,7 +135,7 @@ describe('a job', () => {
     const error = { operation: 'handlePhaseWorking', reason: 'Away', message: 'no answer', codes: [] }
     for (const pass of [1, 2]) {
       await world.reached(`work ${pass}`)
-      await vi.waitFor(() => expect(world.settled.length).toBe(pass))
+      await world.settledTimes(pass)
       expect(world.settled[pass - 1]).toMatchObject({ attempt: pass, againMs: Number.MAX_SAFE_INTEGER })
       await world.wake()
     }
@@ -159,7 +159,7 @@ describe('a job', () => {
 
   it('looks again at once, without back-off, when an activity found a newer object', async () => {
     const world = await start({ work: [() => fail('Changed', 'generation 2'), () => done] })
-    await vi.waitFor(() => expect(world.settled.length).toBe(1))
+    await world.settledTimes(1)
     expect(world.settled[0]).toMatchObject({ againMs: 0, attempt: 0 })
     expect(world.settled[0]?.change?.lastError).toBeUndefined()
     await world.wake()
@@ -192,9 +192,10 @@ describe('a job', () => {
 
   it('outlives a bug in its code: the task fails until the code is mended, the run does not', async () => {
     const world = await start({ work: [() => ({ bug: 'undefined is not a function' })] })
-    await vi.waitFor(async () => expect(await world.eventsOf(EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED)).toBe(1), {
-      timeout: 10_000,
-    })
+    await vi.waitFor(
+      async () => expect(await world.eventsOf(EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED)).toBe(1),
+      PATIENT,
+    )
     expect((await world.run.describe()).status.name).toBe('RUNNING')
     expect(world.settled).toEqual([])
     await world.run.terminate()
@@ -208,7 +209,7 @@ describe('a job', () => {
     const world = await start({ work: [wokenInPass], target: { phase: 'Working' } })
     const { runId } = await world.run.describe()
     const runs = () => world.log.filter((line) => line === 'observe 1').length
-    await vi.waitFor(() => expect(runs()).toBe(2), { timeout: 30_000, interval: 10 })
+    await vi.waitFor(() => expect(runs()).toBe(2), PATIENT)
     world.answers.work = [() => done]
     expect(await world.run.result()).toBe('Succeeded')
     expect((await worker.getHandle(world.workflowID, runId).describe()).status.name).toBe('CONTINUED_AS_NEW')
@@ -227,7 +228,7 @@ describe('a group', () => {
 
   it('is not over while a fault is left, and treats every fault as one that may pass', async () => {
     const world = await start({ type: 'widgets', target: undefined, work: [() => fail('Invalid', 'no'), () => done] })
-    await vi.waitFor(() => expect(world.settled.length).toBe(1))
+    await world.settledTimes(1)
     expect(world.settled[0]).toMatchObject({ attempt: 1, againMs: Number.MAX_SAFE_INTEGER })
     await world.wake()
     expect(await world.run.result()).toBe('Done')
@@ -305,9 +306,13 @@ class World extends RunWorld {
     return Promise.resolve()
   }
 
+  async settledTimes(count: number): Promise<void> {
+    await vi.waitFor(() => expect(this.settled.length).toBe(count), PATIENT)
+  }
+
   async signalled(count: number): Promise<void> {
     const seen = async () => expect(await this.eventsOf(EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED)).toBe(count)
-    await vi.waitFor(seen, { timeout: 10_000, interval: 10 })
+    await vi.waitFor(seen, PATIENT)
   }
 }
 

@@ -4,6 +4,9 @@ import type { WorkflowHandle } from '@temporalio/client'
 import type proto from '@temporalio/proto'
 import { expect, vi } from 'vitest'
 
+/** For what must come, on whatever machine. */
+export const PATIENT = { timeout: 30_000, interval: 10 }
+
 export class RunWorld {
   readonly workflowID: string
   /** One line an activity. */
@@ -20,7 +23,7 @@ export class RunWorld {
 
   /** Waits until the log has the line. */
   async reached(line: string): Promise<void> {
-    await vi.waitFor(() => expect(this.log).toContain(line), { timeout: 10_000, interval: 10 })
+    await vi.waitFor(() => expect(this.log).toContain(line), PATIENT)
   }
 
   /** How many events of the type the run's history has. */
