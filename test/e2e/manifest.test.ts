@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 
-import type { LsObject } from '../support/cluster.ts'
+import { type LsObject, OPERATION } from '../support/cluster.ts'
 import { configMap, createTarget, deployment, manifestItem, start, trigger } from '../support/manifests.ts'
 import { useStage } from '../support/stage.ts'
 
@@ -75,14 +75,17 @@ describe('an item of manifests', () => {
   it('says what it waits for, and ends with a time-out that names it', async () => {
     const { cluster } = stage
     await start(cluster, 'never', [
-      { name: 'web', timeout: '8s', manifests: [deployment('never', NAMESPACE, UNSCHEDULABLE)] },
+      { name: 'web', timeout: '20s', manifests: [deployment('never', NAMESPACE, UNSCHEDULABLE)] },
     ])
     const says = (item: LsObject | undefined, text: string) =>
       ((item?.status ?? {}) as ItemStatus).conditions?.[0]?.message.includes(text) === true
-    await cluster.untilItems('never', ['web'], (item) => says(item, 'Deployment manifest/never: 0 of 2'))
-    const waiting = await statusOf('never', 'web')
-    expect(waiting.phase).toBe('Progressing')
-    expect(waiting.conditions).toMatchObject([{ type: 'ResourcesReady', status: 'False' }])
+    const waiting = await cluster.untilItems('never', ['web'], (item) =>
+      says(item, 'Deployment manifest/never: 0 of 2'),
+    )
+    expect(waiting.get('web')?.status).toMatchObject({
+      phase: 'Progressing',
+      conditions: [{ type: 'ResourcesReady', status: 'False' }],
+    })
     expect((await cluster.finished('never', undefined, 'executions')).status?.phase).toBe('Failed')
     expect((await statusOf('never', 'web')).lastError).toMatchObject({
       reason: 'ProgressingTimeout',
@@ -121,7 +124,7 @@ describe('an item of manifests', () => {
     const { cluster } = stage
     const slow = deployment('slow', NAMESPACE, UNSCHEDULABLE)
     await start(cluster, 'beside', [
-      { name: 'slow', timeout: '8s', manifests: [slow] },
+      { name: 'slow', timeout: '1h', manifests: [slow] },
       ...[1, 2, 3, 4, 5].map((index) => ({
         name: `quick-${index}`,
         manifests: [configMap(`quick-${index}`, NAMESPACE)],
@@ -129,7 +132,8 @@ describe('an item of manifests', () => {
     ])
     const quick = [1, 2, 3, 4, 5].map((index) => `quick-${index}`)
     await cluster.untilItems('beside', quick, (item) => item?.status?.phase === 'Succeeded')
-    expect((await statusOf('beside', 'slow')).phase).toBe('Progressing')
+    await cluster.untilItems('beside', ['slow'], (item) => item?.status?.phase === 'Progressing')
+    await cluster.patch('executions', 'beside', { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
     await cluster.finished('beside', undefined, 'executions')
     await deleteExecution('beside')
   })
