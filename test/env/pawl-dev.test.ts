@@ -14,7 +14,7 @@ import type { DevStatus } from '../../worker/dev/state.ts'
 const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
 const run = promisify(execFile)
 
-describe('pawl dev, detached, with a data folder', { timeout: 120_000 }, () => {
+describe('pawl dev, detached, with a data folder', { timeout: 300_000 }, () => {
   it('starts all, says so, keeps the data over a restart, and stops all', async () => {
     const dataDir = await folder()
     const { stdout } = await pawl('dev', '--detach', '--data-dir', dataDir)
