@@ -40,8 +40,9 @@ describe('a controller of the installed package', () => {
     await says('at nine')
     kubectl('', 'patch', KIND, 'trains', '--type=merge', '-p', JSON.stringify({ spec: { message: 'at eleven' } }))
     await says('at eleven')
-    await vi.waitFor(() =>
-      expect(kubectl('', 'get', KIND, 'trains', '-o', 'jsonpath={.status.message}')).toBe('at eleven'),
+    await vi.waitFor(
+      () => expect(kubectl('', 'get', KIND, 'trains', '-o', 'jsonpath={.status.message}')).toBe('at eleven'),
+      { timeout: 30_000, interval: 200 },
     )
   })
 
