@@ -85,7 +85,10 @@ describe('following a kind of a real API server', () => {
     await remove('first')
     await running('two', async () => {
       await eventually('second', ['watch ADDED: only watching', 'watch DELETED: only watching'])
-      expect((await journaled('first')).at(-1)).toBe('watch DELETED: only watching')
+      await vi.waitFor(async () => expect((await journaled('first')).at(-1)).toBe('watch DELETED: only watching'), {
+        timeout: 30_000,
+        interval: 20,
+      })
     })
     const rows = [
       await test.db.selectFrom('object').selectAll().execute(),
