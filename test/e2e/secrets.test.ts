@@ -257,15 +257,25 @@ async function journalOf({ db }: Pawl): Promise<string> {
 }
 
 async function historiesOf({ client }: Pawl, cluster: Cluster): Promise<string> {
+  const installations = Object.keys(INSTALLATIONS).length
+  const executions = (await cluster.list('executions')).length
+  expect(executions).toBeGreaterThan(installations / 2)
+  // Temporal lists a run some time after it has started.
+  const runs = await vi.waitFor(
+    async () => {
+      const listed: { workflowId: string; runId: string }[] = []
+      for await (const run of client.workflow.list({ query: `PawlNamespace = 'secrets'` })) listed.push(run)
+      // Each Installation has a run, and each of their Executions one and one of its items; `packed` has none of the first and last.
+      expect(listed.length).toBeGreaterThanOrEqual(installations + 2 * executions - 1)
+      return listed
+    },
+    { timeout: 30_000, interval: 200 },
+  )
   const dumps: string[] = []
-  for await (const { workflowId, runId } of client.workflow.list({ query: `PawlNamespace = 'secrets'` })) {
+  for (const { workflowId, runId } of runs) {
     const handle = client.workflow.getHandle(workflowId, runId)
     dumps.push(text(await handle.fetchHistory()), text(await handle.query('__temporal_workflow_metadata')))
   }
-  // Each Installation has a run, and each of their Executions one and one of its items; `packed` has none of the first and last.
-  const executions = (await cluster.list('executions')).length
-  expect(executions).toBeGreaterThan(Object.keys(INSTALLATIONS).length / 2)
-  expect(dumps.length).toBeGreaterThanOrEqual(2 * (Object.keys(INSTALLATIONS).length + 2 * (executions - 1)))
   return dumps.join('\n')
 }
 
