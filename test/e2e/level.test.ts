@@ -1,6 +1,7 @@
 // Controllers in level mode on real servers: from an event to a run, to writes, to a converged object, and back when anything changes.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { parse } from 'yaml'
 
@@ -220,29 +221,35 @@ async function until(
 /** Waits until nothing is open of an object; how the last runs of its controllers ended. */
 async function converged(object: KubeObject): Promise<string[]> {
   const current = (await get(widgetKind, object.metadata.name)) ?? object
-  await vi.waitFor(async () => expect(await isSettled(current)).toBe(true), { timeout: 20_000, interval: 50 })
-  const rows = await stage.pawl.db
-    .selectFrom('job')
-    .select(['controller', 'outcome'])
-    .where('uid', '=', uidOf(object))
-    .orderBy('controller')
-    .execute()
-  return rows.map(({ controller, outcome }) => `${controller} ${outcome ?? 'open'}`)
+  return await vi.waitFor(
+    async () => {
+      const { known, wakes, runs } = await journaled(current)
+      const open = runs.filter(({ outcome }) => outcome === null)
+      expect({ known, wakes, open, runs: runs.length }).toEqual({ known: true, wakes: [], open: [], runs: 2 })
+      return runs.map(({ controller, outcome }) => `${controller} ${outcome ?? 'open'}`)
+    },
+    { timeout: 30_000, interval: 50 },
+  )
 }
 
-async function isSettled(object: KubeObject): Promise<boolean> {
-  const { db } = stage.pawl
+interface Journaled {
+  /** The journal has this version of the object, or knows that it is gone. */
+  readonly known: boolean
+  /** The controllers that are to look at it. */
+  readonly wakes: readonly string[]
+  readonly runs: readonly { readonly controller: string; readonly outcome: string | null }[]
+}
+
+/** What the journal holds of an object, in one statement: between two, a wake becomes a run. */
+async function journaled(object: KubeObject): Promise<Journaled> {
   const uid = uidOf(object)
-  const known = await db
-    .selectFrom('object')
-    .select(['resource_version', 'deleted'])
-    .where('uid', '=', uid)
-    .executeTakeFirst()
-  const wakes = await db.selectFrom('wake').select('cause').where('uid', '=', uid).execute()
-  const jobs = await db.selectFrom('job').select('outcome').where('uid', '=', uid).execute()
-  const isKnown =
-    known !== undefined && (known.deleted || known.resource_version >= Number(object.metadata.resourceVersion))
-  return isKnown && wakes.length === 0 && jobs.length === 2 && jobs.every(({ outcome }) => outcome !== null)
+  const version = Number(object.metadata.resourceVersion)
+  const { rows } = await sql<Journaled>`select
+    exists (select from object where uid = ${uid} and (resource_version >= ${version} or deleted)) as known,
+    (select coalesce(json_agg(controller), '[]') from wake where uid = ${uid}) as wakes,
+    (select coalesce(json_agg(json_build_object('controller', controller, 'outcome', outcome) order by controller), '[]')
+      from job where uid = ${uid}) as runs`.execute(stage.pawl.db)
+  return rows[0]!
 }
 
 async function run(controller: string, object: KubeObject) {
