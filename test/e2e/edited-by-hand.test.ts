@@ -26,10 +26,11 @@ async function status(plural: string, name: string, patch: object): Promise<LsOb
 
 describe.concurrent('an execution whose spec is edited while it runs', () => {
   it('fails for an item that it has not made, after the running ones; the next job makes it what its installation says', async () => {
-    const { cluster } = stage
+    const { cluster, pawl } = stage
     const running = await start('more')
     const deployItems = [waiting('slow'), { name: 'new' }].map(item)
-    await cluster.patch('executions', 'more', { spec: { deployItems, deployItemsCompressed: null } })
+    const edited = await cluster.patch('executions', 'more', { spec: { deployItems, deployItemsCompressed: null } })
+    await pawl.journaled(edited)
     await cluster.finishItem(running, 'Succeeded')
     const failed = await cluster.finished('more')
     expect(failed.status).toMatchObject({ phase: 'Failed' })
@@ -45,10 +46,11 @@ describe.concurrent('an execution whose spec is edited while it runs', () => {
   })
 
   it('fails with what is wrong when it cannot be read any more, and deletes none of its items', async () => {
-    const { cluster } = stage
+    const { cluster, pawl } = stage
     const running = await start('unreadable')
     const deployItemsCompressed = gzipSync('{}').toString('base64')
-    await cluster.patch('executions', 'unreadable', { spec: { deployItems: null, deployItemsCompressed } })
+    const spec = { deployItems: null, deployItemsCompressed }
+    await pawl.journaled(await cluster.patch('executions', 'unreadable', { spec }))
     await cluster.finishItem(running, 'Succeeded')
     expect((await cluster.finished('unreadable')).status).toMatchObject({ phase: 'Failed' })
     expect((await cluster.get('executions', 'unreadable'))?.status?.lastError).toMatchObject({
