@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
-import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 
 import type { CronJob } from '../../examples/cronjob/kind.ts'
 import { useStage } from '../support/stage.ts'
@@ -19,11 +19,8 @@ const stage = useStage('cronjob', async () => {
   return { controllers: `${FOLDER}controllers.ts` }
 })
 
-beforeAll(() => {
-  vi.setConfig({ testTimeout: 60_000 })
-})
-
-describe('the CronJob example', () => {
+// Each test waits for several things in a row, and every look is a start of kubectl.
+describe('the CronJob example', { timeout: 180_000 }, () => {
   it('starts a Job, sees it succeed, and waits for the next time', async () => {
     await kubectl('apply', '-f', `${FOLDER}hello.yaml`)
     await until('hello', ({ status }) => reasonOf(status), 'Waiting')
@@ -61,7 +58,7 @@ describe('the CronJob example', () => {
     await create('short', { schedule: midnight(1), successfulJobsHistoryLimit: 0, jobTemplate: { spec: template } })
     await lastServed('short', 2)
     await until('short', ({ status }) => (status?.lastSuccessfulTime ?? '') > '2000', true)
-    await vi.waitFor(async () => expect(await jobsOf('short')).toEqual([]), 20_000)
+    await vi.waitFor(async () => expect(await jobsOf('short')).toEqual([]), { timeout: 60_000, interval: 200 })
   })
 
   it('does nothing while it is suspended, and tells of a mistake in its schedule', async () => {
@@ -133,7 +130,7 @@ function reasonOf(status: CronJob['status']): string | undefined {
 async function until(name: string, look: (cronJob: CronJob) => unknown, wanted: unknown): Promise<void> {
   await vi.waitFor(
     async () => expect(look(JSON.parse(await kubectl('get', KIND, name, '-o', 'json')) as CronJob)).toEqual(wanted),
-    { timeout: 25_000, interval: 200 },
+    { timeout: 60_000, interval: 200 },
   )
 }
 
