@@ -2,6 +2,7 @@
 // and writes nothing until something has changed.
 
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import type { LsObject } from '../support/cluster.ts'
 import { closeLane, type Lane, openLane } from '../support/crash.ts'
 import { createTarget, deployment, start } from '../support/manifests.ts'
 
@@ -16,7 +17,7 @@ let lane: Lane
 beforeAll(async () => {
   lane = await openLane('crash-waiting', servers)
   await createTarget(lane.cluster)
-})
+}, LIMIT_MS)
 afterAll(() => closeLane(lane))
 
 describe('a worker that is killed while twenty items wait', () => {
@@ -30,6 +31,9 @@ describe('a worker that is killed while twenty items wait', () => {
         NAMES.map((name) => ({ name, manifests: [withoutNode(name)] })),
       )
       await vi.waitFor(async () => expect(await looks()).toSatisfy(areAll(SETTLED_LOOKS)), PATIENT)
+      // Nothing that an item could tell changes any more: its Deployment has all its pods, and the item says so.
+      await vi.waitFor(async () => expect(await rollOuts()).toEqual(NAMES.map(() => ROLLED_OUT)), PATIENT)
+      await cluster.untilItems('many', NAMES, says('0 of 2 replicas available'))
 
       await pawl.kill('worker')
       proxy.arm()
@@ -44,7 +48,7 @@ describe('a worker that is killed while twenty items wait', () => {
       const { status } = await cluster.finished('many', undefined, 'executions')
       expect(status?.phase).toBe('Succeeded')
       const ends = proxy.writes.filter(
-        ({ body }) => (body['status'] as { phase?: string } | undefined)?.phase !== undefined,
+        ({ status, body }) => status < 300 && (body['status'] as { phase?: string } | undefined)?.phase !== undefined,
       )
       expect(ends.filter(({ label }) => label === 'PATCH deployitems/status')).toHaveLength(NAMES.length)
       // Nothing was sent to the target again.
@@ -64,6 +68,24 @@ async function looks(): Promise<readonly number[]> {
   const { raw } = await pawl.client.workflow.getHandle(id).describe()
   const waits = (raw.pendingActivities ?? []).filter(({ activityType }) => activityType?.name === 'awaitItem')
   return waits.map(({ attempt }) => attempt ?? 0)
+}
+
+const ROLLED_OUT = { isObserved: true, updatedReplicas: 2 }
+
+/** How far the cluster is with the Deployment of each item. */
+async function rollOuts() {
+  const deployments = await lane.cluster.list('deployments', 'apps/v1')
+  return deployments.map(({ metadata: { generation }, status }) => ({
+    isObserved: status?.observedGeneration === generation,
+    updatedReplicas: status?.['updatedReplicas'],
+  }))
+}
+
+function says(text: string) {
+  return (item: LsObject | undefined) => {
+    const conditions = item?.status?.['conditions'] as readonly { readonly message: string }[] | undefined
+    return conditions?.[0]?.message.includes(text) === true
+  }
 }
 
 function areAll(least: number) {
