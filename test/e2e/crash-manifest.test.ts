@@ -66,7 +66,7 @@ beforeAll(async () => {
   await lanes.fill(LANES)
   // Beside the first others.
   expected = lanes.use(undisturbed)
-})
+}, LIMIT_MS)
 afterAll(() => lanes.close())
 
 async function undisturbed(lane: Lane) {

@@ -99,8 +99,9 @@ export class Cluster {
     execution: string,
     names: readonly string[],
     wanted: (item: LsObject | undefined) => boolean,
+    timeoutMs = WAIT_MS,
   ): Promise<ReadonlyMap<string, LsObject>> {
-    const deadline = Date.now() + WAIT_MS
+    const deadline = Date.now() + timeoutMs
     for (;;) {
       const items = await this.items(execution)
       if (names.every((name) => wanted(items.get(name)))) return items
@@ -122,8 +123,8 @@ export class Cluster {
   }
 
   /** Waits until the Installation has finished its newest job, optionally another one than `after`. */
-  async finished(name: string, after?: string, plural = 'installations'): Promise<LsObject> {
-    return await this.until(plural, name, (object) => {
+  async finished(name: string, after?: string, plural = 'installations', timeoutMs = WAIT_MS): Promise<LsObject> {
+    const isFinished = (object: LsObject | undefined) => {
       const { jobID, jobIDFinished } = object?.status ?? {}
       return (
         jobID !== undefined &&
@@ -131,11 +132,12 @@ export class Cluster {
         jobID !== after &&
         object?.metadata.annotations?.[OPERATION] === undefined
       )
-    })
+    }
+    return await this.until(plural, name, isFinished, timeoutMs)
   }
 
-  async gone(name: string, plural = 'installations'): Promise<void> {
-    await this.until(plural, name, (object) => object === undefined)
+  async gone(name: string, plural = 'installations', timeoutMs = WAIT_MS): Promise<void> {
+    await this.until(plural, name, (object) => object === undefined, timeoutMs)
   }
 
   /** Looks until the object is as wanted. @throws with the object as it was last. */

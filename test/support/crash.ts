@@ -11,6 +11,7 @@ import { ApiProxy, type SeenWrite, type WritePoint } from './api-proxy.ts'
 import { API, Cluster, installation, type Item } from './cluster.ts'
 import { Pawl, type PawlOptions } from './pawl.ts'
 import type { TestServers } from './servers.ts'
+import { PATIENT } from './stage.ts'
 
 /** An item that exports, and one that waits for it. */
 const ITEMS: readonly Item[] = [
@@ -26,6 +27,9 @@ export interface Lane {
   /** In front of the bridge. */
   readonly bridgeProxy: ApiProxy
 }
+
+/** How long to wait, in milliseconds, for what a process does that may have to start first: on a busy machine that alone takes up to 90 s. */
+export const RESTART_MS = 150_000
 
 let laneCount = 0
 
@@ -48,6 +52,20 @@ export async function openLane(name: string, servers: TestServers, options: Part
 export async function closeLane({ pawl, cluster, proxy, bridgeProxy }: Lane): Promise<void> {
   await pawl.stop()
   await Promise.all([proxy.stop(), bridgeProxy.stop(), cluster.kube.close()])
+}
+
+/** Runs on a lane of its own, whose time-outs nothing but a dead process exceeds: where the undisturbed course is recorded. */
+export async function undisturbedOn<T>(
+  name: string,
+  servers: TestServers,
+  run: (lane: Lane) => Promise<T>,
+): Promise<T> {
+  const lane = await openLane(name, servers, { workerFlags: PATIENT })
+  try {
+    return await run(lane)
+  } finally {
+    await closeLane(lane)
+  }
 }
 
 /** A few lanes for many runs (C1). */
@@ -104,14 +122,14 @@ export interface Course {
 /** Applies the reference Installation and waits until its job is over and nothing more is to come. */
 export async function install(lane: Lane, name: string): Promise<Course> {
   await lane.cluster.create(installation(name, ITEMS), 'installations')
-  await lane.cluster.finished(name)
+  await lane.cluster.finished(name, undefined, 'installations', RESTART_MS)
   return await courseOf(lane, name)
 }
 
 /** Deletes the reference Installation and waits until it is gone and nothing more is to come. */
 export async function uninstall(lane: Lane, name: string): Promise<Course> {
   await lane.cluster.delete('installations', name)
-  await lane.cluster.gone(name)
+  await lane.cluster.gone(name, 'installations', RESTART_MS)
   return await courseOf(lane, name)
 }
 
@@ -125,7 +143,7 @@ async function courseOf(lane: Lane, name: string): Promise<Course> {
 }
 
 /** Waits until the journal knows every object as it is, and has neither a wake nor an open run: whatever was to come has come. */
-export async function atRest({ pawl, cluster }: Pick<Lane, 'pawl' | 'cluster'>, timeoutMs = 30_000): Promise<void> {
+export async function atRest({ pawl, cluster }: Pick<Lane, 'pawl' | 'cluster'>, timeoutMs = RESTART_MS): Promise<void> {
   const deadline = Date.now() + timeoutMs
   for (;;) {
     const news = await unknownTo(pawl, cluster)

@@ -5,7 +5,7 @@
 
 import type { SeenWrite } from './api-proxy.ts'
 import { API, type Cluster, type LsObject } from './cluster.ts'
-import { atRest, type Lane } from './crash.ts'
+import { atRest, type Lane, RESTART_MS } from './crash.ts'
 import { configMap, deployment, manifestItem, type ManifestItem, start, trigger } from './manifests.ts'
 
 const HOLD = 'test.example/hold'
@@ -29,7 +29,7 @@ export interface ManifestCourse {
 export async function deploy(lane: Lane, run: string): Promise<ManifestCourse> {
   await lane.cluster.patch('targets', 'here', { metadata: { annotations: { run } } })
   await start(lane.cluster, run, firstItems(run, lane.cluster.namespace))
-  await lane.cluster.finished(run, undefined, 'executions')
+  await lane.cluster.finished(run, undefined, 'executions', RESTART_MS)
   return await courseOf(lane, run)
 }
 
@@ -40,7 +40,7 @@ export async function edit({ cluster, ...lane }: Lane, run: string): Promise<Man
   const deployItems = [{ ...one, manifests }, two].map(manifestItem)
   await cluster.patch('executions', run, { spec: { deployItems } })
   await trigger(cluster, run, `${run}-2`)
-  await cluster.finished(run, `${run}-1`, 'executions')
+  await cluster.finished(run, `${run}-1`, 'executions', RESTART_MS)
   return await courseOf({ cluster, ...lane }, run)
 }
 
@@ -48,12 +48,12 @@ export async function edit({ cluster, ...lane }: Lane, run: string): Promise<Man
 export async function remove(lane: Lane, run: string): Promise<ManifestCourse> {
   const { cluster } = lane
   await cluster.delete('executions', run)
-  await cluster.untilItems(run, ['one'], (item) => item?.status?.phase === 'Deleting')
+  await cluster.untilItems(run, ['one'], (item) => item?.status?.phase === 'Deleting', RESTART_MS)
   await cluster.kube.request('PATCH', `/api/v1/namespaces/${cluster.namespace}/configmaps/${run}-held`, {
     body: { metadata: { finalizers: null } },
     contentType: 'application/merge-patch+json',
   })
-  await cluster.gone(run, 'executions')
+  await cluster.gone(run, 'executions', RESTART_MS)
   return await courseOf(lane, run)
 }
 

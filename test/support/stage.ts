@@ -6,7 +6,10 @@ import { Pawl, type PawlOptions } from './pawl.ts'
 import type { TestServers } from './servers.ts'
 
 // The time-outs of production: several test files share two cores, and what is slow there is not dead.
-const PATIENT = ['--workflow-task-timeout-ms', '10000', '--sticky-timeout-ms', '4000', '--wake-lease-ms', '10000']
+export const PATIENT_TASKS = ['--workflow-task-timeout-ms', '10000', '--sticky-timeout-ms', '4000']
+export const PATIENT = [...PATIENT_TASKS, '--wake-lease-ms', '10000']
+// On a busy machine a process takes many seconds to start.
+const SET_UP_MS = 240_000
 
 export class Stage {
   #cluster: Cluster | undefined
@@ -47,7 +50,7 @@ export function useStage(
   options: () => Promise<Partial<PawlOptions>> = () => Promise.resolve({}),
 ): Stage {
   const stage = new Stage()
-  beforeAll(() => stage.setUp(name, options))
+  beforeAll(() => stage.setUp(name, options), SET_UP_MS)
   afterEach(async ({ task }) => {
     if (task.result?.state === 'fail')
       process.stderr.write(`${name}: open after "${task.name}": ${await stage.pawl.openState()}\n`)
