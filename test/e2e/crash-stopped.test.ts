@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import type { WritePoint } from '../support/api-proxy.ts'
-import { atRest, install, type Lane, LanePool, objectsOf, openLane } from '../support/crash.ts'
+import { atRest, install, type Lane, LanePool, objectsOf, openLane, RESTART_MS } from '../support/crash.ts'
 
 const servers = inject('servers')
 
@@ -23,7 +23,7 @@ const POINTS: readonly (WritePoint & { readonly what: string })[] = [
 const LIMIT_MS = 240_000
 
 const lanes = new LanePool(() => openLane('stopped', servers))
-beforeAll(() => lanes.fill(2))
+beforeAll(() => lanes.fill(2), LIMIT_MS)
 afterAll(() => lanes.close())
 
 describe.concurrent('a worker that is stopped until its job and the next one are over', () => {
@@ -41,14 +41,14 @@ describe.concurrent('a worker that is stopped until its job and the next one are
         expect(jobIDs).toBe(1)
         const job = (await cluster.get('installations', name))?.status?.jobID
         await cluster.trigger(name)
-        await cluster.finished(name, job)
+        await cluster.finished(name, job, 'installations', RESTART_MS)
         await atRest(lane)
         const before = await versionsOf(lane)
         const count = proxy.writes.length
 
         const since = new Date()
         held.release()
-        await written(lane, since)
+        await written(lane, since, count)
         await atRest(lane)
 
         const late = proxy.writes.slice(count)
@@ -81,14 +81,15 @@ function holdAt({ proxy, pawl }: Lane, at: WritePoint) {
   return { stopped, release: () => release() }
 }
 
-/** Waits until the worker has journaled how the write ended: the last thing it does about it. */
-async function written({ pawl: { db } }: Lane, since: Date): Promise<void> {
+/** Waits until the write has reached the server and the worker has journaled how it ended: the last thing it does about it. */
+async function written({ pawl: { db }, proxy }: Lane, since: Date, count: number): Promise<void> {
   await vi.waitFor(
     async () => {
+      if (proxy.writes.length <= count) throw new Error('the write that was held has not come to the server')
       const ended = await db.selectFrom('action').select('step').where('finished_at', '>=', since).execute()
       if (ended.length === 0) throw new Error('the stopped worker has not journaled the end of its write')
     },
-    { timeout: 20_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   )
 }
 
