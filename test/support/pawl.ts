@@ -50,6 +50,9 @@ const START_LIMIT_MS = 90_000
 // Half of a start is reading the sources; what a process has compiled is there for the next one.
 const COMPILE_CACHE = join(tmpdir(), 'pawl-test-compile-cache')
 
+/** The name of the test's own connections to the journal, which tells them from those of the processes. */
+export const TEST_APPLICATION = 'pawl-test'
+
 let count = 0
 
 export class Pawl {
@@ -66,7 +69,7 @@ export class Pawl {
     this.options = options
     this.databaseUrl = databaseUrl
     this.taskQueue = new URL(databaseUrl).pathname.slice(1)
-    this.db = openDatabase(databaseUrl, 4)
+    this.db = openDatabase(`${databaseUrl}?application_name=${TEST_APPLICATION}`, 4)
     this.#connection = connection
     this.client = new Client({ connection })
   }
