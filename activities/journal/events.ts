@@ -137,7 +137,7 @@ async function journalTold(
   }
   const entries = await judge(trx, cluster, told, now)
   const news = entries.flatMap((entry) => entry.news ?? [])
-  const ended = endedJobs(news.map(({ state }) => state))
+  const ended = endedJobs(news)
   const routings = news.map(({ event }) => deps.route(event))
   const wakesOfNews = await wakesOf(trx, { cluster, news, routings, ended }, deps)
 

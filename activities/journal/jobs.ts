@@ -1,12 +1,15 @@
 // Runs, as people and the sweep see them. The row is written after `start` succeeded.
 //
-//   J1. A row closes in the transaction that journals the end of its job, or when its run ends; never twice.
+//   J1. A row closes in the transaction that journals how its run ended the job, or when its run ends; never twice. What another hand ends is
+//       not the end of the run: it is woken, sees it, and closes the row itself.
 //   J2. Opening a row looks, under the subject's row lock, whether the job has already ended: a short job may be over before its row is there.
+//   J3. A run closes its own row, also one that is not there yet, and never the row of a later run.
 
 import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely'
 import { path, type Projection, textAt } from '../../workflows/kit/index.ts'
 import type { Database, Json, JobTable } from './database.ts'
 import type { Known } from './classify.ts'
+import { upsertWakes } from './wakes.ts'
 
 export type Job = Selectable<JobTable>
 
@@ -98,7 +101,11 @@ async function upsertJobs(trx: Transaction<Database>, rows: readonly Job[]): Pro
        lookups) =
       (excluded.run_id, excluded.cause, excluded.phase, excluded.phases, excluded.outcome, excluded.attempt,
        excluded.last_error, excluded.passes, excluded.last_pass_at, excluded.started_at, excluded.finished_at,
-       excluded.lookup_after, excluded.lookups)`.execute(trx)
+       excluded.lookup_after, excluded.lookups)
+    -- The run may have closed its row since it was looked for (J3).
+    where job.outcome is null or excluded.outcome is not null or job.run_id is distinct from excluded.run_id`.execute(
+    trx,
+  )
 }
 
 /** What an opening changes of the row that is there; undefined for nothing. */
@@ -145,28 +152,57 @@ export async function isRecorded(db: Kysely<Database>, workflowID: string): Prom
   return row !== undefined
 }
 
-/** Closes the row if it is open; a row that an event closed keeps its outcome (J1). */
-export async function closeJob(db: Kysely<Database>, workflowID: string, outcome: string, now: Date): Promise<void> {
-  await sql`
-    with closed as (update job set outcome = ${outcome}, finished_at = ${now}
-                    where workflow_id = ${workflowID} and outcome is null returning workflow_id, controller, uid, job_id)
-    ${endWaits(now)}`.execute(db)
+/** A run that ends. */
+export type EndedRun = NewJob & { readonly run_id: string }
+
+/**
+ * Closes the row of a run that ends (J3); a row that an event closed keeps its outcome (J1). Unless the run was a group, or its subject is gone,
+ * the subject is woken: what asked for another job while this one had the row was brought to this run.
+ */
+export async function closeRun(db: Kysely<Database>, run: EndedRun, outcome: string, now: Date): Promise<void> {
+  const { workflow_id, run_id, controller, cluster, uid, job_id, namespace, name, cause, started_at } = run
+  const subject = { controller, uid, job_id: '', cluster, namespace, name }
+  await db.transaction().execute(async (trx) => {
+    if (outcome !== 'Done' && outcome !== 'Deleted') {
+      const rest = {
+        seq: 0,
+        due: now,
+        foreign_event: true,
+        may_start: true,
+        writer: null,
+        cause: `run ended: ${outcome}`,
+      }
+      await upsertWakes(trx, [{ ...subject, ...rest }], now)
+    }
+    await sql`
+      with closed as (
+        insert into job as j (workflow_id, run_id, controller, cluster, uid, job_id, namespace, name, cause, outcome, started_at,
+                              finished_at)
+        values (${workflow_id}, ${run_id}, ${controller}, ${cluster}, ${uid}, ${job_id}, ${namespace}, ${name}, ${cause}, ${outcome},
+                ${started_at}, ${now})
+        on conflict (workflow_id) do update set run_id = excluded.run_id, outcome = excluded.outcome, finished_at = excluded.finished_at
+        where j.outcome is null and (j.run_id is null or j.run_id <= excluded.run_id)
+        returning j.workflow_id, j.controller, j.uid, j.job_id)
+      ${endWaits(now)}`.execute(trx)
+  })
 }
 
 /**
  * What the closed jobs waited for, objects and times: a run that is started again asks anew. A wake that anything else has a part in stays,
  * and so does one that somebody holds: it leads to nothing when it is due.
  */
-function endWaits(now: Date): RawBuilder<unknown> {
+function endWaits(now: Date, answer = sql`from closed`): RawBuilder<unknown> {
   return sql`,
     timers as (
       select w.controller, w.uid, w.job_id from wake w join closed on w.controller = closed.controller and w.uid = closed.uid
       where w.writer = closed.workflow_id and w.seq = 0 and w.due > ${now} and w.lease_until is null
       for update of w skip locked),
     dropped as (
-      delete from wake using timers where wake.controller = timers.controller and wake.uid = timers.uid and wake.job_id = timers.job_id)
-    delete from subscription s using closed
-    where s.controller = closed.controller and s.uid = closed.uid and s.job_id = closed.job_id`
+      delete from wake using timers where wake.controller = timers.controller and wake.uid = timers.uid and wake.job_id = timers.job_id),
+    waits as (
+      delete from subscription s using closed
+      where s.controller = closed.controller and s.uid = closed.uid and s.job_id = closed.job_id)
+    select ${answer}`
 }
 
 /** A run as Temporal names it. */
@@ -245,19 +281,24 @@ export interface EndedJob {
   readonly deleted: boolean
   readonly jobID: string | null
   readonly outcome: string
+  /** Workflow ID of the run whose write it was; null: another hand's. */
+  readonly writer: string | null
 }
 
 /** The jobs whose end these states show. Level runs (job ID '') end by themselves: one whose object is gone is woken, and sees it. */
-export function endedJobs(states: readonly Known[]): EndedJob[] {
-  return states.flatMap(({ kind, uid, deleted, projection }) => {
+export function endedJobs(news: readonly { readonly state: Known; readonly writer: string | undefined }[]): EndedJob[] {
+  return news.flatMap(({ state: { kind, uid, deleted, projection }, writer = null }) => {
     const jobID = textAt(projection, JOB_ID_FINISHED)
     if (!deleted && jobID === undefined) return []
     const outcome = deleted ? 'Deleted' : (textAt(projection, PHASE) ?? 'Succeeded')
-    return [{ controller: controllerOf(kind), uid, deleted, jobID: jobID ?? null, outcome }]
+    return [{ controller: controllerOf(kind), uid, deleted, jobID: jobID ?? null, outcome, writer }]
   })
 }
 
-/** Closes the rows of these jobs that are open (J1), and ends what level runs of objects that are gone subscribed to. */
+/**
+ * Closes the rows of these jobs that are open, where the run itself ended the job; where another hand did, wakes the run (J1). Ends what level
+ * runs of objects that are gone subscribed to.
+ */
 export async function closeEndedJobs(
   trx: Transaction<Database>,
   cluster: string,
@@ -265,14 +306,27 @@ export async function closeEndedJobs(
   now: Date,
 ): Promise<void> {
   if (ended.length === 0) return
-  await sql`
-    with closed as (
-      update job set outcome = e.outcome, finished_at = ${now}
-      from json_to_recordset(${JSON.stringify(ended)}::json) as e(controller text, uid text, deleted boolean, "jobID" text, outcome text)
+  const { rows } = await sql<Pick<Job, 'controller' | 'uid' | 'namespace' | 'name'>>`
+    with over as (
+      select job.workflow_id, job.controller, job.uid, job.namespace, job.name, e.outcome, job.workflow_id = e.writer as own
+      from json_to_recordset(${JSON.stringify(ended)}::json) as e(controller text, uid text, deleted boolean, "jobID" text, outcome text,
+                                                                  writer text)
+      join job on job.controller = e.controller and job.uid = e.uid
       where job.uid = any(${[...new Set(ended.map(({ uid }) => uid))]}::text[]) and job.outcome is null
-        and job.cluster = ${cluster} and job.controller = e.controller and job.uid = e.uid
-        and job.job_id <> '' and (e.deleted or job.job_id = e."jobID") returning job.workflow_id, job.controller, job.uid, job.job_id)
-    ${endWaits(now)}`.execute(trx)
+        and job.cluster = ${cluster} and job.job_id <> '' and (e.deleted or job.job_id = e."jobID")),
+    closed as (
+      update job set outcome = over.outcome, finished_at = ${now} from over
+      where job.workflow_id = over.workflow_id and over.own and job.outcome is null
+      returning job.workflow_id, job.controller, job.uid, job.job_id)
+    ${endWaits(now, sql`distinct controller, uid, namespace, name from over where not coalesce(own, false)`)}`.execute(
+    trx,
+  )
+  const rest = { job_id: '', cluster, seq: 0, due: now, foreign_event: true, may_start: false, writer: null }
+  await upsertWakes(
+    trx,
+    rows.map((subject) => ({ ...subject, ...rest, cause: 'its job was ended by another hand' })),
+    now,
+  )
   const gone = ended.filter(({ deleted }) => deleted).map(({ uid }) => uid)
   if (gone.length > 0)
     await sql`delete from subscription where cluster = ${cluster} and uid = any(${gone}::text[]) and job_id = ''`.execute(

@@ -151,8 +151,17 @@ export async function jobsToLookUp(
 const LOOKUP_AFTER_MS = 60_000
 const LONGEST_LOOKUP_MS = 600_000
 
+/** A look-up that failed does not count. */
+export async function lookUpAgain(db: Kysely<Database>, { workflow_id }: Job): Promise<void> {
+  await db
+    .updateTable('job')
+    .set({ lookup_after: null, lookups: sql<number>`greatest(lookups - 1, 0)` })
+    .where('workflow_id', '=', workflow_id)
+    .execute()
+}
+
 /** Temporal does not run this job any more: closes its row as `lost` and wakes its subject, which starts it again if it is unfinished. */
-export async function recordLostJob(db: Kysely<Database>, job: Job, now: Date, groupedByJob: boolean): Promise<void> {
+export async function recordLostJob(db: Kysely<Database>, job: Job, now: Date): Promise<void> {
   await db.transaction().execute(async (trx) => {
     const { numUpdatedRows } = await trx
       .updateTable('job')
@@ -162,9 +171,15 @@ export async function recordLostJob(db: Kysely<Database>, job: Job, now: Date, g
       .where('outcome', 'is', null)
       .executeTakeFirstOrThrow()
     if (numUpdatedRows === 0n) return
-    const { controller, uid, cluster, namespace, name } = job
-    const subject = { controller, uid, job_id: groupedByJob ? job.job_id : '', cluster, namespace, name }
-    const wake = { ...subject, seq: 0, due: now, foreign_event: true, may_start: true, writer: null, cause: 'run lost' }
+    const wake = {
+      ...subjectOf(job),
+      seq: 0,
+      due: now,
+      foreign_event: true,
+      may_start: true,
+      writer: null,
+      cause: 'run lost',
+    }
     await upsertWakes(trx, [wake], now)
   })
 }
@@ -173,8 +188,8 @@ export async function recordLostJob(db: Kysely<Database>, job: Job, now: Date, g
  * Wakes the open run of a job when its subject, one of that one's children or an object that it waits for changed after its last pass began:
  * the wake of that change may be lost. A run's own last write leads to one needless pass, and that one to none.
  */
-export async function wakeIfBehind(db: Kysely<Database>, job: Job, now: Date, groupedByJob: boolean): Promise<boolean> {
-  const { controller, uid, job_id, cluster, namespace, name, last_pass_at, started_at } = job
+export async function wakeIfBehind(db: Kysely<Database>, job: Job, now: Date): Promise<boolean> {
+  const { controller, uid, job_id, cluster, last_pass_at, started_at } = job
   const { rows } = await sql<{ seq: number }>`
     select o.seq from object o
     where o.cluster = ${cluster} and (o.uid = ${uid} or o.owner_uid = ${uid}) and o.updated_at > ${last_pass_at ?? started_at}
@@ -186,9 +201,21 @@ export async function wakeIfBehind(db: Kysely<Database>, job: Job, now: Date, gr
     order by seq desc limit 1`.execute(db)
   const [changed] = rows
   if (changed === undefined) return false
-  const subject = { controller, uid, job_id: groupedByJob ? job_id : '', cluster, namespace, name }
   const cause = 'sweep: changes after the last pass'
-  const wake = { ...subject, seq: changed.seq, due: now, foreign_event: true, may_start: true, writer: null, cause }
+  const wake = {
+    ...subjectOf(job),
+    seq: changed.seq,
+    due: now,
+    foreign_event: true,
+    may_start: true,
+    writer: null,
+    cause,
+  }
   await upsertWakes(db, [wake], now)
   return true
+}
+
+/** As wakes name it: deploy groups by their job, all others by their object. */
+function subjectOf({ controller, uid, job_id, cluster, namespace, name }: Job) {
+  return { controller, uid, job_id: controller === 'deploy' ? job_id : '', cluster, namespace, name }
 }

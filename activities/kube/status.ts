@@ -2,6 +2,7 @@
 //
 //   S1. Idempotent by content: on a conflict the object is read again; if it is as intended, that is success; if the job is ours
 //       and the phase still the observed one, it is written on the new version; else the run is superseded.
+//       A job never ends over an edit of the spec that its pass has not seen: the pass is made again on what is there.
 //   S2. Times are stamped here, because workflows have no clock.
 
 import type {
@@ -15,7 +16,7 @@ import type {
 import { nextError, setCondition, type Condition } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import { retryDelayMs, takeRetryToken } from '../journal/backoff.ts'
-import { closeJob, recordJobPhase } from '../journal/jobs.ts'
+import { closeRun, recordJobPhase } from '../journal/jobs.ts'
 import { upsertWakes } from '../journal/wakes.ts'
 import { type KubeObject, resourcePath } from './client.ts'
 import { finalFailure, isNotFound, retryableFailure, toApplicationFailure } from './errors.ts'
@@ -27,13 +28,14 @@ export const statusActivities = (deps: Deps): SettleActivities => ({
   /**
    * Writes the pass's status change, if any, and the subject's next due time, if wanted. A run that `lingers` then waits here for a moment.
    *
-   * @returns the target as it is now, or `superseded` when the job is another run's.
+   * @returns the target as it is now; `superseded` when the job is another run's; `overtaken` when the job would end over an edit that the
+   *   pass has not seen: then nothing was written.
    * @throws retryable failures of the API server and the journal; `Invalid` (final) when the server refuses the status.
    */
   async settle(input) {
     try {
       const result = input.change === undefined ? settledAsIs : await writeStatus(deps, input, input.change)
-      if (result.result === 'superseded') return result
+      if (result.result !== 'settled') return result
       if (input.change !== undefined || input.againMs !== undefined) await recordPass(deps, input)
       return input.lingers ? { ...result, woken: await deps.lingering.wait(input.workflowID) } : result
     } catch (error) {
@@ -44,8 +46,10 @@ export const statusActivities = (deps: Deps): SettleActivities => ({
   },
 
   /** Closes the run's row in the journal; a row that a final write closed already stays as it is. */
-  async endRun({ workflowID, outcome }) {
-    await closeJob(deps.db, workflowID, outcome, deps.now())
+  async endRun({ workflowID, runID, subject: { uid, namespace, name }, jobID, cause, outcome }) {
+    const now = deps.now()
+    const run = { workflow_id: workflowID, run_id: runID, controller: controllerOf(workflowID), cluster: deps.cluster }
+    await closeRun(deps.db, { ...run, uid, job_id: jobID, namespace, name, cause, started_at: now }, outcome, now)
   },
 })
 
@@ -57,6 +61,7 @@ async function writeStatus(deps: Deps, input: SettleInput, change: StatusChange)
   const before = needsCurrent(change) ? await read(deps, input) : undefined
   if (before === 'gone') return settledAsIs
   const now = deps.now().toISOString()
+  const met = { edit: false }
   const [answer] = await writeAll(
     deps,
     { workflowID, runID, pass, step: 'settle', fieldManager: fieldManagerOf(input) },
@@ -74,6 +79,8 @@ async function writeStatus(deps: Deps, input: SettleInput, change: StatusChange)
           if (isAsIntended(status, change, jobID)) return 'done'
           const isObserved = status.phase === change.observedPhase || status.phase === change.phase
           if (!isObserved || status.jobIDFinished === jobID) return 'superseded'
+          met.edit = change.finished && specGeneration(current) > change.specGeneration
+          if (met.edit) return 'superseded'
           return statusPatch(change, jobID, current, now)
         },
       },
@@ -85,13 +92,17 @@ async function writeStatus(deps: Deps, input: SettleInput, change: StatusChange)
         await recordWarning(deps, { ...subject, apiVersion: watched.apiVersion }, jobID, change.lastError)
       return { result: 'settled', target: settledTarget(answer.object), woken: false }
     case 'superseded':
-      return { result: 'superseded' }
+      return { result: met.edit ? 'overtaken' : 'superseded' }
     case 'failed':
       throw answer.error
     case 'gone':
     case undefined:
       return settledAsIs
   }
+}
+
+function specGeneration({ metadata: { generation = 0, deletionTimestamp } }: KubeObject): number {
+  return generation - (deletionTimestamp === undefined ? 0 : 1)
 }
 
 function isAsIntended(status: CurrentStatus, change: StatusChange, jobID: string): boolean {
@@ -171,6 +182,14 @@ function settledTarget(object: KubeObject): Partial<SettledTarget> {
   }
 }
 
+/** @throws `InvalidWorkflowID` (final). */
+function controllerOf(workflowID: string): string {
+  const [controller = '', ...rest] = workflowID.split('/')
+  if (controller === '' || rest.length === 0)
+    throw finalFailure('InvalidWorkflowID', `workflow ID "${workflowID}"; expected <controller>/<uid>/<job>`)
+  return controller
+}
+
 // A date must stay one, whatever time-out somebody wrote; a look once a day does no harm.
 const LONGEST_DELAY_MS = 86_400_000
 
@@ -184,9 +203,7 @@ export async function recordPass(
   const job = await recordJobPhase(deps.db, { workflowID, runID, phase: change?.phase, lastError, attempt }, now)
   // What an ended job waited for went with its end, and would come back here.
   if (againMs === undefined || job === 'over') return
-  const controller = workflowID.split('/')[0]
-  if (controller === undefined)
-    throw finalFailure('InvalidWorkflowID', `workflow ID "${workflowID}"; expected <controller>/<uid>/<job>`)
+  const controller = controllerOf(workflowID)
   await deps.db.transaction().execute(async (trx) => {
     const delayMs =
       attempt === 0 ? againMs : Math.min(againMs, Math.max(retryDelayMs(attempt), await takeRetryToken(trx, now)))

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { Lingering } from '../../activities/journal/lingering.ts'
 import { holdLease } from '../../activities/journal/checkpoints.ts'
-import { begunJobs, closeJob, touchJobs } from '../../activities/journal/jobs.ts'
+import { begunJobs, touchJobs } from '../../activities/journal/jobs.ts'
 import { journalEvents } from '../../activities/journal/events.ts'
 import { type NewWake, upsertWakes, type Wake } from '../../activities/journal/wakes.ts'
 import { builtIn, createRegistry } from '../../worker/controllers.ts'
@@ -17,7 +17,7 @@ import { resolveWake } from '../../worker/reconciler/resolve.ts'
 import { deployItemKind } from '../../workflows/deploy-item/kind.ts'
 import { defineLevel, nop } from '../../workflows/kit/index.ts'
 import { deps, seen, type TaskOptions } from '../activities/journal/build-events.ts'
-import { findOpenJob, openJob } from '../activities/journal/one-row.ts'
+import { endJob, findOpenJob, openJob } from '../activities/journal/one-row.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
 
 const test = useJournal(inject('servers').databaseUrl)
@@ -159,7 +159,7 @@ describe('the dispatcher', () => {
     const started = await run()
     expect(started).toMatchObject({ workflow_id: `shop/${uid}`, job_id: '' })
     // It ends as runs do, but Temporal has it still.
-    await closeJob(test.db, `shop/${uid}`, 'Converged', new Date())
+    await endJob(test.db, `shop/${uid}`, new Date())
     await wakeOf({ controller: 'shop', uid })
     await start()
     expect(await run()).toMatchObject({ workflow_id: `shop/${uid}`, run_id: null })
@@ -172,6 +172,19 @@ describe('the dispatcher', () => {
     await start()
     expect((await run())?.run_id).not.toBe(started?.run_id)
     await new Client({ connection }).workflow.getHandle(`shop/${uid}`).terminate()
+  })
+
+  it('starts a run anew that Temporal has lost, also when what shows it may start none', async () => {
+    const uid = randomUUID()
+    const workflow_id = `deploy/${uid}/${JOB}`
+    const at = { cluster: 'c', namespace: 'ns', name: 'e', cause: 'test', started_at: new Date() }
+    await know({ uid, version: 1, status: { jobID: JOB } })
+    await openJob(test.db, { ...at, workflow_id, run_id: '0', controller: 'deploy', uid, job_id: JOB })
+    await wakeOf({ uid, job_id: JOB, may_start: false })
+    const row = async () => await findOpenJob(test.db, 'deploy', uid)
+    await dispatch(async () => ![undefined, '0'].includes((await row())?.run_id ?? undefined) && (await isQuiet()))
+    expect(await row()).toMatchObject({ workflow_id, outcome: null })
+    await new Client({ connection }).workflow.getHandle(workflow_id).terminate()
   })
 
   it('does not open the row of a run that it started before it was stopped for long: whoever took the wake has seen what came of it', async () => {

@@ -3,7 +3,7 @@
 import { describe, expect, inject, it } from 'vitest'
 
 import { journalEvents } from '../../activities/journal/events.ts'
-import { closeJob, recordJobPhase } from '../../activities/journal/jobs.ts'
+import { recordJobPhase } from '../../activities/journal/jobs.ts'
 import { closeLevelRun, replaceSubscriptions, wakeSubjects } from '../../activities/journal/level-runs.ts'
 import { pruneEvents } from '../../activities/journal/partitions.ts'
 import { upsertWakes } from '../../activities/journal/wakes.ts'
@@ -11,7 +11,7 @@ import { createRegistry } from '../../worker/controllers.ts'
 import { directLookups, resolveWake } from '../../worker/reconciler/resolve.ts'
 import { defineLevel, nop } from '../../workflows/kit/index.ts'
 import { deps, NOW, seen } from '../activities/journal/build-events.ts'
-import { findOpenJob, openJob } from '../activities/journal/one-row.ts'
+import { endJob, findOpenJob, openJob } from '../activities/journal/one-row.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
 
 const test = useJournal(inject('servers').databaseUrl)
@@ -94,7 +94,7 @@ describe('a run in level mode that was woken while it closed its row', () => {
     const pass = { workflowID: run.workflow_id, runID: run.run_id, phase: undefined, lastError: undefined, attempt: 1 }
     expect(await recordJobPhase(test.db, pass, NOW)).toBe('open')
     await openJob(test.db, { ...run, workflow_id: 'shop/u1/j1', job_id: 'j1' })
-    await closeJob(test.db, 'shop/u1/j1', 'Succeeded', NOW)
+    await endJob(test.db, 'shop/u1/j1', NOW)
     expect(await recordJobPhase(test.db, { ...pass, workflowID: 'shop/u1/j1' }, NOW)).toBe('over')
   })
 })

@@ -2,13 +2,12 @@
 
 import { describe, expect, inject, it } from 'vitest'
 import { journalEvents } from '../../activities/journal/events.ts'
-import { closeJob } from '../../activities/journal/jobs.ts'
 import { upsertWakes } from '../../activities/journal/wakes.ts'
 import { subscribe } from '../../activities/journal/subscriptions.ts'
 import type { Routing } from '../../workflows/kit/index.ts'
 import { deps, NOW, seen, taskKind } from '../activities/journal/build-events.ts'
 import { job } from '../activities/journal/build-job.ts'
-import { findOpenJob, openJob } from '../activities/journal/one-row.ts'
+import { endJob, findOpenJob, openJob } from '../activities/journal/one-row.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
 
 const test = useJournal(inject('servers').databaseUrl)
@@ -68,7 +67,7 @@ describe('routes to others than the object itself', () => {
       ['s2', false],
     ])
     await test.db.deleteFrom('wake').execute()
-    await closeJob(test.db, 'task/s1/j1', 'Failed', NOW)
+    await endJob(test.db, 'task/s1/j1', NOW)
     await journalEvents(
       test.db,
       { ...watch, events: [seen('MODIFIED', { version: 6, generation: 2, status: { phase: 'Boring' } })] },
@@ -83,11 +82,11 @@ describe('routes to others than the object itself', () => {
       await subscribe(test.db, { ...wait, uid }, NOW)
       await openJob(test.db, job({ uid, workflow_id: `task/${uid}/j1` }))
     }
-    await closeJob(test.db, 'task/u1/j1', 'Failed', NOW)
+    await endJob(test.db, 'task/u1/j1', NOW)
     const finished = { phase: 'Succeeded', jobID: 'j1', jobIDFinished: 'j1' }
     await journalEvents(
       test.db,
-      { ...watch, events: [seen('ADDED', { uid: 'u2', version: 5, status: finished })] },
+      { ...write, writer: 'task/u2/j1', events: [seen('ADDED', { uid: 'u2', version: 5, status: finished })] },
       deps,
     )
     expect(await test.db.selectFrom('subscription').select('uid').execute()).toEqual([{ uid: 'u3' }])
@@ -105,7 +104,7 @@ describe('routes to others than the object itself', () => {
       [wake('u1'), wake('u2', { seq: 7 }), wake('u3', { due: NOW }), wake('u4', { writer: 'task/u4/j0' })],
       NOW,
     )
-    for (const uid of ['u1', 'u2', 'u3', 'u4']) await closeJob(test.db, `task/${uid}/j1`, 'Succeeded', NOW)
+    for (const uid of ['u1', 'u2', 'u3', 'u4']) await endJob(test.db, `task/${uid}/j1`, NOW)
     expect((await test.wakes()).map(({ uid }) => uid)).toEqual(['u2', 'u3', 'u4'])
   })
 
@@ -118,7 +117,7 @@ describe('routes to others than the object itself', () => {
 })
 
 describe('the job rows', () => {
-  it('are closed by the event that shows their end', async () => {
+  it('are closed by the write of their run that ends the job', async () => {
     await openJob(test.db, job())
     await journalEvents(
       test.db,
@@ -140,7 +139,7 @@ describe('the job rows', () => {
     ])
   })
 
-  it('are closed when their subject is deleted, but not by the end of another job', async () => {
+  it('are closed when their run lets its subject go, but not by the end of another job', async () => {
     await openJob(test.db, job({ workflow_id: 'task/u1/j2', job_id: 'j2' }))
     await journalEvents(
       test.db,
@@ -151,8 +150,24 @@ describe('the job rows', () => {
       deps,
     )
     expect(await findOpenJob(test.db, 'task', 'u1', 'j2')).toBeDefined()
-    await journalEvents(test.db, { ...watch, events: [seen('DELETED', { version: 6 })] }, deps)
+    const released = { ...write, writer: 'task/u1/j2', events: [seen('DELETED', { version: 6 })] }
+    await journalEvents(test.db, released, deps)
     expect(await test.db.selectFrom('job').selectAll().execute()).toMatchObject([{ outcome: 'Deleted' }])
+  })
+
+  it.each([
+    ['deletes the subject', seen('DELETED', { version: 6 })],
+    ['says that the job is finished', seen('MODIFIED', { version: 6, status: { jobID: 'j1', jobIDFinished: 'j1' } })],
+  ])('stay open when another hand %s: the run is woken, and ends by itself', async (_, event) => {
+    await openJob(test.db, job())
+    const nobody = { ...deps, route: () => ({ ignored: 'nobody is concerned' }) }
+    await journalEvents(test.db, { ...watch, events: [seen('ADDED', { version: 5, status: { jobID: 'j1' } })] }, nobody)
+    expect(await test.wakes()).toEqual([])
+    await journalEvents(test.db, { ...watch, events: [event] }, nobody)
+    expect(await findOpenJob(test.db, 'task', 'u1')).toBeDefined()
+    expect(await test.wakes()).toMatchObject([
+      { controller: 'task', uid: 'u1', name: 'n', may_start: false, cause: 'its job was ended by another hand' },
+    ])
   })
 
   it('are opened as closed when the job was over before its row was there', async () => {

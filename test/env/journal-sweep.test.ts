@@ -3,12 +3,12 @@
 import { describe, expect, inject, it } from 'vitest'
 import { holdLease } from '../../activities/journal/checkpoints.ts'
 import { journalEvents } from '../../activities/journal/events.ts'
-import { closeJob, recordJobPhase, touchJobs } from '../../activities/journal/jobs.ts'
+import { closeRun, recordJobPhase, touchJobs } from '../../activities/journal/jobs.ts'
 import { subscribe } from '../../activities/journal/subscriptions.ts'
 import { jobsToLookUp, recordLostJob, sweepWakes, wakeIfBehind } from '../../activities/journal/sweep.ts'
 import { deps, later, NOW, seen, type TaskOptions } from '../activities/journal/build-events.ts'
 import { job } from '../activities/journal/build-job.ts'
-import { findOpenJob, openJob } from '../activities/journal/one-row.ts'
+import { endJob, findOpenJob, openJob } from '../activities/journal/one-row.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
 
 const run = (workflowID = 'task/u1/j1', runID = 'r1') => ({ workflowID, runID })
@@ -45,7 +45,7 @@ describe('the sweep', () => {
     await known({ uid: 'u1', version: 1, status: { jobID: 'j1' } })
     await openJob(test.db, job())
     expect(await sweep()).toEqual([])
-    await closeJob(test.db, 'task/u1/j1', 'lost', NOW)
+    await endJob(test.db, 'task/u1/j1', NOW)
     expect(await sweep()).toEqual(['u1/ sweep: unfinished job without a run'])
   })
 
@@ -123,10 +123,10 @@ describe('an open job', () => {
     await openJob(test.db, job())
     const [found] = await jobsToLookUp(test.db, { cluster: 'c' }, later(60_000))
     await openJob(test.db, job({ run_id: 'r2' }))
-    await recordLostJob(test.db, found!, NOW, false)
+    await recordLostJob(test.db, found!, NOW)
     expect(await test.wakes()).toEqual([])
     const [again] = await jobsToLookUp(test.db, { cluster: 'c' }, later(60_000))
-    await recordLostJob(test.db, again!, NOW, false)
+    await recordLostJob(test.db, again!, NOW)
     expect(await test.wakes()).toMatchObject([{ uid: 'u1', may_start: true, foreign_event: true, cause: 'run lost' }])
     expect(await test.db.selectFrom('job').select('outcome').execute()).toEqual([{ outcome: 'lost' }])
   })
@@ -141,8 +141,7 @@ describe('an open job', () => {
     await subscribe(test.db, { ...at, job_id: 'j1', name: 'task-waited' }, NOW)
     await subscribe(test.db, { ...at, job_id: 'j0', name: 'task-other' }, NOW)
     await touchJobs(test.db, [run()], later(1000))
-    const isBehind = async () =>
-      await wakeIfBehind(test.db, (await findOpenJob(test.db, 'task', 'u1'))!, later(3000), false)
+    const isBehind = async () => await wakeIfBehind(test.db, (await findOpenJob(test.db, 'task', 'u1'))!, later(3000))
     const happens = async (options: TaskOptions) =>
       await journalEvents(
         test.db,
@@ -197,15 +196,48 @@ describe('an open job', () => {
 
   it('starts anew when another run gets its ID, and stays closed for the same run', async () => {
     await openJob(test.db, job())
-    await closeJob(test.db, 'task/u1/j1', 'Failed', later(5))
+    await endJob(test.db, 'task/u1/j1', later(5))
     await openJob(test.db, job())
     expect(await test.db.selectFrom('job').select(['outcome', 'run_id']).execute()).toEqual([
-      { outcome: 'Failed', run_id: 'r1' },
+      { outcome: 'Done', run_id: 'r1' },
     ])
     await openJob(test.db, job({ run_id: 'r2' }))
     expect(await test.db.selectFrom('job').select(['outcome', 'run_id', 'finished_at']).execute()).toEqual([
       { outcome: null, run_id: 'r2', finished_at: null },
     ])
+  })
+})
+
+describe('a run that ends', () => {
+  const ended = async (run_id: string, outcome: string) =>
+    await closeRun(test.db, { ...job(), run_id }, outcome, later(5))
+  const rows = async () => await test.db.selectFrom('job').select(['outcome', 'run_id']).execute()
+
+  it('closes its row, also before whoever started it has written it', async () => {
+    await ended('r1', 'Done')
+    await openJob(test.db, job())
+    expect(await rows()).toEqual([{ outcome: 'Done', run_id: 'r1' }])
+  })
+
+  it('leaves the row of a later run alone, and what an event has said of its own', async () => {
+    await openJob(test.db, job({ run_id: 'r2' }))
+    await ended('r1', 'Done')
+    expect(await rows()).toEqual([{ outcome: null, run_id: 'r2' }])
+    await ended('r2', 'Deleted')
+    await ended('r2', 'Done')
+    expect(await rows()).toEqual([{ outcome: 'Deleted', run_id: 'r2' }])
+  })
+
+  it.each([
+    ['Superseded', 1],
+    ['Succeeded', 1],
+    ['Done', 0],
+    ['Deleted', 0],
+  ])('with %s has its subject looked at anew: %i wakes', async (outcome, count) => {
+    await openJob(test.db, job())
+    await ended('r1', outcome)
+    const wakes = (await test.wakes()).map(({ uid, may_start, cause }) => ({ uid, may_start, cause }))
+    expect(wakes).toEqual(Array(count).fill({ uid: 'u1', may_start: true, cause: `run ended: ${outcome}` }))
   })
 })
 
@@ -216,7 +248,7 @@ describe('a job whose run was found running', () => {
     await openJob(test.db, job({ cause: 'running job', run_id: null }))
     const row = test.db.selectFrom('job').select(['cause', 'run_id', 'passes', 'outcome'])
     expect(await row.execute()).toEqual([{ cause: 'annotation', run_id: 'r1', passes: 1, outcome: null }])
-    await closeJob(test.db, 'task/u1/j1', 'lost', NOW)
+    await endJob(test.db, 'task/u1/j1', NOW)
     await openJob(test.db, job({ cause: 'running job', run_id: null }))
     expect(await row.execute()).toEqual([{ cause: 'running job', run_id: null, passes: 0, outcome: null }])
   })

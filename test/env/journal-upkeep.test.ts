@@ -4,13 +4,12 @@ import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { beginActions } from '../../activities/journal/actions.ts'
 import { journalEvents } from '../../activities/journal/events.ts'
-import { closeJob } from '../../activities/journal/jobs.ts'
 import { migrateUp, migrationStatus } from '../../activities/journal/migrate.ts'
 import { ensurePartitions, pruneEvents } from '../../activities/journal/partitions.ts'
 import { subscribe } from '../../activities/journal/subscriptions.ts'
 import { deps, seen } from '../activities/journal/build-events.ts'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
-import { openJob } from '../activities/journal/one-row.ts'
+import { endJob, openJob } from '../activities/journal/one-row.ts'
 
 let test: TestDatabase
 beforeEach(async () => {
@@ -116,7 +115,7 @@ describe('ended jobs and deleted objects', () => {
       await openJob(test.db, { ...job, uid, workflow_id: uid, started_at: at })
       await beginActions(test.db, [{ ...action, field_manager: 'f', started_at: at }])
       const wait = { controller: 'task', uid, job_id: 'j', ...names, kind: 'K', name: 'n' }
-      if (ended !== undefined) await closeJob(test.db, uid, 'Succeeded', daysAgo(ended))
+      if (ended !== undefined) await endJob(test.db, uid, daysAgo(ended))
       await subscribe(test.db, wait, at)
     }
     const gone = (uid: string, version: number) => [

@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 
 import type { Deps } from '../../activities/deps.ts'
-import { closeJob, type NewJob } from '../../activities/journal/jobs.ts'
+import { type NewJob } from '../../activities/journal/jobs.ts'
 import { type KubeObject } from '../../activities/kube/client.ts'
 import { recordObservation } from '../../activities/kube/observe.ts'
 import { statusActivities } from '../../activities/kube/status.ts'
@@ -11,7 +11,7 @@ import { type Write, writeAll, type Writer } from '../../activities/kube/write.t
 import { deployItemKind } from '../../workflows/deploy-item/kind.ts'
 import { executionKind } from '../../workflows/execution/kind.ts'
 import type { SettleInput, StatusChange } from '../../workflows/kit/index.ts'
-import { openJob } from '../activities/journal/one-row.ts'
+import { endJob, openJob } from '../activities/journal/one-row.ts'
 import { type TestDatabase } from '../activities/journal/test-database.ts'
 import type { TinyApi } from '../activities/kube/tiny-api.ts'
 import { refusal } from '../activities/kube/tiny-api.ts'
@@ -191,7 +191,7 @@ describe('a deletion', () => {
 describe('a run whose job is over', () => {
   const over = async (run_id: string | null = WRITER.runID) => {
     await openJob(database.db, { ...JOB, run_id })
-    await closeJob(database.db, WRITER.workflowID, 'Succeeded', deps.now())
+    await endJob(database.db, WRITER.workflowID, deps.now())
   }
   const patched = (verdict: 'done' | 'superseded' | { status: { phase: string } }): Write => ({
     ...{
@@ -236,7 +236,7 @@ describe('a run whose job is over', () => {
 
   it('is none in level mode, where a run that is woken while it closes its row goes on', async () => {
     await openJob(database.db, { ...JOB, job_id: '' })
-    await closeJob(database.db, WRITER.workflowID, 'Converged', deps.now())
+    await endJob(database.db, WRITER.workflowID, deps.now())
     expect(await writeAll(deps, WRITER, [patched('superseded')])).toMatchObject([{ result: 'ok', wrote: true }])
   })
 
@@ -250,7 +250,7 @@ describe('a run whose job is over', () => {
   it('is known by its passes, when it was found running or continued as new', async () => {
     await openJob(database.db, { ...JOB, run_id: null })
     await recordObservation(deps, WRITER)
-    await closeJob(database.db, WRITER.workflowID, 'Succeeded', deps.now())
+    await endJob(database.db, WRITER.workflowID, deps.now())
     expect(await writeAll(deps, WRITER, [patched('superseded')])).toMatchObject([{ result: 'superseded' }])
   })
 
@@ -307,6 +307,28 @@ describe('a settle', () => {
     expect(statusOf()).toEqual(status)
   })
 
+  it.each([
+    ['an edit', { generation: 2 }, true],
+    [
+      'a deletion, which adds one to the generation',
+      { generation: 2, deletionTimestamp: '2030-01-01T00:00:00Z' },
+      false,
+    ],
+    ['a write of no edit', { generation: 1 }, false],
+  ])(
+    'that would end the job over %s that the pass has not seen: is it overtaken?',
+    async (_, metadata, isOvertaken) => {
+      const version = observed()
+      const { spec, status, ...rest } = execution(ours)
+      api.put(PATH, { ...rest, spec, status, metadata: { ...rest.metadata, ...metadata } })
+      const settled = await settle({ version, phase: 'Succeeded', finished: true })
+      expect(settled.result).toBe(isOvertaken ? 'overtaken' : 'settled')
+      expect(statusOf()).toMatchObject({ phase: isOvertaken ? 'Progressing' : 'Succeeded' })
+      const later = api.objects.get(PATH)?.metadata.resourceVersion ?? ''
+      expect(await settle({ version: later, phase: 'Succeeded', finished: true })).toMatchObject({ result: 'settled' })
+    },
+  )
+
   it('has nothing to write to what is gone', async () => {
     expect(await settle({ version: '1', phase: 'Succeeded', finished: true })).toEqual({
       result: 'settled',
@@ -358,6 +380,7 @@ const CHANGE: StatusChange = {
   ...{
     version: '',
     observedPhase: 'Progressing',
+    specGeneration: 1,
     phase: '',
     finished: false,
     observedGeneration: 1,

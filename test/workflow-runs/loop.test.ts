@@ -6,7 +6,15 @@ import proto from '@temporalio/proto'
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it, vi } from 'vitest'
 
-import type { By, JobInput, JobState, SettleActivities, SettleInput, TargetView } from '../../workflows/kit/index.ts'
+import type {
+  By,
+  JobInput,
+  JobState,
+  SettleActivities,
+  SettleInput,
+  SettleResult,
+  TargetView,
+} from '../../workflows/kit/index.ts'
 import { again, done, fail, retryLater, stop } from '../../workflows/kit/index.ts'
 import { useRunWorker } from './run-worker.ts'
 import { PATIENT, RunWorld, Worlds } from './run-world.ts'
@@ -167,9 +175,21 @@ describe('a job', () => {
   })
 
   it('ends as superseded when its final settle meets another job', async () => {
-    const world = await start({ settles: 'superseded' })
+    const world = await start({ settles: ['superseded'] })
     expect(await world.run.result()).toBe('Superseded')
     expect(world.log).toEqual(['observe 1', 'prepare 1', 'work 1', 'settle 1 Succeeded', 'end Superseded'])
+  })
+
+  it('is looked at again at once when its final settle met an edit', async () => {
+    const world = await start({ settles: ['overtaken', 'settled'] })
+    expect(await world.run.result()).toBe('Succeeded')
+    const pass = (count: number) => [
+      `observe ${count}`,
+      `prepare ${count}`,
+      `work ${count}`,
+      `settle ${count} Succeeded`,
+    ]
+    expect(world.log).toEqual([...pass(1), ...pass(2)])
   })
 
   it('is cancelled while it waits for a wake', async () => {
@@ -243,7 +263,8 @@ interface Given {
   readonly target?: Partial<TargetView> | undefined
   /** What work comes to, pass by pass; the last one stands for all further passes. */
   readonly work?: readonly Work[]
-  readonly settles?: 'superseded'
+  /** How its settles end, one after the other; the last one stands for all further ones. */
+  readonly settles?: readonly SettleResult['result'][]
   /** Passes after which the run is woken while it lingers. */
   readonly comesAfter?: readonly number[]
 }
@@ -255,7 +276,7 @@ class World extends RunWorld {
   /** After which passes what the run waits for comes while it lingers. */
   readonly comesWhileLingering: ReadonlySet<number>
   target: TargetView | undefined
-  readonly #settles: 'settled' | 'superseded'
+  readonly #settles: readonly SettleResult['result'][]
   #worked = 0
 
   constructor({ work = [() => done], settles, comesAfter = [], ...given }: Given) {
@@ -263,7 +284,7 @@ class World extends RunWorld {
     this.comesWhileLingering = new Set(comesAfter)
     this.target = 'target' in given && given.target === undefined ? undefined : { ...FRESH, ...given.target }
     this.answers = { work }
-    this.#settles = settles ?? 'settled'
+    this.#settles = settles ?? ['settled']
   }
 
   observe({ pass }: By): Promise<JobState | undefined> {
@@ -293,7 +314,8 @@ class World extends RunWorld {
     }
     this.settled.push(input)
     this.log.push(`settle ${pass} ${change?.phase ?? '-'}`)
-    if (this.#settles === 'superseded') return Promise.resolve({ result: 'superseded' })
+    const result = this.#settles[Math.min(this.settled.length, this.#settles.length) - 1]
+    if (result === 'superseded' || result === 'overtaken') return Promise.resolve({ result })
     if (change === undefined || this.target === undefined)
       return Promise.resolve({ result: 'settled', target: {}, woken })
     const { phase, observedGeneration, lastError, finished } = change

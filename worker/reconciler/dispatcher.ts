@@ -10,16 +10,10 @@ import type { Kysely } from 'kysely'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../activities/journal/database.ts'
 import { grouped } from '../../activities/journal/grouped.ts'
-import {
-  closeJob,
-  findOpenJobs,
-  isRecorded,
-  type JobSubject,
-  type NewJob,
-  openJobs,
-} from '../../activities/journal/jobs.ts'
+import { findOpenJobs, isRecorded, type JobSubject, type NewJob, openJobs } from '../../activities/journal/jobs.ts'
 import type { Lingering } from '../../activities/journal/lingering.ts'
 import { type ObjectID, readSubjects } from '../../activities/journal/objects.ts'
+import { recordLostJob } from '../../activities/journal/sweep.ts'
 import {
   acknowledgeWakes,
   claimWakes,
@@ -196,8 +190,9 @@ export class Dispatcher {
     if (again !== undefined) return { led: 'woken where it lingered', again }
     if (await signalRun(client, workflow_id, wake.seq)) return SIGNALLED
     log.info({ workflowID: workflow_id }, 'run is not in Temporal any more')
-    await closeJob(db, workflow_id, 'lost', now())
-    return await this.#follow(wake, await resolveStart(db, wake, this.#journal))
+    // With a wake of its own, in one transaction: this one may not start a run, and whoever stops here leaves nothing half done.
+    await recordLostJob(db, resolution.job, now())
+    return { led: 'run is not in Temporal any more: its subject is woken' }
   }
 
   async #follow(wake: Wake, resolution: Resolution): Promise<Brought> {

@@ -8,6 +8,7 @@ import type { Job } from '../../activities/journal/jobs.ts'
 import { wakeSubjects } from '../../activities/journal/level-runs.ts'
 import {
   jobsToLookUp,
+  lookUpAgain,
   recordLostJob,
   type SweptKind,
   sweepWakes,
@@ -75,14 +76,21 @@ export async function sweepOnce(deps: SweeperDeps, options: Omit<SweeperOptions,
   const woken = await sweepWakes(db, { cluster, now: now(), jobKinds, watchedKinds: WATCHED })
   if (woken > 0) log.info({ woken }, 'sweep woke subjects without a run')
   for (const job of await jobsToLookUp(db, { cluster, controllers }, now())) {
-    const isGroup = job.controller === 'deploy' && job.job_id !== ''
-    if (await isAtWork(deps, options, job)) {
-      const isBehind = await wakeIfBehind(db, job, now(), isGroup)
-      if (isBehind) log.info({ workflowID: job.workflow_id }, 'sweep woke a run that may have missed a change')
-      continue
+    try {
+      await lookUp(deps, options, job)
+    } catch (error) {
+      // The others are looked up all the same; this one as soon as a sweep comes round again.
+      log.warn({ workflowID: job.workflow_id, err: error }, 'run cannot be looked up; trying again')
+      await lookUpAgain(db, job)
     }
-    await recordLostJob(db, job, now(), isGroup)
   }
+}
+
+async function lookUp(deps: SweeperDeps, options: SweptQueues, job: Job): Promise<void> {
+  const { db, log, now } = deps
+  if (!(await isAtWork(deps, options, job))) await recordLostJob(db, job, now())
+  else if (await wakeIfBehind(db, job, now()))
+    log.info({ workflowID: job.workflow_id }, 'sweep woke a run that may have missed a change')
 }
 
 /** Whether an open run has the job. One on a queue that no worker asks any more (its --only or --task-queue was changed) is ended here. */

@@ -175,9 +175,10 @@ async function loop(
     attempts = report.outcome.faults.length > 0 ? attempts + 1 : 0
     const base = { ...by, subject: input.subject, jobID: input.jobID, lingers: lingers(report, wakes) }
     const settled = await settlePass(settle, base, report, attempts)
-    const result = settled === 'superseded' ? 'Superseded' : report.result
+    if (settled === 'overtaken') wakes.wake()
+    const result = resultOf(report, settled)
     if (result !== undefined) {
-      if (!isClosed(report, settled)) await endRun({ ...by, outcome: result })
+      if (!isClosed(report, settled)) await endRun({ ...by, ...input, outcome: result })
       upsertSearchAttributes({ PawlOutcome: [result] })
       return result
     }
@@ -201,9 +202,15 @@ function takeSettled(report: PassReport, { target, woken }: Settled, wakes: Wake
 }
 
 type Settled = Extract<SettleResult, { result: 'settled' }>
+type Unsettled = Exclude<SettleResult, Settled>['result']
+
+function resultOf({ result }: PassReport, settled: Settled | Unsettled | undefined): RunResult | undefined {
+  if (settled === 'superseded') return 'Superseded'
+  return settled === 'overtaken' ? undefined : result
+}
 
 /** A final settle has closed the run's row in the journal. */
-function isClosed({ change }: PassReport, settled: Settled | 'superseded' | undefined): boolean {
+function isClosed({ change }: PassReport, settled: Settled | Unsettled | undefined): boolean {
   return settled !== 'superseded' && change?.finished === true
 }
 
@@ -212,7 +219,7 @@ async function settlePass(
   base: Pick<SettleInput, 'workflowID' | 'runID' | 'pass' | 'subject' | 'jobID' | 'lingers'>,
   { outcome, change, result }: PassReport,
   attempts: number,
-): Promise<Settled | 'superseded' | undefined> {
+): Promise<Settled | Unsettled | undefined> {
   const againMs = result === undefined ? dueIn(outcome) : undefined
   if (change === undefined && againMs === undefined && !base.lingers) return undefined
   const isBackingOff = outcome.faults.some((fault) => fault.code !== CHANGED)
@@ -220,7 +227,7 @@ async function settlePass(
     ...base,
     ...{ change, againMs, attempt: isBackingOff ? attempts : 0, fault: faultOf(outcome) },
   })
-  return settled.result === 'superseded' ? 'superseded' : settled
+  return settled.result === 'settled' ? settled : settled.result
 }
 
 /** What people are told of the faults of a pass. */

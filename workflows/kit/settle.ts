@@ -2,13 +2,15 @@
 // Source: design.md "How data flows" (settle) and "Writes, fields, errors".
 
 import type { ConditionChange, ErrorReport } from './conditions.ts'
-import type { JobPass, JobState, Subject, TargetView, TransitionMark } from './job.ts'
+import type { By, JobInput, JobPass, JobState, Subject, TargetView, TransitionMark } from './job.ts'
 
 export interface StatusChange {
   /** The version the pass knows; the write is conditional on it. */
   readonly version: string
   /** The phase the pass started from: a settle that meets another version goes on only if the object is still there. */
   readonly observedPhase: string | undefined
+  /** `metadata.generation` of the version that the pass knows, without the one that a deletion adds: it counts the edits of the spec. */
+  readonly specGeneration: number
   readonly phase: string
   readonly finished: boolean
   readonly observedGeneration: number
@@ -43,10 +45,12 @@ export type SettleResult =
   | { readonly result: 'settled'; readonly target: Partial<SettledTarget>; readonly woken: boolean }
   /** The job is no longer ours, or its phase was moved by another run. */
   | { readonly result: 'superseded' }
+  /** The job would have ended, but the spec was edited since the pass looked: nothing was written, and another pass is due. */
+  | { readonly result: 'overtaken' }
 
 export interface SettleActivities {
   settle(input: SettleInput): Promise<SettleResult>
-  endRun(input: { workflowID: string; pass: number; outcome: string }): Promise<void>
+  endRun(input: By & JobInput & { readonly outcome: string }): Promise<void>
 }
 
 /** The change that the pass's draft makes to the status it observed; undefined when it makes none (nothing is written then). */
@@ -68,6 +72,7 @@ export function statusChange<State extends JobState>(
   return {
     version: target.version,
     observedPhase: target.phase,
+    specGeneration: target.generation - (target.deleting ? 1 : 0),
     phase: draft.phase,
     finished,
     observedGeneration: draft.observedGeneration,

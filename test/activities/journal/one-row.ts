@@ -2,12 +2,18 @@
 
 import type { Kysely } from 'kysely'
 import type { Database } from '../../../activities/journal/database.ts'
-import { findOpenJobs, type Job, type NewJob, openJobs } from '../../../activities/journal/jobs.ts'
+import { closeRun, findOpenJobs, type Job, type NewJob, openJobs } from '../../../activities/journal/jobs.ts'
 import type { JournaledObject } from '../../../activities/journal/objects.ts'
 import { acknowledgeWakes, type Wake } from '../../../activities/journal/wakes.ts'
 
 export async function openJob(db: Kysely<Database>, job: NewJob): Promise<void> {
   await openJobs(db, job.cluster, [job])
+}
+
+/** The run that has the row ends, as one of a group does. */
+export async function endJob(db: Kysely<Database>, workflowID: string, now: Date): Promise<void> {
+  const row = await db.selectFrom('job').selectAll().where('workflow_id', '=', workflowID).executeTakeFirstOrThrow()
+  await closeRun(db, { ...row, run_id: row.run_id ?? '' }, 'Done', now)
 }
 
 export async function findOpenJob(
