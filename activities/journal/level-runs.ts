@@ -46,40 +46,6 @@ export async function replaceSubscriptions(
   return rows
 }
 
-/**
- * Looks again after the first reading of what was newly subscribed to: an event that was being journaled meanwhile has not seen the
- * subscription, and a server may answer from a cache that is older than it. Wakes the subject when something is newer than what was read.
- *
- * @param seenVersion newest resourceVersion that was read.
- */
-export async function wakeIfNewer(
-  db: Kysely<Database>,
-  subject: LevelSubject,
-  watching: readonly (Watching & { readonly seenVersion: number })[],
-  now: Date,
-): Promise<boolean> {
-  if (watching.length === 0) return false
-  const { rows } = await sql<{ seq: number; kind: string }>`
-    select o.seq, o.kind from json_to_recordset(${JSON.stringify(watching)}::json) as r(
-      kind text, namespace text, name text, "seenVersion" bigint)
-    join object o on o.cluster = ${subject.cluster} and o.kind = r.kind and r.namespace in (o.namespace, '*')
-      and r.name in (o.name, '*') and o.resource_version > r."seenVersion"
-    order by o.seq desc limit 1`.execute(db)
-  const [newest] = rows
-  if (newest === undefined) return false
-  await upsertWakes(
-    db,
-    [
-      {
-        ...{ ...subject, job_id: '', seq: newest.seq, due: now, foreign_event: true, may_start: true, writer: null },
-        cause: `${newest.kind} changed while it was looked at`,
-      },
-    ],
-    now,
-  )
-  return true
-}
-
 /** Closes the row of a run that ends (V1). Its next due time is dropped; its subscriptions are too when its object is gone. */
 export async function closeLevelRun(db: Kysely<Database>, job: NewJob, outcome: string, now: Date): Promise<void> {
   const { workflow_id, run_id, controller, cluster, uid, namespace, name, cause } = job

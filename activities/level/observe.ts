@@ -1,7 +1,8 @@
 // The target of a controller in level mode and all its states, read together. The rules of queries: workflows/kit/query.ts (Q1-Q3).
 //
 //   O1. Subscriptions come first, so that what changes during the reading wakes the subject.
-//   O2. Lists are not older than what the journal knows; single objects are read from the store.
+//   O2. Lists are not older than what the journal knows; single objects are read from the store, and so are lists under a new subscription:
+//       an event that is being journaled has not seen it, and the journal does not show what that event tells.
 
 import {
   type LevelActivities,
@@ -14,7 +15,7 @@ import {
   subscriptionOf,
 } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
-import { replaceSubscriptions, wakeIfNewer, type Watching } from '../journal/level-runs.ts'
+import { replaceSubscriptions, type Watching } from '../journal/level-runs.ts'
 import { newestVersion, newestVersionAnywhere } from '../journal/objects.ts'
 import { type KubeObject, type ObjectList, resourcePath } from '../kube/client.ts'
 import { finalFailure, toApplicationFailure } from '../kube/errors.ts'
@@ -56,7 +57,7 @@ export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLev
           `${nameOf(subject.kind, subject)} is gone; expected it to be there for its state ${state}`,
         )
       const selection = selected(query, readable(target, kind))
-      const { found } = await readState(deps, { state, query, selection, target, kind })
+      const found = await readState(deps, { state, query, selection, target, kind }, false)
       return found === undefined ? {} : { found }
     } catch (error) {
       throw toApplicationFailure(error)
@@ -86,10 +87,9 @@ async function observe(deps: Deps, input: ObserveInput, found: KubeObject): Prom
   const { uid, namespace, name } = subject
   const level = { controller: by.workflowID.split('/')[0] ?? '', cluster: deps.cluster, uid, namespace, name }
   const added = await replaceSubscriptions(deps.db, level, wanted, deps.now())
-  const read = await Promise.all(requests.map((request) => readState(deps, request)))
-  await wakeIfNewer(deps.db, level, seenOf(requests, read, added), deps.now())
+  const read = await Promise.all(requests.map((request) => readState(deps, request, isNew(request, added))))
   const states = requests.flatMap(({ state }, index) => {
-    const value = read[index]?.found
+    const value = read[index]
     return value === undefined ? [] : [[state, value] as const]
   })
   const observed = { target, states: Object.fromEntries(states) }
@@ -103,40 +103,28 @@ function selected(query: LevelQuery, target: object): Selection | undefined {
   return selection && query.withoutNamespace === true ? { ...selection, namespace: undefined } : selection
 }
 
-/** What was newly subscribed to, with the version up to which it was read. */
-function seenOf(
-  requests: readonly StateRequest[],
-  read: readonly ReadState[],
-  added: readonly Watching[],
-): (Watching & { readonly seenVersion: number })[] {
-  return requests.flatMap(({ query, selection }, index) => {
-    const watching = selection && subscriptionOf(query.query, query.kind, selection)
-    const isNew = added.some(
-      (one) => one.kind === watching?.kind && one.namespace === watching.namespace && one.name === watching.name,
-    )
-    return watching !== undefined && isNew ? [{ ...watching, seenVersion: read[index]?.version ?? 0 }] : []
-  })
+/** Whether what the state looks at was not subscribed to before. */
+function isNew({ query, selection }: StateRequest, added: readonly Watching[]): boolean {
+  const watching = selection && subscriptionOf(query.query, query.kind, selection)
+  return added.some(
+    ({ kind, namespace, name }) =>
+      kind === watching?.kind && namespace === watching.namespace && name === watching.name,
+  )
 }
 
-interface ReadState {
-  /** A list, one object, or nothing. */
-  readonly found: unknown
-  readonly version: number
-}
-
-async function readState(deps: Deps, request: StateRequest): Promise<ReadState> {
+/** @returns a list, one object, or nothing. */
+async function readState(deps: Deps, request: StateRequest, fromStore: boolean): Promise<unknown> {
   const { query, selection, target } = request
   const { many = false, owned = false } = query.query
-  if (selection === undefined) return { found: many ? [] : undefined, version: Number.MAX_SAFE_INTEGER }
-  const { objects, version } = await select(deps, query, selection)
+  if (selection === undefined) return many ? [] : undefined
+  const objects = await select(deps, query, selection, fromStore)
   const { controller, name } = selection
   // One that is asked for by name is there for the owner that it has; of others, those of other owners are not meant.
   const isMeant = (object: KubeObject) =>
     (controller === undefined || ownerOf(object)?.name === controller) &&
     (!owned || name !== undefined || isOwned(object, target))
   const meant = objects.filter(isMeant)
-  if (many) return { found: meant.map((object) => readable(object, query)), version }
-  return { found: onlyOne(request, meant), version }
+  return many ? meant.map((object) => readable(object, query)) : onlyOne(request, meant)
 }
 
 const isOwned = (object: KubeObject, target: KubeObject): boolean => ownerOf(object)?.uid === target.metadata.uid
@@ -163,25 +151,32 @@ async function select(
   deps: Deps,
   query: LevelQuery,
   { namespace, name, labelSelector, fieldSelector }: Selection,
-): Promise<{ objects: readonly KubeObject[]; version: number }> {
+  fromStore: boolean,
+): Promise<readonly KubeObject[]> {
   const kind = followedKind(deps, query)
   if (name !== undefined) {
     const object = await readObject(deps, kind, namespace ?? '', name)
-    return { objects: object === undefined ? [] : [object], version: Number(object?.metadata.resourceVersion ?? 0) }
+    return object === undefined ? [] : [object]
   }
-  const journaled =
-    namespace === undefined
-      ? await newestVersionAnywhere(deps.db, deps.cluster, kind.kind)
-      : await newestVersion(deps.db, deps.cluster, kind.kind, namespace)
   const list = await deps.kube.request<ObjectList>('GET', resourcePath(kind, namespace), {
     query: {
       ...(labelSelector !== '' && { labelSelector }),
       ...(fieldSelector !== '' && { fieldSelector }),
-      ...(journaled !== undefined &&
-        journaled > 0 && { resourceVersionMatch: 'NotOlderThan', resourceVersion: String(journaled) }),
+      ...(!fromStore && (await freshness(deps, kind.kind, namespace))),
     },
   })
-  return { objects: list.items, version: Number(list.metadata.resourceVersion) }
+  return list.items
+}
+
+async function freshness({ db, cluster }: Deps, kind: string, namespace: string | undefined) {
+  const journaled =
+    namespace === undefined
+      ? await newestVersionAnywhere(db, cluster, kind)
+      : await newestVersion(db, cluster, kind, namespace)
+  return (
+    journaled !== undefined &&
+    journaled > 0 && { resourceVersionMatch: 'NotOlderThan', resourceVersion: String(journaled) }
+  )
 }
 
 // Temporal refuses a result of over 2 MB, and the run would try again for ever.

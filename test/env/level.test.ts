@@ -327,30 +327,19 @@ describe('what a pass observes', () => {
     })
   })
 
-  it('wakes its object once more when something newer was journaled while it looked', async () => {
-    api.put(`${MAPS}/a`, map({}))
-    await database.db
-      .insertInto('object')
-      .values({
-        ...{
-          cluster: 'local',
-          kind: 'ConfigMap',
-          uid: 'uid-a',
-          namespace: 'n',
-          name: 'a',
-          resource_version: 999,
-          seq: 7,
-        },
-        ...{ projection: '{}', updated_at: new Date(), deleted: false, presumed_deleted: false },
-      })
-      .execute()
-    await observe({ named })
-    const wakes = await database.db.selectFrom('wake').select(['controller', 'uid', 'may_start', 'cause']).execute()
-    const cause = 'ConfigMap changed while it was looked at'
-    expect(wakes).toEqual([{ controller: 'shop', uid: 'uid-shop', may_start: true, cause }])
-    await database.db.deleteFrom('wake').execute()
-    // It knows now, and events come by the subscription.
-    await observe({ named })
-    expect(await database.db.selectFrom('wake').selectAll().execute()).toEqual([])
+  it('is as new as the store where nothing was subscribed to before, and then not older than what the journal knows', async () => {
+    const at = { cluster: 'local', kind: 'ConfigMap', uid: 'uid-a', namespace: 'n', name: 'a', resource_version: 999 }
+    const row = { ...at, seq: 7, projection: '{}', updated_at: new Date(), deleted: false, presumed_deleted: false }
+    await database.db.insertInto('object').values(row).execute()
+    const asked: Readonly<Record<string, string>>[] = []
+    api.intercept = ({ method, path, query }) => {
+      if (method !== 'GET' || path !== MAPS) return undefined
+      asked.push(query)
+      return { status: 200, body: { metadata: { resourceVersion: '1000' }, items: [] } }
+    }
+    for (let pass = 1; pass <= 2; pass++) await observe({ list })
+    const labelSelector = 'app=shop'
+    const notOlder = { resourceVersionMatch: 'NotOlderThan', resourceVersion: '999' }
+    expect(asked).toEqual([{ labelSelector }, { labelSelector, ...notOlder }])
   })
 })
