@@ -208,6 +208,49 @@ describe('a job ID that somebody writes by hand and that is none', () => {
   })
 })
 
+describe('a job that another hand ends', () => {
+  const runsOf = async (name: string) => {
+    const query = `PawlName = "${name}" and ExecutionStatus = "Running"`
+    const open: string[] = []
+    for await (const { type } of stage.pawl.client.workflow.list({ query })) open.push(type)
+    return open
+  }
+
+  it('leaves no run behind when its objects are freed of their finalizers', async () => {
+    const slow = await startWaiting('freed')
+    const root = (await stage.cluster.get('installations', 'freed'))!
+    await expect.poll(() => runsOf('freed')).toHaveLength(3)
+    for (const [plural, name] of [
+      ['deployitems', slow.metadata.name],
+      ['executions', 'freed'],
+      ['installations', 'freed'],
+    ] as const) {
+      await stage.cluster.patch(plural, name, { metadata: { finalizers: null } })
+      await stage.cluster.delete(plural, name)
+      await stage.cluster.gone(name, plural)
+    }
+    await expect.poll(() => runsOf('freed')).toEqual([])
+    expect(await stage.pawl.jobs(root)).toMatchObject([{ outcome: 'Deleted' }])
+  })
+
+  it('gives way to the job whose ID an execution gets meanwhile', async () => {
+    const name = 'replaced'
+    await stage.cluster.create(execution(name, [waiting('slow')]), 'executions')
+    await stage.cluster.patch('executions', name, { status: { jobID: 'first' } }, 'status')
+    await stage.cluster.untilItems(name, ['slow'], (it) => it?.status?.phase === 'Progressing')
+    const second = await stage.cluster.patch('executions', name, { status: { jobID: 'second' } }, 'status')
+    const found = await stage.cluster.untilItems(name, ['slow'], (it) => it?.status?.jobID === 'second')
+    await stage.cluster.untilItems(name, ['slow'], (it) => it?.status?.phase === 'Progressing')
+    await stage.cluster.finishItem(found.get('slow')!, 'Succeeded')
+    const finished = await stage.cluster.finished(name, 'first', 'executions')
+    expect(finished.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: 'second' })
+    expect(await stage.pawl.jobs(second)).toEqual([
+      { jobID: 'first', cause: 'job ID in its status', outcome: 'Superseded' },
+      { jobID: 'second', cause: 'job ID in its status', outcome: 'Succeeded' },
+    ])
+  })
+})
+
 async function reasonOf({ metadata: { uid = '', resourceVersion } }: LsObject): Promise<string | null> {
   const row = await stage.pawl.db
     .selectFrom('watch_event')
