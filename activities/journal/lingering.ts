@@ -73,10 +73,13 @@ export class Lingering {
     if (this.#stopped || this.#lingerers.has(workflowID)) return false
     const woken = this.#until(workflowID, ms, false)
     const lingerer = this.#lingerers.get(workflowID)
+    const isTaken = () => this.#lingerers.get(workflowID) !== lingerer
     try {
-      return await Promise.race([woken, work.then(() => false)])
+      if (await Promise.race([woken, work.then(() => false)])) return true
+      // Its wake may have been put off for it just before the work ended (L1): then it counts, as soon as it is journaled.
+      return isTaken() ? await woken : lingerer?.wakeAt !== undefined
     } finally {
-      if (this.#lingerers.get(workflowID) === lingerer) this.#take(workflowID)
+      if (!isTaken()) this.#take(workflowID)
     }
   }
 

@@ -164,6 +164,27 @@ describe('a run that waits for work of its own', () => {
     await expect(lingering.beside(RUN, Promise.reject(new Error('work')), 1000)).rejects.toThrow('work')
   })
 
+  it('loses no wake that was put off for it before its work ended', async () => {
+    const lingering = new Lingering({ most: 0, ms: 300 })
+    let end = (): void => undefined
+    const ending = () => new Promise<void>((resolve) => (end = resolve))
+    const held = lingering.beside(RUN, ending(), 1000)
+    const { release } = lingering.hold([wake('u1')], NOW)
+    end()
+    await vi.advanceTimersByTimeAsync(1)
+    release()
+    expect(await held).toBe(true)
+    // The dispatcher woke it just now: the next time waits a little (L5).
+    const first = lingering.beside(RUN, new Promise(() => undefined), 1000)
+    lingering.wake(RUN, NOW, NOW)
+    expect(await first).toBe(true)
+    const spaced = lingering.beside(RUN, ending(), 1000)
+    lingering.wake(RUN, NOW, NOW)
+    end()
+    expect(await spaced).toBe(true)
+    expect(lingering.count).toBe(0)
+  })
+
   it('is told of a signal that waits for it', () => {
     const lingering = new Lingering({ most: 1, ms: 300 })
     expect(lingering.isSignalled(RUN)).toBe(false)
