@@ -161,7 +161,12 @@ class ItemRun {
   async #work(job: ItemJob, deployer: Deployer, opened: Opened): Promise<ItemResult> {
     const watch = watchItem(this.#deps, job, this.#call.signal)
     try {
-      const step = await this.#step(deployer, { ...opened, item: job.object, signal: watch.signal })
+      const step = await this.#step(deployer, {
+        item: job.object,
+        target: watch.guard(opened.target),
+        openTarget: async (name) => watch.guard(await opened.openTarget(name)),
+        signal: watch.signal,
+      })
       watch.stop()
       return await this.#follow(job, deployer, step)
     } catch (error) {

@@ -66,7 +66,7 @@ export interface StreamedResponse {
   readonly body: AsyncIterable<Buffer>
 }
 
-type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** How to reach an API server, without credentials. */
 export interface KubeConnection {

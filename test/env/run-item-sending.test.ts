@@ -1,6 +1,6 @@
 // The runner of items while it sends: what is remembered before it is sent, how a call of a deployer ends, where exports go.
 
-import { describe, expect, inject, it } from 'vitest'
+import { afterEach, describe, expect, inject, it, vi } from 'vitest'
 
 import { DeployError, type DeployStep, type ItemWork } from '../../activities/deploy/deployer.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
@@ -159,5 +159,58 @@ describe('the exports of an item', () => {
     item()
     stage.answers = [exporting]
     expect((await failureOf(run())).message).toContain('BeingDeleted')
+  })
+})
+
+describe('a worker that was stopped while it sent', () => {
+  afterEach(() => void vi.restoreAllMocks())
+
+  const MAPS = '/api/v1/namespaces/default/configmaps'
+  const create = async ({ target }: Pick<ItemWork, 'target'>) => {
+    const now = Date.now()
+    vi.spyOn(Date, 'now').mockImplementation(() => now + 60_000)
+    await target.kube.request('POST', MAPS, { body: { metadata: { name: 'map' } } })
+    return { result: 'done', providerStatus: PROVIDER } as const
+  }
+  const sent = () => stage.api.requests.filter((request) => request === 'POST default/configmaps').length
+
+  it.each(['its own target', 'another target'])(
+    'sends nothing more to %s when another job has the item',
+    async (which) => {
+      item()
+      stage.answers = [
+        async (work) => {
+          item({}, { jobID: 'next', phase: 'Succeeded', jobIDFinished: 'next' })
+          return await create(which === 'its own target' ? work : { target: await work.openTarget('here') })
+        },
+      ]
+      await run()
+      expect(sent()).toBe(0)
+      expect(status()).toMatchObject({ jobID: 'next', phase: 'Succeeded' })
+    },
+  )
+
+  it('goes on when the item is still its own, after one look', async () => {
+    item()
+    stage.answers = [create]
+    await run()
+    expect(sent()).toBe(1)
+    expect(status()).toMatchObject({ phase: 'Succeeded', jobIDFinished: 'job' })
+  })
+
+  it('sends nothing while it cannot know, and tries again', async () => {
+    item()
+    let isStopped = false
+    stage.api.intercept = ({ method }) => (isStopped && method === 'GET' ? refusal(500, 'InternalError') : undefined)
+    stage.answers = [
+      async (work) => {
+        isStopped = true
+        return await create(work).finally(() => (isStopped = false))
+      },
+    ]
+    const { message, nonRetryable } = await failureOf(run())
+    expect(message).toContain('500 InternalError')
+    expect(nonRetryable).toBe(false)
+    expect(sent()).toBe(0)
   })
 })
