@@ -160,31 +160,31 @@ export type EndedRun = NewJob & { readonly run_id: string }
  * the subject is woken: what asked for another job while this one had the row was brought to this run.
  */
 export async function closeRun(db: Kysely<Database>, run: EndedRun, outcome: string, now: Date): Promise<void> {
-  const { workflow_id, run_id, controller, cluster, uid, job_id, namespace, name, cause, started_at } = run
-  const subject = { controller, uid, job_id: '', cluster, namespace, name }
+  if (outcome === 'Done' || outcome === 'Deleted') {
+    await closeRow(db, run, outcome, now)
+    return
+  }
+  const { controller, cluster, uid, namespace, name } = run
+  const wake = { controller, uid, job_id: '', cluster, namespace, name, cause: `run ended: ${outcome}` }
   await db.transaction().execute(async (trx) => {
-    if (outcome !== 'Done' && outcome !== 'Deleted') {
-      const rest = {
-        seq: 0,
-        due: now,
-        foreign_event: true,
-        may_start: true,
-        writer: null,
-        cause: `run ended: ${outcome}`,
-      }
-      await upsertWakes(trx, [{ ...subject, ...rest }], now)
-    }
-    await sql`
-      with closed as (
-        insert into job as j (workflow_id, run_id, controller, cluster, uid, job_id, namespace, name, cause, outcome, started_at,
-                              finished_at)
-        values (${workflow_id}, ${run_id}, ${controller}, ${cluster}, ${uid}, ${job_id}, ${namespace}, ${name}, ${cause}, ${outcome},
-                ${started_at}, ${now})
-        on conflict (workflow_id) do update set run_id = excluded.run_id, outcome = excluded.outcome, finished_at = excluded.finished_at
-        where j.outcome is null and (j.run_id is null or j.run_id <= excluded.run_id)
-        returning j.workflow_id, j.controller, j.uid, j.job_id)
-      ${endWaits(now)}`.execute(trx)
+    // In the order of whoever journals events: first the wake, then the row.
+    await upsertWakes(trx, [{ ...wake, seq: 0, due: now, foreign_event: true, may_start: true, writer: null }], now)
+    await closeRow(trx, run, outcome, now)
   })
+}
+
+async function closeRow(db: Kysely<Database>, run: EndedRun, outcome: string, now: Date): Promise<void> {
+  const { workflow_id, run_id, controller, cluster, uid, job_id, namespace, name, cause, started_at } = run
+  await sql`
+    with closed as (
+      insert into job as j (workflow_id, run_id, controller, cluster, uid, job_id, namespace, name, cause, outcome, started_at,
+                            finished_at)
+      values (${workflow_id}, ${run_id}, ${controller}, ${cluster}, ${uid}, ${job_id}, ${namespace}, ${name}, ${cause}, ${outcome},
+              ${started_at}, ${now})
+      on conflict (workflow_id) do update set run_id = excluded.run_id, outcome = excluded.outcome, finished_at = excluded.finished_at
+      where j.outcome is null and (j.run_id is null or j.run_id <= excluded.run_id)
+      returning j.workflow_id, j.controller, j.uid, j.job_id)
+    ${endWaits(now)}`.execute(db)
 }
 
 /**
