@@ -6,6 +6,8 @@
 //   S2. Times are stamped here, because workflows have no clock.
 
 import type {
+  By,
+  JobInput,
   LastError,
   SettleActivities,
   SettledTarget,
@@ -36,7 +38,7 @@ export const statusActivities = (deps: Deps): SettleActivities => ({
     try {
       const result = input.change === undefined ? settledAsIs : await writeStatus(deps, input, input.change)
       if (result.result !== 'settled') return result
-      if (input.change !== undefined || input.againMs !== undefined) await recordPass(deps, input)
+      if (input.change !== undefined || input.againMs !== undefined) await recordSettled(deps, input)
       return input.lingers ? { ...result, woken: await deps.lingering.wait(input.workflowID) } : result
     } catch (error) {
       // Never final: a pass that cannot settle has nowhere to say so. The server's refusal stands in the log and in the journal's action.
@@ -46,12 +48,27 @@ export const statusActivities = (deps: Deps): SettleActivities => ({
   },
 
   /** Closes the run's row in the journal; a row that a final write closed already stays as it is. */
-  async endRun({ workflowID, runID, subject: { uid, namespace, name }, jobID, cause, outcome }) {
-    const now = deps.now()
-    const run = { workflow_id: workflowID, run_id: runID, controller: controllerOf(workflowID), cluster: deps.cluster }
-    await closeRun(deps.db, { ...run, uid, job_id: jobID, namespace, name, cause, started_at: now }, outcome, now)
+  async endRun({ outcome, ...run }) {
+    await endRun(deps, run, outcome)
   },
 })
+
+async function recordSettled(deps: Deps, input: SettleInput): Promise<void> {
+  const row = await recordPass(deps, input)
+  // The event of the last write closes the row as a rule. Not when the bridge told it first, as anybody's, because this process was away.
+  if (input.change?.finished === true && row === 'open') await endRun(deps, input, input.change.phase)
+}
+
+async function endRun(
+  deps: Deps,
+  { workflowID, runID, subject, jobID, cause }: Omit<By, 'pass'> & JobInput,
+  outcome: string,
+): Promise<void> {
+  const { uid, namespace, name } = subject
+  const now = deps.now()
+  const run = { workflow_id: workflowID, run_id: runID, controller: controllerOf(workflowID), cluster: deps.cluster }
+  await closeRun(deps.db, { ...run, uid, job_id: jobID, namespace, name, cause, started_at: now }, outcome, now)
+}
 
 const settledAsIs: SettleResult = { result: 'settled', target: {}, woken: false }
 
@@ -193,16 +210,25 @@ function controllerOf(workflowID: string): string {
 // A date must stay one, whatever time-out somebody wrote; a look once a day does no harm.
 const LONGEST_DELAY_MS = 86_400_000
 
-/** Records in the journal what a pass met, and its next due time, when it wants one. */
+/** Records in the journal what a pass met, and its next due time, when it wants one. @returns whether the run's row is closed. */
 export async function recordPass(
   deps: Deps,
-  { workflowID, runID, subject, jobID, change, againMs, attempt, fault }: Omit<SettleInput, 'pass' | 'lingers'>,
-): Promise<void> {
+  {
+    workflowID,
+    runID,
+    subject,
+    jobID,
+    change,
+    againMs,
+    attempt,
+    fault,
+  }: Omit<SettleInput, 'pass' | 'lingers' | 'cause'>,
+): Promise<'open' | 'over'> {
   const now = deps.now()
   const lastError = change?.lastError ?? fault
   const job = await recordJobPhase(deps.db, { workflowID, runID, phase: change?.phase, lastError, attempt }, now)
   // What an ended job waited for went with its end, and would come back here.
-  if (againMs === undefined || job === 'over') return
+  if (againMs === undefined || job === 'over') return job
   const controller = controllerOf(workflowID)
   await deps.db.transaction().execute(async (trx) => {
     const delayMs =
@@ -228,4 +254,5 @@ export async function recordPass(
       now,
     )
   })
+  return job
 }

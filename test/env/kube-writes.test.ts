@@ -3,6 +3,7 @@
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 
 import type { Deps } from '../../activities/deps.ts'
+import { journalEvents } from '../../activities/journal/events.ts'
 import { type NewJob } from '../../activities/journal/jobs.ts'
 import { type KubeObject } from '../../activities/kube/client.ts'
 import { recordObservation } from '../../activities/kube/observe.ts'
@@ -281,6 +282,7 @@ describe('a settle', () => {
   it('takes what is as intended for its own, after a lost answer', async () => {
     const version = observed()
     await settle({ version, phase: 'Succeeded', finished: true })
+    await database.db.deleteFrom('job').execute()
     const writes = api.requests.length
     expect(await settle({ version, phase: 'Succeeded', finished: true })).toMatchObject({ result: 'settled' })
     expect(api.requests.slice(writes)).toEqual(['PATCH exec/status', 'GET executions/exec'])
@@ -328,6 +330,22 @@ describe('a settle', () => {
       expect(await settle({ version: later, phase: 'Succeeded', finished: true })).toMatchObject({ result: 'settled' })
     },
   )
+
+  it('closes the row of its run when it ends the job, whoever told of that first', async () => {
+    const outcome = async () => await database.db.selectFrom('job').select(['outcome', 'run_id']).execute()
+    await openJob(database.db, { ...JOB, run_id: 'run' })
+    const version = observed()
+    await settle({ version, phase: 'Completing' })
+    expect(await outcome()).toEqual([{ outcome: null, run_id: 'run' }])
+    // Its last write was answered, and the process that sent it died; the bridge has journaled it as anybody's.
+    const status = { ...ours, phase: 'Succeeded', jobIDFinished: 'job' }
+    const { watched } = at
+    const event = { watched, type: 'MODIFIED', object: api.put(PATH, execution(status)) } as const
+    await journalEvents(database.db, { cluster: 'local', source: 'watch', events: [event] }, deps)
+    expect(await outcome()).toEqual([{ outcome: null, run_id: 'run' }])
+    await settle({ version, phase: 'Succeeded', finished: true })
+    expect(await outcome()).toEqual([{ outcome: 'Succeeded', run_id: 'run' }])
+  })
 
   it('has nothing to write to what is gone', async () => {
     expect(await settle({ version: '1', phase: 'Succeeded', finished: true })).toEqual({
@@ -392,4 +410,5 @@ const SETTLE: SettleInput = {
   ...{ workflowID: WRITER.workflowID, runID: 'run', jobID: 'job', pass: 1, change: undefined, againMs: undefined },
   ...{ attempt: 0, fault: undefined, lingers: false },
   subject: { kind: 'Execution', uid: 'uid-exec', namespace: 'n', name: 'exec' },
+  cause: 'test',
 }

@@ -173,7 +173,7 @@ async function loop(
     const by = { workflowID: workflowInfo().workflowId, runID: workflowInfo().runId, pass }
     const report = await runOnce(by)
     attempts = report.outcome.faults.length > 0 ? attempts + 1 : 0
-    const base = { ...by, subject: input.subject, jobID: input.jobID, lingers: lingers(report, wakes) }
+    const base = { ...by, ...input, lingers: lingers(report, wakes) }
     const settled = await settlePass(settle, base, report, attempts)
     if (settled === 'overtaken') wakes.wake()
     const result = resultOf(report, settled)
@@ -216,7 +216,7 @@ function isClosed({ change }: PassReport, settled: Settled | Unsettled | undefin
 
 async function settlePass(
   settle: SettleActivities['settle'],
-  base: Pick<SettleInput, 'workflowID' | 'runID' | 'pass' | 'subject' | 'jobID' | 'lingers'>,
+  base: Pick<SettleInput, keyof (By & JobInput) | 'lingers'>,
   { outcome, change, result }: PassReport,
   attempts: number,
 ): Promise<Settled | Unsettled | undefined> {

@@ -2,7 +2,7 @@
 // Source: design.md "How data flows" (settle) and "Writes, fields, errors".
 
 import type { ConditionChange, ErrorReport } from './conditions.ts'
-import type { By, JobInput, JobPass, JobState, Subject, TargetView, TransitionMark } from './job.ts'
+import type { By, JobInput, JobPass, JobState, TargetView, TransitionMark } from './job.ts'
 
 export interface StatusChange {
   /** The version the pass knows; the write is conditional on it. */
@@ -20,12 +20,7 @@ export interface StatusChange {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-export interface SettleInput {
-  readonly workflowID: string
-  readonly runID: string
-  readonly subject: Subject
-  readonly jobID: string
-  readonly pass: number
+export interface SettleInput extends By, JobInput {
   /** Undefined: nothing of the status changes. */
   readonly change: StatusChange | undefined
   /** Delay in milliseconds until the next pass is wanted; undefined = when something changes, Number.MAX_SAFE_INTEGER = as the back-off says. */
