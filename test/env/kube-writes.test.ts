@@ -331,6 +331,14 @@ describe('a settle', () => {
     },
   )
 
+  it('closes the row of its run with the event of its last write, and wakes nobody else for it', async () => {
+    await openJob(database.db, { ...JOB, run_id: 'run' })
+    await settle({ version: observed(), phase: 'Succeeded', finished: true })
+    expect(await database.db.selectFrom('job').select('outcome').execute()).toEqual([{ outcome: 'Succeeded' }])
+    const causes = (await database.db.selectFrom('wake').select('cause').execute()).map(({ cause }) => cause)
+    expect(causes).not.toContain('run ended: Succeeded')
+  })
+
   it('closes the row of its run when it ends the job, whoever told of that first', async () => {
     const outcome = async () => await database.db.selectFrom('job').select(['outcome', 'run_id']).execute()
     await openJob(database.db, { ...JOB, run_id: 'run' })
