@@ -199,8 +199,8 @@ function settledTarget(object: KubeObject): Partial<SettledTarget> {
   }
 }
 
-/** @throws `InvalidWorkflowID` (final). */
-function controllerOf(workflowID: string): string {
+/** The controller whose run it is. @throws `InvalidWorkflowID` (final). */
+export function controllerOf(workflowID: string): string {
   const [controller = '', ...rest] = workflowID.split('/')
   if (controller === '' || rest.length === 0)
     throw finalFailure('InvalidWorkflowID', `workflow ID "${workflowID}"; expected <controller>/<uid>/<job>`)

@@ -20,6 +20,7 @@ import { newestVersion, newestVersionAnywhere } from '../journal/objects.ts'
 import { type KubeObject, type ObjectList, resourcePath } from '../kube/client.ts'
 import { finalFailure, toApplicationFailure } from '../kube/errors.ts'
 import { readObject, recordObservation } from '../kube/observe.ts'
+import { controllerOf } from '../kube/status.ts'
 import { ownerOf } from '../kube/views.ts'
 import { followedKind, nameOf } from './kinds.ts'
 import { readable } from './readable.ts'
@@ -85,7 +86,7 @@ async function observe(deps: Deps, input: ObserveInput, found: KubeObject): Prom
     return watching ?? []
   })
   const { uid, namespace, name } = subject
-  const level = { controller: by.workflowID.split('/')[0] ?? '', cluster: deps.cluster, uid, namespace, name }
+  const level = { controller: controllerOf(by.workflowID), cluster: deps.cluster, uid, namespace, name }
   const added = await replaceSubscriptions(deps.db, level, wanted, deps.now())
   const read = await Promise.all(requests.map((request) => readState(deps, request, isNew(request, added))))
   const states = requests.flatMap(({ state }, index) => {

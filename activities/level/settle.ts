@@ -5,7 +5,7 @@ import type { Deps } from '../deps.ts'
 import { closeLevelRun } from '../journal/level-runs.ts'
 import { toApplicationFailure } from '../kube/errors.ts'
 import { recordWarning } from '../kube/events.ts'
-import { recordPass } from '../kube/status.ts'
+import { controllerOf, recordPass } from '../kube/status.ts'
 
 export const settleActivities = (deps: Deps): LevelJournal => ({
   /**
@@ -35,7 +35,7 @@ export const settleActivities = (deps: Deps): LevelJournal => ({
   /** Closes the run's row. */
   async endLevel({ by, firstRunID, subject, cause, outcome }) {
     const { uid, namespace, name } = subject
-    const run = { workflow_id: by.workflowID, run_id: firstRunID, controller: by.workflowID.split('/')[0] ?? '' }
+    const run = { workflow_id: by.workflowID, run_id: firstRunID, controller: controllerOf(by.workflowID) }
     const now = deps.now()
     await closeLevelRun(
       deps.db,
