@@ -41,7 +41,8 @@ export function useWriteStage(databaseUrl: string): () => WriteStage {
     const log = createLogger('test', 'silent')
     const targets = createTargetAccess({ kube, now })
     const { db } = database
-    const lingering = new Lingering({ most: 1, ms: 50 })
+    // Long enough for a write on a busy machine; what waits in vain waits for it.
+    const lingering = new Lingering({ most: 1, ms: 3000 })
     const routing = { route: routeOf, subjectKinds, contentKey: undefined, now, lingering }
     const journal = createGroupedJournal({ db, lax: db }, 'local', routing)
     const parts = { cluster: 'local', kube, templates, targets, log, db, journal, objects: new ObjectCache() }
