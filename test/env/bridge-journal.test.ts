@@ -1,0 +1,71 @@
+// A reflector and its journal: when that is away or was emptied, and when a run is about to journal what it wrote itself.
+
+import { describe, expect, inject, it } from 'vitest'
+import { beginActions, finishActions } from '../../activities/journal/actions.ts'
+import { asAdmin } from '../activities/journal/test-database.ts'
+import { event, eventually, useReflectorStage } from './reflector-stage.ts'
+
+const stage = useReflectorStage(inject('servers').databaseUrl)
+const { start, journaled, checkpoint, upTo } = stage
+
+describe('a journal that is away for a while', () => {
+  it('gets every event when it is back, in order, and the rest waits in the connection meanwhile', async () => {
+    start()
+    const watch = await stage.server.nextWatch()
+    watch.send('ADDED', event('a', 101))
+    await upTo(101)
+    const name = new URL(stage.url).pathname.slice(1)
+    const admin = inject('servers').databaseUrl
+    await asAdmin(admin, `alter database ${name} allow_connections false`)
+    await asAdmin(admin, `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`)
+    for (let version = 102; version <= 140; version++)
+      watch.send('MODIFIED', event(version % 2 === 0 ? 'a' : 'b', version))
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    await asAdmin(admin, `alter database ${name} allow_connections true`)
+    await eventually(async () => expect(await checkpoint()).toBe(140))
+    const versions = (await journaled()).map((line) => Number(line.split(' ')[3]))
+    expect([...new Set(versions)]).toEqual(Array.from({ length: 40 }, (_, index) => 101 + index))
+  })
+})
+
+describe('a journal that was emptied', () => {
+  it('is filled by a list again, for what does not change too', async () => {
+    stage.server.objects = [event('idle', 90)]
+    start({ leaseMs: 150 })
+    await stage.server.nextWatch()
+    await upTo(100)
+    await stage.db.deleteFrom('object').execute()
+    await stage.db.deleteFrom('watch_event').execute()
+    await stage.db.deleteFrom('watch_checkpoint').execute()
+    await eventually(async () => expect(await journaled()).toEqual(['relist ADDED idle 90 wake']))
+  })
+})
+
+describe('a watch event on an object that a run is writing', () => {
+  const action = { workflow_id: 'task/a/j', run_id: 'r', pass: 1, step: 's', object: 'Task/ns/task-a', verb: 'patch' }
+
+  it('is held until the answer is journaled, while other objects pass and the checkpoint waits', async () => {
+    start({ holdMs: 60_000 })
+    const watch = await stage.server.nextWatch()
+    await beginActions(stage.db, [{ ...action, field_manager: 'pawl', started_at: new Date() }])
+    watch.send('ADDED', event('b', 101))
+    watch.send('ADDED', event('a', 102))
+    watch.send('MODIFIED', event('b', 103))
+    watch.send('MODIFIED', event('a', 104))
+    await eventually(async () =>
+      expect(await journaled()).toEqual(['watch ADDED b 101 wake', 'watch MODIFIED b 103 wake']),
+    )
+    expect(await checkpoint()).toBe(101)
+    await finishActions(stage.db, [{ ...action, resource_version: 104, error: null, finished_at: new Date() }])
+    await upTo(104)
+    expect((await journaled()).slice(2)).toEqual(['watch ADDED a 102 wake', 'watch MODIFIED a 104 wake'])
+  })
+
+  it('is held no longer than the hold lasts', async () => {
+    start({ holdMs: 150 })
+    const watch = await stage.server.nextWatch()
+    await beginActions(stage.db, [{ ...action, field_manager: 'pawl', started_at: new Date() }])
+    watch.send('ADDED', event('a', 101))
+    await upTo(101)
+  })
+})

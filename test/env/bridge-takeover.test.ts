@@ -1,0 +1,102 @@
+// What one reflector leaves to the next: checkpoint and lease, through restarts at any moment and beside another bridge.
+
+import { describe, expect, inject, it } from 'vitest'
+import { notCaughtUp } from '../../worker/bridge/health.ts'
+import { event, eventually, useReflectorStage } from './reflector-stage.ts'
+
+const stage = useReflectorStage(inject('servers').databaseUrl)
+const { start, stop, journaled, checkpoint, upTo } = stage
+
+describe('a reflector that restarts', () => {
+  it('resumes from the checkpoint without a list', async () => {
+    start()
+    const first = await stage.server.nextWatch()
+    first.send('ADDED', event('a', 101))
+    await upTo(101)
+    await stop()
+    start({}, 'two')
+    const second = await stage.server.nextWatch()
+    second.send('MODIFIED', event('a', 102))
+    await upTo(102)
+    expect(stage.server.requests).toEqual(['list', 'watch 100', 'watch 101'])
+  })
+
+  it('lists again when it stopped within a list', async () => {
+    stage.server.objects = ['a', 'b', 'c', 'd'].map((uid, index) => event(uid, 90 + index))
+    await stage.db
+      .insertInto('watch_checkpoint')
+      .values({ cluster: 'c', kind: 'Task', resource_version: null, epoch: 0 })
+      .execute()
+    start()
+    await stage.server.nextWatch()
+    await stop()
+    await stage.db.updateTable('watch_checkpoint').set({ resource_version: null }).execute()
+    start({}, 'two')
+    await stage.server.nextWatch()
+    expect((await journaled()).slice(4).every((line) => line.endsWith('stale'))).toBe(true)
+  })
+})
+
+describe('a reflector that is stopped again and again', () => {
+  it('journals every event once, whatever the moments', async () => {
+    const last = 300
+    const served = (async () => {
+      for (;;) {
+        const watch = await stage.server.nextWatch()
+        const from = Number(watch.url.searchParams.get('resourceVersion'))
+        for (let version = from + 1; version <= last; version++)
+          watch.send('MODIFIED', event(`u${version % 7}`, version))
+        if (from >= last) return
+      }
+    })()
+    for (let round = 0; round < 12; round++) {
+      start({}, `owner-${round}`)
+      const enough = 100 + round * 15
+      await eventually(async () => expect(await checkpoint()).toBeGreaterThanOrEqual(enough))
+      await stop()
+    }
+    start({}, 'the last')
+    await upTo(last)
+    await stop()
+    start({}, 'once more')
+    await served
+    const rows = (await journaled()).map((line) => line.split(' '))
+    expect(rows.map(([, , , version]) => Number(version))).toEqual(
+      Array.from({ length: last - 100 }, (_, index) => 101 + index),
+    )
+    expect(rows.every(([, , , , outcome]) => outcome === 'wake')).toBe(true)
+  })
+})
+
+describe('two reflectors of one kind', () => {
+  it('take turns: the other stands by until the first is gone', async () => {
+    const firstOnly = new AbortController()
+    start({}, 'one', firstOnly.signal)
+    const watch = await stage.server.nextWatch()
+    const standby = start({}, 'two')
+    await eventually(async () => expect(await Promise.resolve(notCaughtUp([standby]))).toEqual({}))
+    watch.send('ADDED', event('a', 101))
+    await upTo(101)
+    expect(stage.server.requests).toEqual(['list', 'watch 100'])
+    firstOnly.abort()
+    const second = await stage.server.nextWatch()
+    expect(second.url.searchParams.get('resourceVersion')).toBe('101')
+  })
+
+  it('never both journal: one whose lease was taken stops, and its events come through the other', async () => {
+    const firstOnly = new AbortController()
+    start({ leaseMs: 60_000 }, 'one', firstOnly.signal)
+    const watch = await stage.server.nextWatch()
+    await stage.db
+      .updateTable('watch_checkpoint')
+      .set({ lease_owner: 'two', lease_until: new Date(Date.now() + 60_000) })
+      .execute()
+    watch.send('ADDED', event('a', 101))
+    start({}, 'two')
+    const second = await stage.server.nextWatch()
+    second.send('ADDED', event('a', 101))
+    await upTo(101)
+    expect(await journaled()).toEqual(['watch ADDED a 101 wake'])
+    firstOnly.abort()
+  })
+})

@@ -1,0 +1,86 @@
+// What a run still sends when its job is over, and what it may: against an API server that the test drives, and a real journal.
+// Source: activities/journal/actions.ts, A3.
+
+import { beforeEach, describe, expect, inject, it } from 'vitest'
+
+import { recordObservation } from '../../activities/kube/observe.ts'
+import { statusActivities } from '../../activities/kube/status.ts'
+import { type Write, writeAll } from '../../activities/kube/write.ts'
+import { endJob, openJob } from '../activities/journal/one-row.ts'
+import { at, execution, JOB, PATH, phase, SETTLE, useExecutionStage, WRITER } from './execution-stage.ts'
+
+const stage = useExecutionStage(inject('servers').databaseUrl)
+const { statusOf, actions, events } = stage
+
+// A worker that was stopped in the middle of a pass goes on there, and reads what later jobs have left.
+describe('a run whose job is over', () => {
+  const over = async (run_id: string | null = WRITER.runID) => {
+    await openJob(stage.db, { ...JOB, run_id })
+    await endJob(stage.db, WRITER.workflowID, stage.deps.now())
+  }
+  const patched = (verdict: 'done' | 'superseded' | { status: { phase: string } }): Write => ({
+    ...{
+      verb: 'patchStatus',
+      ...at,
+      version: stage.api.objects.get(PATH)?.metadata.resourceVersion ?? '',
+      patch: phase('ours'),
+    },
+    reapply: () => verdict,
+  })
+  const removed: Write = { verb: 'delete', ...at, uid: 'uid-exec', version: undefined }
+  const created: Write = { verb: 'create', ...at, body: execution(), isOurs: () => true }
+
+  beforeEach(() => void stage.api.put(PATH, execution({ phase: 'theirs' })))
+
+  it.each([
+    ['a patch', () => patched(phase('again')), { result: 'superseded' }],
+    ['a patch of what is so already', () => patched('done'), { result: 'ok', wrote: false }],
+    ['a deletion', () => removed, { result: 'superseded' }],
+    ['a creation of what is there', () => created, { result: 'ok', wrote: false }],
+  ] as const)('writes nothing: %s', async (_, write, expected) => {
+    await over()
+    expect(await writeAll(stage.deps, WRITER, [write()])).toMatchObject([expected])
+    expect(stage.api.requests).toEqual(['GET executions/exec'])
+    expect(statusOf()).toEqual({ phase: 'theirs' })
+    expect(await actions()).toEqual([])
+    expect(await events()).toEqual([])
+  })
+
+  it('finds gone what is gone', async () => {
+    await over()
+    stage.api.objects.clear()
+    expect(await writeAll(stage.deps, WRITER, [created, removed])).toEqual([{ result: 'gone' }, { result: 'gone' }])
+    expect(stage.api.objects.size).toBe(0)
+  })
+
+  it('is not woken again', async () => {
+    await over()
+    await statusActivities(stage.deps).settle({ ...SETTLE, againMs: 3000 })
+    expect(await stage.db.selectFrom('wake').selectAll().execute()).toEqual([])
+  })
+
+  it('is none in level mode, where a run that is woken while it closes its row goes on', async () => {
+    await openJob(stage.db, { ...JOB, job_id: '' })
+    await endJob(stage.db, WRITER.workflowID, stage.deps.now())
+    expect(await writeAll(stage.deps, WRITER, [patched('superseded')])).toMatchObject([{ result: 'ok', wrote: true }])
+  })
+
+  it('does not stop another run of its workflow ID that asks at the same time', async () => {
+    await over()
+    const late = writeAll(stage.deps, WRITER, [patched('superseded')])
+    const next = writeAll(stage.deps, { ...WRITER, runID: 'next' }, [patched('superseded')])
+    expect(await Promise.all([late, next])).toMatchObject([[{ result: 'superseded' }], [{ result: 'ok', wrote: true }]])
+  })
+
+  it('is known by its passes, when it was found running or continued as new', async () => {
+    await openJob(stage.db, { ...JOB, run_id: null })
+    await recordObservation(stage.deps, WRITER)
+    await endJob(stage.db, WRITER.workflowID, stage.deps.now())
+    expect(await writeAll(stage.deps, WRITER, [patched('superseded')])).toMatchObject([{ result: 'superseded' }])
+  })
+
+  it.each([['another-run'], [null]])('does not stop another run of its workflow ID (%s)', async (runID) => {
+    await over(runID)
+    expect(await writeAll(stage.deps, WRITER, [patched('superseded')])).toMatchObject([{ result: 'ok', wrote: true }])
+  })
+})

@@ -1,0 +1,97 @@
+// Reflectors of tasks on a server that speaks the watch protocol as badly as the test says, with a real PostgreSQL.
+
+import { pino } from 'pino'
+import { afterEach, beforeEach, expect, vi } from 'vitest'
+import type { KubeObject } from '../../activities/kube/client.ts'
+import { createReflector, type Reflector } from '../../worker/bridge/reflector.ts'
+import { type BridgeSettings, DEFAULT_SETTINGS } from '../../worker/bridge/settings.ts'
+import { routeToSelf, task, taskKind } from '../activities/journal/build-events.ts'
+import { useJournal } from '../activities/journal/use-journal.ts'
+import { type BadServer, startBadServer } from '../worker/bridge/bad-server.ts'
+
+const QUICK: BridgeSettings = {
+  ...DEFAULT_SETTINGS,
+  leaseMs: 600,
+  watchdogMs: 5000,
+  backoffMs: { first: 5, longest: 50 },
+  batchLimit: 3,
+  pendingLimit: 5,
+  pageLimit: 2,
+}
+
+export const event = (uid: string, version: number): KubeObject => task({ uid, version, generation: version })
+
+/** Waits until the check no longer throws. */
+export const eventually = async (check: () => Promise<void>): Promise<void> => {
+  await vi.waitFor(check, { timeout: 30_000, interval: 10 })
+}
+
+/** Server, journal and reflectors are new for each test of the calling file. */
+export function useReflectorStage(databaseUrl: string) {
+  const journal = useJournal(databaseUrl)
+  let server: BadServer
+  let stopping: AbortController
+  let runs: Promise<void>[]
+
+  beforeEach(async () => {
+    server = await startBadServer()
+    stopping = new AbortController()
+    runs = []
+  })
+  afterEach(async () => {
+    await stop()
+    await server.close()
+  })
+
+  function start(settings: Partial<BridgeSettings> = {}, owner = 'one', signal = stopping.signal): Reflector {
+    const reflector = createReflector(taskKind, {
+      cluster: 'c',
+      kube: server.kube,
+      db: journal.db,
+      journal: { route: routeToSelf, contentKey: undefined, now: () => new Date() },
+      owner,
+      settings: { ...QUICK, ...settings },
+      log: pino({ level: 'silent' }),
+      random: () => 0.5,
+    })
+    runs.push(reflector.run(signal))
+    return reflector
+  }
+
+  async function stop(): Promise<void> {
+    stopping.abort()
+    await Promise.all(runs)
+    runs = []
+    stopping = new AbortController()
+  }
+
+  /** One line an event, in the order of the journal. */
+  async function journaled(): Promise<string[]> {
+    const rows = await journal.db.selectFrom('watch_event').selectAll().orderBy('seq').execute()
+    return rows.map(
+      ({ source, type, uid, resource_version, outcome }) => `${source} ${type} ${uid} ${resource_version} ${outcome}`,
+    )
+  }
+
+  async function checkpoint(): Promise<number | null | undefined> {
+    return (await journal.db.selectFrom('watch_checkpoint').selectAll().executeTakeFirst())?.resource_version
+  }
+
+  /** Waits until the checkpoint is at the version. */
+  async function upTo(version: number): Promise<void> {
+    await eventually(async () => expect(await checkpoint()).toBe(version))
+  }
+
+  return {
+    get db() {
+      return journal.db
+    },
+    get url() {
+      return journal.url
+    },
+    get server() {
+      return server
+    },
+    ...{ start, stop, journaled, checkpoint, upTo },
+  }
+}

@@ -1,0 +1,183 @@
+// The settle of a pass: its one status write, the row of its run, its next due time. Against an API server that the test drives, and a real journal.
+// Source: activities/kube/status.ts, S1 and S2.
+
+import { describe, expect, inject, it } from 'vitest'
+
+import { journalEvents } from '../../activities/journal/events.ts'
+import type { KubeObject } from '../../activities/kube/client.ts'
+import { statusActivities } from '../../activities/kube/status.ts'
+import { writeAll } from '../../activities/kube/write.ts'
+import { deployItemKind } from '../../workflows/deploy-item/kind.ts'
+import { executionKind } from '../../workflows/execution/kind.ts'
+import type { StatusChange } from '../../workflows/kit/index.ts'
+import { openJob } from '../activities/journal/one-row.ts'
+import { at, execution, JOB, PATH, phase, SETTLE, useExecutionStage, WRITER } from './execution-stage.ts'
+
+const stage = useExecutionStage(inject('servers').databaseUrl)
+const { statusOf } = stage
+
+const ITEM_PATH = PATH.replace('executions/exec', 'deployitems/item')
+const finishedItem: KubeObject = {
+  ...{ apiVersion: deployItemKind.apiVersion, kind: 'DeployItem', spec: { type: 'foreign/type' } },
+  metadata: {
+    ...{ name: 'item', namespace: 'n', uid: 'uid-item', generation: 1 },
+    ownerReferences: [
+      { apiVersion: executionKind.apiVersion, kind: 'Execution', name: 'exec', uid: 'uid-exec', controller: true },
+    ],
+  },
+  status: { jobID: 'job', jobIDFinished: 'job', phase: 'Progressing' },
+}
+
+describe('a settle', () => {
+  const ours = { jobID: 'job', phase: 'Progressing' }
+  const settle = async (change: Partial<StatusChange>) =>
+    await statusActivities(stage.deps).settle({ ...SETTLE, change: { ...CHANGE, ...change } })
+  const observed = (status: object = ours) => stage.api.put(PATH, execution(status)).metadata.resourceVersion ?? ''
+
+  it('writes phase and end of the job in one request', async () => {
+    const version = observed()
+    const settled = await settle({ version, phase: 'Succeeded', finished: true, marks: ['finishedTime'] })
+    expect(settled).toMatchObject({ result: 'settled', target: { phase: 'Succeeded', jobIDFinished: 'job' } })
+    expect(stage.api.requests).toEqual(['PATCH exec/status'])
+    expect(statusOf()).toMatchObject({
+      jobID: 'job',
+      jobIDFinished: 'job',
+      transitionTimes: { finishedTime: '2030-01-01T00:00:00.000Z' },
+    })
+  })
+
+  it('takes what is as intended for its own, after a lost answer', async () => {
+    const version = observed()
+    await settle({ version, phase: 'Succeeded', finished: true })
+    await stage.db.deleteFrom('job').execute()
+    const writes = stage.api.requests.length
+    expect(await settle({ version, phase: 'Succeeded', finished: true })).toMatchObject({ result: 'settled' })
+    expect(stage.api.requests.slice(writes)).toEqual(['PATCH exec/status', 'GET executions/exec'])
+  })
+
+  it('is written again on the version of somebody else’s harmless write', async () => {
+    const version = observed()
+    observed({ ...ours, note: 'theirs' })
+    expect(await settle({ version, phase: 'Completing' })).toMatchObject({
+      result: 'settled',
+      target: { phase: 'Completing' },
+    })
+    expect(statusOf()).toMatchObject({ note: 'theirs', phase: 'Completing' })
+  })
+
+  it.each([
+    ['the job is another one', { jobID: 'other', phase: 'Progressing' }],
+    ['the phase was moved by another run', { jobID: 'job', phase: 'Failed', jobIDFinished: 'job' }],
+    ['the job was ended by another run', { jobID: 'job', phase: 'Progressing', jobIDFinished: 'job' }],
+  ])('is superseded when %s, and writes nothing', async (_, status) => {
+    const version = observed()
+    observed(status)
+    expect(await settle({ version, phase: 'Completing' })).toEqual({ result: 'superseded' })
+    expect(statusOf()).toEqual(status)
+  })
+
+  it.each([
+    ['an edit', { generation: 2 }, true],
+    [
+      'a deletion, which adds one to the generation',
+      { generation: 2, deletionTimestamp: '2030-01-01T00:00:00Z' },
+      false,
+    ],
+    ['a write of no edit', { generation: 1 }, false],
+  ])(
+    'that would end the job over %s that the pass has not seen: is it overtaken?',
+    async (_, metadata, isOvertaken) => {
+      const version = observed()
+      const { spec, status, ...rest } = execution(ours)
+      stage.api.put(PATH, { ...rest, spec, status, metadata: { ...rest.metadata, ...metadata } })
+      const settled = await settle({ version, phase: 'Succeeded', finished: true })
+      expect(settled.result).toBe(isOvertaken ? 'overtaken' : 'settled')
+      expect(statusOf()).toMatchObject({ phase: isOvertaken ? 'Progressing' : 'Succeeded' })
+      const later = stage.api.objects.get(PATH)?.metadata.resourceVersion ?? ''
+      expect(await settle({ version: later, phase: 'Succeeded', finished: true })).toMatchObject({ result: 'settled' })
+    },
+  )
+
+  it('closes the row of its run with the event of its last write, and wakes nobody else for it', async () => {
+    await openJob(stage.db, JOB)
+    await settle({ version: observed(), phase: 'Succeeded', finished: true })
+    expect(await stage.db.selectFrom('job').select('outcome').execute()).toEqual([{ outcome: 'Succeeded' }])
+    const causes = (await stage.db.selectFrom('wake').select('cause').execute()).map(({ cause }) => cause)
+    expect(causes).not.toContain('run ended: Succeeded')
+  })
+
+  it('closes the row of its run when it ends the job, whoever told of that first', async () => {
+    const outcome = async () => await stage.db.selectFrom('job').select(['outcome', 'run_id']).execute()
+    await openJob(stage.db, JOB)
+    const version = observed()
+    await settle({ version, phase: 'Completing' })
+    expect(await outcome()).toEqual([{ outcome: null, run_id: 'run' }])
+    // Its last write was answered, and the process that sent it died; the bridge has journaled it as anybody's.
+    const status = { ...ours, phase: 'Succeeded', jobIDFinished: 'job' }
+    const { watched } = at
+    const event = { watched, type: 'MODIFIED', object: stage.api.put(PATH, execution(status)) } as const
+    await journalEvents(stage.db, { cluster: 'local', source: 'watch', events: [event] }, stage.deps)
+    expect(await outcome()).toEqual([{ outcome: null, run_id: 'run' }])
+    await settle({ version, phase: 'Succeeded', finished: true })
+    expect(await outcome()).toEqual([{ outcome: 'Succeeded', run_id: 'run' }])
+  })
+
+  it('has nothing to write to what is gone', async () => {
+    expect(await settle({ version: '1', phase: 'Succeeded', finished: true })).toEqual({
+      result: 'settled',
+      target: {},
+      woken: false,
+    })
+  })
+
+  it('leaves a lingering run to go on when its wake is journaled, which comes again later', async () => {
+    const now = stage.deps.now()
+    await openJob(stage.db, JOB)
+    const settled = statusActivities(stage.deps).settle({ ...SETTLE, lingers: true })
+    await expect.poll(() => stage.deps.lingering.count).toBe(1)
+    const writer = { ...WRITER, workflowID: 'deploy/uid-exec/job' }
+    const item = stage.api.put(ITEM_PATH, finishedItem)
+    const version = item.metadata.resourceVersion ?? ''
+    await writeAll(stage.deps, writer, [
+      {
+        verb: 'patchStatus',
+        ...at,
+        watched: deployItemKind,
+        name: 'item',
+        version,
+        patch: phase('Succeeded'),
+        reapply: () => 'done',
+      },
+    ])
+    expect(await settled).toEqual({ result: 'settled', target: {}, woken: true })
+    const wakes = await stage.db.selectFrom('wake').select(['controller', 'uid', 'due']).execute()
+    expect(wakes).toEqual([{ controller: 'execution', uid: 'uid-exec', due: new Date(now.getTime() + 2000) }])
+  })
+
+  it('puts the next due time into the journal, later with each attempt', async () => {
+    const dues: number[] = []
+    // The last: a wish for another pass beside a fault is not put off by the back-off.
+    for (const [attempt, againMs = Number.MAX_SAFE_INTEGER] of [[0, 3000], [1], [5], [5, 20]] as const) {
+      await stage.db.deleteFrom('wake').execute()
+      await statusActivities(stage.deps).settle({ ...SETTLE, change: undefined, againMs, attempt })
+      const [wake] = await stage.db.selectFrom('wake').selectAll().execute()
+      expect(wake).toMatchObject({ controller: 'execution', uid: 'uid-exec', foreign_event: true, may_start: true })
+      dues.push((wake?.due.getTime() ?? 0) - stage.deps.now().getTime())
+    }
+    expect(dues).toEqual([3000, 5, 80, 20])
+    expect(stage.api.requests).toEqual([])
+  })
+})
+
+const CHANGE: StatusChange = {
+  ...{
+    version: '',
+    observedPhase: 'Progressing',
+    specGeneration: 1,
+    phase: '',
+    finished: false,
+    observedGeneration: 1,
+    lastError: undefined,
+  },
+  ...{ conditions: [], marks: [], fields: {} },
+}
