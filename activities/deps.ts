@@ -4,12 +4,12 @@ import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
 import type { RoutedEvent, Routing, WatchedKind } from '../workflows/kit/index.ts'
 import type { Database } from './journal/database.ts'
-import type { GroupedJournal } from './journal/grouped-journal.ts'
-import type { Lingering } from './journal/lingering.ts'
-import type { TargetAccess } from './deploy/target/target-cluster.ts'
+import type { GroupedJournal } from './journal/write/grouped-journal.ts'
+import type { Lingering } from './journal/write/lingering.ts'
+import type { TargetAccess } from './landscaper/deploy/target/target-cluster.ts'
 import type { KubeClient } from './kube/client.ts'
 import type { ObjectCache } from './kube/object-cache.ts'
-import type { TemplateEngine } from './render/template-engine.ts'
+import type { TemplateEngine } from './landscaper/render/template-engine.ts'
 
 export interface Deps {
   /** Name of the cluster in the journal. */

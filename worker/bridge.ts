@@ -8,9 +8,9 @@ import { BRIDGE_FLAGS, type Flags, processSettings } from './bridge/flags.ts'
 import { serveHealth } from './bridge/health.ts'
 import { createReflector } from './bridge/reflector.ts'
 import { keepUp } from './bridge/upkeep.ts'
-import { readConfig } from './config.ts'
-import { loadRegistry } from './controllers.ts'
-import { createLogger } from './log.ts'
+import { readConfig } from './server/config.ts'
+import { loadRegistry } from './server/registry.ts'
+import { createLogger } from './server/log.ts'
 
 const config = readConfig()
 const settings = processSettings(readFlags(), config)

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-import type { Config } from './config.ts'
+import type { Config } from './server/config.ts'
 import { LockHeldError, takeLock } from './dev/lock.ts'
 import type { Progress } from './dev/obtain.ts'
 import { startPawl } from './dev/pawl-parts.ts'

@@ -5,7 +5,7 @@ import { Connection } from '@temporalio/client'
 
 import { loadOrCreateContentKey } from '../activities/journal/content-key.ts'
 import { migrateUp, migrationStatus } from '../activities/journal/migrate.ts'
-import { SEARCH_ATTRIBUTES } from './config.ts'
+import { SEARCH_ATTRIBUTES } from './server/config.ts'
 
 /** `INDEXED_VALUE_TYPE_KEYWORD`, by number: loading the protocol's module for one constant costs a quarter of a second. */
 const KEYWORD = 2

@@ -4,7 +4,7 @@ import type { Kysely } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import * as createJournal from '../../migrations/0001_create_journal.ts'
 import { type Database, openDatabase } from './database.ts'
-import { ensurePartitions } from './partitions.ts'
+import { ensurePartitions } from './write/partitions.ts'
 
 /** In the order of their names; a released migration is never changed. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {

@@ -1,10 +1,10 @@
 // The kinds that activities read and write, by name.
 
-import { dataObjectKind } from '../../workflows/data-object/kind.ts'
-import { deployItemKind } from '../../workflows/deploy-item/kind.ts'
-import { executionKind } from '../../workflows/execution/kind.ts'
-import { installationKind } from '../../workflows/installation/kind.ts'
-import { targetKind } from '../../workflows/target/kind.ts'
+import { dataObjectKind } from '../../workflows/landscaper/data-object/kind.ts'
+import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
+import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
+import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
+import { targetKind } from '../../workflows/landscaper/target/kind.ts'
 import type { WatchedKind } from '../../workflows/kit/index.ts'
 
 const KINDS: readonly WatchedKind[] = [installationKind, executionKind, deployItemKind, dataObjectKind, targetKind]

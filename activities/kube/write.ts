@@ -8,7 +8,7 @@
 
 import type { WatchedKind } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
-import type { AnsweredWrites } from '../journal/events.ts'
+import type { AnsweredWrites } from '../journal/write/events.ts'
 import { type KubeObject, resourcePath } from './client.ts'
 import { inParallel } from './in-parallel.ts'
 import { isReleased } from './views.ts'

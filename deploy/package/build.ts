@@ -19,7 +19,7 @@ const COPIED = [
 ]
 // `npm run demo` is for checkouts.
 const LEFT_OUT = /^worker\/demo(?:\/|$)/
-const KIT = ['workflows/kit/index.ts', ...modulesBelow('workflows/kit/kubernetes')]
+const KIT = ['workflows/kit/index.ts', ...modulesBelow('workflows/kit/kind/kubernetes')]
 
 const OPTIONS: ts.CompilerOptions = {
   target: ts.ScriptTarget.ES2023,

@@ -7,7 +7,7 @@ export interface Row {
   /** Reads on from "a module of ...". */
   readonly sentence: string
   readonly of: RegExp
-  /** Paths that may be imported; `$1` stands for the first group of `of`. */
+  /** Paths that may be imported; `$1` and `$2` stand for the groups of `of`. */
   readonly may: readonly string[]
   /** Paths of which types may be imported in addition. */
   readonly mayType?: readonly string[]
@@ -18,8 +18,9 @@ export interface Row {
 const NONE = /^$/
 const ANY = /./
 const KIT = '^workflows/kit/index\\.ts$'
-const KINDS = '^workflows/[^/]+/kind\\.ts$'
 const DEPS = '^activities/deps\\.ts$'
+/** What of a wing's controllers is pure and known to all of the wing. */
+const WING = '^workflows/$1/(?:contract\\.ts|[^/]+/kind\\.ts|deploy-item/deployers\\.gen\\.ts)$'
 
 export const TABLE: readonly Row[] = [
   {
@@ -30,83 +31,120 @@ export const TABLE: readonly Row[] = [
   },
   {
     sentence: 'the three files of the kit that know Temporal import the kit and Temporal',
-    of: /^workflows\/kit\/(?:temporal|reconcile-loop|level-loop)\.ts$/,
+    of: /^workflows\/kit\/run\/(?:temporal|reconcile-loop|level-loop)\.ts$/,
     may: ['^workflows/kit/(?!dsl/)'],
     packages: /^@temporalio\/workflow$/,
   },
   {
+    sentence: 'what the kit says of kinds imports nothing else of the kit',
+    of: /^workflows\/kit\/kind\//,
+    may: ['^workflows/kit/kind/'],
+    packages: NONE,
+  },
+  {
+    sentence: 'what the kit says of plans imports nothing else of the kit',
+    of: /^workflows\/kit\/plan\//,
+    may: ['^workflows/kit/plan/'],
+    packages: NONE,
+  },
+  {
     sentence: 'the kit imports nothing but the kit, free of Temporal',
     of: /^workflows\/kit\//,
-    may: ['^workflows/kit/(?!dsl/|temporal\\.ts|reconcile-loop\\.ts|level-loop\\.ts)'],
+    may: ['^workflows/kit/(?!dsl/|run/(?:temporal|reconcile-loop|level-loop)\\.ts)'],
     packages: NONE,
   },
   {
     sentence: "the workflows' index exports workflows",
     of: /^workflows\/index\.ts$/,
-    may: ['^workflows/[^/]+/workflow\\.ts$'],
+    may: ['^workflows/(?!kit/)[^/]+/[^/]+/workflow\\.ts$'],
     packages: NONE,
   },
   {
-    sentence: "a kind's workflow.ts imports its folder, the kit, the loop, and other kinds' definitions",
-    of: /^workflows\/([^/]+)\/workflow\.ts$/,
-    may: ['^workflows/$1/', KIT, '^workflows/kit/reconcile-loop\\.ts$', KINDS],
-    mayType: ['^activities/'],
+    sentence: 'the registry of controllers imports the controllers',
+    of: /^workflows\/controllers\.gen\.ts$/,
+    may: ['^workflows/(?!kit/)[^/]+/[^/]+/(?:controller|kind)\\.ts$', KIT],
     packages: NONE,
   },
   {
-    sentence: "a kind's folder imports itself, the kit, and other kinds' definitions; of activities only types",
-    of: /^workflows\/([^/]+)\//,
-    may: ['^workflows/$1/(?!workflow\\.ts)', KIT, KINDS],
-    mayType: ['^activities/'],
+    sentence: "a wing's contract imports the kit",
+    of: /^workflows\/([^/]+)\/contract\.ts$/,
+    may: [KIT],
+    packages: NONE,
+  },
+  {
+    sentence: "a kind's workflow.ts imports its folder, the kit, the loops, and what its wing has in common",
+    of: /^workflows\/([^/]+)\/([^/]+)\/workflow\.ts$/,
+    may: ['^workflows/$1/$2/', KIT, '^workflows/kit/run/(?:reconcile-loop|level-loop)\\.ts$', WING],
+    mayType: ['^activities/$1/', '^activities/(?:index|run/|kube/)'],
+    packages: NONE,
+  },
+  {
+    sentence: "a kind's folder imports itself, the kit, and what its wing has in common; of activities only types",
+    of: /^workflows\/([^/]+)\/([^/]+)\//,
+    may: ['^workflows/$1/$2/(?!workflow\\.ts)', KIT, WING],
+    mayType: ['^activities/$1/', '^activities/(?:index|run/|kube/)'],
     packages: NONE,
   },
   {
     sentence: "activities' index imports the activity folders",
     of: /^activities\/(?:index|deps)\.ts$/,
-    may: ['^activities/', KIT, KINDS],
-    packages: ANY,
-  },
-  {
-    sentence: "a controller's activities import rendering, kube and the journal",
-    of: /^activities\/(installation|execution)\//,
-    may: ['^activities/(?:$1|render|kube|journal)/', DEPS, KIT, KINDS],
+    may: ['^activities/', KIT],
     packages: ANY,
   },
   {
     sentence: 'the migrator imports the migrations',
     of: /^activities\/journal\/migrate\.ts$/,
-    may: ['^activities/(?:kube|journal)/', '^migrations/', DEPS, KIT, KINDS],
+    may: ['^activities/(?:kube|journal)/', '^migrations/', DEPS, KIT],
     packages: ANY,
   },
   {
-    sentence: "an activity folder imports itself, kube and the journal, the kit and kinds' definitions",
+    sentence: 'kube and the journal import each other and the kit: no wing',
+    of: /^activities\/(?:kube|journal)\//,
+    may: ['^activities/(?:kube|journal)/', DEPS, KIT],
+    packages: ANY,
+  },
+  {
+    sentence: "what every controller's pass does imports kube, the journal and the kit: no wing",
+    of: /^activities\/run\//,
+    may: ['^activities/(?:run|kube|journal)/', DEPS, KIT],
+    packages: ANY,
+  },
+  {
+    sentence: 'rendering and deploying import of their wing what lies at its top, and the engine',
+    of: /^activities\/([^/]+)\/(render|deploy)\//,
+    may: ['^activities/$1/(?:$2/|[^/]+\\.ts$)', '^activities/(?:run|kube|journal)/', DEPS, KIT, WING],
+    packages: ANY,
+  },
+  {
+    sentence: "a wing's activities import their wing and the engine: no other wing",
     of: /^activities\/([^/]+)\//,
-    may: ['^activities/(?:$1|kube|journal)/', DEPS, KIT, KINDS],
+    may: ['^activities/$1/', '^activities/(?:run|kube|journal)/', DEPS, KIT, WING],
     packages: ANY,
   },
   {
-    sentence: 'the command line imports the processes and their parts, activities, and of kinds what is pure',
+    sentence: 'the command line imports the processes and their parts, activities, and of workflows the registry',
     of: /^worker\/(?:pawl\.js|cli\.ts|cli\/)/,
-    may: ['^worker/', '^activities/', KIT, '^workflows/[^/]+/(?:kind|plan|routes)\\.ts$'],
+    may: ['^worker/', '^activities/(?:journal|kube|run)/', KIT, '^workflows/controllers\\.gen\\.ts$'],
     packages: ANY,
   },
   {
-    sentence: 'the development set-up imports its folder, the shared files, and the migrations that it runs at start',
+    sentence:
+      'the development set-up imports its folder, what processes share, and the migrations that it runs at start',
     of: /^worker\/dev(?:\/|\.)/,
-    may: ['^worker/dev(?:/|\\.)', '^worker/(?:config|controllers|log|migrate)\\.ts$', '^activities/', KIT],
+    may: ['^worker/dev(?:/|\\.)', '^worker/server/', '^worker/migrate\\.ts$', '^activities/(?:journal|kube|run)/', KIT],
     packages: ANY,
   },
   {
-    sentence: 'a process imports its own folder, the files that processes share, activities, and of kinds what is pure',
+    sentence: 'a process imports its own folder, what processes share, activities, and of workflows the registry',
     of: /^worker\/([^/.]+)(?:\/|\.)/,
     may: [
       '^worker/$1/',
       '^worker/$1\\.(?:ts|js)$',
-      '^worker/(?:config|controllers|log)\\.ts$',
-      '^activities/',
+      '^worker/server/',
+      '^activities/(?:index\\.ts$|(?:journal|kube|run)/)',
       KIT,
       '^workflows/kit/dsl/index\\.ts$',
-      '^workflows/[^/]+/(?:kind|plan|routes)\\.ts$',
+      '^workflows/controllers\\.gen\\.ts$',
     ],
     packages: ANY,
   },
@@ -128,9 +166,9 @@ export const TABLE: readonly Row[] = [
 export function importViolations(module: SourceModule, table: readonly Row[] = TABLE): string[] {
   const row = rowOf(module, table)
   if (row === undefined) return [`${module.path} has no row in the import table`]
-  const own = row.of.exec(module.path)?.[1] ?? ''
+  const groups = row.of.exec(module.path) ?? []
   return module.imports
-    .filter((found) => !isAllowed(found, row, own))
+    .filter((found) => !isAllowed(found, row, groups))
     .map(({ specifier, typeOnly }) => `${module.path} imports ${typeOnly ? 'types of ' : ''}${specifier}`)
 }
 
@@ -139,10 +177,12 @@ export function rowOf(module: SourceModule, table: readonly Row[] = TABLE): Row 
   return table.find(({ of }) => of.test(module.path))
 }
 
-function isAllowed({ specifier, target, typeOnly }: ModuleImport, row: Row, own: string): boolean {
+function isAllowed({ specifier, target, typeOnly }: ModuleImport, row: Row, groups: readonly string[]): boolean {
   if (target === undefined) return typeOnly || row.packages.test(specifier)
   const patterns = typeOnly ? [...row.may, ...(row.mayType ?? [])] : row.may
-  return patterns.some((pattern) => new RegExp(pattern.replaceAll('$1', own)).test(target))
+  return patterns.some((pattern) =>
+    new RegExp(pattern.replaceAll(/\$(\d)/g, (_, index: string) => groups[Number(index)] ?? '')).test(target),
+  )
 }
 
 /** Each import cycle once, as `a -> b -> a`; types count, because they tie modules together just as well. */

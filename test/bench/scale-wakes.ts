@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { isConflict } from '../../activities/kube/errors.ts'
 import { inParallel } from '../../activities/kube/in-parallel.ts'
-import { TOUCH_ANNOTATION } from '../../workflows/installation/kind.ts'
+import { TOUCH_ANNOTATION } from '../../workflows/landscaper/installation/kind.ts'
 import { Cluster, installation, type LsObject, OPERATION, waiting } from '../support/cluster.ts'
 import { openNamespaces } from './bench-namespaces.ts'
 import type { Claim } from './claims.ts'

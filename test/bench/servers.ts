@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 
-import { readConfig } from '../../worker/config.ts'
+import { readConfig } from '../../worker/server/config.ts'
 import { startDev, type Dev } from '../../worker/dev.ts'
 import type { TemporalStore } from '../../worker/dev/servers.ts'
 import { readState, type DevState } from '../../worker/dev/state.ts'

@@ -41,7 +41,7 @@ describe('the page on the language of controllers', () => {
     expect(known).toBe(
       `no mode is called 'unknown'; expected ${modes.slice(0, -1).join(', ')} or ${modes.at(-1) ?? ''}`,
     )
-    const own = await readFile(`${ROOT}/workflows/execution/controller.gen.ts`, 'utf8')
+    const own = await readFile(`${ROOT}/workflows/landscaper/execution/controller.gen.ts`, 'utf8')
     for (const name of ['ExecutionObservation', 'executionSteps', 'checkItems', 'applyDeployItems']) {
       expect(inMode).toContain(name)
       expect(own).toContain(name)

@@ -2,12 +2,12 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 
-import { drawPlan } from '../../worker/cli/plan/draw-plan.ts'
-import { findPlans, planNamed } from '../../worker/cli/plan/find-plans.ts'
-import * as combine from '../../workflows/kit/combine.ts'
+import { drawPlan } from '../../worker/plans/draw-plan.ts'
+import { findPlans, planNamed } from '../../worker/plans/find-plans.ts'
+import * as combine from '../../workflows/kit/plan/combine.ts'
 import * as kit from '../../workflows/kit/index.ts'
-import * as outcome from '../../workflows/kit/outcome.ts'
-import * as step from '../../workflows/kit/step.ts'
+import * as outcome from '../../workflows/kit/plan/outcome.ts'
+import * as step from '../../workflows/kit/plan/step.ts'
 import { section } from './markdown.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { readKindFolders } from '../../worker/gen/kind-folders.ts'
 import { anchors, links } from './markdown.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -26,12 +27,9 @@ describe('the documents', () => {
   })
 
   it('explain each kind beside its definition', async () => {
-    const folders = (await readdir(join(ROOT, 'workflows'), { withFileTypes: true })).filter((entry) =>
-      entry.isDirectory(),
-    )
-    const kinds = folders.map(({ name }) => name).filter((name) => name !== 'kit')
-    const explained = (await documents()).filter((page) => /^workflows\/[^/]+\/README\.md$/.test(page))
-    expect(explained.map((page) => page.split('/')[1]).sort()).toEqual(kinds.sort())
+    const kinds = (await readKindFolders(ROOT)).map(({ folder }) => `workflows/${folder}/README.md`)
+    const explained = (await documents()).filter((page) => /^workflows\/[^/]+\/[^/]+\/README\.md$/.test(page))
+    expect(explained.sort()).toEqual(kinds.sort())
   })
 })
 

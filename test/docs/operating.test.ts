@@ -14,7 +14,7 @@ describe('the page on operating', () => {
   })
 
   it('lists every variable that the configuration reads', async () => {
-    const config = await readFile(`${ROOT}/worker/config.ts`, 'utf8')
+    const config = await readFile(`${ROOT}/worker/server/config.ts`, 'utf8')
     const read = [...config.matchAll(/text\(env, '([A-Z_]+)'\)/g)]
       .map(([, name]) => name)
       .filter((name) => name !== 'PATH')

@@ -3,9 +3,9 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { findPlans } from '../../worker/cli/plan/find-plans.ts'
+import { findPlans } from '../../worker/plans/find-plans.ts'
 import { readKindFolders } from '../../worker/gen/kind-folders.ts'
-import type { DeployItemPhase } from '../../workflows/deploy-item/kind.ts'
+import type { DeployItemPhase } from '../../workflows/landscaper/deploy-item/kind.ts'
 import type { JobPlan } from '../../workflows/kit/index.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))

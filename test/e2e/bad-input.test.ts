@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { BOMB, complaints, type Ending, expectEnding, mend, Neighbour } from '../support/bad-input.ts'
-import { dataObjectName } from '../../activities/render/names.ts'
+import { dataObjectName } from '../../activities/landscaper/render/names.ts'
 import { installation, item, type LsObject } from '../support/cluster.ts'
 import { configMap, dataObject, importing, rendered, secret } from '../support/imports.ts'
 import { useStage } from '../support/stage.ts'

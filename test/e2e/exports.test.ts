@@ -2,7 +2,7 @@
 // Source: spec/landscaper.md 1.15, 2.3 "Completing", 2.7 "Completing".
 
 import { describe, expect, it } from 'vitest'
-import { dataObjectName } from '../../activities/render/names.ts'
+import { dataObjectName } from '../../activities/landscaper/render/names.ts'
 import { API, installation, type Item } from '../support/cluster.ts'
 import { dataObject, importing, target, TARGET_TYPE } from '../support/imports.ts'
 import { useStage } from '../support/stage.ts'

@@ -1,7 +1,7 @@
 // Imports from job to job, and what an edit during a job does. Source: spec/landscaper.md 2.3 "Init" 10 and "Completing", 3.6 "State".
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { dataObjectName, installationContext, stateSecretName } from '../../activities/render/names.ts'
+import { dataObjectName, installationContext, stateSecretName } from '../../activities/landscaper/render/names.ts'
 import { auditedWrites, auditMark } from '../support/audit.ts'
 import { API, item, type LsObject } from '../support/cluster.ts'
 import { Deployer } from '../support/deployer.ts'

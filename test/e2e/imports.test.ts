@@ -2,7 +2,7 @@
 // Source: spec/landscaper.md 1.2, 1.13, 1.15, 2.3 "Init" and "Completing", 3.3, 3.9, 3.10.
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { dataObjectName, elementName, installationContext } from '../../activities/render/names.ts'
+import { dataObjectName, elementName, installationContext } from '../../activities/landscaper/render/names.ts'
 import { API, type LsObject } from '../support/cluster.ts'
 import {
   configMap,

@@ -1,7 +1,7 @@
 // A reflector and its journal: when that is away or was emptied, and when a run is about to journal what it wrote itself.
 
 import { describe, expect, inject, it } from 'vitest'
-import { beginActions, finishActions } from '../../activities/journal/actions.ts'
+import { beginActions, finishActions } from '../../activities/journal/write/actions.ts'
 import { asAdmin } from '../activities/journal/test-database.ts'
 import { event, eventually, useReflectorStage } from './reflector-stage.ts'
 

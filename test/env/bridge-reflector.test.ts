@@ -1,7 +1,7 @@
 // How a reflector lists and watches: against a server that speaks the protocol badly, with a real PostgreSQL.
 
 import { describe, expect, inject, it } from 'vitest'
-import { newestVersion } from '../../activities/journal/objects.ts'
+import { newestVersion } from '../../activities/journal/read/objects.ts'
 import { notCaughtUp } from '../../worker/bridge/health.ts'
 import { task } from '../activities/journal/build-events.ts'
 import type { BadServer } from '../worker/bridge/bad-server.ts'

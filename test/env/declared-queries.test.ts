@@ -5,12 +5,17 @@
 import { describe, expect, inject, it } from 'vitest'
 
 import { createActivities } from '../../activities/index.ts'
-import { deployGroupQueries } from '../../workflows/deploy-item/controller.gen.ts'
-import { BUILT_IN_TYPES, deployItemKind, MANAGED_BY_LABEL, MOCK_TYPE } from '../../workflows/deploy-item/kind.ts'
-import { executionQueries } from '../../workflows/execution/controller.gen.ts'
-import { executionKind } from '../../workflows/execution/kind.ts'
-import { installationQueries } from '../../workflows/installation/controller.gen.ts'
-import { installationKind } from '../../workflows/installation/kind.ts'
+import { deployGroupQueries } from '../../workflows/landscaper/deploy-item/controller.gen.ts'
+import {
+  BUILT_IN_TYPES,
+  deployItemKind,
+  MANAGED_BY_LABEL,
+  MOCK_TYPE,
+} from '../../workflows/landscaper/deploy-item/kind.ts'
+import { executionQueries } from '../../workflows/landscaper/execution/controller.gen.ts'
+import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
+import { installationQueries } from '../../workflows/landscaper/installation/controller.gen.ts'
+import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
 import type { Kind, OwnerReference, StateQuery, Subject } from '../../workflows/kit/index.ts'
 import { API, execution, installation, type LsObject } from '../support/cluster.ts'
 import { useReadStage } from './read-stage.ts'

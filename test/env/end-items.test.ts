@@ -3,10 +3,10 @@
 
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 
-import { endItemActivities } from '../../activities/execution/end-items.ts'
+import { endItemActivities } from '../../activities/landscaper/execution/end-items.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { deployItemKind, MOCK_TYPE, OPERATION_ANNOTATION } from '../../workflows/deploy-item/kind.ts'
-import { executionKind } from '../../workflows/execution/kind.ts'
+import { deployItemKind, MOCK_TYPE, OPERATION_ANNOTATION } from '../../workflows/landscaper/deploy-item/kind.ts'
+import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { refusal, type TinyApi } from '../activities/kube/tiny-api.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
 

@@ -1,9 +1,9 @@
 // One Execution on a server that the test drives, with a real journal: what the tests of its writes need.
 
-import type { NewJob } from '../../activities/journal/jobs.ts'
+import type { NewJob } from '../../activities/journal/write/jobs.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import type { Writer } from '../../activities/kube/write.ts'
-import { executionKind } from '../../workflows/execution/kind.ts'
+import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import type { SettleInput } from '../../workflows/kit/index.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
 

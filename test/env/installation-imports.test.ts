@@ -1,12 +1,12 @@
 // The activities of an Installation with imports, while the world changes under them: what is rendered again, written again, or left.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
-import { applyExecutionActivities } from '../../activities/installation/apply-execution.ts'
-import { exportActivities } from '../../activities/installation/exports.ts'
+import { applyExecutionActivities } from '../../activities/landscaper/installation/apply-execution.ts'
+import { exportActivities } from '../../activities/landscaper/installation/exports.ts'
 import type { Deps } from '../../activities/deps.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { dataObjectName, installationContext } from '../../activities/render/names.ts'
-import { createTemplateEngine, type TemplateEngine } from '../../activities/render/template-engine.ts'
+import { dataObjectName, installationContext } from '../../activities/landscaper/render/names.ts'
+import { createTemplateEngine, type TemplateEngine } from '../../activities/landscaper/render/template-engine.ts'
 import { API } from '../support/cluster.ts'
 import { dataObject, importing } from '../support/imports.ts'
 import type { Request, TinyApi } from '../activities/kube/tiny-api.ts'

@@ -1,12 +1,12 @@
 // An Installation whose Execution's name is still held by the one of an earlier Installation: it waits for the end of that one, and does not
-// miss it. Source: activities/journal/subscriptions.ts, S1.
+// miss it. Source: activities/journal/write/subscriptions.ts, S1.
 
 import { type Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
-import { applyExecutionActivities } from '../../activities/installation/apply-execution.ts'
+import { applyExecutionActivities } from '../../activities/landscaper/installation/apply-execution.ts'
 import type { Database } from '../../activities/journal/database.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { createTemplateEngine, type TemplateEngine } from '../../activities/render/template-engine.ts'
+import { createTemplateEngine, type TemplateEngine } from '../../activities/landscaper/render/template-engine.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
 import { API, installation } from '../support/cluster.ts'
 

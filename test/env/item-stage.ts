@@ -3,15 +3,20 @@
 import { ApplicationFailure } from '@temporalio/common'
 import { beforeEach } from 'vitest'
 
-import { DeployError, type Deployer, type DeployStep, type ItemWork } from '../../activities/deploy/deployer.ts'
-import type { TargetCluster } from '../../activities/deploy/target/target-cluster.ts'
+import {
+  DeployError,
+  type Deployer,
+  type DeployStep,
+  type ItemWork,
+} from '../../activities/landscaper/deploy/run/deployer.ts'
+import type { TargetCluster } from '../../activities/landscaper/deploy/target/target-cluster.ts'
 import type { Deps } from '../../activities/deps.ts'
-import { goOn } from '../../activities/deploy/item-activities.ts'
-import { type ItemAct, type ItemResult, runItem } from '../../activities/deploy/run-item.ts'
-import { sendActivities, type SendResult } from '../../activities/deploy/send-items.ts'
-import type { Sending } from '../../activities/deploy/sending.ts'
+import { goOn } from '../../activities/landscaper/deploy/run/item-activities.ts'
+import { type ItemAct, type ItemResult, runItem } from '../../activities/landscaper/deploy/run/run-item.ts'
+import { sendActivities, type SendResult } from '../../activities/landscaper/deploy/run/send-items.ts'
+import type { Sending } from '../../activities/landscaper/deploy/run/sending.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { deployItemKind, FINALIZER, MANAGED_BY_LABEL } from '../../workflows/deploy-item/kind.ts'
+import { deployItemKind, FINALIZER, MANAGED_BY_LABEL } from '../../workflows/landscaper/deploy-item/kind.ts'
 
 import type { TinyApi } from '../activities/kube/tiny-api.ts'
 import { useWriteStage, type WriteStage } from '../activities/kube/write-stage.ts'

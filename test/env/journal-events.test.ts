@@ -1,10 +1,10 @@
 // Journaling a batch against a real PostgreSQL.
 
 import { describe, expect, inject, it } from 'vitest'
-import { beginActions, finishActions, heldObjects } from '../../activities/journal/actions.ts'
-import { holdLease, LeaseLost } from '../../activities/journal/checkpoints.ts'
-import { journalEvents } from '../../activities/journal/events.ts'
-import { newestVersion } from '../../activities/journal/objects.ts'
+import { beginActions, finishActions, heldObjects } from '../../activities/journal/write/actions.ts'
+import { holdLease, LeaseLost } from '../../activities/journal/write/checkpoints.ts'
+import { journalEvents } from '../../activities/journal/write/events.ts'
+import { newestVersion } from '../../activities/journal/read/objects.ts'
 import type { RoutedEvent, Routing } from '../../workflows/kit/index.ts'
 import { deps, later, NOW, seen, task, taskKind } from '../activities/journal/build-events.ts'
 import { readObject } from '../activities/journal/one-row.ts'

@@ -2,12 +2,12 @@
 
 import { describe, expect, inject, it } from 'vitest'
 
-import { journalEvents } from '../../activities/journal/events.ts'
-import { recordJobPhase } from '../../activities/journal/jobs.ts'
-import { closeLevelRun, replaceSubscriptions, wakeSubjects } from '../../activities/journal/level-runs.ts'
-import { pruneEvents } from '../../activities/journal/partitions.ts'
-import { upsertWakes } from '../../activities/journal/wakes.ts'
-import { createRegistry } from '../../worker/controllers.ts'
+import { journalEvents } from '../../activities/journal/write/events.ts'
+import { recordJobPhase } from '../../activities/journal/write/jobs.ts'
+import { closeLevelRun, replaceSubscriptions, wakeSubjects } from '../../activities/journal/write/level-runs.ts'
+import { pruneEvents } from '../../activities/journal/write/partitions.ts'
+import { upsertWakes } from '../../activities/journal/write/wakes.ts'
+import { createRegistry } from '../../worker/server/registry.ts'
 import { directLookups, resolveWake } from '../../worker/reconciler/resolve.ts'
 import { defineLevel, nop } from '../../workflows/kit/index.ts'
 import { deps, NOW, seen } from '../activities/journal/build-events.ts'

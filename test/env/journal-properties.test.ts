@@ -3,9 +3,9 @@
 
 import fc from 'fast-check'
 import { describe, expect, inject, it } from 'vitest'
-import { listedBefore } from '../../activities/journal/checkpoints.ts'
-import { journalEvents } from '../../activities/journal/events.ts'
-import type { EventType } from '../../activities/journal/incoming.ts'
+import { listedBefore } from '../../activities/journal/write/checkpoints.ts'
+import { journalEvents } from '../../activities/journal/write/events.ts'
+import type { EventType } from '../../activities/journal/write/incoming.ts'
 import { deps, seen, type TaskOptions, taskKind } from '../activities/journal/build-events.ts'
 import { emptyJournal, useJournal } from '../activities/journal/use-journal.ts'
 

@@ -1,9 +1,9 @@
 // Whom a journaled batch wakes beside the object itself, and which jobs it ends; against a real PostgreSQL.
 
 import { describe, expect, inject, it } from 'vitest'
-import { journalEvents } from '../../activities/journal/events.ts'
-import { upsertWakes } from '../../activities/journal/wakes.ts'
-import { subscribe } from '../../activities/journal/subscriptions.ts'
+import { journalEvents } from '../../activities/journal/write/events.ts'
+import { upsertWakes } from '../../activities/journal/write/wakes.ts'
+import { subscribe } from '../../activities/journal/write/subscriptions.ts'
 import type { Routing } from '../../workflows/kit/index.ts'
 import { deps, NOW, seen, taskKind } from '../activities/journal/build-events.ts'
 import { job } from '../activities/journal/build-job.ts'

@@ -1,11 +1,11 @@
 // The sweep and the jobs it looks after, against a real PostgreSQL.
 
 import { describe, expect, inject, it } from 'vitest'
-import { holdLease } from '../../activities/journal/checkpoints.ts'
-import { journalEvents } from '../../activities/journal/events.ts'
-import { closeRun, recordJobPhase, touchJobs } from '../../activities/journal/jobs.ts'
-import { subscribe } from '../../activities/journal/subscriptions.ts'
-import { jobsToLookUp, recordLostJob, sweepWakes, wakeIfBehind } from '../../activities/journal/sweep.ts'
+import { holdLease } from '../../activities/journal/write/checkpoints.ts'
+import { journalEvents } from '../../activities/journal/write/events.ts'
+import { closeRun, recordJobPhase, touchJobs } from '../../activities/journal/write/jobs.ts'
+import { subscribe } from '../../activities/journal/write/subscriptions.ts'
+import { jobsToLookUp, recordLostJob, sweepWakes, wakeIfBehind } from '../../activities/journal/write/sweep.ts'
 import { deps, later, NOW, seen, type TaskOptions } from '../activities/journal/build-events.ts'
 import { job } from '../activities/journal/build-job.ts'
 import { endJob, findOpenJob, openJob } from '../activities/journal/one-row.ts'

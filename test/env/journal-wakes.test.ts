@@ -1,8 +1,8 @@
 // Wakes and the retry budget against a real PostgreSQL. The sweep is in journal-sweep.test.ts.
 
 import { describe, expect, inject, it } from 'vitest'
-import { takeRetryToken } from '../../activities/journal/backoff.ts'
-import { jobsToLookUp } from '../../activities/journal/sweep.ts'
+import { takeRetryToken } from '../../activities/journal/write/backoff.ts'
+import { jobsToLookUp } from '../../activities/journal/write/sweep.ts'
 import {
   claimWakes,
   type NewWake,
@@ -10,7 +10,7 @@ import {
   postponeWakes,
   upsertWakes,
   type Wake,
-} from '../../activities/journal/wakes.ts'
+} from '../../activities/journal/write/wakes.ts'
 import { later, NOW } from '../activities/journal/build-events.ts'
 import { job } from '../activities/journal/build-job.ts'
 import { acknowledgeWake, openJob } from '../activities/journal/one-row.ts'

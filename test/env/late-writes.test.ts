@@ -1,10 +1,10 @@
 // What a run still sends when its job is over, and what it may: against an API server that the test drives, and a real journal.
-// Source: activities/journal/actions.ts, A3.
+// Source: activities/journal/write/actions.ts, A3.
 
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 
-import { recordObservation } from '../../activities/kube/observe.ts'
-import { statusActivities } from '../../activities/kube/status.ts'
+import { recordObservation } from '../../activities/kube/read-family.ts'
+import { statusActivities } from '../../activities/run/settle.ts'
 import { type Write, writeAll } from '../../activities/kube/write.ts'
 import { endJob, openJob } from '../activities/journal/one-row.ts'
 import { at, execution, JOB, PATH, phase, SETTLE, useExecutionStage, WRITER } from './execution-stage.ts'

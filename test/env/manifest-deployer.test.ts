@@ -3,10 +3,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 
 import { KubeError } from '../../activities/kube/errors.ts'
-import { ITEM_LABEL } from '../../activities/deploy/manifest/changes.ts'
-import { V1 } from '../activities/deploy/manifest/manifests.ts'
-import { customKind, job, ordinary, service } from '../activities/deploy/manifest/ordinary-objects.ts'
-import { forbidden, TargetStage } from '../activities/deploy/manifest/target-stage.ts'
+import { ITEM_LABEL } from '../../activities/landscaper/deploy/manifest/changes.ts'
+import { V1 } from '../activities/landscaper/deploy/manifest/manifests.ts'
+import { customKind, job, ordinary, service } from '../activities/landscaper/deploy/manifest/ordinary-objects.ts'
+import { forbidden, TargetStage } from '../activities/landscaper/deploy/manifest/target-stage.ts'
 
 const stage = new TargetStage(inject('servers').kubeconfigPath, 'manifest-deployer')
 

@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 
-import { ITEM_LABEL } from '../../activities/deploy/manifest/changes.ts'
-import { customKind } from '../activities/deploy/manifest/ordinary-objects.ts'
-import { forbidden, TargetStage } from '../activities/deploy/manifest/target-stage.ts'
+import { ITEM_LABEL } from '../../activities/landscaper/deploy/manifest/changes.ts'
+import { customKind } from '../activities/landscaper/deploy/manifest/ordinary-objects.ts'
+import { forbidden, TargetStage } from '../activities/landscaper/deploy/manifest/target-stage.ts'
 
 const { kubeconfigPath } = inject('servers')
 const stage = new TargetStage(kubeconfigPath, 'manifest-removal')

@@ -3,8 +3,8 @@
 
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 import type { Deps } from '../../activities/deps.ts'
-import { acknowledgeWakes, claimWakes, nextWakeDue, type Wake } from '../../activities/journal/wakes.ts'
-import { statusActivities } from '../../activities/kube/status.ts'
+import { acknowledgeWakes, claimWakes, nextWakeDue, type Wake } from '../../activities/journal/write/wakes.ts'
+import { statusActivities } from '../../activities/run/settle.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
 
 const stage = useWriteStage(inject('servers').databaseUrl)

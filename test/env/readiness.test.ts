@@ -2,10 +2,13 @@
 
 import { describe, expect, it } from 'vitest'
 
-import type { DeployStep } from '../../activities/deploy/deployer.ts'
-import { type ManagedObject, checkReadiness } from '../../activities/deploy/readiness/check-readiness.ts'
-import { readReadinessConfig } from '../../activities/deploy/readiness/readiness-config.ts'
-import { readExports, readExportsConfig } from '../../activities/deploy/resource-exports.ts'
+import type { DeployStep } from '../../activities/landscaper/deploy/run/deployer.ts'
+import {
+  type ManagedObject,
+  checkReadiness,
+} from '../../activities/landscaper/deploy/objects/readiness/check-readiness.ts'
+import { readReadinessConfig } from '../../activities/landscaper/deploy/objects/readiness/readiness-config.ts'
+import { readExports, readExportsConfig } from '../../activities/landscaper/deploy/objects/resource-exports.ts'
 import { until, useTargetStage } from './target-stage.ts'
 
 const NAMESPACE = 'readiness'

@@ -2,13 +2,13 @@
 
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 
-import { mockActivities } from '../../activities/deploy/mock.ts'
-import { mockExportName } from '../../activities/deploy/item-export.ts'
+import { mockActivities } from '../../activities/landscaper/deploy/mock/mock.ts'
+import { mockExportName } from '../../activities/landscaper/deploy/run/item-export.ts'
 import type { Deps } from '../../activities/deps.ts'
 import { type KubeObject } from '../../activities/kube/client.ts'
-import { writeDataObjects } from '../../activities/kube/data-objects.ts'
-import { dataObjectKind } from '../../workflows/data-object/kind.ts'
-import { deployItemKind, MANAGED_BY_LABEL, MOCK_TYPE } from '../../workflows/deploy-item/kind.ts'
+import { writeDataObjects } from '../../activities/landscaper/data-objects.ts'
+import { dataObjectKind } from '../../workflows/landscaper/data-object/kind.ts'
+import { deployItemKind, MANAGED_BY_LABEL, MOCK_TYPE } from '../../workflows/landscaper/deploy-item/kind.ts'
 
 import type { TinyApi } from '../activities/kube/tiny-api.ts'
 import { refusal } from '../activities/kube/tiny-api.ts'

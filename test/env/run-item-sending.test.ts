@@ -2,9 +2,9 @@
 
 import { afterEach, describe, expect, inject, it, vi } from 'vitest'
 
-import { DeployError, type DeployStep, type ItemWork } from '../../activities/deploy/deployer.ts'
+import { DeployError, type DeployStep, type ItemWork } from '../../activities/landscaper/deploy/run/deployer.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { deployItemKind } from '../../workflows/deploy-item/kind.ts'
+import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 
 import { refusal } from '../activities/kube/tiny-api.ts'
 import { failureOf, LONG_AGO, PROVIDER, useItemStage, waiting } from './item-stage.ts'

@@ -2,8 +2,8 @@
 
 import { describe, expect, inject, it } from 'vitest'
 
-import type { DeployStep, ItemWork } from '../../activities/deploy/deployer.ts'
-import { Sending } from '../../activities/deploy/sending.ts'
+import type { DeployStep, ItemWork } from '../../activities/landscaper/deploy/run/deployer.ts'
+import { Sending } from '../../activities/landscaper/deploy/run/sending.ts'
 
 import { failed, failureOf, PROVIDER, useItemStage, waiting } from './item-stage.ts'
 

@@ -1,14 +1,14 @@
 // The settle of a pass: its one status write, the row of its run, its next due time. Against an API server that the test drives, and a real journal.
-// Source: activities/kube/status.ts, S1 and S2.
+// Source: activities/run/settle.ts, S1 and S2.
 
 import { describe, expect, inject, it } from 'vitest'
 
-import { journalEvents } from '../../activities/journal/events.ts'
+import { journalEvents } from '../../activities/journal/write/events.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { statusActivities } from '../../activities/kube/status.ts'
+import { statusActivities } from '../../activities/run/settle.ts'
 import { writeAll } from '../../activities/kube/write.ts'
-import { deployItemKind } from '../../workflows/deploy-item/kind.ts'
-import { executionKind } from '../../workflows/execution/kind.ts'
+import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
+import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import type { StatusChange } from '../../workflows/kit/index.ts'
 import { openJob } from '../activities/journal/one-row.ts'
 import { at, execution, JOB, PATH, phase, SETTLE, useExecutionStage, WRITER } from './execution-stage.ts'

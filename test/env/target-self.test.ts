@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 
-import { toDeployError } from '../../activities/deploy/deploy-errors.ts'
-import { createTargetAccess } from '../../activities/deploy/target/open-target.ts'
-import type { TargetCluster } from '../../activities/deploy/target/target-cluster.ts'
+import { toDeployError } from '../../activities/landscaper/deploy/run/deploy-errors.ts'
+import { createTargetAccess } from '../../activities/landscaper/deploy/target/open-target.ts'
+import type { TargetCluster } from '../../activities/landscaper/deploy/target/target-cluster.ts'
 import { createKubeClient, type KubeObject } from '../../activities/kube/client.ts'
 import { failure, until, useTargetStage, whoami } from './target-stage.ts'
 

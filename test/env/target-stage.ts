@@ -6,11 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject } from 'vitest'
 import { parse } from 'yaml'
 
-import { toDeployError } from '../../activities/deploy/deploy-errors.ts'
-import { createTargetAccess, KUBERNETES_TARGET_TYPE } from '../../activities/deploy/target/open-target.ts'
-import type { TargetAccess, TargetCluster } from '../../activities/deploy/target/target-cluster.ts'
+import { toDeployError } from '../../activities/landscaper/deploy/run/deploy-errors.ts'
+import { createTargetAccess, KUBERNETES_TARGET_TYPE } from '../../activities/landscaper/deploy/target/open-target.ts'
+import type { TargetAccess, TargetCluster } from '../../activities/landscaper/deploy/target/target-cluster.ts'
 import { createKubeClient, type KubeClient } from '../../activities/kube/client.ts'
-import { targetKind } from '../../workflows/target/kind.ts'
+import { targetKind } from '../../workflows/landscaper/target/kind.ts'
 
 export interface UserConfig {
   clusters: [{ name: string; cluster: Record<string, unknown> }]

@@ -8,7 +8,7 @@ import { Client, Connection } from '@temporalio/client'
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 
-import { readConfig, SEARCH_ATTRIBUTES } from '../../worker/config.ts'
+import { readConfig, SEARCH_ATTRIBUTES } from '../../worker/server/config.ts'
 import { findCached } from '../../worker/dev/cache.ts'
 import type { Part } from '../../worker/dev/part.ts'
 import { readPins } from '../../worker/dev/pins.ts'

@@ -1,12 +1,12 @@
 // A worker's entry whose Execution looks twice before each pass: what a careless change of the loop would do to open runs.
 
-import { beginExecution } from '../../workflows/execution/begin-execution.ts'
-import type { ExecutionActivities, ExecutionState } from '../../workflows/execution/controller.ts'
-import { executionDetails } from '../../workflows/execution/details.ts'
-import { observeExecution } from '../../workflows/execution/observe-execution.ts'
-import { executionPlan } from '../../workflows/execution/plan.ts'
+import { beginExecution } from '../../workflows/landscaper/execution/begin-execution.ts'
+import type { ExecutionActivities, ExecutionState } from '../../workflows/landscaper/execution/controller.ts'
+import { executionDetails } from '../../workflows/landscaper/execution/details.ts'
+import { observeExecution } from '../../workflows/landscaper/execution/observe-execution.ts'
+import { executionPlan } from '../../workflows/landscaper/execution/plan.ts'
 import type { JobController, JobInput } from '../../workflows/kit/index.ts'
-import { runJob, type RunResult, shortActivities } from '../../workflows/kit/reconcile-loop.ts'
+import { runJob, type RunResult, shortActivities } from '../../workflows/kit/run/reconcile-loop.ts'
 
 const controller: JobController<ExecutionState, ExecutionActivities> = {
   plan: executionPlan,

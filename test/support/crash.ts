@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { ITEM_NAME_LABEL } from '../../workflows/deploy-item/kind.ts'
+import { ITEM_NAME_LABEL } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { ApiProxy, type SeenWrite, type WritePoint } from './api-proxy.ts'
 import { API, Cluster, installation, type Item } from './cluster.ts'
 import { Pawl, type PawlOptions } from './pawl.ts'

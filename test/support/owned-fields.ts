@@ -1,11 +1,12 @@
 // The declarations of all controllers, and how fields are compared with them. The exceptions stand in docs/concepts.md, nowhere else.
 
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { OwnedFields } from '../../workflows/kit/index.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
+import { readKindFolders } from '../../worker/gen/kind-folders.ts'
 import { section } from '../docs/markdown.ts'
 
 type Path = readonly string[]
@@ -14,7 +15,9 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 /** The declaration of each folder that has a plan, by folder; undefined where it is missing. */
 export async function declarations(): Promise<ReadonlyMap<string, OwnedFields | undefined>> {
-  const folders = readdirSync(join(ROOT, 'workflows')).filter((folder) => existsSync(file(folder, 'plan.ts')))
+  const folders = (await readKindFolders(ROOT))
+    .map(({ folder }) => folder)
+    .filter((folder) => existsSync(file(folder, 'plan.ts')))
   const found = folders.map(async (folder) => {
     if (!existsSync(file(folder, 'fields.ts'))) return [folder, undefined] as const
     const module = (await import(file(folder, 'fields.ts'))) as Record<string, OwnedFields>

@@ -14,7 +14,7 @@ import pg from 'pg'
 import { type Database, openDatabase } from '../../activities/journal/database.ts'
 import { migrateUp } from '../../activities/journal/migrate.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { childEnvironment, processArgs } from '../../worker/config.ts'
+import { childEnvironment, processArgs } from '../../worker/server/config.ts'
 import type { TestServers } from './servers.ts'
 
 export interface PawlOptions {
@@ -207,7 +207,7 @@ export class Pawl {
   async #program(): Promise<typeof processArgs> {
     const { installed } = this.options
     if (installed === undefined) return processArgs
-    const module = pathToFileURL(join(installed, 'worker/config.js')).href
+    const module = pathToFileURL(join(installed, 'worker/server/config.js')).href
     return ((await import(module)) as { processArgs: typeof processArgs }).processArgs
   }
 

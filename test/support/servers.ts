@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { bundleWorkflowCode } from '@temporalio/worker'
 import type { TestProject } from 'vitest/node'
 
-import { readConfig } from '../../worker/config.ts'
+import { readConfig } from '../../worker/server/config.ts'
 import { installCrds } from '../../worker/dev/pawl-parts.ts'
 import { startServers, type Servers } from '../../worker/dev/servers.ts'
 

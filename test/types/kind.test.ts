@@ -2,11 +2,11 @@
 
 import { describe, expectTypeOf, it } from 'vitest'
 
-import type { Context } from '../../workflows/context/kind.ts'
-import type { DataObject } from '../../workflows/data-object/kind.ts'
-import type { Execution } from '../../workflows/execution/kind.ts'
+import type { Context } from '../../workflows/landscaper/context/kind.ts'
+import type { DataObject } from '../../workflows/landscaper/data-object/kind.ts'
+import type { Execution } from '../../workflows/landscaper/execution/kind.ts'
 import type { JsonValue } from '../../workflows/kit/index.ts'
-import type { LsHealthCheck } from '../../workflows/ls-health-check/kind.ts'
+import type { LsHealthCheck } from '../../workflows/landscaper/ls-health-check/kind.ts'
 
 describe('the type of an object', () => {
   it('has required fields present and optional ones absent or of their type', () => {

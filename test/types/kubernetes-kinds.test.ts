@@ -6,10 +6,10 @@ import type { Node, Pod, Secret } from 'pawl/kit/v1'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 
 import type { ObservedObject } from '../../workflows/kit/index.ts'
-import { isWithoutNamespace, kubernetesPlural } from '../../workflows/kit/kubernetes-plurals.ts'
+import { isWithoutNamespace, kubernetesPlural } from '../../workflows/kit/kind/kubernetes-plurals.ts'
 import { kubernetesFacts } from '../../worker/gen/controller/kubernetes-kinds.ts'
 
-const FOLDER = join(import.meta.dirname, '../../workflows/kit/kubernetes')
+const FOLDER = join(import.meta.dirname, '../../workflows/kit/kind/kubernetes')
 const names = (await readdir(FOLDER, { recursive: true })).filter((name) => name.endsWith('.ts'))
 const modules = await Promise.all(
   names.map(async (name) => ({

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 
 import { done, retryLater } from '../../workflows/kit/index.ts'
-import * as combine from '../../workflows/kit/combine.ts'
+import * as combine from '../../workflows/kit/plan/combine.ts'
 import type { Waited } from './combinators.ts'
 import { useRunWorker } from './run-worker.ts'
 

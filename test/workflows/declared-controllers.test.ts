@@ -6,21 +6,21 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-import { observeActivities as groupActivities } from '../../activities/deploy/observe.ts'
+import { observeActivities as groupActivities } from '../../activities/landscaper/deploy/run/observe.ts'
 import type { Deps } from '../../activities/deps.ts'
-import { desiredDeployItem } from '../../activities/execution/items.ts'
-import { observeActivities as executionActivities } from '../../activities/execution/observe.ts'
-import { observeActivities as installationActivities } from '../../activities/installation/observe.ts'
+import { desiredDeployItem } from '../../activities/landscaper/execution/items.ts'
+import { observeActivities as executionActivities } from '../../activities/landscaper/execution/observe.ts'
+import { observeActivities as installationActivities } from '../../activities/landscaper/installation/observe.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { deployGroupQueries } from '../../workflows/deploy-item/controller.gen.ts'
-import { deployItemKind, MANAGED_BY_LABEL, MOCK_TYPE } from '../../workflows/deploy-item/kind.ts'
-import { deployPlan } from '../../workflows/deploy-item/plan.ts'
-import { executionQueries } from '../../workflows/execution/controller.gen.ts'
-import { executionKind } from '../../workflows/execution/kind.ts'
-import { executionPlan } from '../../workflows/execution/plan.ts'
-import { installationQueries } from '../../workflows/installation/controller.gen.ts'
-import { installationKind } from '../../workflows/installation/kind.ts'
-import { installationPlan } from '../../workflows/installation/plan.ts'
+import { deployGroupQueries } from '../../workflows/landscaper/deploy-item/controller.gen.ts'
+import { deployItemKind, MANAGED_BY_LABEL, MOCK_TYPE } from '../../workflows/landscaper/deploy-item/kind.ts'
+import { deployPlan } from '../../workflows/landscaper/deploy-item/plan.ts'
+import { executionQueries } from '../../workflows/landscaper/execution/controller.gen.ts'
+import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
+import { executionPlan } from '../../workflows/landscaper/execution/plan.ts'
+import { installationQueries } from '../../workflows/landscaper/installation/controller.gen.ts'
+import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
+import { installationPlan } from '../../workflows/landscaper/installation/plan.ts'
 import { camelCase, compile } from '../../workflows/kit/dsl/index.ts'
 import {
   type DrawnPhases,
@@ -161,9 +161,9 @@ describe('the plan of a controller', () => {
   const stepsOf = ({ phases }: DrawnPhases) => Object.values(phases).map(({ step }) => toJson(step))
 
   it.each([
-    ['installation', stepsOf(installationPlan)],
-    ['execution', stepsOf(executionPlan)],
-    ['deploy-item', [toJson(deployPlan)]],
+    ['landscaper/installation', stepsOf(installationPlan)],
+    ['landscaper/execution', stepsOf(executionPlan)],
+    ['landscaper/deploy-item', [toJson(deployPlan)]],
   ])('of %s has all actions of its document, under their names', async (folder, steps) => {
     const text = await readFile(join(import.meta.dirname, '../../workflows', folder, 'controller.cm'), 'utf8')
     const { document, diagnostics } = compile(text, { source: 'controller.cm', kit: '' })

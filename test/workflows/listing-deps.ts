@@ -5,8 +5,8 @@ import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQue
 
 import type { Deps } from '../../activities/deps.ts'
 import type { Database } from '../../activities/journal/database.ts'
-import { createGroupedJournal } from '../../activities/journal/grouped-journal.ts'
-import { Lingering } from '../../activities/journal/lingering.ts'
+import { createGroupedJournal } from '../../activities/journal/write/grouped-journal.ts'
+import { Lingering } from '../../activities/journal/write/lingering.ts'
 import { type KubeClient, type KubeObject, resourcePath } from '../../activities/kube/client.ts'
 import { KubeError } from '../../activities/kube/errors.ts'
 import { ObjectCache } from '../../activities/kube/object-cache.ts'

@@ -3,9 +3,9 @@
 //   F1. Nothing leaves the queue before it is committed. While the journal is away the same events are tried again.
 //   F2. Only `LeaseLost` and the end of the term stop the feed.
 
-import { heldObjects } from '../../activities/journal/actions.ts'
-import { LeaseLost } from '../../activities/journal/checkpoints.ts'
-import { journalCarefully } from '../../activities/journal/refused.ts'
+import { heldObjects } from '../../activities/journal/write/actions.ts'
+import { LeaseLost } from '../../activities/journal/write/checkpoints.ts'
+import { journalCarefully } from '../../activities/journal/write/refused.ts'
 import { createBackoff, pause } from './pause.ts'
 import { objectKey, type PendingQueue, selectReady } from './pending.ts'
 import { carefully, type Term } from './term.ts'

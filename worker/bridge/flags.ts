@@ -2,8 +2,8 @@
 
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import type { Config } from '../config.ts'
-import { controllerFiles } from '../controllers.ts'
+import type { Config } from '../server/config.ts'
+import { controllerFiles } from '../server/registry.ts'
 import { type BridgeSettings, DEFAULT_SETTINGS } from './settings.ts'
 
 export type Flags = Readonly<Record<string, string | undefined>>

@@ -4,10 +4,10 @@
 //   L2. What the list lacks is deleted by uid, and only when the known state is not newer than the list.
 //   L3. A list older than the checkpoint says that the cluster went back in time: then the list decides about every row (rewindObjects).
 
-import { listedBefore, rewindObjects } from '../../activities/journal/checkpoints.ts'
-import type { EventBatch } from '../../activities/journal/events.ts'
-import type { MissedDeletion } from '../../activities/journal/incoming.ts'
-import { journalCarefully } from '../../activities/journal/refused.ts'
+import { listedBefore, rewindObjects } from '../../activities/journal/write/checkpoints.ts'
+import type { EventBatch } from '../../activities/journal/write/events.ts'
+import type { MissedDeletion } from '../../activities/journal/write/incoming.ts'
+import { journalCarefully } from '../../activities/journal/write/refused.ts'
 import { type ObjectList, resourcePath } from '../../activities/kube/client.ts'
 import { carefully, type Term } from './term.ts'
 

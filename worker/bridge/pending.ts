@@ -5,7 +5,7 @@
 //   Q3. A checkpoint never passes an event that waits: after a crash the watch resumes before it.
 
 import { EventEmitter, once } from 'node:events'
-import type { SeenEvent } from '../../activities/journal/incoming.ts'
+import type { SeenEvent } from '../../activities/journal/write/incoming.ts'
 
 export interface PendingItem {
   readonly resourceVersion: number

@@ -6,7 +6,13 @@
 //   R2. Any error reconnects, none ends the reflector. Only the signal does.
 //   R3. The watch resumes where it was read to; after a restart or a lost lease, from the checkpoint.
 
-import { type HeldLease, holdLease, LeaseLost, releaseLease, renewLease } from '../../activities/journal/checkpoints.ts'
+import {
+  type HeldLease,
+  holdLease,
+  LeaseLost,
+  releaseLease,
+  renewLease,
+} from '../../activities/journal/write/checkpoints.ts'
 import type { StreamedResponse } from '../../activities/kube/client.ts'
 import { isNotFound, KubeError } from '../../activities/kube/errors.ts'
 import type { WatchedKind } from '../../workflows/kit/index.ts'

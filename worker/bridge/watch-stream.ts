@@ -4,7 +4,7 @@
 //   P2. The next chunk is asked for only when the caller has taken the messages before it (back-pressure).
 //   P3. Silence ends the stream with `WatchSilent`; the time in which the caller is busy does not count.
 
-import type { EventType } from '../../activities/journal/incoming.ts'
+import type { EventType } from '../../activities/journal/write/incoming.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 
 export type WatchMessage =

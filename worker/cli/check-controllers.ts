@@ -4,6 +4,6 @@
 export async function checkControllers(controllers: string | undefined): Promise<void> {
   if (controllers === undefined) return
   // The commands that need none of this start faster without it.
-  const { controllerFiles, loadRegistry } = await import('../controllers.ts')
+  const { controllerFiles, loadRegistry } = await import('../server/registry.ts')
   await loadRegistry(controllerFiles(controllers))
 }

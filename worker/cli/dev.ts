@@ -4,7 +4,7 @@ import { Command } from 'commander'
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
-import { modulePath, readConfig } from '../config.ts'
+import { modulePath, readConfig } from '../server/config.ts'
 import type { DevOptions } from '../dev.ts'
 import { startDetached, stopDetached } from '../dev/detach.ts'
 import type { Progress } from '../dev/obtain.ts'

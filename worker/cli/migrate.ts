@@ -2,7 +2,7 @@
 
 import { Command } from 'commander'
 
-import { readConfig } from '../config.ts'
+import { readConfig } from '../server/config.ts'
 import type { MigrateTarget } from '../migrate.ts'
 import { UsageError } from './usage.ts'
 

@@ -5,9 +5,9 @@ import { Command } from 'commander'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-import { controllerFiles, loadRegistry } from '../controllers.ts'
-import { drawPlan, listPlans, PLAN_FORMATS, type PlanFormat } from './plan/draw-plan.ts'
-import { findPlans, type PlannedKind, planNamed, plansOfControllers } from './plan/find-plans.ts'
+import { controllerFiles, loadRegistry } from '../server/registry.ts'
+import { drawPlan, listPlans, PLAN_FORMATS, type PlanFormat } from '../plans/draw-plan.ts'
+import { findPlans, type PlannedKind, planNamed, plansOfControllers } from '../plans/find-plans.ts'
 import { joined, parseOneOf } from './usage.ts'
 
 const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))))

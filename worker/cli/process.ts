@@ -4,7 +4,7 @@ import { Command } from 'commander'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-import { childEnvironment, type Config, processArgs, readConfig } from '../config.ts'
+import { childEnvironment, type Config, processArgs, readConfig } from '../server/config.ts'
 import { checkControllers } from './check-controllers.ts'
 import { joined, UsageError } from './usage.ts'
 

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-import { childEnvironment } from '../config.ts'
+import { childEnvironment } from '../server/config.ts'
 
 const run = promisify(execFile)
 const PAWL = fileURLToPath(new URL('../pawl.js', import.meta.url))

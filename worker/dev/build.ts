@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-import { childEnvironment } from '../config.ts'
+import { childEnvironment } from '../server/config.ts'
 import { BINARIES_DIR, type Pin } from './pins.ts'
 
 /**

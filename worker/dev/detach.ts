@@ -6,7 +6,7 @@ import { mkdir, open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { childEnvironment } from '../config.ts'
+import { childEnvironment } from '../server/config.ts'
 import type { Progress } from './obtain.ts'
 import { isRunning, signal, type ProcessIdentity } from './process-identity.ts'
 import { readState, type DevState } from './state.ts'

@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process'
 
-import { modulePath } from '../config.ts'
+import { modulePath } from '../server/config.ts'
 import type { ProcessIdentity } from './process-identity.ts'
 
 export interface Guard {

@@ -6,7 +6,7 @@
 import { access, constants, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import type { Config } from '../config.ts'
+import type { Config } from '../server/config.ts'
 import { addToCache, cachePath, findCached, findMisfit } from './cache.ts'
 import { build } from './build.ts'
 import { download } from './download.ts'

@@ -8,7 +8,7 @@ import { closeSync, openSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { childEnvironment } from '../config.ts'
+import { childEnvironment } from '../server/config.ts'
 import { identify, isRunning, signal, type ProcessIdentity } from './process-identity.ts'
 
 const POLL_MS = 50

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-import { modulePath, processArgs } from '../config.ts'
+import { modulePath, processArgs } from '../server/config.ts'
 import { migrate } from '../migrate.ts'
 import type { Progress } from './obtain.ts'
 import { startPart } from './part.ts'

@@ -17,7 +17,7 @@ import { promisify } from 'node:util'
 
 import pg from 'pg'
 
-import { childEnvironment } from '../config.ts'
+import { childEnvironment } from '../server/config.ts'
 import { startPart, type Part } from './part.ts'
 
 const run = promisify(execFile)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
-import type { Config } from '../config.ts'
+import type { Config } from '../server/config.ts'
 import { startGroup, type Group } from './group.ts'
 import type { KubeAccess } from './kube-request.ts'
 import { nodeManifests, nodesAreReady, startCluster } from './kubernetes.ts'

@@ -15,7 +15,7 @@ import { promisify } from 'node:util'
 import { Connection, isGrpcServiceError } from '@temporalio/client'
 import { msToTs } from '@temporalio/common/lib/time.js'
 
-import { childEnvironment, SEARCH_ATTRIBUTES } from '../config.ts'
+import { childEnvironment, SEARCH_ATTRIBUTES } from '../server/config.ts'
 import { addAttributes } from '../migrate.ts'
 import { PartDiedError, startPart, type Part } from './part.ts'
 import { createDatabase } from './postgres.ts'

@@ -3,7 +3,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { SEARCH_ATTRIBUTES } from '../config.ts'
+import { SEARCH_ATTRIBUTES } from '../server/config.ts'
 import { startPart, type Part } from './part.ts'
 
 export interface TemporalOptions {

@@ -1,4 +1,4 @@
-// Finds what the generator reads: the kinds and workflows in the folders of `workflows/`. The folder is the registration;
+// Finds what the generator reads: the kinds and workflows in the folders of the wings of `workflows/`. The folder is the registration;
 // no list is kept by hand.
 
 import { readdir, readFile } from 'node:fs/promises'
@@ -11,7 +11,9 @@ import type { Kind } from '../../workflows/kit/index.ts'
 const EXTENSION = extname(import.meta.filename)
 
 export interface KindFolder {
-  /** Name of the folder, such as `deploy-item`. */
+  /** The wing that it belongs to, such as `landscaper`. */
+  readonly wing: string
+  /** Path of the folder below `workflows/`, such as `landscaper/deploy-item`. */
   readonly folder: string
   /** The kinds that its kind.ts exports. */
   readonly kinds: readonly Kind[]
@@ -24,6 +26,7 @@ export async function readKindFolders(root: string): Promise<readonly KindFolder
   const workflows = join(root, 'workflows')
   return await Promise.all(
     (await kindFolders(workflows)).map(async (folder) => ({
+      wing: folder.slice(0, folder.indexOf('/')),
       folder,
       kinds: await readKinds(join(workflows, folder)),
       workflows: await readWorkflowNames(join(workflows, folder)),
@@ -41,9 +44,16 @@ export async function foldersWith(root: string, file: string): Promise<readonly 
 }
 
 async function kindFolders(workflows: string): Promise<readonly string[]> {
-  const entries = await readdir(workflows, { withFileTypes: true })
-  const folders = entries.filter((entry) => entry.isDirectory() && entry.name !== 'kit')
-  return folders.map(({ name }) => name).sort()
+  const wings = (await foldersIn(workflows)).filter((name) => name !== 'kit')
+  const found = await Promise.all(
+    wings.map(async (wing) => (await foldersIn(join(workflows, wing))).map((folder) => `${wing}/${folder}`)),
+  )
+  return found.flat().sort()
+}
+
+async function foldersIn(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { withFileTypes: true })
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
 }
 
 async function readKinds(folder: string): Promise<readonly Kind[]> {

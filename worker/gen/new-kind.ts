@@ -15,19 +15,30 @@ export interface GenNewOptions {
   /** Name of the kind, in PascalCase. */
   readonly kind: string
   readonly group: string
+  /** In a checkout: the wing that the kind belongs to; default the first part of the group. */
+  readonly wing?: string | undefined
   readonly print: (line: string) => void
   readonly complain: (line: string) => void
 }
 
 const KIND = /^[A-Z][A-Za-z0-9]{0,62}$/
+const WING = /^[a-z][a-z0-9-]{0,62}$/
 const GROUP = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+$/
 // Folders in workflows/ that are no kinds, and words that the skeleton's own names would meet.
 const TAKEN: ReadonlySet<string> = new Set(['Kit', 'Index', 'ConfigMap', 'ObjectOf', 'Checked', 'Define'])
 
 /** Writes the skeleton. Returns the exit code: 0, or 2 when a name is malformed or a folder is there already. */
-export async function genNew({ root, layout, kind, group, print, complain }: GenNewOptions): Promise<0 | 2> {
-  const names = namesOf(kind, group, layout)
-  const problem = nameProblem(kind, group) ?? folderProblem(root, names)
+export async function genNew({
+  root,
+  layout,
+  kind,
+  group,
+  wing = group.split('.')[0] ?? '',
+  print,
+  complain,
+}: GenNewOptions): Promise<0 | 2> {
+  const names = namesOf(kind, group, layout === 'checkout' ? wing : undefined)
+  const problem = nameProblem(kind, group, wing) ?? folderProblem(root, names)
   if (problem !== undefined) {
     complain(`gen new: ${problem}`)
     return 2
@@ -48,10 +59,13 @@ export async function genNew({ root, layout, kind, group, print, complain }: Gen
   return 0
 }
 
-function nameProblem(kind: string, group: string): string | undefined {
+function nameProblem(kind: string, group: string, wing: string): string | undefined {
   if (!KIND.test(kind)) return `kind is '${kind}'; expected a capital letter, then letters and digits, at most 63`
   if (TAKEN.has(kind)) return `kind is '${kind}', which is taken; expected another name`
-  return GROUP.test(group) ? undefined : `group is '${group}'; expected a domain, such as example.com`
+  if (!GROUP.test(group)) return `group is '${group}'; expected a domain, such as example.com`
+  return WING.test(wing) && wing !== 'kit'
+    ? undefined
+    : `wing is '${wing}'; expected small letters, digits and dashes, and not kit`
 }
 
 function folderProblem(root: string, { folder, testFolder }: KindNames): string | undefined {
@@ -59,7 +73,8 @@ function folderProblem(root: string, { folder, testFolder }: KindNames): string 
   return found === undefined ? undefined : `${found} is there already, and nothing is overwritten; expected a new kind`
 }
 
-function namesOf(kind: string, group: string, layout: KindNames['layout']): KindNames {
+/** @param wing undefined: outside of a checkout. */
+function namesOf(kind: string, group: string, wing: string | undefined): KindNames {
   const folder = kind
     .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
     .replace(/([A-Z])([A-Z][a-z])/g, '$1-$2')
@@ -70,9 +85,12 @@ function namesOf(kind: string, group: string, layout: KindNames['layout']): Kind
     group,
     singular: kind.toLowerCase(),
     plural: pluralOf(kind.toLowerCase()),
-    ...(layout === 'checkout'
-      ? { layout, folder: `workflows/${folder}`, testFolder: `test/workflows/${folder}`, kit: '../kit/index.ts' }
-      : { layout, folder, testFolder: folder, kit: 'pawl/kit' }),
+    ...(wing === undefined
+      ? { layout: 'project', folder, testFolder: folder, kit: 'pawl/kit' }
+      : {
+          ...{ layout: 'checkout', kit: '../../kit/index.ts' },
+          ...{ folder: `workflows/${wing}/${folder}`, testFolder: `test/workflows/${wing}/${folder}` },
+        }),
   }
 }
 

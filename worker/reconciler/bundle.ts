@@ -6,7 +6,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-import { modulePath } from '../config.ts'
+import { modulePath } from '../server/config.ts'
 
 /**
  * Bundles the workflows with those of the controllers.
@@ -42,7 +42,7 @@ function entry(files: readonly string[], names: readonly string[]): string {
   const from = (path: string) => JSON.stringify(path)
   return [
     `export * from ${from(modulePath('../workflows/index.ts'))}`,
-    `import { runLevel } from ${from(modulePath('../workflows/kit/level-loop.ts'))}`,
+    `import { runLevel } from ${from(modulePath('../workflows/kit/run/level-loop.ts'))}`,
     ...files.map((file, index) => `import { controllers as of${index} } from ${from(file)}`),
     `const controllers = [${files.map((_, index) => `...of${index}`).join(', ')}]`,
     'const named = (name) => controllers.find((controller) => controller.name === name)',

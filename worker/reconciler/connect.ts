@@ -2,7 +2,7 @@
 
 import { NativeConnection } from '@temporalio/worker'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Logger } from '../log.ts'
+import type { Logger } from '../server/log.ts'
 import type { Health } from './health.ts'
 
 const FIRST_DELAY_MS = 200

@@ -9,11 +9,17 @@ import type { Client } from '@temporalio/client'
 import type { Kysely } from 'kysely'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../activities/journal/database.ts'
-import { grouped } from '../../activities/journal/grouped.ts'
-import { findOpenJobs, isRecorded, type JobSubject, type NewJob, openJobs } from '../../activities/journal/jobs.ts'
-import type { Lingering } from '../../activities/journal/lingering.ts'
-import { type ObjectID, readSubjects } from '../../activities/journal/objects.ts'
-import { recordLostJob } from '../../activities/journal/sweep.ts'
+import { grouped } from '../../activities/journal/write/grouped.ts'
+import {
+  findOpenJobs,
+  isRecorded,
+  type JobSubject,
+  type NewJob,
+  openJobs,
+} from '../../activities/journal/write/jobs.ts'
+import type { Lingering } from '../../activities/journal/write/lingering.ts'
+import { type ObjectID, readSubjects } from '../../activities/journal/read/objects.ts'
+import { recordLostJob } from '../../activities/journal/write/sweep.ts'
 import {
   acknowledgeWakes,
   claimWakes,
@@ -23,9 +29,9 @@ import {
   postponeWakes,
   upsertWakes,
   type Wake,
-} from '../../activities/journal/wakes.ts'
-import { builtIn, type Registry } from '../controllers.ts'
-import type { Logger } from '../log.ts'
+} from '../../activities/journal/write/wakes.ts'
+import { builtIn, type Registry } from '../server/registry.ts'
+import type { Logger } from '../server/log.ts'
 import type { Admission } from './admission.ts'
 import { type ItemName, type Resolution, resolveStart, resolveWake, WATCHED } from './resolve.ts'
 import { type Run, type RunOptions, signalRun, startRun } from './runs.ts'

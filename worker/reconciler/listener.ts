@@ -2,8 +2,8 @@
 
 import pg from 'pg'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { WAKE_CHANNEL } from '../../activities/journal/wakes.ts'
-import type { Logger } from '../log.ts'
+import { WAKE_CHANNEL } from '../../activities/journal/write/wakes.ts'
+import type { Logger } from '../server/log.ts'
 
 const RECONNECT_MS = 500
 

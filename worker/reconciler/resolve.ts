@@ -4,18 +4,18 @@
 import { createHash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../activities/journal/database.ts'
-import { findOpenJobs, type Job, type JobSubject } from '../../activities/journal/jobs.ts'
+import { findOpenJobs, type Job, type JobSubject } from '../../activities/journal/write/jobs.ts'
 import {
   type JournaledObject,
   type ObjectID,
   ownerState,
   readSubjects,
   type SubjectState,
-} from '../../activities/journal/objects.ts'
-import type { Wake } from '../../activities/journal/wakes.ts'
-import { BUILT_IN_TYPES } from '../../workflows/deploy-item/kind.ts'
+} from '../../activities/journal/read/objects.ts'
+import type { Wake } from '../../activities/journal/write/wakes.ts'
+import { BUILT_IN_TYPES } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { jobIDProblem } from '../../workflows/kit/index.ts'
-import { builtIn, type Registry, type WantedRun, watchedKinds } from '../controllers.ts'
+import { builtIn, type Registry, type WantedRun, watchedKinds } from '../server/registry.ts'
 import type { Run } from './runs.ts'
 
 export type Resolution =

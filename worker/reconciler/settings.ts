@@ -2,9 +2,9 @@
 
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import { parseDuration } from '../../activities/deploy/duration.ts'
-import type { Config } from '../config.ts'
-import { controllerFiles, subjectKinds } from '../controllers.ts'
+import { parseDuration } from '../../activities/landscaper/deploy/run/duration.ts'
+import type { Config } from '../server/config.ts'
+import { controllerFiles, subjectKinds } from '../server/registry.ts'
 import type { DispatcherOptions } from './dispatcher.ts'
 import { onlyControllers } from './only.ts'
 import { queueOf } from './runs.ts'

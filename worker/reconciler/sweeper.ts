@@ -4,8 +4,8 @@ import type { Client } from '@temporalio/client'
 import type { Kysely } from 'kysely'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../activities/journal/database.ts'
-import type { Job } from '../../activities/journal/jobs.ts'
-import { wakeSubjects } from '../../activities/journal/level-runs.ts'
+import type { Job } from '../../activities/journal/write/jobs.ts'
+import { wakeSubjects } from '../../activities/journal/write/level-runs.ts'
 import {
   jobsToLookUp,
   lookUpAgain,
@@ -13,10 +13,10 @@ import {
   type SweptKind,
   sweepWakes,
   wakeIfBehind,
-} from '../../activities/journal/sweep.ts'
-import { BUILT_IN_TYPES } from '../../workflows/deploy-item/kind.ts'
-import { builtIn, type Registry, watchedKinds } from '../controllers.ts'
-import type { Logger } from '../log.ts'
+} from '../../activities/journal/write/sweep.ts'
+import { BUILT_IN_TYPES } from '../../workflows/landscaper/deploy-item/kind.ts'
+import { builtIn, type Registry, watchedKinds } from '../server/registry.ts'
+import type { Logger } from '../server/log.ts'
 import { isServed, queueOf, queueOfOpenRun, type RunOptions, terminateStranded } from './runs.ts'
 
 type SweptQueues = Pick<RunOptions, 'taskQueue' | 'controllers'>

@@ -2,7 +2,7 @@
 
 import { ApplicationFailure } from '@temporalio/common'
 import { DefaultLogger, Runtime } from '@temporalio/worker'
-import type { Logger } from '../log.ts'
+import type { Logger } from '../server/log.ts'
 
 /** Once per process, before anything of the worker is made. */
 export function logTemporal(log: Logger): void {

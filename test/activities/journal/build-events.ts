@@ -1,7 +1,7 @@
 // Builders of kinds, objects and events for tests of the journal.
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
-import type { EventType, SeenEvent } from '../../../activities/journal/incoming.ts'
+import type { EventType, SeenEvent } from '../../../activities/journal/write/incoming.ts'
 import {
   annotation,
   path,

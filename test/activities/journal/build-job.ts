@@ -1,6 +1,6 @@
 // An open job of a task, for tests of the journal.
 
-import type { NewJob } from '../../../activities/journal/jobs.ts'
+import type { NewJob } from '../../../activities/journal/write/jobs.ts'
 import { NOW } from './build-events.ts'
 
 export const job = (overrides: Partial<NewJob> = {}): NewJob => ({

@@ -2,9 +2,9 @@
 
 import type { Kysely } from 'kysely'
 import type { Database } from '../../../activities/journal/database.ts'
-import { closeRun, findOpenJobs, type Job, type NewJob, openJobs } from '../../../activities/journal/jobs.ts'
-import type { JournaledObject } from '../../../activities/journal/objects.ts'
-import { acknowledgeWakes, type Wake } from '../../../activities/journal/wakes.ts'
+import { closeRun, findOpenJobs, type Job, type NewJob, openJobs } from '../../../activities/journal/write/jobs.ts'
+import type { JournaledObject } from '../../../activities/journal/read/objects.ts'
+import { acknowledgeWakes, type Wake } from '../../../activities/journal/write/wakes.ts'
 
 export async function openJob(db: Kysely<Database>, job: NewJob): Promise<void> {
   await openJobs(db, job.cluster, [job])

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { processSettings } from '../../../worker/bridge/flags.ts'
-import { readConfig } from '../../../worker/config.ts'
+import { readConfig } from '../../../worker/server/config.ts'
 
 const config = readConfig({ PAWL_DATABASE_URL: 'postgres://env', KUBECONFIG: '/env/kubeconfig' })
 

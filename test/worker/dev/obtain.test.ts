@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 
-import { readConfig, type Config } from '../../../worker/config.ts'
+import { readConfig, type Config } from '../../../worker/server/config.ts'
 import { cachePath } from '../../../worker/dev/cache.ts'
 import { obtainBinaries } from '../../../worker/dev/obtain.ts'
 import { platform, readPins, type Checksums, type Pin, type Pins } from '../../../worker/dev/pins.ts'

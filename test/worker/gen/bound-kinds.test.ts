@@ -126,9 +126,9 @@ describe('the modules that a document binds', () => {
 
   it('tell of the kinds that are defined in them, by group and version', async () => {
     const group = 'landscaper.gardener.cloud'
-    const found = await facts(['./execution/kind.ts'], `${group}/v1alpha1`, 'Execution')
+    const found = await facts(['./landscaper/execution/kind.ts'], `${group}/v1alpha1`, 'Execution')
     expect(found?.fieldAt(['spec', 'context'])).toBe('text')
-    expect(await facts(['./execution/kind.ts'], `${group}/v1`, 'Execution')).toBeUndefined()
+    expect(await facts(['./landscaper/execution/kind.ts'], `${group}/v1`, 'Execution')).toBeUndefined()
   })
 
   it("are not needed for Kubernetes' own kinds", async () => {

@@ -51,7 +51,7 @@ describe('the CRD of a kind outside of the tree', () => {
   })
 
   it('is one document for each kind of all modules', async () => {
-    const { printed } = await run([KIND, join(ROOT, 'workflows/target/kind.ts')])
+    const { printed } = await run([KIND, join(ROOT, 'workflows/landscaper/target/kind.ts')])
     const documents = parseAllDocuments(printed).map((document) => (document.toJS() as { spec: object }).spec)
     expect(documents).toMatchObject([{ names: { kind: 'CronJob' } }, { names: { kind: 'Target' } }])
   })

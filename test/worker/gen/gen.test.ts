@@ -8,7 +8,7 @@ import { parse } from 'yaml'
 import { crdYaml } from '../../../worker/gen/crd.ts'
 import { gen } from '../../../worker/gen.ts'
 import { defineKind, path, record, text } from '../../../workflows/kit/index.ts'
-import { targetKind } from '../../../workflows/target/kind.ts'
+import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 
@@ -35,7 +35,7 @@ describe('a checkout of two kinds', () => {
 
   beforeEach(async () => {
     root = await mkdtemp(join(tmpdir(), 'pawl-gen-'))
-    for (const folder of ['kit', 'target', 'data-object']) {
+    for (const folder of ['kit', 'landscaper/target', 'landscaper/data-object']) {
       await cp(join(ROOT, 'workflows', folder), join(root, 'workflows', folder), { recursive: true })
     }
   })
@@ -86,7 +86,7 @@ describe('a checkout of two kinds', () => {
 
   it('removes what no kind asks for any more', async () => {
     await run(root, false)
-    await rm(join(root, 'workflows/target'), { recursive: true })
+    await rm(join(root, 'workflows/landscaper/target'), { recursive: true })
     expect((await run(root, true)).lines).toContain(
       'unwanted: deploy/crds/landscaper.gardener.cloud_targets.yaml: no kind asks for it',
     )
@@ -95,39 +95,42 @@ describe('a checkout of two kinds', () => {
   })
 
   it('has the module of each controller beside its document', async () => {
-    const folder = join(root, 'workflows/target')
+    const folder = join(root, 'workflows/landscaper/target')
     await writeFile(join(folder, 'controller.cm'), CONTROLLER)
-    expect((await run(root, false)).lines).toContain('wrote workflows/target/controller.gen.ts')
+    expect((await run(root, false)).lines).toContain('wrote workflows/landscaper/target/controller.gen.ts')
     const module = await readFile(join(folder, 'controller.gen.ts'), 'utf8')
-    expect(module).toContain("} from '../kit/index.ts'\nimport type { Target } from './kind.ts'\n")
+    expect(module).toContain("} from '../../kit/index.ts'\nimport type { Target } from './kind.ts'\n")
     await writeFile(join(folder, 'controller.gen.ts'), module.replace('owned: true', 'owned: false'))
     const { code, lines } = await run(root, true)
     expect(code).toBe(1)
     expect(lines.join('\n')).toMatch(
-      /^stale: workflows\/target\/controller\.gen\.ts: [^]*\n-.*owned: false[^]*\n\+.*owned: true/,
+      /^stale: workflows\/landscaper\/target\/controller\.gen\.ts: [^]*\n-.*owned: false[^]*\n\+.*owned: true/,
     )
   })
 
   it('writes nothing at all while the document of a controller is wrong, and says what is', async () => {
-    await writeFile(join(root, 'workflows/target/controller.cm'), CONTROLLER.replace('spec.type', 'spec.tipe'))
+    await writeFile(
+      join(root, 'workflows/landscaper/target/controller.cm'),
+      CONTROLLER.replace('spec.type', 'spec.tipe'),
+    )
     const { code, lines } = await run(root, false)
     expect(code).toBe(2)
     expect(lines).toHaveLength(1)
     expect(lines[0]).toContain(
-      "workflows/target/controller.cm:5:41: error CM041: Target has no field 'spec.tipe'; did you mean 'spec.type'?",
+      "workflows/landscaper/target/controller.cm:5:41: error CM041: Target has no field 'spec.tipe'; did you mean 'spec.type'?",
     )
     expect(await readdir(root)).toEqual(['workflows'])
   })
 
   it('exports the workflows of each folder by name', async () => {
-    await mkdir(join(root, 'workflows/zebra'))
+    await mkdir(join(root, 'workflows/animals/zebra'), { recursive: true })
     await writeFile(
-      join(root, 'workflows/zebra/workflow.ts'),
+      join(root, 'workflows/animals/zebra/workflow.ts'),
       'export async function zebraJob() {}\nexport type No = 1\nfunction hidden() {}\n',
     )
     await run(root, false)
     expect(await readFile(join(root, 'workflows/index.ts'), 'utf8')).toContain(
-      "export { zebraJob } from './zebra/workflow.ts'\n",
+      "export { zebraJob } from './animals/zebra/workflow.ts'\n",
     )
   })
 })

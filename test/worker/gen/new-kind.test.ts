@@ -20,7 +20,7 @@ beforeAll(async () => {
   const { code, lines } = await create('TimeTable')
   expect([code, lines.at(-1)]).toEqual([
     0,
-    'next: edit workflows/time-table/kind.ts and workflows/time-table/controller.cm, then run `pawl gen`',
+    'next: edit workflows/example/time-table/kind.ts and workflows/example/time-table/controller.cm, then run `pawl gen`',
   ])
   const paths = lines.slice(0, -1).map((line) => line.replace('wrote ', ''))
   written = new Map(
@@ -39,17 +39,17 @@ async function create(kind: string, group = 'example.com') {
 describe('the skeleton of a new kind', () => {
   it('is a definition, a document and its module, an action, a plan and a test', async () => {
     expect([...written.keys()]).toEqual([
-      'test/workflows/time-table/plan.test.ts',
-      'workflows/time-table/README.md',
-      'workflows/time-table/apply-config-map.ts',
-      'workflows/time-table/config-map.ts',
-      'workflows/time-table/controller.cm',
-      'workflows/time-table/controller.gen.ts',
-      'workflows/time-table/fields.ts',
-      'workflows/time-table/kind.ts',
-      'workflows/time-table/plan.ts',
+      'test/workflows/example/time-table/plan.test.ts',
+      'workflows/example/time-table/README.md',
+      'workflows/example/time-table/apply-config-map.ts',
+      'workflows/example/time-table/config-map.ts',
+      'workflows/example/time-table/controller.cm',
+      'workflows/example/time-table/controller.gen.ts',
+      'workflows/example/time-table/fields.ts',
+      'workflows/example/time-table/kind.ts',
+      'workflows/example/time-table/plan.ts',
     ])
-    expect((await readdir(join(root, 'workflows/time-table'))).length).toBe(8)
+    expect((await readdir(join(root, 'workflows/example/time-table'))).length).toBe(8)
   })
 
   it('is formatted as the project is', async () => {
@@ -63,8 +63,8 @@ describe('the skeleton of a new kind', () => {
     const modules = new Map([...written].filter(([path]) => path.endsWith('.ts')))
     expect(compilerErrors(modules)).toEqual([])
     const wrong = new Map(modules).set(
-      'workflows/time-table/plan.ts',
-      (written.get('workflows/time-table/plan.ts') ?? '').replace('step.applyConfigMap', 'step.applyNothing'),
+      'workflows/example/time-table/plan.ts',
+      (written.get('workflows/example/time-table/plan.ts') ?? '').replace('step.applyConfigMap', 'step.applyNothing'),
     )
     expect(compilerErrors(wrong)).toHaveLength(1)
   })
@@ -82,7 +82,7 @@ describe('the skeleton of a new kind', () => {
   })
 
   it('does what its test expects', async () => {
-    const { timeTablePlan } = (await import(join(root, 'workflows/time-table/plan.ts'))) as {
+    const { timeTablePlan } = (await import(join(root, 'workflows/example/time-table/plan.ts'))) as {
       timeTablePlan: { run: (pass: object, runtime: object) => Promise<unknown> }
     }
     const applied: object[] = []
@@ -138,16 +138,18 @@ describe('the skeleton of a new kind in a project of its own', () => {
 
 describe('a new kind that cannot be made', () => {
   it('overwrites nothing', async () => {
-    const path = join(root, 'workflows/time-table/plan.ts')
+    const path = join(root, 'workflows/example/time-table/plan.ts')
     await writeFile(path, '// mine\n')
     expect(await create('TimeTable')).toEqual({
       code: 2,
-      lines: ['gen new: workflows/time-table is there already, and nothing is overwritten; expected a new kind'],
+      lines: [
+        'gen new: workflows/example/time-table is there already, and nothing is overwritten; expected a new kind',
+      ],
     })
     expect(await readFile(path, 'utf8')).toBe('// mine\n')
-    await mkdir(join(root, 'test/workflows/other'))
-    expect((await create('Other')).lines[0]).toContain('test/workflows/other is there already')
-    expect(await readdir(join(root, 'workflows'))).not.toContain('other')
+    await mkdir(join(root, 'test/workflows/example/other'))
+    expect((await create('Other')).lines[0]).toContain('test/workflows/example/other is there already')
+    expect(await readdir(join(root, 'workflows/example'))).not.toContain('other')
   })
 
   it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { readConfig } from '../../../worker/config.ts'
+import { readConfig } from '../../../worker/server/config.ts'
 import { deriveJobID } from '../../../worker/reconciler/resolve.ts'
 import { reconcilerSettings } from '../../../worker/reconciler/settings.ts'
 

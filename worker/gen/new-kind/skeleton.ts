@@ -10,9 +10,9 @@ export interface KindNames {
   readonly singular: string
   readonly plural: string
   readonly layout: 'checkout' | 'project'
-  /** `workflows/time-table`; in a project `time-table`. */
+  /** `workflows/example/time-table`; in a project `time-table`. */
   readonly folder: string
-  /** `test/workflows/time-table`; in a project the same folder. */
+  /** `test/workflows/example/time-table`; in a project the same folder. */
   readonly testFolder: string
   /** From where the modules import the kit. */
   readonly kit: string
@@ -85,7 +85,7 @@ export type ${kind} = ObjectOf<typeof ${value}Kind>
 
 const CONFIG_MAP = `// The kind of Kubernetes that the controller observes: what it reads of it.
 
-import type { ObjectMeta } from '../kit/index.ts'
+import type { ObjectMeta } from '../../kit/index.ts'
 
 export interface ConfigMap {
   readonly apiVersion: 'v1'
@@ -183,10 +183,10 @@ export const controllers = [
 
 function testModule({ kind, value, group, layout, folder }: KindNames): string {
   const isOwn = layout === 'checkout'
-  const from = isOwn ? `../../../${folder}` : '.'
+  const from = isOwn ? `../../../../${folder}` : '.'
   return `import { describe, expect, it } from 'vitest'
 
-import { done, type Runtime, runStep, type WantedObject } from '${isOwn ? '../../../workflows/kit/index.ts' : 'pawl/kit'}'
+import { done, type Runtime, runStep, type WantedObject } from '${isOwn ? '../../../../workflows/kit/index.ts' : 'pawl/kit'}'
 import type { ConfigMap } from '${isOwn ? `${from}/config-map.ts` : 'pawl/kit/v1'}'
 import type { ${kind}Pass } from '${from}/controller.gen.ts'
 import { ${value}Plan } from '${from}/plan.ts'

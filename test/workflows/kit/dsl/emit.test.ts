@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 
 import { compile, type CompileOptions, print } from '../../../../workflows/kit/dsl/index.ts'
 import { again, done, type LevelPass } from '../../../../workflows/kit/index.ts'
-import { fakeRuntime } from '../fake-runtime.ts'
+import { fakeRuntime } from '../plan/fake-runtime.ts'
 import { rightDocument } from './arbitraries.ts'
 import { compilerErrors } from './compiler-errors.ts'
 import { golden, lookup, OPTIONS } from './documents.ts'

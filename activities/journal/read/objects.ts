@@ -1,0 +1,118 @@
+// The newest known state of objects. Read-only: only journalEvents writes these rows.
+
+import { type Kysely, type Selectable, sql } from 'kysely'
+import { path, valueAt } from '../../../workflows/kit/index.ts'
+import type { Database, Json, ObjectTable } from '../database.ts'
+
+export type JournaledObject = Selectable<ObjectTable>
+
+/** Whether an object's controlling owner is there. `unknown`: the owner's kind was not listed yet, so that a missing row says nothing. */
+export type OwnerState = 'present' | 'gone' | 'unknown'
+
+/**
+ * The state of the owner of an object, `gone` when it has none.
+ *
+ * @param watchedKinds the kinds that the bridge follows; of others no row is ever written, so their missing one means nothing else than gone.
+ */
+export async function ownerState(
+  db: Kysely<Database>,
+  cluster: string,
+  child: Pick<JournaledObject, 'owner_uid' | 'projection'>,
+  watchedKinds: readonly string[],
+): Promise<OwnerState> {
+  if (child.owner_uid === null) return 'gone'
+  const { rows } = await sql<{ deleted: boolean | null; listed: readonly string[] }>`
+    select (select bool_and(deleted) from object where cluster = ${cluster} and uid = ${child.owner_uid}) as deleted,
+           array(select kind from watch_checkpoint where cluster = ${cluster} and resource_version is not null) as listed`.execute(
+    db,
+  )
+  const { deleted = null, listed = [] } = rows[0] ?? {}
+  return stateOfOwner(child, { deleted, listed }, watchedKinds)
+}
+
+/** An object of a cluster, by its kind and uid. */
+export interface ObjectID {
+  readonly cluster: string
+  readonly kind: string
+  readonly uid: string
+}
+
+export interface SubjectState {
+  readonly object: JournaledObject
+  readonly owner: OwnerState
+}
+
+/** Objects of one cluster with the states of their owners, in the order of the IDs; undefined for those that were never there. One query. */
+export async function readSubjects(
+  db: Kysely<Database>,
+  ids: readonly ObjectID[],
+  watchedKinds: readonly string[],
+): Promise<readonly (SubjectState | undefined)[]> {
+  const cluster = ids[0]?.cluster ?? ''
+  const { rows } = await sql<JournaledObject & { owner_deleted: boolean | null; listed: readonly string[] }>`
+    select o.*, (select bool_and(p.deleted) from object p where p.cluster = o.cluster and p.uid = o.owner_uid) as owner_deleted,
+           array(select kind from watch_checkpoint where cluster = ${cluster} and resource_version is not null) as listed
+    from object o where o.cluster = ${cluster} and o.uid = any(${[...new Set(ids.map(({ uid }) => uid))]}::text[])`.execute(
+    db,
+  )
+  return ids.map(({ kind, uid }) => {
+    const row = rows.find((one) => one.kind === kind && one.uid === uid)
+    if (row === undefined) return undefined
+    const { owner_deleted, listed, ...object } = row
+    return { object, owner: stateOfOwner(object, { deleted: owner_deleted, listed }, watchedKinds) }
+  })
+}
+
+function stateOfOwner(
+  { owner_uid, projection }: Pick<JournaledObject, 'owner_uid' | 'projection'>,
+  { deleted, listed }: { readonly deleted: boolean | null; readonly listed: readonly string[] },
+  watchedKinds: readonly string[],
+): OwnerState {
+  if (owner_uid === null) return 'gone'
+  if (deleted === false) return 'present'
+  const kind = ownerKind(projection)
+  if (deleted === true || listed.includes(kind)) return 'gone'
+  return watchedKinds.includes(kind) ? 'unknown' : 'gone'
+}
+
+const OWNERS = path('metadata.ownerReferences')
+
+/** A projection keeps the controlling owner only. */
+function ownerKind(projection: Json): string {
+  const references = valueAt(projection, OWNERS)
+  return Array.isArray(references) ? ((references as { kind?: string }[])[0]?.kind ?? '') : ''
+}
+
+/** A version of the kind that a LIST over all namespaces must not be older than; undefined when none is known. */
+export async function newestVersionAnywhere(
+  db: Kysely<Database>,
+  cluster: string,
+  kind: string,
+): Promise<number | undefined> {
+  const { rows } = await sql<{ version: number | null }>`
+    select greatest(
+      (select max(resource_version) from object where cluster = ${cluster} and kind = ${kind}),
+      (select resource_version from watch_checkpoint where cluster = ${cluster} and kind = ${kind})
+    ) as version`.execute(db)
+  return rows[0]?.version ?? undefined
+}
+
+/**
+ * A version of the kind that a LIST must not be older than: the newest journaled one in the namespace, else the kind's checkpoint.
+ * Undefined when neither is known.
+ */
+export async function newestVersion(
+  db: Kysely<Database>,
+  cluster: string,
+  kind: string,
+  namespace: string,
+): Promise<number | undefined> {
+  const { rows } = await sql<{ version: number | null }>`
+    select coalesce(
+      (select resource_version from object
+       where cluster = ${cluster} and kind = ${kind} and namespace = ${namespace} and resource_version > 0
+       order by resource_version desc limit 1),
+      (select resource_version from watch_checkpoint where cluster = ${cluster} and kind = ${kind})
+    ) as version`.execute(db)
+  return rows[0]?.version ?? undefined
+}

@@ -1,0 +1,92 @@
+// Effects of runs: a row is there before the request and is completed with its answer.
+//
+//   A1. A repeated activity finds its own row and restarts it; it never adds a second one.
+//   A2. While a row is unfinished, and at most HOLD_MS, the bridge holds the watch events of its object: the answer is journaled first.
+//   A3. A run whose job is over begins none. A worker that was stopped for long goes on in the middle of a pass, reads objects of later
+//       jobs, and would write on their versions; what it read before it asked here is fenced by its version.
+
+import { type Insertable, type Kysely, sql } from 'kysely'
+import type { ActionTable, Database, Json } from '../database.ts'
+
+type Key = Pick<Insertable<ActionTable>, 'workflow_id' | 'run_id' | 'pass' | 'step' | 'object' | 'verb'>
+
+export interface NewAction extends Key {
+  readonly field_manager: string
+  readonly started_at: Date
+}
+
+export interface FinishedAction extends Key {
+  readonly resource_version: number | null
+  readonly error: Json | null
+  readonly finished_at: Date
+}
+
+/** Source: design.md "Own writes": events on the objects of a batch are held until its transaction, at most 1 s. */
+export const HOLD_MS = 1000
+
+/**
+ * Names the objects that are about to be written (A1). The rows' keys must differ.
+ *
+ * @returns the run IDs among them whose job is over (A3): nothing was begun for those, and nothing may be written.
+ */
+export async function beginActions(db: Kysely<Database>, rows: readonly NewAction[]): Promise<ReadonlySet<string>> {
+  if (rows.length === 0) return new Set()
+  // Twice in a group when an activity is repeated before its first try has ended.
+  const byKey = new Map(rows.map((row) => [keyOf(row), row]))
+  // The row of another run of the workflow ID may not be reopened yet. In level mode a run that is woken while it closes its row goes on.
+  const { rows: over } = await sql<{ run_id: string }>`
+    with r as (
+      select * from json_to_recordset(${JSON.stringify([...byKey.values()])}::json) as r(
+        workflow_id text, run_id text, pass integer, step text, object text, verb text, field_manager text,
+        started_at timestamptz)),
+    over as (
+      select distinct r.workflow_id, r.run_id from r join job on job.workflow_id = r.workflow_id
+      where job.workflow_id = any(${[...new Set(rows.map((row) => row.workflow_id))]}::text[])
+        and job.outcome is not null and job.run_id = r.run_id and job.job_id <> ''),
+    begun as (
+      insert into action (workflow_id, run_id, pass, step, object, verb, field_manager, started_at)
+      select r.* from r where (r.workflow_id, r.run_id) not in (select workflow_id, run_id from over)
+      order by r.workflow_id, r.run_id, r.pass, r.step, r.object, r.verb
+      on conflict (workflow_id, run_id, pass, step, object, verb) do update set
+        field_manager = excluded.field_manager, started_at = excluded.started_at,
+        finished_at = null, resource_version = null, error = null)
+    select run_id from over`.execute(db)
+  return new Set(over.map(({ run_id }) => run_id))
+}
+
+function keyOf({ workflow_id, run_id, pass, step, object, verb }: Key): string {
+  return [workflow_id, run_id, pass, step, object, verb].join(' ')
+}
+
+/** Completes rows with their answers; rows that were never begun are ignored. */
+export async function finishActions(db: Kysely<Database>, rows: readonly FinishedAction[]): Promise<void> {
+  if (rows.length === 0) return
+  // The array is for the planner, which takes a hundred rows for granted in JSON and would rather scan the whole table than join those.
+  await sql`
+    update action set finished_at = f.finished_at, resource_version = f.resource_version, error = f.error
+    from json_to_recordset(${JSON.stringify(rows)}::json) as f(
+      workflow_id text, run_id text, pass integer, step text, object text, verb text, resource_version bigint, error jsonb,
+      finished_at timestamptz)
+    where action.workflow_id = any(${[...new Set(rows.map((row) => row.workflow_id))]}::text[])
+      and action.workflow_id = f.workflow_id and action.run_id = f.run_id and action.pass = f.pass
+      and action.step = f.step and action.object = f.object and action.verb = f.verb`.execute(db)
+}
+
+/** Those of the objects (kind/namespace/name) whose events must wait for the answer of a write (A2). */
+export async function heldObjects(
+  db: Kysely<Database>,
+  objects: readonly string[],
+  now: Date,
+  holdMs: number = HOLD_MS,
+): Promise<Set<string>> {
+  if (objects.length === 0) return new Set()
+  const rows = await db
+    .selectFrom('action')
+    .select('object')
+    .distinct()
+    .where('finished_at', 'is', null)
+    .where('started_at', '>', new Date(now.getTime() - holdMs))
+    .where('object', '=', sql<string>`any(${objects}::text[])`)
+    .execute()
+  return new Set(rows.map(({ object }) => object))
+}

@@ -1,0 +1,72 @@
+// Is an event news? Pure rules over what the journal knows of the object.
+//
+//   C1. Per uid the version never goes back (inside an epoch; a new one may rewind the rows first, see checkpoints.ts).
+//   C2. Whatever is no news says why: stale (known or overtaken) or ignored (nothing declared changed).
+//   C3. A deletion concluded from a list is revived by an event of the same version; a seen one is not.
+
+import { canonicalJson, type Projection } from '../../../workflows/kit/index.ts'
+import type { Incoming } from './incoming.ts'
+
+/** What the journal knows of an object. */
+export interface Known {
+  readonly kind: string
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+  readonly ownerUid: string | undefined
+  readonly resourceVersion: number
+  readonly projection: Projection
+  readonly hash: string | undefined
+  readonly deleted: boolean
+  readonly presumedDeleted: boolean
+}
+
+export type Verdict =
+  /** Says nothing new. `overtaken`: a newer state is known, and this version may have been somebody else's change. */
+  | { readonly outcome: 'stale'; readonly reason: string; readonly overtaken: boolean }
+  /** Newer, but nothing declared changed; the row moves on to the version. */
+  | { readonly outcome: 'unchanged'; readonly reason: string; readonly next: Known }
+  | { readonly outcome: 'changed'; readonly next: Known }
+
+export function classify(known: Known | undefined, event: Incoming): Verdict {
+  if (event.missed) return classifyMissed(known, event)
+  const next = stateAfter(event)
+  if (known === undefined) return { outcome: 'changed', next }
+  if (event.resourceVersion < known.resourceVersion) return stale(`version ${known.resourceVersion} is known`, true)
+  if (event.resourceVersion === known.resourceVersion) return classifyEqual(known, event, next)
+  if (next.deleted && known.deleted) return { outcome: 'unchanged', reason: 'already deleted', next }
+  if (sameState(known, next)) return { outcome: 'unchanged', reason: 'nothing declared changed', next }
+  return { outcome: 'changed', next }
+}
+
+function classifyEqual(known: Known, event: Incoming, next: Known): Verdict {
+  // The answer to a delete, and to the write that removes the last finalizer, repeats the last version.
+  const deletes = event.type === 'DELETED' && !known.deleted
+  const revives = event.type !== 'DELETED' && known.presumedDeleted
+  return deletes || revives ? { outcome: 'changed', next } : stale('this version is known', false)
+}
+
+function classifyMissed(known: Known | undefined, event: Incoming): Verdict {
+  if (known === undefined) return stale('the object was never known', false)
+  if (known.deleted) return stale('already deleted', false)
+  if (known.resourceVersion > event.resourceVersion) return stale('newer than the list', false)
+  return { outcome: 'changed', next: { ...known, deleted: true, presumedDeleted: true } }
+}
+
+function stateAfter(event: Incoming): Known {
+  const { kind, uid, namespace, name, ownerUid, resourceVersion, projection, hash } = event
+  const deleted = event.type === 'DELETED'
+  return { kind, uid, namespace, name, ownerUid, resourceVersion, projection, hash, deleted, presumedDeleted: false }
+}
+
+function sameState(known: Known, next: Known): boolean {
+  return (
+    known.deleted === next.deleted &&
+    known.hash === next.hash &&
+    canonicalJson(known.projection) === canonicalJson(next.projection)
+  )
+}
+
+function stale(reason: string, overtaken: boolean): Verdict {
+  return { outcome: 'stale', reason, overtaken }
+}

@@ -1,0 +1,109 @@
+// The statements of one journaled batch. Multi-row, one JSON parameter each: a batch takes six round trips, whatever its size.
+
+import { sql, type Transaction } from 'kysely'
+import type { Database } from '../database.ts'
+import type { Known } from './classify.ts'
+import type { EventType } from './incoming.ts'
+
+export interface EventRow {
+  readonly seq: number
+  readonly kind: string
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+  readonly resource_version: number
+  readonly type: EventType
+  readonly projection: object
+  readonly outcome: 'wake' | 'ignored' | 'stale'
+  readonly reason: string
+  readonly source: EventSource
+  /** Workflow ID of the run that wrote it. */
+  readonly writer: string | null
+}
+
+export type EventSource = 'watch' | 'relist' | 'write'
+
+type ObjectRow = Omit<Known, 'ownerUid' | 'hash'> & { readonly ownerUid: string | null; readonly hash: string | null }
+
+/** Draws `count` sequence numbers and locks what is known of the objects, in the order of their uids, so that batches cannot deadlock. */
+export async function lockObjects(
+  trx: Transaction<Database>,
+  cluster: string,
+  uids: readonly string[],
+  count: number,
+): Promise<{ seqs: number[]; known: Known[] }> {
+  const { rows } = await sql<{ seqs: number[]; known: ObjectRow[] }>`
+    select (select json_agg(nextval('watch_event_seq')) from generate_series(1, ${count}::int)) as seqs,
+           (select coalesce(json_agg(o), '[]') from (
+              select kind, uid, namespace, name, owner_uid as "ownerUid", resource_version as "resourceVersion", projection,
+                     hash, deleted, presumed_deleted as "presumedDeleted"
+              from object where cluster = ${cluster} and uid = any(${uids}::text[])
+              order by uid for update) o) as known`.execute(trx)
+  const [row] = rows
+  if (row === undefined) throw new Error('journal: drawing sequence numbers returned no row')
+  return {
+    seqs: row.seqs,
+    known: row.known.map((known) => ({
+      ...known,
+      ownerUid: known.ownerUid ?? undefined,
+      hash: known.hash ?? undefined,
+    })),
+  }
+}
+
+/** Which of these versions of objects the journal has ever seen, as `uid version`. */
+export async function journaledVersions(
+  trx: Transaction<Database>,
+  versions: readonly { readonly uid: string; readonly resourceVersion: number }[],
+): Promise<Set<string>> {
+  if (versions.length === 0) return new Set()
+  const { rows } = await sql<{ version: string }>`
+    select distinct e.uid || ' ' || e.resource_version as version
+    from json_to_recordset(${JSON.stringify(versions)}::json) as v(uid text, "resourceVersion" bigint)
+    join watch_event e on e.uid = v.uid and e.resource_version = v."resourceVersion"`.execute(trx)
+  return new Set(rows.map(({ version }) => version))
+}
+
+/** Writes the states; returns the uids written. One that is missing was journaled meanwhile, at this version or a newer one. */
+export async function upsertObjects(
+  trx: Transaction<Database>,
+  cluster: string,
+  states: readonly (Known & { readonly seq: number })[],
+  now: Date,
+): Promise<Set<string>> {
+  if (states.length === 0) return new Set()
+  const { rows } = await sql<{ uid: string }>`
+    insert into object (cluster, kind, uid, namespace, name, owner_uid, resource_version, seq, projection, hash, deleted,
+                        presumed_deleted, updated_at)
+    select ${cluster}, s.kind, s.uid, s.namespace, s.name, s."ownerUid", s."resourceVersion", s.seq, s.projection, s.hash,
+           s.deleted, s."presumedDeleted", ${now}
+    from (select * from json_to_recordset(${JSON.stringify(states)}::json) as r(
+      kind text, uid text, namespace text, name text, "ownerUid" text, "resourceVersion" bigint, seq bigint,
+      projection jsonb, hash text, deleted boolean, "presumedDeleted" boolean) order by r.uid) s
+    on conflict (cluster, kind, uid) do update set
+      namespace = excluded.namespace, name = excluded.name, owner_uid = excluded.owner_uid,
+      resource_version = excluded.resource_version, seq = excluded.seq, projection = excluded.projection,
+      hash = excluded.hash, deleted = excluded.deleted, presumed_deleted = excluded.presumed_deleted,
+      updated_at = excluded.updated_at
+    where excluded.resource_version > object.resource_version
+       or (excluded.resource_version = object.resource_version and excluded.deleted <> object.deleted)
+    returning uid`.execute(trx)
+  return new Set(rows.map(({ uid }) => uid))
+}
+
+export async function insertEvents(
+  trx: Transaction<Database>,
+  cluster: string,
+  events: readonly EventRow[],
+  now: Date,
+): Promise<void> {
+  if (events.length === 0) return
+  await sql`
+    insert into watch_event (seq, at, cluster, kind, uid, namespace, name, resource_version, type, source, writer, projection,
+                             outcome, reason)
+    select e.seq, ${now}, ${cluster}, e.kind, e.uid, e.namespace, e.name, e.resource_version, e.type, e.source, e.writer,
+           e.projection, e.outcome, e.reason
+    from json_to_recordset(${JSON.stringify(events)}::json) as e(
+      seq bigint, kind text, uid text, namespace text, name text, resource_version bigint, type text, projection jsonb,
+      outcome text, reason text, source text, writer text)`.execute(trx)
+}

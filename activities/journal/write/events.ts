@@ -1,0 +1,318 @@
+// Journals a batch: events, objects, checkpoint, wakes and closed jobs in one transaction. The bridge and every write use this one function.
+//
+//   E1. Every event ends as a wake, as ignored with a reason, or as stale.
+//   E2. Nothing is news twice: the row of the object, locked by its uid, decides (classify.ts).
+//   E3. Events, what they cause and the checkpoint that covers them are committed together or not at all.
+
+import type { Kysely, Transaction } from 'kysely'
+import type { Projection, RoutedEvent, Routing } from '../../../workflows/kit/index.ts'
+import { type FinishedAction, finishActions } from './actions.ts'
+import { type Checkpoint, writeCheckpoint } from './checkpoints.ts'
+import { classify, type Known, type Verdict } from './classify.ts'
+import type { Database } from '../database.ts'
+import {
+  type EventRow,
+  type EventSource,
+  insertEvents,
+  journaledVersions,
+  lockObjects,
+  upsertObjects,
+} from './event-rows.ts'
+import { expandRoutes, type RoutedNews } from './expand.ts'
+import { type BatchEvent, type Incoming, readEvent } from './incoming.ts'
+import { closeEndedJobs, type EndedJob, endedJobs } from './jobs.ts'
+import type { Lingering } from './lingering.ts'
+import { mergeWakes, type NewWake, upsertWakes } from './wakes.ts'
+
+export interface EventBatch {
+  readonly cluster: string
+  readonly source: EventSource
+  /** Workflow ID of the run whose writes these are the answers of. */
+  readonly writer?: string | undefined
+  /** Some of it was written again after a conflict: it counts as foreign to its own run. */
+  readonly conflicted?: boolean
+  readonly events: readonly BatchEvent[]
+  readonly checkpoint?: Checkpoint
+  /** Effects that these answers complete; they end in the same transaction, which releases the bridge's hold. */
+  readonly finished?: readonly FinishedAction[]
+}
+
+/** The answers of one batch of writes. */
+export interface AnsweredWrites {
+  readonly writer: string
+  readonly events: readonly { readonly event: BatchEvent; readonly conflicted: boolean }[]
+  readonly finished: readonly FinishedAction[]
+}
+
+export interface JournalDeps {
+  readonly route: (event: RoutedEvent) => Routing
+  readonly contentKey: Buffer | undefined
+  readonly now: () => Date
+  /** The kind of a controller's subjects, for routes to dependents. */
+  readonly subjectKinds?: Readonly<Record<string, string>>
+  /** The runs that linger in this process; none where no runs are. */
+  readonly lingering?: Lingering
+}
+
+export interface JournaledBatch {
+  /** In the order of the batch. */
+  readonly events: readonly Pick<EventRow, 'seq' | 'uid' | 'resource_version' | 'outcome' | 'reason'>[]
+  readonly wakes: readonly NewWake[]
+}
+
+/** @throws LeaseLost when the checkpoint's lease is no longer held; then nothing of the batch is journaled. */
+export async function journalEvents(
+  db: Kysely<Database>,
+  batch: EventBatch,
+  deps: JournalDeps,
+): Promise<JournaledBatch> {
+  const { cluster, source, writer, conflicted = false } = batch
+  const told = batch.events.map((event) => tell(event, { source, writer, conflicted }, deps))
+  return await db.transaction().execute(async (trx) => {
+    // Before the objects, always in this order: a writer of the same objects never holds the checkpoint.
+    if (batch.checkpoint !== undefined) await writeCheckpoint(trx, cluster, batch.checkpoint, deps.now())
+    return await journalTold(trx, { cluster, told, finished: batch.finished ?? [] }, deps)
+  })
+}
+
+/** The answers of several batches of writes, of one run or of many, in one transaction. */
+export async function journalWrites(
+  db: Kysely<Database>,
+  cluster: string,
+  batches: readonly AnsweredWrites[],
+  deps: JournalDeps,
+): Promise<void> {
+  const told = batches.flatMap(({ writer, events }) =>
+    events.map(({ event, conflicted }) => tell(event, { source: 'write', writer, conflicted }, deps)),
+  )
+  const finished = batches.flatMap((batch) => batch.finished)
+  if (told.length === 0) {
+    await finishActions(db, finished)
+    return
+  }
+  const held: Held[] = []
+  try {
+    await db.transaction().execute(async (trx) => {
+      await journalTold(trx, { cluster, told, finished }, deps, held)
+    })
+  } finally {
+    for (const { release } of held) release()
+  }
+}
+
+type Held = ReturnType<Lingering['hold']>
+
+interface Origin {
+  readonly source: EventSource
+  readonly writer: string | undefined
+  readonly conflicted: boolean
+}
+
+/** An event, and who told it. */
+interface Told {
+  readonly event: Incoming
+  readonly origin: Origin
+}
+
+function tell(event: BatchEvent, origin: Origin, { contentKey }: JournalDeps): Told {
+  return { event: readEvent(event, origin.source, contentKey), origin }
+}
+
+interface ToldBatch {
+  readonly cluster: string
+  readonly told: readonly Told[]
+  readonly finished: readonly FinishedAction[]
+}
+
+async function journalTold(
+  trx: Transaction<Database>,
+  { cluster, told, finished }: ToldBatch,
+  deps: JournalDeps,
+  held: Held[] = [],
+): Promise<JournaledBatch> {
+  const now = deps.now()
+  if (told.length === 0) {
+    await finishActions(trx, finished)
+    return { events: [], wakes: [] }
+  }
+  const entries = await judge(trx, cluster, told, now)
+  const news = entries.flatMap((entry) => entry.news ?? [])
+  const ended = endedJobs(news)
+  const routings = news.map(({ event }) => deps.route(event))
+  const wakesOfNews = await wakesOf(trx, { cluster, news, routings, ended }, deps)
+
+  const rows = entries.map(({ row, news: item }): EventRow => {
+    if (item === undefined) return row
+    const index = news.indexOf(item)
+    return { ...row, ...conclude(routings[index], wakesOfNews[index]) }
+  })
+  await insertEvents(trx, cluster, rows, now)
+  const wakes = mergeWakes(wakesOfNews.flatMap(({ wakes }) => wakes))
+  const put = deps.lingering?.hold(wakes, now)
+  if (put !== undefined) held.push(put)
+  await upsertWakes(trx, put?.wakes ?? wakes, now)
+  await closeEndedJobs(trx, cluster, ended, now)
+  await finishActions(trx, finished)
+  return { events: rows, wakes }
+}
+
+interface RoutedBatch {
+  readonly cluster: string
+  readonly news: readonly News[]
+  readonly routings: readonly Routing[]
+  readonly ended: readonly EndedJob[]
+}
+
+interface Wakes {
+  readonly wakes: readonly NewWake[]
+  /** Some were left out: a write never wakes the run that made it, while that run is open. */
+  readonly own: boolean
+}
+
+/** The wakes of each piece of news. What a run's own writes ask for is left out, unless they end its job: then its subject's triggers count again. */
+async function wakesOf(
+  trx: Transaction<Database>,
+  { cluster, news, routings, ended }: RoutedBatch,
+  deps: JournalDeps,
+): Promise<Wakes[]> {
+  const routed = news.map(({ state, seq, foreign, writer }, index): RoutedNews => {
+    const routing = routings[index]
+    return { state, seq, foreign, writer, routes: routing !== undefined && 'routes' in routing ? routing.routes : [] }
+  })
+  const expansion = { cluster, subjectKinds: deps.subjectKinds ?? {}, now: deps.now() }
+  const { wakes, openWriters } = await expandRoutes(trx, routed, expansion)
+  const isOwn = ({ foreign_event, writer }: NewWake) =>
+    !foreign_event && writer !== null && openWriters.has(writer) && !ended.some((job) => ends(job, writer))
+  return wakes.map((all) => {
+    const others = all.filter((wake) => !isOwn(wake))
+    return { wakes: others, own: others.length < all.length }
+  })
+}
+
+/** Whether the job that ended is the one of this run, by its workflow ID. */
+function ends({ controller, uid, jobID, deleted }: EndedJob, workflowID: string): boolean {
+  return deleted ? workflowID.startsWith(`${controller}/${uid}/`) : workflowID === `${controller}/${uid}/${jobID ?? ''}`
+}
+
+interface News {
+  readonly state: Known
+  readonly seq: number
+  readonly foreign: boolean
+  readonly writer: string | undefined
+  readonly event: RoutedEvent
+}
+
+interface Entry {
+  readonly row: EventRow
+  readonly news: News | undefined
+}
+
+interface Judged {
+  readonly event: Incoming
+  readonly origin: Origin
+  readonly seq: number
+  readonly verdict: Verdict
+  /** What was known before this event. */
+  readonly before: Known | undefined
+}
+
+/** Decides about every event, one after the other (E2), and writes the newest state of each object. */
+async function judge(trx: Transaction<Database>, cluster: string, all: readonly Told[], now: Date): Promise<Entry[]> {
+  const uids = [...new Set(all.map(({ event }) => event.uid))].sort()
+  const { seqs, known } = await lockObjects(trx, cluster, uids, all.length)
+  const states = new Map<string, Known>(known.map((state) => [state.uid, state]))
+  const touched = new Map<string, Known & { seq: number }>()
+  const judged = all.map(({ event: told, origin }, index): Judged => {
+    const seq = seqs[index] ?? 0
+    const before = states.get(told.uid)
+    const event = origin.source === 'relist' ? asListed(told, before) : told
+    const verdict = classify(before, event)
+    if (verdict.outcome !== 'stale') {
+      states.set(event.uid, verdict.next)
+      if (!event.unfollowed) touched.set(event.uid, { ...verdict.next, seq })
+    }
+    return { event, origin, seq, verdict, before }
+  })
+  const written = await upsertObjects(trx, cluster, [...touched.values()], now)
+  const overtaken = judged.filter(({ verdict, origin }) => origin.source === 'watch' && isOvertaken(verdict))
+  const seen = await journaledVersions(
+    trx,
+    overtaken.map(({ event }) => event),
+  )
+  return judged.map((item) => entryOf(item, { written, seen, overtaken, states }))
+}
+
+/** A list does not say what happened to an object, only that it is there. */
+function asListed(event: Incoming, before: Known | undefined): Incoming {
+  if (event.missed) return event
+  return { ...event, type: before === undefined || before.deleted ? 'ADDED' : 'MODIFIED' }
+}
+
+interface Context {
+  readonly written: ReadonlySet<string>
+  readonly seen: ReadonlySet<string>
+  readonly overtaken: readonly Judged[]
+  readonly states: ReadonlyMap<string, Known>
+}
+
+function entryOf(item: Judged, { written, seen, overtaken, states }: Context): Entry {
+  const { event, verdict } = item
+  if (verdict.outcome !== 'stale' && !written.has(event.uid) && !event.unfollowed) {
+    return { row: rowOf(item, 'stale', 'journaled meanwhile'), news: undefined }
+  }
+  switch (verdict.outcome) {
+    case 'unchanged':
+      return { row: rowOf(item, 'ignored', verdict.reason), news: undefined }
+    case 'changed':
+      return { row: rowOf(item, 'ignored', '', verdict.next.projection), news: newsOf(item, verdict.next) }
+    case 'stale': {
+      const state = states.get(event.uid)
+      // Somebody's change that the answer of our own later write overtook: the write's wake may be suppressed, so this one must not be.
+      if (state !== undefined && overtaken.includes(item) && !seen.has(`${event.uid} ${event.resourceVersion}`)) {
+        return { row: rowOf(item, 'ignored', '', event.projection), news: overtakenNews(item, state) }
+      }
+      return { row: rowOf(item, 'stale', verdict.reason), news: undefined }
+    }
+  }
+}
+
+function newsOf({ event, origin: { writer, conflicted }, seq, before }: Judged, state: Known): News {
+  const foreign = writer === undefined || conflicted
+  return { state, seq, writer, foreign, event: routedEvent(event.type, state, before?.projection) }
+}
+
+function overtakenNews({ origin: { writer }, seq }: Judged, state: Known): News {
+  const type = state.deleted ? 'DELETED' : 'MODIFIED'
+  return { state, seq, writer, foreign: true, event: routedEvent(type, state, undefined) }
+}
+
+function isOvertaken(verdict: Verdict): boolean {
+  return verdict.outcome === 'stale' && verdict.overtaken
+}
+
+function rowOf(
+  { event, origin, seq }: Judged,
+  outcome: EventRow['outcome'],
+  reason: string,
+  projection: Projection = {},
+): EventRow {
+  const { kind, uid, namespace, name, type, resourceVersion } = event
+  const { source, writer = null } = origin
+  const said = { type, projection, outcome, reason, source, writer }
+  return { seq, kind, uid, namespace, name, resource_version: resourceVersion, ...said }
+}
+
+function routedEvent(type: RoutedEvent['type'], state: Known, previous: Projection | undefined): RoutedEvent {
+  const { kind, uid, namespace, name, resourceVersion, projection } = state
+  return { kind, uid, namespace, name, resourceVersion, type, projection, previous }
+}
+
+function conclude(
+  routing: Routing | undefined,
+  { wakes, own }: Wakes = { wakes: [], own: false },
+): Pick<EventRow, 'outcome' | 'reason'> {
+  if (wakes.length > 0) return { outcome: 'wake', reason: [...new Set(wakes.map(({ cause }) => cause))].join('; ') }
+  if (own) return { outcome: 'ignored', reason: 'a write never wakes the run that made it' }
+  const reason = routing !== undefined && 'ignored' in routing ? routing.ignored : 'no subject is concerned'
+  return { outcome: 'ignored', reason }
+}

@@ -1,0 +1,139 @@
+// From routes to subjects: owners' dependents and subscribers are looked up, then every subject gets one wake.
+
+import { sql, type Transaction } from 'kysely'
+import type { Route } from '../../../workflows/kit/index.ts'
+import type { Known } from './classify.ts'
+import type { Database } from '../database.ts'
+import type { NewWake } from './wakes.ts'
+
+/** An event that is news, with what its controllers said. */
+export interface RoutedNews {
+  readonly state: Known
+  readonly seq: number
+  readonly routes: readonly Route[]
+  /** Somebody else than the run `writer` may have caused it. */
+  readonly foreign: boolean
+  readonly writer: string | undefined
+}
+
+interface Dependent {
+  readonly owner: string
+  readonly kind: string
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+}
+
+interface Subscriber {
+  readonly kind: string
+  /** `*`: all. */
+  readonly namespace: string
+  /** `*`: any. */
+  readonly name: string
+  /** Of a controller in level mode: its run may have ended, and is started for what it waits for. */
+  readonly isLevel: boolean
+  readonly controller: string
+  readonly uid: string
+  readonly subjectName: string
+}
+
+export interface Expansion {
+  readonly cluster: string
+  /** The kind whose objects a controller has as subjects; a controller that is missing takes dependents of every kind. */
+  readonly subjectKinds: Readonly<Record<string, string>>
+  readonly now: Date
+}
+
+export interface Expanded {
+  /** Of each piece of news, in its order; an empty list when routes found no subject. */
+  readonly wakes: readonly (readonly NewWake[])[]
+  /** Those writers of the news whose runs the journal holds open. */
+  readonly openWriters: ReadonlySet<string>
+}
+
+/** One query, or none. */
+export async function expandRoutes(
+  trx: Transaction<Database>,
+  news: readonly RoutedNews[],
+  expansion: Expansion,
+): Promise<Expanded> {
+  if (news.length === 0) return { wakes: [], openWriters: new Set() }
+  const owners = news.flatMap(({ routes }) => routes.flatMap(({ dependentsOf }) => dependentsOf ?? []))
+  const { dependents, subscribers, writers } = await lookUp(trx, expansion.cluster, owners, news)
+  const wakes = news.map((item) => [
+    ...item.routes.flatMap((route) =>
+      subjectsOf(route, dependents, expansion).map((at) => wakeOf(item, at, route, expansion)),
+    ),
+    ...subscribers
+      .filter(({ kind, namespace, name }) => isNamed(item.state, kind, namespace, name))
+      .map((subscriber) => subscriberWake(item, subscriber, expansion)),
+  ])
+  return { wakes, openWriters: new Set(writers) }
+}
+
+async function lookUp(
+  trx: Transaction<Database>,
+  cluster: string,
+  owners: readonly string[],
+  news: readonly RoutedNews[],
+): Promise<{ dependents: Dependent[]; subscribers: Subscriber[]; writers: string[] }> {
+  const writers = [...new Set(news.flatMap(({ writer, foreign }) => (writer === undefined || foreign ? [] : [writer])))]
+  const names = news.map(({ state: { kind, namespace, name } }) => ({ kind, namespace, name }))
+  const { rows } = await sql<{ dependents: Dependent[]; subscribers: Subscriber[]; writers: string[] }>`
+    select (select coalesce(json_agg(d), '[]') from (
+              select owner_uid as owner, kind, uid, namespace, name from object
+              where cluster = ${cluster} and not deleted and owner_uid = any(${owners}::text[])) d) as dependents,
+           (select coalesce(json_agg(s), '[]') from (
+              select distinct s.kind, s.namespace, s.name, s.controller, s.uid, s.job_id = '' as "isLevel",
+                     coalesce(o.name, '') as "subjectName"
+              from json_to_recordset(${JSON.stringify(names)}::json) as n(kind text, namespace text, name text)
+              join subscription s on s.cluster = ${cluster} and s.kind = n.kind and s.namespace in (n.namespace, '*')
+                and s.name in (n.name, '*')
+              left join object o on o.uid = s.uid and o.cluster = s.cluster) s) as subscribers,
+           (select coalesce(json_agg(workflow_id), '[]') from job
+              where workflow_id = any(${writers}::text[]) and outcome is null) as writers`.execute(trx)
+  return rows[0] ?? { dependents: [], subscribers: [], writers: [] }
+}
+
+type Place = Pick<Route, 'uid' | 'namespace' | 'name'>
+
+function subjectsOf(route: Route, dependents: readonly Dependent[], { subjectKinds }: Expansion): readonly Place[] {
+  if (route.dependentsOf === undefined) return [route]
+  const kind = subjectKinds[route.controller]
+  return dependents.filter((found) => found.owner === route.dependentsOf && (kind === undefined || found.kind === kind))
+}
+
+function wakeOf({ seq, foreign, writer }: RoutedNews, at: Place, route: Route, { cluster, now }: Expansion): NewWake {
+  const own = !foreign && writer !== undefined && isRunOf(writer, route.controller, at.uid)
+  return {
+    controller: route.controller,
+    uid: at.uid,
+    job_id: route.jobID ?? '',
+    cluster,
+    namespace: at.namespace,
+    name: at.name,
+    seq,
+    due: now,
+    foreign_event: !own,
+    may_start: route.mode === 'start',
+    writer: own ? writer : null,
+    cause: route.cause,
+  }
+}
+
+function subscriberWake(item: RoutedNews, subscriber: Subscriber, expansion: Expansion): NewWake {
+  const { kind, controller, uid, subjectName, isLevel } = subscriber
+  const { namespace, name } = item.state
+  const cause = isLevel ? `${kind} ${name} changed` : `waits for ${kind} ${name}`
+  const route: Route = { controller, uid, namespace, name: subjectName, mode: isLevel ? 'start' : 'notify', cause }
+  return wakeOf(item, route, route, expansion)
+}
+
+/** Workflow IDs are `controller/uid/jobID`, in level mode `controller/uid`. */
+function isRunOf(workflowID: string, controller: string, uid: string): boolean {
+  return workflowID === `${controller}/${uid}` || workflowID.startsWith(`${controller}/${uid}/`)
+}
+
+function isNamed(state: Known, kind: string, namespace: string, name: string): boolean {
+  return state.kind === kind && [state.namespace, '*'].includes(namespace) && [state.name, '*'].includes(name)
+}

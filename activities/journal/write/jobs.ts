@@ -1,0 +1,346 @@
+// Runs, as people and the sweep see them. The row is written after `start` succeeded.
+//
+//   J1. A row closes in the transaction that journals how its run ended the job, or when its run ends; never twice. What another hand ends is
+//       not the end of the run: it is woken, sees it, and closes the row itself.
+//   J2. Opening a row looks, under the subject's row lock, whether the job has already ended: a short job may be over before its row is there.
+//   J3. A run closes its own row, also one that is not there yet, and never the row of a later run.
+
+import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely'
+import { path, type Projection, textAt } from '../../../workflows/kit/index.ts'
+import type { Database, Json, JobTable } from '../database.ts'
+import type { Known } from './classify.ts'
+import { upsertWakes } from './wakes.ts'
+
+export type Job = Selectable<JobTable>
+
+export interface NewJob {
+  readonly workflow_id: string
+  readonly run_id: string | null
+  readonly controller: string
+  readonly cluster: string
+  readonly uid: string
+  readonly job_id: string
+  readonly namespace: string
+  readonly name: string
+  readonly cause: string
+  readonly started_at: Date
+}
+
+const PHASE = path('status.phase')
+const JOB_ID_FINISHED = path('status.jobIDFinished')
+
+/**
+ * Records that runs are open; another run of the same workflow ID reopens the row. With run_id null the run was found running, not started:
+ * what the row of an open or finished job says stays, because whoever started it knows better.
+ */
+export async function openJobs(db: Kysely<Database>, cluster: string, jobs: readonly NewJob[]): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    const uids = [...new Set(jobs.map(({ uid }) => uid))]
+    const ids = [...new Set(jobs.map(({ workflow_id }) => workflow_id))]
+    const subjects = await trx
+      .selectFrom('object')
+      .select(['uid', 'kind', 'projection', 'deleted'])
+      .where('cluster', '=', cluster)
+      .where('uid', '=', sql<string>`any(${uids}::text[])`)
+      .orderBy('uid')
+      .forShare()
+      .execute()
+    const rows = await trx
+      .selectFrom('job')
+      .selectAll()
+      .where('workflow_id', '=', sql<string>`any(${ids}::text[])`)
+      .orderBy('workflow_id')
+      .forUpdate()
+      .execute()
+    const known = new Map(rows.map((row) => [row.workflow_id, row]))
+    const changed = new Map<string, Job>()
+    for (const job of jobs) {
+      const before = changed.get(job.workflow_id) ?? known.get(job.workflow_id)
+      const row = opened(job, before, endOfSubject(job, subjects))
+      if (row !== undefined) changed.set(job.workflow_id, row)
+    }
+    await upsertJobs(trx, [...changed.values()])
+  })
+}
+
+type Subject = Pick<JournaledState, 'uid' | 'kind' | 'projection' | 'deleted'>
+type JournaledState = Selectable<Database['object']>
+
+function endOfSubject({ controller, uid, job_id }: NewJob, subjects: readonly Subject[]): string | undefined {
+  // Runs in level mode end by themselves.
+  if (job_id === '') return undefined
+  const subject = subjects.find((one) => one.uid === uid && controllerOf(one.kind) === controller)
+  return subject === undefined ? undefined : endOf(subject, job_id)
+}
+
+/** The row after an opening; undefined when it stays as it is. */
+function opened(job: NewJob, known: Job | undefined, ended: string | undefined): Job | undefined {
+  const fresh: Job = {
+    ...job,
+    ...(ended === undefined ? { outcome: null, finished_at: null } : { outcome: ended, finished_at: job.started_at }),
+    ...{ phase: null, phases: [], last_error: null, attempt: 0, passes: 0, last_pass_at: null },
+    ...{ lookup_after: null, lookups: 0 },
+  }
+  if (known === undefined) return fresh
+  const change = news(job, known, ended === undefined, fresh)
+  return change === undefined ? undefined : { ...known, ...change }
+}
+
+async function upsertJobs(trx: Transaction<Database>, rows: readonly Job[]): Promise<void> {
+  if (rows.length === 0) return
+  await sql`
+    insert into job (workflow_id, run_id, controller, cluster, uid, job_id, namespace, name, cause, phase, phases, outcome,
+                     attempt, last_error, passes, last_pass_at, started_at, finished_at, lookup_after, lookups)
+    select r.* from json_to_recordset(${JSON.stringify(rows)}::json) as r(
+      workflow_id text, run_id text, controller text, cluster text, uid text, job_id text, namespace text, name text,
+      cause text, phase text, phases jsonb, outcome text, attempt integer, last_error jsonb, passes integer,
+      last_pass_at timestamptz, started_at timestamptz, finished_at timestamptz, lookup_after timestamptz, lookups integer)
+    order by r.workflow_id
+    on conflict (workflow_id) do update set
+      (run_id, cause, phase, phases, outcome, attempt, last_error, passes, last_pass_at, started_at, finished_at, lookup_after,
+       lookups) =
+      (excluded.run_id, excluded.cause, excluded.phase, excluded.phases, excluded.outcome, excluded.attempt,
+       excluded.last_error, excluded.passes, excluded.last_pass_at, excluded.started_at, excluded.finished_at,
+       excluded.lookup_after, excluded.lookups)
+    -- The run may have closed its row since it was looked for (J3).
+    where job.outcome is null or excluded.outcome is not null or job.run_id is distinct from excluded.run_id`.execute(
+    trx,
+  )
+}
+
+/** What an opening changes of the row that is there; undefined for nothing. */
+function news<Fresh>(
+  { run_id, cause, started_at }: NewJob,
+  known: Pick<Job, 'run_id' | 'outcome' | 'cause'>,
+  isUnfinished: boolean,
+  fresh: Fresh,
+): Fresh | Pick<NewJob, 'run_id' | 'cause' | 'started_at'> | undefined {
+  if (run_id === null) return known.run_id !== null && known.outcome !== null && isUnfinished ? fresh : undefined
+  // Found running, and its first pass may have said since which run it is.
+  const isSame = known.run_id === run_id || (known.run_id === null && known.outcome === null)
+  if (!isSame) return fresh
+  return known.outcome === null && known.cause !== cause ? { run_id, cause, started_at } : undefined
+}
+
+/** Whose run is looked for; with `jobID` the one of that job. */
+export interface JobSubject {
+  readonly controller: string
+  readonly uid: string
+  readonly jobID?: string | undefined
+}
+
+/** The open runs of these subjects, in their order. */
+export async function findOpenJobs(
+  db: Kysely<Database>,
+  subjects: readonly JobSubject[],
+): Promise<readonly (Job | undefined)[]> {
+  const rows = await db
+    .selectFrom('job')
+    .selectAll()
+    .where('uid', '=', sql<string>`any(${[...new Set(subjects.map(({ uid }) => uid))]}::text[])`)
+    .where('outcome', 'is', null)
+    .orderBy('started_at', 'desc')
+    .execute()
+  return subjects.map(({ controller, uid, jobID }) =>
+    rows.find((row) => row.controller === controller && row.uid === uid && (jobID ?? row.job_id) === row.job_id),
+  )
+}
+
+/** Whether the journal has a row of this run, open or not. */
+export async function isRecorded(db: Kysely<Database>, workflowID: string): Promise<boolean> {
+  const row = await db.selectFrom('job').select('uid').where('workflow_id', '=', workflowID).executeTakeFirst()
+  return row !== undefined
+}
+
+/** A run that ends. */
+export type EndedRun = NewJob & { readonly run_id: string }
+
+/**
+ * Closes the row of a run that ends (J3); a row that an event closed keeps its outcome (J1). Unless the run was a group, or its subject is gone,
+ * the subject is woken: what asked for another job while this one had the row was brought to this run.
+ */
+export async function closeRun(db: Kysely<Database>, run: EndedRun, outcome: string, now: Date): Promise<void> {
+  if (outcome === 'Done' || outcome === 'Deleted') {
+    await closeRow(db, run, outcome, now)
+    return
+  }
+  const { controller, cluster, uid, namespace, name } = run
+  const wake = { controller, uid, job_id: '', cluster, namespace, name, cause: `run ended: ${outcome}` }
+  await db.transaction().execute(async (trx) => {
+    // In the order of whoever journals events: first the wake, then the row.
+    await upsertWakes(trx, [{ ...wake, seq: 0, due: now, foreign_event: true, may_start: true, writer: null }], now)
+    await closeRow(trx, run, outcome, now)
+  })
+}
+
+async function closeRow(db: Kysely<Database>, run: EndedRun, outcome: string, now: Date): Promise<void> {
+  const { workflow_id, run_id, controller, cluster, uid, job_id, namespace, name, cause, started_at } = run
+  await sql`
+    with closed as (
+      insert into job as j (workflow_id, run_id, controller, cluster, uid, job_id, namespace, name, cause, outcome, started_at,
+                            finished_at)
+      values (${workflow_id}, ${run_id}, ${controller}, ${cluster}, ${uid}, ${job_id}, ${namespace}, ${name}, ${cause}, ${outcome},
+              ${started_at}, ${now})
+      on conflict (workflow_id) do update set run_id = excluded.run_id, outcome = excluded.outcome, finished_at = excluded.finished_at
+      where j.outcome is null and (j.run_id is null or j.run_id <= excluded.run_id)
+      returning j.workflow_id, j.controller, j.uid, j.job_id)
+    ${endWaits(now)}`.execute(db)
+}
+
+/**
+ * What the closed jobs waited for, objects and times: a run that is started again asks anew. A wake that anything else has a part in stays,
+ * and so does one that somebody holds: it leads to nothing when it is due.
+ */
+function endWaits(now: Date, answer = sql`from closed`): RawBuilder<unknown> {
+  return sql`,
+    timers as (
+      select w.controller, w.uid, w.job_id from wake w join closed on w.controller = closed.controller and w.uid = closed.uid
+      where w.writer = closed.workflow_id and w.seq = 0 and w.due > ${now} and w.lease_until is null
+      for update of w skip locked),
+    dropped as (
+      delete from wake using timers where wake.controller = timers.controller and wake.uid = timers.uid and wake.job_id = timers.job_id),
+    waits as (
+      delete from subscription s using closed
+      where s.controller = closed.controller and s.uid = closed.uid and s.job_id = closed.job_id)
+    select ${answer}`
+}
+
+/** A run as Temporal names it. */
+export interface RunID {
+  readonly workflowID: string
+  readonly runID: string
+}
+
+/**
+ * Counts a pass of each run; those that have no row yet are left out. An open row learns which run it is: whoever found it running did not
+ * know, and one that continued as new is another. By that its late writes are known (actions.ts, A3). Temporal's run IDs are in order of time
+ * (UUIDv7): an activity that outlived its run does not take the row from the next one.
+ */
+export async function touchJobs(db: Kysely<Database>, runs: readonly RunID[], now: Date): Promise<void> {
+  await sql`
+    update job set passes = job.passes + t.passes, last_pass_at = ${now}, lookup_after = null, lookups = 0,
+      run_id = case when job.outcome is null and job.job_id <> '' then greatest(job.run_id, t.run_id) else job.run_id end
+    from (select "workflowID" as id, max("runID") as run_id, count(*)::int as passes
+          from json_to_recordset(${JSON.stringify(runs)}::json) as r("workflowID" text, "runID" text) group by id order by id) t
+    where job.workflow_id = any(${[...new Set(runs.map(({ workflowID }) => workflowID))]}::text[])
+      and job.workflow_id = t.id`.execute(db)
+}
+
+/** Those of the runs that have begun a pass, or are over; not those that have no row yet. */
+export async function begunJobs(db: Kysely<Database>, workflowIDs: readonly string[]): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('job')
+    .select('workflow_id')
+    .where('workflow_id', '=', sql<string>`any(${workflowIDs}::text[])`)
+    // A pass that began before the row was there was not counted; what it settled was.
+    .where((where) =>
+      where.or([where('passes', '>', 0), where('phase', 'is not', null), where('outcome', 'is not', null)]),
+    )
+    .execute()
+  return rows.map(({ workflow_id }) => workflow_id)
+}
+
+export interface JobProgress {
+  readonly workflowID: string
+  readonly runID: string
+  /** Undefined: the phase stays. */
+  readonly phase: string | undefined
+  /** Undefined: the last one stays while the job is failing, and is cleared by a pass that did not fail. */
+  readonly lastError: object | undefined
+  readonly attempt: number
+}
+
+/**
+ * Records what a pass settled; a phase that is new is appended to the row's list with its time.
+ *
+ * @returns 'over' when the run's row is closed: this is the late pass of a worker that was stopped, or lost its workflow task. Never in level
+ *   mode: a run that is woken while it closes its row goes on.
+ */
+export async function recordJobPhase(
+  db: Kysely<Database>,
+  { workflowID, runID, phase, lastError, attempt }: JobProgress,
+  now: Date,
+): Promise<'open' | 'over'> {
+  const told = lastError === undefined ? null : JSON.stringify(lastError)
+  const entry = phase === undefined ? [] : [{ phase, at: now.toISOString() }]
+  const { rows } = await sql<{ over: boolean | null }>`
+    update job set phase = coalesce(${phase ?? null}, phase), attempt = ${attempt},
+      last_error = case when ${attempt}::int > 0 then coalesce(${told}::jsonb, last_error) else ${told}::jsonb end,
+      phases = case when ${phase ?? null}::text is null or phase is not distinct from ${phase ?? null}::text
+                    then phases else phases || ${JSON.stringify(entry)}::jsonb end
+    where workflow_id = ${workflowID}
+    returning outcome is not null and run_id = ${runID} and job_id <> '' as over`.execute(db)
+  return rows[0]?.over === true ? 'over' : 'open'
+}
+
+/** The end of a job, as the state of its subject shows it. */
+export interface EndedJob {
+  readonly controller: string
+  readonly uid: string
+  /** The object is gone: every job of it has ended. */
+  readonly deleted: boolean
+  readonly jobID: string | null
+  readonly outcome: string
+  /** Workflow ID of the run whose write it was; null: another hand's. */
+  readonly writer: string | null
+}
+
+/** The jobs whose end these states show. Level runs (job ID '') end by themselves: one whose object is gone is woken, and sees it. */
+export function endedJobs(news: readonly { readonly state: Known; readonly writer: string | undefined }[]): EndedJob[] {
+  return news.flatMap(({ state: { kind, uid, deleted, projection }, writer = null }) => {
+    const jobID = textAt(projection, JOB_ID_FINISHED)
+    if (!deleted && jobID === undefined) return []
+    const outcome = deleted ? 'Deleted' : (textAt(projection, PHASE) ?? 'Succeeded')
+    return [{ controller: controllerOf(kind), uid, deleted, jobID: jobID ?? null, outcome, writer }]
+  })
+}
+
+/**
+ * Closes the rows of these jobs that are open, where the run itself ended the job; where another hand did, wakes the run (J1). Ends what level
+ * runs of objects that are gone subscribed to.
+ */
+export async function closeEndedJobs(
+  trx: Transaction<Database>,
+  cluster: string,
+  ended: readonly EndedJob[],
+  now: Date,
+): Promise<void> {
+  if (ended.length === 0) return
+  const { rows } = await sql<Pick<Job, 'controller' | 'uid' | 'namespace' | 'name'>>`
+    with over as (
+      select job.workflow_id, job.controller, job.uid, job.namespace, job.name, e.outcome, job.workflow_id = e.writer as own
+      from json_to_recordset(${JSON.stringify(ended)}::json) as e(controller text, uid text, deleted boolean, "jobID" text, outcome text,
+                                                                  writer text)
+      join job on job.controller = e.controller and job.uid = e.uid
+      where job.uid = any(${[...new Set(ended.map(({ uid }) => uid))]}::text[]) and job.outcome is null
+        and job.cluster = ${cluster} and job.job_id <> '' and (e.deleted or job.job_id = e."jobID")),
+    closed as (
+      update job set outcome = over.outcome, finished_at = ${now} from over
+      where job.workflow_id = over.workflow_id and over.own and job.outcome is null
+      returning job.workflow_id, job.controller, job.uid, job.job_id)
+    ${endWaits(now, sql`distinct controller, uid, namespace, name from over where not coalesce(own, false)`)}`.execute(
+    trx,
+  )
+  const rest = { job_id: '', cluster, seq: 0, due: now, foreign_event: true, may_start: false, writer: null }
+  await upsertWakes(
+    trx,
+    rows.map((subject) => ({ ...subject, ...rest, cause: 'its job was ended by another hand' })),
+    now,
+  )
+  const gone = ended.filter(({ deleted }) => deleted).map(({ uid }) => uid)
+  if (gone.length > 0)
+    await sql`delete from subscription where cluster = ${cluster} and uid = any(${gone}::text[]) and job_id = ''`.execute(
+      trx,
+    )
+}
+
+/** The controller whose subjects a kind's objects are: `DeployItem` is reconciled by `deploy-item`. */
+function controllerOf(kind: string): string {
+  return kind.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, '-').toLowerCase()
+}
+
+function endOf({ deleted, projection }: { deleted: boolean; projection: Json }, jobID: string): string | undefined {
+  if (deleted) return 'Deleted'
+  const state: Projection = projection
+  return jobID !== '' && textAt(state, JOB_ID_FINISHED) === jobID ? (textAt(state, PHASE) ?? 'Succeeded') : undefined
+}

@@ -1,0 +1,26 @@
+// Waits of jobs for objects that need not exist yet. journalEvents wakes the subscribers of every object that changed.
+//
+//   S1. Subscribe first, then look, at the API server and not at the journal. An event that is being journaled has not seen the row, and the
+//       journal does not show what it tells before its commit; but it happened before the look. What happens later finds the row.
+
+import type { Kysely } from 'kysely'
+import type { Database } from '../database.ts'
+
+export interface Subscription {
+  readonly controller: string
+  readonly uid: string
+  readonly job_id: string
+  readonly cluster: string
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+}
+
+/** Adds a subscription; one that is there already stays. The caller looks at the object after it (S1). */
+export async function subscribe(db: Kysely<Database>, subscription: Subscription, now: Date): Promise<void> {
+  await db
+    .insertInto('subscription')
+    .values({ ...subscription, created_at: now })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}

@@ -1,0 +1,234 @@
+// Due wake-ups, one row per controller and subject. A wake is a level: one or ten of them lead to one pass.
+//
+//   W1. Every upsert draws a new version, so that acknowledging an older one cannot lose it.
+//   W2. A wake never becomes due later by an upsert; only `postponeWakes` moves it, and only the version that was taken. One exception: what
+//       only a run's own writes asked for would be dropped while that run is open, so it must not shorten the run's own back-off.
+//   W3. What comes while a wake is leased stays apart from what was taken: the taken due time, and that somebody else caused it, do not
+//       stick to a row that the running pass renews. When the lease runs out, both count.
+//   W4. No lock is held over a call: claim with a lease, commit, call, acknowledge.
+
+import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
+import type { Database, WakeTable } from '../database.ts'
+
+export type Wake = Selectable<WakeTable>
+
+export interface NewWake {
+  readonly controller: string
+  readonly uid: string
+  /** '' unless the subject is a group keyed by job. */
+  readonly job_id: string
+  readonly cluster: string
+  readonly namespace: string
+  readonly name: string
+  /** The newest event behind it; 0 when no event is. */
+  readonly seq: number
+  readonly due: Date
+  readonly foreign_event: boolean
+  readonly may_start: boolean
+  /** Workflow ID of the run whose write caused it. */
+  readonly writer: string | null
+  readonly cause: string
+}
+
+/** Whoever dispatches wakes listens here. */
+export const WAKE_CHANNEL = 'pawl_wake'
+
+/**
+ * Adds wakes or renews those that are pending (W1, W2), and tells the listening dispatchers. Call it in the transaction of what causes them.
+ * A due time before `now` counts as now, so that whoever is late does not overtake.
+ */
+export async function upsertWakes(db: Kysely<Database>, wakes: readonly NewWake[], now: Date): Promise<void> {
+  if (wakes.length === 0) return
+  // One JSON parameter instead of twelve per row: this is the hot path. In order of the key, so that two batches cannot deadlock.
+  const rows = JSON.stringify(mergeWakes(wakes).map((wake) => (wake.due < now ? { ...wake, due: now } : wake)))
+  await sql`
+    with upserted as (
+      insert into wake (controller, uid, job_id, cluster, namespace, name, seq, version, due, foreign_event, may_start, writer, cause)
+      select w.controller, w.uid, w.job_id, w.cluster, w.namespace, w.name, w.seq, nextval('wake_version'), w.due,
+             w.foreign_event, w.may_start, w.writer, w.cause
+      from (select * from json_to_recordset(${rows}::json) as r(
+        controller text, uid text, job_id text, cluster text, namespace text, name text, seq bigint, due timestamptz,
+        foreign_event boolean, may_start boolean, writer text, cause text) order by r.controller, r.uid, r.job_id) w
+      on conflict (controller, uid, job_id) do update set
+        version = excluded.version,
+        seq = greatest(wake.seq, excluded.seq),
+        writer = coalesce(excluded.writer, wake.writer),
+        cause = case when excluded.seq > 0 or excluded.due < wake.due then excluded.cause else wake.cause end,
+        due = case when ${LEASED} then wake.due
+                   when ${BACKS_OFF} and not wake.foreign_event then greatest(wake.due, excluded.due)
+                   else least(wake.due, excluded.due) end,
+        foreign_event = wake.foreign_event or (excluded.foreign_event and not ${LEASED}),
+        may_start = wake.may_start or (excluded.may_start and not ${LEASED}),
+        next_due = case when ${LEASED} and ${BACKS_OFF} and not wake.next_foreign_event then greatest(wake.next_due, excluded.due)
+                        when ${LEASED} then least(wake.next_due, excluded.due) end,
+        next_foreign_event = case when ${LEASED} then coalesce(wake.next_foreign_event, false) or excluded.foreign_event end,
+        next_may_start = case when ${LEASED} then coalesce(wake.next_may_start, false) or excluded.may_start end
+      returning 1)
+    select pg_notify(${WAKE_CHANNEL}, '') from upserted limit 1`.execute(db)
+}
+
+/** One row per subject, as the database would make them one after the other. */
+export function mergeWakes(wakes: readonly NewWake[]): NewWake[] {
+  const bySubject = new Map<string, { wake: NewWake; causes: Set<string> }>()
+  for (const wake of wakes) {
+    const key = `${wake.controller} ${wake.uid} ${wake.job_id}`
+    const earlier = bySubject.get(key)
+    if (earlier === undefined) {
+      bySubject.set(key, { wake, causes: new Set([wake.cause]) })
+      continue
+    }
+    earlier.wake = mergeTwo(earlier.wake, wake)
+    earlier.causes.add(wake.cause)
+  }
+  return [...bySubject.values()].map(({ wake, causes }) => ({ ...wake, cause: joinCauses([...causes]) }))
+}
+
+// A cause goes into the details of a start, for which Temporal has a limit of 20,000 bytes; nobody reads that much.
+const LONGEST_CAUSE = 500
+
+/** `a; b; c and 497 more`, as many as there is room for. */
+function joinCauses(causes: readonly string[]): string {
+  const whole = causes.join('; ')
+  if (whole.length <= LONGEST_CAUSE) return whole
+  const room = LONGEST_CAUSE - ` and ${causes.length} more`.length
+  const [first = '', ...rest] = causes
+  let text = first.slice(0, room)
+  let told = 1
+  for (const cause of rest) {
+    if (text.length + 2 + cause.length > room) break
+    text = `${text}; ${cause}`
+    told += 1
+  }
+  return told === causes.length ? text : `${text} and ${causes.length - told} more`
+}
+
+function mergeTwo(earlier: NewWake, later: NewWake): NewWake {
+  return {
+    ...later,
+    seq: Math.max(earlier.seq, later.seq),
+    due: earlier.due < later.due ? earlier.due : later.due,
+    foreign_event: earlier.foreign_event || later.foreign_event,
+    may_start: earlier.may_start || later.may_start,
+    writer: later.writer ?? earlier.writer,
+  }
+}
+
+export interface Claim {
+  /** Only wakes of this cluster: a worker acts on no other, and several may share a journal. */
+  readonly cluster: string
+  /** Only wakes of these controllers; undefined: of all. */
+  readonly controllers?: readonly string[] | undefined
+  readonly owner: string
+  readonly limit: number
+  readonly leaseMs: number
+  readonly now: Date
+}
+
+/** Takes due wakes that nobody holds, oldest first. A lease that ran out counts as none. */
+export async function claimWakes(
+  db: Kysely<Database>,
+  { cluster, controllers, owner, limit, leaseMs, now }: Claim,
+): Promise<Wake[]> {
+  const due = db
+    .selectFrom('wake')
+    .select(['controller', 'uid', 'job_id'])
+    .where('cluster', '=', cluster)
+    .$if(controllers !== undefined, (wakes) => wakes.where('controller', 'in', controllers ?? []))
+    .where('due', '<=', now)
+    .where((where) => where.or([where('lease_until', 'is', null), where('lease_until', '<=', now)]))
+    .orderBy('due')
+    .limit(limit)
+    .forUpdate()
+    .skipLocked()
+  return await db
+    .with('taken', () => due)
+    .updateTable('wake')
+    .from('taken')
+    .set({
+      ...{ lease_owner: owner, lease_until: new Date(now.getTime() + leaseMs) },
+      foreign_event: sql<boolean>`wake.foreign_event or coalesce(wake.next_foreign_event, false)`,
+      may_start: sql<boolean>`wake.may_start or coalesce(wake.next_may_start, false)`,
+      ...NO_NEXT,
+    })
+    .whereRef('wake.controller', '=', 'taken.controller')
+    .whereRef('wake.uid', '=', 'taken.uid')
+    .whereRef('wake.job_id', '=', 'taken.job_id')
+    .returningAll('wake')
+    .execute()
+}
+
+/** When the next wake that `claimWakes` would take, now or when its lease has run out, is due; undefined when there is none. */
+export async function nextWakeDue(
+  db: Kysely<Database>,
+  { cluster, controllers }: Pick<Claim, 'cluster' | 'controllers'>,
+): Promise<Date | undefined> {
+  const ours = controllers === undefined ? sql`` : sql` and controller = any(${controllers}::text[])`
+  const { rows } = await sql<{ due: Date | null }>`
+    select min(greatest(due, coalesce(lease_until, due))) as due from wake where cluster = ${cluster}${ours}`.execute(
+    db,
+  )
+  return rows[0]?.due ?? undefined
+}
+
+/** The wakes led to a pass, or are stale. 'renewed': something came meanwhile, so the row stays, with what came, and is free again (W3). */
+export async function acknowledgeWakes(
+  db: Kysely<Database>,
+  wakes: readonly Wake[],
+): Promise<readonly ('deleted' | 'renewed')[]> {
+  const { rows } = await sql<Pick<Wake, 'version'>>`
+    delete from wake using (
+      select controller, uid, job_id from wake where version = any(${wakes.map(({ version }) => version)}::bigint[])
+        and uid = any(${[...new Set(wakes.map(({ uid }) => uid))]}::text[])
+      order by controller, uid, job_id for update) taken
+    where wake.controller = taken.controller and wake.uid = taken.uid and wake.job_id = taken.job_id
+      and wake.version = any(${wakes.map(({ version }) => version)}::bigint[])
+    returning wake.version`.execute(db)
+  const deleted = new Set(rows.map(({ version }) => version))
+  const answers = wakes.map(({ version }) => (deleted.has(version) ? ('deleted' as const) : ('renewed' as const)))
+  // A statement of its own: it must see the row as the upsert left it that the deletion lost against.
+  for (const [index, wake] of wakes.entries()) if (answers[index] === 'renewed') await free(db, wake)
+  return answers
+}
+
+async function free(db: Kysely<Database>, wake: Wake): Promise<void> {
+  await sql`
+    with freed as (
+      update wake set due = coalesce(next_due, due), foreign_event = coalesce(next_foreign_event, foreign_event),
+        may_start = coalesce(next_may_start, may_start), ${FREE}
+      where ${isHeldBy(wake)} returning 1)
+    select pg_notify(${WAKE_CHANNEL}, '') from freed`.execute(db)
+}
+
+export interface Postponed {
+  readonly wake: Wake
+  readonly due: Date
+}
+
+/** Gives taken wakes back, due at `due`; what came meanwhile keeps its own time (W2). */
+export async function postponeWakes(db: Kysely<Database>, postponed: readonly Postponed[]): Promise<void> {
+  const rows = postponed.map(({ wake: { controller, uid, job_id, lease_owner }, due }) => ({
+    ...{ controller, uid, job_id, lease_owner, due },
+  }))
+  await sql`
+    with freed as (
+      update wake set due = least(wake.next_due, p.due), foreign_event = wake.foreign_event or coalesce(wake.next_foreign_event, false),
+        may_start = wake.may_start or coalesce(wake.next_may_start, false), ${FREE}
+      from (select w.controller, w.uid, w.job_id, r.due
+            from json_to_recordset(${JSON.stringify(rows)}::json) as r(
+              controller text, uid text, job_id text, lease_owner text, due timestamptz)
+            join wake w on w.controller = r.controller and w.uid = r.uid and w.job_id = r.job_id and w.lease_owner = r.lease_owner
+            order by w.controller, w.uid, w.job_id for update of w) p
+      where wake.controller = p.controller and wake.uid = p.uid and wake.job_id = p.job_id returning 1)
+    select pg_notify(${WAKE_CHANNEL}, '') from freed limit 1`.execute(db)
+}
+
+const LEASED = sql`(wake.lease_until is not null)`
+/** A run's own next due time, on a row that the same run has written before. */
+const BACKS_OFF = sql`(excluded.foreign_event and excluded.writer = wake.writer)`
+const FREE = sql`lease_owner = null, lease_until = null, next_due = null, next_foreign_event = null, next_may_start = null`
+const NO_NEXT = { next_due: null, next_foreign_event: null, next_may_start: null } as const
+
+/** The row, while the lease is the one under which the wake was taken. */
+function isHeldBy({ controller, uid, job_id, lease_owner }: Wake): RawBuilder<unknown> {
+  return sql`controller = ${controller} and uid = ${uid} and job_id = ${job_id} and lease_owner = ${lease_owner}`
+}

@@ -1,0 +1,176 @@
+// Reading: an object that this process saw in the newest version that the journal knows is not read again; any other by GET with its uid
+// compared, or with its siblings by one LIST not older than what the journal knows. Never a bare LIST where that is known (a consistent list
+// waits up to 100 ms on this server, facts.md), never version 0. Source: design.md "Reading", docs/adr/0009.
+//
+//   R1. What a run wrote is in the journal before its activity ends, so a run reads its own writes.
+//   R2. Whatever the journal does not know yet comes with a wake of its own, and a write on an older version is refused by the server.
+
+import type { By, Subject, WatchedKind } from '../../workflows/kit/index.ts'
+import type { Deps } from '../deps.ts'
+import type { KnownFamily, KnownObject } from '../journal/read/known-objects.ts'
+import { newestVersion } from '../journal/read/objects.ts'
+import { type KubeObject, type ObjectList, resourcePath } from './client.ts'
+import { isNotFound } from './errors.ts'
+import { versionOf } from './object-cache.ts'
+import { ownerOf } from './views.ts'
+
+/** What a run knows of objects, and is told the difference to: resourceVersion by uid. */
+export type KnownVersions = Readonly<Record<string, string>>
+
+/** The newest version that the run knows, 0 for none. */
+export function newestKnown(known: KnownVersions): number {
+  return Object.values(known).reduce((version, one) => Math.max(version, Number(one)), 0)
+}
+
+/** uids of known objects that are not among those there now. */
+export function goneSince(known: KnownVersions, now: readonly KubeObject[]): readonly string[] {
+  const there = new Set(now.map((object) => object.metadata.uid))
+  return Object.keys(known).filter((uid) => !there.has(uid))
+}
+
+/** Whether the object is not as the run knows it. */
+export function isNews({ metadata: { uid = '', resourceVersion } }: KubeObject, known: KnownVersions): boolean {
+  return known[uid] !== resourceVersion
+}
+
+/** The subject as it is; undefined when it is gone or another object has its name. */
+export async function readSubject(
+  deps: Deps,
+  watched: WatchedKind,
+  subject: Omit<Subject, 'kind'>,
+): Promise<KubeObject | undefined> {
+  return await readKnown(deps, watched, subject, (await deps.journal.family(subject.uid)).self)
+}
+
+/** Which children of a subject are asked for. */
+export interface Children {
+  readonly watched: WatchedKind
+  /** How they are found where the journal does not know them: the one of a name, or those with a label. Undefined: there can be none. */
+  readonly by: { readonly name: string } | { readonly labelSelector: string } | undefined
+  /** Newest version that the run itself has written or seen, 0 for none. */
+  readonly ownVersion?: number
+}
+
+export interface Family {
+  readonly subject: KubeObject | undefined
+  /** Objects of the kind that the subject controls; of an earlier object of its name none. */
+  readonly children: readonly KubeObject[]
+}
+
+/** The subject and those it controls. */
+export async function readFamily(
+  deps: Deps,
+  watched: WatchedKind,
+  subject: Omit<Subject, 'kind'>,
+  children: Children,
+): Promise<Family> {
+  const family = await deps.journal.family(subject.uid)
+  const [object, found] = await Promise.all([
+    readKnown(deps, watched, subject, family.self),
+    readChildren(deps, subject, children, family),
+  ])
+  return { subject: object, children: found }
+}
+
+/** Those that the subject controls, without the subject. */
+export async function readOwned(deps: Deps, owner: Place, children: Children): Promise<readonly KubeObject[]> {
+  return await readChildren(deps, owner, children, await deps.journal.family(owner.uid))
+}
+
+// One LIST costs the server as much as some reads, and more the more objects the namespace has.
+const MOST_READS = 5
+
+async function readChildren(
+  deps: Deps,
+  { uid, namespace }: Place,
+  children: Children,
+  family: KnownFamily,
+): Promise<readonly KubeObject[]> {
+  const { watched, by } = children
+  if (by === undefined) return []
+  const known = family.children.filter(({ kind }) => kind === watched.kind)
+  const living = known.filter(({ deleted }) => !deleted)
+  const unseen = living.filter((child) => seen(deps, child) === undefined)
+  if (family.listedKinds.has(watched.kind) && unseen.length <= MOST_READS) {
+    const read = await Promise.all(living.map((child) => readKnown(deps, watched, child, child)))
+    return read.filter((child) => child !== undefined)
+  }
+  const found = 'name' in by ? await readNamed(deps, watched, namespace, by.name) : await readLabelled(by.labelSelector)
+  // The list may be older than the end of a finalizer, which the journal knows under the version before.
+  const ended = known.filter(({ deleted, presumedDeleted }) => deleted && !presumedDeleted)
+  const gone = new Set(ended.map((child) => child.uid))
+  return found
+    .filter((child) => ownerOf(child)?.uid === uid && !gone.has(child.metadata.uid ?? ''))
+    .map((child) => deps.objects.put(child))
+
+  async function readLabelled(labelSelector: string) {
+    const ownVersion = living.reduce((newest, { version }) => Math.max(newest, version), children.ownVersion ?? 0)
+    return await listObjects(deps, watched, namespace, { labelSelector, ownVersion })
+  }
+}
+
+async function readNamed(deps: Deps, watched: WatchedKind, namespace: string, name: string) {
+  const object = await readObject(deps, watched, namespace, name)
+  return object === undefined ? [] : [object]
+}
+
+type Place = Pick<Subject, 'uid' | 'namespace' | 'name'>
+
+async function readKnown(
+  deps: Deps,
+  watched: WatchedKind,
+  { uid, namespace, name }: Place,
+  known: KnownObject | undefined,
+): Promise<KubeObject | undefined> {
+  const before = known === undefined ? undefined : seen(deps, known)
+  if (before !== undefined) return before
+  const object = await readObject(deps, watched, namespace, name)
+  return object?.metadata.uid === uid ? deps.objects.put(object) : undefined
+}
+
+/** The object as this process saw it, when the journal knows no newer state of it. */
+function seen({ objects }: Deps, { uid, version, deleted }: KnownObject): KubeObject | undefined {
+  const object = objects.get(uid)
+  return object !== undefined && !deleted && versionOf(object) >= version ? object : undefined
+}
+
+/** One object by name; undefined when there is none. */
+export async function readObject(
+  deps: Pick<Deps, 'kube'>,
+  watched: WatchedKind,
+  namespace: string,
+  name: string,
+): Promise<KubeObject | undefined> {
+  try {
+    return await deps.kube.request<KubeObject>('GET', resourcePath(watched, namespace, name))
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+/**
+ * Objects of a kind in a namespace, at least as new as everything that the journal knows of them and as `ownVersion`.
+ *
+ * @param ownVersion newest version that the run itself has written, 0 for none.
+ */
+export async function listObjects(
+  deps: Deps,
+  watched: WatchedKind,
+  namespace: string,
+  { labelSelector, ownVersion = 0 }: { labelSelector: string; ownVersion?: number },
+): Promise<readonly KubeObject[]> {
+  const journaled = await newestVersion(deps.db, deps.cluster, watched.kind, namespace)
+  const version = Math.max(journaled ?? 0, ownVersion)
+  const freshness = version > 0 ? { resourceVersionMatch: 'NotOlderThan', resourceVersion: String(version) } : undefined
+  const list = await deps.kube.request<ObjectList>('GET', resourcePath(watched, namespace), {
+    query: { labelSelector, ...freshness },
+  })
+  return list.items
+}
+
+/** Tells the journal that a pass began: the sweep looks up jobs that had none for a while. Call it in the tick in which the reading begins. */
+export async function recordObservation({ journal, lingering }: Deps, by: By): Promise<void> {
+  lingering.looks(by.workflowID)
+  await journal.touch(by)
+}

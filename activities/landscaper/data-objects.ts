@@ -1,0 +1,183 @@
+// DataObjects, Targets and state Secrets that the engine writes: created or updated, and owned by who produced them.
+// Their names and labels come from the caller (render/names.ts). Source: spec/landscaper.md 1.13 and 1.15.
+
+import { createHash } from 'node:crypto'
+import { JOB_ID_LABEL } from '../../workflows/landscaper/data-object/kind.ts'
+import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
+import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
+import { canonicalJson, type WatchedKind } from '../../workflows/kit/index.ts'
+import type { Deps } from '../deps.ts'
+import type { KubeObject, OwnerReference } from '../kube/client.ts'
+import { finalFailure, KubeError, retryableFailure } from '../kube/errors.ts'
+import { safeLabels } from './label-value.ts'
+import { mergePatch } from '../kube/merge.ts'
+import { readObject } from '../kube/read-family.ts'
+import { inParallel } from '../kube/in-parallel.ts'
+import { type Patch, type Write, type Writer, writeAll } from '../kube/write.ts'
+
+const HASH_ANNOTATION = 'data.landscaper.gardener.cloud/hash'
+const KEY_LABEL = 'data.landscaper.gardener.cloud/key'
+
+export interface DataToWrite {
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
+  /** The top-level fields: `{data}` of a DataObject, `{spec}` of a Target. */
+  readonly content: Readonly<Record<string, unknown>>
+}
+
+export interface WriteDataInput {
+  readonly watched: WatchedKind
+  readonly namespace: string
+  readonly owner: OwnerReference
+  readonly jobID: string
+  readonly objects: readonly DataToWrite[]
+  /** What else is as it shall be keeps the label of the job that wrote it; without, the label changes with each job. */
+  readonly keepsJobID?: boolean
+  /** How to call it when another living owner has the name; default `ExportConflict`. */
+  readonly takenCode?: 'ExportConflict' | 'NameTaken'
+}
+
+/** Reads at a time: a tenth of what the API server serves by default. */
+export const PARALLEL_READS = 20
+
+/**
+ * Creates or updates data in one batch, one write each and none for what is so already.
+ *
+ * @throws `BeingDeleted` (retryable); `takenCode` (final) when another living owner has the name; KubeError when a write fails.
+ */
+export async function writeDataObjects(
+  deps: Deps,
+  writer: Writer,
+  ...inputs: readonly WriteDataInput[]
+): Promise<void> {
+  const wanted = inputs.flatMap((input) => input.objects.map((one) => ({ input, one })))
+  const planned = await inParallel(wanted, PARALLEL_READS, async ({ input, one }) => {
+    const writes = await plan(deps, input, one)
+    return writes.map((write) => ({ input, one, write }))
+  })
+  const acting = planned.flat()
+  const writes = acting.map(({ write }) => write)
+  const answers = await writeAll(deps, writer, writes)
+  for (const [index, answer] of answers.entries()) {
+    const act = acting[index]
+    if (act === undefined) continue
+    if (answer.result === 'failed') throw named(act, answer.error)
+    if (answer.result === 'superseded') throw takenBy(act.input, answer.object)
+  }
+}
+
+// Names are hashes often enough, and a request that creates has none at all: whose data it is, a person sees by the key.
+function named({ input, one }: { input: WriteDataInput; one: DataToWrite }, error: KubeError): KubeError {
+  const { status, reason, retryAfterMs } = error
+  const key = one.labels[KEY_LABEL] ?? ''
+  const what = `${input.watched.kind} ${one.name}${key === '' ? '' : ` ("${key}")`}`
+  return new KubeError(`${what}: ${error.message}`, { status, reason, retryAfterMs, cause: error.cause })
+}
+
+async function plan(deps: Deps, input: WriteDataInput, one: DataToWrite): Promise<Write[]> {
+  const { watched, namespace, owner, jobID } = input
+  const target = { watched, namespace, name: one.name }
+  const existing = await readObject(deps, watched, namespace, one.name)
+  const body = desired(input, one)
+  if (existing === undefined) {
+    const isOurs = (found: KubeObject) => isOwnedBy(found, owner) && found.metadata.labels?.[JOB_ID_LABEL] === jobID
+    return [{ verb: 'create', ...target, body, isOurs }]
+  }
+  if (existing.metadata.deletionTimestamp !== undefined) {
+    const message = `${watched.kind} ${one.name} is being deleted; it is written when it is gone`
+    throw retryableFailure('BeingDeleted', message)
+  }
+  if (!(await mayTake(deps, input, existing))) throw takenBy(input, existing)
+  const before = controllerOf(existing)?.uid
+  const patch = difference(existing, body)
+  if (patch === undefined || (input.keepsJobID === true && isSameButJob(existing, body))) return []
+  // Written by another job meanwhile: then ours is over, and its content is old.
+  const isSameJob = (current: KubeObject) =>
+    current.metadata.labels?.[JOB_ID_LABEL] === existing.metadata.labels?.[JOB_ID_LABEL]
+  const reapply = (current: KubeObject) =>
+    (mayOwn(current, owner) || controllerOf(current)?.uid === before) && isSameJob(current)
+      ? (difference(current, body) ?? 'done')
+      : 'superseded'
+  return [{ verb: 'patch', ...target, version: existing.metadata.resourceVersion ?? '', patch, reapply }]
+}
+
+function desired(
+  { watched, namespace, owner }: WriteDataInput,
+  { name, labels, annotations, content }: DataToWrite,
+): KubeObject {
+  const hash = createHash('sha1').update(canonicalJson(content)).digest('hex')
+  return {
+    apiVersion: watched.apiVersion,
+    kind: watched.kind,
+    metadata: {
+      name,
+      namespace,
+      labels: safeLabels(labels),
+      annotations: { ...annotations, [HASH_ANNOTATION]: hash },
+      ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: true }],
+    },
+    ...content,
+  }
+}
+
+function difference(existing: KubeObject, body: KubeObject): Patch | undefined {
+  const { labels, annotations, ownerReferences = [] } = body.metadata
+  const ours = new Set(ownerReferences.map(({ uid }) => uid))
+  const others = (existing.metadata.ownerReferences ?? []).filter(
+    ({ uid, controller }) => controller !== true && !ours.has(uid),
+  )
+  const found = Object.fromEntries(Object.keys(body).map((key) => [key, existing[key]]))
+  const wanted = {
+    ...body,
+    metadata: {
+      ...existing.metadata,
+      labels: { ...existing.metadata.labels, ...labels },
+      annotations: { ...existing.metadata.annotations, ...annotations },
+      ownerReferences: [...others, ...ownerReferences],
+    },
+  }
+  return mergePatch(found, wanted)
+}
+
+function isSameButJob(existing: KubeObject, body: KubeObject): boolean {
+  const jobID = existing.metadata.labels?.[JOB_ID_LABEL]
+  if (jobID === undefined) return false
+  const metadata = { ...body.metadata, labels: { ...body.metadata.labels, [JOB_ID_LABEL]: jobID } }
+  return difference(existing, { ...body, metadata }) === undefined
+}
+
+// A hand-made object without an owner is adopted. Source: spec/landscaper.md appendix B 17.
+function mayOwn(existing: KubeObject, owner: OwnerReference): boolean {
+  const other = controllerOf(existing)
+  return other === undefined || other.uid === owner.uid
+}
+
+const controllerOf = ({ metadata }: KubeObject): OwnerReference | undefined =>
+  metadata.ownerReferences?.find(({ controller }) => controller === true)
+
+// What an owner left behind, the garbage collector has yet to take: an earlier object of our name, or one that is gone.
+async function mayTake(deps: Deps, { owner, namespace }: WriteDataInput, existing: KubeObject): Promise<boolean> {
+  const other = controllerOf(existing)
+  if (other === undefined || mayOwn(existing, owner)) return true
+  if (other.kind === owner.kind && other.name === owner.name && other.apiVersion === owner.apiVersion) return true
+  const watched = [installationKind, executionKind].find(
+    ({ kind, apiVersion }) => kind === other.kind && apiVersion === other.apiVersion,
+  )
+  if (watched === undefined) return false
+  const living = await readObject(deps, watched, namespace, other.name)
+  return living?.metadata.uid !== other.uid
+}
+
+function isOwnedBy(existing: KubeObject, owner: OwnerReference): boolean {
+  return existing.metadata.ownerReferences?.some((reference) => reference.uid === owner.uid) ?? false
+}
+
+function takenBy({ watched, owner, takenCode }: WriteDataInput, existing: KubeObject) {
+  const other = controllerOf(existing)
+  const whose = other === undefined ? 'somebody else' : `${other.kind} ${other.name}`
+  return finalFailure(
+    takenCode ?? 'ExportConflict',
+    `${watched.kind} ${existing.metadata.name} belongs to ${whose}; expected no owner or ${owner.kind} ${owner.name}`,
+  )
+}

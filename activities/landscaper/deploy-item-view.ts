@@ -1,0 +1,128 @@
+// What workflows see of a DeployItem: of its Execution, and of the group that deploys it. Its configuration stays out.
+
+import { BUILT_IN_TYPES, DEPENDS_ON_ANNOTATION, ITEM_NAME_LABEL } from '../../workflows/landscaper/deploy-item/kind.ts'
+import { isIdle } from '../../workflows/kit/index.ts'
+import type { KubeObject } from '../kube/client.ts'
+
+export interface DeployItemView {
+  readonly uid: string
+  readonly version: string
+  /** Name of the object. */
+  readonly name: string
+  /** Name of the item in the Execution's spec. */
+  readonly item: string
+  readonly type: string
+  readonly dependsOn: readonly string[]
+  readonly deleting: boolean
+  readonly finalizers: readonly string[]
+  readonly phase: string | undefined
+  readonly jobID: string | undefined
+  readonly jobIDFinished: string | undefined
+  readonly exportRef: { readonly name: string; readonly namespace?: string } | undefined
+  /** It is idle and no deployer has ever worked on it: nothing can have been deployed. */
+  readonly untouched?: boolean
+  /** What its last job failed of, cut short; undefined while it runs, and when it did not fail. */
+  readonly error?: string | undefined
+  /** Milliseconds until the item's job fails because no deployer took it up, as of the observation; undefined = never. */
+  readonly pickupMs?: number | undefined
+}
+
+/** How long an item may wait for its deployer, in milliseconds (undefined: for ever), and what time it is. */
+export interface PickupLimit {
+  readonly pickupTimeoutMs: number | undefined
+  readonly now: () => Date
+}
+
+/** @param limit of the pickup; without one `pickupMs` is undefined. */
+export function deployItemView(object: KubeObject, limit?: PickupLimit): DeployItemView {
+  const spec = (object['spec'] ?? {}) as { type?: string }
+  const status = (object['status'] ?? {}) as Pick<DeployItemView, 'phase' | 'jobID' | 'jobIDFinished' | 'exportRef'>
+  const { metadata } = object
+  return {
+    uid: metadata.uid ?? '',
+    version: metadata.resourceVersion ?? '',
+    name: metadata.name,
+    item: metadata.labels?.[ITEM_NAME_LABEL] ?? metadata.name,
+    type: spec.type ?? '',
+    dependsOn: (metadata.annotations?.[DEPENDS_ON_ANNOTATION] ?? '').split(',').filter((name) => name !== ''),
+    deleting: metadata.deletionTimestamp !== undefined,
+    finalizers: metadata.finalizers ?? [],
+    phase: status.phase,
+    jobID: status.jobID,
+    jobIDFinished: status.jobIDFinished,
+    exportRef: status.exportRef,
+    ...untouchedMark(object),
+    error: errorOf(object),
+    pickupMs: limit === undefined ? undefined : pickupMs(object, limit),
+  }
+}
+
+// Ends that were written without the deployer. Source: spec/landscaper.md 2.10, 2.11.
+const ENDED_FROM_OUTSIDE: readonly string[] = ['PickupTimeout', 'InterruptOperation']
+
+// Pawl's own deployers know themselves what they have deployed.
+function untouchedMark(object: KubeObject): Pick<DeployItemView, 'untouched'> {
+  const { type = '' } = (object['spec'] ?? {}) as { type?: string }
+  const status = statusOf(object)
+  const isUnstarted = (status.phase ?? '') === '' || ENDED_FROM_OUTSIDE.includes(status.lastError?.reason ?? '')
+  const isForeign = !BUILT_IN_TYPES.has(type)
+  return isForeign && isIdle(status) && isUnstarted && !isSeen(status) ? { untouched: true } : {}
+}
+
+function isSeen({ lastReconcileTime, deployer, providerStatus }: ItemStatus): boolean {
+  return [lastReconcileTime, deployer, providerStatus].some((sign) => sign !== undefined)
+}
+
+// Enough to know where to look; the whole of it stands in the item's own status.
+const LONGEST_ERROR = 300
+
+function errorOf(object: KubeObject): string | undefined {
+  const { phase, lastError } = statusOf(object)
+  const hasFailed = phase === 'Failed' || phase === 'DeleteFailed'
+  return hasFailed ? lastError?.message.slice(0, LONGEST_ERROR) : undefined
+}
+
+/**
+ * Milliseconds until the pickup timeout of an item whose job waits for its deployer; undefined when nothing is waited for.
+ * Items that Pawl deploys itself have none: their work waits durably in Temporal. Source: spec/landscaper.md 2.10.
+ */
+export function pickupMs(object: KubeObject, { pickupTimeoutMs, now }: PickupLimit): number | undefined {
+  const { type = '' } = (object['spec'] ?? {}) as { type?: string }
+  if (pickupTimeoutMs === undefined || BUILT_IN_TYPES.has(type)) return undefined
+  const waitedMs = waitedForPickupMs(object, now())
+  return waitedMs === undefined ? undefined : pickupTimeoutMs - waitedMs
+}
+
+/** Milliseconds since an item was triggered that no deployer has taken up yet; undefined for any other item. */
+export function waitedForPickupMs(object: KubeObject, now: Date): number | undefined {
+  const status = statusOf(object)
+  const triggered = Date.parse(status.jobIDGenerationTime ?? '')
+  if (isIdle(status) || Number.isNaN(triggered) || isTakenUp(object)) return undefined
+  return now.getTime() - triggered
+}
+
+/** A deployer has begun the item's job. Source: spec/landscaper.md 4.9 rule 3. */
+export function isTakenUp(object: KubeObject): boolean {
+  const { lastReconcileTime, jobIDGenerationTime, transitionTimes } = statusOf(object)
+  // The trigger clears it, so this sign needs no common clock.
+  if ((transitionTimes?.initTime ?? undefined) !== undefined) return true
+  // Deployers write whole seconds (metav1.Time), so the trigger's fraction must not make an answer look older than its question.
+  const triggered = Math.floor(Date.parse(jobIDGenerationTime ?? '') / 1000) * 1000
+  return Date.parse(lastReconcileTime ?? '') >= triggered
+}
+
+interface ItemStatus {
+  readonly phase?: string
+  readonly lastError?: { readonly reason: string; readonly message: string }
+  readonly deployer?: object
+  readonly providerStatus?: object
+  readonly jobID?: string
+  readonly jobIDFinished?: string
+  readonly jobIDGenerationTime?: string
+  readonly lastReconcileTime?: string
+  readonly transitionTimes?: { readonly initTime?: string | null }
+}
+
+function statusOf(object: KubeObject): ItemStatus {
+  return object['status'] ?? {}
+}

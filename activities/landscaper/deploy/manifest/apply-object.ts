@@ -1,0 +1,128 @@
+// One object onto the target, by its policy. Source: spec/landscaper.md 4.2 "policy", "updateStrategy".
+//
+//   A1. Creating and updating carry what was decided from: a conflict, or an object that comes or goes meanwhile, is read and decided again.
+
+import type { KubeClient, KubeObject } from '../../../kube/client.ts'
+import { resourcePath } from '../../../kube/client.ts'
+import { isAlreadyExists, isConflict, isNotFound } from '../../../kube/errors.ts'
+import { DeployError } from '../run/deployer.ts'
+import { configurationProblem, shortened } from '../run/deploy-errors.ts'
+import { objectOf } from '../target/answers.ts'
+import type { ServedKind } from '../target/target-cluster.ts'
+import { type Change, creation, ITEM_LABEL, type Marks, update } from './changes.ts'
+import type { Manifest } from './config.ts'
+
+export const OPERATION = 'ApplyManifests'
+/** The field manager of all writes on targets. */
+export const FIELD_MANAGER = 'pawl-manifest'
+const MOST_TRIES = 5
+
+export interface Sending {
+  readonly kube: KubeClient
+  readonly served: ServedKind
+  readonly manifest: Manifest
+  readonly marks: Marks
+  /** The uids of objects that the item is known to have. */
+  readonly own: ReadonlySet<string | undefined>
+  readonly signal: AbortSignal
+}
+
+/** @returns the object as it is now; undefined when it is somebody else's and the policy leaves it. @throws KubeError, DeployError */
+export async function applyObject(wanted: Sending): Promise<KubeObject | undefined> {
+  const sending = { ...wanted, manifest: placed(wanted) }
+  const path = objectPath(sending)
+  for (let tries = 1; ; tries++) {
+    const { manifest, marks, own, signal } = sending
+    signal.throwIfAborted()
+    const live = await read(sending, path)
+    try {
+      if (live === undefined) return await create(sending)
+      const intent = intentFor(manifest, live, { marks, own })
+      if (intent === 'skip') return undefined
+      refuseDeleted(live)
+      if (intent === 'leave') return live
+      const change = update(live, manifest, marks)
+      return change === undefined ? live : await write(sending, path, change)
+    } catch (error) {
+      if (tries === MOST_TRIES || !isOvertaken(error, live)) throw error
+    }
+  }
+}
+
+type Ownership = Pick<Sending, 'marks' | 'own'>
+
+/** What a policy wants with an object that is there. */
+export function intentFor(
+  manifest: Manifest,
+  live: KubeObject,
+  { marks, own }: Ownership,
+): 'update' | 'leave' | 'skip' {
+  const isLabelled = live.metadata.labels?.[ITEM_LABEL] === marks.labels[ITEM_LABEL]
+  switch (manifest.policy) {
+    case 'manage':
+    case 'keep':
+      return 'update'
+    case 'immutable':
+      // Somebody else's is not ours to remember, and so to delete.
+      return isLabelled || own.has(live.metadata.uid) ? 'leave' : 'skip'
+    case 'fallback':
+      return isLabelled ? 'update' : 'skip'
+    case 'ignore':
+      return 'skip'
+  }
+}
+
+/** Writes a decided change. @throws KubeError */
+export async function write({ kube, signal }: Pick<Sending, 'kube' | 'signal'>, path: string, { verb, body }: Change) {
+  const options = {
+    body,
+    query: { fieldManager: FIELD_MANAGER },
+    ...(verb === 'PATCH' && { contentType: 'application/merge-patch+json' }),
+    signal,
+  }
+  return objectOf(await kube.request<unknown>(verb, path, options), [verb, path])
+}
+
+async function read({ kube, signal }: Sending, path: string): Promise<KubeObject | undefined> {
+  try {
+    return objectOf(await kube.request<unknown>('GET', path, { signal }), ['GET', path])
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+async function create({ kube, served, manifest, marks, signal }: Sending): Promise<KubeObject> {
+  const path = resourcePath(served, manifest.object.metadata.namespace)
+  const options = { body: creation(manifest, marks), query: { fieldManager: FIELD_MANAGER }, signal }
+  return objectOf(await kube.request<unknown>('POST', path, options), ['POST', path])
+}
+
+function isOvertaken(error: unknown, live: KubeObject | undefined): boolean {
+  if (isConflict(error)) return true
+  // Without the object, not found is the namespace or the kind.
+  return live === undefined ? isAlreadyExists(error) : isNotFound(error)
+}
+
+function objectPath({ served, manifest }: Sending): string {
+  const { namespace, name } = manifest.object.metadata
+  return resourcePath(served, namespace, name)
+}
+
+/** The manifest with the namespace that its kind has on this cluster. @throws DeployError with ERR_CONFIGURATION_PROBLEM when one is missing. */
+function placed({ served, manifest }: Sending): Manifest {
+  const { namespace, ...metadata } = manifest.object.metadata
+  if (!served.namespaced) return { ...manifest, object: { ...manifest.object, metadata: metadata } }
+  if (namespace !== undefined) return manifest
+  const message = `metadata.namespace is absent; expected one, because objects of kind ${served.kind} are in namespaces`
+  throw configurationProblem(OPERATION, 'InvalidConfiguration', message)
+}
+
+const DELETED = { operation: OPERATION, reason: 'BeingDeleted' }
+
+// What is written to it would vanish with it: it is made anew once it is gone.
+function refuseDeleted({ metadata }: KubeObject): void {
+  if (metadata.deletionTimestamp === undefined) return
+  const message = `it is being deleted and made anew once it is gone; finalizers: ${shortened((metadata.finalizers ?? []).join(', ')) || 'none'}`
+  throw new DeployError(DELETED.operation, DELETED.reason, message)
+}

@@ -1,0 +1,182 @@
+// All objects of an item onto its target: class after class, within a class in parallel. Source: spec/landscaper.md 4.2 "Apply algorithm".
+//
+//   B1. A failing object stops neither its siblings nor the following classes; only refused credentials do.
+//   B2. Every object that was sent, or was about to be, is in `managed`, whatever happened to it.
+//   B3. Custom resources wait until the definition that comes with them is established; they are neither failed nor forgotten.
+
+import type { KubeObject } from '../../../kube/client.ts'
+import { isNotFound } from '../../../kube/errors.ts'
+import { inParallel } from '../../../kube/in-parallel.ts'
+import { objectOf } from '../target/answers.ts'
+import { describeObject } from '../target/read-object.ts'
+import type { ServedKind, TargetCluster } from '../target/target-cluster.ts'
+import { applyObject, OPERATION } from './apply-object.ts'
+import type { Marks } from './changes.ts'
+import type { Manifest } from './config.ts'
+import { unestablished } from './definitions.ts'
+import { isCrd } from './deletion-groups.ts'
+import { managedResource } from './intent.ts'
+import type { ManagedResource } from './managed-resources.ts'
+import {
+  CLASSES,
+  classOf,
+  type DefinedKind,
+  definedKinds,
+  kindKey,
+  type PlacementClass,
+  servedKind,
+} from './placement.ts'
+import { attempt, type Problem } from './problems.ts'
+
+const WRITES_AT_ONCE = 10
+
+export interface ApplyInput {
+  readonly target: TargetCluster
+  readonly manifests: readonly Manifest[]
+  readonly marks: Marks
+  /** The uids of objects that the item is known to have. */
+  readonly own: ReadonlySet<string | undefined>
+  readonly signal: AbortSignal
+}
+
+/** All in the order of the configuration, so that a failure that repeats itself looks the same. */
+export interface ApplyResult {
+  /** Without uid: not known to be there. */
+  readonly managed: readonly ManagedResource[]
+  /** Of those that were sent, as the server answered. */
+  readonly objects: readonly KubeObject[]
+  /** What has to be there before the rest can be sent. */
+  readonly pending: readonly string[]
+  readonly problems: readonly Problem[]
+}
+
+/** Repeated, it writes only what differs. @throws DeployError when credentials are refused. */
+export async function applyManifests(input: ApplyInput): Promise<ApplyResult> {
+  return await new Application(input).run()
+}
+
+class Application {
+  readonly #input: ApplyInput
+  readonly #own: ReadonlyMap<string, DefinedKind>
+  readonly #managed = new Map<Manifest, ManagedResource>()
+  readonly #objects: KubeObject[] = []
+  readonly #pending = new Map<Manifest, string>()
+  readonly #problems = new Map<Manifest, Problem>()
+  /** The item's definitions as the server has them, by name. */
+  readonly #definitions = new Map<string, KubeObject>()
+
+  constructor(input: ApplyInput) {
+    this.#input = input
+    this.#own = definedKinds(input.manifests)
+  }
+
+  async run(): Promise<ApplyResult> {
+    const manifests = this.#input.manifests.filter(({ policy }) => policy !== 'ignore')
+    const placed = await inParallel(manifests, WRITES_AT_ONCE, async (manifest) => ({
+      manifest,
+      place: await this.#place(manifest),
+    }))
+    for (const one of CLASSES) {
+      const ofClass = placed.filter(({ place }) => place === one)
+      await inParallel(ofClass, WRITES_AT_ONCE, async ({ manifest }) => this.#apply(manifest))
+      if (one === 'definition') await this.#readDefinitions()
+    }
+    return {
+      managed: this.#ordered(this.#managed),
+      objects: this.#objects,
+      pending: [...new Set(this.#ordered(this.#pending))],
+      problems: this.#ordered(this.#problems),
+    }
+  }
+
+  #ordered<One>(found: ReadonlyMap<Manifest, One>): One[] {
+    return this.#input.manifests.flatMap((manifest) => found.get(manifest) ?? [])
+  }
+
+  async #place(manifest: Manifest): Promise<PlacementClass | undefined> {
+    return await this.#tried(manifest, () => classOf(this.#input, manifest, this.#own))
+  }
+
+  async #apply(manifest: Manifest): Promise<void> {
+    const defined = this.#own.get(kindKey(manifest.object))
+    const missing = defined === undefined ? undefined : this.#unestablished(defined.crd)
+    if (missing !== undefined) {
+      this.#await(manifest, missing)
+      return
+    }
+    const applied = await this.#tried(manifest, () => this.#send(manifest, defined))
+    if (applied !== undefined) this.#note(manifest, applied)
+  }
+
+  async #send(manifest: Manifest, defined: DefinedKind | undefined): Promise<Sent> {
+    const { target, marks, own, signal } = this.#input
+    const { apiVersion, kind } = manifest.object
+    const notYet = { pending: `kind ${kind} of ${apiVersion} is not served yet` }
+    const served =
+      defined === undefined
+        ? await servedKind(this.#input, manifest.object)
+        : await target.servedKind(apiVersion, kind, signal)
+    if (served === undefined) return notYet
+    try {
+      return { served, object: await applyObject({ kube: target.kube, served, manifest, marks, own, signal }) }
+    } catch (error) {
+      // Servers begin to serve a new kind one after another.
+      if (defined === undefined || !isNotFound(error) || /namespaces "/.test(error.message)) throw error
+      return notYet
+    }
+  }
+
+  #note(manifest: Manifest, sent: Sent): void {
+    if ('pending' in sent) {
+      this.#await(manifest, sent.pending)
+      return
+    }
+    const { object, served } = sent
+    if (object === undefined) return
+    this.#objects.push(object)
+    if (isCrd(manifest.object)) this.#definitions.set(object.metadata.name, object)
+    this.#managed.set(
+      manifest,
+      managedResource(manifest, { uid: object.metadata.uid, isNamespaced: served.namespaced }),
+    )
+  }
+
+  #await(manifest: Manifest, missing: string): void {
+    this.#pending.set(manifest, missing)
+    this.#managed.set(manifest, managedResource(manifest, {}))
+  }
+
+  /** One more look at definitions that were just written; servers establish them within some milliseconds. */
+  async #readDefinitions(): Promise<void> {
+    const { target, signal } = this.#input
+    const needed = new Set([...this.#own.values()].map(({ crd }) => crd))
+    const unfinished = [...this.#definitions.values()].filter(
+      ({ metadata }) => needed.has(metadata.name) && this.#unestablished(metadata.name) !== undefined,
+    )
+    await inParallel(unfinished, WRITES_AT_ONCE, async ({ apiVersion = '', metadata }) => {
+      const path = `/apis/${apiVersion}/customresourcedefinitions/${encodeURIComponent(metadata.name)}`
+      const read = async () => objectOf(await target.kube.request<unknown>('GET', path, { signal }), ['GET', path])
+      const answer = await attempt(OPERATION, metadata.name, read)
+      if ('value' in answer) this.#definitions.set(metadata.name, answer.value)
+    })
+  }
+
+  /** What an item's own definition lacks; undefined also when it is not this run's: then discovery tells. */
+  #unestablished(crd: string): string | undefined {
+    const definition = this.#definitions.get(crd)
+    return definition === undefined ? undefined : unestablished(definition)
+  }
+
+  async #tried<Result>(manifest: Manifest, work: () => Promise<Result>): Promise<Result | undefined> {
+    const { object } = manifest
+    this.#input.signal.throwIfAborted()
+    const answer = await attempt(OPERATION, describeObject({ ...object, ...object.metadata }), work)
+    if ('value' in answer) return answer.value
+    if (answer.error.codes.includes('ERR_UNAUTHORIZED')) throw answer.error
+    this.#problems.set(manifest, answer)
+    this.#managed.set(manifest, managedResource(manifest, { isRefused: answer.error.reason === 'Forbidden' }))
+    return undefined
+  }
+}
+
+type Sent = { readonly served: ServedKind; readonly object: KubeObject | undefined } | { readonly pending: string }

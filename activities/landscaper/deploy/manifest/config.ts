@@ -1,0 +1,178 @@
+// The manifest deployer's configuration: two wire versions, one internal form, all mistakes at once. Source: spec/landscaper.md 4.2.
+//
+// `continuousReconcile` is accepted without effect, as in the original.
+
+import { nearMisses } from '../../near-miss.ts'
+import { canonicalJson } from '../../../../workflows/kit/index.ts'
+import type { KubeObject } from '../../../kube/client.ts'
+import { DeployError } from '../run/deployer.ts'
+import { isNestedDeeper } from '../objects/nesting.ts'
+import { type ReadinessConfig, readReadinessConfig } from '../objects/readiness/readiness-config.ts'
+import { readExportsConfig, type ResourceExport } from '../objects/resource-exports.ts'
+import { describeObject } from '../target/read-object.ts'
+import { ConfigReader, isMap, type Json } from './config-reader.ts'
+import { type DeletionGroup, readDeletionGroups } from './deletion-groups.ts'
+import { POLICIES, type Policy, resourceKey } from './managed-resources.ts'
+import { type Desired, readObjects } from './manifest-object.ts'
+
+const GROUP = 'manifest.deployer.landscaper.gardener.cloud'
+const OLD_API_VERSION = `${GROUP}/v1alpha1`
+const API_VERSION = `${GROUP}/v1alpha2`
+const KIND = 'ProviderConfiguration'
+const MOST_MISTAKES = 20
+const MOST_LEVELS = 100
+
+const STRATEGIES = ['update', 'patch', 'merge', 'mergeOverwrite'] as const
+export type UpdateStrategy = (typeof STRATEGIES)[number]
+
+export interface ManifestConfig {
+  readonly apiVersion: string
+  readonly updateStrategy: UpdateStrategy
+  readonly manifests: readonly Manifest[]
+  readonly readiness: ReadinessConfig
+  readonly exports: readonly ResourceExport[]
+  readonly deletionGroups: readonly DeletionGroup[]
+  readonly deletionGroupsDuringUpdate: readonly DeletionGroup[]
+}
+
+/** One object and what is done with it. Annotations and patches hold user content. */
+export interface Manifest {
+  readonly policy: Policy
+  readonly object: Desired
+  readonly annotateBeforeCreate: Readonly<Record<string, string>>
+  readonly annotateBeforeDelete: Readonly<Record<string, string>>
+  readonly patchAfterDeployment: Json | undefined
+  readonly patchBeforeDelete: Json | undefined
+}
+
+/** @throws DeployError with ERR_CONFIGURATION_PROBLEM, naming every mistake. */
+export function readManifestConfig(item: KubeObject): ManifestConfig {
+  const { config } = (item['spec'] ?? {}) as { config?: unknown }
+  const reader = new ConfigReader()
+  const read = isTooDeep(reader, config) ? undefined : readConfig(reader, config)
+  if (read === undefined || reader.mistakes.length > 0) throw configurationProblem(item, reader.mistakes)
+  return read
+}
+
+/** The error of a configuration with these mistakes. */
+export function configurationProblem(item: KubeObject, mistakes: readonly string[]): DeployError {
+  const shown = mistakes.slice(0, MOST_MISTAKES)
+  const more = mistakes.length > shown.length ? [`and ${mistakes.length - shown.length} more`] : []
+  const message = `deploy item ${item.metadata.name}: ${[...shown, ...more].join('; also ')}`
+  const { operation, reason, codes } = INVALID
+  return new DeployError(operation, reason, message, codes)
+}
+
+const INVALID = {
+  operation: 'ReadConfiguration',
+  reason: 'InvalidConfiguration',
+  codes: ['ERR_CONFIGURATION_PROBLEM'],
+}
+
+const KEYS = [
+  ...['apiVersion', 'kind', 'updateStrategy', 'manifests', 'readinessChecks', 'continuousReconcile', 'exports'],
+  ...['deletionGroups', 'deletionGroupsDuringUpdate'],
+]
+
+function refuseMisspelt(reader: ConfigReader, config: Json, field: string): void {
+  for (const { found, meant } of nearMisses(config, KEYS))
+    reader.refuse(`${field}.${found}`, 'not known', `${meant}, if that is meant`)
+}
+
+function readConfig(reader: ConfigReader, config: unknown): ManifestConfig | undefined {
+  const field = 'spec.config'
+  if (!isMap(config)) {
+    reader.wrong(field, config ?? undefined, `a ${KIND} of ${API_VERSION}`)
+    return undefined
+  }
+  const { apiVersion } = config
+  if (config['kind'] !== KIND) reader.wrong(`${field}.kind`, config['kind'] ?? undefined, KIND)
+  if (apiVersion !== API_VERSION && apiVersion !== OLD_API_VERSION) {
+    reader.wrong(`${field}.apiVersion`, apiVersion ?? undefined, `one of ${OLD_API_VERSION}, ${API_VERSION}`)
+    return undefined
+  }
+  refuseMisspelt(reader, config, field)
+  const isOld = apiVersion === OLD_API_VERSION
+  const strategies = isOld ? STRATEGIES.slice(0, 2) : STRATEGIES
+  const entries = reader.list(config['manifests'], `${field}.manifests`)
+  const manifests = entries.flatMap((entry, index) => {
+    const at = `${field}.manifests[${index}]`
+    return isOld ? readRawEntry(reader, entry, at) : readEntry(reader, entry, at)
+  })
+  return {
+    apiVersion,
+    updateStrategy: reader.word(config['updateStrategy'], `${field}.updateStrategy`, strategies, 'update'),
+    manifests: withoutRepetitions(reader, manifests),
+    readiness: readReadinessConfig(config['readinessChecks'], `${field}.readinessChecks`, reader.mistakes),
+    exports: readExportsConfig(isOld ? undefined : config['exports'], `${field}.exports`, {
+      mistakes: reader.mistakes,
+      hasValues: false,
+    }),
+    deletionGroups: readDeletionGroups(reader, isOld ? undefined : config['deletionGroups'], `${field}.deletionGroups`),
+    deletionGroupsDuringUpdate: readDeletionGroups(
+      reader,
+      isOld ? undefined : config['deletionGroupsDuringUpdate'],
+      `${field}.deletionGroupsDuringUpdate`,
+    ),
+  }
+}
+
+// Before anything looks into them. An API server takes objects with some thousands of levels.
+function isTooDeep(reader: ConfigReader, config: unknown): boolean {
+  if (!isMap(config)) return false
+  const { manifests, ...others } = config
+  const ofManifests: (readonly [string, unknown])[] = Array.isArray(manifests)
+    ? manifests.map((entry: unknown, index) => [`manifests[${index}]`, entry])
+    : [['manifests', manifests]]
+  const deep = [...ofManifests, ...Object.entries(others)].filter(([, value]) => isNestedDeeper(value, MOST_LEVELS))
+  for (const [name] of deep) reader.refuse(`spec.config.${name}`, 'nested too deeply', `at most ${MOST_LEVELS} levels`)
+  return deep.length > 0
+}
+
+interface Located {
+  readonly field: string
+  readonly manifest: Manifest
+}
+
+function readRawEntry(reader: ConfigReader, entry: unknown, field: string): Located[] {
+  const plain = { policy: 'manage', annotateBeforeCreate: {}, annotateBeforeDelete: {} } as const
+  const patches = { patchAfterDeployment: undefined, patchBeforeDelete: undefined }
+  return readObjects(reader, entry, field).map(({ object, field: at }) => ({
+    field: at,
+    manifest: { object, ...plain, ...patches },
+  }))
+}
+
+function readEntry(reader: ConfigReader, entry: unknown, field: string): Located[] {
+  if (!isMap(entry)) {
+    reader.wrong(field, entry, 'a map with a manifest')
+    return []
+  }
+  const around = {
+    policy: reader.word(entry['policy'], `${field}.policy`, POLICIES, 'manage'),
+    annotateBeforeCreate: reader.textMap(entry['annotateBeforeCreate'], `${field}.annotateBeforeCreate`),
+    annotateBeforeDelete: reader.textMap(entry['annotateBeforeDelete'], `${field}.annotateBeforeDelete`),
+    patchAfterDeployment: reader.map(entry['patchAfterDeployment'], `${field}.patchAfterDeployment`),
+    patchBeforeDelete: reader.map(entry['patchBeforeDelete'], `${field}.patchBeforeDelete`),
+  }
+  return readObjects(reader, entry['manifest'], `${field}.manifest`).map(({ object, field: at }) => ({
+    field: at,
+    manifest: { object, ...around },
+  }))
+}
+
+// Two different descriptions of one object would take turns for ever; the same one twice is one.
+function withoutRepetitions(reader: ConfigReader, located: readonly Located[]): readonly Manifest[] {
+  const seen = new Map<string, Located>()
+  for (const entry of located) {
+    const { apiVersion, kind, metadata } = entry.manifest.object
+    const key = resourceKey({ apiVersion, kind, ...metadata })
+    const first = seen.get(key)
+    if (first === undefined) seen.set(key, entry)
+    else if (canonicalJson(first.manifest) !== canonicalJson(entry.manifest)) {
+      const found = `another description of ${describeObject({ apiVersion, kind, ...metadata })}, which ${first.field} describes`
+      reader.wrong(entry.field, undefined, 'each object once', found)
+    }
+  }
+  return [...seen.values()].map(({ manifest }) => manifest)
+}

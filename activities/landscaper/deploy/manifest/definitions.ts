@@ -1,0 +1,39 @@
+// When a CustomResourceDefinition can be used. The original does not wait for that (spec/landscaper.md 4.2 step 3), so that its custom resources,
+// and the items that depend on it, fail at first and are tried again 5 s later.
+
+import type { KubeObject } from '../../../kube/client.ts'
+import { inParallel } from '../../../kube/in-parallel.ts'
+import { readObject } from '../target/read-object.ts'
+import type { TargetCluster } from '../target/target-cluster.ts'
+import { isMap } from './config-reader.ts'
+import { isCrd } from './deletion-groups.ts'
+import type { ResourceRef } from './managed-resources.ts'
+
+const READS_AT_ONCE = 10
+
+/** What a definition lacks to be served, in words; undefined = it is established. */
+export function unestablished(definition: KubeObject): string | undefined {
+  const conditions = conditionsOf(definition)
+  if (conditions.some(({ type, status }) => type === 'Established' && status === 'True')) return undefined
+  const why = isRefused(definition) ? ' because its names are taken by another' : ''
+  return `CustomResourceDefinition ${definition.metadata.name} is not established${why}`
+}
+
+/** The first of the definitions that servers are about to establish; one whose names are taken never will be, and is not waited for. */
+export async function awaitedDefinition(
+  target: TargetCluster,
+  resources: readonly ResourceRef[],
+  signal: AbortSignal,
+): Promise<KubeObject | undefined> {
+  const definitions = await inParallel(resources.filter(isCrd), READS_AT_ONCE, (one) => readObject(target, one, signal))
+  return definitions.find((one) => one !== undefined && unestablished(one) !== undefined && !isRefused(one))
+}
+
+function isRefused(definition: KubeObject): boolean {
+  return conditionsOf(definition).some(({ type, status }) => type === 'NamesAccepted' && status === 'False')
+}
+
+function conditionsOf({ status }: KubeObject) {
+  const conditions: unknown = isMap(status) ? status['conditions'] : undefined
+  return Array.isArray(conditions) ? conditions.filter(isMap) : []
+}

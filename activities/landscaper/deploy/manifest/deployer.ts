@@ -1,0 +1,234 @@
+// The manifest deployer: objects as they are written in the item onto its target. Source: spec/landscaper.md 4.2, 4.4, 4.5.
+//
+//   D1. One look goes as far as it can: apply, clean up orphans, readiness, exports, patches. What is missing is looked at again; nothing sleeps.
+//   D2. From the first write on, every result carries what is on the target now, so that no failure forgets it.
+//   D3. Orphans go before the new objects are ready (appendix B 32), and only after an apply without errors.
+
+import type { KubeObject } from '../../../kube/client.ts'
+import { KubeError } from '../../../kube/errors.ts'
+import { DeployError, type Deployer, type DeployStep, type ItemWork } from '../run/deployer.ts'
+import { toDeployError } from '../run/deploy-errors.ts'
+import { inParallel } from '../../../kube/in-parallel.ts'
+import { checkReadiness } from '../objects/readiness/check-readiness.ts'
+import { notReady } from '../objects/readiness/default-checks.ts'
+import { readExports } from '../objects/resource-exports.ts'
+import { readObject } from '../target/read-object.ts'
+import { applyManifests } from './apply.ts'
+import { OPERATION } from './apply-object.ts'
+import { ITEM_LABEL, itemLabel } from './changes.ts'
+import { type Manifest, type ManifestConfig, readManifestConfig } from './config.ts'
+import { awaitedDefinition, unestablished } from './definitions.ts'
+import { DEFAULT_GROUPS, isCrd } from './deletion-groups.ts'
+import { leaveFormerTarget } from './former-target.ts'
+import { intended, rememberedBy, targetOf } from './intent.ts'
+import { type ManagedResource, providerStatus, resourceKey, union } from './managed-resources.ts'
+import { isAmong, orphansOf, withKnownUids } from './orphans.ts'
+import { PATCH_OPERATION, patchDeployed } from './patch-deployed.ts'
+import { joinedError, listed } from './problems.ts'
+import { removalStep } from './removal.ts'
+
+const NAME = 'manifest'
+const READS_AT_ONCE = 10
+// Source: spec/landscaper.md 4.5 "Timeout checkpoints".
+const AT_APPLY = 'deployer: apply manifests'
+const AT_CLEANUP = 'deployer: cleanup orphaned'
+const AT_DELETE = 'deployer: delete resources'
+
+export function createManifestDeployer(): Deployer {
+  return {
+    type: 'landscaper.gardener.cloud/kubernetes-manifest',
+    name: NAME,
+    intend: intended,
+    install: (work) => new Deployment(work).look('apply'),
+    check: (work) => new Deployment(work).look('continue'),
+    uninstall,
+  }
+}
+
+/** One look at an item that is to be there. */
+class Deployment {
+  readonly #work: ItemWork
+  readonly #config: ManifestConfig
+  #orphans: readonly ManagedResource[]
+  /** What of the configuration is on the target, as far as is known. */
+  #managed: readonly ManagedResource[]
+  /** The uids of what this look has already seen ready. */
+  #ready: ReadonlySet<string | undefined> = new Set()
+
+  constructor(work: ItemWork) {
+    const { managed: remembered } = rememberedBy(work.item)
+    this.#work = work
+    this.#config = readManifestConfig(work.item)
+    this.#orphans = orphansOf(remembered, this.#config.manifests)
+    const orphans = new Set(this.#orphans)
+    this.#managed = remembered.filter((managed) => !orphans.has(managed))
+  }
+
+  async look(mode: 'apply' | 'continue'): Promise<DeployStep> {
+    const left = await this.#leave()
+    if (left !== undefined) return left
+    const applied = mode === 'apply' || !this.#isApplied() ? await this.#apply() : undefined
+    if (applied !== undefined) return this.#withStatus(applied, this.#orphans)
+    const cleaned = await this.#guarded('CleanupOrphaned', () => this.#cleanUp())
+    if (cleaned !== undefined) return this.#withStatus(cleaned, this.#orphans)
+    return this.#withStatus(await this.#guarded('CheckReadiness', () => this.#finish()), [])
+  }
+
+  /** @returns what stands in the way on another Target; the status stays as it was until nothing is left there. */
+  async #leave(): Promise<DeployStep | undefined> {
+    const { item } = this.#work
+    const { managed: resources, targetName } = rememberedBy(item)
+    const groups = this.#config.deletionGroupsDuringUpdate
+    const removal = {
+      work: this.#work,
+      operation: 'CleanupOrphaned',
+      label: itemLabel(item.metadata.name),
+      resources,
+      groups,
+      spared: [],
+    }
+    const step = await leaveFormerTarget({ ...removal, targetName })
+    if (step.result === 'waiting') return { ...step, checkpoint: AT_CLEANUP }
+    if (step.result !== 'gone') return step.result === 'here' ? undefined : step
+    this.#orphans = []
+    this.#managed = []
+    return undefined
+  }
+
+  /** Objects without uid have not been sent: their definitions were not established. What is somebody else's is not remembered at all. */
+  #isApplied(): boolean {
+    const isKnown = isAmong(this.#managed)
+    const mayBeUnknown = ({ policy }: Manifest) => ['ignore', 'fallback', 'immutable'].includes(policy)
+    const hasUids = this.#managed.every(({ resource }) => resource.uid !== undefined)
+    return hasUids && this.#config.manifests.every((manifest) => mayBeUnknown(manifest) || isKnown(manifest))
+  }
+
+  /** @returns what stands in the way; undefined when all is sent. */
+  async #apply(): Promise<DeployStep | undefined> {
+    const { item, target, signal } = this.#work
+    const { manifests, updateStrategy: strategy } = this.#config
+    const marks = { strategy, labels: { [ITEM_LABEL]: itemLabel(item.metadata.name) } }
+    const own = new Set(this.#managed.flatMap(({ resource }) => resource.uid ?? []))
+    const { managed, objects, pending, problems } = await applyManifests({ target, manifests, marks, own, signal })
+    this.#ready = new Set(objects.filter(isReady).map(({ metadata }) => metadata.uid))
+    const failed = problems.length > 0
+    this.#managed = failed ? withKnownUids(managed, this.#managed) : managed
+    if (failed) return { result: 'failed', error: joinedError(OPERATION, problems) }
+    if (pending.length === 0) return undefined
+    return { result: 'waiting', checkpoint: AT_APPLY, waitingFor: listed(pending) }
+  }
+
+  async #cleanUp(): Promise<DeployStep | undefined> {
+    const { item } = this.#work
+    const step = await removalStep({
+      work: this.#work,
+      operation: 'CleanupOrphaned',
+      label: itemLabel(item.metadata.name),
+      resources: this.#orphans,
+      groups: this.#config.deletionGroupsDuringUpdate,
+      spared: this.#managed,
+    })
+    if (step.result === 'gone') return undefined
+    return step.result === 'waiting' ? { ...step, checkpoint: AT_CLEANUP } : step
+  }
+
+  async #finish(): Promise<DeployStep> {
+    const { target, signal } = this.#work
+    const { readiness, exports, manifests } = this.#config
+    const objects = this.#managed.map(({ resource }) => resource).filter(({ uid }) => !this.#ready.has(uid))
+    const definition = readiness.disableDefault ? undefined : await awaitedDefinition(target, objects, signal)
+    if (definition !== undefined) return waitingForDefinition(definition)
+    const ready = await checkReadiness({ work: this.#work, objects, config: readiness })
+    if (ready.result !== 'done') return ready
+    const exported = await readExports({ work: this.#work, exports, deployer: NAME })
+    if (exported.result !== 'done') return exported
+    const problems = await patchDeployed(target, manifests.filter(isAmong(this.#managed)), signal)
+    return problems.length === 0 ? exported : { result: 'failed', error: joinedError(PATCH_OPERATION, problems) }
+  }
+
+  async #guarded<Step extends DeployStep | undefined>(
+    operation: string,
+    work: () => Promise<Step>,
+  ): Promise<Step | DeployStep> {
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof DeployError || error instanceof KubeError)
+        return { result: 'failed', error: toDeployError(operation, error) }
+      throw error
+    }
+  }
+
+  #withStatus(step: DeployStep, orphans: readonly ManagedResource[]): DeployStep {
+    return {
+      ...step,
+      providerStatus: providerStatus(this.#config.apiVersion, union(orphans, this.#managed), targetOf(this.#work.item)),
+    }
+  }
+}
+
+function isReady(object: KubeObject): boolean {
+  return notReady(object) === undefined && !(isCrd(object) && unestablished(object) !== undefined)
+}
+
+function waitingForDefinition(definition: KubeObject): DeployStep {
+  const { name } = definition.metadata
+  const checkpoint = `deployer: during readiness check - resource /${name} of type CustomResourceDefinition`
+  return { result: 'waiting', checkpoint, waitingFor: unestablished(definition) ?? name }
+}
+
+async function uninstall(work: ItemWork): Promise<DeployStep> {
+  const config = removalConfig(work.item)
+  const label = itemLabel(work.item.metadata.name)
+  const { managed, targetName } = rememberedBy(work.item)
+  const removal = { work, operation: 'DeleteResources', label, groups: config.deletionGroups, spared: [] }
+  const left = await leaveFormerTarget({ ...removal, resources: managed, targetName })
+  if (left.result === 'waiting') return { ...left, checkpoint: AT_DELETE }
+  if (left.result === 'failed') return left
+  const remembered = left.result === 'here' ? managed : []
+  const resources = union(remembered, await unremembered(work, config, { remembered, label }))
+  const step = await removalStep({ ...removal, resources })
+  if (step.result === 'gone') return { result: 'done' }
+  return step.result === 'waiting' ? { ...step, checkpoint: AT_DELETE } : step
+}
+
+/**
+ * The configuration as far as it says what is taken away. One that was spoilt by an edit does not keep what was deployed before from going, unless
+ * it has deletion groups of its own: then nobody knows what shall stay.
+ */
+function removalConfig(item: ItemWork['item']): Pick<ManifestConfig, 'manifests' | 'deletionGroups'> {
+  try {
+    return readManifestConfig(item)
+  } catch (error) {
+    const { config } = item['spec'] as { config?: object }
+    if (!(error instanceof DeployError) || (config !== undefined && 'deletionGroups' in config)) throw error
+    return { manifests: [], deletionGroups: DEFAULT_GROUPS }
+  }
+}
+
+/** Objects with this item's label that a crash kept out of the status. */
+async function unremembered(
+  work: ItemWork,
+  { manifests }: Pick<ManifestConfig, 'manifests'>,
+  { remembered, label }: { remembered: readonly ManagedResource[]; label: string },
+): Promise<readonly ManagedResource[]> {
+  const keys = new Set(remembered.map(({ resource }) => resourceKey(resource)))
+  const found = await inParallel(manifests, READS_AT_ONCE, async (manifest): Promise<ManagedResource | undefined> => {
+    const { object, policy, annotateBeforeDelete, patchBeforeDelete } = manifest
+    const { apiVersion, kind, metadata } = object
+    const served = policy === 'ignore' ? undefined : await work.target.servedKind(apiVersion, kind, work.signal)
+    if (served === undefined) return undefined
+    const { name, namespace } = metadata
+    const reference = { apiVersion, kind, name, ...(served.namespaced && namespace !== undefined && { namespace }) }
+    if (keys.has(resourceKey(reference))) return undefined
+    const live = await readObject(work.target, reference, work.signal)
+    if (live?.metadata.labels?.[ITEM_LABEL] !== label) return undefined
+    return {
+      policy,
+      resource: reference,
+      annotateBeforeDelete,
+      ...(patchBeforeDelete !== undefined && { patchBeforeDelete }),
+    }
+  })
+  return found.filter((managed) => managed !== undefined)
+}

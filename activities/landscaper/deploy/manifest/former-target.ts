@@ -1,0 +1,42 @@
+// An item whose `spec.target` was changed: what it has on the Target before goes first, for afterwards nobody knows of it.
+//
+//   T1. Two Targets of one server are one cluster: nothing is taken away there.
+
+import { DeployError, type ItemWork } from '../run/deployer.ts'
+import { toDeployError } from '../run/deploy-errors.ts'
+import type { TargetCluster } from '../target/target-cluster.ts'
+import { targetOf } from './intent.ts'
+import { type RemovalInput, removalStep, type RemovalStep } from './removal.ts'
+
+type FormerInput = Omit<RemovalInput, 'work'> & {
+  readonly work: ItemWork
+  /** The Target that the status names; undefined: the item's. */
+  readonly targetName: string | undefined
+}
+
+/** One step of leaving the Target that the status names; `here` when that is the item's cluster. @throws DeployError that names it */
+export async function leaveFormerTarget({
+  work,
+  targetName,
+  ...removal
+}: FormerInput): Promise<RemovalStep | { readonly result: 'here' }> {
+  if (targetName === undefined || targetName === targetOf(work.item)) return { result: 'here' }
+  try {
+    const target = await work.openTarget(targetName)
+    if (isSameServer(target, work.target)) return { result: 'here' }
+    const step = await removalStep({ ...removal, work: { ...work, target } })
+    if (step.result === 'failed') throw step.error
+    return step.result === 'waiting' ? { ...step, waitingFor: `target ${targetName}: ${step.waitingFor}` } : step
+  } catch (error) {
+    const { operation, reason, message, codes } = toDeployError(removal.operation, error)
+    const found = `objects of this item are on target ${targetName}, which spec.target named before, and cannot be removed there: ${message}`
+    const expected = `expected that target; or annotate the item with ${WITHOUT_UNINSTALL}: "true" and delete it`
+    throw new DeployError(operation, reason, `${found}; ${expected}`, codes)
+  }
+}
+
+const WITHOUT_UNINSTALL = 'landscaper.gardener.cloud/delete-without-uninstall'
+
+function isSameServer(one: TargetCluster, other: TargetCluster): boolean {
+  return one === other || one.kube.connection.server === other.kube.connection.server
+}

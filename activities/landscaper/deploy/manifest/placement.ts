@@ -1,0 +1,65 @@
+// In which order objects are sent, and how their kinds are served: CRDs, then cluster-scoped objects, then those in namespaces.
+// Source: spec/landscaper.md 4.2 "Apply algorithm" 2.
+
+import { DeployError } from '../run/deployer.ts'
+import type { ServedKind, TargetCluster } from '../target/target-cluster.ts'
+import type { Manifest } from './config.ts'
+import { isMap } from './config-reader.ts'
+import { isCrd } from './deletion-groups.ts'
+import type { Desired } from './manifest-object.ts'
+
+/** Classes in their order. */
+export const CLASSES = ['definition', 'cluster', 'namespace'] as const
+export type PlacementClass = (typeof CLASSES)[number]
+
+/** A kind that a CustomResourceDefinition of the same item defines. */
+export interface DefinedKind {
+  readonly crd: string
+  readonly namespaced: boolean
+}
+
+type Kinds = ReadonlyMap<string, DefinedKind>
+
+/** The kinds, by `kindKey`, that the item itself brings along. */
+export function definedKinds(manifests: readonly Manifest[]): Kinds {
+  const kinds = manifests.flatMap(({ object }) => (isCrd(object) ? kindsOf(object) : []))
+  return new Map(kinds)
+}
+
+export const kindKey = ({ apiVersion, kind }: { apiVersion: string; kind: string }) => `${apiVersion}|${kind}`
+
+function kindsOf(crd: Desired): [string, DefinedKind][] {
+  const spec = isMap(crd['spec']) ? crd['spec'] : {}
+  const kind = isMap(spec['names']) ? spec['names']['kind'] : undefined
+  const list: readonly unknown[] = Array.isArray(spec['versions']) ? spec['versions'] : []
+  const versions = [spec['version'], ...list.map((entry) => (isMap(entry) ? entry['name'] : undefined))]
+  const { group } = spec
+  if (typeof kind !== 'string' || typeof group !== 'string') return []
+  const defined = { crd: crd.metadata.name, namespaced: spec['scope'] === 'Namespaced' }
+  return versions
+    .filter((version) => typeof version === 'string')
+    .map((version) => [kindKey({ apiVersion: `${group}/${version}`, kind }), defined])
+}
+
+interface Asking {
+  readonly target: TargetCluster
+  readonly signal: AbortSignal
+}
+
+/** Whether a kind that only the item's own definition knows counts as one of its scope, else what the cluster says. */
+export async function classOf(asking: Asking, { object }: Manifest, own: Kinds): Promise<PlacementClass> {
+  if (isCrd(object)) return 'definition'
+  const defined = own.get(kindKey(object))
+  const { namespaced } = defined ?? (await servedKind(asking, object))
+  return namespaced ? 'namespace' : 'cluster'
+}
+
+const NOT_SERVED = { operation: 'ApplyManifests', reason: 'KindNotServed' }
+
+/** @throws DeployError, to be tried again, for a kind that the cluster does not serve: its definition may come from elsewhere. */
+export async function servedKind({ target, signal }: Asking, { apiVersion, kind }: Desired): Promise<ServedKind> {
+  const served = await target.servedKind(apiVersion, kind, signal)
+  if (served !== undefined) return served
+  const message = `the target does not serve kind ${kind} of ${apiVersion}, and no CustomResourceDefinition of this item defines it`
+  throw new DeployError(NOT_SERVED.operation, NOT_SERVED.reason, message)
+}

@@ -1,0 +1,52 @@
+// Several objects fail in one step: one error that names each. Source: spec/landscaper.md 4.2 step 3 (errors are aggregated), appendix B 36.
+
+import { DeployError } from '../run/deployer.ts'
+import { shortened, toDeployError } from '../run/deploy-errors.ts'
+
+export interface Problem {
+  /** `ConfigMap default/web`. */
+  readonly object: string
+  readonly error: DeployError
+}
+
+const MOST_SHOWN = 10
+const LONGEST_JOINED = 1500
+const SEVERAL = { reason: 'SeveralFailures' }
+
+/** What the work on one object came to. @throws what is a bug, and the reason of an aborted signal. */
+export async function attempt<Result>(
+  operation: string,
+  object: string,
+  work: () => Promise<Result>,
+): Promise<{ readonly value: Result } | Problem> {
+  try {
+    return { value: await work() }
+  } catch (error) {
+    return { object, error: toDeployError(operation, error) }
+  }
+}
+
+/** One error of all problems, with the codes of all, so final if one of them is. Its reason is theirs when they agree. */
+export function joinedError(operation: string, problems: readonly Problem[]): DeployError {
+  const shown = problems
+    .slice(0, MOST_SHOWN)
+    .map(({ object, error }) => `${shortened(object)}: ${shortened(error.message)}`)
+  const more = problems.length > shown.length ? [`and ${problems.length - shown.length} more objects`] : []
+  const reasons = new Set(problems.map(({ error }) => error.reason))
+  const [first = SEVERAL.reason] = reasons
+  const codes = new Set(problems.flatMap(({ error }) => error.codes))
+  return new DeployError(operation, reasons.size === 1 ? first : SEVERAL.reason, joined(shown, more), [...codes])
+}
+
+/** What is waited for: the first few, and how many more. */
+export function listed(texts: readonly string[], most = 5): string {
+  const more = texts.length > most ? [`and ${texts.length - most} more`] : []
+  return joined(
+    texts.slice(0, most).map((text) => shortened(text)),
+    more,
+  )
+}
+
+function joined(texts: readonly string[], more: readonly string[]): string {
+  return [shortened(texts.join('; '), LONGEST_JOINED), ...more].join('; ')
+}

@@ -1,0 +1,169 @@
+// Deletes resources by deletion groups: one call is one step in the first group that is not finished. Source: spec/landscaper.md 4.4.
+//
+//   G1. A group begins when the one before is gone. Resources of no group stay on the cluster.
+//   G2. A failing delete stops nothing else of its group, and is told instead of a time-out (appendix B 36).
+
+import { resourcePath } from '../../../kube/client.ts'
+import type { DeployError, ItemWork } from '../run/deployer.ts'
+import { inParallel } from '../../../kube/in-parallel.ts'
+import { configurationProblem } from '../run/deploy-errors.ts'
+import { listed, MOST_OBJECTS } from '../target/answers.ts'
+import { readServedKinds, servedOtherwise } from '../target/discovery.ts'
+import { describeObject } from '../target/read-object.ts'
+import type { ServedKind, TargetCluster } from '../target/target-cluster.ts'
+import {
+  type CustomGroup,
+  type DeletionGroup,
+  isInGroup,
+  isKind,
+  isNamed,
+  type ResourceTypes,
+} from './deletion-groups.ts'
+import { type ManagedResource, type ResourceRef, resourceKey, withoutNamespace } from './managed-resources.ts'
+import { attempt, joinedError, listed as namesOf } from './problems.ts'
+import { type ObjectRemoval, removeObject } from './remove-object.ts'
+
+const DELETES_AT_ONCE = 10
+
+export interface RemovalInput {
+  readonly work: Pick<ItemWork, 'target' | 'openTarget' | 'signal'>
+  /** `lastError.operation`. */
+  readonly operation: string
+  readonly label: string
+  readonly resources: readonly ManagedResource[]
+  readonly groups: readonly DeletionGroup[]
+  /** Objects that no group takes even when it deletes all of a type. */
+  readonly spared: readonly ManagedResource[]
+}
+
+export type RemovalStep =
+  | { readonly result: 'gone' }
+  | { readonly result: 'waiting'; readonly waitingFor: string }
+  | { readonly result: 'failed'; readonly error: DeployError }
+
+/** @throws KubeError, DeployError when targets and kinds cannot be asked for. */
+export async function removalStep(input: RemovalInput): Promise<RemovalStep> {
+  const { work, operation, groups } = input
+  if (input.resources.length === 0) return { result: 'gone' }
+  const placed = await withKinds(work, input.resources)
+  const resources = placed.map(({ resource }) => resource)
+  for (const [index, group] of groups.entries()) {
+    const isOwn = ({ resource, served }: Placed) =>
+      groups.findIndex((one) => isInGroup(one, resource.resource, served?.plural)) === index
+    const deletions = isOfAll(group)
+      ? await allOf({ ...input, resources }, group)
+      : placed
+          .filter(isOwn)
+          .map(({ resource, served }) => ({ target: work.target, served, managed: resource, label: input.label }))
+    const step = await deleteAll({ operation, forceDelete: group.forceDelete, signal: work.signal }, deletions)
+    if (step.result !== 'gone') return step
+  }
+  return { result: 'gone' }
+}
+
+type Deletion = Pick<ObjectRemoval, 'target' | 'served' | 'managed' | 'label'>
+
+async function deleteAll(
+  how: { operation: string; forceDelete: boolean; signal: AbortSignal },
+  deletions: readonly Deletion[],
+): Promise<RemovalStep> {
+  const answers = await inParallel(deletions, DELETES_AT_ONCE, async (deletion) => {
+    how.signal.throwIfAborted()
+    const name = describeObject(deletion.managed.resource)
+    return await attempt(how.operation, name, () => removeObject({ ...deletion, ...how }))
+  })
+  const problems = answers.filter((answer) => 'error' in answer)
+  const waiting = answers.flatMap((answer) => ('value' in answer ? (answer.value ?? []) : []))
+  if (problems.length > 0) return { result: 'failed', error: joinedError(how.operation, problems) }
+  return waiting.length > 0 ? { result: 'waiting', waitingFor: namesOf(waiting) } : { result: 'gone' }
+}
+
+interface Placed {
+  readonly resource: ManagedResource
+  /** Undefined: the cluster serves the kind in no version, so its objects are gone. */
+  readonly served: ServedKind | undefined
+}
+
+/** Resources as the cluster has them: by the version that it serves, in no namespace where its kind is in none, each once. */
+async function withKinds(
+  { target, signal }: RemovalInput['work'],
+  resources: readonly ManagedResource[],
+): Promise<Placed[]> {
+  const placed = await inParallel(resources, DELETES_AT_ONCE, async (managed): Promise<Placed> => {
+    const { apiVersion, kind } = managed.resource
+    const served =
+      (await target.servedKind(apiVersion, kind, signal)) ?? (await servedOtherwise(target, managed.resource, signal))
+    if (served?.namespaced !== false) return { resource: managed, served }
+    return { resource: { ...managed, resource: withoutNamespace(managed.resource) }, served }
+  })
+  return [...new Map(placed.map((one) => [resourceKey(one.resource.resource), one])).values()]
+}
+
+type AllGroup = CustomGroup & { readonly deleteAllResources: true }
+
+const isOfAll = (group: DeletionGroup): group is AllGroup => group.type === 'custom' && group.deleteAllResources
+
+/** Every object of the group's types, also those that no item has deployed; not what this item is to keep. */
+async function allOf({ work, resources, spared }: RemovalInput, group: AllGroup): Promise<Deletion[]> {
+  const target = group.targetName === undefined ? work.target : await work.openTarget(group.targetName)
+  const isOwn = group.targetName === undefined
+  const known = new Map((isOwn ? resources : []).map((managed) => [resourceKey(managed.resource), managed]))
+  const kept = new Set((isOwn ? spared : []).map(({ resource }) => resourceKey(resource)))
+  const found = await inParallel(group.resources, 1, (types) => objectsOf(target, types, work.signal))
+  return found
+    .flat()
+    .filter(({ managed: { resource } }) => !kept.has(resourceKey(resource)))
+    .map(({ managed, served }) => ({
+      target,
+      served,
+      managed: known.get(resourceKey(managed.resource)) ?? managed,
+      label: undefined,
+    }))
+}
+
+async function objectsOf(
+  target: TargetCluster,
+  types: ResourceTypes,
+  signal: AbortSignal,
+): Promise<Pick<Deletion, 'managed' | 'served'>[]> {
+  const served = await servedTypes(target, types, signal)
+  if (served === undefined) return []
+  const places = served.namespaced && types.namespaces.length > 0 ? types.namespaces : [undefined]
+  const found = await inParallel(places, 1, (namespace) => allIn(target, resourcePath(served, namespace), signal))
+  return found
+    .flat()
+    .filter((reference) => isNamed(types, reference))
+    .map((reference) => ({
+      served,
+      managed: { policy: 'manage', resource: { apiVersion: served.apiVersion, kind: served.kind, ...reference } },
+    }))
+}
+
+async function allIn({ kube }: TargetCluster, path: string, signal: AbortSignal): Promise<Reference[]> {
+  const tooMany = () => {
+    const message = `customResourceGroup with deleteAllResources finds more than ${MOST_OBJECTS} objects; expected fewer`
+    return configurationProblem('DeleteResources', 'InvalidConfiguration', message)
+  }
+  const found: Reference[] = []
+  // Objects may be large; of each only what names it is kept.
+  for await (const { metadata } of listed(kube, path, { signal, tooMany })) {
+    const { name, namespace, uid } = metadata
+    found.push({ name, ...(namespace !== undefined && { namespace }), ...(uid !== undefined && { uid }) })
+  }
+  return found
+}
+
+type Reference = Pick<ResourceRef, 'name' | 'namespace' | 'uid'>
+
+// By kind, else by the plural that examples write.
+async function servedTypes(
+  target: TargetCluster,
+  types: ResourceTypes,
+  signal: AbortSignal,
+): Promise<ServedKind | undefined> {
+  const { apiVersion, kind } = types
+  const served = await target.servedKind(apiVersion, kind, signal)
+  if (served !== undefined) return served
+  const all = await readServedKinds(target.kube, apiVersion, signal)
+  return all.find((one) => isKind(kind, one.kind, one.plural))
+}

@@ -1,0 +1,161 @@
+// One step of taking one object off the target. Source: spec/landscaper.md 4.4, 4.2 "policy".
+//
+//   R1. Only what this item still has is deleted: the label names it, or the object is the very one that was recorded and no other item's.
+//   R2. What was never known to be there, what the server has forbidden to make, and may not be looked at either, counts as not there.
+//   R3. A delete carries the uid of the object that was looked at.
+
+import type { KubeClient, KubeObject } from '../../../kube/client.ts'
+import { resourcePath } from '../../../kube/client.ts'
+import { isConflict, isNotFound, KubeError } from '../../../kube/errors.ts'
+import { shortened } from '../run/deploy-errors.ts'
+import { objectOf } from '../target/answers.ts'
+import { describeObject, readServed } from '../target/read-object.ts'
+import type { ServedKind, TargetCluster } from '../target/target-cluster.ts'
+import { FIELD_MANAGER, write } from './apply-object.ts'
+import { ITEM_LABEL, patched } from './changes.ts'
+import { isMap, type Json } from './config-reader.ts'
+import type { ManagedResource } from './managed-resources.ts'
+
+export interface ObjectRemoval {
+  readonly target: TargetCluster
+  /** Undefined: the cluster does not serve its kind. */
+  readonly served: ServedKind | undefined
+  readonly managed: ManagedResource
+  /** The item's label value; undefined: the object is deleted whoever has it. */
+  readonly label: string | undefined
+  readonly forceDelete: boolean
+  readonly signal: AbortSignal
+}
+
+/** @returns what it waits for; undefined when the object is gone, or is not this item's to delete. @throws KubeError, DeployError */
+export async function removeObject(removal: ObjectRemoval): Promise<string | undefined> {
+  const { target, served, managed, label, signal } = removal
+  if (served === undefined) return undefined
+  const { name, namespace } = managed.resource
+  const live = await readKnown({ ...removal, served })
+  if (live === undefined || !isToDelete(managed, live, label)) return undefined
+  const path = resourcePath(served, served.namespaced ? namespace : undefined, name)
+  try {
+    return await removeLive({ kube: target.kube, path, signal }, live, { ...removal, served })
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    if (isConflict(error)) return `${describeObject(managed.resource)} has changed meanwhile`
+    throw error
+  }
+}
+
+type Served = ObjectRemoval & { readonly served: ServedKind }
+
+async function readKnown({ target, served, managed, signal }: Served): Promise<KubeObject | undefined> {
+  const { name, namespace, uid } = managed.resource
+  try {
+    return await readServed(target, { served, name, namespace, signal })
+  } catch (error) {
+    if (uid === undefined && managed.refused === true && error instanceof KubeError && error.status === 403)
+      return undefined
+    throw error
+  }
+}
+
+async function removeLive(
+  request: Request,
+  live: KubeObject,
+  { target, served, managed, forceDelete }: Served,
+): Promise<string | undefined> {
+  if (live.metadata.deletionTimestamp === undefined) {
+    const isGone = await deleted(request, await prepared(request, live, managed))
+    if (isGone) return undefined
+  }
+  if (forceDelete) await stripFinalizers(request)
+  const { name, namespace } = managed.resource
+  const left = await readServed(target, { served, name, namespace, signal: request.signal })
+  return left?.metadata.uid === live.metadata.uid && left !== undefined ? whatHolds(managed, left) : undefined
+}
+
+/** Whether a policy, the label and the uid allow it. */
+export function isToDelete(
+  { policy, resource }: ManagedResource,
+  live: KubeObject,
+  label: string | undefined,
+): boolean {
+  if (policy === 'keep' || policy === 'ignore') return false
+  if (label === undefined) return true
+  const owner = live.metadata.labels?.[ITEM_LABEL]
+  if (owner !== undefined || policy === 'fallback') return owner === label
+  return resource.uid === live.metadata.uid
+}
+
+interface Request {
+  readonly kube: KubeClient
+  readonly path: string
+  readonly signal: AbortSignal
+}
+
+async function prepared(request: Request, live: KubeObject, managed: ManagedResource): Promise<KubeObject> {
+  const { annotateBeforeDelete, patchBeforeDelete = {} } = managed
+  const annotated =
+    annotateBeforeDelete === undefined
+      ? live
+      : ((await changed(request, live, annotations(annotateBeforeDelete))) ?? live)
+  return (await changed(request, annotated, patchBeforeDelete)) ?? annotated
+}
+
+const annotations = (texts: Readonly<Record<string, string>>): Json => ({ metadata: { annotations: texts } })
+
+async function changed(request: Request, live: KubeObject, patch: Json): Promise<KubeObject | undefined> {
+  const change = patched(live, patch)
+  return change === undefined ? undefined : await write(request, request.path, change)
+}
+
+/** @returns whether the object is gone with the answer. */
+async function deleted({ kube, path, signal }: Request, { metadata }: KubeObject): Promise<boolean> {
+  const body = {
+    apiVersion: 'v1',
+    kind: 'DeleteOptions',
+    propagationPolicy: 'Background',
+    preconditions: { uid: metadata.uid },
+  }
+  const answer = await kube.request<{ kind?: string }>('DELETE', path, { body, signal })
+  // Some kinds answer with the object although it is gone; those are looked for once more.
+  return answer.kind === 'Status'
+}
+
+async function stripFinalizers({ kube, path, signal }: Request): Promise<void> {
+  const live = objectOf(await kube.request<unknown>('GET', path, { signal }), ['GET', path])
+  const { finalizers = [], deletionTimestamp, uid, resourceVersion } = live.metadata
+  if (deletionTimestamp === undefined || finalizers.length === 0) return
+  await kube.request('PATCH', path, {
+    body: { metadata: { finalizers: null, uid, resourceVersion } },
+    contentType: 'application/merge-patch+json',
+    query: { fieldManager: FIELD_MANAGER },
+    signal,
+  })
+}
+
+/** For people: which object, and which finalizers or, in a namespace, which contents hold it. */
+function whatHolds({ resource }: ManagedResource, live: KubeObject): string {
+  const { finalizers = [] } = live.metadata
+  const spec = isMap(live['spec']) ? live['spec'] : {}
+  const ofSpec =
+    resource.kind === 'Namespace' && Array.isArray(spec['finalizers']) ? spec['finalizers'].map(String) : []
+  const all = [...finalizers, ...ofSpec]
+  const names = shortened(all.join(', '))
+  const held =
+    all.length === 0 ? 'is being deleted' : `is held by ${all.length === 1 ? 'finalizer' : 'finalizers'} ${names}`
+  return [`${describeObject(resource)} ${held}`, ...(resource.kind === 'Namespace' ? remaining(live) : [])].join(': ')
+}
+
+const REMAINING = new Set([
+  'NamespaceContentRemaining',
+  'NamespaceFinalizersRemaining',
+  'NamespaceDeletionDiscoveryFailure',
+])
+
+function remaining({ status }: KubeObject): string[] {
+  const conditions: unknown = isMap(status) ? status['conditions'] : undefined
+  if (!Array.isArray(conditions)) return []
+  return conditions
+    .filter(isMap)
+    .filter(({ type, status: is }) => is === 'True' && REMAINING.has(String(type)))
+    .map(({ message }) => String(message).slice(0, 300))
+}

@@ -1,0 +1,83 @@
+// The mock deployer's configuration, read with an error for whoever wrote it. Source: spec/landscaper.md 4.8.
+
+import type { KubeObject } from '../../../kube/client.ts'
+
+const API_VERSION = 'mock.deployer.landscaper.gardener.cloud/v1alpha1'
+const KIND = 'ProviderConfiguration'
+const PHASES = ['Init', 'Progressing', 'Completing', 'Succeeded', 'Failed', 'InitDelete', 'Deleting', 'DeleteFailed']
+
+export interface MockConfig {
+  /** Forced phase of the item. */
+  readonly phase?: string
+  /** Phase to wait in; the item is then not finished by the deployer. */
+  readonly initialPhase?: string
+  readonly providerStatus?: Readonly<Record<string, unknown>>
+  readonly export?: Readonly<Record<string, unknown>>
+}
+
+/** The item's `spec.config`, or what is wrong with it: field, found, expected. */
+export function readMockConfig(object: KubeObject): MockConfig | { readonly problem: string } {
+  const { config } = (object['spec'] ?? {}) as { config?: Fields }
+  const wrong = firstMistake(config)
+  if (wrong === undefined) return config ?? {}
+  const { field, found, expected } = wrong
+  return { problem: `deploy item ${object.metadata.name}: spec.config${field} is ${found}; expected ${expected}` }
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+interface Mistake {
+  readonly field: string
+  readonly found: string
+  readonly expected: string
+}
+
+function firstMistake(config: Fields | undefined): Mistake | undefined {
+  if (config === undefined) return { field: '', found: 'absent', expected: `a ${KIND} of ${API_VERSION}` }
+  return (
+    notOneOf(config, 'apiVersion', [API_VERSION], true) ??
+    notOneOf(config, 'kind', [KIND], true) ??
+    notOneOf(config, 'phase', PHASES, false) ??
+    notOneOf(config, 'initialPhase', PHASES, false) ??
+    notMap(config, 'providerStatus') ??
+    notTyped(config, 'providerStatus') ??
+    notMap(config, 'export')
+  )
+}
+
+function notOneOf(config: Fields, field: string, allowed: readonly string[], isRequired: boolean): Mistake | undefined {
+  const value = config[field]
+  if (value === undefined && !isRequired) return undefined
+  if (typeof value === 'string' && allowed.includes(value)) return undefined
+  return {
+    field: `.${field}`,
+    found: describe(value),
+    expected: allowed.length === 1 ? (allowed[0] ?? '') : `one of ${allowed.join(', ')}`,
+  }
+}
+
+function notMap(config: Fields, field: string): Mistake | undefined {
+  const value = config[field]
+  if (value === undefined || (typeof value === 'object' && value !== null && !Array.isArray(value))) return undefined
+  return { field: `.${field}`, found: describe(value), expected: 'a map' }
+}
+
+// The API server takes an embedded object only with both. Source: spec/landscaper.md 1.4 "providerStatus".
+function notTyped(config: Fields, field: string): Mistake | undefined {
+  const value = config[field] as Fields | undefined
+  if (value === undefined) return undefined
+  for (const name of ['apiVersion', 'kind']) {
+    if (typeof value[name] === 'string' && value[name] !== '') continue
+    const found = value[name] === '' ? 'empty' : describe(value[name])
+    return { field: `.${field}.${name}`, found, expected: 'a text' }
+  }
+  return undefined
+}
+
+// The content is not quoted: configurations may hold secrets, also in the wrong place.
+function describe(value: unknown): string {
+  if (value === undefined) return 'absent'
+  if (value === null) return 'null'
+  if (typeof value === 'string') return 'another text'
+  return Array.isArray(value) ? 'a list' : `a ${typeof value}`
+}

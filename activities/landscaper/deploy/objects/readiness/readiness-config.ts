@@ -1,0 +1,157 @@
+// `readinessChecks` of a deploy item's configuration. Source: spec/landscaper.md 4.5.
+
+import { compileJsonPath, type JsonPath, JsonPathError } from '../json-path.ts'
+import type { ObjectReference } from '../../target/read-object.ts'
+import { describe, FieldReader, type Fields } from './field-reader.ts'
+
+export interface ReadinessConfig {
+  readonly disableDefault: boolean
+  readonly custom: readonly CustomCheck[]
+}
+
+/** One named check: all objects it selects have to satisfy all requirements. */
+export interface CustomCheck {
+  readonly name: string
+  readonly resources: readonly ObjectReference[]
+  readonly labels: LabelSelector | undefined
+  readonly requirements: readonly Requirement[]
+  /** Another Target of the item's namespace. */
+  readonly targetName: string | undefined
+}
+
+export interface LabelSelector {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly matchLabels: Readonly<Record<string, string>>
+}
+
+export type Operator = 'exists' | '!' | '==' | '!=' | 'in' | 'notin'
+
+export interface Requirement {
+  readonly path: JsonPath
+  /** The path as it is written, for people. */
+  readonly pathText: string
+  readonly operator: Operator
+  readonly values: readonly unknown[]
+}
+
+// A comma or an equals sign would make another selector of it.
+const LABEL_VALUE = /^[\w.-]{0,63}$/
+const LABEL_NAME = /^[\w./-]+$/
+
+const OPERATORS: ReadonlyMap<unknown, Operator> = new Map([
+  ...(['!', 'exists', '==', '!=', 'in', 'notin'] as const).map((operator) => [operator, operator] as const),
+  ['=', '=='],
+])
+
+/** Reads the field; absent = default checks only. What is wrong is added to `mistakes`; then the result is not to be used. */
+export function readReadinessConfig(value: unknown, field: string, mistakes: string[]): ReadinessConfig {
+  const reader = new FieldReader(mistakes)
+  const config = reader.map(value, field) ?? {}
+  const disableDefault = reader.flag(config['disableDefault'], `${field}.disableDefault`)
+  const list = reader.list(config['custom'], `${field}.custom`)
+  const names = new Set<string>()
+  const custom = list.flatMap((one, index) => readCheck(reader, one, { field: `${field}.custom[${index}]`, names }))
+  return { disableDefault, custom }
+}
+
+function readCheck(reader: FieldReader, value: unknown, at: { field: string; names: Set<string> }): CustomCheck[] {
+  const { field, names } = at
+  const check = reader.requiredMap(value, field)
+  if (check === undefined) return []
+  const name = reader.text(check['name'], `${field}.name`)
+  if (names.has(name)) reader.refuse(`${field}.name`, 'the name of an earlier check', 'a name of its own')
+  names.add(name)
+  const isDisabled = reader.flag(check['disabled'], `${field}.disabled`)
+  const resources = readResources(reader, check['resourceSelector'], `${field}.resourceSelector`)
+  const labels = readLabels(reader, check['labelSelector'], `${field}.labelSelector`)
+  if (resources.length === 0 && labels === undefined) {
+    reader.refuse(field, 'without resourceSelector and labelSelector', 'at least one of them')
+  }
+  const requirements = readRequirements(reader, check['requirements'], `${field}.requirements`)
+  const targetName = reader.optionalText(check['targetName'], `${field}.targetName`)
+  return isDisabled ? [] : [{ name, resources, labels, requirements, targetName }]
+}
+
+function readResources(reader: FieldReader, value: unknown, field: string): ObjectReference[] {
+  return reader.list(value, field).flatMap((one, index) => readReference(reader, one, `${field}[${index}]`) ?? [])
+}
+
+/** `{apiVersion, kind, name, namespace}`. */
+export function readReference(reader: FieldReader, value: unknown, field: string): ObjectReference | undefined {
+  const reference = reader.requiredMap(value, field, 'a map with apiVersion, kind and name')
+  if (reference === undefined) return undefined
+  return {
+    apiVersion: reader.text(reference['apiVersion'], `${field}.apiVersion`),
+    kind: reader.text(reference['kind'], `${field}.kind`),
+    name: reader.text(reference['name'], `${field}.name`),
+    namespace: reader.optionalText(reference['namespace'], `${field}.namespace`),
+  }
+}
+
+function readLabels(reader: FieldReader, value: unknown, field: string): LabelSelector | undefined {
+  const selector = reader.map(value, field)
+  if (selector === undefined) return undefined
+  const matchLabels = reader.requiredMap(selector['matchLabels'], `${field}.matchLabels`, 'a map of labels') ?? {}
+  const entries = Object.entries(matchLabels)
+  if (entries.length === 0) reader.refuse(`${field}.matchLabels`, 'empty', 'at least one label')
+  for (const [name, label] of entries) {
+    const isLabel = typeof label === 'string' && LABEL_VALUE.test(label) && LABEL_NAME.test(name)
+    if (!isLabel) reader.refuse(`${field}.matchLabels[${name}]`, describe(label), 'a label and its value')
+  }
+  return {
+    apiVersion: reader.text(selector['apiVersion'], `${field}.apiVersion`),
+    kind: reader.text(selector['kind'], `${field}.kind`),
+    matchLabels: matchLabels as Readonly<Record<string, string>>,
+  }
+}
+
+function readRequirements(reader: FieldReader, value: unknown, field: string): Requirement[] {
+  const list = reader.list(value, field)
+  if (list.length === 0) reader.refuse(field, value === undefined ? 'absent' : 'empty', 'at least one requirement')
+  return list.flatMap((one, index) => {
+    const at = `${field}[${index}]`
+    const requirement = reader.requiredMap(one, at)
+    return requirement === undefined ? [] : readRequirement(reader, requirement, at)
+  })
+}
+
+function readRequirement(reader: FieldReader, requirement: Fields, field: string): Requirement[] {
+  const path = readPath(reader, requirement['jsonPath'], `${field}.jsonPath`)
+  const operator = OPERATORS.get(requirement['operator'])
+  const values = readValues(reader, requirement['values'], `${field}.values`)
+  if (operator === undefined) {
+    const expected = `one of ${['=', ...new Set(OPERATORS.values())].join(', ')}`
+    reader.refuse(`${field}.operator`, describe(requirement['operator']), expected)
+    return []
+  }
+  const wanted = { '!': [0, 0], exists: [0, 0], '==': [1, 1], '!=': [1, 1], in: [1, Infinity], notin: [1, Infinity] }
+  const [least = 0, most = 0] = wanted[operator]
+  if (values.length < least || values.length > most) {
+    const expected = least === most ? `exactly ${least}` : `at least ${least}`
+    reader.refuse(`${field}.values`, `a list of ${values.length}`, `${expected} for operator ${operator}`)
+  }
+  return path === undefined ? [] : [{ path, pathText: requirement['jsonPath'] as string, operator, values }]
+}
+
+function readValues(reader: FieldReader, value: unknown, field: string): unknown[] {
+  return reader.list(value, field).flatMap((one, index) => {
+    const holder = reader.requiredMap(one, `${field}[${index}]`, 'a map with the field value')
+    if (holder === undefined) return []
+    if (!('value' in holder)) reader.refuse(`${field}[${index}].value`, 'absent', 'any value')
+    return [holder['value']]
+  })
+}
+
+/** A path of kubectl without braces. */
+export function readPath(reader: FieldReader, value: unknown, field: string): JsonPath | undefined {
+  const text = reader.text(value, field, 'a JSON path')
+  if (text === '') return undefined
+  try {
+    return compileJsonPath(text)
+  } catch (error) {
+    if (!(error instanceof JsonPathError)) throw error
+    reader.mistakes.push(`${field} is ${error.message}`)
+    return undefined
+  }
+}

@@ -1,0 +1,107 @@
+// How answers of a target's API server become errors of a deploy item. Source: spec/landscaper.md 1.16, 4.2.
+//
+//   D1. Names of objects and fields stay, contents do not: neither the server's address nor a body that is no Status is quoted,
+//       nor what a decoder found in an object.
+
+import { isFinal, KubeError } from '../../../kube/errors.ts'
+import { DeployError } from './deployer.ts'
+
+const LONGEST_MESSAGE = 1000
+// Whatever a server sends, what is looked through is short.
+const LONGEST_READ = 2000
+// etcd and gRPC refuse what is too large with an answer that looks like a failure of the server.
+const TOO_LARGE = /request is too large|trying to send message larger than max/
+
+/**
+ * 401 ends the job with ERR_UNAUTHORIZED; requests that cannot succeed unchanged, and servers whose certificate is not trusted, end it with
+ * ERR_CONFIGURATION_PROBLEM; all else, 403 too, is tried again. A DeployError passes.
+ *
+ * @throws what is neither: a bug.
+ */
+export function toDeployError(operation: string, error: unknown): DeployError {
+  if (error instanceof DeployError) return error
+  if (!(error instanceof KubeError)) throw error
+  const { status } = error
+  if (isUntrusted(error)) {
+    const [request = ''] = error.message.split(': no answer')
+    const message = `${request}: the certificate of the target's server is not trusted (${causeCode(error) ?? ''}); expected one that its CA data vouch for`
+    return configurationProblem(operation, 'UntrustedServer', message)
+  }
+  const codes = status === 401 ? ['ERR_UNAUTHORIZED'] : isRefused(error) ? ['ERR_CONFIGURATION_PROBLEM'] : []
+  return new DeployError(operation, reasonOf(error), publicMessage(error), codes)
+}
+
+/** A text for people, cut: servers may say anything, and a status is kept for long. */
+export function shortened(text: string, most = 300): string {
+  return text.length <= most ? text : `${text.slice(0, most)}...`
+}
+
+/** What a user has to mend; it ends the job. */
+export function configurationProblem(operation: string, reason: string, message: string): DeployError {
+  return new DeployError(operation, reason, message, ['ERR_CONFIGURATION_PROBLEM'])
+}
+
+function isRefused(error: KubeError): boolean {
+  return isFinal(error) || TOO_LARGE.test(readable(error))
+}
+
+const readable = ({ message }: KubeError) => message.slice(0, LONGEST_READ)
+
+function publicMessage(error: KubeError): string {
+  return withoutContents(error, readable(error)).slice(0, LONGEST_MESSAGE)
+}
+
+function withoutContents(error: KubeError, message: string): string {
+  const { status } = error
+  if (status === 0) {
+    if (error.cause === undefined) return message
+    const [request = ''] = message.split(': no answer')
+    return [`${request}: no answer from the target's server`, ...withCode(error)].join(': ')
+  }
+  // Not an API server, maybe not one that the user may talk to himself: nothing of its answer is passed on.
+  if (reasonOf(error) === UNKNOWN) return `${message.split(': ')[0] ?? ''}: ${status} ${UNKNOWN}`
+  return NAMES_ONLY.has(status) ? message : blankValues(message)
+}
+
+const UNKNOWN = 'Unknown'
+
+// A server may answer with anything, and a reason is kept and matched.
+function reasonOf({ reason }: KubeError): string {
+  return typeof reason === 'string' && /^[A-Za-z]{1,64}$/.test(reason) ? reason : UNKNOWN
+}
+
+const withCode = (error: KubeError) => [causeCode(error)].flatMap((code) => code ?? [])
+
+// Not found, conflicts, too many requests; and refusals, whose values the client has taken out already.
+const NAMES_ONLY: ReadonlySet<number> = new Set([404, 409, 422, 429])
+
+// `parsing time "<value>"`: decoders and webhooks quote what they found; names of fields, kinds, users and the like they quote as well.
+// A quotation that the cut has left open ends with the text.
+function blankValues(message: string): string {
+  return message.replaceAll(QUOTED, (quoted, ...groups) => {
+    const { before = '', text = '', after = '' } = groups.at(-1) as { before?: string; text?: string; after?: string }
+    const isName = (before !== '' || after !== '') && NAME.test(text)
+    return isName ? quoted : `${before}"..."${after}`
+  })
+}
+
+const QUOTED =
+  /(?<before>\b(?:field|version|kind|resource|[Gg]roup|[Uu]ser|namespace|webhook|scope) )?"(?<text>(?:[^"\\]|\\.)*)(?:"|\\?$)(?<after> is forbidden)?/gs
+const NAME = /^[\w.:@/[\]-]{0,253}$/
+
+function causeCode({ cause }: KubeError): string | undefined {
+  if (typeof cause !== 'object' || cause === null || !('code' in cause)) return undefined
+  return typeof cause.code === 'string' ? cause.code : undefined
+}
+
+function isUntrusted(error: KubeError): boolean {
+  return error.status === 0 && UNTRUSTED.has(causeCode(error) ?? '')
+}
+
+// Source: https://nodejs.org/api/tls.html#x509-certificate-error-codes, and the check of names.
+const UNTRUSTED: ReadonlySet<string> = new Set([
+  ...['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID', 'CERT_REJECTED', 'CERT_REVOKED', 'CERT_SIGNATURE_FAILURE'],
+  ...['CERT_UNTRUSTED', 'CERT_CHAIN_TOO_LONG', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN'],
+  ...['ERR_TLS_CERT_ALTNAME_INVALID', 'HOSTNAME_MISMATCH', 'INVALID_CA', 'INVALID_PURPOSE', 'PATH_LENGTH_EXCEEDED'],
+  ...['UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
+])

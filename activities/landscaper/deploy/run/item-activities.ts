@@ -1,0 +1,31 @@
+// The activities of one item: each goes on with what its group has tried, or tries, until the item has ended. See run-item.ts.
+
+import type { Deps } from '../../../deps.ts'
+import type { Deployer } from './deployer.ts'
+import { withHeartbeat } from './heartbeat.ts'
+import { type ItemAct, type ItemCall, type ItemInput, type ItemResult, runItem } from './run-item.ts'
+import { joined, keyOf, type Sending } from './sending.ts'
+
+export const itemActivities = (deps: Deps, deployers: readonly Deployer[], sending: Sending) => {
+  const run = (input: ItemInput, act: ItemAct): Promise<ItemResult> =>
+    withHeartbeat((signal, attempt) => goOn(deps, deployers, sending, { input, act, signal, attempt }))
+  return {
+    /** Deploys an item and takes the first look at it. @throws retryable: `DeployFailed`, failures of the API server and the journal. */
+    applyItem: (input: ItemInput) => run(input, 'install'),
+    /** Looks at a deployed item. @throws retryable: `NotReady`, and as applyItem. */
+    awaitItem: (input: ItemInput) => run(input, 'check'),
+    /** Takes an item away, a step at a time. @throws retryable: `NotGone`, and as applyItem. */
+    uninstallItem: (input: ItemInput) => run(input, 'uninstall'),
+  }
+}
+
+/** What the group has tried in this process goes on; else one try. @throws ApplicationFailure, see itemActivities. */
+export async function goOn(
+  deps: Deps,
+  deployers: readonly Deployer[],
+  sending: Sending,
+  call: ItemCall,
+): Promise<ItemResult> {
+  const begun = sending.take(keyOf(call.input, call.act))
+  return begun === undefined ? await runItem(deps, deployers, call) : await joined(begun, call.signal)
+}

@@ -1,0 +1,140 @@
+// Exports of items: one Secret per item, owned by it. Source: spec/landscaper.md 1.15, 4.5, 4.8; names are deterministic (design.md "Created names").
+
+import { createHash } from 'node:crypto'
+import { deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import type { Deps } from '../../../deps.ts'
+import type { KubeObject } from '../../../kube/client.ts'
+import { isFinal, KubeError } from '../../../kube/errors.ts'
+import { readObject } from '../../../kube/read-family.ts'
+import { secretResource } from '../../../kube/secrets.ts'
+import { type Write, type WriteAnswer, type Writer, writeAll } from '../../../kube/write.ts'
+
+export interface ItemExport {
+  /** The item that exports. */
+  readonly object: KubeObject
+  /** Name of the Secret. */
+  readonly name: string
+  readonly content: Readonly<Record<string, unknown>>
+}
+
+/** The Secret of a deployer's item. Source: spec/landscaper.md 1.15. */
+export function exportName({ metadata }: KubeObject): string {
+  return `${metadata.name}-export`
+}
+
+/** The Secret of a mock item. Source: spec/landscaper.md 1.15. */
+export function mockExportName({ metadata }: KubeObject): string {
+  return `mock-export-${createHash('sha256')
+    .update(metadata.uid ?? '')
+    .digest('hex')
+    .slice(0, 10)}`
+}
+
+/** What went wrong with the export of one item. */
+export interface ExportFailure {
+  readonly code: string
+  readonly message: string
+  readonly isFinal: boolean
+}
+
+/** Writes the export Secrets that differ, one write each. @returns the failures by the items' uids: one delays none of its siblings. */
+export async function writeExports(
+  deps: Deps,
+  writer: Writer,
+  exports: readonly ItemExport[],
+): Promise<ReadonlyMap<string, ExportFailure>> {
+  const failures = new Map<string, ExportFailure>()
+  const planned = await Promise.all(exports.map((one) => planExport(deps, one)))
+  const acting = planned.flatMap(({ uid, failure, write }) => {
+    if (failure !== undefined) failures.set(uid, failure)
+    return write === undefined ? [] : [{ uid, write }]
+  })
+  const writes = acting.map(({ write }) => write)
+  const answers = await writeAll(deps, writer, writes)
+  answers.forEach((answer, index) => {
+    const failure = failureOf(answer)
+    if (failure !== undefined) failures.set(acting[index]?.uid ?? '', failure)
+  })
+  return failures
+}
+
+async function planExport(deps: Deps, one: ItemExport) {
+  const { uid = '' } = one.object.metadata
+  try {
+    const planned = await exportWrite(deps, one)
+    return planned !== undefined && 'code' in planned
+      ? { uid, failure: planned, write: undefined }
+      : { uid, failure: undefined, write: planned }
+  } catch (error) {
+    if (error instanceof KubeError) return { uid, failure: refused(error), write: undefined }
+    throw error
+  }
+}
+
+function failureOf(answer: WriteAnswer): ExportFailure | undefined {
+  if (answer.result === 'failed') return refused(answer.error)
+  if (answer.result !== 'superseded') return undefined
+  // Whose content is newer shows when the item is looked at again: a job that is over writes nothing more.
+  const { name, namespace = '' } = answer.object.metadata
+  return { code: 'Changed', message: `secret ${namespace}/${name} was changed while it was written`, isFinal: false }
+}
+
+function refused(error: KubeError): ExportFailure {
+  return { code: error.reason, message: error.message, isFinal: isFinal(error) }
+}
+
+async function exportWrite(
+  deps: Deps,
+  { object, name, content }: ItemExport,
+): Promise<Write | ExportFailure | undefined> {
+  const { namespace = '', uid = '' } = object.metadata
+  const data = { config: Buffer.from(JSON.stringify(content)).toString('base64') }
+  const target = { watched: secretResource, namespace, name }
+  const existing = await readObject(deps, secretResource, namespace, target.name)
+  if (existing === undefined)
+    return {
+      verb: 'create',
+      ...target,
+      body: newSecret(object, target.name, data),
+      isOurs: (found) => isOwnedBy(found, uid),
+    }
+  if (!isOwnedBy(existing, uid)) return takenName(existing, object)
+  if ((existing['data'] as { config?: string } | undefined)?.config === data.config) return undefined
+  return {
+    verb: 'patch',
+    ...target,
+    version: existing.metadata.resourceVersion ?? '',
+    patch: { data },
+    reapply: () => 'superseded',
+  }
+}
+
+// Nobody's Secret becomes ours because of its name: whoever may make deploy items could write to all of them.
+function takenName({ metadata }: KubeObject, { metadata: { name: item } }: KubeObject): ExportFailure {
+  const secret = `secret ${metadata.namespace ?? ''}/${metadata.name}`
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true)
+  if (owner?.kind === deployItemKind.kind && owner.name === item) {
+    const message = `${secret} is left of an earlier deploy item of this name; it is written when it is gone`
+    return { code: 'BeingDeleted', message, isFinal: false }
+  }
+  const found = owner === undefined ? 'nobody' : `${owner.kind} ${owner.name}`
+  const message = `${secret} exists and belongs to ${found}; expected none, or one of deploy item ${item}`
+  return { code: 'NameTaken', message, isFinal: true }
+}
+
+function newSecret({ metadata }: KubeObject, name: string, data: { config: string }): KubeObject {
+  const { namespace = '', uid = '' } = metadata
+  const { apiVersion, kind } = deployItemKind
+  const owner = { apiVersion, kind, name: metadata.name, uid, controller: true, blockOwnerDeletion: true }
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace, ownerReferences: [owner] },
+    type: 'Opaque',
+    data,
+  }
+}
+
+function isOwnedBy(found: KubeObject, uid: string): boolean {
+  return found.metadata.ownerReferences?.some((one) => one.uid === uid) ?? false
+}

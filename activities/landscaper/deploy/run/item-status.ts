@@ -1,0 +1,174 @@
+// The deployer's side of the contract: which status an item shows when its job starts, ends or fails.
+// Source: spec/landscaper.md 2.9, 4.9.
+
+import { type Condition, type ErrorReport, type LastError, nextError } from '../../../../workflows/kit/index.ts'
+import type { KubeObject } from '../../../kube/client.ts'
+import type { Patch } from '../../../kube/write.ts'
+import { parseDuration } from './duration.ts'
+
+export const FINAL_PHASES: readonly string[] = ['Succeeded', 'Failed', 'DeleteFailed']
+
+/** One job of one item, at one moment. */
+export interface ItemJob {
+  readonly object: KubeObject
+  readonly jobID: string
+  readonly now: Date
+  /** Name of the deployer, for `status.deployer`. */
+  readonly deployer: string
+}
+
+export interface ItemStatus {
+  readonly phase?: string
+  readonly lastError?: LastError
+  readonly lastErrors?: readonly LastError[]
+  readonly firstError?: LastError
+  readonly jobIDGenerationTime?: string
+  readonly observedGeneration?: number
+  readonly transitionTimes?: { readonly initTime?: string | null }
+  readonly providerStatus?: Readonly<Record<string, unknown>>
+  readonly exportRef?: { readonly name: string }
+  readonly conditions?: readonly Condition[]
+}
+
+export function itemStatus({ object }: Pick<ItemJob, 'object'>): ItemStatus {
+  return object['status'] ?? {}
+}
+
+/** No deployer has taken the job up yet: the trigger clears the time, a job before this one may have left its final phase. */
+export function isStarting(job: Pick<ItemJob, 'object'>): boolean {
+  const { phase = '', transitionTimes } = itemStatus(job)
+  return (transitionTimes?.initTime ?? undefined) === undefined || FINAL_PHASES.includes(phase)
+}
+
+/** Whether the job takes the item away. One that was picked up goes on as it began: a deletion that comes meanwhile has a job of its own. */
+export function isUninstall(object: KubeObject): boolean {
+  if (object.metadata.deletionTimestamp === undefined) return false
+  const { phase = '' } = itemStatus({ object })
+  return isStarting({ object }) || phase === 'InitDelete' || phase === 'Deleting'
+}
+
+/** A job on the spec that the last job has done with success, when the item asks for no more. Source: spec/landscaper.md 2.9 "updateOnChangeOnly". */
+export function isUnchanged({ object }: ItemJob): boolean {
+  const { phase, observedGeneration } = itemStatus({ object })
+  const { updateOnChangeOnly } = (object['spec'] ?? {}) as { updateOnChangeOnly?: boolean }
+  return updateOnChangeOnly === true && phase === 'Succeeded' && observedGeneration === object.metadata.generation
+}
+
+/** What is wrong with the item's time-out, for whoever wrote it. */
+export function timeoutProblem({ metadata, spec }: KubeObject): string | undefined {
+  const { timeout } = (spec ?? {}) as { timeout?: string }
+  if (timeout === undefined || parseDuration(timeout) !== undefined) return undefined
+  const expected = 'a duration such as 1m30s, at most 2562047h, or none'
+  return `deploy item ${metadata.name}: spec.timeout is another text; expected ${expected}`
+}
+
+// Source: spec/landscaper.md 1.4.
+const DEFAULT_TIMEOUT_MS = 600_000
+
+/** How long a job of the item may take, in milliseconds; undefined = for ever. A text that is no duration counts as the default. */
+export function timeLimitMs({ spec }: KubeObject): number | undefined {
+  const { timeout } = (spec ?? {}) as { timeout?: string }
+  const limitMs = timeout === undefined ? DEFAULT_TIMEOUT_MS : (parseDuration(timeout) ?? DEFAULT_TIMEOUT_MS)
+  return limitMs === 'none' ? undefined : limitMs
+}
+
+/** Milliseconds until the job of the item times out; undefined = never. Source: spec/landscaper.md 2.9 "Timeout". */
+export function remainingMs(object: KubeObject, now: Date): number | undefined {
+  const { transitionTimes, jobIDGenerationTime } = itemStatus({ object })
+  const limitMs = timeLimitMs(object)
+  const started = transitionTimes?.initTime ?? jobIDGenerationTime
+  if (limitMs === undefined || started === undefined) return undefined
+  return Date.parse(started) + limitMs - now.getTime()
+}
+
+/** The spec that was done before is the spec of this job: nothing but the times is new. Source: spec/landscaper.md 2.9. */
+export function unchanged(job: ItemJob): Patch {
+  const now = job.now.toISOString()
+  const transitionTimes = { initTime: initTime(job), finishedTime: now }
+  return { status: { jobIDFinished: job.jobID, lastReconcileTime: now, transitionTimes } }
+}
+
+const KEPT_ERRORS = 5
+
+/**
+ * The job goes on although something failed; undefined when the item says so already. Source: spec/landscaper.md 2.9.
+ *
+ * @param phase in which the item is while its deployer works: `Progressing`, or `Deleting`.
+ */
+export function failing(
+  job: ItemJob,
+  error: ErrorReport,
+  phase = 'Progressing',
+  fields: Patch = {},
+): Patch | undefined {
+  const { lastError: before } = itemStatus(job)
+  const isNew = isStarting(job)
+  const isSame = !isNew && before?.reason === error.reason && before.message === error.message
+  if (isSame && Object.keys(fields).length === 0) return undefined
+  return {
+    status: {
+      ...common(job),
+      ...fields,
+      phase: isNew ? phase : itemStatus(job).phase,
+      ...(!isSame && errors(job, error)),
+    },
+  }
+}
+
+/** The job has been picked up and is in `phase`. */
+export function pickedUp(job: ItemJob, phase: string, fields: Patch = {}): Patch {
+  return { status: { ...common(job), ...fields, phase, ...noErrors(job) } }
+}
+
+/** The job waits in `phase` for what it has sent; undefined when the item says so already. */
+export function waiting(job: ItemJob, phase: string, fields: Patch): Patch | undefined {
+  const { phase: current, lastError } = itemStatus(job)
+  const isSaid = !isStarting(job) && current === phase && lastError === undefined
+  return isSaid ? undefined : pickedUp(job, phase, fields)
+}
+
+/** The job has ended; the phase and jobIDFinished come in one write. What failed on the way stays to be seen when the end is a failure. */
+export function ended(job: ItemJob, phase: string, fields: Patch = {}, error?: ErrorReport): Patch {
+  const { jobID, now } = job
+  return {
+    status: {
+      ...common(job),
+      ...fields,
+      phase,
+      jobIDFinished: jobID,
+      transitionTimes: { initTime: initTime(job), finishedTime: now.toISOString() },
+      ...(error === undefined ? noErrors(job) : errors(job, error)),
+    },
+  }
+}
+
+// What the job met on its way stays to be seen; what the job before met does not.
+function noErrors(job: ItemJob): Patch {
+  return isStarting(job) ? { lastError: null, lastErrors: null, firstError: null } : { lastError: null }
+}
+
+function errors(job: ItemJob, error: ErrorReport): Patch {
+  const { lastError: before, lastErrors = [], firstError } = itemStatus(job)
+  const isNew = isStarting(job)
+  const lastError = nextError(isNew ? undefined : before, error, job.now.toISOString())
+  return {
+    lastError,
+    lastErrors: [...(isNew ? [] : lastErrors), lastError].slice(-KEPT_ERRORS),
+    firstError: isNew ? lastError : (firstError ?? lastError),
+  }
+}
+
+function common(job: ItemJob): Patch {
+  const now = job.now.toISOString()
+  return {
+    observedGeneration: job.object.metadata.generation ?? 0,
+    lastReconcileTime: now,
+    deployer: { identity: 'pawl', name: job.deployer, version: '0.1.0' },
+    transitionTimes: { initTime: initTime(job) },
+  }
+}
+
+// The trigger clears the time, so one that is there is this job's.
+function initTime(job: ItemJob): string {
+  return itemStatus(job).transitionTimes?.initTime ?? job.now.toISOString()
+}

@@ -1,0 +1,105 @@
+// Ends a call to a deployer from outside: when the item's time is up, and when the item is no longer this job's to do. A deployer that went on
+// after an interrupt would write against the job that comes next. Source: spec/landscaper.md 2.9 "Timeout", 2.11.
+//
+//   H1. Who sends to the target has seen not long ago that the item is his: a process that was stopped looks before its next write there.
+
+import { deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import type { Deps } from '../../../deps.ts'
+import type { KubeObject, Method, RequestOptions } from '../../../kube/client.ts'
+import { KubeError } from '../../../kube/errors.ts'
+import { readObject } from '../../../kube/read-family.ts'
+import { targetView } from '../../../kube/views.ts'
+import { isStarting, type ItemJob, remainingMs, timeLimitMs } from './item-status.ts'
+import type { TargetCluster } from '../target/target-cluster.ts'
+
+const LOOK_EVERY_MS = 1000
+// A process that runs does not miss so many looks (H1).
+const ASLEEP_MS = 5 * LOOK_EVERY_MS
+// An item whose time is up gets one last look, so that it does not fail although all is well.
+const LAST_LOOK_MS = 10_000
+// Timers take no more.
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+export interface ItemWatch {
+  /** Aborted by the caller's own signal, too. */
+  readonly signal: AbortSignal
+  /** Why the watch has ended the call; undefined when it has not. */
+  readonly reason: 'overdue' | 'lost' | undefined
+  /** The cluster with writes that look first where this process may have been stopped (H1). They throw as the look does, or when it ends the call. */
+  guard(target: TargetCluster): TargetCluster
+  stop(): void
+}
+
+/** Watches until `stop`. */
+export function watchItem(deps: Pick<Deps, 'kube'>, job: ItemJob, signal: AbortSignal): ItemWatch {
+  const ended = new AbortController()
+  let reason: ItemWatch['reason']
+  const end = (why: NonNullable<typeof reason>) => {
+    reason ??= why
+    ended.abort()
+  }
+  const timeMs = timeLeftMs(job)
+  const timer = timeMs === undefined ? undefined : setTimeout(() => end('overdue'), Math.min(timeMs, LONGEST_TIMER_MS))
+  const looks = setInterval(() => void look().catch(missed), LOOK_EVERY_MS)
+  let lookedAt = Date.now()
+  let asked: Promise<void> | undefined
+
+  async function look(): Promise<void> {
+    const { namespace = '', name } = job.object.metadata
+    const at = Date.now()
+    const now = await readObject(deps, deployItemKind, namespace, name)
+    if (!isOurs(now, job)) end('lost')
+    lookedAt = at
+  }
+
+  // Not to know is no reason to stop: the write of the status is fenced.
+  function missed(error: unknown): void {
+    if (!(error instanceof KubeError)) end('lost')
+  }
+
+  async function confirm(): Promise<void> {
+    if (Date.now() - lookedAt < ASLEEP_MS) return
+    asked ??= look().finally(() => (asked = undefined))
+    await asked
+    ended.signal.throwIfAborted()
+  }
+
+  return {
+    signal: AbortSignal.any([signal, ended.signal]),
+    get reason() {
+      return reason
+    },
+    guard: (target) => ({
+      kube: {
+        connection: target.kube.connection,
+        async request<T>(method: Method, path: string, options?: RequestOptions): Promise<T> {
+          if (method !== 'GET') await confirm()
+          return await target.kube.request<T>(method, path, options)
+        },
+        stream: (path, signal) => target.kube.stream(path, signal),
+        close: () => target.kube.close(),
+      },
+      servedKind: (apiVersion, kind, signal) => target.servedKind(apiVersion, kind, signal),
+    }),
+    stop() {
+      clearTimeout(timer)
+      clearInterval(looks)
+    },
+  }
+}
+
+function timeLeftMs(job: ItemJob): number | undefined {
+  if (isStarting(job)) return timeLimitMs(job.object)
+  const remaining = remainingMs(job.object, job.now)
+  return remaining === undefined ? undefined : Math.max(remaining, LAST_LOOK_MS)
+}
+
+/** The item is there, and has this job unfinished. */
+export function isOurs(
+  object: KubeObject | undefined,
+  { object: { metadata }, jobID }: Pick<ItemJob, 'object' | 'jobID'>,
+): boolean {
+  if (object === undefined || object.metadata.uid !== metadata.uid) return false
+  const { jobID: found, jobIDFinished } = targetView(object)
+  return found === jobID && jobIDFinished !== jobID
+}

@@ -1,0 +1,58 @@
+// The writes of a deployer on its items: status, and the finalizer at the end. Both fenced; the status belongs to one job.
+
+import { deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import type { Deps } from '../../../deps.ts'
+import type { KubeObject } from '../../../kube/client.ts'
+import { recordWarning } from '../../../kube/events.ts'
+import { finalizerPatch } from '../../../run/finalize.ts'
+import { targetView } from '../../../kube/views.ts'
+import type { Patch, Write, WriteAnswer } from '../../../kube/write.ts'
+import { type ItemJob, itemStatus } from './item-status.ts'
+
+/** Takes our finalizer off: the item may go. */
+export function releaseWrite(object: KubeObject): Write {
+  return {
+    verb: 'patch',
+    ...at(object),
+    patch: finalizerPatch(object.metadata.finalizers ?? [], false),
+    reapply: ({ metadata }) =>
+      metadata.uid === object.metadata.uid ? finalizerPatch(metadata.finalizers ?? [], false) : 'superseded',
+  }
+}
+
+/**
+ * A status of the item's job. When somebody else has ended the job meanwhile (an interrupt), only `remembered` is still written:
+ * what was deployed must not be forgotten.
+ */
+export function statusWrite({ object, jobID }: ItemJob, patch: Patch, remembered?: Patch): Write {
+  return {
+    verb: 'patchStatus',
+    ...at(object),
+    patch,
+    reapply: (current) => {
+      const { jobID: found, jobIDFinished } = targetView(current)
+      if (current.metadata.uid !== object.metadata.uid || found !== jobID) return 'superseded'
+      if (jobIDFinished !== jobID) return patch
+      return remembered === undefined ? 'done' : { status: remembered }
+    },
+  }
+}
+
+function at({ metadata }: KubeObject) {
+  const { name, namespace = '', resourceVersion: version = '' } = metadata
+  return { watched: deployItemKind, namespace, name, version }
+}
+
+/** A Warning for an error that this write has put on the item. */
+export async function warnOfError(deps: Deps, jobID: string, answer: WriteAnswer): Promise<void> {
+  if (answer.result !== 'ok' || !answer.wrote) return
+  const { lastError } = itemStatus(answer)
+  if (lastError === undefined) return
+  const { name, namespace = '', uid = '' } = answer.object.metadata
+  await recordWarning(
+    deps,
+    { apiVersion: deployItemKind.apiVersion, kind: deployItemKind.kind, namespace, name, uid },
+    jobID,
+    lastError,
+  )
+}

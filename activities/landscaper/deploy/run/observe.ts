@@ -1,0 +1,100 @@
+// What a pass of a deploy group sees. The subject is the Execution, or an item that has none.
+
+import { BUILT_IN_TYPES, deployItemKind, MANAGED_BY_LABEL } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import { executionKind } from '../../../../workflows/landscaper/execution/kind.ts'
+import { type By, isIdle, type Subject } from '../../../../workflows/kit/index.ts'
+import type { Deps } from '../../../deps.ts'
+import type { KubeObject } from '../../../kube/client.ts'
+import { toApplicationFailure } from '../../../kube/errors.ts'
+import {
+  goneSince,
+  isNews,
+  type KnownVersions,
+  newestKnown,
+  readFamily,
+  readSubject,
+  recordObservation,
+} from '../../../kube/read-family.ts'
+import { targetView } from '../../../kube/views.ts'
+import { deployItemView } from '../../deploy-item-view.ts'
+import { isUninstall, remainingMs } from './item-status.ts'
+import type { DeployGroupObservation, GroupItem } from './views.ts'
+
+export interface ObserveGroupInput {
+  readonly by: By
+  readonly subject: Subject
+  readonly jobID: string
+  /** Of the items. */
+  readonly known: KnownVersions
+}
+
+export const observeActivities = (deps: Deps) => ({
+  /**
+   * Reads the items of a group, and whether its job is over.
+   *
+   * @returns the difference to the items that the run knows.
+   * @throws retryable failures of the API server and the journal.
+   */
+  async observeDeployGroup({ by, subject, jobID, known }: ObserveGroupInput): Promise<DeployGroupObservation> {
+    try {
+      const [{ items, isOver }] = await Promise.all([
+        subject.kind === 'Execution'
+          ? readGroup(deps, subject, jobID, newestKnown(known))
+          : readSingle(deps, subject, jobID),
+        recordObservation(deps, by),
+      ])
+      // What runs and has a time-out is another thing at any later time.
+      const isTimed = (item: KubeObject) =>
+        targetView(item).jobIDFinished !== jobID && remainingMs(item, deps.now()) !== undefined
+      const isTold = (item: KubeObject) => isNews(item, known) || isTimed(item)
+      const changed = items.filter(isTold).map((item) => groupItem(item, deps.now()))
+      return { changed, gone: goneSince(known, items), isOver }
+    } catch (error) {
+      throw toApplicationFailure(error)
+    }
+  },
+})
+
+async function readGroup(deps: Deps, subject: Subject, jobID: string, ownVersion: number) {
+  const { subject: execution, children } = await readGroupFamily(deps, subject, ownVersion)
+  const target = execution === undefined ? undefined : targetView(execution)
+  const all = builtIn(children)
+  const items = all.filter((item) => targetView(item).jobID === jobID)
+  const isReplaced = target === undefined || target.jobID !== jobID || target.jobIDFinished === jobID
+  // All items are there before the first is triggered, so a group whose items all have the job waits for no further one.
+  return { items, isOver: isReplaced || items.length === all.length }
+}
+
+async function readSingle(deps: Deps, subject: Subject, jobID: string) {
+  const item = await readSubject(deps, deployItemKind, subject)
+  if (item === undefined) return { items: [], isOver: true }
+  const { jobID: current, deleting, jobIDFinished } = targetView(item)
+  const isOurs = current === jobID
+  // An item that is being deleted and has no owner left starts its own job: see beginItem.
+  const isUnclaimed = deleting && isIdle({ jobID: current, jobIDFinished }) && jobIDFinished !== jobID
+  return { items: isOurs || isUnclaimed ? [item] : [], isOver: isOurs ? jobIDFinished === jobID : !isUnclaimed }
+}
+
+/** The built-in items of an Execution, bodies included. */
+export async function listGroupObjects(
+  deps: Deps,
+  subject: Subject,
+  ownVersion: number,
+): Promise<readonly KubeObject[]> {
+  return builtIn((await readGroupFamily(deps, subject, ownVersion)).children)
+}
+
+async function readGroupFamily(deps: Deps, subject: Subject, ownVersion: number) {
+  const by = { labelSelector: `${MANAGED_BY_LABEL}=${subject.name}` }
+  return await readFamily(deps, executionKind, subject, { watched: deployItemKind, by, ownVersion })
+}
+
+function builtIn(items: readonly KubeObject[]): readonly KubeObject[] {
+  return items
+    .filter((item) => BUILT_IN_TYPES.has(deployItemView(item).type))
+    .sort((left, right) => (left.metadata.name < right.metadata.name ? -1 : 1))
+}
+
+export function groupItem(object: KubeObject, now: Date): GroupItem {
+  return { ...deployItemView(object), remainingMs: remainingMs(object, now), uninstalls: isUninstall(object) }
+}

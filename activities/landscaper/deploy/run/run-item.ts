@@ -1,0 +1,376 @@
+// The runner of items: everything about an item that is the same for all deployers. Source: spec/landscaper.md 2.9, 4.9.
+//
+//   I1. One status write when the item ends in its first look, one more when it waits or gets new objects (I4), one per error that is new.
+//   I2. An item that another hand has ended (interrupt), or that has another job, is left alone; what was deployed is still remembered.
+//   I3. Waiting holds no slot: a look that finds something missing fails retryably, and the server comes again.
+//   I4. What will be sent is remembered before it is sent: neither a crash nor an interrupt leaves something behind that nobody knows of.
+
+import { type By, canonicalJson, type ErrorReport } from '../../../../workflows/kit/index.ts'
+import { deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import { ApplicationFailure } from '@temporalio/common'
+import type { Deps } from '../../../deps.ts'
+import type { KubeObject } from '../../../kube/client.ts'
+import { isFinal, KubeError, toApplicationFailure } from '../../../kube/errors.ts'
+import { isReleased } from '../../../kube/views.ts'
+import { readObject } from '../../../kube/read-family.ts'
+import { withoutUninstall } from '../../../kube/views.ts'
+import { type Patch, type Write, writeAll } from '../../../kube/write.ts'
+import { DeployError, type Deployer, type DeployStep, type ItemWork, type ProviderStatus } from './deployer.ts'
+import { toDeployError } from './deploy-errors.ts'
+import { type ItemExport, exportName, writeExports } from './item-export.ts'
+import {
+  ended,
+  failing,
+  isStarting,
+  isUnchanged,
+  type ItemJob,
+  itemStatus,
+  pickedUp,
+  remainingMs,
+  timeoutProblem,
+  unchanged,
+  waiting,
+} from './item-status.ts'
+import { isOurs, watchItem } from './item-watch.ts'
+import { releaseWrite, statusWrite, warnOfError } from './item-write.ts'
+import { groupItem } from './observe.ts'
+import { saysOtherwise, setReady, withdrawReady } from '../objects/ready-condition.ts'
+import type { GroupItem } from './views.ts'
+
+export interface ItemInput {
+  readonly by: By
+  readonly jobID: string
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+}
+
+export interface ItemResult {
+  /** Undefined: the item is gone. */
+  readonly item: GroupItem | undefined
+  /** The item was deployed and is not ready yet: `awaitItem` is next. */
+  readonly isWaiting: boolean
+}
+
+export type ItemAct = 'install' | 'check' | 'uninstall'
+
+// Source: spec/landscaper.md 2.9: what failed is tried again every 5 s, and 4.5, 4.4: looked at every 5 s and 1 s; the first looks come sooner.
+const RETRY_MS = 5000
+const FIRST_LOOK_MS = 200
+// About four seconds.
+const LOOKS_BEFORE_NEWS = 6
+const LONGEST_LOOK_MS: Readonly<Record<ItemAct, number>> = { install: 5000, check: 5000, uninstall: 1000 }
+
+type Opened = Pick<ItemWork, 'target' | 'openTarget'>
+
+export interface ItemCall {
+  readonly input: ItemInput
+  readonly act: ItemAct
+  readonly signal: AbortSignal
+  /** From 1; counted by Temporal. */
+  readonly attempt: number
+  /** The item as it was seen before; read when absent. */
+  readonly object?: KubeObject | undefined
+}
+
+/** One try of one activity. @throws ApplicationFailure, see item-activities.ts. */
+export async function runItem(deps: Deps, deployers: readonly Deployer[], call: ItemCall): Promise<ItemResult> {
+  try {
+    return await new ItemRun(deps, deployers, call).run()
+  } catch (error) {
+    throw call.signal.aborted ? error : toApplicationFailure(error)
+  }
+}
+
+class ItemRun {
+  readonly #deps: Deps
+  readonly #deployers: readonly Deployer[]
+  readonly #call: ItemCall
+  #isEnding = false
+
+  constructor(deps: Deps, deployers: readonly Deployer[], call: ItemCall) {
+    this.#deps = deps
+    this.#deployers = deployers
+    this.#call = call
+  }
+
+  async run(): Promise<ItemResult> {
+    const { input, object = await this.#read() } = this.#call
+    if (object === undefined) return GONE
+    if (!isOurs(object, { object, jobID: input.jobID })) return this.#result(object)
+    const deployer = this.#deployerOf(object)
+    const job = { object, jobID: input.jobID, now: this.#deps.now(), deployer: deployer.name }
+    const early = this.#early(job)
+    if (early !== undefined) return this.#result(await this.#write(job, early))
+    return await this.#claimed(job, deployer)
+  }
+
+  async #read(): Promise<KubeObject | undefined> {
+    const { namespace, name, uid } = this.#call.input
+    const object = await readObject(this.#deps, deployItemKind, namespace, name)
+    return object?.metadata.uid === uid ? object : undefined
+  }
+
+  #deployerOf(object: KubeObject): Deployer {
+    const { type } = object['spec'] as { type: string }
+    const deployer = this.#deployers.find((one) => one.type === type)
+    if (deployer === undefined) throw new Error(`no deployer is built in for items of type ${type}`)
+    return deployer
+  }
+
+  /** What needs no deployer. */
+  #early(job: ItemJob): Write | undefined {
+    const { act } = this.#call
+    if (act === 'uninstall') return withoutUninstall(job.object) ? releaseWrite(job.object) : undefined
+    if (isUnchanged(job)) return statusWrite(job, unchanged(job))
+    const problem = timeoutProblem(job.object)
+    if (problem === undefined) return undefined
+    const error = { operation: 'Reconcile', reason: 'InvalidConfiguration', message: problem }
+    return statusWrite(job, ended(job, 'Failed', {}, { ...error, codes: ['ERR_CONFIGURATION_PROBLEM'] }))
+  }
+
+  /** Goes on once the target is open, and the item says what will be sent (I4). */
+  async #claimed(job: ItemJob, deployer: Deployer): Promise<ItemResult> {
+    let opened: Opened | undefined
+    let claim: Patch | undefined
+    try {
+      claim = this.#claim(job, deployer)
+      opened = await this.#open(job)
+    } catch (error) {
+      if (this.#call.signal.aborted) throw error
+      return await this.#fail(job, deployer, { result: 'failed', error: this.#asDeployError(error) })
+    }
+    // Nothing was ever deployed to a target that cannot be opened.
+    if (opened === undefined) return await this.#follow(job, deployer, { result: 'done' })
+    if (claim === undefined) return await this.#work(job, deployer, opened)
+    const object = await this.#write(job, statusWrite(job, claim))
+    if (object === undefined || !isOurs(object, job)) return this.#result(object)
+    return await this.#work({ ...job, object }, deployer, opened)
+  }
+
+  #claim(job: ItemJob, deployer: Deployer): Patch | undefined {
+    const { act, attempt } = this.#call
+    const intended = act === 'install' ? deployer.intend?.(job.object) : undefined
+    // A try that came to nothing begins the job's clock, so that it ends some day.
+    const isLate = isStarting(job) && attempt > 1
+    if (intended === undefined && !isLate) return undefined
+    const fields = intended === undefined ? {} : { providerStatus: intended }
+    return isStarting(job) ? pickedUp(job, PHASE[act], fields) : { status: fields }
+  }
+
+  async #work(job: ItemJob, deployer: Deployer, opened: Opened): Promise<ItemResult> {
+    const watch = watchItem(this.#deps, job, this.#call.signal)
+    try {
+      const step = await this.#step(deployer, {
+        item: job.object,
+        target: watch.guard(opened.target),
+        openTarget: async (name) => watch.guard(await opened.openTarget(name)),
+        signal: watch.signal,
+      })
+      watch.stop()
+      return await this.#follow(job, deployer, step)
+    } catch (error) {
+      if (this.#call.signal.aborted || watch.reason === undefined) throw error
+      if (watch.reason === 'lost') return this.#result(await this.#read())
+      const message = `timeout at: "${startOf(deployer, this.#call.act)}": the target did not answer in time`
+      return await this.#timeOut(job, {}, message)
+    } finally {
+      watch.stop()
+    }
+  }
+
+  async #step(deployer: Deployer, work: ItemWork): Promise<DeployStep> {
+    try {
+      return await deployer[this.#call.act](work)
+    } catch (error) {
+      if (work.signal.aborted) throw error
+      return { result: 'failed', error: this.#asDeployError(error) }
+    }
+  }
+
+  async #open({ object }: ItemJob): Promise<Opened | undefined> {
+    const { namespace = '' } = object.metadata
+    const openTarget = (name: string) => this.#deps.targets.open(namespace, name, this.#call.signal)
+    try {
+      return { openTarget, target: await openTarget(ownTarget(object)) }
+    } catch (error) {
+      const isForGood = error instanceof DeployError && error.isFinal
+      const isUntouched = itemStatus({ object }).providerStatus === undefined
+      if (this.#call.act === 'uninstall' && isForGood && isUntouched) return undefined
+      throw error
+    }
+  }
+
+  // A mistake of ours, or an answer that no server should give, is tried again until the item's time-out, like any other failure.
+  #asDeployError(error: unknown): DeployError {
+    const operation = OPERATION[this.#call.act]
+    if (error instanceof DeployError || error instanceof KubeError) return toDeployError(operation, error)
+    const { namespace, name } = this.#call.input
+    this.#deps.log.warn({ namespace, name, err: error }, 'a deployer failed in a way that it does not know')
+    const kind = error instanceof Error ? error.name : typeof error
+    const message = `the deployer met a problem that it does not know (${kind}); see the log of the worker`
+    return new DeployError(operation, 'InternalProblem', message)
+  }
+
+  async #follow(job: ItemJob, deployer: Deployer, step: DeployStep): Promise<ItemResult> {
+    switch (step.result) {
+      case 'done':
+        return await this.#done(job, deployer, step)
+      case 'waiting':
+        return await this.#wait(job, deployer, step)
+      case 'failed':
+        return await this.#fail(job, deployer, step)
+    }
+  }
+
+  async #done(job: ItemJob, deployer: Deployer, step: DeployStep & { result: 'done' }): Promise<ItemResult> {
+    if (this.#call.act === 'uninstall') return this.#result(await this.#write(job, releaseWrite(job.object)))
+    const { exports = {} } = step
+    const isExporting = Object.keys(exports).length > 0
+    const error = isExporting ? await this.#export(job, exports) : undefined
+    if (error !== undefined) return await this.#fail(job, deployer, { ...remembered(step), result: 'failed', error })
+    const { namespace } = this.#call.input
+    const exportRef = isExporting ? { name: exportName(job.object), namespace } : null
+    const fields = { ...remembered(step), exportRef, ...setReady(job, undefined) }
+    return this.#result(await this.#write(job, statusWrite(job, ended(job, 'Succeeded', fields), remembered(step))))
+  }
+
+  async #export({ object }: ItemJob, content: ItemExport['content']): Promise<DeployError | undefined> {
+    const writer = { ...this.#call.input.by, step: 'exportItem', fieldManager: FIELD_MANAGER }
+    const failures = await writeExports(this.#deps, writer, [{ object, name: exportName(object), content }])
+    const [failure] = failures.values()
+    if (failure === undefined) return undefined
+    const { code, message, isFinal } = failure
+    return new DeployError('Export', code, message, isFinal ? ['ERR_CONFIGURATION_PROBLEM'] : [])
+  }
+
+  async #wait(job: ItemJob, deployer: Deployer, step: DeployStep & { result: 'waiting' }): Promise<ItemResult> {
+    const { act, attempt } = this.#call
+    const { checkpoint, waitingFor } = step
+    if (isOverdue(job)) return await this.#timeOut(job, step, `timeout at: "${checkpoint}": ${waitingFor}`)
+    const patch = this.#waitingPatch(job, step)
+    const object = patch === undefined ? job.object : await this.#write(job, statusWrite(job, patch, remembered(step)))
+    if (object === undefined || !isOurs(object, job)) return this.#result(object)
+    if (act === 'install') return { ...this.#result(object), isWaiting: true }
+    const wantedMs = Math.min(LONGEST_LOOK_MS[act], FIRST_LOOK_MS * 1.5 ** Math.min(attempt - 1, 20))
+    const type = act === 'uninstall' ? 'NotGone' : 'NotReady'
+    throw retryIn(type, `${deployer.name}: ${waitingFor}`, this.#delay(job, wantedMs))
+  }
+
+  #waitingPatch(job: ItemJob, step: DeployStep & { result: 'waiting' }): Patch | undefined {
+    const { act, attempt } = this.#call
+    const said = setReady(job, step.waitingFor)
+    const patch = waiting(job, PHASE[act], { ...remembered(step), ...said })
+    // Who waits longer is told what has changed; quick roll-outs cost no write more.
+    const isNews = attempt >= LOOKS_BEFORE_NEWS && saysOtherwise(job, step.waitingFor)
+    // What was sent carries its uids now: else the next look would not know that it was sent, and send it again.
+    const sent = changed(job, remembered(step))
+    return patch ?? (isNews || Object.keys(sent).length > 0 ? { status: { ...sent, ...said } } : undefined)
+  }
+
+  async #fail(job: ItemJob, deployer: Deployer, step: DeployStep & { result: 'failed' }): Promise<ItemResult> {
+    const { act } = this.#call
+    const { operation, reason, message, codes, isFinal } = step.error
+    const error = { operation, reason, message, codes }
+    if (isFinal) return await this.#end(job, step, error)
+    if (isOverdue(job)) return await this.#timeOut(job, step, `timeout at: "${startOf(deployer, act)}": ${message}`)
+    const patch = failing(job, error, PHASE[act], changed(job, { ...remembered(step), ...withdrawReady(job, message) }))
+    const object = patch === undefined ? job.object : await this.#write(job, statusWrite(job, patch, remembered(step)))
+    if (object === undefined || !isOurs(object, job)) return this.#result(object)
+    throw retryIn('DeployFailed', `${reason}: ${message}`, this.#delay(job, RETRY_MS))
+  }
+
+  async #timeOut(job: ItemJob, step: Pick<DeployStep, 'providerStatus'>, message: string): Promise<ItemResult> {
+    return await this.#end(job, step, { operation: OPERATION[this.#call.act], ...TIMEOUT, message })
+  }
+
+  async #end(job: ItemJob, step: Pick<DeployStep, 'providerStatus'>, error: ErrorReport): Promise<ItemResult> {
+    const phase = this.#call.act === 'uninstall' ? 'DeleteFailed' : 'Failed'
+    const fields = { ...remembered(step), ...withdrawReady(job, error.message) }
+    const write = statusWrite(job, ended(job, phase, fields, error), remembered(step))
+    return this.#result(await this.#write(job, write))
+  }
+
+  // The last try falls on the time-out, not up to a whole pause after it.
+  #delay({ object }: ItemJob, wantedMs: number): number {
+    const remaining = remainingMs(object, this.#deps.now())
+    return remaining === undefined ? wantedMs : Math.max(SHORTEST_DELAY_MS, Math.min(wantedMs, remaining))
+  }
+
+  /** @returns the item as it is now; undefined when it is gone. */
+  async #write(job: ItemJob, write: Write): Promise<KubeObject | undefined> {
+    const writer = { ...this.#call.input.by, step: STEP[this.#call.act], fieldManager: FIELD_MANAGER }
+    const [answer] = await writeAll(this.#deps, writer, [write])
+    if (answer === undefined) throw new Error(`no answer for ${job.object.metadata.name}`)
+    if (answer.result === 'failed') return await this.#refused(job, write, answer.error)
+    await warnOfError(this.#deps, job.jobID, answer)
+    return answer.result === 'gone' || isReleased(answer.object) ? undefined : answer.object
+  }
+
+  // What the server refuses for good is not tried in vain for ever: the item ends, without what was refused, and says why.
+  async #refused(job: ItemJob, write: Write, error: KubeError): Promise<KubeObject | undefined> {
+    const isLast = write.verb !== 'patchStatus' || !isFinal(error) || this.#isEnding
+    if (isLast) throw error
+    this.#isEnding = true
+    const { reason, message } = error
+    const report = { operation: OPERATION[this.#call.act], reason, message, codes: ['ERR_CONFIGURATION_PROBLEM'] }
+    const phase = this.#call.act === 'uninstall' ? 'DeleteFailed' : 'Failed'
+    return await this.#write(job, statusWrite(job, ended(job, phase, {}, report)))
+  }
+
+  #result(object: KubeObject | undefined): ItemResult {
+    return object === undefined ? GONE : { item: groupItem(object, this.#deps.now()), isWaiting: false }
+  }
+}
+
+const GONE: ItemResult = { item: undefined, isWaiting: false }
+const PHASE: Readonly<Record<ItemAct, string>> = { install: 'Progressing', check: 'Progressing', uninstall: 'Deleting' }
+const FIELD_MANAGER = 'pawl-deploy'
+const SHORTEST_DELAY_MS = 100
+const OPERATION: Readonly<Record<ItemAct, string>> = { install: 'Reconcile', check: 'Reconcile', uninstall: 'Delete' }
+const STEP: Readonly<Record<ItemAct, string>> = { install: 'applyItem', check: 'awaitItem', uninstall: 'uninstallItem' }
+const TIMEOUT = { reason: 'ProgressingTimeout', codes: ['ERR_TIMEOUT'] }
+
+function ownTarget({ metadata, spec }: KubeObject): string {
+  const { target } = spec as { target?: { name: string; namespace?: string } }
+  const codes = ['ERR_CONFIGURATION_PROBLEM']
+  if (target === undefined) {
+    const message = `deploy item ${metadata.name}: spec.target is absent; expected a target of this namespace`
+    throw new DeployError('Reconcile', 'NoTargetFound', message, codes)
+  }
+  if (target.namespace === undefined || target.namespace === metadata.namespace) return target.name
+  const found = `deploy item ${metadata.name}: spec.target.namespace is ${target.namespace}`
+  const message = `${found}; expected ${metadata.namespace ?? ''}, references never leave it`
+  throw new DeployError('Reconcile', 'InvalidTarget', message, codes)
+}
+
+function remembered({ providerStatus }: Pick<DeployStep, 'providerStatus'>): { providerStatus?: ProviderStatus } {
+  return providerStatus === undefined ? {} : { providerStatus }
+}
+
+/** Only what differs from the item's status: an error that repeats itself writes nothing. */
+function changed({ object }: ItemJob, fields: Patch): Patch {
+  const status = itemStatus({ object }) as Patch
+  const isSame = Object.entries(fields).every(([key, value]) => canonicalJson(status[key]) === canonicalJson(value))
+  return isSame ? {} : fields
+}
+
+function isOverdue(job: ItemJob): boolean {
+  const remaining = remainingMs(job.object, job.now)
+  return !isStarting(job) && remaining !== undefined && remaining <= 0
+}
+
+// Source: spec/landscaper.md 4.5 "Timeout checkpoints".
+function startOf({ name }: Deployer, act: ItemAct): string {
+  return `${name} deployer: ${act === 'uninstall' ? 'start delete' : 'start reconcile'}`
+}
+
+// For people who look at the pending activity in Temporal; the whole of it stands in the item's status.
+const LONGEST_MESSAGE = 2000
+
+function retryIn(type: string, message: string, delayMs: number): ApplicationFailure {
+  return ApplicationFailure.create({
+    ...{ type, message: message.slice(0, LONGEST_MESSAGE) },
+    ...{ nextRetryDelay: delayMs, nonRetryable: false },
+  })
+}

@@ -1,0 +1,327 @@
+// What a user's kubeconfig may contain, and the connection that is made of it. Pure.
+//
+// A kubeconfig can name files of this machine, run programs on it, and act as somebody else: only inline data of the current context get
+// through, everything else of that context is refused. Source: spec/landscaper.md 4.6; design.md "Kubeconfigs of users".
+//
+//   K1. What leaves `readKubeconfig` was read field by field; no object of the user is passed on.
+//   K2. Refusals name the field and what kind of mistake it is, never a value.
+
+import { X509Certificate } from 'node:crypto'
+import { createSecureContext } from 'node:tls'
+
+import { describe, type Fields, isMap } from '../objects/readiness/field-reader.ts'
+import { readYamlDocument } from './yaml-document.ts'
+
+export interface ClusterAccess {
+  readonly server: string
+  /** PEM in base64; absent: the system's authorities. */
+  readonly caData?: string
+  readonly tlsServerName?: string
+  /** The server's certificate is not checked. */
+  readonly isInsecure: boolean
+  readonly credentials: Credentials
+}
+
+export interface Credentials {
+  /** PEM in base64. */
+  readonly certificate?: { readonly data: string; readonly key: string }
+  readonly token?: string
+  readonly basic?: { readonly username: string; readonly password: string }
+}
+
+/** A kubeconfig that is not accepted: field, found, expected. */
+export class KubeconfigError extends Error {
+  constructor(field: string, found: string, expected: string) {
+    super(`${field} is ${found}; expected ${expected}`)
+    this.name = 'KubeconfigError'
+  }
+}
+
+/**
+ * The current context of a kubeconfig.
+ *
+ * @param kubeconfig text (YAML or JSON) or the parsed value
+ * @param field how errors name it
+ * @throws KubeconfigError
+ */
+export function readKubeconfig(kubeconfig: unknown, field = 'kubeconfig'): ClusterAccess {
+  const config = rootOf(kubeconfig, field)
+  expectWord(config, { name: 'apiVersion', word: 'v1', field })
+  expectWord(config, { name: 'kind', word: 'Config', field })
+  allowOnly(
+    config,
+    ['apiVersion', 'kind', 'preferences', 'extensions', 'clusters', 'contexts', 'users', 'current-context'],
+    field,
+  )
+  const context = entryOf(config, {
+    list: 'contexts',
+    item: 'context',
+    name: textOf(config, 'current-context', field),
+    field,
+  })
+  allowOnly(context.fields, ['cluster', 'user', 'namespace', 'extensions'], context.field)
+  const cluster = entryOf(config, {
+    list: 'clusters',
+    item: 'cluster',
+    name: textOf(context.fields, 'cluster', context.field),
+    field,
+  })
+  const user = entryOf(config, {
+    list: 'users',
+    item: 'user',
+    name: textOf(context.fields, 'user', context.field),
+    field,
+  })
+  const access = { ...readCluster(cluster), credentials: readCredentials(user) }
+  expectUsable(access, cluster, user)
+  return access
+}
+
+interface Entry {
+  readonly fields: Fields
+  /** Where it stands, by index: names are the user's. */
+  readonly field: string
+}
+
+function rootOf(kubeconfig: unknown, field: string): Fields {
+  const read = typeof kubeconfig === 'string' ? readYamlDocument(kubeconfig) : { value: kubeconfig }
+  if ('problem' in read) throw new KubeconfigError(field, read.problem, 'a kubeconfig')
+  if (!isMap(read.value)) throw new KubeconfigError(field, describe(read.value), 'a kubeconfig')
+  return read.value
+}
+
+function entryOf(
+  config: Fields,
+  { list, item, name, field }: { list: string; item: string; name: string; field: string },
+): Entry {
+  const entries = valueOf(config, list)
+  if (!Array.isArray(entries)) throw new KubeconfigError(`${field}.${list}`, describe(entries), 'a list')
+  const found = entries.flatMap((entry: unknown, index) =>
+    isMap(entry) && valueOf(entry, 'name') === name ? [{ entry, index }] : [],
+  )
+  const [first, second] = found
+  if (first === undefined)
+    throw new KubeconfigError(`${field}.${list}`, `without the ${item} that is referred to`, `a ${item} of that name`)
+  if (second !== undefined)
+    throw new KubeconfigError(
+      `${field}.${list}[${second.index}].name`,
+      'the name of an earlier one',
+      'a name of its own',
+    )
+  const at = `${field}.${list}[${first.index}]`
+  const fields = valueOf(first.entry, item)
+  if (!isMap(fields)) throw new KubeconfigError(`${at}.${item}`, describe(fields), 'a map')
+  return { fields, field: `${at}.${item}` }
+}
+
+const CLUSTER_FIELDS = [
+  'server',
+  'certificate-authority-data',
+  'insecure-skip-tls-verify',
+  'tls-server-name',
+  'disable-compression',
+  'extensions',
+]
+const USER_FIELDS = ['client-certificate-data', 'client-key-data', 'token', 'username', 'password', 'extensions']
+
+// What is left out by design, so that a person sees why.
+const REFUSED: ReadonlyMap<string, string> = new Map([
+  ...['certificate-authority', 'client-certificate', 'client-key'].map(
+    (name) => [name, `the data in ${name}-data`] as const,
+  ),
+  ...(['tokenFile', 'exec', 'auth-provider'] as const).map(
+    (name) => [name, 'a token, a client certificate or a password'] as const,
+  ),
+  ...(['as', 'as-uid', 'as-groups', 'as-user-extra'] as const).map(
+    (name) => [name, 'credentials of the user itself'] as const,
+  ),
+  ['proxy-url', 'a server that is reached directly'],
+])
+
+function readCluster({ fields, field }: Entry): Omit<ClusterAccess, 'credentials'> {
+  allowOnly(fields, CLUSTER_FIELDS, field)
+  const isInsecure = flagOf(fields, 'insecure-skip-tls-verify', field)
+  const caData = base64Of(fields, 'certificate-authority-data', field)
+  if (isInsecure && caData !== undefined) {
+    throw new KubeconfigError(`${field}.insecure-skip-tls-verify`, 'true beside CA data', 'one of the two')
+  }
+  const tlsServerName = optionalTextOf(fields, 'tls-server-name', field)
+  if (tlsServerName !== undefined && !/^[\w.:-]{1,253}$/.test(tlsServerName)) {
+    throw new KubeconfigError(`${field}.tls-server-name`, 'another text', 'the name of a host')
+  }
+  return {
+    server: serverOf(textOf(fields, 'server', field), `${field}.server`),
+    isInsecure,
+    ...(caData !== undefined && { caData }),
+    ...(tlsServerName !== undefined && { tlsServerName }),
+  }
+}
+
+const LONGEST_SERVER = 2048
+
+function serverOf(text: string, field: string): string {
+  const expected = 'an address such as https://host:6443'
+  if (text.length > LONGEST_SERVER) throw new KubeconfigError(field, `a text of ${text.length} characters`, expected)
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined) throw new KubeconfigError(field, 'no URL', expected)
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    throw new KubeconfigError(field, 'of another scheme', 'http or https')
+  if (url.username !== '' || url.password !== '')
+    throw new KubeconfigError(field, 'a URL with credentials', 'them in the user')
+  if (url.search !== '' || url.hash !== '' || /[?#]/.test(text))
+    throw new KubeconfigError(field, 'a URL with a query or fragment', expected)
+  return url.href.replace(/\/+$/, '')
+}
+
+function readCredentials({ fields, field }: Entry): Credentials {
+  allowOnly(fields, USER_FIELDS, field)
+  const certificate = certificateOf({ fields, field })
+  const token = optionalTextOf(fields, 'token', field)
+  if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
+    throw new KubeconfigError(`${field}.token`, 'a text with blanks, line breaks or other such characters', 'a token')
+  }
+  const basic = basicOf({ fields, field })
+  if (token !== undefined && basic !== undefined)
+    throw new KubeconfigError(`${field}.token`, 'set beside username', 'one of the two')
+  return {
+    ...(certificate !== undefined && { certificate }),
+    ...(token !== undefined && { token }),
+    ...(basic !== undefined && { basic }),
+  }
+}
+
+function certificateOf({ fields, field }: Entry): Credentials['certificate'] {
+  const data = base64Of(fields, 'client-certificate-data', field)
+  const key = base64Of(fields, 'client-key-data', field)
+  if (data === undefined && key === undefined) return undefined
+  if (data === undefined)
+    throw new KubeconfigError(`${field}.client-certificate-data`, 'absent', 'the certificate of client-key-data')
+  if (key === undefined)
+    throw new KubeconfigError(`${field}.client-key-data`, 'absent', 'the key of client-certificate-data')
+  return { data, key }
+}
+
+function basicOf({ fields, field }: Entry): Credentials['basic'] {
+  const username = optionalTextOf(fields, 'username', field)
+  const password = optionalTextOf(fields, 'password', field)
+  if (username === undefined && password === undefined) return undefined
+  if (username === undefined) throw new KubeconfigError(`${field}.username`, 'absent', 'the user of the password')
+  if (password === undefined) throw new KubeconfigError(`${field}.password`, 'absent', 'the password of the user')
+  if (username.includes(':')) throw new KubeconfigError(`${field}.username`, 'a text with a colon', 'a name without')
+  return { username, password }
+}
+
+// OpenSSL says whether the parts are certificates and keys, and fit; otherwise every request would fail as if the server did not answer.
+function expectUsable({ caData, credentials: { certificate } }: ClusterAccess, cluster: Entry, user: Entry): void {
+  const decoded = (data: string) => Buffer.from(data, 'base64')
+  if (caData !== undefined && !areCertificates(decoded(caData).toString('latin1'))) {
+    throw new KubeconfigError(`${cluster.field}.certificate-authority-data`, 'no certificate', 'PEM in base64')
+  }
+  if (certificate === undefined) return
+  if (!isSecureContext({ cert: decoded(certificate.data) })) {
+    throw new KubeconfigError(`${user.field}.client-certificate-data`, 'no certificate', 'PEM in base64')
+  }
+  if (!isSecureContext({ cert: decoded(certificate.data), key: decoded(certificate.key) })) {
+    throw new KubeconfigError(
+      `${user.field}.client-key-data`,
+      'no key, or not of this certificate',
+      'PEM in base64, without a passphrase',
+    )
+  }
+}
+
+// OpenSSL passes over authorities that it cannot read.
+function areCertificates(pem: string): boolean {
+  const parts = pem.split(END_OF_CERTIFICATE).slice(0, -1)
+  try {
+    for (const part of parts) new X509Certificate(part + END_OF_CERTIFICATE)
+    return parts.length > 0
+  } catch {
+    return false
+  }
+}
+
+const END_OF_CERTIFICATE = '-----END CERTIFICATE-----'
+
+function isSecureContext(options: { cert: Buffer; key?: Buffer }): boolean {
+  const isPem = Object.values(options).every((part: Buffer) => part.includes('-----BEGIN '))
+  if (!isPem) return false
+  try {
+    createSecureContext(options)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function allowOnly(fields: Fields, allowed: readonly string[], field: string): void {
+  for (const name of Object.keys(fields)) {
+    if (allowed.includes(name) || isAbsent(fields[name])) continue
+    const instead = REFUSED.get(name)
+    if (instead !== undefined) throw new KubeconfigError(`${field}.${name}`, 'set', instead)
+    throw new KubeconfigError(field, 'a map with an unknown field', allowed.join(', '))
+  }
+}
+
+// As Go's decoder sees it.
+const isAbsent = (value: unknown) => value === undefined || value === null || value === '' || value === false
+
+const valueOf = (fields: Fields, name: string): unknown => (Object.hasOwn(fields, name) ? fields[name] : undefined)
+
+function expectWord(fields: Fields, { name, word, field }: { name: string; word: string; field: string }): void {
+  const text = optionalTextOf(fields, name, field)
+  if (text !== undefined && text !== word) throw new KubeconfigError(`${field}.${name}`, 'another text', word)
+}
+
+function textOf(fields: Fields, name: string, field: string): string {
+  const text = optionalTextOf(fields, name, field)
+  if (text === undefined) throw new KubeconfigError(`${field}.${name}`, 'absent', 'a text')
+  return text
+}
+
+function optionalTextOf(fields: Fields, name: string, field: string): string | undefined {
+  const value = valueOf(fields, name)
+  if (value === undefined || value === null || value === '') return undefined
+  if (typeof value !== 'string') throw new KubeconfigError(`${field}.${name}`, describe(value), 'a text')
+  return value
+}
+
+function flagOf(fields: Fields, name: string, field: string): boolean {
+  const value = valueOf(fields, name) ?? false
+  if (typeof value !== 'boolean') throw new KubeconfigError(`${field}.${name}`, describe(value), 'true or false')
+  return value
+}
+
+function base64Of(fields: Fields, name: string, field: string): string | undefined {
+  const text = optionalTextOf(fields, name, field)?.replaceAll(/\s/g, '')
+  if (text === undefined) return undefined
+  const isBase64 = text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text)
+  if (!isBase64) throw new KubeconfigError(`${field}.${name}`, 'not base64', 'PEM in base64')
+  return text
+}
+
+/** A kubeconfig with nothing but the access. */
+export function writeKubeconfig({ server, caData, tlsServerName, isInsecure, credentials }: ClusterAccess): string {
+  const { certificate, token, basic } = credentials
+  const cluster = {
+    server,
+    ...(caData !== undefined && { 'certificate-authority-data': caData }),
+    ...(tlsServerName !== undefined && { 'tls-server-name': tlsServerName }),
+    // The client refuses http without it.
+    ...((isInsecure || server.startsWith('http:')) && { 'insecure-skip-tls-verify': true }),
+  }
+  const user = {
+    ...(certificate !== undefined && {
+      'client-certificate-data': certificate.data,
+      'client-key-data': certificate.key,
+    }),
+    ...(token !== undefined && { token }),
+    ...basic,
+  }
+  return JSON.stringify({
+    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'target' },
+    clusters: [{ name: 'target', cluster }],
+    users: [{ name: 'target', user }],
+    contexts: [{ name: 'target', context: { cluster: 'target', user: 'target' } }],
+  })
+}

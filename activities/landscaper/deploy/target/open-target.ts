@@ -1,0 +1,254 @@
+// Opens the clusters that Targets name, and keeps their clients. Source: spec/landscaper.md 1.5, 4.6; design.md "References".
+//
+//   G1. Target and Secret are read at each opening, so a change takes effect at the next one; a client lives as long as neither changes.
+//   G2. Credentials are the Target's own, always. What is missing or malformed is an error; nothing falls back to the engine's.
+//   G3. A client that was put aside is closed when nobody has used it for a while: an item may still be at work with it.
+
+import { targetKind } from '../../../../workflows/landscaper/target/kind.ts'
+import { type KubeClient, type KubeObject, resourcePath } from '../../../kube/client.ts'
+import { isFinal, isNotFound, KubeError } from '../../../kube/errors.ts'
+import { secretResource } from '../../../kube/secrets.ts'
+import { configurationProblem, toDeployError } from '../run/deploy-errors.ts'
+import { DeployError } from '../run/deployer.ts'
+import { describe, type Fields, isMap } from '../objects/readiness/field-reader.ts'
+import { createDiscovery } from './discovery.ts'
+import { KubeconfigError } from './kubeconfig.ts'
+import { requestSelfAccess } from './service-account.ts'
+import { unlessAborted } from './shared-work.ts'
+import type { TargetAccess, TargetCluster } from './target-cluster.ts'
+import { TargetClient } from './target-client.ts'
+import {
+  isObjectName,
+  readSecretEntries,
+  readSecretEntry,
+  readTargetConfig,
+  type TargetConfig,
+} from './target-config.ts'
+
+export const KUBERNETES_TARGET_TYPE = 'landscaper.gardener.cloud/kubernetes-cluster'
+
+export interface TargetDeps {
+  /** The engine's own cluster, in which Targets, their Secrets and ServiceAccounts are. */
+  readonly kube: KubeClient
+  readonly now: () => Date
+}
+
+const MOST_CLIENTS = 100
+const LONGEST_IDLE_MS = 10 * 60_000
+const OPERATION = 'OpenTarget'
+
+export function createTargetAccess(deps: TargetDeps): TargetAccess {
+  return new KeptTargets(deps)
+}
+
+interface OpenTarget extends TargetCluster {
+  readonly kube: TargetClient
+  /** When its token has to be renewed, in epoch milliseconds. */
+  readonly renewAtMs: number
+}
+
+interface Kept {
+  /** Versions of Target and Secret that it was made of. */
+  readonly version: string
+  readonly opened: Promise<OpenTarget>
+}
+
+/** A Target, and its Secret if it has one, as they are now. */
+interface Source {
+  readonly target: KubeObject
+  readonly secret: KubeObject | undefined
+}
+
+class KeptTargets implements TargetAccess {
+  readonly #deps: TargetDeps
+  /** By uid of the Target, the least recently used first. */
+  readonly #kept = new Map<string, Kept>()
+  #aside: TargetClient[] = []
+
+  constructor(deps: TargetDeps) {
+    this.#deps = deps
+  }
+
+  async open(namespace: string, name: string, signal?: AbortSignal): Promise<TargetCluster> {
+    const source = await readSource(this.#deps.kube, { namespace, name, signal })
+    const { uid = '' } = source.target.metadata
+    const version = versionOf(source)
+    let kept = this.#kept.get(uid)
+    if (kept?.version !== version || (await unlessAborted(this.#isOld(kept), signal))) {
+      // Another call may have renewed it meanwhile.
+      const latest = this.#kept.get(uid)
+      kept = latest !== kept && latest?.version === version ? latest : this.#replace(uid, { version, source })
+    }
+    this.#kept.delete(uid)
+    this.#kept.set(uid, kept)
+    this.#limit()
+    const cluster = await unlessAborted(kept.opened, signal)
+    const { silence } = cluster.kube
+    if (silence !== undefined) {
+      const { operation, reason, message, codes } = toDeployError(OPERATION, silence)
+      throw new DeployError(operation, reason, `target ${namespace}/${name}: ${message}; it is asked again soon`, codes)
+    }
+    cluster.kube.touch()
+    return cluster
+  }
+
+  async close(): Promise<void> {
+    const opened = await Promise.allSettled([...this.#kept.values()].map(async ({ opened }) => (await opened).kube))
+    const clients = [...this.#aside, ...opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))]
+    this.#kept.clear()
+    this.#aside = []
+    await Promise.all(clients.map((client) => client.close()))
+  }
+
+  async #isOld({ opened }: Kept): Promise<boolean> {
+    return (await opened).renewAtMs <= this.#deps.now().getTime()
+  }
+
+  #replace(uid: string, { version, source }: { version: string; source: Source }): Kept {
+    this.#putAside(uid)
+    const kept: Kept = { version, opened: this.#connect(source, () => this.#forget(uid, kept)) }
+    this.#kept.set(uid, kept)
+    kept.opened.catch(() => this.#forget(uid, kept))
+    return kept
+  }
+
+  #forget(uid: string, kept: Kept): void {
+    if (this.#kept.get(uid) === kept) this.#putAside(uid)
+  }
+
+  #putAside(uid: string): void {
+    const kept = this.#kept.get(uid)
+    this.#kept.delete(uid)
+    kept?.opened.then(
+      ({ kube }) => this.#aside.push(kube),
+      () => undefined,
+    )
+  }
+
+  #limit(): void {
+    for (const uid of this.#kept.keys()) {
+      if (this.#kept.size <= MOST_CLIENTS) break
+      this.#putAside(uid)
+    }
+    const isIdle = ({ idleMs }: TargetClient) => idleMs > LONGEST_IDLE_MS
+    for (const client of this.#aside.filter(isIdle)) void client.close()
+    this.#aside = this.#aside.filter((client) => !isIdle(client))
+  }
+
+  async #connect(source: Source, forget: () => void): Promise<OpenTarget> {
+    const { namespace = '', name } = source.target.metadata
+    const config = configOf(source)
+    const { now } = this.#deps
+    if ('cluster' in config) {
+      const refused = (error: KubeError) => {
+        const { reason, message, codes } = toDeployError(OPERATION, error)
+        const found = `target ${namespace}/${name}: its server refuses the credentials (${message})`
+        return new DeployError(OPERATION, reason, `${found}; expected valid ones, not expired`, codes)
+      }
+      return connected(new TargetClient({ access: config.cluster, now, refused }), now, Infinity)
+    }
+    const account = `target ${namespace}/${name}: service account ${namespace}/${config.self.serviceAccount}`
+    const { access, renewAtMs } = await requestSelfAccess(this.#deps, namespace, config.self).catch(
+      (error: unknown) => {
+        if (isNotFound(error))
+          throw configurationProblem(
+            OPERATION,
+            'InvalidTarget',
+            `${account} is not there; expected it because of spec.config.selfConfig`,
+          )
+        throw ownFailure(error)
+      },
+    )
+    // The account was made anew, or the server's keys were: the next opening asks for another token.
+    const refused = () => {
+      forget()
+      return new DeployError(OPERATION, 'Unauthorized', `${account}: its token is refused; the next try uses a new one`)
+    }
+    return connected(new TargetClient({ access, now, refused }), now, renewAtMs)
+  }
+}
+
+function connected(kube: TargetClient, now: () => Date, renewAtMs: number): OpenTarget {
+  return { kube, servedKind: createDiscovery(kube, now), renewAtMs }
+}
+
+interface Place {
+  readonly namespace: string
+  readonly name: string
+  readonly signal: AbortSignal | undefined
+}
+
+async function readSource(kube: KubeClient, { namespace, name, signal }: Place): Promise<Source> {
+  const at = `target ${namespace}/${name}`
+  const target = isObjectName(name) ? await read(kube, resourcePath(targetKind, namespace, name), signal) : undefined
+  if (target === undefined) throw configurationProblem(OPERATION, 'NoTargetFound', `${at} is not there`)
+  const { type, secretRef, config } = target['spec'] as { type: string; secretRef?: Fields; config?: unknown }
+  if (type !== KUBERNETES_TARGET_TYPE) {
+    throw invalid(
+      target,
+      'spec.type is another type',
+      `${KUBERNETES_TARGET_TYPE}, the only one that this deployer can open`,
+    )
+  }
+  if ((config === undefined) === (secretRef === undefined)) {
+    const found = config === undefined ? 'spec has neither config nor secretRef' : 'spec has both config and secretRef'
+    throw invalid(target, found, 'one of them')
+  }
+  if (secretRef === undefined) return { target, secret: undefined }
+  const secretName = String(secretRef['name'])
+  const secret = isObjectName(secretName)
+    ? await read(kube, resourcePath(secretResource, namespace, secretName), signal)
+    : undefined
+  if (secret === undefined)
+    throw invalid(target, `secret ${namespace}/${secretName} is not there`, 'it because of spec.secretRef')
+  return { target, secret }
+}
+
+async function read(kube: KubeClient, path: string, signal: AbortSignal | undefined): Promise<KubeObject | undefined> {
+  try {
+    return await kube.request<KubeObject>('GET', path, { signal })
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw ownFailure(error)
+  }
+}
+
+// Our own server's refusals say nothing about the Target: with no code they are tried again.
+function ownFailure(error: unknown): unknown {
+  if (!(error instanceof KubeError)) return error
+  const codes = isFinal(error) ? ['ERR_CONFIGURATION_PROBLEM'] : []
+  return new DeployError(OPERATION, error.reason, error.message, codes)
+}
+
+function versionOf({ target, secret }: Source): string {
+  return [target, secret]
+    .map((object) => `${object?.metadata.uid ?? ''}/${object?.metadata.resourceVersion ?? ''}`)
+    .join(' ')
+}
+
+function configOf({ target, secret }: Source): TargetConfig {
+  try {
+    const { config, secretRef } = target['spec'] as { config?: unknown; secretRef?: { key?: string } }
+    return secret === undefined ? readTargetConfig(config, 'spec.config') : readSecret(secret, secretRef?.key)
+  } catch (error) {
+    if (!(error instanceof KubeconfigError)) throw error
+    const { namespace = '', name } = target.metadata
+    throw configurationProblem(OPERATION, 'InvalidTarget', `target ${namespace}/${name}: ${error.message}`)
+  }
+}
+
+function readSecret({ metadata, data }: KubeObject, key: string | undefined): TargetConfig {
+  const entries = isMap(data) ? data : {}
+  const decoded = (name: string) => Buffer.from(String(entries[name]), 'base64').toString('utf8')
+  const field = `secret ${metadata.namespace ?? ''}/${metadata.name}`
+  if (key === undefined || key === '') {
+    return readSecretEntries(Object.fromEntries(Object.keys(entries).map((name) => [name, decoded(name)])), field)
+  }
+  if (Object.hasOwn(entries, key)) return readSecretEntry(decoded(key), `${field}, key ${key}:`)
+  throw new KubeconfigError(`${field}, key ${key}`, describe(undefined), 'a kubeconfig or a configuration')
+}
+
+function invalid({ metadata }: KubeObject, found: string, expected: string): DeployError {
+  const at = `target ${metadata.namespace ?? ''}/${metadata.name}`
+  return configurationProblem(OPERATION, 'InvalidTarget', `${at}: ${found}; expected ${expected}`)
+}

@@ -1,0 +1,73 @@
+// One object of a target cluster, by what a person would call it.
+
+import { type KubeObject, resourcePath } from '../../../kube/client.ts'
+import { isNotFound } from '../../../kube/errors.ts'
+import { configurationProblem } from '../run/deploy-errors.ts'
+import { objectOf } from './answers.ts'
+import type { ServedKind, TargetCluster } from './target-cluster.ts'
+
+export interface ObjectReference {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly name: string
+  /** Ignored for kinds without namespaces. */
+  readonly namespace?: string | undefined
+}
+
+/** @returns undefined when the object, or its kind, is not there. @throws KubeError, DeployError */
+export async function readObject(
+  target: TargetCluster,
+  reference: ObjectReference,
+  signal?: AbortSignal,
+): Promise<KubeObject | undefined> {
+  const { apiVersion, kind, name, namespace } = reference
+  const served = await target.servedKind(apiVersion, kind, signal)
+  return served === undefined ? undefined : await readServed(target, { served, name, namespace, signal })
+}
+
+/** As readObject, of a user who may have left the namespace out. @throws also DeployError with ERR_CONFIGURATION_PROBLEM */
+export async function readReferred(
+  target: TargetCluster,
+  reference: ObjectReference,
+  signal: AbortSignal,
+): Promise<KubeObject | undefined> {
+  const { apiVersion, kind, namespace } = reference
+  const served = await target.servedKind(apiVersion, kind, signal)
+  if (served === undefined) return undefined
+  if (!served.namespaced || namespace !== undefined) return await readServed(target, { ...reference, served, signal })
+  const message = `${describeObject(reference)}: namespace is absent; expected one, because objects of kind ${kind} are in namespaces`
+  throw configurationProblem('ReadObject', 'InvalidConfiguration', message)
+}
+
+interface ServedObject {
+  readonly served: ServedKind
+  readonly name: string
+  readonly namespace?: string | undefined
+  readonly signal: AbortSignal | undefined
+}
+
+/** @returns undefined when the object is not there. @throws KubeError, DeployError */
+export async function readServed(
+  target: TargetCluster,
+  { served, name, namespace, signal }: ServedObject,
+): Promise<KubeObject | undefined> {
+  if (!isName(name)) return undefined
+  if (served.namespaced && (namespace === undefined || !isName(namespace))) return undefined
+  try {
+    const path = resourcePath(served, served.namespaced ? namespace : undefined, name)
+    return objectOf(await target.kube.request<unknown>('GET', path, { signal }), ['GET', path])
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+/** `Deployment default/web`, for people. */
+export function describeObject({ kind, name, namespace }: ObjectReference): string {
+  return `${kind} ${namespace === undefined || namespace === '' ? '' : `${namespace}/`}${name}`
+}
+
+/** Whether a text can stand in a path as the name of an object. Source: Kubernetes' path segment names. */
+export function isName(text: string): boolean {
+  return text !== '' && text !== '.' && text !== '..' && !/[/%]/.test(text)
+}

@@ -1,0 +1,115 @@
+// A client of a server that is not ours: bounded in time and size, and it knows whether it is in use.
+
+import { createKubeClient, type KubeClient, type RequestOptions } from '../../../kube/client.ts'
+import { KubeError } from '../../../kube/errors.ts'
+import { isMap } from '../objects/readiness/field-reader.ts'
+import { type ClusterAccess, writeKubeconfig } from './kubeconfig.ts'
+
+// Servers store objects of at most 1.5 MB.
+const MAX_OBJECT_BYTES = 4 * 1024 * 1024
+const MAX_LIST_BYTES = 16 * 1024 * 1024
+// The whole answer, not only its beginning: a server may send a byte now and then. Writes may wait for webhooks.
+const LONGEST_READ_MS = 10_000
+const LONGEST_WRITE_MS = 30_000
+/** How long a server that did not answer is not asked again, so that one look does not wait for it time after time. */
+const REST_MS = 3000
+
+export interface TargetClientOptions {
+  readonly access: ClusterAccess
+  readonly now: () => Date
+  /** Called when the server refuses the credentials; what it returns is thrown. */
+  readonly refused: (error: KubeError) => Error
+}
+
+export class TargetClient implements KubeClient {
+  readonly #kube: KubeClient
+  readonly #options: TargetClientOptions
+  #running = 0
+  #usedAt: number
+  #silence: { readonly error: KubeError; readonly at: number } | undefined
+
+  constructor(options: TargetClientOptions) {
+    const kubeconfig = writeKubeconfig(options.access)
+    this.#kube = createKubeClient({ kubeconfig, userAgent: 'pawl-deploy', maxBodyBytes: MAX_OBJECT_BYTES })
+    this.#options = options
+    this.#usedAt = options.now().getTime()
+  }
+
+  get connection(): KubeClient['connection'] {
+    return this.#kube.connection
+  }
+
+  /** Milliseconds since the last request ended, or since somebody got the client; 0 while one runs. */
+  get idleMs(): number {
+    return this.#running > 0 ? 0 : this.#options.now().getTime() - this.#usedAt
+  }
+
+  /** The failure of a moment ago, when the server did not answer at all: it is left alone. */
+  get silence(): KubeError | undefined {
+    const ageMs = this.#options.now().getTime() - (this.#silence?.at ?? -Infinity)
+    return ageMs < REST_MS ? this.#silence?.error : undefined
+  }
+
+  /** Somebody gets the client. */
+  touch(): void {
+    this.#usedAt = this.#options.now().getTime()
+  }
+
+  request: KubeClient['request'] = async <T>(
+    method: Parameters<KubeClient['request']>[0],
+    path: string,
+    options: RequestOptions = {},
+  ): Promise<T> => {
+    const { silence } = this
+    if (silence !== undefined) throw KubeError.unreachable(method, path, silence.cause)
+    const longestMs = method === 'GET' ? LONGEST_READ_MS : LONGEST_WRITE_MS
+    const limit = AbortSignal.timeout(longestMs)
+    const signal = options.signal === undefined ? limit : AbortSignal.any([options.signal, limit])
+    this.#running += 1
+    try {
+      const answer = await this.#kube.request<unknown>(method, path, { ...sizeOf(options), ...options, signal })
+      if (!isMap(answer)) throw KubeError.unreachable(method, path, 'the answer is no object')
+      return answer as T
+    } catch (error) {
+      if (options.signal?.aborted === true) throw error
+      throw this.#failed(limit.aborted ? KubeError.unreachable(method, path, tooLong(longestMs)) : error)
+    } finally {
+      this.#running -= 1
+      this.touch()
+    }
+  }
+
+  #failed(error: unknown): unknown {
+    if (!(error instanceof KubeError)) return error
+    if (error.status === 401) return this.#options.refused(error)
+    if (isUnanswered(error)) this.#silence = { error, at: this.#options.now().getTime() }
+    return error
+  }
+
+  stream: KubeClient['stream'] = async (path, signal) => {
+    this.touch()
+    return await this.#kube.stream(path, signal)
+  }
+
+  async close(): Promise<void> {
+    await this.#kube.close()
+  }
+}
+
+function sizeOf({ query }: RequestOptions): Pick<RequestOptions, 'maxBodyBytes'> {
+  return query?.['limit'] === undefined ? {} : { maxBodyBytes: MAX_LIST_BYTES }
+}
+
+function tooLong(limitMs: number): Error {
+  return Object.assign(new Error(`not complete after ${limitMs} ms`), { code: 'ETIMEDOUT' })
+}
+
+// Not so a connection that broke: the next one may hold.
+const SILENCE: ReadonlySet<unknown> = new Set([
+  ...['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT'],
+  ...['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'],
+])
+
+function isUnanswered({ cause }: KubeError): boolean {
+  return typeof cause === 'object' && cause !== null && 'code' in cause && SILENCE.has(cause.code)
+}

@@ -1,0 +1,32 @@
+// A cluster to deploy to, as deployers see it: requests, and what kinds it serves. Opened from a Target by open-target.ts.
+
+import type { KubeClient, Resource } from '../../../kube/client.ts'
+
+/** How a cluster serves a kind. */
+export interface ServedKind extends Resource {
+  readonly kind: string
+  readonly namespaced: boolean
+}
+
+export interface TargetCluster {
+  readonly kube: KubeClient
+  /**
+   * How the cluster serves a kind; undefined when it does not. Remembered; a kind that is unknown is asked for again at most every second,
+   * so that a CustomResourceDefinition that was just applied is found.
+   *
+   * @throws KubeError; DeployError with ERR_UNAUTHORIZED when the credentials are refused.
+   */
+  servedKind(apiVersion: string, kind: string, signal?: AbortSignal): Promise<ServedKind | undefined>
+}
+
+/** The clusters that Targets name. */
+export interface TargetAccess {
+  /**
+   * The cluster of a Target, as Target and Secret are now; clients are kept and shared.
+   *
+   * @throws DeployError: `NoTargetFound` and `InvalidTarget` with ERR_CONFIGURATION_PROBLEM; without a code, hence retried, when the
+   * engine's own API server does not answer, or the target's has just not answered.
+   */
+  open(namespace: string, name: string, signal?: AbortSignal): Promise<TargetCluster>
+  close(): Promise<void>
+}

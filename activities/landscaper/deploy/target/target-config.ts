@@ -1,0 +1,94 @@
+// What a Target of a Kubernetes cluster says about the way there. Pure. Source: spec/landscaper.md 1.5, 4.6.
+
+import { describe, type Fields, isMap } from '../objects/readiness/field-reader.ts'
+import { type ClusterAccess, KubeconfigError, readKubeconfig } from './kubeconfig.ts'
+import { readYamlDocument } from './yaml-document.ts'
+
+/** The engine's own cluster, as a ServiceAccount of the Target's namespace. */
+export interface SelfConfig {
+  readonly serviceAccount: string
+  readonly expirationSeconds: number
+}
+
+export type TargetConfig = { readonly cluster: ClusterAccess } | { readonly self: SelfConfig }
+
+const DEFAULT_EXPIRATION_SECONDS = 86_400
+// Source: the API server's own bounds of a TokenRequest.
+const LEAST_EXPIRATION_SECONDS = 600
+const MOST_EXPIRATION_SECONDS = 2 ** 32
+
+const CONFIG_FIELDS = ['kubeconfig', 'selfConfig', 'oidcConfig']
+
+/** @param field how errors name the configuration. @throws KubeconfigError */
+export function readTargetConfig(config: unknown, field: string): TargetConfig {
+  if (!isMap(config)) throw new KubeconfigError(field, describe(config), 'a map with kubeconfig or selfConfig')
+  const given = CONFIG_FIELDS.filter((name) => Object.hasOwn(config, name) && config[name] !== null)
+  if (given.includes('oidcConfig')) {
+    throw new KubeconfigError(`${field}.oidcConfig`, 'set', 'kubeconfig or selfConfig, for it is not supported')
+  }
+  if (given.length !== 1) {
+    const found = given.length === 0 ? 'without kubeconfig and selfConfig' : 'with both kubeconfig and selfConfig'
+    throw new KubeconfigError(field, found, 'one of them')
+  }
+  if (given[0] === 'selfConfig') return { self: readSelfConfig(config['selfConfig'], `${field}.selfConfig`) }
+  const { kubeconfig } = config
+  if (isMap(kubeconfig) && Object.hasOwn(kubeconfig, 'secretRef')) {
+    throw new KubeconfigError(`${field}.kubeconfig.secretRef`, 'set', 'spec.secretRef of the target instead')
+  }
+  return { cluster: readKubeconfig(kubeconfig, `${field}.kubeconfig`) }
+}
+
+/** One key of a Secret: the configuration, or a bare kubeconfig. @throws KubeconfigError */
+export function readSecretEntry(text: string, field: string): TargetConfig {
+  const read = readYamlDocument(text)
+  if ('problem' in read) throw new KubeconfigError(field, read.problem, 'a kubeconfig or a configuration in YAML')
+  const isConfig = isMap(read.value) && CONFIG_FIELDS.some((name) => Object.hasOwn(read.value as Fields, name))
+  return isConfig ? readTargetConfig(read.value, field) : { cluster: readKubeconfig(read.value, field) }
+}
+
+/** A whole Secret: its keys are the fields of the configuration. @param entries decoded. @throws KubeconfigError */
+export function readSecretEntries(entries: Readonly<Record<string, string>>, field: string): TargetConfig {
+  const given = CONFIG_FIELDS.filter((name) => Object.hasOwn(entries, name))
+  const config = given.map((name) => {
+    const read = readYamlDocument(entries[name] ?? '')
+    if ('problem' in read) throw new KubeconfigError(`${field}.${name}`, read.problem, 'YAML')
+    return [name, read.value] as const
+  })
+  return readTargetConfig(Object.fromEntries(config), field)
+}
+
+function readSelfConfig(value: unknown, field: string): SelfConfig {
+  if (!isMap(value)) throw new KubeconfigError(field, describe(value), 'a map with serviceAccount')
+  const { serviceAccount, expirationSeconds = DEFAULT_EXPIRATION_SECONDS } = value
+  if (!isMap(serviceAccount))
+    throw new KubeconfigError(`${field}.serviceAccount`, describe(serviceAccount), 'a map with name')
+  const { name } = serviceAccount
+  if (typeof name !== 'string' || !isObjectName(name)) {
+    throw new KubeconfigError(`${field}.serviceAccount.name`, describe(name), 'the name of a ServiceAccount')
+  }
+  if (serviceAccount['namespace'] !== undefined) {
+    throw new KubeconfigError(
+      `${field}.serviceAccount.namespace`,
+      'set',
+      'none: the account is of the namespace of the target',
+    )
+  }
+  const isDuration =
+    Number.isInteger(expirationSeconds) &&
+    (expirationSeconds as number) >= LEAST_EXPIRATION_SECONDS &&
+    (expirationSeconds as number) <= MOST_EXPIRATION_SECONDS
+  if (!isDuration) {
+    const found = typeof expirationSeconds === 'number' ? 'another number' : describe(expirationSeconds)
+    throw new KubeconfigError(
+      `${field}.expirationSeconds`,
+      found,
+      `whole seconds, at least ${LEAST_EXPIRATION_SECONDS}`,
+    )
+  }
+  return { serviceAccount: name, expirationSeconds: expirationSeconds as number }
+}
+
+/** Whether a text can be the name of an object, and is no way to another path. Source: RFC 1123 subdomains. */
+export function isObjectName(name: string): boolean {
+  return name.length <= 253 && /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/.test(name)
+}

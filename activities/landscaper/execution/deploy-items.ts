@@ -1,0 +1,239 @@
+// The Execution's hand on its deploy items: create, update, trigger, delete, release. Bodies are read, built and written here only.
+//
+//   D1. What the pass observed is checked again: another generation of the Execution is refused with `Changed`.
+//   D2. Every write is fenced by the item's version; a conflict re-applies the one field, never the whole.
+
+import {
+  DELETE_WITHOUT_UNINSTALL_ANNOTATION,
+  deployItemKind,
+  FINALIZER,
+} from '../../../workflows/landscaper/deploy-item/kind.ts'
+import type { DeployItemTemplate } from '../../../workflows/landscaper/execution/kind.ts'
+import { type By, isIdle, type Subject } from '../../../workflows/kit/index.ts'
+import type { Deps } from '../../deps.ts'
+import type { KubeObject } from '../../kube/client.ts'
+import { finalFailure, toApplicationFailure } from '../../kube/errors.ts'
+import { finalizerPatch } from '../../run/finalize.ts'
+import { itemProblems, ownerNameProblem, shownName } from '../item-rules.ts'
+import { additivePatch, mergePatch } from '../../kube/merge.ts'
+import { targetView } from '../../kube/views.ts'
+import type { Patch, Write } from '../../kube/write.ts'
+import { type BatchResult, type ItemsInput, send } from './item-batch.ts'
+import { decodeItems, deployItemName, desiredDeployItem, newDeployItem } from './items.ts'
+import { readExecution } from './observe.ts'
+import { type DeployItemView, deployItemView } from '../deploy-item-view.ts'
+
+const MOST_PROBLEMS = 20
+
+export interface ApplyInput {
+  readonly by: By
+  readonly subject: Subject
+  readonly jobID: string
+  readonly generation: number
+}
+
+export const deployItemActivities = (deps: Deps) => ({
+  /**
+   * Makes the deploy items of the Execution's spec: creates missing ones, updates those that differ, deletes those that the spec no longer has.
+   * Idempotent: names are deterministic per job, and a repeated create finds its own object.
+   *
+   * @throws `Changed` when the Execution has another generation than the pass observed; `NotFound` (final) when it is gone.
+   */
+  async applyDeployItems(input: ApplyInput): Promise<BatchResult> {
+    try {
+      return await apply(deps, input)
+    } catch (error) {
+      throw toApplicationFailure(error)
+    }
+  },
+
+  /** Hands the job ID to items: the trigger for their deployers. Source: spec/landscaper.md 2.8. An item that has it already stays as it is. */
+  async triggerDeployItems({ by, jobID, subject, items }: ItemsInput): Promise<BatchResult> {
+    const now = deps.now().toISOString()
+    const patch = {
+      status: {
+        jobID,
+        jobIDGenerationTime: now,
+        transitionTimes: { triggerTime: now, initTime: null, waitTime: null, finishedTime: null },
+      },
+    }
+    return await send(
+      deps,
+      { by, step: 'triggerDeployItems' },
+      items.map((item) => ({
+        verb: 'patchStatus',
+        ...at(subject, item),
+        version: item.version,
+        patch,
+        reapply: (current) => retrigger(current, item, jobID, patch),
+      })),
+    )
+  },
+
+  /** Deletes items (their finalizer still holds them until a deployer has uninstalled them). */
+  async deleteDeployItems({ by, subject, items }: ItemsInput): Promise<BatchResult> {
+    return await send(
+      deps,
+      { by, step: 'deleteDeployItems' },
+      items.map((item) => ({ verb: 'delete', ...at(subject, item), uid: item.uid, version: item.version })),
+    )
+  },
+
+  /** Lets items go without their deployers: what they deployed stays. Source: spec/landscaper.md 2.4 "Deletion without uninstall". */
+  async releaseDeployItems({ by, subject, items }: ItemsInput): Promise<BatchResult> {
+    return await send(
+      deps,
+      { by, step: 'releaseDeployItems' },
+      items.map((item) => ({
+        verb: 'patch',
+        ...at(subject, item),
+        version: item.version,
+        patch: finalizerPatch(item.finalizers, false),
+        reapply: (current) => release(current, item.uid),
+      })),
+    )
+  },
+})
+
+async function apply(deps: Deps, { by, subject, jobID, generation }: ApplyInput): Promise<BatchResult> {
+  const { subject: execution, children: existing } = await readExecution(deps, subject, 0)
+  const name = `execution ${subject.namespace}/${subject.name}`
+  if (execution === undefined) throw finalFailure('NotFound', `${name} is gone`)
+  if (execution.metadata.generation !== generation) {
+    const found = execution.metadata.generation ?? 0
+    throw finalFailure('Changed', `${name} has generation ${found}; the pass observed ${generation}`)
+  }
+  const writes = plannedWrites(execution, existing, jobID)
+  const result = await send(deps, { by, step: 'applyDeployItems' }, writes)
+  const written = new Set(writes.map((write) => write.name))
+  const untouched = existing
+    .filter((item) => !written.has(item.metadata.name))
+    .map((item) => deployItemView(item, deps))
+  return { ...result, items: [...untouched, ...result.items] }
+}
+
+function at(subject: Subject, item: Pick<DeployItemView, 'name'>) {
+  return { watched: deployItemKind, namespace: subject.namespace, name: item.name }
+}
+
+function retrigger(
+  current: KubeObject,
+  observed: ItemsInput['items'][number],
+  jobID: string,
+  patch: Patch,
+): Patch | 'done' | 'superseded' {
+  if (current.metadata.uid !== observed.uid) return 'superseded'
+  const status = (current['status'] ?? {}) as { jobID?: string; jobIDFinished?: string }
+  if (status.jobID === jobID) return 'done'
+  // Another job of this item runs, or has run meanwhile: then ours is over, and this is the late write of a worker that lost it.
+  return isIdle(status) && status.jobID === observed.jobID ? patch : 'superseded'
+}
+
+function release(current: KubeObject, uid: string): Patch | 'done' | 'superseded' {
+  if (current.metadata.uid !== uid) return 'superseded'
+  const finalizers = current.metadata.finalizers ?? []
+  return finalizers.includes(FINALIZER) ? finalizerPatch(finalizers, false) : 'done'
+}
+
+function plannedWrites(execution: KubeObject, existing: readonly KubeObject[], jobID: string): Write[] {
+  const decoded = decodeItems(execution)
+  if ('problem' in decoded) throw finalFailure('ERR_CONFIGURATION_PROBLEM', decoded.problem)
+  const nameProblem = ownerNameProblem('execution', execution.metadata.name)
+  if (nameProblem !== undefined) throw finalFailure('ERR_CONFIGURATION_PROBLEM', nameProblem)
+  refuseUnfit(decoded.items)
+  const kept = new Map(
+    existing
+      .filter((item) => item.metadata.deletionTimestamp === undefined)
+      .map((item) => [deployItemView(item).item, item]),
+  )
+  const wanted = new Set(decoded.items.map((item) => item.name))
+  refuseSharedNames(execution, decoded.items, kept, jobID)
+  const orphans = [...kept.entries()].filter(([name]) => !wanted.has(name)).map(([, item]) => item)
+  return [
+    ...decoded.items.flatMap((item) => itemWrite(execution, item, kept.get(item.name), jobID)),
+    ...orphans.map((item) => ({
+      verb: 'delete' as const,
+      ...objectAt(item),
+      uid: item.metadata.uid ?? '',
+      version: item.metadata.resourceVersion,
+    })),
+  ]
+}
+
+// The first refusal of the API server would name one item only, and the object instead of its item.
+function refuseUnfit(items: readonly DeployItemTemplate[]): void {
+  const problems = items.flatMap((item) =>
+    itemProblems(item).map((problem) => `deploy item ${shownName(item.name)}: ${problem}`),
+  )
+  const more = problems.length > MOST_PROBLEMS ? [`and ${problems.length - MOST_PROBLEMS} more`] : []
+  if (problems.length > 0)
+    throw finalFailure('InvalidDeployItems', [...problems.slice(0, MOST_PROBLEMS), ...more].join('; '))
+}
+
+// Names that were cut differ in their hash only; two writes of one object would stand in each other's way for ever.
+function refuseSharedNames(
+  execution: KubeObject,
+  items: readonly DeployItemTemplate[],
+  kept: ReadonlyMap<string, KubeObject>,
+  jobID: string,
+): void {
+  const taken = new Map<string, string>()
+  for (const { name: item } of items) {
+    const name = kept.get(item)?.metadata.name ?? deployItemName(execution, item, jobID)
+    const other = taken.get(name)
+    if (other !== undefined)
+      throw finalFailure(
+        'NameTaken',
+        `items ${other} and ${item} would both be deploy item ${name}; rename one of them`,
+      )
+    taken.set(name, item)
+  }
+}
+
+function itemWrite(
+  execution: KubeObject,
+  item: DeployItemTemplate,
+  existing: KubeObject | undefined,
+  jobID: string,
+): Write[] {
+  if (existing === undefined) {
+    const body = newDeployItem(execution, item, jobID)
+    const isOurs = (found: KubeObject) =>
+      found.metadata.ownerReferences?.some((owner) => owner.uid === execution.metadata.uid) ?? false
+    return [{ verb: 'create', ...objectAt(body, execution), body, isOurs }]
+  }
+  const patch = itemPatch(execution, item, existing)
+  if (patch === undefined) return []
+  // Another job of it means that ours is over, and its spec is old.
+  const isSame = (current: KubeObject) =>
+    current.metadata.uid === existing.metadata.uid && targetView(current).jobID === targetView(existing).jobID
+  const reapply = (current: KubeObject) =>
+    isSame(current) ? (itemPatch(execution, item, current) ?? 'done') : 'superseded'
+  return [{ verb: 'patch', ...objectAt(existing), version: existing.metadata.resourceVersion ?? '', patch, reapply }]
+}
+
+function itemPatch(execution: KubeObject, item: DeployItemTemplate, existing: KubeObject): Patch | undefined {
+  const desired = desiredDeployItem(execution, item)
+  const found = (existing['spec'] ?? {}) as Patch
+  if (found['type'] !== desired.spec.type) {
+    throw finalFailure(
+      'ImmutableType',
+      `deploy item ${existing.metadata.name} (item ${item.name}) has type ${String(found['type'])}; the type is immutable, but the execution wants ${desired.spec.type}`,
+    )
+  }
+  // The labels are the template's and ours: one that left the template leaves the item.
+  const labels = mergePatch(existing.metadata.labels ?? {}, desired.labels)
+  // A decision to let go that was taken back must not stay behind on the items.
+  const own = { [DELETE_WITHOUT_UNINSTALL_ANNOTATION]: undefined, ...desired.annotations }
+  const annotations = additivePatch(existing.metadata.annotations ?? {}, own)
+  const spec = mergePatch(found, desired.spec)
+  if (labels === undefined && annotations === undefined && spec === undefined) return undefined
+  return {
+    metadata: { ...(labels !== undefined && { labels }), ...(annotations !== undefined && { annotations }) },
+    ...(spec !== undefined && { spec }),
+  }
+}
+
+function objectAt(object: KubeObject, within: KubeObject = object) {
+  return { watched: deployItemKind, namespace: within.metadata.namespace ?? '', name: object.metadata.name }
+}

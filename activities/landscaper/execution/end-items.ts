@@ -1,0 +1,205 @@
+// Ends the jobs of items from outside, and is the only module that does: on an interrupt, and when no deployer takes an item up.
+// Source: spec/landscaper.md 2.10, 2.11, design.md "Writes, fields, errors".
+//
+//   E1. An item ends in one status write: IDs, phase, error and time.
+//   E2. What counts is the item as it is when it is written: one that has ended meanwhile keeps its end, one that has another job than
+//       the pass observed is left alone, and a deployer that has taken the item up wins against the pickup timeout.
+//   E3. An interrupt is taken off after the items, so that a crash in between repeats it: there is nothing left to end then.
+
+import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
+import { deployItemKind, OPERATION_ANNOTATION } from '../../../workflows/landscaper/deploy-item/kind.ts'
+import { type By, type ErrorReport, type LastError, nextError, type Subject } from '../../../workflows/kit/index.ts'
+import type { Deps } from '../../deps.ts'
+import type { KubeObject } from '../../kube/client.ts'
+import { deployItemView, isTakenUp, pickupMs, waitedForPickupMs } from '../deploy-item-view.ts'
+import { toApplicationFailure } from '../../kube/errors.ts'
+import { recordWarning } from '../../kube/events.ts'
+import { interruptRequested, targetView } from '../../kube/views.ts'
+import { type Patch, type Write, writeAll } from '../../kube/write.ts'
+import { type BatchResult, batchResult, FIELD_MANAGER, type ItemsInput } from './item-batch.ts'
+import { readOwned } from '../../kube/read-family.ts'
+import { itemsOf } from './observe.ts'
+import { type ExecutionView, executionView } from './views.ts'
+
+export interface ForgetInput {
+  readonly by: By
+  readonly subject: Subject
+  readonly jobID: string
+  /** The version of the Execution that the pass observed. */
+  readonly version: string
+}
+
+export type InterruptInput = ItemsInput & Pick<ForgetInput, 'version'>
+
+/** `target` is the Execution without the annotation; undefined when items are left to end, when it is gone or has another job. */
+export type InterruptResult = BatchResult & { readonly target: ExecutionView | undefined }
+
+export const endItemActivities = (deps: Deps) => ({
+  /** Ends the given items, triggered or not, of any type, and takes the interrupt off the Execution. Idempotent. @throws retryable failures. */
+  async interruptExecution({ version, ...input }: InterruptInput): Promise<InterruptResult> {
+    try {
+      const ended = await endItems(deps, 'interruptExecution', input, () => INTERRUPTED)
+      if (ended.failures.length > 0) return { ...ended, target: undefined }
+      return { ...ended, target: await takeInterruptOff(deps, { ...input, version }) }
+    } catch (error) {
+      throw toApplicationFailure(error)
+    }
+  },
+
+  /** Takes off an interrupt that was meant for an earlier job. @returns the Execution; undefined when it is gone or has another job. */
+  async forgetInterrupt(input: ForgetInput): Promise<ExecutionView | undefined> {
+    try {
+      return await takeInterruptOff(deps, input)
+    } catch (error) {
+      throw toApplicationFailure(error)
+    }
+  },
+
+  /** Ends those of the given items that no deployer has taken up in time. Idempotent. @throws retryable failures. */
+  async endUnclaimedItems(input: ItemsInput): Promise<BatchResult> {
+    try {
+      return await endItems(deps, 'endUnclaimedItems', input, (object) => unclaimed(deps, object))
+    } catch (error) {
+      throw toApplicationFailure(error)
+    }
+  },
+})
+
+const INTERRUPTED: ErrorReport = {
+  operation: 'InterruptOperation',
+  reason: 'InterruptOperation',
+  message: 'operation was interrupted',
+  codes: [],
+}
+
+function unclaimed(deps: Deps, object: KubeObject): ErrorReport | undefined {
+  const remainingMs = pickupMs(object, deps)
+  if (remainingMs === undefined || remainingMs > 0) return undefined
+  const { item, name, type } = deployItemView(object)
+  const waitedS = Math.round((waitedForPickupMs(object, deps.now()) ?? 0) / 1000)
+  const found = `deploy item ${name} (item ${item}): no deployer of type ${type} has taken it up for ${waitedS}s`
+  return {
+    operation: 'WaitingForPickup',
+    reason: 'PickupTimeout',
+    message: `${found}; expected one within ${(deps.pickupTimeoutMs ?? 0) / 1000}s, the worker's --pickup-timeout`,
+    codes: ['ERR_TIMEOUT'],
+  }
+}
+
+/** @param why the item ends; undefined: it does not. */
+async function endItems(
+  deps: Deps,
+  step: string,
+  { by, subject, jobID, items }: ItemsInput,
+  why: (object: KubeObject) => ErrorReport | undefined,
+): Promise<BatchResult> {
+  const observed = new Map(items.map((item) => [item.uid, item]))
+  const newest = items.reduce((version, item) => Math.max(version, Number(item.version)), 0)
+  const all = items.length === 0 ? [] : await readOwned(deps, subject, itemsOf(subject, newest))
+  const found = all.filter(({ metadata }) => observed.has(metadata.uid ?? ''))
+  const now = deps.now().toISOString()
+  const ends = found.flatMap((object): Write[] => {
+    const { uid = '', name, resourceVersion: version = '' } = object.metadata
+    const before = observed.get(uid)?.jobID
+    const patch = endOf(object, { uid, before, jobID, now, why })
+    if (typeof patch === 'string') return []
+    const reapply = (current: KubeObject) => endOf(current, { uid, before, jobID, now, why })
+    return [
+      { verb: 'patchStatus', watched: deployItemKind, namespace: subject.namespace, name, version, patch, reapply },
+    ]
+  })
+  const answers = await writeAll(deps, { ...by, step, fieldManager: FIELD_MANAGER }, ends)
+  for (const answer of answers) {
+    if (answer.result === 'ok' && answer.wrote) await warn(deps, jobID, answer.object)
+  }
+  const result = batchResult(deps, ends, answers)
+  const names = new Set(ends.map(({ name }) => name))
+  const untouched = found.filter(({ metadata }) => !names.has(metadata.name))
+  const there = new Set(found.map(({ metadata }) => metadata.uid))
+  const gone = items.filter(({ uid }) => !there.has(uid)).map(({ name }) => name)
+  return {
+    ...result,
+    items: [...untouched.map((object) => deployItemView(object, deps)), ...result.items],
+    gone: [...gone, ...result.gone],
+  }
+}
+
+interface End {
+  readonly uid: string
+  /** The job ID that the pass observed. */
+  readonly before: string | undefined
+  readonly jobID: string
+  readonly now: string
+  readonly why: (object: KubeObject) => ErrorReport | undefined
+}
+
+function endOf(object: KubeObject, { uid, before, jobID, now, why }: End): Patch | 'done' | 'superseded' {
+  const { jobID: found, jobIDFinished } = targetView(object)
+  if (jobIDFinished === jobID) return 'done'
+  if (object.metadata.uid !== uid || found !== before) return 'superseded'
+  const report = why(object)
+  return report === undefined ? 'done' : endPatch(object, jobID, report, now)
+}
+
+const KEPT_ERRORS = 5
+
+function endPatch(object: KubeObject, jobID: string, report: ErrorReport, now: string): Patch {
+  const status = (object['status'] ?? {}) as ErrorsOfItem
+  const isTriggered = targetView(object).jobID === jobID
+  // Until a deployer begins, the errors are those of the job before; until the trigger, the times are too.
+  const isBegun = isTriggered && isTakenUp(object)
+  const lastError = nextError(isBegun ? status.lastError : undefined, report, now)
+  const times = isTriggered ? {} : { triggerTime: null, initTime: null, waitTime: null }
+  return {
+    status: {
+      jobID,
+      jobIDFinished: jobID,
+      phase: object.metadata.deletionTimestamp === undefined ? 'Failed' : 'DeleteFailed',
+      lastError,
+      lastErrors: [...(isBegun ? (status.lastErrors ?? []) : []), lastError].slice(-KEPT_ERRORS),
+      firstError: (isBegun ? status.firstError : undefined) ?? lastError,
+      transitionTimes: { ...times, finishedTime: now },
+    },
+  }
+}
+
+interface ErrorsOfItem {
+  readonly lastError?: LastError
+  readonly lastErrors?: readonly LastError[]
+  readonly firstError?: LastError
+}
+
+async function warn(deps: Deps, jobID: string, object: KubeObject): Promise<void> {
+  const { lastError } = (object['status'] ?? {}) as ErrorsOfItem
+  const { name, namespace = '', uid = '' } = object.metadata
+  if (lastError !== undefined)
+    await recordWarning(
+      deps,
+      { apiVersion: deployItemKind.apiVersion, kind: deployItemKind.kind, namespace, name, uid },
+      jobID,
+      lastError,
+    )
+}
+
+async function takeInterruptOff(
+  deps: Deps,
+  { by, subject, jobID, version }: ForgetInput,
+): Promise<ExecutionView | undefined> {
+  const patch = { metadata: { annotations: { [OPERATION_ANNOTATION]: null } } }
+  const [answer] = await writeAll(deps, { ...by, step: 'takeInterruptOff', fieldManager: FIELD_MANAGER }, [
+    {
+      verb: 'patch',
+      watched: executionKind,
+      namespace: subject.namespace,
+      name: subject.name,
+      version,
+      patch,
+      reapply: (current) => {
+        if (current.metadata.uid !== subject.uid || targetView(current).jobID !== jobID) return 'superseded'
+        return interruptRequested(current) ? patch : 'done'
+      },
+    },
+  ])
+  if (answer?.result === 'failed') throw answer.error
+  return answer?.result === 'ok' ? executionView(answer.object) : undefined
+}

@@ -1,0 +1,68 @@
+// Batches of writes to the deploy items of an Execution, and what became of each item.
+
+import type { By, Subject } from '../../../workflows/kit/index.ts'
+import type { Deps } from '../../deps.ts'
+import { type DeployItemView, deployItemView } from '../deploy-item-view.ts'
+import { type KubeError, toApplicationFailure } from '../../kube/errors.ts'
+import { isReleased } from '../../kube/views.ts'
+import { type Write, type WriteAnswer, writeAll } from '../../kube/write.ts'
+
+export const FIELD_MANAGER = 'pawl-execution'
+
+export interface ItemsInput {
+  readonly by: By
+  readonly subject: Subject
+  readonly jobID: string
+  readonly items: readonly Pick<DeployItemView, 'uid' | 'name' | 'version' | 'finalizers' | 'jobID'>[]
+}
+
+/** What became of a batch: the items as they are now, those that are gone, and what went wrong per item. */
+export interface BatchResult {
+  readonly items: readonly DeployItemView[]
+  readonly gone: readonly string[]
+  readonly failures: readonly {
+    readonly object: string
+    readonly code: string
+    readonly message: string
+    readonly retryable: boolean
+  }[]
+}
+
+/** Sends the writes of one step. @throws retryable failures of the journal; those of single writes are in the result. */
+export async function send(
+  deps: Deps,
+  { by, step }: { readonly by: By; readonly step: string },
+  writes: readonly Write[],
+): Promise<BatchResult> {
+  try {
+    return batchResult(deps, writes, await writeAll(deps, { ...by, step, fieldManager: FIELD_MANAGER }, writes))
+  } catch (error) {
+    throw toApplicationFailure(error)
+  }
+}
+
+export function batchResult(deps: Deps, writes: readonly Write[], answers: readonly WriteAnswer[]): BatchResult {
+  const items: DeployItemView[] = []
+  const gone: string[] = []
+  const failures: BatchResult['failures'][number][] = []
+  answers.forEach((answer, index) => {
+    const object = writes[index]?.name ?? ''
+    if (answer.result === 'gone') gone.push(object)
+    else if (answer.result === 'failed') failures.push(failureOf(object, answer.error))
+    else if (answer.object.metadata.uid === undefined || isReleased(answer.object)) gone.push(object)
+    else if (answer.result === 'superseded' && writes[index]?.verb === 'create') {
+      failures.push({
+        object,
+        code: 'NameTaken',
+        message: `deploy item ${object} exists and belongs to somebody else`,
+        retryable: false,
+      })
+    } else items.push(deployItemView(answer.object, deps))
+  })
+  return { items, gone, failures }
+}
+
+function failureOf(object: string, error: KubeError) {
+  const failure = toApplicationFailure(error)
+  return { object, code: error.reason, message: failure.message, retryable: failure.nonRetryable !== true }
+}

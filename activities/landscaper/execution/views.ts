@@ -1,0 +1,61 @@
+// What the Execution's workflow sees: its graph and the states of its deploy items. Item configurations stay here.
+
+import { DEPLOYERS_CONDITION } from '../../../workflows/landscaper/execution/kind.ts'
+import type { TargetView } from '../../../workflows/kit/index.ts'
+import type { KubeObject } from '../../kube/client.ts'
+import { interruptRequested, ownerOf, targetView, withoutUninstall } from '../../kube/views.ts'
+import { decodeItems } from './items.ts'
+
+export interface ItemView {
+  readonly name: string
+  readonly type: string
+  readonly dependsOn: readonly string[]
+}
+
+export interface ExecutionView extends TargetView {
+  readonly items: readonly ItemView[]
+  /** Why the items cannot be read, for the user. */
+  readonly problem: string | undefined
+  readonly withoutUninstall: boolean
+  readonly interruptRequested: boolean
+  /** Its job IDs come from a parent, which takes the interrupts of earlier jobs off before. */
+  readonly hasParent: boolean
+  /** No run has worked on the job yet: whatever phase is there was left by another one. */
+  readonly isUnbegun: boolean
+  /** Its conditions say that deployers are waited for. */
+  readonly namesDeployers?: boolean
+}
+
+export function executionView(object: KubeObject): ExecutionView {
+  const decoded = decodeItems(object)
+  const items = 'problem' in decoded ? [] : decoded.items
+  return {
+    ...targetView(object),
+    items: items.map(({ name, type, dependsOn }) => ({ name, type, dependsOn: dependsOn ?? [] })),
+    problem: 'problem' in decoded ? decoded.problem : undefined,
+    withoutUninstall: withoutUninstall(object),
+    interruptRequested: interruptRequested(object),
+    hasParent: ownerOf(object) !== undefined,
+    isUnbegun: isUnbegun(object),
+    namesDeployers: namesDeployers(object),
+  }
+}
+
+const NOT_RUNNING: readonly string[] = ['', 'Succeeded', 'Failed', 'DeleteFailed']
+
+// The trigger clears the time of the job before.
+function isUnbegun(object: KubeObject): boolean {
+  const { phase = '', transitionTimes } = (object['status'] ?? {}) as ExecutionStatus
+  return NOT_RUNNING.includes(phase) || (transitionTimes?.initTime ?? undefined) === undefined
+}
+
+function namesDeployers(object: KubeObject): boolean {
+  const { conditions = [] } = (object['status'] ?? {}) as ExecutionStatus
+  return conditions.some(({ type, status }) => type === DEPLOYERS_CONDITION && status === 'False')
+}
+
+interface ExecutionStatus {
+  readonly phase?: string
+  readonly conditions?: readonly { readonly type: string; readonly status: string }[]
+  readonly transitionTimes?: { readonly initTime?: string | null }
+}

@@ -1,0 +1,74 @@
+// The second write of a job: the request is taken off, finalizer and defaults are put in. Source: design.md "A root's new job".
+//
+//   A1. The annotation is removed only while the spec is the one that the first write saw; one that came with a newer spec is the next job's.
+//   A2. An interrupt that is there when the job begins was meant for an earlier one.
+
+import { FINALIZER, OPERATION_ANNOTATION } from '../../../workflows/landscaper/deploy-item/kind.ts'
+import { installationKind, RECONCILE_REASON_ANNOTATION } from '../../../workflows/landscaper/installation/kind.ts'
+import type { By, Subject } from '../../../workflows/kit/index.ts'
+import type { Deps } from '../../deps.ts'
+import type { KubeObject } from '../../kube/client.ts'
+import { toApplicationFailure } from '../../kube/errors.ts'
+import { type Patch, writeAll } from '../../kube/write.ts'
+import { type InstallationView, installationView } from './views.ts'
+
+export interface AdoptInput {
+  readonly by: By
+  readonly subject: Subject
+  readonly jobID: string
+  readonly target: InstallationView
+}
+
+export const adoptActivities = (deps: Deps) => ({
+  /**
+   * Removes the annotation of the request and puts in the finalizer and the default context, in one write. Idempotent.
+   *
+   * @returns the target as it is now; undefined when the Installation is gone.
+   */
+  async adoptInstallation({ by, subject, jobID, target }: AdoptInput): Promise<InstallationView | undefined> {
+    try {
+      const [answer] = await writeAll(deps, { ...by, step: 'adoptInstallation', fieldManager: 'pawl-installation' }, [
+        {
+          verb: 'patch',
+          watched: installationKind,
+          namespace: subject.namespace,
+          name: subject.name,
+          version: target.version,
+          patch: adoption(target),
+          reapply: (current) => readopt(current, subject.uid, jobID),
+        },
+      ])
+      if (answer?.result === 'failed') throw answer.error
+      return answer?.result === 'ok' ? installationView(answer.object) : undefined
+    } catch (error) {
+      throw toApplicationFailure(error)
+    }
+  },
+})
+
+function readopt(current: KubeObject, uid: string, jobID: string): Patch | 'done' | 'superseded' {
+  const view = installationView(current)
+  // Whoever comes late finds a later phase; the annotation is then the next job's.
+  const isBeginning = view.phase === 'Init' || view.phase === 'InitDelete'
+  if (current.metadata.uid !== uid || view.jobID !== jobID || !isBeginning) return 'superseded'
+  const patch = adoption(view)
+  return Object.keys(patch).length === 0 ? 'done' : patch
+}
+
+function adoption(target: InstallationView): Patch {
+  const isSameSpec = target.observedGeneration === target.generation
+  const annotations =
+    target.interruptRequested || (target.reconcileRequested && isSameSpec)
+      ? { [OPERATION_ANNOTATION]: null, [RECONCILE_REASON_ANNOTATION]: null }
+      : undefined
+  const finalizers =
+    target.deleting || target.finalizers.includes(FINALIZER) ? undefined : [...target.finalizers, FINALIZER]
+  const metadata = {
+    ...(annotations !== undefined && { annotations }),
+    ...(finalizers !== undefined && { finalizers }),
+  }
+  return {
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+    ...(!target.hasContext && !target.deleting && { spec: { context: 'default' } }),
+  }
+}

@@ -1,0 +1,172 @@
+// Completing: the imports are still those of the job, and what the Installation publishes. Source: spec/landscaper.md 2.3 "Completing", 3.4, 3.6.
+
+import { dataObjectKind } from '../../../workflows/landscaper/data-object/kind.ts'
+import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
+import type { By, Subject } from '../../../workflows/kit/index.ts'
+import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
+import type { Deps } from '../../deps.ts'
+import type { KubeObject } from '../../kube/client.ts'
+import { type DataToWrite, writeDataObjects } from '../data-objects.ts'
+import { finalFailure, toApplicationFailure } from '../../kube/errors.ts'
+import { readObject } from '../../kube/read-family.ts'
+import type { Writer } from '../../kube/write.ts'
+import { type Blueprint, readBlueprint } from '../render/blueprint.ts'
+import { finishExports } from '../render/exports.ts'
+import { renderExports } from '../render/executions.ts'
+import { dataLabels, dataObjectName, executionContext, installationContext, ROOT_CONTEXT } from '../render/names.ts'
+import { readInstallation, userMistake } from './apply-execution.ts'
+import { construct, type InstallationImports } from './construct-imports.ts'
+import { importCopies, ownerReference, removeStaleCopies } from './import-copies.ts'
+import { loadImports } from './imports.ts'
+import { type InstallationSpec, specOf } from './spec.ts'
+import { loadStates, stateSecrets } from './states.ts'
+
+export interface ExportInput {
+  readonly by: By
+  readonly subject: Subject
+  readonly jobID: string
+  readonly generation: number
+  /** As at the end of Init; when nothing was imported in this job, that of the last one that imported something. */
+  readonly importsHash?: string | undefined
+}
+
+/** What an exported target must look like. Source: spec/landscaper.md 1.5. */
+interface ExportedTarget {
+  readonly type: string
+  readonly config?: unknown
+  readonly secretRef?: unknown
+  readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
+}
+
+export const exportActivities = (deps: Deps) => ({
+  /**
+   * Checks that the imports are still those of Init, deletes copies of imports that are none any more, renders the export executions and
+   * writes what the Installation lists in `spec.exports`. Idempotent: one write per object that differs.
+   *
+   * @returns whether the job imports anything, so that copies may be there.
+   * @throws final faults: `CheckImportsHash`, `ImportNotFound`, `ExportNotProduced`, `SchemaValidationFailed`, `ExportConflict`, template errors.
+   */
+  async writeExports(input: ExportInput): Promise<{ imports: boolean }> {
+    try {
+      const installation = await readInstallation(deps, input)
+      const spec = specOf(installation)
+      const blueprint = readBlueprint(spec.blueprint)
+      const imports = await unchangedImports(deps, input, installation, blueprint)
+      const writer = { ...input.by, step: 'writeExports', fieldManager: 'pawl-installation' }
+      if (input.importsHash !== undefined) {
+        await removeStaleCopies(deps, writer, input.subject, importCopies(input.subject, input.jobID, imports))
+      }
+      await publish(deps, writer, input, { spec, blueprint, imports })
+      return { imports: imports.hash !== undefined }
+    } catch (error) {
+      throw toApplicationFailure(userMistake(error))
+    }
+  },
+})
+
+// Items and exports of one job come from the same imports. Source: spec/landscaper.md 2.3 "Completing" 2.
+async function unchangedImports(
+  deps: Deps,
+  { importsHash }: ExportInput,
+  installation: KubeObject,
+  blueprint: Blueprint,
+): Promise<InstallationImports> {
+  const given = await loadImports(deps, installation)
+  if (given.count > 0 && given.hash !== importsHash) {
+    throw finalFailure(
+      'CheckImportsHash',
+      'the imports have changed during the job; expected those that its items were rendered from',
+    )
+  }
+  return await construct(deps, installation, blueprint, given)
+}
+
+interface Publication {
+  readonly spec: InstallationSpec
+  readonly blueprint: Blueprint
+  readonly imports: InstallationImports
+}
+
+async function publish(
+  deps: Deps,
+  writer: Writer,
+  { subject, jobID }: ExportInput,
+  { spec, blueprint, imports }: Publication,
+): Promise<void> {
+  const { data = [], targets = [] } = spec.exports ?? {}
+  const requested = [...data, ...targets].map(({ name }) => name)
+  if (requested.length === 0) return
+  const loaded = await loadStates(deps, subject, 'export', blueprint.exportExecutions)
+  const { exports: produced, states: rendered } = await renderExports(deps.templates, blueprint, {
+    blueprint: spec.blueprint,
+    imports: imports.bindings,
+    deployitems: await readItemExports(deps, subject),
+    // Without sub-installations the own scope holds the imports.
+    dataobjects: imports.data,
+    targets: pick(imports.bindings, Object.keys(imports.targetObjects)),
+    states: loaded,
+  })
+  const mappings = spec.exportDataMappings ?? {}
+  const exports = await finishExports(deps.templates, blueprint, { produced, mappings, requested })
+  const common = { namespace: subject.namespace, owner: ownerReference(subject), jobID }
+  const place = (key: string) => placeOf(subject, jobID, key)
+  await writeDataObjects(
+    deps,
+    writer,
+    stateSecrets(subject, jobID, 'export', { loaded, rendered }),
+    {
+      ...common,
+      watched: dataObjectKind,
+      objects: data.map(({ name, dataRef }) => ({ ...place(dataRef), content: { data: exports[name] } })),
+    },
+    {
+      ...common,
+      watched: targetKind,
+      objects: targets.map(({ name, target }) => withTarget(place(target), targetContent(name, exports[name]))),
+    },
+  )
+}
+
+async function readItemExports(deps: Deps, { namespace, name }: Subject): Promise<Readonly<Record<string, unknown>>> {
+  // The reference says whether the Execution of this job exports anything; an object of an earlier job may still be there.
+  const execution = await readObject(deps, executionKind, namespace, name)
+  const { exportRef } = (execution?.['status'] ?? {}) as { exportRef?: object }
+  if (exportRef === undefined) return {}
+  const object = await readObject(deps, dataObjectKind, namespace, dataObjectName(executionContext(name), ''))
+  return (object?.['data'] ?? {}) as Readonly<Record<string, unknown>>
+}
+
+function pick(fields: Readonly<Record<string, unknown>>, names: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(names.map((name) => [name, fields[name]]))
+}
+
+function placeOf(subject: Subject, jobID: string, key: string): Pick<DataToWrite, 'name' | 'labels'> {
+  const source = installationContext(subject.name)
+  return {
+    name: dataObjectName(ROOT_CONTEXT, key),
+    labels: dataLabels({ context: ROOT_CONTEXT, key, sourceType: 'export', source, jobID }),
+  }
+}
+
+function withTarget(
+  place: Pick<DataToWrite, 'name' | 'labels'>,
+  target: ReturnType<typeof targetContent>,
+): DataToWrite {
+  return { ...place, ...target, labels: { ...target.labels, ...place.labels } }
+}
+
+function targetContent(name: string, value: unknown) {
+  const { type, config, secretRef, labels, annotations } = (value ?? {}) as Partial<ExportedTarget>
+  if (type === undefined || (config === undefined) === (secretRef === undefined)) {
+    throw finalFailure(
+      'ERR_CONFIGURATION_PROBLEM',
+      `export ${name}: found no target; expected type and either config or secretRef`,
+    )
+  }
+  return {
+    content: { spec: { type, ...(config !== undefined && { config }), ...(secretRef !== undefined && { secretRef }) } },
+    ...(labels !== undefined && { labels }),
+    ...(annotations !== undefined && { annotations }),
+  }
+}

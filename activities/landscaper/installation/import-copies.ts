@@ -1,0 +1,109 @@
+// The copies of imports in an Installation's own scope, where people and sub-installations find them under the blueprint's names.
+// Source: spec/landscaper.md 1.13, 1.15, 2.3 "Init" 7 and "Completing" 1.
+//
+//   C1. A copy that is as it shall be is not written, and keeps the label of the job that wrote it.
+//   C2. Stale is a copy of which the job has no import any more; what somebody else owns is never touched.
+
+import {
+  CONTEXT_LABEL,
+  dataObjectKind,
+  INDEX_LABEL,
+  SOURCE_TYPE_LABEL,
+  TARGET_MAP_KEY_LABEL,
+} from '../../../workflows/landscaper/data-object/kind.ts'
+import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
+import type { Subject } from '../../../workflows/kit/index.ts'
+import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
+import type { Deps } from '../../deps.ts'
+import type { OwnerReference } from '../../kube/client.ts'
+import type { DataToWrite, WriteDataInput } from '../data-objects.ts'
+import { finalFailure } from '../../kube/errors.ts'
+import { labelValue } from '../label-value.ts'
+import { listObjects } from '../../kube/read-family.ts'
+import { ownerOf } from '../../kube/views.ts'
+import { type Write, type Writer, writeAll } from '../../kube/write.ts'
+import type { ConstructedImports, TargetObject } from '../render/imports.ts'
+import { dataLabels, dataObjectName, elementName, installationContext } from '../render/names.ts'
+
+type Copied = Pick<ConstructedImports, 'data' | 'targetObjects'>
+
+export function ownerReference({ name, uid }: Pick<Subject, 'name' | 'uid'>): OwnerReference {
+  return { apiVersion: installationKind.apiVersion, kind: installationKind.kind, name, uid }
+}
+
+/** What to write, for `writeDataObjects`. @throws `ERR_CONFIGURATION_PROBLEM` (final) for a name that would lead out of the scope. */
+export function importCopies(subject: Subject, jobID: string, imports: Copied): readonly WriteDataInput[] {
+  const outside = [...Object.keys(imports.data), ...Object.keys(imports.targetObjects)].find((name) =>
+    name.startsWith('#'),
+  )
+  if (outside !== undefined) {
+    throw finalFailure('ERR_CONFIGURATION_PROBLEM', `import ${outside}: found #, expected a name that begins otherwise`)
+  }
+  const common = {
+    ...{ namespace: subject.namespace, owner: ownerReference(subject), jobID },
+    ...{ keepsJobID: true, takenCode: 'NameTaken' as const },
+  }
+  return [
+    { ...common, watched: dataObjectKind, objects: dataCopies(subject.name, jobID, imports) },
+    { ...common, watched: targetKind, objects: targetCopies(subject.name, jobID, imports) },
+  ]
+}
+
+function dataCopies(installation: string, jobID: string, { data }: Copied): DataToWrite[] {
+  const context = installationContext(installation)
+  return (
+    Object.entries(data)
+      // The API server takes a DataObject without a value for none.
+      .filter(([, value]) => value !== null)
+      .map(([key, value]) => ({
+        name: dataObjectName(context, key),
+        labels: dataLabels({ context, key, sourceType: 'import', jobID }),
+        content: { data: value },
+      }))
+  )
+}
+
+function targetCopies(installation: string, jobID: string, { targetObjects }: Copied): DataToWrite[] {
+  const context = installationContext(installation)
+  const copy = (key: string, name: string, { spec }: TargetObject, labels: Record<string, string> = {}) => ({
+    name: dataObjectName(context, name),
+    labels: { ...dataLabels({ context, key, sourceType: 'import', jobID }), ...labels },
+    content: { spec },
+  })
+  return Object.entries(targetObjects).flatMap(([key, one]) => {
+    if ('target' in one) return [copy(key, key, one.target)]
+    if ('list' in one) {
+      return one.list.map((target, index) =>
+        copy(key, elementName(key, index), target, { [INDEX_LABEL]: String(index) }),
+      )
+    }
+    return Object.entries(one.map).map(([element, target]) =>
+      copy(key, elementName(key, element), target, { [TARGET_MAP_KEY_LABEL]: element }),
+    )
+  })
+}
+
+/** Deletes the copies that are none of `current`. @throws KubeError when a delete fails. */
+export async function removeStaleCopies(
+  deps: Deps,
+  writer: Writer,
+  subject: Subject,
+  current: readonly WriteDataInput[],
+): Promise<void> {
+  const labelSelector = [
+    `${CONTEXT_LABEL}=${labelValue(installationContext(subject.name))}`,
+    `${SOURCE_TYPE_LABEL}=import`,
+  ].join(',')
+  const stale = await Promise.all(
+    current.map(async ({ watched, namespace, objects }): Promise<Write[]> => {
+      const kept = new Set(objects.map(({ name }) => name))
+      const found = await listObjects(deps, watched, namespace, { labelSelector })
+      return found
+        .filter((one) => ownerOf(one)?.uid === subject.uid && !kept.has(one.metadata.name))
+        .map(({ metadata: { name, uid = '', resourceVersion } }) => {
+          return { verb: 'delete', watched, namespace, name, uid, version: resourceVersion }
+        })
+    }),
+  )
+  for (const answer of await writeAll(deps, writer, stale.flat())) if (answer.result === 'failed') throw answer.error
+}

@@ -1,0 +1,156 @@
+// Where the imports of a root Installation come from: what spec.imports says, checked before anything is read. Pure.
+// Source: spec/landscaper.md 1.2, 1.15 and 5.3.
+
+import { dataObjectKind } from '../../../workflows/landscaper/data-object/kind.ts'
+import type { WatchedKind } from '../../../workflows/kit/index.ts'
+import { configMapResource } from '../../kube/config-maps.ts'
+import { finalFailure } from '../../kube/errors.ts'
+import { secretResource } from '../../kube/secrets.ts'
+import { dataObjectName, ROOT_CONTEXT } from '../render/names.ts'
+import type { TargetShape } from '../render/target-shape.ts'
+import type { InstallationSpec } from './spec.ts'
+
+export interface DataSource {
+  readonly name: string
+  /** For messages, e.g. `spec.imports.data[2] "name"`. */
+  readonly place: string
+  readonly watched: WatchedKind
+  readonly object: string
+  /** One entry of a Secret or ConfigMap; undefined: the whole object. */
+  readonly key: string | undefined
+}
+
+/** Names of Target objects. */
+export type TargetNames = TargetShape<string>
+
+export interface TargetSource {
+  readonly name: string
+  readonly place: string
+  readonly names: TargetNames
+}
+
+export interface ImportSources {
+  readonly data: readonly DataSource[]
+  readonly targets: readonly TargetSource[]
+}
+
+type DataImport = NonNullable<NonNullable<InstallationSpec['imports']>['data']>[number]
+type TargetImport = NonNullable<NonNullable<InstallationSpec['imports']>['targets']>[number]
+
+const OBJECT_NAME = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/
+const MAP_KEY = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/
+const DATA_FIELDS = ['dataRef', 'secretRef', 'configMapRef'] as const
+const TARGET_FIELDS = ['target', 'targets', 'targetListRef', 'targetMap', 'targetMapRef'] as const
+
+/** Whether a text can be an object's name: what cannot must not become part of a path of the API. */
+export function isObjectName(text: string): boolean {
+  return OBJECT_NAME.test(text)
+}
+
+/** @throws `ERR_CONFIGURATION_PROBLEM` (final) with everything that is wrong in spec.imports. */
+export function importSources({ imports = {} }: InstallationSpec): ImportSources {
+  const problems: string[] = []
+  const places = new Map<string, string>()
+  const data = (imports.data ?? []).flatMap((one, index) => {
+    const place = placeOf('data', index, one.name)
+    problems.push(...nameProblems(one.name, place, places))
+    const source = dataSource(one, place)
+    if (typeof source === 'object') return [source]
+    problems.push(`${place}: ${source}`)
+    return []
+  })
+  const targets = (imports.targets ?? []).flatMap((one, index) => {
+    const place = placeOf('targets', index, one.name)
+    problems.push(...nameProblems(one.name, place, places))
+    const names = targetNames(one)
+    if (typeof names === 'object') return [{ name: one.name, place, names }]
+    problems.push(`${place}: ${names}`)
+    return []
+  })
+  if (problems.length > 0) throw finalFailure('ERR_CONFIGURATION_PROBLEM', problems.join('; '))
+  return { data, targets }
+}
+
+function placeOf(list: string, index: number, name: string): string {
+  return `spec.imports.${list}[${index}]${name === '' ? '' : ` "${name}"`}`
+}
+
+function nameProblems(name: string, place: string, places: Map<string, string>): string[] {
+  if (name === '') return [`${place}: found no name, expected one`]
+  const before = places.get(name)
+  places.set(name, before ?? place)
+  return before === undefined ? [] : [`${place}: ${before} has the same name, expected unique names`]
+}
+
+/** The source, or what is wrong with it. */
+function dataSource(one: DataImport, place: string): DataSource | string {
+  const problem = exactlyOne(one, DATA_FIELDS)
+  if (problem !== undefined) return problem
+  if (one.dataRef !== undefined) {
+    const object = objectName(one.dataRef)
+    if (object === undefined) return noObjectName('dataRef', one.dataRef)
+    return { name: one.name, place, watched: dataObjectKind, object, key: undefined }
+  }
+  const [field, watched] =
+    one.secretRef === undefined
+      ? (['configMapRef', configMapResource] as const)
+      : (['secretRef', secretResource] as const)
+  const reference = one[field]
+  if (reference === undefined || !isObjectName(reference.name)) {
+    return noObjectName(`${field}.name`, reference?.name ?? '')
+  }
+  const key = reference.key === '' ? undefined : reference.key
+  return { name: one.name, place, watched, object: reference.name, key }
+}
+
+function targetNames(one: TargetImport): TargetNames | string {
+  const problem = exactlyOne(one, TARGET_FIELDS)
+  if (problem !== undefined) return problem
+  const { target, targets, targetMap } = one
+  if (target !== undefined) return withNames([['target', target]], ([name = '']) => ({ target: name }))
+  if (targets !== undefined) {
+    const fields = targets.map((name, index) => [`targets[${index}]`, name] as const)
+    return withNames(fields, (names) => ({ list: names }))
+  }
+  if (targetMap !== undefined) return targetMapNames(targetMap)
+  const [field, instead] =
+    one.targetListRef === undefined ? (['targetMapRef', 'targetMap'] as const) : (['targetListRef', 'targets'] as const)
+  return `found ${field}, which is for sub-installations; expected ${instead}`
+}
+
+function targetMapNames(targetMap: Readonly<Record<string, string>>): TargetNames | string {
+  const keys = Object.keys(targetMap)
+  const wrong = keys.find((key) => !MAP_KEY.test(key))
+  if (wrong !== undefined) {
+    return `targetMap: found key "${wrong}", expected at most 63 lower-case letters, digits, dots and dashes`
+  }
+  const fields = Object.entries(targetMap).map(([key, name]) => [`targetMap.${key}`, name] as const)
+  return withNames(fields, (names) => ({ map: Object.fromEntries(keys.map((key, at) => [key, names[at] ?? ''])) }))
+}
+
+/** The objects that the references of the fields mean, put together; or which one means none. */
+function withNames(
+  fields: readonly (readonly [string, string])[],
+  join: (names: readonly string[]) => TargetNames,
+): TargetNames | string {
+  const names = fields.map(([, reference]) => objectName(reference))
+  const wrong = fields.find((_, index) => names[index] === undefined)
+  return wrong === undefined ? join(names.filter((name) => name !== undefined)) : noObjectName(...wrong)
+}
+
+function exactlyOne(one: Readonly<Record<string, unknown>>, fields: readonly string[]): string | undefined {
+  const found = fields.filter((field) => one[field] !== undefined)
+  if (found.length === 1) return undefined
+  return `found ${found.length === 0 ? 'no source' : found.join(' and ')}, expected exactly one of ${fields.join(', ')}`
+}
+
+/** The object that a reference means; undefined where it can be no object's name. */
+function objectName(reference: string): string | undefined {
+  if (reference === '') return undefined
+  const name = dataObjectName(ROOT_CONTEXT, reference)
+  return isObjectName(name) ? name : undefined
+}
+
+function noObjectName(field: string, found: string): string {
+  return `${field}: found ${found === '' ? 'nothing' : `"${found}"`}, expected the name of an object`
+}

@@ -1,0 +1,75 @@
+// A value out of a cluster object: what DataObjects, Secrets and ConfigMaps hold. Source: spec/landscaper.md 3.10.
+//
+//   V1. Entries of Secrets and ConfigMaps are YAML: `"42"` becomes a number.
+//   V2. No value is larger or deeper than what the engine can carry on: aliases make much out of little text.
+//   V3. No message holds a value.
+
+import type { KubeObject } from '../../kube/client.ts'
+import { parseYaml, YamlError } from '../render/yaml.ts'
+import type { DataSource } from './import-sources.ts'
+
+// Objects are at most 1.5 MB; what is larger was made by aliases.
+const MAX_VALUES = 1_000_000
+const MAX_CHARACTERS = 4 * 1024 * 1024
+const MAX_DEPTH = 500
+
+/** An imported value, or why there is none. */
+export type Imported =
+  | { readonly value: unknown }
+  /** The object has no such entry. */
+  | { readonly missing: string }
+  | { readonly problem: string }
+
+/** What the source's object, which is there, holds for it. */
+export function importedValue({ watched, key }: DataSource, object: KubeObject): Imported {
+  const read = watched.kind === 'DataObject' ? { value: object['data'] ?? null } : entryOf(object, watched.kind, key)
+  if (!('value' in read)) return read
+  const excess = excessOf(read.value)
+  return excess === undefined ? read : { problem: excess }
+}
+
+function entryOf(object: KubeObject, kind: string, key: string | undefined): Imported {
+  const data = (object['data'] ?? {}) as Readonly<Record<string, string>>
+  const decode = (text: string) => (kind === 'Secret' ? Buffer.from(text, 'base64').toString('utf8') : text)
+  if (key !== undefined) {
+    const text = Object.hasOwn(data, key) ? data[key] : undefined
+    return text === undefined ? { missing: `key ${key}` } : parseEntry(key, decode(text))
+  }
+  const entries: [string, unknown][] = []
+  for (const [name, text] of Object.entries(data)) {
+    const parsed = parseEntry(name, decode(text))
+    if (!('value' in parsed)) return parsed
+    entries.push([name, parsed.value])
+  }
+  return { value: Object.fromEntries(entries) }
+}
+
+function parseEntry(key: string, text: string): Imported {
+  try {
+    return { value: parseYaml(text).value ?? null }
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error
+    return { problem: `key ${key} is no YAML: line ${error.line}, column ${error.column}: ${error.reason}` }
+  }
+}
+
+/** Walks the value as it would be written out, shared parts again each time, and stops at the first limit. */
+function excessOf(value: unknown): string | undefined {
+  let values = 0
+  let characters = 0
+  const pending: { readonly value: unknown; readonly depth: number }[] = [{ value, depth: 0 }]
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    values++
+    if (typeof next.value === 'string') characters += next.value.length
+    if (values > MAX_VALUES || characters > MAX_CHARACTERS) {
+      return `is too large, expected at most ${MAX_VALUES} values with ${MAX_CHARACTERS} characters`
+    }
+    if (next.depth > MAX_DEPTH) return `is nested too deeply, expected at most ${MAX_DEPTH} levels`
+    if (typeof next.value !== 'object' || next.value === null) continue
+    for (const [key, child] of Object.entries(next.value)) {
+      characters += Array.isArray(next.value) ? 0 : key.length
+      pending.push({ value: child, depth: next.depth + 1 })
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,144 @@
+// Reads what an Installation imports, once per object, and hashes it. Nothing that is read here leaves the activity.
+// Source: spec/landscaper.md 2.3 "Init" 4 and 5, 3.10, appendix B 9.
+
+import { createHash, createHmac } from 'node:crypto'
+import { canonicalJson, type WatchedKind } from '../../../workflows/kit/index.ts'
+import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
+import type { Deps } from '../../deps.ts'
+import type { KubeObject } from '../../kube/client.ts'
+import { PARALLEL_READS } from '../data-objects.ts'
+import { finalFailure } from '../../kube/errors.ts'
+import { readObject } from '../../kube/read-family.ts'
+import { secretResource } from '../../kube/secrets.ts'
+import { inParallel } from '../../kube/in-parallel.ts'
+import type { LoadedImports, TargetObject } from '../render/imports.ts'
+import { contentOf, mapTargets, targetsIn } from '../render/target-shape.ts'
+import { type DataSource, importSources, isObjectName } from './import-sources.ts'
+import { importedValue } from './imported-value.ts'
+import { specOf } from './spec.ts'
+
+export interface GivenImports extends LoadedImports {
+  /** How many imports the Installation lists. */
+  readonly count: number
+  /** Over the content of all of them, and of the Secrets behind Targets: 40 hexadecimal digits. */
+  readonly hash: string
+}
+
+const MAX_PROBLEMS = 20
+
+/**
+ * Reads every import of a root Installation.
+ *
+ * @throws final faults: `ERR_CONFIGURATION_PROBLEM` for a malformed import, `ImportNotFound` for an object or key that is not there.
+ */
+export async function loadImports(deps: Deps, installation: KubeObject): Promise<GivenImports> {
+  const sources = importSources(specOf(installation))
+  const objects = createReader(deps, installation.metadata.namespace ?? '')
+  await objects.read([
+    ...sources.data.map(({ watched, object }) => ({ watched, name: object })),
+    ...sources.targets.flatMap(({ names }) => targetsIn(names).map((name) => ({ watched: targetKind, name }))),
+  ])
+  const missing: string[] = []
+  const problems: string[] = []
+  const data = sources.data.map((source) => [source.name, valueOf(source, objects, { missing, problems })] as const)
+  const targets = sources.targets.map(({ name, place, names }) => {
+    const absent = targetsIn(names).filter((target) => objects.get(targetKind, target) === undefined)
+    missing.push(...absent.map((target) => `${place}: found no ${objects.describe(targetKind, target)}`))
+    return [name, absent.length > 0 ? undefined : mapTargets(names, (target) => targetOf(objects, target))] as const
+  })
+  if (missing.length > 0) throw finalFailure('ImportNotFound', summary(missing))
+  if (problems.length > 0) throw finalFailure('ERR_CONFIGURATION_PROBLEM', summary(problems))
+  const loaded = {
+    data: Object.fromEntries(data),
+    targets: Object.fromEntries(targets.flatMap(([name, found]) => (found === undefined ? [] : [[name, found]]))),
+  }
+  const count = data.length + targets.length
+  return { ...loaded, count, hash: await importsHash(deps, objects, loaded) }
+}
+
+function valueOf(
+  source: DataSource,
+  objects: ObjectReader,
+  { missing, problems }: { missing: string[]; problems: string[] },
+): unknown {
+  const { place, watched, object: name } = source
+  const what = objects.describe(watched, name)
+  const object = objects.get(watched, name)
+  if (object === undefined) {
+    missing.push(`${place}: found no ${what}`)
+    return undefined
+  }
+  const imported = importedValue(source, object)
+  if ('value' in imported) return imported.value
+  if ('missing' in imported) missing.push(`${place}: found no ${imported.missing} in ${what}`)
+  else problems.push(`${place}: ${what}: ${imported.problem}`)
+  return undefined
+}
+
+// What each write of anybody changes would change what templates render, although the Target is the same.
+const VOLATILE_METADATA = new Set(['managedFields', 'resourceVersion'])
+
+function targetOf(objects: ObjectReader, name: string): TargetObject {
+  const { apiVersion, kind, metadata, spec } = objects.get(targetKind, name) ?? { metadata: { name } }
+  const kept = Object.entries(metadata).filter(([key]) => !VOLATILE_METADATA.has(key))
+  // The CRD has checked that a Target has a spec with a type.
+  return { apiVersion, kind, metadata: { ...Object.fromEntries(kept), name }, spec: spec as TargetObject['spec'] }
+}
+
+interface SecretReference {
+  readonly name: string
+  readonly key?: string
+}
+
+async function importsHash(deps: Deps, objects: ObjectReader, { data, targets }: LoadedImports): Promise<string> {
+  const all = Object.values(targets).flatMap(targetsIn)
+  const references = all.flatMap(({ spec }) => (spec['secretRef'] as SecretReference | undefined) ?? [])
+  const names = references.map(({ name }) => name).filter(isObjectName)
+  await objects.read(names.map((name) => ({ watched: secretResource, name })))
+  const secretOf = ({ name, key }: SecretReference): unknown => {
+    const content = objects.get(secretResource, name)?.['data'] as Readonly<Record<string, string>> | undefined
+    return (key === undefined ? content : content?.[key]) ?? null
+  }
+  const hashed = ({ metadata, spec }: TargetObject): unknown => {
+    const reference = spec['secretRef'] as SecretReference | undefined
+    return { name: metadata.name, spec, ...(reference !== undefined && { secret: secretOf(reference) }) }
+  }
+  const content = canonicalJson({
+    data,
+    targets: Object.fromEntries(
+      Object.entries(targets).map(([name, one]) => [name, contentOf(mapTargets(one, hashed))]),
+    ),
+  })
+  // Whoever may read the status shall not be able to guess a Secret of few bits.
+  const hash = deps.contentKey === undefined ? createHash('sha1') : createHmac('sha1', deps.contentKey)
+  return hash.update(content).digest('hex')
+}
+
+interface ObjectReader {
+  /** Reads those that were not read yet. */
+  read(wanted: readonly { readonly watched: WatchedKind; readonly name: string }[]): Promise<void>
+  /** Undefined: there is none. */
+  get(watched: WatchedKind, name: string): KubeObject | undefined
+  describe(watched: WatchedKind, name: string): string
+}
+
+function createReader(deps: Deps, namespace: string): ObjectReader {
+  const known = new Map<string, KubeObject | undefined>()
+  const keyOf = (watched: WatchedKind, name: string) => `${watched.kind}/${name}`
+  return {
+    async read(wanted) {
+      const unread = new Map(wanted.map((one) => [keyOf(one.watched, one.name), one]))
+      const tasks = [...unread].filter(([key]) => !known.has(key))
+      await inParallel(tasks, PARALLEL_READS, async ([key, { watched, name }]) => {
+        known.set(key, await readObject(deps, watched, namespace, name))
+      })
+    },
+    get: (watched, name) => known.get(keyOf(watched, name)),
+    describe: ({ kind }, name) => `${kind} ${namespace}/${name}`,
+  }
+}
+
+function summary(problems: readonly string[]): string {
+  const more = problems.length > MAX_PROBLEMS ? [`and ${problems.length - MAX_PROBLEMS} more`] : []
+  return [...problems.slice(0, MAX_PROBLEMS), ...more].join('; ')
+}

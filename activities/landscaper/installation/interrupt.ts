@@ -1,0 +1,105 @@
+// The interrupt of an Installation: handed to its Execution, then taken off. Source: spec/landscaper.md 2.11.
+//
+//   N1. It is handed over only while the Execution runs the same job, so that it never waits there for a later one.
+//   N2. It is taken off last, so that a crash in between repeats it. Handed over twice it ends nothing twice.
+
+import { OPERATION_ANNOTATION } from '../../../workflows/landscaper/deploy-item/kind.ts'
+import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
+import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
+import type { By, Subject } from '../../../workflows/kit/index.ts'
+import type { Deps } from '../../deps.ts'
+import type { KubeObject } from '../../kube/client.ts'
+import { toApplicationFailure } from '../../kube/errors.ts'
+import { interruptRequested, targetView } from '../../kube/views.ts'
+import { type Write, type WriteAnswer, writeAll } from '../../kube/write.ts'
+import { type ChildExecution, type InstallationView, installationView } from './views.ts'
+
+export interface InterruptInput {
+  readonly by: By
+  readonly subject: Subject
+  readonly jobID: string
+  /** The version of the Installation that the pass observed. */
+  readonly version: string
+  /** The Execution that runs the job; undefined: none does. */
+  readonly execution: ChildExecution | undefined
+}
+
+type Step = Pick<InterruptInput, 'by' | 'subject'>
+
+export const interruptActivities = (deps: Deps) => ({
+  /**
+   * Hands the interrupt to the Execution and takes it off the Installation. Idempotent.
+   *
+   * @returns the Installation as it is now; undefined when it is gone or has another job.
+   * @throws retryable failures of the API server.
+   */
+  async interruptInstallation(input: InterruptInput): Promise<InstallationView | undefined> {
+    try {
+      if (input.execution !== undefined) await handOver(deps, input, input.execution)
+      const answer = await takeOff(deps, input)
+      return answer?.result === 'ok' ? installationView(answer.object) : undefined
+    } catch (error) {
+      throw toApplicationFailure(error)
+    }
+  },
+})
+
+/** Takes off an idle Execution the interrupt of a job that is over, before the next is handed out. @returns the version to go on from. */
+export async function forgetInterrupt(deps: Deps, step: Step, execution: ChildExecution): Promise<string> {
+  if (!execution.interruptRequested) return execution.version
+  const answer = await writeOne(deps, step, 'forgetInterrupt', {
+    verb: 'patch',
+    ...at(step.subject),
+    version: execution.version,
+    patch: WITHOUT,
+    reapply: (current) => {
+      if (current.metadata.uid !== execution.uid || targetView(current).jobID !== execution.jobID) return 'superseded'
+      return interruptRequested(current) ? WITHOUT : 'done'
+    },
+  })
+  return answer?.result === 'ok' ? (answer.object.metadata.resourceVersion ?? '') : execution.version
+}
+
+const WITH = { metadata: { annotations: { [OPERATION_ANNOTATION]: 'interrupt' } } }
+const WITHOUT = { metadata: { annotations: { [OPERATION_ANNOTATION]: null } } }
+
+async function handOver(deps: Deps, input: InterruptInput, execution: ChildExecution): Promise<void> {
+  await writeOne(deps, input, 'interruptInstallation', {
+    verb: 'patch',
+    ...at(input.subject),
+    version: execution.version,
+    patch: WITH,
+    reapply: (current) => {
+      if (current.metadata.uid !== execution.uid || !isRunning(current, input.jobID)) return 'superseded'
+      return interruptRequested(current) ? 'done' : WITH
+    },
+  })
+}
+
+async function takeOff(deps: Deps, input: InterruptInput): Promise<WriteAnswer | undefined> {
+  const { subject, jobID, version } = input
+  return await writeOne(deps, input, 'interruptInstallation', {
+    verb: 'patch',
+    ...{ watched: installationKind, namespace: subject.namespace, name: subject.name, version },
+    patch: WITHOUT,
+    reapply: (current) => {
+      if (current.metadata.uid !== subject.uid || !isRunning(current, jobID)) return 'superseded'
+      return interruptRequested(current) ? WITHOUT : 'done'
+    },
+  })
+}
+
+function isRunning(object: KubeObject, jobID: string): boolean {
+  const target = targetView(object)
+  return target.jobID === jobID && target.jobIDFinished !== jobID
+}
+
+function at(subject: Subject) {
+  return { watched: executionKind, namespace: subject.namespace, name: subject.name }
+}
+
+async function writeOne(deps: Deps, { by }: Step, step: string, write: Write): Promise<WriteAnswer | undefined> {
+  const [answer] = await writeAll(deps, { ...by, step, fieldManager: 'pawl-installation' }, [write])
+  if (answer?.result === 'failed') throw toApplicationFailure(answer.error)
+  return answer
+}

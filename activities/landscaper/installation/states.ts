@@ -1,0 +1,79 @@
+// What executions keep from job to job, e.g. passwords that they generated: a Secret per execution. Source: spec/landscaper.md 1.15, 3.6.
+//
+//   T1. A state is kept before what was rendered with it, so that a crash in between renders the same again.
+//   T2. The state of an earlier Installation of the same name is not ours.
+
+import { JOB_ID_LABEL } from '../../../workflows/landscaper/data-object/kind.ts'
+import { canonicalJson, type Subject } from '../../../workflows/kit/index.ts'
+import type { Deps } from '../../deps.ts'
+import type { KubeObject } from '../../kube/client.ts'
+import { PARALLEL_READS, type WriteDataInput } from '../data-objects.ts'
+import { finalFailure } from '../../kube/errors.ts'
+import { readObject } from '../../kube/read-family.ts'
+import { secretResource } from '../../kube/secrets.ts'
+import { ownerOf } from '../../kube/views.ts'
+import { inParallel } from '../../kube/in-parallel.ts'
+import type { TemplateExecutor } from '../render/blueprint.ts'
+import type { ExecutionStates } from '../render/executor.ts'
+import { stateSecretName } from '../render/names.ts'
+import { parseYaml, YamlError } from '../render/yaml.ts'
+import { ownerReference } from './import-copies.ts'
+
+export type StateUse = 'deploy' | 'export'
+
+const STATE_KEY = 'config'
+
+/** The states as they were kept last, by executor name. @throws `ERR_CONFIGURATION_PROBLEM` (final) for one that is no YAML. */
+export async function loadStates(
+  deps: Deps,
+  subject: Subject,
+  use: StateUse,
+  executors: readonly TemplateExecutor[],
+): Promise<ExecutionStates> {
+  const names = [...new Set(executors.map(({ name }) => name))]
+  const found = await inParallel(names, PARALLEL_READS, async (executor) => {
+    const name = stateSecretName(subject.name, use, executor)
+    const secret = await readObject(deps, secretResource, subject.namespace, name)
+    const owner = secret && ownerOf(secret)
+    if (secret === undefined || (owner !== undefined && owner.uid !== subject.uid)) return []
+    const state = stateIn(secret, executor)
+    return state === undefined ? [] : [[executor, state] as const]
+  })
+  return Object.fromEntries(found.flat())
+}
+
+function stateIn(secret: KubeObject, executor: string): unknown {
+  const encoded = (secret['data'] as Record<string, string> | undefined)?.[STATE_KEY]
+  if (encoded === undefined) return undefined
+  try {
+    return parseYaml(Buffer.from(encoded, 'base64').toString('utf8')).value ?? undefined
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error
+    const { namespace = '', name } = secret.metadata
+    throw finalFailure(
+      'ERR_CONFIGURATION_PROBLEM',
+      `secret ${namespace}/${name}: key ${STATE_KEY} holds the state of execution "${executor}" and is no YAML: line ${error.line}: ${error.reason}`,
+    )
+  }
+}
+
+/** What to write of the rendered states, for `writeDataObjects`: those that differ from the loaded ones. */
+export function stateSecrets(
+  subject: Subject,
+  jobID: string,
+  use: StateUse,
+  { loaded, rendered }: { readonly loaded: ExecutionStates; readonly rendered: ExecutionStates },
+): WriteDataInput {
+  const changed = Object.entries(rendered).filter(
+    ([executor, state]) => !Object.hasOwn(loaded, executor) || canonicalJson(loaded[executor]) !== canonicalJson(state),
+  )
+  return {
+    ...{ watched: secretResource, namespace: subject.namespace, owner: ownerReference(subject), jobID },
+    ...{ keepsJobID: true, takenCode: 'NameTaken' },
+    objects: changed.map(([executor, state]) => ({
+      name: stateSecretName(subject.name, use, executor),
+      labels: { [JOB_ID_LABEL]: jobID },
+      content: { data: { [STATE_KEY]: Buffer.from(canonicalJson(state)).toString('base64') } },
+    })),
+  }
+}

@@ -1,0 +1,152 @@
+// The Execution of an Installation, made to hold the rendered items. Source: spec/landscaper.md 1.3, 2.3 "Init" 9.
+
+import { gzipSync } from 'node:zlib'
+import { FINALIZER } from '../../../workflows/landscaper/deploy-item/kind.ts'
+import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
+import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
+import { type By, canonicalJson, type Subject } from '../../../workflows/kit/index.ts'
+import type { Deps } from '../../deps.ts'
+import { subscribe } from '../../journal/write/subscriptions.ts'
+import type { KubeObject } from '../../kube/client.ts'
+import { finalFailure } from '../../kube/errors.ts'
+import { mergePatch } from '../../kube/merge.ts'
+import { readFamily, readObject } from '../../kube/read-family.ts'
+import { ownerOf, targetView } from '../../kube/views.ts'
+import { type Patch, type Write, writeAll, type Writer } from '../../kube/write.ts'
+import type { DeployItemTemplate } from '../render/executions.ts'
+import { ownerReference } from './import-copies.ts'
+import { executionsOf } from './observe.ts'
+import { specOf } from './spec.ts'
+import { type ChildExecution, childExecution } from './views.ts'
+
+export interface WriteExecutionInput {
+  readonly by: By
+  readonly subject: Subject
+  readonly jobID: string
+}
+
+export type WriteExecutionResult =
+  | { readonly result: 'applied'; readonly execution: ChildExecution | undefined }
+  /** An Execution of an earlier Installation of this name is still being deleted; its end will wake this job. */
+  | { readonly result: 'waiting'; readonly reason: string }
+
+/**
+ * Creates or updates the Execution; writes nothing when it holds the items already.
+ *
+ * @throws `NameTaken` (final) when the name is somebody else's; `Changed` when it was replaced meanwhile; KubeError when the write fails.
+ */
+export async function writeExecution(
+  deps: Deps,
+  input: WriteExecutionInput,
+  installation: KubeObject,
+  items: readonly DeployItemTemplate[],
+): Promise<WriteExecutionResult> {
+  const { by, subject, jobID } = input
+  const { children } = await readFamily(deps, installationKind, subject, executionsOf(subject))
+  const existing = children.find(({ metadata }) => metadata.name === subject.name)
+  if (existing === undefined && items.length === 0) return { result: 'applied', execution: undefined }
+  const spec = executionSpec(installation, items)
+  const writer = { ...by, step: 'applyExecution', fieldManager: 'pawl-installation' }
+  if (existing !== undefined) return await bringUpToDate(deps, { ...input, writer }, existing, spec)
+  const [answer] = await writeAll(deps, writer, [creation(installation, spec)])
+  switch (answer?.result) {
+    case 'ok':
+      // One that was there is from a try that ended before its answer was journaled; it may hold the items of that try.
+      return answer.wrote
+        ? { result: 'applied', execution: childExecution(answer.object, subject.uid) }
+        : await bringUpToDate(deps, { ...input, writer }, answer.object, spec)
+    case 'superseded':
+      return await waitForOther(deps, input, answer.object)
+    case 'failed':
+      throw answer.error
+    default:
+      throw replaced(subject, jobID)
+  }
+}
+
+async function bringUpToDate(
+  deps: Deps,
+  input: WriteExecutionInput & { readonly writer: Writer },
+  existing: KubeObject,
+  spec: Patch,
+): Promise<WriteExecutionResult> {
+  const { subject, jobID, writer } = input
+  if (existing.metadata.deletionTimestamp !== undefined) return await waitForOther(deps, input, existing)
+  const write = update(existing, spec)
+  if (write === undefined) return { result: 'applied', execution: childExecution(existing, subject.uid) }
+  const [answer] = await writeAll(deps, writer, [write])
+  if (answer?.result === 'failed') throw answer.error
+  if (answer?.result !== 'ok') throw replaced(subject, jobID)
+  return { result: 'applied', execution: childExecution(answer.object, subject.uid) }
+}
+
+function replaced({ namespace, name }: Subject, jobID: string): Error {
+  return finalFailure('Changed', `execution ${namespace}/${name} was replaced while job ${jobID} wrote it`)
+}
+
+async function waitForOther(
+  deps: Deps,
+  { subject, jobID }: WriteExecutionInput,
+  existing: KubeObject,
+): Promise<WriteExecutionResult> {
+  const name = `execution ${subject.namespace}/${subject.name}`
+  const owner = ownerOf(existing)
+  if (existing.metadata.deletionTimestamp === undefined && owner?.kind !== 'Installation') {
+    throw finalFailure(
+      'NameTaken',
+      `${name} exists and belongs to ${owner === undefined ? 'nobody' : `${owner.kind} ${owner.name}`}; expected none, or one of this installation`,
+    )
+  }
+  const { kind } = executionKind
+  const at = { cluster: deps.cluster, kind, namespace: subject.namespace, name: subject.name }
+  await subscribe(deps.db, { ...at, controller: 'installation', uid: subject.uid, job_id: jobID }, deps.now())
+  // Its end may have been journaled before anybody waited for it (subscriptions.ts, S1).
+  const current = await readObject(deps, executionKind, subject.namespace, subject.name)
+  if (current?.metadata.uid !== existing.metadata.uid) throw replaced(subject, jobID)
+  return { result: 'waiting', reason: `waiting for ${name} of an earlier installation to be gone` }
+}
+
+function executionSpec(installation: KubeObject, items: readonly DeployItemTemplate[]): Patch {
+  const context = specOf(installation).context ?? 'default'
+  // Always the compressed form, for the size limit of objects. Source: spec/landscaper.md 1.3. Canonical, so that equal items are equal bytes.
+  return { context, deployItemsCompressed: gzipSync(canonicalJson(items)).toString('base64') }
+}
+
+function creation({ metadata }: KubeObject, spec: Patch): Write {
+  const { name, namespace = '', uid = '' } = metadata
+  const owner = { ...ownerReference({ name, uid }), controller: true, blockOwnerDeletion: true }
+  return {
+    verb: 'create',
+    watched: executionKind,
+    namespace,
+    name,
+    body: {
+      apiVersion: executionKind.apiVersion,
+      kind: executionKind.kind,
+      // With its finalizer, as items are created with theirs: one write less than if the Execution's own job put it on.
+      metadata: { name, namespace, ownerReferences: [owner], finalizers: [FINALIZER] },
+      spec,
+    },
+    isOurs: (existing) => ownerOf(existing)?.uid === uid,
+  }
+}
+
+function update(existing: KubeObject, spec: Patch): Write | undefined {
+  const patch = mergePatch((existing['spec'] ?? {}) as Patch, spec)
+  if (patch === undefined) return undefined
+  return {
+    verb: 'patch',
+    watched: executionKind,
+    namespace: existing.metadata.namespace ?? '',
+    name: existing.metadata.name,
+    version: existing.metadata.resourceVersion ?? '',
+    patch: { spec: patch },
+    reapply: (current) => {
+      const again = mergePatch((current['spec'] ?? {}) as Patch, spec)
+      // Another job of it means that ours is over, and its items are old.
+      const isSame =
+        current.metadata.uid === existing.metadata.uid && targetView(current).jobID === targetView(existing).jobID
+      return !isSame ? 'superseded' : again === undefined ? 'done' : { spec: again }
+    },
+  }
+}

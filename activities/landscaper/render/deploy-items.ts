@@ -1,0 +1,134 @@
+// Deploy items as templates produce them: decoding, targets, and what must hold of a list before it becomes an Execution.
+// Source: spec/landscaper.md 1.3, 3.6 and 5.3.
+
+import { itemProblems, shownName } from '../item-rules.ts'
+import { readFields, type FieldReader, type Fields, type ReportProblem } from './field-reader.ts'
+import type { TargetShape } from './target-shape.ts'
+import type { YamlPath } from './yaml.ts'
+
+export interface TargetReference {
+  readonly name: string
+  readonly namespace: string
+}
+
+/** A target import: the objects that were imported, not copies. */
+export type ImportedTarget = TargetShape<TargetReference>
+
+/** An item of an Execution, in its wire format. */
+export interface DeployItemTemplate {
+  readonly name: string
+  readonly type: string
+  readonly config: Fields
+  readonly target?: TargetReference
+  readonly labels?: Readonly<Record<string, string>>
+  readonly dependsOn?: readonly string[]
+  /** Go duration or `none`. */
+  readonly timeout?: string
+  readonly updateOnChangeOnly?: boolean
+  readonly onDelete?: { readonly skipUninstallIfClusterRemoved?: boolean }
+}
+
+export interface TargetScope {
+  readonly namespace: string
+  readonly imports: Readonly<Record<string, ImportedTarget>>
+}
+
+/** Decodes the `deployItems` of one document; keys are matched as Go does, without regard to case. */
+export function decodeDeployItems(document: Fields, scope: TargetScope, report: ReportProblem): DeployItemTemplate[] {
+  const items = readFields(document, [], report, 'fold').list('deployItems') ?? []
+  return items.map((item, index) => {
+    const path = ['deployItems', index]
+    const fields = readFields(item, path, report, 'fold')
+    return { name: fields.text('name') ?? '', type: fields.text('type') ?? '', config: configOf(fields), ...optional() }
+
+    function optional(): Omit<DeployItemTemplate, 'name' | 'type' | 'config'> {
+      const onDelete = fields.fields('onDelete')
+      const skip = readFields(onDelete, [...path, 'onDelete'], report, 'fold').flag('skipUninstallIfClusterRemoved')
+      return withoutAbsent({
+        target: targetOf(fields, path, scope, report),
+        labels: fields.textMap('labels'),
+        dependsOn: fields.texts('dependsOn'),
+        timeout: fields.text('timeout'),
+        updateOnChangeOnly: fields.flag('updateOnChangeOnly'),
+        onDelete: onDelete && withoutAbsent({ skipUninstallIfClusterRemoved: skip }),
+      })
+    }
+  })
+}
+
+// An absent config is a problem of the list (checkDeployItems), as for an Execution written by hand.
+function configOf(fields: FieldReader): Fields {
+  return fields.fields('config') ?? {}
+}
+
+type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
+
+function withoutAbsent<T extends object>(value: T): Present<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as Present<T>
+}
+
+/** By import, with index or key for a list or map; or, as older blueprints do, by name. Targets of other namespaces are refused. */
+function targetOf(
+  item: FieldReader,
+  path: YamlPath,
+  scope: TargetScope,
+  report: ReportProblem,
+): TargetReference | undefined {
+  const value = item.fields('target')
+  if (value === undefined) return undefined
+  const at = [...path, 'target']
+  const fields = readFields(value, at, report, 'fold')
+  const found = fields.text('import') === undefined ? byName(fields, scope) : byImport(fields, scope)
+  if (typeof found === 'string') {
+    report(at, found)
+    return undefined
+  }
+  if (found.namespace === scope.namespace) return found
+  report(at, `found a target in namespace ${found.namespace}, expected one in ${scope.namespace}`)
+  return undefined
+}
+
+function byName(fields: FieldReader, scope: TargetScope): TargetReference | string {
+  const name = fields.text('name') ?? ''
+  return name === ''
+    ? 'found neither import nor name'
+    : { name, namespace: fields.text('namespace') ?? scope.namespace }
+}
+
+function byImport(fields: FieldReader, scope: TargetScope): TargetReference | string {
+  const name = fields.text('import') ?? ''
+  const imported = Object.hasOwn(scope.imports, name) ? scope.imports[name] : undefined
+  if (imported === undefined) return `found no target import ${name}`
+  if ('target' in imported) return imported.target
+  if ('list' in imported) {
+    const index = fields.integer('index')
+    if (index === undefined) return `found no index, expected one for the target list ${name}`
+    return imported.list[index] ?? `found no element ${index} in the target list ${name}`
+  }
+  const key = fields.text('key')
+  if (key === undefined) return `found no key, expected one for the target map ${name}`
+  return (
+    (Object.hasOwn(imported.map, key) ? imported.map[key] : undefined) ?? `found no ${key} in the target map ${name}`
+  )
+}
+
+/** What is wrong with a list of items, in words; empty when nothing is. Cycles are not looked for. */
+export function checkDeployItems(items: readonly Partial<DeployItemTemplate>[]): string[] {
+  const names = new Set(items.map(({ name }) => name ?? ''))
+  const seen = new Set<string>()
+  return items.flatMap((item, index) => {
+    const { name = '' } = item
+    if (name === '') return [`deploy item ${index + 1}: found no name, expected one`]
+    const unique = seen.has(name) ? ['the name occurs twice, expected unique names'] : []
+    seen.add(name)
+    return [...unique, ...problemsOf(item, names)].map((problem) => `deploy item ${shownName(name)}: ${problem}`)
+  })
+}
+
+function problemsOf(item: Partial<DeployItemTemplate>, names: ReadonlySet<string>): string[] {
+  const { type = '', dependsOn = [] } = item
+  const noType = type === '' ? ['found no type, expected one'] : []
+  const unknown = dependsOn.filter((wanted) => !names.has(wanted))
+  const lost = unknown.map((wanted) => `depends on ${shownName(wanted)}, but there is no item of that name`)
+  return [...noType, ...itemProblems(item), ...lost]
+}

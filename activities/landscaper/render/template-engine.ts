@@ -1,0 +1,162 @@
+// Renders templates in worker threads. What a template can do to us is bounded: memory by the module, time by stopping its thread,
+// output by the engine; it has no file system, no network, no process. It is not for templates of our own code.
+// Schemas of blueprints are checked beside it in a thread of their own, because they are as hostile.
+
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { brotliDecompress } from 'node:zlib'
+import { checkOn, startSchemaThread, type SchemaReport, type SchemaRequest } from './schema-thread.ts'
+import { redactMessage, shorten, type BlueprintText } from './redact.ts'
+import { TemplateError } from './template-error.ts'
+import { renderOn, startTemplateThread } from './template-thread.ts'
+import { createThreadPool } from './thread-pool.ts'
+import { compileModule, type WasmModule } from './web-assembly.ts'
+
+const ENGINE_FILE = new URL('../../../deploy/templates/engine.wasm.br', import.meta.url)
+const CHECKSUM_FILE = new URL('../../../deploy/templates/engine.sha256', import.meta.url)
+const MIB = 1024 * 1024
+const WORN_MEMORY_BYTES = 64 * MIB
+/** Beside those that are kept, while templates or schemas of somebody take long. */
+const SPARE_THREADS = 3
+
+/** Source: spec/landscaper.md 3.7 and 3.8. */
+export type TemplateLanguage = 'GoTemplate' | 'Spiff'
+
+/** `name` names the template in messages; `files` are the blueprint's, by paths such as `templates/a.yaml`. */
+export interface TemplateRequest extends BlueprintText {
+  readonly engine: TemplateLanguage
+  /** What a Go template sees as `.`, and Spiff as its variables, then a map; JSON values only. */
+  readonly binding: unknown
+  /** Of Spiff: `json` if the template is JSON and not YAML. */
+  readonly form?: 'json'
+  /** Of Spiff: what its state nodes held the last time. */
+  readonly state?: unknown
+}
+
+export interface Rendered {
+  /** Text of a Go template; of Spiff the document as JSON. */
+  readonly output: string
+  /** Of Spiff: its state nodes, absent if it has none. */
+  readonly state?: unknown
+}
+
+export interface TemplateEngine {
+  /**
+   * Renders one template; requests beyond the number of threads wait their turn.
+   *
+   * @throws TemplateError, see its codes; the next render is not affected.
+   */
+  render(request: TemplateRequest): Promise<Rendered>
+  /**
+   * Holds a value against a JSON schema.
+   *
+   * @throws BlueprintError `SchemaValidationFailed` when that takes more time or memory than it may.
+   */
+  checkSchema(request: SchemaRequest): Promise<SchemaReport>
+  /** Stops all threads; renders in flight fail, later ones are refused. */
+  close(): Promise<void>
+}
+
+export interface TemplateEngineOptions {
+  /** For one render, waiting for a free thread not counted. */
+  readonly timeoutMs?: number
+  /** For one value and its schema, likewise. */
+  readonly schemaTimeoutMs?: number
+  readonly outputLimitBytes?: number
+  /** Of template, binding and files together, as JSON. */
+  readonly requestLimitBytes?: number
+  readonly threads?: number
+}
+
+interface EngineAnswer {
+  readonly output: string
+  readonly state?: unknown
+  readonly failed: '' | 'request' | 'parse' | 'execute' | 'limit'
+  readonly message: string
+}
+
+/** Creates an engine. Threads start with the first render that needs them; the module is compiled once per process. */
+export function createTemplateEngine(options: TemplateEngineOptions = {}): TemplateEngine {
+  const { timeoutMs = 10_000, schemaTimeoutMs = 5_000, threads = 2 } = options
+  const { outputLimitBytes = 4 * MIB, requestLimitBytes = 16 * MIB } = options
+  const renderers = createThreadPool('template engine', { kept: threads, spare: SPARE_THREADS })
+  const checkers = createThreadPool('schema checker', { kept: 1, spare: SPARE_THREADS })
+
+  return {
+    async render(request) {
+      const text = requestText(request, outputLimitBytes)
+      if (text.length > requestLimitBytes) throw tooLarge(request.name, 'the request', text.length, requestLimitBytes)
+      const module = await compiledEngine()
+      const answer = await renderers.use(
+        () => startTemplateThread(module),
+        async (thread) => {
+          const reply = await renderOn(thread, text, { name: request.name, timeoutMs })
+          // WebAssembly memory never shrinks; an instance that has grown this far is replaced before it fails somebody else's template.
+          return { answer: reply.answer, worn: thread.isSlow || reply.memoryBytes > WORN_MEMORY_BYTES }
+        },
+      )
+      return renderedOf(request, answer, outputLimitBytes)
+    },
+    async checkSchema(request) {
+      return await checkers.use(startSchemaThread, async (thread) => {
+        return { answer: await checkOn(thread, request, schemaTimeoutMs), worn: thread.isSlow }
+      })
+    },
+    async close() {
+      await Promise.all([renderers.close(), checkers.close()])
+    },
+  }
+}
+
+function requestText(request: TemplateRequest, limitBytes: number): string {
+  const { engine, template, form, name, binding, files, state } = request
+  try {
+    return JSON.stringify({ engine, template, form, name, binding, files, state, limitBytes })
+  } catch (error) {
+    // The one way in which JSON values have no JSON text.
+    if (!(error instanceof RangeError)) throw error
+    throw new TemplateError('TemplateTooLarge', `template "${name}": its input is nested too deeply`)
+  }
+}
+
+function renderedOf(request: TemplateRequest, text: string, limitBytes: number): Rendered {
+  // Written by our own engine, see renderAnswer in deploy/templates/main.go.
+  const { output, state, failed, message } = JSON.parse(text) as EngineAnswer
+  switch (failed) {
+    case '':
+      return state === undefined || state === null ? { output } : { output, state }
+    case 'limit':
+      throw tooLarge(request.name, 'its output', undefined, limitBytes)
+    case 'parse':
+      // What does not parse is the blueprint's own text.
+      throw new TemplateError('TemplateFailed', shorten(message))
+    case 'request':
+    case 'execute':
+      throw new TemplateError('TemplateFailed', redactMessage(message, request))
+  }
+}
+
+function tooLarge(name: string, what: string, found: number | undefined, limit: number): TemplateError {
+  const size = found === undefined ? 'larger than allowed' : `${found} bytes`
+  return new TemplateError(
+    'TemplateTooLarge',
+    `template "${name}": ${what} is ${size}, expected at most ${limit} bytes`,
+  )
+}
+
+let compiled: Promise<WasmModule> | undefined
+
+function compiledEngine(): Promise<WasmModule> {
+  compiled ??= compileEngine()
+  return compiled
+}
+
+async function compileEngine(): Promise<WasmModule> {
+  const [compressed, checksum] = await Promise.all([readFile(ENGINE_FILE), readFile(CHECKSUM_FILE, 'utf8')])
+  const wasm = await promisify(brotliDecompress)(compressed)
+  const found = createHash('sha256').update(wasm).digest('hex')
+  const expected = checksum.split(' ')[0] ?? ''
+  if (found !== expected) throw new Error(`template engine: found sha256 ${found}, expected ${expected}`)
+  return await compileModule(wasm)
+}

@@ -1,0 +1,96 @@
+// Reads YAML as the original's library does: YAML 1.1 words (yes, on), later duplicates win, nothing but JSON values comes out.
+// Bombs of aliases, size and nesting end in an error. It runs on the main thread, so it also bounds the time: parsing takes some
+// microseconds a token, and each alias a look through the whole document.
+
+import { isNode, LineCounter, parseDocument, type Tags, type YAMLParseError } from 'yaml'
+import { excessOf } from '../yaml-effort.ts'
+
+const MAX_ALIAS_COUNT = 100
+const MAX_TEXT_BYTES = 4 * 1024 * 1024
+const LIMITS = { maxTokens: 250_000, maxOpenBrackets: 1000, maxLooks: 5_000_000 }
+// Types that Go's decoder leaves as text, and that JSON does not have.
+const FOREIGN_TAGS = ['timestamp', 'binary', 'omap', 'pairs', 'set'].map((name) => `tag:yaml.org,2002:${name}`)
+
+export type YamlPath = readonly (string | number)[]
+
+export interface ParsedYaml {
+  readonly value: unknown
+  /** The line, from 1, on which the value at a path begins; of its nearest parent if it is absent. */
+  lineOf(path: YamlPath): number
+}
+
+/** Text that is not YAML. The message may quote the text; `reason` is one of the library's codes in words and never does. */
+export class YamlError extends Error {
+  /** From 1. */
+  readonly line: number
+  readonly column: number
+  readonly reason: string
+
+  constructor(place: { line: number; col: number }, reason: string, message = reason) {
+    super(message)
+    this.name = 'YamlError'
+    this.line = place.line
+    this.column = place.col
+    this.reason = reason
+  }
+}
+
+const START = { line: 1, col: 1 }
+const TOO_MANY_ALIASES = 'found too many or unknown aliases, expected fewer'
+const TOO_DEEP = 'nested too deeply, expected fewer levels'
+
+/** @throws YamlError for the first error in the text. */
+export function parseYaml(text: string): ParsedYaml {
+  if (text.length > MAX_TEXT_BYTES) {
+    throw new YamlError(START, `found ${text.length} characters, expected at most ${MAX_TEXT_BYTES}`)
+  }
+  checkEffort(text)
+  const lines = new LineCounter()
+  try {
+    const document = parseDocument(text, {
+      version: '1.1',
+      customTags: onlyJson,
+      uniqueKeys: false,
+      prettyErrors: false,
+      logLevel: 'silent',
+      lineCounter: lines,
+    })
+    const [first] = document.errors
+    if (first !== undefined) throw errorOf(first, lines.linePos(first.pos[0]))
+    const lineOf = (path: YamlPath): number => {
+      const node = document.getIn(path, true)
+      if (isNode(node) && node.range) return lines.linePos(node.range[0]).line
+      return path.length === 0 ? 1 : lineOf(path.slice(0, -1))
+    }
+    return { value: document.toJS({ maxAliasCount: MAX_ALIAS_COUNT }), lineOf }
+  } catch (error) {
+    // Thrown by the library for too many aliases, and by the runtime for values nested deeper than its stack.
+    if (error instanceof ReferenceError) throw new YamlError(START, TOO_MANY_ALIASES)
+    if (error instanceof RangeError) throw new YamlError(START, TOO_DEEP)
+    throw error
+  }
+}
+
+function checkEffort(text: string): void {
+  switch (excessOf(text, LIMITS)) {
+    case 'maxOpenBrackets':
+      throw new YamlError(START, TOO_DEEP)
+    case 'maxTokens':
+      throw new YamlError(START, `found more than ${LIMITS.maxTokens} tokens, expected less text`)
+    case 'maxLooks':
+      throw new YamlError(START, TOO_MANY_ALIASES)
+    case undefined:
+      return
+  }
+}
+
+function errorOf(error: Pick<YAMLParseError, 'code' | 'message'>, place: { line: number; col: number }): YamlError {
+  if (error.code === 'RESOURCE_EXHAUSTION') return new YamlError(place, TOO_DEEP)
+  const message = error.message.charAt(0).toLowerCase() + error.message.slice(1)
+  return new YamlError(place, error.code.toLowerCase().replaceAll('_', ' '), message)
+}
+
+// 1:30 is text for Go, not ninety.
+function onlyJson(tags: Tags): Tags {
+  return tags.filter((tag) => typeof tag === 'string' || (tag.format !== 'TIME' && !FOREIGN_TAGS.includes(tag.tag)))
+}

@@ -1,0 +1,67 @@
+// The finalizer: put on before anything is created, taken off when nothing is left. A step of its own in every plan.
+
+import { FINALIZER } from '../../workflows/landscaper/deploy-item/kind.ts'
+import type { By, Subject, TargetView } from '../../workflows/kit/index.ts'
+import type { Deps } from '../deps.ts'
+import type { KubeObject } from '../kube/client.ts'
+import { toApplicationFailure } from '../kube/errors.ts'
+import { watchedKind } from '../kube/kinds.ts'
+import { isReleased, targetView } from '../kube/views.ts'
+import { fieldManagerOf, type Patch, writeAll } from '../kube/write.ts'
+
+export interface FinalizeInput {
+  readonly by: By
+  readonly subject: Subject
+  /** The version and the finalizers that the pass observed. */
+  readonly version: string
+  readonly finalizers: readonly string[]
+  readonly guarded: boolean
+}
+
+export const finalizeActivities = (deps: Deps) => ({
+  /**
+   * Puts our finalizer on the subject (`guarded`) or takes it off. Idempotent.
+   *
+   * @returns the target as it is now; undefined when the object is gone.
+   * @throws retryable failures of the API server.
+   */
+  async guardSubject({ by, subject, version, finalizers, guarded }: FinalizeInput): Promise<TargetView | undefined> {
+    try {
+      const [answer] = await writeAll(
+        deps,
+        {
+          ...by,
+          step: guarded ? 'addFinalizer' : 'removeFinalizer',
+          fieldManager: fieldManagerOf(by),
+        },
+        [
+          {
+            verb: 'patch',
+            watched: watchedKind(subject.kind),
+            namespace: subject.namespace,
+            name: subject.name,
+            version,
+            patch: finalizerPatch(finalizers, guarded),
+            reapply: (current) => reapply(current, subject.uid, guarded),
+          },
+        ],
+      )
+      if (answer?.result === 'failed') throw answer.error
+      return answer?.result === 'ok' && !isReleased(answer.object) ? targetView(answer.object) : undefined
+    } catch (error) {
+      throw toApplicationFailure(error)
+    }
+  },
+})
+
+/** The list is replaced whole by a merge patch, so it is safe only on the version it was read with. */
+export function finalizerPatch(finalizers: readonly string[], guarded: boolean): Patch {
+  const others = finalizers.filter((one) => one !== FINALIZER)
+  return { metadata: { finalizers: guarded ? [...others, FINALIZER] : others } }
+}
+
+function reapply(current: KubeObject, uid: string, guarded: boolean): Patch | 'done' | 'superseded' {
+  if (current.metadata.uid !== uid) return 'superseded'
+  const finalizers = current.metadata.finalizers ?? []
+  return finalizers.includes(FINALIZER) === guarded ? 'done' : finalizerPatch(finalizers, guarded)
+}

@@ -1,0 +1,47 @@
+// The end of a pass and of a run in level mode: what the journal is told, and `kubectl describe` of a fault.
+
+import type { LevelJournal } from '../../../workflows/kit/index.ts'
+import type { Deps } from '../../deps.ts'
+import { closeLevelRun } from '../../journal/write/level-runs.ts'
+import { toApplicationFailure } from '../../kube/errors.ts'
+import { recordWarning } from '../../kube/events.ts'
+import { controllerOf, recordPass } from '../settle.ts'
+
+export const settleActivities = (deps: Deps): LevelJournal => ({
+  /**
+   * Records what the pass met, and when the next one is due, with the same back-off and budget as jobs have. A fault is a Warning on the
+   * object; one that the next pass is likely to have got over (`Changed`) is none.
+   */
+  async settleLevel({ by, subject, target, againMs, attempt, fault }) {
+    try {
+      await recordPass(deps, {
+        workflowID: by.workflowID,
+        runID: by.runID,
+        subject,
+        jobID: '',
+        change: undefined,
+        againMs,
+        attempt,
+        fault,
+      })
+      if (fault === undefined || fault.reason === 'Changed') return
+      const report = { operation: 'Reconcile', ...fault }
+      await recordWarning(deps, { ...subject, apiVersion: target.apiVersion }, by.runID, report)
+    } catch (error) {
+      throw toApplicationFailure(error)
+    }
+  },
+
+  /** Closes the run's row. */
+  async endLevel({ by, firstRunID, subject, cause, outcome }) {
+    const { uid, namespace, name } = subject
+    const run = { workflow_id: by.workflowID, run_id: firstRunID, controller: controllerOf(by.workflowID) }
+    const now = deps.now()
+    await closeLevelRun(
+      deps.db,
+      { ...run, cluster: deps.cluster, uid, job_id: '', namespace, name, cause, started_at: now },
+      outcome,
+      now,
+    )
+  },
+})

@@ -1,0 +1,243 @@
+import { describe, expect, it } from 'vitest'
+
+import { readManifestConfig } from '../../../../../activities/landscaper/deploy/manifest/config.ts'
+import { DEFAULT_GROUPS } from '../../../../../activities/landscaper/deploy/manifest/deletion-groups.ts'
+import { DeployError } from '../../../../../activities/landscaper/deploy/run/deployer.ts'
+import { config, configMap, deployItem, V1 } from './manifests.ts'
+
+const read = (spec: unknown) => readManifestConfig(deployItem(spec))
+const entry = (manifest: unknown, fields = {}) => config({ manifests: [{ manifest, ...fields }] })
+
+function problem(spec: unknown): DeployError {
+  try {
+    read(spec)
+  } catch (error) {
+    if (error instanceof DeployError) return error
+    throw error
+  }
+  throw new Error('it was accepted')
+}
+
+describe('the configuration of a manifest item', () => {
+  it('is read with its defaults', () => {
+    const { apiVersion, updateStrategy, manifests, deletionGroups, deletionGroupsDuringUpdate, exports } = read(
+      entry(configMap('a')),
+    )
+    expect({ apiVersion, updateStrategy, exports }).toEqual({
+      apiVersion: 'manifest.deployer.landscaper.gardener.cloud/v1alpha2',
+      updateStrategy: 'update',
+      exports: [],
+    })
+    expect(deletionGroups).toEqual(DEFAULT_GROUPS)
+    expect(deletionGroupsDuringUpdate).toEqual(DEFAULT_GROUPS)
+    expect(manifests).toEqual([
+      {
+        policy: 'manage',
+        object: configMap('a', undefined, { labels: {}, annotations: {} }),
+        annotateBeforeCreate: {},
+        annotateBeforeDelete: {},
+        patchAfterDeployment: undefined,
+        patchBeforeDelete: undefined,
+      },
+    ])
+  })
+
+  it('is read in the older version, whose manifests are plain objects', () => {
+    const old = read(
+      config({ updateStrategy: 'patch', manifests: [configMap('a')], continuousReconcile: { cron: 'x' } }, V1),
+    )
+    expect(old.updateStrategy).toBe('patch')
+    expect(old.manifests.map(({ policy, object }) => [policy, object.metadata.name])).toEqual([['manage', 'a']])
+    expect(problem(config({ updateStrategy: 'merge' }, V1)).message).toBe(
+      'deploy item item: spec.config.updateStrategy is another text; expected one of update, patch',
+    )
+  })
+
+  it('may have no manifests, and nulls for no value', () => {
+    expect(read(config({})).manifests).toEqual([])
+    const nulls = { policy: null, annotateBeforeCreate: null, patchBeforeDelete: null }
+    expect(
+      read(config({ updateStrategy: null, manifests: [{ manifest: configMap('a'), ...nulls }] })).manifests,
+    ).toHaveLength(1)
+  })
+
+  it('expands lists, also nested ones and those whose items have no kind', () => {
+    const bare = { metadata: configMap('b').metadata, data: {} }
+    const list = {
+      apiVersion: 'v1',
+      kind: 'List',
+      items: [configMap('a'), { apiVersion: 'v1', kind: 'ConfigMapList', items: [bare, configMap('c')] }],
+    }
+    const { manifests } = read(entry(list, { policy: 'keep' }))
+    expect(manifests.map(({ policy, object }) => [policy, object.kind, object.metadata.name])).toEqual([
+      ['keep', 'ConfigMap', 'a'],
+      ['keep', 'ConfigMap', 'b'],
+      ['keep', 'ConfigMap', 'c'],
+    ])
+  })
+
+  it('does not take a kind for a list because of its name', () => {
+    const allowList = { apiVersion: 'a.io/v1', kind: 'AllowList', metadata: { name: 'x' }, spec: { items: [] } }
+    expect(read(entry(allowList)).manifests[0]?.object.kind).toBe('AllowList')
+  })
+
+  it('drops what only a server writes', () => {
+    const dumped = configMap(
+      'a',
+      {},
+      { uid: 'u', resourceVersion: '7', creationTimestamp: null, managedFields: [], selfLink: 's' },
+    )
+    expect(read(entry(dumped)).manifests[0]?.object.metadata).toEqual({
+      name: 'a',
+      namespace: 'n',
+      labels: {},
+      annotations: {},
+    })
+  })
+
+  it('turns stringData into data, as servers do', () => {
+    const secret = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 's' },
+      data: { a: 'eA==' },
+      stringData: { b: 'y' },
+    }
+    const object = read(entry(secret)).manifests[0]?.object
+    expect(object?.['data']).toEqual({ a: 'eA==', b: 'eQ==' })
+    expect(object?.['stringData']).toBeUndefined()
+  })
+
+  it.each([
+    [undefined, ' is absent', 'a ProviderConfiguration of manifest.deployer.landscaper.gardener.cloud/v1alpha2'],
+    ['canary', ' is another text', 'a ProviderConfiguration of manifest.deployer.landscaper.gardener.cloud/v1alpha2'],
+    [
+      config({}, 'canary/v1'),
+      '.apiVersion is another text',
+      'one of manifest.deployer.landscaper.gardener.cloud/v1alpha1, manifest.deployer.landscaper.gardener.cloud/v1alpha2',
+    ],
+    [{ ...config({}), kind: 'canary' }, '.kind is another text', 'ProviderConfiguration'],
+    [
+      config({ updateStrategy: 'canary' }),
+      '.updateStrategy is another text',
+      'one of update, patch, merge, mergeOverwrite',
+    ],
+    [config({ manifests: 'canary' }), '.manifests is another text', 'a list'],
+    [config({ manifests: undefined, manifest: ['canary'] }), '.manifest is not known', 'manifests, if that is meant'],
+    [config({ manifests: ['canary'] }), '.manifests[0] is another text', 'a map with a manifest'],
+    [config({ manifests: [{}] }), '.manifests[0].manifest is absent', 'an object'],
+    [
+      entry(configMap('a'), { policy: 'canary' }),
+      '.manifests[0].policy is another text',
+      'one of manage, fallback, keep, ignore, immutable',
+    ],
+    [
+      entry(configMap('a'), { annotateBeforeCreate: { canary: 1 } }),
+      '.manifests[0].annotateBeforeCreate["canary"] is a number',
+      'a text',
+    ],
+    [
+      entry(configMap('a'), { patchAfterDeployment: ['canary'] }),
+      '.manifests[0].patchAfterDeployment is a list',
+      'a map',
+    ],
+    [
+      entry(configMap('', {}, { generateName: 'canary-' })),
+      '.manifests[0].manifest.metadata.generateName is set',
+      'spec.config.manifests[0].manifest.metadata.name, by which the object is found again',
+    ],
+    [entry(configMap('')), '.manifests[0].manifest.metadata.name is empty', 'a text'],
+    [entry(configMap('..')), '.manifests[0].manifest.metadata.name is another text', 'a name of an object'],
+    [entry(configMap('a/../canary')), '.manifests[0].manifest.metadata.name is another text', 'a name of an object'],
+    [
+      entry(configMap('a', {}, { namespace: '../canary' })),
+      '.manifests[0].manifest.metadata.namespace is another text',
+      'a name of a namespace',
+    ],
+    [
+      entry(configMap('a', {}, { labels: { app: 7 } })),
+      '.manifests[0].manifest.metadata.labels["app"] is a number',
+      'a text',
+    ],
+    [
+      entry({ ...configMap('a'), apiVersion: '../../api/v1' }),
+      '.manifests[0].manifest.apiVersion is another text',
+      '<group>/<version> or v1',
+    ],
+    [entry({ ...configMap('a'), kind: undefined }), '.manifests[0].manifest.kind is absent', 'a text'],
+    [
+      entry({ ...configMap('a'), metadata: undefined }),
+      '.manifests[0].manifest.metadata is absent',
+      'a map with a name',
+    ],
+    [
+      entry({ apiVersion: 'v1', kind: 'List', items: [configMap('a'), 7] }),
+      '.manifests[0].manifest.items[1] is a number',
+      'an object',
+    ],
+    [
+      config({ manifests: [{ manifest: configMap('a') }, { manifest: configMap('a', { canary: '2' }) }] }),
+      '.manifests[1].manifest is another description of ConfigMap n/a, which spec.config.manifests[0].manifest describes',
+      'each object once',
+    ],
+    [
+      config({ deletionGroups: [{}] }),
+      '.deletionGroups[0] is neither predefinedResourceGroup nor customResourceGroup',
+      'either predefinedResourceGroup or customResourceGroup',
+    ],
+    [
+      config({ deletionGroups: [{ predefinedResourceGroup: { type: 'empty' }, customResourceGroup: {} }] }),
+      '.deletionGroups[0] is both',
+      'either predefinedResourceGroup or customResourceGroup',
+    ],
+    [
+      config({ deletionGroups: [{ predefinedResourceGroup: { type: 'canary' } }] }),
+      '.deletionGroups[0].predefinedResourceGroup.type is another text',
+      'one of namespaced-resources, cluster-scoped-resources, crds, empty',
+    ],
+    [
+      config({ deletionGroupsDuringUpdate: [{ customResourceGroup: { targetName: 't' } }] }),
+      '.deletionGroupsDuringUpdate[0].customResourceGroup.targetName is set',
+      'it only together with deleteAllResources: true',
+    ],
+    [
+      config({ deletionGroups: [{ customResourceGroup: { resources: [{ apiVersion: '../v1', kind: 'a' }] } }] }),
+      '.deletionGroups[0].customResourceGroup.resources[0].apiVersion is another text',
+      '<group>/<version> or v1',
+    ],
+    [
+      config({ readinessChecks: { disableDefault: 'canary' } }),
+      '.readinessChecks.disableDefault is another text',
+      'true or false',
+    ],
+  ])('%# %j is refused with field, found and expected, without the value', (spec, found, expected) => {
+    const { message, codes, isFinal } = problem(spec)
+    expect(message).toBe(`deploy item item: spec.config${found}; expected ${expected}`)
+    expect(codes).toEqual(['ERR_CONFIGURATION_PROBLEM'])
+    expect(isFinal).toBe(true)
+  })
+
+  it('is refused with all mistakes at once, but no endless list of them', () => {
+    const two = problem(config({ updateStrategy: 'canary', manifests: [{ manifest: 7, policy: 'canary' }] })).message
+    expect(two.split('; also ')).toHaveLength(3)
+    const many = problem(config({ manifests: Array.from({ length: 50 }, () => 'canary') })).message
+    expect(many.split('; also ')).toHaveLength(21)
+    expect(many).toMatch(/and 30 more$/)
+    expect(two + many).not.toContain('canary')
+  })
+
+  it('has the same description of an object twice as once', () => {
+    expect(
+      read(config({ manifests: [{ manifest: configMap('a') }, { manifest: configMap('a') }] })).manifests,
+    ).toHaveLength(1)
+  })
+
+  it('keeps a key that would poison prototypes where it is', () => {
+    const poisoned = JSON.parse(
+      '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","labels":{"__proto__":"x"}}}',
+    ) as unknown
+    const labels = read(entry(poisoned)).manifests[0]?.object.metadata.labels
+    expect(Object.keys(labels ?? {})).toEqual(['__proto__'])
+    expect(({} as { x?: unknown }).x).toBeUndefined()
+  })
+})

@@ -1,0 +1,172 @@
+// The manifest deployer with servers that are broken, or mean no good, and with configurations that are built to break it.
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+
+import type { DeployStep, ItemWork } from '../../../../../activities/landscaper/deploy/run/deployer.ts'
+import { toDeployError } from '../../../../../activities/landscaper/deploy/run/deploy-errors.ts'
+import { applyManifests } from '../../../../../activities/landscaper/deploy/manifest/apply.ts'
+import { createManifestDeployer } from '../../../../../activities/landscaper/deploy/manifest/deployer.ts'
+import { readManifestConfig } from '../../../../../activities/landscaper/deploy/manifest/config.ts'
+import { HostileServer } from '../target/hostile-server.ts'
+import { config, configMap, deployItem, manifest } from './manifests.ts'
+
+let server: HostileServer
+beforeEach(async () => {
+  server = new HostileServer()
+  await server.start()
+})
+afterEach(() => server.stop())
+
+const deployer = createManifestDeployer()
+const signal = new AbortController().signal
+const remembered = (name: string) => ({
+  policy: 'manage',
+  resource: { apiVersion: 'v1', kind: 'ConfigMap', name, namespace: 'n', uid: 'u' },
+})
+
+async function work(fields: object, managedResources: readonly object[] = []): Promise<ItemWork> {
+  const target = await server.open()
+  const status = { providerStatus: { managedResources } }
+  return { item: { ...deployItem(config({ ...fields })), status }, target, openTarget: () => server.open(), signal }
+}
+
+/** What an item shows of a step, thrown or not. */
+async function outcome(step: Promise<DeployStep>) {
+  const { result, ...rest } = await step.catch((error: unknown) => ({
+    result: 'failed' as const,
+    error: toDeployError('Test', error),
+  }))
+  return {
+    result,
+    ...('error' in rest && { reason: rest.error.reason, codes: rest.error.codes, message: rest.error.message }),
+  }
+}
+
+const BROKEN = { result: 'failed', reason: 'Unreachable', codes: [] }
+const good = {
+  metadata: { name: 'a', namespace: 'n', uid: 'u', resourceVersion: '1' },
+  kind: 'ConfigMap',
+  apiVersion: 'v1',
+}
+
+describe('an answer that is no object', () => {
+  const bad = [{}, { metadata: null }, { metadata: { name: 'a', finalizers: 7 } }, null, []]
+
+  it.each(bad)('to a read is a failure to try again: %j', async (body) => {
+    server.serve(() => ({ body }))
+    expect(await outcome(deployer.install(await work({ manifests: [{ manifest: configMap('a') }] })))).toMatchObject(
+      BROKEN,
+    )
+    expect(await outcome(deployer.uninstall(await work({}, [remembered('a')])))).toMatchObject(BROKEN)
+  })
+
+  it.each(bad)('to a write is one as well: %j', async (body) => {
+    server.serve((request) => (request.startsWith('GET') ? { status: 404, body: { reason: 'NotFound' } } : { body }))
+    expect(await outcome(deployer.install(await work({ manifests: [{ manifest: configMap('a') }] })))).toMatchObject(
+      BROKEN,
+    )
+    server.serve((request) => ({ body: request.startsWith('GET') ? good : body }))
+    expect(await outcome(deployer.install(await work({ manifests: [{ manifest: configMap('a') }] })))).toMatchObject(
+      BROKEN,
+    )
+  })
+})
+
+describe('a group that deletes all of a kind', () => {
+  const group = { resources: [{ apiVersion: 'v1', kind: 'ConfigMap' }], deleteAllResources: true }
+  const uninstall = async () => {
+    const fields = { deletionGroups: [{ customResourceGroup: group }] }
+    return await outcome(deployer.uninstall(await work(fields, [remembered('a')])))
+  }
+
+  it.each([{}, { items: null }, { items: [null] }, { items: [{ metadata: null }] }, []])(
+    'takes %j for no list',
+    async (body) => {
+      server.serve(() => ({ body }))
+      expect(await uninstall()).toMatchObject(BROKEN)
+    },
+  )
+
+  it('gives a list without end up', async () => {
+    server.serve(() => ({ body: { items: [], metadata: { continue: 'more' } } }))
+    expect(await uninstall()).toMatchObject({
+      result: 'failed',
+      codes: ['ERR_CONFIGURATION_PROBLEM'],
+      message: expect.stringContaining('more than 100000') as string,
+    })
+  })
+})
+
+describe('discovery that tells nothing', () => {
+  it('does not make of what is there what is gone', async () => {
+    server.answer = () => ({ body: {} })
+    expect(await outcome(deployer.uninstall(await work({}, [remembered('a')])))).toMatchObject(BROKEN)
+    server.answer = (request) => (request === 'GET /api/v1' ? { status: 404, body: {} } : { body: {} })
+    expect(await outcome(deployer.uninstall(await work({}, [remembered('a')])))).toEqual({ result: 'done' })
+    const custom = { policy: 'manage', resource: { apiVersion: 'g.example/v1', kind: 'Thing', name: 'x', uid: 'u' } }
+    server.answer = (request) =>
+      request === 'GET /apis/g.example' ? { body: { versions: 'x' } } : { status: 404, body: {} }
+    expect(await outcome(deployer.uninstall(await work({}, [custom])))).toMatchObject(BROKEN)
+  })
+})
+
+describe('failures of many objects', () => {
+  it('are told in the order of the configuration, whoever answers first', async () => {
+    let asked = 0
+    server.serve(() => ({ status: asked++ % 2 === 0 ? 403 : 500, body: { reason: 'R', message: 'no' } }))
+    const manifests = Array.from({ length: 9 }, (_, index) => manifest(configMap(`m${index}`)))
+    const target = await server.open()
+    const slow = { ...target, kube: { ...target.kube, request: lateFor('m0', target.kube) } }
+    const applied = await applyManifests({
+      target: slow,
+      manifests,
+      marks: { labels: {}, strategy: 'update' },
+      own: new Set(),
+      signal,
+    })
+    const names = manifests.map(({ object }) => object.metadata.name)
+    expect(applied.managed.map(({ resource }) => resource.name)).toEqual(names)
+    expect(applied.problems.map(({ object }) => object)).toEqual(names.map((name) => `ConfigMap n/${name}`))
+  })
+
+  it('are told in a bearable length', async () => {
+    const message = '"x" y '.repeat(200_000)
+    server.serve(() => ({ status: 403, body: { reason: 'Forbidden', message } }))
+    const entries = Array.from({ length: 50 }, (_, index) => ({ manifest: configMap(`m${index}`) }))
+    const { message: told = '' } = await outcome(deployer.install(await work({ manifests: entries })))
+    expect(told.length).toBeLessThan(1600)
+    expect(told).toMatch(/and 40 more objects$/)
+  })
+
+  it('that a held object causes are too', async () => {
+    const finalizers = Array.from({ length: 10_000 }, (_, index) => `example.org/finalizer-${index}`)
+    const held = { ...good, metadata: { ...good.metadata, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers } }
+    server.serve(() => ({ body: held }))
+    const step = await deployer.uninstall(await work({}, [remembered('a')]))
+    expect(step).toMatchObject({ result: 'waiting' })
+    expect(JSON.stringify(step).length).toBeLessThan(600)
+  })
+})
+
+describe('a configuration that is nested thousands of levels deep', () => {
+  const deep = JSON.parse(`${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`) as object
+
+  it('is refused, wherever it is deep, and the place is told', () => {
+    const entries = [
+      { manifest: configMap('a') },
+      { manifest: { ...configMap('b'), spec: deep } },
+      { manifest: configMap('c'), patchBeforeDelete: deep },
+    ]
+    expect(() => readManifestConfig(deployItem(config({ manifests: entries, readinessChecks: deep })))).toThrow(
+      'spec.config.manifests[1] is nested too deeply; expected at most 100 levels; also spec.config.manifests[2] is nested too deeply; expected at most 100 levels; also spec.config.readinessChecks is nested',
+    )
+    expect(() => readManifestConfig(deployItem(config({ manifests: [{ manifest: configMap('a') }] })))).not.toThrow()
+  })
+})
+
+function lateFor(name: string, kube: ItemWork['target']['kube']): ItemWork['target']['kube']['request'] {
+  return async (method, path, options) => {
+    if (path.endsWith(name)) await new Promise((resolve) => setTimeout(resolve, 100))
+    return await kube.request(method, path, options)
+  }
+}

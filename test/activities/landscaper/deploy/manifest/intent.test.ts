@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest'
+
+import { createManifestDeployer } from '../../../../../activities/landscaper/deploy/manifest/deployer.ts'
+import { DeployError, type ItemWork } from '../../../../../activities/landscaper/deploy/run/deployer.ts'
+import { readManaged } from '../../../../../activities/landscaper/deploy/manifest/managed-resources.ts'
+import type { ServedKind } from '../../../../../activities/landscaper/deploy/target/target-cluster.ts'
+import { config, configMap, deployItem, V2 } from './manifests.ts'
+
+const ROLE = {
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRole',
+  metadata: { name: 'r', namespace: 'n' },
+  rules: [],
+}
+
+const intend = (manifests: readonly object[], status: object = {}, target = 't') => {
+  const entries = manifests.map((one) => ('manifest' in one ? one : { manifest: one }))
+  const item = deployItem(config({ manifests: entries }))
+  return createManifestDeployer().intend?.({ ...item, spec: { ...item.spec, target: { name: target } }, status })
+}
+const namesOf = (status: unknown) =>
+  readManaged(status).map(({ resource: { namespace, name, uid } }) => [namespace ?? '', name, uid ?? ''].join('/'))
+const status = (managedResources: readonly object[], target = 't') => ({
+  providerStatus: { apiVersion: V2, kind: 'ProviderStatus', target: { name: target }, managedResources },
+})
+const remembered = (name: string, more: object = {}) => ({
+  policy: 'manage',
+  resource: { apiVersion: 'v1', kind: 'ConfigMap', name, namespace: 'n', uid: `uid-${name}`, ...more },
+})
+
+describe('the intent of an item', () => {
+  it('names every object of the configuration, those of lists too, with what takes them away, on the Target', () => {
+    const list = { apiVersion: 'v1', kind: 'List', items: [configMap('b'), configMap('c')] }
+    const patchBeforeDelete = { data: { x: 'y' } }
+    const intended = intend([
+      { manifest: configMap('a'), policy: 'keep', patchBeforeDelete },
+      list,
+      { manifest: configMap('d'), policy: 'ignore' },
+    ])
+    expect(intended).toMatchObject({ apiVersion: V2, kind: 'ProviderStatus', target: { name: 't' } })
+    expect(namesOf(intended)).toEqual(['n/a/', 'n/b/', 'n/c/'])
+    expect(readManaged(intended)[0]).toMatchObject({ policy: 'keep', patchBeforeDelete })
+  })
+
+  it('forgets nothing, and is nothing when all is remembered', () => {
+    const old = status([remembered('old'), remembered('a')])
+    expect(namesOf(intend([configMap('a'), configMap('new')], old))).toEqual(['n/old/uid-old', 'n/a/uid-a', 'n/new/'])
+    expect(intend([configMap('a')], old)).toBeUndefined()
+    expect(intend([])).toBeUndefined()
+  })
+
+  it('is written once: what it named is remembered, also where the cluster has put it in no namespace', () => {
+    const first = intend([ROLE])
+    expect(namesOf(first)).toEqual(['n/r/'])
+    expect(intend([ROLE], { providerStatus: first })).toBeUndefined()
+    const { apiVersion, kind } = ROLE
+    expect(
+      intend([ROLE], status([{ policy: 'manage', resource: { apiVersion, kind, name: 'r', uid: '1' } }])),
+    ).toBeUndefined()
+  })
+
+  it('waits while there are objects on another Target', () => {
+    expect(intend([configMap('b')], status([remembered('a')], 'former'))).toBeUndefined()
+    expect(intend([configMap('b')], status([], 'former'))).toMatchObject({ target: { name: 't' } })
+  })
+
+  it('is an error for a configuration that is wrong', () => {
+    expect(() => intend([{ manifest: 'canary' }])).toThrow(DeployError)
+  })
+})
+
+describe('a look after a crash between intent and first request', () => {
+  it('sends what was only intended', async () => {
+    const requests: string[] = []
+    const served: ServedKind = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true }
+    const request = <T>(method: string, path: string, options?: { body?: unknown }): Promise<T> => {
+      requests.push(`${method} ${path}`)
+      const { metadata } = (options?.body ?? {}) as { metadata?: object }
+      return Promise.resolve({
+        ...(options?.body ?? {}),
+        metadata: { name: 'a', uid: 'u', resourceVersion: '1', ...metadata },
+      } as T)
+    }
+    const target = { kube: { request }, servedKind: () => Promise.resolve(served) } as unknown as ItemWork['target']
+    const item = {
+      ...deployItem(config({ manifests: [{ manifest: configMap('a') }] })),
+      status: { providerStatus: intend([configMap('a')]) },
+    }
+    const work = { item, target, openTarget: () => Promise.resolve(target), signal: new AbortController().signal }
+    const step = await createManifestDeployer().check(work)
+    expect(requests[0]).toBe('GET /api/v1/namespaces/n/configmaps/a')
+    expect(requests[1]).toBe('PUT /api/v1/namespaces/n/configmaps/a')
+    expect(namesOf(step.providerStatus)).toEqual(['n/a/u'])
+  })
+})

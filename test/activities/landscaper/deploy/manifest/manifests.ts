@@ -1,0 +1,33 @@
+// Builders of what tests of the manifest deployer apply.
+
+import { type Manifest, readManifestConfig } from '../../../../../activities/landscaper/deploy/manifest/config.ts'
+import type { Policy } from '../../../../../activities/landscaper/deploy/manifest/managed-resources.ts'
+
+export const V2 = 'manifest.deployer.landscaper.gardener.cloud/v1alpha2'
+export const V1 = 'manifest.deployer.landscaper.gardener.cloud/v1alpha1'
+
+type Fields = Readonly<Record<string, unknown>>
+
+export const config = (fields: Fields, apiVersion = V2) => ({ apiVersion, kind: 'ProviderConfiguration', ...fields })
+
+/** A DeployItem with the configuration. */
+export const deployItem = (spec: unknown, name = 'item') => ({
+  metadata: { name, namespace: 'n' },
+  spec: { config: spec },
+})
+
+export const configMap = (name: string, data: Fields = { a: '1' }, metadata: Fields = {}) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace: 'n', ...metadata },
+  data,
+})
+
+/** One entry of a configuration as the deployer reads it. */
+export function manifest(object: unknown, around: Fields = {}, policy: Policy = 'manage'): Manifest {
+  const [read] = readManifestConfig(
+    deployItem(config({ manifests: [{ manifest: object, policy, ...around }] })),
+  ).manifests
+  if (read === undefined) throw new Error('no manifest')
+  return read
+}

@@ -1,0 +1,183 @@
+// A deploy item and its deployer on a real cluster, without the runner: the test plays the runner and keeps the item's status.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type { DeployStep, ItemWork } from '../../../../../activities/landscaper/deploy/run/deployer.ts'
+import { createManifestDeployer } from '../../../../../activities/landscaper/deploy/manifest/deployer.ts'
+import type { ManagedResource } from '../../../../../activities/landscaper/deploy/manifest/managed-resources.ts'
+import { createDiscovery } from '../../../../../activities/landscaper/deploy/target/discovery.ts'
+import type { TargetCluster } from '../../../../../activities/landscaper/deploy/target/target-cluster.ts'
+import { createKubeClient, type KubeClient, type KubeObject } from '../../../../../activities/kube/client.ts'
+import { isNotFound, KubeError } from '../../../../../activities/kube/errors.ts'
+import { config } from './manifests.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+const WAIT_MS = 20_000
+const PAUSE_MS = 50
+
+/** A client that remembers its requests, and fails those that a test wants to fail. */
+export class RecordingKube implements KubeClient {
+  readonly #kube: KubeClient
+  requests: { readonly method: string; readonly path: string; readonly query: Fields }[] = []
+  refuse: (method: string, path: string) => KubeError | undefined = () => undefined
+  /** What happens between a request and its way to the server. */
+  before: (method: string, path: string) => Promise<unknown> = () => Promise.resolve()
+
+  constructor(kubeconfigPath: string) {
+    this.#kube = createKubeClient({ kubeconfigPath, userAgent: 'test' })
+  }
+
+  get connection() {
+    return this.#kube.connection
+  }
+
+  get writes() {
+    return this.requests.filter(({ method }) => method !== 'GET')
+  }
+
+  async request<T>(...[method, path, options]: Parameters<KubeClient['request']>): Promise<T> {
+    this.requests.push({ method, path, query: options?.query ?? {} })
+    const refused = this.refuse(method, path)
+    if (refused !== undefined) throw refused
+    await this.before(method, path)
+    return await this.#kube.request<T>(method, path, options)
+  }
+
+  stream(...args: Parameters<KubeClient['stream']>) {
+    return this.#kube.stream(...args)
+  }
+
+  close() {
+    return this.#kube.close()
+  }
+}
+
+/** A 403 as a server without a role for the request gives it. */
+export const forbidden = () => new KubeError('no role allows it', { status: 403, reason: 'Forbidden' })
+
+export class TargetStage {
+  readonly namespace: string
+  readonly kube: RecordingKube
+
+  constructor(kubeconfigPath: string, namespace: string) {
+    this.kube = new RecordingKube(kubeconfigPath)
+    this.namespace = namespace
+  }
+
+  /** A cluster that was just opened: it remembers no kinds. */
+  cluster(): TargetCluster {
+    return { kube: this.kube, servedKind: createDiscovery(this.kube, () => new Date()) }
+  }
+
+  item(name: string, others: Readonly<Record<string, TargetCluster>> = {}): TestItem {
+    return new TestItem(this, name, others)
+  }
+
+  configMap(name: string, data: Fields = { a: '1' }, metadata: Fields = {}) {
+    return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: this.namespace, ...metadata }, data }
+  }
+
+  mapPath(name = ''): string {
+    return `/api/v1/namespaces/${this.namespace}/configmaps${name === '' ? '' : `/${name}`}`
+  }
+
+  async get(path: string): Promise<KubeObject | undefined> {
+    try {
+      return await this.kube.request<KubeObject>('GET', path)
+    } catch (error) {
+      if (isNotFound(error)) return undefined
+      throw error
+    }
+  }
+
+  async map(name: string): Promise<KubeObject | undefined> {
+    return await this.get(this.mapPath(name))
+  }
+
+  async data(name: string): Promise<unknown> {
+    return (await this.map(name))?.['data']
+  }
+
+  async create(object: KubeObject, collection = this.mapPath()): Promise<KubeObject> {
+    return await this.kube.request<KubeObject>('POST', collection, { body: object })
+  }
+
+  async patch(path: string, body: Fields): Promise<KubeObject> {
+    return await this.kube.request<KubeObject>('PATCH', path, { body, contentType: 'application/merge-patch+json' })
+  }
+}
+
+/** One DeployItem over its jobs. */
+export class TestItem {
+  readonly #stage: TargetStage
+  readonly #name: string
+  readonly #target: TargetCluster
+  readonly #others: Readonly<Record<string, TargetCluster>>
+  readonly #deployer = createManifestDeployer()
+  #config: Fields = config({})
+  providerStatus: Fields | undefined
+
+  constructor(stage: TargetStage, name: string, others: Readonly<Record<string, TargetCluster>>) {
+    this.#stage = stage
+    this.#name = name
+    this.#target = stage.cluster()
+    this.#others = others
+  }
+
+  /** The names of what the status remembers. */
+  get managed(): readonly string[] {
+    const { managedResources = [] } = (this.providerStatus ?? {}) as { managedResources?: readonly ManagedResource[] }
+    return managedResources.map(({ resource }) => resource.name).sort()
+  }
+
+  configure(manifests: readonly (Fields | { manifest: unknown })[], fields: Fields = {}): this {
+    const entries = manifests.map((one) => ('manifest' in one ? one : { manifest: one }))
+    this.#config = config({ manifests: entries, ...fields })
+    return this
+  }
+
+  /** One call of the deployer; its provider status is remembered as the runner does. Thrown errors are failures. */
+  async step(act: 'install' | 'check' | 'uninstall'): Promise<DeployStep> {
+    const step = await this.#deployer[act](this.#work())
+    if (step.providerStatus !== undefined) this.providerStatus = step.providerStatus
+    return step
+  }
+
+  /** A whole job: install, then looks until nothing is missing. @throws when it fails or takes too long */
+  async reconcile(): Promise<DeployStep & { result: 'done' }> {
+    return await this.#until((index) => this.step(index === 0 ? 'install' : 'check'))
+  }
+
+  async uninstall(): Promise<void> {
+    await this.#until(() => this.step('uninstall'))
+  }
+
+  async #until(step: (index: number) => Promise<DeployStep>): Promise<DeployStep & { result: 'done' }> {
+    const deadline = Date.now() + WAIT_MS
+    for (let index = 0; ; index++) {
+      const answer = await step(index)
+      if (answer.result === 'done') return answer
+      if (answer.result === 'failed') throw answer.error
+      if (Date.now() > deadline) throw new Error(`still waiting: ${answer.waitingFor}`)
+      await sleep(PAUSE_MS)
+    }
+  }
+
+  #work(): ItemWork {
+    const status = this.providerStatus === undefined ? {} : { providerStatus: this.providerStatus }
+    return {
+      item: {
+        metadata: { name: this.#name, namespace: this.#stage.namespace },
+        spec: { config: this.#config },
+        status,
+      },
+      target: this.#target,
+      openTarget: (name) => {
+        const other = this.#others[name]
+        return other === undefined ? Promise.reject(new Error(`no target ${name}`)) : Promise.resolve(other)
+      },
+      signal: new AbortController().signal,
+    }
+  }
+}

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest'
+
+import { readMockConfig } from '../../../../../activities/landscaper/deploy/mock/mock-config.ts'
+
+const HEAD = { apiVersion: 'mock.deployer.landscaper.gardener.cloud/v1alpha1', kind: 'ProviderConfiguration' }
+const PHASES = 'Init, Progressing, Completing, Succeeded, Failed, InitDelete, Deleting, DeleteFailed'
+
+const read = (config: unknown) => readMockConfig({ metadata: { name: 'item' }, spec: { config } })
+
+describe('the configuration of a mock item', () => {
+  it('is read as it is', () => {
+    const config = {
+      ...HEAD,
+      phase: 'Failed',
+      initialPhase: 'Init',
+      providerStatus: { apiVersion: 'v1', kind: 'K', a: 1 },
+      export: { b: [1] },
+    }
+    expect(read(config)).toEqual(config)
+    expect(read(HEAD)).toEqual(HEAD)
+  })
+
+  it.each([
+    [undefined, ' is absent', 'a ProviderConfiguration of mock.deployer.landscaper.gardener.cloud/v1alpha1'],
+    [{ kind: HEAD.kind }, '.apiVersion is absent', HEAD.apiVersion],
+    [{ ...HEAD, kind: 'canary' }, '.kind is another text', HEAD.kind],
+    [{ ...HEAD, phase: 'canary' }, '.phase is another text', `one of ${PHASES}`],
+    [{ ...HEAD, initialPhase: 7 }, '.initialPhase is a number', `one of ${PHASES}`],
+    [{ ...HEAD, providerStatus: ['canary'] }, '.providerStatus is a list', 'a map'],
+    [{ ...HEAD, providerStatus: { canary: 1 } }, '.providerStatus.apiVersion is absent', 'a text'],
+    [{ ...HEAD, providerStatus: { apiVersion: 'v1', kind: '' } }, '.providerStatus.kind is empty', 'a text'],
+    [{ ...HEAD, export: 'canary' }, '.export is another text', 'a map'],
+    [{ ...HEAD, export: null }, '.export is null', 'a map'],
+  ])('%j is refused with field, kind and expectation, without the value', (config, found, expected) => {
+    expect(read(config)).toEqual({ problem: `deploy item item: spec.config${found}; expected ${expected}` })
+  })
+})

@@ -1,0 +1,170 @@
+import { describe, expect, it } from 'vitest'
+
+import { unsatisfied } from '../../../../../../activities/landscaper/deploy/objects/readiness/custom-checks.ts'
+import { readReadinessConfig } from '../../../../../../activities/landscaper/deploy/objects/readiness/readiness-config.ts'
+
+function read(value: unknown) {
+  const mistakes: string[] = []
+  return { config: readReadinessConfig(value, 'f', mistakes), mistakes }
+}
+
+const REFERENCE = { apiVersion: 'v1', kind: 'ConfigMap', name: 'c', namespace: 'n' }
+const REQUIREMENT = { jsonPath: '.a', operator: 'exists' }
+const CHECK = { name: 'one', resourceSelector: [REFERENCE], requirements: [REQUIREMENT] }
+const check = (change: object) => ({ custom: [{ ...CHECK, ...change }] })
+
+describe('readiness checks of a configuration', () => {
+  it('are the default ones unless there are any', () => {
+    expect(read(undefined)).toEqual({ config: { disableDefault: false, custom: [] }, mistakes: [] })
+    expect(read({ disableDefault: true })).toMatchObject({ config: { disableDefault: true }, mistakes: [] })
+  })
+
+  it('are read as they are, but for those that are disabled', () => {
+    const labelSelector = {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      matchLabels: { 'example.org/a': 'b', empty: '' },
+    }
+    const custom = [
+      { ...CHECK, timeout: '3m', targetName: 'other', labelSelector },
+      { ...CHECK, name: 'two', disabled: true },
+    ]
+    const { config, mistakes } = read({ custom })
+    expect(mistakes).toEqual([])
+    expect(config.custom).toMatchObject([
+      {
+        name: 'one',
+        resources: [REFERENCE],
+        labels: labelSelector,
+        requirements: [{ pathText: '.a', operator: 'exists' }],
+        targetName: 'other',
+      },
+    ])
+  })
+
+  it.each<[string, unknown, string]>([
+    ['no map', ['canary'], 'f is a list; expected a map'],
+    ['a flag that is none', { disableDefault: 'canary' }, 'f.disableDefault is another text; expected true or false'],
+    ['no list', { custom: 'canary' }, 'f.custom is another text; expected a list'],
+    ['a check that is none', { custom: ['canary'] }, 'f.custom[0] is another text; expected a map'],
+    ['no name', check({ name: undefined }), 'f.custom[0].name is absent; expected a text'],
+    [
+      'the same name twice',
+      { custom: [CHECK, CHECK] },
+      'f.custom[1].name is the name of an earlier check; expected a name of its own',
+    ],
+    [
+      'no selector',
+      check({ resourceSelector: [] }),
+      'f.custom[0] is without resourceSelector and labelSelector; expected at least one of them',
+    ],
+    [
+      'an incomplete selector',
+      check({ resourceSelector: [{ ...REFERENCE, kind: '' }] }),
+      'f.custom[0].resourceSelector[0].kind is empty; expected a text',
+    ],
+    [
+      'a selector of all labels',
+      check({ labelSelector: { ...REFERENCE, matchLabels: {} } }),
+      'f.custom[0].labelSelector.matchLabels is empty; expected at least one label',
+    ],
+    [
+      'a label that makes another selector',
+      check({ labelSelector: { ...REFERENCE, matchLabels: { a: 'b,canary=c' } } }),
+      'f.custom[0].labelSelector.matchLabels[a] is another text; expected a label and its value',
+    ],
+    [
+      'no requirements',
+      check({ requirements: undefined }),
+      'f.custom[0].requirements is absent; expected at least one requirement',
+    ],
+    [
+      'a path that is none',
+      check({ requirements: [{ jsonPath: '.canary[', operator: '!' }] }),
+      'f.custom[0].requirements[0].jsonPath is not a JSON path; expected one such as .status.phase or .items[?(@.name=="a")].value',
+    ],
+    [
+      'an unknown operator',
+      check({ requirements: [{ jsonPath: '.a', operator: 'canary' }] }),
+      'f.custom[0].requirements[0].operator is another text; expected one of =, !, exists, ==, !=, in, notin',
+    ],
+    [
+      'two values to be equal to',
+      check({ requirements: [{ jsonPath: '.a', operator: '=', values: [{ value: 1 }, { value: 2 }] }] }),
+      'f.custom[0].requirements[0].values is a list of 2; expected exactly 1 for operator ==',
+    ],
+    [
+      'nothing to be in',
+      check({ requirements: [{ jsonPath: '.a', operator: 'in' }] }),
+      'f.custom[0].requirements[0].values is a list of 0; expected at least 1 for operator in',
+    ],
+    [
+      'a bare value',
+      check({ requirements: [{ jsonPath: '.a', operator: 'in', values: [{ value: 1 }, 'canary'] }] }),
+      'f.custom[0].requirements[0].values[1] is another text; expected a map with the field value',
+    ],
+    [
+      'a value that is absent',
+      check({ requirements: [{ jsonPath: '.a', operator: '==', values: [{ canary: 1 }] }] }),
+      'f.custom[0].requirements[0].values[0].value is absent; expected any value',
+    ],
+  ])('with %s are refused without the value', (_, value, mistake) => {
+    expect(read(value).mistakes).toEqual([mistake])
+  })
+
+  it('are refused with all mistakes at once', () => {
+    const custom = [{ requirements: [{}] }, 7]
+    expect(read({ disableDefault: 1, custom }).mistakes).toHaveLength(6)
+  })
+})
+
+describe('a requirement', () => {
+  const OBJECT = {
+    apiVersion: 'v1',
+    kind: 'Thing',
+    metadata: { name: 'x' },
+    a: 1,
+    b: { c: [1, { d: null }] },
+    list: [{ v: 'yes' }, { v: 'yes' }, { v: 'no' }],
+    zero: null,
+  }
+  const lack = (jsonPath: string, operator: string, ...values: unknown[]) => {
+    const requirements = [{ jsonPath, operator, values: values.map((value) => ({ value })) }]
+    const { config, mistakes } = read(check({ requirements }))
+    expect(mistakes).toEqual([])
+    return unsatisfied(OBJECT, config.custom[0]!.requirements)
+  }
+
+  it.each<[string, string, unknown[]]>([
+    ['a', 'exists', []],
+    ['zero', 'exists', []],
+    ['gone', '!', []],
+    ['a', '=', [1.0]],
+    ['a', '==', [1]],
+    ['zero', '==', [null]],
+    ['b', '==', [{ c: [1, { d: null }] }]],
+    ['a', '!=', ['1']],
+    ['a', 'in', [2, 1]],
+    ['a', 'notin', [2, '1']],
+    ['list[*].v', 'in', ['yes', 'no']],
+    ['list[0:2].v', '==', ['yes']],
+    ['list[*].v', '!=', ['maybe']],
+  ])('%s %s %j holds', (path, operator, values) => {
+    expect(lack(path, operator, ...values)).toBeUndefined()
+  })
+
+  it.each<[string, string, unknown[], string]>([
+    ['a', '!', [], 'a is there, expected that it is not'],
+    ['zero', '!', [], 'zero is there, expected that it is not'],
+    ['gone', 'exists', [], 'gone is not there'],
+    ['gone', '!=', [1], 'gone is not there'],
+    ['gone', 'notin', [1], 'gone is not there'],
+    ['a', '==', ['1'], 'a is not as required (operator ==)'],
+    ['a', '==', [true], 'a is not as required (operator ==)'],
+    ['b', '==', [{ c: [1, {}] }], 'b is not as required (operator ==)'],
+    ['list[*].v', '==', ['yes'], 'list[*].v is not as required (operator ==)'],
+    ['list[*].v', 'notin', ['no'], 'list[*].v is not as required (operator notin)'],
+  ])('%s %s %j does not hold', (path, operator, values, expected) => {
+    expect(lack(path, operator, ...values)).toBe(expected)
+  })
+})

@@ -1,0 +1,94 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+
+import { createDiscovery } from '../../../../../activities/landscaper/deploy/target/discovery.ts'
+import { KubeError } from '../../../../../activities/kube/errors.ts'
+
+const DEPLOYMENT = { name: 'deployments', kind: 'Deployment', namespaced: true }
+
+let nowMs: number
+let requests: string[]
+let answer: (path: string) => unknown
+let servedKind: ReturnType<typeof createDiscovery>
+beforeEach(() => {
+  nowMs = 0
+  requests = []
+  answer = () => ({ resources: [DEPLOYMENT, { name: 'deployments/scale', kind: 'Scale', namespaced: true }] })
+  const request = <T>(_: string, path: string): Promise<T> => {
+    requests.push(path)
+    return Promise.resolve().then(() => answer(path) as T)
+  }
+  servedKind = createDiscovery({ request }, () => new Date(nowMs))
+})
+
+const look = (kind = 'Deployment') => servedKind('apps/v1', kind)
+const refuse = (status: number) => () => {
+  throw new KubeError('GET', { status, reason: 'R' })
+}
+
+describe('what a cluster serves', () => {
+  it('is asked for once per group and version, also by many at once', async () => {
+    const expected = { apiVersion: 'apps/v1', kind: 'Deployment', plural: 'deployments', namespaced: true }
+    expect(await Promise.all([look(), look(), look()])).toEqual([expected, expected, expected])
+    expect(await look('Scale')).toBeUndefined()
+    nowMs += 10 * 60_000 - 1
+    expect(await look()).toEqual(expected)
+    expect(requests).toEqual(['/apis/apps/v1'])
+    nowMs += 1
+    await look()
+    await servedKind('v1', 'Pod')
+    expect(requests).toEqual(['/apis/apps/v1', '/apis/apps/v1', '/api/v1'])
+  })
+
+  it('is asked for again when a kind is unknown, at most every second', async () => {
+    answer = () => ({ resources: [] })
+    for (let tries = 0; tries < 5; tries += 1) expect(await look()).toBeUndefined()
+    expect(requests).toHaveLength(1)
+    nowMs += 1000
+    answer = () => ({ resources: [DEPLOYMENT] })
+    expect(await Promise.all([look(), look()])).toMatchObject([{ plural: 'deployments' }, { plural: 'deployments' }])
+    expect(requests).toHaveLength(2)
+  })
+
+  it('is nothing for a group that is not there', async () => {
+    answer = refuse(404)
+    expect(await look()).toBeUndefined()
+  })
+
+  it('is not remembered when the server did not answer', async () => {
+    answer = refuse(503)
+    await expect(look()).rejects.toMatchObject({ status: 503 })
+    answer = () => ({ resources: [DEPLOYMENT] })
+    expect(await look()).toMatchObject({ plural: 'deployments' })
+  })
+
+  it('is refused for good when the credentials are', async () => {
+    answer = refuse(401)
+    await expect(look()).rejects.toMatchObject({ name: 'DeployError', codes: ['ERR_UNAUTHORIZED'] })
+  })
+
+  it.each(['../api/v1', 'apps/v1/namespaces', '', '/', 'a/..', '..', 'v1?x=y', './v1', 'a%2f/v1'])(
+    'is nothing for %j, and nothing is asked',
+    async (apiVersion) => {
+      expect(await servedKind(apiVersion, 'Pod')).toBeUndefined()
+      expect(requests).toEqual([])
+    },
+  )
+
+  it.each([[{}], [{ resources: 'x' }], [{ resources: null }], [{ metadata: null }]])(
+    'is not told by the answer %j, which is a failure',
+    async (body) => {
+      answer = () => body
+      await expect(look()).rejects.toMatchObject({ reason: 'Unreachable', status: 0 })
+      answer = () => ({ resources: [DEPLOYMENT] })
+      expect(await look()).toMatchObject({ plural: 'deployments' })
+    },
+  )
+
+  it.each([[{ resources: [{ name: '../x', kind: 'Deployment' }, { name: 7, kind: 'Deployment' }, {}, null, 'x'] }]])(
+    'is nothing in the answer %j',
+    async (body) => {
+      answer = () => body
+      expect(await look()).toBeUndefined()
+    },
+  )
+})

@@ -1,0 +1,343 @@
+import { generateKeyPairSync } from 'node:crypto'
+
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { stringify } from 'yaml'
+
+import {
+  KubeconfigError,
+  readKubeconfig,
+  writeKubeconfig,
+} from '../../../../../activities/landscaper/deploy/target/kubeconfig.ts'
+import { CERTIFICATE, KEY } from './credentials.ts'
+
+interface Parts {
+  readonly cluster?: object
+  readonly user?: object
+  readonly context?: object
+  readonly root?: object
+}
+
+const SERVER = 'https://example.org:6443'
+
+function kubeconfig({ cluster = {}, user = { token: 'secret' }, context = {}, root = {} }: Parts = {}) {
+  return {
+    ...{ apiVersion: 'v1', kind: 'Config', preferences: {}, 'current-context': 'now' },
+    clusters: [
+      { name: 'other', cluster: { server: 'https://other', 'proxy-url': 'http://unused' } },
+      { name: 'c', cluster: { server: SERVER, ...cluster } },
+    ],
+    users: [
+      { name: 'other', user: { exec: { command: 'unused' } } },
+      { name: 'u', user },
+    ],
+    contexts: [{ name: 'now', context: { cluster: 'c', user: 'u', namespace: 'default', ...context } }],
+    ...root,
+  }
+}
+
+const refusal = (config: unknown): string => {
+  try {
+    readKubeconfig(config)
+  } catch (error) {
+    if (error instanceof KubeconfigError) return error.message
+    throw error
+  }
+  return 'accepted'
+}
+
+describe('a kubeconfig with inline data', () => {
+  it.each<[string, Parts, object]>([
+    ['a token', {}, { server: SERVER, isInsecure: false, credentials: { token: 'secret' } }],
+    [
+      'name and password',
+      { user: { username: 'me', password: 'pass: word' } },
+      { server: SERVER, isInsecure: false, credentials: { basic: { username: 'me', password: 'pass: word' } } },
+    ],
+    [
+      'a certificate and an authority',
+      {
+        cluster: { 'certificate-authority-data': CERTIFICATE, 'tls-server-name': 'kubernetes' },
+        user: { 'client-certificate-data': CERTIFICATE, 'client-key-data': KEY },
+      },
+      {
+        ...{ server: SERVER, isInsecure: false, caData: CERTIFICATE, tlsServerName: 'kubernetes' },
+        credentials: { certificate: { data: CERTIFICATE, key: KEY } },
+      },
+    ],
+    ['nothing', { user: {} }, { server: SERVER, isInsecure: false, credentials: {} }],
+    [
+      'an unchecked server behind a path',
+      { cluster: { server: 'http://10.0.0.1:8080/k8s/clusters/c-1/', 'insecure-skip-tls-verify': true } },
+      { server: 'http://10.0.0.1:8080/k8s/clusters/c-1', isInsecure: true, credentials: { token: 'secret' } },
+    ],
+    [
+      'empty fields, as other tools write them',
+      {
+        cluster: { 'certificate-authority': '', 'insecure-skip-tls-verify': false },
+        user: { token: 'secret', tokenFile: '', exec: null },
+      },
+      { server: SERVER, isInsecure: false, credentials: { token: 'secret' } },
+    ],
+  ])('%s is accepted, as value, JSON and YAML, and written for the client', (_, parts, access) => {
+    const config = kubeconfig(parts)
+    expect(readKubeconfig(config)).toEqual(access)
+    expect(readKubeconfig(JSON.stringify(config))).toEqual(access)
+    expect(readKubeconfig(stringify(config))).toEqual(access)
+    expect(readKubeconfig(writeKubeconfig(readKubeconfig(config)))).toEqual(access)
+  })
+
+  it('may break its base64 into lines', () => {
+    const broken = CERTIFICATE.replaceAll(/(.{64})/g, '$1\n')
+    const config = kubeconfig({ cluster: { 'certificate-authority-data': broken } })
+    expect(readKubeconfig(config).caData).toBe(CERTIFICATE)
+  })
+})
+
+describe('a kubeconfig that reaches for more', () => {
+  it.each<[string, Parts, string]>([
+    [
+      'a file of authorities',
+      { cluster: { 'certificate-authority': '/canary' } },
+      'kubeconfig.clusters[1].cluster.certificate-authority is set; expected the data',
+    ],
+    ['a proxy', { cluster: { 'proxy-url': 'http://canary' } }, 'kubeconfig.clusters[1].cluster.proxy-url is set'],
+    [
+      'a file with a certificate',
+      { user: { 'client-certificate': '/canary' } },
+      'kubeconfig.users[1].user.client-certificate is set',
+    ],
+    ['a file with a key', { user: { 'client-key': '/canary' } }, 'kubeconfig.users[1].user.client-key is set'],
+    ['a file with a token', { user: { tokenFile: '/canary' } }, 'kubeconfig.users[1].user.tokenFile is set'],
+    ['a program', { user: { exec: { command: 'canary' } } }, 'kubeconfig.users[1].user.exec is set'],
+    ['a provider', { user: { 'auth-provider': { name: 'canary' } } }, 'kubeconfig.users[1].user.auth-provider is set'],
+    ['another user', { user: { token: 'x', as: 'canary' } }, 'kubeconfig.users[1].user.as is set'],
+    ['another group', { user: { token: 'x', 'as-groups': ['canary'] } }, 'kubeconfig.users[1].user.as-groups is set'],
+    [
+      'a field that nobody knows',
+      { user: { canary: 'x' } },
+      'kubeconfig.users[1].user is a map with an unknown field; expected client-',
+    ],
+    [
+      'another scheme',
+      { cluster: { server: 'file:///canary' } },
+      'kubeconfig.clusters[1].cluster.server is of another scheme; expected http or https',
+    ],
+    [
+      'a socket',
+      { cluster: { server: 'unix:///canary' } },
+      'kubeconfig.clusters[1].cluster.server is of another scheme',
+    ],
+    [
+      'credentials in the address',
+      { cluster: { server: 'https://canary:canary@host' } },
+      'kubeconfig.clusters[1].cluster.server is a URL with credentials',
+    ],
+    [
+      'a query',
+      { cluster: { server: 'https://host/?canary' } },
+      'kubeconfig.clusters[1].cluster.server is a URL with a query',
+    ],
+    ['an address that is none', { cluster: { server: 'canary' } }, 'kubeconfig.clusters[1].cluster.server is no URL'],
+    ['no address', { cluster: { server: undefined } }, 'kubeconfig.clusters[1].cluster.server is absent'],
+    [
+      'an odd name of the server',
+      { cluster: { 'tls-server-name': 'canary\r\n' } },
+      'kubeconfig.clusters[1].cluster.tls-server-name is another text',
+    ],
+    [
+      'authorities beside no check',
+      { cluster: { 'certificate-authority-data': CERTIFICATE, 'insecure-skip-tls-verify': true } },
+      'insecure-skip-tls-verify is true beside CA data',
+    ],
+    [
+      'a flag that is text',
+      { cluster: { 'insecure-skip-tls-verify': 'canary' } },
+      'insecure-skip-tls-verify is another text; expected true or false',
+    ],
+    [
+      'rubbish for base64',
+      { cluster: { 'certificate-authority-data': '§canary' } },
+      'certificate-authority-data is not base64',
+    ],
+    [
+      'rubbish in base64',
+      { cluster: { 'certificate-authority-data': btoa('canary') } },
+      'certificate-authority-data is no certificate',
+    ],
+    [
+      'half a certificate',
+      { cluster: { 'certificate-authority-data': btoa('-----BEGIN CERTIFICATE-----\ncanary') } },
+      'certificate-authority-data is no certificate',
+    ],
+    ['a number for a token', { user: { token: 4711 } }, 'kubeconfig.users[1].user.token is a number; expected a text'],
+    [
+      'a header in the token',
+      { user: { token: 'x\r\nImpersonate-User: canary' } },
+      'kubeconfig.users[1].user.token is a text with blanks',
+    ],
+    [
+      'token and password',
+      { user: { token: 'x', username: 'y', password: 'canary' } },
+      'kubeconfig.users[1].user.token is set beside username',
+    ],
+    ['a name without password', { user: { username: 'canary' } }, 'kubeconfig.users[1].user.password is absent'],
+    ['a password without name', { user: { password: 'canary' } }, 'kubeconfig.users[1].user.username is absent'],
+    [
+      'a colon in the name',
+      { user: { username: 'can:ary', password: 'x' } },
+      'kubeconfig.users[1].user.username is a text with a colon',
+    ],
+    [
+      'a certificate without key',
+      { user: { 'client-certificate-data': CERTIFICATE } },
+      'kubeconfig.users[1].user.client-key-data is absent',
+    ],
+    [
+      'a key without certificate',
+      { user: { 'client-key-data': KEY } },
+      'kubeconfig.users[1].user.client-certificate-data is absent',
+    ],
+    [
+      'a key of something else',
+      { user: { 'client-certificate-data': CERTIFICATE, 'client-key-data': otherKey() } },
+      'kubeconfig.users[1].user.client-key-data is no key, or not of this certificate',
+    ],
+    [
+      'an unknown context',
+      { root: { 'current-context': 'canary' } },
+      'kubeconfig.contexts is without the context that is referred to',
+    ],
+    ['no context', { root: { 'current-context': '' } }, 'kubeconfig.current-context is absent'],
+    [
+      'an unknown cluster',
+      { context: { cluster: 'canary' } },
+      'kubeconfig.clusters is without the cluster that is referred to',
+    ],
+    ['an unknown user', { context: { user: 'canary' } }, 'kubeconfig.users is without the user that is referred to'],
+    ['no user', { context: { user: undefined } }, 'kubeconfig.contexts[0].context.user is absent'],
+    [
+      'a name twice',
+      {
+        root: {
+          users: [
+            { name: 'u', user: {} },
+            { name: 'u', user: { token: 'canary' } },
+          ],
+        },
+      },
+      'kubeconfig.users[1].name is the name of an earlier one',
+    ],
+    ['no lists', { root: { clusters: { canary: 1 } } }, 'kubeconfig.clusters is a map; expected a list'],
+    [
+      'a user that is none',
+      { root: { users: [null, 'canary', { name: 'u', user: 'canary' }] } },
+      'kubeconfig.users[2].user is another text; expected a map',
+    ],
+    ['another kind', { root: { kind: 'canary' } }, 'kubeconfig.kind is another text; expected Config'],
+    ['another version', { root: { apiVersion: 'canary' } }, 'kubeconfig.apiVersion is another text; expected v1'],
+  ])('by %s is refused', (_, parts, expected) => {
+    const message = refusal(kubeconfig(parts))
+    expect(message).toContain(expected)
+    expect(message).not.toContain('canary')
+    expect(refusal(stringify(kubeconfig(parts)))).toBe(message)
+  })
+
+  it.each<[string, unknown, string]>([
+    ['no map', 'canary', 'kubeconfig is another text; expected a kubeconfig'],
+    ['a list', ['canary'], 'kubeconfig is a list'],
+    ['nothing', '', 'kubeconfig is null'],
+    ['several documents', 'canary: 1\n---\ncanary: 2\n', 'kubeconfig is a text that is not YAML (multiple docs)'],
+    ['a syntax error', 'canary: [', 'kubeconfig is a text that is not YAML'],
+    ['a name twice', 'canary: 1\ncanary: 2', 'kubeconfig is a text that is not YAML (duplicate key)'],
+    ['an alias bomb', bomb(), 'kubeconfig is a text with too many aliases or levels'],
+    ['deep nesting', '['.repeat(100_000), 'kubeconfig is a text'],
+    ['a great length', 'canary: x\n'.repeat(200_000), 'kubeconfig is a text of 2000000 characters'],
+  ])('by %s is refused', (_, text, expected) => {
+    const message = refusal(text)
+    expect(message).toContain(expected)
+    expect(message).not.toContain('canary')
+  })
+})
+
+describe('whatever a kubeconfig contains', () => {
+  const ALLOWED = new Set([
+    ...[
+      'apiVersion',
+      'kind',
+      'current-context',
+      'clusters',
+      'users',
+      'contexts',
+      'name',
+      'cluster',
+      'user',
+      'context',
+      'server',
+    ],
+    ...['certificate-authority-data', 'tls-server-name', 'insecure-skip-tls-verify'],
+    ...['client-certificate-data', 'client-key-data', 'token', 'username', 'password'],
+  ])
+  const fields = fc.constantFrom(
+    ...[
+      'certificate-authority',
+      'client-certificate',
+      'client-key',
+      'tokenFile',
+      'exec',
+      'auth-provider',
+      'as',
+      'as-groups',
+      'as-uid',
+    ],
+    ...[
+      'proxy-url',
+      'impersonate-user',
+      'caFile',
+      'certFile',
+      'keyFile',
+      'authProvider',
+      '__proto__',
+      'constructor',
+      'extensions',
+    ],
+    ...['disable-compression', 'namespace', 'server', 'token', 'insecure-skip-tls-verify'],
+  )
+  const values = fc.oneof(fc.jsonValue(), fc.constantFrom('/canary', 'canary', '', null, true, { command: 'canary' }))
+  const part = fc.dictionary(fields, values, { maxKeys: 3 })
+
+  it('only what is allowed survives, and errors quote nothing', () => {
+    fc.assert(
+      fc.property(part, part, part, part, (cluster, user, context, root) => {
+        const parts = { cluster, user, context, root }
+        try {
+          const written = JSON.parse(writeKubeconfig(readKubeconfig(kubeconfig(parts)))) as object
+          expect(namesIn(written).filter((name) => !ALLOWED.has(name))).toEqual([])
+        } catch (error) {
+          expect(error).toBeInstanceOf(KubeconfigError)
+          expect((error as Error).message).not.toContain('canary')
+        }
+      }),
+      { numRuns: 2000 },
+    )
+  })
+})
+
+function namesIn(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  const names = Array.isArray(value) ? [] : Object.keys(value)
+  return [...names, ...Object.values(value).flatMap(namesIn)]
+}
+
+function otherKey(): string {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' })
+  return Buffer.from(privateKey.export({ type: 'pkcs8', format: 'pem' })).toString('base64')
+}
+
+function bomb(): string {
+  const levels = Array.from(
+    { length: 12 },
+    (_, level) => `a${level + 1}: &a${level + 1} [${Array(9).fill(`*a${level}`).join(',')}]`,
+  )
+  return ['a0: &a0 canary', ...levels].join('\n')
+}

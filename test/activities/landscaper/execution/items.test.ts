@@ -1,0 +1,80 @@
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+
+import { decodeItems, deployItemName } from '../../../../activities/landscaper/execution/items.ts'
+
+const ITEMS = [
+  { name: 'a', type: 'mock', config: { x: 1 } },
+  { name: 'b', type: 'mock', dependsOn: ['a'], config: {} },
+]
+
+const execution = (spec: object) => ({ metadata: { name: 'exec', uid: 'uid-1' }, spec })
+const packed = (content: string | Buffer) =>
+  decodeItems(execution({ deployItemsCompressed: gzipSync(content).toString('base64') }))
+const raw = (deployItemsCompressed: string) => decodeItems(execution({ deployItemsCompressed }))
+
+describe('the items of an execution', () => {
+  it('are read in both forms; the packed one wins', () => {
+    expect(decodeItems(execution({ deployItems: ITEMS }))).toEqual({ items: ITEMS })
+    expect(packed(JSON.stringify(ITEMS))).toEqual({ items: ITEMS })
+    const both = { deployItems: [], deployItemsCompressed: gzipSync(JSON.stringify(ITEMS)).toString('base64') }
+    expect(decodeItems(execution(both))).toEqual({ items: ITEMS })
+  })
+
+  it('are none without a spec, or with empty ones', () => {
+    expect(decodeItems({ metadata: { name: 'exec' } })).toEqual({ items: [] })
+    expect(decodeItems(execution({ deployItemsCompressed: '' }))).toEqual({ items: [] })
+  })
+
+  it.each([
+    [
+      'no gzip',
+      raw(Buffer.from('garbage').toString('base64')),
+      'cannot be read (incorrect header check); expected base64',
+    ],
+    [
+      'cut off',
+      raw(gzipSync(JSON.stringify(ITEMS)).subarray(0, 20).toString('base64')),
+      'cannot be read (unexpected end of file)',
+    ],
+    ['a bomb', packed(Buffer.alloc(33 * 1024 * 1024, ' ')), 'cannot be read (more than 33554432 bytes when unpacked)'],
+    ['no JSON', packed('canary'), 'holds no JSON; expected'],
+    ['a map', packed('{"name":"canary"}'), 'holds JSON of another shape; expected'],
+    ['a list of other things', packed('["canary"]'), 'holds a list with other things; expected'],
+    ['null', packed('[null]'), 'holds a list with other things; expected'],
+    ['without type', packed('[{"name":"canary"}]'), 'holds a list with other things; expected'],
+    [
+      'with odd predecessors',
+      packed('[{"name":"canary","type":"t","dependsOn":"x"}]'),
+      'holds a list with other things; expected',
+    ],
+  ])('cannot be read when they are %s, and nothing of them is quoted', (_, decoded, problem) => {
+    expect('problem' in decoded && decoded.problem).toContain(`spec.deployItemsCompressed ${problem}`)
+    expect(JSON.stringify(decoded)).not.toContain('canary')
+  })
+})
+
+describe('the name of a deploy item', () => {
+  it('is the same in every try of a job, and another one for another item, job or execution', () => {
+    const name = deployItemName(execution({}), 'a', 'job-1')
+    expect(name).toMatch(/^exec-a-[0-9a-f]{5}$/)
+    expect(deployItemName(execution({}), 'a', 'job-1')).toBe(name)
+    const others = [
+      deployItemName(execution({}), 'b', 'job-1'),
+      deployItemName(execution({}), 'a', 'job-2'),
+      deployItemName({ metadata: { name: 'exec', uid: 'uid-2' } }, 'a', 'job-1'),
+    ]
+    expect(new Set([name, ...others]).size).toBe(4)
+  })
+
+  it('has at most 63 characters, and a longer hash where it was cut', () => {
+    expect(deployItemName(execution({}), 'x'.repeat(80), 'job')).toMatch(/^exec-x{47}-[0-9a-f]{10}$/)
+  })
+
+  it.each([`${'x'.repeat(46)}.yyyyyyyyyy`, `${'x'.repeat(45)}--yyyyyyyyyy`, 'x-', 'x.'])(
+    'of %s has no dot or dash before the hash',
+    (item) => {
+      expect(deployItemName(execution({}), item, 'job')).toMatch(/^exec-x+-[0-9a-f]+$/)
+    },
+  )
+})

@@ -1,0 +1,253 @@
+import { describe, expect, it } from 'vitest'
+import { readBlueprint } from '../../../../activities/landscaper/render/blueprint.ts'
+
+const VERSION = 'https://json-schema.org/draft/2019-09/schema'
+
+describe('an inline blueprint', () => {
+  it('is read from nested maps, with its executions and exports', () => {
+    const definition = `
+apiVersion: landscaper.gardener.cloud/v1alpha1
+kind: Blueprint
+jsonSchema: "https://json-schema.org/draft/2019-09/schema" # unknown, means nothing
+localTypes:
+  port: { type: integer }
+imports:
+  - { name: host, type: data, schema: { type: string } }
+  - { name: port, required: false, default: { value: 80 }, schema: { $ref: local://port } }
+  - name: tls
+    type: data
+    required: false
+    schema: { type: boolean }
+    imports: [{ name: certificate, schema: { type: string } }]
+  - { name: cluster, targetType: kubernetes-cluster }
+  - { name: zones, type: targetList, targetType: mock, required: true }
+  - { name: tenants, type: targetMap, targetType: mock }
+importExecutions:
+  - { name: check, type: Spiff, template: { errors: [] } }
+exports:
+  - { name: ingress, schema: { type: string } }
+  - { name: cluster, targetType: kubernetes-cluster }
+deployExecutions:
+  - { name: default, type: GoTemplate, file: /templates/items.yaml }
+exportExecutions:
+  - name: default
+    type: GoTemplate
+    template: |
+      exports: {}
+`
+    const files = { 'blueprint.yaml': definition, templates: { 'items.yaml': 'deployItems: []' }, 'a/b.txt': 'B' }
+    expect(readBlueprint({ inline: { filesystem: files } })).toEqual({
+      files: { 'blueprint.yaml': definition, 'templates/items.yaml': 'deployItems: []', 'a/b.txt': 'B' },
+      localTypes: { port: { type: 'integer' } },
+      jsonSchemaVersion: VERSION,
+      imports: [
+        { name: 'host', type: 'data', required: true, schema: { type: 'string' }, imports: [] },
+        {
+          name: 'port',
+          type: 'data',
+          required: false,
+          default: { value: 80 },
+          schema: { $ref: 'local://port' },
+          imports: [],
+        },
+        {
+          name: 'tls',
+          type: 'data',
+          required: false,
+          schema: { type: 'boolean' },
+          imports: [{ name: 'certificate', type: 'data', required: true, schema: { type: 'string' }, imports: [] }],
+        },
+        {
+          name: 'cluster',
+          type: 'target',
+          required: true,
+          targetType: 'landscaper.gardener.cloud/kubernetes-cluster',
+          imports: [],
+        },
+        {
+          name: 'zones',
+          type: 'targetList',
+          required: true,
+          targetType: 'landscaper.gardener.cloud/mock',
+          imports: [],
+        },
+        { name: 'tenants', type: 'targetMap', required: true, targetType: 'mock', imports: [] },
+      ],
+      importExecutions: [{ name: 'check', type: 'Spiff', template: { errors: [] } }],
+      exports: [
+        { name: 'ingress', type: 'data', schema: { type: 'string' } },
+        { name: 'cluster', type: 'target', targetType: 'landscaper.gardener.cloud/kubernetes-cluster' },
+      ],
+      deployExecutions: [{ name: 'default', type: 'GoTemplate', file: '/templates/items.yaml' }],
+      exportExecutions: [{ name: 'default', type: 'GoTemplate', template: 'exports: {}\n' }],
+    })
+  })
+
+  it('is read from one text that holds the files', () => {
+    const filesystem = 'blueprint.yaml: |\n  deployExecutions: []\ndata:\n  a.txt: A\n'
+    expect(readBlueprint({ inline: { filesystem } })).toEqual({
+      files: { 'blueprint.yaml': 'deployExecutions: []\n', 'data/a.txt': 'A' },
+      localTypes: {},
+      jsonSchemaVersion: VERSION,
+      imports: [],
+      importExecutions: [],
+      deployExecutions: [],
+      exportExecutions: [],
+      exports: [],
+    })
+  })
+
+  it('may have an empty definition, and a default of null, but none of a required import', () => {
+    expect(readBlueprint(inline('')).deployExecutions).toEqual([])
+    const definition =
+      'imports: [{ name: a, required: false, schema: {}, default: { value: null } }, { name: b, schema: {}, default: { value: 1 } }]'
+    const [a, b] = readBlueprint(inline(definition)).imports
+    expect(a?.default).toEqual({ value: null })
+    expect(b).not.toHaveProperty('default')
+  })
+})
+
+describe('a blueprint that cannot be read', () => {
+  it.each([
+    ['nothing', undefined, 'spec.blueprint: found nothing, expected inline or ref'],
+    ['neither inline nor ref', {}, 'spec.blueprint.inline: found nothing, expected a map'],
+    [
+      'no files',
+      { inline: {} },
+      'spec.blueprint.inline.filesystem: found nothing, expected a map of files and directories',
+    ],
+    [
+      'no definition',
+      { inline: { filesystem: { 'other.yaml': '' } } },
+      'spec.blueprint.inline.filesystem: found other.yaml, expected a file blueprint.yaml',
+    ],
+    [
+      'a number as a file',
+      { inline: { filesystem: { data: { port: 80 } } } },
+      'spec.blueprint.inline.filesystem, file data/port: found a number, expected text (a file) or a map (a directory)',
+    ],
+    [
+      'a path out of it',
+      { inline: { filesystem: { '../../etc/passwd': 'x' } } },
+      'spec.blueprint.inline.filesystem, file ../../etc/passwd: found a path that leaves the blueprint, expected a name of a file',
+    ],
+    [
+      'files that are no YAML',
+      { inline: { filesystem: 'blueprint.yaml: "open' } },
+      'spec.blueprint.inline.filesystem: line 1, column 22: missing closing "quote',
+    ],
+    [
+      'a definition that is no YAML',
+      inline('kind: Blueprint\nexports: a: b'),
+      'blueprint.yaml, line 2, column 10: nested mappings are not allowed in compact mappings; expected YAML',
+    ],
+    ['a definition that is a list', inline('- a'), 'blueprint.yaml, line 1: found a list, expected a map'],
+    [
+      'a key that is one letter off',
+      inline('kind: Blueprint\ndeployExecution: []'),
+      'blueprint.yaml, line 2, deployExecution: is not known; did you mean deployExecutions?',
+    ],
+    ['another kind', inline('kind: Secret'), 'blueprint.yaml, line 1, kind: found Secret, expected Blueprint'],
+    [
+      'several problems at once',
+      inline(
+        'exports: { a: b }\ndeployExecutions:\n  - name: default\n    type: GoTemplate\n  - type: 7\n    file: a\n',
+      ),
+      'blueprint.yaml, line 3, deployExecutions[0]: found neither file nor template, expected one of them; ' +
+        'blueprint.yaml, line 5, deployExecutions[1]: found no name, expected one; ' +
+        'blueprint.yaml, line 5, deployExecutions[1].type: found a number, expected text; ' +
+        'blueprint.yaml, line 1, exports: found a map, expected a list',
+    ],
+    [
+      'exports without their type',
+      inline('exports: [{ name: a }, { name: a, type: target }]'),
+      'blueprint.yaml, line 1, exports[0]: found no schema, expected one for a data export; ' +
+        'blueprint.yaml, line 1, exports[1]: found no targetType, expected one for a target; ' +
+        'blueprint.yaml, line 1, exports[1].name: found a twice, expected unique names',
+    ],
+    [
+      'imports without their type',
+      inline(
+        'imports:\n- { name: a }\n- { type: target }\n- { name: a, type: secret }\n- { name: b, type: targetMap, targetType: 5 }\n' +
+          '- { name: c, schema: {}, required: false, default: 5 }\n- { name: d, schema: {}, required: false, default: {} }\n',
+      ),
+      'blueprint.yaml, line 2, imports[0]: found neither type nor schema nor targetType, expected one of them; ' +
+        'blueprint.yaml, line 3, imports[1]: found no name, expected one; ' +
+        'blueprint.yaml, line 3, imports[1]: found no targetType, expected one for a target; ' +
+        'blueprint.yaml, line 4, imports[2].name: found a, which is imports[0] too, expected unique names; ' +
+        'blueprint.yaml, line 4, imports[2].type: found secret, expected data, target, targetList or targetMap; ' +
+        'blueprint.yaml, line 5, imports[3].targetType: found a number, expected text; ' +
+        'blueprint.yaml, line 6, imports[4].default: found a number, expected a map; ' +
+        'blueprint.yaml, line 7, imports[5].default: found no value, expected default.value',
+    ],
+    [
+      'conditional imports below a required one, and one name in two places',
+      inline('imports:\n- name: a\n  schema: {}\n  imports:\n  - { name: a, schema: {} }\n'),
+      'blueprint.yaml, line 5, imports[0].imports[0].name: found a, which is imports[0] too, expected unique names; ' +
+        'blueprint.yaml, line 5, imports[0].imports: found conditional imports below a required import, expected required: false',
+    ],
+    [
+      'a bomb of aliases',
+      inline(['a: &a [x, x]', ...'bcdefghij'.split('').map(bomb)].join('\n')),
+      'blueprint.yaml, line 1, column 1: found too many or unknown aliases, expected fewer; expected YAML',
+    ],
+  ])('says so for %s', (_, spec, message) => {
+    expect(errorOf(spec)).toEqual({ code: 'ERR_CONFIGURATION_PROBLEM', message })
+  })
+
+  it('says so for files that are a bomb of aliases', () => {
+    const filesystem = ['blueprint.yaml: ""', 'a: &a { f: x, g: x }', ...'bcdefghij'.split('').map(mapBomb)].join('\n')
+    expect(errorOf({ inline: { filesystem } })).toEqual({
+      code: 'ERR_CONFIGURATION_PROBLEM',
+      message: expect.stringContaining('found too many or unknown aliases, expected fewer') as string,
+    })
+  })
+
+  it('says so for lists without end', () => {
+    expect(errorOf(inline('['.repeat(100_000)))).toEqual({
+      code: 'ERR_CONFIGURATION_PROBLEM',
+      // The column is where the stack ended.
+      message: expect.stringMatching(
+        /^blueprint.yaml, line 1, column \d+: nested too deeply, expected fewer levels;/,
+      ) as string,
+    })
+  })
+
+  it.each([
+    [
+      'references',
+      { ref: { resourceName: 'blueprint' } },
+      'spec.blueprint.ref: component references are not supported yet, expected inline',
+    ],
+    [
+      'sub-installations',
+      inline('subinstallations: [{ file: a }]\nsubinstallationExecutions: [{ name: a }]'),
+      'blueprint.yaml: subinstallations, subinstallationExecutions are not supported yet',
+    ],
+  ])('refuses %s, which do not exist yet, instead of ignoring them', (_, spec, message) => {
+    expect(errorOf(spec)).toEqual({ code: 'NotSupported', message })
+  })
+})
+
+function inline(definition: string): unknown {
+  return { inline: { filesystem: { 'blueprint.yaml': definition } } }
+}
+
+function bomb(letter: string): string {
+  const before = String.fromCharCode(letter.charCodeAt(0) - 1)
+  return `${letter}: &${letter} [${Array.from({ length: 9 }, () => `*${before}`).join(', ')}]`
+}
+
+function mapBomb(letter: string): string {
+  const before = String.fromCharCode(letter.charCodeAt(0) - 1)
+  return `${letter}: &${letter} { ${Array.from({ length: 9 }, (_, index) => `k${index}: *${before}`).join(', ')} }`
+}
+
+function errorOf(spec: unknown): unknown {
+  try {
+    return readBlueprint(spec)
+  } catch (error) {
+    const { code, message } = error as { code: unknown; message: string }
+    return { code, message }
+  }
+}

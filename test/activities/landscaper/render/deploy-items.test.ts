@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest'
+import { checkDeployItems, decodeDeployItems } from '../../../../activities/landscaper/render/deploy-items.ts'
+import { printPath } from '../../../../activities/landscaper/render/field-reader.ts'
+
+const SCOPE = {
+  namespace: 'demo',
+  imports: {
+    cluster: { target: target('first') },
+    clusters: { list: [target('list-0'), target('list-1')] },
+    regions: { map: { eu: target('region-eu') } },
+    elsewhere: { target: { name: 'first', namespace: 'kube-system' } },
+  },
+}
+
+describe('a rendered list of deploy items', () => {
+  it('is decoded with all its fields, whatever the case of the keys', () => {
+    const item = {
+      NAME: 'a',
+      type: 'landscaper.gardener.cloud/mock',
+      Config: { kind: 'ProviderConfiguration' },
+      dependson: ['b'],
+      labels: { tier: 'web' },
+      timeout: '5m',
+      updateOnChangeOnly: true,
+      onDelete: { skipUninstallIfClusterRemoved: true },
+      unknown: 1,
+    }
+    expect(decode({ DeployItems: [item] })).toEqual({
+      problems: [],
+      items: [
+        {
+          name: 'a',
+          type: 'landscaper.gardener.cloud/mock',
+          config: { kind: 'ProviderConfiguration' },
+          dependsOn: ['b'],
+          labels: { tier: 'web' },
+          timeout: '5m',
+          updateOnChangeOnly: true,
+          onDelete: { skipUninstallIfClusterRemoved: true },
+        },
+      ],
+    })
+  })
+
+  it('takes absent and null for nothing', () => {
+    expect(decode({})).toEqual({ items: [], problems: [] })
+    expect(decode({ deployItems: null })).toEqual({ items: [], problems: [] })
+    const items = [{ name: 'a', type: '', config: {} }]
+    expect(decode({ deployItems: [{ name: 'a', timeout: null, target: null }] })).toEqual({ items, problems: [] })
+  })
+
+  it('reports every value of a wrong type, without the value', () => {
+    const item = {
+      name: 7,
+      type: 'mock',
+      config: 'canary',
+      dependsOn: 'canary',
+      labels: { a: 1 },
+      updateOnChangeOnly: 'yes',
+    }
+    expect(decode({ deployItems: [item, 'canary'] }).problems).toEqual(
+      [
+        'deployItems[0].labels.a: found a number, expected text',
+        'deployItems[0].dependsOn: found a string, expected a list',
+        'deployItems[0].updateOnChangeOnly: found a string, expected true or false',
+        'deployItems[0].name: found a number, expected text',
+        'deployItems[0].config: found a string, expected a map',
+        'deployItems[1]: found a string, expected a map',
+      ].sort(byText),
+    )
+  })
+
+  it.each([
+    [{ import: 'cluster' }, 'first'],
+    [{ import: 'clusters', index: 1 }, 'list-1'],
+    [{ import: 'regions', key: 'eu' }, 'region-eu'],
+    [{ name: 'by-name', namespace: 'demo' }, 'by-name'],
+    [{ name: 'by-name' }, 'by-name'],
+  ])('resolves the target %j', (reference, name) => {
+    const { items, problems } = decode({ deployItems: [{ name: 'a', target: reference }] })
+    expect(problems).toEqual([])
+    expect(items[0]?.target).toEqual(target(name))
+  })
+
+  it.each([
+    [{ import: 'nothing' }, 'found no target import nothing'],
+    [{ import: 'toString' }, 'found no target import toString'],
+    [{ import: 'clusters' }, 'found no index, expected one for the target list clusters'],
+    [{ import: 'clusters', index: 2 }, 'found no element 2 in the target list clusters'],
+    [{ import: 'regions', index: 0 }, 'found no key, expected one for the target map regions'],
+    [{ import: 'regions', key: 'us' }, 'found no us in the target map regions'],
+    [{ import: 'elsewhere' }, 'found a target in namespace kube-system, expected one in demo'],
+    [{ name: 'a', namespace: 'kube-system' }, 'found a target in namespace kube-system, expected one in demo'],
+    [{}, 'found neither import nor name'],
+  ])('refuses the target %j', (reference, problem) => {
+    expect(decode({ deployItems: [{ name: 'a', target: reference }] }).problems).toEqual([
+      `deployItems[0].target: ${problem}`,
+    ])
+  })
+})
+
+describe('the check of deploy items', () => {
+  it('finds nothing wrong with a valid list, also when it has a cycle', () => {
+    expect(checkDeployItems([item('a', ['b']), item('b', ['a']), { ...item('c'), timeout: '1h30m' }])).toEqual([])
+  })
+
+  it('names every item and what is wrong with it', () => {
+    const items = [
+      item('a'),
+      item('a', ['b', 'ghost']),
+      { type: 'mock', config: { apiVersion: 'v1', kind: 'x' } },
+      { name: 'b', timeout: 'soon' },
+      { ...item('Ä b'), labels: { 'a b': 'c', tier: 'a/b', 'x.org/tier': 'b_1' } },
+      { ...item('c'.repeat(90)), config: { kind: 'x' } },
+      { ...item('d'), timeout: '-5m' },
+    ]
+    expect(checkDeployItems(items)).toEqual([
+      'deploy item a: the name occurs twice, expected unique names',
+      'deploy item a: depends on ghost, but there is no item of that name',
+      'deploy item 3: found no name, expected one',
+      'deploy item b: found no type, expected one',
+      'deploy item b: found no config, expected a map',
+      'deploy item b: timeout: found no duration, expected one such as 10m or none',
+      'deploy item Ä b: name: found other characters, expected lower-case letters and digits, with dashes and dots between them',
+      'deploy item Ä b: labels.a b: found no key of a label, expected a name such as tier or example.org/tier',
+      'deploy item Ä b: labels.tier: found no value of a label, expected at most 63 letters, digits, dots, dashes and underscores',
+      `deploy item ${'c'.repeat(80)}...: name: found 90 characters, expected at most 63`,
+      `deploy item ${'c'.repeat(80)}...: config.apiVersion: found nothing, expected the text that tells the configuration's form`,
+      'deploy item d: timeout: found no duration, expected one such as 10m or none',
+    ])
+  })
+})
+
+function item(name: string, dependsOn: string[] = []) {
+  return { name, type: 'mock', config: { apiVersion: 'v1', kind: 'x' }, dependsOn }
+}
+
+function target(name: string) {
+  return { name, namespace: 'demo' }
+}
+
+function byText(left: string, right: string): number {
+  return left.localeCompare(right)
+}
+
+function decode(document: Record<string, unknown>) {
+  const problems: string[] = []
+  const items = decodeDeployItems(document, SCOPE, (path, problem) => problems.push(`${printPath(path)}: ${problem}`))
+  return { items, problems: problems.sort(byText) }
+}

@@ -1,0 +1,348 @@
+import { gunzipSync } from 'node:zlib'
+import { afterAll, describe, expect, it } from 'vitest'
+import { renderDeployItems, renderExports } from '../../../../activities/landscaper/render/executions.ts'
+import { createTemplateEngine } from '../../../../activities/landscaper/render/template-engine.ts'
+import { bindings, blueprintOf, exportsOf, items, rejection, type ExecutorFields } from './execution-builders.ts'
+
+const CANARY = 'canary-7d21c0'
+const engine = createTemplateEngine({ threads: 1, timeoutMs: 1000 })
+afterAll(() => engine.close())
+
+describe('the deploy executions of a blueprint', () => {
+  it('are rendered in order and their items joined', async () => {
+    const blueprint = blueprintOf(
+      { template: items('{{ .imports.prefix }}-a') },
+      { file: './templates/second.yaml' },
+      { template: '# nothing' },
+    )
+    const files = { 'templates/second.yaml': items('b', 'dependsOn: [first-a]') }
+    expect(await renderDeployItems(engine, { ...blueprint, files }, bindings({ prefix: 'first' }))).toEqual({
+      items: [
+        { name: 'first-a', type: 'mock', config: { apiVersion: 'mock/v1', kind: 'ProviderConfiguration' } },
+        {
+          name: 'b',
+          type: 'mock',
+          config: { apiVersion: 'mock/v1', kind: 'ProviderConfiguration' },
+          dependsOn: ['first-a'],
+        },
+      ],
+      states: {},
+    })
+  })
+
+  it('see the reference of the blueprint and an empty state', async () => {
+    const template = items('{{ .blueprint.inline.id }}-{{ .blueprintDef.inline.id }}-{{ len .state }}')
+    const rendered = await renderDeployItems(engine, blueprintOf({ template }), bindings({}))
+    expect(rendered.items.map(({ name }) => name)).toEqual(['7-7-0'])
+  })
+
+  it('let cycles through, which the execution reports', async () => {
+    const template = `${items('a', 'dependsOn: [b]')}\n${items('b', 'dependsOn: [a]').split('\n').slice(1).join('\n')}`
+    expect((await renderDeployItems(engine, blueprintOf({ template }), bindings({}))).items).toHaveLength(2)
+  })
+
+  it('fail with every problem of the joined list', async () => {
+    const failure = await failureOf({ template: items('a') }, { template: items('a', 'dependsOn: [ghost]') })
+    expect(failure).toMatchObject({
+      code: 'ERR_CONFIGURATION_PROBLEM',
+      message:
+        'deploy item a: the name occurs twice, expected unique names; ' +
+        'deploy item a: depends on ghost, but there is no item of that name',
+    })
+  })
+
+  it.each([
+    [
+      'a value of a wrong type',
+      { template: 'deployItems: none' },
+      'template "exec-0": deployItems: found a string, expected a list',
+    ],
+    [
+      'an unknown engine',
+      { type: 'Jsonnet', template: 'x' },
+      'template "exec-0": found type Jsonnet, expected GoTemplate or Spiff',
+    ],
+    ['a missing file', { file: 'nope.yaml' }, 'template "exec-0": found no file nope.yaml in the blueprint'],
+    [
+      'a template that is no text',
+      { template: { a: 1 } },
+      'template "exec-0": found a map, expected text for a GoTemplate',
+    ],
+  ])('fail on %s', async (_, executor, message) => {
+    expect(await failureOf(executor)).toMatchObject({ code: 'ERR_CONFIGURATION_PROBLEM', message })
+  })
+})
+
+describe('an execution in Spiff', () => {
+  const cluster = { metadata: { name: 'c1', namespace: 'demo' }, spec: { type: 'mock', config: { kubeconfig: 'k' } } }
+  const imports = { name: 'app', ports: [80, 443], cluster }
+
+  it('is rendered from a map, with maps, lists and texts made by expressions', async () => {
+    const template = {
+      deployItems: [
+        {
+          name: '(( format("%s-%d", imports.name, imports.ports.[0]) ))',
+          type: 'mock',
+          target: { import: 'cluster' },
+          labels: { kind: '(( imports.cluster.spec.type ))' },
+          config: {
+            apiVersion: 'mock/v1',
+            kind: 'ProviderConfiguration',
+            ports: '(( map[imports.ports|x|->x + 1] ))',
+            id: '(( blueprint.inline.id ))',
+            url: '(( "http://" imports.name ":" imports.ports.[1] ))',
+          },
+        },
+      ],
+    }
+    const bound = { ...bindings(imports), targets: { cluster: { target: { name: 'c1', namespace: 'demo' } } } }
+    const rendered = await renderDeployItems(engine, blueprintOf({ type: 'Spiff', template }), bound)
+    expect(rendered).toEqual({
+      items: [
+        {
+          name: 'app-80',
+          type: 'mock',
+          target: { name: 'c1', namespace: 'demo' },
+          labels: { kind: 'mock' },
+          config: {
+            apiVersion: 'mock/v1',
+            kind: 'ProviderConfiguration',
+            ports: [81, 444],
+            id: 7,
+            url: 'http://app:443',
+          },
+        },
+      ],
+      states: {},
+    })
+  })
+
+  it('is rendered from text or a file, and reads files of the blueprint', async () => {
+    const text = (name: string) =>
+      `deployItems:\n- name: ${name}\n  type: mock\n  config: (( read("data/config.yaml") ))\n`
+    const blueprint = blueprintOf({ type: 'Spiff', template: text('a') }, { type: 'Spiff', file: '/b.yaml' })
+    const files = { 'b.yaml': text('b'), 'data/config.yaml': '{ apiVersion: mock/v1, kind: FromFile }' }
+    const { items: rendered } = await renderDeployItems(engine, { ...blueprint, files }, bindings(imports))
+    expect(rendered.map(({ name, config }) => [name, config['kind']])).toEqual([
+      ['a', 'FromFile'],
+      ['b', 'FromFile'],
+    ])
+  })
+
+  it('fails with the expressions that have no value, their places and the shape of the input', async () => {
+    const template = {
+      deployItems: [{ name: '(( imports.nothing ))', type: 'mock', config: {} }],
+      other: '(( "x" imports.nothing ))',
+    }
+    const failure = await failureOf({ type: 'Spiff', template }, { template: '' }, { password: CANARY })
+    expect(failure.code).toBe('TemplatingFailed')
+    const [head, first, second, input] = failure.message.split('\n')
+    expect([head, ...[first, second].sort(), input]).toEqual([
+      'template "exec-0": unresolved nodes:',
+      '\t(( "x" imports.nothing ))\tin template\tother\t()\t*\'imports.nothing\' not found',
+      '\t(( imports.nothing ))\tin template\tdeployItems.[0].name\t()',
+      'input: {"imports":{"password":"[string]"},"blueprint":{"inline":{"id":"[number]"}},"blueprintDef":{"inline":{"id":"[number]"}}}',
+    ])
+  })
+
+  it.each([
+    'a: (( error(imports.password) ))',
+    'a: (( error("x" imports.password "y") ))',
+    'a: (( imports.password - 1 ))',
+    'a: (( imports.password.[0] ))',
+    'a: (( imports.[imports.password] ))',
+    'a: (( read(imports.password) ))',
+    'a: (( format("%d", imports.password) - 1 ))',
+    'a: (( validate(imports.password, ["match", "q"]) ))',
+    'a: (( decrypt(imports.password, imports.password) ))',
+    'a: (( parse("{" imports.password, "yaml") ))',
+    'a: (( eval("imports." imports.password) ))',
+    'a: (( exec(imports.password) ))',
+    'a: (( imports.password(1) ))',
+    'a: (( catch(error(imports.password)).nothing ))',
+    'deployItems: (( imports.password ))',
+    'deployItems: [{ name: a, timeout: (( imports.password )), type: b, config: { a: b } }]',
+  ])('never tells a value of the imports: %s', async (template) => {
+    const failure = await failureOf({ type: 'Spiff', template }, { template: '' }, { password: CANARY })
+    expect(failure.name).toBe('BlueprintError')
+    expect(failure.message).not.toContain(CANARY)
+    expect(failure.message).not.toContain(CANARY.slice(-6))
+  })
+})
+
+describe('the message of an execution that failed', () => {
+  const secret = { password: CANARY, list: [CANARY] }
+
+  it('shows the lines of the template around the fault and the shape of its input', async () => {
+    const lines = Array.from({ length: 14 }, (_, index) => `# line ${index + 1}`)
+    const template = lines.with(6, '{{ fail .imports.password }}').join('\n')
+    const failure = await failureOf({ template }, { template: '' }, secret)
+    expect(failure.code).toBe('TemplatingFailed')
+    expect(failure.message).toBe(
+      [
+        'template: exec-0:7:3: executing "exec-0" at <fail .imports.password>: error calling fail: ***',
+        'exec-0:',
+        '   2 | # line 2',
+        '   3 | # line 3',
+        '   4 | # line 4',
+        '   5 | # line 5',
+        '   6 | # line 6',
+        '>  7 | {{ fail .imports.password }}',
+        '   8 | # line 8',
+        '   9 | # line 9',
+        '  10 | # line 10',
+        '  11 | # line 11',
+        '  12 | # line 12',
+        'input: {"imports":{"password":"[string]","list":["[string]"]},"blueprint":{"inline":{"id":"[number]"}},' +
+          '"blueprintDef":{"inline":{"id":"[number]"}},"state":{}}',
+      ].join('\n'),
+    )
+  })
+
+  it('shows the lines of the partial in which the fault is', async () => {
+    const files = { 'part.tpl': 'one\n{{ fail "broken part" }}' }
+    const blueprint = { ...blueprintOf({ template: 'x: {{ include "part.tpl" . }}' }), files }
+    const failure = await rejection(renderDeployItems(engine, blueprint, bindings({})))
+    expect(failure.message).toContain(
+      'error calling fail: broken part\npart.tpl:\n  1 | one\n> 2 | {{ fail "broken part" }}',
+    )
+  })
+
+  it('shows what was rendered where it is not YAML, without the values', async () => {
+    const template =
+      'deployItems:\n- name: a\n  type: mock\n  token: {{ .imports.password }}: {{ .imports.password | b64enc }}\n  config: {}'
+    const failure = await failureOf({ template }, { template: '' }, secret)
+    expect(failure.message.split('\n').slice(0, -1)).toEqual([
+      'template "exec-0": what it rendered is not YAML: line 4, column 10: block as implicit key',
+      '  1 | deployItems:',
+      '  2 | - name: a',
+      '  3 |   type: mock',
+      '> 4 |   token: ***',
+      '  5 |   config: {}',
+    ])
+  })
+
+  it('shows where there is no value', async () => {
+    const template = items('a', 'timeout: {{ .imports.timeout }}{{ .imports.password }}')
+    const failure = await failureOf({ template }, { template: '' }, secret)
+    expect(failure.message.split('\n').slice(0, -1)).toEqual([
+      'template "exec-0": rendered "no value" in line 5, expected values',
+      '  1 | deployItems:',
+      '  2 | - name: a',
+      '  3 |   type: mock',
+      '  4 |   config: { apiVersion: mock/v1, kind: ProviderConfiguration }',
+      '> 5 |   timeout: <no ***',
+    ])
+  })
+
+  it('compresses the shape of a large input', async () => {
+    const many = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`key-${index}`, CANARY]))
+    const failure = await failureOf({ template: '{{ fail "x" }}' }, { template: '' }, many)
+    const dump = /input: gzip\+base64: (\S+)$/.exec(failure.message)?.[1] ?? ''
+    expect(JSON.parse(gunzipSync(Buffer.from(dump, 'base64')).toString())).toMatchObject({
+      imports: { 'key-59': '[string]' },
+    })
+  })
+
+  it.each([
+    ['a bomb of aliases', 'found too many or unknown aliases', ALIASES],
+    ['lists without end', 'nested too deeply', '{{ repeat 100000 "[" }}'],
+    ['many levels', 'rendered more than 200 levels', 'a: {{ repeat 300 "[" }}{{ repeat 300 "]" }}'],
+  ])('says so for an output that is %s', async (_, expected, template) => {
+    const failure = await failureOf({ template })
+    expect(failure.code).toBe('TemplatingFailed')
+    expect(failure.message).toContain(expected)
+  })
+
+  it('says so for a Spiff template that renders too many levels', async () => {
+    const template = `a: ${'['.repeat(300)}${']'.repeat(300)}`
+    const failure = await failureOf({ type: 'Spiff', template })
+    expect(failure.message).toBe('template "exec-0": rendered more than 200 levels, expected fewer')
+  })
+
+  it('says what a template asked too much of', async () => {
+    const failure = await failureOf({ template: '{{ range 9223372036854775807 }}{{ end }}' })
+    expect(failure).toMatchObject({
+      code: 'TemplatingFailed',
+      message: 'template "exec-0": not rendered within 1000 ms',
+      cause: { code: 'TemplateTimeout' },
+    })
+  })
+
+  it.each([
+    '{{ fail .imports.password }}',
+    '{{ fail (printf "%s" .imports) }}',
+    '{{ fail (toYaml .imports) }}',
+    '{{ range .imports.password }}{{ end }}',
+    '{{ atoi .imports.password }}{{ mustToDate "2006" .imports.password }}',
+    '{{ .imports.password }}: : {{ .imports.password | b64enc }}',
+    '"{{ .imports.password }}',
+    '{{ .imports.password }}',
+    '- {{ .imports.password }}',
+    'a: *{{ .imports.password }}',
+    '{{ .imports.password }}: <no value>',
+    'x: {{ .imports.password }}{{ .imports.nothing }}',
+    'deployItems: {{ .imports.password }}',
+    'deployItems: [{{ .imports.password }}]',
+    'deployItems: [{ name: a, config: {{ .imports.password }}, labels: { a: [{{ .imports.password }}] } }]',
+    'deployItems: [{ name: a, timeout: {{ .imports.password }}, type: b, config: { a: b } }]',
+    '{{ include .imports.password . }}',
+    '{{ fromYaml (printf "{%s" .imports.password) }}',
+    '{{ index .imports.list 3 }}{{ get .imports.password "a" }}',
+    '{{ regexMatch (printf "(%s" .imports.password) "a" }}{{ mustRegexMatch (printf "(%s" .imports.password) "a" }}',
+    '{{ template "nope" .imports.password }}',
+    '{{ semver .imports.password }}',
+    '{{ .imports.password.field }}',
+  ])('never holds a value of the imports: %s', async (template) => {
+    const failure = await failureOf({ template }, { template: '' }, secret)
+    expect(failure.name).toBe('BlueprintError')
+    expect(failure.message).not.toContain(CANARY)
+    expect(failure.message).not.toContain(CANARY.slice(-6))
+    expect(failure.message).not.toContain(Buffer.from(CANARY).toString('base64').slice(0, 8))
+  })
+})
+
+describe('the export executions of a blueprint', () => {
+  const bound = {
+    blueprint: {},
+    imports: { region: 'eu' },
+    deployitems: { app: { url: 'http://a' } },
+    dataobjects: { sub: 5 },
+    targets: { cluster: { spec: { type: 'mock' } } },
+  }
+
+  it('see exports of items, data objects and targets at the top and under values, and are merged', async () => {
+    const blueprint = exportsOf(
+      'exports:\n  url: {{ .values.deployitems.app.url }}\n  all: { a: {{ .imports.region }}, b: {{ .dataobjects.sub }} }',
+      'exports:\n  all: { b: {{ .values.targets.cluster.spec.type }}, c: {{ .deployitems.app.url }} }',
+    )
+    expect((await renderExports(engine, blueprint, bound)).exports).toEqual({
+      url: 'http://a',
+      all: { a: 'eu', b: 'mock', c: 'http://a' },
+    })
+  })
+
+  it('export nothing when there are none', async () => {
+    expect(await renderExports(engine, exportsOf(), bound)).toEqual({ exports: {}, states: {} })
+    expect(await renderExports(engine, exportsOf('# nothing'), bound)).toEqual({ exports: {}, states: {} })
+  })
+
+  it.each([
+    ['exports: [a]', 'ERR_CONFIGURATION_PROBLEM', 'template "exec-0": exports: found a list, expected a map'],
+    ['exports: { a: {{ .values.deployitems.none }} }', 'TemplatingFailed', 'rendered "no value" in line 1'],
+  ])('fail on %s', async (template, code, message) => {
+    const failure = await rejection(renderExports(engine, exportsOf(template), bound))
+    expect(failure.code).toBe(code)
+    expect(failure.message).toContain(message)
+  })
+})
+
+const ALIASES = 'bcdefghij'.split('').reduce((text, letter) => {
+  const before = String.fromCharCode(letter.charCodeAt(0) - 1)
+  return `${text}\n${letter}: &${letter} [${Array.from({ length: 9 }, () => `*${before}`).join(', ')}]`
+}, 'a: &a [x, x]')
+
+async function failureOf(first: ExecutorFields, second?: ExecutorFields, imports: Record<string, unknown> = {}) {
+  const blueprint = blueprintOf(...(second === undefined ? [first] : [first, second]))
+  return await rejection(renderDeployItems(engine, blueprint, bindings(imports)))
+}

@@ -1,0 +1,131 @@
+import fc from 'fast-check'
+import { afterAll, describe, expect, it } from 'vitest'
+import { readBlueprint } from '../../../../activities/landscaper/render/blueprint.ts'
+import { finishExports, mergeExports } from '../../../../activities/landscaper/render/exports.ts'
+import { createTemplateEngine } from '../../../../activities/landscaper/render/template-engine.ts'
+
+const engine = createTemplateEngine({ threads: 1 })
+afterAll(() => engine.close())
+
+describe('merging exports', () => {
+  it('merges maps at any depth and lets the later value win elsewhere', () => {
+    const earlier = { a: { b: { x: 1, y: [1, 2] }, c: 'text' }, d: 1 }
+    const later = { a: { b: { y: [3], z: null }, c: { now: 'a map' } }, e: false }
+    expect(mergeExports(earlier, later)).toEqual({
+      a: { b: { x: 1, y: [3], z: null }, c: { now: 'a map' } },
+      d: 1,
+      e: false,
+    })
+  })
+
+  it('has the empty map as identity, changes nothing when repeated, and keeps all that came later', () => {
+    const fields = fc.dictionary(
+      fc.constantFrom('a', 'b', '__proto__'),
+      fc.letrec((tie) => ({
+        value: fc.oneof(
+          { maxDepth: 3 },
+          fc.constantFrom(1, 'x', null),
+          fc.dictionary(fc.constantFrom('a', 'b'), tie('value')),
+        ),
+      })).value,
+    )
+    fc.assert(
+      fc.property(fields, fields, (a, b) => {
+        const merged = mergeExports(a, b)
+        expect(mergeExports(a, {})).toEqual({ ...a })
+        expect(mergeExports({}, a)).toEqual({ ...a })
+        expect(mergeExports(merged, b)).toEqual(merged)
+        expect(leaves(merged)).toEqual(expect.arrayContaining(leaves(b)))
+      }),
+    )
+  })
+})
+
+describe('the exports of an installation', () => {
+  const cluster = { type: 'landscaper.gardener.cloud/mock', config: {} }
+
+  it('are those that are both defined and produced', async () => {
+    const produced = { url: 'http://a', count: null, cluster, surplus: 1 }
+    expect(await finish(produced, {}, ['url', 'cluster'])).toEqual({ url: 'http://a', count: null, cluster })
+  })
+
+  it('are mapped one by one, from what is at the top and under exports; results go over them unchecked', async () => {
+    const mappings = {
+      url: { host: '(( exports.url ))', number: '(( count ))' },
+      page: '(( url "/index" ))',
+      kind: '(( cluster.type ))',
+      constant: 5,
+    }
+    expect(await finish({ url: 'http://a', count: 3, cluster, surplus: 1 }, mappings, ['page', 'url'])).toEqual({
+      url: { host: 'http://a', number: 3 },
+      count: 3,
+      cluster,
+      page: 'http://a/index',
+      kind: 'landscaper.gardener.cloud/mock',
+      constant: 5,
+    })
+    await expect(finish({ surplus: 1 }, { page: '(( surplus ))' }, [])).rejects.toThrow("'surplus' not found")
+  })
+
+  it('fail with every mismatch, without the values', async () => {
+    const produced = {
+      url: 1,
+      count: 'canary',
+      cluster: { type: 'canary' },
+      free: 'canary',
+      tagged: { tags: ['x', 1] },
+    }
+    await expect(finish(produced, {}, [])).rejects.toMatchObject({
+      code: 'SchemaValidationFailed',
+      message: [
+        'export cluster: found a target of another type, expected a target of type landscaper.gardener.cloud/mock',
+        'export url: type: must be string, found a number',
+        'export count: type: must be integer,null, found a string',
+        'export tagged: at /tags/1: type: must be string, found a number',
+      ].join('; '),
+    })
+  })
+
+  it('fail when the installation wants one that was not produced', async () => {
+    await expect(finish({ url: 'a', other: 1 }, {}, ['url', 'free', 'other'])).rejects.toMatchObject({
+      code: 'ExportNotProduced',
+      message:
+        'export free, other: is not defined, expected the blueprint to define and produce it, or exportDataMappings to hold it',
+    })
+    expect(await finish({}, { other: 1 }, ['other'])).toEqual({ other: 1 })
+  })
+
+  it('may have names that JavaScript knows', async () => {
+    const produced = JSON.parse('{"__proto__":"a"}') as Record<string, unknown>
+    const exports = await finish(produced, {}, ['__proto__'], 'exports: [{ name: __proto__, schema: {} }]')
+    expect(Object.entries(exports)).toEqual([['__proto__', 'a']])
+    await expect(finish({}, {}, ['constructor'])).rejects.toMatchObject({ code: 'ExportNotProduced' })
+  })
+})
+
+const DEFINITION = `
+localTypes:
+  tags: { type: array, items: { type: string } }
+exports:
+  - { name: url, schema: { type: string } }
+  - { name: count, schema: { type: [integer, 'null'] } }
+  - { name: free, schema: {} }
+  - { name: tagged, type: data, schema: { properties: { tags: { $ref: local://tags } } } }
+  - { name: cluster, targetType: mock }
+`
+
+async function finish(
+  produced: Record<string, unknown>,
+  mappings: Record<string, unknown>,
+  requested: string[],
+  definition = DEFINITION,
+) {
+  const blueprint = readBlueprint({ inline: { filesystem: { 'blueprint.yaml': definition } } })
+  return await finishExports(engine, blueprint, { produced, mappings, requested })
+}
+
+/** Each value that is not a map, with its path. */
+function leaves(value: unknown, path = ''): string[] {
+  if (typeof value !== 'object' || value === null) return [`${path}=${String(value)}`]
+  return Object.entries(value).flatMap(([key, entry]) => leaves(entry, `${path}.${key}`))
+}

@@ -1,0 +1,74 @@
+// Text that is read on the main thread: however it is made, it is read, or refused, in a time that others do not notice.
+
+import { describe, expect, it } from 'vitest'
+import { checkDeployItems } from '../../../../activities/landscaper/render/deploy-items.ts'
+import { readBlueprint } from '../../../../activities/landscaper/render/blueprint.ts'
+import { redactMessage, redactOutput } from '../../../../activities/landscaper/render/redact.ts'
+import { parseYaml, YamlError } from '../../../../activities/landscaper/render/yaml.ts'
+
+/** Generous, for a busy machine; what is tested against takes minutes. */
+const SOON_MS = 15_000
+const MANY = 1_000_000
+
+describe('YAML', () => {
+  const aliases = Array.from({ length: 30_000 }, (_, index) => `k${index}: &a${index} v\nl${index}: *a${index}`)
+
+  it.each([
+    ['a long list', '- a\n'.repeat(MANY), 'found more than 250000 tokens'],
+    ['a long list in one line', `[${'a,'.repeat(MANY)}]`, 'found more than 250000 tokens'],
+    ['a key again and again', 'a: 1\n'.repeat(MANY / 2), 'found more than 250000 tokens'],
+    ['many aliases', aliases.slice(0, 10_000).join('\n'), 'found too many or unknown aliases'],
+    ['open brackets', '['.repeat(MANY), 'nested too deeply'],
+    ['more than is allowed', 'a'.repeat(5 * MANY), 'found 5000000 characters'],
+  ])('is refused soon: %s', (_, text, message) => {
+    expect(() => timed(() => parseYaml(text))).toThrow(
+      expect.objectContaining({ name: YamlError.name, message: expect.stringContaining(message) as string }) as Error,
+    )
+  })
+
+  it.each([
+    ['a list', '- a\n'.repeat(30_000)],
+    ['a key again and again', 'a: 1\n'.repeat(20_000)],
+    ['a long text', `a: |\n${'  text\n'.repeat(400_000)}`],
+    ['aliases', aliases.slice(0, 200).join('\n')],
+  ])('of a usual size is read soon: %s', (_, text) => {
+    expect(timed(() => parseYaml(text).value)).toBeTypeOf('object')
+  })
+})
+
+describe('a message', () => {
+  const source = { name: 'default', template: '((((('.repeat(MANY / 10) + 'x', files: { a: '{{'.repeat(MANY) } }
+
+  it.each([
+    '('.repeat(MANY) + 'x',
+    '{{'.repeat(MANY),
+    `${'a:1'.repeat(MANY)} x`,
+    '*** '.repeat(MANY),
+    `***${' '.repeat(MANY)}x`,
+  ])('is redacted soon, however it is made: %#', (message) => {
+    expect(timed(() => redactMessage(message, source)).length).toBeLessThan(3000)
+    expect(timed(() => redactOutput(message, source))).not.toContain('a:1')
+  })
+})
+
+describe('lists with very many names', () => {
+  it('are checked soon, and of their problems some are told', () => {
+    const config = { apiVersion: 'mock/v1', kind: 'ProviderConfiguration' }
+    const items = Array.from({ length: 100_000 }, (_, index) => ({ name: `n${index}`, type: 't', config }))
+    expect(timed(() => checkDeployItems(items))).toEqual([])
+    const exports = Array.from({ length: 9_000 }, () => '- { name: a, schema: {} }')
+    const filesystem = { 'blueprint.yaml': `exports:\n${exports.join('\n')}` }
+    const read = () => timed(() => readBlueprint({ inline: { filesystem } }))
+    expect(read).toThrow(/found a twice, expected unique names; and 8979 more$/)
+  })
+})
+
+/** Does the work and fails when it took long. */
+function timed<T>(work: () => T): T {
+  const start = performance.now()
+  try {
+    return work()
+  } finally {
+    expect(performance.now() - start).toBeLessThan(SOON_MS)
+  }
+}

@@ -1,0 +1,251 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { readBlueprint, type Blueprint } from '../../../../activities/landscaper/render/blueprint.ts'
+import type { BlueprintError } from '../../../../activities/landscaper/render/blueprint-error.ts'
+import {
+  constructImports,
+  type ImportInput,
+  type TargetObject,
+} from '../../../../activities/landscaper/render/imports.ts'
+import { createTemplateEngine } from '../../../../activities/landscaper/render/template-engine.ts'
+
+const CANARY = 'canary-5f00d1'
+const engine = createTemplateEngine({ threads: 1, timeoutMs: 5000 })
+afterAll(() => engine.close())
+
+const BLUEPRINT = `
+localTypes:
+  port: { type: integer, minimum: 1 }
+imports:
+  - { name: host, type: data, schema: { type: string } }
+  - { name: port, required: false, default: { value: 80 }, schema: { $ref: local://port } }
+  - name: tls
+    type: data
+    required: false
+    schema: { type: boolean }
+    imports:
+      - { name: certificate, schema: { type: string } }
+      - { name: authority, required: false, schema: { type: string }, imports: [{ name: chain, schema: {} }] }
+  - { name: cluster, targetType: kubernetes-cluster, required: false }
+  - { name: zones, type: targetList, targetType: kubernetes-cluster, required: false }
+  - { name: tenants, type: targetMap, targetType: kubernetes-cluster, required: false }
+`
+const FULL_TYPE = 'landscaper.gardener.cloud/kubernetes-cluster'
+
+describe('the imports of an installation', () => {
+  it('are what it gives, completed by defaults; what has no value is absent', async () => {
+    expect(await construct({ data: { host: 'a', surplus: 1 } })).toEqual({
+      bindings: { host: 'a', port: 80 },
+      data: { host: 'a', port: 80 },
+      targets: {},
+      targetObjects: {},
+    })
+  })
+
+  it('are targets, lists and maps of them, as whole objects', async () => {
+    const [cluster, east, west, own] = ['c', 'east', 'west', 'own'].map((name) => target(name))
+    if (cluster === undefined || east === undefined || west === undefined || own === undefined) throw new Error('no')
+    const tenant = target('t1', 'kubernetes-cluster')
+    const targets = { cluster: { target: cluster }, zones: { list: [east, west] }, tenants: { map: { one: tenant } } }
+    expect(await construct({ data: { host: 'a' }, targets: { ...targets, surplus: { target: own } } })).toEqual({
+      bindings: { host: 'a', port: 80, cluster, zones: [east, west], tenants: { one: tenant } },
+      data: { host: 'a', port: 80 },
+      targets: {
+        cluster: { target: { name: 'c', namespace: 'demo' } },
+        zones: {
+          list: [
+            { name: 'east', namespace: 'demo' },
+            { name: 'west', namespace: 'demo' },
+          ],
+        },
+        tenants: { map: { one: { name: 't1', namespace: 'demo' } } },
+      },
+      targetObjects: targets,
+    })
+  })
+
+  it('may be an empty list or map of targets', async () => {
+    const { bindings } = await construct({
+      data: { host: 'a' },
+      targets: { zones: { list: [] }, tenants: { map: {} } },
+    })
+    expect(bindings).toEqual({ host: 'a', port: 80, zones: [], tenants: {} })
+  })
+
+  it('are mapped one by one; a mapping goes before an import, that before a default', async () => {
+    const mappings = {
+      host: '(( domain ".example.org" ))',
+      port: '(( host.ports.[0] ))',
+      chain: '(( port || "unseen" ))',
+    }
+    const { data } = await construct({ data: { domain: 'a', host: { ports: [8443] }, port: 1 }, mappings })
+    expect(data).toEqual({ host: 'a.example.org', port: 8443 })
+  })
+
+  it('may be mapped from constants, and from any target', async () => {
+    const mappings = {
+      host: '(( cluster.metadata.name "-" zones.[0].metadata.name "-" tenants.one.spec.type ))',
+      tls: true,
+      certificate: 'plain: text',
+    }
+    const targets = {
+      cluster: { target: target('c') },
+      zones: { list: [target('z')] },
+      tenants: { map: { one: target('t', 'kubernetes-cluster') } },
+    }
+    const { data } = await construct({ targets, mappings })
+    expect(data).toEqual({ host: 'c-z-kubernetes-cluster', port: 80, tls: true, certificate: 'plain: text' })
+  })
+
+  it('are conditional below an optional one that has a value', async () => {
+    const data = { host: 'a', tls: false, certificate: 'c', authority: 'b', chain: [1] }
+    expect((await construct({ data })).data).toEqual({ ...data, port: 80 })
+    const partial = { host: 'a', tls: false, certificate: 'c' }
+    expect((await construct({ data: partial })).data).toEqual({ ...partial, port: 80 })
+    const without = await construct({ data: { host: 'a', certificate: 'c' } })
+    expect(without.data).toEqual({ host: 'a', port: 80 })
+    const failure = await rejection(construct({ data: { host: 'a', tls: true, authority: 'b' } }))
+    expect(failure.message).toBe(
+      [
+        'import certificate: found no value, expected data from imports.data or importDataMappings',
+        'import chain: found no value, expected data from imports.data or importDataMappings',
+      ].join('; '),
+    )
+  })
+
+  it('are bound further by import executions, which are not copied', async () => {
+    const executions = `
+importExecutions:
+  - { name: first, type: GoTemplate, template: 'bindings: { url: "http://{{ .imports.host }}:{{ .imports.port }}" }' }
+  - { name: second, type: Spiff, template: { bindings: { page: (( imports.url "/index" )) } } }
+`
+    const constructed = await construct({ data: { host: 'a' } }, BLUEPRINT + executions)
+    expect(constructed.bindings).toEqual({ host: 'a', port: 80, url: 'http://a:80', page: 'http://a:80/index' })
+    expect(constructed.data).toEqual({ host: 'a', port: 80 })
+  })
+
+  it('may have names that JavaScript knows, and values beyond ASCII', async () => {
+    const names = ['__proto__', 'constructor', '\u00fcber']
+    const blueprint = `imports: [${names.map((name) => `{ name: ${name}, schema: { type: string } }`).join(', ')}]`
+    const data = JSON.parse('{"__proto__":"\u{1F600}","constructor":"b","\u00fcber":"c"}') as Record<string, unknown>
+    const constructed = await construct({ data }, blueprint)
+    expect(Object.entries(constructed.data)).toEqual(Object.entries(data))
+    expect(Object.entries(constructed.bindings)).toEqual(Object.entries(data))
+    const failure = await rejection(construct({}, blueprint))
+    expect(failure.message).toContain('import __proto__: found no value')
+  })
+})
+
+describe('imports that are not what the blueprint declares', () => {
+  it.each<[string, Given, string, string]>([
+    [
+      'none at all',
+      {},
+      'ImportNotSatisfied',
+      'import host: found no value, expected data from imports.data or importDataMappings',
+    ],
+    [
+      'a target for data, data for a target, one target for a list',
+      {
+        data: { cluster: CANARY },
+        targets: { host: { target: target(CANARY) }, zones: { target: target(CANARY) }, tenants: { list: [] } },
+      },
+      'ImportNotSatisfied',
+      'import host: found a target, expected data from imports.data or importDataMappings; ' +
+        'import zones: found a target, expected a list of targets; ' +
+        'import tenants: found a list of targets, expected a map of targets',
+    ],
+    [
+      'values of other types',
+      { data: { host: [CANARY], port: -1, tls: CANARY, certificate: 'x' } },
+      'SchemaValidationFailed',
+      'import host: type: must be string, found a list; import port: minimum: must be >= 1; ' +
+        'import tls: type: must be boolean, found a string',
+    ],
+    ['null', { data: { host: null } }, 'SchemaValidationFailed', 'import host: type: must be string, found nothing'],
+    [
+      'targets of other types',
+      {
+        data: { host: 'a' },
+        targets: {
+          cluster: { target: target('c', CANARY) },
+          zones: { list: [target('a'), target('b', 'kubernetes-cluster')] },
+          tenants: { map: { one: target('t') } },
+        },
+      },
+      'SchemaValidationFailed',
+      `import cluster: found a target of another type, expected type ${FULL_TYPE}; ` +
+        `import zones[1]: found a target of another type, expected type ${FULL_TYPE}; ` +
+        'import tenants[one]: found a target of another type, expected type kubernetes-cluster',
+    ],
+  ])('fail with all that is wrong: %s', async (_, given, code, message) => {
+    expect(await rejection(construct(given))).toMatchObject({ code, message })
+  })
+
+  it('fail when the blueprint has no schema for a value, or a wrong default', async () => {
+    const bare = 'imports: [{ name: a, type: data, required: false }]'
+    expect((await construct({}, bare)).data).toEqual({})
+    expect(await rejection(construct({ data: { a: 1 } }, bare))).toMatchObject({
+      code: 'SchemaValidationFailed',
+      message: 'import a: found no schema in the blueprint, expected one',
+    })
+    const wrong = 'imports: [{ name: a, required: false, default: { value: 5 }, schema: { type: string } }]'
+    expect(await rejection(construct({}, wrong))).toMatchObject({
+      code: 'InvalidDefaultValue',
+      message: 'import a: type: must be string, found a number',
+    })
+    expect((await construct({ data: { a: 'given' } }, wrong)).data).toEqual({ a: 'given' })
+  })
+
+  it('fail on a mapping that cannot be rendered, named, without the values', async () => {
+    const data = { host: CANARY }
+    const failure = await rejection(construct({ data, mappings: { port: '(( error(host) ))' } }))
+    expect(failure.code).toBe('TemplatingFailed')
+    expect(failure.message.split('\n')).toEqual([
+      'template "importDataMappings.port": unresolved nodes:',
+      '\t(( error(host) ))\tin template\t\t()\t***',
+      'input: {"host":"[string]"}',
+    ])
+  })
+
+  it('fail on the errors of an import execution', async () => {
+    const executions = `
+importExecutions:
+  - { name: check, type: GoTemplate, template: 'errors: [{{ if lt (len .imports.host) 3 }}host is too short{{ end }}]' }
+`
+    expect(await rejection(construct({ data: { host: 'a' } }, BLUEPRINT + executions))).toMatchObject({
+      code: 'ImportExecutionFailed',
+      message: 'import execution check: host is too short',
+    })
+    expect((await construct({ data: { host: 'long' } }, BLUEPRINT + executions)).bindings).toMatchObject({
+      host: 'long',
+    })
+  })
+})
+
+interface Given {
+  data?: Record<string, unknown>
+  targets?: ImportInput['loaded']['targets']
+  mappings?: Record<string, unknown>
+}
+
+async function construct({ data = {}, targets = {}, mappings = {} }: Given, definition = BLUEPRINT) {
+  const input = { blueprintSpec: { inline: {} }, loaded: { data, targets }, mappings }
+  return await constructImports(engine, blueprintOf(definition), input)
+}
+
+function blueprintOf(definition: string): Blueprint {
+  return readBlueprint({ inline: { filesystem: { 'blueprint.yaml': definition } } })
+}
+
+function target(name: string, type = FULL_TYPE): TargetObject {
+  return { metadata: { name, namespace: 'demo' }, spec: { type, config: { token: CANARY } } }
+}
+
+async function rejection(constructed: Promise<unknown>): Promise<BlueprintError> {
+  const outcome = await constructed.then(
+    () => new Error('found imports, expected a failure'),
+    (error: unknown) => error,
+  )
+  expect((outcome as Error).message).not.toContain(CANARY)
+  return outcome as BlueprintError
+}

@@ -1,0 +1,183 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import type { BlueprintError } from '../../../../activities/landscaper/render/blueprint-error.ts'
+import { findViolations } from '../../../../activities/landscaper/render/json-schema.ts'
+import { createTemplateEngine } from '../../../../activities/landscaper/render/template-engine.ts'
+
+const CANARY = 'canary-9931fe'
+const engine = createTemplateEngine({ threads: 1, schemaTimeoutMs: 1000 })
+afterAll(() => engine.close())
+
+interface Sources {
+  localTypes?: Record<string, unknown>
+  files?: Record<string, string>
+}
+
+describe('a value held against a schema', () => {
+  it.each<[string, unknown, unknown, Sources?]>([
+    ['a type', { type: 'string' }, 'a'],
+    ['a schema that allows all', true, { a: 1 }],
+    ['a format that nobody knows', { type: 'string', format: 'shoe-size' }, 'a'],
+    ['a keyword that nobody knows', { type: 'string', color: 'red' }, 'a'],
+    [
+      'other dialects',
+      { $schema: 'http://json-schema.org/draft-04/schema#', id: 'x', minimum: 0, exclusiveMinimum: true },
+      1,
+    ],
+    ['patterns of Go', { type: 'string', pattern: '(?i)\\A[[:alpha:]\\_]+\\z' }, 'Abc_'],
+    ['a local type', { $ref: 'local://port' }, 80, { localTypes: { port: { type: 'integer' } } }],
+    [
+      'a place in a local type',
+      { $ref: 'local://net#/definitions/a~1b' },
+      80,
+      { localTypes: { net: { definitions: { 'a/b': { type: 'integer' } } } } },
+    ],
+    [
+      'a file that refers to a local type and to itself',
+      { $ref: 'blueprint://schemas/a.json' },
+      { port: 1, next: { port: 2 } },
+      {
+        localTypes: { port: { type: 'integer' } },
+        files: {
+          'schemas/a.json':
+            '{"properties":{"port":{"$ref":"local://port"},"next":{"$ref":"blueprint://schemas/a.json"}}}',
+        },
+      },
+    ],
+    ['a file with its slash in front', { $ref: 'blueprint:///a.json#/x' }, 1, { files: { 'a.json': '{"x":true}' } }],
+    ['a type that contains itself', { $ref: 'local://n' }, { n: { n: {} } }, { localTypes: { n: node() } }],
+    ['references below data', { const: { $ref: 'local://none' } }, { $ref: 'local://none' }],
+    ['a property of that name', { properties: { $ref: { type: 'string' }, id: { type: 'string' } } }, { id: 'a' }],
+    ['keys that JavaScript knows', JSON.parse('{"properties":{"__proto__":{},"constructor":{}}}'), { a: 1 }],
+  ])('may have %s', async (_, schema, value, sources) => {
+    expect(await violations(schema, value, sources)).toEqual([])
+  })
+
+  it.each<[unknown, unknown, string[], Sources?]>([
+    [{ type: 'string' }, 5, ['import a: type: must be string, found a number']],
+    [
+      {
+        type: 'object',
+        required: ['b'],
+        properties: { c: { type: 'integer', minimum: 3 } },
+        additionalProperties: false,
+      },
+      { c: 1, d: 1 },
+      [
+        "import a: required: must have required property 'b'",
+        'import a: additionalProperties: must NOT have additional properties, found "d"',
+        'import a: at /c: minimum: must be >= 3',
+      ],
+    ],
+    [{ enum: ['x', 'y'] }, CANARY, ['import a: enum: must be equal to one of the allowed values: "x","y"']],
+    [{ minimum: 5, exclusiveMinimum: true }, 5, ['import a: exclusiveMinimum: must be > 5']],
+    [{ type: 'string', format: 'ipv4' }, CANARY, ['import a: format: must match format "ipv4"']],
+    [{ pattern: '^b' }, CANARY, ['import a: pattern: must match pattern "^b"']],
+    [
+      { $ref: 'local://n' },
+      { n: { n: 'text' } },
+      ['import a: at /n/n: type: must be object, found a string'],
+      { localTypes: { n: node() } },
+    ],
+  ])('is told all that is wrong, without the value: %j', async (schema, value, expected, sources) => {
+    const found = await violations(schema, value, sources)
+    expect([...found].sort()).toEqual([...expected].sort())
+  })
+
+  it('is told a bounded number of violations', async () => {
+    const found = await violations(
+      { items: { type: 'string' } },
+      Array.from({ length: 1000 }, () => 1),
+    )
+    expect([found.length, found.at(-1)]).toEqual([21, 'import a: and 980 more'])
+  })
+
+  it('does not depend on what was checked before', async () => {
+    const first = { $id: 'https://example.org/a', definitions: { x: { $id: '#x', type: 'string' } }, $ref: '#x' }
+    const second = { ...first, definitions: { x: { $id: '#x', type: 'number' } } }
+    expect(await violations(first, 'a')).toEqual([])
+    expect(await violations(second, 1)).toEqual([])
+    expect(await violations(first, 1)).toHaveLength(1)
+  })
+})
+
+describe('a schema that cannot be used', () => {
+  it.each<[string, unknown, string, Sources?]>([
+    ['a type that does not exist', { type: 'any' }, '/type must be equal to one of the allowed values'],
+    ['something else', 'text', 'schema must be object or boolean'],
+    ['a broken pattern', { pattern: '(' }, 'Invalid regular expression: /(/'],
+    ['a type that is not there', { $ref: 'local://none' }, 'local://none: found no local type of that name'],
+    ['a file that is not there', { $ref: 'blueprint://none' }, 'blueprint://none: found no file of that name'],
+    ['a file that is no JSON', { $ref: 'blueprint://a' }, 'line 1, column 2', { files: { a: '"' } }],
+    ['a place that is not there', { $ref: '#/nowhere' }, 'found a reference to #/nowhere'],
+    ['a place that is not there', { $ref: 'local://a#/b' }, '#/b leads nowhere', { localTypes: { a: {} } }],
+    ['the network', { $ref: 'http://127.0.0.1:1/a' }, 'found a reference to http://127.0.0.1:1/a, expected local://'],
+    ['a broken type it refers to', { $ref: 'local://a' }, '/type must be', { localTypes: { a: { type: 'any' } } }],
+  ])('is named: %s', async (_, schema, expected, sources) => {
+    const [found = '', ...more] = await violations(schema, CANARY, sources)
+    expect(more).toEqual([])
+    expect(found).toContain('import a: the schema is invalid: ')
+    expect(found).toContain(expected)
+    expect(found).not.toContain(CANARY)
+  })
+
+  it('is not supported when it refers to a component', async () => {
+    const failure = await rejection(violations({ $ref: 'cd://resources/a' }, 1))
+    expect(failure).toMatchObject({
+      code: 'NotSupported',
+      message:
+        'import a: the schema refers to cd://resources/a, which is not supported yet, expected local:// or blueprint://',
+    })
+  })
+
+  it('of a default has a code of its own', async () => {
+    const check = { what: 'default of import a', schema: { type: 'string' }, value: 1, isDefault: true }
+    const failure = await rejection(findViolations(engine, { localTypes: {}, files: {} }, [check]))
+    expect(failure.code).toBe('InvalidDefaultValue')
+    expect(failure.message).toBe('default of import a: type: must be string, found a number')
+  })
+})
+
+describe('a schema that asks for too much', () => {
+  const wide = Object.fromEntries(
+    Array.from({ length: 100_000 }, (_, index) => [`p${index}`, { pattern: `^${index}` }]),
+  )
+
+  it.each<[string, unknown, unknown, string]>([
+    ['time by its pattern', { pattern: '^(a+)+$' }, `${'a'.repeat(50)}!`, 'import a: not checked within 1000 ms'],
+    ['time or memory by its size', { properties: wide }, {}, 'import a: '],
+    ['depth', nested(100_000), [], 'import a: schema or value is nested too deeply'],
+    ['depth of a value', { $ref: '#' }, nested(100_000), 'import a: schema or value is nested too deeply'],
+  ])('ends, and the next check works: %s', async (_, schema, value, message) => {
+    const failure = await rejection(violations(schema, value))
+    expect(failure.code).toBe('SchemaValidationFailed')
+    expect(failure.message).toContain(message)
+    expect(await violations({ type: 'string' }, 'a')).toEqual([])
+  })
+
+  it('cannot recurse for ever through itself', async () => {
+    const found = await violations({ $ref: 'local://a' }, 1, { localTypes: { a: { $ref: 'local://a' } } })
+    expect(found).toEqual(['import a: nested too deeply, expected fewer levels in schema and value'])
+  })
+})
+
+function node(): unknown {
+  return { type: 'object', properties: { n: { $ref: 'local://n' } } }
+}
+
+function nested(levels: number): unknown {
+  let value: unknown = {}
+  for (let level = 0; level < levels; level++) value = { items: value }
+  return value
+}
+
+async function violations(schema: unknown, value: unknown, { localTypes = {}, files = {} }: Sources = {}) {
+  return await findViolations(engine, { localTypes, files }, [{ what: 'import a', schema, value }])
+}
+
+async function rejection(checked: Promise<unknown>): Promise<BlueprintError> {
+  const outcome = await checked.then(
+    () => new Error('found no failure, expected one'),
+    (error: unknown) => error,
+  )
+  return outcome as BlueprintError
+}

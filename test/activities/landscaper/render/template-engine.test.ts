@@ -1,0 +1,148 @@
+import { spawnSync } from 'node:child_process'
+import { afterAll, describe, expect, it } from 'vitest'
+import { createTemplateEngine, type TemplateEngine } from '../../../../activities/landscaper/render/template-engine.ts'
+import type { TemplateErrorCode } from '../../../../activities/landscaper/render/template-error.ts'
+
+const CANARY = 'canary-b3f1'
+const patient = createTemplateEngine()
+const hasty = createTemplateEngine({ timeoutMs: 500, outputLimitBytes: 10_000, threads: 1 })
+
+afterAll(async () => {
+  await Promise.all([patient.close(), hasty.close()])
+})
+
+describe('the template engine', () => {
+  it.each([
+    ['functions of sprig', '{{ .name | upper | quote }}', '"PAWL"'],
+    ['numbers as Go prints them', '{{ .port }} {{ .big }}', '8080 1e+06'],
+    ['YAML of a value', '{{ toYaml .nested }}', 'big: 1000000\nlist:\n- "yes"\n- null'],
+    ['YAML of a text', '{{ (fromYaml "a: {b: [1, 2]}").a.b }}', '[1 2]'],
+    ['files', '{{ readFile "/data/../data/a.txt" | toString }}', 'A'],
+    [
+      'directories',
+      '{{ range readDir "data" }}{{ .Name }}={{ .Size }}/{{ .IsDir }} {{ end }}',
+      'a.txt=1/false sub=0/true ',
+    ],
+    ['partials', '{{ include "partial.tpl" .nested }}', 'partial 1e+06'],
+    ['missing keys', '{{ .nothing }}', '<no value>'],
+    ['references of images', '{{ parseOCIRef "host:50/a/b:1.0" }}', '[host:50/a/b 1.0]'],
+    ['references without tag', '{{ ociRefRepo "host:50/a" }}/{{ ociRefVersion "host:50/a" }}', 'host:50/a/'],
+    ['digests', '{{ ociRefVersion "host:50/a:1@sha256:00ff" }}', 'sha256:00ff'],
+    ['text beyond ASCII', '{{ .smile }} <b>&</b>', '\u{1F600} <b>&</b>'],
+  ])('renders %s', async (_, template, expected) => {
+    expect(await render(patient, template)).toEqual({ output: expected })
+  })
+
+  it.each(['env "HOME"', 'expandenv "$HOME"', 'getHostByName "localhost"'])('does not know %s', async (action) => {
+    await expect(render(patient, `{{ ${action} }}`)).rejects.toMatchObject({
+      code: 'TemplateFailed',
+      message: `template: default:1: function "${action.split(' ')[0] ?? ''}" not defined`,
+    })
+  })
+
+  it('renders more requests at once than it has threads', async () => {
+    const outputs = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => render(hasty, '{{ .n }}', { binding: { n: index } })),
+    )
+    expect(outputs).toEqual(Array.from({ length: 20 }, (_, index) => ({ output: String(index) })))
+  })
+
+  it('ends an include that includes itself', async () => {
+    const files = { 'loop.tpl': '{{ include "loop.tpl" . }}' }
+    const rendered = render(patient, '{{ include "loop.tpl" . }}', { files })
+    await expect(rendered).rejects.toMatchObject({ code: 'TemplateFailed' })
+    await expect(rendered).rejects.toThrow(/nested deeper than 100/)
+  })
+
+  it('does not keep a process alive that forgets to close it', () => {
+    const engine = new URL('../../../../activities/landscaper/render/template-engine.ts', import.meta.url).href
+    const program = `import { createTemplateEngine } from '${engine}'
+      const request = { engine: 'GoTemplate', name: 'a', template: '{{ upper "done" }}', binding: {}, files: {} }
+      console.log((await createTemplateEngine().render(request)).output)`
+    const args = ['--input-type=module', '-e', program]
+    const ended = spawnSync(process.execPath, args, { timeout: 10_000, encoding: 'utf8' })
+    expect(ended).toMatchObject({ status: 0, stdout: 'DONE\n', stderr: '' })
+  })
+
+  it('refuses renders after it was closed', async () => {
+    const engine = createTemplateEngine({ threads: 1 })
+    await engine.close()
+    await expect(render(engine, 'x')).rejects.toThrow('template engine: found closed, expected open')
+  })
+
+  it('fails the renders in flight when it is closed', async () => {
+    const engine = createTemplateEngine({ threads: 1 })
+    await render(engine, 'x')
+    const endless = render(engine, '{{ range 9223372036854775807 }}{{ end }}')
+    const failure = expect(endless).rejects.toMatchObject({ code: 'TemplateCrashed' })
+    // One turn of the event loop, in which the request reaches its thread.
+    await new Promise(setImmediate)
+    await engine.close()
+    await failure
+  })
+})
+
+describe('a template that asks for too much', () => {
+  const grow = '{{ $l := list }}{{ range 9223372036854775807 }}{{ $l = append $l (repeat 1000000 "x") }}{{ end }}'
+
+  it.each<[string, string, TemplateErrorCode]>([
+    ['loops for ever', '{{ range 9223372036854775807 }}{{ end }}', 'TemplateTimeout'],
+    ['prints for ever', '{{ range 9223372036854775807 }}xxxxxxxx{{ end }}', 'TemplateTooLarge'],
+    ['prints for ever in a partial', '{{ include "endless.tpl" . }}', 'TemplateTooLarge'],
+    ['asks for one large piece of memory', '{{ repeat 1000000000 "x" }}', 'TemplateMemory'],
+  ])('fails with a code of its own when it %s, and the next render works', async (_, template, code) => {
+    const files = { 'endless.tpl': '{{ range 9223372036854775807 }}xxxxxxxx{{ end }}' }
+    await expect(render(hasty, template, { files })).rejects.toMatchObject({ name: 'TemplateError', code })
+    expect(await render(hasty, 'next')).toEqual({ output: 'next' })
+  })
+
+  it('fails when it fills memory bit by bit, and the next render works', async () => {
+    await expect(render(patient, grow)).rejects.toMatchObject({ code: 'TemplateMemory' })
+    expect(await render(patient, 'next')).toEqual({ output: 'next' })
+  })
+
+  it('fails before it is sent when its binding is too large', async () => {
+    const engine = createTemplateEngine({ requestLimitBytes: 1000 })
+    const rendered = render(engine, 'x', { binding: { text: 'y'.repeat(2000) } })
+    await expect(rendered).rejects.toMatchObject({ code: 'TemplateTooLarge' })
+  })
+})
+
+describe('the message of a template that failed', () => {
+  it.each([
+    ['{{ fail (printf "bad password %s here" .secret) }}', 'error calling fail: bad password *** here'],
+    ['{{ range .secret }}{{ end }}', "range can't iterate over ***"],
+    ['{{ mustToDate "2006-01-02" .secret }}', 'error calling mustToDate: parsing time *** as "2006-01-02"'],
+    [
+      '{{ fromYaml (printf "a: [%s" .secret) }}',
+      "error calling fromYaml: yaml: line 1: did not find expected ',' or ']'",
+    ],
+    ['{{ (index .secret 0).x }}', "can't evaluate field x in type uint8"],
+    ['{{ include .secret . }}', 'error calling include: file *** not found in the blueprint'],
+    ['{{ fail (.secret | b64enc) }}', 'error calling fail: ***'],
+  ])('names the fault of %s without the value', async (template, expected) => {
+    const failure = await render(patient, template).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(Error)
+    const { message } = failure as Error
+    expect(message).toContain(expected)
+    expect(message).not.toContain(CANARY)
+    expect(message).not.toContain(Buffer.from(CANARY).toString('base64'))
+  })
+})
+
+function render(
+  engine: TemplateEngine,
+  template: string,
+  changes: { binding?: unknown; files?: Record<string, string> } = {},
+) {
+  const binding = {
+    name: 'pawl',
+    port: 8080,
+    big: 1_000_000,
+    nested: { big: 1_000_000, list: ['yes', null] },
+    smile: '\u{1F600}',
+    secret: CANARY,
+  }
+  const files = { 'data/a.txt': 'A', 'data/sub/b.txt': 'BB', 'partial.tpl': 'partial {{ .big }}' }
+  return engine.render({ engine: 'GoTemplate', name: 'default', template, binding, files, ...changes })
+}

@@ -1,0 +1,163 @@
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { spawnSync } from 'node:child_process'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+import { drawPlan, listPlans } from '../../../worker/plans/draw-plan.ts'
+import { findPlans, planNamed, plansOfControllers } from '../../../worker/plans/find-plans.ts'
+import { executionPlan } from '../../../workflows/landscaper/execution/plan.ts'
+import { action, defineLevel, describe as drawn, done, toJson } from '../../../workflows/kit/index.ts'
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+const PAWL = join(ROOT, 'worker/pawl.js')
+const plans = await findPlans(ROOT)
+
+describe('a plan that somebody asks for', () => {
+  it.each(['Execution', 'execution', 'executions', 'EXEC', 'executions.landscaper.gardener.cloud'])(
+    'is found by the name %s',
+    (name) => {
+      expect(planNamed(plans, name)).toMatchObject({ phases: executionPlan })
+    },
+  )
+
+  it.each(['target', 'exe', ''])('is not found by the name %j, and the known kinds are listed', (name) => {
+    expect(() => planNamed(plans, name)).toThrow(
+      `no kind called '${name}' has a plan, expected one of DeployItem or di, Execution or exec, Installation or inst; --controllers FILE adds yours`,
+    )
+  })
+})
+
+describe('the plan of a job in words', () => {
+  const lines = drawPlan(planNamed(plans, 'exec'), 'text').split('\n')
+
+  it('names the kind, and where jobs start', () => {
+    expect(lines.slice(0, 3)).toEqual([
+      'Execution (executions, exec) of landscaper.gardener.cloud/v1alpha1',
+      '',
+      'A job starts in Init, that of a deletion in InitDelete.',
+    ])
+  })
+
+  it('has the whole tree of each phase below a heading that says where the phase leads', () => {
+    for (const [name, { step, next }] of Object.entries(executionPlan.phases)) {
+      const heading = lines.findIndex((line) => line.startsWith(name))
+      const tree = drawn(step).split('\n')
+      expect(lines[heading]).toContain(next === name ? 'until its step ends it' : `─► ${next};`)
+      expect(lines[heading]).toContain(executionPlan.failed(name))
+      expect(lines.slice(heading + 1, heading + 1 + tree.length)).toEqual(tree.map((line) => `  ${line}`))
+    }
+  })
+})
+
+describe('the plan of a group in words', () => {
+  it('is one tree', () => {
+    expect(drawPlan(planNamed(plans, 'di'), 'text').split('\n')).toEqual([
+      'DeployItem (deployitems, di) of landscaper.gardener.cloud/v1alpha1',
+      '',
+      'every pass',
+      '  sequential',
+      '  ├─ beginItem',
+      '  └─ deployItems',
+      '',
+    ])
+  })
+})
+
+describe('a plan for programs', () => {
+  it('has every phase with its tree, and where it leads', () => {
+    const data = JSON.parse(drawPlan(planNamed(plans, 'exec'), 'json')) as object
+    expect(data).toMatchObject({
+      kind: 'Execution',
+      apiVersion: 'landscaper.gardener.cloud/v1alpha1',
+      first: { job: 'Init', deletion: 'InitDelete' },
+      phases: Object.entries(executionPlan.phases).map(([name, { step, next }]) => ({
+        name,
+        next,
+        failed: executionPlan.failed(name),
+        plan: toJson(step),
+      })),
+      finalPhases: executionPlan.finalPhases,
+    })
+  })
+
+  it('of a group has one tree', () => {
+    expect(JSON.parse(drawPlan(planNamed(plans, 'di'), 'json'))).toMatchObject({
+      kind: 'DeployItem',
+      plan: { name: 'sequential', children: [{ name: 'beginItem' }, { name: 'deployItems' }] },
+    })
+  })
+
+  it('is a flowchart for Mermaid', () => {
+    expect(drawPlan(planNamed(plans, 'inst'), 'mermaid')).toMatch(/^flowchart TD\n {2}subgraph p0\["Init"\]\n/)
+    expect(drawPlan(planNamed(plans, 'di'), 'mermaid')).toMatch(/^flowchart TD\n {2}s0\("sequential"\)\n/)
+  })
+})
+
+describe('the plans of a checkout', () => {
+  let root: string
+
+  beforeAll(async () => {
+    root = await mkdtemp(join(tmpdir(), 'pawl-plans-'))
+    const folders = ['kit', 'landscaper/target', 'landscaper/data-object']
+    for (const name of folders) {
+      await cp(join(ROOT, 'workflows', name), join(root, 'workflows', name), { recursive: true })
+    }
+    await mkdir(join(root, 'workflows/landscaper/empty'))
+    const plan = `import { nop } from '../../kit/index.ts'\nexport const targetPlan = nop\nexport const other = { a: 1 }\n`
+    await writeFile(join(root, 'workflows/landscaper/target/plan.ts'), plan)
+  })
+
+  afterAll(() => rm(root, { recursive: true }))
+
+  it('are those of the folders that have one', async () => {
+    expect(listPlans(await findPlans(root))).toBe('Target   targets, tgt, tg   every pass\n')
+  })
+})
+
+describe('the plan of a controller in level mode', () => {
+  const leaf = (name: string) => action(name, () => done)
+  const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
+  const shop = { name: 'shop', target, queries: {}, plan: leaf('open'), finalizer: 'example.com/shop' }
+  const [planned] = plansOfControllers([defineLevel({ ...shop, onDelete: leaf('close') })])
+  if (planned === undefined) throw new Error('expected a plan')
+
+  it('is one tree for every pass, and one for passes while its object is being deleted', () => {
+    expect(drawPlan(planNamed([planned], 'shops.example.com'), 'text').split('\n')).toEqual([
+      'Shop (shops) of example.com/v1',
+      '',
+      'every pass',
+      '  open',
+      '',
+      'a pass while the object is being deleted',
+      '  close',
+      '',
+    ])
+    expect(JSON.parse(drawPlan(planned, 'json'))).toMatchObject({ plan: { name: 'open' }, onDelete: { name: 'close' } })
+  })
+
+  it('is found in the modules that are named', { timeout: 30_000 }, () => {
+    const example = ['--controllers', join(ROOT, 'examples/cronjob/controllers.ts')]
+    expect(pawl('plan', 'show', 'cronjob', ...example).stdout).toContain('  │  ├─ listActiveJobsAndUpdateStatus\n')
+    expect(pawl('plan', 'list', ...example).stdout).toMatch(/^CronJob +cronjobs/)
+    expect(pawl('plan', 'list', '--controllers', 'nowhere.ts').stderr).toContain('expected a file that is there')
+  })
+})
+
+describe('the command pawl plan', () => {
+  it('prints what was asked for, or says with exit code 2 what could be', { timeout: 30_000 }, () => {
+    expect(pawl('plan', 'show', 'executions').stdout).toBe(drawPlan(planNamed(plans, 'exec'), 'text'))
+    expect(pawl('plan', 'show', 'exec', '--format', 'json').stdout).toBe(drawPlan(planNamed(plans, 'exec'), 'json'))
+    expect(pawl('plan', 'list').stdout).toBe(listPlans(plans))
+    expect(pawl('plan', 'show', 'nothing')).toMatchObject({ status: 2, stdout: '' })
+    expect(pawl('plan', 'show', 'exec', '--format', 'svg').stderr).toContain(
+      "found 'svg', expected one of text, mermaid, json",
+    )
+  })
+})
+
+function pawl(...args: readonly string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [PAWL, ...args], { encoding: 'utf8' })
+  return { status, stdout, stderr }
+}

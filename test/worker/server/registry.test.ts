@@ -1,0 +1,88 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+import { controllerFiles, createRegistry, loadRegistry, watchedKinds } from '../../../worker/server/registry.ts'
+import { defineLevel, type LevelTarget, nop, path } from '../../../workflows/kit/index.ts'
+
+const shopKind = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
+const level = (name: string, target: LevelTarget = shopKind, kind = 'v1/ConfigMap') =>
+  defineLevel({ name, target, queries: { some: { kind, many: true } }, plan: nop })
+
+describe('the registry of controllers', () => {
+  it('asks for one run per object in level mode, and routes to it', () => {
+    const registry = createRegistry([level('shop')])
+    expect(registry.subjectKinds).toMatchObject({ installation: 'Installation', shop: 'Shop' })
+    expect(registry.wantedRun('shop', {}, true)).toMatchObject({ jobID: '' })
+    const at = { uid: 'u', namespace: 'n', name: 'x', resourceVersion: 1, projection: {}, previous: undefined }
+    expect(registry.route({ ...at, kind: 'Shop', type: 'ADDED' })).toMatchObject({ routes: [{ controller: 'shop' }] })
+  })
+
+  it('follows every kind once, with the paths of all who name it, and leaves those of Pawl as they are', () => {
+    const first = level('first', { ...shopKind, projection: [path('status.a')] }, 'example.com/v1/Shop')
+    const second = level('second', { ...shopKind, projection: [path('status.a'), path('status.b')] })
+    const { watchedKinds: kinds } = createRegistry([first, second, withExecutions()])
+    expect(kinds.map(({ kind }) => kind)).toEqual([...watchedKinds.map(({ kind }) => kind), 'Shop', 'ConfigMap'])
+    expect(kinds.find(({ kind }) => kind === 'Shop')?.projection).toEqual([path('status.a'), path('status.b')])
+    expect(kinds.slice(0, watchedKinds.length)).toEqual(watchedKinds)
+  })
+
+  it('refuses two controllers of a name', () => {
+    expect(() => createRegistry([level('shop'), level('shop')])).toThrow('two controllers are called shop')
+    expect(() => createRegistry([level('installation')])).toThrow('two controllers are called installation')
+  })
+
+  it('refuses two kinds of a name, which the journal would take for one', () => {
+    const other = { ...shopKind, apiVersion: 'other.com/v1' }
+    expect(() => createRegistry([level('shop'), level('other', other)])).toThrow(
+      'controller other names kind other.com/v1/Shop, but kind Shop is followed in example.com/v1 for another controller',
+    )
+  })
+})
+
+describe('the flag --controllers', () => {
+  let folder: string
+  const write = async (name: string, text: string) => {
+    const file = join(folder, name)
+    await writeFile(file, text)
+    return file
+  }
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'pawl-controllers-'))
+  })
+  afterAll(async () => {
+    await rm(folder, { recursive: true })
+  })
+
+  it('names files, separated by commas, and says which is not there', async () => {
+    const [a, b] = [await write('a.ts', ''), await write('b.ts', '')]
+    expect(controllerFiles(`${a}, ${b},,${a}`)).toEqual([a, b])
+    expect(controllerFiles(undefined)).toEqual([])
+    expect(() => controllerFiles(`${a},nowhere.ts`)).toThrow(
+      `--controllers names ${resolve('nowhere.ts')}; expected a file that is there`,
+    )
+  })
+
+  it('loads what the modules export, in their order', async () => {
+    const file = resolve(import.meta.dirname, '../../support/level/widget.ts')
+    expect((await loadRegistry([file])).levels.map(({ name }) => name)).toEqual(['widget', 'stamper'])
+  })
+
+  it('says which module is missing, broken, or exports something else', async () => {
+    const missing = join(folder, 'missing.ts')
+    await expect(loadRegistry([missing])).rejects.toThrow(`--controllers ${missing} cannot be loaded`)
+    const broken = await write('broken.ts', 'throw new Error("no luck")')
+    await expect(loadRegistry([broken])).rejects.toThrow(`--controllers ${broken} cannot be loaded: no luck`)
+    const empty = await write('empty.ts', 'export const other = 1')
+    await expect(loadRegistry([empty])).rejects.toThrow('exports nothing as `controllers`; expected a list')
+    const wrong = await write('wrong.ts', 'export const controllers = [{ name: "x" }]')
+    await expect(loadRegistry([wrong])).rejects.toThrow('exports something else as `controllers`')
+  })
+})
+
+function withExecutions() {
+  const kind = 'landscaper.gardener.cloud/v1alpha1/Execution'
+  const queries = { some: { kind, many: true } } as const
+  return defineLevel({ name: 'third', target: shopKind, queries, plan: nop, plurals: { [kind]: 'executions' } })
+}

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest'
+
+import { action, checkedPlan, done, isJobID, join, nop, sequential } from '../../../../workflows/kit/index.ts'
+
+const step = (name: string) => action(name, () => done)
+
+describe('a plan that is checked', () => {
+  it('comes back as it is when its steps have names of their own', () => {
+    const plan = sequential(step('observe things'), join(step('write things'), nop, nop), join(), join())
+    expect(checkedPlan(plan)).toBe(plan)
+  })
+
+  it('is refused with every repeated name', () => {
+    const plan = sequential(step('a'), join(step('b'), step('a')), step('b'), step('c'))
+    expect(() => checkedPlan(plan)).toThrow('steps of the plan share a name: a, b; expected a name of its own for each')
+  })
+
+  it('is refused when a step has no name', () => {
+    expect(() => checkedPlan(join(step(' ')))).toThrow('a step of the plan has no name')
+  })
+})
+
+describe('a job ID', () => {
+  it.each(['8d7f3a4e-3c1b-5f0e-9a44-0f1d1c2b3a49', 'job-1', 'A.b_c', 'x'.repeat(63)])('may be %s', (value) => {
+    expect(isJobID(value)).toBe(true)
+  })
+
+  it.each(['', '-a', 'a/b', 'a b', 'a\n', 'ä', 'x'.repeat(64), undefined, 7])('is never %j', (value) => {
+    expect(isJobID(value)).toBe(false)
+  })
+})

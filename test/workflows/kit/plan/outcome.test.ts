@@ -1,0 +1,100 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+
+import {
+  again,
+  done,
+  fail,
+  interrupts,
+  joinOutcomes,
+  type Outcome,
+  retryLater,
+  stop,
+} from '../../../../workflows/kit/index.ts'
+
+const outcomes: fc.Arbitrary<Outcome> = fc.record({
+  faults: fc.array(fc.record({ code: fc.string(), message: fc.string(), retryable: fc.boolean() }), { maxLength: 3 }),
+  againMs: fc.option(fc.nat(), { nil: undefined }),
+  stopped: fc.option(fc.string(), { nil: undefined }),
+})
+
+describe('the join of outcomes', () => {
+  it('is associative', () => {
+    fc.assert(
+      fc.property(outcomes, outcomes, outcomes, (a, b, c) => {
+        const nestedLeft = joinOutcomes(joinOutcomes(a, b), c)
+        expect(joinOutcomes(a, joinOutcomes(b, c))).toEqual(nestedLeft)
+        expect(joinOutcomes(a, b, c)).toEqual(nestedLeft)
+      }),
+    )
+  })
+
+  it('has done as its identity on both sides', () => {
+    fc.assert(
+      fc.property(outcomes, (a) => {
+        expect(joinOutcomes(done, a)).toEqual(a)
+        expect(joinOutcomes(a, done)).toEqual(a)
+      }),
+    )
+    expect(joinOutcomes()).toEqual(done)
+  })
+
+  it('concatenates faults in declared order', () => {
+    fc.assert(
+      fc.property(fc.array(outcomes), (all) => {
+        expect(joinOutcomes(...all).faults).toEqual(all.flatMap(({ faults }) => faults))
+      }),
+    )
+  })
+
+  it('wants the next pass no later than any of its parts', () => {
+    fc.assert(
+      fc.property(fc.array(outcomes, { minLength: 1 }), (all) => {
+        const delays = all.map(({ againMs }) => againMs ?? Infinity)
+        expect(joinOutcomes(...all).againMs ?? Infinity).toBe(Math.min(...delays))
+      }),
+    )
+  })
+
+  it('changes only the order of faults and the reason kept when its operands are swapped', () => {
+    fc.assert(
+      fc.property(outcomes, outcomes, (a, b) => {
+        const [one, other] = [joinOutcomes(a, b), joinOutcomes(b, a)]
+        expect(one.againMs).toEqual(other.againMs)
+        expect(one.stopped === undefined).toBe(other.stopped === undefined)
+        expect(new Set(one.faults)).toEqual(new Set(other.faults))
+        expect(interrupts(one)).toBe(interrupts(other))
+      }),
+    )
+  })
+
+  it('lets now beat any delay, even beside an error', () => {
+    const joined = joinOutcomes(again(5000), fail('Broken', 'it broke'), again(0))
+    expect(joined).toEqual({ ...fail('Broken', 'it broke'), againMs: 0 })
+  })
+
+  it('does not hide failures behind a stop', () => {
+    const joined = joinOutcomes(stop('enough'), fail('Broken', 'it broke'), stop('later reason'))
+    expect(joined).toEqual({ ...fail('Broken', 'it broke'), stopped: 'enough' })
+  })
+})
+
+describe('an outcome', () => {
+  it('never wants a pass in the past', () => {
+    expect(again(-1)).toEqual(again(0))
+  })
+
+  it.each([Number.NaN, Infinity, -Infinity])('cannot want a pass in %d ms', (ms) => {
+    expect(() => again(ms)).toThrow(`again has ${ms} ms; expected a finite number`)
+  })
+
+  it('interrupts a sequence exactly when it is not done', () => {
+    expect([done, again(0), stop('x'), fail('C', 'm'), retryLater('C', 'm')].map(interrupts)).toEqual([
+      false,
+      true,
+      true,
+      true,
+      true,
+    ])
+  })
+})

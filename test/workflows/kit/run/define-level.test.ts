@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest'
+
+import { defineLevel, type LevelDefinition, levelKinds, nop } from '../../../../workflows/kit/index.ts'
+
+const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
+const define = (change: Partial<LevelDefinition<Record<string, unknown>, unknown>> = {}) =>
+  defineLevel({ name: 'shop', target, queries: {}, plan: nop, ...change })
+const many = (kind: string) => ({ queries: { some: { kind, many: true as const } } })
+const pluralOf = (kind: string, change: object = {}) =>
+  levelKinds(define({ ...many(kind), ...change })).find((known) => `${known.apiVersion}/${known.kind}` === kind)?.plural
+
+describe('the definition of a controller in level mode', () => {
+  it.each([
+    ['v1/Pod', 'pods'],
+    ['v1/Endpoints', 'endpoints'],
+    ['networking.k8s.io/v1/Ingress', 'ingresses'],
+    ['networking.k8s.io/v1/NetworkPolicy', 'networkpolicies'],
+    ['storage.k8s.io/v1/StorageClass', 'storageclasses'],
+    ['batch/v1/CronJob', 'cronjobs'],
+  ])('knows where the API server has %s: %s', (kind, plural) => {
+    expect(pluralOf(kind)).toBe(plural)
+  })
+
+  it('takes other plurals as they are given', () => {
+    expect(pluralOf('example.com/v1/Goose', { plurals: { 'example.com/v1/Goose': 'geese' } })).toBe('geese')
+  })
+
+  it.each(['example.com/v1/Goose', 'v1/Podd', 'apps/v1/Pod', 'constructor/v1/Pod'])(
+    'refuses the kind %s, whose plural nobody told',
+    (kind) => {
+      expect(() => define(many(kind))).toThrow(
+        `controller shop: the plural of kind ${kind} is not known; expected it in \`plurals\``,
+      )
+    },
+  )
+
+  it.each(['Shop', '', 'a/b', 'shop-keeper', '1shop'])('refuses the name "%s"', (name) => {
+    expect(() => define({ name })).toThrow(`controller "${name}": expected a name of letters and digits`)
+  })
+
+  it('refuses a finalizer without a domain, and a deletion that nothing waits for', () => {
+    expect(() => define({ finalizer: 'mine' })).toThrow('finalizer is "mine", expected domain/name')
+    expect(() => define({ onDelete: nop })).toThrow('found onDelete without finalizer')
+    expect(define({ finalizer: 'example.com/mine', onDelete: nop }).finalizer).toBe('example.com/mine')
+  })
+})

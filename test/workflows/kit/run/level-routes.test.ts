@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest'
+
+import {
+  CONTENT,
+  defineLevel,
+  hashedContent,
+  levelKinds,
+  levelRoutes,
+  nop,
+  path,
+  type RoutedEvent,
+  type Routing,
+  type StateQuery,
+  subscriptionOf,
+} from '../../../../workflows/kit/index.ts'
+
+const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops', projection: [path('status.phase')] }
+const queries = {
+  pods: { kind: 'v1/Pod', many: true, owned: true },
+  settings: { kind: 'v1/ConfigMap', name: '${target.spec.settings}' },
+  nodes: { kind: 'v1/Node', many: true },
+  sisters: { kind: 'example.com/v1/Shop', many: true, labels: { sister: 'yes' } },
+} as const satisfies Record<string, StateQuery>
+const shop = defineLevel({ name: 'shop', target, queries, plan: nop })
+
+const owned = (kind = 'Shop', apiVersion = 'example.com/v1') => ({
+  metadata: { ownerReferences: [{ apiVersion, kind, name: 'corner', uid: 'uid-corner', controller: true }] },
+})
+const route = (event: Partial<RoutedEvent>): Routing => {
+  const whole: RoutedEvent = {
+    ...{ kind: 'Pod', uid: 'u', namespace: 'ns', name: 'x', resourceVersion: 1, type: 'MODIFIED' },
+    ...{ projection: {}, previous: {}, ...event },
+  }
+  return levelRoutes(shop).byKind[whole.kind]?.(whole) ?? { ignored: 'no route' }
+}
+const owner = { controller: 'shop', uid: 'uid-corner', namespace: 'ns', name: 'corner', mode: 'start' }
+
+describe('the routes of a controller in level mode', () => {
+  it('start a run for every event of its objects, the last one too', () => {
+    const own = { controller: 'shop', uid: 'u', namespace: 'ns', name: 'x', mode: 'start' }
+    const deletion = { projection: { metadata: { deletionTimestamp: 'now' } } }
+    expect(route({ kind: 'Shop', previous: undefined })).toEqual({ routes: [{ ...own, cause: 'first seen' }] })
+    expect(route({ kind: 'Shop' })).toEqual({ routes: [{ ...own, cause: 'changed' }] })
+    expect(route({ kind: 'Shop', ...deletion })).toEqual({ routes: [{ ...own, cause: 'deletion' }] })
+    expect(route({ kind: 'Shop', type: 'DELETED' })).toEqual({ routes: [{ ...own, cause: 'deleted' }] })
+  })
+
+  it('start one for the controlling owner of an observed kind, also for the one that was', () => {
+    expect(route({ projection: owned() })).toEqual({ routes: [{ ...owner, cause: 'Pod x modified' }] })
+    expect(route({ type: 'DELETED', projection: owned(), previous: owned() })).toEqual({
+      routes: [{ ...owner, cause: 'Pod x deleted' }],
+    })
+    expect(route({ previous: owned() })).toEqual({ routes: [{ ...owner, cause: 'Pod x modified' }] })
+  })
+
+  it('know an owner by kind and group, in any version', () => {
+    expect(route({ projection: owned('Shop', 'example.com/v2') })).toHaveProperty('routes')
+    for (const other of [owned('Shop', 'other.com/v1'), owned('ShopSet')]) {
+      expect(route({ projection: other })).toEqual({ ignored: 'no Shop of shop owns it' })
+    }
+  })
+
+  it('ignore kinds that it does not observe', () => {
+    expect(route({ kind: 'Secret', projection: owned() })).toEqual({ ignored: 'no route' })
+  })
+})
+
+describe('what a controller in level mode subscribes to', () => {
+  const selection = { namespace: 'ns', name: undefined, labelSelector: '', fieldSelector: '', controller: undefined }
+
+  it('is an object by its name, owned or not, and any of a kind where selectors decide', () => {
+    const named = { ...selection, name: 'a' }
+    expect(subscriptionOf(queries.settings, 'ConfigMap', named)).toEqual({
+      kind: 'ConfigMap',
+      namespace: 'ns',
+      name: 'a',
+    })
+    expect(subscriptionOf({ ...queries.settings, owned: true }, 'ConfigMap', named)).toBeDefined()
+    expect(subscriptionOf(queries.sisters, 'Shop', selection)).toEqual({ kind: 'Shop', namespace: 'ns', name: '*' })
+    const anywhere = { ...selection, namespace: undefined }
+    expect(subscriptionOf(queries.nodes, 'Node', anywhere)).toEqual({ kind: 'Node', namespace: '*', name: '*' })
+  })
+
+  it('is nothing of a list whose objects it owns: the routes bring those', () => {
+    expect(subscriptionOf(queries.pods, 'Pod', selection)).toBeUndefined()
+  })
+})
+
+describe('the kinds that the bridge follows for a controller in level mode', () => {
+  it('are its own and those of its states, each once, known by their content', () => {
+    expect(levelKinds(shop)).toEqual([
+      { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops', projection: [path('status.phase')], hashed: [[]] },
+      { apiVersion: 'v1', kind: 'Pod', plural: 'pods', projection: [], hashed: [[]] },
+      { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', projection: [], hashed: [[]] },
+      { apiVersion: 'v1', kind: 'Node', plural: 'nodes', withoutNamespace: true, projection: [], hashed: [[]] },
+    ])
+  })
+
+  it('have all that somebody could change in their content, and nothing that the server keeps', () => {
+    const object = {
+      metadata: { name: 'a', resourceVersion: '1', generation: 1, managedFields: [], labels: { a: 'b' } },
+      data: { key: 'value' },
+    }
+    const content = (change: object) => hashedContent({ ...object, ...change }, [CONTENT])
+    const same = { metadata: { ...object.metadata, resourceVersion: '2', generation: 2, managedFields: [1] } }
+    expect(content(same)).toBe(content({}))
+    expect(content({ data: { key: 'other' } })).not.toBe(content({}))
+    expect(content({ metadata: { ...object.metadata, labels: {} } })).not.toBe(content({}))
+  })
+})

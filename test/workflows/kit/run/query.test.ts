@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest'
+
+import { selectionOf, type StateQuery } from '../../../../workflows/kit/index.ts'
+
+const target = {
+  metadata: { name: 'shop', namespace: 'ns', labels: { 'app.kubernetes.io/team': 'red' } },
+  spec: { ref: 'db', bad: 'a,b=c', up: '..', slash: '../secrets', empty: '', count: 3 },
+}
+const everything = { namespace: 'ns', name: undefined, labelSelector: '', fieldSelector: '', controller: undefined }
+const select = (query: Omit<StateQuery, 'kind'>) => selectionOf({ kind: 'v1/Pod', ...query }, target)
+
+describe('a query', () => {
+  it('looks in the namespace of its target, or in its own', () => {
+    expect(select({ many: true })).toEqual(everything)
+    expect(select({ many: true, namespace: 'kube-system' })).toEqual({ ...everything, namespace: 'kube-system' })
+    expect(selectionOf({ kind: 'v1/Node', many: true }, { metadata: { name: 'a' } })).toEqual({
+      ...everything,
+      namespace: undefined,
+    })
+  })
+
+  it('fills its templates with texts of the target, also with labels that have dots in their keys', () => {
+    expect(select({ name: '${target.spec.ref}-${target.metadata.name}-x' })?.name).toBe('db-shop-x')
+    const labels = { app: '${target.metadata.name}', team: '${target.metadata.labels.app.kubernetes.io/team}' }
+    expect(select({ labels })?.labelSelector).toBe('app=shop,team=red')
+    expect(select({ controller: '${target.spec.ref}' })?.controller).toBe('db')
+  })
+
+  it.each(['${target.spec.missing}', 'x-${target.spec.count}', '${target.spec.ref.deeper}'])(
+    'selects nothing when its target has no text for %s',
+    (template) => {
+      expect(select({ name: template })).toBeUndefined()
+      expect(select({ labels: { app: template } })).toBeUndefined()
+      expect(select({ fields: { 'metadata.name': template } })).toBeUndefined()
+    },
+  )
+
+  it('selects nothing by a text that would lead elsewhere', () => {
+    for (const field of ['up', 'slash', 'empty', 'bad']) {
+      expect(select({ name: `\${target.spec.${field}}` })).toBeUndefined()
+    }
+    expect(select({ namespace: '${target.spec.up}' })).toBeUndefined()
+    expect(select({ labels: { app: '${target.spec.bad}' } })).toBeUndefined()
+    expect(select({ labels: { app: '${target.spec.empty}' } })?.labelSelector).toBe('app=')
+  })
+
+  it('quotes in field selectors what separates them', () => {
+    expect(select({ fields: { 'spec.nodeName': '${target.spec.bad}' } })?.fieldSelector).toBe('spec.nodeName=a\\,b\\=c')
+  })
+})

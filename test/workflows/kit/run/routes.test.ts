@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest'
+
+import { type ControllerRoutes, type Route, routeEvent, type RoutedEvent } from '../../../../workflows/kit/index.ts'
+
+const route: Route = { controller: 'a', uid: 'u', namespace: 'n', name: 'x', mode: 'start', cause: 'created' }
+
+describe('an event', () => {
+  it('goes to every controller that wants it, whatever the others say', () => {
+    const controllers = [
+      controller('a', () => ({ routes: [route] })),
+      controller('b', () => ({ ignored: 'not mine' })),
+      controller('c', () => ({ routes: [{ ...route, controller: 'c' }] })),
+    ]
+    expect(routeEvent(controllers, event)).toEqual({ routes: [route, { ...route, controller: 'c' }] })
+  })
+
+  it('is ignored with each reason once', () => {
+    const controllers = ['idle', 'not mine', 'idle'].map((ignored) => controller('a', () => ({ ignored })))
+    expect(routeEvent(controllers, event)).toEqual({ ignored: 'idle; not mine' })
+  })
+
+  it('of a kind without a controller says so', () => {
+    expect(routeEvent([], event)).toEqual({ ignored: 'no controller watches this kind' })
+  })
+})
+
+const event: RoutedEvent = {
+  kind: 'Widget',
+  uid: 'u',
+  namespace: 'n',
+  name: 'x',
+  resourceVersion: 1,
+  type: 'ADDED',
+  projection: {},
+  previous: undefined,
+}
+
+function controller(name: string, route: ControllerRoutes['byKind'][string]): ControllerRoutes {
+  return { controller: name, byKind: { Widget: route } }
+}

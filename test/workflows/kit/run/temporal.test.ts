@@ -1,0 +1,37 @@
+import { ActivityFailure, ApplicationFailure, CancelledFailure, RetryState, TimeoutFailure } from '@temporalio/common'
+import { describe, expect, it } from 'vitest'
+import { done } from '../../../../workflows/kit/index.ts'
+import { temporalRuntime } from '../../../../workflows/kit/run/temporal.ts'
+
+const wrapped = (cause: Error) =>
+  new ActivityFailure('Activity task failed', 'applyExecution', '4', RetryState.NON_RETRYABLE_FAILURE, 'worker', cause)
+
+describe('a failure that reaches a workflow', () => {
+  const final = ApplicationFailure.nonRetryable('spec.blueprint is missing', 'MissingBlueprint')
+  const outcome = {
+    ...done,
+    faults: [{ code: 'MissingBlueprint', message: 'spec.blueprint is missing', retryable: false }],
+  }
+
+  it('becomes a fault when it comes from a regular activity, in its wrapper', () => {
+    expect(temporalRuntime.toOutcome(wrapped(final))).toEqual(outcome)
+  })
+
+  it('becomes the same fault when it comes from a local activity, bare', () => {
+    expect(temporalRuntime.toOutcome(final)).toEqual(outcome)
+  })
+
+  it.each(['wrapped', 'bare'])('becomes a retryable fault when an activity took too long (%s)', (form) => {
+    const timeout = new TimeoutFailure('activity StartToClose timeout', undefined, 'START_TO_CLOSE')
+    expect(temporalRuntime.toOutcome(form === 'wrapped' ? wrapped(timeout) : timeout)).toEqual({
+      ...done,
+      faults: [{ code: 'Timeout', message: 'activity StartToClose timeout', retryable: true }],
+    })
+  })
+
+  it('passes through when it is a bug or a cancellation', () => {
+    expect(
+      [new TypeError('no'), new CancelledFailure('stop')].map((error) => temporalRuntime.toOutcome(error)),
+    ).toEqual([undefined, undefined])
+  })
+})

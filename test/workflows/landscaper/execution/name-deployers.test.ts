@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest'
+
+import { executionView } from '../../../../activities/landscaper/execution/views.ts'
+import { releaseDeployers } from '../../../../workflows/landscaper/execution/name-deployers.ts'
+import { executionPass, succeeded } from './execution-pass.ts'
+
+const builtIn = { ...succeeded('a'), type: 'landscaper.gardener.cloud/mock' }
+const foreign = { ...succeeded('b'), type: 'example.com/theirs' }
+const released = [expect.objectContaining({ type: 'DeployItemsFinished', status: 'True', reason: 'JobFinished' })]
+
+describe('at the end of the phase, the condition that names deployers', () => {
+  it('is released while their items are there', () => {
+    const { pass } = executionPass([builtIn, foreign])
+    releaseDeployers(pass)
+    expect(pass.draft.conditions).toEqual(released)
+  })
+
+  it('is released when the item that it named is gone', () => {
+    const { pass } = executionPass([builtIn], { target: { namesDeployers: true } })
+    releaseDeployers(pass)
+    expect(pass.draft.conditions).toEqual(released)
+  })
+
+  it('is not made where nobody was waited for', () => {
+    const { pass } = executionPass([builtIn], { target: { namesDeployers: false } })
+    releaseDeployers(pass)
+    expect(pass.draft.conditions).toEqual([])
+  })
+})
+
+describe('the view of an Execution', () => {
+  it.each([
+    ['False', true],
+    ['True', false],
+  ])('knows of the condition with status %s', (status, namesDeployers) => {
+    const conditions = [{ type: 'DeployItemsFinished', status }]
+    const object = {
+      apiVersion: 'landscaper.gardener.cloud/v1alpha1',
+      kind: 'Execution',
+      metadata: { name: 'x', namespace: 'n' },
+      spec: { deployItems: [] },
+      status: { conditions },
+    }
+    expect(executionView(object)).toMatchObject({ namesDeployers })
+  })
+})

@@ -1,0 +1,79 @@
+// Which events an Execution and its Installation hear of. Source: design.md "Subjects and routes".
+
+import { describe, expect, it } from 'vitest'
+
+import { executionRoutes, executionRun } from '../../../../workflows/landscaper/execution/routes.ts'
+import { installationRoutes, installationRun } from '../../../../workflows/landscaper/installation/routes.ts'
+import { type Projection, type RoutedEvent, routeEvent } from '../../../../workflows/kit/index.ts'
+
+const OPERATION = 'landscaper.gardener.cloud/operation'
+const owner = (kind: string) => ({ ownerReferences: [{ kind, uid: 'parent', name: 'parent', controller: true }] })
+const running = { jobID: 'job', jobIDFinished: 'before', phase: 'Progressing' }
+const idle = { jobID: 'job', jobIDFinished: 'job', phase: 'Succeeded' }
+
+function event(kind: string, projection: Projection, previous?: Projection): RoutedEvent {
+  const at = { uid: 'self', namespace: 'n', name: 'name', resourceVersion: 2 }
+  return { kind, ...at, type: 'MODIFIED', projection, previous }
+}
+
+const asked = (routed: RoutedEvent) => {
+  const routing = routeEvent([installationRoutes, executionRoutes], routed)
+  return 'ignored' in routing
+    ? routing.ignored
+    : routing.routes.map(({ controller, cause }) => `${controller}: ${cause}`)
+}
+
+describe('an interrupt', () => {
+  const annotated = (status: object) => ({ metadata: { annotations: { [OPERATION]: 'interrupt' } }, status })
+
+  it('wakes the run of the object that it is on', () => {
+    const routed = ['Installation', 'Execution'].map((kind) =>
+      asked(event(kind, annotated(running), { status: running })),
+    )
+    expect(routed).toEqual([['installation: unfinished job'], ['execution: job ID in its status']])
+  })
+
+  it('starts nothing on an idle one', () => {
+    const routed = ['Installation', 'Execution'].map((kind) => asked(event(kind, annotated(idle), { status: idle })))
+    expect(routed[0]).toContain('installation is idle and not triggered')
+    expect(routed[1]).toContain('execution is idle')
+  })
+})
+
+describe('a job that somebody takes away from a child', () => {
+  const child = (kind: string, status: object) => ({ metadata: owner(kind), status })
+
+  it.each([['other'], ['no job ID'], [undefined]])('wakes the parent, when the child has %j then', (jobID) => {
+    const taken = { ...running, jobID }
+    const execution = asked(event('Execution', child('Installation', taken), child('Installation', running)))
+    expect(execution).toContain('installation: execution has another job')
+    const item = asked(event('DeployItem', child('Execution', taken), child('Execution', running)))
+    expect(item).toEqual(['execution: deploy item name has another job'])
+  })
+
+  it('is not what a parent does that hands out the next job', () => {
+    const next = { ...idle, jobID: 'next' }
+    const execution = asked(event('Execution', child('Installation', next), child('Installation', idle)))
+    expect(execution).toEqual(['execution: job ID in its status'])
+    const item = asked(event('DeployItem', child('Execution', next), child('Execution', idle)))
+    expect(item).toBe('deploy item is unfinished')
+  })
+})
+
+describe('a text in status.jobID that is no job ID', () => {
+  const junk = { jobID: 'no job ID', jobIDFinished: 'job', phase: 'Progressing' }
+  const reason = 'status.jobID is not a job ID'
+
+  it('starts nothing, and the journal says why', () => {
+    expect(asked(event('Execution', { status: junk }))).toContain(reason)
+    expect(asked(event('Installation', { status: junk }))).toContain(reason)
+    expect(asked(event('DeployItem', { status: junk }))).toContain(reason)
+  })
+
+  it('does not keep a request or a deletion from starting a job', () => {
+    const request = { metadata: { annotations: { [OPERATION]: 'reconcile' } }, status: junk }
+    expect(installationRun(request)).toEqual({ jobID: undefined, cause: 'reconcile annotation' })
+    const deletion = { metadata: { deletionTimestamp: '2030-01-01T00:00:00Z' }, status: junk }
+    expect(executionRun(deletion, true)).toEqual({ jobID: undefined, cause: 'deletion without owner' })
+  })
+})

@@ -1,0 +1,212 @@
+// The steps of an Execution around the triggering of its items.
+
+import { describe, expect, it } from 'vitest'
+
+import { FINALIZER } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import { beginExecution } from '../../../../workflows/landscaper/execution/begin-execution.ts'
+import { checkItems } from '../../../../workflows/landscaper/execution/check-items.ts'
+import { cleanUpOrphans } from '../../../../workflows/landscaper/execution/clean-up-orphans.ts'
+import { collectExports } from '../../../../workflows/landscaper/execution/collect-exports.ts'
+import type { ExecutionActivities } from '../../../../workflows/landscaper/execution/controller.ts'
+import { deleteDeployItems } from '../../../../workflows/landscaper/execution/delete-deploy-items.ts'
+import { guardExecution } from '../../../../workflows/landscaper/execution/guard-execution.ts'
+import { observeExecution } from '../../../../workflows/landscaper/execution/observe-execution.ts'
+import { releaseExecution } from '../../../../workflows/landscaper/execution/release-execution.ts'
+import { again, done, fail, GONE, stop, SUPERSEDED } from '../../../../workflows/kit/index.ts'
+import { executionPass, failed, JOB, leaving, pending, running, succeeded } from './execution-pass.ts'
+
+const item = (name: string, dependsOn: readonly string[] = []) => ({ name, type: 'mock', dependsOn })
+
+describe('the items of a spec', () => {
+  const checked = (items: readonly ReturnType<typeof item>[], problem?: string) =>
+    checkItems(executionPass([], { target: { items, problem } }).pass)
+
+  it('are accepted with unique names, known predecessors, and cycles', () => {
+    expect(checked([item('a', ['b']), item('b', ['a'])])).toEqual(done)
+    expect(checked([])).toEqual(done)
+  })
+
+  it('are refused with every mistake, by name', () => {
+    const outcome = checked([item('a', ['lost']), item('a'), item('')])
+    expect(outcome).toEqual(
+      fail(
+        'InvalidDeployItems',
+        'spec.deployItems[0] "a" depends on "lost", which is not in the list; expected one of a, ; ' +
+          'spec.deployItems[1].name "a" is there twice; expected unique names; ' +
+          'spec.deployItems[2].name is empty; expected a name',
+      ),
+    )
+  })
+
+  it('are refused when they cannot be read', () => {
+    expect(checked([], 'no JSON')).toEqual(fail('ERR_CONFIGURATION_PROBLEM', 'no JSON'))
+  })
+})
+
+describe('orphaned items', () => {
+  const orphaned = (items: Parameters<typeof executionPass>[0], withoutUninstall = false) =>
+    executionPass(items, { target: { items: [item('kept')], withoutUninstall } })
+
+  it('are none when every object is wanted', async () => {
+    expect(await cleanUpOrphans(orphaned([pending('kept')]).pass)).toEqual(done)
+  })
+
+  it('are triggered all at once, whatever they depend on, and waited for', async () => {
+    const { pass, called } = orphaned([pending('kept'), leaving(pending('old')), leaving(pending('older', ['old']))])
+    expect(await cleanUpOrphans(pass)).toEqual(stop('waiting for orphaned deploy items to be uninstalled: old, older'))
+    expect(called.triggered).toEqual(['old', 'older'])
+  })
+
+  it('are deleted first when only an edit of the spec dropped them', async () => {
+    const { pass, called } = orphaned([pending('kept'), pending('old')])
+    await cleanUpOrphans(pass)
+    expect(called).toMatchObject({ deleted: ['old'], triggered: ['old'] })
+  })
+
+  it('are triggered once', async () => {
+    const { pass, called } = orphaned([leaving(running('old'))])
+    expect(await cleanUpOrphans(pass)).toEqual(stop('waiting for orphaned deploy items to be uninstalled: old'))
+    expect(called.triggered).toEqual([])
+  })
+
+  it('are let go at once when no deployer ever took them up, without a word to the others', async () => {
+    const old = { ...leaving(pending('misspelt')), untouched: true }
+    const { pass, called } = orphaned([pending('kept'), old, leaving(pending('old'))])
+    expect(await cleanUpOrphans(pass)).toEqual(stop('waiting for orphaned deploy items to be uninstalled: old'))
+    expect([called.released, called.triggered]).toEqual([['misspelt'], ['old']])
+  })
+
+  it('fail the job when all that are left could not be uninstalled', async () => {
+    const { pass } = orphaned([leaving(failed('old'))])
+    const message = 'orphaned deploy items could not be uninstalled: old'
+    expect(await cleanUpOrphans(pass)).toEqual(fail('OrphanedDeployItems', message))
+  })
+
+  it('are let go when nothing shall be uninstalled', async () => {
+    const { pass, called } = orphaned([leaving(pending('old'))], true)
+    expect(await cleanUpOrphans(pass)).toEqual(done)
+    expect(called).toMatchObject({ triggered: [], deleted: [], released: ['old'] })
+  })
+})
+
+describe('the deletion of an execution', () => {
+  it('begins with the items that nobody deletes yet', async () => {
+    const { pass, called } = executionPass([pending('a'), leaving(pending('b'))])
+    expect(await deleteDeployItems(pass)).toEqual(done)
+    expect(called.deleted).toEqual(['a'])
+    expect(pass.state.deployItems.map(({ deleting }) => deleting)).toEqual([true, true])
+  })
+
+  it('ends with its finalizer, once', async () => {
+    const guards: boolean[] = []
+    const guardSubject: ExecutionActivities['guardSubject'] = ({ guarded }) => {
+      guards.push(guarded)
+      return Promise.resolve(undefined)
+    }
+    expect(await releaseExecution(executionPass([], { act: { guardSubject } }).pass)).toEqual(stop(GONE))
+    const released = executionPass([], { target: { finalizers: ['theirs'] }, act: { guardSubject } })
+    expect(await releaseExecution(released.pass)).toEqual(stop('waiting for other finalizers'))
+    expect(guards).toEqual([false])
+  })
+
+  it('looks again when the finalizer of somebody else holds it', async () => {
+    const { pass } = executionPass([])
+    const left = { ...pass.state.target, finalizers: ['theirs'] }
+    const guardSubject = () => Promise.resolve(left)
+    expect(await releaseExecution({ ...pass, act: { ...pass.act, guardSubject } })).toEqual(again(0))
+  })
+})
+
+describe('the finalizer of an execution', () => {
+  it('is there already, or is put on', async () => {
+    expect(await guardExecution(executionPass([]).pass)).toEqual(done)
+    const { pass } = executionPass([], { target: { finalizers: [] } })
+    const guardSubject = () => Promise.resolve({ ...pass.state.target, version: '11', finalizers: [FINALIZER] })
+    const guarded = { ...pass, act: { ...pass.act, guardSubject } }
+    expect(await guardExecution(guarded)).toEqual(done)
+    expect(guarded.state.target).toMatchObject({ version: '11', finalizers: [FINALIZER] })
+  })
+
+  it('cannot be put on what is gone', async () => {
+    const guardSubject = () => Promise.resolve(undefined)
+    const { pass } = executionPass([], { target: { finalizers: [] }, act: { guardSubject } })
+    expect(await guardExecution(pass)).toEqual(stop(GONE))
+  })
+})
+
+describe('the exports of an execution', () => {
+  it('are collected from the items that have some', async () => {
+    const exportRef = { name: 'secret' }
+    const collected: unknown[] = []
+    const collectExports_: ExecutionActivities['collectExports'] = ({ items }) => {
+      collected.push(items)
+      return Promise.resolve({ name: 'exports', namespace: 'n' })
+    }
+    const { pass } = executionPass([succeeded('a'), { ...succeeded('b'), exportRef }], {
+      act: { collectExports: collectExports_ },
+    })
+    expect(await collectExports(pass)).toEqual(done)
+    expect(collected).toEqual([[{ item: 'b', exportRef }]])
+    expect(pass.draft.fields).toEqual({ exportRef: { name: 'exports', namespace: 'n' } })
+  })
+
+  it('are no object when no item has any, and an earlier reference goes', async () => {
+    const { pass } = executionPass([succeeded('a')])
+    expect(await collectExports(pass)).toEqual(done)
+    expect(pass.draft.fields).toEqual({ exportRef: null })
+  })
+})
+
+describe('the job of an execution', () => {
+  const idle = { jobID: 'job-1', jobIDFinished: 'job-1', phase: 'Succeeded' }
+
+  it('is its parent’s', async () => {
+    expect(await beginExecution(executionPass([]).pass)).toEqual(done)
+  })
+
+  it('is none while it is idle and nobody deletes it, or while it has another', async () => {
+    expect(await beginExecution(executionPass([], { target: idle }).pass)).toEqual(stop(SUPERSEDED))
+    const other = { jobID: 'other', deleting: true }
+    expect(await beginExecution(executionPass([], { target: other }).pass)).toEqual(stop(SUPERSEDED))
+  })
+
+  it('is its own when it is deleted and idle', async () => {
+    const { pass } = executionPass([], { target: { ...idle, deleting: true } })
+    const begun = { ...pass.state.target, version: '11', jobID: JOB, phase: 'InitDelete', observedGeneration: 4 }
+    const own = { ...pass, act: { ...pass.act, beginJob: () => Promise.resolve(begun) } }
+    expect(await beginExecution(own)).toEqual(done)
+    expect(own.state.target).toMatchObject({ version: '11', jobID: JOB })
+    expect(own.draft).toMatchObject({ phase: 'InitDelete', observedGeneration: 4, lastError: undefined })
+
+    const lost = { ...pass, state: { ...pass.state, target: { ...pass.state.target, ...idle } } }
+    const act = { ...pass.act, beginJob: () => Promise.resolve(undefined) }
+    expect(await beginExecution({ ...lost, act })).toEqual(stop(SUPERSEDED))
+  })
+})
+
+describe('what a pass observes', () => {
+  const input = { subject: { kind: 'Execution', uid: 'u', namespace: 'n', name: 'exec' }, jobID: JOB, cause: '' }
+  const by = { workflowID: 'w', runID: 'run', pass: 2 }
+
+  it('is the difference to what the run knows, in the order of the names', async () => {
+    const before = [pending('a'), pending('c'), pending('d')]
+    const { pass } = executionPass(before)
+    const newer = { ...running('c'), version: '9' }
+    const asked: unknown[] = []
+    const target = { ...pass.state.target, items: undefined }
+    const observe: ExecutionActivities['observeExecution'] = ({ known, generation }) => {
+      asked.push({ known, generation })
+      return Promise.resolve({ target, changed: [pending('b'), newer], gone: ['uid-d'] })
+    }
+    const state = await observeExecution({ ...pass.act, observeExecution: observe }, input, by, pass.state)
+    expect(asked).toEqual([{ known: { 'uid-a': '1', 'uid-c': '1', 'uid-d': '1' }, generation: target.generation }])
+    expect(state?.deployItems).toEqual([pending('a'), pending('b'), newer])
+    expect(state?.target).toEqual(pass.state.target)
+  })
+
+  it('is nothing when the execution is gone', async () => {
+    const { pass } = executionPass([])
+    const observe = () => Promise.resolve({ target: undefined, changed: [], gone: [] })
+    expect(await observeExecution({ ...pass.act, observeExecution: observe }, input, by, undefined)).toBeUndefined()
+  })
+})

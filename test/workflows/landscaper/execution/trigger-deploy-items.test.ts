@@ -1,0 +1,235 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+
+import type { DeployItemView } from '../../../../activities/landscaper/deploy-item-view.ts'
+import { fail, type Outcome, stop } from '../../../../workflows/kit/index.ts'
+import { done } from '../../../../workflows/kit/plan/outcome.ts'
+import { triggerDeletion } from '../../../../workflows/landscaper/execution/trigger-deletion.ts'
+import { triggerDeployItems } from '../../../../workflows/landscaper/execution/trigger-deploy-items.ts'
+import { executionPass, failed, JOB, leaving, pending, running, succeeded } from './execution-pass.ts'
+
+describe('an execution in phase Progressing', () => {
+  it('triggers all items that wait for nothing, and those only', async () => {
+    const { pass, called } = executionPass([pending('a'), pending('b'), pending('c', ['a'])])
+    expect(await triggerDeployItems(pass)).toEqual(stop('waiting for a, b'))
+    expect(called.triggered).toEqual(['a', 'b'])
+    expect(pass.state.deployItems.map(({ item, jobID }) => [item, jobID === JOB])).toEqual([
+      ['a', true],
+      ['b', true],
+      ['c', false],
+    ])
+  })
+
+  it('triggers an item when its last predecessor has finished, while others run', async () => {
+    const { pass, called } = executionPass([succeeded('a'), succeeded('b'), pending('c', ['a', 'b']), running('d')])
+    expect(await triggerDeployItems(pass)).toEqual(stop('waiting for d, c'))
+    expect(called.triggered).toEqual(['c'])
+  })
+
+  it('lets running deploy items finish before it fails (P1)', async () => {
+    const { pass, called } = executionPass([failed('db'), running('cache'), pending('app')])
+    expect(await triggerDeployItems(pass)).toEqual(stop('a deploy item failed; waiting for the running ones: cache'))
+    expect(called.triggered).toEqual([])
+  })
+
+  it('fails when items failed or are missing, and nothing runs', async () => {
+    const { pass } = executionPass([failed('db'), pending('app', ['db'])], {
+      target: { items: ['db', 'app', 'lost'].map((name) => ({ name, type: 'mock', dependsOn: [] })) },
+    })
+    expect(await triggerDeployItems(pass)).toEqual(
+      fail('DeployItemsFailed', 'has failed or missing deploy items: db, lost'),
+    )
+  })
+
+  it('says of three items why they failed', async () => {
+    const objects = ['a', 'b', 'c', 'd'].map((name) => ({ ...failed(name), error: `no ${name}` }))
+    const { pass } = executionPass([failed('z'), ...objects])
+    expect((await triggerDeployItems(pass)).faults[0]?.message).toBe(
+      'has failed or missing deploy items: z, a, b, c, d; a: no a; b: no b; c: no c',
+    )
+  })
+
+  it('fails with the path instead of waiting for ever when dependencies form a cycle (P2)', async () => {
+    const { pass } = executionPass([pending('a', ['b']), pending('b', ['c']), pending('c', ['a']), succeeded('d')])
+    const message = 'items could not be started because they depend on each other: a -> b -> c -> a'
+    expect(await triggerDeployItems(pass)).toEqual(fail('CyclicDependencies', message))
+  })
+
+  it('runs what can run before it fails because of a cycle', async () => {
+    const { pass, called } = executionPass([pending('a', ['b']), pending('b', ['a']), pending('free')])
+    expect(await triggerDeployItems(pass)).toEqual(stop('waiting for free'))
+    expect(called.triggered).toEqual(['free'])
+  })
+
+  it('waits for what runs, and is done when all has succeeded', async () => {
+    expect(await triggerDeployItems(executionPass([succeeded('a'), running('b')]).pass)).toEqual(stop('waiting for b'))
+    expect(await triggerDeployItems(executionPass([succeeded('a')]).pass)).toEqual(done)
+    expect(await triggerDeployItems(executionPass([]).pass)).toEqual(done)
+  })
+
+  it('lets those that could be triggered finish before it fails because of those that could not', async () => {
+    const failures = [{ object: 'exec-b', code: 'Forbidden', message: 'no', retryable: false }]
+    const refused = (items: readonly DeployItemView[]) => ({
+      act: { triggerDeployItems: () => Promise.resolve({ items, gone: [], failures }) },
+    })
+    const some = executionPass([pending('a'), pending('b')], refused([running('a')]))
+    const reason = 'a deploy item could not be triggered; waiting for the running ones: a'
+    expect(await triggerDeployItems(some.pass)).toEqual(stop(reason))
+    expect(some.pass.state.deployItems.map(({ phase }) => phase)).toEqual(['Progressing', 'Succeeded'])
+
+    const none = executionPass([pending('b')], refused([]))
+    expect(await triggerDeployItems(none.pass)).toEqual(fail('Forbidden', 'exec-b: no'))
+  })
+})
+
+describe('an execution in phase Deleting', () => {
+  it('triggers the items that nobody depends on any more, in reverse order', async () => {
+    const { pass, called } = executionPass([pending('a'), pending('b', ['a']), pending('c', ['a'])].map(leaving))
+    expect(await triggerDeletion(pass)).toEqual(stop('waiting for b, c to be uninstalled'))
+    expect(called.triggered).toEqual(['b', 'c'])
+  })
+
+  it('lets items go that no deployer ever took up, in their turn', async () => {
+    const untouched = { ...pending('b', ['a']), untouched: true }
+    const { pass, called } = executionPass([pending('a'), untouched].map(leaving))
+    expect(await triggerDeletion(pass)).toEqual(stop('waiting for a to be uninstalled'))
+    expect([called.released, called.triggered]).toEqual([['b'], ['a']])
+  })
+
+  it('lets running deploy items finish before it fails (X1)', async () => {
+    const { pass, called } = executionPass([failed('a'), running('b'), pending('c')])
+    expect(await triggerDeletion(pass)).toEqual(
+      stop('a deploy item could not be uninstalled; waiting for the running ones: b'),
+    )
+    expect(called.triggered).toEqual([])
+    const rest = executionPass([failed('a'), pending('c')])
+    expect(await triggerDeletion(rest.pass)).toEqual(
+      fail('DeployItemsNotDeleted', 'deploy items could not be uninstalled: a'),
+    )
+  })
+
+  it('fails with the path and the way out when what is left depends on itself (X2)', async () => {
+    const { pass } = executionPass([pending('a', ['b']), pending('b', ['a'])])
+    const outcome = await triggerDeletion(pass)
+    expect(outcome.faults).toMatchObject([{ code: 'CyclicDependencies', retryable: false }])
+    expect(outcome.faults[0]?.message).toMatch(
+      /: a -> b -> a; annotate the root with \S+\/delete-without-uninstall: "true"/,
+    )
+  })
+
+  it('lets all items go at once when nothing shall be uninstalled', async () => {
+    const { pass, called } = executionPass([pending('a', ['b']), pending('b', ['a'])], {
+      target: { withoutUninstall: true },
+    })
+    expect(await triggerDeletion(pass)).toEqual(done)
+    expect(called.released).toEqual(['a', 'b'])
+    expect(pass.state.deployItems).toEqual([])
+  })
+
+  it('is done when no item is left', async () => {
+    expect(await triggerDeletion(executionPass([]).pass)).toEqual(done)
+  })
+})
+
+const NAMES = Array.from({ length: 8 }, (_, index) => `n${index}`)
+
+/** A graph without cycles: items depend on earlier ones only. */
+const acyclic = fc
+  .array(fc.array(fc.nat(NAMES.length), { maxLength: 3 }), { minLength: 1, maxLength: NAMES.length })
+  .map((rows) =>
+    rows.map((row, index) =>
+      pending(NAMES[index] ?? '', [...new Set(row.filter((one) => one < index).map((one) => NAMES[one] ?? ''))]),
+    ),
+  )
+
+const anyGraph = fc
+  .array(fc.uniqueArray(fc.constantFrom(...NAMES), { maxLength: 3 }), { minLength: 1, maxLength: NAMES.length })
+  .map((rows) =>
+    rows.map((dependsOn, index) =>
+      pending(
+        NAMES[index] ?? '',
+        dependsOn.filter((one) => NAMES.indexOf(one) < rows.length),
+      ),
+    ),
+  )
+
+interface Run {
+  /** Items in the order of their triggers. */
+  readonly triggered: readonly string[]
+  readonly end: Outcome
+  /** `trigger x` and `finish x`, as they came. */
+  readonly events: readonly string[]
+}
+
+/** Runs passes until one does not stop; after each, `choose` picks the running item that finishes. Bounded, so that waiting for ever shows. */
+async function simulate(
+  items: readonly DeployItemView[],
+  step: typeof triggerDeletion,
+  choose: (count: number) => number,
+  isDeletion: boolean,
+): Promise<Run> {
+  const { pass, called } = executionPass(items)
+  const events: string[] = []
+  for (let look = 0; look <= 2 * items.length; look++) {
+    const before = called.triggered.length
+    const end = await step(pass)
+    events.push(...called.triggered.slice(before).map((name) => `trigger ${name}`))
+    if (end.stopped === undefined) return { triggered: called.triggered, end, events }
+    const active = pass.state.deployItems.filter(({ jobID, jobIDFinished }) => jobID === JOB && jobIDFinished !== JOB)
+    const finished = active[choose(active.length)]
+    if (finished === undefined) throw new Error(`waits for nothing: ${end.stopped}`)
+    events.push(`finish ${finished.item}`)
+    const others = pass.state.deployItems.filter((one) => one !== finished)
+    const deployItems = isDeletion ? others : [...others, { ...finished, jobIDFinished: JOB, phase: 'Succeeded' }]
+    pass.state = { ...pass.state, deployItems }
+  }
+  throw new Error('does not come to an end')
+}
+
+const choices = fc.infiniteStream(fc.nat()).map((stream) => (count: number) => {
+  const [choice] = stream.take(1)
+  return (choice ?? 0) % Math.max(1, count)
+})
+
+describe('a run over any graph', () => {
+  it('triggers every item exactly once, and never before its predecessors have finished', async () => {
+    await fc.assert(
+      fc.asyncProperty(acyclic, choices, async (items, choose) => {
+        const { triggered, end, events } = await simulate(items, triggerDeployItems, choose, false)
+        expect(end).toEqual(done)
+        expect(triggered.toSorted()).toEqual(items.map(({ item }) => item).toSorted())
+        for (const { item, dependsOn } of items)
+          for (const name of dependsOn)
+            expect(events.indexOf(`finish ${name}`)).toBeLessThan(events.indexOf(`trigger ${item}`))
+      }),
+    )
+  })
+
+  it('deletes every item exactly once, and never before its successors are gone', async () => {
+    await fc.assert(
+      fc.asyncProperty(acyclic, choices, async (items, choose) => {
+        const { triggered, end, events } = await simulate(items, triggerDeletion, choose, true)
+        expect(end).toEqual(done)
+        expect(triggered.toSorted()).toEqual(items.map(({ item }) => item).toSorted())
+        for (const { item, dependsOn } of items)
+          for (const name of dependsOn)
+            expect(events.indexOf(`trigger ${name}`)).toBeGreaterThan(events.indexOf(`finish ${item}`))
+      }),
+    )
+  })
+
+  it.each([
+    ['forward', triggerDeployItems, false],
+    ['back', triggerDeletion, true],
+  ] as const)('comes to an end with cycles too, %s: done, or the fault that names one', async (_, step, isDeletion) => {
+    await fc.assert(
+      fc.asyncProperty(anyGraph, choices, async (items, choose) => {
+        const { triggered, end } = await simulate(items, step, choose, isDeletion)
+        const codes = end.faults.map(({ code, retryable }) => [code, retryable])
+        if (triggered.length === items.length) expect(codes).toEqual([])
+        else expect(codes).toEqual([['CyclicDependencies', false]])
+        expect(new Set(triggered).size).toBe(triggered.length)
+      }),
+    )
+  })
+})

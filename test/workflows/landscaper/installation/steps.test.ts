@@ -1,0 +1,241 @@
+// The steps of an Installation after its begin, with fake activities.
+
+import { describe, expect, it } from 'vitest'
+
+import { FINALIZER } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import { applyExecution } from '../../../../workflows/landscaper/installation/apply-execution.ts'
+import { awaitDeletion } from '../../../../workflows/landscaper/installation/await-deletion.ts'
+import { awaitExecution } from '../../../../workflows/landscaper/installation/await-execution.ts'
+import { beginInstallation } from '../../../../workflows/landscaper/installation/begin-installation.ts'
+import { checkGeneration } from '../../../../workflows/landscaper/installation/check-generation.ts'
+import type { InstallationActivities } from '../../../../workflows/landscaper/installation/controller.ts'
+import { deleteExecution } from '../../../../workflows/landscaper/installation/delete-execution.ts'
+import { interruptInstallation } from '../../../../workflows/landscaper/installation/interrupt-installation.ts'
+import { triggerExecution } from '../../../../workflows/landscaper/installation/trigger-execution.ts'
+import { writeExports } from '../../../../workflows/landscaper/installation/write-exports.ts'
+import { again, done, fail, GONE, stop } from '../../../../workflows/kit/index.ts'
+
+import { EXECUTION, installationPass, JOB } from './installation-pass.ts'
+
+describe('an installation in phase Init', () => {
+  it('has its execution applied, and refers to it', async () => {
+    const { pass } = installationPass({ target: { generation: 4 }, execution: undefined })
+    expect(await applyExecution(pass)).toEqual(done)
+    expect(pass.state.execution).toEqual(EXECUTION)
+    expect(pass.draft).toMatchObject({
+      observedGeneration: 4,
+      fields: { executionRef: { name: 'root', namespace: 'n' } },
+    })
+  })
+
+  it('keeps the hash of its imports', async () => {
+    const importsHash = 'b6589fc6'
+    const applied = { result: 'applied' as const, execution: EXECUTION, importsHash }
+    const { pass } = installationPass({ act: { applyExecution: () => Promise.resolve(applied) } })
+    expect(await applyExecution(pass)).toEqual(done)
+    expect(pass.draft.fields).toMatchObject({ importsHash })
+    expect(pass.draft.conditions).toEqual([])
+  })
+
+  it('says that its imports are refused, and once they are not any more', async () => {
+    const code = 'ImportNotFound'
+    const message = 'spec.imports.data[0] "size": found no DataObject n/size'
+    const act = { applyExecution: () => Promise.resolve({ result: 'refused' as const, code, message }) }
+    const refused = installationPass({ act })
+    expect(await applyExecution(refused.pass)).toEqual(fail(code, message))
+    const condition = { type: 'ValidateImports', status: 'False', reason: 'ImportValidationFailed', message }
+    expect(refused.pass.draft).toMatchObject({ conditions: [condition], fields: {} })
+    const mended = installationPass({ target: { importsRefused: true } })
+    expect(await applyExecution(mended.pass)).toEqual(done)
+    expect(mended.pass.draft.conditions).toMatchObject([{ type: 'ValidateImports', status: 'True' }])
+  })
+
+  it('waits while it cannot be', async () => {
+    const act = {
+      applyExecution: () => Promise.resolve({ result: 'waiting' as const, reason: 'the old one is leaving' }),
+    }
+    const { pass } = installationPass({ act })
+    expect(await applyExecution(pass)).toEqual(stop('the old one is leaving'))
+    expect(pass.draft.fields).toEqual({})
+  })
+})
+
+describe('an installation that hands its job ID down', () => {
+  it('does so once', async () => {
+    const { pass, calls } = installationPass({ execution: { ...EXECUTION, jobID: 'job-1' } })
+    expect(await triggerExecution(pass)).toEqual(done)
+    expect(await triggerExecution(pass)).toEqual(done)
+    expect(calls).toEqual(['triggerExecution'])
+  })
+
+  it('waits while its execution runs another job', async () => {
+    const { pass, calls } = installationPass({ execution: { ...EXECUTION, jobID: 'other' } })
+    expect(await triggerExecution(pass)).toEqual(stop('waiting for execution root to finish another job'))
+    expect(calls).toEqual([])
+  })
+
+  it('waits while its execution runs another job, and hands it over when that has ended', async () => {
+    const busy = installationPass({ execution: { ...EXECUTION, jobID: 'other' } })
+    expect(await triggerExecution(busy.pass)).toEqual(stop('waiting for execution root to finish another job'))
+    const idle = installationPass({ execution: { ...EXECUTION, jobID: 'other', jobIDFinished: 'other' } })
+    expect(await triggerExecution(idle.pass)).toEqual(done)
+    expect([busy.calls, idle.calls]).toEqual([[], ['triggerExecution']])
+  })
+
+  it('has nobody to hand it to without an execution', async () => {
+    const { pass, calls } = installationPass({ execution: undefined })
+    expect(await triggerExecution(pass)).toEqual(done)
+    expect(calls).toEqual([])
+  })
+})
+
+describe('an installation in phase Progressing', () => {
+  const finished = { ...EXECUTION, jobIDFinished: JOB }
+
+  it.each([
+    ['has another job', { ...finished, jobID: 'job-1' }],
+    ['has not finished this one', { ...finished, jobIDFinished: 'job-1' }],
+  ])('waits while its execution %s', (_, execution) => {
+    expect(awaitExecution(installationPass({ execution }).pass)).toEqual(stop('waiting for execution root'))
+  })
+
+  it('fails when its execution is gone, and has none to wait for when it rendered no items', () => {
+    const { pass } = installationPass({ execution: undefined })
+    expect(awaitExecution(pass)).toEqual(fail('ExecutionMissing', 'execution root is gone'))
+    pass.state = { ...pass.state, isEmpty: true }
+    expect(awaitExecution(pass)).toEqual(done)
+  })
+
+  it('goes on when it succeeded, fails when it did not', () => {
+    expect(awaitExecution(installationPass({ execution: { ...finished, phase: 'Succeeded' } }).pass)).toEqual(done)
+    const message = 'execution root is Failed; expected Succeeded'
+    expect(awaitExecution(installationPass({ execution: { ...finished, phase: 'Failed' } }).pass)).toEqual(
+      fail('ChildrenFailed', message),
+    )
+    const told = { ...finished, phase: 'Failed', error: 'db: no disk' }
+    expect(awaitExecution(installationPass({ execution: told }).pass)).toEqual(
+      fail('ChildrenFailed', `${message}: db: no disk`),
+    )
+  })
+})
+
+describe('an installation in phase Completing', () => {
+  it('fails when its spec was changed during the job', () => {
+    expect(checkGeneration(installationPass().pass)).toEqual(done)
+    const { faults } = checkGeneration(installationPass({ target: { generation: 9 } }).pass)
+    expect(faults).toMatchObject([{ code: 'CheckObservedGeneration', retryable: false }])
+  })
+
+  it('writes exports when it lists some', async () => {
+    const none = installationPass()
+    expect(await writeExports(none.pass)).toEqual(done)
+    const some = installationPass({ target: { exports: true } })
+    expect(await writeExports(some.pass)).toEqual(done)
+    expect([none.calls, some.calls]).toEqual([[], ['writeExports']])
+  })
+
+  it('checks its imports, those of the same pass before those of the status', async () => {
+    const hashes: (string | undefined)[] = []
+    const act: Partial<InstallationActivities> = {
+      writeExports: ({ importsHash }) => {
+        hashes.push(importsHash)
+        return Promise.resolve({ imports: true })
+      },
+    }
+    const observed = installationPass({ target: { importsHash: 'observed' }, act })
+    expect(await writeExports(observed.pass)).toEqual(done)
+    const folded = installationPass({ target: { importsHash: 'observed' }, act })
+    folded.pass.draft.fields['importsHash'] = 'folded'
+    expect(await writeExports(folded.pass)).toEqual(done)
+    expect(hashes).toEqual(['observed', 'folded'])
+    expect(observed.pass.draft.fields).toEqual({})
+  })
+
+  it('takes the hash off when nothing is imported any more', async () => {
+    const act = { writeExports: () => Promise.resolve({ imports: false }) }
+    const { pass } = installationPass({ target: { importsHash: 'before' }, act })
+    expect(await writeExports(pass)).toEqual(done)
+    expect(pass.draft.fields).toEqual({ importsHash: null })
+  })
+})
+
+describe('the deletion of an installation', () => {
+  it('deletes its execution, once, and again when it shall let its items go', async () => {
+    const leaving = { ...EXECUTION, deleting: true }
+    const first = installationPass()
+    expect(await deleteExecution(first.pass)).toEqual(done)
+    const repeated = installationPass({ execution: leaving })
+    expect(await deleteExecution(repeated.pass)).toEqual(done)
+    const forced = installationPass({ execution: leaving, target: { withoutUninstall: true } })
+    expect(await deleteExecution(forced.pass)).toEqual(done)
+    expect([first.calls, repeated.calls, forced.calls]).toEqual([['deleteExecution'], [], ['deleteExecution']])
+  })
+
+  it('waits for its execution, and fails when that gave up', async () => {
+    expect(await awaitDeletion(installationPass().pass)).toEqual(stop('waiting for execution root to be gone'))
+    const stuck = { ...EXECUTION, jobIDFinished: JOB, phase: 'DeleteFailed' }
+    const { faults } = await awaitDeletion(installationPass({ execution: stuck }).pass)
+    expect(faults).toEqual([
+      {
+        code: 'UndeletedSubobjects',
+        message: 'execution root is DeleteFailed; expected it to be gone',
+        retryable: false,
+      },
+    ])
+  })
+
+  it('is no longer waited for when it is interrupted', async () => {
+    const { pass, calls } = installationPass({ target: { interruptRequested: true } })
+    expect(await interruptInstallation(pass)).toEqual(done)
+    expect(pass.state.target.interruptRequested).toBe(false)
+    expect(calls).toEqual(['interruptExecution'])
+  })
+
+  it('takes its finalizer off last, and leaves those of others', async () => {
+    const released = installationPass({ execution: undefined, act: { guardSubject: () => Promise.resolve(undefined) } })
+    expect(await awaitDeletion(released.pass)).toEqual(stop(GONE))
+    const held = installationPass({ execution: undefined })
+    expect(await awaitDeletion(held.pass)).toEqual(again(0))
+    const theirs = installationPass({ execution: undefined, target: { finalizers: ['theirs'] } })
+    expect(await awaitDeletion(theirs.pass)).toEqual(stop('waiting for other finalizers'))
+    expect([held.calls, theirs.calls]).toEqual([['guardSubject'], []])
+  })
+})
+
+describe('an interrupted installation', () => {
+  const interrupted = { interruptRequested: true }
+  const interruption = fail('InterruptOperation', 'operation was interrupted')
+
+  it('hands the interrupt down only to the execution that runs its job', async () => {
+    const other = { ...EXECUTION, jobID: 'job-1', jobIDFinished: 'job-1' }
+    const untriggered = installationPass({ target: interrupted, execution: other })
+    expect(await interruptInstallation(untriggered.pass)).toEqual(interruption)
+    const finished = installationPass({ target: interrupted, execution: { ...EXECUTION, jobIDFinished: JOB } })
+    expect(await interruptInstallation(finished.pass)).toEqual(done)
+    const alone = installationPass({ target: interrupted, execution: undefined })
+    expect(await interruptInstallation(alone.pass)).toEqual(done)
+    const calls = [untriggered, finished, alone].map((one) => one.calls)
+    expect(calls).toEqual([['takeInterruptOff'], ['takeInterruptOff'], ['takeInterruptOff']])
+  })
+
+  it('is looked at again when it is gone or has another job', async () => {
+    const act = { interruptInstallation: () => Promise.resolve(undefined) }
+    expect(await interruptInstallation(installationPass({ target: interrupted, act }).pass)).toEqual(again(0))
+  })
+
+  it('does nothing without the annotation', async () => {
+    const { pass, calls } = installationPass()
+    expect(await interruptInstallation(pass)).toEqual(done)
+    expect(calls).toEqual([])
+  })
+
+  it('begins its job by taking off an interrupt that was there before', async () => {
+    const target = { phase: 'Init', interruptRequested: true, finalizers: [FINALIZER] }
+    const { pass, calls } = installationPass({ target })
+    await beginInstallation(pass)
+    expect(calls).toEqual(['adoptInstallation 10'])
+    const later = installationPass({ target: { ...target, phase: 'Progressing' } })
+    await beginInstallation(later.pass)
+    expect(later.calls).toEqual([])
+  })
+})

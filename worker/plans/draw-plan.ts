@@ -1,0 +1,79 @@
+// What `pawl plan show` and `pawl plan list` print. Pure: from plans to text.
+
+import { describe, type JobPlan, phasesToMermaid, toJson, toMermaid } from '../../workflows/kit/index.ts'
+import { type NamedKind, namesOf, type PlannedKind } from './find-plans.ts'
+
+export const PLAN_FORMATS = ['text', 'mermaid', 'json'] as const
+export type PlanFormat = (typeof PLAN_FORMATS)[number]
+
+/** The plan of a kind, ending with a newline. */
+export function drawPlan(planned: PlannedKind, format: PlanFormat): string {
+  switch (format) {
+    case 'text':
+      return `${inWords(planned)}\n`
+    case 'mermaid':
+      return `${planned.phases === undefined ? toMermaid(planned.step) : phasesToMermaid(planned.phases)}\n`
+    case 'json':
+      return `${JSON.stringify(asData(planned), null, 2)}\n`
+  }
+}
+
+/** A line for each kind: its name, its other names, and its phases. */
+export function listPlans(plans: readonly PlannedKind[]): string {
+  const rows = plans.map(({ kind, phases }) => [
+    kind.kind,
+    otherNames(kind),
+    phases === undefined ? EVERY_PASS : Object.keys(phases.phases).join(', '),
+  ])
+  const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  return rows.map((row) => `${row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join('   ')}\n`).join('')
+}
+
+const EVERY_PASS = 'every pass'
+const ON_DELETE = 'a pass while the object is being deleted'
+const INDENT = '  '
+
+function inWords({ kind, phases, step, onDelete }: PlannedKind): string {
+  const title = `${kind.kind} (${otherNames(kind)}) of ${kind.apiVersion}`
+  if (phases === undefined) {
+    const ending = onDelete === undefined ? [] : ['', ON_DELETE, indented(describe(onDelete))]
+    return [title, '', EVERY_PASS, indented(describe(step)), ...ending].join('\n')
+  }
+  const start = `A job starts in ${phases.first(false)}, that of a deletion in ${phases.first(true)}.`
+  const trees = Object.entries(phases.phases).map(
+    ([name, { step }]) => `${heading(phases, name)}\n${indented(describe(step))}`,
+  )
+  return [title, start, ...trees].join('\n\n')
+}
+
+function heading({ phases, failed }: JobPlan<never>, name: string): string {
+  const next = phases[name]?.next ?? name
+  return next === name
+    ? `${name}, until its step ends it; after a final fault ${failed(name)}`
+    : `${name} ─► ${next}; after a final fault ${failed(name)}`
+}
+
+function asData({ kind, phases, step, onDelete }: PlannedKind): object {
+  const identity = { kind: kind.kind, apiVersion: kind.apiVersion, names: namesOf(kind) }
+  if (phases === undefined)
+    return { ...identity, plan: toJson(step), ...(onDelete !== undefined && { onDelete: toJson(onDelete) }) }
+  return {
+    ...identity,
+    first: { job: phases.first(false), deletion: phases.first(true) },
+    phases: Object.entries(phases.phases).map(([name, { step, next }]) => ({
+      name,
+      next,
+      failed: phases.failed(name),
+      plan: toJson(step),
+    })),
+    finalPhases: phases.finalPhases,
+  }
+}
+
+function otherNames({ plural, shortNames }: NamedKind): string {
+  return [plural, ...shortNames].join(', ')
+}
+
+function indented(tree: string): string {
+  return tree.replaceAll(/^/gm, INDENT)
+}

@@ -1,0 +1,109 @@
+// The only reader of the environment. A flag beats its variable; a variable beats the default.
+//
+// It parses nothing that a command does not need: each command calls it once and passes values on.
+
+import { fileURLToPath } from 'node:url'
+import { homedir } from 'node:os'
+import { extname, join, resolve } from 'node:path'
+
+/** The search attributes by which people find Pawl's workflows in Temporal; all are of type Keyword: exact values. */
+export const SEARCH_ATTRIBUTES = [
+  'PawlKind',
+  'PawlNamespace',
+  'PawlName',
+  'PawlUid',
+  'PawlJobId',
+  'PawlRootJobId',
+  'PawlOutcome',
+] as const
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+export interface Config {
+  /** Where binaries and the default data folder live: `$PAWL_CACHE`, else `${XDG_CACHE_HOME:-~/.cache}/pawl`. */
+  readonly cacheDir: string
+  /** State of `pawl dev`: `$PAWL_DATA_DIR`, else `dev` in the cache folder. */
+  readonly dataDir: string
+  /** `$KUBECONFIG`; undefined is in-cluster or the usual file. */
+  readonly kubeconfig: string | undefined
+  /** `$PAWL_DATABASE_URL`. */
+  readonly databaseUrl: string | undefined
+  /** `$PAWL_TEMPORAL_ADDRESS`, else `$TEMPORAL_ADDRESS`. */
+  readonly temporalAddress: string | undefined
+  /** `$PAWL_TEMPORAL_NAMESPACE`, else `$TEMPORAL_NAMESPACE`, else `default`. */
+  readonly temporalNamespace: string
+  /** `$PAWL_CONTENT_KEY`: file with the key of content hashes, see activities/journal/content-key.ts. */
+  readonly contentKeyPath: string | undefined
+  /** `$PAWL_LOG_LEVEL`: a level of pino. */
+  readonly logLevel: string
+  /** Paths of server binaries that the user names, by binary: `$PAWL_ETCD`, `$PAWL_KUBE_APISERVER`, ... */
+  readonly binaries: ReadonlyMap<string, { readonly path: string; readonly variable: string }>
+  /** `$KUBEBUILDER_ASSETS`: a folder with etcd, kube-apiserver and kubectl. */
+  readonly assetsDir: string | undefined
+  /** Folders of `$PATH`. */
+  readonly searchPath: readonly string[]
+  /** False when `$PAWL_OFFLINE` is `1` or `true`: nothing is downloaded and Go asks no proxy. */
+  readonly mayDownload: boolean
+}
+
+/** Reads the configuration from the given environment, by default the process's own. */
+export function readConfig(env: Environment = process.env): Config {
+  const cacheDir = resolve(
+    text(env, 'PAWL_CACHE') ?? join(text(env, 'XDG_CACHE_HOME') ?? join(homedir(), '.cache'), 'pawl'),
+  )
+
+  return {
+    cacheDir,
+    dataDir: resolve(text(env, 'PAWL_DATA_DIR') ?? join(cacheDir, 'dev')),
+    kubeconfig: text(env, 'KUBECONFIG'),
+    databaseUrl: text(env, 'PAWL_DATABASE_URL'),
+    temporalAddress: text(env, 'PAWL_TEMPORAL_ADDRESS') ?? text(env, 'TEMPORAL_ADDRESS'),
+    temporalNamespace: text(env, 'PAWL_TEMPORAL_NAMESPACE') ?? text(env, 'TEMPORAL_NAMESPACE') ?? 'default',
+    contentKeyPath: text(env, 'PAWL_CONTENT_KEY'),
+    logLevel: text(env, 'PAWL_LOG_LEVEL') ?? 'info',
+    binaries: namedBinaries(env),
+    assetsDir: text(env, 'KUBEBUILDER_ASSETS'),
+    searchPath: (text(env, 'PATH') ?? '').split(process.platform === 'win32' ? ';' : ':').filter((dir) => dir !== ''),
+    mayDownload: !['1', 'true'].includes(text(env, 'PAWL_OFFLINE') ?? ''),
+  }
+}
+
+/** The environment that child processes get: ours, with the additions. */
+export function childEnvironment(additions: Environment = {}): Environment {
+  return { ...process.env, ...additions }
+}
+
+/** The path of a module of ours, given from worker/. The published package has JavaScript where the checkout has TypeScript. */
+export function modulePath(file: string): string {
+  return fileURLToPath(new URL(`../${file}`.replace(/\.ts$/, extname(import.meta.filename)), import.meta.url))
+}
+
+/** Arguments of Node for the process of Pawl whose `main` is in this file of worker/, with its flags. */
+export function processArgs(file: string, flags: readonly string[]): string[] {
+  const isFast = file === 'reconciler.ts' && !flags.includes('--call-stacks=yes')
+  return [
+    ...(isFast ? ['--import', modulePath('reconciler/lean-workflow-threads.ts')] : []),
+    modulePath(file),
+    ...flags,
+  ]
+}
+
+const NAMED = [
+  ...['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubectl', 'kwok'],
+  ...['temporal', 'temporal-server', 'temporal-sql-tool'],
+]
+
+function namedBinaries(env: Environment): Config['binaries'] {
+  const named = new Map<string, { path: string; variable: string }>()
+  for (const name of NAMED) {
+    const variable = `PAWL_${name.toUpperCase().replaceAll('-', '_')}`
+    const path = text(env, variable)
+    if (path !== undefined) named.set(name, { path, variable })
+  }
+  return named
+}
+
+function text(env: Environment, name: string): string | undefined {
+  const value = env[name]
+  return value === '' ? undefined : value
+}

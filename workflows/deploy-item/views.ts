@@ -1,3 +1,0 @@
-// What the runs of controller.cm remember of its kinds, each under the kind's name.
-
-export type { GroupItem as DeployItem } from '../../activities/deploy/views.ts'

@@ -1,0 +1,116 @@
+// A controller in level mode as one pure value: the kind of its objects, what it observes, what a pass does. The worker and the bridge
+// read what they need of it; a workflow runs it (level-loop.ts). Source: docs/adr/0011.
+
+import type { JsonObject } from './level.ts'
+import { groupOf, isWithoutNamespace, kubernetesPlural } from '../kind/kubernetes-plurals.ts'
+import type { LevelPass } from './level.ts'
+import type { Path } from '../kind/projection.ts'
+import type { StateQuery } from './query.ts'
+import type { Step, StepHooks } from '../plan/step.ts'
+
+/** Where objects of a kind live. */
+export interface LevelResource {
+  /** `group/version`, or `v1`. */
+  readonly apiVersion: string
+  readonly kind: string
+  readonly plural: string
+  /** Objects of the kind are in no namespace. */
+  readonly withoutNamespace?: boolean
+}
+
+/** The kind of a controller's objects: a value of `defineKind`, or its names. */
+export interface LevelTarget extends LevelResource {
+  /** False: status is a part of the object and no endpoint of its own. Default true. */
+  readonly statusSubresource?: boolean
+  /** Paths that the journal shows to people. Changes of anything else are seen as well, and remembered as a hash. */
+  readonly projection?: readonly Path[]
+}
+
+export interface LevelDefinition<State, Target> {
+  /** Of the controller, its workflow and its field manager (`pawl-<name>`): small first letter, then letters and digits. */
+  readonly name: string
+  readonly target: LevelTarget
+  readonly queries: Readonly<Record<keyof State & string, StateQuery>>
+  /** What a pass does while the object is there. */
+  readonly plan: Step<LevelPass<State, Target>>
+  readonly hooks?: StepHooks
+  /** Holds an object under deletion until `onDelete` is done; put on before the first pass. `domain/name`. */
+  readonly finalizer?: string
+  /** What a pass does while the object is being deleted; needs `finalizer`. Default: nothing. */
+  readonly onDelete?: Step<LevelPass<State, Target>>
+  /** Plurals of kinds that are not Kubernetes' own: `{ 'example.com/v1/Gadget': 'gadgets' }`. */
+  readonly plurals?: Readonly<Record<string, string>>
+  /** Kinds in no namespace that are not Kubernetes' own, `example.com/v1/Gadget`. */
+  readonly withoutNamespace?: readonly string[]
+}
+
+/** What every controller's passes have in common. */
+export type AnyLevelPass = LevelPass<Record<string, unknown>, JsonObject>
+
+export interface LevelController {
+  readonly name: string
+  readonly target: LevelTarget
+  readonly queries: Readonly<Record<string, StateQuery>>
+  readonly plan: Step<AnyLevelPass>
+  readonly hooks: StepHooks | undefined
+  readonly finalizer: string | undefined
+  readonly onDelete: Step<AnyLevelPass> | undefined
+  readonly plurals: Readonly<Record<string, string>>
+  readonly withoutNamespace: readonly string[]
+}
+
+const NAME = /^[a-z][A-Za-z0-9]{0,62}$/
+// Source: Kubernetes' validation of finalizers; without a domain the name would be taken for one of Kubernetes' own.
+const FINALIZER_NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?\/[A-Za-z0-9]([-A-Za-z0-9._]*[A-Za-z0-9])?$/
+
+/**
+ * Defines a controller. It is checked when its module loads.
+ *
+ * @throws a plain Error that says what was found and expected: a name that cannot name a workflow, a finalizer without domain, `onDelete`
+ * without finalizer, a kind whose plural is not known.
+ */
+export function defineLevel<State, Target>(definition: LevelDefinition<State, Target>): LevelController {
+  const { name, target, queries, finalizer, onDelete, plurals = {}, withoutNamespace = [] } = definition
+  if (!NAME.test(name))
+    throw new Error(`controller "${name}": expected a name of letters and digits that begins with a small letter`)
+  if (finalizer !== undefined && !FINALIZER_NAME.test(finalizer))
+    throw new Error(`controller ${name}: finalizer is "${finalizer}", expected domain/name`)
+  if (onDelete !== undefined && finalizer === undefined)
+    throw new Error(
+      `controller ${name}: found onDelete without finalizer, expected both: nothing would hold the object`,
+    )
+  const controller: LevelController = {
+    ...{ name, target, queries, finalizer, plurals, withoutNamespace, hooks: definition.hooks },
+    // The loop hands a plan the states and the target that the queries and the kind of the same definition describe.
+    plan: definition.plan as unknown as Step<AnyLevelPass>,
+    onDelete: onDelete as unknown as Step<AnyLevelPass> | undefined,
+  }
+  for (const query of Object.values<StateQuery>(queries)) resourceOf(controller, query.kind)
+  return controller
+}
+
+/**
+ * Where objects of a kind live.
+ *
+ * @param kindName `group/version/Kind`, or `v1/Kind`.
+ * @throws a plain Error when the plural is not known.
+ */
+export function resourceOf(
+  { name, target, plurals, withoutNamespace }: LevelController,
+  kindName: string,
+): LevelResource {
+  const slash = kindName.lastIndexOf('/')
+  const [apiVersion, kind] = [kindName.slice(0, slash), kindName.slice(slash + 1)]
+  const own = target.apiVersion === apiVersion && target.kind === kind ? target.plural : undefined
+  const given = Object.hasOwn(plurals, kindName) ? plurals[kindName] : undefined
+  const plural = given ?? own ?? kubernetesPlural(apiVersion, kind)
+  if (plural === undefined)
+    throw new Error(`controller ${name}: the plural of kind ${kindName} is not known; expected it in \`plurals\``)
+  const isGlobal = withoutNamespace.includes(kindName) || isWithoutNamespace(apiVersion, kind)
+  return { apiVersion, kind, plural, ...(isGlobal && { withoutNamespace: true }) }
+}
+
+/** Whether two kinds are the same but for their version. */
+export function isSameKind(left: Pick<LevelResource, 'apiVersion' | 'kind'>, right: typeof left): boolean {
+  return left.kind === right.kind && groupOf(left.apiVersion) === groupOf(right.apiVersion)
+}

@@ -1,0 +1,142 @@
+// The shape of a controller that runs jobs: what it observes, its phases, and the draft of the status that a pass settles.
+// Pure data and types; reconcile-loop.ts runs it on Temporal, unit tests run it with a fake.
+
+import type { ConditionChange, ErrorReport } from './conditions.ts'
+import { isJobID } from '../plan/guard.ts'
+import type { Outcome } from '../plan/outcome.ts'
+import type { Step } from '../plan/step.ts'
+import type { Tracks } from './tracks.ts'
+
+/** The object whose job it is. */
+export interface Subject {
+  readonly kind: string
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+}
+
+/** Arguments of a job's workflow. */
+export interface JobInput {
+  readonly subject: Subject
+  readonly jobID: string
+  /** Why the job was started, for people. */
+  readonly cause: string
+}
+
+/** What every controller sees of its subject. */
+export interface TargetView {
+  readonly version: string
+  readonly generation: number
+  readonly deleting: boolean
+  readonly finalizers: readonly string[]
+  readonly phase: string | undefined
+  readonly jobID: string | undefined
+  readonly jobIDFinished: string | undefined
+  readonly observedGeneration: number
+  readonly lastError: ErrorReport | undefined
+}
+
+export type TransitionMark = 'triggerTime' | 'initTime' | 'waitTime' | 'finishedTime'
+
+/** What settle will write. Steps set it through the pass; the loop compares it with what is there and writes only a difference. */
+export interface StatusDraft {
+  phase: string | undefined
+  observedGeneration: number
+  lastError: ErrorReport | undefined
+  readonly conditions: ConditionChange[]
+  readonly marks: TransitionMark[]
+  /** Further status fields of the kind, e.g. `executionRef`. */
+  readonly fields: Record<string, unknown>
+}
+
+/** Ours, running or not: jobs are idle when both IDs are equal or absent. Source: spec/landscaper.md 2.2. */
+export function isIdle(target: {
+  readonly jobID?: string | undefined
+  readonly jobIDFinished?: string | undefined
+}): boolean {
+  // Without a job ID, or with a text that is none, there is nothing that could run, whatever a hand has left in jobIDFinished.
+  return !isJobID(target.jobID) || target.jobID === target.jobIDFinished
+}
+
+export interface JobState {
+  readonly target: TargetView
+}
+
+/** Which run and pass acts; with the step's name the key of every action. */
+export interface By {
+  readonly workflowID: string
+  readonly runID: string
+  /** Counts from 1 in every run. */
+  readonly pass: number
+}
+
+export interface JobPass<State extends JobState, Act = unknown> {
+  readonly subject: Subject
+  readonly jobID: string
+  readonly by: By
+  /** The activities of the controller; fakes in unit tests. */
+  readonly act: Act
+  /** What was observed; a step that acts puts what it wrote here, so that the next step goes on from it. */
+  state: State
+  readonly draft: StatusDraft
+}
+
+export interface Phase<Pass> {
+  readonly step: Step<Pass>
+  /** The phase after `done`; a phase without next is left only by its step. */
+  readonly next: string
+}
+
+export interface JobPlan<Pass> {
+  readonly kind: string
+  /** In the order of the diagram; drawn by CLI and console. */
+  readonly phases: Readonly<Record<string, Phase<Pass>>>
+  readonly finalPhases: readonly string[]
+  /** Where a job starts, by whether its subject is being deleted. */
+  readonly first: (deleting: boolean) => string
+  /** Where a final fault leads. */
+  readonly failed: (phase: string) => string
+  /** Codes that users of the wire format expect beside a reason, by the fault's code. Source: spec/landscaper.md 1.16. */
+  readonly errorCodes: Readonly<Record<string, readonly string[]>>
+  /** How lastError names a fault where the wire format has words of its own, by the fault's code. */
+  readonly errorNames?: Readonly<Record<string, { readonly operation: string; readonly reason: string }>>
+}
+
+export interface JobController<State extends JobState, Act> {
+  readonly plan: JobPlan<JobPass<State, Act>>
+  readonly act: Act
+  /** Reads the subject and what the controller declares; undefined when the subject is gone or another one has its name. */
+  observe(act: Act, input: JobInput, by: By, previous: State | undefined): Promise<State | undefined>
+  /**
+   * The writes with which a subject's own job begins, asked in every pass: first the status, then the metadata.
+   * Ends with `stop(SUPERSEDED)` when another run has the job. Absent where job IDs always come from a parent.
+   */
+  readonly begin?: (pass: JobPass<State, Act>) => Promise<Outcome>
+  /** Markdown for people who look at the run in Temporal's UI. */
+  readonly details: (pass: JobPass<State, Act>) => string
+}
+
+export type GroupPass<State, Act> = Pick<JobPass<JobState, Act>, 'subject' | 'jobID' | 'by' | 'act'> & {
+  state: State
+  /** For work that takes longer than a pass may. */
+  readonly tracks: Tracks<State>
+  /** Something came during the pass that it has not seen: another pass follows. */
+  readonly wake: () => void
+}
+
+/** A controller of many objects that share a job; each has a status of its own, which the group's actions write. */
+export interface GroupController<State, Act> {
+  readonly act: Act
+  /** Reads what the controller declares. `latest`: what the run knows; work beside the passes changes it meanwhile. */
+  observe(act: Act, input: JobInput, by: By, latest: () => State | undefined): Promise<State>
+  readonly step: Step<GroupPass<State, Act>>
+  /** Nothing is left to do, and nothing more will come. Asked only while no track runs. */
+  readonly isOver: (pass: GroupPass<State, Act>) => boolean
+  readonly details: (pass: GroupPass<State, Act>) => string
+}
+
+/** The reason with which `begin` says that another run has the job. */
+export const SUPERSEDED = 'superseded'
+
+/** The reason with which a step says that the subject is gone: its finalizer was the last thing that held it. */
+export const GONE = 'gone'

@@ -1,0 +1,87 @@
+// What a run in level mode asks of the world, as data: the activities of activities/run/level/ implement it. Types only.
+
+import type { LevelResource, LevelTarget } from './define-level.ts'
+import type { By, Subject } from './job.ts'
+import type { JsonObject, ObservedObject, WantedObject } from './level.ts'
+import type { StateQuery } from './query.ts'
+import type { JsonValue } from '../kind/schema.ts'
+
+export interface LevelQuery extends LevelResource {
+  readonly query: StateQuery
+}
+
+interface LevelInput {
+  readonly by: By
+  readonly subject: Subject
+  readonly target: LevelTarget
+}
+
+export interface ObserveInput extends LevelInput {
+  readonly queries: Readonly<Record<string, LevelQuery>>
+}
+
+export interface Observed {
+  readonly target: JsonObject
+  /** By the name of the query; one that found nothing is missing. */
+  readonly states: Readonly<Record<string, unknown>>
+}
+
+export interface RefreshInput extends LevelInput {
+  readonly state: string
+  readonly query: LevelQuery
+}
+
+export interface ApplyInput extends LevelInput {
+  readonly resource: LevelResource
+  readonly object: WantedObject
+}
+
+export interface RemoveInput extends LevelInput {
+  readonly resource: LevelResource
+  readonly object: ObservedObject
+}
+
+export interface FinalizeLevelInput extends LevelInput {
+  /** The version that the pass observed. */
+  readonly version: string
+  readonly finalizer: string
+  readonly guarded: boolean
+}
+
+export interface StatusInput extends LevelInput {
+  readonly version: string
+  /** Only what differs. */
+  readonly status: Readonly<Record<string, JsonValue>>
+}
+
+export interface SettleLevelInput extends LevelInput {
+  /** As in `SettleInput`. */
+  readonly againMs: number | undefined
+  readonly attempt: number
+  readonly fault: { readonly reason: string; readonly message: string } | undefined
+}
+
+export interface EndLevelInput {
+  readonly by: By
+  /** Of the first run of this ID that goes on in this one. */
+  readonly firstRunID: string
+  readonly subject: Subject
+  readonly cause: string
+  readonly outcome: string
+}
+
+export interface LevelActivities {
+  observeLevel(input: ObserveInput): Promise<Observed | undefined>
+  /** `found` is missing when there is nothing. */
+  refreshLevel(input: RefreshInput): Promise<{ readonly found?: unknown }>
+  applyLevel(input: ApplyInput): Promise<void>
+  removeLevel(input: RemoveInput): Promise<'removed' | 'changed'>
+  /** The target as it is now; undefined when it is gone. */
+  finalizeLevel(input: FinalizeLevelInput): Promise<JsonObject | undefined>
+  writeLevelStatus(input: StatusInput): Promise<void>
+}
+
+export interface LevelJournal {
+  settleLevel(input: SettleLevelInput): Promise<void>
+  endLevel(input: EndLevelInput): Promise<void>
+}

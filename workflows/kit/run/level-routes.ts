@@ -1,0 +1,98 @@
+// What of the events in a cluster concerns a controller in level mode, and which kinds the bridge follows for it. Pure.
+//
+//   V1. The target's own events start a run.
+//   V2. An event of a state's kind starts one for the target that is, or was, its controlling owner.
+//   V3. Other objects of a state's kind wake those that subscribed to them when they were looked at (`subscriptionOf`).
+
+import { isSameKind, type LevelController, type LevelResource, resourceOf } from './define-level.ts'
+import { CONTENT, type Path, path, type Projection, valueAt } from '../kind/projection.ts'
+import type { Selection, StateQuery } from './query.ts'
+import type { ControllerRoutes, Route, RoutedEvent, Routing, WatchedKind } from './routes.ts'
+
+/** The routes of a controller. */
+export function levelRoutes(controller: LevelController): ControllerRoutes {
+  const { name, target } = controller
+  const states = new Set(stateResources(controller).map(({ kind }) => kind))
+  const own = (event: RoutedEvent): Route => ({
+    ...{ controller: name, uid: event.uid, namespace: event.namespace, name: event.name },
+    ...{ mode: 'start', cause: event.type === 'DELETED' ? 'deleted' : causeOf(event) },
+  })
+  const route = (event: RoutedEvent): Routing => {
+    const routes = [
+      ...(event.kind === target.kind ? [own(event)] : []),
+      ...(states.has(event.kind) ? ownersOf(controller, event) : []),
+    ]
+    return routes.length > 0 ? { routes } : { ignored: `no ${target.kind} of ${name} owns it` }
+  }
+  return { controller: name, byKind: Object.fromEntries([target.kind, ...states].map((kind) => [kind, route])) }
+}
+
+/** The kinds that the bridge follows for a controller: any change of their objects is news. */
+export function levelKinds(controller: LevelController): readonly WatchedKind[] {
+  const { target } = controller
+  const others = stateResources(controller).filter(({ kind }) => kind !== target.kind)
+  return [followed(target, target.projection), ...others.map((resource) => followed(resource))]
+}
+
+function followed(resource: LevelResource, projection: readonly Path[] = []): WatchedKind {
+  const { apiVersion, kind, plural, withoutNamespace } = resource
+  const scope = withoutNamespace === true ? { withoutNamespace } : {}
+  return { apiVersion, kind, plural, ...scope, projection, hashed: [CONTENT] }
+}
+
+/** An object to be told of, or any of its kind in a namespace. */
+export interface LevelSubscription {
+  readonly kind: string
+  /** `*`: all. */
+  readonly namespace: string
+  /** `*`: any. */
+  readonly name: string
+}
+
+/**
+ * What to subscribe to for a query, beside the routes; undefined where they tell of everything (V2).
+ * An owned object that is asked for by name may be there without being owned, which is a fault until it goes.
+ */
+export function subscriptionOf(query: StateQuery, kind: string, selection: Selection): LevelSubscription | undefined {
+  const { namespace = '*', name } = selection
+  if (name !== undefined) return { kind, namespace, name }
+  return query.owned === true ? undefined : { kind, namespace, name: '*' }
+}
+
+function stateResources(controller: LevelController): readonly LevelResource[] {
+  const all = Object.values(controller.queries).map((query) => resourceOf(controller, query.kind))
+  return all.filter(({ kind }, index) => all.findIndex((one) => one.kind === kind) === index)
+}
+
+function ownersOf(controller: LevelController, event: RoutedEvent): readonly Route[] {
+  const found = [ownerIn(event.projection), ownerIn(event.previous ?? {})].flatMap((owner) =>
+    owner !== undefined && isSameKind(owner, controller.target) ? [owner] : [],
+  )
+  return found
+    .filter(({ uid }, index) => found.findIndex((one) => one.uid === uid) === index)
+    .map(({ uid, name }) => ({
+      ...{ controller: controller.name, uid, namespace: event.namespace, name },
+      ...{ mode: 'start', cause: `${event.kind} ${event.name} ${event.type.toLowerCase()}` },
+    }))
+}
+
+interface Owner {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly name: string
+  readonly uid: string
+}
+
+/** A projection keeps the controlling owner only. */
+function ownerIn(projection: Projection): Owner | undefined {
+  const owners = valueAt(projection, path('metadata.ownerReferences'))
+  return Array.isArray(owners) ? (owners as Owner[])[0] : undefined
+}
+
+function causeOf({ projection, previous }: RoutedEvent): string {
+  if (previous === undefined) return 'first seen'
+  const deletion = path('metadata.deletionTimestamp')
+  return valueAt(projection, deletion) !== undefined && valueAt(previous, deletion) === undefined
+    ? 'deletion'
+    : 'changed'
+}

@@ -1,0 +1,58 @@
+// The pass of a controller in level mode: a run that lives until its object has converged. Types only; generated code and the
+// actions of users' controllers are written against them. Source: design.md "Subjects and routes", spec/kit.md 8.
+
+import type { ObjectMeta } from '../kind/kind.ts'
+import type { By, Subject } from './job.ts'
+import type { JsonValue } from '../kind/schema.ts'
+
+/** An object as it travels. */
+export interface JsonObject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: ObjectMeta
+  readonly [field: string]: unknown
+}
+
+/** An object of another kind to be there as given: what is not mentioned is left alone. */
+export interface WantedObject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: {
+    readonly name: string
+    /** Default: the target's. */
+    readonly namespace?: string
+    readonly labels?: Readonly<Record<string, string>>
+    readonly annotations?: Readonly<Record<string, string>>
+  }
+  readonly [field: string]: unknown
+}
+
+/** An object that was observed: enough to delete it and no other of its name. */
+export interface ObservedObject {
+  readonly apiVersion: string
+  readonly kind: string
+  /** Objects of kinds without namespaces have none. */
+  readonly metadata: Omit<ObjectMeta, 'namespace'> & Partial<Pick<ObjectMeta, 'namespace'>>
+}
+
+/** What an action can do to the world. Each call is one idempotent activity; its failure becomes the action's fault. */
+export interface LevelActs {
+  /** Makes the object be as given, owned by the target. An object of that name with another controlling owner is a final fault. */
+  apply(object: WantedObject): Promise<void>
+  /** Deletes the object that was observed; one that is gone is success, one that changed since is a retryable fault. */
+  remove(object: ObservedObject): Promise<void>
+}
+
+export interface LevelPass<State, Target> {
+  readonly subject: Subject
+  readonly by: By
+  /** The object itself, as observed at the start of the pass. */
+  readonly target: Target
+  /** What the queries found at the start of the pass. */
+  readonly state: State
+  /** Reads one state again; for states marked `fresh`, and after writes. */
+  refresh<Name extends keyof State>(name: Name): Promise<State[Name]>
+  readonly act: LevelActs
+  /** Fields of the target's status; what differs at the end of the pass is written at once. */
+  readonly status: Record<string, JsonValue>
+}

@@ -1,0 +1,119 @@
+// What a controller observes beside its target, as data: one query for each state. Generated from controller.cm; the observing
+// activity reads the target and all states of a pass together. Source: the RFC's selectors, and spec/kit.md 2 and 8.
+//
+//   Q1. A query looks in the target's namespace, unless it has a namespace of its own; kinds without namespaces need none.
+//   Q2. A list holds what all selectors select. A single state is the one object that they select, or undefined: two are a fault.
+//   Q3. Owned means: the object's controlling owner has the target's uid. A list leaves out what is not owned; a single object
+//       that is not owned is a fault.
+
+import { path, type Path, textAt } from '../kind/projection.ts'
+
+/**
+ * Text in which `${target.a.b}` stands for the text at `a.b` of the target. Everything else is literal: `${` begins nothing else.
+ * A template whose target has no text there selects nothing.
+ */
+export type QueryTemplate = string
+
+export interface StateQuery {
+  /** `group/version/Kind`; `v1/Kind` in Kubernetes' core group. */
+  readonly kind: string
+  /** The state is a list (Q2). */
+  readonly many?: true
+  /** Read by name; no other selector but `namespace` and `owned` then. */
+  readonly name?: QueryTemplate
+  readonly namespace?: QueryTemplate
+  readonly labels?: Readonly<Record<string, QueryTemplate>>
+  /** Fields by which the API server can select, without a leading dot. */
+  readonly fields?: Readonly<Record<string, QueryTemplate>>
+  /** The name of the controlling owner: no field of the API server, compared after reading. RFC: `fields/.metadata.controller`. */
+  readonly controller?: QueryTemplate
+  /** Q3. */
+  readonly owned?: true
+  /** Read again just before each action that asks for the state (`LevelPass.refresh`). */
+  readonly fresh?: true
+}
+
+/** A query whose templates are filled: what to ask the API server for, and what to leave out of its answer. */
+export interface Selection {
+  /** Undefined: all namespaces, or a kind without any. */
+  readonly namespace: string | undefined
+  readonly name: string | undefined
+  readonly labelSelector: string
+  readonly fieldSelector: string
+  readonly controller: string | undefined
+}
+
+/**
+ * Fills the templates of a query from its target.
+ *
+ * @returns undefined when nothing can be selected: the target lacks a text that a template refers to, or has one there that no object
+ * can have in this place. So a text of the target never becomes part of a path or adds to a selector.
+ */
+export function selectionOf(query: StateQuery, target: object): Selection | undefined {
+  const parts = {
+    namespace: filled(query.namespace ?? targetNamespace(target), target, isNamespace),
+    name: filled(query.name, target, isObjectName),
+    controller: filled(query.controller, target, isObjectName),
+    labels: selector(query.labels, target, (value) => (LABEL_VALUE.test(value) ? value : undefined)),
+    fields: selector(query.fields, target, (value) => value.replaceAll(/[\\,=]/g, '\\$&')),
+  }
+  if (Object.values(parts).includes(IMPOSSIBLE)) return undefined
+  const { namespace, name, controller, labels = '', fields = '' } = parts
+  return {
+    namespace: namespace === '' ? undefined : namespace,
+    name,
+    controller,
+    labelSelector: labels,
+    fieldSelector: fields,
+  }
+}
+
+/** Whether the API server could take the text for the name of an object. `.`, `..` and what has a slash would lead to another path. */
+export function isObjectName(text: string): boolean {
+  return /^[A-Za-z0-9:_]([A-Za-z0-9.:_-]{0,251}[A-Za-z0-9:_-])?$/.test(text)
+}
+
+// No template can be filled with it.
+const IMPOSSIBLE = '\u0000'
+const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/
+
+const isNamespace = (text: string): boolean => text === '' || /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(text)
+
+const targetNamespace = (target: object): string => textAt(target, ['metadata', 'namespace']) ?? ''
+
+function filled(
+  template: QueryTemplate | undefined,
+  target: object,
+  isPossible: (text: string) => boolean,
+): string | undefined {
+  if (template === undefined) return undefined
+  const text = fill(template, target)
+  return text !== undefined && isPossible(text) ? text : IMPOSSIBLE
+}
+
+function selector(
+  templates: Readonly<Record<string, QueryTemplate>> | undefined,
+  target: object,
+  written: (value: string) => string | undefined,
+): string | undefined {
+  const pairs = Object.entries(templates ?? {}).map(([key, template]) => {
+    const text = fill(template, target)
+    const value = text === undefined ? undefined : written(text)
+    return value === undefined ? undefined : `${key}=${value}`
+  })
+  return pairs.includes(undefined) ? IMPOSSIBLE : pairs.join(',')
+}
+
+/** Undefined when the target has no text at one of the references. */
+function fill(template: QueryTemplate, target: object): string | undefined {
+  // Split by one group: every second part is a reference.
+  const parts = template.split(/\$\{target\.([^}]*)\}/)
+  const texts = parts.map((part, index) => (index % 2 === 0 ? part : textAt(target, referencePath(part))))
+  return texts.includes(undefined) ? undefined : texts.join('')
+}
+
+/** Keys of labels and annotations have dots of their own. */
+function referencePath(reference: string): Path {
+  const [, map, key] = /^metadata\.(labels|annotations)\.(.+)$/.exec(reference) ?? []
+  return map === undefined || key === undefined ? path(reference) : ['metadata', map, key]
+}

@@ -1,0 +1,87 @@
+// Which events concern which subjects. Pure: the bridge and every journaled write ask the same functions.
+// Source: design.md "Subjects and routes".
+
+import { isIdle } from './job.ts'
+import { path, type Path, type Projection, textAt, valueAt } from '../kind/projection.ts'
+
+/** A kind that the bridge watches, and what of its objects may enter the journal. */
+export interface WatchedKind {
+  /** Group and version as in manifests, e.g. `landscaper.gardener.cloud/v1alpha1`, or `v1`. */
+  readonly apiVersion: string
+  readonly kind: string
+  readonly plural: string
+  /** Paths kept in projections, beside the metadata that every projection has (see `projectObject`). */
+  readonly projection: readonly Path[]
+  /** Paths whose content is remembered as one keyed hash only; empty when the kind needs none. */
+  readonly hashed: readonly Path[]
+  /** Its objects are in no namespace. */
+  readonly withoutNamespace?: boolean
+  /** The bridge does not follow the kind: nobody would see it deleted, so own writes leave an event and no known state. */
+  readonly unfollowed?: true
+}
+
+export interface RoutedEvent {
+  readonly kind: string
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+  readonly resourceVersion: number
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
+  readonly projection: Projection
+  /** The projection before this event; undefined for an object not known before. */
+  readonly previous: Projection | undefined
+}
+
+export interface Route {
+  /** The controller to wake: `installation`, `execution`, `deploy`, ... */
+  readonly controller: string
+  /** The subject: one object, or, with `dependentsOf`, every known object of the controller's kind that this uid owns. */
+  readonly uid: string
+  readonly dependentsOf?: string
+  readonly namespace: string
+  readonly name: string
+  /** Only for groups keyed by job; otherwise the subject's own state says which job is meant. */
+  readonly jobID?: string
+  /** `start`: may start a run. `notify`: wakes an open run and is dropped when there is none. */
+  readonly mode: 'start' | 'notify'
+  /** Why, for people: `kubectl get`-able words such as `reconcile annotation`. */
+  readonly cause: string
+}
+
+export type Routing = { readonly routes: readonly Route[] } | { readonly ignored: string }
+
+/** The routes of one controller, by the kind of the event. */
+export interface ControllerRoutes {
+  readonly controller: string
+  readonly byKind: Readonly<Record<string, (event: RoutedEvent) => Routing>>
+}
+
+/** Asks every controller; an event nobody wants keeps the reasons, so that the journal can say why nothing happened. */
+export function routeEvent(controllers: readonly ControllerRoutes[], event: RoutedEvent): Routing {
+  const answers = controllers.flatMap(({ byKind }) => byKind[event.kind]?.(event) ?? [])
+  const routes = answers.flatMap((answer) => ('routes' in answer ? answer.routes : []))
+  if (routes.length > 0) return { routes }
+  const reasons = answers.flatMap((answer) => ('ignored' in answer ? [answer.ignored] : []))
+  return { ignored: reasons.length > 0 ? [...new Set(reasons)].join('; ') : 'no controller watches this kind' }
+}
+
+/** The job IDs of an object or projection, for `isIdle`. */
+export function jobIDsOf(object: object): {
+  readonly jobID: string | undefined
+  readonly jobIDFinished: string | undefined
+} {
+  return { jobID: textAt(object, path('status.jobID')), jobIDFinished: textAt(object, path('status.jobIDFinished')) }
+}
+
+/** The job of an object that was running has made room for another, or for none: somebody who is not its owner took it away. */
+export function isJobTaken({ projection, previous }: RoutedEvent): boolean {
+  const before = previous === undefined ? undefined : jobIDsOf(previous)
+  return before !== undefined && !isIdle(before) && before.jobID !== jobIDsOf(projection).jobID
+}
+
+/** The owner of the given kind, by an object or projection; undefined when it has none. */
+export function ownerOfKind(object: object, kind: string): { readonly uid: string; readonly name: string } | undefined {
+  const owners = valueAt(object, path('metadata.ownerReferences'))
+  if (!Array.isArray(owners)) return undefined
+  return (owners as { kind: string; uid: string; name: string }[]).find((owner) => owner.kind === kind)
+}

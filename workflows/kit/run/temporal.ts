@@ -1,0 +1,115 @@
+// The kit's runtime on Temporal, and the proxies through which workflows call activities. With reconcile-loop.ts the only
+// file of workflows/ that knows Temporal.
+//
+//   T1. Only failures of activities and children become outcomes. Cancellation, continue-as-new and bugs pass through:
+//       a plain Error fails the workflow task, which is retried until the code is fixed (conventions 1.2).
+
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  ChildWorkflowFailure,
+  isCancellation,
+  proxyActivities,
+  proxyLocalActivities,
+  sleep,
+  TimeoutFailure,
+} from '@temporalio/workflow'
+import { type Outcome, done } from '../plan/outcome.ts'
+import type { Runtime } from '../plan/runtime.ts'
+import type { StartedWork } from './tracks.ts'
+
+export const temporalRuntime: Runtime = {
+  sleep: (ms) => sleep(ms),
+
+  async withTimeout(ms, body) {
+    const scope = new CancellationScope({ timeout: ms, cancellable: true })
+    try {
+      return await scope.run(body)
+    } catch (error) {
+      const expired = isCancellation(error) && !CancellationScope.current().consideredCancelled
+      if (expired) return 'expired'
+      throw error
+    }
+  },
+
+  toOutcome(error): Outcome | undefined {
+    if (isCancellation(error)) return undefined
+    if (error instanceof ActivityFailure || error instanceof ChildWorkflowFailure)
+      return fault(error.cause) ?? oneFault('Unknown', error.cause?.message ?? error.message, true)
+    // The SDK hands over the failure of a local activity without the wrapper that a regular one has.
+    return fault(error)
+  },
+}
+
+function fault(cause: unknown): Outcome | undefined {
+  if (cause instanceof ApplicationFailure)
+    return oneFault(cause.type ?? 'Unknown', cause.message, cause.nonRetryable !== true)
+  if (cause instanceof TimeoutFailure) return oneFault('Timeout', cause.message, true)
+  return undefined
+}
+
+function oneFault(code: string, message: string, retryable: boolean): Outcome {
+  return { ...done, faults: [{ code, message, retryable }] }
+}
+
+type AsyncFunctions<A> = {
+  [K in keyof A]: A[K] extends (...args: infer P) => Promise<infer R> ? (...args: P) => Promise<R> : never
+}
+
+/**
+ * Short idempotent calls, run inside the workflow task: one marker in the history each.
+ * A few quick tries; then the failure is a retryable fault of the pass, and the loop backs off in the journal.
+ */
+export function shortActivities<A extends object>(): AsyncFunctions<A> {
+  return proxyLocalActivities({
+    startToCloseTimeout: '30 seconds',
+    retry: {
+      initialInterval: '50 milliseconds',
+      backoffCoefficient: 2,
+      maximumInterval: '1 second',
+      maximumAttempts: 4,
+    },
+  }) as unknown as AsyncFunctions<A>
+}
+
+/** Short calls that nothing could stand in for: tried until they succeed (settle, the end of a run). */
+export function insistentActivities<A extends object>(): AsyncFunctions<A> {
+  return proxyLocalActivities({
+    startToCloseTimeout: '30 seconds',
+    retry: { initialInterval: '50 milliseconds', backoffCoefficient: 2, maximumInterval: '30 seconds' },
+  }) as unknown as AsyncFunctions<A>
+}
+
+export interface LongActivityOptions {
+  readonly startToCloseMs: number
+  /** A worker that is silent for this long is taken for dead, and the call is given to another. */
+  readonly heartbeatMs?: number
+  /** Between two tries, unless the failure says otherwise; default 1 s. */
+  readonly retryMs?: number
+  /** Default without end. */
+  readonly attempts?: number
+  /** What Temporal's UI shows beside the call. */
+  readonly summary?: string
+}
+
+/** Longer calls as tasks of their own, e.g. to other clusters. The server schedules their retries, which cost no history event. */
+export function longActivities<A extends object>(options: LongActivityOptions): AsyncFunctions<A> {
+  const { startToCloseMs, heartbeatMs, retryMs = 1000, attempts, summary } = options
+  return proxyActivities({
+    startToCloseTimeout: startToCloseMs,
+    ...(heartbeatMs !== undefined && { heartbeatTimeout: heartbeatMs }),
+    retry: {
+      initialInterval: retryMs,
+      backoffCoefficient: 1,
+      ...(attempts !== undefined && { maximumAttempts: attempts }),
+    },
+    ...(summary !== undefined && { summary }),
+  }) as unknown as AsyncFunctions<A>
+}
+
+/** Work in a scope of its own, which can be cancelled without the rest of the run. */
+export function startWork<T>(work: () => Promise<T>): StartedWork<T> {
+  const scope = new CancellationScope({ cancellable: true })
+  return { end: scope.run(work), cancel: () => scope.cancel() }
+}

@@ -1,0 +1,35 @@
+// ComponentVersionOverwrites: replaces component references. Wire format: spec/landscaper.md 1.8.
+
+import { anyJson, defineKind, list, type ObjectOf, record, required, text } from '../../kit/index.ts'
+
+const componentReference = (description: string) =>
+  record(description, {
+    repositoryContext: anyJson('The repository of the component.'),
+    componentName: text('Name of the component.'),
+    version: text('Version of the component.'),
+  })
+
+export const componentVersionOverwritesKind = defineKind({
+  group: 'landscaper.gardener.cloud',
+  version: 'v1alpha1',
+  kind: 'ComponentVersionOverwrites',
+  plural: 'componentversionoverwrites',
+  singular: 'componentversionoverwrite',
+  shortNames: ['compveroverwrite', 'cvo'],
+  statusSubresource: false,
+  printerColumns: [],
+  description: 'ComponentVersionOverwrites replace component references, in the order of the list.',
+  schema: {
+    overwrites: list(
+      'The replacements.',
+      record('One replacement.', {
+        source: required(componentReference('What to replace; an absent field matches anything.')),
+        substitution: required(componentReference('What to put in its place; an absent field is kept.')),
+      }),
+    ),
+  },
+  projection: [],
+  workerVerbs: [],
+})
+
+export type ComponentVersionOverwrites = ObjectOf<typeof componentVersionOverwritesKind>

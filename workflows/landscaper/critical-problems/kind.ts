@@ -1,0 +1,34 @@
+// CriticalProblems: defects that the controllers met in themselves. Wire format: spec/landscaper.md 1.11.
+
+import { defineKind, list, type ObjectOf, record, required, text, timestamp } from '../../kit/index.ts'
+
+export const criticalProblemsKind = defineKind({
+  group: 'landscaper.gardener.cloud',
+  version: 'v1alpha1',
+  kind: 'CriticalProblems',
+  plural: 'criticalproblems',
+  singular: 'criticalproblems',
+  shortNames: ['cps'],
+  statusSubresource: true,
+  printerColumns: [],
+  description: 'CriticalProblems list the defects that the controllers met in themselves.',
+  schema: {
+    spec: required(
+      record('The defects.', {
+        criticalProblem: list(
+          'The defects, at most ten.',
+          record('A defect.', {
+            podName: text('Where it happened.'),
+            creationTime: timestamp('When it happened.'),
+            description: text('What happened, for people.'),
+          }),
+        ),
+      }),
+    ),
+    status: record('Always empty.', {}),
+  },
+  projection: [],
+  workerVerbs: [],
+})
+
+export type CriticalProblems = ObjectOf<typeof criticalProblemsKind>

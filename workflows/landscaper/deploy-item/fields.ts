@@ -1,0 +1,29 @@
+// What Pawl's deployers write, and nobody else (docs/concepts.md "One controller per field"). What a manifest item applies is not ours to
+// declare: its fields are those of the manifest, and its field manager is `pawl-manifest`.
+
+import { type OwnedFields, path } from '../../kit/index.ts'
+import { FINALIZER } from './kind.ts'
+
+export const deployFields: OwnedFields = {
+  controller: 'deploy',
+  fields: {
+    DeployItem: [
+      ['metadata', 'finalizers', FINALIZER],
+      path('status.jobID'),
+      path('status.jobIDFinished'),
+      path('status.observedGeneration'),
+      path('status.phase'),
+      path('status.conditions'),
+      path('status.lastError'),
+      path('status.lastErrors'),
+      path('status.firstError'),
+      path('status.lastReconcileTime'),
+      path('status.deployer'),
+      path('status.providerStatus'),
+      path('status.exportRef'),
+      path('status.transitionTimes'),
+    ],
+  },
+  // The exports of an item.
+  makes: ['Secret'],
+}

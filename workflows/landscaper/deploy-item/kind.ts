@@ -1,0 +1,138 @@
+// DeployItem: one unit of deployment, handed to the deployer that serves its type. Wire format: spec/landscaper.md 1.4.
+// Also the structures that its parents share with it: children never import their parents.
+
+import {
+  annotation,
+  conditionsField,
+  defineKind,
+  embedded,
+  ERROR_COLUMN,
+  WAITING_COLUMN,
+  errorField,
+  flag,
+  int64,
+  label,
+  list,
+  type ObjectOf,
+  path,
+  record,
+  required,
+  text,
+  timestamp,
+} from '../../kit/index.ts'
+
+/** The finalizer of Installation, Execution, DeployItem and TargetSync. */
+export const FINALIZER = 'finalizer.landscaper.gardener.cloud'
+
+export const OPERATION_ANNOTATION = 'landscaper.gardener.cloud/operation'
+export const DELETE_WITHOUT_UNINSTALL_ANNOTATION = 'landscaper.gardener.cloud/delete-without-uninstall'
+/** Comma-separated names of the items that an item waits for. */
+export const DEPENDS_ON_ANNOTATION = 'execution.landscaper.gardener.cloud/dependsOn'
+/** The name of the Execution that an item belongs to. */
+export const MANAGED_BY_LABEL = 'execution.landscaper.gardener.cloud/managed-by'
+/** The name of an item within its Execution. */
+export const ITEM_NAME_LABEL = 'execution.landscaper.gardener.cloud/name'
+
+/** Values of `status.phase`; an item that was never triggered has none. Source: spec/landscaper.md 2.9. */
+export type DeployItemPhase =
+  'Init' | 'Progressing' | 'Completing' | 'Succeeded' | 'Failed' | 'InitDelete' | 'Deleting' | 'DeleteFailed'
+
+/** A reference by name; the namespace, where given, must be the object's own. */
+export function objectReference(description: string) {
+  return record(description, {
+    name: required(text('Name of the object.')),
+    namespace: text('Namespace of the object; must be that of the referring object.'),
+  })
+}
+
+/** When a job reached its stages. */
+export const transitionTimes = record('When the current job reached its stages.', {
+  triggerTime: timestamp('When the job was triggered.'),
+  initTime: timestamp('When the job entered its first phase.'),
+  waitTime: timestamp('When the job began to wait for its children.'),
+  finishedTime: timestamp('When the job ended.'),
+})
+
+/** What happens to an item's deployment when the item is deleted. */
+export const onDelete = record('What to do when the item is deleted.', {
+  skipUninstallIfClusterRemoved: flag('Whether to skip the uninstallation when the target cluster is gone.'),
+})
+
+const spec = record('What to deploy, and how.', {
+  type: required(text('The type selects the deployer; it cannot be changed.')),
+  target: objectReference('The target to deploy to; some types need none.'),
+  context: text('Name of the Context in the same namespace; default "default".'),
+  config: embedded('Configuration for the deployer; its apiVersion and kind tell its form.'),
+  timeout: text('Longest duration of one job, such as 1m30s; default 10m.'),
+  updateOnChangeOnly: flag('Whether a job on an unchanged spec succeeds without calling the deployer.'),
+  onDelete,
+})
+
+// observedGeneration is optional, unlike in the original's schema: there, a merge patch that only hands out a job ID
+// passes because the client always sends the field; here it may come from kubectl or a parent that does not own it.
+const status = record('What the deployer and the execution controller report.', {
+  phase: text('Where the current job stands.'),
+  observedGeneration: int64('The generation that the current or last job started from.'),
+  conditions: conditionsField,
+  lastError: errorField('The last error of the current job.'),
+  lastErrors: list('The last errors of the current job, at most five, the newest last.', errorField('An error.')),
+  firstError: errorField('The first error of the current job.'),
+  lastReconcileTime: timestamp('When a deployer picked the item up.'),
+  deployer: record('The deployer that works on the item.', {
+    identity: required(text('Identity of the deployer process.')),
+    name: required(text('Name of the deployer.')),
+    version: required(text('Version of the deployer.')),
+  }),
+  providerStatus: embedded('What the deployer remembers about its deployment.'),
+  exportRef: objectReference('The Secret with the exports of the item.'),
+  jobID: text('The job that the item was triggered for.'),
+  jobIDFinished: text('The last job that ended; equal to jobID when the item is idle.'),
+  jobIDGenerationTime: timestamp('When the job ID was handed out; the pickup timeout counts from here.'),
+  deployItemPhase: text('Deprecated and always empty.'),
+  transitionTimes,
+})
+
+export const deployItemKind = defineKind({
+  group: 'landscaper.gardener.cloud',
+  version: 'v1alpha1',
+  kind: 'DeployItem',
+  plural: 'deployitems',
+  singular: 'deployitem',
+  shortNames: ['di'],
+  statusSubresource: true,
+  printerColumns: [
+    { name: 'Type', type: 'string', jsonPath: '.spec.type' },
+    { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
+    { name: 'ExportRef', type: 'string', jsonPath: '.status.exportRef.name' },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+    WAITING_COLUMN,
+    ERROR_COLUMN,
+  ],
+  description: 'A DeployItem is one unit of deployment, processed by the deployer that serves its type.',
+  schema: { spec: required(spec), status },
+  projection: [
+    label(MANAGED_BY_LABEL),
+    label(ITEM_NAME_LABEL),
+    annotation(OPERATION_ANNOTATION),
+    annotation(DELETE_WITHOUT_UNINSTALL_ANNOTATION),
+    annotation(DEPENDS_ON_ANNOTATION),
+    path('spec.type'),
+    path('spec.timeout'),
+    path('status.phase'),
+    path('status.jobID'),
+    path('status.jobIDFinished'),
+    path('status.observedGeneration'),
+    path('status.lastReconcileTime'),
+    path('status.jobIDGenerationTime'),
+    path('status.exportRef'),
+  ],
+  workerVerbs: ['create', 'patch', 'update', 'delete'],
+})
+
+export type DeployItem = ObjectOf<typeof deployItemKind>
+
+export const MOCK_TYPE = 'landscaper.gardener.cloud/mock'
+export const MANIFEST_TYPE = 'landscaper.gardener.cloud/kubernetes-manifest'
+
+/** The item types that Pawl deploys itself; any other is somebody else's, who follows the contract of spec/landscaper.md 4.9. */
+export const BUILT_IN_TYPES: ReadonlySet<string> = new Set([MOCK_TYPE, MANIFEST_TYPE])

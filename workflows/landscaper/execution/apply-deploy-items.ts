@@ -1,0 +1,13 @@
+// Init: the deploy items become what the spec says; those it no longer names are deleted (orphans).
+// Source: seeds/landscaper-execution-controller.txt "Init".
+
+import type { Outcome } from '../../kit/index.ts'
+import { absorb, type ExecutionPass } from './controller.ts'
+
+export async function applyDeployItems(pass: ExecutionPass): Promise<Outcome> {
+  const { by, subject, jobID, state, act } = pass
+  const applied = absorb(pass, await act.applyDeployItems({ by, subject, jobID, generation: state.target.generation }))
+  pass.draft.observedGeneration = state.target.generation
+  pass.draft.marks.push('waitTime')
+  return applied
+}

@@ -1,0 +1,37 @@
+// Job IDs of Executions come from their Installation. Only one that is being deleted and has no owner left gets its own,
+// so that nothing waits for a parent that is gone. Source: design.md "Subjects and routes".
+//
+//   B1. A job that nobody has worked on begins with its first phase, whatever phase a hand has left there.
+//   B2. An interrupt that is there when the job begins was meant for an earlier one. Not so below a parent: it takes the old ones off
+//       before it hands out its job ID, so what is there is for this job.
+
+import { done, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
+import type { ExecutionPass } from './controller.ts'
+
+export async function beginExecution(pass: ExecutionPass): Promise<Outcome> {
+  const { by, subject, jobID, state, act } = pass
+  const { target } = state
+  if (target.jobID === jobID) {
+    if (!target.isUnbegun) return done
+    pass.draft.phase = undefined
+    return target.hasParent ? done : await forgetInterrupt(pass)
+  }
+  if (!target.deleting || !isIdle(target)) return stop(SUPERSEDED)
+  const begun = await act.beginJob({ by, subject, jobID, target })
+  if (begun === undefined) return stop(SUPERSEDED)
+  // Absent fields do not travel: without its error, which begin has taken off, the target would keep that of the job before.
+  pass.state = { ...state, target: { ...target, ...begun, lastError: begun.lastError } }
+  pass.draft.phase = begun.phase
+  pass.draft.observedGeneration = begun.observedGeneration
+  pass.draft.lastError = undefined
+  return await forgetInterrupt(pass)
+}
+
+async function forgetInterrupt(pass: ExecutionPass): Promise<Outcome> {
+  const { by, subject, jobID, state, act } = pass
+  if (!state.target.interruptRequested) return done
+  const target = await act.forgetInterrupt({ by, subject, jobID, version: state.target.version })
+  if (target === undefined) return stop(SUPERSEDED)
+  pass.state = { ...state, target }
+  return done
+}

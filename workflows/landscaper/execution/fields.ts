@@ -1,0 +1,40 @@
+// What the controller of Executions writes, and nobody else (docs/concepts.md "One controller per field").
+
+import { FINALIZER, OPERATION_ANNOTATION } from '../deploy-item/kind.ts'
+import { annotation, type OwnedFields, path } from '../../kit/index.ts'
+
+export const executionFields: OwnedFields = {
+  controller: 'execution',
+  fields: {
+    Execution: [
+      ['metadata', 'finalizers', FINALIZER],
+      annotation(OPERATION_ANNOTATION),
+      path('status.jobID'),
+      path('status.jobIDFinished'),
+      path('status.observedGeneration'),
+      path('status.phase'),
+      path('status.phaseTransitionTime'),
+      path('status.conditions'),
+      path('status.lastError'),
+      path('status.exportRef'),
+      path('status.transitionTimes'),
+    ],
+    DeployItem: [
+      path('metadata.ownerReferences'),
+      path('metadata.labels'),
+      path('metadata.annotations'),
+      ['metadata', 'finalizers', FINALIZER],
+      path('spec'),
+      path('status.jobID'),
+      path('status.jobIDGenerationTime'),
+      path('status.jobIDFinished'),
+      path('status.phase'),
+      path('status.lastError'),
+      path('status.lastErrors'),
+      path('status.firstError'),
+      path('status.transitionTimes'),
+    ],
+  },
+  // The exports of all its items.
+  makes: ['DataObject'],
+}

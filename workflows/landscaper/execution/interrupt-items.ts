@@ -1,0 +1,18 @@
+// Progressing and Deleting, first: an interrupt ends all items that have not finished, triggered or not, so that none is triggered
+// afterwards. The steps that follow find them failed. Source: spec/landscaper.md 2.11.
+
+import { again, done, type Outcome } from '../../kit/index.ts'
+import { absorb, batch, type ExecutionPass, insist } from './controller.ts'
+
+export async function interruptItems(pass: ExecutionPass): Promise<Outcome> {
+  const { state, jobID, act } = pass
+  if (!state.target.interruptRequested) return done
+  const unfinished = state.deployItems.filter((item) => item.jobIDFinished !== jobID)
+  const result = await act.interruptExecution({ ...batch(pass, unfinished), version: state.target.version })
+  const outcome = absorb(pass, result)
+  if (outcome.faults.length > 0) return insist(outcome)
+  // Gone, or another job's: the next pass sees which.
+  if (result.target === undefined) return again(0)
+  pass.state = { ...pass.state, target: result.target }
+  return done
+}

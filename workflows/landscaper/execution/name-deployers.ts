@@ -1,0 +1,31 @@
+// Progressing: says on the Execution itself whom it waits for beside Pawl, because an item that no deployer takes up just waits.
+//
+//   N1. The condition rides on writes that happen anyway, the first and the last of the phase; it causes none of its own.
+//   N2. Decisions are made without it (conditions.ts C3).
+
+import { BUILT_IN_TYPES } from '../deploy-item/kind.ts'
+import { done, type Outcome } from '../../kit/index.ts'
+import { type ExecutionPass, names } from './controller.ts'
+import { DEPLOYERS_CONDITION } from './kind.ts'
+
+export function nameDeployers(pass: ExecutionPass): Outcome {
+  const foreign = foreignItems(pass)
+  if (foreign.length > 0 && pass.state.target.phase !== 'Progressing') {
+    const message = `items whose deployers are not part of Pawl: ${names(foreign)}; each waits for a deployer of its type`
+    pass.draft.conditions.push({ type: DEPLOYERS_CONDITION, status: 'False', reason: 'WaitingForDeployers', message })
+  }
+  return done
+}
+
+/** The phase ends: nobody is waited for any more, also not for an item that has left the spec and is gone. */
+export function releaseDeployers(pass: ExecutionPass): void {
+  if (foreignItems(pass).length === 0 && pass.state.target.namesDeployers !== true) return
+  const message = 'no deployer is waited for'
+  pass.draft.conditions.push({ type: DEPLOYERS_CONDITION, status: 'True', reason: 'JobFinished', message })
+}
+
+function foreignItems({ state: { deployItems } }: ExecutionPass): { name: string }[] {
+  return deployItems
+    .filter(({ type }) => !BUILT_IN_TYPES.has(type))
+    .map(({ item, type }) => ({ name: `${item} (${type})` }))
+}

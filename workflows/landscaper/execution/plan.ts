@@ -1,0 +1,69 @@
+// The phases of an Execution and their steps, on one screen. Source: seeds/landscaper-execution-controller.txt.
+
+import { joinOrdered, type JobPlan, sequential } from '../../kit/index.ts'
+import { applyDeployItems } from './apply-deploy-items.ts'
+import { awaitPickup } from './await-pickup.ts'
+import { checkEdits, checkItems } from './check-items.ts'
+import { cleanUpOrphans } from './clean-up-orphans.ts'
+import { collectExports } from './collect-exports.ts'
+import type { ExecutionPass } from './controller.ts'
+import { executionSteps } from './controller.gen.ts'
+import { deleteDeployItems } from './delete-deploy-items.ts'
+import { endUnclaimedItems } from './end-unclaimed-items.ts'
+import { guardExecution } from './guard-execution.ts'
+import { interruptItems } from './interrupt-items.ts'
+import { nameDeployers } from './name-deployers.ts'
+import { releaseExecution } from './release-execution.ts'
+import { triggerDeletion } from './trigger-deletion.ts'
+import { triggerDeployItems } from './trigger-deploy-items.ts'
+
+const step = executionSteps({
+  checkItems,
+  guardExecution,
+  applyDeployItems,
+  nameDeployers,
+  interruptItems,
+  endUnclaimedItems,
+  checkEdits,
+  cleanUpOrphans,
+  triggerDeployItems,
+  awaitPickup,
+  collectExports,
+  deleteDeployItems,
+  triggerDeletion,
+  releaseExecution,
+})
+
+export const executionPlan: JobPlan<ExecutionPass> = {
+  kind: 'Execution',
+  phases: {
+    Init: {
+      step: sequential(step.checkItems, step.guardExecution, step.applyDeployItems),
+      next: 'Progressing',
+    },
+    Progressing: {
+      step: sequential(
+        step.nameDeployers,
+        step.interruptItems,
+        step.endUnclaimedItems,
+        joinOrdered(sequential(step.checkEdits, step.cleanUpOrphans, step.triggerDeployItems), step.awaitPickup),
+      ),
+      next: 'Completing',
+    },
+    Completing: { step: step.collectExports, next: 'Succeeded' },
+    InitDelete: { step: step.deleteDeployItems, next: 'Deleting' },
+    Deleting: {
+      step: sequential(
+        step.interruptItems,
+        step.endUnclaimedItems,
+        joinOrdered(step.triggerDeletion, step.awaitPickup),
+        step.releaseExecution,
+      ),
+      next: 'Deleting',
+    },
+  },
+  finalPhases: ['Succeeded', 'Failed', 'DeleteFailed'],
+  first: (deleting) => (deleting ? 'InitDelete' : 'Init'),
+  failed: (phase) => (phase === 'InitDelete' || phase === 'Deleting' ? 'DeleteFailed' : 'Failed'),
+  errorCodes: { CyclicDependencies: ['ERR_CYCLIC_DEPENDENCIES'] },
+}

@@ -1,0 +1,18 @@
+// Deleting, last: nothing is left, so the finalizer goes, and with it the Execution.
+
+import { FINALIZER } from '../deploy-item/kind.ts'
+import { again, GONE, type Outcome, stop } from '../../kit/index.ts'
+import type { ExecutionPass } from './controller.ts'
+
+export async function releaseExecution(pass: ExecutionPass): Promise<Outcome> {
+  const { target } = pass.state
+  if (!target.finalizers.includes(FINALIZER)) return stop('waiting for other finalizers')
+  const left = await pass.act.guardSubject({
+    by: pass.by,
+    subject: pass.subject,
+    version: target.version,
+    finalizers: target.finalizers,
+    guarded: false,
+  })
+  return left === undefined ? stop(GONE) : again(0)
+}

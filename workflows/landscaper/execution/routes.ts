@@ -1,0 +1,104 @@
+// Which events concern an Execution, and which run its state asks for.
+
+import {
+  type ControllerRoutes,
+  isIdle,
+  isJobTaken,
+  jobIDsOf,
+  ownerOfKind,
+  jobIDProblem,
+  path,
+  type Projection,
+  type RoutedEvent,
+  type Routing,
+  textAt,
+  valueAt,
+} from '../../kit/index.ts'
+
+export const executionRoutes: ControllerRoutes = {
+  controller: 'execution',
+  byKind: { Execution: fromExecution, DeployItem: fromDeployItem, Installation: fromInstallation },
+}
+
+function fromExecution(event: RoutedEvent): Routing {
+  const subject = { controller: 'execution', uid: event.uid, namespace: event.namespace, name: event.name }
+  if (event.type === 'DELETED') return { routes: [{ ...subject, mode: 'notify', cause: 'deleted' }] }
+  const ids = jobIDsOf(event.projection)
+  if (!isIdle(ids)) {
+    return { routes: [{ ...subject, mode: 'start', cause: 'job ID in its status' }] }
+  }
+  // Whether its owner is gone is resolved when the wake is dispatched.
+  if (valueAt(event.projection, path('metadata.deletionTimestamp')) !== undefined)
+    return { routes: [{ ...subject, mode: 'start', cause: 'deletion' }] }
+  return { ignored: jobIDProblem(ids.jobID) ?? 'execution is idle' }
+}
+
+function fromDeployItem(event: RoutedEvent): Routing {
+  const owner = ownerOfKind(event.projection, 'Execution')
+  const before = event.previous && ownerOfKind(event.previous, 'Execution')
+  // An item that was taken away is missing for the one that waits for it.
+  if (before !== undefined && before.uid !== owner?.uid) {
+    const subject = { controller: 'execution', uid: before.uid, namespace: event.namespace, name: before.name }
+    return { routes: [{ ...subject, mode: 'notify', cause: `deploy item ${event.name} has another owner` }] }
+  }
+  const ids = jobIDsOf(event.projection)
+  if (owner === undefined) return { ignored: jobIDProblem(ids.jobID) ?? 'deploy item has no execution' }
+  const subject = { controller: 'execution', uid: owner.uid, namespace: event.namespace, name: owner.name }
+  if (event.type === 'DELETED')
+    return { routes: [{ ...subject, mode: 'notify', cause: `deploy item ${event.name} gone` }] }
+  const change = decisiveChange(event)
+  return 'none' in change
+    ? { ignored: change.none }
+    : { routes: [{ ...subject, mode: 'notify', cause: `deploy item ${event.name} ${change.cause}` }] }
+}
+
+const DECISIVE = [
+  'status.jobIDFinished',
+  'status.jobID',
+  'status.phase',
+  'metadata.deletionTimestamp',
+  'metadata.finalizers',
+].map(path)
+
+/** What of an item's event its execution looks at. */
+function decisiveChange(event: RoutedEvent): { readonly cause: string } | { readonly none: string } {
+  const { projection, previous } = event
+  const isChanged = (at: (typeof DECISIVE)[number]) =>
+    JSON.stringify(valueAt(projection, at)) !== JSON.stringify(previous && valueAt(previous, at))
+  if (!DECISIVE.some(isChanged)) return { none: 'nothing of the deploy item that its execution decides on changed' }
+  if (isJobTaken(event)) return { cause: 'has another job' }
+  if (!isIdle(jobIDsOf(projection)) && !isChanged(path('status.jobIDFinished')))
+    return { none: 'deploy item is unfinished' }
+  return { cause: 'finished' }
+}
+
+function fromInstallation(event: RoutedEvent): Routing {
+  if (event.type !== 'DELETED') return { ignored: 'executions wait for their job ID, not for their installation' }
+  return {
+    routes: [
+      {
+        controller: 'execution',
+        uid: '',
+        dependentsOf: event.uid,
+        namespace: event.namespace,
+        name: event.name,
+        mode: 'start',
+        cause: 'installation gone',
+      },
+    ],
+  }
+}
+
+/** The run that an Execution's state asks for, or why none. `ownerGone`: it has no controller owner that still exists. */
+export function executionRun(
+  projection: Projection,
+  ownerGone: boolean,
+): { readonly jobID: string | undefined; readonly cause: string } | { readonly none: string } {
+  const ids = jobIDsOf(projection)
+  if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'job ID in its status' }
+  if (valueAt(projection, path('metadata.deletionTimestamp')) === undefined) return { none: 'execution is idle' }
+  if (!ownerGone) return { none: 'deletion waits for the job ID of the installation' }
+  return textAt(projection, path('status.phase')) === 'DeleteFailed'
+    ? { none: 'deletion failed' }
+    : { jobID: undefined, cause: 'deletion without owner' }
+}

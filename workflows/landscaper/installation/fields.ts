@@ -1,0 +1,29 @@
+// What the controller of Installations writes, and nobody else (docs/concepts.md "One controller per field").
+
+import { DELETE_WITHOUT_UNINSTALL_ANNOTATION, FINALIZER, OPERATION_ANNOTATION } from '../deploy-item/kind.ts'
+import { annotation, type OwnedFields, path } from '../../kit/index.ts'
+import { RECONCILE_REASON_ANNOTATION } from './kind.ts'
+
+export const installationFields: OwnedFields = {
+  controller: 'installation',
+  fields: {
+    Installation: [
+      annotation(OPERATION_ANNOTATION),
+      annotation(RECONCILE_REASON_ANNOTATION),
+      ['metadata', 'finalizers', FINALIZER],
+      path('spec.context'),
+      path('status'),
+    ],
+    Execution: [
+      path('metadata.ownerReferences'),
+      ['metadata', 'finalizers', FINALIZER],
+      annotation(OPERATION_ANNOTATION),
+      annotation(DELETE_WITHOUT_UNINSTALL_ANNOTATION),
+      path('spec'),
+      path('status.jobID'),
+      path('status.transitionTimes'),
+    ],
+  },
+  // Copies of imports, exports, and the states of the blueprint's executions.
+  makes: ['DataObject', 'Target', 'Secret'],
+}

@@ -1,0 +1,226 @@
+// Installation: a blueprint with its imports and exports, the object that users create. Wire format: spec/landscaper.md 1.2.
+
+import {
+  DELETE_WITHOUT_UNINSTALL_ANNOTATION,
+  objectReference,
+  OPERATION_ANNOTATION,
+  transitionTimes,
+} from '../deploy-item/kind.ts'
+import {
+  annotation,
+  anyJson,
+  conditionsField,
+  defineKind,
+  ERROR_COLUMN,
+  errorField,
+  flag,
+  int64,
+  integer,
+  list,
+  mapOf,
+  type ObjectOf,
+  ownerOfKind,
+  path,
+  record,
+  required,
+  text,
+  textAt,
+  timestamp,
+  valueAt,
+} from '../../kit/index.ts'
+
+export const RECONCILE_IF_CHANGED_ANNOTATION = 'landscaper.gardener.cloud/reconcile-if-changed'
+export const RECONCILE_REASON_ANNOTATION = 'landscaper.gardener.cloud/reconcile-reason'
+export const DELETE_IGNORE_SUCCESSORS_ANNOTATION = 'landscaper.gardener.cloud/delete-ignore-successors'
+/** `true`: no job starts; one that runs goes on to its end. Source: spec/landscaper.md 1.13 and decision 16 of appendix B. */
+export const IGNORE_ANNOTATION = 'landscaper.gardener.cloud/ignore'
+/** Whether the imports are what the blueprint wants; written once they were not. Source: spec/landscaper.md 1.14. */
+export const IMPORTS_CONDITION = 'ValidateImports'
+/** Its presence is toggled to raise an event. */
+export const TOUCH_ANNOTATION = 'landscaper.gardener.cloud/touch'
+
+const NAME_OF_IMPORT = 'Name of the import in the blueprint, or of a value that the import mappings use.'
+const INTERVAL = 'Time between two jobs, such as 5m.'
+const CRON = 'When to start a job, in cron syntax; instead of an interval.'
+
+const componentDescriptor = record('The component version; not needed with an inline blueprint.', {
+  ref: record('A component version in a repository; instead of inline.', {
+    repositoryContext: anyJson('The repository; default is that of the Context.'),
+    componentName: required(text('Name of the component.')),
+    version: required(text('Version of the component.')),
+  }),
+  inline: anyJson('A component descriptor; instead of ref.'),
+})
+
+const blueprint = record('The blueprint to install.', {
+  ref: record('A blueprint in the component version; instead of inline.', {
+    resourceName: required(text('Name of the resource of type blueprint.')),
+  }),
+  inline: record('A blueprint in place; instead of ref.', {
+    filesystem: required(
+      anyJson(
+        'Files: nested maps are folders, texts are contents; must hold blueprint.yaml. Or one text with such YAML.',
+      ),
+    ),
+  }),
+})
+
+const keyedReference = (description: string, name: string) =>
+  record(description, {
+    name: required(text(name)),
+    key: text('Key in it; without, all keys as a map.'),
+  })
+
+const dataImport = record('A data import: a name and exactly one source.', {
+  name: required(text(NAME_OF_IMPORT)),
+  dataRef: text('Name of a DataObject.'),
+  version: text('Accepted for compatibility; not used.'),
+  secretRef: keyedReference('A Secret in the same namespace.', 'Name of the Secret.'),
+  configMapRef: keyedReference('A ConfigMap in the same namespace.', 'Name of the ConfigMap.'),
+})
+
+const targetImport = record('A target import: a name and exactly one source.', {
+  name: required(text(NAME_OF_IMPORT)),
+  target: text('Name of a Target.'),
+  targets: list('Names of Targets; an empty list is a value.', text('Name of a Target.')),
+  targetListRef: text('Name of a target list that the parent imports.'),
+  targetMap: mapOf('Targets by key; an empty map is a value.', text('Name of a Target.')),
+  targetMapRef: text('Name of a target map that the parent imports.'),
+})
+
+const spec = record('What to install, with which imports and exports.', {
+  context: text('Name of the Context in the same namespace; default "default".'),
+  verification: record('Check of the component version before it is installed.', {
+    signatureName: required(text('Name of the signature, and of its keys in the Context.')),
+  }),
+  componentDescriptor,
+  blueprint: required(blueprint),
+  imports: record('What the blueprint gets.', {
+    data: list('Data imports.', dataImport),
+    targets: list('Target imports.', targetImport),
+  }),
+  importDataMappings: mapOf('Values computed from the imports, by name.', anyJson('A value with spiff expressions.')),
+  exports: record('What others get.', {
+    data: list(
+      'Data exports.',
+      record('A data export.', {
+        name: required(text('Name of the export in the blueprint.')),
+        dataRef: required(text('Name of the DataObject to write.')),
+      }),
+    ),
+    targets: list(
+      'Target exports.',
+      record('A target export.', {
+        name: required(text('Name of the export in the blueprint.')),
+        target: required(text('Name of the Target to write.')),
+      }),
+    ),
+  }),
+  exportDataMappings: mapOf('Values computed from the exports, by name.', anyJson('A value with spiff expressions.')),
+  automaticReconcile: record('Jobs that start by themselves.', {
+    succeededReconcile: record('After a success.', {
+      interval: text(`${INTERVAL} Default 24h.`),
+      cronSpec: text(CRON),
+    }),
+    failedReconcile: record('After a failure.', {
+      numberOfReconciles: integer('How often at most; absent is without limit, 0 is never.'),
+      interval: text(`${INTERVAL} Default 5m.`),
+      cronSpec: text(CRON),
+    }),
+  }),
+  optimization: record('Promises that save look-ups.', {
+    hasNoSiblingImports: flag('Promises that nothing is imported from siblings.'),
+    hasNoSiblingExports: flag('Promises that no sibling imports from here.'),
+  }),
+})
+
+// observedGeneration is optional here for the reason given in deploy-item/kind.ts.
+const status = record('Where the current job stands.', {
+  observedGeneration: int64('The generation that the current or last job started from.'),
+  conditions: conditionsField,
+  lastError: errorField('The last error of the current job.'),
+  phase: text('The phase of the current job.'),
+  phaseTransitionTime: timestamp('When the phase last changed.'),
+  jobID: text('The current or last job.'),
+  jobIDFinished: text('The last job that ended; equal to jobID when the installation is idle.'),
+  executionRef: objectReference('The Execution of this installation.'),
+  subInstCache: record('The names of the sub-installations.', {
+    activeSubs: list(
+      'Sub-installations of the current blueprint.',
+      record('Which object belongs to which template.', {
+        specName: required(text('Name of the template.')),
+        objectName: required(text('Name of the installation object.')),
+      }),
+    ),
+    orphanedSubs: list('Sub-installations that the blueprint no longer has.', text('Name of an installation object.')),
+  }),
+  importsHash: text('Hash of all imports as seen at the end of Init.'),
+  automaticReconcileStatus: record('Book-keeping of jobs that start by themselves.', {
+    generation: int64('The generation that is counted.'),
+    numberOfReconciles: integer('How many jobs have started by themselves.'),
+    lastReconcileTime: timestamp('When the last of them started.'),
+    onFailed: flag('Whether they follow a failure.'),
+  }),
+  dependentsToTrigger: list(
+    'Siblings to trigger after this job.',
+    record('A sibling.', { name: required(text('Name of the installation.')) }),
+  ),
+  transitionTimes,
+})
+
+export const installationKind = defineKind({
+  group: 'landscaper.gardener.cloud',
+  version: 'v1alpha1',
+  kind: 'Installation',
+  plural: 'installations',
+  singular: 'installation',
+  shortNames: ['inst'],
+  statusSubresource: true,
+  printerColumns: [
+    { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
+    { name: 'Execution', type: 'string', jsonPath: '.status.executionRef.name' },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+    ERROR_COLUMN,
+  ],
+  description:
+    'An Installation installs a blueprint: it renders the deploy items, runs them and publishes the exports.',
+  schema: { spec: required(spec), status },
+  projection: [
+    annotation(OPERATION_ANNOTATION),
+    annotation(RECONCILE_IF_CHANGED_ANNOTATION),
+    annotation(RECONCILE_REASON_ANNOTATION),
+    annotation(DELETE_WITHOUT_UNINSTALL_ANNOTATION),
+    annotation(DELETE_IGNORE_SUCCESSORS_ANNOTATION),
+    annotation(TOUCH_ANNOTATION),
+    annotation(IGNORE_ANNOTATION),
+    path('status.phase'),
+    path('status.jobID'),
+    path('status.jobIDFinished'),
+    path('status.observedGeneration'),
+    path('status.executionRef'),
+  ],
+  workerVerbs: ['create', 'patch', 'update', 'delete'],
+})
+
+export type Installation = ObjectOf<typeof installationKind>
+
+/** Phases of a deletion; in one of them a deletion needs the reconcile annotation to start again. */
+const DELETION_PHASES: readonly string[] = ['InitDelete', 'TriggerDelete', 'Deleting', 'DeleteFailed']
+
+/**
+ * Why an idle root Installation shall start a job, undefined when it shall not. Takes objects and projections alike.
+ * Source: spec/landscaper.md 2.2, triggers 1 to 3.
+ */
+export function installationTrigger(object: object): string | undefined {
+  const isRoot = ownerOfKind(object, 'Installation') === undefined
+  if (!isRoot || textAt(object, annotation(IGNORE_ANNOTATION)) === 'true') return undefined
+  if (textAt(object, annotation(OPERATION_ANNOTATION)) === 'reconcile') return 'reconcile annotation'
+  if (valueAt(object, path('metadata.deletionTimestamp')) !== undefined) {
+    return DELETION_PHASES.includes(textAt(object, path('status.phase')) ?? '') ? undefined : 'deletion'
+  }
+  const isChanged =
+    (valueAt(object, path('status.observedGeneration')) ?? 0) !== valueAt(object, path('metadata.generation'))
+  return isChanged && textAt(object, annotation(RECONCILE_IF_CHANGED_ANNOTATION)) === 'true'
+    ? 'changed spec'
+    : undefined
+}

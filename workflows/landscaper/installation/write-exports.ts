@@ -1,0 +1,16 @@
+// Completing: the imports must still be those of Init; then copies of imports that are none any more go, and what spec.exports lists is
+// published. Source: spec/landscaper.md 2.3 "Completing".
+
+import { done, type Outcome } from '../../kit/index.ts'
+import type { InstallationPass } from './controller.ts'
+
+export async function writeExports({ by, subject, jobID, act, draft, state }: InstallationPass): Promise<Outcome> {
+  const { exports, generation } = state.target
+  // Of this pass, when all phases fold into one.
+  const found = draft.fields['importsHash']
+  const importsHash = typeof found === 'string' ? found : state.target.importsHash
+  if (!exports && importsHash === undefined) return done
+  const { imports } = await act.writeExports({ by, subject, jobID, generation, importsHash })
+  if (!imports && importsHash !== undefined) draft.fields['importsHash'] = null
+  return done
+}

@@ -1,0 +1,36 @@
+// SyncObject: the lock of the original controllers. Known so that manifests and clusters of theirs are understood; Pawl
+// itself takes no such lock, because a job is one workflow. Wire format: spec/landscaper.md 1.12.
+
+import { defineKind, type ObjectOf, record, required, text, timestamp } from '../../kit/index.ts'
+
+export const syncObjectKind = defineKind({
+  group: 'landscaper.gardener.cloud',
+  version: 'v1alpha1',
+  kind: 'SyncObject',
+  plural: 'syncobjects',
+  singular: 'syncobject',
+  shortNames: ['so'],
+  statusSubresource: true,
+  printerColumns: [
+    { name: 'PodName', type: 'string', jsonPath: '.spec.podName' },
+    { name: 'Kind', type: 'string', jsonPath: '.spec.kind' },
+    { name: 'Name', type: 'string', jsonPath: '.spec.name' },
+  ],
+  description: 'A SyncObject is a lock on an object, held by a controller process.',
+  schema: {
+    spec: required(
+      record('Who holds the lock on what.', {
+        podName: required(text('Holder of the lock; empty when nobody holds it.')),
+        kind: required(text('Kind of the locked object.')),
+        name: required(text('Name of the locked object.')),
+        lastUpdateTime: required(timestamp('When the lock was last taken or freed.')),
+        prefix: required(text('Kind of controller that takes the lock.')),
+      }),
+    ),
+    status: record('Always empty.', {}),
+  },
+  projection: [],
+  workerVerbs: [],
+})
+
+export type SyncObject = ObjectOf<typeof syncObjectKind>
