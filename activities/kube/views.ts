@@ -1,9 +1,6 @@
 // What workflows see of objects: names, states and versions; never bodies. Pure functions over objects as the API server has them.
 
-import {
-  DELETE_WITHOUT_UNINSTALL_ANNOTATION,
-  OPERATION_ANNOTATION,
-} from '../../workflows/landscaper/deploy-item/kind.ts'
+import { DELETE_WITHOUT_UNINSTALL_ANNOTATION, OPERATION_ANNOTATION } from '../../workflows/landscaper/contract.ts'
 import type { LastError, TargetView } from '../../workflows/kit/index.ts'
 import type { KubeObject } from './client.ts'
 

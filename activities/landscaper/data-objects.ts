@@ -1,8 +1,8 @@
 // DataObjects, Targets and state Secrets that the engine writes: created or updated, and owned by who produced them.
 // Their names and labels come from the caller (render/names.ts). Source: spec/landscaper.md 1.13 and 1.15.
 
+import { JOB_ID_LABEL } from '../../workflows/landscaper/contract.ts'
 import { createHash } from 'node:crypto'
-import { JOB_ID_LABEL } from '../../workflows/landscaper/data-object/kind.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
 import { canonicalJson, type WatchedKind } from '../../workflows/kit/index.ts'

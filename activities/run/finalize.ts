@@ -1,6 +1,6 @@
 // The finalizer: put on before anything is created, taken off when nothing is left. A step of its own in every plan.
 
-import { FINALIZER } from '../../workflows/landscaper/deploy-item/kind.ts'
+import { FINALIZER } from '../../workflows/landscaper/contract.ts'
 import type { By, Subject, TargetView } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'

@@ -4,11 +4,11 @@
 //   K2. Nothing is lost: each version that a patch made is journaled, a pass is recorded after the newest of them, no wake is left,
 //       and the object ends as it has to.
 
+import { TOUCH_ANNOTATION } from '../../workflows/landscaper/contract.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { isConflict } from '../../activities/kube/errors.ts'
 import { inParallel } from '../../activities/kube/in-parallel.ts'
-import { TOUCH_ANNOTATION } from '../../workflows/landscaper/installation/kind.ts'
 import { Cluster, installation, type LsObject, OPERATION, waiting } from '../support/cluster.ts'
 import { openNamespaces } from './bench-namespaces.ts'
 import type { Claim } from './claims.ts'

@@ -2,16 +2,12 @@
 // place: on a real API server and a real journal both find the same objects in the same versions, however the activities come by them.
 // Random objects in memory: test/workflows/declared-controllers.test.ts.
 
+import { MANAGED_BY_LABEL } from '../../workflows/landscaper/contract.ts'
 import { describe, expect, inject, it } from 'vitest'
 
 import { createActivities } from '../../activities/index.ts'
 import { deployGroupQueries } from '../../workflows/landscaper/deploy-item/controller.gen.ts'
-import {
-  BUILT_IN_TYPES,
-  deployItemKind,
-  MANAGED_BY_LABEL,
-  MOCK_TYPE,
-} from '../../workflows/landscaper/deploy-item/kind.ts'
+import { BUILT_IN_TYPES, deployItemKind, MOCK_TYPE } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { executionQueries } from '../../workflows/landscaper/execution/controller.gen.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { installationQueries } from '../../workflows/landscaper/installation/controller.gen.ts'

@@ -1,11 +1,12 @@
 // Items that are ended from outside, in their races: against an API server that the test drives, and a real journal.
 // Source: spec/landscaper.md 2.10, 2.11.
 
+import { OPERATION_ANNOTATION } from '../../workflows/landscaper/contract.ts'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 
 import { endItemActivities } from '../../activities/landscaper/execution/end-items.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { deployItemKind, MOCK_TYPE, OPERATION_ANNOTATION } from '../../workflows/landscaper/deploy-item/kind.ts'
+import { deployItemKind, MOCK_TYPE } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { refusal, type TinyApi } from '../activities/kube/tiny-api.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'

@@ -1,5 +1,6 @@
 // An item that a deployer deploys as the test says, on a tiny API server: what both files of tests of the runner of items need.
 
+import { FINALIZER, MANAGED_BY_LABEL } from '../../workflows/landscaper/contract.ts'
 import { ApplicationFailure } from '@temporalio/common'
 import { beforeEach } from 'vitest'
 
@@ -16,7 +17,7 @@ import { type ItemAct, type ItemResult, runItem } from '../../activities/landsca
 import { sendActivities, type SendResult } from '../../activities/landscaper/deploy/run/send-items.ts'
 import type { Sending } from '../../activities/landscaper/deploy/run/sending.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { deployItemKind, FINALIZER, MANAGED_BY_LABEL } from '../../workflows/landscaper/deploy-item/kind.ts'
+import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 
 import type { TinyApi } from '../activities/kube/tiny-api.ts'
 import { useWriteStage, type WriteStage } from '../activities/kube/write-stage.ts'

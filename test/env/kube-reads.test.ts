@@ -1,12 +1,13 @@
 // What a run reads: from memory where the journal knows nothing newer, else from the API server.
 
+import { FINALIZER } from '../../workflows/landscaper/contract.ts'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 import type { Deps } from '../../activities/deps.ts'
 import { holdLease, writeCheckpoint } from '../../activities/journal/write/checkpoints.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { readFamily, readSubject } from '../../activities/kube/read-family.ts'
-import { FINALIZER, deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
+import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
 import type { TinyApi } from '../activities/kube/tiny-api.ts'

@@ -1,5 +1,6 @@
 // What a server refuses of one item or one export, and what is left of an earlier owner.
 
+import { MANAGED_BY_LABEL } from '../../workflows/landscaper/contract.ts'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 
 import { mockActivities } from '../../activities/landscaper/deploy/mock/mock.ts'
@@ -8,7 +9,7 @@ import type { Deps } from '../../activities/deps.ts'
 import { type KubeObject } from '../../activities/kube/client.ts'
 import { writeDataObjects } from '../../activities/landscaper/data-objects.ts'
 import { dataObjectKind } from '../../workflows/landscaper/data-object/kind.ts'
-import { deployItemKind, MANAGED_BY_LABEL, MOCK_TYPE } from '../../workflows/landscaper/deploy-item/kind.ts'
+import { deployItemKind, MOCK_TYPE } from '../../workflows/landscaper/deploy-item/kind.ts'
 
 import type { TinyApi } from '../activities/kube/tiny-api.ts'
 import { refusal } from '../activities/kube/tiny-api.ts'

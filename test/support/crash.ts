@@ -3,10 +3,10 @@
 //   C1. Lanes run side by side; a run has its lane for itself. A lane whose run failed is thrown away, so that one fault fails one test.
 //   C2. Two undisturbed runs look the same (`stateOf`): what differs by nature (names, uids, versions, times) is replaced by what it stands for.
 
+import { ITEM_NAME_LABEL } from '../../workflows/landscaper/contract.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { ITEM_NAME_LABEL } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { ApiProxy, type SeenWrite, type WritePoint } from './api-proxy.ts'
 import { API, Cluster, installation, type Item } from './cluster.ts'
 import { Pawl, type PawlOptions } from './pawl.ts'

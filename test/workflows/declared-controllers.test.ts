@@ -1,5 +1,6 @@
 // The documents of Pawl's own controllers say what their activities and plans do: queries are not run in the modes job and group.
 
+import { MANAGED_BY_LABEL } from '../../workflows/landscaper/contract.ts'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -13,7 +14,7 @@ import { observeActivities as executionActivities } from '../../activities/lands
 import { observeActivities as installationActivities } from '../../activities/landscaper/installation/observe.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { deployGroupQueries } from '../../workflows/landscaper/deploy-item/controller.gen.ts'
-import { deployItemKind, MANAGED_BY_LABEL, MOCK_TYPE } from '../../workflows/landscaper/deploy-item/kind.ts'
+import { deployItemKind, MOCK_TYPE } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { deployPlan } from '../../workflows/landscaper/deploy-item/plan.ts'
 import { executionQueries } from '../../workflows/landscaper/execution/controller.gen.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'

@@ -3,11 +3,8 @@
 //   D1. What the pass observed is checked again: another generation of the Execution is refused with `Changed`.
 //   D2. Every write is fenced by the item's version; a conflict re-applies the one field, never the whole.
 
-import {
-  DELETE_WITHOUT_UNINSTALL_ANNOTATION,
-  deployItemKind,
-  FINALIZER,
-} from '../../../workflows/landscaper/deploy-item/kind.ts'
+import { DELETE_WITHOUT_UNINSTALL_ANNOTATION, FINALIZER } from '../../../workflows/landscaper/contract.ts'
+import { deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import type { DeployItemTemplate } from '../../../workflows/landscaper/execution/kind.ts'
 import { type By, isIdle, type Subject } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'

@@ -6,8 +6,9 @@
 //       the pass observed is left alone, and a deployer that has taken the item up wins against the pickup timeout.
 //   E3. An interrupt is taken off after the items, so that a crash in between repeats it: there is nothing left to end then.
 
+import { OPERATION_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
-import { deployItemKind, OPERATION_ANNOTATION } from '../../../workflows/landscaper/deploy-item/kind.ts'
+import { deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { type By, type ErrorReport, type LastError, nextError, type Subject } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'

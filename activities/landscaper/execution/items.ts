@@ -1,16 +1,16 @@
 // The items of an Execution as data: read in either form, and as the DeployItem objects they shall become.
 // Source: spec/landscaper.md 1.3, 1.13, 1.15, 2.7.
 
-import { createHash } from 'node:crypto'
-import { gunzipSync } from 'node:zlib'
 import {
   DELETE_WITHOUT_UNINSTALL_ANNOTATION,
   DEPENDS_ON_ANNOTATION,
   FINALIZER,
   ITEM_NAME_LABEL,
   MANAGED_BY_LABEL,
-  deployItemKind,
-} from '../../../workflows/landscaper/deploy-item/kind.ts'
+} from '../../../workflows/landscaper/contract.ts'
+import { createHash } from 'node:crypto'
+import { gunzipSync } from 'node:zlib'
+import { deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { type DeployItemTemplate, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { withoutUninstall } from '../../kube/views.ts'

@@ -1,6 +1,7 @@
 // What a pass of an Execution sees: the Execution and its deploy items, of which only those that changed since the run last looked.
 
-import { deployItemKind, MANAGED_BY_LABEL } from '../../../workflows/landscaper/deploy-item/kind.ts'
+import { MANAGED_BY_LABEL } from '../../../workflows/landscaper/contract.ts'
+import { deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'

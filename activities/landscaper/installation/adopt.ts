@@ -3,8 +3,8 @@
 //   A1. The annotation is removed only while the spec is the one that the first write saw; one that came with a newer spec is the next job's.
 //   A2. An interrupt that is there when the job begins was meant for an earlier one.
 
-import { FINALIZER, OPERATION_ANNOTATION } from '../../../workflows/landscaper/deploy-item/kind.ts'
-import { installationKind, RECONCILE_REASON_ANNOTATION } from '../../../workflows/landscaper/installation/kind.ts'
+import { FINALIZER, OPERATION_ANNOTATION, RECONCILE_REASON_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
+import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'

@@ -1,6 +1,6 @@
 // The Installation's hand on its Execution: the job ID that starts it, and its deletion. Source: spec/landscaper.md 2.3, 2.4.
 
-import { DELETE_WITHOUT_UNINSTALL_ANNOTATION } from '../../../workflows/landscaper/deploy-item/kind.ts'
+import { DELETE_WITHOUT_UNINSTALL_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { type By, isIdle, type Subject } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'

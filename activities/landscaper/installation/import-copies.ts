@@ -6,11 +6,11 @@
 
 import {
   CONTEXT_LABEL,
-  dataObjectKind,
   INDEX_LABEL,
   SOURCE_TYPE_LABEL,
   TARGET_MAP_KEY_LABEL,
-} from '../../../workflows/landscaper/data-object/kind.ts'
+} from '../../../workflows/landscaper/contract.ts'
+import { dataObjectKind } from '../../../workflows/landscaper/data-object/kind.ts'
 import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { Subject } from '../../../workflows/kit/index.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'

@@ -3,7 +3,7 @@
 //   N1. It is handed over only while the Execution runs the same job, so that it never waits there for a later one.
 //   N2. It is taken off last, so that a crash in between repeats it. Handed over twice it ends nothing twice.
 
-import { OPERATION_ANNOTATION } from '../../../workflows/landscaper/deploy-item/kind.ts'
+import { OPERATION_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'

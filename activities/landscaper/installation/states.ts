@@ -3,7 +3,7 @@
 //   T1. A state is kept before what was rendered with it, so that a crash in between renders the same again.
 //   T2. The state of an earlier Installation of the same name is not ours.
 
-import { JOB_ID_LABEL } from '../../../workflows/landscaper/data-object/kind.ts'
+import { JOB_ID_LABEL } from '../../../workflows/landscaper/contract.ts'
 import { canonicalJson, type Subject } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'

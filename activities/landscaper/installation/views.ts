@@ -1,6 +1,6 @@
 // What the Installation's workflow sees: states and flags. Blueprints and values stay here.
 
-import { OPERATION_ANNOTATION } from '../../../workflows/landscaper/deploy-item/kind.ts'
+import { OPERATION_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import { IMPORTS_CONDITION, installationTrigger } from '../../../workflows/landscaper/installation/kind.ts'
 import type { Condition, TargetView } from '../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../kube/client.ts'

@@ -1,7 +1,7 @@
 // The Execution of an Installation, made to hold the rendered items. Source: spec/landscaper.md 1.3, 2.3 "Init" 9.
 
+import { FINALIZER } from '../../../workflows/landscaper/contract.ts'
 import { gzipSync } from 'node:zlib'
-import { FINALIZER } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import { type By, canonicalJson, type Subject } from '../../../workflows/kit/index.ts'

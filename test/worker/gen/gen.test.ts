@@ -35,7 +35,7 @@ describe('a checkout of two kinds', () => {
 
   beforeEach(async () => {
     root = await mkdtemp(join(tmpdir(), 'pawl-gen-'))
-    for (const folder of ['kit', 'landscaper/target', 'landscaper/data-object']) {
+    for (const folder of ['kit', 'landscaper/contract.ts', 'landscaper/target', 'landscaper/data-object']) {
       await cp(join(ROOT, 'workflows', folder), join(root, 'workflows', folder), { recursive: true })
     }
   })

@@ -100,7 +100,7 @@ describe('the plans of a checkout', () => {
 
   beforeAll(async () => {
     root = await mkdtemp(join(tmpdir(), 'pawl-plans-'))
-    const folders = ['kit', 'landscaper/target', 'landscaper/data-object']
+    const folders = ['kit', 'landscaper/target', 'landscaper/contract.ts', 'landscaper/data-object']
     for (const name of folders) {
       await cp(join(ROOT, 'workflows', name), join(root, 'workflows', name), { recursive: true })
     }

@@ -1,6 +1,6 @@
 // Context: settings that the installations of a namespace share. Wire format: spec/landscaper.md 1.7.
 
-import { DATA_LABELS } from '../data-object/kind.ts'
+import { DATA_LABELS } from '../contract.ts'
 import { anyJson, defineKind, list, mapOf, type ObjectOf, path, record, required, text } from '../../kit/index.ts'
 
 const localReference = (description: string) => record(description, { name: text('Name of the object.') })

@@ -1,8 +1,8 @@
 // What Pawl's deployers write, and nobody else (docs/concepts.md "One controller per field"). What a manifest item applies is not ours to
 // declare: its fields are those of the manifest, and its field manager is `pawl-manifest`.
 
+import { FINALIZER } from '../contract.ts'
 import { type OwnedFields, path } from '../../kit/index.ts'
-import { FINALIZER } from './kind.ts'
 
 export const deployFields: OwnedFields = {
   controller: 'deploy',

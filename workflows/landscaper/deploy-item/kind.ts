@@ -1,6 +1,15 @@
 // DeployItem: one unit of deployment, handed to the deployer that serves its type. Wire format: spec/landscaper.md 1.4.
-// Also the structures that its parents share with it: children never import their parents.
 
+import {
+  DELETE_WITHOUT_UNINSTALL_ANNOTATION,
+  DEPENDS_ON_ANNOTATION,
+  ITEM_NAME_LABEL,
+  MANAGED_BY_LABEL,
+  OPERATION_ANNOTATION,
+  objectReference,
+  onDelete,
+  transitionTimes,
+} from '../contract.ts'
 import {
   annotation,
   conditionsField,
@@ -21,42 +30,9 @@ import {
   timestamp,
 } from '../../kit/index.ts'
 
-/** The finalizer of Installation, Execution, DeployItem and TargetSync. */
-export const FINALIZER = 'finalizer.landscaper.gardener.cloud'
-
-export const OPERATION_ANNOTATION = 'landscaper.gardener.cloud/operation'
-export const DELETE_WITHOUT_UNINSTALL_ANNOTATION = 'landscaper.gardener.cloud/delete-without-uninstall'
-/** Comma-separated names of the items that an item waits for. */
-export const DEPENDS_ON_ANNOTATION = 'execution.landscaper.gardener.cloud/dependsOn'
-/** The name of the Execution that an item belongs to. */
-export const MANAGED_BY_LABEL = 'execution.landscaper.gardener.cloud/managed-by'
-/** The name of an item within its Execution. */
-export const ITEM_NAME_LABEL = 'execution.landscaper.gardener.cloud/name'
-
 /** Values of `status.phase`; an item that was never triggered has none. Source: spec/landscaper.md 2.9. */
 export type DeployItemPhase =
   'Init' | 'Progressing' | 'Completing' | 'Succeeded' | 'Failed' | 'InitDelete' | 'Deleting' | 'DeleteFailed'
-
-/** A reference by name; the namespace, where given, must be the object's own. */
-export function objectReference(description: string) {
-  return record(description, {
-    name: required(text('Name of the object.')),
-    namespace: text('Namespace of the object; must be that of the referring object.'),
-  })
-}
-
-/** When a job reached its stages. */
-export const transitionTimes = record('When the current job reached its stages.', {
-  triggerTime: timestamp('When the job was triggered.'),
-  initTime: timestamp('When the job entered its first phase.'),
-  waitTime: timestamp('When the job began to wait for its children.'),
-  finishedTime: timestamp('When the job ended.'),
-})
-
-/** What happens to an item's deployment when the item is deleted. */
-export const onDelete = record('What to do when the item is deleted.', {
-  skipUninstallIfClusterRemoved: flag('Whether to skip the uninstallation when the target cluster is gone.'),
-})
 
 const spec = record('What to deploy, and how.', {
   type: required(text('The type selects the deployer; it cannot be changed.')),

@@ -1,6 +1,6 @@
 // What the controller of Executions writes, and nobody else (docs/concepts.md "One controller per field").
 
-import { FINALIZER, OPERATION_ANNOTATION } from '../deploy-item/kind.ts'
+import { FINALIZER, OPERATION_ANNOTATION } from '../contract.ts'
 import { annotation, type OwnedFields, path } from '../../kit/index.ts'
 
 export const executionFields: OwnedFields = {

@@ -1,6 +1,6 @@
 // Puts the finalizer on before anything is created, so that nothing created is ever forgotten.
 
-import { FINALIZER } from '../deploy-item/kind.ts'
+import { FINALIZER } from '../contract.ts'
 import { done, GONE, type Outcome, stop } from '../../kit/index.ts'
 import type { ExecutionPass } from './controller.ts'
 

@@ -2,11 +2,11 @@
 
 import {
   DELETE_WITHOUT_UNINSTALL_ANNOTATION,
+  OPERATION_ANNOTATION,
   objectReference,
   onDelete,
-  OPERATION_ANNOTATION,
   transitionTimes,
-} from '../deploy-item/kind.ts'
+} from '../contract.ts'
 import {
   annotation,
   bytes,

@@ -1,6 +1,6 @@
 // Deleting, last: nothing is left, so the finalizer goes, and with it the Execution.
 
-import { FINALIZER } from '../deploy-item/kind.ts'
+import { FINALIZER } from '../contract.ts'
 import { again, GONE, type Outcome, stop } from '../../kit/index.ts'
 import type { ExecutionPass } from './controller.ts'
 

@@ -1,6 +1,6 @@
 // Deleting: waits until the Execution is gone; then the finalizer goes, and with it the Installation. Source: spec/landscaper.md 2.4 "Deleting".
 
-import { FINALIZER } from '../deploy-item/kind.ts'
+import { FINALIZER } from '../contract.ts'
 import { again, fail, GONE, type Outcome, stop } from '../../kit/index.ts'
 import type { InstallationPass } from './controller.ts'
 

@@ -1,8 +1,12 @@
 // What the controller of Installations writes, and nobody else (docs/concepts.md "One controller per field").
 
-import { DELETE_WITHOUT_UNINSTALL_ANNOTATION, FINALIZER, OPERATION_ANNOTATION } from '../deploy-item/kind.ts'
+import {
+  DELETE_WITHOUT_UNINSTALL_ANNOTATION,
+  FINALIZER,
+  OPERATION_ANNOTATION,
+  RECONCILE_REASON_ANNOTATION,
+} from '../contract.ts'
 import { annotation, type OwnedFields, path } from '../../kit/index.ts'
-import { RECONCILE_REASON_ANNOTATION } from './kind.ts'
 
 export const installationFields: OwnedFields = {
   controller: 'installation',

@@ -1,11 +1,16 @@
 // Installation: a blueprint with its imports and exports, the object that users create. Wire format: spec/landscaper.md 1.2.
 
 import {
+  DELETE_IGNORE_SUCCESSORS_ANNOTATION,
   DELETE_WITHOUT_UNINSTALL_ANNOTATION,
-  objectReference,
+  IGNORE_ANNOTATION,
   OPERATION_ANNOTATION,
+  RECONCILE_IF_CHANGED_ANNOTATION,
+  RECONCILE_REASON_ANNOTATION,
+  TOUCH_ANNOTATION,
+  objectReference,
   transitionTimes,
-} from '../deploy-item/kind.ts'
+} from '../contract.ts'
 import {
   annotation,
   anyJson,
@@ -29,15 +34,8 @@ import {
   valueAt,
 } from '../../kit/index.ts'
 
-export const RECONCILE_IF_CHANGED_ANNOTATION = 'landscaper.gardener.cloud/reconcile-if-changed'
-export const RECONCILE_REASON_ANNOTATION = 'landscaper.gardener.cloud/reconcile-reason'
-export const DELETE_IGNORE_SUCCESSORS_ANNOTATION = 'landscaper.gardener.cloud/delete-ignore-successors'
-/** `true`: no job starts; one that runs goes on to its end. Source: spec/landscaper.md 1.13 and decision 16 of appendix B. */
-export const IGNORE_ANNOTATION = 'landscaper.gardener.cloud/ignore'
 /** Whether the imports are what the blueprint wants; written once they were not. Source: spec/landscaper.md 1.14. */
 export const IMPORTS_CONDITION = 'ValidateImports'
-/** Its presence is toggled to raise an event. */
-export const TOUCH_ANNOTATION = 'landscaper.gardener.cloud/touch'
 
 const NAME_OF_IMPORT = 'Name of the import in the blueprint, or of a value that the import mappings use.'
 const INTERVAL = 'Time between two jobs, such as 5m.'

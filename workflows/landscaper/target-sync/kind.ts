@@ -1,7 +1,7 @@
 // TargetSync: keeps the Targets of a namespace in step with the Secrets or Shoots of another cluster.
 // Wire format: spec/landscaper.md 1.9.
 
-import { OPERATION_ANNOTATION } from '../deploy-item/kind.ts'
+import { OPERATION_ANNOTATION } from '../contract.ts'
 import {
   annotation,
   defineKind,

@@ -1,6 +1,6 @@
 // Target: where to deploy to, and with which credentials. Wire format: spec/landscaper.md 1.5.
 
-import { DATA_LABELS } from '../data-object/kind.ts'
+import { DATA_LABELS } from '../contract.ts'
 import { anyJson, defineKind, type ObjectOf, path, record, required, text } from '../../kit/index.ts'
 
 const column = (name: string, key: string) =>

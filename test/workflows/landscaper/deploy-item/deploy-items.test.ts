@@ -1,5 +1,6 @@
 // One pass of a deploy group, with fake activities.
 
+import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { describe, expect, it } from 'vitest'
 
 import type { DeployInput, DeployResult } from '../../../../activities/landscaper/deploy/mock/mock.ts'
@@ -13,7 +14,7 @@ import type {
   ItemActivities,
 } from '../../../../workflows/landscaper/deploy-item/controller.ts'
 import { deployItems } from '../../../../workflows/landscaper/deploy-item/deploy-items.ts'
-import { FINALIZER, MANIFEST_TYPE, MOCK_TYPE } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import { MANIFEST_TYPE, MOCK_TYPE } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { runItem } from '../../../../workflows/landscaper/deploy-item/run-item.ts'
 import { again, type Change, done, type Tracks } from '../../../../workflows/kit/index.ts'
 

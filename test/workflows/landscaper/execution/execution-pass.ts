@@ -1,5 +1,6 @@
 // Builders of an Execution's pass: items in their states, and activities that act on a list in memory.
 
+import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import type { BatchResult, ItemsInput } from '../../../../activities/landscaper/execution/item-batch.ts'
 import type { ExecutionView } from '../../../../activities/landscaper/execution/views.ts'
 import type { DeployItemView } from '../../../../activities/landscaper/deploy-item-view.ts'
@@ -8,7 +9,6 @@ import type {
   ExecutionPass,
   ExecutionState,
 } from '../../../../workflows/landscaper/execution/controller.ts'
-import { FINALIZER } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 
 export const JOB = 'job-2'
 const BEFORE = 'job-1'

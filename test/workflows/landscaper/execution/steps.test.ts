@@ -1,8 +1,8 @@
 // The steps of an Execution around the triggering of its items.
 
+import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { describe, expect, it } from 'vitest'
 
-import { FINALIZER } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { beginExecution } from '../../../../workflows/landscaper/execution/begin-execution.ts'
 import { checkItems } from '../../../../workflows/landscaper/execution/check-items.ts'
 import { cleanUpOrphans } from '../../../../workflows/landscaper/execution/clean-up-orphans.ts'

@@ -1,8 +1,8 @@
 // The begin of an Installation's job, with fake activities: two writes, between which it may crash.
 
+import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { describe, expect, it } from 'vitest'
 
-import { FINALIZER } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { beginInstallation } from '../../../../workflows/landscaper/installation/begin-installation.ts'
 import { done, stop, SUPERSEDED } from '../../../../workflows/kit/index.ts'
 

@@ -1,7 +1,7 @@
 // Builder of an Installation's pass: its objects, and activities that answer as the real ones do and note their calls.
 
+import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import type { ChildExecution, InstallationView } from '../../../../activities/landscaper/installation/views.ts'
-import { FINALIZER } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import type {
   InstallationActivities,
   InstallationPass,

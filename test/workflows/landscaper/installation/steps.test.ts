@@ -1,8 +1,8 @@
 // The steps of an Installation after its begin, with fake activities.
 
+import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { describe, expect, it } from 'vitest'
 
-import { FINALIZER } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { applyExecution } from '../../../../workflows/landscaper/installation/apply-execution.ts'
 import { awaitDeletion } from '../../../../workflows/landscaper/installation/await-deletion.ts'
 import { awaitExecution } from '../../../../workflows/landscaper/installation/await-execution.ts'

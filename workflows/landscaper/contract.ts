@@ -1,0 +1,66 @@
+// What the kinds of the group have in common: names that users, deployers and other controllers rely on, and the parts of their schemas.
+// Wire format: spec/landscaper.md 1.1, 1.13.
+
+import { flag, label, record, required, text, timestamp } from '../kit/index.ts'
+
+/** The finalizer of Installation, Execution, DeployItem and TargetSync. */
+export const FINALIZER = 'finalizer.landscaper.gardener.cloud'
+
+export const OPERATION_ANNOTATION = 'landscaper.gardener.cloud/operation'
+export const DELETE_WITHOUT_UNINSTALL_ANNOTATION = 'landscaper.gardener.cloud/delete-without-uninstall'
+/** Comma-separated names of the items that an item waits for. */
+export const DEPENDS_ON_ANNOTATION = 'execution.landscaper.gardener.cloud/dependsOn'
+/** The name of the Execution that an item belongs to. */
+export const MANAGED_BY_LABEL = 'execution.landscaper.gardener.cloud/managed-by'
+/** The name of an item within its Execution. */
+export const ITEM_NAME_LABEL = 'execution.landscaper.gardener.cloud/name'
+
+/** `true`: a change of the spec starts a job. */
+export const RECONCILE_IF_CHANGED_ANNOTATION = 'landscaper.gardener.cloud/reconcile-if-changed'
+export const RECONCILE_REASON_ANNOTATION = 'landscaper.gardener.cloud/reconcile-reason'
+export const DELETE_IGNORE_SUCCESSORS_ANNOTATION = 'landscaper.gardener.cloud/delete-ignore-successors'
+/** `true`: no job starts; one that runs goes on to its end. Source: spec/landscaper.md 1.13 and decision 16 of appendix B. */
+export const IGNORE_ANNOTATION = 'landscaper.gardener.cloud/ignore'
+/** Its presence is toggled to raise an event. */
+export const TOUCH_ANNOTATION = 'landscaper.gardener.cloud/touch'
+
+const DATA = 'data.landscaper.gardener.cloud/'
+
+/** Whose scope the object is in: absent for a root's, else `Inst.<name>` or `Exec.<name>`. */
+export const CONTEXT_LABEL = `${DATA}context`
+/** The name of the import or export. */
+export const KEY_LABEL = `${DATA}key`
+/** `import` or `export`. */
+export const SOURCE_TYPE_LABEL = `${DATA}sourceType`
+/** Who produced it: `Inst.<name>` or `Exec.<name>`. */
+export const SOURCE_LABEL = `${DATA}source`
+/** The job that wrote it. */
+export const JOB_ID_LABEL = `${DATA}jobid`
+/** Of a Target from an imported list: its position, from 0. */
+export const INDEX_LABEL = `${DATA}index`
+/** Of a Target from an imported map: its key. */
+export const TARGET_MAP_KEY_LABEL = `${DATA}targetmapkey`
+
+/** The labels by which data is found; part of the projection of DataObject, Target and Context. */
+export const DATA_LABELS = [CONTEXT_LABEL, KEY_LABEL, SOURCE_TYPE_LABEL, SOURCE_LABEL, JOB_ID_LABEL].map(label)
+
+/** A reference by name; the namespace, where given, must be the object's own. */
+export function objectReference(description: string) {
+  return record(description, {
+    name: required(text('Name of the object.')),
+    namespace: text('Namespace of the object; must be that of the referring object.'),
+  })
+}
+
+/** When a job reached its stages. */
+export const transitionTimes = record('When the current job reached its stages.', {
+  triggerTime: timestamp('When the job was triggered.'),
+  initTime: timestamp('When the job entered its first phase.'),
+  waitTime: timestamp('When the job began to wait for its children.'),
+  finishedTime: timestamp('When the job ended.'),
+})
+
+/** What happens to an item's deployment when the item is deleted. */
+export const onDelete = record('What to do when the item is deleted.', {
+  skipUninstallIfClusterRemoved: flag('Whether to skip the uninstallation when the target cluster is gone.'),
+})
