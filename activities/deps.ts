@@ -2,7 +2,7 @@
 
 import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
-import type { RoutedEvent, Routing, WatchedKind } from '../workflows/kit/index.ts'
+import type { Controller, Mode, RoutedEvent, Routing, WatchedKind } from '../workflows/kit/index.ts'
 import type { Database } from './journal/database.ts'
 import type { GroupedJournal } from './journal/write/grouped-journal.ts'
 import type { Lingering } from './journal/write/lingering.ts'
@@ -25,8 +25,11 @@ export interface Deps {
   readonly targets: TargetAccess
   /** Which subjects an event concerns: the routes of all controllers. */
   readonly route: (event: RoutedEvent) => Routing
+  /** By name. */
+  readonly controllers: ReadonlyMap<string, Controller>
   /** The kind of each controller's subjects. */
   readonly subjectKinds: Readonly<Record<string, string>>
+  readonly modes: Readonly<Record<string, Mode>>
   /** The kinds that the bridge follows, for controllers in level mode; absent where there are none. */
   readonly followed?: readonly WatchedKind[]
   /** Key of content hashes in the journal; kept outside of it. */

@@ -13,28 +13,13 @@ const tests = await readModules(ROOT, ['test'])
 
 // What the engine still takes from the first wing.
 const OWED: ReadonlySet<string> = new Set([
-  'activities/kube/kinds.ts imports ../../workflows/landscaper/data-object/kind.ts',
-  'activities/kube/kinds.ts imports ../../workflows/landscaper/deploy-item/kind.ts',
-  'activities/kube/kinds.ts imports ../../workflows/landscaper/execution/kind.ts',
-  'activities/kube/kinds.ts imports ../../workflows/landscaper/installation/kind.ts',
-  'activities/kube/kinds.ts imports ../../workflows/landscaper/target/kind.ts',
   'activities/kube/views.ts imports ../../workflows/landscaper/contract.ts',
-  'activities/run/begin.ts imports ../../workflows/landscaper/installation/kind.ts',
   'activities/run/finalize.ts imports ../../workflows/landscaper/contract.ts',
   'worker/plans/find-plans.ts imports ../cli/usage.ts',
   'worker/plans/find-plans.ts imports ../gen/kind-folders.ts',
   'worker/reconciler.ts imports ../activities/landscaper/deploy/target/open-target.ts',
   'worker/reconciler.ts imports ../activities/landscaper/render/template-engine.ts',
-  'worker/reconciler/resolve.ts imports ../../workflows/landscaper/deploy-item/kind.ts',
   'worker/reconciler/settings.ts imports ../../activities/landscaper/deploy/run/duration.ts',
-  'worker/reconciler/sweeper.ts imports ../../workflows/landscaper/deploy-item/kind.ts',
-  'worker/server/registry.ts imports ../../workflows/landscaper/data-object/kind.ts',
-  'worker/server/registry.ts imports ../../workflows/landscaper/deploy-item/kind.ts',
-  'worker/server/registry.ts imports ../../workflows/landscaper/deploy-item/routes.ts',
-  'worker/server/registry.ts imports ../../workflows/landscaper/execution/kind.ts',
-  'worker/server/registry.ts imports ../../workflows/landscaper/execution/routes.ts',
-  'worker/server/registry.ts imports ../../workflows/landscaper/installation/kind.ts',
-  'worker/server/registry.ts imports ../../workflows/landscaper/installation/routes.ts',
 ])
 
 /** A module under each row; none may import what is nowhere. */

@@ -16,7 +16,7 @@ const config = readConfig()
 const settings = processSettings(readFlags(), config)
 const { cluster, namespace, owner } = settings
 const log = createLogger('bridge', config.logLevel)
-const { route, subjectKinds, watchedKinds } = await loadRegistry(settings.controllerFiles)
+const { route, subjectKinds, modes, watchedKinds } = await loadRegistry(settings.controllerFiles)
 const now = (): Date => new Date()
 
 const contentKey =
@@ -31,7 +31,7 @@ process.on('SIGINT', stop)
 // Every reflector may commit and renew its lease at the same time; the upkeep needs one more.
 const db = openDatabase(settings.databaseUrl, watchedKinds.length * 2 + 1)
 const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-bridge' })
-const journal = { route, subjectKinds, contentKey, now }
+const journal = { route, subjectKinds, modes, contentKey, now }
 const shared = { cluster, namespace, owner, kube, db, journal, log, settings: settings.reflector, random: Math.random }
 const reflectors = watchedKinds.map((watched) => createReflector(watched, shared))
 

@@ -1,10 +1,11 @@
-// `pawl gen`: writes what derives from the kinds: deploy/crds, deploy/rbac, workflows/index.ts, and the module of each
-// controller.cm. `--check` changes nothing and exits 1 with a summary and the differences when something is stale.
+// `pawl gen`: writes what derives from the kinds: deploy/crds, deploy/rbac, workflows/index.ts, workflows/controllers.gen.ts, and the module
+// of each controller.cm. `--check` changes nothing and exits 1 with a summary and the differences when something is stale.
 
 import { join, relative, sep } from 'node:path'
 
 import { compileFile, readText } from './gen/controller/controller-files.ts'
 import { staleText } from './gen/controllers.ts'
+import { controllerIndex } from './gen/controller-index.ts'
 import { crdFileName, crdYaml } from './gen/crd.ts'
 import { foldersWith, readKindFolders } from './gen/kind-folders.ts'
 import { compareFiles, type GeneratedFiles, writeFiles } from './gen/output.ts'
@@ -52,6 +53,7 @@ async function generatedFiles(root: string): Promise<GeneratedFiles> {
     [`${RBAC}/bridge.yaml`, bridgeRoleYaml(kinds)],
     [`${RBAC}/worker.yaml`, workerRoleYaml(kinds)],
     ['workflows/index.ts', workflowIndex(folders)],
+    ['workflows/controllers.gen.ts', await controllerIndex(root, folders)],
   ])
 }
 

@@ -32,8 +32,8 @@ const { values } = parseArgs({
 
 const config = readConfig()
 const registry = await loadRegistry(controllerFiles(values['controllers']))
-const { route, subjectKinds, watchedKinds } = registry
-const settings = reconcilerSettings(values, config, Object.keys(subjectKinds))
+const { route, subjectKinds, modes, controllers, watchedKinds } = registry
+const settings = reconcilerSettings(values, config, [...controllers.keys()])
 const log = createLogger('worker', config.logLevel)
 const now = () => new Date()
 logTemporal(log)
@@ -57,7 +57,7 @@ const contentKey =
   settings.contentKeyPath === undefined ? undefined : await loadOrCreateContentKey(settings.contentKeyPath)
 const lingering = new Lingering({ most: LINGERING_RUNS, ms: settings.lingerMs })
 const admission = new Admission({ most: settings.beginAhead, begun: async (ids) => await begunJobs(lax, ids) })
-const routing = { route, subjectKinds, followed: watchedKinds, contentKey, now, lingering }
+const routing = { route, subjectKinds, modes, controllers, followed: watchedKinds, contentKey, now, lingering }
 const journal = createGroupedJournal({ db, lax }, settings.cluster, routing)
 const connection = await connectToTemporal(settings.temporalAddress, { log, health }, stopping.signal)
 if (connection === undefined) process.exit(0)

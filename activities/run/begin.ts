@@ -1,15 +1,14 @@
 // The first write of a job that its subject starts itself: the job ID and the first phase, fenced, so that exactly one run has the job.
 // Source: design.md "A root's new job".
 
-import { installationTrigger } from '../../workflows/landscaper/installation/kind.ts'
-import type { By, Subject, TargetView } from '../../workflows/kit/index.ts'
+import type { By, Controller, Subject, TargetView } from '../../workflows/kit/index.ts'
 import { isIdle } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { toApplicationFailure } from '../kube/errors.ts'
-import { watchedKind } from '../kube/kinds.ts'
 import { targetView } from '../kube/views.ts'
 import { fieldManagerOf, type Patch, writeAll } from '../kube/write.ts'
+import { jobController } from './controllers.ts'
 
 export interface BeginInput {
   readonly by: By
@@ -29,15 +28,16 @@ export const beginActivities = (deps: Deps) => ({
   async beginJob({ by, subject, jobID, target }: BeginInput): Promise<TargetView | undefined> {
     try {
       const now = deps.now().toISOString()
+      const { target: watched, wantedRun } = jobController(deps, by)
       const [answer] = await writeAll(deps, { ...by, step: 'beginJob', fieldManager: fieldManagerOf(by) }, [
         {
           verb: 'patchStatus',
-          watched: watchedKind(subject.kind),
+          watched,
           namespace: subject.namespace,
           name: subject.name,
           version: target.version,
           patch: firstStatus(target, jobID, now),
-          reapply: (current) => rebegin(current, subject, { jobID, before: target.jobID }, now),
+          reapply: (current) => rebegin(current, { uid: subject.uid, jobID, before: target.jobID, wantedRun }, now),
         },
       ])
       if (answer?.result === 'failed') throw answer.error
@@ -48,19 +48,25 @@ export const beginActivities = (deps: Deps) => ({
   },
 })
 
+interface Beginning {
+  readonly uid: string
+  readonly jobID: string
+  /** The job that the pass observed. */
+  readonly before: string | undefined
+  readonly wantedRun: Controller['wantedRun']
+}
+
 function rebegin(
   current: KubeObject,
-  { kind, uid }: Subject,
-  { jobID, before }: { jobID: string; before: string | undefined },
+  { uid, jobID, before, wantedRun }: Beginning,
   now: string,
 ): Patch | 'done' | 'superseded' {
   if (current.metadata.uid !== uid) return 'superseded'
   const { jobID: found, jobIDFinished } = targetView(current)
   if (found === jobID) return 'done'
-  const triggered =
-    kind === 'Installation'
-      ? installationTrigger(current) !== undefined
-      : current.metadata.deletionTimestamp !== undefined
+  // Whoever began without an owner has none: it was looked for when the run was started.
+  const wanted = wantedRun(current, true)
+  const triggered = 'jobID' in wanted && wanted.jobID === undefined
   // A job that came and went meanwhile may have been this one: another trigger needs another ID.
   return found === before && isIdle({ jobID: found, jobIDFinished }) && triggered
     ? firstStatus(targetView(current), jobID, now)

@@ -5,9 +5,9 @@ import type { By, Subject, TargetView } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { toApplicationFailure } from '../kube/errors.ts'
-import { watchedKind } from '../kube/kinds.ts'
 import { isReleased, targetView } from '../kube/views.ts'
 import { fieldManagerOf, type Patch, writeAll } from '../kube/write.ts'
+import { jobController } from './controllers.ts'
 
 export interface FinalizeInput {
   readonly by: By
@@ -37,7 +37,7 @@ export const finalizeActivities = (deps: Deps) => ({
         [
           {
             verb: 'patch',
-            watched: watchedKind(subject.kind),
+            watched: jobController(deps, by).target,
             namespace: subject.namespace,
             name: subject.name,
             version,

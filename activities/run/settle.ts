@@ -21,10 +21,10 @@ import { retryDelayMs, takeRetryToken } from '../journal/write/backoff.ts'
 import { closeRun, recordJobPhase } from '../journal/write/jobs.ts'
 import { upsertWakes } from '../journal/write/wakes.ts'
 import { type KubeObject, resourcePath } from '../kube/client.ts'
-import { finalFailure, isNotFound, retryableFailure, toApplicationFailure } from '../kube/errors.ts'
+import { isNotFound, retryableFailure, toApplicationFailure } from '../kube/errors.ts'
 import { recordWarning } from '../kube/events.ts'
-import { watchedKind } from '../kube/kinds.ts'
 import { fieldManagerOf, type Patch, writeAll } from '../kube/write.ts'
+import { controllerOf, jobController } from './controllers.ts'
 
 export const statusActivities = (deps: Deps): SettleActivities => ({
   /**
@@ -74,7 +74,7 @@ const settledAsIs: SettleResult = { result: 'settled', target: {}, woken: false 
 
 async function writeStatus(deps: Deps, input: SettleInput, change: StatusChange): Promise<SettleResult> {
   const { subject, jobID, pass, workflowID, runID } = input
-  const watched = watchedKind(subject.kind)
+  const { target: watched } = jobController(deps, input)
   const before = needsCurrent(change) ? await read(deps, input) : undefined
   if (before === 'gone') return settledAsIs
   const now = deps.now().toISOString()
@@ -133,11 +133,11 @@ function isAsIntended(status: CurrentStatus, change: StatusChange, jobID: string
 // Lists are replaced whole by a merge patch, and an error's first time is kept while its operation is the same.
 const needsCurrent = (change: StatusChange): boolean => change.conditions.length > 0 || change.lastError !== undefined
 
-async function read(deps: Deps, { subject }: SettleInput): Promise<KubeObject | 'gone'> {
+async function read(deps: Deps, input: SettleInput): Promise<KubeObject | 'gone'> {
   try {
     return await deps.kube.request<KubeObject>(
       'GET',
-      resourcePath(watchedKind(subject.kind), subject.namespace, subject.name),
+      resourcePath(jobController(deps, input).target, input.subject.namespace, input.subject.name),
     )
   } catch (error) {
     if (isNotFound(error)) return 'gone'
@@ -199,14 +199,6 @@ function settledTarget(object: KubeObject): Partial<SettledTarget> {
   }
 }
 
-/** The controller whose run it is. @throws `InvalidWorkflowID` (final). */
-export function controllerOf(workflowID: string): string {
-  const [controller = '', ...rest] = workflowID.split('/')
-  if (controller === '' || rest.length === 0)
-    throw finalFailure('InvalidWorkflowID', `workflow ID "${workflowID}"; expected <controller>/<uid>/<job>`)
-  return controller
-}
-
 // A date must stay one, whatever time-out somebody wrote; a look once a day does no harm.
 const LONGEST_DELAY_MS = 86_400_000
 
@@ -239,7 +231,7 @@ export async function recordPass(
         {
           controller,
           uid: subject.uid,
-          job_id: controller === 'deploy' ? jobID : '',
+          job_id: deps.modes[controller] === 'group' ? jobID : '',
           cluster: deps.cluster,
           namespace: subject.namespace,
           name: subject.name,

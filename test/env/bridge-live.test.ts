@@ -3,6 +3,7 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { createKubeClient, type KubeClient, type KubeObject, resourcePath } from '../../activities/kube/client.ts'
+import { rules } from '../activities/journal/build-events.ts'
 import { createReflector } from '../../worker/bridge/reflector.ts'
 import { DEFAULT_SETTINGS } from '../../worker/bridge/settings.ts'
 import { annotation, path, type WatchedKind } from '../../workflows/kit/index.ts'
@@ -33,6 +34,7 @@ const running = async (owner: string, during: () => Promise<void>): Promise<void
   const shared = { cluster: 'c', kube, db: test.db, owner, log: pino({ level: 'silent' }), random: Math.random }
   const journal = {
     route: () => ({ ignored: 'only watching' }),
+    ...rules,
     contentKey: Buffer.alloc(32, 3),
     now: () => new Date(),
   }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { createReflector } from '../../worker/bridge/reflector.ts'
 import { DEFAULT_SETTINGS } from '../../worker/bridge/settings.ts'
-import { routeToSelf, task, taskKind } from '../activities/journal/build-events.ts'
+import { routeToSelf, rules, task, taskKind } from '../activities/journal/build-events.ts'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
 import { type BadServer, startBadServer } from '../worker/bridge/bad-server.ts'
 
@@ -37,7 +37,7 @@ describe('an event that PostgreSQL refuses', () => {
     const lines: string[] = []
     const reflector = createReflector(taskKind, {
       ...{ cluster: 'c', kube: server.kube, db: test.db, owner: 'one', random: () => 0.5 },
-      journal: { route: routeToSelf, contentKey: undefined, now: () => new Date() },
+      journal: { route: routeToSelf, ...rules, contentKey: undefined, now: () => new Date() },
       settings: DEFAULT_SETTINGS,
       log: pino({ level: 'error' }, { write: (line) => lines.push(line) }),
     })

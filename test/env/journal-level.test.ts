@@ -16,7 +16,8 @@ import { useJournal } from '../activities/journal/use-journal.ts'
 
 const test = useJournal(inject('servers').databaseUrl)
 const subject = { controller: 'shop', cluster: 'c', uid: 'u1', namespace: 'ns', name: 'shop' }
-const ignored = { ...deps, route: () => ({ ignored: 'not routed' }) }
+const modes = { ...deps.modes, shop: 'level' } as const
+const ignored = { ...deps, modes, route: () => ({ ignored: 'not routed' }) }
 const run = {
   ...{ workflow_id: 'shop/u1', run_id: 'r1', controller: 'shop', cluster: 'c', uid: 'u1', job_id: '' },
   ...{ namespace: 'ns', name: 'shop', cause: 'test', started_at: NOW },

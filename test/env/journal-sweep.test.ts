@@ -5,13 +5,51 @@ import { holdLease } from '../../activities/journal/write/checkpoints.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { closeRun, recordJobPhase, touchJobs } from '../../activities/journal/write/jobs.ts'
 import { subscribe } from '../../activities/journal/write/subscriptions.ts'
-import { jobsToLookUp, recordLostJob, sweepWakes, wakeIfBehind } from '../../activities/journal/write/sweep.ts'
-import { deps, later, NOW, seen, type TaskOptions } from '../activities/journal/build-events.ts'
+import {
+  jobsToLookUp,
+  recordLostJob,
+  type SweptController,
+  sweepWakes,
+  wakeIfBehind,
+} from '../../activities/journal/write/sweep.ts'
+import {
+  annotation,
+  isIdle,
+  jobIDsOf,
+  path,
+  type Projection,
+  textAt,
+  valueAt,
+  type WantedRun,
+} from '../../workflows/kit/index.ts'
+import {
+  deps,
+  IF_CHANGED,
+  later,
+  NOW,
+  OPERATION,
+  seen,
+  taskKind,
+  type TaskOptions,
+} from '../activities/journal/build-events.ts'
 import { job } from '../activities/journal/build-job.ts'
 import { endJob, findOpenJob, openJob } from '../activities/journal/one-row.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
 
 const run = (workflowID = 'task/u1/j1', runID = 'r1') => ({ workflowID, runID })
+
+/** What a task asks for: to be reconciled when an annotation says so, unless a task owns it, and its deletion when it has no owner. */
+function taskRun(task: object, ownerGone: boolean): WantedRun {
+  const ids = jobIDsOf(task)
+  if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'unfinished job' }
+  const owners = (valueAt(task, path('metadata.ownerReferences')) ?? []) as readonly { readonly kind: string }[]
+  const isRoot = !owners.some(({ kind }) => kind === 'Task')
+  const isEdited = valueAt(task, path('metadata.generation')) !== valueAt(task, path('status.observedGeneration'))
+  const isAsked =
+    textAt(task, annotation(OPERATION)) === 'reconcile' || (textAt(task, annotation(IF_CHANGED)) === 'true' && isEdited)
+  const isLeft = valueAt(task, path('metadata.deletionTimestamp')) !== undefined && ownerGone
+  return (isRoot && isAsked) || isLeft ? { jobID: undefined, cause: 'asked' } : { none: 'idle' }
+}
 
 const test = useJournal(inject('servers').databaseUrl)
 
@@ -24,12 +62,16 @@ describe('the sweep', () => {
       { ...deps, route: () => ({ ignored: 'set-up' }) },
     )
   }
-  const own = { kind: 'Task', controller: 'task', run: 'own', annotated: true } as const
-  const sweep = async (jobKinds: Parameters<typeof sweepWakes>[1]['jobKinds'] = [own]) => {
-    await sweepWakes(test.db, { cluster: 'c', now: NOW, jobKinds, watchedKinds: ['Task'] })
+  const own: SweptController = {
+    ...{ name: 'task', target: taskKind, wantedRun: taskRun },
+    triggers: [{ at: annotation(OPERATION) }, { at: annotation(IF_CHANGED), when: 'edited' }],
+  }
+  const sweep = async (...controllers: readonly SweptController[]) => {
+    const swept = controllers.length > 0 ? controllers : [own]
+    await sweepWakes(test.db, { cluster: 'c', now: NOW, controllers: swept, watchedKinds: ['Task'] })
     return (await test.wakes()).map(({ uid, job_id, cause }) => `${uid}/${job_id} ${cause}`)
   }
-  const reconcile = { 'landscaper.gardener.cloud/operation': 'reconcile' }
+  const reconcile = { [OPERATION]: 'reconcile' }
 
   it('wakes an unfinished job that has neither a run nor a wake, once', async () => {
     await known(
@@ -38,7 +80,7 @@ describe('the sweep', () => {
       { uid: 'u3', version: 3 },
     )
     expect(await sweep()).toEqual(['u1/ sweep: unfinished job without a run'])
-    expect(await sweepWakes(test.db, { cluster: 'c', now: NOW, jobKinds: [own], watchedKinds: [] })).toBe(0)
+    expect(await sweepWakes(test.db, { cluster: 'c', now: NOW, controllers: [own], watchedKinds: [] })).toBe(0)
   })
 
   it('leaves a job alone that has a run', async () => {
@@ -56,20 +98,22 @@ describe('the sweep', () => {
       {
         uid: 'c',
         version: 3,
-        annotations: { 'landscaper.gardener.cloud/reconcile-if-changed': 'true' },
+        annotations: { [IF_CHANGED]: 'true' },
         generation: 2,
         status: { observedGeneration: 1 },
       },
       {
         uid: 'd',
         version: 4,
-        annotations: { 'landscaper.gardener.cloud/reconcile-if-changed': 'true' },
+        annotations: { [IF_CHANGED]: 'true' },
         generation: 2,
         status: { observedGeneration: 2 },
       },
       { uid: 'e', version: 5, deleting: true, finalizers: ['f'] },
       { uid: 'f', version: 6, deleting: true, finalizers: ['f'], owner: { uid: 'a', kind: 'Other' } },
       { uid: 'g', version: 7, deleting: true, finalizers: ['f'], owner: { uid: 'gone', kind: 'Other' } },
+      // Marked, and yet its controller wants no run.
+      { uid: 'h', version: 8, annotations: { [OPERATION]: 'something else' } },
     )
     expect(await sweep()).toEqual(['a', 'c', 'e', 'g'].map((uid) => `${uid}/ sweep: trigger without a run`))
   })
@@ -94,14 +138,18 @@ describe('the sweep', () => {
       { uid: 'd', version: 4, status, spec: { type: 'mock' } },
       { uid: 'e', version: 5, owner, status: { jobID: 'j0', jobIDFinished: 'j0' }, spec: { type: 'mock' } },
     )
-    const group = { kind: 'Task', controller: 'deploy', run: { groupOfTypes: ['mock'] }, annotated: false } as const
-    expect(await sweep([group])).toEqual([
+    const served = (projection: Projection) => textAt(projection, path('spec.type')) === 'mock'
+    const group: SweptController = {
+      ...{ name: 'group', target: taskKind, wantedRun: taskRun, triggers: [] },
+      group: { owner: taskKind, serves: served, shownAs: 'Tasks', summary: 'Tasks of' },
+    }
+    expect(await sweep(group)).toEqual([
       'd/j1 sweep: unfinished job without a run',
       'x/j1 sweep: unfinished job without a run',
     ])
     await test.db.deleteFrom('wake').execute()
-    await openJob(test.db, job({ workflow_id: 'deploy/x/j1', controller: 'deploy', uid: 'x' }))
-    expect(await sweep([group])).toEqual(['d/j1 sweep: unfinished job without a run'])
+    await openJob(test.db, job({ workflow_id: 'group/x/j1', controller: 'group', uid: 'x' }))
+    expect(await sweep(group)).toEqual(['d/j1 sweep: unfinished job without a run'])
   })
 })
 
@@ -123,10 +171,10 @@ describe('an open job', () => {
     await openJob(test.db, job())
     const [found] = await jobsToLookUp(test.db, { cluster: 'c' }, later(60_000))
     await openJob(test.db, job({ run_id: 'r2' }))
-    await recordLostJob(test.db, found!, NOW)
+    await recordLostJob(test.db, found!, 'job', NOW)
     expect(await test.wakes()).toEqual([])
     const [again] = await jobsToLookUp(test.db, { cluster: 'c' }, later(60_000))
-    await recordLostJob(test.db, again!, NOW)
+    await recordLostJob(test.db, again!, 'job', NOW)
     expect(await test.wakes()).toMatchObject([{ uid: 'u1', may_start: true, foreign_event: true, cause: 'run lost' }])
     expect(await test.db.selectFrom('job').select('outcome').execute()).toEqual([{ outcome: 'lost' }])
   })
@@ -141,7 +189,8 @@ describe('an open job', () => {
     await subscribe(test.db, { ...at, job_id: 'j1', name: 'task-waited' }, NOW)
     await subscribe(test.db, { ...at, job_id: 'j0', name: 'task-other' }, NOW)
     await touchJobs(test.db, [run()], later(1000))
-    const isBehind = async () => await wakeIfBehind(test.db, (await findOpenJob(test.db, 'task', 'u1'))!, later(3000))
+    const isBehind = async () =>
+      await wakeIfBehind(test.db, (await findOpenJob(test.db, 'task', 'u1'))!, 'job', later(3000))
     const happens = async (options: TaskOptions) =>
       await journalEvents(
         test.db,

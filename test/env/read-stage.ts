@@ -43,7 +43,8 @@ export class ReadStage {
     const kube = this.#recording(this.cluster.kube)
     this.requests.length = 0
     const now = () => new Date()
-    const routing = { route: builtIn.route, subjectKinds: builtIn.subjectKinds, contentKey: undefined, now }
+    const { route, subjectKinds, modes, controllers } = builtIn
+    const routing = { ...{ route, subjectKinds, modes, controllers }, contentKey: undefined, now }
     const journal = createGroupedJournal({ db, lax: db }, CLUSTER, routing)
     const lingering = new Lingering({ most: 1, ms: 50 })
     const log = createLogger('test', 'silent')

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, vi } from 'vitest'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { createReflector, type Reflector } from '../../worker/bridge/reflector.ts'
 import { type BridgeSettings, DEFAULT_SETTINGS } from '../../worker/bridge/settings.ts'
-import { routeToSelf, task, taskKind } from '../activities/journal/build-events.ts'
+import { routeToSelf, rules, task, taskKind } from '../activities/journal/build-events.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
 import { type BadServer, startBadServer } from '../worker/bridge/bad-server.ts'
 
@@ -48,7 +48,7 @@ export function useReflectorStage(databaseUrl: string) {
       cluster: 'c',
       kube: server.kube,
       db: journal.db,
-      journal: { route: routeToSelf, contentKey: undefined, now: () => new Date() },
+      journal: { route: routeToSelf, ...rules, contentKey: undefined, now: () => new Date() },
       owner,
       settings: { ...QUICK, ...settings },
       log: pino({ level: 'silent' }),

@@ -1,7 +1,7 @@
 // A worker's entry whose Execution looks twice before each pass: what a careless change of the loop would do to open runs.
 
 import { beginExecution } from '../../workflows/landscaper/execution/begin-execution.ts'
-import type { ExecutionActivities, ExecutionState } from '../../workflows/landscaper/execution/controller.ts'
+import type { ExecutionActivities, ExecutionState } from '../../workflows/landscaper/execution/pass.ts'
 import { executionDetails } from '../../workflows/landscaper/execution/details.ts'
 import { observeExecution } from '../../workflows/landscaper/execution/observe-execution.ts'
 import { executionPlan } from '../../workflows/landscaper/execution/plan.ts'

@@ -20,7 +20,11 @@ export function listingDeps(objects: readonly KubeObject[], kinds: readonly Kind
   const route = () => {
     throw new Error('nothing is written here, so nothing is routed')
   }
-  const journal = createGroupedJournal({ db, lax: db }, 'local', { route, contentKey: undefined, now })
+  const journal = createGroupedJournal({ db, lax: db }, 'local', {
+    ...{ route, subjectKinds: {}, modes: {} },
+    contentKey: undefined,
+    now,
+  })
   const parts = { cluster: 'local', kube: listingApi(objects, kinds), db, journal, objects: new ObjectCache() }
   return { ...parts, now, lingering, pickupTimeoutMs: undefined } as unknown as Deps
 }

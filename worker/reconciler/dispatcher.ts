@@ -33,7 +33,7 @@ import {
 import { builtIn, type Registry } from '../server/registry.ts'
 import type { Logger } from '../server/log.ts'
 import type { Admission } from './admission.ts'
-import { type ItemName, type Resolution, resolveStart, resolveWake, WATCHED } from './resolve.ts'
+import { followedBy, type ItemName, type Resolution, resolveStart, resolveWake } from './resolve.ts'
 import { type Run, type RunOptions, signalRun, startRun } from './runs.ts'
 
 export interface DispatcherOptions extends RunOptions {
@@ -75,9 +75,9 @@ function journalOf({ db, lax, registry = builtIn }: DispatcherDeps, { cluster, s
   return {
     registry,
     findOpen: grouped(slots, async (subjects: readonly JobSubject[]) => await findOpenJobs(db, subjects)),
-    readSubject: grouped(slots, async (ids: readonly ObjectID[]) => await readSubjects(db, ids, WATCHED)),
+    readSubject: grouped(slots, async (ids: readonly ObjectID[]) => await readSubjects(db, ids, followedBy(registry))),
     opened: grouped(slots, async (jobs: readonly NewJob[]) => {
-      await openJobs(lax, cluster, jobs)
+      await openJobs(lax, { cluster, subjects: registry }, jobs)
       return []
     }),
     acknowledge: grouped(slots, async (wakes: readonly Wake[]) => await acknowledgeWakes(lax, wakes)),
@@ -145,7 +145,7 @@ export class Dispatcher {
     const { lax, now, report, log, registry = builtIn } = this.#deps
     const { owner, cluster, slots, leaseMs, idleMs } = this.#options
     // What this process does not know is somebody else's, or will be when the next worker starts.
-    const controllers = this.#options.controllers ?? Object.keys(registry.subjectKinds)
+    const controllers = this.#options.controllers ?? [...registry.controllers.keys()]
     const limit = slots - this.#inFlight.size
     if (limit <= 0) return idleMs
     try {
@@ -188,7 +188,7 @@ export class Dispatcher {
   }
 
   async #bring(wake: Wake): Promise<Brought> {
-    const { db, client, now, log, lingering } = this.#deps
+    const { db, client, now, log, lingering, registry = builtIn } = this.#deps
     const resolution = await resolveWake(db, wake, this.#journal)
     if (resolution.to !== 'open') return await this.#follow(wake, resolution)
     const { workflow_id } = resolution.job
@@ -197,7 +197,7 @@ export class Dispatcher {
     if (await signalRun(client, workflow_id, wake.seq)) return SIGNALLED
     log.info({ workflowID: workflow_id }, 'run is not in Temporal any more')
     // With a wake of its own, in one transaction: this one may not start a run, and whoever stops here leaves nothing half done.
-    await recordLostJob(db, resolution.job, now())
+    await recordLostJob(db, resolution.job, registry.modes[wake.controller], now())
     return { led: 'run is not in Temporal any more: its subject is woken' }
   }
 
@@ -215,7 +215,7 @@ export class Dispatcher {
           resolution.items.map((item) => itemWake(wake, item, now())),
           now(),
         )
-        return { led: 'its execution is gone: every item has its own run' }
+        return { led: 'their owner is gone: every one has its own run' }
       case 'later':
         return { led: resolution.reason, again: new Date(now().getTime() + LATER_MS) }
       case 'nothing':

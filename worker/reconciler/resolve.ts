@@ -13,9 +13,8 @@ import {
   type SubjectState,
 } from '../../activities/journal/read/objects.ts'
 import type { Wake } from '../../activities/journal/write/wakes.ts'
-import { BUILT_IN_TYPES } from '../../workflows/landscaper/deploy-item/kind.ts'
-import { jobIDProblem } from '../../workflows/kit/index.ts'
-import { builtIn, type Registry, type WantedRun, watchedKinds } from '../server/registry.ts'
+import { type GroupRule, jobIDProblem, wantedOf } from '../../workflows/kit/index.ts'
+import { builtIn, type Registry } from '../server/registry.ts'
 import type { Run } from './runs.ts'
 
 export type Resolution =
@@ -43,7 +42,7 @@ export function directLookups(db: Kysely<Database>, registry = builtIn): Lookups
   return {
     registry,
     findOpen: async (subject) => (await findOpenJobs(db, [subject]))[0],
-    readSubject: async (id) => (await readSubjects(db, [id], WATCHED))[0],
+    readSubject: async (id) => (await readSubjects(db, [id], followedBy(registry)))[0],
   }
 }
 
@@ -53,8 +52,9 @@ export async function resolveWake(
   wake: Wake,
   lookups: Lookups = directLookups(db),
 ): Promise<Resolution> {
-  // An item without execution has a group per job: which one is meant, its state says. An older one that is still open would drop the wake.
-  if (wake.controller === 'deploy' && wake.job_id === '' && wake.may_start) return await resolveStart(db, wake, lookups)
+  const group = groupOf(wake, lookups)
+  // A member without owner has a group per job: which one is meant, its state says. An older one that is still open would drop the wake.
+  if (group !== undefined && wake.job_id === '' && wake.may_start) return await resolveStart(db, wake, lookups)
   const { controller, uid, job_id } = wake
   const job = await lookups.findOpen({ controller, uid, jobID: job_id === '' ? undefined : job_id })
   if (job !== undefined) {
@@ -62,7 +62,7 @@ export async function resolveWake(
     if (!wake.foreign_event && wake.writer === job.workflow_id) return nothing('own write')
     return { to: 'open', job }
   }
-  if (!wake.may_start) return nothing('no open run', wake)
+  if (!wake.may_start) return group === undefined ? nothing('no open run') : noGroup('no open run', wake)
   return await resolveStart(db, wake, lookups)
 }
 
@@ -72,47 +72,59 @@ export async function resolveStart(
   wake: Wake,
   lookups: Lookups = directLookups(db),
 ): Promise<Resolution> {
-  return wake.controller === 'deploy' && wake.job_id !== ''
-    ? await resolveGroup(db, wake)
+  const group = groupOf(wake, lookups)
+  return group !== undefined && wake.job_id !== ''
+    ? await resolveGroup(db, wake, group, lookups)
     : await resolveSubject(wake, lookups)
 }
 
+/** In group mode: the controller's rule, and the kind of the members. */
+interface Group extends GroupRule {
+  readonly memberKind: string
+}
+
+function groupOf({ controller }: Wake, { registry }: Lookups): Group | undefined {
+  const found = registry.controllers.get(controller)
+  return found?.group === undefined ? undefined : { ...found.group, memberKind: found.target.kind }
+}
+
 async function resolveSubject(wake: Wake, lookups: Lookups): Promise<Resolution> {
-  const { wantedRun, subjectKinds } = lookups.registry
-  const kind = subjectKinds[wake.controller] ?? ''
+  const controller = lookups.registry.controllers.get(wake.controller)
+  if (controller === undefined) return nothing(`no controller is called ${wake.controller}`)
+  const { kind } = controller.target
   const found = await lookups.readSubject({ cluster: wake.cluster, kind, uid: wake.uid })
   if (found === undefined || found.object.deleted) return goneSubject(wake, lookups)
   const { object, owner } = found
-  const wanted = wantedRun(wake.controller, object.projection, owner === 'gone')
-  if (owner === 'unknown' && !isSame(wanted, wantedRun(wake.controller, object.projection, true)))
-    return { to: 'later', reason: 'its owner was not listed yet' }
+  const wanted = wantedOf(controller.wantedRun, object.projection, owner)
+  if (wanted === undefined) return { to: 'later', reason: 'its owner was not listed yet' }
   if ('none' in wanted) return nothing(wanted.none)
-  if (wake.controller === 'deploy' && wanted.jobID !== undefined && object.owner_uid !== null) {
-    // The group that served the item while its execution was there goes on; a second run would act beside it.
-    const group = await lookups.findOpen({ controller: 'deploy', uid: object.owner_uid, jobID: wanted.jobID })
+  if (controller.group !== undefined && wanted.jobID !== undefined && object.owner_uid !== null) {
+    // The group that served the member while its owner was there goes on; a second run would act beside it.
+    const group = await lookups.findOpen({ controller: wake.controller, uid: object.owner_uid, jobID: wanted.jobID })
     if (group !== undefined) return { to: 'open', job: group }
   }
   const subject = { kind, uid: object.uid, namespace: object.namespace, name: object.name }
   const { jobID, cause } = wanted
   const begun = jobID === undefined ? { jobID: deriveJobID(object), begins: true } : { jobID, begins: false }
-  return startOf(wake, subject, { ...begun, cause })
+  return startOf(wake, subject, { ...begun, cause }, controller.group)
 }
 
-async function resolveGroup(db: Kysely<Database>, wake: Wake): Promise<Resolution> {
+async function resolveGroup(db: Kysely<Database>, wake: Wake, group: Group, lookups: Lookups): Promise<Resolution> {
   const { rows } = await sql<ItemName & Pick<JournaledObject, 'owner_uid' | 'projection'>>`
     select uid, namespace, name, seq, owner_uid, projection from object
-    where cluster = ${wake.cluster} and kind = 'DeployItem' and not deleted and (owner_uid = ${wake.uid} or uid = ${wake.uid})
+    where cluster = ${wake.cluster} and kind = ${group.memberKind} and not deleted and (owner_uid = ${wake.uid} or uid = ${wake.uid})
       and projection #>> '{status,jobID}' = ${wake.job_id}
       and projection #>> '{status,jobIDFinished}' is distinct from ${wake.job_id}
-      and projection #>> '{spec,type}' = any(${[...BUILT_IN_TYPES]}::text[])
     order by uid`.execute(db)
-  const [unfinished] = rows
-  if (unfinished === undefined) return nothing('no item has the job unfinished', wake)
-  const isOrphaned = unfinished.uid !== wake.uid && (await ownerState(db, wake.cluster, unfinished, WATCHED)) === 'gone'
-  if (isOrphaned) return { to: 'items', items: rows }
-  const kind = unfinished.uid === wake.uid ? 'DeployItem' : 'Execution'
+  const members = rows.filter(({ projection }) => group.serves(projection))
+  const [unfinished] = members
+  if (unfinished === undefined) return noGroup('no item has the job unfinished', wake)
+  const isOwned = unfinished.uid !== wake.uid
+  const owner = isOwned ? await ownerState(db, wake.cluster, unfinished, followedBy(lookups.registry)) : 'gone'
+  if (isOwned && owner === 'gone') return { to: 'items', items: members }
+  const kind = isOwned ? group.owner.kind : group.memberKind
   const subject = { kind, uid: wake.uid, namespace: wake.namespace, name: wake.name }
-  return startOf(wake, subject, { jobID: wake.job_id, cause: wake.cause, begins: false })
+  return startOf(wake, subject, { jobID: wake.job_id, cause: wake.cause, begins: false }, group)
 }
 
 interface WantedJob {
@@ -121,7 +133,12 @@ interface WantedJob {
   readonly begins: boolean
 }
 
-function startOf(wake: Wake, subject: Run['input']['subject'], { jobID, cause, begins }: WantedJob): Resolution {
+function startOf(
+  wake: Wake,
+  subject: Run['input']['subject'],
+  { jobID, cause, begins }: WantedJob,
+  shown: GroupRule | undefined,
+): Resolution {
   // In level mode an object has one run, whatever it is for.
   if (jobID === '') {
     const input = { subject, jobID, cause: wake.cause }
@@ -130,7 +147,8 @@ function startOf(wake: Wake, subject: Run['input']['subject'], { jobID, cause, b
   const problem = jobIDProblem(jobID)
   if (problem !== undefined) return nothing(problem)
   const workflowID = `${wake.controller}/${subject.uid}/${jobID}`
-  return { to: 'start', run: { controller: wake.controller, workflowID, input: { subject, jobID, cause } }, begins }
+  const run = { controller: wake.controller, workflowID, input: { subject, jobID, cause } }
+  return { to: 'start', run: shown === undefined ? run : { ...run, shown }, begins }
 }
 
 function levelRun({ controller }: Wake, { uid }: Run['input']['subject']): Pick<Run, 'controller' | 'workflowID'> {
@@ -145,10 +163,9 @@ function goneSubject(wake: Wake, { registry }: Lookups): Resolution {
   return { to: 'nothing', reason: 'subject is gone', ...(isLevel && !isOwn && { unrecorded: workflowID }) }
 }
 
-export const WATCHED = watchedKinds.map(({ kind }) => kind)
-
-function isSame(left: WantedRun, right: WantedRun): boolean {
-  return 'none' in left || 'none' in right ? 'none' in left && 'none' in right : left.jobID === right.jobID
+/** The kinds whose missing objects mean something once they were listed. */
+export function followedBy({ watchedKinds }: Registry): readonly string[] {
+  return watchedKinds.map(({ kind }) => kind)
 }
 
 // Namespace of the version 5 UUIDs of jobs; made once for this purpose.
@@ -163,11 +180,14 @@ export function deriveJobID({ uid, resource_version }: Pick<JournaledObject, 'ui
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }
 
-/** @param group the group's wake, when its run may be open unknown to the journal: a worker died between the start and the row. */
-function nothing(reason: string, group?: Wake): Resolution {
-  if (group === undefined || group.controller !== 'deploy' || group.job_id === '') return { to: 'nothing', reason }
-  const unrecorded = `deploy/${group.uid}/${group.job_id}`
+function nothing(reason: string): Resolution {
+  return { to: 'nothing', reason }
+}
+
+/** The run of a group may be open unknown to the journal: a worker died between the start and the row. */
+function noGroup(reason: string, { controller, uid, job_id, foreign_event, writer }: Wake): Resolution {
+  const unrecorded = `${controller}/${uid}/${job_id}`
   // A write never wakes the run that made it.
-  if (!group.foreign_event && group.writer === unrecorded) return { to: 'nothing', reason }
-  return { to: 'nothing', reason, unrecorded }
+  const isOwn = !foreign_event && writer === unrecorded
+  return { to: 'nothing', reason, ...(job_id !== '' && !isOwn && { unrecorded }) }
 }

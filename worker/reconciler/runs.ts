@@ -11,10 +11,12 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client'
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common'
-import type { JobInput } from '../../workflows/kit/index.ts'
+import type { GroupRule, JobInput } from '../../workflows/kit/index.ts'
 
 export interface Run {
   readonly controller: string
+  /** For people, where the run is of more than its subject: the kind by which it is found, and what comes before the subject's name. */
+  readonly shown?: Pick<GroupRule, 'shownAs' | 'summary'>
   readonly workflowID: string
   readonly input: JobInput
 }
@@ -51,7 +53,7 @@ export function queueOf({ taskQueue, controllers }: Pick<RunOptions, 'taskQueue'
 
 /** Starts a run; `again` also after one of the same ID that completed. Says so when one is running or has completed. */
 export async function startRun(client: Client, run: Run, options: RunOptions, again: boolean): Promise<StartAnswer> {
-  const { controller, workflowID, input } = run
+  const { controller, workflowID, input, shown } = run
   const { subject, jobID, cause } = input
   const name = `${subject.kind} ${subject.namespace}/${subject.name}`
   try {
@@ -66,14 +68,14 @@ export async function startRun(client: Client, run: Run, options: RunOptions, ag
         ? WorkflowIdReusePolicy.ALLOW_DUPLICATE
         : WorkflowIdReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
       typedSearchAttributes: new TypedSearchAttributes([
-        { key: KIND, value: controller === 'deploy' ? 'DeployGroup' : subject.kind },
+        { key: KIND, value: shown?.shownAs ?? subject.kind },
         { key: NAMESPACE, value: subject.namespace },
         { key: NAME, value: subject.name },
         { key: UID, value: subject.uid },
         // In level mode there is none.
         ...(jobID === '' ? [] : [JOB_ID, ROOT_JOB_ID].map((key) => ({ key, value: jobID }))),
       ]),
-      staticSummary: controller === 'deploy' ? `Deploy items of ${name}` : name,
+      staticSummary: shown === undefined ? name : `${shown.summary} ${name}`,
       staticDetails: `${jobID === '' ? '' : `Job ${jobID}. `}Cause: ${cause}.`,
     })
     return { answer: 'started', runID: handle.firstExecutionRunId }

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { parseDuration } from '../../activities/landscaper/deploy/run/duration.ts'
 import type { Config } from '../server/config.ts'
-import { controllerFiles, subjectKinds } from '../server/registry.ts'
+import { builtIn, controllerFiles } from '../server/registry.ts'
 import type { DispatcherOptions } from './dispatcher.ts'
 import { onlyControllers } from './only.ts'
 import { queueOf } from './runs.ts'
@@ -73,7 +73,9 @@ export interface ReconcilerSettings {
 export function reconcilerSettings(
   flags: Flags,
   config: Config,
-  known: readonly string[] | undefined = flags['controllers'] === undefined ? Object.keys(subjectKinds) : undefined,
+  known: readonly string[] | undefined = flags['controllers'] === undefined
+    ? [...builtIn.controllers.keys()]
+    : undefined,
 ): ReconcilerSettings {
   const cluster = flags['cluster'] ?? 'local'
   const taskQueue = flags['task-queue'] ?? 'pawl'

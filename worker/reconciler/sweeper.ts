@@ -10,13 +10,12 @@ import {
   jobsToLookUp,
   lookUpAgain,
   recordLostJob,
-  type SweptKind,
   sweepWakes,
   wakeIfBehind,
 } from '../../activities/journal/write/sweep.ts'
-import { BUILT_IN_TYPES } from '../../workflows/landscaper/deploy-item/kind.ts'
-import { builtIn, type Registry, watchedKinds } from '../server/registry.ts'
+import { builtIn, type Registry } from '../server/registry.ts'
 import type { Logger } from '../server/log.ts'
+import { followedBy } from './resolve.ts'
 import { isServed, queueOf, queueOfOpenRun, type RunOptions, terminateStranded } from './runs.ts'
 
 type SweptQueues = Pick<RunOptions, 'taskQueue' | 'controllers'>
@@ -34,14 +33,6 @@ export interface SweeperDeps {
   /** Default: Pawl's own controllers. */
   readonly registry?: Registry
 }
-
-const SWEPT: readonly SweptKind[] = [
-  { kind: 'Installation', controller: 'installation', run: 'own', annotated: true },
-  { kind: 'Execution', controller: 'execution', run: 'own', annotated: false },
-  { kind: 'DeployItem', controller: 'deploy', run: { groupOfTypes: [...BUILT_IN_TYPES] }, annotated: false },
-]
-
-const WATCHED = watchedKinds.map(({ kind }) => kind)
 
 /** Sweeps until the signal is aborted. An error ends one sweep, not the next. */
 export async function runSweeper(deps: SweeperDeps, options: SweeperOptions, signal: AbortSignal): Promise<void> {
@@ -71,9 +62,12 @@ async function wakeLevels({ db, log, now, registry = builtIn }: SweeperDeps, opt
 /** One sweep, of the controllers that this process runs. */
 export async function sweepOnce(deps: SweeperDeps, options: Omit<SweeperOptions, 'everyMs'>): Promise<void> {
   const { db, log, now, registry = builtIn } = deps
-  const { cluster, controllers = Object.keys(registry.subjectKinds) } = options
-  const jobKinds = SWEPT.filter(({ controller }) => controllers.includes(controller))
-  const woken = await sweepWakes(db, { cluster, now: now(), jobKinds, watchedKinds: WATCHED })
+  const { cluster, controllers = [...registry.controllers.keys()] } = options
+  // What runs in level mode is woken by events, and by every worker that starts.
+  const swept = [...registry.controllers.values()].filter(
+    ({ name, mode }) => mode !== 'level' && controllers.includes(name),
+  )
+  const woken = await sweepWakes(db, { cluster, now: now(), controllers: swept, watchedKinds: followedBy(registry) })
   if (woken > 0) log.info({ woken }, 'sweep woke subjects without a run')
   for (const job of await jobsToLookUp(db, { cluster, controllers }, now())) {
     try {
@@ -87,9 +81,10 @@ export async function sweepOnce(deps: SweeperDeps, options: Omit<SweeperOptions,
 }
 
 async function lookUp(deps: SweeperDeps, options: SweptQueues, job: Job): Promise<void> {
-  const { db, log, now } = deps
-  if (!(await isAtWork(deps, options, job))) await recordLostJob(db, job, now())
-  else if (await wakeIfBehind(db, job, now()))
+  const { db, log, now, registry = builtIn } = deps
+  const mode = registry.modes[job.controller]
+  if (!(await isAtWork(deps, options, job))) await recordLostJob(db, job, mode, now())
+  else if (await wakeIfBehind(db, job, mode, now()))
     log.info({ workflowID: job.workflow_id }, 'sweep woke a run that may have missed a change')
 }
 

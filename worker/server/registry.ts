@@ -1,21 +1,18 @@
-// The registry of controllers: what the bridge watches, whom an event concerns, and which run a subject's state asks for. Those in level
-// mode are added to Pawl's own by `--controllers` (controllers/load.ts).
+// The registry of controllers: what the bridge watches, whom an event concerns, and which run a subject's state asks for. Pawl's own stand in
+// workflows/controllers.gen.ts, by wing; those that `--controllers` names are added (load-controllers.ts).
 
-import { dataObjectKind } from '../../workflows/landscaper/data-object/kind.ts'
-import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
-import { deployItemRun, deployRoutes } from '../../workflows/landscaper/deploy-item/routes.ts'
-import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
-import { executionRoutes, executionRun } from '../../workflows/landscaper/execution/routes.ts'
-import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
-import { installationRoutes, installationRun } from '../../workflows/landscaper/installation/routes.ts'
+import { CONTROLLERS } from '../../workflows/controllers.gen.ts'
 import {
-  type ControllerRoutes,
+  type Controller,
+  type JobModeController,
   type LevelController,
-  levelRoutes,
+  levelMode,
+  type Mode,
   type Projection,
   routeEvent,
   type RoutedEvent,
   type Routing,
+  type WantedRun,
   type WatchedKind,
 } from '../../workflows/kit/index.ts'
 import { joinKinds } from './join-kinds.ts'
@@ -23,27 +20,13 @@ import { loadControllers } from './load-controllers.ts'
 
 export { controllerFiles } from './load-controllers.ts'
 
-/** What the bridge follows. DataObjects are watched for the read model; nobody is woken by them yet. */
-export const watchedKinds: readonly WatchedKind[] = [installationKind, executionKind, deployItemKind, dataObjectKind]
-
-const ROUTES: readonly ControllerRoutes[] = [installationRoutes, executionRoutes, deployRoutes]
-
-/** The kind of each controller's subjects, for routes to dependents. */
-export const subjectKinds: Readonly<Record<string, string>> = {
-  installation: 'Installation',
-  execution: 'Execution',
-  deploy: 'DeployItem',
-}
-
-/**
- * The run a subject's state asks for; `jobID` undefined: a new one, derived from uid and version. Empty: the one run of the object, in level
- * mode.
- */
-export type WantedRun = { readonly jobID: string | undefined; readonly cause: string } | { readonly none: string }
-
 export interface Registry {
+  /** By name. */
+  readonly controllers: ReadonlyMap<string, Controller>
   readonly watchedKinds: readonly WatchedKind[]
+  /** The kind of each controller's subjects, for routes to dependents. */
   readonly subjectKinds: Readonly<Record<string, string>>
+  readonly modes: Readonly<Record<string, Mode>>
   /** Those in level mode. */
   readonly levels: readonly LevelController[]
   readonly route: (event: RoutedEvent) => Routing
@@ -51,46 +34,50 @@ export interface Registry {
   readonly wantedRun: (controller: string, projection: Projection, ownerGone: boolean) => WantedRun
 }
 
+/** The wings that have controllers. */
+export const WINGS: readonly string[] = Object.keys(CONTROLLERS)
+
 /**
- * Pawl's own controllers and the given ones.
+ * The controllers of these wings, and the given ones.
  *
- * @throws with what was found and expected when two have a name, or two kinds do.
+ * @throws with what was found and expected when two have a name, or two kinds do, or there is no such wing.
  */
-export function createRegistry(levels: readonly LevelController[]): Registry {
-  const names = [...Object.keys(subjectKinds), ...levels.map(({ name }) => name)]
+export function createRegistry(added: readonly LevelController[], wings: readonly string[] = WINGS): Registry {
+  const own = wings.flatMap(controllersOf)
+  const levels = [...own.filter(isLevel), ...added]
+  const inOtherModes = own.filter((one): one is JobModeController => !isLevel(one))
+  const all: readonly Controller[] = [...inOtherModes, ...levels.map(levelMode)]
+  const names = all.map(({ name }) => name)
   const twice = names.find((name, index) => names.indexOf(name) < index)
   if (twice !== undefined) throw new Error(`two controllers are called ${twice}; expected a name of its own for each`)
-  const routes = [...ROUTES, ...levels.map(levelRoutes)]
-  const isLevel = (controller: string) => levels.some(({ name }) => name === controller)
+  const controllers = new Map(all.map((controller) => [controller.name, controller]))
+  const routes = all.map((controller) => controller.routes)
   return {
+    controllers,
     levels,
-    watchedKinds: joinKinds(watchedKinds, levels),
-    subjectKinds: { ...subjectKinds, ...Object.fromEntries(levels.map(({ name, target }) => [name, target.kind])) },
+    watchedKinds: joinKinds([...new Set(inOtherModes.flatMap(({ watches }) => watches))], levels),
+    subjectKinds: Object.fromEntries(all.map(({ name, target }) => [name, target.kind])),
+    modes: Object.fromEntries(all.map(({ name, mode }) => [name, mode])),
     route: (event) => routeEvent(routes, event),
-    wantedRun: (controller, projection, ownerGone) =>
-      isLevel(controller) ? { jobID: '', cause: 'changed' } : ownRun(controller, projection, ownerGone),
+    wantedRun: (name, projection, ownerGone) =>
+      controllers.get(name)?.wantedRun(projection, ownerGone) ?? { none: `no controller is called ${name}` },
   }
 }
 
 /** The registry with the controllers of the modules at these paths. @throws as `createRegistry` and `loadControllers`. */
-export async function loadRegistry(files: readonly string[]): Promise<Registry> {
-  return createRegistry(await loadControllers(files))
+export async function loadRegistry(files: readonly string[], wings: readonly string[] = WINGS): Promise<Registry> {
+  return createRegistry(await loadControllers(files), wings)
 }
 
-function ownRun(controller: string, projection: Projection, ownerGone: boolean): WantedRun {
-  switch (controller) {
-    case 'installation':
-      return installationRun(projection)
-    case 'execution':
-      return executionRun(projection, ownerGone)
-    case 'deploy':
-      return deployItemRun(projection, ownerGone)
-    default:
-      return { none: `no controller is called ${controller}` }
-  }
+function controllersOf(wing: string): readonly (JobModeController | LevelController)[] {
+  const found = Object.hasOwn(CONTROLLERS, wing) ? CONTROLLERS[wing] : undefined
+  if (found === undefined) throw new Error(`no wing is called "${wing}"; expected one of ${WINGS.join(', ')}`)
+  return found
+}
+
+function isLevel(controller: JobModeController | LevelController): controller is LevelController {
+  return !('mode' in controller)
 }
 
 /** Pawl's own controllers alone. */
 export const builtIn: Registry = createRegistry([])
-
-export const routeOf = builtIn.route

@@ -74,6 +74,16 @@ export type {
   GroupController,
   GroupPass,
 } from './run/job.ts'
+export { levelMode, wantedOf } from './run/controller.ts'
+export type {
+  Controller,
+  GroupRule,
+  JobModeController,
+  LevelModeController,
+  Mode,
+  TriggerMark,
+  WantedRun,
+} from './run/controller.ts'
 export type { JsonObject, LevelActs, LevelPass, ObservedObject, WantedObject } from './run/level.ts'
 export { defineLevel, isSameKind } from './run/define-level.ts'
 export type { LevelController, LevelDefinition, LevelResource, LevelTarget } from './run/define-level.ts'

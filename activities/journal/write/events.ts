@@ -20,7 +20,7 @@ import {
 } from './event-rows.ts'
 import { expandRoutes, type RoutedNews } from './expand.ts'
 import { type BatchEvent, type Incoming, readEvent } from './incoming.ts'
-import { closeEndedJobs, type EndedJob, endedJobs } from './jobs.ts'
+import { closeEndedJobs, type EndedJob, endedJobs, endSubscriptionsOf, type SubjectRules } from './jobs.ts'
 import type { Lingering } from './lingering.ts'
 import { mergeWakes, type NewWake, upsertWakes } from './wakes.ts'
 
@@ -44,12 +44,10 @@ export interface AnsweredWrites {
   readonly finished: readonly FinishedAction[]
 }
 
-export interface JournalDeps {
+export interface JournalDeps extends SubjectRules {
   readonly route: (event: RoutedEvent) => Routing
   readonly contentKey: Buffer | undefined
   readonly now: () => Date
-  /** The kind of a controller's subjects, for routes to dependents. */
-  readonly subjectKinds?: Readonly<Record<string, string>>
   /** The runs that linger in this process; none where no runs are. */
   readonly lingering?: Lingering
 }
@@ -137,7 +135,7 @@ async function journalTold(
   }
   const entries = await judge(trx, cluster, told, now)
   const news = entries.flatMap((entry) => entry.news ?? [])
-  const ended = endedJobs(news)
+  const ended = endedJobs(news, deps)
   const routings = news.map(({ event }) => deps.route(event))
   const wakesOfNews = await wakesOf(trx, { cluster, news, routings, ended }, deps)
 
@@ -152,6 +150,7 @@ async function journalTold(
   if (put !== undefined) held.push(put)
   await upsertWakes(trx, put?.wakes ?? wakes, now)
   await closeEndedJobs(trx, cluster, ended, now)
+  if (Object.values(deps.modes).includes('level')) await endSubscriptionsOf(trx, cluster, goneOf(news))
   await finishActions(trx, finished)
   return { events: rows, wakes }
 }
@@ -179,7 +178,7 @@ async function wakesOf(
     const routing = routings[index]
     return { state, seq, foreign, writer, routes: routing !== undefined && 'routes' in routing ? routing.routes : [] }
   })
-  const expansion = { cluster, subjectKinds: deps.subjectKinds ?? {}, now: deps.now() }
+  const expansion = { cluster, subjectKinds: deps.subjectKinds, now: deps.now() }
   const { wakes, openWriters } = await expandRoutes(trx, routed, expansion)
   const isOwn = ({ foreign_event, writer }: NewWake) =>
     !foreign_event && writer !== null && openWriters.has(writer) && !ended.some((job) => ends(job, writer))
@@ -187,6 +186,10 @@ async function wakesOf(
     const others = all.filter((wake) => !isOwn(wake))
     return { wakes: others, own: others.length < all.length }
   })
+}
+
+function goneOf(news: readonly News[]): readonly string[] {
+  return news.flatMap(({ state: { deleted, uid } }) => (deleted ? [uid] : []))
 }
 
 /** Whether the job that ended is the one of this run, by its workflow ID. */

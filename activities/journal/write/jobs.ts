@@ -6,12 +6,18 @@
 //   J3. A run closes its own row, also one that is not there yet, and never the row of a later run.
 
 import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely'
-import { path, type Projection, textAt } from '../../../workflows/kit/index.ts'
+import { type Mode, path, type Projection, textAt } from '../../../workflows/kit/index.ts'
 import type { Database, Json, JobTable } from '../database.ts'
 import type { Known } from './classify.ts'
 import { upsertWakes } from './wakes.ts'
 
 export type Job = Selectable<JobTable>
+
+/** What the journal has to know of controllers, by their names: which objects are their subjects, and whether these say how a job ended. */
+export interface SubjectRules {
+  readonly subjectKinds: Readonly<Record<string, string>>
+  readonly modes: Readonly<Record<string, Mode>>
+}
 
 export interface NewJob {
   readonly workflow_id: string
@@ -33,7 +39,11 @@ const JOB_ID_FINISHED = path('status.jobIDFinished')
  * Records that runs are open; another run of the same workflow ID reopens the row. With run_id null the run was found running, not started:
  * what the row of an open or finished job says stays, because whoever started it knows better.
  */
-export async function openJobs(db: Kysely<Database>, cluster: string, jobs: readonly NewJob[]): Promise<void> {
+export async function openJobs(
+  db: Kysely<Database>,
+  { cluster, subjects: known }: { readonly cluster: string; readonly subjects: SubjectRules },
+  jobs: readonly NewJob[],
+): Promise<void> {
   await db.transaction().execute(async (trx) => {
     const uids = [...new Set(jobs.map(({ uid }) => uid))]
     const ids = [...new Set(jobs.map(({ workflow_id }) => workflow_id))]
@@ -52,11 +62,14 @@ export async function openJobs(db: Kysely<Database>, cluster: string, jobs: read
       .orderBy('workflow_id')
       .forUpdate()
       .execute()
-    const known = new Map(rows.map((row) => [row.workflow_id, row]))
+    const before = new Map(rows.map((row) => [row.workflow_id, row]))
     const changed = new Map<string, Job>()
     for (const job of jobs) {
-      const before = changed.get(job.workflow_id) ?? known.get(job.workflow_id)
-      const row = opened(job, before, endOfSubject(job, subjects))
+      const row = opened(
+        job,
+        changed.get(job.workflow_id) ?? before.get(job.workflow_id),
+        endOfSubject(job, subjects, known),
+      )
       if (row !== undefined) changed.set(job.workflow_id, row)
     }
     await upsertJobs(trx, [...changed.values()])
@@ -66,10 +79,14 @@ export async function openJobs(db: Kysely<Database>, cluster: string, jobs: read
 type Subject = Pick<JournaledState, 'uid' | 'kind' | 'projection' | 'deleted'>
 type JournaledState = Selectable<Database['object']>
 
-function endOfSubject({ controller, uid, job_id }: NewJob, subjects: readonly Subject[]): string | undefined {
-  // Runs in level mode end by themselves.
-  if (job_id === '') return undefined
-  const subject = subjects.find((one) => one.uid === uid && controllerOf(one.kind) === controller)
+function endOfSubject(
+  { controller, uid, job_id }: NewJob,
+  subjects: readonly Subject[],
+  rules: SubjectRules,
+): string | undefined {
+  // Runs of groups and in level mode end by themselves.
+  if (rules.modes[controller] !== 'job') return undefined
+  const subject = subjects.find((one) => one.uid === uid && one.kind === rules.subjectKinds[controller])
   return subject === undefined ? undefined : endOf(subject, job_id)
 }
 
@@ -285,20 +302,22 @@ export interface EndedJob {
   readonly writer: string | null
 }
 
-/** The jobs whose end these states show. Level runs (job ID '') end by themselves: one whose object is gone is woken, and sees it. */
-export function endedJobs(news: readonly { readonly state: Known; readonly writer: string | undefined }[]): EndedJob[] {
+/** The jobs whose end these states show. Runs of groups and in level mode end by themselves: one whose object is gone is woken, and sees it. */
+export function endedJobs(
+  news: readonly { readonly state: Known; readonly writer: string | undefined }[],
+  { subjectKinds, modes }: SubjectRules,
+): EndedJob[] {
+  const ofJobs = Object.keys(modes).filter((name) => modes[name] === 'job')
   return news.flatMap(({ state: { kind, uid, deleted, projection }, writer = null }) => {
     const jobID = textAt(projection, JOB_ID_FINISHED)
     if (!deleted && jobID === undefined) return []
     const outcome = deleted ? 'Deleted' : (textAt(projection, PHASE) ?? 'Succeeded')
-    return [{ controller: controllerOf(kind), uid, deleted, jobID: jobID ?? null, outcome, writer }]
+    const controllers = ofJobs.filter((name) => subjectKinds[name] === kind)
+    return controllers.map((controller) => ({ controller, uid, deleted, jobID: jobID ?? null, outcome, writer }))
   })
 }
 
-/**
- * Closes the rows of these jobs that are open, where the run itself ended the job; where another hand did, wakes the run (J1). Ends what level
- * runs of objects that are gone subscribed to.
- */
+/** Closes the rows of these jobs that are open, where the run itself ended the job; where another hand did, wakes the run (J1). */
 export async function closeEndedJobs(
   trx: Transaction<Database>,
   cluster: string,
@@ -327,16 +346,18 @@ export async function closeEndedJobs(
     rows.map((subject) => ({ ...subject, ...rest, cause: 'its job was ended by another hand' })),
     now,
   )
-  const gone = ended.filter(({ deleted }) => deleted).map(({ uid }) => uid)
-  if (gone.length > 0)
-    await sql`delete from subscription where cluster = ${cluster} and uid = any(${gone}::text[]) and job_id = ''`.execute(
-      trx,
-    )
 }
 
-/** The controller whose subjects a kind's objects are: `DeployItem` is reconciled by `deploy-item`. */
-function controllerOf(kind: string): string {
-  return kind.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, '-').toLowerCase()
+/** Ends what level runs of objects that are gone subscribed to. */
+export async function endSubscriptionsOf(
+  trx: Transaction<Database>,
+  cluster: string,
+  gone: readonly string[],
+): Promise<void> {
+  if (gone.length === 0) return
+  await sql`delete from subscription where cluster = ${cluster} and uid = any(${gone}::text[]) and job_id = ''`.execute(
+    trx,
+  )
 }
 
 function endOf({ deleted, projection }: { deleted: boolean; projection: Json }, jobID: string): string | undefined {

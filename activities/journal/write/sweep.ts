@@ -4,26 +4,19 @@
 //   S1. The sweep only adds wakes; the pass they lead to looks at the object itself. So a needless one costs a look, a missing one a job.
 
 import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { type Controller, jobIDsOf, type Mode, type TriggerMark, wantedOf } from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
+import { type JournaledObject, readSubjects, type SubjectState } from '../read/objects.ts'
 import type { Job } from './jobs.ts'
 import { type NewWake, upsertWakes } from './wakes.ts'
 
-export interface SweptKind {
-  readonly kind: string
-  readonly controller: string
-  /**
-   * The run of an object's job: its own one, or the one of its owner and job (deploy groups; then only objects of these `spec.type`s,
-   * because foreign types are not ours).
-   */
-  readonly run: 'own' | { readonly groupOfTypes: readonly string[] }
-  /** Whether the annotations `operation=reconcile` and `reconcile-if-changed=true` start jobs on objects without an owner of the same kind. */
-  readonly annotated: boolean
-}
+/** What the sweep has to know of a controller in mode job or group. */
+export type SweptController = Pick<Controller, 'name' | 'target' | 'wantedRun' | 'triggers' | 'group'>
 
 export interface SweepInput {
   readonly cluster: string
   readonly now: Date
-  readonly jobKinds: readonly SweptKind[]
+  readonly controllers: readonly SweptController[]
   /** The kinds that the bridge follows: until one was listed, a missing object of it says nothing. */
   readonly watchedKinds: readonly string[]
 }
@@ -31,21 +24,17 @@ export interface SweepInput {
 type Found = Pick<NewWake, 'uid' | 'job_id' | 'namespace' | 'name' | 'seq' | 'cause'>
 
 /** Makes wakes of stranded subjects; returns how many. */
-export async function sweepWakes(
-  db: Kysely<Database>,
-  { cluster, now, jobKinds, watchedKinds }: SweepInput,
-): Promise<number> {
-  const deletedRoot = deletedRootOf(watchedKinds)
+export async function sweepWakes(db: Kysely<Database>, input: SweepInput): Promise<number> {
+  const { cluster, now, controllers } = input
   let count = 0
-  for (const swept of jobKinds) {
-    const { controller } = swept
-    const stranded =
-      swept.run === 'own' ? findOwn(cluster, swept, deletedRoot) : findGroups(cluster, swept, swept.run.groupOfTypes)
-    const { rows } = await stranded.execute(db)
-    if (swept.run !== 'own') rows.push(...(await findLeftItems(cluster, swept, deletedRoot).execute(db)).rows)
-    const wakes = rows.map((found): NewWake => ({
-      ...{ controller, cluster, due: now, foreign_event: true, may_start: true, writer: null },
-      ...found,
+  for (const swept of controllers) {
+    const found =
+      swept.group === undefined
+        ? await strandedSubjects(db, input, swept)
+        : [...(await strandedGroups(db, input, swept)), ...(await leftMembers(db, input, swept))]
+    const wakes = found.map((one): NewWake => ({
+      ...{ controller: swept.name, cluster, due: now, foreign_event: true, may_start: true, writer: null },
+      ...one,
     }))
     await upsertWakes(db, wakes, now)
     count += wakes.length
@@ -55,65 +44,94 @@ export async function sweepWakes(
 
 const UNFINISHED = sql`coalesce(o.projection #>> '{status,jobID}', '') <> ''
   and o.projection #>> '{status,jobID}' is distinct from o.projection #>> '{status,jobIDFinished}'`
+const DELETING = sql`o.projection #>> '{metadata,deletionTimestamp}' is not null`
+const EDITED = sql`o.projection #>> '{metadata,generation}' is distinct from o.projection #>> '{status,observedGeneration}'`
 
-const ANNOTATED = sql`not coalesce(o.projection #> '{metadata,ownerReferences}', '[]')
-    @> jsonb_build_array(jsonb_build_object('kind', o.kind))
-  and (o.projection #>> '{metadata,annotations,landscaper.gardener.cloud/operation}' = 'reconcile'
-    or o.projection #>> '{metadata,annotations,landscaper.gardener.cloud/reconcile-if-changed}' = 'true'
-       and o.projection #>> '{metadata,generation}' is distinct from o.projection #>> '{status,observedGeneration}')`
+function marked({ at, when }: TriggerMark): RawBuilder<unknown> {
+  const found = sql`o.projection #> ${[...at]}::text[] is not null`
+  return when === 'edited' ? sql`${found} and ${EDITED}` : found
+}
 
-// A child under deletion gets its job from its parent, unless the parent is gone (the same rule as `ownerState`).
-const deletedRootOf = (
-  watchedKinds: readonly string[],
-) => sql`o.projection #>> '{metadata,deletionTimestamp}' is not null
-  and not exists (select from object p where p.cluster = o.cluster and p.uid = o.owner_uid and not p.deleted)
-  and (o.owner_uid is null
-    or exists (select from object p where p.cluster = o.cluster and p.uid = o.owner_uid)
-    or coalesce(o.projection #>> '{metadata,ownerReferences,0,kind}', '') <> all(${watchedKinds}::text[])
-    or exists (select from watch_checkpoint c where c.cluster = o.cluster and c.resource_version is not null
-               and c.kind = o.projection #>> '{metadata,ownerReferences,0,kind}'))`
-
-function findOwn(
-  cluster: string,
-  { kind, controller, annotated }: SweptKind,
-  deletedRoot: RawBuilder<unknown>,
-): RawBuilder<Found> {
-  const trigger = annotated ? sql`(${ANNOTATED}) or (${deletedRoot})` : deletedRoot
-  return sql<Found>`
-    select o.uid, '' as job_id, o.namespace, o.name, o.seq,
-           case when ${UNFINISHED} then 'sweep: unfinished job without a run' else 'sweep: trigger without a run' end as cause
-    from object o
-    where o.cluster = ${cluster} and o.kind = ${kind} and not o.deleted and ((${UNFINISHED}) or ${trigger})
-      and not exists (select from job j where j.controller = ${controller} and j.uid = o.uid and j.outcome is null)
-      and not exists (select from wake w where w.controller = ${controller} and w.uid = o.uid)`
+/** Objects that may ask for a run: whether one does, the controller says. */
+async function strandedSubjects(db: Kysely<Database>, input: SweepInput, swept: SweptController): Promise<Found[]> {
+  const { name, target, triggers } = swept
+  const asks = [UNFINISHED, DELETING, ...triggers.map(marked)].map((condition) => sql`(${condition})`)
+  const { rows } = await sql<Pick<JournaledObject, 'uid'>>`
+    select o.uid from object o
+    where o.cluster = ${input.cluster} and o.kind = ${target.kind} and not o.deleted and (${sql.join(asks, sql` or `)})
+      and not exists (select from job j where j.controller = ${name} and j.uid = o.uid and j.outcome is null)
+      and not exists (select from wake w where w.controller = ${name} and w.uid = o.uid)
+    order by o.uid`.execute(db)
+  return await asking(db, input, swept, rows)
 }
 
 /** Members of groups that are being deleted and have no owner left: each is a subject of its own. */
-function findLeftItems(
-  cluster: string,
-  { kind, controller }: SweptKind,
-  deletedRoot: RawBuilder<unknown>,
-): RawBuilder<Found> {
-  return sql<Found>`
-    select o.uid, '' as job_id, o.namespace, o.name, o.seq, 'sweep: trigger without a run' as cause
-    from object o
-    where o.cluster = ${cluster} and o.kind = ${kind} and not o.deleted and not (${UNFINISHED}) and ${deletedRoot}
-      and o.projection #>> '{status,phase}' is distinct from 'DeleteFailed'
-      and not exists (select from wake w where w.controller = ${controller} and w.uid = o.uid)`
+async function leftMembers(db: Kysely<Database>, input: SweepInput, swept: SweptController): Promise<Found[]> {
+  const { name, target } = swept
+  const { rows } = await sql<Pick<JournaledObject, 'uid'>>`
+    select o.uid from object o
+    where o.cluster = ${input.cluster} and o.kind = ${target.kind} and not o.deleted and not (${UNFINISHED}) and ${DELETING}
+      and not exists (select from wake w where w.controller = ${name} and w.uid = o.uid)
+    order by o.uid`.execute(db)
+  return await asking(db, input, swept, rows)
 }
 
-function findGroups(cluster: string, { kind, controller }: SweptKind, types: readonly string[]): RawBuilder<Found> {
-  return sql<Found>`
-    select g.uid, g.job_id, g.namespace, max(g.name) as name, max(g.seq) as seq, 'sweep: unfinished job without a run' as cause
-    from (select coalesce(o.owner_uid, o.uid) as uid, o.projection #>> '{status,jobID}' as job_id, o.namespace, o.seq,
-                 coalesce(p.name, o.name) as name
-          from object o left join object p on p.cluster = o.cluster and p.uid = o.owner_uid
-          where o.cluster = ${cluster} and o.kind = ${kind} and not o.deleted and ${UNFINISHED}
-            and o.projection #>> '{spec,type}' = any(${types}::text[])) g
-    where not exists (select from job j
-                      where j.controller = ${controller} and j.uid = g.uid and j.job_id = g.job_id and j.outcome is null)
-      and not exists (select from wake w where w.controller = ${controller} and w.uid = g.uid and w.job_id = g.job_id)
-    group by g.uid, g.job_id, g.namespace`
+// Whole projections are read, so many objects are asked about in parts.
+const PART = 500
+
+async function asking(
+  db: Kysely<Database>,
+  { cluster, watchedKinds }: SweepInput,
+  { target: { kind }, wantedRun }: SweptController,
+  candidates: readonly Pick<JournaledObject, 'uid'>[],
+): Promise<Found[]> {
+  const found: Found[] = []
+  for (let from = 0; from < candidates.length; from += PART) {
+    const ids = candidates.slice(from, from + PART).map(({ uid }) => ({ cluster, kind, uid }))
+    const states = await readSubjects(db, ids, watchedKinds)
+    found.push(...states.flatMap((state) => (state === undefined ? [] : asked(state, wantedRun))))
+  }
+  return found
+}
+
+function asked({ object, owner }: SubjectState, wantedRun: Controller['wantedRun']): Found[] {
+  const wanted = wantedOf(wantedRun, object.projection, owner)
+  if (wanted === undefined || 'none' in wanted) return []
+  const { uid, namespace, name, seq } = object
+  const cause = wanted.jobID === undefined ? 'sweep: trigger without a run' : 'sweep: unfinished job without a run'
+  return [{ uid, job_id: '', namespace, name, seq, cause }]
+}
+
+type UnfinishedMember = Pick<JournaledObject, 'uid' | 'owner_uid' | 'namespace' | 'name' | 'seq' | 'projection'> & {
+  readonly owner_name: string | null
+}
+
+async function strandedGroups(
+  db: Kysely<Database>,
+  { cluster }: SweepInput,
+  { name: controller, target, group }: SweptController,
+): Promise<Found[]> {
+  const { rows } = await sql<UnfinishedMember>`
+    select o.uid, o.owner_uid, o.namespace, o.name, o.seq, o.projection, p.name as owner_name
+    from object o left join object p on p.cluster = o.cluster and p.uid = o.owner_uid
+    where o.cluster = ${cluster} and o.kind = ${target.kind} and not o.deleted and ${UNFINISHED}
+      and not exists (select from job j
+                      where j.controller = ${controller} and j.uid = coalesce(o.owner_uid, o.uid)
+                        and j.job_id = o.projection #>> '{status,jobID}' and j.outcome is null)
+      and not exists (select from wake w
+                      where w.controller = ${controller} and w.uid = coalesce(o.owner_uid, o.uid)
+                        and w.job_id = o.projection #>> '{status,jobID}')
+    order by o.seq desc`.execute(db)
+  const groups = new Map<string, Found>()
+  for (const { uid, owner_uid, namespace, name, seq, projection, owner_name } of rows) {
+    if (group?.serves(projection) !== true) continue
+    const job_id = jobIDsOf(projection).jobID ?? ''
+    const subject = { uid: owner_uid ?? uid, job_id, namespace, name: owner_name ?? name, seq }
+    const key = `${subject.uid}/${job_id}`
+    // The newest comes first.
+    if (!groups.has(key)) groups.set(key, { ...subject, cause: 'sweep: unfinished job without a run' })
+  }
+  return [...groups.values()]
 }
 
 /**
@@ -160,8 +178,12 @@ export async function lookUpAgain(db: Kysely<Database>, { workflow_id }: Job): P
     .execute()
 }
 
-/** Temporal does not run this job any more: closes its row as `lost` and wakes its subject, which starts it again if it is unfinished. */
-export async function recordLostJob(db: Kysely<Database>, job: Job, now: Date): Promise<void> {
+/**
+ * Temporal does not run this job any more: closes its row as `lost` and wakes its subject, which starts it again if it is unfinished.
+ *
+ * @param mode of the controller; undefined when none of its name is known here.
+ */
+export async function recordLostJob(db: Kysely<Database>, job: Job, mode: Mode | undefined, now: Date): Promise<void> {
   await db.transaction().execute(async (trx) => {
     const { numUpdatedRows } = await trx
       .updateTable('job')
@@ -172,7 +194,7 @@ export async function recordLostJob(db: Kysely<Database>, job: Job, now: Date): 
       .executeTakeFirstOrThrow()
     if (numUpdatedRows === 0n) return
     const wake = {
-      ...subjectOf(job),
+      ...subjectOf(job, mode),
       seq: 0,
       due: now,
       foreign_event: true,
@@ -188,7 +210,12 @@ export async function recordLostJob(db: Kysely<Database>, job: Job, now: Date): 
  * Wakes the open run of a job when its subject, one of that one's children or an object that it waits for changed after its last pass began:
  * the wake of that change may be lost. A run's own last write leads to one needless pass, and that one to none.
  */
-export async function wakeIfBehind(db: Kysely<Database>, job: Job, now: Date): Promise<boolean> {
+export async function wakeIfBehind(
+  db: Kysely<Database>,
+  job: Job,
+  mode: Mode | undefined,
+  now: Date,
+): Promise<boolean> {
   const { controller, uid, job_id, cluster, last_pass_at, started_at } = job
   const { rows } = await sql<{ seq: number }>`
     select o.seq from object o
@@ -203,7 +230,7 @@ export async function wakeIfBehind(db: Kysely<Database>, job: Job, now: Date): P
   if (changed === undefined) return false
   const cause = 'sweep: changes after the last pass'
   const wake = {
-    ...subjectOf(job),
+    ...subjectOf(job, mode),
     seq: changed.seq,
     due: now,
     foreign_event: true,
@@ -215,7 +242,7 @@ export async function wakeIfBehind(db: Kysely<Database>, job: Job, now: Date): P
   return true
 }
 
-/** As wakes name it: deploy groups by their job, all others by their object. */
-function subjectOf({ controller, uid, job_id, cluster, namespace, name }: Job) {
-  return { controller, uid, job_id: controller === 'deploy' ? job_id : '', cluster, namespace, name }
+/** As wakes name it: groups by their job, all others by their object. */
+function subjectOf({ controller, uid, job_id, cluster, namespace, name }: Job, mode: Mode | undefined) {
+  return { controller, uid, job_id: mode === 'group' ? job_id : '', cluster, namespace, name }
 }

@@ -20,7 +20,7 @@ import { newestVersion, newestVersionAnywhere } from '../../journal/read/objects
 import { type KubeObject, type ObjectList, resourcePath } from '../../kube/client.ts'
 import { finalFailure, toApplicationFailure } from '../../kube/errors.ts'
 import { readObject, recordObservation } from '../../kube/read-family.ts'
-import { controllerOf } from '../settle.ts'
+import { controllerOf } from '../controllers.ts'
 import { ownerOf } from '../../kube/views.ts'
 import { followedKind, nameOf } from './kinds.ts'
 import { readable } from './readable.ts'

@@ -5,7 +5,8 @@ import type { Deps } from '../../deps.ts'
 import { closeLevelRun } from '../../journal/write/level-runs.ts'
 import { toApplicationFailure } from '../../kube/errors.ts'
 import { recordWarning } from '../../kube/events.ts'
-import { controllerOf, recordPass } from '../settle.ts'
+import { controllerOf } from '../controllers.ts'
+import { recordPass } from '../settle.ts'
 
 export const settleActivities = (deps: Deps): LevelJournal => ({
   /**

@@ -2,6 +2,7 @@
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import type { EventType, SeenEvent } from '../../../activities/journal/write/incoming.ts'
+import type { SubjectRules } from '../../../activities/journal/write/jobs.ts'
 import {
   annotation,
   path,
@@ -11,13 +12,16 @@ import {
   type WatchedKind,
 } from '../../../workflows/kit/index.ts'
 
+export const OPERATION = 'test.pawl.dev/operation'
+export const IF_CHANGED = 'test.pawl.dev/if-changed'
+
 export const taskKind: WatchedKind = {
   apiVersion: 'test.pawl.dev/v1',
   kind: 'Task',
   plural: 'tasks',
   projection: [
-    annotation('landscaper.gardener.cloud/operation'),
-    annotation('landscaper.gardener.cloud/reconcile-if-changed'),
+    annotation(OPERATION),
+    annotation(IF_CHANGED),
     path('spec.type'),
     path('status.phase'),
     path('status.jobID'),
@@ -80,4 +84,7 @@ export function routeToSelf(event: RoutedEvent): Routing {
 export const NOW = new Date('2026-02-03T04:05:06Z')
 export const later = (ms: number): Date => new Date(NOW.getTime() + ms)
 
-export const deps = { route: routeToSelf, contentKey: Buffer.alloc(32, 7), now: () => NOW }
+/** What the journal knows of that controller. */
+export const rules: SubjectRules = { subjectKinds: { task: 'Task' }, modes: { task: 'job' } }
+
+export const deps = { route: routeToSelf, ...rules, contentKey: Buffer.alloc(32, 7), now: () => NOW }

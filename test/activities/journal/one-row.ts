@@ -4,10 +4,11 @@ import type { Kysely } from 'kysely'
 import type { Database } from '../../../activities/journal/database.ts'
 import { closeRun, findOpenJobs, type Job, type NewJob, openJobs } from '../../../activities/journal/write/jobs.ts'
 import type { JournaledObject } from '../../../activities/journal/read/objects.ts'
+import { rules } from './build-events.ts'
 import { acknowledgeWakes, type Wake } from '../../../activities/journal/write/wakes.ts'
 
 export async function openJob(db: Kysely<Database>, job: NewJob): Promise<void> {
-  await openJobs(db, job.cluster, [job])
+  await openJobs(db, { cluster: job.cluster, subjects: rules }, [job])
 }
 
 /** The run that has the row ends, as one of a group does. */

@@ -8,7 +8,7 @@ import { ObjectCache } from '../../../activities/kube/object-cache.ts'
 import { createGroupedJournal } from '../../../activities/journal/write/grouped-journal.ts'
 import { Lingering } from '../../../activities/journal/write/lingering.ts'
 import type { TemplateEngine } from '../../../activities/landscaper/render/template-engine.ts'
-import { routeOf, subjectKinds } from '../../../worker/server/registry.ts'
+import { builtIn } from '../../../worker/server/registry.ts'
 import { createLogger } from '../../../worker/server/log.ts'
 import { createTestDatabase, type TestDatabase } from '../journal/test-database.ts'
 import { emptyJournal } from '../journal/use-journal.ts'
@@ -43,7 +43,8 @@ export function useWriteStage(databaseUrl: string): () => WriteStage {
     const { db } = database
     // Long enough for a write on a busy machine; what waits in vain waits for it.
     const lingering = new Lingering({ most: 1, ms: 3000 })
-    const routing = { route: routeOf, subjectKinds, contentKey: undefined, now, lingering }
+    const { route, subjectKinds, modes, controllers } = builtIn
+    const routing = { ...{ route, subjectKinds, modes, controllers }, contentKey: undefined, now, lingering }
     const journal = createGroupedJournal({ db, lax: db }, 'local', routing)
     const parts = { cluster: 'local', kube, templates, targets, log, db, journal, objects: new ObjectCache() }
     stage = { database, api, deps: { ...parts, ...routing, pickupTimeoutMs: undefined } }

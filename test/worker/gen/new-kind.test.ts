@@ -77,6 +77,7 @@ describe('the skeleton of a new kind', () => {
       'wrote deploy/crds/example.com_timetables.yaml',
       'wrote deploy/rbac/bridge.yaml',
       'wrote deploy/rbac/worker.yaml',
+      'wrote workflows/controllers.gen.ts',
       'wrote workflows/index.ts',
     ])
   })

@@ -62,9 +62,9 @@ describe('the settings of a worker', () => {
     [{ ...NEEDED, 'pickup-timeout': '5' }, '--pickup-timeout is "5"; expected a duration such as 1m30s, or none'],
     [
       { ...NEEDED, only: 'execution,item' },
-      '--only names "item"; expected controllers of installation, execution, deploy',
+      '--only names "item"; expected controllers of deploy, execution, installation',
     ],
-    [{ ...NEEDED, only: '' }, '--only names ""; expected controllers of installation, execution, deploy'],
+    [{ ...NEEDED, only: '' }, '--only names ""; expected controllers of deploy, execution, installation'],
     [{ ...NEEDED, only: 'deploy,deploy' }, '--only names "deploy" twice; expected each controller once'],
     [{ ...NEEDED, 'health-port': '1.5' }, '--health-port is "1.5"; expected a whole number of at least 0'],
   ])('%j are refused with what was expected', (flags, message) => {

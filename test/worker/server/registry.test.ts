@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-import { controllerFiles, createRegistry, loadRegistry, watchedKinds } from '../../../worker/server/registry.ts'
+import { builtIn, controllerFiles, createRegistry, loadRegistry } from '../../../worker/server/registry.ts'
 import { defineLevel, type LevelTarget, nop, path } from '../../../workflows/kit/index.ts'
 
+const { watchedKinds } = builtIn
 const shopKind = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
 const level = (name: string, target: LevelTarget = shopKind, kind = 'v1/ConfigMap') =>
   defineLevel({ name, target, queries: { some: { kind, many: true } }, plan: nop })

@@ -2,7 +2,7 @@
 // that is gone. Source: design.md "Created names".
 
 import { done, isIdle, type Outcome } from '../../kit/index.ts'
-import type { DeployGroupPass } from './controller.ts'
+import type { DeployGroupPass } from './pass.ts'
 
 export async function beginItem(pass: DeployGroupPass): Promise<Outcome> {
   const { by, subject, jobID, act, state } = pass

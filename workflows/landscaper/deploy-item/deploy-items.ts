@@ -4,7 +4,7 @@
 
 import { again, done, type Fault, joinOutcomes, type Outcome } from '../../kit/index.ts'
 import type { GroupItem } from '../../../activities/landscaper/deploy/run/views.ts'
-import { type DeployGroupPass, isUnfinished, newestVersion } from './controller.ts'
+import { type DeployGroupPass, isUnfinished, newestVersion } from './pass.ts'
 import { MOCK_TYPE } from './kind.ts'
 import { runItem, withItem } from './run-item.ts'
 

@@ -1,6 +1,6 @@
 // What a person sees of the group in Temporal's UI.
 
-import { type DeployGroupPass, isUnfinished } from './controller.ts'
+import { type DeployGroupPass, isUnfinished } from './pass.ts'
 
 // Temporal keeps at most 20,000 bytes of details (spec/engine.md 1.3).
 const ROWS_SHOWN = 100

@@ -2,7 +2,7 @@
 
 import type { GroupItem } from '../../../activities/landscaper/deploy/run/views.ts'
 import type { By, JobInput } from '../../kit/index.ts'
-import type { DeployGroupActivities, DeployGroupState } from './controller.ts'
+import type { DeployGroupActivities, DeployGroupState } from './pass.ts'
 
 /** @param latest what the run knows; a track that ends during the look changes it. */
 export async function observeDeployGroup(

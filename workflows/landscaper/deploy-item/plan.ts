@@ -2,7 +2,7 @@
 
 import { sequential } from '../../kit/index.ts'
 import { beginItem } from './begin-item.ts'
-import type { DeployGroupPass } from './controller.ts'
+import type { DeployGroupPass } from './pass.ts'
 import { deployGroupSteps } from './controller.gen.ts'
 import { deployItems } from './deploy-items.ts'
 

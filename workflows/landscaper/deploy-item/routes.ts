@@ -8,12 +8,12 @@ import {
   ownerOfKind,
   jobIDProblem,
   path,
-  type Projection,
   type Route,
   type RoutedEvent,
   type Routing,
   textAt,
   valueAt,
+  type WantedRun,
 } from '../../kit/index.ts'
 import { BUILT_IN_TYPES } from './kind.ts'
 
@@ -92,18 +92,15 @@ function fromExecution(event: RoutedEvent): Routing {
 }
 
 /** The run that an item without an execution asks for, or why none. */
-export function deployItemRun(
-  projection: Projection,
-  ownerGone: boolean,
-): { readonly jobID: string | undefined; readonly cause: string } | { readonly none: string } {
-  const ids = jobIDsOf(projection)
+export function deployItemRun(subject: object, ownerGone: boolean): WantedRun {
+  const ids = jobIDsOf(subject)
   if (!isIdle(ids))
     return ownerGone
       ? { jobID: ids.jobID, cause: 'job ID in its status' }
       : { none: 'the group of its execution serves it' }
-  if (valueAt(projection, path('metadata.deletionTimestamp')) === undefined) return { none: 'deploy item is idle' }
+  if (valueAt(subject, path('metadata.deletionTimestamp')) === undefined) return { none: 'deploy item is idle' }
   if (!ownerGone) return { none: 'deletion waits for the job ID of the execution' }
-  return textAt(projection, path('status.phase')) === 'DeleteFailed'
+  return textAt(subject, path('status.phase')) === 'DeleteFailed'
     ? { none: 'deletion failed' }
     : { jobID: undefined, cause: 'deletion without owner' }
 }

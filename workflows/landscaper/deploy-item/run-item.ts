@@ -5,7 +5,7 @@
 
 import type { GroupItem } from '../../../activities/landscaper/deploy/run/views.ts'
 import type { Change } from '../../kit/index.ts'
-import type { DeployGroupPass, DeployGroupState } from './controller.ts'
+import type { DeployGroupPass, DeployGroupState } from './pass.ts'
 
 /** @param isSent it was deployed, and is not ready. */
 export async function runItem(

@@ -2,7 +2,7 @@
 // Source: seeds/landscaper-execution-controller.txt "Init".
 
 import type { Outcome } from '../../kit/index.ts'
-import { absorb, type ExecutionPass } from './controller.ts'
+import { absorb, type ExecutionPass } from './pass.ts'
 
 export async function applyDeployItems(pass: ExecutionPass): Promise<Outcome> {
   const { by, subject, jobID, state, act } = pass

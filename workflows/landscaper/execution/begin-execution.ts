@@ -6,7 +6,7 @@
 //       before it hands out its job ID, so what is there is for this job.
 
 import { done, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
-import type { ExecutionPass } from './controller.ts'
+import type { ExecutionPass } from './pass.ts'
 
 export async function beginExecution(pass: ExecutionPass): Promise<Outcome> {
   const { by, subject, jobID, state, act } = pass

@@ -3,7 +3,7 @@
 // A cycle is not refused here: its items cannot start, the others can (trigger-deploy-items.ts).
 
 import { done, fail, type Outcome, stop } from '../../kit/index.ts'
-import { type ExecutionPass, names } from './controller.ts'
+import { type ExecutionPass, names } from './pass.ts'
 
 export function checkItems({ state: { target } }: ExecutionPass): Outcome {
   if (target.problem !== undefined) return fail('ERR_CONFIGURATION_PROBLEM', target.problem)

@@ -4,7 +4,7 @@
 
 import { done, fail, type Outcome, stop } from '../../kit/index.ts'
 import { classifyDeployItems } from './classify-deploy-items.ts'
-import { absorb, batch, causes, type ExecutionPass, names } from './controller.ts'
+import { absorb, batch, causes, type ExecutionPass, names } from './pass.ts'
 
 export async function cleanUpOrphans(pass: ExecutionPass): Promise<Outcome> {
   const kept = await deleteUnwanted(pass)

@@ -1,7 +1,7 @@
 // Completing: what the items export becomes one DataObject. Source: spec/landscaper.md 2.7 "Completing".
 
 import { done, type Outcome } from '../../kit/index.ts'
-import type { ExecutionPass } from './controller.ts'
+import type { ExecutionPass } from './pass.ts'
 
 export async function collectExports(pass: ExecutionPass): Promise<Outcome> {
   const { by, subject, jobID, state, act, draft } = pass

@@ -2,7 +2,7 @@
 // Source: seeds/landscaper-execution-controller.txt "InitDelete".
 
 import { done, type Outcome } from '../../kit/index.ts'
-import { absorb, batch, type ExecutionPass } from './controller.ts'
+import { absorb, batch, type ExecutionPass } from './pass.ts'
 
 export async function deleteDeployItems(pass: ExecutionPass): Promise<Outcome> {
   const items = pass.state.deployItems.filter((item) => !item.deleting)

@@ -1,7 +1,7 @@
 // What a person sees of the run in Temporal's UI: the phase, what is waited for, and the items.
 
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
-import type { ExecutionPass } from './controller.ts'
+import type { ExecutionPass } from './pass.ts'
 
 // Temporal keeps at most 20,000 bytes of details (spec/engine.md 1.3); a row is about a hundred.
 const ROWS_SHOWN = 100

@@ -2,7 +2,7 @@
 
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import { done, type Outcome } from '../../kit/index.ts'
-import { absorb, batch, type ExecutionPass, insist } from './controller.ts'
+import { absorb, batch, type ExecutionPass, insist } from './pass.ts'
 
 export async function endUnclaimedItems(pass: ExecutionPass): Promise<Outcome> {
   const overdue = unclaimedItems(pass).filter(({ pickupMs }) => (pickupMs ?? 0) <= 0)

@@ -2,7 +2,7 @@
 // afterwards. The steps that follow find them failed. Source: spec/landscaper.md 2.11.
 
 import { again, done, type Outcome } from '../../kit/index.ts'
-import { absorb, batch, type ExecutionPass, insist } from './controller.ts'
+import { absorb, batch, type ExecutionPass, insist } from './pass.ts'
 
 export async function interruptItems(pass: ExecutionPass): Promise<Outcome> {
   const { state, jobID, act } = pass

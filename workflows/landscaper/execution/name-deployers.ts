@@ -5,7 +5,7 @@
 
 import { BUILT_IN_TYPES } from '../deploy-item/kind.ts'
 import { done, type Outcome } from '../../kit/index.ts'
-import { type ExecutionPass, names } from './controller.ts'
+import { type ExecutionPass, names } from './pass.ts'
 import { DEPLOYERS_CONDITION } from './kind.ts'
 
 export function nameDeployers(pass: ExecutionPass): Outcome {

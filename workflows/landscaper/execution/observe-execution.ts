@@ -1,7 +1,7 @@
 // Observe returns the graph once, then only what changed; the run keeps the rest.
 
 import type { By, JobInput } from '../../kit/index.ts'
-import type { ExecutionActivities, ExecutionState } from './controller.ts'
+import type { ExecutionActivities, ExecutionState } from './pass.ts'
 
 export async function observeExecution(
   act: ExecutionActivities,

@@ -2,7 +2,7 @@
 
 import { FINALIZER } from '../contract.ts'
 import { again, GONE, type Outcome, stop } from '../../kit/index.ts'
-import type { ExecutionPass } from './controller.ts'
+import type { ExecutionPass } from './pass.ts'
 
 export async function releaseExecution(pass: ExecutionPass): Promise<Outcome> {
   const { target } = pass.state

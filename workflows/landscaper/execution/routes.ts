@@ -8,11 +8,11 @@ import {
   ownerOfKind,
   jobIDProblem,
   path,
-  type Projection,
   type RoutedEvent,
   type Routing,
   textAt,
   valueAt,
+  type WantedRun,
 } from '../../kit/index.ts'
 
 export const executionRoutes: ControllerRoutes = {
@@ -90,15 +90,12 @@ function fromInstallation(event: RoutedEvent): Routing {
 }
 
 /** The run that an Execution's state asks for, or why none. `ownerGone`: it has no controller owner that still exists. */
-export function executionRun(
-  projection: Projection,
-  ownerGone: boolean,
-): { readonly jobID: string | undefined; readonly cause: string } | { readonly none: string } {
-  const ids = jobIDsOf(projection)
+export function executionRun(subject: object, ownerGone: boolean): WantedRun {
+  const ids = jobIDsOf(subject)
   if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'job ID in its status' }
-  if (valueAt(projection, path('metadata.deletionTimestamp')) === undefined) return { none: 'execution is idle' }
+  if (valueAt(subject, path('metadata.deletionTimestamp')) === undefined) return { none: 'execution is idle' }
   if (!ownerGone) return { none: 'deletion waits for the job ID of the installation' }
-  return textAt(projection, path('status.phase')) === 'DeleteFailed'
+  return textAt(subject, path('status.phase')) === 'DeleteFailed'
     ? { none: 'deletion failed' }
     : { jobID: undefined, cause: 'deletion without owner' }
 }

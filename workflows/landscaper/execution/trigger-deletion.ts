@@ -7,7 +7,7 @@
 import { done, fail, findCycle, type Outcome, stop } from '../../kit/index.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import { classifyForDeletion } from './classify-deploy-items.ts'
-import { absorb, batch, causes, type ExecutionPass, names } from './controller.ts'
+import { absorb, batch, causes, type ExecutionPass, names } from './pass.ts'
 
 export async function triggerDeletion(pass: ExecutionPass): Promise<Outcome> {
   const { state, jobID, act } = pass

@@ -6,7 +6,7 @@
 
 import { done, fail, findCycle, type Outcome, stop } from '../../kit/index.ts'
 import { classifyDeployItems } from './classify-deploy-items.ts'
-import { absorb, batch, causes, type ExecutionPass, names } from './controller.ts'
+import { absorb, batch, causes, type ExecutionPass, names } from './pass.ts'
 import { releaseDeployers } from './name-deployers.ts'
 
 export async function triggerDeployItems(pass: ExecutionPass): Promise<Outcome> {

@@ -1,7 +1,7 @@
 import type { JobController, JobInput } from '../../kit/index.ts'
 import { runJob, type RunResult, shortActivities } from '../../kit/run/reconcile-loop.ts'
 import { beginExecution } from './begin-execution.ts'
-import type { ExecutionActivities, ExecutionState } from './controller.ts'
+import type { ExecutionActivities, ExecutionState } from './pass.ts'
 import { executionDetails } from './details.ts'
 import { observeExecution } from './observe-execution.ts'
 import { executionPlan } from './plan.ts'

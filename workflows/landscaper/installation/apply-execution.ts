@@ -1,7 +1,7 @@
 // Init: renders the blueprint's deploy items from the imports into the Execution. Source: spec/landscaper.md 2.3 "Init" 4-11.
 
 import { done, fail, type Outcome, stop } from '../../kit/index.ts'
-import type { InstallationPass } from './controller.ts'
+import type { InstallationPass } from './pass.ts'
 import { IMPORTS_CONDITION } from './kind.ts'
 
 export async function applyExecution(pass: InstallationPass): Promise<Outcome> {

@@ -2,7 +2,7 @@
 
 import { FINALIZER } from '../contract.ts'
 import { again, fail, GONE, type Outcome, stop } from '../../kit/index.ts'
-import type { InstallationPass } from './controller.ts'
+import type { InstallationPass } from './pass.ts'
 
 export async function awaitDeletion(pass: InstallationPass): Promise<Outcome> {
   const { by, subject, jobID, act, state } = pass

@@ -1,7 +1,7 @@
 // Progressing: waits for the Execution to finish this job. Source: spec/landscaper.md 2.3 "Progressing".
 
 import { done, fail, type Outcome, stop } from '../../kit/index.ts'
-import type { InstallationPass } from './controller.ts'
+import type { InstallationPass } from './pass.ts'
 
 export function awaitExecution({ state: { execution, isEmpty }, jobID, subject }: InstallationPass): Outcome {
   if (execution === undefined) return isEmpty ? done : fail('ExecutionMissing', `execution ${subject.name} is gone`)

@@ -3,7 +3,7 @@
 
 import { FINALIZER } from '../contract.ts'
 import { done, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
-import type { InstallationPass } from './controller.ts'
+import type { InstallationPass } from './pass.ts'
 
 export async function beginInstallation(pass: InstallationPass): Promise<Outcome> {
   const { by, subject, jobID, act } = pass

@@ -3,7 +3,7 @@
 // Source: spec/landscaper.md 2.3 "Completing" 2, 2.2 "Delete while a job runs".
 
 import { done, fail, type Outcome } from '../../kit/index.ts'
-import type { InstallationPass } from './controller.ts'
+import type { InstallationPass } from './pass.ts'
 
 export function checkGeneration({ state: { target }, draft }: InstallationPass): Outcome {
   const edits = target.generation - draft.observedGeneration - (target.deleting ? 1 : 0)

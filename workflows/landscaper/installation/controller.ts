@@ -1,27 +1,21 @@
-// What controller.cm cannot say of the Installation's controller: its activities, and what a run remembers of itself.
+// What the engine knows of the controller of Installations.
 
-import type { Activities } from '../../../activities/index.ts'
-import type { JobPass } from '../../kit/index.ts'
-import type { InstallationObservation } from './controller.gen.ts'
+import { RECONCILE_IF_CHANGED_ANNOTATION, OPERATION_ANNOTATION } from '../contract.ts'
+import { annotation, type JobModeController } from '../../kit/index.ts'
+import { installationFields } from './fields.ts'
+import { installationKind } from './kind.ts'
+import { installationRoutes, installationRun } from './routes.ts'
 
-export interface InstallationState extends InstallationObservation {
-  /** This run has taken the request off the object; one that is there now is the next job's. */
-  readonly isAdopted: boolean
-  /** This run has rendered no items and made no Execution. */
-  readonly isEmpty: boolean
+export const installationController: JobModeController = {
+  name: 'installation',
+  mode: 'job',
+  target: installationKind,
+  watches: [installationKind],
+  routes: installationRoutes,
+  wantedRun: installationRun,
+  triggers: [
+    { at: annotation(OPERATION_ANNOTATION) },
+    { at: annotation(RECONCILE_IF_CHANGED_ANNOTATION), when: 'edited' },
+  ],
+  fields: installationFields,
 }
-
-export type InstallationActivities = Pick<
-  Activities,
-  | 'observeInstallation'
-  | 'beginJob'
-  | 'adoptInstallation'
-  | 'guardSubject'
-  | 'applyExecution'
-  | 'triggerExecution'
-  | 'deleteExecution'
-  | 'interruptInstallation'
-  | 'writeExports'
->
-
-export type InstallationPass = JobPass<InstallationState, InstallationActivities>

@@ -1,7 +1,7 @@
 // InitDelete: deletes the Execution, or tells one that is being deleted already to let its items go. Source: spec/landscaper.md 2.4.
 
 import { done, type Outcome } from '../../kit/index.ts'
-import type { InstallationPass } from './controller.ts'
+import type { InstallationPass } from './pass.ts'
 
 export async function deleteExecution(pass: InstallationPass): Promise<Outcome> {
   const { by, subject, jobID, act, state } = pass

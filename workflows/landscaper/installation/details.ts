@@ -1,6 +1,6 @@
 // What a person sees of the run in Temporal's UI.
 
-import type { InstallationPass } from './controller.ts'
+import type { InstallationPass } from './pass.ts'
 
 export function installationDetails({ subject, state: { execution }, draft, jobID }: InstallationPass): string {
   const progress =

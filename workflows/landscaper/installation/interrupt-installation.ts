@@ -2,7 +2,7 @@
 // Execution has the job ends the job here, and nothing is triggered. Source: spec/landscaper.md 2.11.
 
 import { again, done, fail, type Outcome } from '../../kit/index.ts'
-import type { InstallationPass } from './controller.ts'
+import type { InstallationPass } from './pass.ts'
 
 export async function interruptInstallation(pass: InstallationPass): Promise<Outcome> {
   const { by, subject, jobID, act, state } = pass

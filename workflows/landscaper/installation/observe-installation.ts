@@ -1,5 +1,5 @@
 import type { By, JobInput } from '../../kit/index.ts'
-import type { InstallationActivities, InstallationState } from './controller.ts'
+import type { InstallationActivities, InstallationState } from './pass.ts'
 
 export async function observeInstallation(
   act: InstallationActivities,

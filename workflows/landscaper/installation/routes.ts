@@ -8,11 +8,11 @@ import {
   ownerOfKind,
   jobIDProblem,
   path,
-  type Projection,
   type RoutedEvent,
   type Routing,
   textAt,
   valueAt,
+  type WantedRun,
 } from '../../kit/index.ts'
 import { installationTrigger } from './kind.ts'
 
@@ -56,12 +56,10 @@ function notify(
 }
 
 /** The run that an Installation's state asks for (jobID undefined: a new one), or why none. */
-export function installationRun(
-  projection: Projection,
-): { readonly jobID: string | undefined; readonly cause: string } | { readonly none: string } {
-  const ids = jobIDsOf(projection)
+export function installationRun(subject: object): WantedRun {
+  const ids = jobIDsOf(subject)
   if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'unfinished job' }
-  const trigger = installationTrigger(projection)
+  const trigger = installationTrigger(subject)
   return trigger === undefined
     ? { none: 'installation is idle and not triggered' }
     : { jobID: undefined, cause: trigger }

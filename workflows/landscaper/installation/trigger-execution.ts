@@ -1,7 +1,7 @@
 // ObjectsCreated and TriggerDelete: the Execution gets the job ID, which starts it. Source: spec/landscaper.md 2.3, 2.4.
 
 import { done, isIdle, type Outcome, stop } from '../../kit/index.ts'
-import type { InstallationPass } from './controller.ts'
+import type { InstallationPass } from './pass.ts'
 
 export async function triggerExecution(pass: InstallationPass): Promise<Outcome> {
   const { by, subject, jobID, act, state } = pass

@@ -1,7 +1,7 @@
 import type { JobController, JobInput } from '../../kit/index.ts'
 import { runJob, type RunResult, shortActivities } from '../../kit/run/reconcile-loop.ts'
 import { beginInstallation } from './begin-installation.ts'
-import type { InstallationActivities, InstallationState } from './controller.ts'
+import type { InstallationActivities, InstallationState } from './pass.ts'
 import { installationDetails } from './details.ts'
 import { observeInstallation } from './observe-installation.ts'
 import { installationPlan } from './plan.ts'

@@ -2,7 +2,7 @@
 // published. Source: spec/landscaper.md 2.3 "Completing".
 
 import { done, type Outcome } from '../../kit/index.ts'
-import type { InstallationPass } from './controller.ts'
+import type { InstallationPass } from './pass.ts'
 
 export async function writeExports({ by, subject, jobID, act, draft, state }: InstallationPass): Promise<Outcome> {
   const { exports, generation } = state.target

@@ -12,7 +12,7 @@ import type {
   DeployGroupPass,
   DeployGroupState,
   ItemActivities,
-} from '../../../../workflows/landscaper/deploy-item/controller.ts'
+} from '../../../../workflows/landscaper/deploy-item/pass.ts'
 import { deployItems } from '../../../../workflows/landscaper/deploy-item/deploy-items.ts'
 import { MANIFEST_TYPE, MOCK_TYPE } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { runItem } from '../../../../workflows/landscaper/deploy-item/run-item.ts'

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import type { ObserveGroupInput } from '../../../../activities/landscaper/deploy/run/observe.ts'
 import type { DeployGroupObservation, GroupItem } from '../../../../activities/landscaper/deploy/run/views.ts'
-import type { DeployGroupState } from '../../../../workflows/landscaper/deploy-item/controller.ts'
+import type { DeployGroupState } from '../../../../workflows/landscaper/deploy-item/pass.ts'
 import { observeDeployGroup } from '../../../../workflows/landscaper/deploy-item/observe-deploy-group.ts'
 
 const BY = { workflowID: 'deploy/u/j', runID: 'r', pass: 1 }

@@ -8,7 +8,7 @@ import type {
   ExecutionActivities,
   ExecutionPass,
   ExecutionState,
-} from '../../../../workflows/landscaper/execution/controller.ts'
+} from '../../../../workflows/landscaper/execution/pass.ts'
 
 export const JOB = 'job-2'
 const BEFORE = 'job-1'

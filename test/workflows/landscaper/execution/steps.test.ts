@@ -7,7 +7,7 @@ import { beginExecution } from '../../../../workflows/landscaper/execution/begin
 import { checkItems } from '../../../../workflows/landscaper/execution/check-items.ts'
 import { cleanUpOrphans } from '../../../../workflows/landscaper/execution/clean-up-orphans.ts'
 import { collectExports } from '../../../../workflows/landscaper/execution/collect-exports.ts'
-import type { ExecutionActivities } from '../../../../workflows/landscaper/execution/controller.ts'
+import type { ExecutionActivities } from '../../../../workflows/landscaper/execution/pass.ts'
 import { deleteDeployItems } from '../../../../workflows/landscaper/execution/delete-deploy-items.ts'
 import { guardExecution } from '../../../../workflows/landscaper/execution/guard-execution.ts'
 import { observeExecution } from '../../../../workflows/landscaper/execution/observe-execution.ts'

@@ -6,7 +6,7 @@ import type {
   InstallationActivities,
   InstallationPass,
   InstallationState,
-} from '../../../../workflows/landscaper/installation/controller.ts'
+} from '../../../../workflows/landscaper/installation/pass.ts'
 
 export const JOB = 'job-2'
 

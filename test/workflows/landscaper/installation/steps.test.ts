@@ -8,7 +8,7 @@ import { awaitDeletion } from '../../../../workflows/landscaper/installation/awa
 import { awaitExecution } from '../../../../workflows/landscaper/installation/await-execution.ts'
 import { beginInstallation } from '../../../../workflows/landscaper/installation/begin-installation.ts'
 import { checkGeneration } from '../../../../workflows/landscaper/installation/check-generation.ts'
-import type { InstallationActivities } from '../../../../workflows/landscaper/installation/controller.ts'
+import type { InstallationActivities } from '../../../../workflows/landscaper/installation/pass.ts'
 import { deleteExecution } from '../../../../workflows/landscaper/installation/delete-execution.ts'
 import { interruptInstallation } from '../../../../workflows/landscaper/installation/interrupt-installation.ts'
 import { triggerExecution } from '../../../../workflows/landscaper/installation/trigger-execution.ts'

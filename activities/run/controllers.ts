@@ -1,0 +1,25 @@
+// Whose run it is that an activity works for.
+
+import type { By, JobModeController } from '../../workflows/kit/index.ts'
+import type { Deps } from '../deps.ts'
+import { finalFailure } from '../kube/errors.ts'
+
+/** The name of the controller whose run it is. @throws `InvalidWorkflowID` (final). */
+export function controllerOf(workflowID: string): string {
+  const [controller = '', ...rest] = workflowID.split('/')
+  if (controller === '' || rest.length === 0)
+    throw finalFailure('InvalidWorkflowID', `workflow ID "${workflowID}"; expected <controller>/<uid>/<job>`)
+  return controller
+}
+
+/** The controller in mode job or group whose run it is. @throws a plain Error (a bug) when this process has none of the name. */
+export function jobController(
+  { controllers }: Pick<Deps, 'controllers'>,
+  { workflowID }: Pick<By, 'workflowID'>,
+): JobModeController {
+  const name = controllerOf(workflowID)
+  const found = controllers.get(name)
+  if (found !== undefined && found.mode !== 'level') return found
+  const known = [...controllers.values()].filter(({ mode }) => mode !== 'level').map((one) => one.name)
+  throw new Error(`run ${workflowID} is of controller ${name}; expected one in mode job or group: ${known.join(', ')}`)
+}

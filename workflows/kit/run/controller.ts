@@ -1,0 +1,101 @@
+// What the engine knows of a controller: one pure value, in `<wing>/<kind>/controller.ts`. The registry is generated from these values; nothing
+// else lists controllers or asks for one by its name. Controllers in level mode are values of `defineLevel`, told in the same words here.
+
+import type { Path, Projection } from '../kind/projection.ts'
+import type { OwnedFields } from '../kind/fields.ts'
+import type { LevelController, LevelTarget } from './define-level.ts'
+import { levelKinds, levelRoutes } from './level-routes.ts'
+import type { ControllerRoutes, WatchedKind } from './routes.ts'
+
+/**
+ * `job`: one run is one job of one object. `group`: one run is the job of many objects that have an owner in common, each with a status of its
+ * own. `level`: one run is an object, until it has converged.
+ */
+export type Mode = 'job' | 'group' | 'level'
+
+/**
+ * The run a subject's state asks for; `jobID` undefined: a new one, derived from uid and version. Empty: the one run of the object, in level
+ * mode.
+ */
+export type WantedRun = { readonly jobID: string | undefined; readonly cause: string } | { readonly none: string }
+
+/** What may ask for a job of an idle object. The sweep looks at the objects that have one of these; `wantedRun` decides. */
+export interface TriggerMark {
+  /** Where of the object's projection something stands. */
+  readonly at: Path
+  /** Only while the object's generation is another one than `status.observedGeneration`. */
+  readonly when?: 'edited'
+}
+
+/** How objects are one group: those with the same controlling owner and the same job. One without owner is a group of its own. */
+export interface GroupRule {
+  /** The kind of the owner, which is the subject of the group's run. */
+  readonly owner: WatchedKind
+  /** Whether the object is any business of the controller, by its projection. */
+  readonly serves: (projection: Projection) => boolean
+  /** The kind by which people find the runs, such as `DeployGroup`. */
+  readonly shownAs: string
+  /** What a run does, before the name of its subject, such as `Deploy items of`. */
+  readonly summary: string
+}
+
+interface AnyController {
+  /** Of its runs: the type of their workflow, and the first part of their IDs. Its field manager is `pawl-<name>`. */
+  readonly name: string
+  /** The kinds that the bridge follows for it. */
+  readonly watches: readonly WatchedKind[]
+  readonly routes: ControllerRoutes
+  /**
+   * Takes objects and projections alike.
+   *
+   * @param ownerGone the subject has no controlling owner that still exists.
+   */
+  readonly wantedRun: (subject: object, ownerGone: boolean) => WantedRun
+  readonly triggers: readonly TriggerMark[]
+}
+
+/** A controller in mode job or group: the journal keeps of its subjects what their projection says. */
+export interface JobModeController extends AnyController {
+  readonly mode: 'job' | 'group'
+  /** The kind of its subjects; in group mode that of the members. */
+  readonly target: WatchedKind
+  /** In group mode. */
+  readonly group?: GroupRule
+  /** What it writes, and no other controller does. */
+  readonly fields: OwnedFields
+}
+
+export interface LevelModeController extends AnyController {
+  readonly mode: 'level'
+  readonly target: LevelTarget
+  readonly group?: never
+}
+
+export type Controller = JobModeController | LevelModeController
+
+/** A controller in level mode, as the engine knows all controllers. */
+export function levelMode(level: LevelController): LevelModeController {
+  return {
+    name: level.name,
+    mode: 'level',
+    target: level.target,
+    watches: levelKinds(level),
+    routes: levelRoutes(level),
+    wantedRun: () => ({ jobID: '', cause: 'changed' }),
+    triggers: [],
+  }
+}
+
+/** What a subject asks for; undefined while that depends on an owner of which it is not known whether it is there. */
+export function wantedOf(
+  wantedRun: Controller['wantedRun'],
+  subject: object,
+  owner: 'present' | 'gone' | 'unknown',
+): WantedRun | undefined {
+  const wanted = wantedRun(subject, owner === 'gone')
+  return owner !== 'unknown' || isSame(wanted, wantedRun(subject, true)) ? wanted : undefined
+}
+
+function isSame(left: WantedRun, right: WantedRun): boolean {
+  return 'none' in left || 'none' in right ? 'none' in left && 'none' in right : left.jobID === right.jobID
+}

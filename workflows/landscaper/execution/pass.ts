@@ -1,0 +1,71 @@
+// What controller.cm cannot say of the Execution's controller: its activities, and what its actions share.
+
+import type { Activities } from '../../../activities/index.ts'
+import type { BatchResult } from '../../../activities/landscaper/execution/item-batch.ts'
+import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
+import { type Fault, type JobPass, joinOutcomes, done, type Outcome } from '../../kit/index.ts'
+import type { ExecutionObservation } from './controller.gen.ts'
+
+/** A run remembers nothing beside what it observes. */
+export type ExecutionState = ExecutionObservation
+
+export type ExecutionActivities = Pick<
+  Activities,
+  | 'observeExecution'
+  | 'beginJob'
+  | 'guardSubject'
+  | 'applyDeployItems'
+  | 'triggerDeployItems'
+  | 'deleteDeployItems'
+  | 'releaseDeployItems'
+  | 'interruptExecution'
+  | 'forgetInterrupt'
+  | 'endUnclaimedItems'
+  | 'collectExports'
+>
+
+export type ExecutionPass = JobPass<ExecutionState, ExecutionActivities>
+
+/** Takes what a batch wrote into the pass, so that the next step sees it; failures become faults. */
+export function absorb(pass: ExecutionPass, result: BatchResult): Outcome {
+  const gone = new Set(result.gone)
+  const byUid = new Map(pass.state.deployItems.filter((item) => !gone.has(item.name)).map((item) => [item.uid, item]))
+  for (const item of result.items) byUid.set(item.uid, item)
+  pass.state = { ...pass.state, deployItems: [...byUid.values()] }
+  const faults: Fault[] = result.failures.map(({ object, code, message, retryable }) => ({
+    code,
+    message: `${object}: ${message}`,
+    retryable,
+  }))
+  return faults.length === 0 ? done : joinOutcomes({ ...done, faults })
+}
+
+/** Faults that must not end the job: what a step could not write for good would be left as it is, and nobody would come back to it. */
+export function insist(outcome: Outcome): Outcome {
+  return { ...outcome, faults: outcome.faults.map((fault) => ({ ...fault, retryable: true })) }
+}
+
+/** The arguments that every batch of items takes. */
+export function batch(pass: ExecutionPass, items: readonly DeployItemView[]) {
+  return {
+    by: pass.by,
+    subject: pass.subject,
+    jobID: pass.jobID,
+    items: items.map(({ uid, name, version, finalizers, jobID }) => ({ uid, name, version, finalizers, jobID })),
+  }
+}
+
+// One line in `kubectl get -o wide`; who wants all errors looks at the items.
+const ERRORS_SHOWN = 3
+
+/** What items failed of, to be put behind their names; empty when none says so. */
+export function causes(items: readonly Pick<DeployItemView, 'item' | 'error'>[]): string {
+  const said = items.filter(({ error = '' }) => error !== '').slice(0, ERRORS_SHOWN)
+  return said.map(({ item, error = '' }) => `; ${item}: ${error}`).join('')
+}
+
+/** Names of items for people, few enough to read. */
+export function names(items: readonly { readonly item?: string; readonly name: string }[]): string {
+  const all = items.map(({ item, name }) => item ?? name)
+  return all.length <= 10 ? all.join(', ') : `${all.slice(0, 10).join(', ')} and ${all.length - 10} more`
+}
