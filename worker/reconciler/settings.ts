@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import { parseDuration } from '../../activities/landscaper/deploy/run/duration.ts'
+import { parseDuration } from '../../workflows/kit/index.ts'
 import type { Config } from '../server/config.ts'
 import { builtIn, controllerFiles } from '../server/registry.ts'
 import type { DispatcherOptions } from './dispatcher.ts'

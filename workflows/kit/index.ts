@@ -50,6 +50,8 @@ export {
   textAt,
   valueAt,
 } from './kind/projection.ts'
+export { parseDuration } from './kind/duration.ts'
+export { nearMisses } from './kind/near-words.ts'
 export type { OwnedFields } from './kind/fields.ts'
 export type { Path, Projection } from './kind/projection.ts'
 export { conditionsField, errorField, nextError, setCondition } from './run/conditions.ts'

@@ -2,7 +2,7 @@
 // they are misspelt ones of ours.
 // Source: spec/landscaper.md 3.1-3.6. Component references and sub-installations are refused until they exist here.
 
-import { nearMisses } from '../near-miss.ts'
+import { nearMisses } from '../../../workflows/kit/index.ts'
 import { BlueprintError, joinProblems } from './blueprint-error.ts'
 import { readInlineFiles, type BlueprintFiles } from './blueprint-files.ts'
 import { qualifiedTargetType, readImports, type ImportDefinition } from './blueprint-imports.ts'

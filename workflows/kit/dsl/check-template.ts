@@ -3,7 +3,7 @@
 import type { Reference, Template } from './ast.ts'
 import { quote, type Report } from './diagnostic.ts'
 import { type FieldSort, isLabelKey, type KindFacts, metadataFieldAt, metadataNames } from './kind-facts.ts'
-import { nearest } from './suggest.ts'
+import { nearest } from '../kind/near-words.ts'
 
 export interface TemplateContext {
   /** The target's kind, for messages. */

@@ -5,7 +5,8 @@ import { Blocks } from './blocks.ts'
 import { type Cursor, nameOf } from './cursor.ts'
 import { quote } from './diagnostic.ts'
 import { MODES } from './model.ts'
-import { alternatives, didYouMean, nearest } from './suggest.ts'
+import { nearest } from '../kind/near-words.ts'
+import { alternatives, didYouMean } from './suggest.ts'
 
 const SECTIONS = ['state', 'action'] as const
 

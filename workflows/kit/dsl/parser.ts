@@ -6,7 +6,8 @@ import { Cursor, type Word } from './cursor.ts'
 import { quote, type Report } from './diagnostic.ts'
 import { tokenize } from './lexer.ts'
 import { beginsStatement, parseDeclaration } from './parse-declaration.ts'
-import { alternatives, didYouMean, nearest } from './suggest.ts'
+import { nearest } from '../kind/near-words.ts'
+import { alternatives, didYouMean } from './suggest.ts'
 
 const STATEMENTS = ['bind', 'alias', 'decl'] as const
 

@@ -1,22 +1,11 @@
-// Words that are almost, but not quite, known ones: what a diagnostic asks "did you mean".
+// How a diagnostic says what was probably meant, and what may stand there.
 
-const LONGEST_WORD = 80
-const LONG_WORD = 8
+import { nearest } from '../kind/near-words.ts'
 
 /** `; did you mean 'x'?`, or nothing when no known word is near. */
 export function didYouMean(found: string, known: readonly string[]): string {
   const meant = nearest(found, known)
   return meant === undefined ? '' : `; did you mean '${meant}'?`
-}
-
-/** The known word that is one letter off, two for long ones, or differs in case only; the nearest, the first of equals. */
-export function nearest(found: string, known: readonly string[]): string | undefined {
-  if (found.length > LONGEST_WORD) return undefined
-  const ranked = known
-    .map((word) => ({ word, off: distance(found.toLowerCase(), word.toLowerCase()) }))
-    .filter(({ word, off }) => off <= (word.length < LONG_WORD ? 1 : 2) && off < word.length)
-    .sort((a, b) => a.off - b.off)
-  return ranked[0]?.word
 }
 
 /** `a, b or c` for "expected one of". */
@@ -25,23 +14,3 @@ export function alternatives(words: readonly string[]): string {
   if (last === undefined) return 'nothing'
   return others.length === 0 ? last : `${others.reverse().join(', ')} or ${last}`
 }
-
-/** Levenshtein's distance, with two letters in each other's place as one step. */
-function distance(left: string, right: string): number {
-  let before: number[] = []
-  let last = Array.from({ length: right.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= left.length; i++) {
-    const row = [i]
-    for (let j = 1; j <= right.length; j++) {
-      const isSame = left[i - 1] === right[j - 1]
-      const isSwapped = i > 1 && j > 1 && left[i - 1] === right[j - 2] && left[i - 2] === right[j - 1]
-      const step = Math.min(at(last, j) + 1, at(row, j - 1) + 1, at(last, j - 1) + (isSame ? 0 : 1))
-      row.push(isSwapped ? Math.min(step, at(before, j - 2) + 1) : step)
-    }
-    before = last
-    last = row
-  }
-  return at(last, right.length)
-}
-
-const at = (row: readonly number[], index: number): number => row[index] ?? 0

@@ -2,8 +2,7 @@
 //
 // `continuousReconcile` is accepted without effect, as in the original.
 
-import { nearMisses } from '../../near-miss.ts'
-import { canonicalJson } from '../../../../workflows/kit/index.ts'
+import { canonicalJson, nearMisses } from '../../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../../kube/client.ts'
 import { DeployError } from '../run/deployer.ts'
 import { isNestedDeeper } from '../objects/nesting.ts'

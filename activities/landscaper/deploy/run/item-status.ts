@@ -1,10 +1,15 @@
 // The deployer's side of the contract: which status an item shows when its job starts, ends or fails.
 // Source: spec/landscaper.md 2.9, 4.9.
 
-import { type Condition, type ErrorReport, type LastError, nextError } from '../../../../workflows/kit/index.ts'
+import {
+  type Condition,
+  type ErrorReport,
+  type LastError,
+  nextError,
+  parseDuration,
+} from '../../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../../kube/client.ts'
 import type { Patch } from '../../../kube/write.ts'
-import { parseDuration } from './duration.ts'
 
 export const FINAL_PHASES: readonly string[] = ['Succeeded', 'Failed', 'DeleteFailed']
 

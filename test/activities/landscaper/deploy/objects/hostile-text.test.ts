@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { toDeployError } from '../../../../../activities/landscaper/deploy/run/deploy-errors.ts'
-import { parseDuration } from '../../../../../activities/landscaper/deploy/run/duration.ts'
+import { parseDuration } from '../../../../../workflows/kit/index.ts'
 import { covers } from '../../../../../activities/landscaper/deploy/manifest/overlay.ts'
 import { readExportsConfig } from '../../../../../activities/landscaper/deploy/objects/resource-exports.ts'
 import { readKubeconfig } from '../../../../../activities/landscaper/deploy/target/kubeconfig.ts'

@@ -1,4 +1,4 @@
-// Durations as users of the wire format write them: Go syntax. Source: spec/landscaper.md 1.1 "Duration", 1.4 "timeout".
+// Durations as Kubernetes' users write them: Go's syntax, and `none` for no limit.
 
 const UNITS_MS: Readonly<Record<string, number>> = {
   ns: 1e-6,

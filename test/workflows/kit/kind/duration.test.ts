@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { parseDuration } from '../../../../../activities/landscaper/deploy/run/duration.ts'
+import { parseDuration } from '../../../../workflows/kit/kind/duration.ts'
 
 describe('a duration', () => {
   it.each([

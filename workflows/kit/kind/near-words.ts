@@ -1,27 +1,32 @@
-// Keys that are almost, but not quite, known ones. Unknown keys mean nothing in the wire formats (spec/landscaper.md 3.2); yet a list whose
-// name is one letter off would be read as empty, and what it held be uninstalled.
+// Words and keys that are almost, but not quite, known ones: what a message asks "did you mean". Unknown keys mean nothing in most wire
+// formats; yet a list whose name is one letter off would be read as empty, and what it held be removed.
 
-const LONGEST_KEY = 60
-const LONG_KEY = 8
+const LONGEST_WORD = 80
+const LONG_WORD = 8
 
-/**
- * The unknown keys of a map that are probably misspelt: each with the known key that it is one letter off, two for long ones, or differs from
- * in case only. A known key that is there itself is not meant.
- */
+/** The known word that is one letter off, two for long ones, or differs in case only; the nearest, the first of equals. */
+export function nearest(found: string, known: readonly string[]): string | undefined {
+  if (found.length > LONGEST_WORD) return undefined
+  const ranked = known
+    .map((word) => ({ word, off: distance(found.toLowerCase(), word.toLowerCase()) }))
+    .filter(({ word, off }) => off <= (word.length < LONG_WORD ? 1 : 2) && off < word.length)
+    .sort((a, b) => a.off - b.off)
+  return ranked[0]?.word
+}
+
+/** The unknown keys of a map that are probably misspelt, each with the nearest known key. A known key that is there itself is not meant. */
 export function nearMisses(
   map: Readonly<Record<string, unknown>>,
   known: readonly string[],
 ): readonly { readonly found: string; readonly meant: string }[] {
   const missing = known.filter((key) => (map[key] ?? undefined) === undefined)
   return Object.keys(map)
-    .filter((key) => !known.includes(key) && key.length <= LONGEST_KEY)
+    .filter((key) => !known.includes(key))
     .flatMap((found) => {
-      const meant = missing.find((key) => distance(found.toLowerCase(), key.toLowerCase()) <= tolerance(key))
+      const meant = nearest(found, missing)
       return meant === undefined ? [] : [{ found, meant }]
     })
 }
-
-const tolerance = (key: string): number => (key.length < LONG_KEY ? 1 : 2)
 
 /** Levenshtein's distance, with two letters in each other's place as one step. */
 function distance(left: string, right: string): number {
