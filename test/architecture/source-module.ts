@@ -65,7 +65,7 @@ function importOf(node: ts.Node): Omit<ModuleImport, 'target'> | undefined {
   return undefined
 }
 
-// A computed specifier cannot be followed; the generator's own is the only one (worker/gen/kind-folders.ts).
+// A computed specifier cannot be followed; the generator's own is the only one (worker/server/kind-folders.ts).
 function named(specifier: ts.Node | undefined, typeOnly: boolean) {
   return specifier !== undefined && ts.isStringLiteral(specifier) ? { specifier: specifier.text, typeOnly } : undefined
 }

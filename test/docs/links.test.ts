@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { readKindFolders } from '../../worker/gen/kind-folders.ts'
+import { readKindFolders } from '../../worker/server/kind-folders.ts'
 import { anchors, links } from './markdown.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { findPlans } from '../../worker/plans/find-plans.ts'
-import { readKindFolders } from '../../worker/gen/kind-folders.ts'
+import { readKindFolders } from '../../worker/server/kind-folders.ts'
 import type { DeployItemPhase } from '../../workflows/landscaper/deploy-item/kind.ts'
 import type { JobPlan } from '../../workflows/kit/index.ts'
 

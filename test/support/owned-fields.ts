@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { OwnedFields } from '../../workflows/kit/index.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { readKindFolders } from '../../worker/gen/kind-folders.ts'
+import { readKindFolders } from '../../worker/server/kind-folders.ts'
 import { section } from '../docs/markdown.ts'
 
 type Path = readonly string[]

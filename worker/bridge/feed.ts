@@ -6,7 +6,7 @@
 import { heldObjects } from '../../activities/journal/write/actions.ts'
 import { LeaseLost } from '../../activities/journal/write/checkpoints.ts'
 import { journalCarefully } from '../../activities/journal/write/refused.ts'
-import { createBackoff, pause } from './pause.ts'
+import { createBackoff, pause } from '../server/backoff.ts'
 import { objectKey, type PendingQueue, selectReady } from './pending.ts'
 import { carefully, type Term } from './term.ts'
 

@@ -4,7 +4,7 @@ import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
 import type { Database } from '../../activities/journal/database.ts'
 import { ensurePartitions, pruneEvents } from '../../activities/journal/write/partitions.ts'
-import { pause } from './pause.ts'
+import { pause } from '../server/backoff.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 

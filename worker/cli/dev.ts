@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 import { modulePath, readConfig } from '../server/config.ts'
+import { UsageError } from '../server/usage-error.ts'
 import type { DevOptions } from '../dev.ts'
 import { startDetached, stopDetached } from '../dev/detach.ts'
 import type { Progress } from '../dev/obtain.ts'
@@ -12,7 +13,7 @@ import type { Ports } from '../dev/ports.ts'
 import { readStatus, type DevStatus } from '../dev/state.ts'
 import type { TemporalStore } from '../dev/servers.ts'
 import { checkControllers } from './check-controllers.ts'
-import { joined, parseOneOf, parsePort, UsageError } from './usage.ts'
+import { joined, parseOneOf, parsePort } from './usage.ts'
 
 const CLI = modulePath('cli.ts')
 

@@ -3,7 +3,7 @@
 import { Command } from 'commander'
 
 import { genCrd } from '../gen/crd-file.ts'
-import { UsageError } from './usage.ts'
+import { UsageError } from '../server/usage-error.ts'
 
 interface GenCrdFlags {
   readonly out?: string

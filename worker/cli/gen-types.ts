@@ -3,7 +3,7 @@
 import { Command } from 'commander'
 
 import { genTypes } from '../gen/crd-types.ts'
-import { UsageError } from './usage.ts'
+import { UsageError } from '../server/usage-error.ts'
 
 interface GenTypesFlags {
   readonly crd: string

@@ -10,7 +10,7 @@ import { genControllers, type GenControllersOptions } from '../gen/controllers.t
 import { genCrdCommand } from './gen-crd.ts'
 import { genNewCommand } from './gen-new.ts'
 import { genTypesCommand } from './gen-types.ts'
-import { UsageError } from './usage.ts'
+import { UsageError } from '../server/usage-error.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 // The published package has JavaScript instead.

@@ -4,7 +4,7 @@ import { Command } from 'commander'
 
 import { readConfig } from '../server/config.ts'
 import type { MigrateTarget } from '../migrate.ts'
-import { UsageError } from './usage.ts'
+import { UsageError } from '../server/usage-error.ts'
 
 interface MigrateFlags {
   readonly databaseUrl?: string

@@ -5,8 +5,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
 import { childEnvironment, type Config, processArgs, readConfig } from '../server/config.ts'
+import { UsageError } from '../server/usage-error.ts'
 import { checkControllers } from './check-controllers.ts'
-import { joined, UsageError } from './usage.ts'
+import { joined } from './usage.ts'
 
 export interface ProcessEntry {
   readonly name: string

@@ -2,6 +2,8 @@
 
 import { CommanderError, InvalidArgumentError, type Command } from 'commander'
 
+import { UsageError } from '../server/usage-error.ts'
+
 /**
  * Parses the arguments and runs the command.
  *
@@ -25,9 +27,6 @@ export async function runProgram(program: Command, argv: readonly string[]): Pro
     return error instanceof UsageError ? 2 : 1
   }
 }
-
-/** Wrong usage that only the command itself can see. */
-export class UsageError extends Error {}
 
 /** Parser of a port option. */
 export function parsePort(text: string): number {

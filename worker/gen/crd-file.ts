@@ -8,7 +8,7 @@ import { staleText } from './controllers.ts'
 import { reasonOf } from './controller/bound-kinds.ts'
 import { readText } from './controller/controller-files.ts'
 import { crdDocument } from './crd.ts'
-import { isKind } from './kind-folders.ts'
+import { isKind } from '../server/kind-folders.ts'
 import { compareFiles, writeFiles } from './output.ts'
 
 export interface GenCrdOptions {

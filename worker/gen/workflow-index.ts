@@ -1,6 +1,6 @@
 // Writes workflows/index.ts: the worker's single entry into the sandbox.
 
-import type { KindFolder } from './kind-folders.ts'
+import type { KindFolder } from '../server/kind-folders.ts'
 
 /** The module that exports each kind's workflows by name. */
 export function workflowIndex(folders: readonly KindFolder[]): string {

@@ -6,8 +6,8 @@ import { extname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 import type { JobPlan, Kind, LevelController, LevelTarget, Step } from '../../workflows/kit/index.ts'
-import { readKindFolders } from '../gen/kind-folders.ts'
-import { UsageError } from '../cli/usage.ts'
+import { readKindFolders } from '../server/kind-folders.ts'
+import { UsageError } from '../server/usage-error.ts'
 
 export type NamedKind = Pick<Kind, 'apiVersion' | 'group' | 'kind' | 'singular' | 'plural' | 'shortNames'>
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { describe, expect, it } from 'vitest'
 
-import { readKindFolders } from '../../../worker/gen/kind-folders.ts'
+import { readKindFolders } from '../../../worker/server/kind-folders.ts'
 import { type JsonSchema, type Kind, openApiSchema, projectObject } from '../../../workflows/kit/index.ts'
 
 const folders = await readKindFolders(join(import.meta.dirname, '../../..'))

@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 
 import type { KindFacts, KindLookup, KindName } from '../../../workflows/kit/dsl/index.ts'
 import { type Kind, openApiSchema } from '../../../workflows/kit/index.ts'
-import { isKind } from '../kind-folders.ts'
+import { isKind } from '../../server/kind-folders.ts'
 import { kubernetesFields } from './kubernetes-fields.ts'
 import { kubernetesFacts } from './kubernetes-kinds.ts'
 import { schemaFacts } from './schema-facts.ts'

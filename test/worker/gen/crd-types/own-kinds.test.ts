@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
 import { crdFileName } from '../../../../worker/gen/crd.ts'
-import { readKindFolders } from '../../../../worker/gen/kind-folders.ts'
+import { readKindFolders } from '../../../../worker/server/kind-folders.ts'
 import { crdModule } from '../../../../worker/gen/crd-types/crd-module.ts'
 import type { Kind } from '../../../../workflows/kit/index.ts'
 import { complaints } from './compile.ts'

@@ -1,5 +1,5 @@
-// Finds what the generator reads: the kinds and workflows in the folders of the wings of `workflows/`. The folder is the registration;
-// no list is kept by hand.
+// The kinds and workflows in the folders of the wings of `workflows/`, for what is generated and what is drawn. The folder is the
+// registration; no list is kept by hand.
 
 import { readdir, readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
