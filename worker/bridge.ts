@@ -1,62 +1,58 @@
 // The bridge process: follows every watched kind of one cluster and feeds the journal. Any number may run; one at a time follows a kind.
 
-import { parseArgs } from 'node:util'
 import { loadOrCreateContentKey } from '../activities/journal/content-key.ts'
 import { openDatabase } from '../activities/journal/database.ts'
 import { createKubeClient } from '../activities/kube/client.ts'
-import { BRIDGE_FLAGS, type Flags, processSettings } from './bridge/flags.ts'
-import { serveHealth } from './bridge/health.ts'
+import { caughtUp } from './bridge/caught-up.ts'
+import { BRIDGE_FLAGS, processSettings } from './bridge/flags.ts'
 import { createReflector } from './bridge/reflector.ts'
 import { keepUp } from './bridge/upkeep.ts'
 import { readConfig } from './server/config.ts'
+import { givenFlags } from './server/flags.ts'
+import { serveHealth } from './server/health.ts'
+import { type Frame, runProcess } from './server/process.ts'
 import { loadRegistry } from './server/registry.ts'
-import { createLogger } from './server/log.ts'
 
 const config = readConfig()
-const settings = processSettings(readFlags(), config)
+const settings = processSettings(givenFlags(BRIDGE_FLAGS), config)
 const { cluster, namespace, owner } = settings
-const log = createLogger('bridge', config.logLevel)
 const { route, subjectKinds, modes, watchedKinds } = await loadRegistry(settings.controllerFiles)
 const now = (): Date => new Date()
 
-const contentKey =
-  settings.contentKeyPath === undefined ? undefined : await loadOrCreateContentKey(settings.contentKeyPath)
-if (contentKey === undefined) log.warn('no content key: changes of hashed content are not seen')
+await runProcess('bridge', config.logLevel, bridge)
 
-const stopping = new AbortController()
-const stop = (): void => stopping.abort()
-process.on('SIGTERM', stop)
-process.on('SIGINT', stop)
+async function bridge({ log, stopping, opened }: Frame): Promise<void> {
+  const contentKey =
+    settings.contentKeyPath === undefined ? undefined : await loadOrCreateContentKey(settings.contentKeyPath)
+  if (contentKey === undefined) log.warn('no content key: changes of hashed content are not seen')
 
-// Every reflector may commit and renew its lease at the same time; the upkeep needs one more.
-const db = openDatabase(settings.databaseUrl, watchedKinds.length * 2 + 1)
-const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-bridge' })
-const journal = { route, subjectKinds, modes, contentKey, now }
-const shared = { cluster, namespace, owner, kube, db, journal, log, settings: settings.reflector, random: Math.random }
-const reflectors = watchedKinds.map((watched) => createReflector(watched, shared))
+  // Every reflector may commit and renew its lease at the same time; the upkeep needs one more.
+  const db = openDatabase(settings.databaseUrl, watchedKinds.length * 2 + 1)
+  opened(() => db.destroy())
+  const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-bridge' })
+  opened(() => kube.close())
+  const journal = { route, subjectKinds, modes, contentKey, now }
+  const shared = {
+    cluster,
+    namespace,
+    owner,
+    kube,
+    db,
+    journal,
+    log,
+    settings: settings.reflector,
+    random: Math.random,
+  }
+  const reflectors = watchedKinds.map((watched) => createReflector(watched, shared))
 
-const health = await serveHealth(reflectors, settings.healthPort, settings.healthHost)
-log.info(
-  { cluster, namespace, owner, kinds: reflectors.map(({ kind }) => kind), healthPort: health.port },
-  'bridge is running',
-)
-try {
+  const health = await serveHealth(caughtUp(reflectors), settings.healthHost, settings.healthPort)
+  opened(() => health.close())
+  log.info(
+    { cluster, namespace, owner, kinds: reflectors.map(({ kind }) => kind), healthPort: health.port },
+    'bridge is running',
+  )
   await Promise.all([
     ...reflectors.map((reflector) => reflector.run(stopping.signal)),
     keepUp({ db, log, retentionMs: settings.retentionMs, now }, stopping.signal),
   ])
-} finally {
-  await health.close()
-  await kube.close()
-  await db.destroy()
-}
-log.info('bridge has stopped')
-
-function readFlags(): Flags {
-  const { values } = parseArgs({
-    options: Object.fromEntries(Object.keys(BRIDGE_FLAGS).map((name) => [name, { type: 'string' as const }])),
-  })
-  return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [name, typeof value === 'string' ? value : undefined]),
-  )
 }

@@ -2,7 +2,6 @@
 
 import { Client } from '@temporalio/client'
 import { Runtime, Worker, type WorkerOptions } from '@temporalio/worker'
-import { parseArgs } from 'node:util'
 import { createActivities } from '../activities/index.ts'
 import { createTargetAccess } from '../activities/landscaper/deploy/target/open-target.ts'
 import { loadOrCreateContentKey } from '../activities/journal/content-key.ts'
@@ -15,126 +14,138 @@ import { ObjectCache } from '../activities/kube/object-cache.ts'
 import { createTemplateEngine } from '../activities/landscaper/render/template-engine.ts'
 import { modulePath, readConfig } from './server/config.ts'
 import { controllerFiles, loadRegistry } from './server/registry.ts'
-import { createLogger } from './server/log.ts'
+import { givenFlags } from './server/flags.ts'
+import { serveHealth } from './server/health.ts'
+import { type Frame, runProcess } from './server/process.ts'
+import { createTroubles } from './server/troubles.ts'
 import { Admission } from './reconciler/admission.ts'
 import { bundleControllers } from './reconciler/bundle.ts'
 import { connectToTemporal } from './reconciler/connect.ts'
 import { Dispatcher } from './reconciler/dispatcher.ts'
-import { startHealth } from './reconciler/health.ts'
 import { listenForWakes } from './reconciler/listener.ts'
 import { reconcilerSettings, WORKER_FLAGS } from './reconciler/settings.ts'
 import { runSweeper } from './reconciler/sweeper.ts'
 import { logTemporal } from './reconciler/temporal-log.ts'
 
-const { values } = parseArgs({
-  options: Object.fromEntries(Object.keys(WORKER_FLAGS).map((name) => [name, { type: 'string' as const }])),
-})
-
+const given = givenFlags(WORKER_FLAGS)
 const config = readConfig()
-const registry = await loadRegistry(controllerFiles(values['controllers']))
+const registry = await loadRegistry(controllerFiles(given['controllers']))
 const { route, subjectKinds, modes, controllers, watchedKinds } = registry
-const settings = reconcilerSettings(values, config, [...controllers.keys()])
-const log = createLogger('worker', config.logLevel)
+const settings = reconcilerSettings(given, config, [...controllers.keys()])
 const now = () => new Date()
-logTemporal(log)
-
-const stopping = new AbortController()
-const abort = () => stopping.abort()
-process.on('SIGTERM', abort)
-process.on('SIGINT', abort)
-
-const health = await startHealth(settings.healthHost, settings.healthPort)
 // Statements of groups: claims, lookups, openings, acknowledgements, beginnings.
 const LAX_CONNECTIONS = 5
 // Each holds a slot for workflow tasks and one for local activities, beside those of the runs that work.
 const LINGERING_RUNS = 12
-const db = openDatabase(settings.databaseUrl)
-const lax = openDatabase(settings.databaseUrl, LAX_CONNECTIONS, { lax: true })
-const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-worker' })
-const templates = createTemplateEngine()
-const targets = createTargetAccess({ kube, now })
-const contentKey =
-  settings.contentKeyPath === undefined ? undefined : await loadOrCreateContentKey(settings.contentKeyPath)
-const lingering = new Lingering({ most: LINGERING_RUNS, ms: settings.lingerMs })
-const admission = new Admission({ most: settings.beginAhead, begun: async (ids) => await begunJobs(lax, ids) })
-const routing = { route, subjectKinds, modes, controllers, followed: watchedKinds, contentKey, now, lingering }
-const journal = createGroupedJournal({ db, lax }, settings.cluster, routing)
-const connection = await connectToTemporal(settings.temporalAddress, { log, health }, stopping.signal)
-if (connection === undefined) process.exit(0)
-// Eager starts need client and worker on one connection (spec/engine.md 1.2).
-const client = new Client({ connection, namespace: settings.temporalNamespace })
 
-const options: Omit<WorkerOptions, 'taskQueue'> = {
-  connection,
-  namespace: settings.temporalNamespace,
-  ...(await workflows()),
-  activities: createActivities({
-    ...{ cluster: settings.cluster, kube, db, templates, targets, ...routing },
-    journal: {
-      ...journal,
-      async touch(run) {
-        admission.leave(run.workflowID)
-        await journal.touch(run)
+await runProcess('worker', config.logLevel, async (frame) => {
+  logTemporal(frame.log)
+  const parts = await openParts(frame)
+  if (parts !== undefined) await serve(frame, parts, await createWorkers(frame, parts))
+})
+
+type Parts = NonNullable<Awaited<ReturnType<typeof openParts>>>
+
+/** What the worker works with; undefined when it is told to stop before Temporal answers. */
+async function openParts({ log, stopping, opened }: Frame) {
+  const troubles = createTroubles()
+  const health = await serveHealth(troubles, settings.healthHost, settings.healthPort)
+  opened(() => health.close())
+  const db = openDatabase(settings.databaseUrl)
+  opened(() => db.destroy())
+  const lax = openDatabase(settings.databaseUrl, LAX_CONNECTIONS, { lax: true })
+  opened(() => lax.destroy())
+  const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-worker' })
+  opened(() => kube.close())
+  const templates = createTemplateEngine()
+  opened(() => templates.close())
+  const targets = createTargetAccess({ kube, now })
+  opened(() => targets.close())
+  const contentKey =
+    settings.contentKeyPath === undefined ? undefined : await loadOrCreateContentKey(settings.contentKeyPath)
+  const connection = await connectToTemporal(settings.temporalAddress, { log, troubles }, stopping.signal)
+  if (connection === undefined) return undefined
+  opened(() => connection.close())
+  const lingering = new Lingering({ most: LINGERING_RUNS, ms: settings.lingerMs })
+  const admission = new Admission({ most: settings.beginAhead, begun: async (ids) => await begunJobs(lax, ids) })
+  const routing = { route, subjectKinds, modes, controllers, followed: watchedKinds, contentKey, now, lingering }
+  return { troubles, health, db, lax, kube, templates, targets, connection, lingering, admission, routing }
+}
+
+async function createWorkers({ log }: Frame, parts: Parts): Promise<readonly Worker[]> {
+  const { db, lax, kube, templates, targets, connection, admission, routing } = parts
+  const journal = createGroupedJournal({ db, lax }, settings.cluster, routing)
+  const options: Omit<WorkerOptions, 'taskQueue'> = {
+    connection,
+    namespace: settings.temporalNamespace,
+    ...(await workflows()),
+    activities: createActivities({
+      ...{ cluster: settings.cluster, kube, db, templates, targets, ...routing },
+      journal: {
+        ...journal,
+        async touch(run) {
+          admission.leave(run.workflowID)
+          await journal.touch(run)
+        },
       },
-    },
-    objects: new ObjectCache(),
-    pickupTimeoutMs: settings.pickupTimeoutMs,
-    log,
-  }),
-  maxCachedWorkflows: 300,
-  // More at once only wait for each other: a run in hand is finished rather than another one begun (spec/engine.md 1.5).
-  maxConcurrentWorkflowTaskExecutions: 24 + LINGERING_RUNS,
-  maxConcurrentLocalActivityExecutions: 30 + LINGERING_RUNS,
-  // Few polls while little comes: each poll that a stopped process holds open swallows a task until its time-out.
-  workflowTaskPollerBehavior: { type: 'autoscaling', initial: 2, minimum: 2, maximum: 10 },
-  activityTaskPollerBehavior: { type: 'autoscaling', initial: 1, minimum: 1, maximum: 10 },
-  stickyQueueScheduleToStartTimeout: settings.stickyTimeoutMs,
-  shutdownGraceTime: '30 seconds',
+      objects: new ObjectCache(),
+      pickupTimeoutMs: settings.pickupTimeoutMs,
+      log,
+    }),
+    maxCachedWorkflows: 300,
+    // More at once only wait for each other: a run in hand is finished rather than another one begun (spec/engine.md 1.5).
+    maxConcurrentWorkflowTaskExecutions: 24 + LINGERING_RUNS,
+    maxConcurrentLocalActivityExecutions: 30 + LINGERING_RUNS,
+    // Few polls while little comes: each poll that a stopped process holds open swallows a task until its time-out.
+    workflowTaskPollerBehavior: { type: 'autoscaling', initial: 2, minimum: 2, maximum: 10 },
+    activityTaskPollerBehavior: { type: 'autoscaling', initial: 1, minimum: 1, maximum: 10 },
+    stickyQueueScheduleToStartTimeout: settings.stickyTimeoutMs,
+    shutdownGraceTime: '30 seconds',
+  }
+  // With --only, each controller has a queue of its own.
+  return await Promise.all(settings.taskQueues.map((taskQueue) => Worker.create({ ...options, taskQueue })))
 }
-// With --only, each controller has a queue of its own.
-const workers = await Promise.all(settings.taskQueues.map((taskQueue) => Worker.create({ ...options, taskQueue })))
 
-const dispatcher = new Dispatcher(
-  { db, lax, client, log, now, lingering, admission, registry, report: (part, error) => health.report(part, error) },
-  settings.dispatcher,
-)
-const running = [
-  dispatcher.run(),
-  listenForWakes(settings.databaseUrl, () => dispatcher.nudge(), log, stopping.signal),
-  runSweeper(
-    { db, client, log, now, registry },
-    { ...settings.dispatcher, everyMs: settings.sweepMs },
-    stopping.signal,
-  ),
-]
+/** Runs dispatcher, sweeper and workers until one of them ends or the process is told to stop. */
+async function serve({ log, stopping }: Frame, parts: Parts, workers: readonly Worker[]): Promise<void> {
+  const { troubles, health, db, lax, connection, lingering, admission } = parts
+  // Eager starts need client and worker on one connection (spec/engine.md 1.2).
+  const client = new Client({ connection, namespace: settings.temporalNamespace })
+  const dispatcher = new Dispatcher(
+    { db, lax, client, log, now, lingering, admission, registry, report: troubles.report },
+    settings.dispatcher,
+  )
+  const running = [
+    dispatcher.run(),
+    listenForWakes(settings.databaseUrl, () => dispatcher.nudge(), log, stopping.signal),
+    runSweeper(
+      { db, client, log, now, registry },
+      { ...settings.dispatcher, everyMs: settings.sweepMs },
+      stopping.signal,
+    ),
+  ]
 
-function stop(): void {
-  dispatcher.stop()
-  lingering.stop()
-  for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown()
+  function stop(): void {
+    dispatcher.stop()
+    lingering.stop()
+    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown()
+  }
+  stopping.signal.addEventListener('abort', stop, { once: true })
+
+  log.info(
+    { taskQueues: settings.taskQueues, temporal: settings.temporalAddress, health: health.address },
+    'worker is running',
+  )
+  try {
+    // When one fails, the others are stopped too.
+    const runs = workers.map((worker) => worker.run().finally(() => stopping.abort()))
+    if (stopping.signal.aborted) stop()
+    for (const end of await Promise.allSettled(runs)) if (end.status === 'rejected') throw end.reason
+  } finally {
+    stopping.abort()
+    await Promise.all(running)
+  }
 }
-stopping.signal.addEventListener('abort', stop, { once: true })
-
-log.info(
-  { taskQueues: settings.taskQueues, temporal: settings.temporalAddress, health: health.address },
-  'worker is running',
-)
-try {
-  // When one fails, the others are stopped too.
-  const runs = workers.map((worker) => worker.run().finally(abort))
-  if (stopping.signal.aborted) stop()
-  for (const end of await Promise.allSettled(runs)) if (end.status === 'rejected') throw end.reason
-} finally {
-  abort()
-  await Promise.all(running)
-  await health.close()
-  await templates.close()
-  await targets.close()
-  await kube.close()
-  await connection.close()
-  await Promise.all([db.destroy(), lax.destroy()])
-}
-log.info('worker has stopped')
 
 async function workflows(): Promise<Pick<WorkerOptions, 'workflowsPath' | 'workflowBundle'>> {
   const { workflowBundle: codePath, controllerFiles: files } = settings

@@ -2,7 +2,7 @@
 
 import { describe, expect, inject, it } from 'vitest'
 import { newestVersion } from '../../activities/journal/read/objects.ts'
-import { notCaughtUp } from '../../worker/bridge/health.ts'
+import { notCaughtUp } from '../../worker/bridge/caught-up.ts'
 import { task } from '../activities/journal/build-events.ts'
 import type { BadServer } from '../worker/bridge/bad-server.ts'
 import { event, eventually, useReflectorStage } from './reflector-stage.ts'

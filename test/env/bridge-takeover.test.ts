@@ -1,7 +1,7 @@
 // What one reflector leaves to the next: checkpoint and lease, through restarts at any moment and beside another bridge.
 
 import { describe, expect, inject, it } from 'vitest'
-import { notCaughtUp } from '../../worker/bridge/health.ts'
+import { notCaughtUp } from '../../worker/bridge/caught-up.ts'
 import { event, eventually, useReflectorStage } from './reflector-stage.ts'
 
 const stage = useReflectorStage(inject('servers').databaseUrl)

@@ -12,7 +12,7 @@ import { type NewWake, upsertWakes, type Wake } from '../../activities/journal/w
 import { builtIn, createRegistry } from '../../worker/server/registry.ts'
 import { createLogger } from '../../worker/server/log.ts'
 import { Admission } from '../../worker/reconciler/admission.ts'
-import { Dispatcher, dispatchDelayMs } from '../../worker/reconciler/dispatcher.ts'
+import { Dispatcher } from '../../worker/reconciler/dispatcher.ts'
 import { resolveWake } from '../../worker/reconciler/resolve.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { defineLevel, nop } from '../../workflows/kit/index.ts'
@@ -279,12 +279,5 @@ describe('the dispatcher', () => {
     expect((await open()).map(({ uid }) => uid).sort()).toEqual(items.map(({ uid }) => uid).sort())
     for (const { workflow_id } of await test.db.selectFrom('job').select('workflow_id').execute())
       await new Client({ connection }).workflow.getHandle(workflow_id).terminate()
-  })
-
-  it('tries a wake that Temporal refuses ever more rarely, up to half a minute', () => {
-    expect([0, 1, 2, 6, 7, 20, 5000].map((failed) => dispatchDelayMs(failed, 1))).toEqual([
-      400, 800, 1600, 25_600, 30_000, 30_000, 30_000,
-    ])
-    expect(dispatchDelayMs(20, 0)).toBe(15_000)
   })
 })

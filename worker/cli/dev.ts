@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 import { modulePath, readConfig } from '../server/config.ts'
+import { onSignals } from '../server/process.ts'
 import { UsageError } from '../server/usage-error.ts'
 import type { DevOptions } from '../dev.ts'
 import { startDetached, stopDetached } from '../dev/detach.ts'
@@ -138,12 +139,10 @@ async function detach(options: DevOptions): Promise<void> {
 async function foreground(options: DevOptions, abort: AbortController): Promise<void> {
   const { startDev, summary } = await import('../dev.ts')
   const interrupted = new Promise<'interrupted'>((done) => {
-    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-      process.on(name, () => {
-        abort.abort(name)
-        done('interrupted')
-      })
-    }
+    onSignals(['SIGINT', 'SIGTERM', 'SIGHUP'], (name) => {
+      abort.abort(name)
+      done('interrupted')
+    })
   })
   const started = await startDev(options)
   process.stdout.write(`${summary(started.state)}\n\nCtrl-C stops all\n`)

@@ -2,49 +2,59 @@
 
 import { Command } from 'commander'
 
-import { readConfig } from '../server/config.ts'
 import type { MigrateTarget } from '../migrate.ts'
-import { UsageError } from '../server/usage-error.ts'
+import { readConfig } from '../server/config.ts'
+import { type FlagTable, type GivenFlags, readFlags } from '../server/flags.ts'
+import { neededDatabase } from '../server/surroundings.ts'
+import { optionsOf, withFlags } from './flags.ts'
 
-interface MigrateFlags {
-  readonly databaseUrl?: string
-  readonly temporalAddress?: string
-  readonly temporalNamespace?: string
-  readonly contentKey?: string
-}
+const TARGET_FLAGS = {
+  'database-url': {
+    ...{ takes: '<url>', reads: 'text', text: 'PostgreSQL of the journal' },
+    default: '$PAWL_DATABASE_URL',
+  },
+  'temporal-address': {
+    ...{ takes: '<host:port>', reads: 'text', text: 'Temporal' },
+    default: '$PAWL_TEMPORAL_ADDRESS; without, it is left alone',
+  },
+  'temporal-namespace': {
+    ...{ takes: '<name>', reads: 'text', text: 'namespace in Temporal' },
+    default: '$PAWL_TEMPORAL_NAMESPACE, or default',
+  },
+} as const satisfies FlagTable
+
+const UP_FLAGS = {
+  ...TARGET_FLAGS,
+  'content-key': {
+    ...{ takes: '<file>', reads: 'text', text: 'key of content hashes, made when missing' },
+    default: '$PAWL_CONTENT_KEY',
+  },
+} as const satisfies FlagTable
 
 export function migrateCommand(): Command {
+  const up = withFlags(new Command('up').description('apply what is missing; repeatable'), UP_FLAGS)
+  const status = withFlags(
+    new Command('status').description('show what is missing; exit code 0 only when nothing is'),
+    TARGET_FLAGS,
+  )
   return new Command('migrate')
     .description("bring the journal's tables and Temporal's search attributes up to date")
-    .addCommand(
-      withTarget(new Command('up').description('apply what is missing; repeatable'))
-        .option('--content-key <file>', 'key of content hashes, made when missing (default: $PAWL_CONTENT_KEY)')
-        .action(async (flags: MigrateFlags) => {
-          const { migrate } = await import('../migrate.ts')
-          const added = await migrate({
-            ...target(flags),
-            contentKeyPath: flags.contentKey ?? readConfig().contentKeyPath,
-          })
-          process.stdout.write(added.length === 0 ? 'up to date\n' : added.map((name) => `added ${name}\n`).join(''))
-        }),
-    )
-    .addCommand(
-      withTarget(new Command('status').description('show what is missing; exit code 0 only when nothing is')).action(
-        showStatus,
-      ),
-    )
+    .addCommand(up.action(async () => await bringUp(optionsOf(up))))
+    .addCommand(status.action(async () => await showStatus(optionsOf(status))))
 }
 
-function withTarget(command: Command): Command {
-  return command
-    .option('--database-url <url>', 'PostgreSQL of the journal (default: $PAWL_DATABASE_URL)')
-    .option('--temporal-address <host:port>', 'Temporal (default: $PAWL_TEMPORAL_ADDRESS; without, it is left alone)')
-    .option('--temporal-namespace <name>', 'namespace in Temporal (default: $PAWL_TEMPORAL_NAMESPACE, or default)')
+async function bringUp(given: GivenFlags): Promise<void> {
+  const target = readTarget(given)
+  const contentKeyPath = readFlags(UP_FLAGS, given)['content-key'] ?? readConfig().contentKeyPath
+  const { migrate } = await import('../migrate.ts')
+  const added = await migrate({ ...target, contentKeyPath })
+  process.stdout.write(added.length === 0 ? 'up to date\n' : added.map((name) => `added ${name}\n`).join(''))
 }
 
-async function showStatus(flags: MigrateFlags): Promise<void> {
+async function showStatus(given: GivenFlags): Promise<void> {
+  const target = readTarget(given)
   const { migrateStatus } = await import('../migrate.ts')
-  const { migrations, missingAttributes } = await migrateStatus(target(flags))
+  const { migrations, missingAttributes } = await migrateStatus(target)
   for (const { name, appliedAt } of migrations)
     process.stdout.write(`${appliedAt?.toISOString() ?? 'missing'}  ${name}\n`)
   for (const name of missingAttributes ?? []) process.stdout.write(`missing  search attribute ${name}\n`)
@@ -53,11 +63,13 @@ async function showStatus(flags: MigrateFlags): Promise<void> {
   process.exitCode = complete ? 0 : 1
 }
 
-function target(flags: MigrateFlags): MigrateTarget {
+function readTarget(given: GivenFlags): MigrateTarget {
   const config = readConfig()
-  const databaseUrl = flags.databaseUrl ?? config.databaseUrl
-  if (databaseUrl === undefined) throw new UsageError('no database given, expected --database-url or PAWL_DATABASE_URL')
-  const address = flags.temporalAddress ?? config.temporalAddress
-  const namespace = flags.temporalNamespace ?? config.temporalNamespace
-  return { databaseUrl, temporal: address === undefined ? undefined : { address, namespace } }
+  const flags = readFlags(TARGET_FLAGS, given)
+  const address = flags['temporal-address'] ?? config.temporalAddress
+  const namespace = flags['temporal-namespace'] ?? config.temporalNamespace
+  return {
+    databaseUrl: neededDatabase(flags['database-url'], config),
+    temporal: address === undefined ? undefined : { address, namespace },
+  }
 }

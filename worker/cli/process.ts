@@ -5,26 +5,26 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
 import { childEnvironment, type Config, processArgs, readConfig } from '../server/config.ts'
+import type { FlagTable, GivenFlags } from '../server/flags.ts'
+import { onSignals } from '../server/process.ts'
 import { UsageError } from '../server/usage-error.ts'
 import { checkControllers } from './check-controllers.ts'
-import { joined } from './usage.ts'
+import { optionsOf, withFlags } from './flags.ts'
 
 export interface ProcessEntry {
   readonly name: string
   readonly description: string
   /** The file below worker/ that has the process's `main`. */
   readonly entry: string
-  readonly flags: Readonly<Record<string, readonly [value: string, text: string]>>
+  readonly flags: FlagTable
   /** Throws when the process could not start with these flags. */
-  readonly check: (flags: Readonly<Record<string, string | undefined>>, config: Config) => unknown
+  readonly check: (given: GivenFlags, config: Config) => unknown
 }
 
 export function processCommand({ name, description, entry, flags, check }: ProcessEntry): Command {
-  const command = new Command(name).description(description)
-  for (const [flag, [value, text]] of Object.entries(flags))
-    command.option(`--${flag} ${value}`, text, flag === 'controllers' ? joined : (last: string) => last)
+  const command = withFlags(new Command(name).description(description), flags)
   return command.action(async () => {
-    const given = givenFlags(command)
+    const given = optionsOf(command)
     try {
       check(given, readConfig())
       await checkControllers(given['controllers'])
@@ -33,17 +33,8 @@ export function processCommand({ name, description, entry, flags, check }: Proce
     }
     const args = Object.entries(given).map(([flag, value]) => `--${flag}=${value}`)
     const child = spawn(process.execPath, processArgs(entry, args), { stdio: 'inherit', env: childEnvironment() })
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
+    onSignals(['SIGINT', 'SIGTERM', 'SIGHUP'], (signal) => child.kill(signal))
     const [code] = (await once(child, 'exit')) as [number | null]
     process.exitCode = code ?? 1
   })
-}
-
-function givenFlags(command: Command): Record<string, string> {
-  return Object.fromEntries(
-    command.options.flatMap((option) => {
-      const value: unknown = command.getOptionValue(option.attributeName())
-      return typeof value === 'string' ? [[option.name(), value]] : []
-    }),
-  )
 }

@@ -1,29 +1,25 @@
 // The connection to Temporal at the start of the process: Temporal may still be on its way.
 
 import { NativeConnection } from '@temporalio/worker'
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Logger } from '../server/log.ts'
-import type { Health } from './health.ts'
 
-const FIRST_DELAY_MS = 200
-const LONGEST_DELAY_MS = 5000
+import { createBackoff, persist } from '../server/backoff.ts'
+import type { Logger } from '../server/log.ts'
+import type { Troubles } from '../server/troubles.ts'
+
+const DELAYS = { first: 200, longest: 5000 }
 
 /** Tries until Temporal answers; /readyz says so meanwhile. Undefined when the process is told to stop before that. */
 export async function connectToTemporal(
   address: string,
-  { log, health }: { log: Logger; health: Health },
+  { log, troubles }: { log: Logger; troubles: Troubles },
   signal: AbortSignal,
 ): Promise<NativeConnection | undefined> {
-  for (let delayMs = FIRST_DELAY_MS; !signal.aborted; delayMs = Math.min(LONGEST_DELAY_MS, delayMs * 2)) {
-    try {
-      const connection = await NativeConnection.connect({ address })
-      health.report('temporal', undefined)
-      return connection
-    } catch (error) {
-      health.report('temporal', error)
-      log.warn({ temporal: address, err: error, delayMs }, 'no connection to temporal; connecting again')
-      await sleep(delayMs, undefined, { signal }).catch(() => undefined)
-    }
+  const connect = async () => await NativeConnection.connect({ address })
+  const failed = (error: unknown, delayMs: number) => {
+    troubles.report('temporal', error)
+    log.warn({ temporal: address, err: error, delayMs }, 'no connection to temporal; connecting again')
   }
-  return undefined
+  const connection = await persist(connect, failed, { backoff: createBackoff(DELAYS, Math.random), signal })
+  if (connection !== undefined) troubles.report('temporal', undefined)
+  return connection
 }

@@ -30,6 +30,7 @@ import {
   upsertWakes,
   type Wake,
 } from '../../activities/journal/write/wakes.ts'
+import { delayAfter } from '../server/backoff.ts'
 import { builtIn, type Registry } from '../server/registry.ts'
 import type { Logger } from '../server/log.ts'
 import type { Admission } from './admission.ts'
@@ -64,11 +65,9 @@ export interface DispatcherDeps {
 // How long a wake waits whose owner is not known yet: the first list of a kind takes seconds.
 const LATER_MS = 1000
 // A wake that cannot be dispatched (Temporal refuses it) is tried again ever more rarely.
-const LONGEST_DISPATCH_DELAY_MS = 30_000
+const DISPATCH_DELAYS = { first: 400, longest: 30_000 }
 const MOST_FAILING = 10_000
-// First delay after a failed call, doubling to the longest.
-const FIRST_DELAY_MS = 200
-const LONGEST_DELAY_MS = 10_000
+const JOURNAL_DELAYS = { first: 200, longest: 10_000 }
 
 /** What the wakes in hand ask of the journal, in one statement or transaction for all that ask at the same time. */
 function journalOf({ db, lax, registry = builtIn }: DispatcherDeps, { cluster, slots }: DispatcherOptions) {
@@ -159,7 +158,7 @@ export class Dispatcher {
     } catch (error) {
       report('journal', error)
       log.warn({ err: error }, 'journal cannot be read; trying again')
-      return Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** this.#failures++)
+      return delayAfter(this.#failures++, JOURNAL_DELAYS, Math.random())
     }
   }
 
@@ -231,7 +230,7 @@ export class Dispatcher {
     // Other workers may have got over what failed here; their wakes are forgotten with the rest now and then.
     if (this.#failedTimes.size >= MOST_FAILING) this.#failedTimes.clear()
     this.#failedTimes.set(key, failed + 1)
-    return dispatchDelayMs(failed, Math.random())
+    return delayAfter(failed, DISPATCH_DELAYS, Math.random())
   }
 
   async #admit(wake: Wake, run: Run): Promise<Brought> {
@@ -308,12 +307,6 @@ export class Dispatcher {
     })
     return runID === null ? SIGNALLED : STARTED
   }
-}
-
-/** How long a wake waits after it failed `failed` times before and now again; `random` (0 to 1) spreads wakes that fail together. */
-export function dispatchDelayMs(failed: number, random: number): number {
-  const longest = Math.min(LONGEST_DISPATCH_DELAY_MS, FIRST_DELAY_MS * 2 ** (failed + 1))
-  return longest * (0.5 + random / 2)
 }
 
 function keyOf({ controller, uid, job_id }: Wake): string {

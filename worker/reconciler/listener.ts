@@ -1,8 +1,8 @@
 // Listens for new wakes on a connection of its own. Only a hint: the dispatcher looks by itself from time to time.
 
 import pg from 'pg'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { WAKE_CHANNEL } from '../../activities/journal/write/wakes.ts'
+import { pause } from '../server/backoff.ts'
 import type { Logger } from '../server/log.ts'
 
 const RECONNECT_MS = 500
@@ -34,6 +34,6 @@ export async function listenForWakes(
       log.warn({ err: error }, 'no connection for notifications; connecting again')
     }
     await connection.end().catch(() => undefined)
-    await sleep(RECONNECT_MS, undefined, { signal }).catch(() => undefined)
+    await pause(RECONNECT_MS, signal)
   }
 }

@@ -1,62 +1,106 @@
 // The worker's settings, from flags and environment; wrong ones end the process with what was found and what was expected.
 
-import { randomUUID } from 'node:crypto'
-import { hostname } from 'node:os'
-import { parseDuration } from '../../workflows/kit/index.ts'
 import type { Config } from '../server/config.ts'
-import { builtIn, controllerFiles } from '../server/registry.ts'
+import { type FlagTable, type GivenFlags, needed, readFlags } from '../server/flags.ts'
+import { builtIn } from '../server/registry.ts'
+import { newOwner, readSurroundings, type Surroundings } from '../server/surroundings.ts'
 import type { DispatcherOptions } from './dispatcher.ts'
 import { onlyControllers } from './only.ts'
 import { queueOf } from './runs.ts'
 
-type Flags = Readonly<Record<string, string | undefined>>
+export const WORKER_FLAGS = {
+  kubeconfig: {
+    ...{ takes: '<file>', reads: 'text', text: 'the cluster to act on' },
+    default: '$KUBECONFIG, else in-cluster or the usual file',
+  },
+  'database-url': {
+    ...{ takes: '<url>', reads: 'text', text: 'PostgreSQL of the journal' },
+    default: '$PAWL_DATABASE_URL',
+  },
+  'temporal-address': {
+    ...{ takes: '<host:port>', reads: 'text', text: 'Temporal' },
+    default: '$PAWL_TEMPORAL_ADDRESS, else $TEMPORAL_ADDRESS',
+  },
+  'temporal-namespace': {
+    ...{ takes: '<name>', reads: 'text', text: 'namespace in Temporal' },
+    default: '$PAWL_TEMPORAL_NAMESPACE, or default',
+  },
+  'task-queue': { takes: '<name>', reads: 'text', text: 'task queue in Temporal', otherwise: 'pawl' },
+  only: {
+    ...{ takes: '<controllers>', reads: 'text', default: 'all' },
+    text: 'run only these controllers, such as installation,execution',
+  },
+  controllers: {
+    ...{ takes: '<files>', reads: 'text' },
+    text: 'modules of controllers in level mode, separated by commas, as the bridge has them',
+  },
+  cluster: {
+    ...{ takes: '<name>', reads: 'text', otherwise: 'local' },
+    text: 'name of the cluster in the journal, as the bridge has it',
+  },
+  'content-key': {
+    ...{ takes: '<file>', reads: 'text', text: 'key of content hashes, the same as the bridge has' },
+    default: '$PAWL_CONTENT_KEY',
+  },
+  'workflow-bundle': {
+    ...{ takes: '<file>', reads: 'text', text: 'a bundle of the workflows built before' },
+    default: 'one is built at start',
+  },
+  'health-host': {
+    ...{ takes: '<address>', reads: 'text', text: 'where /healthz and /readyz are served' },
+    otherwise: '127.0.0.1',
+  },
+  'health-port': {
+    ...{ takes: '<port>', reads: 'number', least: 0, otherwise: 0 },
+    ...{ text: 'its port', default: 'a free one, logged' },
+  },
+  'dispatch-slots': {
+    ...{ takes: '<count>', reads: 'number', least: 1, otherwise: 20 },
+    text: 'wakes in hand at the same time',
+  },
+  'begin-ahead': {
+    // Enough to keep all slots at work until more are admitted.
+    ...{ takes: '<count>', reads: 'number', least: 1, otherwise: 40 },
+    text: 'jobs begun whose first pass is still to come; others wait',
+  },
+  'wake-lease-ms': {
+    ...{ takes: '<ms>', reads: 'number', least: 100, otherwise: 10_000 },
+    text: 'how long a wake stays with a worker that fell silent',
+  },
+  'linger-ms': {
+    ...{ takes: '<ms>', reads: 'number', least: 0, otherwise: 300 },
+    text: 'how long a run stays awake for what it waits for, 0 = not at all',
+  },
+  'sweep-ms': {
+    ...{ takes: '<ms>', reads: 'number', least: 100, otherwise: 60_000 },
+    text: 'how often forgotten subjects and lost jobs are looked for',
+  },
+  'pickup-timeout': {
+    ...{ takes: '<duration>', reads: 'duration', otherwise: '5m' },
+    text: 'how long an item waits for a deployer that is not part of Pawl, or none',
+  },
+  'call-stacks': {
+    ...{ takes: '<yes-or-no>', reads: 'yes-or-no', otherwise: 'no' },
+    text: "whether Temporal's UI can show where a run waits; takes time for every step",
+  },
+  'workflow-task-timeout-ms': {
+    ...{ takes: '<ms>', reads: 'number', least: 1000, otherwise: 10_000 },
+    text: 'after which Temporal gives a silent task to another worker',
+  },
+  'sticky-timeout-ms': {
+    // Work waits this long on the queue of a worker that died (spec/engine.md 1.5).
+    ...{ takes: '<ms>', reads: 'number', least: 100, otherwise: 4000 },
+    text: 'how long a task waits for the worker that has the run in memory',
+  },
+} as const satisfies FlagTable
 
-/** The flags of the worker: name, what it takes, and what it means. Also its help, and checked against docs/operating.md. */
-export const WORKER_FLAGS: Readonly<Record<string, readonly [value: string, text: string]>> = {
-  kubeconfig: ['<file>', 'the cluster to act on (default: $KUBECONFIG, else in-cluster or the usual file)'],
-  'database-url': ['<url>', 'PostgreSQL of the journal (default: $PAWL_DATABASE_URL)'],
-  'temporal-address': ['<host:port>', 'Temporal (default: $PAWL_TEMPORAL_ADDRESS, else $TEMPORAL_ADDRESS)'],
-  'temporal-namespace': ['<name>', 'namespace in Temporal (default: $PAWL_TEMPORAL_NAMESPACE, or default)'],
-  'task-queue': ['<name>', 'task queue in Temporal (default: pawl)'],
-  only: ['<controllers>', 'run only these controllers, such as installation,execution (default: all)'],
-  controllers: ['<files>', 'modules of controllers in level mode, separated by commas, as the bridge has them'],
-  cluster: ['<name>', 'name of the cluster in the journal, as the bridge has it (default: local)'],
-  'content-key': ['<file>', 'key of content hashes, the same as the bridge has (default: $PAWL_CONTENT_KEY)'],
-  'workflow-bundle': ['<file>', 'a bundle of the workflows built before (default: one is built at start)'],
-  'health-host': ['<address>', 'where /healthz and /readyz are served (default: 127.0.0.1)'],
-  'health-port': ['<port>', 'its port (default: a free one, logged)'],
-  'dispatch-slots': ['<count>', 'wakes in hand at the same time (default: 20)'],
-  'begin-ahead': ['<count>', 'jobs begun whose first pass is still to come; others wait (default: 40)'],
-  'wake-lease-ms': ['<ms>', 'how long a wake stays with a worker that fell silent (default: 10000)'],
-  'linger-ms': ['<ms>', 'how long a run stays awake for what it waits for, 0 = not at all (default: 300)'],
-  'sweep-ms': ['<ms>', 'how often forgotten subjects and lost jobs are looked for (default: 60000)'],
-  'pickup-timeout': [
-    '<duration>',
-    'how long an item waits for a deployer that is not part of Pawl, or none (default: 5m)',
-  ],
-  'call-stacks': [
-    '<yes-or-no>',
-    "whether Temporal's UI can show where a run waits; takes time for every step (default: no)",
-  ],
-  'workflow-task-timeout-ms': ['<ms>', 'after which Temporal gives a silent task to another worker (default: 10000)'],
-  'sticky-timeout-ms': ['<ms>', 'how long a task waits for the worker that has the run in memory (default: 4000)'],
-}
-
-export interface ReconcilerSettings {
-  readonly kubeconfigPath: string | undefined
-  readonly databaseUrl: string
+export interface ReconcilerSettings extends Surroundings {
   readonly temporalAddress: string
   readonly temporalNamespace: string
   /** The queues that this process serves: one, or with --only one for each controller. */
   readonly taskQueues: readonly string[]
-  readonly cluster: string
-  /** Absolute paths of modules that export `controllers`. */
-  readonly controllerFiles: readonly string[]
-  readonly contentKeyPath: string | undefined
   /** A prebuilt bundle of workflows/index.ts; without it one is built at start. */
   readonly workflowBundle: string | undefined
-  readonly healthHost: string
-  readonly healthPort: number
   readonly sweepMs: number
   /** Undefined: items wait for ever. */
   readonly pickupTimeoutMs: number | undefined
@@ -71,87 +115,36 @@ export interface ReconcilerSettings {
  * @throws with the name of the flag, what was found and what was expected.
  */
 export function reconcilerSettings(
-  flags: Flags,
+  given: GivenFlags,
   config: Config,
-  known: readonly string[] | undefined = flags['controllers'] === undefined
+  known: readonly string[] | undefined = given['controllers'] === undefined
     ? [...builtIn.controllers.keys()]
     : undefined,
 ): ReconcilerSettings {
-  const cluster = flags['cluster'] ?? 'local'
-  const taskQueue = flags['task-queue'] ?? 'pawl'
-  const controllers = onlyControllers(flags['only'], known)
-  checkCallStacks(flags)
+  const flags = readFlags(WORKER_FLAGS, given)
+  const { cluster, 'task-queue': taskQueue } = flags
+  const controllers = onlyControllers(flags.only, known)
   return {
-    kubeconfigPath: flags['kubeconfig'] ?? config.kubeconfig,
-    databaseUrl: needed(
-      flags['database-url'] ?? config.databaseUrl,
-      '--database-url',
-      'the URL of a PostgreSQL database',
-    ),
+    ...readSurroundings(flags, config, 'the file that pawl migrate up has made'),
     temporalAddress: needed(
+      'temporal-address',
       flags['temporal-address'] ?? config.temporalAddress,
-      '--temporal-address',
       'host:port of a Temporal service',
     ),
     temporalNamespace: flags['temporal-namespace'] ?? config.temporalNamespace,
     taskQueues: controllers?.map((controller) => queueOf({ taskQueue, controllers }, controller)) ?? [taskQueue],
-    cluster,
-    controllerFiles: controllerFiles(flags['controllers']),
-    contentKeyPath: contentKey(flags, config),
     workflowBundle: flags['workflow-bundle'],
-    healthHost: flags['health-host'] ?? '127.0.0.1',
-    healthPort: number(flags, 'health-port', 0, 0),
-    sweepMs: number(flags, 'sweep-ms', 60_000, 100),
-    pickupTimeoutMs: duration(flags, 'pickup-timeout', '5m'),
-    // Work waits this long on the queue of a worker that died (spec/engine.md 1.5).
-    stickyTimeoutMs: number(flags, 'sticky-timeout-ms', 4000, 100),
-    lingerMs: number(flags, 'linger-ms', 300, 0),
-    // Enough to keep all slots at work until more are admitted.
-    beginAhead: number(flags, 'begin-ahead', 40, 1),
+    sweepMs: flags['sweep-ms'],
+    pickupTimeoutMs: flags['pickup-timeout'],
+    stickyTimeoutMs: flags['sticky-timeout-ms'],
+    lingerMs: flags['linger-ms'],
+    beginAhead: flags['begin-ahead'],
     dispatcher: {
-      owner: `${hostname()}/${process.pid}/${randomUUID()}`,
-      cluster,
-      taskQueue,
-      controllers,
-      slots: number(flags, 'dispatch-slots', 20, 1),
-      leaseMs: number(flags, 'wake-lease-ms', 10_000, 100),
+      ...{ owner: newOwner(), cluster, taskQueue, controllers },
+      slots: flags['dispatch-slots'],
+      leaseMs: flags['wake-lease-ms'],
       idleMs: 5000,
-      workflowTaskTimeoutMs: number(flags, 'workflow-task-timeout-ms', 10_000, 1000),
+      workflowTaskTimeoutMs: flags['workflow-task-timeout-ms'],
     },
   }
-}
-
-function needed(value: string | undefined, flag: string, expected: string): string {
-  if (value === undefined || value === '') throw new Error(`${flag} is missing; expected ${expected}`)
-  return value
-}
-
-// Acted upon where the process is started (config.ts).
-function checkCallStacks({ 'call-stacks': text = 'no' }: Flags): void {
-  if (text !== 'yes' && text !== 'no') throw new Error(`--call-stacks is "${text}"; expected yes or no`)
-}
-
-/** Of the kinds of `--controllers` the journal remembers a hash; without a key no change would be seen. */
-function contentKey(flags: Flags, { contentKeyPath }: Config): string | undefined {
-  const path = flags['content-key'] ?? contentKeyPath
-  if (flags['controllers'] !== undefined && path === undefined)
-    throw new Error('--content-key is missing beside --controllers; expected the file that pawl migrate up has made')
-  return path
-}
-
-/** Milliseconds; undefined for `none`. */
-function duration(flags: Flags, flag: string, fallback: string): number | undefined {
-  const text = flags[flag] ?? fallback
-  const found = parseDuration(text)
-  if (found === undefined) throw new Error(`--${flag} is "${text}"; expected a duration such as 1m30s, or none`)
-  return found === 'none' ? undefined : found
-}
-
-function number(flags: Flags, flag: string, fallback: number, least: number): number {
-  const text = flags[flag]
-  if (text === undefined) return fallback
-  const value = Number(text)
-  if (!Number.isInteger(value) || value < least)
-    throw new Error(`--${flag} is "${text}"; expected a whole number of at least ${least}`)
-  return value
 }

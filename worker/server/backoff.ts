@@ -1,4 +1,4 @@
-// Waiting: for a time, and ever longer while something fails.
+// Waiting: for a time, ever longer while something fails, and until what is on its way is there.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -11,26 +11,55 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   }
 }
 
+export interface BackoffLimits {
+  readonly first: number
+  readonly longest: number
+}
+
+/**
+ * The delay after a failure that `failures` others have preceded: doubling from `first` to `longest`, of which `random` (0 to 1) takes up to one
+ * half, so that those that fail together do not retry together.
+ */
+export function delayAfter(failures: number, { first, longest }: BackoffLimits, random: number): number {
+  return Math.min(longest, first * 2 ** failures) * (0.5 + random / 2)
+}
+
 export interface Backoff {
-  /** The delay after one more failure: doubling from `first` to `longest`, with a random part of one half so that many do not retry together. */
+  /** The delay after one more failure. */
   next(): number
   /** Something worked: the next failure counts as the first. */
   reset(): void
 }
 
-export function createBackoff(
-  limits: { readonly first: number; readonly longest: number },
-  random: () => number,
-): Backoff {
+export function createBackoff(limits: BackoffLimits, random: () => number): Backoff {
   let failures = 0
   return {
-    next() {
-      const delay = Math.min(limits.longest, limits.first * 2 ** Math.min(failures, 30))
-      failures += 1
-      return delay * (0.5 + random() / 2)
-    },
+    next: () => delayAfter(failures++, limits, random()),
     reset() {
       failures = 0
     },
   }
+}
+
+/**
+ * Tries until it works.
+ *
+ * @param failed told of each failure and of how long is waited after it.
+ * @returns undefined when the signal comes before.
+ */
+export async function persist<Result>(
+  attempt: () => Promise<Result>,
+  failed: (error: unknown, delayMs: number) => void,
+  { backoff, signal }: { readonly backoff: Backoff; readonly signal: AbortSignal },
+): Promise<Result | undefined> {
+  while (!signal.aborted) {
+    try {
+      return await attempt()
+    } catch (error) {
+      const delayMs = backoff.next()
+      failed(error, delayMs)
+      await pause(delayMs, signal)
+    }
+  }
+  return undefined
 }

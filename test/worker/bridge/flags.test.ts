@@ -19,7 +19,7 @@ describe('the settings of the bridge', () => {
     expect(processSettings({}, config).namespace).toBeUndefined()
     expect(processSettings({ namespace: 'team-a' }, config).namespace).toBe('team-a')
     expect(() => processSettings({ namespace: 'a,b' }, config)).toThrow(
-      '--namespace is "a,b", expected the name of one namespace',
+      '--namespace is "a,b"; expected the name of one namespace',
     )
   })
 
@@ -36,7 +36,7 @@ describe('the settings of the bridge', () => {
   it('are refused with what was found and what was expected', () => {
     expect(() => processSettings({}, readConfig({}))).toThrow('--database-url is missing')
     expect(() => processSettings({ 'lease-ms': 'soon' }, config)).toThrow(
-      '--lease-ms is "soon", expected a whole number of at least 100',
+      '--lease-ms is "soon"; expected a whole number of at least 100',
     )
     expect(() => processSettings({ 'lease-ms': '5' }, config)).toThrow('--lease-ms is "5"')
   })

@@ -14,7 +14,10 @@ describe('the command pawl', () => {
     [['bridge', '--foo'], "unknown option '--foo' of 'pawl bridge', expected one of --kubeconfig"],
     [['bridge'], '--database-url is missing'],
     [['worker', '--database-url', 'x', '--temporal-address', 'y', '--sweep-ms', '1'], '--sweep-ms is "1"'],
-    [['migrate', 'up'], 'no database given, expected --database-url or PAWL_DATABASE_URL'],
+    [
+      ['migrate', 'up'],
+      '--database-url is missing; expected the URL of a PostgreSQL database, in the flag or in $PAWL_DATABASE_URL',
+    ],
   ])('ends %j with exit code 2, saying what was found and what was expected', (args, message) => {
     const { status, stdout, stderr } = pawl(args)
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' })

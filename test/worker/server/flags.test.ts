@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest'
+
+import { type FlagTable, givenFlags, helpOf, joinTables, needed, readFlags } from '../../../worker/server/flags.ts'
+import { UsageError } from '../../../worker/server/usage-error.ts'
+
+const TABLE = {
+  name: { takes: '<name>', reads: 'text', text: 'what it is called', otherwise: 'local' },
+  file: { takes: '<file>', reads: 'text', text: 'where it is', default: '$FILE' },
+  'every-ms': { takes: '<ms>', reads: 'number', least: 100, text: 'how often', otherwise: 250 },
+  limit: { takes: '<duration>', reads: 'duration', text: 'how long', otherwise: '5m' },
+  loud: { takes: '<yes-or-no>', reads: 'yes-or-no', text: 'whether it is heard', otherwise: 'no' },
+} as const satisfies FlagTable
+
+describe('the flags of a table', () => {
+  it('have defaults', () => {
+    expect(readFlags(TABLE, {})).toEqual({
+      ...{ name: 'local', file: undefined, 'every-ms': 250, limit: 300_000, loud: false },
+    })
+  })
+
+  it('are read as what they take', () => {
+    const values = readFlags(TABLE, { name: 'a', file: 'b', 'every-ms': '100', limit: 'none', loud: 'yes' })
+    expect(values).toEqual({ name: 'a', file: 'b', 'every-ms': 100, limit: undefined, loud: true })
+    const typed: { readonly name: string; readonly 'every-ms': number; readonly loud: boolean } = values
+    expect(typed).toBe(values)
+  })
+
+  it.each([
+    [{ 'every-ms': '99' }, '--every-ms is "99"; expected a whole number of at least 100'],
+    [{ 'every-ms': '' }, '--every-ms is ""; expected a whole number of at least 100'],
+    [{ 'every-ms': '100.5' }, '--every-ms is "100.5"; expected a whole number of at least 100'],
+    [{ limit: '5' }, '--limit is "5"; expected a duration such as 1m30s, or none'],
+    [{ loud: 'maybe' }, '--loud is "maybe"; expected yes or no'],
+  ])('%j are refused with what was found and what was expected', (given: Readonly<Record<string, string>>, message) => {
+    expect(() => readFlags(TABLE, given)).toThrow(new UsageError(message))
+  })
+
+  it('leave those of other tables alone', () => {
+    expect(readFlags({ name: TABLE.name }, { name: 'a', loud: 'maybe' })).toEqual({ name: 'a' })
+  })
+
+  it('tell their default in the help, if they have one', () => {
+    expect(Object.values(TABLE).map(helpOf)).toEqual([
+      ...['what it is called (default: local)', 'where it is (default: $FILE)', 'how often (default: 250)'],
+      ...['how long (default: 5m)', 'whether it is heard (default: no)'],
+    ])
+    expect(helpOf({ takes: '<x>', reads: 'text', text: 'plain' })).toBe('plain')
+  })
+})
+
+describe('the flags of a process', () => {
+  it('are those of its table; others are refused', () => {
+    expect(givenFlags(TABLE, ['--name=a', '--every-ms', '7'])).toEqual({ name: 'a', 'every-ms': '7' })
+    expect(() => givenFlags(TABLE, ['--nane=a'])).toThrow("Unknown option '--nane'")
+    expect(() => givenFlags(TABLE, ['a'])).toThrow("Unexpected argument 'a'")
+  })
+
+  it('are its own and those that are contributed, each once', () => {
+    const wing: FlagTable = { pods: { takes: '<count>', reads: 'number', least: 1, otherwise: 1, text: 'how many' } }
+    expect(Object.keys(joinTables(TABLE, wing))).toEqual([...Object.keys(TABLE), 'pods'])
+    expect(() => joinTables(TABLE, wing, wing)).toThrow('--pods is in two tables of flags; expected it in one')
+  })
+})
+
+describe('a value that is needed', () => {
+  it('is missing when it is empty, too', () => {
+    expect(needed('url', 'x', 'a URL')).toBe('x')
+    for (const value of [undefined, ''])
+      expect(() => needed('url', value, 'a URL')).toThrow(new UsageError('--url is missing; expected a URL'))
+  })
+})

@@ -1,0 +1,42 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+
+import { type Health, serveHealth } from '../../../worker/server/health.ts'
+import { createTroubles, type Troubles } from '../../../worker/server/troubles.ts'
+
+let troubles: Troubles
+let health: Health
+
+beforeEach(async () => {
+  troubles = createTroubles()
+  health = await serveHealth(troubles, '127.0.0.1', 0)
+})
+afterEach(async () => {
+  await health.close()
+})
+
+const ask = async (path: string): Promise<[number, unknown]> => {
+  const response = await fetch(`http://${health.address}${path}`)
+  return [response.status, await response.json()]
+}
+
+describe('the health of a process', () => {
+  it('is ready while the last contact with every part went well', async () => {
+    expect(await ask('/readyz')).toEqual([200, { ok: true }])
+    troubles.report('journal', new Error('refused'))
+    troubles.report('temporal', 'away')
+    expect(await ask('/readyz')).toEqual([503, { ok: false, troubles: { journal: 'refused', temporal: 'no answer' } }])
+    troubles.report('journal', undefined)
+    troubles.report('temporal', undefined)
+    expect(await ask('/readyz?verbose')).toEqual([200, { ok: true }])
+  })
+
+  it('is alive while it is not ready, and has no other page', async () => {
+    troubles.report('journal', new Error('refused'))
+    expect(await ask('/healthz')).toEqual([200, { ok: true }])
+    expect(await ask('/other')).toEqual([404, { error: 'not found' }])
+  })
+
+  it('is not served at a port that is taken', async () => {
+    await expect(serveHealth(troubles, '127.0.0.1', health.port)).rejects.toMatchObject({ code: 'EADDRINUSE' })
+  })
+})

@@ -1,0 +1,58 @@
+// Processes in the frame, as children of this one: how they end, and what they have closed then.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+const FRAME = fileURLToPath(new URL('../../../worker/server/process.ts', import.meta.url))
+
+/** Opens two things, says so, and does what the body says. */
+function start(body: string, closing = '') {
+  const code = `
+    import { runProcess } from ${JSON.stringify(FRAME)}
+    await runProcess('test', 'info', async ({ stopping, opened }) => {
+      for (const name of ['first', 'second'])
+        opened(async () => { console.log('closed ' + name); ${closing} })
+      const told = new Promise((resolve) => stopping.signal.addEventListener('abort', resolve))
+      setInterval(() => undefined, 1000).unref()
+      console.log('open')
+      ${body}
+    })
+    console.log('over')`
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', code], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const [printed, complained, ended] = [text(child.stdout), text(child.stderr), once(child, 'exit')]
+  const end = async () => {
+    const [code] = (await ended) as [number | null]
+    return { code, printed: (await printed).trim().split('\n'), complained: await complained }
+  }
+  return { child, end }
+}
+
+describe('a process', () => {
+  it('ends with its work, and closes what it opened in the opposite order', async () => {
+    const { code, printed, complained } = await start('').end()
+    expect({ code, printed }).toEqual({ code: 0, printed: ['open', 'closed second', 'closed first', 'over'] })
+    expect(complained).toContain('"msg":"test has stopped"')
+  })
+
+  it.each(['SIGTERM', 'SIGINT'] as const)('ends in good order when it is told to by %s', async (signal) => {
+    const { child, end } = start('const alive = setInterval(() => undefined, 1000); await told; clearInterval(alive)')
+    await once(child.stdout, 'readable')
+    child.kill(signal)
+    expect(await end()).toMatchObject({ code: 0, printed: ['open', 'closed second', 'closed first', 'over'] })
+  })
+
+  it('that fails closes all the same, and says why it failed', async () => {
+    const { code, printed, complained } = await start("throw new Error('broken')").end()
+    expect({ code, printed }).toEqual({ code: 1, printed: ['open', 'closed second', 'closed first'] })
+    expect(complained).toContain('Error: broken')
+  })
+
+  it('closes the others when one cannot be closed', async () => {
+    const { code, printed, complained } = await start('', "if (name === 'second') throw new Error('stuck')").end()
+    expect({ code, printed }).toEqual({ code: 1, printed: ['open', 'closed second', 'closed first'] })
+    expect(complained).toContain('Error: stuck')
+  })
+})

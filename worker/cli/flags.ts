@@ -1,0 +1,23 @@
+// Tables of flags as options of commander, and back.
+
+import type { Command } from 'commander'
+
+import { type FlagTable, helpOf } from '../server/flags.ts'
+import { joined } from './usage.ts'
+
+/** The command with the flags of the table, in its order; `--controllers` may be given several times. */
+export function withFlags(command: Command, table: FlagTable): Command {
+  for (const [name, flag] of Object.entries(table))
+    command.option(`--${name} ${flag.takes}`, helpOf(flag), name === 'controllers' ? joined : (last: string) => last)
+  return command
+}
+
+/** The flags that the command was given, as they were written. */
+export function optionsOf(command: Command): Record<string, string> {
+  return Object.fromEntries(
+    command.options.flatMap((option) => {
+      const value: unknown = command.getOptionValue(option.attributeName())
+      return typeof value === 'string' ? [[option.name(), value]] : []
+    }),
+  )
+}

@@ -1,0 +1,111 @@
+// The flags of Pawl's processes, as data: a table says what each flag takes, means and is by default. Help, the refusal of unknown flags and
+// the values derive from it. A process's table is its own joined with those that wings contribute.
+
+import { parseArgs } from 'node:util'
+
+import { parseDuration } from '../../workflows/kit/index.ts'
+import { UsageError } from './usage-error.ts'
+
+interface Described {
+  /** What stands behind the flag in the help, such as `<ms>`. */
+  readonly takes: string
+  readonly text: string
+  /** The default as the help tells it, where `otherwise` does not say it. */
+  readonly default?: string
+}
+
+/** One flag; `otherwise` is its value when it is not given. */
+export type Flag = Described &
+  (
+    | { readonly reads: 'text'; readonly otherwise?: string }
+    | { readonly reads: 'number'; readonly least: number; readonly otherwise: number }
+    /** In milliseconds; undefined for `none`. */
+    | { readonly reads: 'duration'; readonly otherwise: string }
+    | { readonly reads: 'yes-or-no'; readonly otherwise: 'yes' | 'no' }
+  )
+
+/** Flags by name, in the order of the help. Checked against docs/operating.md. */
+export type FlagTable = Readonly<Record<string, Flag>>
+
+/** What was given, by flag, as it was written. */
+export type GivenFlags = Readonly<Record<string, string | undefined>>
+
+/** The type of a flag's value. */
+export type FlagValue<F> = F extends { readonly reads: 'number' }
+  ? number
+  : F extends { readonly reads: 'duration' }
+    ? number | undefined
+    : F extends { readonly reads: 'yes-or-no' }
+      ? boolean
+      : F extends { readonly otherwise: string }
+        ? string
+        : string | undefined
+
+export type FlagValues<Table extends FlagTable> = { readonly [Name in keyof Table]: FlagValue<Table[Name]> }
+
+/** The tables as one, in their order. @throws a plain Error (a bug) when two have a flag of one name. */
+export function joinTables(...tables: readonly FlagTable[]): FlagTable {
+  const names = tables.flatMap((table) => Object.keys(table))
+  const twice = names.find((name, index) => names.indexOf(name) < index)
+  if (twice !== undefined) throw new Error(`--${twice} is in two tables of flags; expected it in one`)
+  return Object.assign({}, ...tables) as FlagTable
+}
+
+/** The help's sentence on a flag. */
+export function helpOf(flag: Flag): string {
+  const usual = flag.default ?? flag.otherwise
+  return usual === undefined ? flag.text : `${flag.text} (default: ${usual})`
+}
+
+/** What the process itself was given. @throws for a flag that is not in the table. */
+export function givenFlags(table: FlagTable, args?: readonly string[]): GivenFlags {
+  const options = Object.fromEntries(Object.keys(table).map((name) => [name, { type: 'string' as const }]))
+  const { values } = parseArgs({ options, ...(args !== undefined && { args: [...args] }) })
+  return { ...values }
+}
+
+/**
+ * The values of the table's flags; others that were given are another table's.
+ *
+ * @throws UsageError with the name of the flag, what was found and what was expected.
+ */
+export function readFlags<const Table extends FlagTable>(table: Table, given: GivenFlags): FlagValues<Table> {
+  const values = Object.entries(table).map(([name, flag]) => [name, valueOf(name, flag, given[name])])
+  return Object.fromEntries(values) as FlagValues<Table>
+}
+
+/** The value of a flag that has no default, or whose default may be absent as well. @throws UsageError when it is missing or empty. */
+export function needed(name: string, value: string | undefined, expected: string): string {
+  if (value === undefined || value === '') throw new UsageError(`--${name} is missing; expected ${expected}`)
+  return value
+}
+
+function valueOf(name: string, flag: Flag, text: string | undefined): string | number | boolean | undefined {
+  switch (flag.reads) {
+    case 'text':
+      return text ?? flag.otherwise
+    case 'number':
+      return text === undefined ? flag.otherwise : wholeNumber(name, text, flag.least)
+    case 'duration':
+      return duration(name, text ?? flag.otherwise)
+    case 'yes-or-no':
+      return yesOrNo(name, text ?? flag.otherwise)
+  }
+}
+
+function wholeNumber(name: string, text: string, least: number): number {
+  const value = text.trim() === '' ? NaN : Number(text)
+  if (Number.isSafeInteger(value) && value >= least) return value
+  throw new UsageError(`--${name} is "${text}"; expected a whole number of at least ${least}`)
+}
+
+function duration(name: string, text: string): number | undefined {
+  const found = parseDuration(text)
+  if (found === undefined) throw new UsageError(`--${name} is "${text}"; expected a duration such as 1m30s, or none`)
+  return found === 'none' ? undefined : found
+}
+
+function yesOrNo(name: string, text: string): boolean {
+  if (text === 'yes' || text === 'no') return text === 'yes'
+  throw new UsageError(`--${name} is "${text}"; expected yes or no`)
+}

@@ -1,0 +1,48 @@
+// GET /healthz: the process answers. GET /readyz: nothing is wrong; else 503, with what is, under a word of the process's own.
+
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export interface Readiness {
+  /** Under which word the answer lists what is wrong, such as `behind`. */
+  readonly word: string
+  /** What is wrong, by part of the process; empty when it is ready. Asked for each request. */
+  readonly wrong: () => Readonly<Record<string, string>>
+}
+
+export interface Health {
+  readonly port: number
+  /** Host and port, for logs. */
+  readonly address: string
+  close(): Promise<void>
+}
+
+/** Serves both paths; port 0 takes a free one. */
+export async function serveHealth(readiness: Readiness, host: string, port: number): Promise<Health> {
+  const server = createServer((request, response) => {
+    const { status, body } = answer(readiness, request.url?.split('?')[0])
+    response.writeHead(status, { 'content-type': 'application/json' })
+    response.end(`${JSON.stringify(body)}\n`)
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+  const { port: taken } = server.address() as AddressInfo
+  return { port: taken, address: `${host}:${taken}`, close: async () => await closeServer(server) }
+}
+
+function answer({ word, wrong }: Readiness, path: string | undefined): { status: number; body: object } {
+  if (path !== '/healthz' && path !== '/readyz') return { status: 404, body: { error: 'not found' } }
+  const found = path === '/readyz' ? wrong() : {}
+  return Object.keys(found).length === 0
+    ? { status: 200, body: { ok: true } }
+    : { status: 503, body: { ok: false, [word]: found } }
+}
+
+async function closeServer(server: Server): Promise<void> {
+  server.closeAllConnections()
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve())
+  })
+}

@@ -1,0 +1,71 @@
+// What every process of the engine has to be told of its surroundings: the cluster, the journal, the key, the user's controllers, and where
+// it tells its health. Flags beat the environment.
+
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+
+import type { Config } from './config.ts'
+import { needed } from './flags.ts'
+import { controllerFiles } from './load-controllers.ts'
+
+/** The values of the flags that are read here; the tables are each process's own, for they say what a flag means to it. */
+export interface SurroundingFlags {
+  readonly kubeconfig: string | undefined
+  readonly 'database-url': string | undefined
+  readonly cluster: string
+  readonly controllers: string | undefined
+  readonly 'content-key': string | undefined
+  readonly 'health-host': string
+  readonly 'health-port': number
+}
+
+export interface Surroundings {
+  /** Undefined: in the cluster. */
+  readonly kubeconfigPath: string | undefined
+  readonly databaseUrl: string
+  /** Its name in the journal. */
+  readonly cluster: string
+  /** Absolute paths of modules that export `controllers`. */
+  readonly controllerFiles: readonly string[]
+  readonly contentKeyPath: string | undefined
+  readonly healthHost: string
+  readonly healthPort: number
+}
+
+/**
+ * @param key what is expected of the file of the content key.
+ * @throws with the name of the flag, what was found and what was expected.
+ */
+export function readSurroundings(flags: SurroundingFlags, config: Config, key: string): Surroundings {
+  return {
+    kubeconfigPath: flags.kubeconfig ?? config.kubeconfig,
+    databaseUrl: neededDatabase(flags['database-url'], config),
+    cluster: flags.cluster,
+    controllerFiles: controllerFiles(flags.controllers),
+    contentKeyPath: contentKeyPath(flags, config, key),
+    healthHost: flags['health-host'],
+    healthPort: flags['health-port'],
+  }
+}
+
+/** The URL of the journal's database. @throws when there is none. */
+export function neededDatabase(given: string | undefined, { databaseUrl }: Config): string {
+  return needed(
+    'database-url',
+    given ?? databaseUrl,
+    'the URL of a PostgreSQL database, in the flag or in $PAWL_DATABASE_URL',
+  )
+}
+
+/** The name of this start of this process; another one at each: a process that hangs must not share a lease with its successor. */
+export function newOwner(): string {
+  return `${hostname()}/${process.pid}/${randomUUID()}`
+}
+
+/** Of the kinds of `--controllers` the journal remembers a hash; without a key no change would be seen. */
+function contentKeyPath(flags: SurroundingFlags, config: Config, key: string): string | undefined {
+  const path = flags['content-key'] ?? config.contentKeyPath
+  if (flags.controllers !== undefined && path === undefined)
+    throw new Error(`--content-key is missing beside --controllers; expected ${key}`)
+  return path
+}
