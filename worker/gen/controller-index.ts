@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-import type { KindFolder } from './kind-folders.ts'
+import type { KindFolder } from '../server/kind-folders.ts'
 
 // The published package has JavaScript where the checkout has TypeScript.
 const FILE = `controller${extname(import.meta.filename)}`
