@@ -1,7 +1,6 @@
 // What workflows see of objects: names, states and versions; never bodies. Pure functions over objects as the API server has them.
 
-import { DELETE_WITHOUT_UNINSTALL_ANNOTATION, OPERATION_ANNOTATION } from '../../workflows/landscaper/contract.ts'
-import type { LastError, TargetView } from '../../workflows/kit/index.ts'
+import type { ErrorReport, TargetView } from '../../workflows/kit/index.ts'
 import type { KubeObject } from './client.ts'
 
 interface JobStatus {
@@ -9,7 +8,7 @@ interface JobStatus {
   readonly jobID?: string
   readonly jobIDFinished?: string
   readonly observedGeneration?: number
-  readonly lastError?: LastError
+  readonly lastError?: ErrorReport
 }
 
 /** The part of a subject that every job controller looks at. */
@@ -32,15 +31,6 @@ export function targetView(object: KubeObject): TargetView {
 /** The controller owner reference, if any. */
 export function ownerOf(object: KubeObject) {
   return object.metadata.ownerReferences?.find((reference) => reference.controller === true)
-}
-
-export function withoutUninstall(object: KubeObject): boolean {
-  return object.metadata.annotations?.[DELETE_WITHOUT_UNINSTALL_ANNOTATION] === 'true'
-}
-
-/** The job that runs shall end. Source: spec/landscaper.md 2.11. */
-export function interruptRequested(object: KubeObject): boolean {
-  return object.metadata.annotations?.[OPERATION_ANNOTATION] === 'interrupt'
 }
 
 /** Under deletion with no finalizer left: the server has removed it with this write. */

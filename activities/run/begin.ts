@@ -1,7 +1,7 @@
 // The first write of a job that its subject starts itself: the job ID and the first phase, fenced, so that exactly one run has the job.
 // Source: design.md "A root's new job".
 
-import type { By, Controller, Subject, TargetView } from '../../workflows/kit/index.ts'
+import type { By, JobModeController, Subject, TargetView } from '../../workflows/kit/index.ts'
 import { isIdle } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
@@ -28,16 +28,16 @@ export const beginActivities = (deps: Deps) => ({
   async beginJob({ by, subject, jobID, target }: BeginInput): Promise<TargetView | undefined> {
     try {
       const now = deps.now().toISOString()
-      const { target: watched, wantedRun } = jobController(deps, by)
+      const controller = jobController(deps, by)
       const [answer] = await writeAll(deps, { ...by, step: 'beginJob', fieldManager: fieldManagerOf(by) }, [
         {
           verb: 'patchStatus',
-          watched,
+          watched: controller.target,
           namespace: subject.namespace,
           name: subject.name,
           version: target.version,
-          patch: firstStatus(target, jobID, now),
-          reapply: (current) => rebegin(current, { uid: subject.uid, jobID, before: target.jobID, wantedRun }, now),
+          patch: firstStatus(controller, target, jobID, now),
+          reapply: (current) => rebegin(current, { uid: subject.uid, jobID, before: target.jobID, controller }, now),
         },
       ])
       if (answer?.result === 'failed') throw answer.error
@@ -53,39 +53,31 @@ interface Beginning {
   readonly jobID: string
   /** The job that the pass observed. */
   readonly before: string | undefined
-  readonly wantedRun: Controller['wantedRun']
+  readonly controller: JobModeController
 }
 
 function rebegin(
   current: KubeObject,
-  { uid, jobID, before, wantedRun }: Beginning,
+  { uid, jobID, before, controller }: Beginning,
   now: string,
 ): Patch | 'done' | 'superseded' {
   if (current.metadata.uid !== uid) return 'superseded'
   const { jobID: found, jobIDFinished } = targetView(current)
   if (found === jobID) return 'done'
   // Whoever began without an owner has none: it was looked for when the run was started.
-  const wanted = wantedRun(current, true)
+  const wanted = controller.wantedRun(current, true)
   const triggered = 'jobID' in wanted && wanted.jobID === undefined
   // A job that came and went meanwhile may have been this one: another trigger needs another ID.
   return found === before && isIdle({ jobID: found, jobIDFinished }) && triggered
-    ? firstStatus(targetView(current), jobID, now)
+    ? firstStatus(controller, targetView(current), jobID, now)
     : 'superseded'
 }
 
 function firstStatus(
+  { status }: JobModeController,
   { generation, deleting }: Pick<TargetView, 'generation' | 'deleting'>,
   jobID: string,
   now: string,
 ): Patch {
-  return {
-    status: {
-      jobID,
-      phase: deleting ? 'InitDelete' : 'Init',
-      phaseTransitionTime: now,
-      observedGeneration: generation,
-      lastError: null,
-      transitionTimes: { triggerTime: now, initTime: now, waitTime: null, finishedTime: null },
-    },
-  }
+  return { status: { jobID, phase: status.first(deleting), observedGeneration: generation, ...status.begun(now) } }
 }

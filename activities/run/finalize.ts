@@ -1,6 +1,5 @@
 // The finalizer: put on before anything is created, taken off when nothing is left. A step of its own in every plan.
 
-import { FINALIZER } from '../../workflows/landscaper/contract.ts'
 import type { By, Subject, TargetView } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
@@ -20,13 +19,17 @@ export interface FinalizeInput {
 
 export const finalizeActivities = (deps: Deps) => ({
   /**
-   * Puts our finalizer on the subject (`guarded`) or takes it off. Idempotent.
+   * Puts the controller's finalizer on the subject (`guarded`) or takes it off. Idempotent.
    *
    * @returns the target as it is now; undefined when the object is gone.
    * @throws retryable failures of the API server.
    */
   async guardSubject({ by, subject, version, finalizers, guarded }: FinalizeInput): Promise<TargetView | undefined> {
     try {
+      const {
+        target: watched,
+        status: { finalizer },
+      } = jobController(deps, by)
       const [answer] = await writeAll(
         deps,
         {
@@ -37,12 +40,12 @@ export const finalizeActivities = (deps: Deps) => ({
         [
           {
             verb: 'patch',
-            watched: jobController(deps, by).target,
+            watched,
             namespace: subject.namespace,
             name: subject.name,
             version,
-            patch: finalizerPatch(finalizers, guarded),
-            reapply: (current) => reapply(current, subject.uid, guarded),
+            patch: finalizerPatch(finalizer, finalizers, guarded),
+            reapply: (current) => reapply(current, subject.uid, finalizer, guarded),
           },
         ],
       )
@@ -55,13 +58,13 @@ export const finalizeActivities = (deps: Deps) => ({
 })
 
 /** The list is replaced whole by a merge patch, so it is safe only on the version it was read with. */
-export function finalizerPatch(finalizers: readonly string[], guarded: boolean): Patch {
-  const others = finalizers.filter((one) => one !== FINALIZER)
-  return { metadata: { finalizers: guarded ? [...others, FINALIZER] : others } }
+export function finalizerPatch(finalizer: string, finalizers: readonly string[], guarded: boolean): Patch {
+  const others = finalizers.filter((one) => one !== finalizer)
+  return { metadata: { finalizers: guarded ? [...others, finalizer] : others } }
 }
 
-function reapply(current: KubeObject, uid: string, guarded: boolean): Patch | 'done' | 'superseded' {
+function reapply(current: KubeObject, uid: string, finalizer: string, guarded: boolean): Patch | 'done' | 'superseded' {
   if (current.metadata.uid !== uid) return 'superseded'
   const finalizers = current.metadata.finalizers ?? []
-  return finalizers.includes(FINALIZER) === guarded ? 'done' : finalizerPatch(finalizers, guarded)
+  return finalizers.includes(finalizer) === guarded ? 'done' : finalizerPatch(finalizer, finalizers, guarded)
 }

@@ -7,15 +7,16 @@
 
 import type {
   By,
+  ErrorReport,
   JobInput,
-  LastError,
+  JobModeController,
   SettleActivities,
   SettledTarget,
   SettleInput,
   SettleResult,
   StatusChange,
+  StatusFields,
 } from '../../workflows/kit/index.ts'
-import { nextError, setCondition, type Condition } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import { retryDelayMs, takeRetryToken } from '../journal/write/backoff.ts'
 import { closeRun, recordJobPhase } from '../journal/write/jobs.ts'
@@ -74,8 +75,9 @@ const settledAsIs: SettleResult = { result: 'settled', target: {}, woken: false 
 
 async function writeStatus(deps: Deps, input: SettleInput, change: StatusChange): Promise<SettleResult> {
   const { subject, jobID, pass, workflowID, runID } = input
-  const { target: watched } = jobController(deps, input)
-  const before = needsCurrent(change) ? await read(deps, input) : undefined
+  const controller = jobController(deps, input)
+  const { target: watched, status: shape } = controller
+  const before = shape.needsBefore(change) ? await read(deps, input) : undefined
   if (before === 'gone') return settledAsIs
   const now = deps.now().toISOString()
   const met = { edit: false }
@@ -89,7 +91,7 @@ async function writeStatus(deps: Deps, input: SettleInput, change: StatusChange)
         namespace: subject.namespace,
         name: subject.name,
         version: change.version,
-        patch: statusPatch(change, jobID, before, now),
+        patch: statusPatch(controller, { change, jobID }, before, now),
         reapply(current) {
           const status = statusOf(current)
           if (current.metadata.uid !== subject.uid || status.jobID !== jobID) return 'superseded'
@@ -98,7 +100,7 @@ async function writeStatus(deps: Deps, input: SettleInput, change: StatusChange)
           if (!isObserved || status.jobIDFinished === jobID) return 'superseded'
           met.edit = change.finished && specGeneration(current) > change.specGeneration
           if (met.edit) return 'superseded'
-          return statusPatch(change, jobID, current, now)
+          return statusPatch(controller, { change, jobID }, current, now)
         },
       },
     ],
@@ -130,9 +132,6 @@ function isAsIntended(status: CurrentStatus, change: StatusChange, jobID: string
   return isFinished || (isSaid && status.lastError?.message === change.lastError?.message)
 }
 
-// Lists are replaced whole by a merge patch, and an error's first time is kept while its operation is the same.
-const needsCurrent = (change: StatusChange): boolean => change.conditions.length > 0 || change.lastError !== undefined
-
 async function read(deps: Deps, input: SettleInput): Promise<KubeObject | 'gone'> {
   try {
     return await deps.kube.request<KubeObject>(
@@ -145,31 +144,21 @@ async function read(deps: Deps, input: SettleInput): Promise<KubeObject | 'gone'
   }
 }
 
-function statusPatch(change: StatusChange, jobID: string, before: KubeObject | undefined, now: string): Patch {
-  const current = before === undefined ? {} : statusOf(before)
+function statusPatch(
+  { status }: JobModeController,
+  { change, jobID }: { readonly change: StatusChange; readonly jobID: string },
+  before: KubeObject | undefined,
+  now: string,
+): Patch {
   return {
     status: {
       ...change.fields,
       phase: change.phase,
-      ...(change.phase !== change.observedPhase && { phaseTransitionTime: now }),
       observedGeneration: change.observedGeneration,
-      lastError: change.lastError === undefined ? null : nextError(current.lastError, change.lastError, now),
-      ...(change.conditions.length > 0 && {
-        conditions: change.conditions.reduce(
-          (conditions, one) => setCondition(conditions, one, now),
-          current.conditions ?? [],
-        ),
-      }),
-      ...(change.marks.length > 0 && { transitionTimes: transitionTimes(change, now) }),
+      ...status.settled(change, before?.['status'] as StatusFields | undefined, now),
       ...(change.finished && { jobIDFinished: jobID }),
     },
   }
-}
-
-function transitionTimes({ marks }: StatusChange, now: string): Patch {
-  // A new job's marks replace those of the one before.
-  const cleared = marks.includes('initTime') ? { waitTime: null, finishedTime: null } : {}
-  return { ...cleared, ...Object.fromEntries(marks.map((mark) => [mark, now])) }
 }
 
 interface CurrentStatus {
@@ -177,8 +166,7 @@ interface CurrentStatus {
   readonly jobID?: string
   readonly jobIDFinished?: string
   readonly observedGeneration?: number
-  readonly lastError?: LastError
-  readonly conditions?: readonly Condition[]
+  readonly lastError?: ErrorReport
 }
 
 function statusOf(object: KubeObject): CurrentStatus {

@@ -20,7 +20,7 @@ const ANY = /./
 const KIT = '^workflows/kit/index\\.ts$'
 const DEPS = '^activities/deps\\.ts$'
 /** What of a wing's controllers is pure and known to all of the wing. */
-const WING = '^workflows/$1/(?:contract\\.ts|[^/]+/kind\\.ts|deploy-item/deployers\\.gen\\.ts)$'
+const WING = '^workflows/$1/(?:[^/]+\\.ts|[^/]+/kind\\.ts|deploy-item/deployers\\.gen\\.ts)$'
 
 export const TABLE: readonly Row[] = [
   {
@@ -66,9 +66,9 @@ export const TABLE: readonly Row[] = [
     packages: NONE,
   },
   {
-    sentence: "a wing's contract imports the kit",
-    of: /^workflows\/([^/]+)\/contract\.ts$/,
-    may: [KIT],
+    sentence: 'what all kinds of a wing have in common imports the kit',
+    of: /^workflows\/([^/]+)\/[^/]+\.ts$/,
+    may: [KIT, '^workflows/$1/[^/]+\\.ts$'],
     packages: NONE,
   },
   {

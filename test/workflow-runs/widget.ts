@@ -54,7 +54,6 @@ const controller: JobController<JobState, WidgetActivities> = {
     finalPhases: ['Succeeded', 'Failed'],
     first: () => 'Init',
     failed: () => 'Failed',
-    errorCodes: {},
   },
   act,
   observe: (_, __, by) => observeWidget(by),

@@ -12,7 +12,7 @@ export { checkedPlan, isJobID, jobIDProblem } from './plan/guard.ts'
 export { describe, phasesToMermaid, toJson, toMermaid } from './plan/describe.ts'
 export type { DrawnPhases, DrawnStep, PlanJson } from './plan/describe.ts'
 
-export { defineKind, ERROR_COLUMN, WAITING_COLUMN, openApiSchema } from './kind/kind.ts'
+export { defineKind, openApiSchema } from './kind/kind.ts'
 export type {
   Kind,
   KindDefinition,
@@ -54,15 +54,17 @@ export { parseDuration } from './kind/duration.ts'
 export { nearMisses } from './kind/near-words.ts'
 export type { OwnedFields } from './kind/fields.ts'
 export type { Path, Projection } from './kind/projection.ts'
-export { conditionsField, errorField, nextError, setCondition } from './run/conditions.ts'
-export type { Condition, ConditionChange, ConditionStatus, ErrorReport, LastError } from './run/conditions.ts'
+export { conditionsField, setCondition } from './run/conditions.ts'
+export type { Condition, ConditionChange, ConditionStatus } from './run/conditions.ts'
 
 export { isJobTaken, jobIDsOf, ownerOfKind, routeEvent } from './run/routes.ts'
 export type { ControllerRoutes, Route, RoutedEvent, Routing, WatchedKind } from './run/routes.ts'
 
 export { GONE, isIdle, SUPERSEDED } from './run/job.ts'
+export type { JobStatus, StatusFields } from './run/job-status.ts'
 export type {
   By,
+  ErrorReport,
   JobController,
   JobInput,
   JobPass,

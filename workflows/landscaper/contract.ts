@@ -1,7 +1,20 @@
 // What the kinds of the group have in common: names that users, deployers and other controllers rely on, and the parts of their schemas.
 // Wire format: spec/landscaper.md 1.1, 1.13.
 
-import { flag, label, record, required, text, timestamp } from '../kit/index.ts'
+import {
+  type ConditionChange,
+  type ErrorReport,
+  type Field,
+  flag,
+  label,
+  list,
+  type PrinterColumn,
+  record,
+  required,
+  text,
+  timestamp,
+  type ValueOf,
+} from '../kit/index.ts'
 
 /** The finalizer of Installation, Execution, DeployItem and TargetSync. */
 export const FINALIZER = 'finalizer.landscaper.gardener.cloud'
@@ -64,3 +77,81 @@ export const transitionTimes = record('When the current job reached its stages.'
 export const onDelete = record('What to do when the item is deleted.', {
   skipUninstallIfClusterRemoved: flag('Whether to skip the uninstallation when the target cluster is gone.'),
 })
+
+// Conditions and last errors. Source: spec/landscaper.md 1.1 "Shared structures".
+//
+//   C1. A condition's lastTransitionTime moves only when its status changes.
+//   C2. An error's lastTransitionTime moves only when its operation changes, its lastUpdateTime on every write.
+//   C3. Decisions are made on phase and lastError, never on conditions: some conditions stay as they were after a recovery.
+
+const TRANSITION = 'When the status last changed.'
+
+const conditionRecord = record('One aspect of the object, as last observed.', {
+  type: required(text('Name of the aspect.')),
+  status: required(text('True, False, Unknown or Progressing.')),
+  lastTransitionTime: required(timestamp(TRANSITION)),
+  lastUpdateTime: required(timestamp('When the condition was last written.')),
+  reason: required(text('Why, in one CamelCase word.')),
+  message: required(text('Why, in a sentence for people.')),
+  codes: list('Error codes that led to this condition.', text('An error code, such as ERR_TIMEOUT.')),
+})
+
+const lastErrorFields = {
+  operation: required(text('What was being done.')),
+  lastTransitionTime: required(timestamp('When this operation first failed.')),
+  lastUpdateTime: required(timestamp('When the error was last written.')),
+  reason: required(text('Why, in one CamelCase word.')),
+  message: required(text('Why, in a sentence for people.')),
+  codes: list('Codes of the error and of what caused it.', text('An error code, such as ERR_TIMEOUT.')),
+} as const
+
+export type Condition = ValueOf<typeof conditionRecord>
+
+/** The field `conditions` of a status. */
+export const conditionsField: Field<readonly Condition[]> = list('What is known about the object.', conditionRecord)
+
+/** A field that holds an error: `lastError`, `firstError`, or an item of `lastErrors`. */
+export function errorField(description: string) {
+  return record(description, lastErrorFields)
+}
+
+export type LastError = ValueOf<ReturnType<typeof errorField>>
+
+/** The conditions with one of them set (C1); the others keep their places, a new one comes last. */
+export function setCondition(
+  conditions: readonly Condition[] | undefined,
+  change: ConditionChange,
+  now: string,
+): readonly Condition[] {
+  const before = conditions?.find(({ type }) => type === change.type)
+  const moved = before === undefined || before.status !== change.status
+  const after: Condition = {
+    ...change,
+    lastTransitionTime: moved ? now : before.lastTransitionTime,
+    lastUpdateTime: now,
+  }
+  if (before === undefined) return [...(conditions ?? []), after]
+  return (conditions ?? []).map((condition) => (condition === before ? after : condition))
+}
+
+/** The error to write after another one (C2). */
+export function nextError(before: LastError | undefined, report: ErrorReport, now: string): LastError {
+  const moved = before === undefined || before.operation !== report.operation
+  return { ...report, lastTransitionTime: moved ? now : before.lastTransitionTime, lastUpdateTime: now }
+}
+
+/** Why the last job failed, for `kubectl get -o wide`: the first line of the message. */
+export const ERROR_COLUMN: PrinterColumn = {
+  name: 'Error',
+  type: 'string',
+  jsonPath: '.status.lastError.message',
+  priority: 1,
+}
+
+/** What the object waits for, for `kubectl get -o wide`: the message of its first condition that is not met. */
+export const WAITING_COLUMN: PrinterColumn = {
+  name: 'Waiting',
+  type: 'string',
+  jsonPath: '.status.conditions[?(@.status=="False")].message',
+  priority: 1,
+}

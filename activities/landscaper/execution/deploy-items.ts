@@ -85,7 +85,7 @@ export const deployItemActivities = (deps: Deps) => ({
         verb: 'patch',
         ...at(subject, item),
         version: item.version,
-        patch: finalizerPatch(item.finalizers, false),
+        patch: finalizerPatch(FINALIZER, item.finalizers, false),
         reapply: (current) => release(current, item.uid),
       })),
     )
@@ -129,7 +129,7 @@ function retrigger(
 function release(current: KubeObject, uid: string): Patch | 'done' | 'superseded' {
   if (current.metadata.uid !== uid) return 'superseded'
   const finalizers = current.metadata.finalizers ?? []
-  return finalizers.includes(FINALIZER) ? finalizerPatch(finalizers, false) : 'done'
+  return finalizers.includes(FINALIZER) ? finalizerPatch(FINALIZER, finalizers, false) : 'done'
 }
 
 function plannedWrites(execution: KubeObject, existing: readonly KubeObject[], jobID: string): Write[] {

@@ -6,16 +6,17 @@
 //       the pass observed is left alone, and a deployer that has taken the item up wins against the pickup timeout.
 //   E3. An interrupt is taken off after the items, so that a crash in between repeats it: there is nothing left to end then.
 
-import { OPERATION_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
+import { type LastError, OPERATION_ANNOTATION, nextError } from '../../../workflows/landscaper/contract.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
-import { type By, type ErrorReport, type LastError, nextError, type Subject } from '../../../workflows/kit/index.ts'
+import { type By, type ErrorReport, type Subject } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { deployItemView, isTakenUp, pickupMs, waitedForPickupMs } from '../deploy-item-view.ts'
 import { toApplicationFailure } from '../../kube/errors.ts'
 import { recordWarning } from '../../kube/events.ts'
-import { interruptRequested, targetView } from '../../kube/views.ts'
+import { targetView } from '../../kube/views.ts'
+import { interruptRequested } from '../requests.ts'
 import { type Patch, type Write, writeAll } from '../../kube/write.ts'
 import { type BatchResult, batchResult, FIELD_MANAGER, type ItemsInput } from './item-batch.ts'
 import { readOwned } from '../../kube/read-family.ts'

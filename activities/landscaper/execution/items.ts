@@ -13,7 +13,7 @@ import { gunzipSync } from 'node:zlib'
 import { deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { type DeployItemTemplate, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import type { KubeObject } from '../../kube/client.ts'
-import { withoutUninstall } from '../../kube/views.ts'
+import { withoutUninstall } from '../requests.ts'
 
 // An Execution holds at most 1.5 MiB (etcd); its items, decompressed, are bounded to what a hostile archive must not exceed.
 const ITEMS_LIMIT_BYTES = 32 * 1024 * 1024

@@ -3,7 +3,8 @@
 import { DEPLOYERS_CONDITION } from '../../../workflows/landscaper/execution/kind.ts'
 import type { TargetView } from '../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../kube/client.ts'
-import { interruptRequested, ownerOf, targetView, withoutUninstall } from '../../kube/views.ts'
+import { ownerOf, targetView } from '../../kube/views.ts'
+import { interruptRequested, withoutUninstall } from '../requests.ts'
 import { decodeItems } from './items.ts'
 
 export interface ItemView {

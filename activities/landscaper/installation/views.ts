@@ -1,10 +1,11 @@
 // What the Installation's workflow sees: states and flags. Blueprints and values stay here.
 
-import { OPERATION_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
+import { type Condition, OPERATION_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import { IMPORTS_CONDITION, installationTrigger } from '../../../workflows/landscaper/installation/kind.ts'
-import type { Condition, TargetView } from '../../../workflows/kit/index.ts'
+import type { TargetView } from '../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../kube/client.ts'
-import { interruptRequested, ownerOf, targetView, withoutUninstall } from '../../kube/views.ts'
+import { ownerOf, targetView } from '../../kube/views.ts'
+import { interruptRequested, withoutUninstall } from '../requests.ts'
 import { specOf } from './spec.ts'
 
 export interface InstallationView extends TargetView {

@@ -13,22 +13,6 @@ export interface PrinterColumn {
   readonly priority?: number
 }
 
-/** Why the last job failed, for `kubectl get -o wide`: the first line of the message. */
-export const ERROR_COLUMN: PrinterColumn = {
-  name: 'Error',
-  type: 'string',
-  jsonPath: '.status.lastError.message',
-  priority: 1,
-}
-
-/** What the object waits for, for `kubectl get -o wide`: the message of its first condition that is not met. */
-export const WAITING_COLUMN: PrinterColumn = {
-  name: 'Waiting',
-  type: 'string',
-  jsonPath: '.status.conditions[?(@.status=="False")].message',
-  priority: 1,
-}
-
 /** What the worker does to objects of a kind, beside reading them. */
 export type WorkerVerb = 'create' | 'update' | 'patch' | 'delete'
 

@@ -5,6 +5,7 @@ import type { Path, Projection } from '../kind/projection.ts'
 import type { OwnedFields } from '../kind/fields.ts'
 import type { LevelController, LevelTarget } from './define-level.ts'
 import { levelKinds, levelRoutes } from './level-routes.ts'
+import type { JobStatus } from './job-status.ts'
 import type { ControllerRoutes, WatchedKind } from './routes.ts'
 
 /**
@@ -61,6 +62,8 @@ export interface JobModeController extends AnyController {
   readonly target: WatchedKind
   /** In group mode. */
   readonly group?: GroupRule
+  /** How its subjects say where a job stands. */
+  readonly status: JobStatus
   /** What it writes, and no other controller does. */
   readonly fields: OwnedFields
 }

@@ -1,9 +1,9 @@
 // The shape of a controller that runs jobs: what it observes, its phases, and the draft of the status that a pass settles.
 // Pure data and types; reconcile-loop.ts runs it on Temporal, unit tests run it with a fake.
 
-import type { ConditionChange, ErrorReport } from './conditions.ts'
+import type { ConditionChange } from './conditions.ts'
 import { isJobID } from '../plan/guard.ts'
-import type { Outcome } from '../plan/outcome.ts'
+import type { Fault, Outcome } from '../plan/outcome.ts'
 import type { Step } from '../plan/step.ts'
 import type { Tracks } from './tracks.ts'
 
@@ -21,6 +21,18 @@ export interface JobInput {
   readonly jobID: string
   /** Why the job was started, for people. */
   readonly cause: string
+}
+
+/** What a status says of the faults of a job. */
+export interface ErrorReport {
+  /** What was being done. */
+  readonly operation: string
+  /** Why, in one CamelCase word. */
+  readonly reason: string
+  /** Why, in a sentence for people. */
+  readonly message: string
+  /** Where the wire format has codes for what went wrong. */
+  readonly codes?: readonly string[]
 }
 
 /** What every controller sees of its subject. */
@@ -49,7 +61,7 @@ export interface StatusDraft {
   readonly fields: Record<string, unknown>
 }
 
-/** Ours, running or not: jobs are idle when both IDs are equal or absent. Source: spec/landscaper.md 2.2. */
+/** Ours, running or not: jobs are idle when both IDs are equal or absent. */
 export function isIdle(target: {
   readonly jobID?: string | undefined
   readonly jobIDFinished?: string | undefined
@@ -96,10 +108,8 @@ export interface JobPlan<Pass> {
   readonly first: (deleting: boolean) => string
   /** Where a final fault leads. */
   readonly failed: (phase: string) => string
-  /** Codes that users of the wire format expect beside a reason, by the fault's code. Source: spec/landscaper.md 1.16. */
-  readonly errorCodes: Readonly<Record<string, readonly string[]>>
-  /** How lastError names a fault where the wire format has words of its own, by the fault's code. */
-  readonly errorNames?: Readonly<Record<string, { readonly operation: string; readonly reason: string }>>
+  /** How the status tells the faults that a phase met. Default: the phase, the first fault's code, and all messages. */
+  readonly report?: (phase: string, faults: readonly Fault[]) => ErrorReport
 }
 
 export interface JobController<State extends JobState, Act> {

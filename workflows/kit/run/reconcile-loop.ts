@@ -15,9 +15,9 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow'
-import type { ErrorReport } from './conditions.ts'
 import {
   type By,
+  type ErrorReport,
   type GroupController,
   type GroupPass,
   GONE,
@@ -365,13 +365,10 @@ function finish<State extends JobState, Act>(
 
 function errorOf<Pass>(plan: JobPlan<Pass>, phase: string, faults: readonly Fault[]): ErrorReport | undefined {
   if (faults.length === 0) return undefined
-  return {
-    operation: `handlePhase${phase}`,
-    reason: faults[0]?.code ?? 'Unknown',
-    ...plan.errorNames?.[faults[0]?.code ?? ''],
-    message: faults.map((fault) => fault.message).join('; '),
-    codes: faults.flatMap(
-      (fault) => plan.errorCodes[fault.code] ?? (fault.code.startsWith('ERR_') ? [fault.code] : []),
-    ),
-  }
+  return (plan.report ?? plainReport)(phase, faults)
+}
+
+function plainReport(phase: string, faults: readonly Fault[]): ErrorReport {
+  const message = faults.map((fault) => fault.message).join('; ')
+  return { operation: phase, reason: faults[0]?.code ?? 'Unknown', message }
 }

@@ -1,8 +1,8 @@
 // What a pass leaves behind, as data: the one conditional status write and the next due time. The loop makes it, an activity carries it out.
 // Source: design.md "How data flows" (settle) and "Writes, fields, errors".
 
-import type { ConditionChange, ErrorReport } from './conditions.ts'
-import type { By, JobInput, JobPass, JobState, TargetView, TransitionMark } from './job.ts'
+import type { ConditionChange } from './conditions.ts'
+import type { By, ErrorReport, JobInput, JobPass, JobState, TargetView, TransitionMark } from './job.ts'
 
 export interface StatusChange {
   /** The version the pass knows; the write is conditional on it. */

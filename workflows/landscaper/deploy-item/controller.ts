@@ -5,6 +5,7 @@ import { executionKind } from '../execution/kind.ts'
 import { deployFields } from './fields.ts'
 import { BUILT_IN_TYPES, deployItemKind } from './kind.ts'
 import { deployItemRun, deployRoutes } from './routes.ts'
+import { jobStatus } from '../job-status.ts'
 
 export const deployController: JobModeController = {
   name: 'deploy',
@@ -12,6 +13,7 @@ export const deployController: JobModeController = {
   target: deployItemKind,
   watches: [deployItemKind],
   routes: deployRoutes,
+  status: jobStatus,
   wantedRun: deployItemRun,
   triggers: [],
   group: {

@@ -5,6 +5,7 @@ import { dataObjectKind } from '../data-object/kind.ts'
 import { executionFields } from './fields.ts'
 import { executionKind } from './kind.ts'
 import { executionRoutes, executionRun } from './routes.ts'
+import { jobStatus } from '../job-status.ts'
 
 export const executionController: JobModeController = {
   name: 'execution',
@@ -13,6 +14,7 @@ export const executionController: JobModeController = {
   // DataObjects are followed for the read model; nobody is woken by them yet.
   watches: [executionKind, dataObjectKind],
   routes: executionRoutes,
+  status: jobStatus,
   wantedRun: executionRun,
   triggers: [],
   fields: executionFields,

@@ -2,7 +2,11 @@
 
 import {
   DELETE_WITHOUT_UNINSTALL_ANNOTATION,
+  ERROR_COLUMN,
   OPERATION_ANNOTATION,
+  WAITING_COLUMN,
+  conditionsField,
+  errorField,
   objectReference,
   onDelete,
   transitionTimes,
@@ -10,12 +14,8 @@ import {
 import {
   annotation,
   bytes,
-  conditionsField,
   defineKind,
   embedded,
-  ERROR_COLUMN,
-  WAITING_COLUMN,
-  errorField,
   flag,
   int64,
   list,

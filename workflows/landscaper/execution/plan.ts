@@ -16,6 +16,7 @@ import { nameDeployers } from './name-deployers.ts'
 import { releaseExecution } from './release-execution.ts'
 import { triggerDeletion } from './trigger-deletion.ts'
 import { triggerDeployItems } from './trigger-deploy-items.ts'
+import { jobStatus, reportOf } from '../job-status.ts'
 
 const step = executionSteps({
   checkItems,
@@ -63,7 +64,7 @@ export const executionPlan: JobPlan<ExecutionPass> = {
     },
   },
   finalPhases: ['Succeeded', 'Failed', 'DeleteFailed'],
-  first: (deleting) => (deleting ? 'InitDelete' : 'Init'),
+  first: jobStatus.first,
   failed: (phase) => (phase === 'InitDelete' || phase === 'Deleting' ? 'DeleteFailed' : 'Failed'),
-  errorCodes: { CyclicDependencies: ['ERR_CYCLIC_DEPENDENCIES'] },
+  report: reportOf({ codes: { CyclicDependencies: ['ERR_CYCLIC_DEPENDENCIES'] } }),
 }

@@ -5,6 +5,7 @@ import { annotation, type JobModeController } from '../../kit/index.ts'
 import { installationFields } from './fields.ts'
 import { installationKind } from './kind.ts'
 import { installationRoutes, installationRun } from './routes.ts'
+import { jobStatus } from '../job-status.ts'
 
 export const installationController: JobModeController = {
   name: 'installation',
@@ -12,6 +13,7 @@ export const installationController: JobModeController = {
   target: installationKind,
   watches: [installationKind],
   routes: installationRoutes,
+  status: jobStatus,
   wantedRun: installationRun,
   triggers: [
     { at: annotation(OPERATION_ANNOTATION) },

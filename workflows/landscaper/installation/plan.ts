@@ -11,6 +11,7 @@ import { deleteExecution } from './delete-execution.ts'
 import { interruptInstallation } from './interrupt-installation.ts'
 import { triggerExecution } from './trigger-execution.ts'
 import { writeExports } from './write-exports.ts'
+import { jobStatus, reportOf } from '../job-status.ts'
 
 const step = installationSteps({
   applyExecution,
@@ -53,13 +54,14 @@ export const installationPlan: JobPlan<InstallationPass> = {
     },
   },
   finalPhases: ['Succeeded', 'Failed', 'DeleteFailed'],
-  first: (deleting) => (deleting ? 'InitDelete' : 'Init'),
+  first: jobStatus.first,
   failed: (phase) =>
     phase === 'InitDelete' || phase === 'TriggerDelete' || phase === 'Deleting' ? 'DeleteFailed' : 'Failed',
-  errorCodes: {},
   // Source: spec/landscaper.md 2.3 "Progressing".
-  errorNames: {
-    ChildrenFailed: { operation: 'buildErrorIfFailedChild', reason: 'children failed' },
-    InterruptOperation: { operation: 'InterruptOperation', reason: 'InterruptOperation' },
-  },
+  report: reportOf({
+    names: {
+      ChildrenFailed: { operation: 'buildErrorIfFailedChild', reason: 'children failed' },
+      InterruptOperation: { operation: 'InterruptOperation', reason: 'InterruptOperation' },
+    },
+  }),
 }

@@ -1,6 +1,6 @@
 // The condition that says what a deployed item waits for: `kubectl describe` answers without a look at Temporal or the target.
 
-import { setCondition } from '../../../../workflows/kit/index.ts'
+import { setCondition } from '../../../../workflows/landscaper/contract.ts'
 import type { Patch } from '../../../kube/write.ts'
 import { type ItemJob, itemStatus } from '../run/item-status.ts'
 

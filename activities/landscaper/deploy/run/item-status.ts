@@ -1,13 +1,8 @@
 // The deployer's side of the contract: which status an item shows when its job starts, ends or fails.
 // Source: spec/landscaper.md 2.9, 4.9.
 
-import {
-  type Condition,
-  type ErrorReport,
-  type LastError,
-  nextError,
-  parseDuration,
-} from '../../../../workflows/kit/index.ts'
+import { type Condition, type LastError, nextError } from '../../../../workflows/landscaper/contract.ts'
+import { type ErrorReport, parseDuration } from '../../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../../kube/client.ts'
 import type { Patch } from '../../../kube/write.ts'
 

@@ -1,5 +1,6 @@
 // The writes of a deployer on its items: status, and the finalizer at the end. Both fenced; the status belongs to one job.
 
+import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import type { Deps } from '../../../deps.ts'
 import type { KubeObject } from '../../../kube/client.ts'
@@ -14,9 +15,9 @@ export function releaseWrite(object: KubeObject): Write {
   return {
     verb: 'patch',
     ...at(object),
-    patch: finalizerPatch(object.metadata.finalizers ?? [], false),
+    patch: finalizerPatch(FINALIZER, object.metadata.finalizers ?? [], false),
     reapply: ({ metadata }) =>
-      metadata.uid === object.metadata.uid ? finalizerPatch(metadata.finalizers ?? [], false) : 'superseded',
+      metadata.uid === object.metadata.uid ? finalizerPatch(FINALIZER, metadata.finalizers ?? [], false) : 'superseded',
   }
 }
 

@@ -1,0 +1,59 @@
+// How Installations, Executions and DeployItems say where a job stands. Wire format: spec/landscaper.md 1.1 to 1.4, 1.16.
+
+import type { ErrorReport, Fault, JobStatus, StatusChange, StatusFields } from '../kit/index.ts'
+import { type Condition, FINALIZER, type LastError, nextError, setCondition } from './contract.ts'
+
+export const jobStatus: JobStatus = {
+  finalizer: FINALIZER,
+  first: (deleting) => (deleting ? 'InitDelete' : 'Init'),
+  begun: (now) => ({
+    phaseTransitionTime: now,
+    lastError: null,
+    transitionTimes: { triggerTime: now, initTime: now, waitTime: null, finishedTime: null },
+  }),
+  handedDown: (now) => ({
+    transitionTimes: { triggerTime: now, initTime: null, waitTime: null, finishedTime: null },
+  }),
+  needsBefore: ({ conditions, lastError }) => conditions.length > 0 || lastError !== undefined,
+  settled,
+}
+
+function settled(change: StatusChange, before: StatusFields = {}, now: string): StatusFields {
+  const known = before as { readonly lastError?: LastError; readonly conditions?: readonly Condition[] }
+  const { phase, observedPhase, lastError, conditions, marks } = change
+  return {
+    ...(phase !== observedPhase && { phaseTransitionTime: now }),
+    lastError: lastError === undefined ? null : nextError(known.lastError, lastError, now),
+    ...(conditions.length > 0 && {
+      conditions: conditions.reduce((all, one) => setCondition(all, one, now), known.conditions ?? []),
+    }),
+    ...(marks.length > 0 && { transitionTimes: transitionTimes(change, now) }),
+  }
+}
+
+function transitionTimes({ marks }: StatusChange, now: string): StatusFields {
+  // A new job's marks replace those of the one before.
+  const cleared = marks.includes('initTime') ? { waitTime: null, finishedTime: null } : {}
+  return { ...cleared, ...Object.fromEntries(marks.map((mark) => [mark, now])) }
+}
+
+/** How faults become a last error, where the wire format has words of its own; by the fault's code. Source: spec/landscaper.md 1.16. */
+export interface ReportWords {
+  /** Codes that users expect beside a reason. */
+  readonly codes?: Readonly<Record<string, readonly string[]>>
+  readonly names?: Readonly<Record<string, { readonly operation: string; readonly reason: string }>>
+}
+
+/** What a job says of the faults that it met in a phase. */
+export function reportOf({ codes = {}, names = {} }: ReportWords = {}) {
+  return (phase: string, faults: readonly Fault[]): ErrorReport => {
+    const code = faults[0]?.code ?? 'Unknown'
+    return {
+      operation: `handlePhase${phase}`,
+      reason: code,
+      ...names[code],
+      message: faults.map((fault) => fault.message).join('; '),
+      codes: faults.flatMap((fault) => codes[fault.code] ?? (fault.code.startsWith('ERR_') ? [fault.code] : [])),
+    }
+  }
+}
