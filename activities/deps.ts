@@ -2,7 +2,7 @@
 
 import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
-import type { Controller, Mode, RoutedEvent, Routing, WatchedKind } from '../workflows/kit/index.ts'
+import type { Controller, GroupKind, Mode, RoutedEvent, Routing, WatchedKind } from '../workflows/kit/index.ts'
 import type { Database } from './journal/database.ts'
 import type { GroupedJournal } from './journal/write/grouped-journal.ts'
 import type { Lingering } from './journal/write/lingering.ts'
@@ -28,7 +28,7 @@ export interface Deps {
   /** By name. */
   readonly controllers: ReadonlyMap<string, Controller>
   /** The kind of each controller's subjects. */
-  readonly subjectKinds: Readonly<Record<string, string>>
+  readonly subjectKinds: Readonly<Record<string, GroupKind>>
   readonly modes: Readonly<Record<string, Mode>>
   /** The kinds that the bridge follows, for controllers in level mode; absent where there are none. */
   readonly followed?: readonly WatchedKind[]

@@ -1,6 +1,13 @@
 // Table types of the journal and the connection to it. Source: design.md "Journal"; the columns' meaning is in migrations/.
 
-import { type ColumnType, type Generated, type JSONColumnType, Kysely, PostgresDialect } from 'kysely'
+import {
+  type ColumnType,
+  type Generated,
+  type GeneratedAlways,
+  type JSONColumnType,
+  Kysely,
+  PostgresDialect,
+} from 'kysely'
 import pg from 'pg'
 import { PreparingClient } from './prepared.ts'
 import { CleanTextPlugin } from './clean-text.ts'
@@ -16,6 +23,8 @@ export interface WatchEventTable {
   seq: Generated<number>
   at: Timestamp
   cluster: string
+  /** As in manifests, without version; '' for Kubernetes' core. `?`: journaled before groups were. */
+  api_group: string
   kind: string
   uid: string
   namespace: string
@@ -32,6 +41,7 @@ export interface WatchEventTable {
 
 export interface ObjectTable {
   cluster: string
+  api_group: string
   kind: string
   uid: string
   namespace: string
@@ -49,6 +59,7 @@ export interface ObjectTable {
 
 export interface WatchCheckpointTable {
   cluster: string
+  api_group: string
   kind: string
   /** Null before the first list. */
   resource_version: number | null
@@ -85,6 +96,7 @@ export interface SubscriptionTable {
   uid: string
   job_id: string
   cluster: string
+  api_group: string
   kind: string
   namespace: string
   name: string
@@ -121,8 +133,12 @@ export interface ActionTable {
   run_id: string
   pass: number
   step: string
-  /** kind/namespace/name */
+  /** `objectText` of actions.ts; the four columns below are its parts. */
   object: string
+  api_group: GeneratedAlways<string>
+  kind: GeneratedAlways<string>
+  namespace: GeneratedAlways<string>
+  name: GeneratedAlways<string>
   verb: string
   field_manager: string
   resource_version: number | null

@@ -3,12 +3,14 @@
 import type { Kysely } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import * as createJournal from '../../migrations/0001_create_journal.ts'
+import * as keyByGroup from '../../migrations/0002_key_kinds_by_group.ts'
 import { type Database, openDatabase } from './database.ts'
 import { ensurePartitions } from './write/partitions.ts'
 
 /** In the order of their names; a released migration is never changed. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001_create_journal': createJournal,
+  '0002_key_kinds_by_group': keyByGroup,
 }
 
 export interface MigrationState {

@@ -5,7 +5,14 @@
 //   R1. What a run wrote is in the journal before its activity ends, so a run reads its own writes.
 //   R2. Whatever the journal does not know yet comes with a wake of its own, and a write on an older version is refused by the server.
 
-import type { By, Subject, WatchedKind } from '../../workflows/kit/index.ts'
+import {
+  type By,
+  groupKindOf,
+  groupKindText,
+  isSameGroupKind,
+  type Subject,
+  type WatchedKind,
+} from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KnownFamily, KnownObject } from '../journal/read/known-objects.ts'
 import { newestVersion } from '../journal/read/objects.ts'
@@ -37,7 +44,7 @@ export function isNews({ metadata: { uid = '', resourceVersion } }: KubeObject, 
 export async function readSubject(
   deps: Deps,
   watched: WatchedKind,
-  subject: Omit<Subject, 'kind'>,
+  subject: Omit<Subject, 'group' | 'kind'>,
 ): Promise<KubeObject | undefined> {
   return await readKnown(deps, watched, subject, (await deps.journal.family(subject.uid)).self)
 }
@@ -61,7 +68,7 @@ export interface Family {
 export async function readFamily(
   deps: Deps,
   watched: WatchedKind,
-  subject: Omit<Subject, 'kind'>,
+  subject: Omit<Subject, 'group' | 'kind'>,
   children: Children,
 ): Promise<Family> {
   const family = await deps.journal.family(subject.uid)
@@ -88,10 +95,11 @@ async function readChildren(
 ): Promise<readonly KubeObject[]> {
   const { watched, by } = children
   if (by === undefined) return []
-  const known = family.children.filter(({ kind }) => kind === watched.kind)
+  const kind = groupKindOf(watched)
+  const known = family.children.filter((child) => isSameGroupKind(child, kind))
   const living = known.filter(({ deleted }) => !deleted)
   const unseen = living.filter((child) => seen(deps, child) === undefined)
-  if (family.listedKinds.has(watched.kind) && unseen.length <= MOST_READS) {
+  if (family.listedKinds.has(groupKindText(kind)) && unseen.length <= MOST_READS) {
     const read = await Promise.all(living.map((child) => readKnown(deps, watched, child, child)))
     return read.filter((child) => child !== undefined)
   }
@@ -160,7 +168,7 @@ export async function listObjects(
   namespace: string,
   { labelSelector, ownVersion = 0 }: { labelSelector: string; ownVersion?: number },
 ): Promise<readonly KubeObject[]> {
-  const journaled = await newestVersion(deps.db, deps.cluster, watched.kind, namespace)
+  const journaled = await newestVersion(deps.db, deps.cluster, groupKindOf(watched), namespace)
   const version = Math.max(journaled ?? 0, ownVersion)
   const freshness = version > 0 ? { resourceVersionMatch: 'NotOlderThan', resourceVersion: String(version) } : undefined
   const list = await deps.kube.request<ObjectList>('GET', resourcePath(watched, namespace), {

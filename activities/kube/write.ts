@@ -6,8 +6,9 @@
 //   W4. One write that fails does not stop its siblings; each answer says how it ended.
 //   W5. A run whose job is over writes nothing (actions.ts, A3): it finds what it wants to be so already, or is superseded.
 
-import type { WatchedKind } from '../../workflows/kit/index.ts'
+import { groupKindOf, isSameGroupKind, type WatchedKind } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
+import { objectText } from '../journal/write/actions.ts'
 import type { AnsweredWrites } from '../journal/write/events.ts'
 import { type KubeObject, resourcePath } from './client.ts'
 import { inParallel } from './in-parallel.ts'
@@ -98,7 +99,7 @@ async function writeBatch(
     run_id: writer.runID,
     pass: writer.pass,
     step: writer.step,
-    object: `${write.watched.kind}/${write.namespace}/${write.name}`,
+    object: objectText(write.watched, write.namespace, write.name),
     verb: write.verb,
     field_manager: writer.fieldManager,
   }))
@@ -126,7 +127,9 @@ function resultOf(answer: WriteAnswer | undefined): {
 
 /** What a run reads again soon: the objects of the controllers. Not what they make, which may be Secrets. */
 function remember({ objects, subjectKinds }: Deps, write: Write | undefined, answer: WriteAnswer): void {
-  if (write === undefined || !Object.values(subjectKinds).includes(write.watched.kind)) return
+  if (write === undefined) return
+  const kind = groupKindOf(write.watched)
+  if (!Object.values(subjectKinds).some((one) => isSameGroupKind(one, kind))) return
   if (answer.result !== 'ok' && answer.result !== 'superseded') return
   const { uid } = answer.object.metadata
   if (uid === undefined || !isWholeObject(answer.object)) return

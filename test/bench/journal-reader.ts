@@ -71,10 +71,10 @@ export class JournalReader {
 
   /** Effects on objects of these namespaces that took place more than once, by "step verb kind": how often too many. */
   async repeatedActions(namespaces: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    const text = `select step || ' ' || verb || ' ' || split_part(object, '/', 1) as what, sum(count - 1) as more from (
-        select workflow_id, step, object, verb, count(*) as count from action
-        where split_part(object, '/', 2) = any($1) and error is null and finished_at is not null
-        group by workflow_id, step, object, verb having count(*) > 1) as repeated
+    const text = `select step || ' ' || verb || ' ' || kind as what, sum(count - 1) as more from (
+        select workflow_id, step, object, kind, verb, count(*) as count from action
+        where namespace = any($1) and error is null and finished_at is not null
+        group by workflow_id, step, object, kind, verb having count(*) > 1) as repeated
       group by what order by what`
     const rows = await this.#rows(text, [namespaces])
     return new Map(rows.map((row) => [String(row['what']), Number(row['more'])]))

@@ -167,14 +167,16 @@ const told = ({ kind = '' }: KubeObject, at: readonly string[], manager: string)
 async function managersOfVersions(): Promise<(object: KubeObject) => readonly string[]> {
   const rows = await stage.pawl.db
     .selectFrom('action')
-    .select(['object', 'verb', 'resource_version', 'field_manager'])
+    .select(['kind', 'namespace', 'name', 'verb', 'resource_version', 'field_manager'])
     .orderBy('seq')
     .execute()
   return ({ kind, metadata: { name, namespace, resourceVersion, deletionTimestamp } }) => {
     const byVersion = rows.filter(({ resource_version }) => resource_version === Number(resourceVersion))
     if (byVersion.length > 0 || deletionTimestamp === undefined) return byVersion.map((row) => row.field_manager)
     // With its last finalizer an object goes, and that has a version of its own.
-    const last = rows.findLast(({ object, verb }) => verb === 'patch' && object === `${kind}/${namespace}/${name}`)
+    const last = rows.findLast(
+      (row) => row.verb === 'patch' && row.kind === kind && row.namespace === namespace && row.name === name,
+    )
     return last === undefined ? [] : [last.field_manager]
   }
 }

@@ -66,13 +66,12 @@ async function steps(name: string, after = 0): Promise<string[]> {
   const rows = await stage.pawl.db
     .selectFrom('action')
     .innerJoin('job', 'job.workflow_id', 'action.workflow_id')
-    .select(['job.controller', 'action.step', 'action.verb', 'action.object', 'action.error', 'action.seq'])
+    .select(['job.controller', 'action.step', 'action.verb', 'action.kind', 'action.error', 'action.seq'])
     .where('job.name', '=', name)
     .where('action.seq', '>', after)
     .execute()
   return rows
-    .map(({ controller, step, verb, object, error }) => {
-      const [kind] = object.split('/')
+    .map(({ controller, step, verb, kind, error }) => {
       return `${controller} ${step} ${verb} ${kind}${error === null ? '' : ` ${String(error['reason'])}`}`
     })
     .toSorted()

@@ -42,7 +42,14 @@ describe('a journal that was emptied', () => {
 })
 
 describe('a watch event on an object that a run is writing', () => {
-  const action = { workflow_id: 'task/a/j', run_id: 'r', pass: 1, step: 's', object: 'Task/ns/task-a', verb: 'patch' }
+  const action = {
+    workflow_id: 'task/a/j',
+    run_id: 'r',
+    pass: 1,
+    step: 's',
+    object: 'Task.test.pawl.dev/ns/task-a',
+    verb: 'patch',
+  }
 
   it('is held until the answer is journaled, while other objects pass and the checkpoint waits', async () => {
     start({ holdMs: 60_000 })

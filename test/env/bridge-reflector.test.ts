@@ -3,7 +3,7 @@
 import { describe, expect, inject, it } from 'vitest'
 import { newestVersion } from '../../activities/journal/read/objects.ts'
 import { notCaughtUp } from '../../worker/bridge/caught-up.ts'
-import { task } from '../activities/journal/build-events.ts'
+import { TASK, task } from '../activities/journal/build-events.ts'
 import type { BadServer } from '../worker/bridge/bad-server.ts'
 import { event, eventually, useReflectorStage } from './reflector-stage.ts'
 
@@ -30,7 +30,7 @@ describe('a reflector that starts for the first time', () => {
   it('says what it is doing until it is caught up', async () => {
     stage.server.refusals.push({ sort: 'list', status: 500 }, { sort: 'list', status: 404 })
     const reflector = start()
-    expect(notCaughtUp([reflector])).toEqual({ Task: 'starting' })
+    expect(notCaughtUp([reflector])).toEqual({ 'Task.test.pawl.dev': 'starting' })
     await stage.server.nextWatch()
     expect(stage.server.requests).toEqual(['list', 'list', 'list', 'watch 100'])
   })
@@ -195,6 +195,6 @@ describe('a cluster that was made anew', () => {
       'relist ADDED fresh 8 wake',
       'relist DELETED old 9 wake',
     ])
-    expect(await newestVersion(stage.db, 'c', 'Task', 'ns')).toBe(8)
+    expect(await newestVersion(stage.db, 'c', TASK, 'ns')).toBe(8)
   })
 })

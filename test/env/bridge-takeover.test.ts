@@ -2,6 +2,7 @@
 
 import { describe, expect, inject, it } from 'vitest'
 import { notCaughtUp } from '../../worker/bridge/caught-up.ts'
+import { TASK } from '../activities/journal/build-events.ts'
 import { event, eventually, useReflectorStage } from './reflector-stage.ts'
 
 const stage = useReflectorStage(inject('servers').databaseUrl)
@@ -25,7 +26,7 @@ describe('a reflector that restarts', () => {
     stage.server.objects = ['a', 'b', 'c', 'd'].map((uid, index) => event(uid, 90 + index))
     await stage.db
       .insertInto('watch_checkpoint')
-      .values({ cluster: 'c', kind: 'Task', resource_version: null, epoch: 0 })
+      .values({ cluster: 'c', api_group: TASK.group, kind: TASK.kind, resource_version: null, epoch: 0 })
       .execute()
     start()
     await stage.server.nextWatch()

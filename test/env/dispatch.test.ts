@@ -15,7 +15,8 @@ import { Admission } from '../../worker/reconciler/admission.ts'
 import { Dispatcher } from '../../worker/reconciler/dispatcher.ts'
 import { resolveWake } from '../../worker/reconciler/resolve.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
-import { defineLevel, nop } from '../../workflows/kit/index.ts'
+import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
+import { defineLevel, groupKindOf, nop } from '../../workflows/kit/index.ts'
 import { deps, seen, type TaskOptions } from '../activities/journal/build-events.ts'
 import { endJob, findOpenJob, openJob } from '../activities/journal/one-row.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
@@ -30,7 +31,7 @@ afterAll(async () => {
 })
 
 const JOB = '4f1c2a54-d0b9-4c7e-9a3b-e8f15d4c7a21'
-const owner = { uid: 'exec', kind: 'Execution' }
+const owner = { uid: 'exec', kind: 'Execution', apiVersion: executionKind.apiVersion }
 const ignored = { ...deps, route: () => ({ ignored: 'set-up' }) }
 
 async function know(...items: TaskOptions[]): Promise<void> {
@@ -41,7 +42,7 @@ async function know(...items: TaskOptions[]): Promise<void> {
 }
 
 async function listExecutions(): Promise<void> {
-  await holdLease(test.db, { cluster: 'c', kind: 'Execution', owner: 'r', leaseMs: 1000 })
+  await holdLease(test.db, { cluster: 'c', ...groupKindOf(executionKind), owner: 'r', leaseMs: 1000 })
   await test.db.updateTable('watch_checkpoint').set({ resource_version: 9 }).execute()
 }
 
@@ -59,7 +60,7 @@ describe('an item under deletion whose execution is not in the journal', () => {
 
   it('is asked for again later while executions were never listed to the end', async () => {
     await know(item)
-    await holdLease(test.db, { cluster: 'c', kind: 'Execution', owner: 'r', leaseMs: 1000 })
+    await holdLease(test.db, { cluster: 'c', ...groupKindOf(executionKind), owner: 'r', leaseMs: 1000 })
     expect(await resolveWake(test.db, await wakeOf())).toMatchObject({ to: 'later' })
   })
 

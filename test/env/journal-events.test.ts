@@ -6,7 +6,7 @@ import { holdLease, LeaseLost } from '../../activities/journal/write/checkpoints
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { newestVersion } from '../../activities/journal/read/objects.ts'
 import type { RoutedEvent, Routing } from '../../workflows/kit/index.ts'
-import { deps, later, NOW, seen, task, taskKind } from '../activities/journal/build-events.ts'
+import { deps, later, NOW, seen, TASK, task, taskKind } from '../activities/journal/build-events.ts'
 import { readObject } from '../activities/journal/one-row.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
 
@@ -18,7 +18,7 @@ describe('texts that PostgreSQL refuses', () => {
   it('are journaled with U+FFFD in place of what it refuses', async () => {
     const status = { phase: 'a\0b\uD800c \\u0000 \u{1F600} \\\0' }
     await journalEvents(test.db, { ...watch, events: [seen('ADDED', { version: 5, status })] }, deps)
-    expect(await readObject(test.db, 'c', 'Task', 'u1')).toMatchObject({
+    expect(await readObject(test.db, 'c', TASK, 'u1')).toMatchObject({
       projection: { status: { phase: 'a\uFFFDb\uFFFDc \\u0000 \u{1F600} \\\uFFFD' } },
     })
     await journalEvents(test.db, { ...watch, events: [seen('MODIFIED', { version: 6, status })] }, deps)
@@ -68,7 +68,7 @@ describe('journaling the events of a watch', () => {
         may_start: true,
       },
     ])
-    expect(await readObject(test.db, 'c', 'Task', 'u1')).toMatchObject({
+    expect(await readObject(test.db, 'c', TASK, 'u1')).toMatchObject({
       resource_version: 5,
       deleted: false,
       seq: events[0]?.seq,
@@ -91,7 +91,7 @@ describe('journaling the events of a watch', () => {
     await journalEvents(test.db, { ...watch, events: [seen('ADDED', { version: 5 })] }, deps)
     await journalEvents(test.db, { ...watch, events: [seen('MODIFIED', { version: 6 })] }, deps)
     expect(await test.outcomes()).toEqual(['watch 5 wake: task ADDED', 'watch 6 ignored: nothing declared changed'])
-    expect(await newestVersion(test.db, 'c', 'Task', 'ns')).toBe(6)
+    expect(await newestVersion(test.db, 'c', TASK, 'ns')).toBe(6)
   })
 
   it('sees a change of hashed content without keeping the content', async () => {
@@ -168,7 +168,7 @@ describe('journaling deletions', () => {
       'watch 8 stale: this version is known',
       'watch 9 ignored: already deleted',
     ])
-    expect(await readObject(test.db, 'c', 'Task', 'u1')).toMatchObject({ deleted: true, resource_version: 9 })
+    expect(await readObject(test.db, 'c', TASK, 'u1')).toMatchObject({ deleted: true, resource_version: 9 })
   })
 
   it('takes the answer to the write that removed the last finalizer as the deletion', async () => {
@@ -213,7 +213,7 @@ describe('journaling deletions', () => {
       'relist 20 stale: the object was never known',
       'relist 5 wake: task ADDED',
     ])
-    expect(await readObject(test.db, 'c', 'Task', 'u1')).toMatchObject({ deleted: false, presumed_deleted: false })
+    expect(await readObject(test.db, 'c', TASK, 'u1')).toMatchObject({ deleted: false, presumed_deleted: false })
   })
 })
 
@@ -252,7 +252,7 @@ describe('journaling the answers of writes', () => {
       'watch 5 stale: version 9 is known',
       'watch 7 wake: task MODIFIED',
     ])
-    expect(await readObject(test.db, 'c', 'Task', 'u1')).toMatchObject({ resource_version: 9 })
+    expect(await readObject(test.db, 'c', TASK, 'u1')).toMatchObject({ resource_version: 9 })
   })
 
   it('finishes the action rows in the same transaction, which ends the hold', async () => {
@@ -261,12 +261,14 @@ describe('journaling the answers of writes', () => {
       run_id: 'r',
       pass: 1,
       step: 's',
-      object: 'Task/ns/task-u1',
+      object: 'Task.test.pawl.dev/ns/task-u1',
       verb: 'patch',
     }
     await beginActions(test.db, [{ ...action, field_manager: 'pawl', started_at: NOW }])
-    const held = async (at: Date) => [...(await heldObjects(test.db, ['Task/ns/task-u1', 'Task/ns/other'], at))]
-    expect(await held(later(999))).toEqual(['Task/ns/task-u1'])
+    const held = async (at: Date) => [
+      ...(await heldObjects(test.db, ['Task.test.pawl.dev/ns/task-u1', 'Task.test.pawl.dev/ns/other'], at)),
+    ]
+    expect(await held(later(999))).toEqual(['Task.test.pawl.dev/ns/task-u1'])
     expect(await held(later(1000))).toEqual([])
     await journalEvents(
       test.db,
@@ -279,37 +281,37 @@ describe('journaling the answers of writes', () => {
     )
     expect(await held(later(1))).toEqual([])
     await beginActions(test.db, [{ ...action, field_manager: 'pawl', started_at: NOW }])
-    expect(await held(later(1))).toEqual(['Task/ns/task-u1'])
+    expect(await held(later(1))).toEqual(['Task.test.pawl.dev/ns/task-u1'])
   })
 })
 
 describe('journaling with a checkpoint', () => {
   it('moves the checkpoint while the lease is held, else nothing of the batch is journaled', async () => {
-    await holdLease(test.db, { cluster: 'c', kind: 'Task', owner: 'me', leaseMs: 60_000 })
+    await holdLease(test.db, { cluster: 'c', ...TASK, owner: 'me', leaseMs: 60_000 })
     await journalEvents(
       test.db,
-      { ...watch, events: [], checkpoint: { kind: 'Task', resourceVersion: 7, epoch: 1, leaseOwner: 'me' } },
+      { ...watch, events: [], checkpoint: { ...TASK, resourceVersion: 7, epoch: 1, leaseOwner: 'me' } },
       deps,
     )
-    expect(await newestVersion(test.db, 'c', 'Task', 'ns')).toBe(7)
+    expect(await newestVersion(test.db, 'c', TASK, 'ns')).toBe(7)
     const stolen = {
       ...watch,
       events: [seen('ADDED', { version: 8 })],
-      checkpoint: { kind: 'Task', resourceVersion: 8, epoch: 1, leaseOwner: 'other' },
+      checkpoint: { ...TASK, resourceVersion: 8, epoch: 1, leaseOwner: 'other' },
     }
     await expect(journalEvents(test.db, stolen, deps)).rejects.toThrow(LeaseLost)
     expect(await test.outcomes()).toEqual([])
-    expect(await newestVersion(test.db, 'c', 'Task', 'ns')).toBe(7)
+    expect(await newestVersion(test.db, 'c', TASK, 'ns')).toBe(7)
   })
 
   it('gives the lease to one of two owners, and to the other when it lapses', async () => {
-    expect(await holdLease(test.db, { cluster: 'c', kind: 'Task', owner: 'a', leaseMs: 60_000 })).toEqual({
+    expect(await holdLease(test.db, { cluster: 'c', ...TASK, owner: 'a', leaseMs: 60_000 })).toEqual({
       resourceVersion: undefined,
       epoch: 0,
     })
-    expect(await holdLease(test.db, { cluster: 'c', kind: 'Task', owner: 'b', leaseMs: 60_000 })).toBeUndefined()
-    await holdLease(test.db, { cluster: 'c', kind: 'Task', owner: 'a', leaseMs: -1 })
-    expect(await holdLease(test.db, { cluster: 'c', kind: 'Task', owner: 'b', leaseMs: 60_000 })).toEqual({
+    expect(await holdLease(test.db, { cluster: 'c', ...TASK, owner: 'b', leaseMs: 60_000 })).toBeUndefined()
+    await holdLease(test.db, { cluster: 'c', ...TASK, owner: 'a', leaseMs: -1 })
+    expect(await holdLease(test.db, { cluster: 'c', ...TASK, owner: 'b', leaseMs: 60_000 })).toEqual({
       resourceVersion: undefined,
       epoch: 0,
     })

@@ -10,7 +10,7 @@ import { upsertWakes } from '../../activities/journal/write/wakes.ts'
 import { createRegistry } from '../../worker/server/registry.ts'
 import { directLookups, resolveWake } from '../../worker/reconciler/resolve.ts'
 import { defineLevel, nop } from '../../workflows/kit/index.ts'
-import { deps, NOW, seen } from '../activities/journal/build-events.ts'
+import { deps, NOW, seen, TASK } from '../activities/journal/build-events.ts'
 import { endJob, findOpenJob, openJob } from '../activities/journal/one-row.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
 
@@ -28,7 +28,7 @@ const subscribe = async (...names: string[]) =>
   await replaceSubscriptions(
     test.db,
     subject,
-    names.map((name) => ({ kind: 'Task', namespace: 'ns', name })),
+    names.map((name) => ({ ...TASK, namespace: 'ns', name })),
     NOW,
   )
 
@@ -80,7 +80,7 @@ describe('the row of a run in level mode', () => {
   it('holds nothing back from retention, and neither does retention take its subscriptions', async () => {
     const old = new Date(NOW.getTime() - 100 * 86_400_000)
     await openJob(test.db, { ...run, started_at: old })
-    await replaceSubscriptions(test.db, subject, [{ kind: 'Task', namespace: 'ns', name: 'a' }], old)
+    await replaceSubscriptions(test.db, subject, [{ ...TASK, namespace: 'ns', name: 'a' }], old)
     const { before } = await pruneEvents(test.db, 86_400_000, NOW)
     expect(before).toEqual(new Date(NOW.getTime() - 86_400_000))
     expect(await test.db.selectFrom('subscription').select('name').execute()).toEqual([{ name: 'a' }])
@@ -140,7 +140,7 @@ describe('a wake of a controller in level mode', () => {
 
   it('leads to the one run of its object, to its open one, or to nothing when the object is gone', async () => {
     await journalEvents(test.db, { ...watch, events: [seen('ADDED', { version: 5 })] }, ignored)
-    expect(await wakeSubjects(test.db, { cluster: 'c', controller: 'shop', kind: 'Task' }, NOW)).toBe(1)
+    expect(await wakeSubjects(test.db, { cluster: 'c', controller: 'shop', ...TASK }, NOW)).toBe(1)
     expect(await resolve()).toMatchObject({
       to: 'start',
       run: { controller: 'shop', workflowID: 'shop/u1', input: { jobID: '', cause: 'a worker started' } },
@@ -150,6 +150,6 @@ describe('a wake of a controller in level mode', () => {
     await closeLevelRun(test.db, run, 'Converged', NOW)
     await journalEvents(test.db, { ...watch, events: [seen('DELETED', { version: 6 })] }, ignored)
     expect(await resolve()).toEqual({ to: 'nothing', reason: 'subject is gone', unrecorded: 'shop/u1' })
-    expect(await wakeSubjects(test.db, { cluster: 'c', controller: 'shop', kind: 'Task' }, NOW)).toBe(0)
+    expect(await wakeSubjects(test.db, { cluster: 'c', controller: 'shop', ...TASK }, NOW)).toBe(0)
   })
 })

@@ -5,7 +5,7 @@ import { journalEvents } from '../../activities/journal/write/events.ts'
 import { upsertWakes } from '../../activities/journal/write/wakes.ts'
 import { subscribe } from '../../activities/journal/write/subscriptions.ts'
 import type { Routing } from '../../workflows/kit/index.ts'
-import { deps, NOW, seen, taskKind } from '../activities/journal/build-events.ts'
+import { deps, NOW, seen, TASK, taskKind } from '../activities/journal/build-events.ts'
 import { job } from '../activities/journal/build-job.ts'
 import { endJob, findOpenJob, openJob } from '../activities/journal/one-row.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
@@ -17,7 +17,7 @@ const write = { cluster: 'c', source: 'write', writer: 'task/u1/j1' } as const
 describe('routes to others than the object itself', () => {
   const waits = {
     ...{ controller: 'task', uid: 's1', job_id: 'j1' },
-    ...{ cluster: 'c', kind: 'Task', namespace: 'ns', name: 'task-u1' },
+    ...{ cluster: 'c', ...TASK, namespace: 'ns', name: 'task-u1' },
   }
 
   it('wakes every living dependent of an owner', async () => {
@@ -49,7 +49,7 @@ describe('routes to others than the object itself', () => {
     await journalEvents(
       test.db,
       { ...watch, events: [seen('MODIFIED', { version: 10, generation: 2 })] },
-      { ...deps, route, subjectKinds: { task: 'Other' } },
+      { ...deps, route, subjectKinds: { task: { ...TASK, group: 'other.pawl.dev' } } },
     )
     expect((await test.outcomes()).at(-1)).toBe('watch 10 ignored: no subject is concerned')
   })
@@ -77,7 +77,7 @@ describe('routes to others than the object itself', () => {
   })
 
   it('ends the waits of a job when it closes', async () => {
-    const wait = { controller: 'task', job_id: 'j1', cluster: 'c', kind: 'Task', namespace: 'ns', name: 'missing' }
+    const wait = { controller: 'task', job_id: 'j1', cluster: 'c', ...TASK, namespace: 'ns', name: 'missing' }
     for (const uid of ['u1', 'u2', 'u3']) {
       await subscribe(test.db, { ...wait, uid }, NOW)
       await openJob(test.db, job({ uid, workflow_id: `task/${uid}/j1` }))

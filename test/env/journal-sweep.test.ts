@@ -29,6 +29,7 @@ import {
   NOW,
   OPERATION,
   seen,
+  TASK,
   taskKind,
   type TaskOptions,
 } from '../activities/journal/build-events.ts'
@@ -68,7 +69,7 @@ describe('the sweep', () => {
   }
   const sweep = async (...controllers: readonly SweptController[]) => {
     const swept = controllers.length > 0 ? controllers : [own]
-    await sweepWakes(test.db, { cluster: 'c', now: NOW, controllers: swept, watchedKinds: ['Task'] })
+    await sweepWakes(test.db, { cluster: 'c', now: NOW, controllers: swept, watchedKinds: ['Task.test.pawl.dev'] })
     return (await test.wakes()).map(({ uid, job_id, cause }) => `${uid}/${job_id} ${cause}`)
   }
   const reconcile = { [OPERATION]: 'reconcile' }
@@ -122,7 +123,7 @@ describe('the sweep', () => {
     const owner = { uid: 'gone', kind: 'Task' }
     await known({ uid: 'a', version: 1, deleting: true, finalizers: ['f'], owner })
     expect(await sweep()).toEqual([])
-    await holdLease(test.db, { cluster: 'c', kind: 'Task', owner: 'r', leaseMs: 1000 })
+    await holdLease(test.db, { cluster: 'c', ...TASK, owner: 'r', leaseMs: 1000 })
     expect(await sweep()).toEqual([])
     await test.db.updateTable('watch_checkpoint').set({ resource_version: 5 }).execute()
     expect(await sweep()).toEqual(['a/ sweep: trigger without a run'])
@@ -185,7 +186,7 @@ describe('an open job', () => {
     ['an object that it waits for', { uid: 'waited', version: 5 }],
   ])('is woken when %s changed after its last pass', async (_, changed) => {
     await openJob(test.db, job())
-    const at = { controller: 'task', uid: 'u1', cluster: 'c', kind: 'Task', namespace: 'ns' }
+    const at = { controller: 'task', uid: 'u1', cluster: 'c', ...TASK, namespace: 'ns' }
     await subscribe(test.db, { ...at, job_id: 'j1', name: 'task-waited' }, NOW)
     await subscribe(test.db, { ...at, job_id: 'j0', name: 'task-other' }, NOW)
     await touchJobs(test.db, [run()], later(1000))

@@ -25,12 +25,12 @@ const daysAgo = (days: number): Date => new Date(TODAY.getTime() - days * DAY_MS
 
 describe('migrating an empty database', () => {
   it('applies every migration once, also when two do it at once', async () => {
-    expect(await migrationStatus(test.url)).toEqual([{ name: '0001_create_journal', appliedAt: undefined }])
+    const names = ['0001_create_journal', '0002_key_kinds_by_group']
+    expect(await migrationStatus(test.url)).toEqual(names.map((name) => ({ name, appliedAt: undefined })))
     const applied = await Promise.all([migrateUp(test.url), migrateUp(test.url), migrateUp(test.url)])
-    expect(applied.flat()).toEqual(['0001_create_journal'])
-    expect(await migrationStatus(test.url)).toMatchObject([
-      { name: '0001_create_journal', appliedAt: expect.any(Date) as Date },
-    ])
+    expect(applied.flat()).toEqual(names)
+    const all = names.map((name) => ({ name, appliedAt: expect.any(Date) as Date }))
+    expect(await migrationStatus(test.url)).toMatchObject(all)
   })
 })
 
@@ -114,7 +114,7 @@ describe('ended jobs and deleted objects', () => {
       const action = { workflow_id: uid, run_id: 'r', pass: 1, step: 's', object: 'o', verb: 'patch' }
       await openJob(test.db, { ...job, uid, workflow_id: uid, started_at: at })
       await beginActions(test.db, [{ ...action, field_manager: 'f', started_at: at }])
-      const wait = { controller: 'task', uid, job_id: 'j', ...names, kind: 'K', name: 'n' }
+      const wait = { controller: 'task', uid, job_id: 'j', ...names, group: 'g', kind: 'K', name: 'n' }
       if (ended !== undefined) await endJob(test.db, uid, daysAgo(ended))
       await subscribe(test.db, wait, at)
     }

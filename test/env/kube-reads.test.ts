@@ -60,9 +60,9 @@ async function journal(...objects: readonly KubeObject[]): Promise<void> {
 
 /** Everything of the kind is known. */
 async function listKind(kind: string): Promise<void> {
-  const lease = { cluster: 'local', kind, owner: 'test', leaseMs: 60_000 }
+  const lease = { cluster: 'local', group: executionKind.group, kind, owner: 'test', leaseMs: 60_000 }
   await holdLease(deps.db, lease)
-  const checkpoint = { kind, resourceVersion: 1, epoch: 0, leaseOwner: 'test' }
+  const checkpoint = { group: executionKind.group, kind, resourceVersion: 1, epoch: 0, leaseOwner: 'test' }
   await deps.db.transaction().execute(async (trx) => {
     await writeCheckpoint(trx, 'local', checkpoint, deps.now())
   })

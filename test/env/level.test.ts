@@ -328,7 +328,15 @@ describe('what a pass observes', () => {
   })
 
   it('is as new as the store where nothing was subscribed to before, and then not older than what the journal knows', async () => {
-    const at = { cluster: 'local', kind: 'ConfigMap', uid: 'uid-a', namespace: 'n', name: 'a', resource_version: 999 }
+    const at = {
+      cluster: 'local',
+      api_group: '',
+      kind: 'ConfigMap',
+      uid: 'uid-a',
+      namespace: 'n',
+      name: 'a',
+      resource_version: 999,
+    }
     const row = { ...at, seq: 7, projection: '{}', updated_at: new Date(), deleted: false, presumed_deleted: false }
     await database.db.insertInto('object').values(row).execute()
     const asked: Readonly<Record<string, string>>[] = []

@@ -73,7 +73,7 @@ export class ReadStage {
 
   async #follow(watched: Kind, gone: readonly LsObject[]): Promise<void> {
     const { db, now } = this.deps
-    const { kind, plural } = watched
+    const { group, kind, plural } = watched
     const there = await this.cluster.list(plural)
     const events = [
       ...there.map((object) => ({ watched, object, type: 'MODIFIED' as const })),
@@ -82,8 +82,8 @@ export class ReadStage {
         .map((object) => ({ watched, object, type: 'DELETED' as const })),
     ]
     await journalEvents(db, { cluster: CLUSTER, source: 'watch', events }, this.deps)
-    await holdLease(db, { cluster: CLUSTER, kind, owner: 'test', leaseMs: 60_000 })
-    const checkpoint = { kind, resourceVersion: 1, epoch: 0, leaseOwner: 'test' }
+    await holdLease(db, { cluster: CLUSTER, group, kind, owner: 'test', leaseMs: 60_000 })
+    const checkpoint = { group, kind, resourceVersion: 1, epoch: 0, leaseOwner: 'test' }
     await db.transaction().execute(async (trx) => {
       await writeCheckpoint(trx, CLUSTER, checkpoint, now())
     })

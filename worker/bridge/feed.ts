@@ -8,7 +8,8 @@ import { LeaseLost } from '../../activities/journal/write/checkpoints.ts'
 import { journalCarefully } from '../../activities/journal/write/refused.ts'
 import { createBackoff, pause } from '../server/backoff.ts'
 import { objectKey, type PendingQueue, selectReady } from './pending.ts'
-import { carefully, type Term } from './term.ts'
+import { groupKindOf } from '../../workflows/kit/index.ts'
+import { carefully, labelOf, type Term } from './term.ts'
 
 /** Runs until the term's signal. @throws LeaseLost, or the signal's reason. */
 export async function feedJournal(term: Term, queue: PendingQueue): Promise<never> {
@@ -27,7 +28,7 @@ export async function feedJournal(term: Term, queue: PendingQueue): Promise<neve
       const delayMs = backoff.next()
       health.journalFailing = true
       log.warn(
-        { kind: watched.kind, error: String(error), delayMs, pending: queue.items.length },
+        { kind: labelOf(watched), error: String(error), delayMs, pending: queue.items.length },
         'journal refused a batch',
       )
       await pause(delayMs, term.signal)
@@ -47,7 +48,10 @@ async function journalOnce(term: Term, queue: PendingQueue): Promise<'journaled'
     db,
     {
       ...{ cluster, source: 'watch', events },
-      checkpoint: { kind: watched.kind, resourceVersion: checkpoint, epoch: position.epoch, leaseOwner: owner },
+      checkpoint: {
+        ...groupKindOf(watched),
+        ...{ resourceVersion: checkpoint, epoch: position.epoch, leaseOwner: owner },
+      },
     },
     journal,
     carefully(term),

@@ -9,7 +9,8 @@ import type { EventBatch } from '../../activities/journal/write/events.ts'
 import type { MissedDeletion } from '../../activities/journal/write/incoming.ts'
 import { journalCarefully } from '../../activities/journal/write/refused.ts'
 import { type ObjectList, resourcePath } from '../../activities/kube/client.ts'
-import { carefully, type Term } from './term.ts'
+import { groupKindOf } from '../../workflows/kit/index.ts'
+import { carefully, labelOf, type Term } from './term.ts'
 
 /** Journals a list and the deletions it shows; afterwards the position is the list's. */
 export async function relist(term: Term): Promise<void> {
@@ -18,8 +19,11 @@ export async function relist(term: Term): Promise<void> {
   let listVersion: number | undefined
   for await (const { items, version } of pages(term)) {
     if (listVersion === undefined && position.journaled !== undefined && version < position.journaled) {
-      const rewound = await rewindObjects(db, cluster, watched.kind, version)
-      log.warn({ kind: watched.kind, known: position.journaled, listed: version, rewound }, 'cluster went back in time')
+      const rewound = await rewindObjects(db, cluster, groupKindOf(watched), version)
+      log.warn(
+        { kind: labelOf(watched), known: position.journaled, listed: version, rewound },
+        'cluster went back in time',
+      )
     }
     listVersion = version
     for (const { metadata } of items) seen.add(metadata.uid ?? '')
@@ -28,13 +32,13 @@ export async function relist(term: Term): Promise<void> {
       items.map((object) => ({ watched, type: 'ADDED', object })),
     )
   }
-  if (listVersion === undefined) throw new Error(`list of ${watched.kind}: the server sent no page`)
+  if (listVersion === undefined) throw new Error(`list of ${labelOf(watched)}: the server sent no page`)
   await journalDeletions(term, listVersion, seen)
 }
 
 async function journalDeletions(term: Term, listVersion: number, seen: ReadonlySet<string>): Promise<void> {
   const { db, cluster, watched, settings, position, log } = term
-  const known = await listedBefore(db, cluster, watched.kind, listVersion)
+  const known = await listedBefore(db, cluster, groupKindOf(watched), listVersion)
   const missing = known
     .filter(({ uid }) => !seen.has(uid))
     .map((object): MissedDeletion => ({ watched, missing: object, listVersion }))
@@ -48,7 +52,10 @@ async function journalDeletions(term: Term, listVersion: number, seen: ReadonlyS
   position.journaled = listVersion
   position.read = listVersion
   const { epoch } = position
-  log.info({ kind: watched.kind, objects: seen.size, missing: missing.length, version: listVersion, epoch }, 'listed')
+  log.info(
+    { kind: labelOf(watched), objects: seen.size, missing: missing.length, version: listVersion, epoch },
+    'listed',
+  )
 }
 
 async function journalUnderLease(
@@ -58,7 +65,7 @@ async function journalUnderLease(
 ): Promise<void> {
   const { db, cluster, watched, position, owner, journal, signal } = term
   signal.throwIfAborted()
-  const checkpoint = { kind: watched.kind, resourceVersion, epoch: position.epoch, leaseOwner: owner }
+  const checkpoint = { ...groupKindOf(watched), resourceVersion, epoch: position.epoch, leaseOwner: owner }
   await journalCarefully(db, { cluster, source: 'relist', events, checkpoint }, journal, carefully(term))
 }
 

@@ -5,6 +5,7 @@
 //   Q3. A checkpoint never passes an event that waits: after a crash the watch resumes before it.
 
 import { EventEmitter, once } from 'node:events'
+import { objectText } from '../../activities/journal/write/actions.ts'
 import type { SeenEvent } from '../../activities/journal/write/incoming.ts'
 
 export interface PendingItem {
@@ -41,7 +42,7 @@ export function selectReady(items: readonly PendingItem[], held: ReadonlySet<str
 
 /** As the journal's action rows name an object. */
 export function objectKey({ watched, object }: SeenEvent): string {
-  return `${watched.kind}/${object.metadata.namespace ?? ''}/${object.metadata.name}`
+  return objectText(watched, object.metadata.namespace ?? '', object.metadata.name)
 }
 
 export class PendingQueue {

@@ -15,15 +15,16 @@ import {
 } from '../../activities/journal/write/checkpoints.ts'
 import type { StreamedResponse } from '../../activities/kube/client.ts'
 import { isNotFound, KubeError } from '../../activities/kube/errors.ts'
-import type { WatchedKind } from '../../workflows/kit/index.ts'
+import { groupKindOf, type WatchedKind } from '../../workflows/kit/index.ts'
 import { feedJournal } from './feed.ts'
 import { collectionPath, relist } from './list.ts'
 import { type Backoff, createBackoff, pause } from '../server/backoff.ts'
 import { PendingQueue } from './pending.ts'
-import type { ReflectorDeps, ReflectorHealth, Term } from './term.ts'
+import { labelOf, type ReflectorDeps, type ReflectorHealth, type Term } from './term.ts'
 import { needsList, parseStatus, readMessages, type StatusAnswer } from './watch-stream.ts'
 
 export interface Reflector {
+  /** `Widget.example.com`. */
   readonly kind: string
   /** Runs until the signal; never rejects. */
   run(signal: AbortSignal): Promise<void>
@@ -38,7 +39,7 @@ export function createReflector(watched: WatchedKind, deps: ReflectorDeps): Refl
   const health: ReflectorHealth = { phase: 'starting', journalFailing: false }
   let queue: PendingQueue | undefined
   return {
-    kind: watched.kind,
+    kind: labelOf(watched),
     async run(signal) {
       const backoff = createBackoff(deps.settings.backoffMs, deps.random)
       while (!signal.aborted) {
@@ -47,7 +48,7 @@ export function createReflector(watched: WatchedKind, deps: ReflectorDeps): Refl
         await pause(delayMs, signal)
       }
       const { db, cluster, owner } = deps
-      await releaseLease(db, cluster, watched.kind, owner).catch(() => undefined)
+      await releaseLease(db, cluster, groupKindOf(watched), owner).catch(() => undefined)
     },
     behind() {
       if (health.journalFailing) return 'the journal refuses'
@@ -73,9 +74,8 @@ async function holdTerm(
   signal: AbortSignal,
 ): Promise<number> {
   const { db, cluster, owner, settings, log } = deps
-  const { kind } = watched
   try {
-    const lease = await holdLease(db, { cluster, kind, owner, leaseMs: settings.leaseMs })
+    const lease = await holdLease(db, { cluster, ...groupKindOf(watched), owner, leaseMs: settings.leaseMs })
     health.journalFailing = false
     backoff.reset()
     if (lease === undefined) {
@@ -88,7 +88,7 @@ async function holdTerm(
     if (signal.aborted) return 0
     health.phase = 'starting'
     health.journalFailing = !(error instanceof LeaseLost)
-    log.warn({ kind, error: String(error) }, 'lost the watch')
+    log.warn({ kind: labelOf(watched), error: String(error) }, 'lost the watch')
     return backoff.next()
   }
 }
@@ -105,21 +105,21 @@ async function followUnderLease(
   try {
     await Promise.race(parts)
   } finally {
-    ending.abort(new LeaseLost(term.cluster, watched.kind, term.owner))
+    ending.abort(new LeaseLost(term.cluster, groupKindOf(watched), term.owner))
     await Promise.allSettled(parts)
   }
 }
 
-async function keepLease({ db, cluster, watched: { kind }, owner, settings, signal, log }: Term): Promise<void> {
+async function keepLease({ db, cluster, watched, owner, settings, signal, log }: Term): Promise<void> {
   for (;;) {
     await pause(settings.leaseMs / 3, signal)
     signal.throwIfAborted()
     try {
-      await renewLease(db, { cluster, kind, owner, leaseMs: settings.leaseMs })
+      await renewLease(db, { cluster, ...groupKindOf(watched), owner, leaseMs: settings.leaseMs })
     } catch (error) {
       if (error instanceof LeaseLost) throw error
       // The journal is away. Whoever takes the lease when it is back is found out by the next transaction (R1).
-      log.debug({ kind, error: String(error) }, 'could not renew the lease')
+      log.debug({ kind: labelOf(watched), error: String(error) }, 'could not renew the lease')
     }
   }
 }
@@ -144,7 +144,10 @@ async function follow(term: Term, queue: PendingQueue): Promise<never> {
         continue
       }
       const delayMs = Math.max(backoff.next(), error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0)
-      log.warn({ kind: watched.kind, error: String(error), delayMs, version: position.read }, 'watch was interrupted')
+      log.warn(
+        { kind: labelOf(watched), error: String(error), delayMs, version: position.read },
+        'watch was interrupted',
+      )
       health.phase = 'connecting'
       await pause(delayMs, signal)
     }
@@ -163,10 +166,10 @@ const LONGEST_WAIT_FOR_KIND_MS = 2000
 
 /** The server has no such kind: its definition is not installed, or was removed. Said once; what it held of the kind is gone with it. */
 async function awaitKind({ log, watched, position, health, signal }: Term, backoff: Backoff): Promise<void> {
-  const { apiVersion, kind, plural } = watched
+  const { apiVersion, plural } = watched
   if (health.phase !== 'not served')
     log.warn(
-      { kind, apiVersion, plural },
+      { kind: labelOf(watched), apiVersion, plural },
       'the cluster does not serve this kind; expected its CRD to be installed; waiting for it',
     )
   health.phase = 'not served'

@@ -6,7 +6,7 @@ import type { Database } from '../../activities/journal/database.ts'
 import type { JournalDeps } from '../../activities/journal/write/events.ts'
 import type { Careful } from '../../activities/journal/write/refused.ts'
 import type { KubeClient } from '../../activities/kube/client.ts'
-import type { WatchedKind } from '../../workflows/kit/index.ts'
+import { groupKindOf, groupKindText, type WatchedKind } from '../../workflows/kit/index.ts'
 import type { BridgeSettings } from './settings.ts'
 
 export interface ReflectorDeps {
@@ -47,13 +47,18 @@ export interface Term extends ReflectorDeps {
   readonly signal: AbortSignal
 }
 
+/** The kind as logs and /readyz name it, `Widget.example.com`. */
+export function labelOf(watched: WatchedKind): string {
+  return groupKindText(groupKindOf(watched))
+}
+
 /** How to journal what the database may refuse: one event less, and a line in the log. */
 export function carefully({ position, watched, log }: Term): Careful {
   return {
     journaled: position.journaled,
     onRefused(event, error) {
       const { namespace, name, uid } = 'missing' in event ? event.missing : event.object.metadata
-      log.error({ kind: watched.kind, namespace, name, uid, error: String(error) }, 'event could not be journaled')
+      log.error({ kind: labelOf(watched), namespace, name, uid, error: String(error) }, 'event could not be journaled')
     },
   }
 }

@@ -13,7 +13,14 @@ import {
   type SubjectState,
 } from '../../activities/journal/read/objects.ts'
 import type { Wake } from '../../activities/journal/write/wakes.ts'
-import { type GroupRule, jobIDProblem, wantedOf } from '../../workflows/kit/index.ts'
+import {
+  type GroupKind,
+  groupKindOf,
+  groupKindText,
+  type GroupRule,
+  jobIDProblem,
+  wantedOf,
+} from '../../workflows/kit/index.ts'
 import { builtIn, type Registry } from '../server/registry.ts'
 import type { Run } from './runs.ts'
 
@@ -80,19 +87,19 @@ export async function resolveStart(
 
 /** In group mode: the controller's rule, and the kind of the members. */
 interface Group extends GroupRule {
-  readonly memberKind: string
+  readonly member: GroupKind
 }
 
 function groupOf({ controller }: Wake, { registry }: Lookups): Group | undefined {
   const found = registry.controllers.get(controller)
-  return found?.group === undefined ? undefined : { ...found.group, memberKind: found.target.kind }
+  return found?.group === undefined ? undefined : { ...found.group, member: groupKindOf(found.target) }
 }
 
 async function resolveSubject(wake: Wake, lookups: Lookups): Promise<Resolution> {
   const controller = lookups.registry.controllers.get(wake.controller)
   if (controller === undefined) return nothing(`no controller is called ${wake.controller}`)
-  const { kind } = controller.target
-  const found = await lookups.readSubject({ cluster: wake.cluster, kind, uid: wake.uid })
+  const kind = groupKindOf(controller.target)
+  const found = await lookups.readSubject({ cluster: wake.cluster, ...kind, uid: wake.uid })
   if (found === undefined || found.object.deleted) return goneSubject(wake, lookups)
   const { object, owner } = found
   const wanted = wantedOf(controller.wantedRun, object.projection, owner)
@@ -103,7 +110,7 @@ async function resolveSubject(wake: Wake, lookups: Lookups): Promise<Resolution>
     const group = await lookups.findOpen({ controller: wake.controller, uid: object.owner_uid, jobID: wanted.jobID })
     if (group !== undefined) return { to: 'open', job: group }
   }
-  const subject = { kind, uid: object.uid, namespace: object.namespace, name: object.name }
+  const subject = { ...kind, uid: object.uid, namespace: object.namespace, name: object.name }
   const { jobID, cause } = wanted
   const begun = jobID === undefined ? { jobID: deriveJobID(object), begins: true } : { jobID, begins: false }
   return startOf(wake, subject, { ...begun, cause }, controller.group)
@@ -112,7 +119,8 @@ async function resolveSubject(wake: Wake, lookups: Lookups): Promise<Resolution>
 async function resolveGroup(db: Kysely<Database>, wake: Wake, group: Group, lookups: Lookups): Promise<Resolution> {
   const { rows } = await sql<ItemName & Pick<JournaledObject, 'owner_uid' | 'projection'>>`
     select uid, namespace, name, seq, owner_uid, projection from object
-    where cluster = ${wake.cluster} and kind = ${group.memberKind} and not deleted and (owner_uid = ${wake.uid} or uid = ${wake.uid})
+    where cluster = ${wake.cluster} and api_group = ${group.member.group} and kind = ${group.member.kind} and not deleted
+      and (owner_uid = ${wake.uid} or uid = ${wake.uid})
       and projection #>> '{status,jobID}' = ${wake.job_id}
       and projection #>> '{status,jobIDFinished}' is distinct from ${wake.job_id}
     order by uid`.execute(db)
@@ -122,8 +130,8 @@ async function resolveGroup(db: Kysely<Database>, wake: Wake, group: Group, look
   const isOwned = unfinished.uid !== wake.uid
   const owner = isOwned ? await ownerState(db, wake.cluster, unfinished, followedBy(lookups.registry)) : 'gone'
   if (isOwned && owner === 'gone') return { to: 'items', items: members }
-  const kind = isOwned ? group.owner.kind : group.memberKind
-  const subject = { kind, uid: wake.uid, namespace: wake.namespace, name: wake.name }
+  const kind = isOwned ? groupKindOf(group.owner) : group.member
+  const subject = { ...kind, uid: wake.uid, namespace: wake.namespace, name: wake.name }
   return startOf(wake, subject, { jobID: wake.job_id, cause: wake.cause, begins: false }, group)
 }
 
@@ -163,9 +171,9 @@ function goneSubject(wake: Wake, { registry }: Lookups): Resolution {
   return { to: 'nothing', reason: 'subject is gone', ...(isLevel && !isOwn && { unrecorded: workflowID }) }
 }
 
-/** The kinds whose missing objects mean something once they were listed. */
+/** The kinds (`groupKindText`) whose missing objects mean something once they were listed. */
 export function followedBy({ watchedKinds }: Registry): readonly string[] {
-  return watchedKinds.map(({ kind }) => kind)
+  return watchedKinds.map((kind) => groupKindText(groupKindOf(kind)))
 }
 
 // Namespace of the version 5 UUIDs of jobs; made once for this purpose.

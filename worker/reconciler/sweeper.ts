@@ -13,6 +13,7 @@ import {
   sweepWakes,
   wakeIfBehind,
 } from '../../activities/journal/write/sweep.ts'
+import { groupKindOf } from '../../workflows/kit/index.ts'
 import { builtIn, type Registry } from '../server/registry.ts'
 import type { Logger } from '../server/log.ts'
 import { followedBy } from './resolve.ts'
@@ -54,7 +55,7 @@ async function wakeLevels({ db, log, now, registry = builtIn }: SweeperDeps, opt
   const { cluster, controllers } = options
   for (const { name, target } of registry.levels) {
     if (controllers?.includes(name) === false) continue
-    const woken = await wakeSubjects(db, { cluster, controller: name, kind: target.kind }, now())
+    const woken = await wakeSubjects(db, { cluster, controller: name, ...groupKindOf(target) }, now())
     if (woken > 0) log.info({ controller: name, woken }, 'start woke the objects of a controller')
   }
 }

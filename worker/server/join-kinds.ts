@@ -1,30 +1,39 @@
 // The kinds that the bridge follows for Pawl's own controllers and for those in level mode, each once.
 
-import { type LevelController, levelKinds, type Path, type WatchedKind } from '../../workflows/kit/index.ts'
+import {
+  groupKindOf,
+  groupKindText,
+  type LevelController,
+  levelKinds,
+  type Path,
+  type WatchedKind,
+} from '../../workflows/kit/index.ts'
 
 /**
  * A kind that several controllers name is followed once, with the paths of all of them. Pawl's own kinds stay as they are: what its writes
  * tell the journal of them has to be what the watch tells.
  *
- * @throws when two kinds differ in group or version only: the journal knows kinds by their name.
+ * @throws when two kinds differ in version only: of each object the journal knows one state.
  */
 export function joinKinds(own: readonly WatchedKind[], levels: readonly LevelController[]): readonly WatchedKind[] {
-  const kinds = new Map(own.map((kind) => [kind.kind, kind]))
+  const kinds = new Map(own.map((kind) => [nameOf(kind), kind]))
   for (const level of levels) {
     for (const kind of levelKinds(level)) {
-      const known = kinds.get(kind.kind)
+      const name = nameOf(kind)
+      const known = kinds.get(name)
       if (known !== undefined && known.apiVersion !== kind.apiVersion) throw new Error(clash(level, kind, known))
-      if (known === undefined) kinds.set(kind.kind, kind)
-      else if (!own.includes(known))
-        kinds.set(kind.kind, { ...known, projection: union(known.projection, kind.projection) })
+      if (known === undefined) kinds.set(name, kind)
+      else if (!own.includes(known)) kinds.set(name, { ...known, projection: union(known.projection, kind.projection) })
     }
   }
   return [...kinds.values()]
 }
 
+const nameOf = (kind: WatchedKind) => groupKindText(groupKindOf(kind))
+
 function clash({ name }: LevelController, found: WatchedKind, known: WatchedKind): string {
-  const others = `kind ${found.kind} is followed in ${known.apiVersion} for another controller`
-  return `controller ${name} names kind ${found.apiVersion}/${found.kind}, but ${others}; expected one group and version of each kind`
+  const others = `kind ${nameOf(found)} is followed in ${known.apiVersion} for another controller`
+  return `controller ${name} names kind ${found.apiVersion}/${found.kind}, but ${others}; expected one version of each kind`
 }
 
 function union(left: readonly Path[], right: readonly Path[]): readonly Path[] {

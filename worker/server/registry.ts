@@ -4,6 +4,8 @@
 import { CONTROLLERS } from '../../workflows/controllers.gen.ts'
 import {
   type Controller,
+  type GroupKind,
+  groupKindOf,
   type JobModeController,
   type LevelController,
   levelMode,
@@ -25,7 +27,7 @@ export interface Registry {
   readonly controllers: ReadonlyMap<string, Controller>
   readonly watchedKinds: readonly WatchedKind[]
   /** The kind of each controller's subjects, for routes to dependents. */
-  readonly subjectKinds: Readonly<Record<string, string>>
+  readonly subjectKinds: Readonly<Record<string, GroupKind>>
   readonly modes: Readonly<Record<string, Mode>>
   /** Those in level mode. */
   readonly levels: readonly LevelController[]
@@ -56,7 +58,7 @@ export function createRegistry(added: readonly LevelController[], wings: readonl
     controllers,
     levels,
     watchedKinds: joinKinds([...new Set(inOtherModes.flatMap(({ watches }) => watches))], levels),
-    subjectKinds: Object.fromEntries(all.map(({ name, target }) => [name, target.kind])),
+    subjectKinds: Object.fromEntries(all.map(({ name, target }) => [name, groupKindOf(target)])),
     modes: Object.fromEntries(all.map(({ name, mode }) => [name, mode])),
     route: (event) => routeEvent(routes, event),
     wantedRun: (name, projection, ownerGone) =>

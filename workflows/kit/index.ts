@@ -107,6 +107,8 @@ export type {
 } from './run/level-activities.ts'
 export { levelKinds, levelRoutes, subscriptionOf } from './run/level-routes.ts'
 export type { LevelSubscription } from './run/level-routes.ts'
+export { groupKindOf, groupKindText, isSameGroupKind } from './kind/group-kind.ts'
+export type { GroupKind } from './kind/group-kind.ts'
 export { isWithoutNamespace } from './kind/kubernetes-plurals.ts'
 export { isObjectName, selectionOf } from './run/query.ts'
 export type { QueryTemplate, Selection, StateQuery } from './run/query.ts'

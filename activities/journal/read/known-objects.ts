@@ -1,10 +1,10 @@
 // What the journal knows of objects and their children: which there are, and in which version. No bodies.
 
 import { type Kysely, sql } from 'kysely'
+import { type GroupKind, groupKindText } from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
 
-export interface KnownObject {
-  readonly kind: string
+export interface KnownObject extends GroupKind {
   readonly uid: string
   readonly namespace: string
   readonly name: string
@@ -20,7 +20,7 @@ export interface KnownFamily {
   readonly self: KnownObject | undefined
   /** What it controls, also what is deleted. */
   readonly children: readonly KnownObject[]
-  /** The kinds of which everything that there was at some time is known; of others a missing row says nothing. */
+  /** The kinds (`groupKindText`) of which everything that there was at some time is known; of others a missing row says nothing. */
   readonly listedKinds: ReadonlySet<string>
 }
 
@@ -30,15 +30,15 @@ export async function knownFamilies(
   cluster: string,
   uids: readonly string[],
 ): Promise<KnownFamily[]> {
-  const { rows } = await sql<{ known: KnownObject[]; listed: string[] }>`
+  const { rows } = await sql<{ known: KnownObject[]; listed: GroupKind[] }>`
     select (select coalesce(json_agg(o), '[]') from (
-              select kind, uid, namespace, name, owner_uid as "ownerUid", resource_version as version, deleted,
+              select api_group as "group", kind, uid, namespace, name, owner_uid as "ownerUid", resource_version as version, deleted,
                      presumed_deleted as "presumedDeleted"
               from object where cluster = ${cluster} and (uid = any(${uids}::text[]) or owner_uid = any(${uids}::text[]))) o) as known,
-           (select coalesce(json_agg(kind), '[]') from watch_checkpoint
+           (select coalesce(json_agg(json_build_object('group', api_group, 'kind', kind)), '[]') from watch_checkpoint
               where cluster = ${cluster} and resource_version is not null) as listed`.execute(db)
   const { known = [], listed = [] } = rows[0] ?? {}
-  const listedKinds = new Set(listed)
+  const listedKinds = new Set(listed.map(groupKindText))
   const byUid = new Map(known.map((object) => [object.uid, object]))
   const byOwner = new Map<string, KnownObject[]>()
   for (const object of known) {

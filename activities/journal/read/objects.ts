@@ -1,7 +1,7 @@
 // The newest known state of objects. Read-only: only journalEvents writes these rows.
 
 import { type Kysely, type Selectable, sql } from 'kysely'
-import { path, valueAt } from '../../../workflows/kit/index.ts'
+import { type GroupKind, groupKindOf, groupKindText, path, valueAt } from '../../../workflows/kit/index.ts'
 import type { Database, Json, ObjectTable } from '../database.ts'
 
 export type JournaledObject = Selectable<ObjectTable>
@@ -12,7 +12,7 @@ export type OwnerState = 'present' | 'gone' | 'unknown'
 /**
  * The state of the owner of an object, `gone` when it has none.
  *
- * @param watchedKinds the kinds that the bridge follows; of others no row is ever written, so their missing one means nothing else than gone.
+ * @param watchedKinds the kinds (`groupKindText`) that the bridge follows; of others no row is ever written, so their missing one means nothing else than gone.
  */
 export async function ownerState(
   db: Kysely<Database>,
@@ -21,19 +21,16 @@ export async function ownerState(
   watchedKinds: readonly string[],
 ): Promise<OwnerState> {
   if (child.owner_uid === null) return 'gone'
-  const { rows } = await sql<{ deleted: boolean | null; listed: readonly string[] }>`
+  const { rows } = await sql<{ deleted: boolean | null; listed: readonly GroupKind[] }>`
     select (select bool_and(deleted) from object where cluster = ${cluster} and uid = ${child.owner_uid}) as deleted,
-           array(select kind from watch_checkpoint where cluster = ${cluster} and resource_version is not null) as listed`.execute(
-    db,
-  )
+           ${listedKinds(cluster)} as listed`.execute(db)
   const { deleted = null, listed = [] } = rows[0] ?? {}
   return stateOfOwner(child, { deleted, listed }, watchedKinds)
 }
 
 /** An object of a cluster, by its kind and uid. */
-export interface ObjectID {
+export interface ObjectID extends GroupKind {
   readonly cluster: string
-  readonly kind: string
   readonly uid: string
 }
 
@@ -49,29 +46,34 @@ export async function readSubjects(
   watchedKinds: readonly string[],
 ): Promise<readonly (SubjectState | undefined)[]> {
   const cluster = ids[0]?.cluster ?? ''
-  const { rows } = await sql<JournaledObject & { owner_deleted: boolean | null; listed: readonly string[] }>`
+  const { rows } = await sql<JournaledObject & { owner_deleted: boolean | null; listed: readonly GroupKind[] }>`
     select o.*, (select bool_and(p.deleted) from object p where p.cluster = o.cluster and p.uid = o.owner_uid) as owner_deleted,
-           array(select kind from watch_checkpoint where cluster = ${cluster} and resource_version is not null) as listed
+           ${listedKinds(cluster)} as listed
     from object o where o.cluster = ${cluster} and o.uid = any(${[...new Set(ids.map(({ uid }) => uid))]}::text[])`.execute(
     db,
   )
-  return ids.map(({ kind, uid }) => {
-    const row = rows.find((one) => one.kind === kind && one.uid === uid)
+  return ids.map(({ group, kind, uid }) => {
+    const row = rows.find((one) => one.kind === kind && one.api_group === group && one.uid === uid)
     if (row === undefined) return undefined
     const { owner_deleted, listed, ...object } = row
     return { object, owner: stateOfOwner(object, { deleted: owner_deleted, listed }, watchedKinds) }
   })
 }
 
+/** The kinds of which a list was journaled. */
+const listedKinds = (cluster: string) => sql`(
+  select coalesce(json_agg(json_build_object('group', api_group, 'kind', kind)), '[]') from watch_checkpoint
+  where cluster = ${cluster} and resource_version is not null)`
+
 function stateOfOwner(
   { owner_uid, projection }: Pick<JournaledObject, 'owner_uid' | 'projection'>,
-  { deleted, listed }: { readonly deleted: boolean | null; readonly listed: readonly string[] },
+  { deleted, listed }: { readonly deleted: boolean | null; readonly listed: readonly GroupKind[] },
   watchedKinds: readonly string[],
 ): OwnerState {
   if (owner_uid === null) return 'gone'
   if (deleted === false) return 'present'
   const kind = ownerKind(projection)
-  if (deleted === true || listed.includes(kind)) return 'gone'
+  if (deleted === true || listed.some((one) => groupKindText(one) === kind)) return 'gone'
   return watchedKinds.includes(kind) ? 'unknown' : 'gone'
 }
 
@@ -80,19 +82,20 @@ const OWNERS = path('metadata.ownerReferences')
 /** A projection keeps the controlling owner only. */
 function ownerKind(projection: Json): string {
   const references = valueAt(projection, OWNERS)
-  return Array.isArray(references) ? ((references as { kind?: string }[])[0]?.kind ?? '') : ''
+  const [owner] = Array.isArray(references) ? (references as { apiVersion?: string; kind?: string }[]) : []
+  return groupKindText(groupKindOf({ apiVersion: owner?.apiVersion ?? '', kind: owner?.kind ?? '' }))
 }
 
 /** A version of the kind that a LIST over all namespaces must not be older than; undefined when none is known. */
 export async function newestVersionAnywhere(
   db: Kysely<Database>,
   cluster: string,
-  kind: string,
+  { group, kind }: GroupKind,
 ): Promise<number | undefined> {
   const { rows } = await sql<{ version: number | null }>`
     select greatest(
-      (select max(resource_version) from object where cluster = ${cluster} and kind = ${kind}),
-      (select resource_version from watch_checkpoint where cluster = ${cluster} and kind = ${kind})
+      (select max(resource_version) from object where cluster = ${cluster} and api_group = ${group} and kind = ${kind}),
+      (select resource_version from watch_checkpoint where cluster = ${cluster} and api_group = ${group} and kind = ${kind})
     ) as version`.execute(db)
   return rows[0]?.version ?? undefined
 }
@@ -104,15 +107,15 @@ export async function newestVersionAnywhere(
 export async function newestVersion(
   db: Kysely<Database>,
   cluster: string,
-  kind: string,
+  { group, kind }: GroupKind,
   namespace: string,
 ): Promise<number | undefined> {
   const { rows } = await sql<{ version: number | null }>`
     select coalesce(
       (select resource_version from object
-       where cluster = ${cluster} and kind = ${kind} and namespace = ${namespace} and resource_version > 0
+       where cluster = ${cluster} and api_group = ${group} and kind = ${kind} and namespace = ${namespace} and resource_version > 0
        order by resource_version desc limit 1),
-      (select resource_version from watch_checkpoint where cluster = ${cluster} and kind = ${kind})
+      (select resource_version from watch_checkpoint where cluster = ${cluster} and api_group = ${group} and kind = ${kind})
     ) as version`.execute(db)
   return rows[0]?.version ?? undefined
 }

@@ -6,9 +6,19 @@
 //       jobs, and would write on their versions; what it read before it asked here is fenced by its version.
 
 import { type Insertable, type Kysely, sql } from 'kysely'
+import { groupKindOf, groupKindText } from '../../../workflows/kit/index.ts'
 import type { ActionTable, Database, Json } from '../database.ts'
 
 type Key = Pick<Insertable<ActionTable>, 'workflow_id' | 'run_id' | 'pass' | 'step' | 'object' | 'verb'>
+
+/** How actions name an object, `Widget.example.com/ns/name` or `Pod/ns/name`: two kinds of one name share neither rows nor holds. */
+export function objectText(
+  kind: { readonly apiVersion: string; readonly kind: string },
+  namespace: string,
+  name: string,
+): string {
+  return `${groupKindText(groupKindOf(kind))}/${namespace}/${name}`
+}
 
 export interface NewAction extends Key {
   readonly field_manager: string
@@ -72,7 +82,7 @@ export async function finishActions(db: Kysely<Database>, rows: readonly Finishe
       and action.step = f.step and action.object = f.object and action.verb = f.verb`.execute(db)
 }
 
-/** Those of the objects (kind/namespace/name) whose events must wait for the answer of a write (A2). */
+/** Those of the objects (`objectText`) whose events must wait for the answer of a write (A2). */
 export async function heldObjects(
   db: Kysely<Database>,
   objects: readonly string[],

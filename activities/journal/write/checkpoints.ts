@@ -4,10 +4,10 @@
 //   K2. An epoch begins with a list; only its beginning may take versions back (the cluster was restored or made anew).
 
 import { type Kysely, sql } from 'kysely'
+import { type GroupKind, groupKindText } from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
 
-export interface Checkpoint {
-  readonly kind: string
+export interface Checkpoint extends GroupKind {
   /** Undefined while the first list is being journaled. */
   readonly resourceVersion: number | undefined
   readonly epoch: number
@@ -20,28 +20,27 @@ export interface HeldLease {
   readonly epoch: number
 }
 
-export interface LeaseRequest {
+export interface LeaseRequest extends GroupKind {
   readonly cluster: string
-  readonly kind: string
   readonly owner: string
   readonly leaseMs: number
 }
 
 /** Another reflector follows the kind now; what this one gathered must be dropped. */
 export class LeaseLost extends Error {
-  constructor(cluster: string, kind: string, owner: string) {
-    super(`watch of ${kind} in cluster ${cluster}: the lease is no longer held by ${owner}`)
+  constructor(cluster: string, kind: GroupKind, owner: string) {
+    super(`watch of ${groupKindText(kind)} in cluster ${cluster}: the lease is no longer held by ${owner}`)
     this.name = 'LeaseLost'
   }
 }
 
 /** Takes the lease; undefined while somebody else holds it. */
 export async function holdLease(db: Kysely<Database>, request: LeaseRequest): Promise<HeldLease | undefined> {
-  const { cluster, kind, owner, leaseMs } = request
+  const { cluster, group, kind, owner, leaseMs } = request
   const { rows } = await sql<{ resource_version: number | null; epoch: number }>`
-    insert into watch_checkpoint as c (cluster, kind, lease_owner, lease_until)
-    values (${cluster}, ${kind}, ${owner}, clock_timestamp() + ${leaseMs} * interval '1 ms')
-    on conflict (cluster, kind) do update set lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
+    insert into watch_checkpoint as c (cluster, api_group, kind, lease_owner, lease_until)
+    values (${cluster}, ${group}, ${kind}, ${owner}, clock_timestamp() + ${leaseMs} * interval '1 ms')
+    on conflict (cluster, api_group, kind) do update set lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
     where c.lease_owner is null or c.lease_owner = excluded.lease_owner or c.lease_until < clock_timestamp()
     returning c.resource_version, c.epoch`.execute(db)
   const [row] = rows
@@ -53,30 +52,38 @@ export async function holdLease(db: Kysely<Database>, request: LeaseRequest): Pr
  *
  * @throws LeaseLost when another owner has the kind, or nobody has.
  */
-export async function renewLease(db: Kysely<Database>, { cluster, kind, owner, leaseMs }: LeaseRequest): Promise<void> {
+export async function renewLease(db: Kysely<Database>, request: LeaseRequest): Promise<void> {
+  const { cluster, group, kind, owner, leaseMs } = request
   const { numAffectedRows } = await sql`
     update watch_checkpoint set lease_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
-    where cluster = ${cluster} and kind = ${kind} and lease_owner = ${owner}`.execute(db)
-  if (numAffectedRows !== 1n) throw new LeaseLost(cluster, kind, owner)
+    where cluster = ${cluster} and api_group = ${group} and kind = ${kind} and lease_owner = ${owner}`.execute(db)
+  if (numAffectedRows !== 1n) throw new LeaseLost(cluster, request, owner)
 }
 
 /** Gives the lease up, so that another reflector need not wait for its end. */
-export async function releaseLease(db: Kysely<Database>, cluster: string, kind: string, owner: string): Promise<void> {
+export async function releaseLease(
+  db: Kysely<Database>,
+  cluster: string,
+  { group, kind }: GroupKind,
+  owner: string,
+): Promise<void> {
   await sql`update watch_checkpoint set lease_owner = null, lease_until = null
-    where cluster = ${cluster} and kind = ${kind} and lease_owner = ${owner}`.execute(db)
+    where cluster = ${cluster} and api_group = ${group} and kind = ${kind} and lease_owner = ${owner}`.execute(db)
 }
 
 /** @throws LeaseLost when another owner has taken the kind (K1). A lease that ran out but was not taken still counts: the row lock decides. */
 export async function writeCheckpoint(
   trx: Kysely<Database>,
   cluster: string,
-  { kind, resourceVersion, epoch, leaseOwner }: Checkpoint,
+  checkpoint: Checkpoint,
   now: Date,
 ): Promise<void> {
+  const { group, kind, resourceVersion, epoch, leaseOwner } = checkpoint
   const { numAffectedRows } = await sql`
     update watch_checkpoint set resource_version = ${resourceVersion ?? null}, epoch = ${epoch}, updated_at = ${now}
-    where cluster = ${cluster} and kind = ${kind} and lease_owner = ${leaseOwner} and epoch <= ${epoch}`.execute(trx)
-  if (numAffectedRows !== 1n) throw new LeaseLost(cluster, kind, leaseOwner)
+    where cluster = ${cluster} and api_group = ${group} and kind = ${kind} and lease_owner = ${leaseOwner}
+      and epoch <= ${epoch}`.execute(trx)
+  if (numAffectedRows !== 1n) throw new LeaseLost(cluster, checkpoint, leaseOwner)
 }
 
 /**
@@ -86,11 +93,13 @@ export async function writeCheckpoint(
 export async function rewindObjects(
   db: Kysely<Database>,
   cluster: string,
-  kind: string,
+  { group, kind }: GroupKind,
   listVersion: number,
 ): Promise<number> {
   const { numAffectedRows } = await sql`update object set resource_version = 0
-    where cluster = ${cluster} and kind = ${kind} and resource_version > ${listVersion}`.execute(db)
+    where cluster = ${cluster} and api_group = ${group} and kind = ${kind} and resource_version > ${listVersion}`.execute(
+    db,
+  )
   return Number(numAffectedRows ?? 0n)
 }
 
@@ -98,13 +107,14 @@ export async function rewindObjects(
 export async function listedBefore(
   db: Kysely<Database>,
   cluster: string,
-  kind: string,
+  { group, kind }: GroupKind,
   listVersion: number,
 ): Promise<{ uid: string; namespace: string; name: string }[]> {
   return await db
     .selectFrom('object')
     .select(['uid', 'namespace', 'name'])
     .where('cluster', '=', cluster)
+    .where('api_group', '=', group)
     .where('kind', '=', kind)
     .where('deleted', '=', false)
     .where('resource_version', '<=', listVersion)

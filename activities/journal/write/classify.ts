@@ -4,12 +4,11 @@
 //   C2. Whatever is no news says why: stale (known or overtaken) or ignored (nothing declared changed).
 //   C3. A deletion concluded from a list is revived by an event of the same version; a seen one is not.
 
-import { canonicalJson, type Projection } from '../../../workflows/kit/index.ts'
+import { canonicalJson, type GroupKind, type Projection } from '../../../workflows/kit/index.ts'
 import type { Incoming } from './incoming.ts'
 
 /** What the journal knows of an object. */
-export interface Known {
-  readonly kind: string
+export interface Known extends GroupKind {
   readonly uid: string
   readonly namespace: string
   readonly name: string
@@ -54,9 +53,9 @@ function classifyMissed(known: Known | undefined, event: Incoming): Verdict {
 }
 
 function stateAfter(event: Incoming): Known {
-  const { kind, uid, namespace, name, ownerUid, resourceVersion, projection, hash } = event
-  const deleted = event.type === 'DELETED'
-  return { kind, uid, namespace, name, ownerUid, resourceVersion, projection, hash, deleted, presumedDeleted: false }
+  const { group, kind, uid, namespace, name, ownerUid, resourceVersion, projection, hash } = event
+  const state = { group, kind, uid, namespace, name, ownerUid, resourceVersion, projection, hash }
+  return { ...state, deleted: event.type === 'DELETED', presumedDeleted: false }
 }
 
 function sameState(known: Known, next: Known): boolean {

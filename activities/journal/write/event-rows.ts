@@ -1,12 +1,14 @@
 // The statements of one journaled batch. Multi-row, one JSON parameter each: a batch takes six round trips, whatever its size.
 
 import { sql, type Transaction } from 'kysely'
+import { type GroupKind, groupKindText } from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
 import type { Known } from './classify.ts'
 import type { EventType } from './incoming.ts'
 
 export interface EventRow {
   readonly seq: number
+  readonly api_group: string
   readonly kind: string
   readonly uid: string
   readonly namespace: string
@@ -23,6 +25,11 @@ export interface EventRow {
 
 export type EventSource = 'watch' | 'relist' | 'write'
 
+/** One object among many: the API server may serve one uid under two kinds (Events of the core and of `events.k8s.io`). */
+export function objectKey({ group, kind, uid }: GroupKind & { readonly uid: string }): string {
+  return `${groupKindText({ group, kind })} ${uid}`
+}
+
 type ObjectRow = Omit<Known, 'ownerUid' | 'hash'> & { readonly ownerUid: string | null; readonly hash: string | null }
 
 /** Draws `count` sequence numbers and locks what is known of the objects, in the order of their uids, so that batches cannot deadlock. */
@@ -35,10 +42,10 @@ export async function lockObjects(
   const { rows } = await sql<{ seqs: number[]; known: ObjectRow[] }>`
     select (select json_agg(nextval('watch_event_seq')) from generate_series(1, ${count}::int)) as seqs,
            (select coalesce(json_agg(o), '[]') from (
-              select kind, uid, namespace, name, owner_uid as "ownerUid", resource_version as "resourceVersion", projection,
+              select api_group as "group", kind, uid, namespace, name, owner_uid as "ownerUid", resource_version as "resourceVersion", projection,
                      hash, deleted, presumed_deleted as "presumedDeleted"
               from object where cluster = ${cluster} and uid = any(${uids}::text[])
-              order by uid for update) o) as known`.execute(trx)
+              order by uid, api_group, kind for update) o) as known`.execute(trx)
   const [row] = rows
   if (row === undefined) throw new Error('journal: drawing sequence numbers returned no row')
   return {
@@ -64,7 +71,7 @@ export async function journaledVersions(
   return new Set(rows.map(({ version }) => version))
 }
 
-/** Writes the states; returns the uids written. One that is missing was journaled meanwhile, at this version or a newer one. */
+/** Writes the states; returns the objects written (`objectKey`). One that is missing was journaled meanwhile, at this version or a newer one. */
 export async function upsertObjects(
   trx: Transaction<Database>,
   cluster: string,
@@ -72,23 +79,23 @@ export async function upsertObjects(
   now: Date,
 ): Promise<Set<string>> {
   if (states.length === 0) return new Set()
-  const { rows } = await sql<{ uid: string }>`
-    insert into object (cluster, kind, uid, namespace, name, owner_uid, resource_version, seq, projection, hash, deleted,
+  const { rows } = await sql<GroupKind & { uid: string }>`
+    insert into object (cluster, api_group, kind, uid, namespace, name, owner_uid, resource_version, seq, projection, hash, deleted,
                         presumed_deleted, updated_at)
-    select ${cluster}, s.kind, s.uid, s.namespace, s.name, s."ownerUid", s."resourceVersion", s.seq, s.projection, s.hash,
+    select ${cluster}, s."group", s.kind, s.uid, s.namespace, s.name, s."ownerUid", s."resourceVersion", s.seq, s.projection, s.hash,
            s.deleted, s."presumedDeleted", ${now}
     from (select * from json_to_recordset(${JSON.stringify(states)}::json) as r(
-      kind text, uid text, namespace text, name text, "ownerUid" text, "resourceVersion" bigint, seq bigint,
-      projection jsonb, hash text, deleted boolean, "presumedDeleted" boolean) order by r.uid) s
-    on conflict (cluster, kind, uid) do update set
+      "group" text, kind text, uid text, namespace text, name text, "ownerUid" text, "resourceVersion" bigint, seq bigint,
+      projection jsonb, hash text, deleted boolean, "presumedDeleted" boolean) order by r.uid, r."group", r.kind) s
+    on conflict (cluster, api_group, kind, uid) do update set
       namespace = excluded.namespace, name = excluded.name, owner_uid = excluded.owner_uid,
       resource_version = excluded.resource_version, seq = excluded.seq, projection = excluded.projection,
       hash = excluded.hash, deleted = excluded.deleted, presumed_deleted = excluded.presumed_deleted,
       updated_at = excluded.updated_at
     where excluded.resource_version > object.resource_version
        or (excluded.resource_version = object.resource_version and excluded.deleted <> object.deleted)
-    returning uid`.execute(trx)
-  return new Set(rows.map(({ uid }) => uid))
+    returning api_group as "group", kind, uid`.execute(trx)
+  return new Set(rows.map(objectKey))
 }
 
 export async function insertEvents(
@@ -99,11 +106,11 @@ export async function insertEvents(
 ): Promise<void> {
   if (events.length === 0) return
   await sql`
-    insert into watch_event (seq, at, cluster, kind, uid, namespace, name, resource_version, type, source, writer, projection,
+    insert into watch_event (seq, at, cluster, api_group, kind, uid, namespace, name, resource_version, type, source, writer, projection,
                              outcome, reason)
-    select e.seq, ${now}, ${cluster}, e.kind, e.uid, e.namespace, e.name, e.resource_version, e.type, e.source, e.writer,
+    select e.seq, ${now}, ${cluster}, e.api_group, e.kind, e.uid, e.namespace, e.name, e.resource_version, e.type, e.source, e.writer,
            e.projection, e.outcome, e.reason
     from json_to_recordset(${JSON.stringify(events)}::json) as e(
-      seq bigint, kind text, uid text, namespace text, name text, resource_version bigint, type text, projection jsonb,
+      seq bigint, api_group text, kind text, uid text, namespace text, name text, resource_version bigint, type text, projection jsonb,
       outcome text, reason text, source text, writer text)`.execute(trx)
 }

@@ -16,6 +16,7 @@ import {
   insertEvents,
   journaledVersions,
   lockObjects,
+  objectKey,
   upsertObjects,
 } from './event-rows.ts'
 import { expandRoutes, type RoutedNews } from './expand.ts'
@@ -223,16 +224,17 @@ interface Judged {
 async function judge(trx: Transaction<Database>, cluster: string, all: readonly Told[], now: Date): Promise<Entry[]> {
   const uids = [...new Set(all.map(({ event }) => event.uid))].sort()
   const { seqs, known } = await lockObjects(trx, cluster, uids, all.length)
-  const states = new Map<string, Known>(known.map((state) => [state.uid, state]))
+  const states = new Map<string, Known>(known.map((state) => [objectKey(state), state]))
   const touched = new Map<string, Known & { seq: number }>()
   const judged = all.map(({ event: told, origin }, index): Judged => {
     const seq = seqs[index] ?? 0
-    const before = states.get(told.uid)
+    const key = objectKey(told)
+    const before = states.get(key)
     const event = origin.source === 'relist' ? asListed(told, before) : told
     const verdict = classify(before, event)
     if (verdict.outcome !== 'stale') {
-      states.set(event.uid, verdict.next)
-      if (!event.unfollowed) touched.set(event.uid, { ...verdict.next, seq })
+      states.set(key, verdict.next)
+      if (!event.unfollowed) touched.set(key, { ...verdict.next, seq })
     }
     return { event, origin, seq, verdict, before }
   })
@@ -260,7 +262,7 @@ interface Context {
 
 function entryOf(item: Judged, { written, seen, overtaken, states }: Context): Entry {
   const { event, verdict } = item
-  if (verdict.outcome !== 'stale' && !written.has(event.uid) && !event.unfollowed) {
+  if (verdict.outcome !== 'stale' && !written.has(objectKey(event)) && !event.unfollowed) {
     return { row: rowOf(item, 'stale', 'journaled meanwhile'), news: undefined }
   }
   switch (verdict.outcome) {
@@ -269,7 +271,7 @@ function entryOf(item: Judged, { written, seen, overtaken, states }: Context): E
     case 'changed':
       return { row: rowOf(item, 'ignored', '', verdict.next.projection), news: newsOf(item, verdict.next) }
     case 'stale': {
-      const state = states.get(event.uid)
+      const state = states.get(objectKey(event))
       // Somebody's change that the answer of our own later write overtook: the write's wake may be suppressed, so this one must not be.
       if (state !== undefined && overtaken.includes(item) && !seen.has(`${event.uid} ${event.resourceVersion}`)) {
         return { row: rowOf(item, 'ignored', '', event.projection), news: overtakenNews(item, state) }
@@ -299,15 +301,16 @@ function rowOf(
   reason: string,
   projection: Projection = {},
 ): EventRow {
-  const { kind, uid, namespace, name, type, resourceVersion } = event
+  const { group, kind, uid, namespace, name, type, resourceVersion } = event
   const { source, writer = null } = origin
   const said = { type, projection, outcome, reason, source, writer }
-  return { seq, kind, uid, namespace, name, resource_version: resourceVersion, ...said }
+  const at = { api_group: group, kind, uid, namespace, name }
+  return { seq, ...at, resource_version: resourceVersion, ...said }
 }
 
 function routedEvent(type: RoutedEvent['type'], state: Known, previous: Projection | undefined): RoutedEvent {
-  const { kind, uid, namespace, name, resourceVersion, projection } = state
-  return { kind, uid, namespace, name, resourceVersion, type, projection, previous }
+  const { group, kind, uid, namespace, name, resourceVersion, projection } = state
+  return { group, kind, uid, namespace, name, resourceVersion, type, projection, previous }
 }
 
 function conclude(

@@ -1,7 +1,7 @@
 // From routes to subjects: owners' dependents and subscribers are looked up, then every subject gets one wake.
 
 import { sql, type Transaction } from 'kysely'
-import type { Route } from '../../../workflows/kit/index.ts'
+import { type GroupKind, isSameGroupKind, type Route } from '../../../workflows/kit/index.ts'
 import type { Known } from './classify.ts'
 import type { Database } from '../database.ts'
 import type { NewWake } from './wakes.ts'
@@ -16,16 +16,14 @@ export interface RoutedNews {
   readonly writer: string | undefined
 }
 
-interface Dependent {
+interface Dependent extends GroupKind {
   readonly owner: string
-  readonly kind: string
   readonly uid: string
   readonly namespace: string
   readonly name: string
 }
 
-interface Subscriber {
-  readonly kind: string
+interface Subscriber extends GroupKind {
   /** `*`: all. */
   readonly namespace: string
   /** `*`: any. */
@@ -40,7 +38,7 @@ interface Subscriber {
 export interface Expansion {
   readonly cluster: string
   /** The kind whose objects a controller has as subjects; a controller that is missing takes dependents of every kind. */
-  readonly subjectKinds: Readonly<Record<string, string>>
+  readonly subjectKinds: Readonly<Record<string, GroupKind>>
   readonly now: Date
 }
 
@@ -65,7 +63,7 @@ export async function expandRoutes(
       subjectsOf(route, dependents, expansion).map((at) => wakeOf(item, at, route, expansion)),
     ),
     ...subscribers
-      .filter(({ kind, namespace, name }) => isNamed(item.state, kind, namespace, name))
+      .filter((subscriber) => isNamed(item.state, subscriber))
       .map((subscriber) => subscriberWake(item, subscriber, expansion)),
   ])
   return { wakes, openWriters: new Set(writers) }
@@ -78,17 +76,17 @@ async function lookUp(
   news: readonly RoutedNews[],
 ): Promise<{ dependents: Dependent[]; subscribers: Subscriber[]; writers: string[] }> {
   const writers = [...new Set(news.flatMap(({ writer, foreign }) => (writer === undefined || foreign ? [] : [writer])))]
-  const names = news.map(({ state: { kind, namespace, name } }) => ({ kind, namespace, name }))
+  const names = news.map(({ state: { group, kind, namespace, name } }) => ({ group, kind, namespace, name }))
   const { rows } = await sql<{ dependents: Dependent[]; subscribers: Subscriber[]; writers: string[] }>`
     select (select coalesce(json_agg(d), '[]') from (
-              select owner_uid as owner, kind, uid, namespace, name from object
+              select owner_uid as owner, api_group as "group", kind, uid, namespace, name from object
               where cluster = ${cluster} and not deleted and owner_uid = any(${owners}::text[])) d) as dependents,
            (select coalesce(json_agg(s), '[]') from (
-              select distinct s.kind, s.namespace, s.name, s.controller, s.uid, s.job_id = '' as "isLevel",
+              select distinct s.api_group as "group", s.kind, s.namespace, s.name, s.controller, s.uid, s.job_id = '' as "isLevel",
                      coalesce(o.name, '') as "subjectName"
-              from json_to_recordset(${JSON.stringify(names)}::json) as n(kind text, namespace text, name text)
-              join subscription s on s.cluster = ${cluster} and s.kind = n.kind and s.namespace in (n.namespace, '*')
-                and s.name in (n.name, '*')
+              from json_to_recordset(${JSON.stringify(names)}::json) as n("group" text, kind text, namespace text, name text)
+              join subscription s on s.cluster = ${cluster} and s.api_group = n."group" and s.kind = n.kind
+                and s.namespace in (n.namespace, '*') and s.name in (n.name, '*')
               left join object o on o.uid = s.uid and o.cluster = s.cluster) s) as subscribers,
            (select coalesce(json_agg(workflow_id), '[]') from job
               where workflow_id = any(${writers}::text[]) and outcome is null) as writers`.execute(trx)
@@ -100,7 +98,9 @@ type Place = Pick<Route, 'uid' | 'namespace' | 'name'>
 function subjectsOf(route: Route, dependents: readonly Dependent[], { subjectKinds }: Expansion): readonly Place[] {
   if (route.dependentsOf === undefined) return [route]
   const kind = subjectKinds[route.controller]
-  return dependents.filter((found) => found.owner === route.dependentsOf && (kind === undefined || found.kind === kind))
+  return dependents.filter(
+    (found) => found.owner === route.dependentsOf && (kind === undefined || isSameGroupKind(found, kind)),
+  )
 }
 
 function wakeOf({ seq, foreign, writer }: RoutedNews, at: Place, route: Route, { cluster, now }: Expansion): NewWake {
@@ -134,6 +134,10 @@ function isRunOf(workflowID: string, controller: string, uid: string): boolean {
   return workflowID === `${controller}/${uid}` || workflowID.startsWith(`${controller}/${uid}/`)
 }
 
-function isNamed(state: Known, kind: string, namespace: string, name: string): boolean {
-  return state.kind === kind && [state.namespace, '*'].includes(namespace) && [state.name, '*'].includes(name)
+function isNamed(state: Known, { group, kind, namespace, name }: Subscriber): boolean {
+  return (
+    isSameGroupKind(state, { group, kind }) &&
+    [state.namespace, '*'].includes(namespace) &&
+    [state.name, '*'].includes(name)
+  )
 }

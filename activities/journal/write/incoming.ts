@@ -1,6 +1,12 @@
 // What arrives at the journal: events as the API server or a write's answer tells them, reduced to what may be kept.
 
-import { type Projection, projectObject, type WatchedKind } from '../../../workflows/kit/index.ts'
+import {
+  type GroupKind,
+  groupKindOf,
+  type Projection,
+  projectObject,
+  type WatchedKind,
+} from '../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { cleanJson } from '../clean-text.ts'
 import { contentHash } from '../content-key.ts'
@@ -24,8 +30,7 @@ export interface MissedDeletion {
 export type BatchEvent = SeenEvent | MissedDeletion
 
 /** An event as the rules of the journal see it. */
-export interface Incoming {
-  readonly kind: string
+export interface Incoming extends GroupKind {
   readonly uid: string
   readonly namespace: string
   readonly name: string
@@ -57,11 +62,11 @@ export function readEvent(event: BatchEvent, source: string, contentKey: Buffer 
       projection: {},
       hash: undefined,
     } as const
-    return { kind: watched.kind, ...missing, type: 'DELETED', resourceVersion: listVersion, ...absent }
+    return { ...groupKindOf(watched), ...missing, type: 'DELETED', resourceVersion: listVersion, ...absent }
   }
   const { metadata } = event.object
   return {
-    kind: watched.kind,
+    ...groupKindOf(watched),
     uid: required(metadata.uid, 'uid', event),
     namespace: metadata.namespace ?? '',
     name: metadata.name,

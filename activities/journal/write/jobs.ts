@@ -6,7 +6,14 @@
 //   J3. A run closes its own row, also one that is not there yet, and never the row of a later run.
 
 import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely'
-import { type Mode, path, type Projection, textAt } from '../../../workflows/kit/index.ts'
+import {
+  type GroupKind,
+  isSameGroupKind,
+  type Mode,
+  path,
+  type Projection,
+  textAt,
+} from '../../../workflows/kit/index.ts'
 import type { Database, Json, JobTable } from '../database.ts'
 import type { Known } from './classify.ts'
 import { upsertWakes } from './wakes.ts'
@@ -15,7 +22,7 @@ export type Job = Selectable<JobTable>
 
 /** What the journal has to know of controllers, by their names: which objects are their subjects, and whether these say how a job ended. */
 export interface SubjectRules {
-  readonly subjectKinds: Readonly<Record<string, string>>
+  readonly subjectKinds: Readonly<Record<string, GroupKind>>
   readonly modes: Readonly<Record<string, Mode>>
 }
 
@@ -49,7 +56,7 @@ export async function openJobs(
     const ids = [...new Set(jobs.map(({ workflow_id }) => workflow_id))]
     const subjects = await trx
       .selectFrom('object')
-      .select(['uid', 'kind', 'projection', 'deleted'])
+      .select(['uid', 'api_group', 'kind', 'projection', 'deleted'])
       .where('cluster', '=', cluster)
       .where('uid', '=', sql<string>`any(${uids}::text[])`)
       .orderBy('uid')
@@ -76,7 +83,7 @@ export async function openJobs(
   })
 }
 
-type Subject = Pick<JournaledState, 'uid' | 'kind' | 'projection' | 'deleted'>
+type Subject = Pick<JournaledState, 'uid' | 'api_group' | 'kind' | 'projection' | 'deleted'>
 type JournaledState = Selectable<Database['object']>
 
 function endOfSubject(
@@ -86,7 +93,8 @@ function endOfSubject(
 ): string | undefined {
   // Runs of groups and in level mode end by themselves.
   if (rules.modes[controller] !== 'job') return undefined
-  const subject = subjects.find((one) => one.uid === uid && one.kind === rules.subjectKinds[controller])
+  const kind = rules.subjectKinds[controller]
+  const subject = subjects.find((one) => one.uid === uid && one.api_group === kind?.group && one.kind === kind.kind)
   return subject === undefined ? undefined : endOf(subject, job_id)
 }
 
@@ -308,13 +316,18 @@ export function endedJobs(
   { subjectKinds, modes }: SubjectRules,
 ): EndedJob[] {
   const ofJobs = Object.keys(modes).filter((name) => modes[name] === 'job')
-  return news.flatMap(({ state: { kind, uid, deleted, projection }, writer = null }) => {
+  return news.flatMap(({ state, writer = null }) => {
+    const { uid, deleted, projection } = state
     const jobID = textAt(projection, JOB_ID_FINISHED)
     if (!deleted && jobID === undefined) return []
     const outcome = deleted ? 'Deleted' : (textAt(projection, PHASE) ?? 'Succeeded')
-    const controllers = ofJobs.filter((name) => subjectKinds[name] === kind)
+    const controllers = ofJobs.filter((name) => isKindOf(subjectKinds[name], state))
     return controllers.map((controller) => ({ controller, uid, deleted, jobID: jobID ?? null, outcome, writer }))
   })
+}
+
+function isKindOf(kind: GroupKind | undefined, state: GroupKind): boolean {
+  return kind !== undefined && isSameGroupKind(kind, state)
 }
 
 /** Closes the rows of these jobs that are open, where the run itself ended the job; where another hand did, wakes the run (J1). */

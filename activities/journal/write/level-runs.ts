@@ -5,6 +5,7 @@
 //   V2. Subscriptions are exactly what the last pass looked at. Inserting happens before the pass reads, so that nothing falls in between.
 
 import { type Kysely, sql } from 'kysely'
+import type { GroupKind } from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
 import type { NewJob } from './jobs.ts'
 import { upsertWakes } from './wakes.ts'
@@ -18,8 +19,7 @@ export interface LevelSubject {
   readonly name: string
 }
 
-export interface Watching {
-  readonly kind: string
+export interface Watching extends GroupKind {
   /** `*`: all. */
   readonly namespace: string
   /** `*`: any. */
@@ -35,14 +35,15 @@ export async function replaceSubscriptions(
 ): Promise<readonly Watching[]> {
   const { rows } = await sql<Watching>`
     with wanted as (
-      select distinct kind, namespace, name from json_to_recordset(${JSON.stringify(watching)}::json) as r(
-        kind text, namespace text, name text)),
+      select distinct "group" as api_group, kind, namespace, name from json_to_recordset(${JSON.stringify(watching)}::json) as r(
+        "group" text, kind text, namespace text, name text)),
     dropped as (
       delete from subscription s where s.controller = ${controller} and s.uid = ${uid} and s.job_id = ''
-        and not exists (select from wanted w where w.kind = s.kind and w.namespace = s.namespace and w.name = s.name))
-    insert into subscription (controller, uid, job_id, cluster, kind, namespace, name, created_at)
-    select ${controller}, ${uid}, '', ${cluster}, kind, namespace, name, ${now} from wanted order by kind, namespace, name
-    on conflict do nothing returning kind, namespace, name`.execute(db)
+        and not exists (select from wanted w where w.api_group = s.api_group and w.kind = s.kind and w.namespace = s.namespace and w.name = s.name))
+    insert into subscription (controller, uid, job_id, cluster, api_group, kind, namespace, name, created_at)
+    select ${controller}, ${uid}, '', ${cluster}, api_group, kind, namespace, name, ${now} from wanted
+    order by api_group, kind, namespace, name
+    on conflict do nothing returning api_group as "group", kind, namespace, name`.execute(db)
   return rows
 }
 
@@ -72,13 +73,14 @@ export async function closeLevelRun(db: Kysely<Database>, job: NewJob, outcome: 
 /** Wakes every known object of a controller's kind: what the controller does may have changed since its runs ended. @returns how many. */
 export async function wakeSubjects(
   db: Kysely<Database>,
-  { cluster, controller, kind }: { readonly cluster: string; readonly controller: string; readonly kind: string },
+  { cluster, controller, group, kind }: GroupKind & { readonly cluster: string; readonly controller: string },
   now: Date,
 ): Promise<number> {
   const objects = await db
     .selectFrom('object')
     .select(['uid', 'namespace', 'name', 'seq'])
     .where('cluster', '=', cluster)
+    .where('api_group', '=', group)
     .where('kind', '=', kind)
     .where('deleted', '=', false)
     .execute()

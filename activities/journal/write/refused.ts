@@ -47,8 +47,9 @@ async function recordRefused(
   event: BatchEvent,
   deps: JournalDeps,
 ): Promise<void> {
-  const { kind, uid, namespace, name, type, resourceVersion } = readEvent(event, batch.source, deps.contentKey)
-  const row = { kind, uid, namespace, name: name.slice(0, LONGEST_NAME), resource_version: resourceVersion, type }
+  const { group, kind, uid, namespace, name, type, resourceVersion } = readEvent(event, batch.source, deps.contentKey)
+  const at = { api_group: group, kind, uid, namespace, name: name.slice(0, LONGEST_NAME) }
+  const row = { ...at, resource_version: resourceVersion, type }
   await db.transaction().execute(async (trx) => {
     const { rows } = await sql<{ seq: number }>`select nextval('watch_event_seq') as seq`.execute(trx)
     const reason = 'could not be journaled'

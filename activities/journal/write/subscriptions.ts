@@ -4,23 +4,27 @@
 //       journal does not show what it tells before its commit; but it happened before the look. What happens later finds the row.
 
 import type { Kysely } from 'kysely'
+import type { GroupKind } from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
 
-export interface Subscription {
+export interface Subscription extends GroupKind {
   readonly controller: string
   readonly uid: string
   readonly job_id: string
   readonly cluster: string
-  readonly kind: string
   readonly namespace: string
   readonly name: string
 }
 
 /** Adds a subscription; one that is there already stays. The caller looks at the object after it (S1). */
-export async function subscribe(db: Kysely<Database>, subscription: Subscription, now: Date): Promise<void> {
+export async function subscribe(
+  db: Kysely<Database>,
+  { group, ...subscription }: Subscription,
+  now: Date,
+): Promise<void> {
   await db
     .insertInto('subscription')
-    .values({ ...subscription, created_at: now })
+    .values({ ...subscription, api_group: group, created_at: now })
     .onConflict((conflict) => conflict.doNothing())
     .execute()
 }

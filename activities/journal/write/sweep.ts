@@ -4,7 +4,14 @@
 //   S1. The sweep only adds wakes; the pass they lead to looks at the object itself. So a needless one costs a look, a missing one a job.
 
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import { type Controller, jobIDsOf, type Mode, type TriggerMark, wantedOf } from '../../../workflows/kit/index.ts'
+import {
+  type Controller,
+  groupKindOf,
+  jobIDsOf,
+  type Mode,
+  type TriggerMark,
+  wantedOf,
+} from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
 import { type JournaledObject, readSubjects, type SubjectState } from '../read/objects.ts'
 import type { Job } from './jobs.ts'
@@ -17,7 +24,7 @@ export interface SweepInput {
   readonly cluster: string
   readonly now: Date
   readonly controllers: readonly SweptController[]
-  /** The kinds that the bridge follows: until one was listed, a missing object of it says nothing. */
+  /** The kinds (`groupKindText`) that the bridge follows: until one was listed, a missing object of it says nothing. */
   readonly watchedKinds: readonly string[]
 }
 
@@ -55,10 +62,11 @@ function marked({ at, when }: TriggerMark): RawBuilder<unknown> {
 /** Objects that may ask for a run: whether one does, the controller says. */
 async function strandedSubjects(db: Kysely<Database>, input: SweepInput, swept: SweptController): Promise<Found[]> {
   const { name, target, triggers } = swept
+  const { group, kind } = groupKindOf(target)
   const asks = [UNFINISHED, DELETING, ...triggers.map(marked)].map((condition) => sql`(${condition})`)
   const { rows } = await sql<Pick<JournaledObject, 'uid'>>`
     select o.uid from object o
-    where o.cluster = ${input.cluster} and o.kind = ${target.kind} and not o.deleted and (${sql.join(asks, sql` or `)})
+    where o.cluster = ${input.cluster} and o.api_group = ${group} and o.kind = ${kind} and not o.deleted and (${sql.join(asks, sql` or `)})
       and not exists (select from job j where j.controller = ${name} and j.uid = o.uid and j.outcome is null)
       and not exists (select from wake w where w.controller = ${name} and w.uid = o.uid)
     order by o.uid`.execute(db)
@@ -68,9 +76,11 @@ async function strandedSubjects(db: Kysely<Database>, input: SweepInput, swept: 
 /** Members of groups that are being deleted and have no owner left: each is a subject of its own. */
 async function leftMembers(db: Kysely<Database>, input: SweepInput, swept: SweptController): Promise<Found[]> {
   const { name, target } = swept
+  const { group, kind } = groupKindOf(target)
   const { rows } = await sql<Pick<JournaledObject, 'uid'>>`
     select o.uid from object o
-    where o.cluster = ${input.cluster} and o.kind = ${target.kind} and not o.deleted and not (${UNFINISHED}) and ${DELETING}
+    where o.cluster = ${input.cluster} and o.api_group = ${group} and o.kind = ${kind} and not o.deleted
+      and not (${UNFINISHED}) and ${DELETING}
       and not exists (select from wake w where w.controller = ${name} and w.uid = o.uid)
     order by o.uid`.execute(db)
   return await asking(db, input, swept, rows)
@@ -82,12 +92,12 @@ const PART = 500
 async function asking(
   db: Kysely<Database>,
   { cluster, watchedKinds }: SweepInput,
-  { target: { kind }, wantedRun }: SweptController,
+  { target, wantedRun }: SweptController,
   candidates: readonly Pick<JournaledObject, 'uid'>[],
 ): Promise<Found[]> {
   const found: Found[] = []
   for (let from = 0; from < candidates.length; from += PART) {
-    const ids = candidates.slice(from, from + PART).map(({ uid }) => ({ cluster, kind, uid }))
+    const ids = candidates.slice(from, from + PART).map(({ uid }) => ({ cluster, ...groupKindOf(target), uid }))
     const states = await readSubjects(db, ids, watchedKinds)
     found.push(...states.flatMap((state) => (state === undefined ? [] : asked(state, wantedRun))))
   }
@@ -111,10 +121,11 @@ async function strandedGroups(
   { cluster }: SweepInput,
   { name: controller, target, group }: SweptController,
 ): Promise<Found[]> {
+  const member = groupKindOf(target)
   const { rows } = await sql<UnfinishedMember>`
     select o.uid, o.owner_uid, o.namespace, o.name, o.seq, o.projection, p.name as owner_name
     from object o left join object p on p.cluster = o.cluster and p.uid = o.owner_uid
-    where o.cluster = ${cluster} and o.kind = ${target.kind} and not o.deleted and ${UNFINISHED}
+    where o.cluster = ${cluster} and o.api_group = ${member.group} and o.kind = ${member.kind} and not o.deleted and ${UNFINISHED}
       and not exists (select from job j
                       where j.controller = ${controller} and j.uid = coalesce(o.owner_uid, o.uid)
                         and j.job_id = o.projection #>> '{status,jobID}' and j.outcome is null)
@@ -222,7 +233,8 @@ export async function wakeIfBehind(
     where o.cluster = ${cluster} and (o.uid = ${uid} or o.owner_uid = ${uid}) and o.updated_at > ${last_pass_at ?? started_at}
     union all
     select o.seq from subscription s
-    join object o on o.cluster = s.cluster and o.kind = s.kind and s.namespace in (o.namespace, '*') and s.name in (o.name, '*')
+    join object o on o.cluster = s.cluster and o.api_group = s.api_group and o.kind = s.kind
+      and s.namespace in (o.namespace, '*') and s.name in (o.name, '*')
     where s.controller = ${controller} and s.uid = ${uid} and s.job_id = ${job_id} and s.cluster = ${cluster}
       and o.updated_at > ${last_pass_at ?? started_at}
     order by seq desc limit 1`.execute(db)

@@ -97,8 +97,8 @@ async function waitForOther(
       `${name} exists and belongs to ${owner === undefined ? 'nobody' : `${owner.kind} ${owner.name}`}; expected none, or one of this installation`,
     )
   }
-  const { kind } = executionKind
-  const at = { cluster: deps.cluster, kind, namespace: subject.namespace, name: subject.name }
+  const { group, kind } = executionKind
+  const at = { cluster: deps.cluster, group, kind, namespace: subject.namespace, name: subject.name }
   await subscribe(deps.db, { ...at, controller: 'installation', uid: subject.uid, job_id: jobID }, deps.now())
   // Its end may have been journaled before anybody waited for it (subscriptions.ts, S1).
   const current = await readObject(deps, executionKind, subject.namespace, subject.name)

@@ -5,6 +5,9 @@
 //       an event that is being journaled has not seen it, and the journal does not show what that event tells.
 
 import {
+  type GroupKind,
+  groupKindOf,
+  isSameGroupKind,
   type LevelActivities,
   type LevelQuery,
   type LevelResource,
@@ -82,7 +85,7 @@ async function observe(deps: Deps, input: ObserveInput, found: KubeObject): Prom
     return { state, query, selection: selected(query, target), target: found, kind: input.target }
   })
   const wanted = requests.flatMap(({ query, selection }) => {
-    const watching = selection && subscriptionOf(query.query, query.kind, selection)
+    const watching = selection && subscriptionOf(query.query, groupKindOf(query), selection)
     return watching ?? []
   })
   const { uid, namespace, name } = subject
@@ -106,10 +109,10 @@ function selected(query: LevelQuery, target: object): Selection | undefined {
 
 /** Whether what the state looks at was not subscribed to before. */
 function isNew({ query, selection }: StateRequest, added: readonly Watching[]): boolean {
-  const watching = selection && subscriptionOf(query.query, query.kind, selection)
+  const watching = selection && subscriptionOf(query.query, groupKindOf(query), selection)
+  if (watching === undefined) return false
   return added.some(
-    ({ kind, namespace, name }) =>
-      kind === watching?.kind && namespace === watching.namespace && name === watching.name,
+    (one) => isSameGroupKind(one, watching) && one.namespace === watching.namespace && one.name === watching.name,
   )
 }
 
@@ -163,13 +166,13 @@ async function select(
     query: {
       ...(labelSelector !== '' && { labelSelector }),
       ...(fieldSelector !== '' && { fieldSelector }),
-      ...(!fromStore && (await freshness(deps, kind.kind, namespace))),
+      ...(!fromStore && (await freshness(deps, groupKindOf(kind), namespace))),
     },
   })
   return list.items
 }
 
-async function freshness({ db, cluster }: Deps, kind: string, namespace: string | undefined) {
+async function freshness({ db, cluster }: Deps, kind: GroupKind, namespace: string | undefined) {
   const journaled =
     namespace === undefined
       ? await newestVersionAnywhere(db, cluster, kind)

@@ -31,12 +31,15 @@ export const taskKind: WatchedKind = {
   hashed: [path('data')],
 }
 
+/** What the journal knows the kind by. */
+export const TASK = { group: 'test.pawl.dev', kind: 'Task' } as const
+
 export interface TaskOptions {
   readonly uid?: string
   readonly name?: string
   readonly namespace?: string
   readonly version: number
-  readonly owner?: { readonly uid: string; readonly kind: string }
+  readonly owner?: { readonly uid: string; readonly kind: string; readonly apiVersion?: string }
   readonly deleting?: boolean
   readonly finalizers?: readonly string[]
   readonly annotations?: Readonly<Record<string, string>>
@@ -85,6 +88,6 @@ export const NOW = new Date('2026-02-03T04:05:06Z')
 export const later = (ms: number): Date => new Date(NOW.getTime() + ms)
 
 /** What the journal knows of that controller. */
-export const rules: SubjectRules = { subjectKinds: { task: 'Task' }, modes: { task: 'job' } }
+export const rules: SubjectRules = { subjectKinds: { task: TASK }, modes: { task: 'job' } }
 
 export const deps = { route: routeToSelf, ...rules, contentKey: Buffer.alloc(32, 7), now: () => NOW }

@@ -3,6 +3,7 @@
 import type { Kysely } from 'kysely'
 import type { Database } from '../../../activities/journal/database.ts'
 import { closeRun, findOpenJobs, type Job, type NewJob, openJobs } from '../../../activities/journal/write/jobs.ts'
+import type { GroupKind } from '../../../workflows/kit/index.ts'
 import type { JournaledObject } from '../../../activities/journal/read/objects.ts'
 import { rules } from './build-events.ts'
 import { acknowledgeWakes, type Wake } from '../../../activities/journal/write/wakes.ts'
@@ -36,13 +37,14 @@ export async function acknowledgeWake(db: Kysely<Database>, wake: Wake): Promise
 export async function readObject(
   db: Kysely<Database>,
   cluster: string,
-  kind: string,
+  { group, kind }: GroupKind,
   uid: string,
 ): Promise<JournaledObject | undefined> {
   return await db
     .selectFrom('object')
     .selectAll()
     .where('cluster', '=', cluster)
+    .where('api_group', '=', group)
     .where('kind', '=', kind)
     .where('uid', '=', uid)
     .executeTakeFirst()

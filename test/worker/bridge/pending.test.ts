@@ -4,7 +4,7 @@ import { objectKey, type PendingItem, PendingQueue, selectReady } from '../../..
 import { seen } from '../../activities/journal/build-events.ts'
 
 const NAMES = ['a', 'b', 'c'] as const
-const key = (uid: string): string => `Task/ns/task-${uid}`
+const key = (uid: string): string => `Task.test.pawl.dev/ns/task-${uid}`
 
 /** A stream: rising versions, some of them bookmarks. */
 const streams = fc.array(fc.option(fc.constantFrom(...NAMES), { nil: undefined }), { maxLength: 12 }).map((uids) =>

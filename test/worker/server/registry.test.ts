@@ -14,9 +14,20 @@ const level = (name: string, target: LevelTarget = shopKind, kind = 'v1/ConfigMa
 describe('the registry of controllers', () => {
   it('asks for one run per object in level mode, and routes to it', () => {
     const registry = createRegistry([level('shop')])
-    expect(registry.subjectKinds).toMatchObject({ installation: 'Installation', shop: 'Shop' })
+    expect(registry.subjectKinds).toMatchObject({
+      installation: { group: 'landscaper.gardener.cloud', kind: 'Installation' },
+      shop: { group: 'example.com', kind: 'Shop' },
+    })
     expect(registry.wantedRun('shop', {}, true)).toMatchObject({ jobID: '' })
-    const at = { uid: 'u', namespace: 'n', name: 'x', resourceVersion: 1, projection: {}, previous: undefined }
+    const at = {
+      group: 'example.com',
+      uid: 'u',
+      namespace: 'n',
+      name: 'x',
+      resourceVersion: 1,
+      projection: {},
+      previous: undefined,
+    }
     expect(registry.route({ ...at, kind: 'Shop', type: 'ADDED' })).toMatchObject({ routes: [{ controller: 'shop' }] })
   })
 
@@ -34,10 +45,21 @@ describe('the registry of controllers', () => {
     expect(() => createRegistry([level('installation')])).toThrow('two controllers are called installation')
   })
 
-  it('refuses two kinds of a name, which the journal would take for one', () => {
-    const other = { ...shopKind, apiVersion: 'other.com/v1' }
+  it('follows two kinds of a name side by side', () => {
+    const registry = createRegistry([level('shop'), level('other', { ...shopKind, apiVersion: 'other.com/v1' })])
+    const shops = registry.watchedKinds.filter(({ kind }) => kind === 'Shop')
+    expect(shops.map(({ apiVersion }) => apiVersion)).toEqual(['example.com/v1', 'other.com/v1'])
+    const at = { kind: 'Shop', uid: 'u', namespace: 'n', name: 'x', resourceVersion: 1, projection: {} }
+    const routed = (group: string) => registry.route({ ...at, group, previous: undefined, type: 'ADDED' })
+    expect(routed('example.com')).toMatchObject({ routes: [{ controller: 'shop' }] })
+    expect(routed('other.com')).toMatchObject({ routes: [{ controller: 'other' }] })
+    expect(routed('third.com')).toEqual({ ignored: 'no controller watches this kind' })
+  })
+
+  it('refuses two versions of a kind, of whose objects the journal has one state each', () => {
+    const other = { ...shopKind, apiVersion: 'example.com/v2' }
     expect(() => createRegistry([level('shop'), level('other', other)])).toThrow(
-      'controller other names kind other.com/v1/Shop, but kind Shop is followed in example.com/v1 for another controller',
+      'controller other names kind example.com/v2/Shop, but kind Shop.example.com is followed in example.com/v1 for another controller',
     )
   })
 })

@@ -2,7 +2,8 @@
 // read what they need of it; a workflow runs it (level-loop.ts). Source: docs/adr/0011.
 
 import type { JsonObject } from './level.ts'
-import { groupOf, isWithoutNamespace, kubernetesPlural } from '../kind/kubernetes-plurals.ts'
+import { groupKindOf, isSameGroupKind } from '../kind/group-kind.ts'
+import { isWithoutNamespace, kubernetesPlural } from '../kind/kubernetes-plurals.ts'
 import type { LevelPass } from './level.ts'
 import type { Path } from '../kind/projection.ts'
 import type { StateQuery } from './query.ts'
@@ -112,5 +113,5 @@ export function resourceOf(
 
 /** Whether two kinds are the same but for their version. */
 export function isSameKind(left: Pick<LevelResource, 'apiVersion' | 'kind'>, right: typeof left): boolean {
-  return left.kind === right.kind && groupOf(left.apiVersion) === groupOf(right.apiVersion)
+  return isSameGroupKind(groupKindOf(left), groupKindOf(right))
 }

@@ -9,6 +9,8 @@ import type { Tracks } from './tracks.ts'
 
 /** The object whose job it is. */
 export interface Subject {
+  /** API group of the kind, '' for Kubernetes' core. Inputs of runs that a former worker started lack it: then it is that of the controller's kind. */
+  readonly group?: string
   readonly kind: string
   readonly uid: string
   readonly namespace: string

@@ -5,6 +5,7 @@
 //   V3. Other objects of a state's kind wake those that subscribed to them when they were looked at (`subscriptionOf`).
 
 import { isSameKind, type LevelController, type LevelResource, resourceOf } from './define-level.ts'
+import { type GroupKind, groupKindOf, groupKindText } from '../kind/group-kind.ts'
 import { CONTENT, type Path, path, type Projection, valueAt } from '../kind/projection.ts'
 import type { Selection, StateQuery } from './query.ts'
 import type { ControllerRoutes, Route, RoutedEvent, Routing, WatchedKind } from './routes.ts'
@@ -12,25 +13,27 @@ import type { ControllerRoutes, Route, RoutedEvent, Routing, WatchedKind } from 
 /** The routes of a controller. */
 export function levelRoutes(controller: LevelController): ControllerRoutes {
   const { name, target } = controller
-  const states = new Set(stateResources(controller).map(({ kind }) => kind))
-  const own = (event: RoutedEvent): Route => ({
+  const own = groupKindText(groupKindOf(target))
+  const states = new Set(stateResources(controller).map((state) => groupKindText(groupKindOf(state))))
+  const toItself = (event: RoutedEvent): Route => ({
     ...{ controller: name, uid: event.uid, namespace: event.namespace, name: event.name },
     ...{ mode: 'start', cause: event.type === 'DELETED' ? 'deleted' : causeOf(event) },
   })
   const route = (event: RoutedEvent): Routing => {
+    const kind = groupKindText(event)
     const routes = [
-      ...(event.kind === target.kind ? [own(event)] : []),
-      ...(states.has(event.kind) ? ownersOf(controller, event) : []),
+      ...(kind === own ? [toItself(event)] : []),
+      ...(states.has(kind) ? ownersOf(controller, event) : []),
     ]
     return routes.length > 0 ? { routes } : { ignored: `no ${target.kind} of ${name} owns it` }
   }
-  return { controller: name, byKind: Object.fromEntries([target.kind, ...states].map((kind) => [kind, route])) }
+  return { controller: name, byKind: Object.fromEntries([own, ...states].map((kind) => [kind, route])) }
 }
 
 /** The kinds that the bridge follows for a controller: any change of their objects is news. */
 export function levelKinds(controller: LevelController): readonly WatchedKind[] {
   const { target } = controller
-  const others = stateResources(controller).filter(({ kind }) => kind !== target.kind)
+  const others = stateResources(controller).filter((resource) => !isSameKind(resource, target))
   return [followed(target, target.projection), ...others.map((resource) => followed(resource))]
 }
 
@@ -41,8 +44,7 @@ function followed(resource: LevelResource, projection: readonly Path[] = []): Wa
 }
 
 /** An object to be told of, or any of its kind in a namespace. */
-export interface LevelSubscription {
-  readonly kind: string
+export interface LevelSubscription extends GroupKind {
   /** `*`: all. */
   readonly namespace: string
   /** `*`: any. */
@@ -53,15 +55,19 @@ export interface LevelSubscription {
  * What to subscribe to for a query, beside the routes; undefined where they tell of everything (V2).
  * An owned object that is asked for by name may be there without being owned, which is a fault until it goes.
  */
-export function subscriptionOf(query: StateQuery, kind: string, selection: Selection): LevelSubscription | undefined {
+export function subscriptionOf(
+  query: StateQuery,
+  { group, kind }: GroupKind,
+  selection: Selection,
+): LevelSubscription | undefined {
   const { namespace = '*', name } = selection
-  if (name !== undefined) return { kind, namespace, name }
-  return query.owned === true ? undefined : { kind, namespace, name: '*' }
+  if (name !== undefined) return { group, kind, namespace, name }
+  return query.owned === true ? undefined : { group, kind, namespace, name: '*' }
 }
 
 function stateResources(controller: LevelController): readonly LevelResource[] {
   const all = Object.values(controller.queries).map((query) => resourceOf(controller, query.kind))
-  return all.filter(({ kind }, index) => all.findIndex((one) => one.kind === kind) === index)
+  return all.filter((resource, index) => all.findIndex((one) => isSameKind(one, resource)) === index)
 }
 
 function ownersOf(controller: LevelController, event: RoutedEvent): readonly Route[] {

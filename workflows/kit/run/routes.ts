@@ -1,7 +1,9 @@
 // Which events concern which subjects. Pure: the bridge and every journaled write ask the same functions.
 // Source: design.md "Subjects and routes".
 
+import { type GroupKind, groupKindOf, groupKindText, isSameGroupKind } from '../kind/group-kind.ts'
 import { isIdle } from './job.ts'
+import type { OwnerReference } from '../kind/kind.ts'
 import { path, type Path, type Projection, textAt, valueAt } from '../kind/projection.ts'
 
 /** A kind that the bridge watches, and what of its objects may enter the journal. */
@@ -20,8 +22,7 @@ export interface WatchedKind {
   readonly unfollowed?: true
 }
 
-export interface RoutedEvent {
-  readonly kind: string
+export interface RoutedEvent extends GroupKind {
   readonly uid: string
   readonly namespace: string
   readonly name: string
@@ -50,7 +51,7 @@ export interface Route {
 
 export type Routing = { readonly routes: readonly Route[] } | { readonly ignored: string }
 
-/** The routes of one controller, by the kind of the event. */
+/** The routes of one controller, by the group and kind of the event (`groupKindText`). */
 export interface ControllerRoutes {
   readonly controller: string
   readonly byKind: Readonly<Record<string, (event: RoutedEvent) => Routing>>
@@ -58,7 +59,7 @@ export interface ControllerRoutes {
 
 /** Asks every controller; an event nobody wants keeps the reasons, so that the journal can say why nothing happened. */
 export function routeEvent(controllers: readonly ControllerRoutes[], event: RoutedEvent): Routing {
-  const answers = controllers.flatMap(({ byKind }) => byKind[event.kind]?.(event) ?? [])
+  const answers = controllers.flatMap(({ byKind }) => byKind[groupKindText(event)]?.(event) ?? [])
   const routes = answers.flatMap((answer) => ('routes' in answer ? answer.routes : []))
   if (routes.length > 0) return { routes }
   const reasons = answers.flatMap((answer) => ('ignored' in answer ? [answer.ignored] : []))
@@ -79,9 +80,12 @@ export function isJobTaken({ projection, previous }: RoutedEvent): boolean {
   return before !== undefined && !isIdle(before) && before.jobID !== jobIDsOf(projection).jobID
 }
 
-/** The owner of the given kind, by an object or projection; undefined when it has none. */
-export function ownerOfKind(object: object, kind: string): { readonly uid: string; readonly name: string } | undefined {
+/** The owner of the given kind, in whatever version, by an object or projection; undefined when it has none. */
+export function ownerOfKind(
+  object: object,
+  kind: GroupKind,
+): { readonly uid: string; readonly name: string } | undefined {
   const owners = valueAt(object, path('metadata.ownerReferences'))
   if (!Array.isArray(owners)) return undefined
-  return (owners as { kind: string; uid: string; name: string }[]).find((owner) => owner.kind === kind)
+  return (owners as OwnerReference[]).find((owner) => isSameGroupKind(groupKindOf(owner), kind))
 }

@@ -3,6 +3,7 @@
 
 import {
   type ControllerRoutes,
+  groupKindText,
   isIdle,
   jobIDsOf,
   ownerOfKind,
@@ -15,17 +16,18 @@ import {
   valueAt,
   type WantedRun,
 } from '../../kit/index.ts'
-import { BUILT_IN_TYPES } from './kind.ts'
+import { executionKind } from '../execution/kind.ts'
+import { BUILT_IN_TYPES, deployItemKind } from './kind.ts'
 
 export const deployRoutes: ControllerRoutes = {
   controller: 'deploy',
-  byKind: { DeployItem: fromDeployItem, Execution: fromExecution },
+  byKind: { [groupKindText(deployItemKind)]: fromDeployItem, [groupKindText(executionKind)]: fromExecution },
 }
 
 function fromDeployItem(event: RoutedEvent): Routing {
   const { projection } = event
   const ids = jobIDsOf(projection)
-  const owner = ownerOfKind(projection, 'Execution')
+  const owner = ownerOfKind(projection, executionKind)
   const isDeleting = valueAt(projection, path('metadata.deletionTimestamp')) !== undefined
   const isOurs = BUILT_IN_TYPES.has(textAt(projection, path('spec.type')) ?? '')
   const group = owner ?? { uid: event.uid, name: event.name }

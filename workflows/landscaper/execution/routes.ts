@@ -2,6 +2,7 @@
 
 import {
   type ControllerRoutes,
+  groupKindText,
   isIdle,
   isJobTaken,
   jobIDsOf,
@@ -14,10 +15,17 @@ import {
   valueAt,
   type WantedRun,
 } from '../../kit/index.ts'
+import { deployItemKind } from '../deploy-item/kind.ts'
+import { installationKind } from '../installation/kind.ts'
+import { executionKind } from './kind.ts'
 
 export const executionRoutes: ControllerRoutes = {
   controller: 'execution',
-  byKind: { Execution: fromExecution, DeployItem: fromDeployItem, Installation: fromInstallation },
+  byKind: {
+    [groupKindText(executionKind)]: fromExecution,
+    [groupKindText(deployItemKind)]: fromDeployItem,
+    [groupKindText(installationKind)]: fromInstallation,
+  },
 }
 
 function fromExecution(event: RoutedEvent): Routing {
@@ -34,8 +42,8 @@ function fromExecution(event: RoutedEvent): Routing {
 }
 
 function fromDeployItem(event: RoutedEvent): Routing {
-  const owner = ownerOfKind(event.projection, 'Execution')
-  const before = event.previous && ownerOfKind(event.previous, 'Execution')
+  const owner = ownerOfKind(event.projection, executionKind)
+  const before = event.previous && ownerOfKind(event.previous, executionKind)
   // An item that was taken away is missing for the one that waits for it.
   if (before !== undefined && before.uid !== owner?.uid) {
     const subject = { controller: 'execution', uid: before.uid, namespace: event.namespace, name: before.name }

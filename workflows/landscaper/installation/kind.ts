@@ -210,7 +210,7 @@ const DELETION_PHASES: readonly string[] = ['InitDelete', 'TriggerDelete', 'Dele
  * Source: spec/landscaper.md 2.2, triggers 1 to 3.
  */
 export function installationTrigger(object: object): string | undefined {
-  const isRoot = ownerOfKind(object, 'Installation') === undefined
+  const isRoot = ownerOfKind(object, installationKind) === undefined
   if (!isRoot || textAt(object, annotation(IGNORE_ANNOTATION)) === 'true') return undefined
   if (textAt(object, annotation(OPERATION_ANNOTATION)) === 'reconcile') return 'reconcile annotation'
   if (valueAt(object, path('metadata.deletionTimestamp')) !== undefined) {

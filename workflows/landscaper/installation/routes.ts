@@ -2,6 +2,7 @@
 
 import {
   type ControllerRoutes,
+  groupKindText,
   isIdle,
   isJobTaken,
   jobIDsOf,
@@ -14,11 +15,12 @@ import {
   valueAt,
   type WantedRun,
 } from '../../kit/index.ts'
-import { installationTrigger } from './kind.ts'
+import { executionKind } from '../execution/kind.ts'
+import { installationKind, installationTrigger } from './kind.ts'
 
 export const installationRoutes: ControllerRoutes = {
   controller: 'installation',
-  byKind: { Installation: fromInstallation, Execution: fromExecution },
+  byKind: { [groupKindText(installationKind)]: fromInstallation, [groupKindText(executionKind)]: fromExecution },
 }
 
 function fromInstallation(event: RoutedEvent): Routing {
@@ -31,8 +33,8 @@ function fromInstallation(event: RoutedEvent): Routing {
 
 // Source: design.md "Subjects and routes": only its end and its deletion; and that a hand has taken its job away, which is handed out again.
 function fromExecution(event: RoutedEvent): Routing {
-  const owner = ownerOfKind(event.projection, 'Installation')
-  const before = event.previous && ownerOfKind(event.previous, 'Installation')
+  const owner = ownerOfKind(event.projection, installationKind)
+  const before = event.previous && ownerOfKind(event.previous, installationKind)
   // An Execution that was taken away is missing for the one that waits for it.
   if (before !== undefined && before.uid !== owner?.uid) return notify(event, before, 'execution has another owner')
   if (owner === undefined) return { ignored: 'execution has no installation' }

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import {
   CONTENT,
   defineLevel,
+  groupKindText,
   hashedContent,
   levelKinds,
   levelRoutes,
@@ -28,10 +29,18 @@ const owned = (kind = 'Shop', apiVersion = 'example.com/v1') => ({
 })
 const route = (event: Partial<RoutedEvent>): Routing => {
   const whole: RoutedEvent = {
-    ...{ kind: 'Pod', uid: 'u', namespace: 'ns', name: 'x', resourceVersion: 1, type: 'MODIFIED' },
+    ...{
+      group: event.kind === 'Shop' ? 'example.com' : '',
+      kind: 'Pod',
+      uid: 'u',
+      namespace: 'ns',
+      name: 'x',
+      resourceVersion: 1,
+      type: 'MODIFIED',
+    },
     ...{ projection: {}, previous: {}, ...event },
   }
-  return levelRoutes(shop).byKind[whole.kind]?.(whole) ?? { ignored: 'no route' }
+  return levelRoutes(shop).byKind[groupKindText(whole)]?.(whole) ?? { ignored: 'no route' }
 }
 const owner = { controller: 'shop', uid: 'uid-corner', namespace: 'ns', name: 'corner', mode: 'start' }
 
@@ -60,29 +69,44 @@ describe('the routes of a controller in level mode', () => {
     }
   })
 
+  it('ignore a kind of another group that has the name of one of theirs', () => {
+    for (const other of [
+      { group: 'other.com', kind: 'Shop' },
+      { group: 'other.com', kind: 'Pod' },
+    ])
+      expect(route({ ...other, projection: owned() })).toEqual({ ignored: 'no route' })
+  })
+
   it('ignore kinds that it does not observe', () => {
     expect(route({ kind: 'Secret', projection: owned() })).toEqual({ ignored: 'no route' })
   })
 })
 
 describe('what a controller in level mode subscribes to', () => {
+  const own = { group: 'example.com', kind: 'Shop' }
+  const core = (kind: string) => ({ group: '', kind })
   const selection = { namespace: 'ns', name: undefined, labelSelector: '', fieldSelector: '', controller: undefined }
 
   it('is an object by its name, owned or not, and any of a kind where selectors decide', () => {
     const named = { ...selection, name: 'a' }
-    expect(subscriptionOf(queries.settings, 'ConfigMap', named)).toEqual({
+    expect(subscriptionOf(queries.settings, core('ConfigMap'), named)).toEqual({
+      group: '',
       kind: 'ConfigMap',
       namespace: 'ns',
       name: 'a',
     })
-    expect(subscriptionOf({ ...queries.settings, owned: true }, 'ConfigMap', named)).toBeDefined()
-    expect(subscriptionOf(queries.sisters, 'Shop', selection)).toEqual({ kind: 'Shop', namespace: 'ns', name: '*' })
+    expect(subscriptionOf({ ...queries.settings, owned: true }, core('ConfigMap'), named)).toBeDefined()
+    expect(subscriptionOf(queries.sisters, own, selection)).toEqual({ ...own, namespace: 'ns', name: '*' })
     const anywhere = { ...selection, namespace: undefined }
-    expect(subscriptionOf(queries.nodes, 'Node', anywhere)).toEqual({ kind: 'Node', namespace: '*', name: '*' })
+    expect(subscriptionOf(queries.nodes, core('Node'), anywhere)).toEqual({
+      ...core('Node'),
+      namespace: '*',
+      name: '*',
+    })
   })
 
   it('is nothing of a list whose objects it owns: the routes bring those', () => {
-    expect(subscriptionOf(queries.pods, 'Pod', selection)).toBeUndefined()
+    expect(subscriptionOf(queries.pods, core('Pod'), selection)).toBeUndefined()
   })
 })
 

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest'
 
-import { type ControllerRoutes, type Route, routeEvent, type RoutedEvent } from '../../../../workflows/kit/index.ts'
+import {
+  type ControllerRoutes,
+  ownerOfKind,
+  type Route,
+  routeEvent,
+  type RoutedEvent,
+} from '../../../../workflows/kit/index.ts'
 
 const route: Route = { controller: 'a', uid: 'u', namespace: 'n', name: 'x', mode: 'start', cause: 'created' }
 
@@ -24,7 +30,29 @@ describe('an event', () => {
   })
 })
 
+describe('an event of a kind that has its name of another group', () => {
+  it("is nobody's", () => {
+    const controllers = [controller('a', () => ({ routes: [route] }))]
+    const foreign = { ...event, group: 'other.com' }
+    expect(routeEvent(controllers, foreign)).toEqual({ ignored: 'no controller watches this kind' })
+  })
+})
+
+describe('the owner of a kind', () => {
+  it('is known by group and name, in any version', () => {
+    const owned = (apiVersion: string) => ({
+      metadata: { ownerReferences: [{ apiVersion, kind: 'Widget', name: 'w', uid: 'u' }] },
+    })
+    const widget = { group: 'example.com', kind: 'Widget' }
+    expect(ownerOfKind(owned('example.com/v2'), widget)).toMatchObject({ uid: 'u' })
+    expect(ownerOfKind(owned('other.com/v1'), widget)).toBeUndefined()
+    expect(ownerOfKind(owned('v1'), widget)).toBeUndefined()
+    expect(ownerOfKind({}, widget)).toBeUndefined()
+  })
+})
+
 const event: RoutedEvent = {
+  group: 'example.com',
   kind: 'Widget',
   uid: 'u',
   namespace: 'n',
@@ -36,5 +64,5 @@ const event: RoutedEvent = {
 }
 
 function controller(name: string, route: ControllerRoutes['byKind'][string]): ControllerRoutes {
-  return { controller: name, byKind: { Widget: route } }
+  return { controller: name, byKind: { 'Widget.example.com': route } }
 }

@@ -2,18 +2,22 @@
 
 import { describe, expect, it } from 'vitest'
 
+import { executionKind } from '../../../../workflows/landscaper/execution/kind.ts'
 import { executionRoutes, executionRun } from '../../../../workflows/landscaper/execution/routes.ts'
 import { installationRoutes, installationRun } from '../../../../workflows/landscaper/installation/routes.ts'
 import { type Projection, type RoutedEvent, routeEvent } from '../../../../workflows/kit/index.ts'
 
 const OPERATION = 'landscaper.gardener.cloud/operation'
-const owner = (kind: string) => ({ ownerReferences: [{ kind, uid: 'parent', name: 'parent', controller: true }] })
+const { apiVersion, group } = executionKind
+const owner = (kind: string) => ({
+  ownerReferences: [{ apiVersion, kind, uid: 'parent', name: 'parent', controller: true }],
+})
 const running = { jobID: 'job', jobIDFinished: 'before', phase: 'Progressing' }
 const idle = { jobID: 'job', jobIDFinished: 'job', phase: 'Succeeded' }
 
 function event(kind: string, projection: Projection, previous?: Projection): RoutedEvent {
   const at = { uid: 'self', namespace: 'n', name: 'name', resourceVersion: 2 }
-  return { kind, ...at, type: 'MODIFIED', projection, previous }
+  return { group, kind, ...at, type: 'MODIFIED', projection, previous }
 }
 
 const asked = (routed: RoutedEvent) => {

@@ -1,0 +1,186 @@
+// A journal of the first version becomes one whose kinds are keyed by group and name, and what it held goes on; against a real PostgreSQL.
+
+import { type Kysely, sql } from 'kysely'
+import { type Migration, Migrator } from 'kysely/migration'
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+
+import { beginActions, finishActions } from '../../activities/journal/write/actions.ts'
+import { holdLease } from '../../activities/journal/write/checkpoints.ts'
+import type { Database } from '../../activities/journal/database.ts'
+import { journalEvents } from '../../activities/journal/write/events.ts'
+import { migrateUp } from '../../activities/journal/migrate.ts'
+import { ensurePartitions } from '../../activities/journal/write/partitions.ts'
+import * as createJournal from '../../migrations/0001_create_journal.ts'
+import { directLookups, resolveWake } from '../../worker/reconciler/resolve.ts'
+import { builtIn, createRegistry } from '../../worker/server/registry.ts'
+import { defineLevel, groupKindOf, nop } from '../../workflows/kit/index.ts'
+import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
+import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
+import { deps, NOW, seen } from '../activities/journal/build-events.ts'
+import { findOpenJob, readObject } from '../activities/journal/one-row.ts'
+import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+
+const JOB = '4f1c2a54-d0b9-4c7e-9a3b-e8f15d4c7a21'
+const UNFINISHED = JSON.stringify({ metadata: { uid: 'i' }, status: { jobID: JOB, phase: 'Progressing' } })
+const journal = { ...deps, route: builtIn.route, subjectKinds: builtIn.subjectKinds }
+
+let test: TestDatabase
+let db: Kysely<Database>
+beforeEach(async () => {
+  test = await createTestDatabase(inject('servers').databaseUrl, { migrated: false })
+  db = test.db
+  await migrateFirst()
+  await fill()
+})
+afterEach(async () => {
+  await test.drop()
+})
+
+describe('a journal of the first version', () => {
+  beforeEach(async () => {
+    expect(await migrateUp(test.url, NOW)).toEqual(['0002_key_kinds_by_group'])
+  })
+
+  it('goes on with an unfinished job: its object is found under its kind, and its end closes the row', async () => {
+    expect(await readObject(db, 'c', groupKindOf(installationKind), 'i')).toMatchObject({ resource_version: 7, seq: 3 })
+    const wake = await db.selectFrom('wake').selectAll().where('controller', '=', 'installation').executeTakeFirst()
+    expect(wake).toMatchObject({ uid: 'i', version: 1, foreign_event: true })
+    expect(await resolveWake(db, wake!)).toMatchObject({ to: 'open', job: { workflow_id: `installation/i/${JOB}` } })
+
+    await db.deleteFrom('job').execute()
+    expect(await resolveWake(db, wake!)).toMatchObject({
+      to: 'start',
+      run: { workflowID: `installation/i/${JOB}`, input: { subject: groupKindOf(installationKind) } },
+    })
+  })
+
+  it('closes the row of an unfinished job with its end', async () => {
+    const status = { jobID: JOB, jobIDFinished: JOB, phase: 'Succeeded' }
+    const ended = seen('MODIFIED', { uid: 'i', version: 8, status }, installationKind)
+    const write = { cluster: 'c', source: 'write', writer: `installation/i/${JOB}` } as const
+    await journalEvents(db, { ...write, events: [ended] }, journal)
+    expect(await findOpenJob(db, 'installation', 'i')).toBeUndefined()
+    expect(await db.selectFrom('object').select('uid').execute()).toEqual([{ uid: 'i' }])
+  })
+
+  it('follows its own kinds from their checkpoints on, and nobody waits for the lease of a former bridge', async () => {
+    const lease = { cluster: 'c', ...groupKindOf(installationKind), owner: 'new', leaseMs: 60_000 }
+    expect(await holdLease(db, lease)).toEqual({ resourceVersion: 9, epoch: 4 })
+  })
+
+  it('still wakes who waits for an object', async () => {
+    await db.deleteFrom('wake').execute()
+    const events = [seen('ADDED', { uid: 'e', name: 'again', version: 10 }, executionKind)]
+    await journalEvents(db, { cluster: 'c', source: 'watch', events }, journal)
+    expect(await db.selectFrom('wake').select(['controller', 'uid', 'cause']).execute()).toEqual([
+      { controller: 'installation', uid: 'i', cause: 'waits for Execution again' },
+    ])
+  })
+
+  it('has nothing left of a kind whose group it did not know, so that the bridge lists it anew, and wakes its open run', async () => {
+    for (const table of ['object', 'watch_checkpoint', 'subscription'] as const)
+      expect(await db.selectFrom(table).select('kind').where('kind', '=', 'Widget').execute()).toEqual([])
+    const level = await db.selectFrom('wake').selectAll().where('controller', '=', 'widget').executeTakeFirstOrThrow()
+    expect(level).toMatchObject({ uid: 'w', seq: 0, foreign_event: true, cause: 'the journal was migrated' })
+    const target = { apiVersion: 'example.com/v1', kind: 'Widget', plural: 'widgets' }
+    const registry = createRegistry([defineLevel({ name: 'widget', target, queries: {}, plan: nop })])
+    expect(await resolveWake(db, level, directLookups(db, registry))).toMatchObject({
+      to: 'open',
+      job: { workflow_id: 'widget/w', outcome: null },
+    })
+    const lease = { cluster: 'c', ...groupKindOf(target), owner: 'new', leaseMs: 60_000 }
+    expect(await holdLease(db, lease)).toEqual({ resourceVersion: undefined, epoch: 0 })
+  })
+
+  it('tells what happened as before, with the group where it is known', async () => {
+    const events = db.selectFrom('watch_event').select(['api_group', 'kind', 'resource_version']).orderBy('seq')
+    expect(await events.execute()).toEqual([
+      { api_group: installationKind.group, kind: 'Installation', resource_version: 7 },
+      { api_group: '?', kind: 'Widget', resource_version: 8 },
+    ])
+    const actions = db.selectFrom('action').select(['object', 'api_group', 'kind', 'namespace', 'name']).orderBy('seq')
+    const { group } = installationKind
+    expect(await actions.execute()).toEqual([
+      { object: `Installation.${group}/ns/i`, api_group: group, kind: 'Installation', namespace: 'ns', name: 'i' },
+      { object: 'Widget.?/ns/w', api_group: '?', kind: 'Widget', namespace: 'ns', name: 'w' },
+    ])
+    await ensurePartitions(db, new Date(NOW.getTime() + 40 * 86_400_000))
+    expect(await events.execute()).toHaveLength(2)
+  })
+
+  it('finds the row of a write whose activity is repeated', async () => {
+    const key = { ...write('Installation', 'i'), object: `Installation.${installationKind.group}/ns/i` }
+    await beginActions(db, [{ ...key, started_at: NOW }])
+    await finishActions(db, [{ ...key, resource_version: 8, error: null, finished_at: NOW }])
+    expect(await db.selectFrom('action').select(['resource_version', 'finished_at']).orderBy('seq').execute()).toEqual([
+      { resource_version: 8, finished_at: NOW },
+      { resource_version: null, finished_at: null },
+    ])
+  })
+})
+
+describe('a process of the first version beside a migrated journal', () => {
+  it('can write neither states nor events, so that nothing is kept without a group', async () => {
+    await migrateUp(test.url, NOW)
+    await expect(insertObject('Installation', 'late')).rejects.toThrow('api_group')
+    await expect(insertEvent('Installation', 9)).rejects.toThrow('api_group')
+    const taken = sql`insert into watch_checkpoint (cluster, kind, lease_owner) values ('c', 'Installation', 'old')
+      on conflict (cluster, kind) do update set lease_owner = excluded.lease_owner`
+    await expect(taken.execute(db)).rejects.toThrow('no unique or exclusion constraint')
+  })
+})
+
+async function migrateFirst(): Promise<void> {
+  const migrations: Record<string, Migration> = { '0001_create_journal': createJournal }
+  const migrator = new Migrator({ db, provider: { getMigrations: () => Promise.resolve(migrations) } })
+  const { error } = await migrator.migrateToLatest()
+  if (error !== undefined) throw new Error('the first version cannot be made', { cause: error })
+}
+
+/** As the first version wrote it: an Installation with a job, and a Widget in level mode. */
+async function fill(): Promise<void> {
+  for (const [kind, uid] of [
+    ['Installation', 'i'],
+    ['Widget', 'w'],
+  ] as const) {
+    await insertObject(kind, uid)
+    await sql`insert into watch_checkpoint (cluster, kind, resource_version, epoch, lease_owner, lease_until)
+      values ('c', ${kind}, 9, 4, 'old', now() + interval '1 hour')`.execute(db)
+    const level = kind === 'Widget'
+    const controller = kind.toLowerCase()
+    const workflowID = level ? 'widget/w' : `installation/i/${JOB}`
+    await sql`insert into job (workflow_id, run_id, controller, cluster, uid, job_id, namespace, name, cause, started_at)
+      values (${workflowID}, 'r', ${controller}, 'c', ${uid}, ${level ? '' : JOB}, 'ns', ${uid}, 'test', ${NOW})`.execute(
+      db,
+    )
+    const { workflow_id, run_id, pass, step, object, verb, field_manager } = write(kind, uid)
+    await sql`insert into action (workflow_id, run_id, pass, step, object, verb, field_manager, started_at)
+      values (${workflow_id}, ${run_id}, ${pass}, ${step}, ${object}, ${verb}, ${field_manager}, ${NOW})`.execute(db)
+    await sql`insert into subscription (controller, uid, job_id, cluster, kind, namespace, name, created_at)
+      values (${controller}, ${uid}, ${level ? '' : JOB}, 'c', ${level ? 'Widget' : 'Execution'}, 'ns', 'again', ${NOW})`.execute(
+      db,
+    )
+  }
+  await insertEvent('Installation', 7)
+  await insertEvent('Widget', 8)
+  await sql`insert into wake (controller, uid, job_id, cluster, namespace, name, seq, version, due, foreign_event, may_start, cause)
+    values ('installation', 'i', '', 'c', 'ns', 'i', 1, nextval('wake_version'), ${NOW}, true, true, 'test')`.execute(
+    db,
+  )
+}
+
+async function insertObject(kind: string, uid: string): Promise<void> {
+  await sql`insert into object (cluster, kind, uid, namespace, name, resource_version, seq, projection, updated_at)
+    values ('c', ${kind}, ${uid}, 'ns', ${uid}, 7, 3, ${UNFINISHED}, ${NOW})`.execute(db)
+}
+
+async function insertEvent(kind: string, version: number): Promise<void> {
+  await sql`insert into watch_event (at, cluster, kind, uid, namespace, name, resource_version, type, source, projection, outcome)
+    values (${NOW}, 'c', ${kind}, 'u', 'ns', 'n', ${version}, 'ADDED', 'watch', '{}', 'wake')`.execute(db)
+}
+
+function write(kind: string, uid: string) {
+  const workflow_id = kind === 'Widget' ? 'widget/w' : `installation/i/${JOB}`
+  const key = { workflow_id, run_id: 'r', pass: 1, step: 's', object: `${kind}/ns/${uid}`, verb: 'patch' }
+  return { ...key, field_manager: 'pawl' }
+}
