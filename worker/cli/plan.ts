@@ -24,7 +24,7 @@ export function planCommand(): Command {
     .addCommand(
       new Command('show')
         .description('draw the plan of a kind, phase by phase')
-        .argument('<kind>', 'any name of it, such as Installation, installations or inst')
+        .argument('<kind>', 'any name of it, such as Installation, inst or widgets.example.com')
         .option('--format <format>', PLAN_FORMATS.join(', '), parseOneOf(PLAN_FORMATS), 'text')
         .option(...CONTROLLERS, joined)
         .action(async (name: string, { format, ...flags }: PlanFlags & { format: PlanFormat }) => {

@@ -1,6 +1,6 @@
 // What `pawl plan show` and `pawl plan list` print. Pure: from plans to text.
 
-import { describe, type JobPlan, phasesToMermaid, toJson, toMermaid } from '../../workflows/kit/index.ts'
+import { describe, groupKindText, type JobPlan, phasesToMermaid, toJson, toMermaid } from '../../workflows/kit/index.ts'
 import { type NamedKind, namesOf, type PlannedKind } from './find-plans.ts'
 
 export const PLAN_FORMATS = ['text', 'mermaid', 'json'] as const
@@ -18,10 +18,12 @@ export function drawPlan(planned: PlannedKind, format: PlanFormat): string {
   }
 }
 
-/** A line for each kind: its name, its other names, and its phases. */
+/** A line for each kind: its name, with its group where another kind has the name too, its other names, and its phases. */
 export function listPlans(plans: readonly PlannedKind[]): string {
+  const isShared = ({ kind, group }: NamedKind) =>
+    plans.some(({ kind: other }) => other.kind === kind && other.group !== group)
   const rows = plans.map(({ kind, phases }) => [
-    kind.kind,
+    isShared(kind) ? groupKindText(kind) : kind.kind,
     otherNames(kind),
     phases === undefined ? EVERY_PASS : Object.keys(phases.phases).join(', '),
   ])

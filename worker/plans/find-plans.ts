@@ -5,7 +5,15 @@ import { access } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-import type { JobPlan, Kind, LevelController, LevelTarget, Step } from '../../workflows/kit/index.ts'
+import {
+  groupKindOf,
+  groupKindText,
+  type JobPlan,
+  type Kind,
+  type LevelController,
+  type LevelTarget,
+  type Step,
+} from '../../workflows/kit/index.ts'
 import { readKindFolders } from '../server/kind-folders.ts'
 import { UsageError } from '../server/usage-error.ts'
 
@@ -26,7 +34,7 @@ export async function findPlans(root: string): Promise<readonly PlannedKind[]> {
   const found = await Promise.all(
     folders.map(async ({ folder, kinds }) => plansOf(kinds, await exportsOf(join(root, 'workflows', folder)))),
   )
-  return found.flat().sort((left, right) => (left.kind.kind < right.kind.kind ? -1 : 1))
+  return found.flat().sort((left, right) => (groupKindText(left.kind) < groupKindText(right.kind) ? -1 : 1))
 }
 
 /** The plans of controllers of users. */
@@ -37,19 +45,32 @@ export function plansOfControllers(controllers: readonly LevelController[]): rea
 /** A value of `defineKind` has all its names; of another one only those that it must have. */
 function namedKind(target: LevelTarget & Partial<NamedKind>): NamedKind {
   const { apiVersion, kind, plural, singular = kind.toLowerCase(), shortNames = [] } = target
-  const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''
-  return { apiVersion, kind, plural, singular, shortNames, group }
+  return { ...groupKindOf({ apiVersion, kind }), apiVersion, plural, singular, shortNames }
 }
 
-/** The names by which a kind can be asked for, as in kubectl; upper and lower case are the same. */
+/**
+ * The names by which a kind can be asked for, as in kubectl; upper and lower case are the same. With its group a name means no other kind:
+ * `widgets.example.com`, and for one of Kubernetes' core, whose group has no name, `services.`.
+ */
 export function namesOf({ kind, singular, plural, shortNames, group }: NamedKind): readonly string[] {
-  return [...new Set([kind, singular, plural, ...shortNames, `${plural}.${group}`].map((name) => name.toLowerCase()))]
+  const whole = [`${plural}.${group}`, `${kind}.${group}`]
+  return [...new Set([kind, singular, plural, ...shortNames, ...whole].map((name) => name.toLowerCase()))]
 }
 
-/** @throws UsageError that lists the kinds with a plan, when none has this name. */
+/**
+ * The plan of the kind that has this name; the first one when it has several.
+ *
+ * @throws UsageError that lists the kinds with a plan when none has this name, and their whole names when several have it.
+ */
 export function planNamed(plans: readonly PlannedKind[], name: string): PlannedKind {
-  const found = plans.find(({ kind }) => namesOf(kind).includes(name.toLowerCase()))
-  if (found !== undefined) return found
+  const found = plans.filter(({ kind }) => namesOf(kind).includes(name.toLowerCase()))
+  const whole = [...new Set(found.map(({ kind: { plural, group } }) => `${plural}.${group}`))]
+  if (whole.length > 1)
+    throw new UsageError(
+      `'${name}' is the name of ${whole.length} kinds with a plan, expected one of ${whole.join(', ')}`,
+    )
+  const [only] = found
+  if (only !== undefined) return only
   const known = plans.map(({ kind }) => [kind.kind, ...kind.shortNames].join(' or '))
   throw new UsageError(
     `no kind called '${name}' has a plan, expected one of ${known.join(', ')}; --controllers FILE adds yours`,

@@ -35,6 +35,7 @@ export type StartAnswer =
   | { readonly answer: 'running' }
   | { readonly answer: 'completed' }
 
+const GROUP = defineSearchAttributeKey('PawlGroup', SearchAttributeType.KEYWORD)
 const KIND = defineSearchAttributeKey('PawlKind', SearchAttributeType.KEYWORD)
 const NAMESPACE = defineSearchAttributeKey('PawlNamespace', SearchAttributeType.KEYWORD)
 const NAME = defineSearchAttributeKey('PawlName', SearchAttributeType.KEYWORD)
@@ -68,6 +69,7 @@ export async function startRun(client: Client, run: Run, options: RunOptions, ag
         ? WorkflowIdReusePolicy.ALLOW_DUPLICATE
         : WorkflowIdReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
       typedSearchAttributes: new TypedSearchAttributes([
+        { key: GROUP, value: subject.group ?? '' },
         { key: KIND, value: shown?.shownAs ?? subject.kind },
         { key: NAMESPACE, value: subject.namespace },
         { key: NAME, value: subject.name },

@@ -8,6 +8,7 @@ import { extname, join, resolve } from 'node:path'
 
 /** The search attributes by which people find Pawl's workflows in Temporal; all are of type Keyword: exact values. */
 export const SEARCH_ATTRIBUTES = [
+  'PawlGroup',
   'PawlKind',
   'PawlNamespace',
   'PawlName',

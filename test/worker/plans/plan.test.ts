@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { drawPlan, listPlans } from '../../../worker/plans/draw-plan.ts'
 import { findPlans, planNamed, plansOfControllers } from '../../../worker/plans/find-plans.ts'
 import { executionPlan } from '../../../workflows/landscaper/execution/plan.ts'
-import { action, defineLevel, describe as drawn, done, toJson } from '../../../workflows/kit/index.ts'
+import { action, defineLevel, describe as drawn, done, nop, toJson } from '../../../workflows/kit/index.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const PAWL = join(ROOT, 'worker/pawl.js')
@@ -26,6 +26,31 @@ describe('a plan that somebody asks for', () => {
     expect(() => planNamed(plans, name)).toThrow(
       `no kind called '${name}' has a plan, expected one of DeployItem or di, Execution or exec, Installation or inst; --controllers FILE adds yours`,
     )
+  })
+})
+
+describe('two kinds of one name', () => {
+  const target = (apiVersion: string) => ({ apiVersion, kind: 'Service', plural: 'services', shortNames: ['svc'] })
+  const level = (name: string, apiVersion: string) =>
+    defineLevel({ name, target: target(apiVersion), queries: {}, plan: nop })
+  const services = plansOfControllers([level('core', 'v1'), level('other', 'example.com/v1'), level('twice', 'v1')])
+
+  it.each(['Service', 'services', 'svc'])('are told apart where somebody asks for %s', (name) => {
+    expect(() => planNamed(services, name)).toThrow(
+      `'${name}' is the name of 2 kinds with a plan, expected one of services., services.example.com`,
+    )
+  })
+
+  it.each(['services.example.com', 'Service.example.com', 'services.', 'service.'])('are found as %s', (name) => {
+    expect(planNamed(services, name).kind.group).toBe(name.endsWith('.') ? '' : 'example.com')
+  })
+
+  it('are listed with their groups', () => {
+    const names = listPlans([...services, ...plans])
+      .split('\n')
+      .map((line) => line.split(' ')[0])
+    expect(names.slice(0, 3)).toEqual(['Service', 'Service.example.com', 'Service'])
+    expect(names).toContain('Installation')
   })
 })
 
