@@ -39,7 +39,10 @@ async function readiness(): Promise<unknown> {
 
 describe('a bridge whose kind is not installed', () => {
   it('has said so once, counted as ready, and waited for it', async () => {
-    await vi.waitFor(() => expect(stage.pawl.log('bridge')).toMatch(/"kind":"Widget".*"listed"/), 30_000)
+    await vi.waitFor(
+      () => expect(stage.pawl.log('bridge')).toMatch(/"kind":"Widget\.level\.test\.pawl\.dev".*"listed"/),
+      30_000,
+    )
     expect(stage.pawl.log('bridge').split(NOT_SERVED)).toHaveLength(2)
   })
 })
