@@ -1,7 +1,7 @@
 // All activities: everything that touches the world. Workflows import the type only.
 
-import { createManifestDeployer } from './landscaper/deploy/manifest/deployer.ts'
-import { mockActivities } from './landscaper/deploy/mock/mock.ts'
+import { deployers } from './landscaper/deploy/deployers.gen.ts'
+import { answerActivities } from './landscaper/deploy/run/answer-items.ts'
 import { observeActivities as observeDeployGroup } from './landscaper/deploy/run/observe.ts'
 import { itemActivities } from './landscaper/deploy/run/item-activities.ts'
 import { sendActivities } from './landscaper/deploy/run/send-items.ts'
@@ -28,7 +28,6 @@ export type { Deps } from './deps.ts'
 export type Activities = ReturnType<typeof createActivities>
 
 export function createActivities(deps: Deps) {
-  const deployers = [createManifestDeployer()]
   const sending = new Sending()
   return {
     ...statusActivities(deps),
@@ -45,7 +44,7 @@ export function createActivities(deps: Deps) {
     ...endItemActivities(deps),
     ...executionExports(deps),
     ...observeDeployGroup(deps),
-    ...mockActivities(deps),
+    ...answerActivities(deps, deployers),
     ...observeLevel(deps),
     ...writeLevel(deps),
     ...settleLevel(deps),

@@ -1,5 +1,6 @@
 // `pawl gen`: writes what derives from the kinds: deploy/crds, deploy/rbac, workflows/index.ts, workflows/controllers.gen.ts, and the module
-// of each controller.cm. `--check` changes nothing and exits 1 with a summary and the differences when something is stale.
+// of each controller.cm; and the lists of deployers. `--check` changes nothing and exits 1 with a summary and the differences when something is
+// stale.
 
 import { join, relative, sep } from 'node:path'
 
@@ -7,6 +8,7 @@ import { compileFile, readText } from './gen/controller/controller-files.ts'
 import { staleText } from './gen/controllers.ts'
 import { controllerIndex } from './gen/controller-index.ts'
 import { crdFileName, crdYaml } from './gen/crd.ts'
+import { deployerLists } from './gen/deployers.ts'
 import { foldersWith, readKindFolders } from './server/kind-folders.ts'
 import { compareFiles, type GeneratedFiles, writeFiles } from './gen/output.ts'
 import { bridgeRoleYaml, workerRoleYaml } from './gen/rbac.ts'
@@ -25,11 +27,12 @@ export interface GenOptions {
   readonly complain: (line: string) => void
 }
 
-/** Generates, or checks. Returns the exit code: 0 when all is up to date, 1 when a check found something stale, 2 for a wrong document. */
+/** Generates, or checks. Returns the exit code: 0 when all is up to date, 1 when a check found something stale, 2 for a wrong document or deployer. */
 export async function gen({ root, check, print, complain }: GenOptions): Promise<0 | 1 | 2> {
   const controllers = await controllerModules(root, complain)
-  if (controllers === undefined) return 2
-  const files = new Map([...(await generatedFiles(root)), ...controllers])
+  const deployers = await deployerLists(root, complain)
+  if (controllers === undefined || deployers === undefined) return 2
+  const files = new Map([...(await generatedFiles(root)), ...controllers, ...deployers])
   const differences = await compareFiles(root, files, [CRDS, RBAC])
   for (const { path, state, detail } of differences) {
     print(check ? `${state}: ${path}: ${detail}` : `${verb(state)} ${path}`)

@@ -1,7 +1,7 @@
 // What workflows see of a DeployItem: of its Execution, and of the group that deploys it. Its configuration stays out.
 
 import { DEPENDS_ON_ANNOTATION, ITEM_NAME_LABEL } from '../../workflows/landscaper/contract.ts'
-import { BUILT_IN_TYPES } from '../../workflows/landscaper/deploy-item/kind.ts'
+import { BUILT_IN_TYPES } from '../../workflows/landscaper/deploy-item/deployers.gen.ts'
 import { isIdle } from '../../workflows/kit/index.ts'
 import type { KubeObject } from '../kube/client.ts'
 

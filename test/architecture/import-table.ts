@@ -110,9 +110,35 @@ export const TABLE: readonly Row[] = [
     packages: ANY,
   },
   {
-    sentence: 'rendering and deploying import of their wing what lies at its top, and the engine',
-    of: /^activities\/([^/]+)\/(render|deploy)\//,
-    may: ['^activities/$1/(?:$2/|[^/]+\\.ts$)', '^activities/(?:run|kube|journal)/', DEPS, KIT, WING],
+    sentence: 'the list of deployers imports the deployers',
+    of: /^activities\/([^/]+)\/deploy\/deployers\.gen\.ts$/,
+    may: ['^activities/$1/deploy/[^/]+/deployer\\.ts$'],
+    packages: NONE,
+  },
+  {
+    sentence: 'what deployers share imports what deployers share, the top of the wing and the engine: no deployer',
+    of: /^activities\/([^/]+)\/deploy\/(?:run|target|objects)\//,
+    may: [
+      '^activities/$1/(?:deploy/(?:run|target|objects)/|[^/]+\\.ts$)',
+      '^activities/(?:run|kube|journal)/',
+      ...[DEPS, KIT, WING],
+    ],
+    packages: ANY,
+  },
+  {
+    sentence: 'a deployer imports itself, what deployers share, the top of the wing and the engine: no other deployer',
+    of: /^activities\/([^/]+)\/deploy\/([^/]+)\//,
+    may: [
+      '^activities/$1/(?:deploy/(?:run|target|objects|$2)/|[^/]+\\.ts$)',
+      '^activities/(?:run|kube|journal)/',
+      ...[DEPS, KIT, WING],
+    ],
+    packages: ANY,
+  },
+  {
+    sentence: 'rendering imports of its wing what lies at its top, and the engine',
+    of: /^activities\/([^/]+)\/render\//,
+    may: ['^activities/$1/(?:render/|[^/]+\\.ts$)', '^activities/(?:run|kube|journal)/', DEPS, KIT, WING],
     packages: ANY,
   },
   {

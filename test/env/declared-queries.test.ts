@@ -7,7 +7,9 @@ import { describe, expect, inject, it } from 'vitest'
 
 import { createActivities } from '../../activities/index.ts'
 import { deployGroupQueries } from '../../workflows/landscaper/deploy-item/controller.gen.ts'
-import { BUILT_IN_TYPES, deployItemKind, MOCK_TYPE } from '../../workflows/landscaper/deploy-item/kind.ts'
+import { deployer as mockDeployer } from '../../activities/landscaper/deploy/mock/deployer.ts'
+import { BUILT_IN_TYPES } from '../../workflows/landscaper/deploy-item/deployers.gen.ts'
+import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { executionQueries } from '../../workflows/landscaper/execution/controller.gen.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { installationQueries } from '../../workflows/landscaper/installation/controller.gen.ts'
@@ -216,7 +218,7 @@ interface ItemOptions {
 }
 
 async function createItem(labelled: LsObject, name: string, options: ItemOptions = {}): Promise<void> {
-  const { type = MOCK_TYPE, owner = 'owner' in options ? undefined : ownerOf(labelled), status } = options
+  const { type = mockDeployer.type, owner = 'owner' in options ? undefined : ownerOf(labelled), status } = options
   const metadata = {
     name: nameIn(labelled, name),
     labels: { [MANAGED_BY_LABEL]: labelled.metadata.name },

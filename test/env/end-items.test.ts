@@ -6,7 +6,8 @@ import { beforeEach, describe, expect, inject, it } from 'vitest'
 
 import { endItemActivities } from '../../activities/landscaper/execution/end-items.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { deployItemKind, MOCK_TYPE } from '../../workflows/landscaper/deploy-item/kind.ts'
+import { deployer as mockDeployer } from '../../activities/landscaper/deploy/mock/deployer.ts'
+import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { refusal, type TinyApi } from '../activities/kube/tiny-api.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
@@ -88,7 +89,7 @@ describe('an interrupt', () => {
       lastErrors: [ERROR],
       transitionTimes: { initTime: LONG_AGO },
     }
-    const leaving = { type: MOCK_TYPE, metadata: { deletionTimestamp: NOW } }
+    const leaving = { type: mockDeployer.type, metadata: { deletionTimestamp: NOW } }
     const given = [
       put('fresh', { ...BEFORE, ...old }),
       put('taken', { ...TRIGGERED, ...old }),
@@ -199,7 +200,7 @@ describe('an item that waits for its deployer', () => {
       { ...TRIGGERED, lastReconcileTime: '2029-01-01T00:00:00Z', transitionTimes: { initTime: LONG_AGO } },
       {},
     ],
-    ['is of a type that Pawl serves', TRIGGERED, { type: MOCK_TYPE }],
+    ['is of a type that Pawl serves', TRIGGERED, { type: mockDeployer.type }],
     ['was triggered by hand, nobody knows when', { ...BEFORE, jobID: JOB }, {}],
   ])('is not ended when it %s', async (_, status, options) => {
     await act.endUnclaimedItems(input([put('item', status, options)]))

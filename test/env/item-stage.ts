@@ -8,12 +8,14 @@ import {
   DeployError,
   type Deployer,
   type DeployStep,
+  type ItemAct,
   type ItemWork,
+  type LongDeployer,
 } from '../../activities/landscaper/deploy/run/deployer.ts'
 import type { TargetCluster } from '../../activities/landscaper/deploy/target/target-cluster.ts'
 import type { Deps } from '../../activities/deps.ts'
 import { goOn } from '../../activities/landscaper/deploy/run/item-activities.ts'
-import { type ItemAct, type ItemResult, runItem } from '../../activities/landscaper/deploy/run/run-item.ts'
+import { type ItemResult, runItem } from '../../activities/landscaper/deploy/run/run-item.ts'
 import { sendActivities, type SendResult } from '../../activities/landscaper/deploy/run/send-items.ts'
 import type { Sending } from '../../activities/landscaper/deploy/run/sending.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
@@ -43,7 +45,9 @@ class ItemStage {
   /** The deployer's functions in the order of their calls. */
   calls: string[] = []
   /** What the deployer says that it will create. */
-  intend: NonNullable<Deployer['intend']> = () => undefined
+  intend: NonNullable<LongDeployer['intend']> = () => undefined
+  /** Whether the deployer works on the item's Target. */
+  needsTarget = true
   readonly #current: () => WriteStage
 
   constructor(current: () => WriteStage) {
@@ -126,7 +130,12 @@ class ItemStage {
   get #deployers(): readonly Deployer[] {
     const { intend } = this
     const acts = { install: this.#answer('install'), check: this.#answer('check') }
-    return [{ ...{ type: TYPE, name: 'test', intend }, ...acts, uninstall: this.#answer('uninstall') }]
+    return [
+      {
+        ...{ type: TYPE, name: 'test', pace: 'long', needsTarget: this.needsTarget, intend, parse: () => undefined },
+        ...{ ...acts, uninstall: this.#answer('uninstall') },
+      },
+    ]
   }
 
   #answer(call: string): (work: ItemWork) => Promise<DeployStep> {
@@ -155,6 +164,7 @@ export function useItemStage(databaseUrl: string): ItemStage {
     stage.answers = []
     stage.calls = []
     stage.intend = () => undefined
+    stage.needsTarget = true
   })
   return stage
 }

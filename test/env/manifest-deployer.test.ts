@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 
 import { KubeError } from '../../activities/kube/errors.ts'
-import { ITEM_LABEL } from '../../activities/landscaper/deploy/manifest/changes.ts'
+import { BRAND } from '../../activities/landscaper/deploy/manifest/brand.ts'
 import { V1 } from '../activities/landscaper/deploy/manifest/manifests.ts'
 import { customKind, job, ordinary, service } from '../activities/landscaper/deploy/manifest/ordinary-objects.ts'
 import { forbidden, TargetStage } from '../activities/landscaper/deploy/manifest/target-stage.ts'
@@ -40,7 +40,7 @@ describe('a manifest item', () => {
     ])
     expect(await item.reconcile()).toMatchObject({ result: 'done' })
     const live = await stage.map('created')
-    expect(live?.metadata.labels).toEqual({ [ITEM_LABEL]: 'creates' })
+    expect(live?.metadata.labels).toEqual({ [BRAND.label]: 'creates' })
     expect(live?.metadata.annotations).toMatchObject({ born: 'yes' })
     expect((live?.metadata as { managedFields?: unknown }).managedFields).toMatchObject([{ manager: 'pawl-manifest' }])
     const { uid = '' } = live?.metadata ?? {}
@@ -195,7 +195,7 @@ describe('an update', () => {
     item.configure([{ policy: 'fallback', manifest: stage.configMap('fallback', { a: '2' }) }])
     await item.reconcile()
     expect(await stage.data('fallback')).toEqual({ a: '2' })
-    await stage.patch(stage.mapPath('fallback'), { metadata: { labels: { [ITEM_LABEL]: 'other' } } })
+    await stage.patch(stage.mapPath('fallback'), { metadata: { labels: { [BRAND.label]: 'other' } } })
     await item.configure([{ policy: 'fallback', manifest: stage.configMap('fallback', { a: '3' }) }]).reconcile()
     expect(await stage.data('fallback')).toEqual({ a: '2' })
     expect(item.managed).toEqual([])

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 
-import { ITEM_LABEL } from '../../activities/landscaper/deploy/manifest/changes.ts'
+import { BRAND } from '../../activities/landscaper/deploy/manifest/brand.ts'
 import { customKind } from '../activities/landscaper/deploy/manifest/ordinary-objects.ts'
 import { forbidden, TargetStage } from '../activities/landscaper/deploy/manifest/target-stage.ts'
 
@@ -150,7 +150,7 @@ describe('orphans of an update', () => {
     await stage.kube.request('DELETE', stage.mapPath('anew'))
     await stage.create(stage.configMap('anew'))
     await item.configure([]).reconcile()
-    expect((await stage.map('moved'))?.metadata.labels).toEqual({ [ITEM_LABEL]: 'taker' })
+    expect((await stage.map('moved'))?.metadata.labels).toEqual({ [BRAND.label]: 'taker' })
     expect(await stage.data('anew')).toEqual({ a: '1' })
   })
 })

@@ -3,13 +3,15 @@
 import { MANAGED_BY_LABEL } from '../../workflows/landscaper/contract.ts'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 
-import { mockActivities } from '../../activities/landscaper/deploy/mock/mock.ts'
-import { mockExportName } from '../../activities/landscaper/deploy/run/item-export.ts'
+import { deployers } from '../../activities/landscaper/deploy/deployers.gen.ts'
+import { deployer as mockDeployer, mockExportName } from '../../activities/landscaper/deploy/mock/deployer.ts'
+import { answerActivities } from '../../activities/landscaper/deploy/run/answer-items.ts'
+import type { Deployer, QuickDeployer } from '../../activities/landscaper/deploy/run/deployer.ts'
 import type { Deps } from '../../activities/deps.ts'
 import { type KubeObject } from '../../activities/kube/client.ts'
 import { writeDataObjects } from '../../activities/landscaper/data-objects.ts'
 import { dataObjectKind } from '../../workflows/landscaper/data-object/kind.ts'
-import { deployItemKind, MOCK_TYPE } from '../../workflows/landscaper/deploy-item/kind.ts'
+import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 
 import type { TinyApi } from '../activities/kube/tiny-api.ts'
 import { refusal } from '../activities/kube/tiny-api.ts'
@@ -42,14 +44,14 @@ function item(name: string, config: object, spec: object = {}, status: object = 
       ...{ name, namespace: 'n', uid: `uid-${name}`, generation: 1, labels: { [MANAGED_BY_LABEL]: 'exec' } },
       ownerReferences: [reference],
     },
-    spec: { type: MOCK_TYPE, config: { ...HEAD, ...config }, ...spec },
+    spec: { type: mockDeployer.type, config: { ...HEAD, ...config }, ...spec },
     status: { jobID: 'job', ...status },
   })
 }
 
 const statusOf = (name: string) => api.objects.get(`${ROOT}/deployitems/${name}`)?.['status']
 
-async function deploy(refuse: TinyApi['intercept'] = () => undefined) {
+async function deploy(refuse: TinyApi['intercept'] = () => undefined, chosen: readonly Deployer[] = deployers) {
   const items = () => [...api.objects.entries()].flatMap(([path, one]) => (path.includes('/deployitems/') ? [one] : []))
   api.intercept = (request) =>
     request.method === 'GET' && request.path.endsWith('/deployitems')
@@ -57,7 +59,7 @@ async function deploy(refuse: TinyApi['intercept'] = () => undefined) {
       : refuse(request)
   const uids = items().map(({ metadata }) => metadata.uid ?? '')
   const subject = { kind: 'Execution', uid: 'uid-exec', namespace: 'n', name: 'exec' }
-  return await mockActivities(deps).deployMockItems({ by: BY, subject, jobID: 'job', uids, ownVersion: 0 })
+  return await answerActivities(deps, chosen).deployMockItems({ by: BY, subject, jobID: 'job', uids, ownVersion: 0 })
 }
 
 describe('a batch of mock items', () => {
@@ -111,6 +113,35 @@ describe('a batch of mock items', () => {
     await deploy()
     const now = '2030-01-01T00:00:00.000Z'
     expect(statusOf('a')).toMatchObject({ lastReconcileTime: now, transitionTimes: { finishedTime: now } })
+  })
+})
+
+describe('an item whose quick deployer fails in a way that it does not know', () => {
+  const broken: QuickDeployer = {
+    ...mockDeployer,
+    answer: ({ metadata }) => {
+      if (metadata.name === 'b') throw new TypeError('canary')
+      return { phase: 'Succeeded' }
+    },
+  }
+
+  it('says so without what it met, is tried again, and delays none of its siblings', async () => {
+    for (const name of ['a', 'b', 'c']) item(name, {})
+    const { items, failures } = await deploy(undefined, [broken])
+    expect(items.map(({ name, phase }) => [name, phase])).toEqual([
+      ['a', 'Succeeded'],
+      ['b', 'Progressing'],
+      ['c', 'Succeeded'],
+    ])
+    expect(failures).toMatchObject([{ object: 'b', code: 'InternalProblem' }])
+    expect(statusOf('b')).toMatchObject({ lastError: { reason: 'InternalProblem' } })
+    expect(JSON.stringify(statusOf('b'))).not.toContain('canary')
+  })
+
+  it('times out some day', async () => {
+    item('b', {}, {}, { phase: 'Progressing', transitionTimes: { initTime: '2029-01-01T00:00:00Z' } })
+    await deploy(undefined, [broken])
+    expect(statusOf('b')).toMatchObject({ phase: 'Failed', lastError: { reason: 'ProgressingTimeout' } })
   })
 })
 

@@ -156,6 +156,22 @@ describe('an item that fails', () => {
   })
 })
 
+describe('an item whose deployer needs no target', () => {
+  it('is deployed without one, and taken away', async () => {
+    stage.needsTarget = false
+    item({ target: undefined })
+    stage.answers = [(work) => Promise.resolve({ result: 'target' in work ? 'waiting' : 'done', ...NOWHERE })]
+    await run()
+    expect(status()).toMatchObject({ phase: 'Succeeded', jobIDFinished: 'job' })
+    item({ target: undefined }, {}, { deletionTimestamp: LONG_AGO })
+    stage.answers = [{ result: 'done' }]
+    expect((await run('uninstall')).item).toBeUndefined()
+    expect(stage.calls).toEqual(['install', 'uninstall'])
+  })
+})
+
+const NOWHERE = { checkpoint: 'deployer: somewhere', waitingFor: 'a target that nobody asked for' }
+
 describe('an item that is not the deployer’s to do', () => {
   it.each([
     ['is finished', {}, { phase: 'Succeeded', jobIDFinished: 'job' }],

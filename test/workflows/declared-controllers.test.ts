@@ -14,7 +14,8 @@ import { observeActivities as executionActivities } from '../../activities/lands
 import { observeActivities as installationActivities } from '../../activities/landscaper/installation/observe.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { deployGroupQueries } from '../../workflows/landscaper/deploy-item/controller.gen.ts'
-import { deployItemKind, MOCK_TYPE } from '../../workflows/landscaper/deploy-item/kind.ts'
+import { deployer as mockDeployer } from '../../activities/landscaper/deploy/mock/deployer.ts'
+import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { deployPlan } from '../../workflows/landscaper/deploy-item/plan.ts'
 import { executionQueries } from '../../workflows/landscaper/execution/controller.gen.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
@@ -79,7 +80,7 @@ const childrenOf = ({ apiVersion, kind }: Kind): fc.Arbitrary<readonly KubeObjec
     .map((found) =>
       found.map((metadata, index) => ({
         ...{ apiVersion, kind, metadata: { ...metadata, uid: `uid-${index}`, resourceVersion: '1' } },
-        ...{ spec: { type: MOCK_TYPE }, status: { jobID: JOB } },
+        ...{ spec: { type: mockDeployer.type }, status: { jobID: JOB } },
       })),
     )
 
@@ -151,7 +152,11 @@ describe('what the activities of a controller observe', () => {
 
 describe('what an Execution makes of an item', () => {
   it.each([executionQueries.deployItems, deployGroupQueries.items])('has the label that %j selects by', (query) => {
-    const { labels } = desiredDeployItem(targetOf(executionKind), { name: 'a', type: MOCK_TYPE, config: CONFIG })
+    const { labels } = desiredDeployItem(targetOf(executionKind), {
+      name: 'a',
+      type: mockDeployer.type,
+      config: CONFIG,
+    })
     const selection = selectionOf(query, targetOf(executionKind))
     expect(Object.keys(query.labels)).toEqual([MANAGED_BY_LABEL])
     expect(hasLabels({ metadata: { name: 'a', labels } }, selection?.labelSelector ?? '')).toBe(true)

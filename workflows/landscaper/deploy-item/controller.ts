@@ -2,8 +2,9 @@
 
 import { type JobModeController, path, textAt } from '../../kit/index.ts'
 import { executionKind } from '../execution/kind.ts'
+import { BUILT_IN_TYPES } from './deployers.gen.ts'
 import { deployFields } from './fields.ts'
-import { BUILT_IN_TYPES, deployItemKind } from './kind.ts'
+import { deployItemKind } from './kind.ts'
 import { deployItemRun, deployRoutes } from './routes.ts'
 import { jobStatus } from '../job-status.ts'
 

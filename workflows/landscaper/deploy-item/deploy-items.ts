@@ -1,19 +1,19 @@
-// One pass over the unfinished items of a group: mock items in one batch; the others are tried together once, and what does not end in that goes
+// One pass over the unfinished items of a group: those of quick deployers in one batch; the others are tried together once, and what does not end in that goes
 // on, each on a track of its own that outlives the pass. A slow or failing item never delays its siblings.
 // Source: design.md "Subjects and routes", spec/landscaper.md 2.9.
 
 import { again, done, type Fault, joinOutcomes, type Outcome } from '../../kit/index.ts'
 import type { GroupItem } from '../../../activities/landscaper/deploy/run/views.ts'
 import { type DeployGroupPass, isUnfinished, newestVersion } from './pass.ts'
-import { MOCK_TYPE } from './kind.ts'
+import { QUICK_TYPES } from './deployers.gen.ts'
 import { runItem, withItem } from './run-item.ts'
 
 export async function deployItems(pass: DeployGroupPass): Promise<Outcome> {
   const unfinished = pass.state.items.filter((item) => isUnfinished(item, pass.jobID))
-  const mocks = unfinished.filter(({ type }) => type === MOCK_TYPE)
-  const others = unfinished.filter(({ type }) => type !== MOCK_TYPE)
+  const quick = unfinished.filter(({ type }) => QUICK_TYPES.has(type))
+  const others = unfinished.filter(({ type }) => !QUICK_TYPES.has(type))
   pass.tracks.retain(new Set(others.map(({ uid }) => uid)))
-  const outcome = mocks.length === 0 ? done : await deployMocks(pass, mocks)
+  const outcome = quick.length === 0 ? done : await answerItems(pass, quick)
   const fresh = others.filter(({ uid }) => !pass.tracks.has(uid))
   if (fresh.length > 0) await sendItems(pass, fresh)
   return outcome
@@ -34,13 +34,13 @@ async function sendItems(pass: DeployGroupPass, items: readonly GroupItem[]): Pr
   if (woken) pass.wake()
 }
 
-async function deployMocks(pass: DeployGroupPass, mocks: readonly GroupItem[]): Promise<Outcome> {
+async function answerItems(pass: DeployGroupPass, quick: readonly GroupItem[]): Promise<Outcome> {
   const { by, subject, jobID, act, state } = pass
   const { items, gone, failures } = await act.deployMockItems({
     by,
     subject,
     jobID,
-    uids: mocks.map((item) => item.uid),
+    uids: quick.map((item) => item.uid),
     ownVersion: newestVersion(state.items),
   })
   // A track may have ended meanwhile: what it has put into the state stays.
@@ -64,6 +64,6 @@ const SHORTEST_WAIT_MS = 1000
 
 function timeouts({ state, jobID }: DeployGroupPass): Outcome[] {
   return state.items
-    .filter((item) => item.type === MOCK_TYPE && isUnfinished(item, jobID))
+    .filter((item) => QUICK_TYPES.has(item.type) && isUnfinished(item, jobID))
     .flatMap(({ remainingMs }) => (remainingMs === undefined ? [] : [again(Math.max(remainingMs, SHORTEST_WAIT_MS))]))
 }

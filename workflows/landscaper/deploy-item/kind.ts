@@ -106,9 +106,3 @@ export const deployItemKind = defineKind({
 })
 
 export type DeployItem = ObjectOf<typeof deployItemKind>
-
-export const MOCK_TYPE = 'landscaper.gardener.cloud/mock'
-export const MANIFEST_TYPE = 'landscaper.gardener.cloud/kubernetes-manifest'
-
-/** The item types that Pawl deploys itself; any other is somebody else's, who follows the contract of spec/landscaper.md 4.9. */
-export const BUILT_IN_TYPES: ReadonlySet<string> = new Set([MOCK_TYPE, MANIFEST_TYPE])

@@ -4,7 +4,7 @@ import type { Activities } from '../../../activities/index.ts'
 import type { GroupItem } from '../../../activities/landscaper/deploy/run/views.ts'
 import type { GroupPass } from '../../kit/index.ts'
 import type { DeployGroupObservation } from './controller.gen.ts'
-import { BUILT_IN_TYPES } from './kind.ts'
+import { BUILT_IN_TYPES } from './deployers.gen.ts'
 
 export interface DeployGroupState extends DeployGroupObservation {
   readonly isOver: boolean

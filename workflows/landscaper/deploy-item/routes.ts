@@ -17,7 +17,8 @@ import {
   type WantedRun,
 } from '../../kit/index.ts'
 import { executionKind } from '../execution/kind.ts'
-import { BUILT_IN_TYPES, deployItemKind } from './kind.ts'
+import { BUILT_IN_TYPES } from './deployers.gen.ts'
+import { deployItemKind } from './kind.ts'
 
 export const deployRoutes: ControllerRoutes = {
   controller: 'deploy',

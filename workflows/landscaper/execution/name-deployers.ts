@@ -3,7 +3,7 @@
 //   N1. The condition rides on writes that happen anyway, the first and the last of the phase; it causes none of its own.
 //   N2. Decisions are made without it (conditions.ts C3).
 
-import { BUILT_IN_TYPES } from '../deploy-item/kind.ts'
+import { BUILT_IN_TYPES } from '../deploy-item/deployers.gen.ts'
 import { done, type Outcome } from '../../kit/index.ts'
 import { type ExecutionPass, names } from './pass.ts'
 import { DEPLOYERS_CONDITION } from './kind.ts'

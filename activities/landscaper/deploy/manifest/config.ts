@@ -9,10 +9,11 @@ import { isNestedDeeper } from '../objects/nesting.ts'
 import { type ReadinessConfig, readReadinessConfig } from '../objects/readiness/readiness-config.ts'
 import { readExportsConfig, type ResourceExport } from '../objects/resource-exports.ts'
 import { describeObject } from '../target/read-object.ts'
-import { ConfigReader, isMap, type Json } from './config-reader.ts'
-import { type DeletionGroup, readDeletionGroups } from './deletion-groups.ts'
-import { POLICIES, type Policy, resourceKey } from './managed-resources.ts'
-import { type Desired, readObjects } from './manifest-object.ts'
+import { ConfigReader, isMap, type Json } from '../objects/config-reader.ts'
+import { type DeletionGroup, readDeletionGroups } from '../objects/deletion-groups.ts'
+import { POLICIES, resourceKey } from '../objects/managed-resources.ts'
+import { type Manifest, STRATEGIES, type UpdateStrategy } from '../objects/manifest.ts'
+import { readObjects } from '../objects/manifest-object.ts'
 
 const GROUP = 'manifest.deployer.landscaper.gardener.cloud'
 const OLD_API_VERSION = `${GROUP}/v1alpha1`
@@ -20,9 +21,6 @@ const API_VERSION = `${GROUP}/v1alpha2`
 const KIND = 'ProviderConfiguration'
 const MOST_MISTAKES = 20
 const MOST_LEVELS = 100
-
-const STRATEGIES = ['update', 'patch', 'merge', 'mergeOverwrite'] as const
-export type UpdateStrategy = (typeof STRATEGIES)[number]
 
 export interface ManifestConfig {
   readonly apiVersion: string
@@ -32,16 +30,6 @@ export interface ManifestConfig {
   readonly exports: readonly ResourceExport[]
   readonly deletionGroups: readonly DeletionGroup[]
   readonly deletionGroupsDuringUpdate: readonly DeletionGroup[]
-}
-
-/** One object and what is done with it. Annotations and patches hold user content. */
-export interface Manifest {
-  readonly policy: Policy
-  readonly object: Desired
-  readonly annotateBeforeCreate: Readonly<Record<string, string>>
-  readonly annotateBeforeDelete: Readonly<Record<string, string>>
-  readonly patchAfterDeployment: Json | undefined
-  readonly patchBeforeDelete: Json | undefined
 }
 
 /** @throws DeployError with ERR_CONFIGURATION_PROBLEM, naming every mistake. */

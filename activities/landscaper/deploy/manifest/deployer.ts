@@ -6,26 +6,29 @@
 
 import type { KubeObject } from '../../../kube/client.ts'
 import { KubeError } from '../../../kube/errors.ts'
-import { DeployError, type Deployer, type DeployStep, type ItemWork } from '../run/deployer.ts'
+import { DeployError, type DeployStep, type ItemWork, type TargetDeployer } from '../run/deployer.ts'
 import { toDeployError } from '../run/deploy-errors.ts'
 import { inParallel } from '../../../kube/in-parallel.ts'
 import { checkReadiness } from '../objects/readiness/check-readiness.ts'
 import { notReady } from '../objects/readiness/default-checks.ts'
 import { readExports } from '../objects/resource-exports.ts'
 import { readObject } from '../target/read-object.ts'
-import { applyManifests } from './apply.ts'
-import { OPERATION } from './apply-object.ts'
-import { ITEM_LABEL, itemLabel } from './changes.ts'
-import { type Manifest, type ManifestConfig, readManifestConfig } from './config.ts'
-import { awaitedDefinition, unestablished } from './definitions.ts'
-import { DEFAULT_GROUPS, isCrd } from './deletion-groups.ts'
-import { leaveFormerTarget } from './former-target.ts'
-import { intended, rememberedBy, targetOf } from './intent.ts'
-import { type ManagedResource, providerStatus, resourceKey, union } from './managed-resources.ts'
-import { isAmong, orphansOf, withKnownUids } from './orphans.ts'
-import { PATCH_OPERATION, patchDeployed } from './patch-deployed.ts'
-import { joinedError, listed } from './problems.ts'
-import { removalStep } from './removal.ts'
+import { applyManifests } from '../objects/apply.ts'
+import { OPERATION } from '../objects/apply-object.ts'
+import { isMarked, type ItemMark, itemLabel } from '../objects/brand.ts'
+import { awaitedDefinition, unestablished } from '../objects/definitions.ts'
+import { DEFAULT_GROUPS, isCrd } from '../objects/deletion-groups.ts'
+import { leaveFormerTarget, targetOf } from '../objects/former-target.ts'
+import { type ManagedResource, resourceKey, union } from '../objects/managed-resources.ts'
+import type { Manifest } from '../objects/manifest.ts'
+import { isAmong, orphansOf, withKnownUids } from '../objects/orphans.ts'
+import { PATCH_OPERATION, patchDeployed } from '../objects/patch-deployed.ts'
+import { joinedError, listed } from '../objects/problems.ts'
+import { removalStep } from '../objects/removal.ts'
+import { BRAND } from './brand.ts'
+import { type ManifestConfig, readManifestConfig } from './config.ts'
+import { intended } from './intent.ts'
+import { providerStatus, rememberedBy } from './provider-status.ts'
 
 const NAME = 'manifest'
 const READS_AT_ONCE = 10
@@ -34,15 +37,16 @@ const AT_APPLY = 'deployer: apply manifests'
 const AT_CLEANUP = 'deployer: cleanup orphaned'
 const AT_DELETE = 'deployer: delete resources'
 
-export function createManifestDeployer(): Deployer {
-  return {
-    type: 'landscaper.gardener.cloud/kubernetes-manifest',
-    name: NAME,
-    intend: intended,
-    install: (work) => new Deployment(work).look('apply'),
-    check: (work) => new Deployment(work).look('continue'),
-    uninstall,
-  }
+export const deployer: TargetDeployer<ManifestConfig> = {
+  type: 'landscaper.gardener.cloud/kubernetes-manifest',
+  name: NAME,
+  pace: 'long',
+  needsTarget: true,
+  parse: readManifestConfig,
+  intend: intended,
+  install: (work, config) => new Deployment(work, config).look('apply'),
+  check: (work, config) => new Deployment(work, config).look('continue'),
+  uninstall,
 }
 
 /** One look at an item that is to be there. */
@@ -55,10 +59,10 @@ class Deployment {
   /** The uids of what this look has already seen ready. */
   #ready: ReadonlySet<string | undefined> = new Set()
 
-  constructor(work: ItemWork) {
+  constructor(work: ItemWork, config: ManifestConfig) {
     const { managed: remembered } = rememberedBy(work.item)
     this.#work = work
-    this.#config = readManifestConfig(work.item)
+    this.#config = config
     this.#orphans = orphansOf(remembered, this.#config.manifests)
     const orphans = new Set(this.#orphans)
     this.#managed = remembered.filter((managed) => !orphans.has(managed))
@@ -82,7 +86,7 @@ class Deployment {
     const removal = {
       work: this.#work,
       operation: 'CleanupOrphaned',
-      label: itemLabel(item.metadata.name),
+      mark: markOf(item),
       resources,
       groups,
       spared: [],
@@ -107,7 +111,7 @@ class Deployment {
   async #apply(): Promise<DeployStep | undefined> {
     const { item, target, signal } = this.#work
     const { manifests, updateStrategy: strategy } = this.#config
-    const marks = { strategy, labels: { [ITEM_LABEL]: itemLabel(item.metadata.name) } }
+    const marks = { ...markOf(item), strategy }
     const own = new Set(this.#managed.flatMap(({ resource }) => resource.uid ?? []))
     const { managed, objects, pending, problems } = await applyManifests({ target, manifests, marks, own, signal })
     this.#ready = new Set(objects.filter(isReady).map(({ metadata }) => metadata.uid))
@@ -123,7 +127,7 @@ class Deployment {
     const step = await removalStep({
       work: this.#work,
       operation: 'CleanupOrphaned',
-      label: itemLabel(item.metadata.name),
+      mark: markOf(item),
       resources: this.#orphans,
       groups: this.#config.deletionGroupsDuringUpdate,
       spared: this.#managed,
@@ -142,7 +146,7 @@ class Deployment {
     if (ready.result !== 'done') return ready
     const exported = await readExports({ work: this.#work, exports, deployer: NAME })
     if (exported.result !== 'done') return exported
-    const problems = await patchDeployed(target, manifests.filter(isAmong(this.#managed)), signal)
+    const problems = await patchDeployed({ target, brand: BRAND, signal }, manifests.filter(isAmong(this.#managed)))
     return problems.length === 0 ? exported : { result: 'failed', error: joinedError(PATCH_OPERATION, problems) }
   }
 
@@ -167,6 +171,10 @@ class Deployment {
   }
 }
 
+function markOf({ metadata }: KubeObject): ItemMark {
+  return { brand: BRAND, item: itemLabel(metadata.name) }
+}
+
 function isReady(object: KubeObject): boolean {
   return notReady(object) === undefined && !(isCrd(object) && unestablished(object) !== undefined)
 }
@@ -179,14 +187,14 @@ function waitingForDefinition(definition: KubeObject): DeployStep {
 
 async function uninstall(work: ItemWork): Promise<DeployStep> {
   const config = removalConfig(work.item)
-  const label = itemLabel(work.item.metadata.name)
+  const mark = markOf(work.item)
   const { managed, targetName } = rememberedBy(work.item)
-  const removal = { work, operation: 'DeleteResources', label, groups: config.deletionGroups, spared: [] }
+  const removal = { work, operation: 'DeleteResources', mark, groups: config.deletionGroups, spared: [] }
   const left = await leaveFormerTarget({ ...removal, resources: managed, targetName })
   if (left.result === 'waiting') return { ...left, checkpoint: AT_DELETE }
   if (left.result === 'failed') return left
   const remembered = left.result === 'here' ? managed : []
-  const resources = union(remembered, await unremembered(work, config, { remembered, label }))
+  const resources = union(remembered, await unremembered(work, config, { remembered, mark }))
   const step = await removalStep({ ...removal, resources })
   if (step.result === 'gone') return { result: 'done' }
   return step.result === 'waiting' ? { ...step, checkpoint: AT_DELETE } : step
@@ -210,7 +218,7 @@ function removalConfig(item: ItemWork['item']): Pick<ManifestConfig, 'manifests'
 async function unremembered(
   work: ItemWork,
   { manifests }: Pick<ManifestConfig, 'manifests'>,
-  { remembered, label }: { remembered: readonly ManagedResource[]; label: string },
+  { remembered, mark }: { remembered: readonly ManagedResource[]; mark: ItemMark },
 ): Promise<readonly ManagedResource[]> {
   const keys = new Set(remembered.map(({ resource }) => resourceKey(resource)))
   const found = await inParallel(manifests, READS_AT_ONCE, async (manifest): Promise<ManagedResource | undefined> => {
@@ -222,7 +230,7 @@ async function unremembered(
     const reference = { apiVersion, kind, name, ...(served.namespaced && namespace !== undefined && { namespace }) }
     if (keys.has(resourceKey(reference))) return undefined
     const live = await readObject(work.target, reference, work.signal)
-    if (live?.metadata.labels?.[ITEM_LABEL] !== label) return undefined
+    if (live === undefined || !isMarked(live.metadata.labels, mark)) return undefined
     return {
       policy,
       resource: reference,

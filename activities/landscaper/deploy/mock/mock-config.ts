@@ -1,6 +1,7 @@
 // The mock deployer's configuration, read with an error for whoever wrote it. Source: spec/landscaper.md 4.8.
 
 import type { KubeObject } from '../../../kube/client.ts'
+import { configurationProblem } from '../run/deploy-errors.ts'
 
 const API_VERSION = 'mock.deployer.landscaper.gardener.cloud/v1alpha1'
 const KIND = 'ProviderConfiguration'
@@ -15,13 +16,14 @@ export interface MockConfig {
   readonly export?: Readonly<Record<string, unknown>>
 }
 
-/** The item's `spec.config`, or what is wrong with it: field, found, expected. */
-export function readMockConfig(object: KubeObject): MockConfig | { readonly problem: string } {
+/** The item's `spec.config`. @throws DeployError with ERR_CONFIGURATION_PROBLEM that names field, found, expected. */
+export function readMockConfig(object: KubeObject): MockConfig {
   const { config } = (object['spec'] ?? {}) as { config?: Fields }
   const wrong = firstMistake(config)
   if (wrong === undefined) return config ?? {}
   const { field, found, expected } = wrong
-  return { problem: `deploy item ${object.metadata.name}: spec.config${field} is ${found}; expected ${expected}` }
+  const message = `deploy item ${object.metadata.name}: spec.config${field} is ${found}; expected ${expected}`
+  throw configurationProblem('Reconcile', 'InvalidConfiguration', message)
 }
 
 type Fields = Readonly<Record<string, unknown>>

@@ -3,6 +3,9 @@
 //   D1. Names of objects and fields stay, contents do not: neither the server's address nor a body that is no Status is quoted,
 //       nor what a decoder found in an object.
 
+import type { ErrorReport } from '../../../../workflows/kit/index.ts'
+import type { Deps } from '../../../deps.ts'
+import type { KubeObject } from '../../../kube/client.ts'
 import { isFinal, KubeError } from '../../../kube/errors.ts'
 import { DeployError } from './deployer.ts'
 
@@ -39,6 +42,29 @@ export function shortened(text: string, most = 300): string {
 /** What a user has to mend; it ends the job. */
 export function configurationProblem(operation: string, reason: string, message: string): DeployError {
   return new DeployError(operation, reason, message, ['ERR_CONFIGURATION_PROBLEM'])
+}
+
+/** For what a deployer should not have thrown: a mistake of ours, or an answer that no server should give. The log has the whole of it. */
+export function internalProblem(
+  operation: string,
+  { metadata: { namespace, name } }: Pick<KubeObject, 'metadata'>,
+  error: unknown,
+  log: Deps['log'],
+): DeployError {
+  log.warn({ namespace, name, err: error }, 'a deployer failed in a way that it does not know')
+  const kind = error instanceof Error ? error.name : typeof error
+  const message = `the deployer met a problem that it does not know (${kind}); see the log of the worker`
+  return new DeployError(operation, 'InternalProblem', message)
+}
+
+/** As the item's status has it. */
+export function reportOf({
+  operation,
+  reason,
+  message,
+  codes,
+}: DeployError): ErrorReport & { codes: readonly string[] } {
+  return { operation, reason, message, codes }
 }
 
 function isRefused(error: KubeError): boolean {

@@ -1,9 +1,9 @@
 // The activities of one item: each goes on with what its group has tried, or tries, until the item has ended. See run-item.ts.
 
 import type { Deps } from '../../../deps.ts'
-import type { Deployer } from './deployer.ts'
+import type { Deployer, ItemAct } from './deployer.ts'
 import { withHeartbeat } from './heartbeat.ts'
-import { type ItemAct, type ItemCall, type ItemInput, type ItemResult, runItem } from './run-item.ts'
+import { type ItemCall, type ItemInput, type ItemResult, runItem } from './run-item.ts'
 import { joined, keyOf, type Sending } from './sending.ts'
 
 export const itemActivities = (deps: Deps, deployers: readonly Deployer[], sending: Sending) => {

@@ -1,6 +1,5 @@
 // Exports of items: one Secret per item, owned by it. Source: spec/landscaper.md 1.15, 4.5, 4.8; names are deterministic (design.md "Created names").
 
-import { createHash } from 'node:crypto'
 import { deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import type { Deps } from '../../../deps.ts'
 import type { KubeObject } from '../../../kube/client.ts'
@@ -8,6 +7,7 @@ import { isFinal, KubeError } from '../../../kube/errors.ts'
 import { readObject } from '../../../kube/read-family.ts'
 import { secretResource } from '../../../kube/secrets.ts'
 import { type Write, type WriteAnswer, type Writer, writeAll } from '../../../kube/write.ts'
+import type { Deployer } from './deployer.ts'
 
 export interface ItemExport {
   /** The item that exports. */
@@ -18,16 +18,8 @@ export interface ItemExport {
 }
 
 /** The Secret of a deployer's item. Source: spec/landscaper.md 1.15. */
-export function exportName({ metadata }: KubeObject): string {
-  return `${metadata.name}-export`
-}
-
-/** The Secret of a mock item. Source: spec/landscaper.md 1.15. */
-export function mockExportName({ metadata }: KubeObject): string {
-  return `mock-export-${createHash('sha256')
-    .update(metadata.uid ?? '')
-    .digest('hex')
-    .slice(0, 10)}`
+export function exportName(deployer: Pick<Deployer, 'exportName'>, item: KubeObject): string {
+  return deployer.exportName?.(item) ?? `${item.metadata.name}-export`
 }
 
 /** What went wrong with the export of one item. */

@@ -1,7 +1,8 @@
 // What a pass of a deploy group sees. The subject is the Execution, or an item that has none.
 
 import { MANAGED_BY_LABEL } from '../../../../workflows/landscaper/contract.ts'
-import { BUILT_IN_TYPES, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import { BUILT_IN_TYPES } from '../../../../workflows/landscaper/deploy-item/deployers.gen.ts'
+import { deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../../../workflows/landscaper/execution/kind.ts'
 import { type By, isIdle, type Subject } from '../../../../workflows/kit/index.ts'
 import type { Deps } from '../../../deps.ts'

@@ -1,4 +1,4 @@
-// The runner of items: everything about an item that is the same for all deployers. Source: spec/landscaper.md 2.9, 4.9.
+// The runner of items that take long: everything about an item that is the same for all such deployers. Source: spec/landscaper.md 2.9, 4.9.
 //
 //   I1. One status write when the item ends in its first look, one more when it waits or gets new objects (I4), one per error that is new.
 //   I2. An item that another hand has ended (interrupt), or that has another job, is left alone; what was deployed is still remembered.
@@ -15,8 +15,18 @@ import { isReleased } from '../../../kube/views.ts'
 import { readObject } from '../../../kube/read-family.ts'
 import { withoutUninstall } from '../../requests.ts'
 import { type Patch, type Write, writeAll } from '../../../kube/write.ts'
-import { DeployError, type Deployer, type DeployStep, type ItemWork, type ProviderStatus } from './deployer.ts'
-import { toDeployError } from './deploy-errors.ts'
+import {
+  DeployError,
+  type Deployer,
+  type DeployStep,
+  isQuick,
+  type ItemAct,
+  type LongDeployer,
+  type ProviderStatus,
+  takeStep,
+  type Work,
+} from './deployer.ts'
+import { internalProblem, reportOf, toDeployError } from './deploy-errors.ts'
 import { type ItemExport, exportName, writeExports } from './item-export.ts'
 import {
   ended,
@@ -34,7 +44,8 @@ import {
 import { isOurs, watchItem } from './item-watch.ts'
 import { releaseWrite, statusWrite, warnOfError } from './item-write.ts'
 import { groupItem } from './observe.ts'
-import { saysOtherwise, setReady, withdrawReady } from '../objects/ready-condition.ts'
+import type { TargetCluster } from '../target/target-cluster.ts'
+import { saysOtherwise, setReady, withdrawReady } from './ready-condition.ts'
 import type { GroupItem } from './views.ts'
 
 export interface ItemInput {
@@ -52,8 +63,6 @@ export interface ItemResult {
   readonly isWaiting: boolean
 }
 
-export type ItemAct = 'install' | 'check' | 'uninstall'
-
 // Source: spec/landscaper.md 2.9: what failed is tried again every 5 s, and 4.5, 4.4: looked at every 5 s and 1 s; the first looks come sooner.
 const RETRY_MS = 5000
 const FIRST_LOOK_MS = 200
@@ -61,7 +70,10 @@ const FIRST_LOOK_MS = 200
 const LOOKS_BEFORE_NEWS = 6
 const LONGEST_LOOK_MS: Readonly<Record<ItemAct, number>> = { install: 5000, check: 5000, uninstall: 1000 }
 
-type Opened = Pick<ItemWork, 'target' | 'openTarget'>
+interface Opened extends Pick<Work, 'openTarget'> {
+  /** Undefined for a deployer that needs none. */
+  readonly target: TargetCluster | undefined
+}
 
 export interface ItemCall {
   readonly input: ItemInput
@@ -111,10 +123,11 @@ class ItemRun {
     return object?.metadata.uid === uid ? object : undefined
   }
 
-  #deployerOf(object: KubeObject): Deployer {
+  #deployerOf(object: KubeObject): LongDeployer {
     const { type } = object['spec'] as { type: string }
     const deployer = this.#deployers.find((one) => one.type === type)
-    if (deployer === undefined) throw new Error(`no deployer is built in for items of type ${type}`)
+    if (deployer === undefined || isQuick(deployer))
+      throw new Error(`no deployer that takes long is built in for items of type ${type}`)
     return deployer
   }
 
@@ -130,12 +143,12 @@ class ItemRun {
   }
 
   /** Goes on once the target is open, and the item says what will be sent (I4). */
-  async #claimed(job: ItemJob, deployer: Deployer): Promise<ItemResult> {
+  async #claimed(job: ItemJob, deployer: LongDeployer): Promise<ItemResult> {
     let opened: Opened | undefined
     let claim: Patch | undefined
     try {
       claim = this.#claim(job, deployer)
-      opened = await this.#open(job)
+      opened = await this.#open(job, deployer)
     } catch (error) {
       if (this.#call.signal.aborted) throw error
       return await this.#fail(job, deployer, { result: 'failed', error: this.#asDeployError(error) })
@@ -148,9 +161,9 @@ class ItemRun {
     return await this.#work({ ...job, object }, deployer, opened)
   }
 
-  #claim(job: ItemJob, deployer: Deployer): Patch | undefined {
+  #claim(job: ItemJob, deployer: LongDeployer): Patch | undefined {
     const { act, attempt } = this.#call
-    const intended = act === 'install' ? deployer.intend?.(job.object) : undefined
+    const intended = act === 'install' ? deployer.intend?.(job.object, deployer.parse(job.object)) : undefined
     // A try that came to nothing begins the job's clock, so that it ends some day.
     const isLate = isStarting(job) && attempt > 1
     if (intended === undefined && !isLate) return undefined
@@ -158,15 +171,15 @@ class ItemRun {
     return isStarting(job) ? pickedUp(job, PHASE[act], fields) : { status: fields }
   }
 
-  async #work(job: ItemJob, deployer: Deployer, opened: Opened): Promise<ItemResult> {
+  async #work(job: ItemJob, deployer: LongDeployer, opened: Opened): Promise<ItemResult> {
     const watch = watchItem(this.#deps, job, this.#call.signal)
     try {
-      const step = await this.#step(deployer, {
+      const work = {
         item: job.object,
-        target: watch.guard(opened.target),
-        openTarget: async (name) => watch.guard(await opened.openTarget(name)),
+        openTarget: async (name: string) => watch.guard(await opened.openTarget(name)),
         signal: watch.signal,
-      })
+      }
+      const step = await this.#step(deployer, work, opened.target && watch.guard(opened.target))
       watch.stop()
       return await this.#follow(job, deployer, step)
     } catch (error) {
@@ -179,20 +192,23 @@ class ItemRun {
     }
   }
 
-  async #step(deployer: Deployer, work: ItemWork): Promise<DeployStep> {
+  async #step(deployer: LongDeployer, work: Work, target: TargetCluster | undefined): Promise<DeployStep> {
+    const { act } = this.#call
     try {
-      return await deployer[this.#call.act](work)
+      if (!deployer.needsTarget) return await takeStep(deployer, act, work)
+      if (target === undefined) throw new Error(`no target was opened for deploy item ${work.item.metadata.name}`)
+      return await takeStep(deployer, act, { ...work, target })
     } catch (error) {
       if (work.signal.aborted) throw error
       return { result: 'failed', error: this.#asDeployError(error) }
     }
   }
 
-  async #open({ object }: ItemJob): Promise<Opened | undefined> {
+  async #open({ object }: ItemJob, { needsTarget }: LongDeployer): Promise<Opened | undefined> {
     const { namespace = '' } = object.metadata
     const openTarget = (name: string) => this.#deps.targets.open(namespace, name, this.#call.signal)
     try {
-      return { openTarget, target: await openTarget(ownTarget(object)) }
+      return { openTarget, target: needsTarget ? await openTarget(ownTarget(object)) : undefined }
     } catch (error) {
       const isForGood = error instanceof DeployError && error.isFinal
       const isUntouched = itemStatus({ object }).providerStatus === undefined
@@ -205,14 +221,10 @@ class ItemRun {
   #asDeployError(error: unknown): DeployError {
     const operation = OPERATION[this.#call.act]
     if (error instanceof DeployError || error instanceof KubeError) return toDeployError(operation, error)
-    const { namespace, name } = this.#call.input
-    this.#deps.log.warn({ namespace, name, err: error }, 'a deployer failed in a way that it does not know')
-    const kind = error instanceof Error ? error.name : typeof error
-    const message = `the deployer met a problem that it does not know (${kind}); see the log of the worker`
-    return new DeployError(operation, 'InternalProblem', message)
+    return internalProblem(operation, { metadata: this.#call.input }, error, this.#deps.log)
   }
 
-  async #follow(job: ItemJob, deployer: Deployer, step: DeployStep): Promise<ItemResult> {
+  async #follow(job: ItemJob, deployer: LongDeployer, step: DeployStep): Promise<ItemResult> {
     switch (step.result) {
       case 'done':
         return await this.#done(job, deployer, step)
@@ -223,28 +235,32 @@ class ItemRun {
     }
   }
 
-  async #done(job: ItemJob, deployer: Deployer, step: DeployStep & { result: 'done' }): Promise<ItemResult> {
+  async #done(job: ItemJob, deployer: LongDeployer, step: DeployStep & { result: 'done' }): Promise<ItemResult> {
     if (this.#call.act === 'uninstall') return this.#result(await this.#write(job, releaseWrite(job.object)))
     const { exports = {} } = step
     const isExporting = Object.keys(exports).length > 0
-    const error = isExporting ? await this.#export(job, exports) : undefined
+    const error = isExporting ? await this.#export(job, deployer, exports) : undefined
     if (error !== undefined) return await this.#fail(job, deployer, { ...remembered(step), result: 'failed', error })
     const { namespace } = this.#call.input
-    const exportRef = isExporting ? { name: exportName(job.object), namespace } : null
+    const exportRef = isExporting ? { name: exportName(deployer, job.object), namespace } : null
     const fields = { ...remembered(step), exportRef, ...setReady(job, undefined) }
     return this.#result(await this.#write(job, statusWrite(job, ended(job, 'Succeeded', fields), remembered(step))))
   }
 
-  async #export({ object }: ItemJob, content: ItemExport['content']): Promise<DeployError | undefined> {
+  async #export(
+    { object }: ItemJob,
+    deployer: LongDeployer,
+    content: ItemExport['content'],
+  ): Promise<DeployError | undefined> {
     const writer = { ...this.#call.input.by, step: 'exportItem', fieldManager: FIELD_MANAGER }
-    const failures = await writeExports(this.#deps, writer, [{ object, name: exportName(object), content }])
+    const failures = await writeExports(this.#deps, writer, [{ object, name: exportName(deployer, object), content }])
     const [failure] = failures.values()
     if (failure === undefined) return undefined
     const { code, message, isFinal } = failure
     return new DeployError('Export', code, message, isFinal ? ['ERR_CONFIGURATION_PROBLEM'] : [])
   }
 
-  async #wait(job: ItemJob, deployer: Deployer, step: DeployStep & { result: 'waiting' }): Promise<ItemResult> {
+  async #wait(job: ItemJob, deployer: LongDeployer, step: DeployStep & { result: 'waiting' }): Promise<ItemResult> {
     const { act, attempt } = this.#call
     const { checkpoint, waitingFor } = step
     if (isOverdue(job)) return await this.#timeOut(job, step, `timeout at: "${checkpoint}": ${waitingFor}`)
@@ -268,10 +284,10 @@ class ItemRun {
     return patch ?? (isNews || Object.keys(sent).length > 0 ? { status: { ...sent, ...said } } : undefined)
   }
 
-  async #fail(job: ItemJob, deployer: Deployer, step: DeployStep & { result: 'failed' }): Promise<ItemResult> {
+  async #fail(job: ItemJob, deployer: LongDeployer, step: DeployStep & { result: 'failed' }): Promise<ItemResult> {
     const { act } = this.#call
-    const { operation, reason, message, codes, isFinal } = step.error
-    const error = { operation, reason, message, codes }
+    const { reason, message, isFinal } = step.error
+    const error = reportOf(step.error)
     if (isFinal) return await this.#end(job, step, error)
     if (isOverdue(job)) return await this.#timeOut(job, step, `timeout at: "${startOf(deployer, act)}": ${message}`)
     const patch = failing(job, error, PHASE[act], changed(job, { ...remembered(step), ...withdrawReady(job, message) }))
@@ -361,7 +377,7 @@ function isOverdue(job: ItemJob): boolean {
 }
 
 // Source: spec/landscaper.md 4.5 "Timeout checkpoints".
-function startOf({ name }: Deployer, act: ItemAct): string {
+function startOf({ name }: LongDeployer, act: ItemAct): string {
   return `${name} deployer: ${act === 'uninstall' ? 'start delete' : 'start reconcile'}`
 }
 

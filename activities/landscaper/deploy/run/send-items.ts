@@ -10,10 +10,10 @@ import type { By, Subject } from '../../../../workflows/kit/index.ts'
 import type { Deps } from '../../../deps.ts'
 import type { KubeObject } from '../../../kube/client.ts'
 import { versionOf } from '../../../kube/object-cache.ts'
-import type { Deployer } from './deployer.ts'
+import type { Deployer, ItemAct } from './deployer.ts'
 import { isOurs } from './item-watch.ts'
 import { listGroupObjects } from './observe.ts'
-import { type ItemAct, type ItemResult, runItem } from './run-item.ts'
+import { type ItemResult, runItem } from './run-item.ts'
 import { keyOf, type Sending } from './sending.ts'
 
 export interface SentItem {

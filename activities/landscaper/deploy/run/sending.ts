@@ -1,7 +1,8 @@
 // First tries of items on their way in this process. A try that takes longer than its run can wait goes on; the activity that the run then
 // schedules for the item joins it, here, instead of doing it again. On another worker it is done again, which every try stands.
 
-import type { ItemAct, ItemInput, ItemResult } from './run-item.ts'
+import type { ItemAct } from './deployer.ts'
+import type { ItemInput, ItemResult } from './run-item.ts'
 
 // Longer than Temporal takes to bring an activity to a worker that has slots.
 const JOINED_WITHIN_MS = 15_000

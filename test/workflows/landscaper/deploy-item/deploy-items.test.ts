@@ -3,7 +3,9 @@
 import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { describe, expect, it } from 'vitest'
 
-import type { DeployInput, DeployResult } from '../../../../activities/landscaper/deploy/mock/mock.ts'
+import { deployer as manifestDeployer } from '../../../../activities/landscaper/deploy/manifest/deployer.ts'
+import { deployer as mockDeployer } from '../../../../activities/landscaper/deploy/mock/deployer.ts'
+import type { AnswerInput, AnswerResult } from '../../../../activities/landscaper/deploy/run/answer-items.ts'
 import type { SendResult } from '../../../../activities/landscaper/deploy/run/send-items.ts'
 import type { GroupItem } from '../../../../activities/landscaper/deploy/run/views.ts'
 import { beginItem } from '../../../../workflows/landscaper/deploy-item/begin-item.ts'
@@ -14,7 +16,6 @@ import type {
   ItemActivities,
 } from '../../../../workflows/landscaper/deploy-item/pass.ts'
 import { deployItems } from '../../../../workflows/landscaper/deploy-item/deploy-items.ts'
-import { MANIFEST_TYPE, MOCK_TYPE } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { runItem } from '../../../../workflows/landscaper/deploy-item/run-item.ts'
 import { again, type Change, done, type Tracks } from '../../../../workflows/kit/index.ts'
 
@@ -75,9 +76,9 @@ describe('a pass of a deploy group', () => {
 })
 
 describe('items of deployers that take long', () => {
-  const manifest = (item: string): GroupItem => ({ ...started(item), type: MANIFEST_TYPE })
+  const manifest = (item: string): GroupItem => ({ ...started(item), type: manifestDeployer.type })
 
-  it('are tried together once, after the batch of mock items', async () => {
+  it('are tried together once, after the batch of those that are quick', async () => {
     const { pass, inputs, tracks, calls } = groupPass([manifest('a'), started('b'), manifest('gone')], succeed)
     expect(await deployItems(pass)).toEqual(done)
     expect(inputs).toMatchObject([{ uids: ['uid-b'] }])
@@ -169,7 +170,7 @@ function started(item: string): GroupItem {
       version: '5',
       name: `exec-${item}`,
       item,
-      type: MOCK_TYPE,
+      type: mockDeployer.type,
       dependsOn: [],
       deleting: false,
     },
@@ -182,7 +183,7 @@ function finished(item: string): GroupItem {
   return { ...started(item), phase: 'Succeeded', jobIDFinished: JOB }
 }
 
-function succeed({ uids }: DeployInput): DeployResult {
+function succeed({ uids }: AnswerInput): AnswerResult {
   return { items: uids.map((uid) => finished(uid.replace('uid-', ''))), gone: [], failures: [] }
 }
 
@@ -190,11 +191,11 @@ function succeed({ uids }: DeployInput): DeployResult {
 
 function groupPass(
   items: readonly GroupItem[],
-  deploy: (input: DeployInput) => DeployResult,
+  deploy: (input: AnswerInput) => AnswerResult,
   kind = 'Execution',
   isFirst = true,
 ) {
-  const inputs: DeployInput[] = []
+  const inputs: AnswerInput[] = []
   const begun: string[] = []
   const calls: string[] = []
   const tracks = new HeldTracks()
@@ -252,7 +253,8 @@ class HeldTracks implements Tracks<DeployGroupState> {
 function itemCalls(item: string, calls: string[]): ItemActivities {
   const answer = (call: string) => () => {
     calls.push(`${call} ${item}`)
-    const after = call === 'uninstall' || item === 'gone' ? undefined : { ...finished(item), type: MANIFEST_TYPE }
+    const after =
+      call === 'uninstall' || item === 'gone' ? undefined : { ...finished(item), type: manifestDeployer.type }
     return Promise.resolve({ item: after, isWaiting: call === 'apply' && item === 'slow' })
   }
   return { applyItem: answer('apply'), awaitItem: answer('await'), uninstallItem: answer('uninstall') }
@@ -261,7 +263,7 @@ function itemCalls(item: string, calls: string[]): ItemActivities {
 /** What comes of the first try of an item: of `late` and `woken` nothing yet. */
 function firstTry(item: string): SendResult['sent'] {
   if (item === 'late' || item === 'woken') return []
-  const after = item === 'gone' ? undefined : { ...finished(item), type: MANIFEST_TYPE }
+  const after = item === 'gone' ? undefined : { ...finished(item), type: manifestDeployer.type }
   return [
     {
       uid: `uid-${item}`,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { readManifestConfig } from '../../../../../activities/landscaper/deploy/manifest/config.ts'
-import { DEFAULT_GROUPS } from '../../../../../activities/landscaper/deploy/manifest/deletion-groups.ts'
+import { DEFAULT_GROUPS } from '../../../../../activities/landscaper/deploy/objects/deletion-groups.ts'
 import { DeployError } from '../../../../../activities/landscaper/deploy/run/deployer.ts'
 import { config, configMap, deployItem, V1 } from './manifests.ts'
 

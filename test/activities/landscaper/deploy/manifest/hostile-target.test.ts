@@ -2,10 +2,11 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
-import type { DeployStep, ItemWork } from '../../../../../activities/landscaper/deploy/run/deployer.ts'
+import { type DeployStep, type ItemWork, takeStep } from '../../../../../activities/landscaper/deploy/run/deployer.ts'
 import { toDeployError } from '../../../../../activities/landscaper/deploy/run/deploy-errors.ts'
-import { applyManifests } from '../../../../../activities/landscaper/deploy/manifest/apply.ts'
-import { createManifestDeployer } from '../../../../../activities/landscaper/deploy/manifest/deployer.ts'
+import { applyManifests } from '../../../../../activities/landscaper/deploy/objects/apply.ts'
+import { BRAND } from '../../../../../activities/landscaper/deploy/manifest/brand.ts'
+import { deployer } from '../../../../../activities/landscaper/deploy/manifest/deployer.ts'
 import { readManifestConfig } from '../../../../../activities/landscaper/deploy/manifest/config.ts'
 import { HostileServer } from '../target/hostile-server.ts'
 import { config, configMap, deployItem, manifest } from './manifests.ts'
@@ -17,7 +18,6 @@ beforeEach(async () => {
 })
 afterEach(() => server.stop())
 
-const deployer = createManifestDeployer()
 const signal = new AbortController().signal
 const remembered = (name: string) => ({
   policy: 'manage',
@@ -54,21 +54,21 @@ describe('an answer that is no object', () => {
 
   it.each(bad)('to a read is a failure to try again: %j', async (body) => {
     server.serve(() => ({ body }))
-    expect(await outcome(deployer.install(await work({ manifests: [{ manifest: configMap('a') }] })))).toMatchObject(
-      BROKEN,
-    )
-    expect(await outcome(deployer.uninstall(await work({}, [remembered('a')])))).toMatchObject(BROKEN)
+    expect(
+      await outcome(takeStep(deployer, 'install', await work({ manifests: [{ manifest: configMap('a') }] }))),
+    ).toMatchObject(BROKEN)
+    expect(await outcome(takeStep(deployer, 'uninstall', await work({}, [remembered('a')])))).toMatchObject(BROKEN)
   })
 
   it.each(bad)('to a write is one as well: %j', async (body) => {
     server.serve((request) => (request.startsWith('GET') ? { status: 404, body: { reason: 'NotFound' } } : { body }))
-    expect(await outcome(deployer.install(await work({ manifests: [{ manifest: configMap('a') }] })))).toMatchObject(
-      BROKEN,
-    )
+    expect(
+      await outcome(takeStep(deployer, 'install', await work({ manifests: [{ manifest: configMap('a') }] }))),
+    ).toMatchObject(BROKEN)
     server.serve((request) => ({ body: request.startsWith('GET') ? good : body }))
-    expect(await outcome(deployer.install(await work({ manifests: [{ manifest: configMap('a') }] })))).toMatchObject(
-      BROKEN,
-    )
+    expect(
+      await outcome(takeStep(deployer, 'install', await work({ manifests: [{ manifest: configMap('a') }] }))),
+    ).toMatchObject(BROKEN)
   })
 })
 
@@ -76,7 +76,7 @@ describe('a group that deletes all of a kind', () => {
   const group = { resources: [{ apiVersion: 'v1', kind: 'ConfigMap' }], deleteAllResources: true }
   const uninstall = async () => {
     const fields = { deletionGroups: [{ customResourceGroup: group }] }
-    return await outcome(deployer.uninstall(await work(fields, [remembered('a')])))
+    return await outcome(takeStep(deployer, 'uninstall', await work(fields, [remembered('a')])))
   }
 
   it.each([{}, { items: null }, { items: [null] }, { items: [{ metadata: null }] }, []])(
@@ -100,13 +100,15 @@ describe('a group that deletes all of a kind', () => {
 describe('discovery that tells nothing', () => {
   it('does not make of what is there what is gone', async () => {
     server.answer = () => ({ body: {} })
-    expect(await outcome(deployer.uninstall(await work({}, [remembered('a')])))).toMatchObject(BROKEN)
+    expect(await outcome(takeStep(deployer, 'uninstall', await work({}, [remembered('a')])))).toMatchObject(BROKEN)
     server.answer = (request) => (request === 'GET /api/v1' ? { status: 404, body: {} } : { body: {} })
-    expect(await outcome(deployer.uninstall(await work({}, [remembered('a')])))).toEqual({ result: 'done' })
+    expect(await outcome(takeStep(deployer, 'uninstall', await work({}, [remembered('a')])))).toEqual({
+      result: 'done',
+    })
     const custom = { policy: 'manage', resource: { apiVersion: 'g.example/v1', kind: 'Thing', name: 'x', uid: 'u' } }
     server.answer = (request) =>
       request === 'GET /apis/g.example' ? { body: { versions: 'x' } } : { status: 404, body: {} }
-    expect(await outcome(deployer.uninstall(await work({}, [custom])))).toMatchObject(BROKEN)
+    expect(await outcome(takeStep(deployer, 'uninstall', await work({}, [custom])))).toMatchObject(BROKEN)
   })
 })
 
@@ -120,7 +122,7 @@ describe('failures of many objects', () => {
     const applied = await applyManifests({
       target: slow,
       manifests,
-      marks: { labels: {}, strategy: 'update' },
+      marks: { brand: BRAND, item: 'item', strategy: 'update' },
       own: new Set(),
       signal,
     })
@@ -133,7 +135,7 @@ describe('failures of many objects', () => {
     const message = '"x" y '.repeat(200_000)
     server.serve(() => ({ status: 403, body: { reason: 'Forbidden', message } }))
     const entries = Array.from({ length: 50 }, (_, index) => ({ manifest: configMap(`m${index}`) }))
-    const { message: told = '' } = await outcome(deployer.install(await work({ manifests: entries })))
+    const { message: told = '' } = await outcome(takeStep(deployer, 'install', await work({ manifests: entries })))
     expect(told.length).toBeLessThan(1600)
     expect(told).toMatch(/and 40 more objects$/)
   })
@@ -142,7 +144,7 @@ describe('failures of many objects', () => {
     const finalizers = Array.from({ length: 10_000 }, (_, index) => `example.org/finalizer-${index}`)
     const held = { ...good, metadata: { ...good.metadata, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers } }
     server.serve(() => ({ body: held }))
-    const step = await deployer.uninstall(await work({}, [remembered('a')]))
+    const step = await takeStep(deployer, 'uninstall', await work({}, [remembered('a')]))
     expect(step).toMatchObject({ result: 'waiting' })
     expect(JSON.stringify(step).length).toBeLessThan(600)
   })

@@ -1,7 +1,8 @@
 // Builders of what tests of the manifest deployer apply.
 
-import { type Manifest, readManifestConfig } from '../../../../../activities/landscaper/deploy/manifest/config.ts'
-import type { Policy } from '../../../../../activities/landscaper/deploy/manifest/managed-resources.ts'
+import { readManifestConfig } from '../../../../../activities/landscaper/deploy/manifest/config.ts'
+import type { Policy } from '../../../../../activities/landscaper/deploy/objects/managed-resources.ts'
+import type { Manifest } from '../../../../../activities/landscaper/deploy/objects/manifest.ts'
 
 export const V2 = 'manifest.deployer.landscaper.gardener.cloud/v1alpha2'
 export const V1 = 'manifest.deployer.landscaper.gardener.cloud/v1alpha1'

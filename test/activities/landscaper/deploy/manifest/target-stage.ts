@@ -2,9 +2,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import type { DeployStep, ItemWork } from '../../../../../activities/landscaper/deploy/run/deployer.ts'
-import { createManifestDeployer } from '../../../../../activities/landscaper/deploy/manifest/deployer.ts'
-import type { ManagedResource } from '../../../../../activities/landscaper/deploy/manifest/managed-resources.ts'
+import { type DeployStep, type ItemWork, takeStep } from '../../../../../activities/landscaper/deploy/run/deployer.ts'
+import { deployer } from '../../../../../activities/landscaper/deploy/manifest/deployer.ts'
+import type { ManagedResource } from '../../../../../activities/landscaper/deploy/objects/managed-resources.ts'
 import { createDiscovery } from '../../../../../activities/landscaper/deploy/target/discovery.ts'
 import type { TargetCluster } from '../../../../../activities/landscaper/deploy/target/target-cluster.ts'
 import { createKubeClient, type KubeClient, type KubeObject } from '../../../../../activities/kube/client.ts'
@@ -114,7 +114,6 @@ export class TestItem {
   readonly #name: string
   readonly #target: TargetCluster
   readonly #others: Readonly<Record<string, TargetCluster>>
-  readonly #deployer = createManifestDeployer()
   #config: Fields = config({})
   providerStatus: Fields | undefined
 
@@ -139,7 +138,7 @@ export class TestItem {
 
   /** One call of the deployer; its provider status is remembered as the runner does. Thrown errors are failures. */
   async step(act: 'install' | 'check' | 'uninstall'): Promise<DeployStep> {
-    const step = await this.#deployer[act](this.#work())
+    const step = await takeStep(deployer, act, this.#work())
     if (step.providerStatus !== undefined) this.providerStatus = step.providerStatus
     return step
   }

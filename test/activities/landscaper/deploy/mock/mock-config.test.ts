@@ -32,6 +32,10 @@ describe('the configuration of a mock item', () => {
     [{ ...HEAD, export: 'canary' }, '.export is another text', 'a map'],
     [{ ...HEAD, export: null }, '.export is null', 'a map'],
   ])('%j is refused with field, kind and expectation, without the value', (config, found, expected) => {
-    expect(read(config)).toEqual({ problem: `deploy item item: spec.config${found}; expected ${expected}` })
+    const message = `deploy item item: spec.config${found}; expected ${expected}`
+    const codes = ['ERR_CONFIGURATION_PROBLEM']
+    expect(() => read(config)).toThrow(
+      expect.objectContaining({ reason: 'InvalidConfiguration', message, codes }) as Error,
+    )
   })
 })

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 
 import { toDeployError } from '../../../../../activities/landscaper/deploy/run/deploy-errors.ts'
 import { parseDuration } from '../../../../../workflows/kit/index.ts'
-import { covers } from '../../../../../activities/landscaper/deploy/manifest/overlay.ts'
+import { covers } from '../../../../../activities/landscaper/deploy/objects/overlay.ts'
 import { readExportsConfig } from '../../../../../activities/landscaper/deploy/objects/resource-exports.ts'
 import { readKubeconfig } from '../../../../../activities/landscaper/deploy/target/kubeconfig.ts'
 import { readYamlDocument } from '../../../../../activities/landscaper/deploy/target/yaml-document.ts'

@@ -1,7 +1,7 @@
 // What the status still remembers and the configuration does not list any more. Pure. Source: spec/landscaper.md 4.2 step 4.
 
-import type { Manifest } from './config.ts'
 import { type ManagedResource, resourceKey, type ResourceRef, withoutNamespace } from './managed-resources.ts'
+import type { Manifest } from './manifest.ts'
 
 /** An object that is listed is no orphan, whatever its policy: one that became `ignore` is let go of, not deleted. */
 export function orphansOf(

@@ -11,6 +11,7 @@ import { listed, MOST_OBJECTS } from '../target/answers.ts'
 import { readServedKinds, servedOtherwise } from '../target/discovery.ts'
 import { describeObject } from '../target/read-object.ts'
 import type { ServedKind, TargetCluster } from '../target/target-cluster.ts'
+import type { ItemMark } from './brand.ts'
 import {
   type CustomGroup,
   type DeletionGroup,
@@ -29,7 +30,7 @@ export interface RemovalInput {
   readonly work: Pick<ItemWork, 'target' | 'openTarget' | 'signal'>
   /** `lastError.operation`. */
   readonly operation: string
-  readonly label: string
+  readonly mark: ItemMark
   readonly resources: readonly ManagedResource[]
   readonly groups: readonly DeletionGroup[]
   /** Objects that no group takes even when it deletes all of a type. */
@@ -54,17 +55,18 @@ export async function removalStep(input: RemovalInput): Promise<RemovalStep> {
       ? await allOf({ ...input, resources }, group)
       : placed
           .filter(isOwn)
-          .map(({ resource, served }) => ({ target: work.target, served, managed: resource, label: input.label }))
-    const step = await deleteAll({ operation, forceDelete: group.forceDelete, signal: work.signal }, deletions)
+          .map(({ resource, served }) => ({ target: work.target, served, managed: resource, isAnyones: false }))
+    const how = { operation, mark: input.mark, forceDelete: group.forceDelete, signal: work.signal }
+    const step = await deleteAll(how, deletions)
     if (step.result !== 'gone') return step
   }
   return { result: 'gone' }
 }
 
-type Deletion = Pick<ObjectRemoval, 'target' | 'served' | 'managed' | 'label'>
+type Deletion = Pick<ObjectRemoval, 'target' | 'served' | 'managed' | 'isAnyones'>
 
 async function deleteAll(
-  how: { operation: string; forceDelete: boolean; signal: AbortSignal },
+  how: Omit<ObjectRemoval, keyof Deletion> & { readonly operation: string },
   deletions: readonly Deletion[],
 ): Promise<RemovalStep> {
   const answers = await inParallel(deletions, DELETES_AT_ONCE, async (deletion) => {
@@ -117,7 +119,7 @@ async function allOf({ work, resources, spared }: RemovalInput, group: AllGroup)
       target,
       served,
       managed: known.get(resourceKey(managed.resource)) ?? managed,
-      label: undefined,
+      isAnyones: true,
     }))
 }
 

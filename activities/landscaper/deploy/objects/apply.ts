@@ -12,11 +12,10 @@ import { describeObject } from '../target/read-object.ts'
 import type { ServedKind, TargetCluster } from '../target/target-cluster.ts'
 import { applyObject, OPERATION } from './apply-object.ts'
 import type { Marks } from './changes.ts'
-import type { Manifest } from './config.ts'
 import { unestablished } from './definitions.ts'
 import { isCrd } from './deletion-groups.ts'
-import { managedResource } from './intent.ts'
 import type { ManagedResource } from './managed-resources.ts'
+import { type Manifest, managedResource } from './manifest.ts'
 import {
   CLASSES,
   classOf,

@@ -2,7 +2,7 @@
 //
 // As the original's decoder does, unknown fields are ignored and a null is as good as no field.
 
-import { describe, FieldReader, type Fields, isMap } from '../objects/readiness/field-reader.ts'
+import { describe, FieldReader, type Fields, isMap } from './readiness/field-reader.ts'
 
 export type Json = Fields
 

@@ -1,23 +1,18 @@
 import { describe, expect, it } from 'vitest'
 
 import type { KubeObject } from '../../../../../activities/kube/client.ts'
-import { intentFor } from '../../../../../activities/landscaper/deploy/manifest/apply-object.ts'
-import {
-  creation,
-  HASH_ANNOTATION,
-  ITEM_LABEL,
-  itemLabel,
-  patched,
-  update,
-} from '../../../../../activities/landscaper/deploy/manifest/changes.ts'
-import { POLICIES } from '../../../../../activities/landscaper/deploy/manifest/managed-resources.ts'
-import { configMap, manifest } from './manifests.ts'
+import { intentFor } from '../../../../../activities/landscaper/deploy/objects/apply-object.ts'
+import { creation, patched, update } from '../../../../../activities/landscaper/deploy/objects/changes.ts'
+import { itemLabel } from '../../../../../activities/landscaper/deploy/objects/brand.ts'
+import { BRAND } from '../../../../../activities/landscaper/deploy/manifest/brand.ts'
+import { POLICIES } from '../../../../../activities/landscaper/deploy/objects/managed-resources.ts'
+import { configMap, manifest } from '../manifest/manifests.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
 const marks = (strategy: 'update' | 'patch' | 'merge' | 'mergeOverwrite' = 'update', item = 'item') => ({
   strategy,
-  labels: { [ITEM_LABEL]: item },
+  ...{ brand: BRAND, item },
 })
 
 /** What a server would have made of it, with what a server adds. */
@@ -35,10 +30,10 @@ describe('an object that is created', () => {
       manifest(configMap('a'), { annotateBeforeCreate: { born: 'yes' } }),
       marks(),
     ) as unknown as KubeObject
-    expect(metadata.labels).toEqual({ [ITEM_LABEL]: 'item' })
+    expect(metadata.labels).toEqual({ [BRAND.label]: 'item' })
     expect(metadata.annotations).toEqual({
       born: 'yes',
-      [HASH_ANNOTATION]: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+      [BRAND.hash]: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
     })
   })
 })
@@ -66,7 +61,7 @@ describe.each(['update', 'patch', 'merge', 'mergeOverwrite'] as const)('strategy
 
   it('takes over an object of another item', () => {
     const change = update(stored(configMap('a'), {}, strategy), manifest(configMap('a')), marks(strategy, 'other'))
-    expect(change?.body['metadata']).toMatchObject({ labels: { [ITEM_LABEL]: 'other' } })
+    expect(change?.body['metadata']).toMatchObject({ labels: { [BRAND.label]: 'other' } })
   })
 
   it('writes on the version it has seen', () => {
@@ -111,7 +106,7 @@ describe('strategy update', () => {
     }
     const change = update(live, manifest(configMap('a', { a: '2' }), around), marks())
     expect(change?.body).toMatchObject({ status: { s: 1 }, metadata: { finalizers: ['f'], ownerReferences: owners } })
-    expect(annotationsOf(change)).toEqual({ born: 'changed', [HASH_ANNOTATION]: expect.any(String) as string })
+    expect(annotationsOf(change)).toEqual({ born: 'changed', [BRAND.hash]: expect.any(String) as string })
   })
 
   it('counts what patchAfterDeployment has made of an object as applied', () => {
@@ -236,7 +231,7 @@ describe('strategy patch', () => {
       verb: 'PATCH',
       body: {
         data: { b: null, c: '3' },
-        metadata: { annotations: { [HASH_ANNOTATION]: expect.any(String) as string }, uid: 'u', resourceVersion: '5' },
+        metadata: { annotations: { [BRAND.hash]: expect.any(String) as string }, uid: 'u', resourceVersion: '5' },
       },
     })
   })
@@ -298,7 +293,7 @@ describe('the patches around deployment', () => {
 describe('a policy and an object that is there', () => {
   it('decide together', () => {
     const ours = stored(configMap('a'))
-    const foreign = { ...ours, metadata: { ...ours.metadata, labels: { [ITEM_LABEL]: 'other' } } }
+    const foreign = { ...ours, metadata: { ...ours.metadata, labels: { [BRAND.label]: 'other' } } }
     const own = new Set<string | undefined>()
     const intents = POLICIES.map((policy) => {
       const one = manifest(configMap('a'), {}, policy)

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-import { filled, overridden } from '../../../../../activities/landscaper/deploy/manifest/merge-maps.ts'
-import { covers, overlaid } from '../../../../../activities/landscaper/deploy/manifest/overlay.ts'
+import { filled, overridden } from '../../../../../activities/landscaper/deploy/objects/merge-maps.ts'
+import { covers, overlaid } from '../../../../../activities/landscaper/deploy/objects/overlay.ts'
 
 const LIVE = {
   spec: {

@@ -4,15 +4,16 @@
 //   R2. What was never known to be there, what the server has forbidden to make, and may not be looked at either, counts as not there.
 //   R3. A delete carries the uid of the object that was looked at.
 
-import type { KubeClient, KubeObject } from '../../../kube/client.ts'
+import type { KubeObject } from '../../../kube/client.ts'
 import { resourcePath } from '../../../kube/client.ts'
 import { isConflict, isNotFound, KubeError } from '../../../kube/errors.ts'
 import { shortened } from '../run/deploy-errors.ts'
 import { objectOf } from '../target/answers.ts'
 import { describeObject, readServed } from '../target/read-object.ts'
 import type { ServedKind, TargetCluster } from '../target/target-cluster.ts'
-import { FIELD_MANAGER, write } from './apply-object.ts'
-import { ITEM_LABEL, patched } from './changes.ts'
+import { type TargetWriter, write } from './apply-object.ts'
+import type { ItemMark } from './brand.ts'
+import { patched } from './changes.ts'
 import { isMap, type Json } from './config-reader.ts'
 import type { ManagedResource } from './managed-resources.ts'
 
@@ -21,22 +22,23 @@ export interface ObjectRemoval {
   /** Undefined: the cluster does not serve its kind. */
   readonly served: ServedKind | undefined
   readonly managed: ManagedResource
-  /** The item's label value; undefined: the object is deleted whoever has it. */
-  readonly label: string | undefined
+  readonly mark: ItemMark
+  /** The object is deleted whoever has it. */
+  readonly isAnyones: boolean
   readonly forceDelete: boolean
   readonly signal: AbortSignal
 }
 
 /** @returns what it waits for; undefined when the object is gone, or is not this item's to delete. @throws KubeError, DeployError */
 export async function removeObject(removal: ObjectRemoval): Promise<string | undefined> {
-  const { target, served, managed, label, signal } = removal
+  const { target, served, managed, mark, isAnyones, signal } = removal
   if (served === undefined) return undefined
   const { name, namespace } = managed.resource
   const live = await readKnown({ ...removal, served })
-  if (live === undefined || !isToDelete(managed, live, label)) return undefined
+  if (live === undefined || !isToDelete(managed, live, isAnyones ? undefined : mark)) return undefined
   const path = resourcePath(served, served.namespaced ? namespace : undefined, name)
   try {
-    return await removeLive({ kube: target.kube, path, signal }, live, { ...removal, served })
+    return await removeLive({ kube: target.kube, brand: mark.brand, path, signal }, live, { ...removal, served })
   } catch (error) {
     if (isNotFound(error)) return undefined
     if (isConflict(error)) return `${describeObject(managed.resource)} has changed meanwhile`
@@ -72,23 +74,21 @@ async function removeLive(
   return left?.metadata.uid === live.metadata.uid && left !== undefined ? whatHolds(managed, left) : undefined
 }
 
-/** Whether a policy, the label and the uid allow it. */
+/** Whether a policy, the label and the uid allow it; without a mark whoever has the object. */
 export function isToDelete(
   { policy, resource }: ManagedResource,
   live: KubeObject,
-  label: string | undefined,
+  mark: ItemMark | undefined,
 ): boolean {
   if (policy === 'keep' || policy === 'ignore') return false
-  if (label === undefined) return true
-  const owner = live.metadata.labels?.[ITEM_LABEL]
-  if (owner !== undefined || policy === 'fallback') return owner === label
+  if (mark === undefined) return true
+  const owner = live.metadata.labels?.[mark.brand.label]
+  if (owner !== undefined || policy === 'fallback') return owner === mark.item
   return resource.uid === live.metadata.uid
 }
 
-interface Request {
-  readonly kube: KubeClient
+interface Request extends TargetWriter {
   readonly path: string
-  readonly signal: AbortSignal
 }
 
 async function prepared(request: Request, live: KubeObject, managed: ManagedResource): Promise<KubeObject> {
@@ -120,14 +120,14 @@ async function deleted({ kube, path, signal }: Request, { metadata }: KubeObject
   return answer.kind === 'Status'
 }
 
-async function stripFinalizers({ kube, path, signal }: Request): Promise<void> {
+async function stripFinalizers({ kube, brand, path, signal }: Request): Promise<void> {
   const live = objectOf(await kube.request<unknown>('GET', path, { signal }), ['GET', path])
   const { finalizers = [], deletionTimestamp, uid, resourceVersion } = live.metadata
   if (deletionTimestamp === undefined || finalizers.length === 0) return
   await kube.request('PATCH', path, {
     body: { metadata: { finalizers: null, uid, resourceVersion } },
     contentType: 'application/merge-patch+json',
-    query: { fieldManager: FIELD_MANAGER },
+    query: { fieldManager: brand.fieldManager },
     signal,
   })
 }

@@ -2,10 +2,11 @@
 //
 //   T1. Two Targets of one server are one cluster: nothing is taken away there.
 
+import type { KubeObject } from '../../../kube/client.ts'
 import { DeployError, type ItemWork } from '../run/deployer.ts'
 import { toDeployError } from '../run/deploy-errors.ts'
 import type { TargetCluster } from '../target/target-cluster.ts'
-import { targetOf } from './intent.ts'
+import { isMap } from './config-reader.ts'
 import { type RemovalInput, removalStep, type RemovalStep } from './removal.ts'
 
 type FormerInput = Omit<RemovalInput, 'work'> & {
@@ -33,6 +34,13 @@ export async function leaveFormerTarget({
     const expected = `expected that target; or annotate the item with ${WITHOUT_UNINSTALL}: "true" and delete it`
     throw new DeployError(operation, reason, `${found}; ${expected}`, codes)
   }
+}
+
+/** The Target that the item names. */
+export function targetOf({ spec }: KubeObject): string | undefined {
+  const target: unknown = isMap(spec) ? spec['target'] : undefined
+  const name: unknown = isMap(target) ? target['name'] : undefined
+  return typeof name === 'string' ? name : undefined
 }
 
 const WITHOUT_UNINSTALL = 'landscaper.gardener.cloud/delete-without-uninstall'

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 
-import { ConfigReader } from '../../../../../activities/landscaper/deploy/manifest/config-reader.ts'
+import { ConfigReader } from '../../../../../activities/landscaper/deploy/objects/config-reader.ts'
 import {
   DEFAULT_GROUPS,
   isInGroup,
   readDeletionGroups,
-} from '../../../../../activities/landscaper/deploy/manifest/deletion-groups.ts'
-import type { ResourceRef } from '../../../../../activities/landscaper/deploy/manifest/managed-resources.ts'
+} from '../../../../../activities/landscaper/deploy/objects/deletion-groups.ts'
+import type { ResourceRef } from '../../../../../activities/landscaper/deploy/objects/managed-resources.ts'
 
 const CRD = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', name: 'crd' }
 const NAMESPACE = { apiVersion: 'v1', kind: 'Namespace', name: 'ns' }

@@ -79,23 +79,3 @@ export function union(
   const keys = new Set(newer.map(({ resource }) => resourceKey(resource)))
   return [...newer, ...older.filter(({ resource }) => !keys.has(resourceKey(resource)))]
 }
-
-/** For `status.providerStatus`; `apiVersion` as the item's configuration has it, `targetName` the Target on which the objects are. */
-export function providerStatus(
-  apiVersion: string,
-  managedResources: readonly ManagedResource[],
-  targetName?: string,
-): Json {
-  return {
-    apiVersion,
-    kind: 'ProviderStatus',
-    ...(targetName !== undefined && { target: { name: targetName } }),
-    managedResources,
-  }
-}
-
-/** The Target of a status; undefined in those that do not say. */
-export function readTargetName(status: unknown): string | undefined {
-  const target = isMap(status) ? status['target'] : undefined
-  return isMap(target) && isText(target['name']) ? target['name'] : undefined
-}

@@ -6,17 +6,17 @@ import {
   DeployError,
   type DeployStep,
   type ItemWork,
+  takeStep,
 } from '../../../../../activities/landscaper/deploy/run/deployer.ts'
-import { createManifestDeployer } from '../../../../../activities/landscaper/deploy/manifest/deployer.ts'
-import { readManaged } from '../../../../../activities/landscaper/deploy/manifest/managed-resources.ts'
+import { deployer } from '../../../../../activities/landscaper/deploy/manifest/deployer.ts'
+import { readManaged } from '../../../../../activities/landscaper/deploy/objects/managed-resources.ts'
 import { createDiscovery } from '../../../../../activities/landscaper/deploy/target/discovery.ts'
 import type { TargetCluster } from '../../../../../activities/landscaper/deploy/target/target-cluster.ts'
 import { createKubeClient } from '../../../../../activities/kube/client.ts'
 import { TinyApi } from '../../../kube/tiny-api.ts'
-import { config, configMap, deployItem } from './manifests.ts'
+import { config, configMap, deployItem } from '../manifest/manifests.ts'
 
 const PATH = '/api/v1/namespaces/n/configmaps'
-const deployer = createManifestDeployer()
 
 class Cluster {
   readonly api: TinyApi
@@ -82,7 +82,7 @@ async function step(
     openTarget: (name) => Promise.resolve().then(() => open(name)),
     signal: new AbortController().signal,
   }
-  const answer = await deployer[act](work)
+  const answer = await takeStep(deployer, act, work)
   if (answer.providerStatus !== undefined) status = { providerStatus: answer.providerStatus }
   return answer
 }

@@ -3,9 +3,9 @@
 
 import { DeployError } from '../run/deployer.ts'
 import type { ServedKind, TargetCluster } from '../target/target-cluster.ts'
-import type { Manifest } from './config.ts'
 import { isMap } from './config-reader.ts'
 import { isCrd } from './deletion-groups.ts'
+import type { Manifest } from './manifest.ts'
 import type { Desired } from './manifest-object.ts'
 
 /** Classes in their order. */

@@ -9,12 +9,11 @@ import { DeployError } from '../run/deployer.ts'
 import { configurationProblem, shortened } from '../run/deploy-errors.ts'
 import { objectOf } from '../target/answers.ts'
 import type { ServedKind } from '../target/target-cluster.ts'
-import { type Change, creation, ITEM_LABEL, type Marks, update } from './changes.ts'
-import type { Manifest } from './config.ts'
+import { isMarked } from './brand.ts'
+import { type Change, creation, type Marks, update } from './changes.ts'
+import type { Manifest } from './manifest.ts'
 
 export const OPERATION = 'ApplyManifests'
-/** The field manager of all writes on targets. */
-export const FIELD_MANAGER = 'pawl-manifest'
 const MOST_TRIES = 5
 
 export interface Sending {
@@ -42,7 +41,7 @@ export async function applyObject(wanted: Sending): Promise<KubeObject | undefin
       refuseDeleted(live)
       if (intent === 'leave') return live
       const change = update(live, manifest, marks)
-      return change === undefined ? live : await write(sending, path, change)
+      return change === undefined ? live : await write({ ...sending, brand: marks.brand }, path, change)
     } catch (error) {
       if (tries === MOST_TRIES || !isOvertaken(error, live)) throw error
     }
@@ -57,7 +56,7 @@ export function intentFor(
   live: KubeObject,
   { marks, own }: Ownership,
 ): 'update' | 'leave' | 'skip' {
-  const isLabelled = live.metadata.labels?.[ITEM_LABEL] === marks.labels[ITEM_LABEL]
+  const isLabelled = isMarked(live.metadata.labels, marks)
   switch (manifest.policy) {
     case 'manage':
     case 'keep':
@@ -72,11 +71,14 @@ export function intentFor(
   }
 }
 
+/** For a write on a target. */
+export interface TargetWriter extends Pick<Sending, 'kube' | 'signal'>, Pick<Marks, 'brand'> {}
+
 /** Writes a decided change. @throws KubeError */
-export async function write({ kube, signal }: Pick<Sending, 'kube' | 'signal'>, path: string, { verb, body }: Change) {
+export async function write({ kube, brand, signal }: TargetWriter, path: string, { verb, body }: Change) {
   const options = {
     body,
-    query: { fieldManager: FIELD_MANAGER },
+    query: { fieldManager: brand.fieldManager },
     ...(verb === 'PATCH' && { contentType: 'application/merge-patch+json' }),
     signal,
   }
@@ -94,7 +96,8 @@ async function read({ kube, signal }: Sending, path: string): Promise<KubeObject
 
 async function create({ kube, served, manifest, marks, signal }: Sending): Promise<KubeObject> {
   const path = resourcePath(served, manifest.object.metadata.namespace)
-  const options = { body: creation(manifest, marks), query: { fieldManager: FIELD_MANAGER }, signal }
+  const { fieldManager } = marks.brand
+  const options = { body: creation(manifest, marks), query: { fieldManager }, signal }
   return objectOf(await kube.request<unknown>('POST', path, options), ['POST', path])
 }
 

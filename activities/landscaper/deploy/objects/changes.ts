@@ -10,28 +10,14 @@ import { createHash } from 'node:crypto'
 import { canonicalJson } from '../../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../../kube/client.ts'
 import { mergePatch } from '../../../kube/merge.ts'
-import type { Manifest, UpdateStrategy } from './config.ts'
+import type { ItemMark } from './brand.ts'
 import { isMap, type Json } from './config-reader.ts'
 import { withKeptFields } from './kept-fields.ts'
+import type { Manifest, UpdateStrategy } from './manifest.ts'
 import { filled, overridden } from './merge-maps.ts'
 import { covers } from './overlay.ts'
 
-/** The DeployItem that applied an object. Source: spec/landscaper.md 1.13, 4.2. */
-export const ITEM_LABEL = 'manifest.deployer.landscaper.gardener.cloud/deployitem'
-/** The hash of the manifest that was last sent. On the object itself, so that it can never be of another write. */
-export const HASH_ANNOTATION = 'manifest.deployer.landscaper.gardener.cloud/applied-hash'
-const LONGEST_LABEL = 63
-
-/** The DeployItem's name as a label value: names that are too long end in a hash. */
-export function itemLabel(name: string): string {
-  if (name.length <= LONGEST_LABEL) return name
-  const hash = createHash('sha256').update(name).digest('hex').slice(0, 10)
-  return `${name.slice(0, LONGEST_LABEL - 1 - hash.length)}-${hash}`
-}
-
-export interface Marks {
-  /** Labels that every object of the item gets. */
-  readonly labels: Readonly<Record<string, string>>
+export interface Marks extends ItemMark {
   readonly strategy: UpdateStrategy
 }
 
@@ -51,7 +37,7 @@ export function creation(manifest: Manifest, marks: Marks): Json {
 export function update(live: KubeObject, manifest: Manifest, marks: Marks): Change | undefined {
   const wanted = marked(manifest, marks)
   if (marks.strategy === 'merge') {
-    const whole = withLabels(filled(live, wanted), marks.labels)
+    const whole = withLabel(filled(live, wanted), marks)
     return covers(live, whole) ? undefined : { verb: 'PUT', body: whole }
   }
   if (isAsApplied(live, wanted, manifest)) return undefined
@@ -70,20 +56,21 @@ export function patched(live: KubeObject, patch: Json): Change | undefined {
   return covers(live, fields) ? undefined : { verb: 'PUT', body: overridden(live, fields) }
 }
 
-function marked({ object }: Manifest, { labels, strategy }: Marks): Json {
-  const wanted = withLabels(object, labels)
-  if (strategy === 'merge') return wanted
+function marked({ object }: Manifest, marks: Marks): Json {
+  const wanted = withLabel(object, marks)
+  if (marks.strategy === 'merge') return wanted
   const hash = createHash('sha256').update(canonicalJson(wanted)).digest('hex')
   const metadata = wanted['metadata'] as Json
   return {
     ...wanted,
-    metadata: { ...metadata, annotations: { ...object.metadata.annotations, [HASH_ANNOTATION]: hash } },
+    metadata: { ...metadata, annotations: { ...object.metadata.annotations, [marks.brand.hash]: hash } },
   }
 }
 
-function withLabels(object: Json, labels: Readonly<Record<string, string>>): Json {
+function withLabel(object: Json, { brand, item }: ItemMark): Json {
   const metadata = object['metadata'] as Json
-  return { ...object, metadata: { ...metadata, labels: { ...(metadata['labels'] as Json | undefined), ...labels } } }
+  const labels = { ...(metadata['labels'] as Json | undefined), [brand.label]: item }
+  return { ...object, metadata: { ...metadata, labels } }
 }
 
 // The patch after deployment is part of what an object comes to.

@@ -2,7 +2,7 @@
 
 import { setCondition } from '../../../../workflows/landscaper/contract.ts'
 import type { Patch } from '../../../kube/write.ts'
-import { type ItemJob, itemStatus } from '../run/item-status.ts'
+import { type ItemJob, itemStatus } from './item-status.ts'
 
 const TYPE = 'ResourcesReady'
 

@@ -7,24 +7,27 @@ import { describeObject, readObject } from '../target/read-object.ts'
 import type { TargetCluster } from '../target/target-cluster.ts'
 import { write } from './apply-object.ts'
 import { patched } from './changes.ts'
-import type { Manifest } from './config.ts'
+import type { Brand } from './brand.ts'
 import type { Json } from './config-reader.ts'
+import type { Manifest } from './manifest.ts'
 import { attempt, type Problem } from './problems.ts'
 
 export const PATCH_OPERATION = 'PatchAfterDeployment'
 const WRITES_AT_ONCE = 10
 const MOST_TRIES = 5
 
+export interface PatchInput {
+  readonly target: TargetCluster
+  readonly brand: Brand
+  readonly signal: AbortSignal
+}
+
 /** Repeated, it writes only what differs. @returns what failed. */
-export async function patchDeployed(
-  target: TargetCluster,
-  manifests: readonly Manifest[],
-  signal: AbortSignal,
-): Promise<readonly Problem[]> {
+export async function patchDeployed(input: PatchInput, manifests: readonly Manifest[]): Promise<readonly Problem[]> {
   const answers = await inParallel(manifests, WRITES_AT_ONCE, async ({ object, patchAfterDeployment }) => {
     if (patchAfterDeployment === undefined) return { value: undefined }
     const reference = { ...object, ...object.metadata }
-    const patch = () => patchOne(target, { reference, patch: patchAfterDeployment, signal })
+    const patch = () => patchOne(input, { reference, patch: patchAfterDeployment })
     return await attempt(PATCH_OPERATION, describeObject(reference), patch)
   })
   return answers.filter((answer) => 'error' in answer)
@@ -33,10 +36,9 @@ export async function patchDeployed(
 interface OnePatch {
   readonly reference: Parameters<typeof readObject>[1]
   readonly patch: Json
-  readonly signal: AbortSignal
 }
 
-async function patchOne(target: TargetCluster, { reference, patch, signal }: OnePatch): Promise<void> {
+async function patchOne({ target, brand, signal }: PatchInput, { reference, patch }: OnePatch): Promise<void> {
   for (let tries = 1; ; tries++) {
     const live = await readObject(target, reference, signal)
     const served = await target.servedKind(reference.apiVersion, reference.kind, signal)
@@ -44,7 +46,7 @@ async function patchOne(target: TargetCluster, { reference, patch, signal }: One
     if (change === undefined || served === undefined) return
     const path = resourcePath(served, served.namespaced ? reference.namespace : undefined, reference.name)
     try {
-      await write({ kube: target.kube, signal }, path, change)
+      await write({ kube: target.kube, brand, signal }, path, change)
       return
     } catch (error) {
       if (tries === MOST_TRIES || !(isConflict(error) || isNotFound(error))) throw error

@@ -1,0 +1,218 @@
+// The runner of quick deployers' items: what becomes of them is known from themselves, so many are done together, within a pass.
+// Source: spec/landscaper.md 2.9, 4.9.
+//
+//   A1. One write per item and job when the item ends at once, one more for an export.
+//   A2. All items of a call are written together; one that fails delays none of its siblings.
+
+import type { By, Subject } from '../../../../workflows/kit/index.ts'
+import { deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import type { Deps } from '../../../deps.ts'
+import type { KubeObject } from '../../../kube/client.ts'
+import { isFinal, toApplicationFailure } from '../../../kube/errors.ts'
+import { readSubject } from '../../../kube/read-family.ts'
+import { isReleased, targetView } from '../../../kube/views.ts'
+import { type Patch, type Write, type WriteAnswer, type Writer, writeAll } from '../../../kube/write.ts'
+import { deployItemView } from '../../deploy-item-view.ts'
+import { internalProblem, reportOf } from './deploy-errors.ts'
+import { DeployError, type Deployer, isQuick, type QuickAnswer, type QuickDeployer } from './deployer.ts'
+import { type ExportFailure, exportName, type ItemExport, writeExports } from './item-export.ts'
+import {
+  ended,
+  failing,
+  FINAL_PHASES,
+  isStarting,
+  isUnchanged,
+  type ItemJob,
+  itemStatus,
+  pickedUp,
+  remainingMs,
+  timeoutProblem,
+  unchanged,
+} from './item-status.ts'
+import { releaseWrite, statusWrite, warnOfError } from './item-write.ts'
+import { groupItem, listGroupObjects } from './observe.ts'
+import type { GroupItem } from './views.ts'
+
+export interface AnswerInput {
+  readonly by: By
+  readonly subject: Subject
+  readonly jobID: string
+  readonly uids: readonly string[]
+  readonly ownVersion: number
+}
+
+export interface AnswerResult {
+  readonly items: readonly GroupItem[]
+  readonly gone: readonly string[]
+  readonly failures: readonly { readonly object: string; readonly code: string; readonly message: string }[]
+}
+
+const WRITER = 'pawl-deploy'
+
+export const answerActivities = (deps: Deps, deployers: readonly Deployer[]) => ({
+  /**
+   * Brings items of quick deployers to what becomes of them in this job. Idempotent: an item that is finished, or that waits as it shall, is
+   * left alone. Its name and those of its writes' steps stand in open runs and in the journal, from when mock was the only such deployer.
+   *
+   * @returns the items as they are now; failures per item, to be tried again.
+   */
+  async deployMockItems({ by, subject, jobID, uids, ownVersion }: AnswerInput): Promise<AnswerResult> {
+    try {
+      const quick = new Map(deployers.filter(isQuick).map((one) => [one.type, one]))
+      const now = deps.now()
+      const all = await readItems(deps, subject, ownVersion)
+      const decided = all
+        .filter((object) => uids.includes(object.metadata.uid ?? ''))
+        .map((object) => decide(deps, quick.get(deployItemView(object).type), { object, jobID, now }))
+      const exports = decided.flatMap(({ exported }) => exported ?? [])
+      const refused = await writeExports(deps, { ...by, step: 'exportMockItems', fieldManager: WRITER }, exports)
+      const steps = decided.map((step) => withoutExport(step, refused))
+      const first = await write(deps, { ...by, step: 'deployMockItems', fieldManager: WRITER }, steps)
+      // What the server refuses is not tried in vain for ever: the item ends, and says why.
+      const ends = first.flatMap(({ step, answer }) => refusedEnd(step, answer))
+      const second = await write(deps, { ...by, step: 'endRefusedItems', fieldManager: WRITER }, ends)
+      const ended = new Set(ends.map(({ object }) => object))
+      const written = [...first.filter(({ step }) => !ended.has(step.object)), ...second]
+      for (const { answer } of written) await warnOfError(deps, jobID, answer)
+      return result(steps, written, now)
+    } catch (error) {
+      throw toApplicationFailure(error)
+    }
+  },
+})
+
+async function readItems(deps: Deps, subject: Subject, ownVersion: number): Promise<readonly KubeObject[]> {
+  if (subject.kind === 'Execution') return await listGroupObjects(deps, subject, ownVersion)
+  const item = await readSubject(deps, deployItemKind, subject)
+  return item === undefined ? [] : [item]
+}
+
+interface Step {
+  readonly object: KubeObject
+  /** Absent where nothing is written. */
+  readonly job?: ItemJob
+  readonly write?: Write
+  readonly exported?: ItemExport
+  /** To be tried again. */
+  readonly failure?: Pick<ExportFailure, 'code' | 'message'>
+}
+
+interface Written {
+  readonly step: Step
+  readonly answer: WriteAnswer
+}
+
+async function write(deps: Deps, writer: Writer, steps: readonly Step[]): Promise<Written[]> {
+  const acting = steps.flatMap((step) => (step.write === undefined ? [] : [{ step, write: step.write }]))
+  const writes = acting.map((one) => one.write)
+  const answers = await writeAll(deps, writer, writes)
+  return acting.flatMap(({ step }, index) => {
+    const answer = answers[index]
+    return answer === undefined ? [] : [{ step, answer }]
+  })
+}
+
+/** An item whose export could not be written does not say that it was. */
+function withoutExport(step: Step, refused: ReadonlyMap<string, ExportFailure>): Step {
+  const { object, job } = step
+  const failure = refused.get(object.metadata.uid ?? '')
+  if (failure === undefined || job === undefined) return step
+  const { code: reason, message } = failure
+  const error = { operation: 'Export', reason, message }
+  if (failure.isFinal) return { object, job, write: statusWrite(job, ended(job, 'Failed', {}, { ...error, codes })) }
+  return tryAgain(job, failure, reason === 'Changed' ? undefined : failing(job, error))
+}
+
+const codes = ['ERR_CONFIGURATION_PROBLEM']
+
+function tryAgain(job: ItemJob, failure: NonNullable<Step['failure']>, patch: Patch | undefined): Step {
+  return { object: job.object, job, failure, ...(patch !== undefined && { write: statusWrite(job, patch) }) }
+}
+
+function refusedEnd({ object, job, write }: Step, answer: WriteAnswer): Step[] {
+  if (job === undefined || write?.verb !== 'patchStatus') return []
+  if (answer.result !== 'failed' || !isFinal(answer.error)) return []
+  const { reason, message } = answer.error
+  const error = { operation: 'Reconcile', reason, message, codes }
+  return [{ object, job, write: statusWrite(job, ended(job, 'Failed', {}, error)) }]
+}
+
+function decide(deps: Deps, deployer: QuickDeployer | undefined, asked: Omit<ItemJob, 'deployer'>): Step {
+  const { object, jobID } = asked
+  const { jobID: current, jobIDFinished, deleting } = targetView(object)
+  if (deployer === undefined || current !== jobID || jobIDFinished === jobID) return { object }
+  const job = { ...asked, deployer: deployer.name }
+  if (deleting) return { object, job, write: releaseWrite(object) }
+  const { patch, exports, failure } = nextStatus(deps, job, deployer)
+  if (failure !== undefined) return tryAgain(job, failure, patch)
+  if (patch === undefined) return { object, job }
+  const exported = exports && { object, name: exportName(deployer, object), content: exports }
+  return { object, job, write: statusWrite(job, patch), ...(exported !== undefined && { exported }) }
+}
+
+interface NextStatus extends Pick<Step, 'failure'> {
+  /** Undefined: the item says already what it shall. */
+  readonly patch: Patch | undefined
+  readonly exports?: QuickAnswer['exports']
+}
+
+function nextStatus(deps: Deps, job: ItemJob, deployer: QuickDeployer): NextStatus {
+  const { object } = job
+  if (isUnchanged(job)) return { patch: unchanged(job) }
+  const wrong = timeoutProblem(object)
+  if (wrong !== undefined) {
+    return { patch: ended(job, 'Failed', {}, { ...INVALID, message: wrong }) }
+  }
+  try {
+    const config = deployer.parse(object)
+    return isOverdue(job) ? timedOut(job, deployer) : answered(job, deployer, deployer.answer(object, config))
+  } catch (error) {
+    if (error instanceof DeployError) return { patch: ended(job, 'Failed', {}, reportOf(error)) }
+    if (isOverdue(job)) return timedOut(job, deployer)
+    // A mistake of the deployer's is told, and tried again until the item's time-out.
+    const report = reportOf(internalProblem('Reconcile', object, error, deps.log))
+    return { patch: failing(job, report), failure: { code: report.reason, message: report.message } }
+  }
+}
+
+const INVALID = { operation: 'Reconcile', reason: 'InvalidConfiguration', codes }
+
+function isOverdue(job: ItemJob): boolean {
+  const remaining = remainingMs(job.object, job.now)
+  return !isStarting(job) && remaining !== undefined && remaining <= 0
+}
+
+function timedOut(job: ItemJob, { name, checkpoint }: QuickDeployer): NextStatus {
+  const message = `timeout at: "${name} deployer: ${checkpoint}"`
+  const error = { operation: 'Reconcile', reason: 'ProgressingTimeout', message, codes: ['ERR_TIMEOUT'] }
+  return { patch: ended(job, 'Failed', {}, error) }
+}
+
+function answered(job: ItemJob, deployer: QuickDeployer, answer: QuickAnswer): NextStatus {
+  const { phase, error, providerStatus, exports } = answer
+  const { namespace } = job.object.metadata
+  const fields = {
+    ...(providerStatus !== undefined && { providerStatus }),
+    ...(exports !== undefined && { exportRef: { name: exportName(deployer, job.object), namespace } }),
+  }
+  const exported = exports === undefined ? {} : { exports }
+  if (FINAL_PHASES.includes(phase)) return { patch: ended(job, phase, fields, error), ...exported }
+  const isNew = isStarting(job) || itemStatus(job).phase !== phase
+  return { patch: isNew ? pickedUp(job, phase, fields) : undefined, ...exported }
+}
+
+function result(steps: readonly Step[], written: readonly Written[], now: Date): AnswerResult {
+  const items = steps.filter((step) => step.write === undefined).map((step) => groupItem(step.object, now))
+  const gone: string[] = []
+  const failures: AnswerResult['failures'][number][] = steps.flatMap(({ object, failure }) =>
+    failure === undefined ? [] : [{ object: object.metadata.name, code: failure.code, message: failure.message }],
+  )
+  for (const { step, answer } of written) {
+    const { name, uid = '' } = step.object.metadata
+    if (answer.result === 'failed') {
+      failures.push({ object: name, code: answer.error.reason, message: answer.error.message })
+    } else if (answer.result === 'gone' || isReleased(answer.object)) gone.push(uid)
+    else items.push(groupItem(answer.object, now))
+  }
+  return { items, gone, failures }
+}

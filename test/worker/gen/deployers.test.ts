@@ -1,0 +1,144 @@
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+
+import { gen } from '../../../worker/gen.ts'
+import { deployerLists } from '../../../worker/gen/deployers.ts'
+
+const ROOT = join(import.meta.dirname, '../../..')
+
+let root: string
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'pawl-deployers-'))
+})
+
+afterEach(() => rm(root, { recursive: true }))
+
+describe('the deployers of wings', () => {
+  it('are their folders: activities get the values, workflows the types', async () => {
+    await deployer('garden', 'pot', "{ type: 'garden/pot', name: 'pot', pace: 'long' }")
+    await deployer('garden', 'green-house', "{ type: 'garden/house', name: 'green-house', pace: 'quick' }")
+    await deployer('kitchen', 'pan', `{ type: "it's", name: 'pan', pace: 'long' }`)
+    await write('activities/garden/deploy/run/deployer.ts', 'export class DeployError extends Error {}\n')
+    const { files, complaints } = await lists()
+    expect(complaints).toEqual([])
+    expect([...files.keys()]).toEqual([
+      'activities/garden/deploy/deployers.gen.ts',
+      'workflows/garden/deploy-item/deployers.gen.ts',
+      'activities/kitchen/deploy/deployers.gen.ts',
+      'workflows/kitchen/deploy-item/deployers.gen.ts',
+    ])
+    expect(linesOf(files.get('activities/garden/deploy/deployers.gen.ts'))).toEqual([
+      "import { deployer as greenHouseDeployer } from './green-house/deployer.ts'",
+      "import { deployer as potDeployer } from './pot/deployer.ts'",
+      'export const deployers = [',
+      '  greenHouseDeployer,',
+      '  potDeployer,',
+      ']',
+    ])
+    expect(linesOf(files.get('workflows/garden/deploy-item/deployers.gen.ts'))).toEqual([
+      'export const BUILT_IN_TYPES: ReadonlySet<string> = new Set([',
+      "  'garden/house',",
+      "  'garden/pot',",
+      '])',
+      'export const QUICK_TYPES: ReadonlySet<string> = new Set([',
+      "  'garden/house',",
+      '])',
+    ])
+    const kitchen = linesOf(files.get('workflows/kitchen/deploy-item/deployers.gen.ts'))
+    expect(kitchen).toContain("  'it\\'s',")
+    expect(kitchen.at(-1)).toBe('export const QUICK_TYPES: ReadonlySet<string> = new Set()')
+  })
+
+  it('are none where no wing deploys', async () => {
+    await write('activities/garden/pots.ts', '')
+    expect(await lists()).toEqual({ files: new Map(), complaints: [] })
+  })
+
+  it.each([
+    ['no type', "{ name: 'pot', pace: 'long' }", 'found no type, expected the spec.type that it serves'],
+    [
+      'another name',
+      "{ type: 'a', name: 'pan', pace: 'long' }",
+      'found the name pan, expected that of its folder, pot',
+    ],
+    ['no pace', "{ type: 'a', name: 'pot' }", 'found the pace undefined, expected one of quick, long'],
+  ])('are refused with %s', async (_, value, complaint) => {
+    await deployer('garden', 'pot', value)
+    expect((await lists()).complaints).toEqual([`activities/garden/deploy/pot/deployer.ts: ${complaint}`])
+  })
+
+  it('are refused under another export, and with a type that another has', async () => {
+    await deployer('garden', 'pot', "{ type: 'a', name: 'pot', pace: 'long' }", 'potDeployer')
+    await deployer('garden', 'tub', "{ type: 'a', name: 'tub', pace: 'long' }")
+    await deployer('garden', 'urn', "{ type: 'a', name: 'urn', pace: 'long' }")
+    expect((await lists()).complaints).toEqual([
+      'activities/garden/deploy/pot/deployer.ts: found a deployer under the name potDeployer, expected the name deployer',
+      'activities/garden/deploy/urn/deployer.ts: found type a, which is that of tub; expected another',
+    ])
+  })
+})
+
+describe('a deployer that is added to a copy of this checkout', () => {
+  it('is one folder: its value is registered and its type known to workflows after the next generation', async () => {
+    for (const folder of ['workflows', 'activities'])
+      await cp(join(ROOT, folder), join(root, folder), { recursive: true })
+    await symlink(join(ROOT, 'node_modules'), join(root, 'node_modules'))
+    await write('package.json', '{ "type": "module" }')
+    const [wing = ''] = await wingsThatDeploy()
+    const value = `{
+      type: 'example.org/echo', name: 'echo', pace: 'quick', needsTarget: false, checkpoint: 'waiting',
+      parse: () => undefined, answer: () => ({ phase: 'Succeeded' }),
+    } satisfies QuickDeployer`
+    const folder = `activities/${wing}/deploy/echo`
+    await write(
+      `${folder}/deployer.ts`,
+      `import type { QuickDeployer } from '../run/deployer.ts'\nexport const deployer = ${value}\n`,
+    )
+    const said: string[] = []
+    const note = (line: string) => said.push(line)
+    expect(await gen({ root, check: false, print: note, complain: note })).toBe(0)
+    expect(said.filter((line) => line.includes('deployers.gen'))).toEqual([
+      `wrote activities/${wing}/deploy/deployers.gen.ts`,
+      `wrote workflows/${wing}/deploy-item/deployers.gen.ts`,
+    ])
+    const { deployers } = await load<{ deployers: { name: string }[] }>(`activities/${wing}/deploy/deployers.gen.ts`)
+    expect(deployers.map(({ name }) => name)).toContain('echo')
+    type Types = Readonly<Record<string, ReadonlySet<string>>>
+    const { BUILT_IN_TYPES, QUICK_TYPES } = await load<Types>(`workflows/${wing}/deploy-item/deployers.gen.ts`)
+    expect([BUILT_IN_TYPES, QUICK_TYPES].map((types) => types?.has('example.org/echo'))).toEqual([true, true])
+    expect(await gen({ root, check: true, print: note, complain: note })).toBe(0)
+  })
+})
+
+async function lists() {
+  const complaints: string[] = []
+  const files = await deployerLists(root, (line) => complaints.push(line))
+  return { files: files ?? new Map<string, string>(), complaints }
+}
+
+const linesOf = (text = '') => text.split('\n').filter((line) => line !== '' && !line.startsWith('/'))
+
+async function deployer(wing: string, folder: string, value: string, name = 'deployer'): Promise<void> {
+  await write(`activities/${wing}/deploy/${folder}/deployer.ts`, `export const ${name} = ${value}\n`)
+}
+
+async function write(path: string, text: string): Promise<void> {
+  await mkdir(join(root, path, '..'), { recursive: true })
+  await writeFile(join(root, path), text)
+}
+
+async function load<Module>(path: string): Promise<Module> {
+  expect(await readFile(join(root, path), 'utf8')).toContain('Do not edit')
+  // The generator has loaded the former text.
+  return (await import(`${pathToFileURL(join(root, path)).href}?generated`)) as Module
+}
+
+async function wingsThatDeploy(): Promise<string[]> {
+  const wings = await readdir(join(root, 'activities'), { recursive: true })
+  return wings.flatMap((path) => /^([^/]+)\/deploy\/deployers\.gen\.ts$/.exec(path)?.[1] ?? [])
+}
