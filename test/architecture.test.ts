@@ -93,6 +93,15 @@ describe('the public kit', () => {
   })
 })
 
+describe('rendering', () => {
+  it('needs nothing that talks to a server', () => {
+    const rendering = sources.filter(({ path }) => /^activities\/[^/]+\/render\//.test(path))
+    expect(rendering.length).toBeGreaterThan(10)
+    const reached = rendering.flatMap(({ path }) => [...runtimeClosure(sources, path)])
+    expect(reached.filter((path) => /^activities\/(?:kube|run|journal)\//.test(path))).toEqual([])
+  })
+})
+
 describe('the checker itself, on modules that break the rules', () => {
   it.each([
     ['workflows/kit/plan/outcome.ts', "import { condition } from '@temporalio/workflow'"],
@@ -121,6 +130,7 @@ describe('the checker itself, on modules that break the rules', () => {
     ['activities/landscaper/deploy/run/run-item.ts', "import { deployers } from '../deployers.gen.ts'"],
     ['activities/landscaper/deploy/deployers.gen.ts', "import { BRAND } from './manifest/brand.ts'"],
     ['activities/landscaper/render/names.ts', "import { specOf } from '../installation/spec.ts'"],
+    ['activities/landscaper/render/names.ts', "import { writeAll } from '../../kube/write.ts'"],
     ['activities/landscaper/installation/adopt.ts', "import { pods } from '../../chaos/pods/pods.ts'"],
     ['activities/kube/client.ts', "import { config } from '../../worker/server/config.ts'"],
     ['activities/kube/client.ts', "import type { Config } from '../../worker/server/config.ts'"],

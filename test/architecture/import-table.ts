@@ -136,9 +136,9 @@ export const TABLE: readonly Row[] = [
     packages: ANY,
   },
   {
-    sentence: 'rendering imports of its wing what lies at its top, and the engine',
+    sentence: 'rendering imports of its wing what lies at its top, and the kit: it neither reads nor writes a cluster',
     of: /^activities\/([^/]+)\/render\//,
-    may: ['^activities/$1/(?:render/|[^/]+\\.ts$)', '^activities/(?:run|kube|journal)/', DEPS, KIT, WING],
+    may: ['^activities/$1/(?:render/|[^/]+\\.ts$)', KIT, WING],
     packages: ANY,
   },
   {

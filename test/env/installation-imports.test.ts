@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { applyExecutionActivities } from '../../activities/landscaper/installation/apply-execution.ts'
+import { renderInstallation } from '../../activities/landscaper/installation/render-installation.ts'
 import { exportActivities } from '../../activities/landscaper/installation/exports.ts'
 import type { Deps } from '../../activities/deps.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
@@ -61,6 +62,19 @@ const hashOf = (applied: Awaited<ReturnType<typeof apply>>) =>
   applied.result === 'applied' ? applied.importsHash : undefined
 const writes = () => api.requests.filter((request) => !request.startsWith('GET'))
 const read = (path: string): KubeObject | undefined => api.objects.get(path)
+
+describe('an installation that is rendered', () => {
+  it('has nothing written: what would be is in the result', async () => {
+    const installation = read(`${ROOT}/installations/root`) ?? { metadata: { name: '' } }
+    const rendered = await renderInstallation(deps, SUBJECT, installation)
+    expect(rendered).toMatchObject({
+      imports: { data: { size: 1 }, hash: expect.stringMatching(/^[0-9a-f]{40}$/) as string },
+      execution: { spec: { context: 'default' }, hasItems: true },
+      states: { loaded: {}, rendered: {} },
+    })
+    expect(writes()).toEqual([])
+  })
+})
 
 describe('an installation whose imports are applied', () => {
   it('has its items rendered again when one changes before it is done', async () => {

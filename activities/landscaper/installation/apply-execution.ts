@@ -1,23 +1,17 @@
-// From blueprint to Execution: reads the Installation and its imports, renders its deploy executions and writes the result, all inside one
-// activity, so that no value of the user passes through a workflow. Source: spec/landscaper.md 2.3 "Init", 3.6.
+// From blueprint to Execution: renders (render-installation.ts) and writes the result, all inside one activity, so that no value of the user
+// passes through a workflow. Source: spec/landscaper.md 2.3 "Init", 3.6.
 
-import { contextKind } from '../../../workflows/landscaper/context/kind.ts'
-import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
-import { writeDataObjects } from '../data-objects.ts'
 import { finalFailure, toApplicationFailure } from '../../kube/errors.ts'
-import { ownerNameProblem } from '../item-rules.ts'
-import { readObject, readSubject } from '../../kube/read-family.ts'
-import { type Blueprint, readBlueprint } from '../render/blueprint.ts'
-import { BlueprintError } from '../render/blueprint-error.ts'
-import { type DeployItemTemplate, renderDeployItems } from '../render/executions.ts'
-import { type ImportFault, type InstallationImports, prepareImports, withImportFaults } from './construct-imports.ts'
+import { writeDataObjects } from '../data-objects.ts'
+import type { ImportFault, InstallationImports } from './construct-imports.ts'
 import { importCopies } from './import-copies.ts'
 import { loadImports } from './imports.ts'
-import { specOf } from './spec.ts'
-import { loadStates, stateSecrets } from './states.ts'
+import { readInstallation, userMistake } from './read-installation.ts'
+import { renderInstallation, type RenderedInstallation } from './render-installation.ts'
+import { stateSecrets } from './states.ts'
 import type { ChildExecution } from './views.ts'
 import { writeExecution } from './write-execution.ts'
 
@@ -51,15 +45,11 @@ export const applyExecutionActivities = (deps: Deps) => ({
   async applyExecution(input: ApplyExecutionInput): Promise<ApplyExecutionResult> {
     try {
       const installation = await readInstallation(deps, input)
-      const nameProblem = ownerNameProblem('installation', installation.metadata.name)
-      if (nameProblem !== undefined) throw finalFailure('ERR_CONFIGURATION_PROBLEM', nameProblem)
-      const { context, blueprint: source } = specOf(installation)
-      await checkContext(deps, input.subject.namespace, context ?? 'default')
-      const blueprint = readBlueprint(source)
-      const imports = await withImportFaults(() => prepareImports(deps, installation, blueprint))
-      if ('fault' in imports) return { result: 'refused', ...imports.fault }
-      const items = await render(deps, input, installation, { blueprint, imports })
-      const written = await writeExecution(deps, input, installation, items)
+      const rendered = await renderInstallation(deps, input.subject, installation)
+      if ('fault' in rendered) return { result: 'refused', ...rendered.fault }
+      const { imports, execution } = rendered
+      await keep(deps, input, rendered)
+      const written = await writeExecution(deps, input, installation, execution)
       await checkImports(deps, installation, imports)
       if (written.result === 'waiting' || imports.hash === undefined) return written
       return { ...written, importsHash: imports.hash }
@@ -69,58 +59,18 @@ export const applyExecutionActivities = (deps: Deps) => ({
   },
 })
 
-/** What the author of a blueprint can mend, as a final failure; anything else as it is. */
-export function userMistake(error: unknown): unknown {
-  return error instanceof BlueprintError ? finalFailure(error.code, error.message) : error
-}
-
-/** The Installation as the pass observed it. @throws `Changed`, `NotFound`. */
-export async function readInstallation(
-  deps: Deps,
-  { subject, generation }: Pick<ApplyExecutionInput, 'subject' | 'generation'>,
-): Promise<KubeObject> {
-  const installation = await readSubject(deps, installationKind, subject)
-  const name = `installation ${subject.namespace}/${subject.name}`
-  if (installation === undefined) throw finalFailure('NotFound', `${name} is gone`)
-  if (installation.metadata.generation !== generation) {
-    throw finalFailure(
-      'Changed',
-      `${name} has generation ${installation.metadata.generation ?? 0}; the pass observed ${generation}`,
-    )
-  }
-  return installation
-}
-
-// An absent Context named default counts as empty; any other must be there. Source: issue text and spec/landscaper.md 1.7.
-async function checkContext(deps: Deps, namespace: string, name: string): Promise<void> {
-  if (name === 'default') return
-  const context = await readObject(deps, { ...contextKind, projection: [], hashed: [] }, namespace, name)
-  if (context === undefined)
-    throw finalFailure('ContextNotFound', `spec.context names context ${namespace}/${name}; there is none`)
-}
-
-/** Renders the items, and keeps what the next rendering needs before anybody sees this one's result. */
-async function render(
+/** Keeps what the next rendering needs before anybody sees this one's result. */
+async function keep(
   deps: Deps,
   { by, subject, jobID }: ApplyExecutionInput,
-  installation: KubeObject,
-  { blueprint, imports }: { readonly blueprint: Blueprint; readonly imports: InstallationImports },
-): Promise<readonly DeployItemTemplate[]> {
-  const loaded = await loadStates(deps, subject, 'deploy', blueprint.deployExecutions)
-  const { items, states: rendered } = await renderDeployItems(deps.templates, blueprint, {
-    blueprint: specOf(installation).blueprint,
-    imports: imports.bindings,
-    namespace: subject.namespace,
-    targets: imports.targets,
-    states: loaded,
-  })
+  { imports, states }: RenderedInstallation,
+): Promise<void> {
   await writeDataObjects(
     deps,
     { ...by, step: 'applyExecution', fieldManager: 'pawl-installation' },
     ...importCopies(subject, jobID, imports),
-    stateSecrets(subject, jobID, 'deploy', { loaded, rendered }),
+    stateSecrets(subject, jobID, 'deploy', states),
   )
-  return items
 }
 
 // What was rendered from values that changed meanwhile is rendered again. Source: spec/landscaper.md 2.3 "Init" 10.

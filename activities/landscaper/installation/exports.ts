@@ -13,11 +13,12 @@ import type { Writer } from '../../kube/write.ts'
 import { type Blueprint, readBlueprint } from '../render/blueprint.ts'
 import { finishExports } from '../render/exports.ts'
 import { renderExports } from '../render/executions.ts'
+import type { ExecutionStates } from '../render/executor.ts'
 import { dataLabels, dataObjectName, executionContext, installationContext, ROOT_CONTEXT } from '../render/names.ts'
-import { readInstallation, userMistake } from './apply-execution.ts'
 import { construct, type InstallationImports } from './construct-imports.ts'
 import { importCopies, ownerReference, removeStaleCopies } from './import-copies.ts'
 import { loadImports } from './imports.ts'
+import { readInstallation, userMistake } from './read-installation.ts'
 import { type InstallationSpec, specOf } from './spec.ts'
 import { loadStates, stateSecrets } from './states.ts'
 
@@ -57,7 +58,8 @@ export const exportActivities = (deps: Deps) => ({
       if (input.importsHash !== undefined) {
         await removeStaleCopies(deps, writer, input.subject, importCopies(input.subject, input.jobID, imports))
       }
-      await publish(deps, writer, input, { spec, blueprint, imports })
+      const produced = await produce(deps, input, { spec, blueprint, imports })
+      if (produced !== undefined) await publish(deps, writer, input, { spec, produced })
       return { imports: imports.hash !== undefined }
     } catch (error) {
       throw toApplicationFailure(userMistake(error))
@@ -82,21 +84,27 @@ async function unchangedImports(
   return await construct(deps, installation, blueprint, given)
 }
 
-interface Publication {
+interface Production {
   readonly spec: InstallationSpec
   readonly blueprint: Blueprint
   readonly imports: InstallationImports
 }
 
-async function publish(
+interface Produced {
+  /** By the names that the Installation lists. */
+  readonly exports: Readonly<Record<string, unknown>>
+  readonly states: { readonly loaded: ExecutionStates; readonly rendered: ExecutionStates }
+}
+
+/** Renders what the Installation lists in `spec.exports`, and writes nothing; undefined when that is nothing. */
+async function produce(
   deps: Deps,
-  writer: Writer,
-  { subject, jobID }: ExportInput,
-  { spec, blueprint, imports }: Publication,
-): Promise<void> {
+  { subject }: ExportInput,
+  { spec, blueprint, imports }: Production,
+): Promise<Produced | undefined> {
   const { data = [], targets = [] } = spec.exports ?? {}
   const requested = [...data, ...targets].map(({ name }) => name)
-  if (requested.length === 0) return
+  if (requested.length === 0) return undefined
   const loaded = await loadStates(deps, subject, 'export', blueprint.exportExecutions)
   const { exports: produced, states: rendered } = await renderExports(deps.templates, blueprint, {
     blueprint: spec.blueprint,
@@ -109,12 +117,22 @@ async function publish(
   })
   const mappings = spec.exportDataMappings ?? {}
   const exports = await finishExports(deps.templates, blueprint, { produced, mappings, requested })
+  return { exports, states: { loaded, rendered } }
+}
+
+async function publish(
+  deps: Deps,
+  writer: Writer,
+  { subject, jobID }: ExportInput,
+  { spec, produced: { exports, states } }: { readonly spec: InstallationSpec; readonly produced: Produced },
+): Promise<void> {
+  const { data = [], targets = [] } = spec.exports ?? {}
   const common = { namespace: subject.namespace, owner: ownerReference(subject), jobID }
   const place = (key: string) => placeOf(subject, jobID, key)
   await writeDataObjects(
     deps,
     writer,
-    stateSecrets(subject, jobID, 'export', { loaded, rendered }),
+    stateSecrets(subject, jobID, 'export', states),
     {
       ...common,
       watched: dataObjectKind,

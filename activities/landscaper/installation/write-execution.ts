@@ -1,10 +1,9 @@
 // The Execution of an Installation, made to hold the rendered items. Source: spec/landscaper.md 1.3, 2.3 "Init" 9.
 
 import { FINALIZER } from '../../../workflows/landscaper/contract.ts'
-import { gzipSync } from 'node:zlib'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
-import { type By, canonicalJson, type Subject } from '../../../workflows/kit/index.ts'
+import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 import { subscribe } from '../../journal/write/subscriptions.ts'
 import type { KubeObject } from '../../kube/client.ts'
@@ -13,10 +12,9 @@ import { mergePatch } from '../../kube/merge.ts'
 import { readFamily, readObject } from '../../kube/read-family.ts'
 import { ownerOf, targetView } from '../../kube/views.ts'
 import { type Patch, type Write, writeAll, type Writer } from '../../kube/write.ts'
-import type { DeployItemTemplate } from '../render/executions.ts'
+import type { ExecutionSpec, RenderedExecution } from '../render/execution-spec.ts'
 import { ownerReference } from './import-copies.ts'
 import { executionsOf } from './observe.ts'
-import { specOf } from './spec.ts'
 import { type ChildExecution, childExecution } from './views.ts'
 
 export interface WriteExecutionInput {
@@ -39,13 +37,12 @@ export async function writeExecution(
   deps: Deps,
   input: WriteExecutionInput,
   installation: KubeObject,
-  items: readonly DeployItemTemplate[],
+  { spec, hasItems }: Pick<RenderedExecution, 'spec' | 'hasItems'>,
 ): Promise<WriteExecutionResult> {
   const { by, subject, jobID } = input
   const { children } = await readFamily(deps, installationKind, subject, executionsOf(subject))
   const existing = children.find(({ metadata }) => metadata.name === subject.name)
-  if (existing === undefined && items.length === 0) return { result: 'applied', execution: undefined }
-  const spec = executionSpec(installation, items)
+  if (existing === undefined && !hasItems) return { result: 'applied', execution: undefined }
   const writer = { ...by, step: 'applyExecution', fieldManager: 'pawl-installation' }
   if (existing !== undefined) return await bringUpToDate(deps, { ...input, writer }, existing, spec)
   const [answer] = await writeAll(deps, writer, [creation(installation, spec)])
@@ -68,7 +65,7 @@ async function bringUpToDate(
   deps: Deps,
   input: WriteExecutionInput & { readonly writer: Writer },
   existing: KubeObject,
-  spec: Patch,
+  spec: ExecutionSpec,
 ): Promise<WriteExecutionResult> {
   const { subject, jobID, writer } = input
   if (existing.metadata.deletionTimestamp !== undefined) return await waitForOther(deps, input, existing)
@@ -106,13 +103,7 @@ async function waitForOther(
   return { result: 'waiting', reason: `waiting for ${name} of an earlier installation to be gone` }
 }
 
-function executionSpec(installation: KubeObject, items: readonly DeployItemTemplate[]): Patch {
-  const context = specOf(installation).context ?? 'default'
-  // Always the compressed form, for the size limit of objects. Source: spec/landscaper.md 1.3. Canonical, so that equal items are equal bytes.
-  return { context, deployItemsCompressed: gzipSync(canonicalJson(items)).toString('base64') }
-}
-
-function creation({ metadata }: KubeObject, spec: Patch): Write {
+function creation({ metadata }: KubeObject, spec: ExecutionSpec): Write {
   const { name, namespace = '', uid = '' } = metadata
   const owner = { ...ownerReference({ name, uid }), controller: true, blockOwnerDeletion: true }
   return {
@@ -131,8 +122,8 @@ function creation({ metadata }: KubeObject, spec: Patch): Write {
   }
 }
 
-function update(existing: KubeObject, spec: Patch): Write | undefined {
-  const patch = mergePatch((existing['spec'] ?? {}) as Patch, spec)
+function update(existing: KubeObject, spec: ExecutionSpec): Write | undefined {
+  const patch = mergePatch((existing['spec'] ?? {}) as Patch, { ...spec })
   if (patch === undefined) return undefined
   return {
     verb: 'patch',
@@ -142,7 +133,7 @@ function update(existing: KubeObject, spec: Patch): Write | undefined {
     version: existing.metadata.resourceVersion ?? '',
     patch: { spec: patch },
     reapply: (current) => {
-      const again = mergePatch((current['spec'] ?? {}) as Patch, spec)
+      const again = mergePatch((current['spec'] ?? {}) as Patch, { ...spec })
       // Another job of it means that ours is over, and its items are old.
       const isSame =
         current.metadata.uid === existing.metadata.uid && targetView(current).jobID === targetView(existing).jobID

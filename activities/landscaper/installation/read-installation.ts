@@ -1,0 +1,34 @@
+// The Installation that an activity works on, and what its author has done wrong in it.
+
+import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
+import type { Subject } from '../../../workflows/kit/index.ts'
+import type { Deps } from '../../deps.ts'
+import type { KubeObject } from '../../kube/client.ts'
+import { finalFailure } from '../../kube/errors.ts'
+import { readSubject } from '../../kube/read-family.ts'
+import { BlueprintError } from '../render/blueprint-error.ts'
+
+export interface ObservedInstallation {
+  readonly subject: Subject
+  /** The generation that the pass observed. */
+  readonly generation: number
+}
+
+/** The Installation as the pass observed it. @throws `Changed`, `NotFound`. */
+export async function readInstallation(deps: Deps, { subject, generation }: ObservedInstallation): Promise<KubeObject> {
+  const installation = await readSubject(deps, installationKind, subject)
+  const name = `installation ${subject.namespace}/${subject.name}`
+  if (installation === undefined) throw finalFailure('NotFound', `${name} is gone`)
+  if (installation.metadata.generation !== generation) {
+    throw finalFailure(
+      'Changed',
+      `${name} has generation ${installation.metadata.generation ?? 0}; the pass observed ${generation}`,
+    )
+  }
+  return installation
+}
+
+/** What the author of a blueprint can mend, as a final failure; anything else as it is. */
+export function userMistake(error: unknown): unknown {
+  return error instanceof BlueprintError ? finalFailure(error.code, error.message) : error
+}

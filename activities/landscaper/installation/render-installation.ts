@@ -1,0 +1,62 @@
+// What an Installation's blueprint makes of its imports: reads both and renders. Nothing is written here; what has to be is in the result.
+// Source: spec/landscaper.md 2.3 "Init", 3.6.
+
+import { contextKind } from '../../../workflows/landscaper/context/kind.ts'
+import type { Subject } from '../../../workflows/kit/index.ts'
+import type { Deps } from '../../deps.ts'
+import type { KubeObject } from '../../kube/client.ts'
+import { finalFailure } from '../../kube/errors.ts'
+import { readObject } from '../../kube/read-family.ts'
+import { ownerNameProblem } from '../item-rules.ts'
+import { readBlueprint } from '../render/blueprint.ts'
+import { type RenderedExecution, renderExecution } from '../render/execution-spec.ts'
+import type { ExecutionStates } from '../render/executor.ts'
+import { type ImportFault, type InstallationImports, prepareImports, withImportFaults } from './construct-imports.ts'
+import { specOf } from './spec.ts'
+import { loadStates } from './states.ts'
+
+export interface RenderedInstallation {
+  readonly imports: InstallationImports
+  readonly execution: Pick<RenderedExecution, 'spec' | 'hasItems'>
+  /** The states of its executions as they were kept last, and as the next rendering needs them. */
+  readonly states: { readonly loaded: ExecutionStates; readonly rendered: ExecutionStates }
+}
+
+/**
+ * Renders an Installation that was read. The same again as long as installation, imports and states are the same, unless its templates are random.
+ *
+ * @returns the fault when the imports are not what the blueprint wants, or are not there.
+ * @throws final faults for what its author can mend, BlueprintError among them; retryable failures of the API server.
+ */
+export async function renderInstallation(
+  deps: Deps,
+  subject: Subject,
+  installation: KubeObject,
+): Promise<RenderedInstallation | { readonly fault: ImportFault }> {
+  const nameProblem = ownerNameProblem('installation', installation.metadata.name)
+  if (nameProblem !== undefined) throw finalFailure('ERR_CONFIGURATION_PROBLEM', nameProblem)
+  const { context: named, blueprint: source } = specOf(installation)
+  const context = named ?? 'default'
+  await checkContext(deps, subject.namespace, context)
+  const blueprint = readBlueprint(source)
+  const imports = await withImportFaults(() => prepareImports(deps, installation, blueprint))
+  if ('fault' in imports) return imports
+  const loaded = await loadStates(deps, subject, 'deploy', blueprint.deployExecutions)
+  const { states: rendered, ...execution } = await renderExecution(deps.templates, blueprint, {
+    context,
+    blueprint: source,
+    imports: imports.bindings,
+    namespace: subject.namespace,
+    targets: imports.targets,
+    states: loaded,
+  })
+  return { imports, execution, states: { loaded, rendered } }
+}
+
+// An absent Context named default counts as empty; any other must be there. Source: issue text and spec/landscaper.md 1.7.
+async function checkContext(deps: Deps, namespace: string, name: string): Promise<void> {
+  if (name === 'default') return
+  const context = await readObject(deps, { ...contextKind, projection: [], hashed: [] }, namespace, name)
+  if (context === undefined)
+    throw finalFailure('ContextNotFound', `spec.context names context ${namespace}/${name}; there is none`)
+}
