@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
 import { importCycles, importViolations, rowOf, runtimeClosure, TABLE } from './architecture/import-table.ts'
+import { foreignWords, isEngine } from './architecture/engine-words.ts'
 import { type Deed, parseModule, readModules, type SourceModule } from './architecture/source-module.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -15,6 +16,13 @@ const tests = await readModules(ROOT, ['test'])
 const OWED: ReadonlySet<string> = new Set([
   'worker/reconciler.ts imports ../activities/landscaper/deploy/target/open-target.ts',
   'worker/reconciler.ts imports ../activities/landscaper/render/template-engine.ts',
+])
+
+// What it still says of it.
+const OWED_WORDS: ReadonlySet<string> = new Set([
+  'activities/journal/write/sweep.ts says gardener',
+  'activities/kube/views.ts cites spec/landscaper.md',
+  'worker/reconciler/resolve.ts cites spec/landscaper.md',
 ])
 
 /** A module under each row; none may import what is nowhere. */
@@ -79,6 +87,16 @@ describe('the modules', () => {
 
   it('are programs in worker/ only', () => {
     expect(doing('has a main').filter((path) => !path.startsWith('worker/'))).toEqual([])
+  })
+})
+
+describe('the engine', () => {
+  it('says no word of a wing, also in comments', () => {
+    expect(sources.flatMap(foreignWords).filter((found) => !OWED_WORDS.has(found))).toEqual([])
+  })
+
+  it('is there', () => {
+    expect(sources.filter(({ path }) => isEngine(path)).length).toBeGreaterThan(100)
   })
 })
 
@@ -195,6 +213,28 @@ describe('the checker itself, on modules that break the rules', () => {
     ["export * from './a.ts'", 'exports *'],
   ])('sees that %s', (text, deed) => {
     expect([...parseModule('a.ts', text).deeds]).toEqual([deed])
+  })
+
+  it.each([
+    ['workflows/kit/run/routes.ts', '/** Such as `landscaper.gardener.cloud/v1alpha1`. */'],
+    ['workflows/index.ts', "const group = 'chaos.DatadogHQ.com'"],
+    ['activities/kube/views.ts', '// Source: spec/landscaper.md 2.11.'],
+    ['activities/journal/write/sweep.ts', '// Source: seeds/chaos-controller.txt'],
+    ['activities/run/begin.ts', "const GROUP = 'apps.foundationdb.org'"],
+    ['activities/deps.ts', '// gardener'],
+    ['worker/server/registry.ts', '// gardener'],
+    ['worker/bridge.ts', '// gardener, gardener'],
+  ])('sees that %s speaks of a wing: %s', (path, text) => {
+    expect(foreignWords({ path, text })).toHaveLength(1)
+  })
+
+  it.each([
+    ['workflows/landscaper/contract.ts', "const GROUP = 'landscaper.gardener.cloud'"],
+    ['activities/landscaper/installation/spec.ts', '// Source: spec/landscaper.md 1.2.'],
+    ['worker/demo/tree.ts', "const API = 'landscaper.gardener.cloud/v1alpha1'"],
+    ['worker/server/registry.ts', '// Source: spec/engine.md 2.4'],
+  ])('lets %s say: %s', (path, text) => {
+    expect(foreignWords({ path, text })).toEqual([])
   })
 
   it.each(['shared/a.ts', 'activities/utils.ts', 'worker/helpers/a.ts', 'workflows/kit/types.ts', 'a/constants.ts'])(

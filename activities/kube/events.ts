@@ -1,4 +1,4 @@
-// Kubernetes Events: what `kubectl describe` shows of an error. Source: spec/landscaper.md 2.9, 5.2: a Warning for each change of lastError.
+// Kubernetes Events: what `kubectl describe` shows of an error: a Warning for each change of lastError.
 // In level mode, where the plan alone writes the status, they are how `kubectl` shows a fault of any controller.
 
 import { createHash } from 'node:crypto'

@@ -20,6 +20,8 @@ export type Deed = 'reads process.env' | 'has a main' | 'exports default' | 'exp
 
 export interface SourceModule {
   readonly path: string
+  /** As it is written, comments included. */
+  readonly text: string
   readonly imports: readonly ModuleImport[]
   readonly deeds: ReadonlySet<Deed>
 }
@@ -37,7 +39,7 @@ export function parseModule(path: string, text: string): SourceModule {
     ts.forEachChild(node, visit)
   }
   visit(source)
-  return { path, imports, deeds }
+  return { path, text, imports, deeds }
 }
 
 /** Parses all modules below the folders, ordered by path. */

@@ -41,7 +41,7 @@ describe('what is tried until it works', () => {
   it('is given up when the signal comes, also in the middle of a wait', async () => {
     const stopping = new AbortController()
     const limits = { backoff: createBackoff({ first: 60_000, longest: 60_000 }, () => 1), signal: stopping.signal }
-    const attempt = () => Promise.reject(new Error('away'))
+    const attempt = (): Promise<string> => Promise.reject(new Error('away'))
     const failed = () => {
       setImmediate(() => stopping.abort())
     }

@@ -8,7 +8,7 @@ import { path, type Path, type Projection, textAt, valueAt } from '../kind/proje
 
 /** A kind that the bridge watches, and what of its objects may enter the journal. */
 export interface WatchedKind {
-  /** Group and version as in manifests, e.g. `landscaper.gardener.cloud/v1alpha1`, or `v1`. */
+  /** Group and version as in manifests, e.g. `apps/v1`, or `v1`. */
   readonly apiVersion: string
   readonly kind: string
   readonly plural: string
