@@ -19,6 +19,7 @@ import { newestVersion } from '../journal/read/objects.ts'
 import { type KubeObject, type ObjectList, resourcePath } from './client.ts'
 import { isNotFound } from './errors.ts'
 import { versionOf } from './object-cache.ts'
+import { type StoredAs, storedAs } from './stored.ts'
 import { ownerOf } from './views.ts'
 
 /** What a run knows of objects, and is told the difference to: resourceVersion by uid. */
@@ -41,36 +42,36 @@ export function isNews({ metadata: { uid = '', resourceVersion } }: KubeObject, 
 }
 
 /** The subject as it is; undefined when it is gone or another object has its name. */
-export async function readSubject(
+export async function readSubject<Watched extends WatchedKind>(
   deps: Deps,
-  watched: WatchedKind,
+  watched: Watched,
   subject: Omit<Subject, 'group' | 'kind'>,
-): Promise<KubeObject | undefined> {
+): Promise<StoredAs<Watched> | undefined> {
   return await readKnown(deps, watched, subject, (await deps.journal.family(subject.uid)).self)
 }
 
 /** Which children of a subject are asked for. */
-export interface Children {
-  readonly watched: WatchedKind
+export interface Children<Child extends WatchedKind = WatchedKind> {
+  readonly watched: Child
   /** How they are found where the journal does not know them: the one of a name, or those with a label. Undefined: there can be none. */
   readonly by: { readonly name: string } | { readonly labelSelector: string } | undefined
   /** Newest version that the run itself has written or seen, 0 for none. */
   readonly ownVersion?: number
 }
 
-export interface Family {
-  readonly subject: KubeObject | undefined
+export interface Family<Watched extends WatchedKind = WatchedKind, Child extends WatchedKind = WatchedKind> {
+  readonly subject: StoredAs<Watched> | undefined
   /** Objects of the kind that the subject controls; of an earlier object of its name none. */
-  readonly children: readonly KubeObject[]
+  readonly children: readonly StoredAs<Child>[]
 }
 
 /** The subject and those it controls. */
-export async function readFamily(
+export async function readFamily<Watched extends WatchedKind, Child extends WatchedKind>(
   deps: Deps,
-  watched: WatchedKind,
+  watched: Watched,
   subject: Omit<Subject, 'group' | 'kind'>,
-  children: Children,
-): Promise<Family> {
+  children: Children<Child>,
+): Promise<Family<Watched, Child>> {
   const family = await deps.journal.family(subject.uid)
   const [object, found] = await Promise.all([
     readKnown(deps, watched, subject, family.self),
@@ -80,19 +81,23 @@ export async function readFamily(
 }
 
 /** Those that the subject controls, without the subject. */
-export async function readOwned(deps: Deps, owner: Place, children: Children): Promise<readonly KubeObject[]> {
+export async function readOwned<Child extends WatchedKind>(
+  deps: Deps,
+  owner: Place,
+  children: Children<Child>,
+): Promise<readonly StoredAs<Child>[]> {
   return await readChildren(deps, owner, children, await deps.journal.family(owner.uid))
 }
 
 // One LIST costs the server as much as some reads, and more the more objects the namespace has.
 const MOST_READS = 5
 
-async function readChildren(
+async function readChildren<Child extends WatchedKind>(
   deps: Deps,
   { uid, namespace }: Place,
-  children: Children,
+  children: Children<Child>,
   family: KnownFamily,
-): Promise<readonly KubeObject[]> {
+): Promise<readonly StoredAs<Child>[]> {
   const { watched, by } = children
   if (by === undefined) return []
   const kind = groupKindOf(watched)
@@ -109,7 +114,7 @@ async function readChildren(
   const gone = new Set(ended.map((child) => child.uid))
   return found
     .filter((child) => ownerOf(child)?.uid === uid && !gone.has(child.metadata.uid ?? ''))
-    .map((child) => deps.objects.put(child))
+    .map((child) => storedAs(watched, deps.objects.put(child)))
 
   async function readLabelled(labelSelector: string) {
     const ownVersion = living.reduce((newest, { version }) => Math.max(newest, version), children.ownVersion ?? 0)
@@ -117,23 +122,23 @@ async function readChildren(
   }
 }
 
-async function readNamed(deps: Deps, watched: WatchedKind, namespace: string, name: string) {
+async function readNamed<Watched extends WatchedKind>(deps: Deps, watched: Watched, namespace: string, name: string) {
   const object = await readObject(deps, watched, namespace, name)
   return object === undefined ? [] : [object]
 }
 
 type Place = Pick<Subject, 'uid' | 'namespace' | 'name'>
 
-async function readKnown(
+async function readKnown<Watched extends WatchedKind>(
   deps: Deps,
-  watched: WatchedKind,
+  watched: Watched,
   { uid, namespace, name }: Place,
   known: KnownObject | undefined,
-): Promise<KubeObject | undefined> {
+): Promise<StoredAs<Watched> | undefined> {
   const before = known === undefined ? undefined : seen(deps, known)
-  if (before !== undefined) return before
+  if (before !== undefined) return storedAs(watched, before)
   const object = await readObject(deps, watched, namespace, name)
-  return object?.metadata.uid === uid ? deps.objects.put(object) : undefined
+  return object?.metadata.uid === uid ? storedAs(watched, deps.objects.put(object)) : undefined
 }
 
 /** The object as this process saw it, when the journal knows no newer state of it. */
@@ -143,14 +148,14 @@ function seen({ objects }: Deps, { uid, version, deleted }: KnownObject): KubeOb
 }
 
 /** One object by name; undefined when there is none. */
-export async function readObject(
+export async function readObject<Watched extends WatchedKind>(
   deps: Pick<Deps, 'kube'>,
-  watched: WatchedKind,
+  watched: Watched,
   namespace: string,
   name: string,
-): Promise<KubeObject | undefined> {
+): Promise<StoredAs<Watched> | undefined> {
   try {
-    return await deps.kube.request<KubeObject>('GET', resourcePath(watched, namespace, name))
+    return storedAs(watched, await deps.kube.request<KubeObject>('GET', resourcePath(watched, namespace, name)))
   } catch (error) {
     if (isNotFound(error)) return undefined
     throw error
@@ -162,19 +167,19 @@ export async function readObject(
  *
  * @param ownVersion newest version that the run itself has written, 0 for none.
  */
-export async function listObjects(
+export async function listObjects<Watched extends WatchedKind>(
   deps: Deps,
-  watched: WatchedKind,
+  watched: Watched,
   namespace: string,
   { labelSelector, ownVersion = 0 }: { labelSelector: string; ownVersion?: number },
-): Promise<readonly KubeObject[]> {
+): Promise<readonly StoredAs<Watched>[]> {
   const journaled = await newestVersion(deps.db, deps.cluster, groupKindOf(watched), namespace)
   const version = Math.max(journaled ?? 0, ownVersion)
   const freshness = version > 0 ? { resourceVersionMatch: 'NotOlderThan', resourceVersion: String(version) } : undefined
   const list = await deps.kube.request<ObjectList>('GET', resourcePath(watched, namespace), {
     query: { labelSelector, ...freshness },
   })
-  return list.items
+  return list.items.map((object) => storedAs(watched, object))
 }
 
 /** Tells the journal that a pass began: the sweep looks up jobs that had none for a while. Call it in the tick in which the reading begins. */

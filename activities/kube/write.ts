@@ -12,6 +12,7 @@ import { objectText } from '../journal/write/actions.ts'
 import type { AnsweredWrites } from '../journal/write/events.ts'
 import { type KubeObject, resourcePath } from './client.ts'
 import { inParallel } from './in-parallel.ts'
+import { type StoredAs, storedAs } from './stored.ts'
 import { isReleased } from './views.ts'
 import { isAlreadyExists, isConflict, isNotFound, KubeError } from './errors.ts'
 
@@ -29,17 +30,18 @@ export function fieldManagerOf({ workflowID }: Pick<Writer, 'workflowID'>): stri
   return `pawl-${workflowID.slice(0, workflowID.indexOf('/'))}`
 }
 
-interface Target {
-  readonly watched: WatchedKind
+interface Target<Watched extends WatchedKind = WatchedKind> {
+  readonly watched: Watched
   readonly namespace: string
   readonly name: string
   /** A field that the kind does not have is refused; else the server drops it and says nothing. */
   readonly isStrict?: true
 }
 
-export type Write = Target &
+// What looks at objects is written as methods: a batch may hold writes of several kinds, each of which sees objects of its own kind only.
+export type Write<Watched extends WatchedKind = WatchedKind> = Target<Watched> &
   (
-    | { readonly verb: 'create'; readonly body: KubeObject; readonly isOurs: (existing: KubeObject) => boolean }
+    | { readonly verb: 'create'; readonly body: KubeObject; isOurs(existing: StoredAs<Watched>): boolean }
     /**
      * A JSON merge patch of the object or its status, on `version`. After a conflict `reapply` sees the object as it is now and
      * gives the patch for it, 'done' when nothing is left to do, or 'superseded' when the field is no longer ours to write.
@@ -48,7 +50,7 @@ export type Write = Target &
         readonly verb: 'patch' | 'patchStatus'
         readonly version: string
         readonly patch: Patch
-        readonly reapply: (current: KubeObject) => Patch | 'done' | 'superseded'
+        reapply(current: StoredAs<Watched>): Patch | 'done' | 'superseded'
       }
     /** `isFenced`: an object that has another version by now is left alone, and the write fails with the conflict. */
     | {
@@ -61,11 +63,11 @@ export type Write = Target &
 
 export type Patch = Readonly<Record<string, unknown>>
 
-export type WriteAnswer =
+export type WriteAnswer<Watched extends WatchedKind = WatchedKind> =
   /** `object` is what the server has now; `wrote` is false when it was so already. */
-  | { readonly result: 'ok'; readonly object: KubeObject; readonly wrote: boolean; readonly conflicted: boolean }
+  | { readonly result: 'ok'; readonly object: StoredAs<Watched>; readonly wrote: boolean; readonly conflicted: boolean }
   | { readonly result: 'gone' }
-  | { readonly result: 'superseded'; readonly object: KubeObject }
+  | { readonly result: 'superseded'; readonly object: StoredAs<Watched> }
   | { readonly result: 'failed'; readonly error: KubeError }
 
 // The API server's default limit of mutating requests is 200 in flight; one batch takes a tenth of it.
@@ -75,17 +77,31 @@ const CONFLICT_TRIES = 5
 const BATCH = 100
 
 /** Sends the writes of one step and journals their answers. @throws only when the journal cannot be written. */
-export async function writeAll(
+export async function writeAll<Watched extends WatchedKind>(
   deps: Deps,
   writer: Writer,
-  writes: readonly Write[],
+  writes: readonly Write<Watched>[],
   signal?: AbortSignal,
-): Promise<WriteAnswer[]> {
-  const answers: WriteAnswer[] = []
+): Promise<WriteAnswer<Watched>[]> {
+  const answers: WriteAnswer<Watched>[] = []
   for (let start = 0; start < writes.length; start += BATCH) {
-    answers.push(...(await writeBatch(deps, writer, writes.slice(start, start + BATCH), signal)))
+    const batch = writes.slice(start, start + BATCH)
+    const answered = await writeBatch(deps, writer, batch, signal)
+    answers.push(...batch.map((write, index) => typed(write, answered[index])))
   }
   return answers
+}
+
+/** The answer to a write, with its object as one of the kind that was written. Where none is left to be answered with, it is gone. */
+function typed<Watched extends WatchedKind>(
+  write: Write<Watched>,
+  answer: WriteAnswer | undefined,
+): WriteAnswer<Watched> {
+  if (answer === undefined) throw new Error(`no answer to ${write.verb} ${write.watched.kind} ${write.name}`)
+  if (!('object' in answer)) return answer
+  return isWholeObject(answer.object)
+    ? { ...answer, object: storedAs(write.watched, answer.object) }
+    : { result: 'gone' }
 }
 
 async function writeBatch(

@@ -10,7 +10,8 @@ const DEMONSTRATION = /^worker\/demo[./]/
 const GROUPS = /gardener|datadoghq|foundationdb/gi
 // Rules that the engine keeps have a name in the design; what a wing's specification says is the wing's. (The
 // rules of chaos-mesh are for all controllers.)
-const SPECIFICATIONS = /(?:spec\/(?:landscaper|chaos|foundationdb)|seeds\/(?:landscaper|chaos-controller|foundationdb))[\w.-]*/gi
+const SPECIFICATIONS =
+  /(?:spec\/(?:landscaper|chaos|foundationdb)|seeds\/(?:landscaper|chaos-controller|foundationdb))[\w.-]*/gi
 
 /** Whether a module is of the engine, which knows no wing. */
 export function isEngine(path: string): boolean {

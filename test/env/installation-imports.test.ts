@@ -6,6 +6,8 @@ import { renderInstallation } from '../../activities/landscaper/installation/ren
 import { exportActivities } from '../../activities/landscaper/installation/exports.ts'
 import type { Deps } from '../../activities/deps.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
+import { storedAs } from '../../activities/kube/stored.ts'
+import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
 import { dataObjectName, installationContext } from '../../activities/landscaper/render/names.ts'
 import { createTemplateEngine, type TemplateEngine } from '../../activities/landscaper/render/template-engine.ts'
 import { API } from '../support/cluster.ts'
@@ -65,7 +67,7 @@ const read = (path: string): KubeObject | undefined => api.objects.get(path)
 
 describe('an installation that is rendered', () => {
   it('has nothing written: what would be is in the result', async () => {
-    const installation = read(`${ROOT}/installations/root`) ?? { metadata: { name: '' } }
+    const installation = storedAs(installationKind, read(`${ROOT}/installations/root`) ?? { metadata: { name: '' } })
     const rendered = await renderInstallation(deps, SUBJECT, installation)
     expect(rendered).toMatchObject({
       imports: { data: { size: 1 }, hash: expect.stringMatching(/^[0-9a-f]{40}$/) as string },

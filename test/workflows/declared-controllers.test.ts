@@ -13,6 +13,7 @@ import { desiredDeployItem } from '../../activities/landscaper/execution/items.t
 import { observeActivities as executionActivities } from '../../activities/landscaper/execution/observe.ts'
 import { observeActivities as installationActivities } from '../../activities/landscaper/installation/observe.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
+import { storedAs } from '../../activities/kube/stored.ts'
 import { deployGroupQueries } from '../../workflows/landscaper/deploy-item/controller.gen.ts'
 import { deployer as mockDeployer } from '../../activities/landscaper/deploy/mock/deployer.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
@@ -152,7 +153,7 @@ describe('what the activities of a controller observe', () => {
 
 describe('what an Execution makes of an item', () => {
   it.each([executionQueries.deployItems, deployGroupQueries.items])('has the label that %j selects by', (query) => {
-    const { labels } = desiredDeployItem(targetOf(executionKind), {
+    const { labels } = desiredDeployItem(storedAs(executionKind, targetOf(executionKind)), {
       name: 'a',
       type: mockDeployer.type,
       config: CONFIG,

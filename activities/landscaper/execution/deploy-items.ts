@@ -4,8 +4,8 @@
 //   D2. Every write is fenced by the item's version; a conflict re-applies the one field, never the whole.
 
 import { DELETE_WITHOUT_UNINSTALL_ANNOTATION, FINALIZER } from '../../../workflows/landscaper/contract.ts'
-import { deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
-import type { DeployItemTemplate } from '../../../workflows/landscaper/execution/kind.ts'
+import { type DeployItem, deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
+import type { DeployItemTemplate, Execution } from '../../../workflows/landscaper/execution/kind.ts'
 import { type By, isIdle, type Subject } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
@@ -14,8 +14,8 @@ import { finalizerPatch } from '../../run/finalize.ts'
 import { itemProblems, ownerNameProblem, shownName } from '../item-rules.ts'
 import { additivePatch, mergePatch } from '../../kube/merge.ts'
 import { targetView } from '../../kube/views.ts'
-import type { Patch, Write } from '../../kube/write.ts'
-import { type BatchResult, type ItemsInput, send } from './item-batch.ts'
+import type { Patch } from '../../kube/write.ts'
+import { type BatchResult, type ItemsInput, type ItemWrite, send } from './item-batch.ts'
 import { decodeItems, deployItemName, desiredDeployItem, newDeployItem } from './items.ts'
 import { readExecution } from './observe.ts'
 import { type DeployItemView, deployItemView } from '../deploy-item-view.ts'
@@ -97,7 +97,7 @@ async function apply(deps: Deps, { by, subject, jobID, generation }: ApplyInput)
   const name = `execution ${subject.namespace}/${subject.name}`
   if (execution === undefined) throw finalFailure('NotFound', `${name} is gone`)
   if (execution.metadata.generation !== generation) {
-    const found = execution.metadata.generation ?? 0
+    const found = execution.metadata.generation
     throw finalFailure('Changed', `${name} has generation ${found}; the pass observed ${generation}`)
   }
   const writes = plannedWrites(execution, existing, jobID)
@@ -120,7 +120,7 @@ function retrigger(
   patch: Patch,
 ): Patch | 'done' | 'superseded' {
   if (current.metadata.uid !== observed.uid) return 'superseded'
-  const status = (current['status'] ?? {}) as { jobID?: string; jobIDFinished?: string }
+  const status = targetView(current)
   if (status.jobID === jobID) return 'done'
   // Another job of this item runs, or has run meanwhile: then ours is over, and this is the late write of a worker that lost it.
   return isIdle(status) && status.jobID === observed.jobID ? patch : 'superseded'
@@ -132,7 +132,7 @@ function release(current: KubeObject, uid: string): Patch | 'done' | 'superseded
   return finalizers.includes(FINALIZER) ? finalizerPatch(FINALIZER, finalizers, false) : 'done'
 }
 
-function plannedWrites(execution: KubeObject, existing: readonly KubeObject[], jobID: string): Write[] {
+function plannedWrites(execution: Execution, existing: readonly DeployItem[], jobID: string): ItemWrite[] {
   const decoded = decodeItems(execution)
   if ('problem' in decoded) throw finalFailure('ERR_CONFIGURATION_PROBLEM', decoded.problem)
   const nameProblem = ownerNameProblem('execution', execution.metadata.name)
@@ -151,7 +151,7 @@ function plannedWrites(execution: KubeObject, existing: readonly KubeObject[], j
     ...orphans.map((item) => ({
       verb: 'delete' as const,
       ...objectAt(item),
-      uid: item.metadata.uid ?? '',
+      uid: item.metadata.uid,
       version: item.metadata.resourceVersion,
     })),
   ]
@@ -169,9 +169,9 @@ function refuseUnfit(items: readonly DeployItemTemplate[]): void {
 
 // Names that were cut differ in their hash only; two writes of one object would stand in each other's way for ever.
 function refuseSharedNames(
-  execution: KubeObject,
+  execution: Execution,
   items: readonly DeployItemTemplate[],
-  kept: ReadonlyMap<string, KubeObject>,
+  kept: ReadonlyMap<string, DeployItem>,
   jobID: string,
 ): void {
   const taken = new Map<string, string>()
@@ -188,11 +188,11 @@ function refuseSharedNames(
 }
 
 function itemWrite(
-  execution: KubeObject,
+  execution: Execution,
   item: DeployItemTemplate,
-  existing: KubeObject | undefined,
+  existing: DeployItem | undefined,
   jobID: string,
-): Write[] {
+): ItemWrite[] {
   if (existing === undefined) {
     const body = newDeployItem(execution, item, jobID)
     const isOurs = (found: KubeObject) =>
@@ -204,18 +204,18 @@ function itemWrite(
   // Another job of it means that ours is over, and its spec is old.
   const isSame = (current: KubeObject) =>
     current.metadata.uid === existing.metadata.uid && targetView(current).jobID === targetView(existing).jobID
-  const reapply = (current: KubeObject) =>
+  const reapply = (current: DeployItem) =>
     isSame(current) ? (itemPatch(execution, item, current) ?? 'done') : 'superseded'
-  return [{ verb: 'patch', ...objectAt(existing), version: existing.metadata.resourceVersion ?? '', patch, reapply }]
+  return [{ verb: 'patch', ...objectAt(existing), version: existing.metadata.resourceVersion, patch, reapply }]
 }
 
-function itemPatch(execution: KubeObject, item: DeployItemTemplate, existing: KubeObject): Patch | undefined {
+function itemPatch(execution: Execution, item: DeployItemTemplate, existing: DeployItem): Patch | undefined {
   const desired = desiredDeployItem(execution, item)
-  const found = (existing['spec'] ?? {}) as Patch
-  if (found['type'] !== desired.spec.type) {
+  const found = existing.spec
+  if (found.type !== desired.spec.type) {
     throw finalFailure(
       'ImmutableType',
-      `deploy item ${existing.metadata.name} (item ${item.name}) has type ${String(found['type'])}; the type is immutable, but the execution wants ${desired.spec.type}`,
+      `deploy item ${existing.metadata.name} (item ${item.name}) has type ${found.type}; the type is immutable, but the execution wants ${desired.spec.type}`,
     )
   }
   // The labels are the template's and ours: one that left the template leaves the item.

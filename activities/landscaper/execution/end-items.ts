@@ -6,9 +6,9 @@
 //       the pass observed is left alone, and a deployer that has taken the item up wins against the pickup timeout.
 //   E3. An interrupt is taken off after the items, so that a crash in between repeats it: there is nothing left to end then.
 
-import { type LastError, OPERATION_ANNOTATION, nextError } from '../../../workflows/landscaper/contract.ts'
+import { OPERATION_ANNOTATION, nextError } from '../../../workflows/landscaper/contract.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
-import { deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
+import { type DeployItem, deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { type By, type ErrorReport, type Subject } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
@@ -17,8 +17,8 @@ import { toApplicationFailure } from '../../kube/errors.ts'
 import { recordWarning } from '../../kube/events.ts'
 import { targetView } from '../../kube/views.ts'
 import { interruptRequested } from '../requests.ts'
-import { type Patch, type Write, writeAll } from '../../kube/write.ts'
-import { type BatchResult, batchResult, FIELD_MANAGER, type ItemsInput } from './item-batch.ts'
+import { type Patch, writeAll } from '../../kube/write.ts'
+import { type BatchResult, batchResult, FIELD_MANAGER, type ItemsInput, type ItemWrite } from './item-batch.ts'
 import { readOwned } from '../../kube/read-family.ts'
 import { itemsOf } from './observe.ts'
 import { type ExecutionView, executionView } from './views.ts'
@@ -93,19 +93,19 @@ async function endItems(
   deps: Deps,
   step: string,
   { by, subject, jobID, items }: ItemsInput,
-  why: (object: KubeObject) => ErrorReport | undefined,
+  why: (object: DeployItem) => ErrorReport | undefined,
 ): Promise<BatchResult> {
   const observed = new Map(items.map((item) => [item.uid, item]))
   const newest = items.reduce((version, item) => Math.max(version, Number(item.version)), 0)
   const all = items.length === 0 ? [] : await readOwned(deps, subject, itemsOf(subject, newest))
-  const found = all.filter(({ metadata }) => observed.has(metadata.uid ?? ''))
+  const found = all.filter(({ metadata }) => observed.has(metadata.uid))
   const now = deps.now().toISOString()
-  const ends = found.flatMap((object): Write[] => {
-    const { uid = '', name, resourceVersion: version = '' } = object.metadata
+  const ends = found.flatMap((object): ItemWrite[] => {
+    const { uid, name, resourceVersion: version } = object.metadata
     const before = observed.get(uid)?.jobID
     const patch = endOf(object, { uid, before, jobID, now, why })
     if (typeof patch === 'string') return []
-    const reapply = (current: KubeObject) => endOf(current, { uid, before, jobID, now, why })
+    const reapply = (current: DeployItem) => endOf(current, { uid, before, jobID, now, why })
     return [
       { verb: 'patchStatus', watched: deployItemKind, namespace: subject.namespace, name, version, patch, reapply },
     ]
@@ -132,10 +132,10 @@ interface End {
   readonly before: string | undefined
   readonly jobID: string
   readonly now: string
-  readonly why: (object: KubeObject) => ErrorReport | undefined
+  readonly why: (object: DeployItem) => ErrorReport | undefined
 }
 
-function endOf(object: KubeObject, { uid, before, jobID, now, why }: End): Patch | 'done' | 'superseded' {
+function endOf(object: DeployItem, { uid, before, jobID, now, why }: End): Patch | 'done' | 'superseded' {
   const { jobID: found, jobIDFinished } = targetView(object)
   if (jobIDFinished === jobID) return 'done'
   if (object.metadata.uid !== uid || found !== before) return 'superseded'
@@ -145,8 +145,8 @@ function endOf(object: KubeObject, { uid, before, jobID, now, why }: End): Patch
 
 const KEPT_ERRORS = 5
 
-function endPatch(object: KubeObject, jobID: string, report: ErrorReport, now: string): Patch {
-  const status = (object['status'] ?? {}) as ErrorsOfItem
+function endPatch(object: DeployItem, jobID: string, report: ErrorReport, now: string): Patch {
+  const status = object.status ?? {}
   const isTriggered = targetView(object).jobID === jobID
   // Until a deployer begins, the errors are those of the job before; until the trigger, the times are too.
   const isBegun = isTriggered && isTakenUp(object)
@@ -165,15 +165,9 @@ function endPatch(object: KubeObject, jobID: string, report: ErrorReport, now: s
   }
 }
 
-interface ErrorsOfItem {
-  readonly lastError?: LastError
-  readonly lastErrors?: readonly LastError[]
-  readonly firstError?: LastError
-}
-
-async function warn(deps: Deps, jobID: string, object: KubeObject): Promise<void> {
-  const { lastError } = (object['status'] ?? {}) as ErrorsOfItem
-  const { name, namespace = '', uid = '' } = object.metadata
+async function warn(deps: Deps, jobID: string, object: DeployItem): Promise<void> {
+  const lastError = object.status?.lastError
+  const { name, namespace, uid } = object.metadata
   if (lastError !== undefined)
     await recordWarning(
       deps,

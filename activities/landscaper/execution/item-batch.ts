@@ -1,5 +1,6 @@
 // Batches of writes to the deploy items of an Execution, and what became of each item.
 
+import type { deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 import { type DeployItemView, deployItemView } from '../deploy-item-view.ts'
@@ -8,6 +9,8 @@ import { isReleased } from '../../kube/views.ts'
 import { type Write, type WriteAnswer, writeAll } from '../../kube/write.ts'
 
 export const FIELD_MANAGER = 'pawl-execution'
+
+export type ItemWrite = Write<typeof deployItemKind>
 
 export interface ItemsInput {
   readonly by: By
@@ -32,7 +35,7 @@ export interface BatchResult {
 export async function send(
   deps: Deps,
   { by, step }: { readonly by: By; readonly step: string },
-  writes: readonly Write[],
+  writes: readonly ItemWrite[],
 ): Promise<BatchResult> {
   try {
     return batchResult(deps, writes, await writeAll(deps, { ...by, step, fieldManager: FIELD_MANAGER }, writes))
@@ -41,7 +44,11 @@ export async function send(
   }
 }
 
-export function batchResult(deps: Deps, writes: readonly Write[], answers: readonly WriteAnswer[]): BatchResult {
+export function batchResult(
+  deps: Deps,
+  writes: readonly ItemWrite[],
+  answers: readonly WriteAnswer<typeof deployItemKind>[],
+): BatchResult {
   const items: DeployItemView[] = []
   const gone: string[] = []
   const failures: BatchResult['failures'][number][] = []
@@ -49,7 +56,7 @@ export function batchResult(deps: Deps, writes: readonly Write[], answers: reado
     const object = writes[index]?.name ?? ''
     if (answer.result === 'gone') gone.push(object)
     else if (answer.result === 'failed') failures.push(failureOf(object, answer.error))
-    else if (answer.object.metadata.uid === undefined || isReleased(answer.object)) gone.push(object)
+    else if (isReleased(answer.object)) gone.push(object)
     else if (answer.result === 'superseded' && writes[index]?.verb === 'create') {
       failures.push({
         object,

@@ -11,7 +11,7 @@ import {
 import { createHash } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
 import { deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
-import { type DeployItemTemplate, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
+import { type DeployItemTemplate, type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { withoutUninstall } from '../requests.ts'
 
@@ -26,11 +26,9 @@ const TARGET_ANNOTATION = 'landscaper.gardener.cloud/deployer-target-name'
 const NO_TARGET = '.noTargetName'
 
 /** The items of `spec.deployItems`, or of `spec.deployItemsCompressed` (base64 of gzipped JSON), or why they cannot be read. */
-export function decodeItems(execution: KubeObject): { items: readonly DeployItemTemplate[] } | { problem: string } {
-  const spec = (execution['spec'] ?? {}) as {
-    deployItems?: readonly DeployItemTemplate[]
-    deployItemsCompressed?: string
-  }
+export function decodeItems({
+  spec,
+}: Pick<Execution, 'spec'>): { items: readonly DeployItemTemplate[] } | { problem: string } {
   const compressed = spec.deployItemsCompressed ?? ''
   if (compressed === '') return { items: spec.deployItems ?? [] }
   const json = unpack(compressed)
@@ -88,9 +86,9 @@ export function deployItemName(execution: KubeObject, item: string, jobID: strin
 }
 
 /** The labels, annotations and spec that the item's DeployItem shall have. */
-export function desiredDeployItem(execution: KubeObject, item: DeployItemTemplate) {
+export function desiredDeployItem(execution: Execution, item: DeployItemTemplate) {
   const { metadata } = execution
-  const context = (execution['spec'] as { context?: string }).context
+  const { context } = execution.spec
   const { type, config, target, timeout, updateOnChangeOnly, onDelete } = item
   return {
     labels: { ...item.labels, [MANAGED_BY_LABEL]: metadata.name, [ITEM_NAME_LABEL]: item.name },
@@ -113,7 +111,7 @@ export function desiredDeployItem(execution: KubeObject, item: DeployItemTemplat
 }
 
 /** The whole DeployItem to create. */
-export function newDeployItem(execution: KubeObject, item: DeployItemTemplate, jobID: string): KubeObject {
+export function newDeployItem(execution: Execution, item: DeployItemTemplate, jobID: string): KubeObject {
   const { metadata } = execution
   const { labels, annotations, spec } = desiredDeployItem(execution, item)
   return {
@@ -121,7 +119,7 @@ export function newDeployItem(execution: KubeObject, item: DeployItemTemplate, j
     kind: deployItemKind.kind,
     metadata: {
       name: deployItemName(execution, item.name, jobID),
-      ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
+      namespace: metadata.namespace,
       labels,
       annotations,
       finalizers: [FINALIZER],
@@ -130,7 +128,7 @@ export function newDeployItem(execution: KubeObject, item: DeployItemTemplate, j
           apiVersion: executionKind.apiVersion,
           kind: executionKind.kind,
           name: metadata.name,
-          uid: metadata.uid ?? '',
+          uid: metadata.uid,
           controller: true,
           blockOwnerDeletion: true,
         },

@@ -1,11 +1,10 @@
 // What a pass of an Execution sees: the Execution and its deploy items, of which only those that changed since the run last looked.
 
 import { MANAGED_BY_LABEL } from '../../../workflows/landscaper/contract.ts'
-import { deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
+import { type DeployItem, deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
-import type { KubeObject } from '../../kube/client.ts'
 import { toApplicationFailure } from '../../kube/errors.ts'
 import { EXECUTION_NAME_LIMIT } from '../item-rules.ts'
 import {
@@ -57,7 +56,7 @@ export const observeActivities = (deps: Deps) => ({
         recordObservation(deps, by),
       ])
       // What waits for its deployer is another thing at any later time.
-      const isTold = (item: KubeObject) => isNews(item, known) || pickupMs(item, deps) !== undefined
+      const isTold = (item: DeployItem) => isNews(item, known) || pickupMs(item, deps) !== undefined
       return {
         target: execution === undefined ? undefined : observed(executionView(execution), generation),
         changed: items.filter(isTold).map((item) => deployItemView(item, deps)),
@@ -74,12 +73,16 @@ function observed(view: ExecutionView, known: number | undefined): ObservedExecu
 }
 
 /** An Execution and the deploy items that it owns; items of an earlier Execution of the same name are not among them. */
-export async function readExecution(deps: Deps, execution: Omit<Subject, 'kind'>, ownVersion: number): Promise<Family> {
+export async function readExecution(
+  deps: Deps,
+  execution: Omit<Subject, 'kind'>,
+  ownVersion: number,
+): Promise<Family<typeof executionKind, typeof deployItemKind>> {
   return await readFamily(deps, executionKind, execution, itemsOf(execution, ownVersion))
 }
 
 /** How an Execution's deploy items are found. @param ownVersion of an item that the run itself has seen. */
-export function itemsOf({ name }: Pick<Subject, 'name'>, ownVersion: number): Children {
+export function itemsOf({ name }: Pick<Subject, 'name'>, ownVersion: number): Children<typeof deployItemKind> {
   // No label has such a value, and the API server refuses to look for it.
   const isTooLong = name.length > EXECUTION_NAME_LIMIT
   const by = isTooLong ? undefined : { labelSelector: `${MANAGED_BY_LABEL}=${name}` }

@@ -1,8 +1,7 @@
 // What the Execution's workflow sees: its graph and the states of its deploy items. Item configurations stay here.
 
-import { DEPLOYERS_CONDITION } from '../../../workflows/landscaper/execution/kind.ts'
+import { DEPLOYERS_CONDITION, type Execution } from '../../../workflows/landscaper/execution/kind.ts'
 import type { TargetView } from '../../../workflows/kit/index.ts'
-import type { KubeObject } from '../../kube/client.ts'
 import { ownerOf, targetView } from '../../kube/views.ts'
 import { interruptRequested, withoutUninstall } from '../requests.ts'
 import { decodeItems } from './items.ts'
@@ -27,7 +26,7 @@ export interface ExecutionView extends TargetView {
   readonly namesDeployers?: boolean
 }
 
-export function executionView(object: KubeObject): ExecutionView {
+export function executionView(object: Execution): ExecutionView {
   const decoded = decodeItems(object)
   const items = 'problem' in decoded ? [] : decoded.items
   return {
@@ -45,18 +44,10 @@ export function executionView(object: KubeObject): ExecutionView {
 const NOT_RUNNING: readonly string[] = ['', 'Succeeded', 'Failed', 'DeleteFailed']
 
 // The trigger clears the time of the job before.
-function isUnbegun(object: KubeObject): boolean {
-  const { phase = '', transitionTimes } = (object['status'] ?? {}) as ExecutionStatus
-  return NOT_RUNNING.includes(phase) || (transitionTimes?.initTime ?? undefined) === undefined
+function isUnbegun({ status }: Execution): boolean {
+  return NOT_RUNNING.includes(status?.phase ?? '') || status?.transitionTimes?.initTime === undefined
 }
 
-function namesDeployers(object: KubeObject): boolean {
-  const { conditions = [] } = (object['status'] ?? {}) as ExecutionStatus
-  return conditions.some(({ type, status }) => type === DEPLOYERS_CONDITION && status === 'False')
-}
-
-interface ExecutionStatus {
-  readonly phase?: string
-  readonly conditions?: readonly { readonly type: string; readonly status: string }[]
-  readonly transitionTimes?: { readonly initTime?: string | null }
+function namesDeployers({ status }: Execution): boolean {
+  return (status?.conditions ?? []).some((one) => one.type === DEPLOYERS_CONDITION && one.status === 'False')
 }

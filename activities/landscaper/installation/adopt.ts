@@ -4,10 +4,9 @@
 //   A2. An interrupt that is there when the job begins was meant for an earlier one.
 
 import { FINALIZER, OPERATION_ANNOTATION, RECONCILE_REASON_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
-import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
+import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
-import type { KubeObject } from '../../kube/client.ts'
 import { toApplicationFailure } from '../../kube/errors.ts'
 import { type Patch, writeAll } from '../../kube/write.ts'
 import { type InstallationView, installationView } from './views.ts'
@@ -46,7 +45,7 @@ export const adoptActivities = (deps: Deps) => ({
   },
 })
 
-function readopt(current: KubeObject, uid: string, jobID: string): Patch | 'done' | 'superseded' {
+function readopt(current: Installation, uid: string, jobID: string): Patch | 'done' | 'superseded' {
   const view = installationView(current)
   // Whoever comes late finds a later phase; the annotation is then the next job's.
   const isBeginning = view.phase === 'Init' || view.phase === 'InitDelete'

@@ -1,9 +1,9 @@
 // From blueprint to Execution: renders (render-installation.ts) and writes the result, all inside one activity, so that no value of the user
 // passes through a workflow. Source: spec/landscaper.md 2.3 "Init", 3.6.
 
+import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
-import type { KubeObject } from '../../kube/client.ts'
 import { finalFailure, toApplicationFailure } from '../../kube/errors.ts'
 import { writeDataObjects } from '../data-objects.ts'
 import type { ImportFault, InstallationImports } from './construct-imports.ts'
@@ -74,9 +74,9 @@ async function keep(
 }
 
 // What was rendered from values that changed meanwhile is rendered again. Source: spec/landscaper.md 2.3 "Init" 10.
-async function checkImports(deps: Deps, installation: KubeObject, { hash }: InstallationImports): Promise<void> {
+async function checkImports(deps: Deps, installation: Installation, { hash }: InstallationImports): Promise<void> {
   if (hash === undefined) return
   if ((await loadImports(deps, installation)).hash === hash) return
-  const { namespace = '', name } = installation.metadata
+  const { namespace, name } = installation.metadata
   throw finalFailure('Changed', `an import of installation ${namespace}/${name} changed while its items were rendered`)
 }

@@ -6,7 +6,7 @@ import { type By, isIdle, type Subject } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { retryableFailure, toApplicationFailure } from '../../kube/errors.ts'
-import { isReleased } from '../../kube/views.ts'
+import { isReleased, targetView } from '../../kube/views.ts'
 import { type Patch, type Write, writeAll } from '../../kube/write.ts'
 import { forgetInterrupt } from './interrupt.ts'
 import { type ChildExecution, childExecution } from './views.ts'
@@ -79,7 +79,7 @@ function retrigger(
   patch: Patch,
 ): Patch | 'done' | 'superseded' {
   if (current.metadata.uid !== observed.uid) return 'superseded'
-  const status = (current['status'] ?? {}) as { jobID?: string; jobIDFinished?: string }
+  const status = targetView(current)
   if (status.jobID === jobID) return 'done'
   // A job that came and went meanwhile means that ours is over: this is the late write of a worker that lost it.
   return isIdle(status) && status.jobID === observed.jobID ? patch : 'superseded'

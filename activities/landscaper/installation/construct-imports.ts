@@ -1,14 +1,13 @@
 // The imports of an Installation as its blueprint wants them, or what is wrong with them. In Init and again in Completing.
 // Source: spec/landscaper.md 2.3 "Init" 4-6 and "Completing" 2.
 
+import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
 import { ApplicationFailure } from '@temporalio/common'
 import type { Deps } from '../../deps.ts'
-import type { KubeObject } from '../../kube/client.ts'
 import type { Blueprint } from '../render/blueprint.ts'
 import { BlueprintError } from '../render/blueprint-error.ts'
 import { constructImports, type ConstructedImports } from '../render/imports.ts'
 import { type GivenImports, loadImports } from './imports.ts'
-import { specOf } from './spec.ts'
 
 /** What the author of an Installation or a blueprint can mend, as a final fault. */
 export interface ImportFault {
@@ -41,7 +40,7 @@ export async function withImportFaults<T>(work: () => Promise<T>): Promise<T | {
 /** @throws as `loadImports` and `constructImports`. */
 export async function prepareImports(
   deps: Deps,
-  installation: KubeObject,
+  installation: Installation,
   blueprint: Blueprint,
 ): Promise<InstallationImports> {
   return await construct(deps, installation, blueprint, await loadImports(deps, installation))
@@ -50,11 +49,11 @@ export async function prepareImports(
 /** Maps, completes and checks imports that were loaded. @throws BlueprintError */
 export async function construct(
   deps: Deps,
-  installation: KubeObject,
+  installation: Installation,
   blueprint: Blueprint,
   given: GivenImports,
 ): Promise<InstallationImports> {
-  const spec = specOf(installation)
+  const spec = installation.spec
   const constructed = await constructImports(deps.templates, blueprint, {
     blueprintSpec: spec.blueprint,
     loaded: given,

@@ -1,11 +1,11 @@
 // Completing: the imports are still those of the job, and what the Installation publishes. Source: spec/landscaper.md 2.3 "Completing", 3.4, 3.6.
 
+import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
 import { dataObjectKind } from '../../../workflows/landscaper/data-object/kind.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
 import type { Deps } from '../../deps.ts'
-import type { KubeObject } from '../../kube/client.ts'
 import { type DataToWrite, writeDataObjects } from '../data-objects.ts'
 import { finalFailure, toApplicationFailure } from '../../kube/errors.ts'
 import { readObject } from '../../kube/read-family.ts'
@@ -19,7 +19,7 @@ import { construct, type InstallationImports } from './construct-imports.ts'
 import { importCopies, ownerReference, removeStaleCopies } from './import-copies.ts'
 import { loadImports } from './imports.ts'
 import { readInstallation, userMistake } from './read-installation.ts'
-import { type InstallationSpec, specOf } from './spec.ts'
+import type { InstallationSpec } from './spec.ts'
 import { loadStates, stateSecrets } from './states.ts'
 
 export interface ExportInput {
@@ -51,7 +51,7 @@ export const exportActivities = (deps: Deps) => ({
   async writeExports(input: ExportInput): Promise<{ imports: boolean }> {
     try {
       const installation = await readInstallation(deps, input)
-      const spec = specOf(installation)
+      const spec = installation.spec
       const blueprint = readBlueprint(spec.blueprint)
       const imports = await unchangedImports(deps, input, installation, blueprint)
       const writer = { ...input.by, step: 'writeExports', fieldManager: 'pawl-installation' }
@@ -71,7 +71,7 @@ export const exportActivities = (deps: Deps) => ({
 async function unchangedImports(
   deps: Deps,
   { importsHash }: ExportInput,
-  installation: KubeObject,
+  installation: Installation,
   blueprint: Blueprint,
 ): Promise<InstallationImports> {
   const given = await loadImports(deps, installation)
@@ -149,8 +149,7 @@ async function publish(
 async function readItemExports(deps: Deps, { namespace, name }: Subject): Promise<Readonly<Record<string, unknown>>> {
   // The reference says whether the Execution of this job exports anything; an object of an earlier job may still be there.
   const execution = await readObject(deps, executionKind, namespace, name)
-  const { exportRef } = (execution?.['status'] ?? {}) as { exportRef?: object }
-  if (exportRef === undefined) return {}
+  if (execution?.status?.exportRef === undefined) return {}
   const object = await readObject(deps, dataObjectKind, namespace, dataObjectName(executionContext(name), ''))
   return (object?.['data'] ?? {}) as Readonly<Record<string, unknown>>
 }

@@ -48,7 +48,7 @@ export function isObjectName(text: string): boolean {
 }
 
 /** @throws `ERR_CONFIGURATION_PROBLEM` (final) with everything that is wrong in spec.imports. */
-export function importSources({ imports = {} }: InstallationSpec): ImportSources {
+export function importSources({ imports = {} }: Pick<InstallationSpec, 'imports'>): ImportSources {
   const problems: string[] = []
   const places = new Map<string, string>()
   const data = (imports.data ?? []).flatMap((one, index) => {

@@ -1,6 +1,7 @@
 // Reads what an Installation imports, once per object, and hashes it. Nothing that is read here leaves the activity.
 // Source: spec/landscaper.md 2.3 "Init" 4 and 5, 3.10, appendix B 9.
 
+import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
 import { createHash, createHmac } from 'node:crypto'
 import { canonicalJson, type WatchedKind } from '../../../workflows/kit/index.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
@@ -15,7 +16,6 @@ import type { LoadedImports, TargetObject } from '../render/imports.ts'
 import { contentOf, mapTargets, targetsIn } from '../render/target-shape.ts'
 import { type DataSource, importSources, isObjectName } from './import-sources.ts'
 import { importedValue } from './imported-value.ts'
-import { specOf } from './spec.ts'
 
 export interface GivenImports extends LoadedImports {
   /** How many imports the Installation lists. */
@@ -31,9 +31,9 @@ const MAX_PROBLEMS = 20
  *
  * @throws final faults: `ERR_CONFIGURATION_PROBLEM` for a malformed import, `ImportNotFound` for an object or key that is not there.
  */
-export async function loadImports(deps: Deps, installation: KubeObject): Promise<GivenImports> {
-  const sources = importSources(specOf(installation))
-  const objects = createReader(deps, installation.metadata.namespace ?? '')
+export async function loadImports(deps: Deps, installation: Installation): Promise<GivenImports> {
+  const sources = importSources(installation.spec)
+  const objects = createReader(deps, installation.metadata.namespace)
   await objects.read([
     ...sources.data.map(({ watched, object }) => ({ watched, name: object })),
     ...sources.targets.flatMap(({ names }) => targetsIn(names).map((name) => ({ watched: targetKind, name }))),

@@ -6,7 +6,7 @@
 import { OPERATION_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
-import type { By, Subject } from '../../../workflows/kit/index.ts'
+import type { By, Subject, WatchedKind } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { toApplicationFailure } from '../../kube/errors.ts'
@@ -58,7 +58,7 @@ export async function forgetInterrupt(deps: Deps, step: Step, execution: ChildEx
       return interruptRequested(current) ? WITHOUT : 'done'
     },
   })
-  return answer?.result === 'ok' ? (answer.object.metadata.resourceVersion ?? '') : execution.version
+  return answer?.result === 'ok' ? answer.object.metadata.resourceVersion : execution.version
 }
 
 const WITH = { metadata: { annotations: { [OPERATION_ANNOTATION]: 'interrupt' } } }
@@ -77,7 +77,7 @@ async function handOver(deps: Deps, input: InterruptInput, execution: ChildExecu
   })
 }
 
-async function takeOff(deps: Deps, input: InterruptInput): Promise<WriteAnswer | undefined> {
+async function takeOff(deps: Deps, input: InterruptInput): Promise<WriteAnswer<typeof installationKind> | undefined> {
   const { subject, jobID, version } = input
   return await writeOne(deps, input, 'interruptInstallation', {
     verb: 'patch',
@@ -99,7 +99,12 @@ function at(subject: Subject) {
   return { watched: executionKind, namespace: subject.namespace, name: subject.name }
 }
 
-async function writeOne(deps: Deps, { by }: Step, step: string, write: Write): Promise<WriteAnswer | undefined> {
+async function writeOne<Watched extends WatchedKind>(
+  deps: Deps,
+  { by }: Step,
+  step: string,
+  write: Write<Watched>,
+): Promise<WriteAnswer<Watched> | undefined> {
   const [answer] = await writeAll(deps, { ...by, step, fieldManager: 'pawl-installation' }, [write])
   if (answer?.result === 'failed') throw toApplicationFailure(answer.error)
   return answer

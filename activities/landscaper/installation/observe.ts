@@ -34,6 +34,6 @@ export const observeActivities = (deps: Deps) => ({
 })
 
 /** The Execution of an Installation has its name. */
-export function executionsOf({ name }: Pick<Subject, 'name'>): Children {
+export function executionsOf({ name }: Pick<Subject, 'name'>): Children<typeof executionKind> {
   return { watched: executionKind, by: { name } }
 }

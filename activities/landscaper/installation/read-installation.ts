@@ -1,9 +1,8 @@
 // The Installation that an activity works on, and what its author has done wrong in it.
 
-import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
+import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { Subject } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
-import type { KubeObject } from '../../kube/client.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { readSubject } from '../../kube/read-family.ts'
 import { BlueprintError } from '../render/blueprint-error.ts'
@@ -15,14 +14,17 @@ export interface ObservedInstallation {
 }
 
 /** The Installation as the pass observed it. @throws `Changed`, `NotFound`. */
-export async function readInstallation(deps: Deps, { subject, generation }: ObservedInstallation): Promise<KubeObject> {
+export async function readInstallation(
+  deps: Deps,
+  { subject, generation }: ObservedInstallation,
+): Promise<Installation> {
   const installation = await readSubject(deps, installationKind, subject)
   const name = `installation ${subject.namespace}/${subject.name}`
   if (installation === undefined) throw finalFailure('NotFound', `${name} is gone`)
   if (installation.metadata.generation !== generation) {
     throw finalFailure(
       'Changed',
-      `${name} has generation ${installation.metadata.generation ?? 0}; the pass observed ${generation}`,
+      `${name} has generation ${installation.metadata.generation}; the pass observed ${generation}`,
     )
   }
   return installation

@@ -4,7 +4,7 @@
 import { contextKind } from '../../../workflows/landscaper/context/kind.ts'
 import type { Subject } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
-import type { KubeObject } from '../../kube/client.ts'
+import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { ownerNameProblem } from '../item-rules.ts'
@@ -12,7 +12,6 @@ import { readBlueprint } from '../render/blueprint.ts'
 import { type RenderedExecution, renderExecution } from '../render/execution-spec.ts'
 import type { ExecutionStates } from '../render/executor.ts'
 import { type ImportFault, type InstallationImports, prepareImports, withImportFaults } from './construct-imports.ts'
-import { specOf } from './spec.ts'
 import { loadStates } from './states.ts'
 
 export interface RenderedInstallation {
@@ -31,11 +30,11 @@ export interface RenderedInstallation {
 export async function renderInstallation(
   deps: Deps,
   subject: Subject,
-  installation: KubeObject,
+  installation: Installation,
 ): Promise<RenderedInstallation | { readonly fault: ImportFault }> {
   const nameProblem = ownerNameProblem('installation', installation.metadata.name)
   if (nameProblem !== undefined) throw finalFailure('ERR_CONFIGURATION_PROBLEM', nameProblem)
-  const { context: named, blueprint: source } = specOf(installation)
+  const { context: named, blueprint: source } = installation.spec
   const context = named ?? 'default'
   await checkContext(deps, subject.namespace, context)
   const blueprint = readBlueprint(source)

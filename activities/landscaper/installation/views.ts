@@ -1,12 +1,15 @@
 // What the Installation's workflow sees: states and flags. Blueprints and values stay here.
 
-import { type Condition, OPERATION_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
-import { IMPORTS_CONDITION, installationTrigger } from '../../../workflows/landscaper/installation/kind.ts'
+import { OPERATION_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
+import {
+  type Installation,
+  IMPORTS_CONDITION,
+  installationTrigger,
+} from '../../../workflows/landscaper/installation/kind.ts'
 import type { TargetView } from '../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { ownerOf, targetView } from '../../kube/views.ts'
 import { interruptRequested, withoutUninstall } from '../requests.ts'
-import { specOf } from './spec.ts'
 
 export interface InstallationView extends TargetView {
   /** Why an idle Installation shall start a job; undefined when it shall not. */
@@ -36,14 +39,8 @@ export interface ChildExecution {
   readonly error?: string | undefined
 }
 
-interface ImportStatus {
-  readonly importsHash?: string
-  readonly conditions?: readonly Condition[]
-}
-
-export function installationView(object: KubeObject): InstallationView {
-  const spec = specOf(object)
-  const { importsHash, conditions = [] } = (object['status'] ?? {}) as ImportStatus
+export function installationView(object: Installation): InstallationView {
+  const { spec, status } = object
   return {
     ...targetView(object),
     trigger: installationTrigger(object),
@@ -52,8 +49,10 @@ export function installationView(object: KubeObject): InstallationView {
     hasContext: (spec.context ?? '') !== '',
     exports: (spec.exports?.data ?? []).length + (spec.exports?.targets ?? []).length > 0,
     withoutUninstall: withoutUninstall(object),
-    importsHash,
-    importsRefused: conditions.some(({ type, status }) => type === IMPORTS_CONDITION && status === 'False'),
+    importsHash: status?.importsHash,
+    importsRefused: (status?.conditions ?? []).some(
+      ({ type, status }) => type === IMPORTS_CONDITION && status === 'False',
+    ),
   }
 }
 

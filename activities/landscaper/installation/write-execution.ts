@@ -1,17 +1,16 @@
 // The Execution of an Installation, made to hold the rendered items. Source: spec/landscaper.md 1.3, 2.3 "Init" 9.
 
 import { FINALIZER } from '../../../workflows/landscaper/contract.ts'
-import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
-import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
+import { type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
+import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 import { subscribe } from '../../journal/write/subscriptions.ts'
-import type { KubeObject } from '../../kube/client.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { mergePatch } from '../../kube/merge.ts'
 import { readFamily, readObject } from '../../kube/read-family.ts'
 import { ownerOf, targetView } from '../../kube/views.ts'
-import { type Patch, type Write, writeAll, type Writer } from '../../kube/write.ts'
+import { type Write, writeAll, type Writer } from '../../kube/write.ts'
 import type { ExecutionSpec, RenderedExecution } from '../render/execution-spec.ts'
 import { ownerReference } from './import-copies.ts'
 import { executionsOf } from './observe.ts'
@@ -36,7 +35,7 @@ export type WriteExecutionResult =
 export async function writeExecution(
   deps: Deps,
   input: WriteExecutionInput,
-  installation: KubeObject,
+  installation: Installation,
   { spec, hasItems }: Pick<RenderedExecution, 'spec' | 'hasItems'>,
 ): Promise<WriteExecutionResult> {
   const { by, subject, jobID } = input
@@ -64,7 +63,7 @@ export async function writeExecution(
 async function bringUpToDate(
   deps: Deps,
   input: WriteExecutionInput & { readonly writer: Writer },
-  existing: KubeObject,
+  existing: Execution,
   spec: ExecutionSpec,
 ): Promise<WriteExecutionResult> {
   const { subject, jobID, writer } = input
@@ -84,7 +83,7 @@ function replaced({ namespace, name }: Subject, jobID: string): Error {
 async function waitForOther(
   deps: Deps,
   { subject, jobID }: WriteExecutionInput,
-  existing: KubeObject,
+  existing: Execution,
 ): Promise<WriteExecutionResult> {
   const name = `execution ${subject.namespace}/${subject.name}`
   const owner = ownerOf(existing)
@@ -103,8 +102,8 @@ async function waitForOther(
   return { result: 'waiting', reason: `waiting for ${name} of an earlier installation to be gone` }
 }
 
-function creation({ metadata }: KubeObject, spec: ExecutionSpec): Write {
-  const { name, namespace = '', uid = '' } = metadata
+function creation({ metadata }: Installation, spec: ExecutionSpec): Write<typeof executionKind> {
+  const { name, namespace, uid } = metadata
   const owner = { ...ownerReference({ name, uid }), controller: true, blockOwnerDeletion: true }
   return {
     verb: 'create',
@@ -122,18 +121,18 @@ function creation({ metadata }: KubeObject, spec: ExecutionSpec): Write {
   }
 }
 
-function update(existing: KubeObject, spec: ExecutionSpec): Write | undefined {
-  const patch = mergePatch((existing['spec'] ?? {}) as Patch, { ...spec })
+function update(existing: Execution, spec: ExecutionSpec): Write<typeof executionKind> | undefined {
+  const patch = mergePatch(existing.spec, { ...spec })
   if (patch === undefined) return undefined
   return {
     verb: 'patch',
     watched: executionKind,
-    namespace: existing.metadata.namespace ?? '',
+    namespace: existing.metadata.namespace,
     name: existing.metadata.name,
-    version: existing.metadata.resourceVersion ?? '',
+    version: existing.metadata.resourceVersion,
     patch: { spec: patch },
     reapply: (current) => {
-      const again = mergePatch((current['spec'] ?? {}) as Patch, { ...spec })
+      const again = mergePatch(current.spec, { ...spec })
       // Another job of it means that ours is over, and its items are old.
       const isSame =
         current.metadata.uid === existing.metadata.uid && targetView(current).jobID === targetView(existing).jobID

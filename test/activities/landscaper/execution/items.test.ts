@@ -1,14 +1,16 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 
+import { storedAs } from '../../../../activities/kube/stored.ts'
 import { decodeItems, deployItemName } from '../../../../activities/landscaper/execution/items.ts'
+import { executionKind } from '../../../../workflows/landscaper/execution/kind.ts'
 
 const ITEMS = [
   { name: 'a', type: 'mock', config: { x: 1 } },
   { name: 'b', type: 'mock', dependsOn: ['a'], config: {} },
 ]
 
-const execution = (spec: object) => ({ metadata: { name: 'exec', uid: 'uid-1' }, spec })
+const execution = (spec: object) => storedAs(executionKind, { metadata: { name: 'exec', uid: 'uid-1' }, spec })
 const packed = (content: string | Buffer) =>
   decodeItems(execution({ deployItemsCompressed: gzipSync(content).toString('base64') }))
 const raw = (deployItemsCompressed: string) => decodeItems(execution({ deployItemsCompressed }))
@@ -21,8 +23,8 @@ describe('the items of an execution', () => {
     expect(decodeItems(execution(both))).toEqual({ items: ITEMS })
   })
 
-  it('are none without a spec, or with empty ones', () => {
-    expect(decodeItems({ metadata: { name: 'exec' } })).toEqual({ items: [] })
+  it('are none in an empty spec, or with an empty text', () => {
+    expect(decodeItems(execution({}))).toEqual({ items: [] })
     expect(decodeItems(execution({ deployItemsCompressed: '' }))).toEqual({ items: [] })
   })
 

@@ -3,7 +3,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Deps } from '../../../../activities/deps.ts'
 import { loadImports } from '../../../../activities/landscaper/installation/imports.ts'
-import { createKubeClient, type KubeClient, type KubeObject } from '../../../../activities/kube/client.ts'
+import { createKubeClient, type KubeClient } from '../../../../activities/kube/client.ts'
+import { storedAs } from '../../../../activities/kube/stored.ts'
+import { installationKind } from '../../../../workflows/landscaper/installation/kind.ts'
 import { API } from '../../../support/cluster.ts'
 import { refusal, TinyApi } from '../../kube/tiny-api.ts'
 
@@ -31,7 +33,8 @@ const putSecret = (name: string, entries: Readonly<Record<string, string>>) => {
 }
 
 async function load(data: readonly object[], targets: readonly object[] = [], contentKey?: Buffer) {
-  const installation: KubeObject = { metadata: { name: 'i', namespace: 'n' }, spec: { imports: { data, targets } } }
+  const object = { metadata: { name: 'i', namespace: 'n' }, spec: { imports: { data, targets } } }
+  const installation = storedAs(installationKind, object)
   // All that reading needs.
   return await loadImports({ kube, contentKey } as Deps, installation)
 }

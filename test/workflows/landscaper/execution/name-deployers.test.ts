@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 
+import { storedAs } from '../../../../activities/kube/stored.ts'
 import { executionView } from '../../../../activities/landscaper/execution/views.ts'
+import { executionKind } from '../../../../workflows/landscaper/execution/kind.ts'
 import { releaseDeployers } from '../../../../workflows/landscaper/execution/name-deployers.ts'
 import { executionPass, succeeded } from './execution-pass.ts'
 
@@ -41,6 +43,6 @@ describe('the view of an Execution', () => {
       spec: { deployItems: [] },
       status: { conditions },
     }
-    expect(executionView(object)).toMatchObject({ namesDeployers })
+    expect(executionView(storedAs(executionKind, object))).toMatchObject({ namesDeployers })
   })
 })
