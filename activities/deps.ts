@@ -1,4 +1,5 @@
-// What activities need from their process. Made once by the worker and passed in; tests make their own.
+// What activities of all wings need from their process. Made once by the worker and passed in; tests make their own. A wing adds a part of its
+// own, under its name (`landscaper/deps.ts`).
 
 import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
@@ -6,10 +7,8 @@ import type { Controller, GroupKind, Mode, RoutedEvent, Routing, WatchedKind } f
 import type { Database } from './journal/database.ts'
 import type { GroupedJournal } from './journal/write/grouped-journal.ts'
 import type { Lingering } from './journal/write/lingering.ts'
-import type { TargetAccess } from './landscaper/deploy/target/target-cluster.ts'
 import type { KubeClient } from './kube/client.ts'
 import type { ObjectCache } from './kube/object-cache.ts'
-import type { TemplateEngine } from './landscaper/render/template-engine.ts'
 
 export interface Deps {
   /** Name of the cluster in the journal. */
@@ -21,8 +20,6 @@ export interface Deps {
   readonly objects: ObjectCache
   /** The runs of this process that stay awake for a moment. */
   readonly lingering: Lingering
-  readonly templates: TemplateEngine
-  readonly targets: TargetAccess
   /** Which subjects an event concerns: the routes of all controllers. */
   readonly route: (event: RoutedEvent) => Routing
   /** By name. */
@@ -35,8 +32,6 @@ export interface Deps {
   /** Key of content hashes in the journal; kept outside of it. */
   readonly contentKey: Buffer | undefined
   readonly now: () => Date
-  /** How long a triggered item may wait for a deployer that is not part of Pawl; undefined: for ever. */
-  readonly pickupTimeoutMs: number | undefined
   /** For what neither an outcome nor a status can say. */
   readonly log: Pick<Logger, 'warn'>
 }

@@ -1,54 +1,75 @@
 // All activities: everything that touches the world. Workflows import the type only.
+//
+//   A1. A failure of the world leaves every activity as an ApplicationFailure: it is turned into one here, and nowhere else but where a
+//       failure means something to the activity itself.
+//   A2. No activity takes the place of another one of its name.
 
-import { deployers } from './landscaper/deploy/deployers.gen.ts'
-import { answerActivities } from './landscaper/deploy/run/answer-items.ts'
-import { observeActivities as observeDeployGroup } from './landscaper/deploy/run/observe.ts'
-import { itemActivities } from './landscaper/deploy/run/item-activities.ts'
-import { sendActivities } from './landscaper/deploy/run/send-items.ts'
-import { Sending } from './landscaper/deploy/run/sending.ts'
+import type { FlagTable, FlagValues } from '../workflows/kit/index.ts'
 import type { Deps } from './deps.ts'
-import { deployItemActivities } from './landscaper/execution/deploy-items.ts'
-import { endItemActivities } from './landscaper/execution/end-items.ts'
-import { exportActivities as executionExports } from './landscaper/execution/exports.ts'
-import { observeActivities as observeExecution } from './landscaper/execution/observe.ts'
-import { adoptActivities } from './landscaper/installation/adopt.ts'
-import { applyExecutionActivities } from './landscaper/installation/apply-execution.ts'
-import { childExecutionActivities } from './landscaper/installation/child-execution.ts'
-import { exportActivities as installationExports } from './landscaper/installation/exports.ts'
-import { interruptActivities } from './landscaper/installation/interrupt.ts'
-import { observeActivities as observeInstallation } from './landscaper/installation/observe.ts'
+import { toApplicationFailure } from './kube/errors.ts'
 import { beginActivities } from './run/begin.ts'
 import { finalizeActivities } from './run/finalize.ts'
+import { observeActivities } from './run/level/observe.ts'
+import { settleActivities } from './run/level/settle.ts'
+import { writeActivities } from './run/level/write.ts'
 import { statusActivities } from './run/settle.ts'
-import { observeActivities as observeLevel } from './run/level/observe.ts'
-import { settleActivities as settleLevel } from './run/level/settle.ts'
-import { writeActivities as writeLevel } from './run/level/write.ts'
+import type { ActivityFunctions, ActivityWing, OpenWing } from './wing.ts'
+import { WINGS } from './wings.gen.ts'
 
 export type { Deps } from './deps.ts'
-export type Activities = ReturnType<typeof createActivities>
+export type { OpenWing } from './wing.ts'
 
-export function createActivities(deps: Deps) {
-  const sending = new Sending()
+type EngineActivities = ReturnType<typeof engineActivities>
+type MadeBy<One> = One extends { open(...input: never): OpenWing<infer Made> } ? Made : never
+type AllOf<Union> = (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void
+  ? All
+  : never
+
+/** Those of the engine and of all wings. */
+export type Activities = EngineActivities & AllOf<MadeBy<(typeof WINGS)[keyof typeof WINGS]>>
+
+/** Opens a wing; undefined when it has no activities of its own. */
+export function openWing(name: string, deps: Deps, flags: FlagValues<FlagTable>): OpenWing | undefined {
+  const wings: Readonly<Record<string, ActivityWing>> = WINGS
+  return Object.hasOwn(wings, name) ? wings[name]?.open(deps, flags) : undefined
+}
+
+/**
+ * The activities of the engine and those of wings, as the worker registers them.
+ *
+ * @param ofWings of each wing that is on.
+ * @throws a plain Error (a bug) when two have one name (A2).
+ */
+export function createActivities<const Made extends readonly object[] = []>(
+  deps: Deps,
+  ofWings: Made,
+): EngineActivities & AllOf<Made[number]> {
+  const all = [engineActivities(deps), ...ofWings].flatMap((part) => Object.entries(part as ActivityFunctions))
+  const names = all.map(([name]) => name)
+  const twice = names.find((name, index) => names.indexOf(name) < index)
+  if (twice !== undefined) throw new Error(`two activities are called ${twice}; expected a name of its own for each`)
+  const leaving = all.map(([name, activity]) => [name, withFailures(activity)])
+  return Object.fromEntries(leaving) as EngineActivities & AllOf<Made[number]>
+}
+
+function engineActivities(deps: Deps) {
   return {
     ...statusActivities(deps),
     ...beginActivities(deps),
     ...finalizeActivities(deps),
-    ...observeInstallation(deps),
-    ...adoptActivities(deps),
-    ...applyExecutionActivities(deps),
-    ...childExecutionActivities(deps),
-    ...interruptActivities(deps),
-    ...installationExports(deps),
-    ...observeExecution(deps),
-    ...deployItemActivities(deps),
-    ...endItemActivities(deps),
-    ...executionExports(deps),
-    ...observeDeployGroup(deps),
-    ...answerActivities(deps, deployers),
-    ...observeLevel(deps),
-    ...writeLevel(deps),
-    ...settleLevel(deps),
-    ...sendActivities(deps, deployers, sending),
-    ...itemActivities(deps, deployers, sending),
+    ...observeActivities(deps),
+    ...writeActivities(deps),
+    ...settleActivities(deps),
+  }
+}
+
+/** A1 */
+function withFailures(activity: ActivityFunctions[string]): ActivityFunctions[string] {
+  return async (...input) => {
+    try {
+      return await activity(...input)
+    } catch (error) {
+      throw toApplicationFailure(error)
+    }
   }
 }

@@ -13,10 +13,7 @@ const sources = await readModules(ROOT, ['workflows', 'activities', 'worker', 'm
 const tests = await readModules(ROOT, ['test'])
 
 // What the engine still takes from the first wing.
-const OWED: ReadonlySet<string> = new Set([
-  'worker/reconciler.ts imports ../activities/landscaper/deploy/target/open-target.ts',
-  'worker/reconciler.ts imports ../activities/landscaper/render/template-engine.ts',
-])
+const OWED: ReadonlySet<string> = new Set([])
 
 // What it still says of it.
 const OWED_WORDS: ReadonlySet<string> = new Set(['worker/reconciler/resolve.ts cites spec/landscaper.md'])
@@ -27,6 +24,7 @@ const BROKEN: ReadonlyMap<string, string> = new Map(
     ...['workflows/kit/dsl/parser.ts', 'workflows/kit/run/temporal.ts', 'workflows/kit/kind/kind.ts'],
     ...['workflows/kit/plan/step.ts', 'workflows/kit/run/job.ts', 'workflows/index.ts', 'workflows/controllers.gen.ts'],
     ...['workflows/chaos/contract.ts', 'workflows/chaos/disruption/workflow.ts', 'workflows/chaos/disruption/plan.ts'],
+    ...['workflows/wings.gen.ts', 'activities/deps.ts', 'activities/wings.gen.ts', 'activities/chaos/wing.ts'],
     ...['activities/index.ts', 'activities/journal/migrate.ts', 'activities/kube/write.ts', 'activities/run/begin.ts'],
     ...['activities/landscaper/deploy/deployers.gen.ts', 'activities/landscaper/deploy/objects/apply.ts'],
     ...['activities/landscaper/deploy/mock/deployer.ts', 'activities/landscaper/render/names.ts'],
@@ -156,6 +154,19 @@ describe('the checker itself, on modules that break the rules', () => {
     ['activities/journal/migrate.ts', "import { render } from '../landscaper/render/engine.ts'"],
     ['activities/run/begin.ts', "import { installationKind } from '../../workflows/landscaper/installation/kind.ts'"],
     ['activities/index.ts', "import { read } from '../worker/server/config.ts'"],
+    ['activities/index.ts', "import { landscaper } from './landscaper/wing.ts'"],
+    ['activities/deps.ts', "import type { TemplateEngine } from './landscaper/render/template-engine.ts'"],
+    ['activities/deps.ts', "import type { WINGS } from './wings.gen.ts'"],
+    ['activities/wing.ts', "import type { LandscaperDeps } from './landscaper/deps.ts'"],
+    ['activities/wings.gen.ts', "import { mockActivities } from './landscaper/deploy/mock/deployer.ts'"],
+    ['activities/chaos/wing.ts', "import type { LandscaperDeps } from '../landscaper/deps.ts'"],
+    ['workflows/wings.gen.ts', "import { FINALIZER } from './landscaper/contract.ts'"],
+    ['workflows/landscaper/wing.ts', "import { executionKind } from './execution/kind.ts'"],
+    [
+      'worker/reconciler.ts',
+      "import { createTargetAccess } from '../activities/landscaper/deploy/target/open-target.ts'",
+    ],
+    ['worker/reconciler.ts', "import { WINGS } from '../activities/wings.gen.ts'"],
     ['worker/cli/gen.ts', "import { mock } from '../../activities/landscaper/deploy/mock/deployer.ts'"],
     ['worker/dev/part.ts', "import { bridge } from '../bridge/feed.ts'"],
     ['worker/bridge.ts', "import { start } from './reconciler.ts'"],

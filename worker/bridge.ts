@@ -16,7 +16,7 @@ import { loadRegistry } from './server/registry.ts'
 const config = readConfig()
 const settings = processSettings(givenFlags(BRIDGE_FLAGS), config)
 const { cluster, namespace, owner } = settings
-const { route, subjectKinds, modes, watchedKinds } = await loadRegistry(settings.controllerFiles)
+const { route, subjectKinds, modes, watchedKinds } = await loadRegistry(settings.controllerFiles, settings.wings)
 const now = (): Date => new Date()
 
 await runProcess('bridge', config.logLevel, bridge)
@@ -48,7 +48,14 @@ async function bridge({ log, stopping, opened }: Frame): Promise<void> {
   const health = await serveHealth(caughtUp(reflectors), settings.healthHost, settings.healthPort)
   opened(() => health.close())
   log.info(
-    { cluster, namespace, owner, kinds: reflectors.map(({ kind }) => kind), healthPort: health.port },
+    {
+      cluster,
+      namespace,
+      owner,
+      wings: settings.wings,
+      kinds: reflectors.map(({ kind }) => kind),
+      healthPort: health.port,
+    },
     'bridge is running',
   )
   await Promise.all([

@@ -30,6 +30,8 @@ export interface DevOptions {
   readonly own?: NonNullable<ServerOptions['own']>
   readonly audit?: boolean
   readonly temporalStore?: TemporalStore
+  /** Names of the wings that are on, separated by commas; undefined: all. */
+  readonly wings?: string | undefined
   /** Modules of controllers in level mode, separated by commas. */
   readonly controllers?: string | undefined
   readonly progress: Progress
@@ -64,8 +66,9 @@ export async function startDev(options: DevOptions): Promise<Dev> {
 }
 
 async function completeSet(servers: Servers, options: DevOptions & { dataDir: string }): Promise<Omit<Dev, 'stop'>> {
-  const { dataDir, config, controllers, progress, signal } = options
-  const pawl = startPawl({ servers, dataDir, temporalNamespace: config.temporalNamespace, controllers, progress })
+  const { dataDir, config, wings, controllers, progress, signal } = options
+  const { temporalNamespace } = config
+  const pawl = startPawl({ servers, dataDir, temporalNamespace, wings, controllers, progress })
   try {
     await Promise.race([pawl, failed(servers.failure), aborted(signal)])
     await linkCommand(dataDir)

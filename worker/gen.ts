@@ -1,6 +1,5 @@
-// `pawl gen`: writes what derives from the kinds: deploy/crds, deploy/rbac, workflows/index.ts, workflows/controllers.gen.ts, and the module
-// of each controller.cm; and the lists of deployers. `--check` changes nothing and exits 1 with a summary and the differences when something is
-// stale.
+// `pawl gen`: writes what derives from the kinds, the wings and the deployers: deploy/crds, deploy/rbac, workflows/index.ts, the registries, and the
+// module of each controller.cm. `--check` changes nothing and exits 1 with a summary and the differences when something is stale.
 
 import { join, relative, sep } from 'node:path'
 
@@ -11,7 +10,8 @@ import { crdFileName, crdYaml } from './gen/crd.ts'
 import { deployerLists } from './gen/deployers.ts'
 import { foldersWith, readKindFolders } from './server/kind-folders.ts'
 import { compareFiles, type GeneratedFiles, writeFiles } from './gen/output.ts'
-import { bridgeRoleYaml, workerRoleYaml } from './gen/rbac.ts'
+import { roleFiles } from './gen/rbac.ts'
+import { readWings, wingFiles } from './gen/wing-index.ts'
 import { workflowIndex } from './gen/workflow-index.ts'
 
 const DOCUMENT = 'controller.cm'
@@ -48,15 +48,15 @@ export async function gen({ root, check, print, complain }: GenOptions): Promise
 
 async function generatedFiles(root: string): Promise<GeneratedFiles> {
   const folders = await readKindFolders(root)
-  const kinds = folders.flatMap((folder) => folder.kinds)
+  const wings = await readWings(root)
   return new Map([
-    ...folders.flatMap(({ folder, kinds }) =>
-      kinds.map((kind) => [`${CRDS}/${crdFileName(kind)}`, crdYaml(kind, folder)] as const),
+    ...folders.flatMap(({ wing, folder, kinds }) =>
+      kinds.map((kind) => [`${CRDS}/${wing}/${crdFileName(kind)}`, crdYaml(kind, folder)] as const),
     ),
-    [`${RBAC}/bridge.yaml`, bridgeRoleYaml(kinds)],
-    [`${RBAC}/worker.yaml`, workerRoleYaml(kinds)],
+    ...roleFiles(RBAC, folders, wings),
     ['workflows/index.ts', workflowIndex(folders)],
     ['workflows/controllers.gen.ts', await controllerIndex(root, folders)],
+    ...wingFiles(wings),
   ])
 }
 

@@ -2,8 +2,7 @@
 
 import { Client } from '@temporalio/client'
 import { Runtime, Worker, type WorkerOptions } from '@temporalio/worker'
-import { createActivities } from '../activities/index.ts'
-import { createTargetAccess } from '../activities/landscaper/deploy/target/open-target.ts'
+import { createActivities, type Deps, openWing } from '../activities/index.ts'
 import { loadOrCreateContentKey } from '../activities/journal/content-key.ts'
 import { openDatabase } from '../activities/journal/database.ts'
 import { createGroupedJournal } from '../activities/journal/write/grouped-journal.ts'
@@ -11,13 +10,13 @@ import { begunJobs } from '../activities/journal/write/jobs.ts'
 import { Lingering } from '../activities/journal/write/lingering.ts'
 import { createKubeClient } from '../activities/kube/client.ts'
 import { ObjectCache } from '../activities/kube/object-cache.ts'
-import { createTemplateEngine } from '../activities/landscaper/render/template-engine.ts'
 import { modulePath, readConfig } from './server/config.ts'
-import { controllerFiles, loadRegistry } from './server/registry.ts'
+import { controllerFiles, createRegistry, loadControllers } from './server/registry.ts'
 import { givenFlags } from './server/flags.ts'
 import { serveHealth } from './server/health.ts'
 import { type Frame, runProcess } from './server/process.ts'
 import { createTroubles } from './server/troubles.ts'
+import { wingsOn } from './server/wings.ts'
 import { Admission } from './reconciler/admission.ts'
 import { bundleControllers } from './reconciler/bundle.ts'
 import { connectToTemporal } from './reconciler/connect.ts'
@@ -29,7 +28,8 @@ import { logTemporal } from './reconciler/temporal-log.ts'
 
 const given = givenFlags(WORKER_FLAGS)
 const config = readConfig()
-const registry = await loadRegistry(controllerFiles(given['controllers']))
+const added = await loadControllers(controllerFiles(given['controllers']))
+const registry = createRegistry(added, wingsOn(given['wings']))
 const { route, subjectKinds, modes, controllers, watchedKinds } = registry
 const settings = reconcilerSettings(given, config, [...controllers.keys()])
 const now = () => new Date()
@@ -57,10 +57,6 @@ async function openParts({ log, stopping, opened }: Frame) {
   opened(() => lax.destroy())
   const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-worker' })
   opened(() => kube.close())
-  const templates = createTemplateEngine()
-  opened(() => templates.close())
-  const targets = createTargetAccess({ kube, now })
-  opened(() => targets.close())
   const contentKey =
     settings.contentKeyPath === undefined ? undefined : await loadOrCreateContentKey(settings.contentKeyPath)
   const connection = await connectToTemporal(settings.temporalAddress, { log, troubles }, stopping.signal)
@@ -69,29 +65,16 @@ async function openParts({ log, stopping, opened }: Frame) {
   const lingering = new Lingering({ most: LINGERING_RUNS, ms: settings.lingerMs })
   const admission = new Admission({ most: settings.beginAhead, begun: async (ids) => await begunJobs(lax, ids) })
   const routing = { route, subjectKinds, modes, controllers, followed: watchedKinds, contentKey, now, lingering }
-  return { troubles, health, db, lax, kube, templates, targets, connection, lingering, admission, routing }
+  return { troubles, health, db, lax, kube, connection, lingering, admission, routing }
 }
 
-async function createWorkers({ log }: Frame, parts: Parts): Promise<readonly Worker[]> {
-  const { db, lax, kube, templates, targets, connection, admission, routing } = parts
-  const journal = createGroupedJournal({ db, lax }, settings.cluster, routing)
+async function createWorkers(frame: Frame, parts: Parts): Promise<readonly Worker[]> {
+  const { connection } = parts
   const options: Omit<WorkerOptions, 'taskQueue'> = {
     connection,
     namespace: settings.temporalNamespace,
     ...(await workflows()),
-    activities: createActivities({
-      ...{ cluster: settings.cluster, kube, db, templates, targets, ...routing },
-      journal: {
-        ...journal,
-        async touch(run) {
-          admission.leave(run.workflowID)
-          await journal.touch(run)
-        },
-      },
-      objects: new ObjectCache(),
-      pickupTimeoutMs: settings.pickupTimeoutMs,
-      log,
-    }),
+    activities: activitiesOf(frame, parts),
     maxCachedWorkflows: 300,
     // More at once only wait for each other: a run in hand is finished rather than another one begun (spec/engine.md 1.5).
     maxConcurrentWorkflowTaskExecutions: 24 + LINGERING_RUNS,
@@ -102,8 +85,32 @@ async function createWorkers({ log }: Frame, parts: Parts): Promise<readonly Wor
     stickyQueueScheduleToStartTimeout: settings.stickyTimeoutMs,
     shutdownGraceTime: '30 seconds',
   }
-  // With --only, each controller has a queue of its own.
+  // With --only or a part of the wings, each controller has a queue of its own.
   return await Promise.all(settings.taskQueues.map((taskQueue) => Worker.create({ ...options, taskQueue })))
+}
+
+/** The engine's activities and those of the wings that are on. */
+function activitiesOf({ log, opened }: Frame, { db, lax, kube, admission, routing }: Parts): object {
+  const journal = createGroupedJournal({ db, lax }, settings.cluster, routing)
+  const deps: Deps = {
+    ...{ cluster: settings.cluster, kube, db, ...routing },
+    journal: {
+      ...journal,
+      async touch(run) {
+        admission.leave(run.workflowID)
+        await journal.touch(run)
+      },
+    },
+    objects: new ObjectCache(),
+    log,
+  }
+  const wings = [...settings.wingFlags].flatMap(([name, flags]) => {
+    const wing = openWing(name, deps, flags)
+    if (wing === undefined) return []
+    opened(wing.close)
+    return [wing.activities]
+  })
+  return createActivities(deps, wings)
 }
 
 /** Runs dispatcher, sweeper and workers until one of them ends or the process is told to stop. */
@@ -133,7 +140,12 @@ async function serve({ log, stopping }: Frame, parts: Parts, workers: readonly W
   stopping.signal.addEventListener('abort', stop, { once: true })
 
   log.info(
-    { taskQueues: settings.taskQueues, temporal: settings.temporalAddress, health: health.address },
+    {
+      wings: settings.wings,
+      taskQueues: settings.taskQueues,
+      temporal: settings.temporalAddress,
+      health: health.address,
+    },
     'worker is running',
   )
   try {
@@ -151,6 +163,6 @@ async function workflows(): Promise<Pick<WorkerOptions, 'workflowsPath' | 'workf
   const { workflowBundle: codePath, controllerFiles: files } = settings
   if (codePath !== undefined) return { workflowBundle: { codePath } }
   if (files.length === 0) return { workflowsPath: modulePath('../workflows/index.ts') }
-  const names = registry.levels.map(({ name }) => name)
+  const names = added.map(({ name }) => name)
   return { workflowBundle: await bundleControllers(files, names, Runtime.instance().logger) }
 }

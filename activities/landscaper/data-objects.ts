@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
 import { canonicalJson, type WatchedKind } from '../../workflows/kit/index.ts'
-import type { Deps } from '../deps.ts'
+import type { LandscaperDeps } from './deps.ts'
 import type { KubeObject, OwnerReference } from '../kube/client.ts'
 import { finalFailure, KubeError, retryableFailure } from '../kube/errors.ts'
 import { safeLabels } from './label-value.ts'
@@ -47,7 +47,7 @@ export const PARALLEL_READS = 20
  * @throws `BeingDeleted` (retryable); `takenCode` (final) when another living owner has the name; KubeError when a write fails.
  */
 export async function writeDataObjects(
-  deps: Deps,
+  deps: LandscaperDeps,
   writer: Writer,
   ...inputs: readonly WriteDataInput[]
 ): Promise<void> {
@@ -75,7 +75,7 @@ function named({ input, one }: { input: WriteDataInput; one: DataToWrite }, erro
   return new KubeError(`${what}: ${error.message}`, { status, reason, retryAfterMs, cause: error.cause })
 }
 
-async function plan(deps: Deps, input: WriteDataInput, one: DataToWrite): Promise<Write[]> {
+async function plan(deps: LandscaperDeps, input: WriteDataInput, one: DataToWrite): Promise<Write[]> {
   const { watched, namespace, owner, jobID } = input
   const target = { watched, namespace, name: one.name }
   const existing = await readObject(deps, watched, namespace, one.name)
@@ -157,7 +157,11 @@ const controllerOf = ({ metadata }: KubeObject): OwnerReference | undefined =>
   metadata.ownerReferences?.find(({ controller }) => controller === true)
 
 // What an owner left behind, the garbage collector has yet to take: an earlier object of our name, or one that is gone.
-async function mayTake(deps: Deps, { owner, namespace }: WriteDataInput, existing: KubeObject): Promise<boolean> {
+async function mayTake(
+  deps: LandscaperDeps,
+  { owner, namespace }: WriteDataInput,
+  existing: KubeObject,
+): Promise<boolean> {
   const other = controllerOf(existing)
   if (other === undefined || mayOwn(existing, owner)) return true
   if (other.kind === owner.kind && other.name === owner.name && other.apiVersion === owner.apiVersion) return true

@@ -4,6 +4,7 @@ import { DEPENDS_ON_ANNOTATION, ITEM_NAME_LABEL } from '../../workflows/landscap
 import { BUILT_IN_TYPES } from '../../workflows/landscaper/deploy-item/deployers.gen.ts'
 import { isIdle } from '../../workflows/kit/index.ts'
 import type { KubeObject } from '../kube/client.ts'
+import type { LandscaperDeps } from './deps.ts'
 
 export interface DeployItemView {
   readonly uid: string
@@ -29,9 +30,8 @@ export interface DeployItemView {
 }
 
 /** How long an item may wait for its deployer, in milliseconds (undefined: for ever), and what time it is. */
-export interface PickupLimit {
-  readonly pickupTimeoutMs: number | undefined
-  readonly now: () => Date
+export type PickupLimit = Pick<LandscaperDeps, 'now'> & {
+  readonly landscaper: Pick<LandscaperDeps['landscaper'], 'pickupTimeoutMs'>
 }
 
 /** @param limit of the pickup; without one `pickupMs` is undefined. */
@@ -87,7 +87,8 @@ function errorOf(object: KubeObject): string | undefined {
  * Milliseconds until the pickup timeout of an item whose job waits for its deployer; undefined when nothing is waited for.
  * Items that Pawl deploys itself have none: their work waits durably in Temporal. Source: spec/landscaper.md 2.10.
  */
-export function pickupMs(object: KubeObject, { pickupTimeoutMs, now }: PickupLimit): number | undefined {
+export function pickupMs(object: KubeObject, { landscaper, now }: PickupLimit): number | undefined {
+  const { pickupTimeoutMs } = landscaper
   const { type = '' } = (object['spec'] ?? {}) as { type?: string }
   if (pickupTimeoutMs === undefined || BUILT_IN_TYPES.has(type)) return undefined
   const waitedMs = waitedForPickupMs(object, now())

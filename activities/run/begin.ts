@@ -5,7 +5,6 @@ import type { By, JobModeController, Subject, TargetView } from '../../workflows
 import { isIdle } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
-import { toApplicationFailure } from '../kube/errors.ts'
 import { targetView } from '../kube/views.ts'
 import { fieldManagerOf, type Patch, writeAll } from '../kube/write.ts'
 import { jobController } from './controllers.ts'
@@ -26,25 +25,21 @@ export const beginActivities = (deps: Deps) => ({
    * @returns the target as it is now; undefined when another run has the job or the object is gone.
    */
   async beginJob({ by, subject, jobID, target }: BeginInput): Promise<TargetView | undefined> {
-    try {
-      const now = deps.now().toISOString()
-      const controller = jobController(deps, by)
-      const [answer] = await writeAll(deps, { ...by, step: 'beginJob', fieldManager: fieldManagerOf(by) }, [
-        {
-          verb: 'patchStatus',
-          watched: controller.target,
-          namespace: subject.namespace,
-          name: subject.name,
-          version: target.version,
-          patch: firstStatus(controller, target, jobID, now),
-          reapply: (current) => rebegin(current, { uid: subject.uid, jobID, before: target.jobID, controller }, now),
-        },
-      ])
-      if (answer?.result === 'failed') throw answer.error
-      return answer?.result === 'ok' ? targetView(answer.object) : undefined
-    } catch (error) {
-      throw toApplicationFailure(error)
-    }
+    const now = deps.now().toISOString()
+    const controller = jobController(deps, by)
+    const [answer] = await writeAll(deps, { ...by, step: 'beginJob', fieldManager: fieldManagerOf(by) }, [
+      {
+        verb: 'patchStatus',
+        watched: controller.target,
+        namespace: subject.namespace,
+        name: subject.name,
+        version: target.version,
+        patch: firstStatus(controller, target, jobID, now),
+        reapply: (current) => rebegin(current, { uid: subject.uid, jobID, before: target.jobID, controller }, now),
+      },
+    ])
+    if (answer?.result === 'failed') throw answer.error
+    return answer?.result === 'ok' ? targetView(answer.object) : undefined
   },
 })
 

@@ -3,7 +3,6 @@
 import type { By, Subject, TargetView } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
-import { toApplicationFailure } from '../kube/errors.ts'
 import { isReleased, targetView } from '../kube/views.ts'
 import { fieldManagerOf, type Patch, writeAll } from '../kube/write.ts'
 import { jobController } from './controllers.ts'
@@ -25,35 +24,27 @@ export const finalizeActivities = (deps: Deps) => ({
    * @throws retryable failures of the API server.
    */
   async guardSubject({ by, subject, version, finalizers, guarded }: FinalizeInput): Promise<TargetView | undefined> {
-    try {
-      const {
-        target: watched,
-        status: { finalizer },
-      } = jobController(deps, by)
-      const [answer] = await writeAll(
-        deps,
+    const {
+      target: watched,
+      status: { finalizer },
+    } = jobController(deps, by)
+    const [answer] = await writeAll(
+      deps,
+      { ...by, step: guarded ? 'addFinalizer' : 'removeFinalizer', fieldManager: fieldManagerOf(by) },
+      [
         {
-          ...by,
-          step: guarded ? 'addFinalizer' : 'removeFinalizer',
-          fieldManager: fieldManagerOf(by),
+          verb: 'patch',
+          watched,
+          namespace: subject.namespace,
+          name: subject.name,
+          version,
+          patch: finalizerPatch(finalizer, finalizers, guarded),
+          reapply: (current) => reapply(current, subject.uid, finalizer, guarded),
         },
-        [
-          {
-            verb: 'patch',
-            watched,
-            namespace: subject.namespace,
-            name: subject.name,
-            version,
-            patch: finalizerPatch(finalizer, finalizers, guarded),
-            reapply: (current) => reapply(current, subject.uid, finalizer, guarded),
-          },
-        ],
-      )
-      if (answer?.result === 'failed') throw answer.error
-      return answer?.result === 'ok' && !isReleased(answer.object) ? targetView(answer.object) : undefined
-    } catch (error) {
-      throw toApplicationFailure(error)
-    }
+      ],
+    )
+    if (answer?.result === 'failed') throw answer.error
+    return answer?.result === 'ok' && !isReleased(answer.object) ? targetView(answer.object) : undefined
   },
 })
 

@@ -66,6 +66,12 @@ export const TABLE: readonly Row[] = [
     packages: NONE,
   },
   {
+    sentence: 'the registry of what wings say of themselves imports just that',
+    of: /^workflows\/wings\.gen\.ts$/,
+    may: ['^workflows/(?!kit/)[^/]+/wing\\.ts$', KIT],
+    packages: NONE,
+  },
+  {
     sentence: 'what all kinds of a wing have in common imports the kit',
     of: /^workflows\/([^/]+)\/[^/]+\.ts$/,
     may: [KIT, '^workflows/$1/[^/]+\\.ts$'],
@@ -86,9 +92,27 @@ export const TABLE: readonly Row[] = [
     packages: NONE,
   },
   {
-    sentence: "activities' index imports the activity folders",
-    of: /^activities\/(?:index|deps)\.ts$/,
-    may: ['^activities/', KIT],
+    sentence: 'what all activities need, and what a wing is to them, import the engine: no wing',
+    of: /^activities\/(?:deps|wing)\.ts$/,
+    may: ['^activities/(?:kube|journal)/', DEPS, KIT],
+    packages: ANY,
+  },
+  {
+    sentence: "activities' index imports the engine's activities, and of wings the list that is generated",
+    of: /^activities\/index\.ts$/,
+    may: ['^activities/(?:run|kube|journal)/', '^activities/(?:wing|wings\\.gen)\\.ts$', DEPS, KIT],
+    packages: ANY,
+  },
+  {
+    sentence: "the list of wings imports each wing's one value",
+    of: /^activities\/wings\.gen\.ts$/,
+    may: ['^activities/[^/]+/wing\\.ts$'],
+    packages: NONE,
+  },
+  {
+    sentence: "a wing's value imports the wing, what a wing is, and the engine",
+    of: /^activities\/([^/]+)\/wing\.ts$/,
+    may: ['^activities/$1/', '^activities/(?:run|kube|journal)/', '^activities/wing\\.ts$', DEPS, KIT, WING],
     packages: ANY,
   },
   {
@@ -150,7 +174,7 @@ export const TABLE: readonly Row[] = [
   {
     sentence: 'the command line imports the processes and their parts, activities, and of workflows the registry',
     of: /^worker\/(?:pawl\.js|cli\.ts|cli\/)/,
-    may: ['^worker/', '^activities/(?:journal|kube|run)/', KIT, '^workflows/controllers\\.gen\\.ts$'],
+    may: ['^worker/', '^activities/(?:journal|kube|run)/', KIT, '^workflows/(?:controllers|wings)\\.gen\\.ts$'],
     packages: ANY,
   },
   {
@@ -170,7 +194,7 @@ export const TABLE: readonly Row[] = [
       '^activities/(?:index\\.ts$|(?:journal|kube|run)/)',
       KIT,
       '^workflows/kit/dsl/index\\.ts$',
-      '^workflows/controllers\\.gen\\.ts$',
+      '^workflows/(?:controllers|wings)\\.gen\\.ts$',
     ],
     packages: ANY,
   },

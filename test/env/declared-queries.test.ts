@@ -5,7 +5,6 @@
 import { MANAGED_BY_LABEL } from '../../workflows/landscaper/contract.ts'
 import { describe, expect, inject, it } from 'vitest'
 
-import { createActivities } from '../../activities/index.ts'
 import { deployGroupQueries } from '../../workflows/landscaper/deploy-item/controller.gen.ts'
 import { deployer as mockDeployer } from '../../activities/landscaper/deploy/mock/deployer.ts'
 import { BUILT_IN_TYPES } from '../../workflows/landscaper/deploy-item/deployers.gen.ts'
@@ -15,6 +14,7 @@ import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { installationQueries } from '../../workflows/landscaper/installation/controller.gen.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
 import type { Kind, OwnerReference, StateQuery, Subject } from '../../workflows/kit/index.ts'
+import { activitiesOf } from '../activities/landscaper/landscaper-deps.ts'
 import { API, execution, installation, type LsObject } from '../support/cluster.ts'
 import { useReadStage } from './read-stage.ts'
 
@@ -123,7 +123,7 @@ interface Look {
 }
 
 async function look(target: LsObject): Promise<Look> {
-  const act = createActivities(stage.deps)
+  const act = activitiesOf(stage.deps)
   const subject = subjectOf(target, executionKind)
   const { deployItems } = await run<readonly LsObject[]>(target, executionKind, executionQueries)
   const { items = [] } = await run<readonly LsObject[]>(target, executionKind, deployGroupQueries)
@@ -156,7 +156,7 @@ async function lookAtExecution(target: LsObject) {
 
 async function observeInstallation(target: LsObject) {
   const subject = subjectOf(target, installationKind)
-  return await createActivities(stage.deps).observeInstallation({ by: byOf('installation'), subject })
+  return await activitiesOf(stage.deps).observeInstallation({ by: byOf('installation'), subject })
 }
 
 /** What the queries of a document find when they are run as those of a controller in level mode. */
@@ -171,7 +171,7 @@ async function run<Found>(target: LsObject, kind: Kind, declared: Readonly<Recor
   )
   const { apiVersion, plural } = kind
   const place = { subject: subjectOf(target, kind), target: { apiVersion, kind: kind.kind, plural } }
-  const seen = await createActivities(stage.deps).observeLevel({ by: byOf('level'), ...place, queries })
+  const seen = await activitiesOf(stage.deps).observeLevel({ by: byOf('level'), ...place, queries })
   return (seen?.states ?? {}) as Readonly<Record<string, Found | undefined>>
 }
 

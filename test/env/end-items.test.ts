@@ -4,13 +4,14 @@
 import { OPERATION_ANNOTATION } from '../../workflows/landscaper/contract.ts'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 
-import { endItemActivities } from '../../activities/landscaper/execution/end-items.ts'
+import type { LandscaperActivities } from '../../activities/landscaper/wing.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { deployer as mockDeployer } from '../../activities/landscaper/deploy/mock/deployer.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { refusal, type TinyApi } from '../activities/kube/tiny-api.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
+import { activitiesOf, landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
 
 const BASE = `/apis/${executionKind.apiVersion}/namespaces/n`
 const EXECUTION = `${BASE}/executions/exec`
@@ -22,14 +23,14 @@ const TRIGGERED = { ...BEFORE, jobID: JOB, jobIDGenerationTime: LONG_AGO }
 
 const stage = useWriteStage(inject('servers').databaseUrl)
 let api: TinyApi
-let act: ReturnType<typeof endItemActivities>
+let act: LandscaperActivities
 
 /** What the next write to an item meets: the item as somebody else has just made it. */
 let race: Readonly<Record<string, object>> = {}
 
 beforeEach(() => {
   api = stage().api
-  act = endItemActivities({ ...stage().deps, pickupTimeoutMs: 2000 })
+  act = activitiesOf(landscaperDeps(stage().deps, { pickupTimeoutMs: 2000 }))
   race = {}
   const annotations = { [OPERATION_ANNOTATION]: 'interrupt' }
   const metadata = { name: 'exec', namespace: 'n', uid: 'uid-exec', generation: 1, annotations }

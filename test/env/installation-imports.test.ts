@@ -1,10 +1,8 @@
 // The activities of an Installation with imports, while the world changes under them: what is rendered again, written again, or left.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
-import { applyExecutionActivities } from '../../activities/landscaper/installation/apply-execution.ts'
 import { renderInstallation } from '../../activities/landscaper/installation/render-installation.ts'
-import { exportActivities } from '../../activities/landscaper/installation/exports.ts'
-import type { Deps } from '../../activities/deps.ts'
+import type { LandscaperDeps } from '../../activities/landscaper/deps.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { storedAs } from '../../activities/kube/stored.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
@@ -15,6 +13,7 @@ import { dataObject, importing } from '../support/imports.ts'
 import type { Request, TinyApi } from '../activities/kube/tiny-api.ts'
 import { refusal } from '../activities/kube/tiny-api.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
+import { activitiesOf, landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
 
 const ROOT = `/apis/${API}/namespaces/n`
 const SUBJECT = { kind: 'Installation', uid: 'uid-root', namespace: 'n', name: 'root' }
@@ -25,7 +24,7 @@ const OPTIONAL = { imports: [{ name: 'size', type: 'data', schema: {}, required:
 const stage = useWriteStage(inject('servers').databaseUrl)
 let templates: TemplateEngine
 let api: TinyApi
-let deps: Deps
+let deps: LandscaperDeps
 
 beforeAll(() => {
   templates = createTemplateEngine({ threads: 1 })
@@ -35,7 +34,7 @@ afterAll(async () => {
 })
 beforeEach(() => {
   api = stage().api
-  deps = { ...stage().deps, templates }
+  deps = landscaperDeps(stage().deps, { templates })
   api.intercept = lists
   install([{ name: 'size', dataRef: 'size' }])
   api.put(`${ROOT}/dataobjects/size`, dataObject('size', 1))
@@ -57,9 +56,9 @@ function lists({ method, path }: Request) {
 }
 
 const apply = async (jobID = 'job') =>
-  await applyExecutionActivities(deps).applyExecution({ by: BY, subject: SUBJECT, jobID, generation: 1 })
+  await activitiesOf(deps).applyExecution({ by: BY, subject: SUBJECT, jobID, generation: 1 })
 const complete = async (importsHash: string | undefined, jobID = 'job') =>
-  await exportActivities(deps).writeExports({ by: BY, subject: SUBJECT, jobID, generation: 1, importsHash })
+  await activitiesOf(deps).writeExports({ by: BY, subject: SUBJECT, jobID, generation: 1, importsHash })
 const hashOf = (applied: Awaited<ReturnType<typeof apply>>) =>
   applied.result === 'applied' ? applied.importsHash : undefined
 const writes = () => api.requests.filter((request) => !request.startsWith('GET'))

@@ -8,6 +8,7 @@ import type { Database } from '../../activities/journal/database.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { createTemplateEngine, type TemplateEngine } from '../../activities/landscaper/render/template-engine.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
+import { landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
 import { API, installation } from '../support/cluster.ts'
 
 const ROOT = `/apis/${API}/namespaces/n`
@@ -42,7 +43,7 @@ beforeEach(() => {
 })
 
 const apply = async () =>
-  await applyExecutionActivities({ ...stage().deps, templates }).applyExecution({
+  await applyExecutionActivities(landscaperDeps(stage().deps, { templates })).applyExecution({
     ...{ by: BY, subject: SUBJECT, jobID: 'job', generation: 1 },
   })
 const waits = async () =>

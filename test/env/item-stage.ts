@@ -13,7 +13,7 @@ import {
   type LongDeployer,
 } from '../../activities/landscaper/deploy/run/deployer.ts'
 import type { TargetCluster } from '../../activities/landscaper/deploy/target/target-cluster.ts'
-import type { Deps } from '../../activities/deps.ts'
+import type { LandscaperDeps } from '../../activities/landscaper/deps.ts'
 import { goOn } from '../../activities/landscaper/deploy/run/item-activities.ts'
 import { type ItemResult, runItem } from '../../activities/landscaper/deploy/run/run-item.ts'
 import { sendActivities, type SendResult } from '../../activities/landscaper/deploy/run/send-items.ts'
@@ -23,6 +23,7 @@ import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 
 import type { TinyApi } from '../activities/kube/tiny-api.ts'
 import { useWriteStage, type WriteStage } from '../activities/kube/write-stage.ts'
+import { landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
 
 const TYPE = 'landscaper.gardener.cloud/kubernetes-manifest'
 const PATH = `/apis/${deployItemKind.apiVersion}/namespaces/n/deployitems/a`
@@ -122,9 +123,9 @@ class ItemStage {
     return lingering.wake(BY.workflowID, now(), now()) !== undefined
   }
 
-  get #deps(): Deps {
+  get #deps(): LandscaperDeps {
     const targets = { open: this.#openTarget, close: () => Promise.resolve() }
-    return { ...this.#current().deps, targets }
+    return landscaperDeps(this.#current().deps, { targets })
   }
 
   get #deployers(): readonly Deployer[] {

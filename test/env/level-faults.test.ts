@@ -11,7 +11,7 @@ let api: TinyApi
 let act: ReturnType<typeof createActivities>
 beforeEach(() => {
   api = stage().api
-  act = createActivities(stage().deps)
+  act = createActivities(stage().deps, [])
 })
 
 const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }

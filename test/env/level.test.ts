@@ -21,7 +21,7 @@ let act: ReturnType<typeof createActivities>
 beforeEach(async () => {
   ;({ api, deps, database } = stage())
   await database.db.deleteFrom('subscription').execute()
-  act = createActivities(deps)
+  act = createActivities(deps, [])
 })
 
 const by = { workflowID: 'shop/uid-shop', runID: 'run', pass: 1 }

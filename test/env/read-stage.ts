@@ -2,20 +2,19 @@
 
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 
-import { createTargetAccess } from '../../activities/landscaper/deploy/target/open-target.ts'
-import type { Deps } from '../../activities/deps.ts'
+import type { LandscaperDeps } from '../../activities/landscaper/deps.ts'
 import { holdLease, writeCheckpoint } from '../../activities/journal/write/checkpoints.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { createGroupedJournal } from '../../activities/journal/write/grouped-journal.ts'
 import { Lingering } from '../../activities/journal/write/lingering.ts'
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { ObjectCache } from '../../activities/kube/object-cache.ts'
-import type { TemplateEngine } from '../../activities/landscaper/render/template-engine.ts'
 import { builtIn } from '../../worker/server/registry.ts'
 import { createLogger } from '../../worker/server/log.ts'
 import type { Kind } from '../../workflows/kit/index.ts'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
 import { emptyJournal } from '../activities/journal/use-journal.ts'
+import { landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
 import { Cluster, type LsObject } from '../support/cluster.ts'
 import type { TestServers } from '../support/servers.ts'
 
@@ -27,14 +26,14 @@ export class ReadStage {
   /** What the activities have asked the API server for: `GET deployitems`, `GET deployitems/x`. */
   readonly requests: string[] = []
   readonly #kinds: readonly Kind[]
-  #deps: Deps | undefined
+  #deps: LandscaperDeps | undefined
 
   constructor(cluster: Cluster, kinds: readonly Kind[]) {
     this.cluster = cluster
     this.#kinds = kinds
   }
 
-  get deps(): Deps {
+  get deps(): LandscaperDeps {
     if (this.#deps === undefined) throw new Error('the stage is set up by beforeEach')
     return this.#deps
   }
@@ -48,10 +47,8 @@ export class ReadStage {
     const journal = createGroupedJournal({ db, lax: db }, CLUSTER, routing)
     const lingering = new Lingering({ most: 1, ms: 50 })
     const log = createLogger('test', 'silent')
-    const templates = undefined as unknown as TemplateEngine
-    const parts = { cluster: CLUSTER, kube, db, journal, lingering, log, templates }
-    const targets = createTargetAccess({ kube, now })
-    this.#deps = { ...parts, ...routing, targets, objects: new ObjectCache(), pickupTimeoutMs: undefined }
+    const parts = { cluster: CLUSTER, kube, db, journal, lingering, log }
+    this.#deps = landscaperDeps({ ...parts, ...routing, objects: new ObjectCache() })
   }
 
   #recording({ connection }: KubeClient): KubeClient {

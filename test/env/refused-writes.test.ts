@@ -7,7 +7,7 @@ import { deployers } from '../../activities/landscaper/deploy/deployers.gen.ts'
 import { deployer as mockDeployer, mockExportName } from '../../activities/landscaper/deploy/mock/deployer.ts'
 import { answerActivities } from '../../activities/landscaper/deploy/run/answer-items.ts'
 import type { Deployer, QuickDeployer } from '../../activities/landscaper/deploy/run/deployer.ts'
-import type { Deps } from '../../activities/deps.ts'
+import type { LandscaperDeps } from '../../activities/landscaper/deps.ts'
 import { type KubeObject } from '../../activities/kube/client.ts'
 import { writeDataObjects } from '../../activities/landscaper/data-objects.ts'
 import { dataObjectKind } from '../../workflows/landscaper/data-object/kind.ts'
@@ -16,16 +16,18 @@ import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import type { TinyApi } from '../activities/kube/tiny-api.ts'
 import { refusal } from '../activities/kube/tiny-api.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
+import { landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
 
 const ROOT = `/apis/${deployItemKind.apiVersion}/namespaces/n`
 const BY = { workflowID: 'deploy/uid-exec/job', runID: 'run', pass: 1 }
 
 let api: TinyApi
-let deps: Deps
+let deps: LandscaperDeps
 
 const stage = useWriteStage(inject('servers').databaseUrl)
 beforeEach(() => {
-  ;({ api, deps } = stage())
+  api = stage().api
+  deps = landscaperDeps(stage().deps)
 })
 
 const HEAD = { apiVersion: 'mock.deployer.landscaper.gardener.cloud/v1alpha1', kind: 'ProviderConfiguration' }

@@ -80,7 +80,7 @@ describe('a Target with selfConfig', () => {
   })
 
   it('needs no more rights of the worker than its generated role has', async () => {
-    const path = fileURLToPath(new URL('../../deploy/rbac/worker.yaml', import.meta.url))
+    const path = fileURLToPath(new URL('../../deploy/rbac/landscaper/worker.yaml', import.meta.url))
     const role = parse(await readFile(path, 'utf8')) as KubeObject
     const name = 'target-access-worker'
     await stage().admin.request('POST', `${RBAC}/clusterroles`, { body: { ...role, metadata: { name } } })

@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
 import { observeActivities as groupActivities } from '../../activities/landscaper/deploy/run/observe.ts'
-import type { Deps } from '../../activities/deps.ts'
+import type { LandscaperDeps } from '../../activities/landscaper/deps.ts'
 import { desiredDeployItem } from '../../activities/landscaper/execution/items.ts'
 import { observeActivities as executionActivities } from '../../activities/landscaper/execution/observe.ts'
 import { observeActivities as installationActivities } from '../../activities/landscaper/installation/observe.ts'
@@ -105,7 +105,7 @@ describe('what the activities of a controller observe', () => {
   const sees = async (
     query: StateQuery,
     { target, children }: { readonly target: Kind; readonly children: Kind },
-    look: (deps: Deps) => Promise<readonly { readonly uid: string }[]>,
+    look: (deps: LandscaperDeps) => Promise<readonly { readonly uid: string }[]>,
   ) => {
     let most = 0
     await fc.assert(

@@ -4,6 +4,7 @@
 import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely'
 
 import type { Deps } from '../../activities/deps.ts'
+import type { LandscaperDeps } from '../../activities/landscaper/deps.ts'
 import type { Database } from '../../activities/journal/database.ts'
 import { createGroupedJournal } from '../../activities/journal/write/grouped-journal.ts'
 import { Lingering } from '../../activities/journal/write/lingering.ts'
@@ -11,9 +12,10 @@ import { type KubeClient, type KubeObject, resourcePath } from '../../activities
 import { KubeError } from '../../activities/kube/errors.ts'
 import { ObjectCache } from '../../activities/kube/object-cache.ts'
 import type { Kind } from '../../workflows/kit/index.ts'
+import { landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
 
 /** Dependencies over these objects, which are of these kinds. */
-export function listingDeps(objects: readonly KubeObject[], kinds: readonly Kind[]): Deps {
+export function listingDeps(objects: readonly KubeObject[], kinds: readonly Kind[]): LandscaperDeps {
   const db = emptyDatabase()
   const now = () => new Date('2030-01-01T00:00:00Z')
   const lingering = new Lingering({ most: 1, ms: 50 })
@@ -26,7 +28,7 @@ export function listingDeps(objects: readonly KubeObject[], kinds: readonly Kind
     now,
   })
   const parts = { cluster: 'local', kube: listingApi(objects, kinds), db, journal, objects: new ObjectCache() }
-  return { ...parts, now, lingering, pickupTimeoutMs: undefined } as unknown as Deps
+  return landscaperDeps({ ...parts, now, lingering } as unknown as Deps)
 }
 
 function listingApi(objects: readonly KubeObject[], kinds: readonly Kind[]): KubeClient {

@@ -17,6 +17,10 @@ export const BRIDGE_FLAGS = {
     default: '$PAWL_DATABASE_URL',
   },
   cluster: { takes: '<name>', reads: 'text', text: 'name of the cluster in the journal', otherwise: 'local' },
+  wings: {
+    ...{ takes: '<names>', reads: 'text', default: 'all' },
+    text: 'follow the kinds of these wings only, such as landscaper',
+  },
   controllers: {
     ...{ takes: '<files>', reads: 'text' },
     text: 'modules of controllers in level mode, separated by commas: their kinds are followed too',

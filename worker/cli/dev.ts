@@ -27,6 +27,7 @@ interface DevFlags {
   readonly databaseUrl?: string
   readonly temporalAddress?: string
   readonly temporalStore: TemporalStore
+  readonly wings?: string
   readonly controllers?: string
   readonly kubernetesPort?: number
   readonly etcdPort?: number
@@ -52,6 +53,7 @@ export function devCommand(): Command {
     .option('--database-url <url>', 'use this PostgreSQL instead of starting one')
     .option('--temporal-address <host:port>', 'use this Temporal instead of starting one')
     .option(...STORE_OPTION)
+    .option('--wings <names>', 'serve only these wings, such as landscaper (default: all)', joined)
     .option('--controllers <files>', 'modules of controllers in level mode to run as well, separated by commas', joined)
     .option('--kubernetes-port <port>', 'port of kube-apiserver (default: a free one, kept)', parsePort)
     .option('--etcd-port <port>', 'port of etcd (default: a free one, kept)', parsePort)
@@ -104,7 +106,7 @@ function stopCommand(): Command {
 }
 
 async function dev(flags: DevFlags): Promise<void> {
-  await checkControllers(flags.controllers)
+  await checkControllers(flags.controllers, flags.wings)
   const abort = new AbortController()
   const options: DevOptions = {
     config: readConfig(),
@@ -114,6 +116,7 @@ async function dev(flags: DevFlags): Promise<void> {
     own: ownOf(flags),
     audit: flags.auditLog ?? false,
     temporalStore: storeOf(flags),
+    wings: flags.wings,
     controllers: flags.controllers,
     progress: (line) => process.stdout.write(`${line}\n`),
     signal: abort.signal,

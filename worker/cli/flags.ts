@@ -5,10 +5,12 @@ import type { Command } from 'commander'
 import { type FlagTable, helpOf } from '../server/flags.ts'
 import { joined } from './usage.ts'
 
-/** The command with the flags of the table, in its order; `--controllers` may be given several times. */
+const LISTS: ReadonlySet<string> = new Set(['controllers', 'wings'])
+
+/** The command with the flags of the table, in its order; `--controllers` and `--wings` may be given several times. */
 export function withFlags(command: Command, table: FlagTable): Command {
   for (const [name, flag] of Object.entries(table))
-    command.option(`--${name} ${flag.takes}`, helpOf(flag), name === 'controllers' ? joined : (last: string) => last)
+    command.option(`--${name} ${flag.takes}`, helpOf(flag), LISTS.has(name) ? joined : (last: string) => last)
   return command
 }
 

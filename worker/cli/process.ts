@@ -27,7 +27,7 @@ export function processCommand({ name, description, entry, flags, check }: Proce
     const given = optionsOf(command)
     try {
       check(given, readConfig())
-      await checkControllers(given['controllers'])
+      await checkControllers(given['controllers'], given['wings'])
     } catch (error) {
       throw new UsageError(error instanceof Error ? error.message : String(error))
     }

@@ -1,12 +1,14 @@
 // Pawl's own part of a development set: tables, CRDs, then the bridge and the worker as child processes.
 
 import { execFile } from 'node:child_process'
-import { access, readdir } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 import { modulePath, processArgs } from '../server/config.ts'
+import { wingsOn } from '../server/wings.ts'
 import { migrate } from '../migrate.ts'
 import type { Progress } from './obtain.ts'
 import { startPart } from './part.ts'
@@ -19,6 +21,8 @@ export interface PawlOptions {
   readonly servers: Servers
   readonly dataDir: string
   readonly temporalNamespace: string
+  /** Names of the wings that are on, as the flag has them. */
+  readonly wings?: string | undefined
   /** Modules of controllers in level mode, as the flag has them. */
   readonly controllers?: string | undefined
   readonly progress: Progress
@@ -26,13 +30,16 @@ export interface PawlOptions {
 
 /** Migrates, installs the CRDs and starts bridge and worker; each belongs to the servers' group. */
 export async function startPawl(options: PawlOptions): Promise<void> {
-  const { servers, temporalNamespace, controllers, progress } = options
+  const { servers, temporalNamespace, wings, controllers, progress } = options
   const { databaseUrl, temporalAddress, ports } = servers
   const temporal = { address: temporalAddress, namespace: temporalNamespace }
-  const [added] = await Promise.all([migrate({ databaseUrl, temporal }), installCrds(servers)])
+  const [added] = await Promise.all([migrate({ databaseUrl, temporal }), installCrds(servers, wingsOn(wings))])
   progress(`journal: ${added.length === 0 ? 'up to date' : `added ${added.join(', ')}`}`)
 
-  const ofBoth = controllers === undefined ? [] : ['--controllers', controllers]
+  const ofBoth = [
+    ...(wings === undefined ? [] : ['--wings', wings]),
+    ...(controllers === undefined ? [] : ['--controllers', controllers]),
+  ]
   const ofWorker = ['--temporal-address', temporalAddress, '--temporal-namespace', temporalNamespace, ...ofBoth]
   await Promise.all([
     startProcess({ name: 'bridge', file: 'bridge.ts', healthPort: ports.bridgeHealth, args: ofBoth }, options),
@@ -40,15 +47,19 @@ export async function startPawl(options: PawlOptions): Promise<void> {
   ])
 }
 
-/** Applies the generated CRDs and waits until their storage answers. */
-export async function installCrds({ kubectlPath, kubeconfigPath }: Servers): Promise<void> {
-  const files = await readdir(CRDS).catch(() => [])
-  if (!files.some((file) => file.endsWith('.yaml'))) return
+/** Applies the generated CRDs of the wings and waits until their storage answers. */
+export async function installCrds(
+  { kubectlPath, kubeconfigPath }: Servers,
+  wings: readonly string[] = wingsOn(undefined),
+): Promise<void> {
+  const files = wings.map((wing) => join(CRDS, wing)).filter((folder) => existsSync(folder))
+  if (files.length === 0) return
+  const each = files.flatMap((folder) => ['-f', folder])
   const kubectl = (...args: readonly string[]) => run(kubectlPath, [`--kubeconfig=${kubeconfigPath}`, ...args])
-  await kubectl('apply', '--server-side', '--force-conflicts', '-f', CRDS)
-  await kubectl('wait', '--for=condition=Established', '--timeout=60s', '-f', CRDS)
+  await kubectl('apply', '--server-side', '--force-conflicts', ...each)
+  await kubectl('wait', '--for=condition=Established', '--timeout=60s', ...each)
   // The storage of a new kind comes up with its first request, which answers 429 meanwhile; kubectl tries again.
-  const { stdout } = await kubectl('get', '-f', CRDS, '-o', 'jsonpath={.items[*].metadata.name}')
+  const { stdout } = await kubectl('get', ...each, '-o', 'jsonpath={.items[*].metadata.name}')
   await kubectl('get', stdout.trim().replaceAll(' ', ','), '-A')
 }
 

@@ -4,8 +4,8 @@
 //   G2. A folder that belongs to the generator holds its files and no others: what is no longer generated is removed.
 
 import { randomUUID } from 'node:crypto'
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
+import { dirname, join, relative, sep } from 'node:path'
 
 /** Contents by path from the root, with forward slashes. */
 export type GeneratedFiles = ReadonlyMap<string, string>
@@ -46,9 +46,15 @@ export async function writeFiles(
 ): Promise<void> {
   for (const { path } of differences) {
     const expected = files.get(path)
-    if (expected === undefined) await rm(join(root, path))
+    if (expected === undefined) await remove(join(root, path))
     else await replaceFile(join(root, path), expected)
   }
+}
+
+/** Removes a file, and its folder with the last one in it. */
+async function remove(path: string): Promise<void> {
+  await rm(path)
+  if ((await readdir(dirname(path))).length === 0) await rmdir(dirname(path))
 }
 
 async function replaceFile(path: string, content: string): Promise<void> {
@@ -72,9 +78,12 @@ async function readIfPresent(path: string): Promise<string | undefined> {
   }
 }
 
+/** The files below a folder, by path from it, with forward slashes. */
 async function namesIn(folder: string): Promise<readonly string[]> {
   try {
-    return await readdir(folder)
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+    const files = entries.filter((entry) => !entry.isDirectory())
+    return files.map(({ parentPath, name }) => relative(folder, join(parentPath, name)).split(sep).join('/'))
   } catch (error) {
     if (isNotFound(error)) return []
     throw error

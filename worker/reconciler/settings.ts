@@ -1,14 +1,15 @@
 // The worker's settings, from flags and environment; wrong ones end the process with what was found and what was expected.
 
 import type { Config } from '../server/config.ts'
-import { type FlagTable, type GivenFlags, needed, readFlags } from '../server/flags.ts'
-import { builtIn } from '../server/registry.ts'
+import { type FlagTable, type FlagValues, type GivenFlags, joinTables, needed, readFlags } from '../server/flags.ts'
+import { createRegistry } from '../server/registry.ts'
 import { newOwner, readSurroundings, type Surroundings } from '../server/surroundings.ts'
+import { isPartOfWings, readWingFlags, WING_FLAGS, wingsOn } from '../server/wings.ts'
 import type { DispatcherOptions } from './dispatcher.ts'
 import { onlyControllers } from './only.ts'
 import { queueOf } from './runs.ts'
 
-export const WORKER_FLAGS = {
+const OWN_FLAGS = {
   kubeconfig: {
     ...{ takes: '<file>', reads: 'text', text: 'the cluster to act on' },
     default: '$KUBECONFIG, else in-cluster or the usual file',
@@ -26,6 +27,10 @@ export const WORKER_FLAGS = {
     default: '$PAWL_TEMPORAL_NAMESPACE, or default',
   },
   'task-queue': { takes: '<name>', reads: 'text', text: 'task queue in Temporal', otherwise: 'pawl' },
+  wings: {
+    ...{ takes: '<names>', reads: 'text', default: 'all' },
+    text: 'run the controllers of these wings only, such as landscaper',
+  },
   only: {
     ...{ takes: '<controllers>', reads: 'text', default: 'all' },
     text: 'run only these controllers, such as installation,execution',
@@ -75,10 +80,6 @@ export const WORKER_FLAGS = {
     ...{ takes: '<ms>', reads: 'number', least: 100, otherwise: 60_000 },
     text: 'how often forgotten subjects and lost jobs are looked for',
   },
-  'pickup-timeout': {
-    ...{ takes: '<duration>', reads: 'duration', otherwise: '5m' },
-    text: 'how long an item waits for a deployer that is not part of Pawl, or none',
-  },
   'call-stacks': {
     ...{ takes: '<yes-or-no>', reads: 'yes-or-no', otherwise: 'no' },
     text: "whether Temporal's UI can show where a run waits; takes time for every step",
@@ -94,16 +95,19 @@ export const WORKER_FLAGS = {
   },
 } as const satisfies FlagTable
 
+/** The worker's own flags, then those of the wings. */
+export const WORKER_FLAGS: FlagTable = joinTables(OWN_FLAGS, WING_FLAGS)
+
 export interface ReconcilerSettings extends Surroundings {
   readonly temporalAddress: string
   readonly temporalNamespace: string
-  /** The queues that this process serves: one, or with --only one for each controller. */
+  /** The queues that this process serves: one, or with --only or a part of the wings one for each controller. */
   readonly taskQueues: readonly string[]
   /** A prebuilt bundle of workflows/index.ts; without it one is built at start. */
   readonly workflowBundle: string | undefined
   readonly sweepMs: number
-  /** Undefined: items wait for ever. */
-  readonly pickupTimeoutMs: number | undefined
+  /** Values of the wings' own flags, by wing. */
+  readonly wingFlags: ReadonlyMap<string, FlagValues<FlagTable>>
   readonly stickyTimeoutMs: number
   readonly lingerMs: number
   readonly beginAhead: number
@@ -118,14 +122,16 @@ export function reconcilerSettings(
   given: GivenFlags,
   config: Config,
   known: readonly string[] | undefined = given['controllers'] === undefined
-    ? [...builtIn.controllers.keys()]
+    ? [...createRegistry([], wingsOn(given['wings'])).controllers.keys()]
     : undefined,
 ): ReconcilerSettings {
-  const flags = readFlags(WORKER_FLAGS, given)
+  const flags = readFlags(OWN_FLAGS, given)
+  const surroundings = readSurroundings(flags, config, 'the file that pawl migrate up has made')
   const { cluster, 'task-queue': taskQueue } = flags
-  const controllers = onlyControllers(flags.only, known)
+  // A queue is served by workers that can run all that comes on it: with a part of the wings, as with --only, each controller has its own.
+  const controllers = onlyControllers(flags.only, known) ?? (isPartOfWings(surroundings.wings) ? known : undefined)
   return {
-    ...readSurroundings(flags, config, 'the file that pawl migrate up has made'),
+    ...surroundings,
     temporalAddress: needed(
       'temporal-address',
       flags['temporal-address'] ?? config.temporalAddress,
@@ -135,7 +141,7 @@ export function reconcilerSettings(
     taskQueues: controllers?.map((controller) => queueOf({ taskQueue, controllers }, controller)) ?? [taskQueue],
     workflowBundle: flags['workflow-bundle'],
     sweepMs: flags['sweep-ms'],
-    pickupTimeoutMs: flags['pickup-timeout'],
+    wingFlags: readWingFlags(surroundings.wings, given),
     stickyTimeoutMs: flags['sticky-timeout-ms'],
     lingerMs: flags['linger-ms'],
     beginAhead: flags['begin-ahead'],

@@ -1,47 +1,15 @@
 // The flags of Pawl's processes, as data: a table says what each flag takes, means and is by default. Help, the refusal of unknown flags and
-// the values derive from it. A process's table is its own joined with those that wings contribute.
+// the values derive from it; each is checked against docs/operating.md. A process's table is its own joined with those that wings contribute.
 
 import { parseArgs } from 'node:util'
 
-import { parseDuration } from '../../workflows/kit/index.ts'
+import { type Flag, type FlagTable, type FlagValues, parseDuration } from '../../workflows/kit/index.ts'
 import { UsageError } from './usage-error.ts'
 
-interface Described {
-  /** What stands behind the flag in the help, such as `<ms>`. */
-  readonly takes: string
-  readonly text: string
-  /** The default as the help tells it, where `otherwise` does not say it. */
-  readonly default?: string
-}
-
-/** One flag; `otherwise` is its value when it is not given. */
-export type Flag = Described &
-  (
-    | { readonly reads: 'text'; readonly otherwise?: string }
-    | { readonly reads: 'number'; readonly least: number; readonly otherwise: number }
-    /** In milliseconds; undefined for `none`. */
-    | { readonly reads: 'duration'; readonly otherwise: string }
-    | { readonly reads: 'yes-or-no'; readonly otherwise: 'yes' | 'no' }
-  )
-
-/** Flags by name, in the order of the help. Checked against docs/operating.md. */
-export type FlagTable = Readonly<Record<string, Flag>>
+export type { Flag, FlagTable, FlagValue, FlagValues } from '../../workflows/kit/index.ts'
 
 /** What was given, by flag, as it was written. */
 export type GivenFlags = Readonly<Record<string, string | undefined>>
-
-/** The type of a flag's value. */
-export type FlagValue<F> = F extends { readonly reads: 'number' }
-  ? number
-  : F extends { readonly reads: 'duration' }
-    ? number | undefined
-    : F extends { readonly reads: 'yes-or-no' }
-      ? boolean
-      : F extends { readonly otherwise: string }
-        ? string
-        : string | undefined
-
-export type FlagValues<Table extends FlagTable> = { readonly [Name in keyof Table]: FlagValue<Table[Name]> }
 
 /** The tables as one, in their order. @throws a plain Error (a bug) when two have a flag of one name. */
 export function joinTables(...tables: readonly FlagTable[]): FlagTable {

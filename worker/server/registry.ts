@@ -20,7 +20,7 @@ import {
 import { joinKinds } from './join-kinds.ts'
 import { loadControllers } from './load-controllers.ts'
 
-export { controllerFiles } from './load-controllers.ts'
+export { controllerFiles, loadControllers } from './load-controllers.ts'
 
 export interface Registry {
   /** By name. */

@@ -1,5 +1,5 @@
-// What every process of the engine has to be told of its surroundings: the cluster, the journal, the key, the user's controllers, and where
-// it tells its health. Flags beat the environment.
+// What every process of the engine has to be told of its surroundings: the cluster, the journal, the key, the wings, the user's controllers,
+// and where it tells its health. Flags beat the environment.
 
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -7,12 +7,15 @@ import { hostname } from 'node:os'
 import type { Config } from './config.ts'
 import { needed } from './flags.ts'
 import { controllerFiles } from './load-controllers.ts'
+import { createRegistry } from './registry.ts'
+import { wingsOn } from './wings.ts'
 
 /** The values of the flags that are read here; the tables are each process's own, for they say what a flag means to it. */
 export interface SurroundingFlags {
   readonly kubeconfig: string | undefined
   readonly 'database-url': string | undefined
   readonly cluster: string
+  readonly wings: string | undefined
   readonly controllers: string | undefined
   readonly 'content-key': string | undefined
   readonly 'health-host': string
@@ -25,6 +28,8 @@ export interface Surroundings {
   readonly databaseUrl: string
   /** Its name in the journal. */
   readonly cluster: string
+  /** Names of those that are on. */
+  readonly wings: readonly string[]
   /** Absolute paths of modules that export `controllers`. */
   readonly controllerFiles: readonly string[]
   readonly contentKeyPath: string | undefined
@@ -37,12 +42,14 @@ export interface Surroundings {
  * @throws with the name of the flag, what was found and what was expected.
  */
 export function readSurroundings(flags: SurroundingFlags, config: Config, key: string): Surroundings {
+  const wings = wingsOn(flags.wings)
   return {
     kubeconfigPath: flags.kubeconfig ?? config.kubeconfig,
     databaseUrl: neededDatabase(flags['database-url'], config),
     cluster: flags.cluster,
+    wings,
     controllerFiles: controllerFiles(flags.controllers),
-    contentKeyPath: contentKeyPath(flags, config, key),
+    contentKeyPath: keyOf(flags, config, { wings, expected: key }),
     healthHost: flags['health-host'],
     healthPort: flags['health-port'],
   }
@@ -62,10 +69,24 @@ export function newOwner(): string {
   return `${hostname()}/${process.pid}/${randomUUID()}`
 }
 
-/** Of the kinds of `--controllers` the journal remembers a hash; without a key no change would be seen. */
-function contentKeyPath(flags: SurroundingFlags, config: Config, key: string): string | undefined {
+function keyOf(
+  flags: SurroundingFlags,
+  config: Config,
+  { wings, expected }: { wings: readonly string[]; expected: string },
+): string | undefined {
   const path = flags['content-key'] ?? config.contentKeyPath
-  if (flags.controllers !== undefined && path === undefined)
-    throw new Error(`--content-key is missing beside --controllers; expected ${key}`)
+  const level = createRegistry([], wings).levels.map(({ name }) => `controller ${name} in level mode`)
+  return checkedKey(path, flags.controllers === undefined ? level[0] : '--controllers', expected)
+}
+
+/**
+ * The path of the content key. Of the kinds of controllers in level mode the journal remembers a hash; without a key no change would be seen.
+ *
+ * @param asking what needs the key; undefined: nothing does.
+ * @throws when the key is needed and missing.
+ */
+export function checkedKey(path: string | undefined, asking: string | undefined, expected: string): string | undefined {
+  if (asking !== undefined && path === undefined)
+    throw new Error(`--content-key is missing beside ${asking}; expected ${expected}`)
   return path
 }

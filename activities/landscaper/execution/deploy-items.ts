@@ -7,10 +7,10 @@ import { DELETE_WITHOUT_UNINSTALL_ANNOTATION, FINALIZER } from '../../../workflo
 import { type DeployItem, deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import type { DeployItemTemplate, Execution } from '../../../workflows/landscaper/execution/kind.ts'
 import { type By, isIdle, type Subject } from '../../../workflows/kit/index.ts'
-import type { Deps } from '../../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
-import { finalFailure, toApplicationFailure } from '../../kube/errors.ts'
+import { finalFailure } from '../../kube/errors.ts'
 import { finalizerPatch } from '../../run/finalize.ts'
+import type { LandscaperDeps } from '../deps.ts'
 import { itemProblems, ownerNameProblem, shownName } from '../item-rules.ts'
 import { additivePatch, mergePatch } from '../../kube/merge.ts'
 import { targetView } from '../../kube/views.ts'
@@ -29,7 +29,7 @@ export interface ApplyInput {
   readonly generation: number
 }
 
-export const deployItemActivities = (deps: Deps) => ({
+export const deployItemActivities = (deps: LandscaperDeps) => ({
   /**
    * Makes the deploy items of the Execution's spec: creates missing ones, updates those that differ, deletes those that the spec no longer has.
    * Idempotent: names are deterministic per job, and a repeated create finds its own object.
@@ -37,11 +37,7 @@ export const deployItemActivities = (deps: Deps) => ({
    * @throws `Changed` when the Execution has another generation than the pass observed; `NotFound` (final) when it is gone.
    */
   async applyDeployItems(input: ApplyInput): Promise<BatchResult> {
-    try {
-      return await apply(deps, input)
-    } catch (error) {
-      throw toApplicationFailure(error)
-    }
+    return await apply(deps, input)
   },
 
   /** Hands the job ID to items: the trigger for their deployers. Source: spec/landscaper.md 2.8. An item that has it already stays as it is. */
@@ -92,7 +88,7 @@ export const deployItemActivities = (deps: Deps) => ({
   },
 })
 
-async function apply(deps: Deps, { by, subject, jobID, generation }: ApplyInput): Promise<BatchResult> {
+async function apply(deps: LandscaperDeps, { by, subject, jobID, generation }: ApplyInput): Promise<BatchResult> {
   const { subject: execution, children: existing } = await readExecution(deps, subject, 0)
   const name = `execution ${subject.namespace}/${subject.name}`
   if (execution === undefined) throw finalFailure('NotFound', `${name} is gone`)

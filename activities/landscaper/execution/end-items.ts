@@ -10,10 +10,9 @@ import { OPERATION_ANNOTATION, nextError } from '../../../workflows/landscaper/c
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { type DeployItem, deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { type By, type ErrorReport, type Subject } from '../../../workflows/kit/index.ts'
-import type { Deps } from '../../deps.ts'
+import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { deployItemView, isTakenUp, pickupMs, waitedForPickupMs } from '../deploy-item-view.ts'
-import { toApplicationFailure } from '../../kube/errors.ts'
 import { recordWarning } from '../../kube/events.ts'
 import { targetView } from '../../kube/views.ts'
 import { interruptRequested } from '../requests.ts'
@@ -36,34 +35,22 @@ export type InterruptInput = ItemsInput & Pick<ForgetInput, 'version'>
 /** `target` is the Execution without the annotation; undefined when items are left to end, when it is gone or has another job. */
 export type InterruptResult = BatchResult & { readonly target: ExecutionView | undefined }
 
-export const endItemActivities = (deps: Deps) => ({
+export const endItemActivities = (deps: LandscaperDeps) => ({
   /** Ends the given items, triggered or not, of any type, and takes the interrupt off the Execution. Idempotent. @throws retryable failures. */
   async interruptExecution({ version, ...input }: InterruptInput): Promise<InterruptResult> {
-    try {
-      const ended = await endItems(deps, 'interruptExecution', input, () => INTERRUPTED)
-      if (ended.failures.length > 0) return { ...ended, target: undefined }
-      return { ...ended, target: await takeInterruptOff(deps, { ...input, version }) }
-    } catch (error) {
-      throw toApplicationFailure(error)
-    }
+    const ended = await endItems(deps, 'interruptExecution', input, () => INTERRUPTED)
+    if (ended.failures.length > 0) return { ...ended, target: undefined }
+    return { ...ended, target: await takeInterruptOff(deps, { ...input, version }) }
   },
 
   /** Takes off an interrupt that was meant for an earlier job. @returns the Execution; undefined when it is gone or has another job. */
   async forgetInterrupt(input: ForgetInput): Promise<ExecutionView | undefined> {
-    try {
-      return await takeInterruptOff(deps, input)
-    } catch (error) {
-      throw toApplicationFailure(error)
-    }
+    return await takeInterruptOff(deps, input)
   },
 
   /** Ends those of the given items that no deployer has taken up in time. Idempotent. @throws retryable failures. */
   async endUnclaimedItems(input: ItemsInput): Promise<BatchResult> {
-    try {
-      return await endItems(deps, 'endUnclaimedItems', input, (object) => unclaimed(deps, object))
-    } catch (error) {
-      throw toApplicationFailure(error)
-    }
+    return await endItems(deps, 'endUnclaimedItems', input, (object) => unclaimed(deps, object))
   },
 })
 
@@ -74,7 +61,7 @@ const INTERRUPTED: ErrorReport = {
   codes: [],
 }
 
-function unclaimed(deps: Deps, object: KubeObject): ErrorReport | undefined {
+function unclaimed(deps: LandscaperDeps, object: KubeObject): ErrorReport | undefined {
   const remainingMs = pickupMs(object, deps)
   if (remainingMs === undefined || remainingMs > 0) return undefined
   const { item, name, type } = deployItemView(object)
@@ -83,14 +70,14 @@ function unclaimed(deps: Deps, object: KubeObject): ErrorReport | undefined {
   return {
     operation: 'WaitingForPickup',
     reason: 'PickupTimeout',
-    message: `${found}; expected one within ${(deps.pickupTimeoutMs ?? 0) / 1000}s, the worker's --pickup-timeout`,
+    message: `${found}; expected one within ${(deps.landscaper.pickupTimeoutMs ?? 0) / 1000}s, the worker's --pickup-timeout`,
     codes: ['ERR_TIMEOUT'],
   }
 }
 
 /** @param why the item ends; undefined: it does not. */
 async function endItems(
-  deps: Deps,
+  deps: LandscaperDeps,
   step: string,
   { by, subject, jobID, items }: ItemsInput,
   why: (object: DeployItem) => ErrorReport | undefined,
@@ -165,7 +152,7 @@ function endPatch(object: DeployItem, jobID: string, report: ErrorReport, now: s
   }
 }
 
-async function warn(deps: Deps, jobID: string, object: DeployItem): Promise<void> {
+async function warn(deps: LandscaperDeps, jobID: string, object: DeployItem): Promise<void> {
   const lastError = object.status?.lastError
   const { name, namespace, uid } = object.metadata
   if (lastError !== undefined)
@@ -178,7 +165,7 @@ async function warn(deps: Deps, jobID: string, object: DeployItem): Promise<void
 }
 
 async function takeInterruptOff(
-  deps: Deps,
+  deps: LandscaperDeps,
   { by, subject, jobID, version }: ForgetInput,
 ): Promise<ExecutionView | undefined> {
   const patch = { metadata: { annotations: { [OPERATION_ANNOTATION]: null } } }

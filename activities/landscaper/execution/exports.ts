@@ -4,9 +4,9 @@ import { dataObjectKind } from '../../../workflows/landscaper/data-object/kind.t
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import { parse } from 'yaml'
-import type { Deps } from '../../deps.ts'
+import type { LandscaperDeps } from '../deps.ts'
 import { writeDataObjects } from '../data-objects.ts'
-import { finalFailure, toApplicationFailure } from '../../kube/errors.ts'
+import { finalFailure } from '../../kube/errors.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { secretResource } from '../../kube/secrets.ts'
 import { dataLabels, dataObjectName, executionContext } from '../render/names.ts'
@@ -19,7 +19,7 @@ export interface CollectInput {
   readonly items: readonly Pick<DeployItemView, 'item' | 'exportRef'>[]
 }
 
-export const exportActivities = (deps: Deps) => ({
+export const exportActivities = (deps: LandscaperDeps) => ({
   /**
    * Reads the export Secrets of the items and writes the Execution's DataObject.
    *
@@ -27,39 +27,35 @@ export const exportActivities = (deps: Deps) => ({
    * @throws `ERR_CONFIGURATION_PROBLEM` (final) when a Secret is missing, unreadable or in another namespace.
    */
   async collectExports({ by, subject, jobID, items }: CollectInput): Promise<{ name: string; namespace: string }> {
-    try {
-      const exports = await Promise.all(
-        items.map(async (item) => [item.item, await readExport(deps, subject, item)] as const),
-      )
-      const owner = {
-        apiVersion: executionKind.apiVersion,
-        kind: executionKind.kind,
-        name: subject.name,
-        uid: subject.uid,
-      }
-      const context = executionContext(subject.name)
-      const name = dataObjectName(context, '')
-      const labels = dataLabels({ context, key: '', sourceType: 'export', source: context, jobID })
-      await writeDataObjects(
-        deps,
-        { ...by, step: 'collectExports', fieldManager: 'pawl-execution' },
-        {
-          watched: dataObjectKind,
-          namespace: subject.namespace,
-          owner,
-          jobID,
-          objects: [{ name, labels, content: { data: Object.fromEntries(exports) } }],
-        },
-      )
-      return { name, namespace: subject.namespace }
-    } catch (error) {
-      throw toApplicationFailure(error)
+    const exports = await Promise.all(
+      items.map(async (item) => [item.item, await readExport(deps, subject, item)] as const),
+    )
+    const owner = {
+      apiVersion: executionKind.apiVersion,
+      kind: executionKind.kind,
+      name: subject.name,
+      uid: subject.uid,
     }
+    const context = executionContext(subject.name)
+    const name = dataObjectName(context, '')
+    const labels = dataLabels({ context, key: '', sourceType: 'export', source: context, jobID })
+    await writeDataObjects(
+      deps,
+      { ...by, step: 'collectExports', fieldManager: 'pawl-execution' },
+      {
+        watched: dataObjectKind,
+        namespace: subject.namespace,
+        owner,
+        jobID,
+        objects: [{ name, labels, content: { data: Object.fromEntries(exports) } }],
+      },
+    )
+    return { name, namespace: subject.namespace }
   },
 })
 
 async function readExport(
-  deps: Deps,
+  deps: LandscaperDeps,
   subject: Subject,
   { item, exportRef }: CollectInput['items'][number],
 ): Promise<unknown> {

@@ -2,11 +2,11 @@
 
 import type { deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
-import type { Deps } from '../../deps.ts'
 import { type DeployItemView, deployItemView } from '../deploy-item-view.ts'
 import { type KubeError, toApplicationFailure } from '../../kube/errors.ts'
 import { isReleased } from '../../kube/views.ts'
 import { type Write, type WriteAnswer, writeAll } from '../../kube/write.ts'
+import type { LandscaperDeps } from '../deps.ts'
 
 export const FIELD_MANAGER = 'pawl-execution'
 
@@ -33,19 +33,15 @@ export interface BatchResult {
 
 /** Sends the writes of one step. @throws retryable failures of the journal; those of single writes are in the result. */
 export async function send(
-  deps: Deps,
+  deps: LandscaperDeps,
   { by, step }: { readonly by: By; readonly step: string },
   writes: readonly ItemWrite[],
 ): Promise<BatchResult> {
-  try {
-    return batchResult(deps, writes, await writeAll(deps, { ...by, step, fieldManager: FIELD_MANAGER }, writes))
-  } catch (error) {
-    throw toApplicationFailure(error)
-  }
+  return batchResult(deps, writes, await writeAll(deps, { ...by, step, fieldManager: FIELD_MANAGER }, writes))
 }
 
 export function batchResult(
-  deps: Deps,
+  deps: LandscaperDeps,
   writes: readonly ItemWrite[],
   answers: readonly WriteAnswer<typeof deployItemKind>[],
 ): BatchResult {

@@ -4,8 +4,7 @@ import { MANAGED_BY_LABEL } from '../../../workflows/landscaper/contract.ts'
 import { type DeployItem, deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
-import type { Deps } from '../../deps.ts'
-import { toApplicationFailure } from '../../kube/errors.ts'
+import type { LandscaperDeps } from '../deps.ts'
 import { EXECUTION_NAME_LIMIT } from '../item-rules.ts'
 import {
   type Children,
@@ -42,7 +41,7 @@ export interface ObservedExecution extends Omit<ExecutionView, 'items'> {
   readonly items: ExecutionView['items'] | undefined
 }
 
-export const observeActivities = (deps: Deps) => ({
+export const observeActivities = (deps: LandscaperDeps) => ({
   /**
    * Reads an Execution and its deploy items.
    *
@@ -50,20 +49,16 @@ export const observeActivities = (deps: Deps) => ({
    * @throws retryable failures of the API server and the journal.
    */
   async observeExecution({ by, subject, known, generation }: ObserveInput): Promise<ExecutionObservation> {
-    try {
-      const [{ subject: execution, children: items }] = await Promise.all([
-        readExecution(deps, subject, newestKnown(known)),
-        recordObservation(deps, by),
-      ])
-      // What waits for its deployer is another thing at any later time.
-      const isTold = (item: DeployItem) => isNews(item, known) || pickupMs(item, deps) !== undefined
-      return {
-        target: execution === undefined ? undefined : observed(executionView(execution), generation),
-        changed: items.filter(isTold).map((item) => deployItemView(item, deps)),
-        gone: goneSince(known, items),
-      }
-    } catch (error) {
-      throw toApplicationFailure(error)
+    const [{ subject: execution, children: items }] = await Promise.all([
+      readExecution(deps, subject, newestKnown(known)),
+      recordObservation(deps, by),
+    ])
+    // What waits for its deployer is another thing at any later time.
+    const isTold = (item: DeployItem) => isNews(item, known) || pickupMs(item, deps) !== undefined
+    return {
+      target: execution === undefined ? undefined : observed(executionView(execution), generation),
+      changed: items.filter(isTold).map((item) => deployItemView(item, deps)),
+      gone: goneSince(known, items),
     }
   },
 })
@@ -74,7 +69,7 @@ function observed(view: ExecutionView, known: number | undefined): ObservedExecu
 
 /** An Execution and the deploy items that it owns; items of an earlier Execution of the same name are not among them. */
 export async function readExecution(
-  deps: Deps,
+  deps: LandscaperDeps,
   execution: Omit<Subject, 'kind'>,
   ownVersion: number,
 ): Promise<Family<typeof executionKind, typeof deployItemKind>> {

@@ -6,8 +6,7 @@
 import { FINALIZER, OPERATION_ANNOTATION, RECONCILE_REASON_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
-import type { Deps } from '../../deps.ts'
-import { toApplicationFailure } from '../../kube/errors.ts'
+import type { LandscaperDeps } from '../deps.ts'
 import { type Patch, writeAll } from '../../kube/write.ts'
 import { type InstallationView, installationView } from './views.ts'
 
@@ -18,30 +17,26 @@ export interface AdoptInput {
   readonly target: InstallationView
 }
 
-export const adoptActivities = (deps: Deps) => ({
+export const adoptActivities = (deps: LandscaperDeps) => ({
   /**
    * Removes the annotation of the request and puts in the finalizer and the default context, in one write. Idempotent.
    *
    * @returns the target as it is now; undefined when the Installation is gone.
    */
   async adoptInstallation({ by, subject, jobID, target }: AdoptInput): Promise<InstallationView | undefined> {
-    try {
-      const [answer] = await writeAll(deps, { ...by, step: 'adoptInstallation', fieldManager: 'pawl-installation' }, [
-        {
-          verb: 'patch',
-          watched: installationKind,
-          namespace: subject.namespace,
-          name: subject.name,
-          version: target.version,
-          patch: adoption(target),
-          reapply: (current) => readopt(current, subject.uid, jobID),
-        },
-      ])
-      if (answer?.result === 'failed') throw answer.error
-      return answer?.result === 'ok' ? installationView(answer.object) : undefined
-    } catch (error) {
-      throw toApplicationFailure(error)
-    }
+    const [answer] = await writeAll(deps, { ...by, step: 'adoptInstallation', fieldManager: 'pawl-installation' }, [
+      {
+        verb: 'patch',
+        watched: installationKind,
+        namespace: subject.namespace,
+        name: subject.name,
+        version: target.version,
+        patch: adoption(target),
+        reapply: (current) => readopt(current, subject.uid, jobID),
+      },
+    ])
+    if (answer?.result === 'failed') throw answer.error
+    return answer?.result === 'ok' ? installationView(answer.object) : undefined
   },
 })
 

@@ -3,8 +3,8 @@
 
 import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
-import type { Deps } from '../../deps.ts'
-import { finalFailure, toApplicationFailure } from '../../kube/errors.ts'
+import type { LandscaperDeps } from '../deps.ts'
+import { finalFailure } from '../../kube/errors.ts'
 import { writeDataObjects } from '../data-objects.ts'
 import type { ImportFault, InstallationImports } from './construct-imports.ts'
 import { importCopies } from './import-copies.ts'
@@ -34,7 +34,7 @@ export type ApplyExecutionResult =
   /** The imports are not what the blueprint wants, or are not there. */
   | ({ readonly result: 'refused' } & ImportFault)
 
-export const applyExecutionActivities = (deps: Deps) => ({
+export const applyExecutionActivities = (deps: LandscaperDeps) => ({
   /**
    * Renders the Installation's deploy items from its imports and makes its Execution hold them; keeps a copy of each import, and the states
    * of its executions. Idempotent; writes nothing that is so already.
@@ -54,14 +54,14 @@ export const applyExecutionActivities = (deps: Deps) => ({
       if (written.result === 'waiting' || imports.hash === undefined) return written
       return { ...written, importsHash: imports.hash }
     } catch (error) {
-      throw toApplicationFailure(userMistake(error))
+      throw userMistake(error)
     }
   },
 })
 
 /** Keeps what the next rendering needs before anybody sees this one's result. */
 async function keep(
-  deps: Deps,
+  deps: LandscaperDeps,
   { by, subject, jobID }: ApplyExecutionInput,
   { imports, states }: RenderedInstallation,
 ): Promise<void> {
@@ -74,7 +74,11 @@ async function keep(
 }
 
 // What was rendered from values that changed meanwhile is rendered again. Source: spec/landscaper.md 2.3 "Init" 10.
-async function checkImports(deps: Deps, installation: Installation, { hash }: InstallationImports): Promise<void> {
+async function checkImports(
+  deps: LandscaperDeps,
+  installation: Installation,
+  { hash }: InstallationImports,
+): Promise<void> {
   if (hash === undefined) return
   if ((await loadImports(deps, installation)).hash === hash) return
   const { namespace, name } = installation.metadata

@@ -3,9 +3,9 @@
 import { DELETE_WITHOUT_UNINSTALL_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { type By, isIdle, type Subject } from '../../../workflows/kit/index.ts'
-import type { Deps } from '../../deps.ts'
+import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
-import { retryableFailure, toApplicationFailure } from '../../kube/errors.ts'
+import { retryableFailure } from '../../kube/errors.ts'
 import { isReleased, targetView } from '../../kube/views.ts'
 import { type Patch, type Write, writeAll } from '../../kube/write.ts'
 import { forgetInterrupt } from './interrupt.ts'
@@ -18,7 +18,7 @@ export interface ExecutionInput {
   readonly execution: ChildExecution
 }
 
-export const childExecutionActivities = (deps: Deps) => ({
+export const childExecutionActivities = (deps: LandscaperDeps) => ({
   /**
    * Hands the job ID to the Execution. One that has it already stays as it is.
    *
@@ -57,7 +57,11 @@ export const childExecutionActivities = (deps: Deps) => ({
   },
 })
 
-async function mark(deps: Deps, write: { by: By; subject: Subject; step: string }, execution: ChildExecution) {
+async function mark(
+  deps: LandscaperDeps,
+  write: { by: By; subject: Subject; step: string },
+  execution: ChildExecution,
+) {
   const patch = { metadata: { annotations: { [DELETE_WITHOUT_UNINSTALL_ANNOTATION]: 'true' } } }
   return await writeOne(deps, write, {
     verb: 'patch',
@@ -86,27 +90,23 @@ function retrigger(
 }
 
 async function writeOne(
-  deps: Deps,
+  deps: LandscaperDeps,
   { by, subject, step }: { by: By; subject: Subject; step: string },
   write: Write,
 ): Promise<ChildExecution | undefined> {
-  try {
-    const [answer] = await writeAll(deps, { ...by, step, fieldManager: 'pawl-installation' }, [write])
-    switch (answer?.result) {
-      case 'ok':
-        return isReleased(answer.object) ? undefined : childExecution(answer.object, subject.uid)
-      case 'failed':
-        throw answer.error
-      case 'superseded':
-        throw retryableFailure(
-          'ExecutionBusy',
-          `execution ${subject.namespace}/${subject.name} runs another job, or is not the one that was observed`,
-        )
-      case 'gone':
-      case undefined:
-        return undefined
-    }
-  } catch (error) {
-    throw toApplicationFailure(error)
+  const [answer] = await writeAll(deps, { ...by, step, fieldManager: 'pawl-installation' }, [write])
+  switch (answer?.result) {
+    case 'ok':
+      return isReleased(answer.object) ? undefined : childExecution(answer.object, subject.uid)
+    case 'failed':
+      throw answer.error
+    case 'superseded':
+      throw retryableFailure(
+        'ExecutionBusy',
+        `execution ${subject.namespace}/${subject.name} runs another job, or is not the one that was observed`,
+      )
+    case 'gone':
+    case undefined:
+      return undefined
   }
 }

@@ -3,7 +3,7 @@
 
 import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
 import { ApplicationFailure } from '@temporalio/common'
-import type { Deps } from '../../deps.ts'
+import type { LandscaperDeps } from '../deps.ts'
 import type { Blueprint } from '../render/blueprint.ts'
 import { BlueprintError } from '../render/blueprint-error.ts'
 import { constructImports, type ConstructedImports } from '../render/imports.ts'
@@ -39,7 +39,7 @@ export async function withImportFaults<T>(work: () => Promise<T>): Promise<T | {
 
 /** @throws as `loadImports` and `constructImports`. */
 export async function prepareImports(
-  deps: Deps,
+  deps: LandscaperDeps,
   installation: Installation,
   blueprint: Blueprint,
 ): Promise<InstallationImports> {
@@ -48,13 +48,13 @@ export async function prepareImports(
 
 /** Maps, completes and checks imports that were loaded. @throws BlueprintError */
 export async function construct(
-  deps: Deps,
+  deps: LandscaperDeps,
   installation: Installation,
   blueprint: Blueprint,
   given: GivenImports,
 ): Promise<InstallationImports> {
   const spec = installation.spec
-  const constructed = await constructImports(deps.templates, blueprint, {
+  const constructed = await constructImports(deps.landscaper.templates, blueprint, {
     blueprintSpec: spec.blueprint,
     loaded: given,
     mappings: spec.importDataMappings ?? {},

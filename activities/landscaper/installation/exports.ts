@@ -5,11 +5,11 @@ import { dataObjectKind } from '../../../workflows/landscaper/data-object/kind.t
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
-import type { Deps } from '../../deps.ts'
 import { type DataToWrite, writeDataObjects } from '../data-objects.ts'
-import { finalFailure, toApplicationFailure } from '../../kube/errors.ts'
+import { finalFailure } from '../../kube/errors.ts'
 import { readObject } from '../../kube/read-family.ts'
 import type { Writer } from '../../kube/write.ts'
+import type { LandscaperDeps } from '../deps.ts'
 import { type Blueprint, readBlueprint } from '../render/blueprint.ts'
 import { finishExports } from '../render/exports.ts'
 import { renderExports } from '../render/executions.ts'
@@ -40,7 +40,7 @@ interface ExportedTarget {
   readonly annotations?: Readonly<Record<string, string>>
 }
 
-export const exportActivities = (deps: Deps) => ({
+export const exportActivities = (deps: LandscaperDeps) => ({
   /**
    * Checks that the imports are still those of Init, deletes copies of imports that are none any more, renders the export executions and
    * writes what the Installation lists in `spec.exports`. Idempotent: one write per object that differs.
@@ -62,14 +62,14 @@ export const exportActivities = (deps: Deps) => ({
       if (produced !== undefined) await publish(deps, writer, input, { spec, produced })
       return { imports: imports.hash !== undefined }
     } catch (error) {
-      throw toApplicationFailure(userMistake(error))
+      throw userMistake(error)
     }
   },
 })
 
 // Items and exports of one job come from the same imports. Source: spec/landscaper.md 2.3 "Completing" 2.
 async function unchangedImports(
-  deps: Deps,
+  deps: LandscaperDeps,
   { importsHash }: ExportInput,
   installation: Installation,
   blueprint: Blueprint,
@@ -98,7 +98,7 @@ interface Produced {
 
 /** Renders what the Installation lists in `spec.exports`, and writes nothing; undefined when that is nothing. */
 async function produce(
-  deps: Deps,
+  deps: LandscaperDeps,
   { subject }: ExportInput,
   { spec, blueprint, imports }: Production,
 ): Promise<Produced | undefined> {
@@ -106,7 +106,7 @@ async function produce(
   const requested = [...data, ...targets].map(({ name }) => name)
   if (requested.length === 0) return undefined
   const loaded = await loadStates(deps, subject, 'export', blueprint.exportExecutions)
-  const { exports: produced, states: rendered } = await renderExports(deps.templates, blueprint, {
+  const { exports: produced, states: rendered } = await renderExports(deps.landscaper.templates, blueprint, {
     blueprint: spec.blueprint,
     imports: imports.bindings,
     deployitems: await readItemExports(deps, subject),
@@ -116,12 +116,12 @@ async function produce(
     states: loaded,
   })
   const mappings = spec.exportDataMappings ?? {}
-  const exports = await finishExports(deps.templates, blueprint, { produced, mappings, requested })
+  const exports = await finishExports(deps.landscaper.templates, blueprint, { produced, mappings, requested })
   return { exports, states: { loaded, rendered } }
 }
 
 async function publish(
-  deps: Deps,
+  deps: LandscaperDeps,
   writer: Writer,
   { subject, jobID }: ExportInput,
   { spec, produced: { exports, states } }: { readonly spec: InstallationSpec; readonly produced: Produced },
@@ -146,7 +146,10 @@ async function publish(
   )
 }
 
-async function readItemExports(deps: Deps, { namespace, name }: Subject): Promise<Readonly<Record<string, unknown>>> {
+async function readItemExports(
+  deps: LandscaperDeps,
+  { namespace, name }: Subject,
+): Promise<Readonly<Record<string, unknown>>> {
   // The reference says whether the Execution of this job exports anything; an object of an earlier job may still be there.
   const execution = await readObject(deps, executionKind, namespace, name)
   if (execution?.status?.exportRef === undefined) return {}

@@ -14,7 +14,7 @@ import { dataObjectKind } from '../../../workflows/landscaper/data-object/kind.t
 import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { Subject } from '../../../workflows/kit/index.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
-import type { Deps } from '../../deps.ts'
+import type { LandscaperDeps } from '../deps.ts'
 import type { OwnerReference } from '../../kube/client.ts'
 import type { DataToWrite, WriteDataInput } from '../data-objects.ts'
 import { finalFailure } from '../../kube/errors.ts'
@@ -85,7 +85,7 @@ function targetCopies(installation: string, jobID: string, { targetObjects }: Co
 
 /** Deletes the copies that are none of `current`. @throws KubeError when a delete fails. */
 export async function removeStaleCopies(
-  deps: Deps,
+  deps: LandscaperDeps,
   writer: Writer,
   subject: Subject,
   current: readonly WriteDataInput[],

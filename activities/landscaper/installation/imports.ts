@@ -5,7 +5,7 @@ import type { Installation } from '../../../workflows/landscaper/installation/ki
 import { createHash, createHmac } from 'node:crypto'
 import { canonicalJson, type WatchedKind } from '../../../workflows/kit/index.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
-import type { Deps } from '../../deps.ts'
+import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { PARALLEL_READS } from '../data-objects.ts'
 import { finalFailure } from '../../kube/errors.ts'
@@ -31,7 +31,7 @@ const MAX_PROBLEMS = 20
  *
  * @throws final faults: `ERR_CONFIGURATION_PROBLEM` for a malformed import, `ImportNotFound` for an object or key that is not there.
  */
-export async function loadImports(deps: Deps, installation: Installation): Promise<GivenImports> {
+export async function loadImports(deps: LandscaperDeps, installation: Installation): Promise<GivenImports> {
   const sources = importSources(installation.spec)
   const objects = createReader(deps, installation.metadata.namespace)
   await objects.read([
@@ -90,7 +90,11 @@ interface SecretReference {
   readonly key?: string
 }
 
-async function importsHash(deps: Deps, objects: ObjectReader, { data, targets }: LoadedImports): Promise<string> {
+async function importsHash(
+  deps: LandscaperDeps,
+  objects: ObjectReader,
+  { data, targets }: LoadedImports,
+): Promise<string> {
   const all = Object.values(targets).flatMap(targetsIn)
   const references = all.flatMap(({ spec }) => (spec['secretRef'] as SecretReference | undefined) ?? [])
   const names = references.map(({ name }) => name).filter(isObjectName)
@@ -122,7 +126,7 @@ interface ObjectReader {
   describe(watched: WatchedKind, name: string): string
 }
 
-function createReader(deps: Deps, namespace: string): ObjectReader {
+function createReader(deps: LandscaperDeps, namespace: string): ObjectReader {
   const known = new Map<string, KubeObject | undefined>()
   const keyOf = (watched: WatchedKind, name: string) => `${watched.kind}/${name}`
   return {

@@ -7,9 +7,8 @@ import { OPERATION_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject, WatchedKind } from '../../../workflows/kit/index.ts'
-import type { Deps } from '../../deps.ts'
+import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
-import { toApplicationFailure } from '../../kube/errors.ts'
 import { targetView } from '../../kube/views.ts'
 import { interruptRequested } from '../requests.ts'
 import { type Write, type WriteAnswer, writeAll } from '../../kube/write.ts'
@@ -27,7 +26,7 @@ export interface InterruptInput {
 
 type Step = Pick<InterruptInput, 'by' | 'subject'>
 
-export const interruptActivities = (deps: Deps) => ({
+export const interruptActivities = (deps: LandscaperDeps) => ({
   /**
    * Hands the interrupt to the Execution and takes it off the Installation. Idempotent.
    *
@@ -35,18 +34,14 @@ export const interruptActivities = (deps: Deps) => ({
    * @throws retryable failures of the API server.
    */
   async interruptInstallation(input: InterruptInput): Promise<InstallationView | undefined> {
-    try {
-      if (input.execution !== undefined) await handOver(deps, input, input.execution)
-      const answer = await takeOff(deps, input)
-      return answer?.result === 'ok' ? installationView(answer.object) : undefined
-    } catch (error) {
-      throw toApplicationFailure(error)
-    }
+    if (input.execution !== undefined) await handOver(deps, input, input.execution)
+    const answer = await takeOff(deps, input)
+    return answer?.result === 'ok' ? installationView(answer.object) : undefined
   },
 })
 
 /** Takes off an idle Execution the interrupt of a job that is over, before the next is handed out. @returns the version to go on from. */
-export async function forgetInterrupt(deps: Deps, step: Step, execution: ChildExecution): Promise<string> {
+export async function forgetInterrupt(deps: LandscaperDeps, step: Step, execution: ChildExecution): Promise<string> {
   if (!execution.interruptRequested) return execution.version
   const answer = await writeOne(deps, step, 'forgetInterrupt', {
     verb: 'patch',
@@ -64,7 +59,7 @@ export async function forgetInterrupt(deps: Deps, step: Step, execution: ChildEx
 const WITH = { metadata: { annotations: { [OPERATION_ANNOTATION]: 'interrupt' } } }
 const WITHOUT = { metadata: { annotations: { [OPERATION_ANNOTATION]: null } } }
 
-async function handOver(deps: Deps, input: InterruptInput, execution: ChildExecution): Promise<void> {
+async function handOver(deps: LandscaperDeps, input: InterruptInput, execution: ChildExecution): Promise<void> {
   await writeOne(deps, input, 'interruptInstallation', {
     verb: 'patch',
     ...at(input.subject),
@@ -77,7 +72,10 @@ async function handOver(deps: Deps, input: InterruptInput, execution: ChildExecu
   })
 }
 
-async function takeOff(deps: Deps, input: InterruptInput): Promise<WriteAnswer<typeof installationKind> | undefined> {
+async function takeOff(
+  deps: LandscaperDeps,
+  input: InterruptInput,
+): Promise<WriteAnswer<typeof installationKind> | undefined> {
   const { subject, jobID, version } = input
   return await writeOne(deps, input, 'interruptInstallation', {
     verb: 'patch',
@@ -100,12 +98,12 @@ function at(subject: Subject) {
 }
 
 async function writeOne<Watched extends WatchedKind>(
-  deps: Deps,
+  deps: LandscaperDeps,
   { by }: Step,
   step: string,
   write: Write<Watched>,
 ): Promise<WriteAnswer<Watched> | undefined> {
   const [answer] = await writeAll(deps, { ...by, step, fieldManager: 'pawl-installation' }, [write])
-  if (answer?.result === 'failed') throw toApplicationFailure(answer.error)
+  if (answer?.result === 'failed') throw answer.error
   return answer
 }

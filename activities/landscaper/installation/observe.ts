@@ -3,8 +3,7 @@
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
-import type { Deps } from '../../deps.ts'
-import { toApplicationFailure } from '../../kube/errors.ts'
+import type { LandscaperDeps } from '../deps.ts'
 import { type Children, readFamily, recordObservation } from '../../kube/read-family.ts'
 import { type ChildExecution, childExecution, type InstallationView, installationView } from './views.ts'
 
@@ -14,21 +13,17 @@ export interface InstallationObservation {
   readonly execution: ChildExecution | undefined
 }
 
-export const observeActivities = (deps: Deps) => ({
+export const observeActivities = (deps: LandscaperDeps) => ({
   /** Reads an Installation and its Execution. @throws retryable failures of the API server and the journal. */
   async observeInstallation({ by, subject }: { by: By; subject: Subject }): Promise<InstallationObservation> {
-    try {
-      const [{ subject: installation, children }] = await Promise.all([
-        readFamily(deps, installationKind, subject, executionsOf(subject)),
-        recordObservation(deps, by),
-      ])
-      const execution = children.find(({ metadata }) => metadata.name === subject.name)
-      return {
-        target: installation === undefined ? undefined : installationView(installation),
-        execution: childExecution(execution, subject.uid),
-      }
-    } catch (error) {
-      throw toApplicationFailure(error)
+    const [{ subject: installation, children }] = await Promise.all([
+      readFamily(deps, installationKind, subject, executionsOf(subject)),
+      recordObservation(deps, by),
+    ])
+    const execution = children.find(({ metadata }) => metadata.name === subject.name)
+    return {
+      target: installation === undefined ? undefined : installationView(installation),
+      execution: childExecution(execution, subject.uid),
     }
   },
 })

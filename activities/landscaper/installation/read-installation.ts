@@ -2,7 +2,7 @@
 
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { Subject } from '../../../workflows/kit/index.ts'
-import type { Deps } from '../../deps.ts'
+import type { LandscaperDeps } from '../deps.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { readSubject } from '../../kube/read-family.ts'
 import { BlueprintError } from '../render/blueprint-error.ts'
@@ -15,7 +15,7 @@ export interface ObservedInstallation {
 
 /** The Installation as the pass observed it. @throws `Changed`, `NotFound`. */
 export async function readInstallation(
-  deps: Deps,
+  deps: LandscaperDeps,
   { subject, generation }: ObservedInstallation,
 ): Promise<Installation> {
   const installation = await readSubject(deps, installationKind, subject)

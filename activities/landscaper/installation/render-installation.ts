@@ -3,7 +3,7 @@
 
 import { contextKind } from '../../../workflows/landscaper/context/kind.ts'
 import type { Subject } from '../../../workflows/kit/index.ts'
-import type { Deps } from '../../deps.ts'
+import type { LandscaperDeps } from '../deps.ts'
 import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { readObject } from '../../kube/read-family.ts'
@@ -28,7 +28,7 @@ export interface RenderedInstallation {
  * @throws final faults for what its author can mend, BlueprintError among them; retryable failures of the API server.
  */
 export async function renderInstallation(
-  deps: Deps,
+  deps: LandscaperDeps,
   subject: Subject,
   installation: Installation,
 ): Promise<RenderedInstallation | { readonly fault: ImportFault }> {
@@ -41,7 +41,7 @@ export async function renderInstallation(
   const imports = await withImportFaults(() => prepareImports(deps, installation, blueprint))
   if ('fault' in imports) return imports
   const loaded = await loadStates(deps, subject, 'deploy', blueprint.deployExecutions)
-  const { states: rendered, ...execution } = await renderExecution(deps.templates, blueprint, {
+  const { states: rendered, ...execution } = await renderExecution(deps.landscaper.templates, blueprint, {
     context,
     blueprint: source,
     imports: imports.bindings,
@@ -53,7 +53,7 @@ export async function renderInstallation(
 }
 
 // An absent Context named default counts as empty; any other must be there. Source: issue text and spec/landscaper.md 1.7.
-async function checkContext(deps: Deps, namespace: string, name: string): Promise<void> {
+async function checkContext(deps: LandscaperDeps, namespace: string, name: string): Promise<void> {
   if (name === 'default') return
   const context = await readObject(deps, { ...contextKind, projection: [], hashed: [] }, namespace, name)
   if (context === undefined)

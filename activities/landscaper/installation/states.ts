@@ -5,7 +5,7 @@
 
 import { JOB_ID_LABEL } from '../../../workflows/landscaper/contract.ts'
 import { canonicalJson, type Subject } from '../../../workflows/kit/index.ts'
-import type { Deps } from '../../deps.ts'
+import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { PARALLEL_READS, type WriteDataInput } from '../data-objects.ts'
 import { finalFailure } from '../../kube/errors.ts'
@@ -25,7 +25,7 @@ const STATE_KEY = 'config'
 
 /** The states as they were kept last, by executor name. @throws `ERR_CONFIGURATION_PROBLEM` (final) for one that is no YAML. */
 export async function loadStates(
-  deps: Deps,
+  deps: LandscaperDeps,
   subject: Subject,
   use: StateUse,
   executors: readonly TemplateExecutor[],

@@ -4,7 +4,7 @@ import { FINALIZER } from '../../../workflows/landscaper/contract.ts'
 import { type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
-import type { Deps } from '../../deps.ts'
+import type { LandscaperDeps } from '../deps.ts'
 import { subscribe } from '../../journal/write/subscriptions.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { mergePatch } from '../../kube/merge.ts'
@@ -33,7 +33,7 @@ export type WriteExecutionResult =
  * @throws `NameTaken` (final) when the name is somebody else's; `Changed` when it was replaced meanwhile; KubeError when the write fails.
  */
 export async function writeExecution(
-  deps: Deps,
+  deps: LandscaperDeps,
   input: WriteExecutionInput,
   installation: Installation,
   { spec, hasItems }: Pick<RenderedExecution, 'spec' | 'hasItems'>,
@@ -61,7 +61,7 @@ export async function writeExecution(
 }
 
 async function bringUpToDate(
-  deps: Deps,
+  deps: LandscaperDeps,
   input: WriteExecutionInput & { readonly writer: Writer },
   existing: Execution,
   spec: ExecutionSpec,
@@ -81,7 +81,7 @@ function replaced({ namespace, name }: Subject, jobID: string): Error {
 }
 
 async function waitForOther(
-  deps: Deps,
+  deps: LandscaperDeps,
   { subject, jobID }: WriteExecutionInput,
   existing: Execution,
 ): Promise<WriteExecutionResult> {

@@ -21,7 +21,7 @@ import type { Deps } from '../../deps.ts'
 import { replaceSubscriptions, type Watching } from '../../journal/write/level-runs.ts'
 import { newestVersion, newestVersionAnywhere } from '../../journal/read/objects.ts'
 import { type KubeObject, type ObjectList, resourcePath } from '../../kube/client.ts'
-import { finalFailure, toApplicationFailure } from '../../kube/errors.ts'
+import { finalFailure } from '../../kube/errors.ts'
 import { readObject, recordObservation } from '../../kube/read-family.ts'
 import { controllerOf } from '../controllers.ts'
 import { ownerOf } from '../../kube/views.ts'
@@ -36,36 +36,23 @@ export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLev
    * @throws `AmbiguousState`, `StateNotOwned` and `StatesTooLarge` (final); failures of the API server and the journal.
    */
   async observeLevel(input) {
-    try {
-      await recordObservation(deps, input.by)
-      const found = await readObject(
-        deps,
-        followedKind(deps, input.target),
-        input.subject.namespace,
-        input.subject.name,
-      )
-      if (found?.metadata.uid !== input.subject.uid) return undefined
-      return await observe(deps, input, found)
-    } catch (error) {
-      throw toApplicationFailure(error)
-    }
+    await recordObservation(deps, input.by)
+    const found = await readObject(deps, followedKind(deps, input.target), input.subject.namespace, input.subject.name)
+    if (found?.metadata.uid !== input.subject.uid) return undefined
+    return await observe(deps, input, found)
   },
 
   /** Reads one state again. @throws as `observeLevel`; `NotFound` (final) when the target is gone meanwhile. */
   async refreshLevel({ subject, target: kind, state, query }) {
-    try {
-      const target = await readObject(deps, followedKind(deps, kind), subject.namespace, subject.name)
-      if (target?.metadata.uid !== subject.uid)
-        throw finalFailure(
-          'NotFound',
-          `${nameOf(subject.kind, subject)} is gone; expected it to be there for its state ${state}`,
-        )
-      const selection = selected(query, readable(target, kind))
-      const found = await readState(deps, { state, query, selection, target, kind }, false)
-      return found === undefined ? {} : { found }
-    } catch (error) {
-      throw toApplicationFailure(error)
-    }
+    const target = await readObject(deps, followedKind(deps, kind), subject.namespace, subject.name)
+    if (target?.metadata.uid !== subject.uid)
+      throw finalFailure(
+        'NotFound',
+        `${nameOf(subject.kind, subject)} is gone; expected it to be there for its state ${state}`,
+      )
+    const selection = selected(query, readable(target, kind))
+    const found = await readState(deps, { state, query, selection, target, kind }, false)
+    return found === undefined ? {} : { found }
   },
 })
 

@@ -3,7 +3,6 @@
 import type { LevelJournal } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 import { closeLevelRun } from '../../journal/write/level-runs.ts'
-import { toApplicationFailure } from '../../kube/errors.ts'
 import { recordWarning } from '../../kube/events.ts'
 import { controllerOf } from '../controllers.ts'
 import { recordPass } from '../settle.ts'
@@ -14,23 +13,19 @@ export const settleActivities = (deps: Deps): LevelJournal => ({
    * object; one that the next pass is likely to have got over (`Changed`) is none.
    */
   async settleLevel({ by, subject, target, againMs, attempt, fault }) {
-    try {
-      await recordPass(deps, {
-        workflowID: by.workflowID,
-        runID: by.runID,
-        subject,
-        jobID: '',
-        change: undefined,
-        againMs,
-        attempt,
-        fault,
-      })
-      if (fault === undefined || fault.reason === 'Changed') return
-      const report = { operation: 'Reconcile', ...fault }
-      await recordWarning(deps, { ...subject, apiVersion: target.apiVersion }, by.runID, report)
-    } catch (error) {
-      throw toApplicationFailure(error)
-    }
+    await recordPass(deps, {
+      workflowID: by.workflowID,
+      runID: by.runID,
+      subject,
+      jobID: '',
+      change: undefined,
+      againMs,
+      attempt,
+      fault,
+    })
+    if (fault === undefined || fault.reason === 'Changed') return
+    const report = { operation: 'Reconcile', ...fault }
+    await recordWarning(deps, { ...subject, apiVersion: target.apiVersion }, by.runID, report)
   },
 
   /** Closes the run's row. */

@@ -16,7 +16,7 @@ import {
 } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
-import { finalFailure, KubeError, retryableFailure, toApplicationFailure } from '../../kube/errors.ts'
+import { finalFailure, KubeError, retryableFailure } from '../../kube/errors.ts'
 import { additivePatch } from '../../kube/merge.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { isReleased, ownerOf } from '../../kube/views.ts'
@@ -34,64 +34,52 @@ export const writeActivities = (deps: Deps): WriteActivities => ({
    * @throws `OwnedByAnother`, `OtherNamespace`, `InvalidName` (final); failures of the API server.
    */
   async applyLevel(input) {
-    await leaving(async () => await apply(deps, input))
+    await apply(deps, input)
   },
 
   /** Deletes the object that was observed, and no other. @returns 'changed' when it is not as observed. */
   async removeLevel({ by, resource, object: { metadata } }) {
-    return await leaving(async () => {
-      const watched = followedKind(deps, resource)
-      const { name, namespace = '', uid, resourceVersion: version } = metadata
-      const answer = await send(deps, writerOf(by, 'remove'), {
-        ...{ verb: 'delete', watched, namespace, name, uid, version, isFenced: true },
-      })
-      if (answer.result !== 'failed') return 'removed'
-      const { error } = answer
-      if (error.status !== 409) throw error
-      const current = await readObject(deps, watched, namespace, name)
-      return current?.metadata.uid === uid ? 'changed' : 'removed'
+    const watched = followedKind(deps, resource)
+    const { name, namespace = '', uid, resourceVersion: version } = metadata
+    const answer = await send(deps, writerOf(by, 'remove'), {
+      ...{ verb: 'delete', watched, namespace, name, uid, version, isFenced: true },
     })
+    if (answer.result !== 'failed') return 'removed'
+    const { error } = answer
+    if (error.status !== 409) throw error
+    const current = await readObject(deps, watched, namespace, name)
+    return current?.metadata.uid === uid ? 'changed' : 'removed'
   },
 
   /** Puts the controller's finalizer on the target, or takes it off. */
   async finalizeLevel({ by, subject, target, version, finalizer, guarded }) {
-    return await leaving(async () => {
-      const next = (current: KubeObject): Patch | 'done' | 'superseded' => {
-        if (current.metadata.uid !== subject.uid) return 'superseded'
-        const finalizers = current.metadata.finalizers ?? []
-        if (finalizers.includes(finalizer) === guarded) return 'done'
-        const others = finalizers.filter((one) => one !== finalizer)
-        return { metadata: { finalizers: guarded ? [...others, finalizer] : others } }
-      }
-      const watched = followedKind(deps, target)
-      const { namespace, name } = subject
-      const current = await readObject(deps, watched, namespace, name)
-      const patch = current === undefined ? 'superseded' : next(current)
-      if (current === undefined || patch === 'superseded') return undefined
-      if (patch === 'done') return readable(current, target)
-      const write = { verb: 'patch', watched, namespace, name, patch, reapply: next } as const
-      const answer = await send(deps, writerOf(by, guarded ? 'addFinalizer' : 'removeFinalizer'), {
-        ...write,
-        version: current.metadata.resourceVersion ?? version,
-      })
-      if (answer.result === 'failed') throw answer.error
-      return answer.result === 'ok' && !isReleased(answer.object) ? readable(answer.object, target) : undefined
+    const next = (current: KubeObject): Patch | 'done' | 'superseded' => {
+      if (current.metadata.uid !== subject.uid) return 'superseded'
+      const finalizers = current.metadata.finalizers ?? []
+      if (finalizers.includes(finalizer) === guarded) return 'done'
+      const others = finalizers.filter((one) => one !== finalizer)
+      return { metadata: { finalizers: guarded ? [...others, finalizer] : others } }
+    }
+    const watched = followedKind(deps, target)
+    const { namespace, name } = subject
+    const current = await readObject(deps, watched, namespace, name)
+    const patch = current === undefined ? 'superseded' : next(current)
+    if (current === undefined || patch === 'superseded') return undefined
+    if (patch === 'done') return readable(current, target)
+    const write = { verb: 'patch', watched, namespace, name, patch, reapply: next } as const
+    const answer = await send(deps, writerOf(by, guarded ? 'addFinalizer' : 'removeFinalizer'), {
+      ...write,
+      version: current.metadata.resourceVersion ?? version,
     })
+    if (answer.result === 'failed') throw answer.error
+    return answer.result === 'ok' && !isReleased(answer.object) ? readable(answer.object, target) : undefined
   },
 
   /** Writes fields of the target's status, each as a whole. A target that is gone is success. */
   async writeLevelStatus(input) {
-    await leaving(async () => await writeStatus(deps, input))
+    await writeStatus(deps, input)
   },
 })
-
-async function leaving<T>(write: () => Promise<T>): Promise<T> {
-  try {
-    return await write()
-  } catch (error) {
-    throw toApplicationFailure(error)
-  }
-}
 
 /** The same failure with what it is about in front: the path of a create does not tell. */
 function about(where: string, error: KubeError): KubeError {

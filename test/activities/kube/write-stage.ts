@@ -1,23 +1,22 @@
 // A tiny API server, a real journal, and the dependencies of activities on both: for tests of writes in the env project.
 
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
-import type { Deps } from '../../../activities/deps.ts'
-import { createTargetAccess } from '../../../activities/landscaper/deploy/target/open-target.ts'
+import type { LandscaperDeps } from '../../../activities/landscaper/deps.ts'
 import { createKubeClient, type KubeClient } from '../../../activities/kube/client.ts'
 import { ObjectCache } from '../../../activities/kube/object-cache.ts'
 import { createGroupedJournal } from '../../../activities/journal/write/grouped-journal.ts'
 import { Lingering } from '../../../activities/journal/write/lingering.ts'
-import type { TemplateEngine } from '../../../activities/landscaper/render/template-engine.ts'
 import { builtIn } from '../../../worker/server/registry.ts'
 import { createLogger } from '../../../worker/server/log.ts'
 import { createTestDatabase, type TestDatabase } from '../journal/test-database.ts'
 import { emptyJournal } from '../journal/use-journal.ts'
+import { landscaperDeps } from '../landscaper/landscaper-deps.ts'
 import { TinyApi } from './tiny-api.ts'
 
 export interface WriteStage {
   readonly database: TestDatabase
   readonly api: TinyApi
-  readonly deps: Deps
+  readonly deps: LandscaperDeps
 }
 
 /** Registers the hooks of the calling test file; the stage is new for each test, its journal empty. */
@@ -36,18 +35,16 @@ export function useWriteStage(databaseUrl: string): () => WriteStage {
     await emptyJournal(database.db)
     const api = await TinyApi.start()
     kube = createKubeClient({ kubeconfig: api.kubeconfig })
-    const templates = undefined as unknown as TemplateEngine
     const now = () => new Date('2030-01-01T00:00:00Z')
     const log = createLogger('test', 'silent')
-    const targets = createTargetAccess({ kube, now })
     const { db } = database
     // Long enough for a write on a busy machine; what waits in vain waits for it.
     const lingering = new Lingering({ most: 1, ms: 3000 })
     const { route, subjectKinds, modes, controllers } = builtIn
     const routing = { ...{ route, subjectKinds, modes, controllers }, contentKey: undefined, now, lingering }
     const journal = createGroupedJournal({ db, lax: db }, 'local', routing)
-    const parts = { cluster: 'local', kube, templates, targets, log, db, journal, objects: new ObjectCache() }
-    stage = { database, api, deps: { ...parts, ...routing, pickupTimeoutMs: undefined } }
+    const parts = { cluster: 'local', kube, log, db, journal, objects: new ObjectCache() }
+    stage = { database, api, deps: landscaperDeps({ ...parts, ...routing }) }
   })
   afterEach(async () => {
     await kube.close()

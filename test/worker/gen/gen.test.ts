@@ -56,21 +56,26 @@ describe('a checkout of two kinds', () => {
   it('writes nothing the second time, and leaves no temporary file', async () => {
     await run(root, false)
     expect(await run(root, false)).toEqual({ code: 0, lines: [] })
-    expect(await readdir(join(root, 'deploy/crds'))).toEqual([
+    expect(await readdir(join(root, 'deploy/crds/landscaper'))).toEqual([
       'landscaper.gardener.cloud_dataobjects.yaml',
       'landscaper.gardener.cloud_targets.yaml',
     ])
-    expect(await readdir(join(root, 'deploy/rbac'))).toEqual(['bridge.yaml', 'worker.yaml'])
+    expect((await readdir(join(root, 'deploy/rbac'), { recursive: true })).sort()).toEqual([
+      'landscaper',
+      'landscaper/bridge.yaml',
+      'landscaper/worker.yaml',
+      'worker.yaml',
+    ])
   })
 
   it('tells where a file was changed by hand', async () => {
     await run(root, false)
-    const path = join(root, 'deploy/crds/landscaper.gardener.cloud_targets.yaml')
+    const path = join(root, 'deploy/crds/landscaper/landscaper.gardener.cloud_targets.yaml')
     await writeFile(path, (await readFile(path, 'utf8')).replace('  scope: Namespaced', '  scope: Cluster'))
     expect((await run(root, true)).lines).toEqual([
-      'stale: deploy/crds/landscaper.gardener.cloud_targets.yaml: line 16 is "scope: Cluster", expected "scope: Namespaced"',
-      `--- deploy/crds/landscaper.gardener.cloud_targets.yaml
-+++ deploy/crds/landscaper.gardener.cloud_targets.yaml (generated)
+      'stale: deploy/crds/landscaper/landscaper.gardener.cloud_targets.yaml: line 16 is "scope: Cluster", expected "scope: Namespaced"',
+      `--- deploy/crds/landscaper/landscaper.gardener.cloud_targets.yaml
++++ deploy/crds/landscaper/landscaper.gardener.cloud_targets.yaml (generated)
 @@ -13,7 +13,7 @@
      shortNames:
        - tgt
@@ -88,10 +93,20 @@ describe('a checkout of two kinds', () => {
     await run(root, false)
     await rm(join(root, 'workflows/landscaper/target'), { recursive: true })
     expect((await run(root, true)).lines).toContain(
-      'unwanted: deploy/crds/landscaper.gardener.cloud_targets.yaml: no kind asks for it',
+      'unwanted: deploy/crds/landscaper/landscaper.gardener.cloud_targets.yaml: no kind asks for it',
     )
     await run(root, false)
-    expect(await readdir(join(root, 'deploy/crds'))).toEqual(['landscaper.gardener.cloud_dataobjects.yaml'])
+    expect(await readdir(join(root, 'deploy/crds/landscaper'))).toEqual(['landscaper.gardener.cloud_dataobjects.yaml'])
+  })
+
+  it('leaves no folder of a wing that is gone', async () => {
+    await run(root, false)
+    await rm(join(root, 'workflows/landscaper'), { recursive: true })
+    expect((await run(root, true)).lines).toContain('unwanted: deploy/rbac/landscaper/worker.yaml: no kind asks for it')
+    await run(root, false)
+    expect(await readdir(join(root, 'deploy/crds'))).toEqual([])
+    expect(await readdir(join(root, 'deploy/rbac'))).toEqual(['worker.yaml'])
+    expect(await run(root, true)).toEqual({ code: 0, lines: [] })
   })
 
   it('has the module of each controller beside its document', async () => {
@@ -194,7 +209,7 @@ async function run(root: string, check: boolean): Promise<{ code: number; lines:
 }
 
 async function generatedCrds(): Promise<Crd[]> {
-  const folder = join(ROOT, 'deploy/crds')
+  const folder = join(ROOT, 'deploy/crds/landscaper')
   const texts = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')))
   return texts.map((text) => parse(text) as Crd)
 }

@@ -74,11 +74,14 @@ describe('the skeleton of a new kind', () => {
     const print = (line: string) => lines.push(line)
     expect(await gen({ root, check: false, print, complain: print })).toBe(0)
     expect(lines).toEqual([
-      'wrote deploy/crds/example.com_timetables.yaml',
-      'wrote deploy/rbac/bridge.yaml',
+      'wrote activities/wings.gen.ts',
+      'wrote deploy/crds/example/example.com_timetables.yaml',
+      'wrote deploy/rbac/example/bridge.yaml',
+      'wrote deploy/rbac/example/worker.yaml',
       'wrote deploy/rbac/worker.yaml',
       'wrote workflows/controllers.gen.ts',
       'wrote workflows/index.ts',
+      'wrote workflows/wings.gen.ts',
     ])
   })
 

@@ -19,7 +19,8 @@ describe('the settings of a worker', () => {
         healthHost: '127.0.0.1',
         healthPort: 0,
         sweepMs: 60_000,
-        pickupTimeoutMs: 300_000,
+        wings: ['landscaper'],
+        wingFlags: new Map([['landscaper', { 'pickup-timeout': 300_000 }]]),
       },
       dispatcher: { taskQueue: 'pawl', cluster: 'local', slots: 20, leaseMs: 10_000, workflowTaskTimeoutMs: 10_000 },
     })
@@ -39,7 +40,8 @@ describe('the settings of a worker', () => {
   })
 
   it('let items wait for their deployers for a duration, or for ever', () => {
-    const pickup = (text: string) => settings({ ...NEEDED, 'pickup-timeout': text }).pickupTimeoutMs
+    const pickup = (text: string) =>
+      settings({ ...NEEDED, 'pickup-timeout': text }).wingFlags.get('landscaper')?.['pickup-timeout']
     expect([pickup('1m30s'), pickup('2s'), pickup('none')]).toEqual([90_000, 2000, undefined])
   })
 
@@ -66,6 +68,9 @@ describe('the settings of a worker', () => {
     ],
     [{ ...NEEDED, only: '' }, '--only names ""; expected controllers of deploy, execution, installation'],
     [{ ...NEEDED, only: 'deploy,deploy' }, '--only names "deploy" twice; expected each controller once'],
+    [{ ...NEEDED, wings: 'landscaper,chess' }, '--wings names "chess"; expected wings of landscaper'],
+    [{ ...NEEDED, wings: '' }, '--wings names ""; expected wings of landscaper'],
+    [{ ...NEEDED, wings: 'landscaper,landscaper' }, '--wings names "landscaper" twice; expected each wing once'],
     [{ ...NEEDED, 'health-port': '1.5' }, '--health-port is "1.5"; expected a whole number of at least 0'],
   ])('%j are refused with what was expected', (flags, message) => {
     expect(() => settings(flags as unknown as Readonly<Record<string, string>>)).toThrow(message)

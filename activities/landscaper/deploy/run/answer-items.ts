@@ -6,9 +6,9 @@
 
 import type { By, Subject } from '../../../../workflows/kit/index.ts'
 import { deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
-import type { Deps } from '../../../deps.ts'
+import type { LandscaperDeps } from '../../deps.ts'
 import type { KubeObject } from '../../../kube/client.ts'
-import { isFinal, toApplicationFailure } from '../../../kube/errors.ts'
+import { isFinal } from '../../../kube/errors.ts'
 import { readSubject } from '../../../kube/read-family.ts'
 import { isReleased, targetView } from '../../../kube/views.ts'
 import { type Patch, type Write, type WriteAnswer, type Writer, writeAll } from '../../../kube/write.ts'
@@ -49,7 +49,7 @@ export interface AnswerResult {
 
 const WRITER = 'pawl-deploy'
 
-export const answerActivities = (deps: Deps, deployers: readonly Deployer[]) => ({
+export const answerActivities = (deps: LandscaperDeps, deployers: readonly Deployer[]) => ({
   /**
    * Brings items of quick deployers to what becomes of them in this job. Idempotent: an item that is finished, or that waits as it shall, is
    * left alone. Its name and those of its writes' steps stand in open runs and in the journal, from when mock was the only such deployer.
@@ -57,31 +57,27 @@ export const answerActivities = (deps: Deps, deployers: readonly Deployer[]) => 
    * @returns the items as they are now; failures per item, to be tried again.
    */
   async deployMockItems({ by, subject, jobID, uids, ownVersion }: AnswerInput): Promise<AnswerResult> {
-    try {
-      const quick = new Map(deployers.filter(isQuick).map((one) => [one.type, one]))
-      const now = deps.now()
-      const all = await readItems(deps, subject, ownVersion)
-      const decided = all
-        .filter((object) => uids.includes(object.metadata.uid ?? ''))
-        .map((object) => decide(deps, quick.get(deployItemView(object).type), { object, jobID, now }))
-      const exports = decided.flatMap(({ exported }) => exported ?? [])
-      const refused = await writeExports(deps, { ...by, step: 'exportMockItems', fieldManager: WRITER }, exports)
-      const steps = decided.map((step) => withoutExport(step, refused))
-      const first = await write(deps, { ...by, step: 'deployMockItems', fieldManager: WRITER }, steps)
-      // What the server refuses is not tried in vain for ever: the item ends, and says why.
-      const ends = first.flatMap(({ step, answer }) => refusedEnd(step, answer))
-      const second = await write(deps, { ...by, step: 'endRefusedItems', fieldManager: WRITER }, ends)
-      const ended = new Set(ends.map(({ object }) => object))
-      const written = [...first.filter(({ step }) => !ended.has(step.object)), ...second]
-      for (const { answer } of written) await warnOfError(deps, jobID, answer)
-      return result(steps, written, now)
-    } catch (error) {
-      throw toApplicationFailure(error)
-    }
+    const quick = new Map(deployers.filter(isQuick).map((one) => [one.type, one]))
+    const now = deps.now()
+    const all = await readItems(deps, subject, ownVersion)
+    const decided = all
+      .filter((object) => uids.includes(object.metadata.uid ?? ''))
+      .map((object) => decide(deps, quick.get(deployItemView(object).type), { object, jobID, now }))
+    const exports = decided.flatMap(({ exported }) => exported ?? [])
+    const refused = await writeExports(deps, { ...by, step: 'exportMockItems', fieldManager: WRITER }, exports)
+    const steps = decided.map((step) => withoutExport(step, refused))
+    const first = await write(deps, { ...by, step: 'deployMockItems', fieldManager: WRITER }, steps)
+    // What the server refuses is not tried in vain for ever: the item ends, and says why.
+    const ends = first.flatMap(({ step, answer }) => refusedEnd(step, answer))
+    const second = await write(deps, { ...by, step: 'endRefusedItems', fieldManager: WRITER }, ends)
+    const ended = new Set(ends.map(({ object }) => object))
+    const written = [...first.filter(({ step }) => !ended.has(step.object)), ...second]
+    for (const { answer } of written) await warnOfError(deps, jobID, answer)
+    return result(steps, written, now)
   },
 })
 
-async function readItems(deps: Deps, subject: Subject, ownVersion: number): Promise<readonly KubeObject[]> {
+async function readItems(deps: LandscaperDeps, subject: Subject, ownVersion: number): Promise<readonly KubeObject[]> {
   if (subject.kind === 'Execution') return await listGroupObjects(deps, subject, ownVersion)
   const item = await readSubject(deps, deployItemKind, subject)
   return item === undefined ? [] : [item]
@@ -102,7 +98,7 @@ interface Written {
   readonly answer: WriteAnswer
 }
 
-async function write(deps: Deps, writer: Writer, steps: readonly Step[]): Promise<Written[]> {
+async function write(deps: LandscaperDeps, writer: Writer, steps: readonly Step[]): Promise<Written[]> {
   const acting = steps.flatMap((step) => (step.write === undefined ? [] : [{ step, write: step.write }]))
   const writes = acting.map((one) => one.write)
   const answers = await writeAll(deps, writer, writes)
@@ -137,7 +133,7 @@ function refusedEnd({ object, job, write }: Step, answer: WriteAnswer): Step[] {
   return [{ object, job, write: statusWrite(job, ended(job, 'Failed', {}, error)) }]
 }
 
-function decide(deps: Deps, deployer: QuickDeployer | undefined, asked: Omit<ItemJob, 'deployer'>): Step {
+function decide(deps: LandscaperDeps, deployer: QuickDeployer | undefined, asked: Omit<ItemJob, 'deployer'>): Step {
   const { object, jobID } = asked
   const { jobID: current, jobIDFinished, deleting } = targetView(object)
   if (deployer === undefined || current !== jobID || jobIDFinished === jobID) return { object }
@@ -156,7 +152,7 @@ interface NextStatus extends Pick<Step, 'failure'> {
   readonly exports?: QuickAnswer['exports']
 }
 
-function nextStatus(deps: Deps, job: ItemJob, deployer: QuickDeployer): NextStatus {
+function nextStatus(deps: LandscaperDeps, job: ItemJob, deployer: QuickDeployer): NextStatus {
   const { object } = job
   if (isUnchanged(job)) return { patch: unchanged(job) }
   const wrong = timeoutProblem(object)

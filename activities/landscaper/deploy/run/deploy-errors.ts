@@ -4,7 +4,7 @@
 //       nor what a decoder found in an object.
 
 import type { ErrorReport } from '../../../../workflows/kit/index.ts'
-import type { Deps } from '../../../deps.ts'
+import type { LandscaperDeps } from '../../deps.ts'
 import type { KubeObject } from '../../../kube/client.ts'
 import { isFinal, KubeError } from '../../../kube/errors.ts'
 import { DeployError } from './deployer.ts'
@@ -49,7 +49,7 @@ export function internalProblem(
   operation: string,
   { metadata: { namespace, name } }: Pick<KubeObject, 'metadata'>,
   error: unknown,
-  log: Deps['log'],
+  log: LandscaperDeps['log'],
 ): DeployError {
   log.warn({ namespace, name, err: error }, 'a deployer failed in a way that it does not know')
   const kind = error instanceof Error ? error.name : typeof error

@@ -1,12 +1,12 @@
 // The activities of one item: each goes on with what its group has tried, or tries, until the item has ended. See run-item.ts.
 
-import type { Deps } from '../../../deps.ts'
+import type { LandscaperDeps } from '../../deps.ts'
 import type { Deployer, ItemAct } from './deployer.ts'
 import { withHeartbeat } from './heartbeat.ts'
 import { type ItemCall, type ItemInput, type ItemResult, runItem } from './run-item.ts'
 import { joined, keyOf, type Sending } from './sending.ts'
 
-export const itemActivities = (deps: Deps, deployers: readonly Deployer[], sending: Sending) => {
+export const itemActivities = (deps: LandscaperDeps, deployers: readonly Deployer[], sending: Sending) => {
   const run = (input: ItemInput, act: ItemAct): Promise<ItemResult> =>
     withHeartbeat((signal, attempt) => goOn(deps, deployers, sending, { input, act, signal, attempt }))
   return {
@@ -21,7 +21,7 @@ export const itemActivities = (deps: Deps, deployers: readonly Deployer[], sendi
 
 /** What the group has tried in this process goes on; else one try. @throws ApplicationFailure, see itemActivities. */
 export async function goOn(
-  deps: Deps,
+  deps: LandscaperDeps,
   deployers: readonly Deployer[],
   sending: Sending,
   call: ItemCall,

@@ -1,7 +1,7 @@
 // Exports of items: one Secret per item, owned by it. Source: spec/landscaper.md 1.15, 4.5, 4.8; names are deterministic (design.md "Created names").
 
 import { deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
-import type { Deps } from '../../../deps.ts'
+import type { LandscaperDeps } from '../../deps.ts'
 import type { KubeObject } from '../../../kube/client.ts'
 import { isFinal, KubeError } from '../../../kube/errors.ts'
 import { readObject } from '../../../kube/read-family.ts'
@@ -31,7 +31,7 @@ export interface ExportFailure {
 
 /** Writes the export Secrets that differ, one write each. @returns the failures by the items' uids: one delays none of its siblings. */
 export async function writeExports(
-  deps: Deps,
+  deps: LandscaperDeps,
   writer: Writer,
   exports: readonly ItemExport[],
 ): Promise<ReadonlyMap<string, ExportFailure>> {
@@ -50,7 +50,7 @@ export async function writeExports(
   return failures
 }
 
-async function planExport(deps: Deps, one: ItemExport) {
+async function planExport(deps: LandscaperDeps, one: ItemExport) {
   const { uid = '' } = one.object.metadata
   try {
     const planned = await exportWrite(deps, one)
@@ -76,7 +76,7 @@ function refused(error: KubeError): ExportFailure {
 }
 
 async function exportWrite(
-  deps: Deps,
+  deps: LandscaperDeps,
   { object, name, content }: ItemExport,
 ): Promise<Write | ExportFailure | undefined> {
   const { namespace = '', uid = '' } = object.metadata

@@ -4,7 +4,7 @@
 //   H1. Who sends to the target has seen not long ago that the item is his: a process that was stopped looks before its next write there.
 
 import { deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
-import type { Deps } from '../../../deps.ts'
+import type { LandscaperDeps } from '../../deps.ts'
 import type { KubeObject, Method, RequestOptions } from '../../../kube/client.ts'
 import { KubeError } from '../../../kube/errors.ts'
 import { readObject } from '../../../kube/read-family.ts'
@@ -31,7 +31,7 @@ export interface ItemWatch {
 }
 
 /** Watches until `stop`. */
-export function watchItem(deps: Pick<Deps, 'kube'>, job: ItemJob, signal: AbortSignal): ItemWatch {
+export function watchItem(deps: Pick<LandscaperDeps, 'kube'>, job: ItemJob, signal: AbortSignal): ItemWatch {
   const ended = new AbortController()
   let reason: ItemWatch['reason']
   const end = (why: NonNullable<typeof reason>) => {

@@ -2,7 +2,7 @@
 
 import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
-import type { Deps } from '../../../deps.ts'
+import type { LandscaperDeps } from '../../deps.ts'
 import type { KubeObject } from '../../../kube/client.ts'
 import { recordWarning } from '../../../kube/events.ts'
 import { finalizerPatch } from '../../../run/finalize.ts'
@@ -45,7 +45,7 @@ function at({ metadata }: KubeObject) {
 }
 
 /** A Warning for an error that this write has put on the item. */
-export async function warnOfError(deps: Deps, jobID: string, answer: WriteAnswer): Promise<void> {
+export async function warnOfError(deps: LandscaperDeps, jobID: string, answer: WriteAnswer): Promise<void> {
   if (answer.result !== 'ok' || !answer.wrote) return
   const { lastError } = itemStatus(answer)
   if (lastError === undefined) return

@@ -5,9 +5,8 @@ import { BUILT_IN_TYPES } from '../../../../workflows/landscaper/deploy-item/dep
 import { deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../../../workflows/landscaper/execution/kind.ts'
 import { type By, isIdle, type Subject } from '../../../../workflows/kit/index.ts'
-import type { Deps } from '../../../deps.ts'
+import type { LandscaperDeps } from '../../deps.ts'
 import type { KubeObject } from '../../../kube/client.ts'
-import { toApplicationFailure } from '../../../kube/errors.ts'
 import {
   goneSince,
   isNews,
@@ -30,7 +29,7 @@ export interface ObserveGroupInput {
   readonly known: KnownVersions
 }
 
-export const observeActivities = (deps: Deps) => ({
+export const observeActivities = (deps: LandscaperDeps) => ({
   /**
    * Reads the items of a group, and whether its job is over.
    *
@@ -38,26 +37,22 @@ export const observeActivities = (deps: Deps) => ({
    * @throws retryable failures of the API server and the journal.
    */
   async observeDeployGroup({ by, subject, jobID, known }: ObserveGroupInput): Promise<DeployGroupObservation> {
-    try {
-      const [{ items, isOver }] = await Promise.all([
-        subject.kind === 'Execution'
-          ? readGroup(deps, subject, jobID, newestKnown(known))
-          : readSingle(deps, subject, jobID),
-        recordObservation(deps, by),
-      ])
-      // What runs and has a time-out is another thing at any later time.
-      const isTimed = (item: KubeObject) =>
-        targetView(item).jobIDFinished !== jobID && remainingMs(item, deps.now()) !== undefined
-      const isTold = (item: KubeObject) => isNews(item, known) || isTimed(item)
-      const changed = items.filter(isTold).map((item) => groupItem(item, deps.now()))
-      return { changed, gone: goneSince(known, items), isOver }
-    } catch (error) {
-      throw toApplicationFailure(error)
-    }
+    const [{ items, isOver }] = await Promise.all([
+      subject.kind === 'Execution'
+        ? readGroup(deps, subject, jobID, newestKnown(known))
+        : readSingle(deps, subject, jobID),
+      recordObservation(deps, by),
+    ])
+    // What runs and has a time-out is another thing at any later time.
+    const isTimed = (item: KubeObject) =>
+      targetView(item).jobIDFinished !== jobID && remainingMs(item, deps.now()) !== undefined
+    const isTold = (item: KubeObject) => isNews(item, known) || isTimed(item)
+    const changed = items.filter(isTold).map((item) => groupItem(item, deps.now()))
+    return { changed, gone: goneSince(known, items), isOver }
   },
 })
 
-async function readGroup(deps: Deps, subject: Subject, jobID: string, ownVersion: number) {
+async function readGroup(deps: LandscaperDeps, subject: Subject, jobID: string, ownVersion: number) {
   const { subject: execution, children } = await readGroupFamily(deps, subject, ownVersion)
   const target = execution === undefined ? undefined : targetView(execution)
   const all = builtIn(children)
@@ -67,7 +62,7 @@ async function readGroup(deps: Deps, subject: Subject, jobID: string, ownVersion
   return { items, isOver: isReplaced || items.length === all.length }
 }
 
-async function readSingle(deps: Deps, subject: Subject, jobID: string) {
+async function readSingle(deps: LandscaperDeps, subject: Subject, jobID: string) {
   const item = await readSubject(deps, deployItemKind, subject)
   if (item === undefined) return { items: [], isOver: true }
   const { jobID: current, deleting, jobIDFinished } = targetView(item)
@@ -79,14 +74,14 @@ async function readSingle(deps: Deps, subject: Subject, jobID: string) {
 
 /** The built-in items of an Execution, bodies included. */
 export async function listGroupObjects(
-  deps: Deps,
+  deps: LandscaperDeps,
   subject: Subject,
   ownVersion: number,
 ): Promise<readonly KubeObject[]> {
   return builtIn((await readGroupFamily(deps, subject, ownVersion)).children)
 }
 
-async function readGroupFamily(deps: Deps, subject: Subject, ownVersion: number) {
+async function readGroupFamily(deps: LandscaperDeps, subject: Subject, ownVersion: number) {
   const by = { labelSelector: `${MANAGED_BY_LABEL}=${subject.name}` }
   return await readFamily(deps, executionKind, subject, { watched: deployItemKind, by, ownVersion })
 }

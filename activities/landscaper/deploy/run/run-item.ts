@@ -8,8 +8,8 @@
 import { type By, canonicalJson, type ErrorReport } from '../../../../workflows/kit/index.ts'
 import { deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { ApplicationFailure } from '@temporalio/common'
-import type { Deps } from '../../../deps.ts'
 import type { KubeObject } from '../../../kube/client.ts'
+import type { LandscaperDeps } from '../../deps.ts'
 import { isFinal, KubeError, toApplicationFailure } from '../../../kube/errors.ts'
 import { isReleased } from '../../../kube/views.ts'
 import { readObject } from '../../../kube/read-family.ts'
@@ -86,7 +86,11 @@ export interface ItemCall {
 }
 
 /** One try of one activity. @throws ApplicationFailure, see item-activities.ts. */
-export async function runItem(deps: Deps, deployers: readonly Deployer[], call: ItemCall): Promise<ItemResult> {
+export async function runItem(
+  deps: LandscaperDeps,
+  deployers: readonly Deployer[],
+  call: ItemCall,
+): Promise<ItemResult> {
   try {
     return await new ItemRun(deps, deployers, call).run()
   } catch (error) {
@@ -95,12 +99,12 @@ export async function runItem(deps: Deps, deployers: readonly Deployer[], call: 
 }
 
 class ItemRun {
-  readonly #deps: Deps
+  readonly #deps: LandscaperDeps
   readonly #deployers: readonly Deployer[]
   readonly #call: ItemCall
   #isEnding = false
 
-  constructor(deps: Deps, deployers: readonly Deployer[], call: ItemCall) {
+  constructor(deps: LandscaperDeps, deployers: readonly Deployer[], call: ItemCall) {
     this.#deps = deps
     this.#deployers = deployers
     this.#call = call
@@ -206,7 +210,7 @@ class ItemRun {
 
   async #open({ object }: ItemJob, { needsTarget }: LongDeployer): Promise<Opened | undefined> {
     const { namespace = '' } = object.metadata
-    const openTarget = (name: string) => this.#deps.targets.open(namespace, name, this.#call.signal)
+    const openTarget = (name: string) => this.#deps.landscaper.targets.open(namespace, name, this.#call.signal)
     try {
       return { openTarget, target: needsTarget ? await openTarget(ownTarget(object)) : undefined }
     } catch (error) {

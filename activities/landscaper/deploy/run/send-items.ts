@@ -7,7 +7,7 @@
 //       again at the time that the failure names, and shows it.
 
 import type { By, Subject } from '../../../../workflows/kit/index.ts'
-import type { Deps } from '../../../deps.ts'
+import type { LandscaperDeps } from '../../deps.ts'
 import type { KubeObject } from '../../../kube/client.ts'
 import { versionOf } from '../../../kube/object-cache.ts'
 import type { Deployer, ItemAct } from './deployer.ts'
@@ -45,7 +45,7 @@ const LONGEST_MS = 1500
 // One level may have hundreds; each holds connections to its target.
 const MOST_AT_ONCE = 20
 
-export const sendActivities = (deps: Deps, deployers: readonly Deployer[], sending: Sending) => ({
+export const sendActivities = (deps: LandscaperDeps, deployers: readonly Deployer[], sending: Sending) => ({
   /**
    * Tries items for the first time: those of `sent` have ended in it, or wait to be looked at (`isWaiting`); the others go on. Never fails:
    * what an item fails of is its activity's to say.
@@ -85,7 +85,7 @@ export const sendActivities = (deps: Deps, deployers: readonly Deployer[], sendi
 })
 
 /** F1. @returns whether the run was woken meanwhile. */
-async function untilTried(deps: Deps, input: SendInput, all: Promise<unknown>): Promise<boolean> {
+async function untilTried(deps: LandscaperDeps, input: SendInput, all: Promise<unknown>): Promise<boolean> {
   const { lingering } = deps
   const { workflowID } = input.by
   const end = performance.now() + LONGEST_MS
@@ -99,7 +99,7 @@ async function untilTried(deps: Deps, input: SendInput, all: Promise<unknown>): 
 }
 
 /** Whether an item has got the job that the run does not know. */
-async function hasNewItem(deps: Deps, { subject, jobID, known }: SendInput): Promise<boolean> {
+async function hasNewItem(deps: LandscaperDeps, { subject, jobID, known }: SendInput): Promise<boolean> {
   if (subject.kind !== 'Execution') return false
   try {
     const items = await listGroupObjects(deps, subject, 0)
@@ -115,7 +115,7 @@ function actOf({ uninstalls }: SentItem): ItemAct {
 }
 
 /** The item as this process knows it, when the run has seen no newer state: the status write that comes first is fenced. */
-function seen({ objects }: Deps, { uid, version }: SentItem): KubeObject | undefined {
+function seen({ objects }: LandscaperDeps, { uid, version }: SentItem): KubeObject | undefined {
   const object = objects.get(uid)
   return object !== undefined && versionOf(object) >= Number(version) ? object : undefined
 }

@@ -1,7 +1,7 @@
 // Reading imports from an API server: each object once, hashed by content, no value in a message.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Deps } from '../../../../activities/deps.ts'
+import type { LandscaperDeps } from '../../../../activities/landscaper/deps.ts'
 import { loadImports } from '../../../../activities/landscaper/installation/imports.ts'
 import { createKubeClient, type KubeClient } from '../../../../activities/kube/client.ts'
 import { storedAs } from '../../../../activities/kube/stored.ts'
@@ -36,7 +36,7 @@ async function load(data: readonly object[], targets: readonly object[] = [], co
   const object = { metadata: { name: 'i', namespace: 'n' }, spec: { imports: { data, targets } } }
   const installation = storedAs(installationKind, object)
   // All that reading needs.
-  return await loadImports({ kube, contentKey } as Deps, installation)
+  return await loadImports({ kube, contentKey } as LandscaperDeps, installation)
 }
 
 const size = { name: 'size', dataRef: 'size' }

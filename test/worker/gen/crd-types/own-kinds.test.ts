@@ -13,12 +13,12 @@ import { complaints } from './compile.ts'
 const ROOT = join(import.meta.dirname, '../../../..')
 const folders = await readKindFolders(ROOT)
 const kinds = await Promise.all(
-  folders.flatMap(({ folder, kinds: found }) =>
+  folders.flatMap(({ wing, folder, kinds: found }) =>
     found.map(async (kind) => ({
       kind,
       value: await exportedName(folder, kind),
       from: `../workflows/${folder}/kind.ts`,
-      crd: await readFile(join(ROOT, 'deploy/crds', crdFileName(kind)), 'utf8'),
+      crd: await readFile(join(ROOT, 'deploy/crds', wing, crdFileName(kind)), 'utf8'),
     })),
   ),
 )

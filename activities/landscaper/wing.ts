@@ -1,0 +1,58 @@
+// The wing's activities, and what they share: templates and clusters to deploy to.
+
+import type { landscaperWing } from '../../workflows/landscaper/wing.ts'
+import type { ActivityWing } from '../wing.ts'
+import { deployers } from './deploy/deployers.gen.ts'
+import { answerActivities } from './deploy/run/answer-items.ts'
+import { itemActivities } from './deploy/run/item-activities.ts'
+import { observeActivities as observeDeployGroup } from './deploy/run/observe.ts'
+import { sendActivities } from './deploy/run/send-items.ts'
+import { Sending } from './deploy/run/sending.ts'
+import { createTargetAccess } from './deploy/target/open-target.ts'
+import type { LandscaperDeps } from './deps.ts'
+import { deployItemActivities } from './execution/deploy-items.ts'
+import { endItemActivities } from './execution/end-items.ts'
+import { exportActivities as executionExports } from './execution/exports.ts'
+import { observeActivities as observeExecution } from './execution/observe.ts'
+import { adoptActivities } from './installation/adopt.ts'
+import { applyExecutionActivities } from './installation/apply-execution.ts'
+import { childExecutionActivities } from './installation/child-execution.ts'
+import { exportActivities as installationExports } from './installation/exports.ts'
+import { interruptActivities } from './installation/interrupt.ts'
+import { observeActivities as observeInstallation } from './installation/observe.ts'
+import { createTemplateEngine } from './render/template-engine.ts'
+
+export type LandscaperActivities = ReturnType<typeof landscaperActivities>
+
+export const landscaper: ActivityWing<typeof landscaperWing.flags, LandscaperActivities> = {
+  open(deps, { 'pickup-timeout': pickupTimeoutMs }) {
+    const templates = createTemplateEngine()
+    const targets = createTargetAccess(deps)
+    return {
+      activities: landscaperActivities({ ...deps, landscaper: { templates, targets, pickupTimeoutMs } }),
+      close: async () => {
+        await Promise.all([targets.close(), templates.close()])
+      },
+    }
+  },
+}
+
+export function landscaperActivities(deps: LandscaperDeps) {
+  const sending = new Sending()
+  return {
+    ...observeInstallation(deps),
+    ...adoptActivities(deps),
+    ...applyExecutionActivities(deps),
+    ...childExecutionActivities(deps),
+    ...interruptActivities(deps),
+    ...installationExports(deps),
+    ...observeExecution(deps),
+    ...deployItemActivities(deps),
+    ...endItemActivities(deps),
+    ...executionExports(deps),
+    ...observeDeployGroup(deps),
+    ...answerActivities(deps, deployers),
+    ...sendActivities(deps, deployers, sending),
+    ...itemActivities(deps, deployers, sending),
+  }
+}

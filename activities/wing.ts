@@ -1,0 +1,19 @@
+// What the activities of a wing are to the engine: opened when the worker starts with the wing on, closed when it ends.
+
+import type { FlagTable, FlagValues } from '../workflows/kit/index.ts'
+import type { Deps } from './deps.ts'
+
+/** Activities by name, as Temporal registers them. */
+export type ActivityFunctions = Readonly<Record<string, (...input: never) => Promise<unknown>>>
+
+/** The value that `<wing>/wing.ts` exports. */
+export interface ActivityWing<Flags extends FlagTable = FlagTable, Made extends object = object> {
+  /** Makes what only this wing needs, by the values of its flags, and its activities upon that. */
+  open(deps: Deps, flags: FlagValues<Flags>): OpenWing<Made>
+}
+
+export interface OpenWing<Made extends object = object> {
+  readonly activities: Made
+  /** Gives back what `open` has made, when no activity is at work any more. */
+  readonly close: () => Promise<void>
+}

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+
+import { isPartOfWings, readWingFlags, WING_FLAGS, wingsOn } from '../../../worker/server/wings.ts'
+import { UsageError } from '../../../worker/server/usage-error.ts'
+
+const KNOWN = ['landscaper', 'chess']
+
+describe('the flag --wings', () => {
+  it('names the wings that are on, all without it', () => {
+    expect(wingsOn(undefined, KNOWN)).toEqual(KNOWN)
+    expect(wingsOn('chess, landscaper', KNOWN)).toEqual(['chess', 'landscaper'])
+    expect(wingsOn(undefined)).toEqual(['landscaper'])
+    expect([isPartOfWings(wingsOn(undefined)), isPartOfWings([])]).toEqual([false, true])
+  })
+
+  it.each([
+    ['chess,chaos', '--wings names "chaos"; expected wings of landscaper, chess'],
+    ['', '--wings names ""; expected wings of landscaper, chess'],
+    ['chess,chess', '--wings names "chess" twice; expected each wing once'],
+  ])('is refused with what was expected: "%s"', (text, message) => {
+    expect(() => wingsOn(text, KNOWN)).toThrow(new UsageError(message))
+  })
+})
+
+describe('the flags of wings', () => {
+  it('are flags of the worker', () => {
+    expect(Object.keys(WING_FLAGS)).toEqual(['pickup-timeout'])
+  })
+
+  const wings = {
+    chess: { flags: { clock: { takes: '<duration>', reads: 'duration', otherwise: '2h', text: 'per player' } } },
+    go: { flags: { komi: { takes: '<points>', reads: 'number', least: 0, otherwise: 6, text: 'for white' } } },
+  } as const
+
+  it('are read for each wing that is on', () => {
+    const read = readWingFlags(['go', 'chess', 'bare'], { clock: '90s' }, wings)
+    expect([...read]).toEqual([
+      ['go', { komi: 6 }],
+      ['chess', { clock: 90_000 }],
+      ['bare', {}],
+    ])
+  })
+
+  it('are refused when they are wrong, or their wing is off', () => {
+    expect(() => readWingFlags(['go'], { komi: 'half' }, wings)).toThrow(
+      '--komi is "half"; expected a whole number of at least 0',
+    )
+    expect(() => readWingFlags(['go'], { clock: '1h' }, wings)).toThrow(
+      '--clock is given, but wing chess, whose flag it is, is off; expected it in --wings',
+    )
+  })
+})

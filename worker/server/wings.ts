@@ -1,0 +1,47 @@
+// Which wings a process serves, and the flags that they bring. The wings are those of the registry.
+
+import { WINGS as SAYING } from '../../workflows/wings.gen.ts'
+import { type FlagTable, type FlagValues, type GivenFlags, joinTables, readFlags } from './flags.ts'
+import { WINGS } from './registry.ts'
+import { UsageError } from './usage-error.ts'
+
+/** The flags of the worker that belong to wings, whether they are on or not. */
+export const WING_FLAGS: FlagTable = joinTables(...Object.values(SAYING).map(({ flags }) => flags))
+
+/**
+ * The wings that are on, in the order in which they are named; all without the flag.
+ *
+ * @throws UsageError with what was found and what was expected when a name is no wing, or is there twice.
+ */
+export function wingsOn(text: string | undefined, known: readonly string[] = WINGS): readonly string[] {
+  if (text === undefined) return known
+  const names = text.split(',').map((name) => name.trim())
+  const unknown = names.find((name) => !known.includes(name))
+  if (unknown !== undefined) throw new UsageError(`--wings names "${unknown}"; expected wings of ${known.join(', ')}`)
+  const twice = names.find((name, index) => names.indexOf(name) < index)
+  if (twice !== undefined) throw new UsageError(`--wings names "${twice}" twice; expected each wing once`)
+  return names
+}
+
+/** Whether these are not all wings. */
+export function isPartOfWings(wings: readonly string[]): boolean {
+  return wings.length < WINGS.length
+}
+
+/**
+ * The values of the wings' flags, by wing.
+ *
+ * @throws UsageError with the name of the flag, what was found and what was expected; also for a flag of a wing that is off.
+ */
+export function readWingFlags(
+  on: readonly string[],
+  given: GivenFlags,
+  wings: Readonly<Record<string, { readonly flags: FlagTable }>> = SAYING,
+): ReadonlyMap<string, FlagValues<FlagTable>> {
+  for (const [wing, { flags }] of Object.entries(wings)) {
+    const idle = on.includes(wing) ? undefined : Object.keys(flags).find((flag) => given[flag] !== undefined)
+    if (idle !== undefined)
+      throw new UsageError(`--${idle} is given, but wing ${wing}, whose flag it is, is off; expected it in --wings`)
+  }
+  return new Map(on.map((wing) => [wing, readFlags(wings[wing]?.flags ?? {}, given)]))
+}

@@ -1,0 +1,51 @@
+// What a wing says of itself beside its kinds and controllers: the flags of the worker that are its own, and what its activities may do to
+// kinds that are not its own. Pure, so that the command line and `pawl gen` read it without the activities.
+
+interface Described {
+  /** What stands behind the flag in the help, such as `<ms>`. */
+  readonly takes: string
+  readonly text: string
+  /** The default as the help tells it, where `otherwise` does not say it. */
+  readonly default?: string
+}
+
+/** One flag; `otherwise` is its value when it is not given. */
+export type Flag = Described &
+  (
+    | { readonly reads: 'text'; readonly otherwise?: string }
+    | { readonly reads: 'number'; readonly least: number; readonly otherwise: number }
+    /** In milliseconds; undefined for `none`. */
+    | { readonly reads: 'duration'; readonly otherwise: string }
+    | { readonly reads: 'yes-or-no'; readonly otherwise: 'yes' | 'no' }
+  )
+
+/** Flags by name, in the order of the help. */
+export type FlagTable = Readonly<Record<string, Flag>>
+
+/** The type of a flag's value. */
+export type FlagValue<F> = F extends { readonly reads: 'number' }
+  ? number
+  : F extends { readonly reads: 'duration' }
+    ? number | undefined
+    : F extends { readonly reads: 'yes-or-no' }
+      ? boolean
+      : F extends { readonly otherwise: string }
+        ? string
+        : string | undefined
+
+export type FlagValues<Table extends FlagTable> = { readonly [Name in keyof Table]: FlagValue<Table[Name]> }
+
+/** What an account may do to resources: a rule of a role, as Kubernetes has them. */
+export interface AccessRule {
+  readonly apiGroups: readonly string[]
+  readonly resources: readonly string[]
+  readonly verbs: readonly string[]
+}
+
+/** The value that `<wing>/wing.ts` exports; a wing that has neither needs none. */
+export interface Wing {
+  /** Of the worker. */
+  readonly flags: FlagTable
+  /** What the worker does to kinds of others; its own kinds say so themselves (`workerVerbs`). */
+  readonly workerRules: readonly AccessRule[]
+}
