@@ -25,7 +25,27 @@ const KIND = /^[A-Z][A-Za-z0-9]{0,62}$/
 const WING = /^[a-z][a-z0-9-]{0,62}$/
 const GROUP = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+$/
 // Folders in workflows/ that are no kinds, and words that the skeleton's own names would meet.
-const TAKEN: ReadonlySet<string> = new Set(['Kit', 'Index', 'ConfigMap', 'ObjectOf', 'Checked', 'Define'])
+const TAKEN: ReadonlySet<string> = new Set(['Kit', 'Index', 'ConfigMap', 'ObjectOf', 'Checked', 'Define', 'RunLevel'])
+// A kind of Pawl's own names a workflow, which is a function. Source: ECMA-262 "Keywords and Reserved Words", in modules.
+const RESERVED: ReadonlySet<string> = new Set([
+  ...[
+    'arguments',
+    'await',
+    'break',
+    'case',
+    'catch',
+    'class',
+    'const',
+    'continue',
+    'debugger',
+    'default',
+    'delete',
+    'do',
+  ],
+  ...['else', 'enum', 'eval', 'export', 'extends', 'false', 'finally', 'for', 'function', 'if', 'implements', 'import'],
+  ...['in', 'instanceof', 'interface', 'let', 'new', 'null', 'package', 'private', 'protected', 'public', 'return'],
+  ...['static', 'super', 'switch', 'this', 'throw', 'true', 'try', 'typeof', 'var', 'void', 'while', 'with', 'yield'],
+])
 
 /** Writes the skeleton. Returns the exit code: 0, or 2 when a name is malformed or a folder is there already. */
 export async function genNew({
@@ -38,7 +58,7 @@ export async function genNew({
   complain,
 }: GenNewOptions): Promise<0 | 2> {
   const names = namesOf(kind, group, layout === 'checkout' ? wing : undefined)
-  const problem = nameProblem(kind, group, wing) ?? folderProblem(root, names)
+  const problem = nameProblem(kind, group, wing) ?? workflowProblem(names) ?? folderProblem(root, names)
   if (problem !== undefined) {
     complain(`gen new: ${problem}`)
     return 2
@@ -66,6 +86,11 @@ function nameProblem(kind: string, group: string, wing: string): string | undefi
   return WING.test(wing) && wing !== 'kit'
     ? undefined
     : `wing is '${wing}'; expected small letters, digits and dashes, and not kit`
+}
+
+function workflowProblem({ layout, kind, value }: KindNames): string | undefined {
+  if (layout === 'project' || !RESERVED.has(value)) return undefined
+  return `kind is '${kind}', whose workflow would be called '${value}', a word of the language; expected another name`
 }
 
 function folderProblem(root: string, { folder, testFolder }: KindNames): string | undefined {

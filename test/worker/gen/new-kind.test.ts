@@ -6,6 +6,7 @@ import { format } from 'prettier'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { gen } from '../../../worker/gen.ts'
+import type { LevelController } from '../../../workflows/kit/index.ts'
 import { genNew } from '../../../worker/gen/new-kind.ts'
 import { compilerErrors } from '../../workflows/kit/dsl/compiler-errors.ts'
 
@@ -45,11 +46,13 @@ describe('the skeleton of a new kind', () => {
       'workflows/example/time-table/config-map.ts',
       'workflows/example/time-table/controller.cm',
       'workflows/example/time-table/controller.gen.ts',
+      'workflows/example/time-table/controller.ts',
       'workflows/example/time-table/fields.ts',
       'workflows/example/time-table/kind.ts',
       'workflows/example/time-table/plan.ts',
+      'workflows/example/time-table/workflow.ts',
     ])
-    expect((await readdir(join(root, 'workflows/example/time-table'))).length).toBe(8)
+    expect((await readdir(join(root, 'workflows/example/time-table'))).length).toBe(10)
   })
 
   it('is formatted as the project is', async () => {
@@ -83,6 +86,17 @@ describe('the skeleton of a new kind', () => {
       'wrote workflows/index.ts',
       'wrote workflows/wings.gen.ts',
     ])
+  })
+
+  it('is registered by `pawl gen`: its controller, in level mode, and its workflow', async () => {
+    const { CONTROLLERS } = (await import(join(root, 'workflows/controllers.gen.ts'))) as {
+      CONTROLLERS: Readonly<Record<string, readonly LevelController[]>>
+    }
+    expect(Object.keys(CONTROLLERS)).toEqual(['example'])
+    expect(CONTROLLERS['example']?.map(({ name, target }) => [name, target.kind])).toEqual([['timeTable', 'TimeTable']])
+    expect(await readFile(join(root, 'workflows/index.ts'), 'utf8')).toContain(
+      "export { timeTable } from './example/time-table/workflow.ts'",
+    )
   })
 
   it('does what its test expects', async () => {
@@ -162,6 +176,7 @@ describe('a new kind that cannot be made', () => {
     ['Step', undefined, "kind is 'Step', which is taken"],
     ['Kit', undefined, "kind is 'Kit', which is taken"],
     ['Checked', undefined, "kind is 'Checked', which is taken"],
+    ['Delete', undefined, "kind is 'Delete', whose workflow would be called 'delete', a word of the language"],
     ['Backup', 'example', "group is 'example'; expected a domain"],
     ['Backup', 'Example.com', "group is 'Example.com'; expected a domain"],
   ])('is told why: %s of group %s', async (kind, group, message) => {

@@ -1,5 +1,5 @@
 // The files of a new kind's folder, as texts: an object whose controller keeps a ConfigMap of its name in step with its spec.
-// Small, but whole: definition, observed state, an action that decides and acts, plan, test.
+// Small, but whole: definition, observed state, an action that decides and acts, plan, controller in level mode, test.
 
 export interface KindNames {
   /** `TimeTable`. */
@@ -25,9 +25,14 @@ export function skeleton(names: KindNames): ReadonlyMap<string, string> {
     [`${folder}/README.md`, readme(names)],
     [`${folder}/kind.ts`, kindModule(names)],
     ...(layout === 'checkout'
-      ? [[`${folder}/config-map.ts`, CONFIG_MAP] as const, [`${folder}/fields.ts`, fieldsModule(names)] as const]
+      ? [
+          [`${folder}/config-map.ts`, CONFIG_MAP] as const,
+          [`${folder}/controller.ts`, controllerModule(names)] as const,
+          [`${folder}/fields.ts`, fieldsModule(names)] as const,
+          [`${folder}/workflow.ts`, workflowModule(names)] as const,
+        ]
       : [[`${folder}/controllers.ts`, controllersModule(names)] as const]),
-    [`${folder}/controller.cm`, controller(names)],
+    [`${folder}/controller.cm`, document(names)],
     [`${folder}/apply-config-map.ts`, actionModule(names)],
     [`${folder}/plan.ts`, planModule(names)],
     [`${testFolder}/plan.test.ts`, testModule(names)],
@@ -95,7 +100,7 @@ export interface ConfigMap {
 }
 `
 
-function controller(names: KindNames): string {
+function document(names: KindNames): string {
   const { kind, group } = names
   return `bind v1 ${configMapModule(names)}
 bind ${group}/v1alpha1 ./kind.ts
@@ -166,6 +171,39 @@ function configMapModule({ layout }: KindNames): string {
   return layout === 'checkout' ? './config-map.ts' : 'pawl/kit/v1'
 }
 
+/** In a checkout: what the registry lists. */
+function controllerModule({ kind, value, kit }: KindNames): string {
+  return `// What the engine knows of the controller of ${kind}: it runs in level mode.
+
+import { defineLevel } from '${kit}'
+import { ${value}Queries } from './controller.gen.ts'
+import { ${value}Kind } from './kind.ts'
+import { ${value}Plan } from './plan.ts'
+
+export const ${value}Controller = defineLevel({
+  name: '${value}',
+  target: ${value}Kind,
+  queries: ${value}Queries,
+  plan: ${value}Plan,
+})
+`
+}
+
+function workflowModule({ kind, value, kit }: KindNames): string {
+  const run = kit.replace(/index\.ts$/, 'run')
+  return `import type { JobInput } from '${kit}'
+import { runLevel } from '${run}/level-loop.ts'
+import type { RunResult } from '${run}/reconcile-loop.ts'
+import { ${value}Controller } from './controller.ts'
+
+/** Passes over one ${kind}, until it has converged. */
+export async function ${value}(input: JobInput): Promise<RunResult> {
+  return await runLevel(${value}Controller, input)
+}
+`
+}
+
+/** In a project: what `--controllers` names. */
 function controllersModule({ value }: KindNames): string {
   return `// What the worker and the bridge are started with: \`--controllers controllers.ts\`.
 
