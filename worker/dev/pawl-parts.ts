@@ -59,8 +59,9 @@ export async function installCrds(
   await kubectl('apply', '--server-side', '--force-conflicts', ...each)
   await kubectl('wait', '--for=condition=Established', '--timeout=60s', ...each)
   // The storage of a new kind comes up with its first request, which answers 429 meanwhile; kubectl tries again.
-  const { stdout } = await kubectl('get', ...each, '-o', 'jsonpath={.items[*].metadata.name}')
-  await kubectl('get', stdout.trim().replaceAll(' ', ','), '-A')
+  const { stdout } = await kubectl('get', ...each, '-o', 'name')
+  const names = stdout.split('\n').flatMap((line) => line.split('/')[1] ?? [])
+  await kubectl('get', names.join(','), '-A')
 }
 
 interface PawlProcess {
