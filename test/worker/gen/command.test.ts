@@ -1,11 +1,11 @@
 // `pawl gen` as people call it: flags, exit codes, and which text goes where.
 
 import { spawnSync } from 'node:child_process'
-import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '../../..')
 
@@ -71,5 +71,22 @@ describe('the command pawl gen', () => {
       status: 2,
       stderr: "gen new: kind is 'backup'; expected a capital letter, then letters and digits, at most 63\n",
     })
+  })
+})
+
+describe('a registry that names a folder which is gone', () => {
+  it('is mended by the command, which needs it for nothing', { timeout: 60_000 }, async () => {
+    const root = await mkdtemp(join(tmpdir(), 'pawl-mended-'))
+    onTestFinished(() => rm(root, { recursive: true }))
+    for (const name of ['workflows', 'worker', 'package.json'])
+      await cp(join(ROOT, name), join(root, name), { recursive: true })
+    await symlink(join(ROOT, 'node_modules'), join(root, 'node_modules'))
+    const registries = ['workflows/controllers.gen.ts', 'workflows/wings.gen.ts', 'workflows/index.ts']
+    for (const name of registries)
+      await writeFile(join(root, name), "export { gone } from './gone/gone/controller.ts'\n")
+    const { status, stderr } = spawnSync(process.execPath, [join(root, 'worker/cli.ts'), 'gen'], { encoding: 'utf8' })
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    for (const name of registries)
+      expect(await readFile(join(root, name), 'utf8')).toBe(await readFile(join(ROOT, name), 'utf8'))
   })
 })
