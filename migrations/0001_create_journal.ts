@@ -1,4 +1,4 @@
-// The journal: what was seen, what it led to, what was written. Source: design.md "Journal".
+// The journal: what was seen, what it led to, what was written. Source: docs/architecture.md "Journal".
 
 import { type Kysely, sql } from 'kysely'
 

@@ -1,5 +1,5 @@
 // What can go wrong at the Kubernetes API, as data, and how it leaves an activity: as ApplicationFailure with a type code.
-// Source: design.md "Writes, fields, errors" (four roads), spec/engine.md 1.6.
+// Source: docs/architecture.md "Writes, fields, errors" (four roads), spec/engine.md 1.6.
 
 import { ApplicationFailure } from '@temporalio/common'
 

@@ -1,6 +1,6 @@
 // Every write of the engine: fenced, in batches, and journaled before anybody is routed by it.
 //
-//   W1. The action rows are there before the first request, so that the bridge holds the watch events of these objects (design.md "Own writes").
+//   W1. The action rows are there before the first request, so that the bridge holds the watch events of these objects (docs/architecture.md "Own writes").
 //   W2. The answers of a batch enter the journal in one transaction; only then are the action rows finished.
 //   W3. A batch repeated after a crash finds what it wrote: AlreadyExists of our own object, a delete of what is gone, are success.
 //   W4. One write that fails does not stop its siblings; each answer says how it ended.
@@ -73,7 +73,7 @@ export type WriteAnswer<Watched extends WatchedKind = WatchedKind> =
 // The API server's default limit of mutating requests is 200 in flight; one batch takes a tenth of it.
 const PARALLEL_WRITES = 20
 const CONFLICT_TRIES = 5
-// Batches over 100 writes are chunked to stay under a second, and under PostgreSQL's limit of parameters (design.md "How data flows").
+// Batches over 100 writes are chunked to stay under a second, and under PostgreSQL's limit of parameters (docs/architecture.md "How data flows").
 const BATCH = 100
 
 /** Sends the writes of one step and journals their answers. @throws only when the journal cannot be written. */

@@ -1,5 +1,5 @@
 // The first write of a job that its subject starts itself: the job ID and the first phase, fenced, so that exactly one run has the job.
-// Source: design.md "A root's new job".
+// Source: docs/architecture.md "A root's new job".
 
 import type { By, JobModeController, Subject, TargetView } from '../../workflows/kit/index.ts'
 import { isIdle } from '../../workflows/kit/index.ts'

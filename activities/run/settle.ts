@@ -1,4 +1,4 @@
-// Settle: the one conditional status write of a pass, and the next due time. Source: design.md "Writes, fields, errors".
+// Settle: the one conditional status write of a pass, and the next due time. Source: docs/architecture.md "Writes, fields, errors".
 //
 //   S1. Idempotent by content: on a conflict the object is read again; if it is as intended, that is success; if the job is ours
 //       and the phase still the observed one, it is written on the new version; else the run is superseded.

@@ -1,4 +1,4 @@
-// The budgets of design.md, counted on real servers: writes from the API server's audit log, events from Temporal's histories.
+// The budgets of docs/performance.md, counted on real servers: writes from the API server's audit log, events from Temporal's histories.
 
 import { temporal } from '@temporalio/proto'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'

@@ -1,5 +1,5 @@
 // Executions and statuses that somebody edits while jobs run. Each job ends in a phase that says what was found, or goes on as if
-// nothing had been edited. Source: spec/landscaper.md 2.2, 2.8, design.md "Writes, fields, errors".
+// nothing had been edited. Source: spec/landscaper.md 2.2, 2.8, docs/architecture.md "Writes, fields, errors".
 
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'

@@ -1,5 +1,5 @@
 // A planted secret: wherever users put values, none of them may come out in the journal, in histories, logs, statuses or Events.
-// Source: design.md "Journal" ("never reach journal, history, logs or error texts").
+// Source: docs/architecture.md "Journal".
 
 import { constants, gunzipSync, gzipSync } from 'node:zlib'
 import { sql } from 'kysely'

@@ -1,4 +1,4 @@
-// The journal's invariants over random histories of a small cluster (design.md "Invariants"), against a real PostgreSQL.
+// The journal's invariants over random histories of a small cluster (docs/architecture.md "Journal"), against a real PostgreSQL.
 // The watch repeats itself, lists come in between, and answers of writes overtake their events, as in life.
 
 import fc from 'fast-check'

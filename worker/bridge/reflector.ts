@@ -1,6 +1,6 @@
 // Follows one kind of one cluster: stands by for its lease, lists when it must, watches, and feeds the journal.
 // client-node's informer is not used: errors end it, it swallows exceptions and knows neither bookmarks nor back-pressure.
-// Source: spec/engine.md 2.4, design.md "Journal".
+// Source: spec/engine.md 2.4, docs/architecture.md "Journal".
 //
 //   R1. One reflector per cluster and kind writes: the lease is checked in every transaction.
 //   R2. Any error reconnects, none ends the reflector. Only the signal does.

@@ -14,7 +14,7 @@ export interface BridgeSettings {
   /** Without a byte for this long the connection counts as dead; the server sends a bookmark about every minute. Source: spec/engine.md 2.4. */
   readonly watchdogMs: number
   readonly backoffMs: { readonly first: number; readonly longest: number }
-  /** How long a watch event waits at most for the answer of the write that caused it. Source: design.md "Own writes". */
+  /** How long a watch event waits at most for the answer of the write that caused it. Source: docs/architecture.md "Own writes". */
   readonly holdMs: number
   /** How often held events are looked at again. */
   readonly holdPollMs: number

@@ -1,5 +1,5 @@
 // Takes due wakes out of the journal and brings them to Temporal. All dispatchers are active; no leader.
-// Source: design.md "How data flows", "Journal" (wake).
+// Source: docs/architecture.md "How data flows", "Journal" (wake).
 //
 //   P1. Claim, call Temporal, acknowledge: no lock is held over a call. A dispatcher that dies leaves a lease that runs out.
 //   P2. A wake is acknowledged only after a run was woken or started for it, or it is known to lead to nothing.

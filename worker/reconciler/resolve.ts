@@ -1,5 +1,5 @@
 // From a wake to the run it is for, by what the journal knows. No call to Temporal or Kubernetes.
-// Source: design.md "Subjects and routes", spec/landscaper.md 2.2.
+// Source: docs/architecture.md "Subjects and routes".
 
 import { createHash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
@@ -65,7 +65,7 @@ export async function resolveWake(
   const { controller, uid, job_id } = wake
   const job = await lookups.findOpen({ controller, uid, jobID: job_id === '' ? undefined : job_id })
   if (job !== undefined) {
-    // A write never wakes the run that made it (design.md "Own writes").
+    // A write never wakes the run that made it (docs/architecture.md "Own writes").
     if (!wake.foreign_event && wake.writer === job.workflow_id) return nothing('own write')
     return { to: 'open', job }
   }

@@ -1,4 +1,4 @@
-// Runs in Temporal: started, woken, looked up. Source: design.md "Subjects and routes" (reuse policies), spec/engine.md 1.2.
+// Runs in Temporal: started, woken, looked up. Source: docs/architecture.md "Subjects and routes" (reuse policies), spec/engine.md 1.2.
 //
 //   U1. `start` has conflict policy FAIL, then comes a signal: USE_EXISTING would swallow the wake.
 //   U2. A run that completed is not repeated unless its subject still asks for it; one that failed or was terminated is.

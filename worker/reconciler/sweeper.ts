@@ -1,4 +1,4 @@
-// Looks for what no event will wake: at start and every minute. Source: design.md "Journal" (sweep).
+// Looks for what no event will wake: at start and every minute. Source: docs/architecture.md "Journal" (sweep).
 
 import type { Client } from '@temporalio/client'
 import type { Kysely } from 'kysely'

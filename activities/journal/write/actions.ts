@@ -31,7 +31,7 @@ export interface FinishedAction extends Key {
   readonly finished_at: Date
 }
 
-/** Source: design.md "Own writes": events on the objects of a batch are held until its transaction, at most 1 s. */
+/** Source: docs/architecture.md "Own writes": events on the objects of a batch are held until its transaction, at most 1 s. */
 export const HOLD_MS = 1000
 
 /**

@@ -1,5 +1,5 @@
 // Finds what no event will wake: subjects whose job has no run, idle ones with a trigger, and runs that may be lost.
-// At start and every minute. Source: design.md "Journal", Sweep.
+// At start and every minute. Source: docs/architecture.md "Journal", Sweep.
 //
 //   S1. The sweep only adds wakes; the pass they lead to looks at the object itself. So a needless one costs a look, a missing one a job.
 

@@ -1,5 +1,5 @@
 // Ends the jobs of items from outside, and is the only module that does: on an interrupt, and when no deployer takes an item up.
-// Source: spec/landscaper.md 2.10, 2.11, design.md "Writes, fields, errors".
+// Source: spec/landscaper.md 2.10, 2.11, docs/architecture.md "Writes, fields, errors".
 //
 //   E1. An item ends in one status write: IDs, phase, error and time.
 //   E2. What counts is the item as it is when it is written: one that has ended meanwhile keeps its end, one that has another job than

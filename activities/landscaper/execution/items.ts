@@ -72,7 +72,7 @@ function isTemplate(value: unknown): value is DeployItemTemplate {
   return typeof name === 'string' && typeof type === 'string' && isListOfNames
 }
 
-/** The name of the DeployItem for an item: the same in every try of a job, another one in another job. Source: design.md "Created names". */
+/** The name of the DeployItem for an item: the same in every try of a job, another one in another job. Source: docs/architecture.md "Created names". */
 export function deployItemName(execution: KubeObject, item: string, jobID: string): string {
   const hash = createHash('sha256')
     .update(JSON.stringify([execution.metadata.uid, item, jobID]))

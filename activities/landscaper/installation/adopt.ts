@@ -1,4 +1,4 @@
-// The second write of a job: the request is taken off, finalizer and defaults are put in. Source: design.md "A root's new job".
+// The second write of a job: the request is taken off, finalizer and defaults are put in. Source: docs/architecture.md "A root's new job".
 //
 //   A1. The annotation is removed only while the spec is the one that the first write saw; one that came with a newer spec is the next job's.
 //   A2. An interrupt that is there when the job begins was meant for an earlier one.

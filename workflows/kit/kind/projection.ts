@@ -48,7 +48,7 @@ export function textAt(object: object, at: Path): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** What may be remembered of an object: the given paths and its identity (J1-J3). Source: design.md "Journal". */
+/** What may be remembered of an object: the given paths and its identity (J1-J3). Source: docs/architecture.md "Journal". */
 export function projectObject(object: object, paths: readonly Path[]): Projection {
   const projection: Record<string, unknown> = {}
   for (const at of [...IDENTITY, ...paths]) {

@@ -9,7 +9,7 @@ const JOB_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/
 // Steps that many places of a plan may share: they stand for nothing that is recorded, or are empty groups.
 const SHARED_NAMES: ReadonlySet<string> = new Set(['nop', 'sequential', 'join', 'joinOrdered', 'parallelJoin'])
 
-/** Whether a job ID read from an object may become part of a workflow ID. A UUID is one. Source: design.md "Writes, fields, errors". */
+/** Whether a job ID read from an object may become part of a workflow ID. A UUID is one. Source: docs/architecture.md "Writes, fields, errors". */
 export function isJobID(value: unknown): value is string {
   return typeof value === 'string' && JOB_ID.test(value)
 }

@@ -1,5 +1,5 @@
 // The pass of a controller in level mode: a run that lives until its object has converged. Types only; generated code and the
-// actions of users' controllers are written against them. Source: design.md "Subjects and routes", spec/kit.md 8.
+// actions of users' controllers are written against them. Source: docs/architecture.md "Subjects and routes", spec/kit.md 8.
 
 import type { ObjectMeta } from '../kind/kind.ts'
 import type { By, Subject } from './job.ts'

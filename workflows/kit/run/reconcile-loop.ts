@@ -1,5 +1,5 @@
 // The loop of every workflow: wait for a wake, run one pass, settle, wait again; and what a pass of a job is.
-// Source: design.md "How data flows". It arms no timers: the next due time goes into the journal's wake row.
+// Source: docs/architecture.md "How data flows". It arms no timers: the next due time goes into the journal's wake row.
 //
 //   R1. A run starts from the phase it observes, never assumes Init, and ends at once when the job is finished.
 //   R2. Phases that need no outside event fold into one pass; a pass that changed nothing writes nothing.

@@ -1,5 +1,5 @@
 // Which events concern which subjects. Pure: the bridge and every journaled write ask the same functions.
-// Source: design.md "Subjects and routes".
+// Source: docs/architecture.md "Subjects and routes".
 
 import { type GroupKind, groupKindOf, groupKindText, isSameGroupKind } from '../kind/group-kind.ts'
 import { isIdle } from './job.ts'

@@ -1,5 +1,5 @@
 // What a pass leaves behind, as data: the one conditional status write and the next due time. The loop makes it, an activity carries it out.
-// Source: design.md "How data flows" (settle) and "Writes, fields, errors".
+// Source: docs/architecture.md "How data flows" (settle) and "Writes, fields, errors".
 
 import type { ConditionChange } from './conditions.ts'
 import type { By, ErrorReport, JobInput, JobPass, JobState, TargetView, TransitionMark } from './job.ts'

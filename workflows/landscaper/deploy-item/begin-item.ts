@@ -1,5 +1,5 @@
 // An item that is being deleted and has no owner left gets a job from here, whatever its type, so that nothing waits for a parent
-// that is gone. Source: design.md "Created names".
+// that is gone. Source: docs/architecture.md "Created names".
 
 import { done, isIdle, type Outcome } from '../../kit/index.ts'
 import type { DeployGroupPass } from './pass.ts'

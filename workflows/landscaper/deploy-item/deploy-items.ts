@@ -1,6 +1,6 @@
 // One pass over the unfinished items of a group: those of quick deployers in one batch; the others are tried together once, and what does not end in that goes
 // on, each on a track of its own that outlives the pass. A slow or failing item never delays its siblings.
-// Source: design.md "Subjects and routes", spec/landscaper.md 2.9.
+// Source: docs/architecture.md "Subjects and routes", spec/landscaper.md 2.9.
 
 import { again, done, type Fault, joinOutcomes, type Outcome } from '../../kit/index.ts'
 import type { GroupItem } from '../../../activities/landscaper/deploy/run/views.ts'

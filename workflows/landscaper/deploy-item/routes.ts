@@ -1,5 +1,5 @@
 // Which events concern a deploy group. Only a DeployItem's event may start one; its Execution's tell it that the job is over.
-// Source: design.md "Subjects and routes".
+// Source: docs/architecture.md "Subjects and routes".
 
 import {
   type ControllerRoutes,

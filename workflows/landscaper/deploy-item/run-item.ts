@@ -1,7 +1,7 @@
 // One item of a deployer that works on another cluster, when its first try has not ended it (deploy-items.ts): deploy it, or take it away, and
 // wait for what that leads to.
 // Each step is an activity, retried by the server until the item has ended: time-outs and errors are the activities' to see.
-// Source: design.md "Subjects and routes" (one slow or failing item never delays its siblings).
+// Source: docs/architecture.md "Subjects and routes" (one slow or failing item never delays its siblings).
 
 import type { GroupItem } from '../../../activities/landscaper/deploy/run/views.ts'
 import type { Change } from '../../kit/index.ts'

@@ -1,5 +1,5 @@
 // Job IDs of Executions come from their Installation. Only one that is being deleted and has no owner left gets its own,
-// so that nothing waits for a parent that is gone. Source: design.md "Subjects and routes".
+// so that nothing waits for a parent that is gone. Source: docs/architecture.md "Subjects and routes".
 //
 //   B1. A job that nobody has worked on begins with its first phase, whatever phase a hand has left there.
 //   B2. An interrupt that is there when the job begins was meant for an earlier one. Not so below a parent: it takes the old ones off

@@ -1,5 +1,5 @@
 // The two first writes of a root's job: status, then metadata. Two endpoints, so a crash between them must lead to exactly one job:
-// the first write claims the job, the second is repeated until it is done. Source: design.md "A root's new job".
+// the first write claims the job, the second is repeated until it is done. Source: docs/architecture.md "A root's new job".
 
 import { FINALIZER } from '../contract.ts'
 import { done, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'

@@ -31,7 +31,7 @@ function fromInstallation(event: RoutedEvent): Routing {
   return { routes: [{ ...subject, mode: 'start', cause: run.cause }] }
 }
 
-// Source: design.md "Subjects and routes": only its end and its deletion; and that a hand has taken its job away, which is handed out again.
+// Source: docs/architecture.md "Subjects and routes": only its end and its deletion; and that a hand has taken its job away, which is handed out again.
 function fromExecution(event: RoutedEvent): Routing {
   const owner = ownerOfKind(event.projection, installationKind)
   const before = event.previous && ownerOfKind(event.previous, installationKind)

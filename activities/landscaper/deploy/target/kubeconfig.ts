@@ -1,7 +1,7 @@
 // What a user's kubeconfig may contain, and the connection that is made of it. Pure.
 //
 // A kubeconfig can name files of this machine, run programs on it, and act as somebody else: only inline data of the current context get
-// through, everything else of that context is refused. Source: spec/landscaper.md 4.6; design.md "Kubeconfigs of users".
+// through, everything else of that context is refused. Source: spec/landscaper.md 4.6; docs/architecture.md "Kubeconfigs of users".
 //
 //   K1. What leaves `readKubeconfig` was read field by field; no object of the user is passed on.
 //   K2. Refusals name the field and what kind of mistake it is, never a value.

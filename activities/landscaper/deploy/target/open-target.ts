@@ -1,4 +1,4 @@
-// Opens the clusters that Targets name, and keeps their clients. Source: spec/landscaper.md 1.5, 4.6; design.md "References".
+// Opens the clusters that Targets name, and keeps their clients. Source: spec/landscaper.md 1.5, 4.6; docs/architecture.md "References".
 //
 //   G1. Target and Secret are read at each opening, so a change takes effect at the next one; a client lives as long as neither changes.
 //   G2. Credentials are the Target's own, always. What is missing or malformed is an error; nothing falls back to the engine's.

@@ -1,4 +1,4 @@
-// Which events an Execution and its Installation hear of. Source: design.md "Subjects and routes".
+// Which events an Execution and its Installation hear of. Source: docs/architecture.md "Subjects and routes".
 
 import { describe, expect, it } from 'vitest'
 

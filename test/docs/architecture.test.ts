@@ -1,0 +1,100 @@
+// docs/architecture.md by which a newcomer names the room of any file: held to the tree, and to the rules that code cites by name.
+
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+import { readModules } from '../architecture/source-module.ts'
+import { section } from './markdown.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const page = await readFile(join(ROOT, 'docs/architecture.md'), 'utf8')
+const sources = await readModules(ROOT, ['workflows', 'activities', 'worker', 'migrations', 'examples'])
+// This file has examples of its own.
+const tests = (await readModules(ROOT, ['test'])).filter(({ path }) => !path.endsWith('docs/architecture.test.ts'))
+const everything = [...sources, ...tests]
+
+const rooms = section(page, '## Rooms')
+  .split('\n')
+  .flatMap((line) => /^\| `([^`]+)` \|/.exec(line)?.[1] ?? [])
+const rules = [...section(page, '## Rules').matchAll(/^### (.+)$/gm)].map(([, name]) => name ?? '')
+
+const WINGS = new Set(
+  sources
+    .flatMap(({ path }) => /^workflows\/([^/]+)\/[^/]+\/kind\.ts$/.exec(path)?.[1] ?? [])
+    .filter((name) => name !== 'kit'),
+)
+const FILE = '[^/]+$'
+
+/** Whether a file is in a room: in its folder or, unless a narrower room says otherwise, anywhere below. */
+function roomOf(path: string): string | undefined {
+  const fitting = rooms.filter((room) => patternOf(room).test(path))
+  return fitting.toSorted((left, right) => right.length - left.length)[0]
+}
+
+function patternOf(room: string): RegExp {
+  const wings = `(?:${[...WINGS].join('|')})`
+  const folder = room.replaceAll('<wing>', wings).replaceAll('<kind>', '[^/]+')
+  // The rest of a folder that is divided into rooms is the files beside them.
+  const isDivided = rooms.some((other) => other !== room && other.startsWith(room))
+  return new RegExp(`^${folder}${isDivided ? FILE : ''}`)
+}
+
+/** The rules that a text cites, such as `docs/architecture.md "Own writes"`. */
+function cited(text: string): string[] {
+  return [...text.matchAll(/docs\/architecture\.md((?:,? (?:and )?"[^"]+"(?: \([^)]*\))?)+)/g)].flatMap(([, names]) =>
+    [...(names ?? '').matchAll(/"([^"]+)"/g)].map(([, name]) => name ?? ''),
+  )
+}
+
+describe('the page of the architecture', () => {
+  it('has a room for every module', () => {
+    expect(sources.map(({ path }) => path).filter((path) => roomOf(path) === undefined)).toEqual([])
+  })
+
+  it('has no room that is empty', () => {
+    const used = new Set(sources.map(({ path }) => roomOf(path)))
+    expect(rooms.filter((room) => !used.has(room) && !existsSync(join(ROOT, room)))).toEqual([])
+    expect(rooms.length).toBeGreaterThan(15)
+  })
+
+  it('has every rule that code cites, and none that it does not', () => {
+    const names = new Set(everything.flatMap(({ text }) => cited(text)))
+    expect([...names].filter((name) => !rules.includes(name))).toEqual([])
+    expect(rules.filter((name) => !names.has(name))).toEqual([])
+  })
+
+  it('is the only design that code cites', () => {
+    const elsewhere = new RegExp('(?<!/)design\\.md')
+    expect(everything.filter(({ text }) => elsewhere.test(text)).map(({ path }) => path)).toEqual([])
+  })
+
+  it('is one page', () => {
+    expect(page.split('\n').length).toBeLessThan(150)
+  })
+})
+
+describe('the checker itself', () => {
+  it.each([
+    ['workflows/kit/plan/step.ts', 'workflows/kit/plan/'],
+    ['workflows/landscaper/contract.ts', 'workflows/<wing>/'],
+    ['workflows/landscaper/execution/plan.ts', 'workflows/<wing>/<kind>/'],
+    ['activities/journal/database.ts', 'activities/journal/'],
+    ['activities/journal/write/jobs.ts', 'activities/journal/write/'],
+    ['worker/bridge.ts', 'worker/'],
+    ['worker/bridge/feed.ts', 'worker/bridge/'],
+    ['workflows/nowing/x.ts', undefined],
+    ['worker/elsewhere/x.ts', undefined],
+  ])('finds the room of %s', (path, room) => {
+    expect(roomOf(path)).toBe(room)
+  })
+
+  it('finds what is cited', () => {
+    expect(cited('// Source: docs/architecture.md "Own writes" (hold), "Journal"; spec "Other".')).toEqual([
+      'Own writes',
+      'Journal',
+    ])
+    expect(cited('// docs/architecture.md "A" and "B"')).toEqual(['A', 'B'])
+  })
+})
