@@ -30,6 +30,8 @@ export interface PawlOptions {
   readonly controllers?: string
   /** The folder of an installed package, whose processes are run; default the checkout's. */
   readonly installed?: string
+  /** Another checkout, whose processes are run; its worker bundles its own workflows. */
+  readonly checkout?: string
 }
 
 // Time-outs short enough for tests that kill workers. Source: issue text "1-2 s in these tests".
@@ -118,10 +120,10 @@ export class Pawl {
   }
 
   #levelFlags(): readonly string[] {
-    const { controllers } = this.options
-    return controllers === undefined
-      ? []
-      : ['--controllers', controllers, '--content-key', join(this.#dir, 'content.key')]
+    const { controllers, checkout } = this.options
+    const key = ['--content-key', join(this.#dir, 'content.key')]
+    if (controllers === undefined) return checkout === undefined ? [] : key
+    return ['--controllers', controllers, ...key]
   }
 
   /** The process of a part, to be stopped or killed by its pid. */
@@ -205,9 +207,13 @@ export class Pawl {
   }
 
   async #program(): Promise<typeof processArgs> {
-    const { installed } = this.options
-    if (installed === undefined) return processArgs
-    const module = pathToFileURL(join(installed, 'worker/server/config.js')).href
+    const { installed, checkout } = this.options
+    const config =
+      installed === undefined
+        ? checkout && join(checkout, 'worker/server/config.ts')
+        : join(installed, 'worker/server/config.js')
+    if (config === undefined) return processArgs
+    const module = pathToFileURL(config).href
     return ((await import(module)) as { processArgs: typeof processArgs }).processArgs
   }
 
