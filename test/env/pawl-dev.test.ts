@@ -2,7 +2,7 @@
 
 import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { access, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { access, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -39,10 +39,13 @@ describe('pawl dev, detached, with a data folder', { timeout: 300_000 }, () => {
     expect(status(dataDir)).toMatchObject({ up: false, parts: [] })
     expect(first.parts.filter(({ pid }) => pid !== null && isAlive(pid))).toEqual([])
 
-    await pawl('dev', '--detach', '--data-dir', dataDir)
+    await pawl('dev', '--detach', '--data-dir', dataDir, '--wings', 'landscaper')
     const second = status(dataDir)
     expect(second.parts.map(addressed).toSorted()).toEqual(first.parts.map(addressed).toSorted())
     expect(await kubectl(dataDir, 'get', 'configmap', 'kept', '-o', 'jsonpath={.data.key}')).toBe('value')
+    expect(await kubectl(dataDir, 'get', 'crd', '-o', 'name')).toContain('installations.landscaper.gardener.cloud')
+    for (const name of ['bridge', 'worker'])
+      expect(await readFile(join(dataDir, 'logs', `${name}.log`), 'utf8')).toContain('"wings":["landscaper"]')
     await pawl('dev', 'stop', '--data-dir', dataDir)
   })
 })

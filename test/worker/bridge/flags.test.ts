@@ -23,6 +23,14 @@ describe('the settings of the bridge', () => {
     )
   })
 
+  it('follow the kinds of all wings, or of those that are named', () => {
+    expect(processSettings({}, config).wings).toEqual(['landscaper'])
+    expect(processSettings({ wings: 'landscaper' }, config).wings).toEqual(['landscaper'])
+    expect(() => processSettings({ wings: 'chess' }, config)).toThrow(
+      '--wings names "chess"; expected wings of landscaper',
+    )
+  })
+
   it('need a content key for controllers of users, whose kinds are known by their hash', () => {
     const controllers = import.meta.filename
     expect(() => processSettings({ controllers }, config)).toThrow('--content-key is missing beside --controllers')
