@@ -36,7 +36,7 @@ async function installCrd(path: string): Promise<void> {
   const kube = createKubeClient({ kubeconfigPath: inject('servers').kubeconfigPath, userAgent: 'test' })
   const [definition] = parseAllDocuments(await readFile(join(checkout.folder, path), 'utf8'))
   const crds = { apiVersion: 'apiextensions.k8s.io/v1', plural: 'customresourcedefinitions' }
-  const { metadata } = await kube.request<KubeObject>('POST', resourcePath(crds), {
+  const { metadata } = await kube.request<KubeObject>('POST', resourcePath(crds, undefined), {
     body: definition?.toJS() as object,
   })
   await vi.waitFor(async () => {
