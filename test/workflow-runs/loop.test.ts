@@ -140,7 +140,7 @@ describe('a job', () => {
     const world = await start({
       work: [() => retryLater('Away', 'no answer'), () => retryLater('Away', 'no answer'), () => done],
     })
-    const error = { operation: 'handlePhaseWorking', reason: 'Away', message: 'no answer', codes: [] }
+    const error = { operation: 'Working', reason: 'Away', message: 'no answer' }
     for (const pass of [1, 2]) {
       await world.reached(`work ${pass}`)
       await world.settledTimes(pass)
@@ -157,10 +157,10 @@ describe('a job', () => {
   it('fails on a final fault, in one settle with the error', async () => {
     const world = await start({ work: [() => fail('ERR_CONFIGURATION_PROBLEM', 'wrong')] })
     expect(await world.run.result()).toBe('Failed')
-    const lastError = { operation: 'handlePhaseWorking', reason: 'ERR_CONFIGURATION_PROBLEM', message: 'wrong' }
+    const lastError = { operation: 'Working', reason: 'ERR_CONFIGURATION_PROBLEM', message: 'wrong' }
     expect(world.settled).toMatchObject([
       {
-        change: { phase: 'Failed', finished: true, lastError: { ...lastError, codes: ['ERR_CONFIGURATION_PROBLEM'] } },
+        change: { phase: 'Failed', finished: true, lastError },
       },
     ])
   })
