@@ -18,6 +18,8 @@ export interface Row {
 const NONE = /^$/
 const ANY = /./
 const KIT = '^workflows/kit/index\\.ts$'
+/** What of the kit knows no Temporal. */
+const PURE_KIT = '^workflows/kit/(?!dsl/|run/loop/)'
 const DEPS = '^activities/deps\\.ts$'
 /** What of a wing's controllers is pure and known to all of the wing. */
 const WING = '^workflows/$1/(?:[^/]+\\.ts|[^/]+/kind\\.ts|deploy-item/deployers\\.gen\\.ts)$'
@@ -30,10 +32,16 @@ export const TABLE: readonly Row[] = [
     packages: NONE,
   },
   {
-    sentence: 'the three files of the kit that know Temporal import the kit and Temporal',
-    of: /^workflows\/kit\/run\/(?:temporal|reconcile-loop|level-loop)\.ts$/,
-    may: ['^workflows/kit/(?!dsl/)'],
+    sentence: 'the two files of the kit that know Temporal import what is pure of the kit, and Temporal',
+    of: /^workflows\/kit\/run\/loop\/(?:temporal|loop)\.ts$/,
+    may: [PURE_KIT],
     packages: /^@temporalio\/workflow$/,
+  },
+  {
+    sentence: 'the runs of the kit import the kit, and Temporal only through those two',
+    of: /^workflows\/kit\/run\/loop\//,
+    may: [PURE_KIT, '^workflows/kit/run/loop/'],
+    packages: NONE,
   },
   {
     sentence: 'what the kit says of kinds imports nothing else of the kit',
@@ -50,7 +58,7 @@ export const TABLE: readonly Row[] = [
   {
     sentence: 'the kit imports nothing but the kit, free of Temporal',
     of: /^workflows\/kit\//,
-    may: ['^workflows/kit/(?!dsl/|run/(?:temporal|reconcile-loop|level-loop)\\.ts)'],
+    may: [PURE_KIT],
     packages: NONE,
   },
   {
@@ -78,9 +86,9 @@ export const TABLE: readonly Row[] = [
     packages: NONE,
   },
   {
-    sentence: "a kind's workflow.ts imports its folder, the kit, the loops, and what its wing has in common",
+    sentence: "a kind's workflow.ts imports its folder, the kit, its runs, and what its wing has in common",
     of: /^workflows\/([^/]+)\/([^/]+)\/workflow\.ts$/,
-    may: ['^workflows/$1/$2/', KIT, '^workflows/kit/run/(?:reconcile-loop|level-loop)\\.ts$', WING],
+    may: ['^workflows/$1/$2/', KIT, '^workflows/kit/run/loop/index\\.ts$', WING],
     mayType: ['^activities/$1/', '^activities/(?:index|run/|kube/)'],
     packages: NONE,
   },

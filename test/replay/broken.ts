@@ -6,7 +6,7 @@ import { executionDetails } from '../../workflows/landscaper/execution/details.t
 import { observeExecution } from '../../workflows/landscaper/execution/observe-execution.ts'
 import { executionPlan } from '../../workflows/landscaper/execution/plan.ts'
 import type { JobController, JobInput } from '../../workflows/kit/index.ts'
-import { runJob, type RunResult, shortActivities } from '../../workflows/kit/run/reconcile-loop.ts'
+import { runJob, type RunResult, shortActivities } from '../../workflows/kit/run/loop/index.ts'
 
 const controller: JobController<ExecutionState, ExecutionActivities> = {
   plan: executionPlan,

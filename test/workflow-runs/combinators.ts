@@ -20,7 +20,7 @@ import {
   timeout,
   when,
 } from '../../workflows/kit/index.ts'
-import { temporalRuntime } from '../../workflows/kit/run/temporal.ts'
+import { temporalRuntime } from '../../workflows/kit/run/loop/temporal.ts'
 
 type Log = string[]
 

@@ -11,8 +11,7 @@ import {
   type Outcome,
   sequential,
 } from '../../workflows/kit/index.ts'
-import { runLevel } from '../../workflows/kit/run/level-loop.ts'
-import type { RunResult } from '../../workflows/kit/run/reconcile-loop.ts'
+import { runLevel, type RunResult } from '../../workflows/kit/run/loop/index.ts'
 
 /** What a test says that a pass does. */
 export interface Gadget extends JsonObject {

@@ -17,7 +17,7 @@ import {
   runJob,
   type RunResult,
   shortActivities,
-} from '../../workflows/kit/run/reconcile-loop.ts'
+} from '../../workflows/kit/run/loop/index.ts'
 
 /** What the test says a step comes to; `bug` makes the workflow's own code throw. */
 export interface Answer extends Partial<Outcome> {

@@ -42,7 +42,7 @@ function entry(files: readonly string[], names: readonly string[]): string {
   const from = (path: string) => JSON.stringify(path)
   return [
     `export * from ${from(modulePath('../workflows/index.ts'))}`,
-    `import { runLevel } from ${from(modulePath('../workflows/kit/run/level-loop.ts'))}`,
+    `import { runLevel } from ${from(modulePath('../workflows/kit/run/loop/index.ts'))}`,
     ...files.map((file, index) => `import { controllers as of${index} } from ${from(file)}`),
     `const controllers = [${files.map((_, index) => `...of${index}`).join(', ')}]`,
     'const named = (name) => controllers.find((controller) => controller.name === name)',

@@ -1,5 +1,5 @@
 // The kit's public API, names spelled out. Free of Temporal, so that CLI, console and unit tests can use it;
-// what needs Temporal is in temporal.ts and reconcile-loop.ts, which only workflow.ts files import.
+// what needs Temporal is in run/loop/, of which workflow.ts files import the index.
 
 export { again, done, fail, interrupts, joinOutcomes, retryLater, stop } from './plan/outcome.ts'
 export type { Fault, Outcome } from './plan/outcome.ts'

@@ -1,8 +1,7 @@
 // A worker's entry whose run in level mode looks once more than it did: what a careless change of the loop would do to open runs.
 
 import type { JobInput, LevelActivities } from '../../../workflows/kit/index.ts'
-import { runLevel } from '../../../workflows/kit/run/level-loop.ts'
-import { type RunResult, shortActivities } from '../../../workflows/kit/run/reconcile-loop.ts'
+import { runLevel, type RunResult, shortActivities } from '../../../workflows/kit/run/loop/index.ts'
 import { beaconKind, controllers } from './beacon.ts'
 
 export async function beacon(input: JobInput): Promise<RunResult> {

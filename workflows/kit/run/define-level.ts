@@ -1,5 +1,5 @@
 // A controller in level mode as one pure value: the kind of its objects, what it observes, what a pass does. The worker and the bridge
-// read what they need of it; a workflow runs it (level-loop.ts). Source: docs/adr/0011.
+// read what they need of it; a workflow runs it (loop/run-level.ts). Source: docs/adr/0011.
 
 import type { JsonObject } from './level.ts'
 import { groupKindOf, isSameGroupKind } from '../kind/group-kind.ts'

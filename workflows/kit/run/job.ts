@@ -1,5 +1,5 @@
 // The shape of a controller that runs jobs: what it observes, its phases, and the draft of the status that a pass settles.
-// Pure data and types; reconcile-loop.ts runs it on Temporal, unit tests run it with a fake.
+// Pure data and types; loop/run-job.ts runs it on Temporal, unit tests run it with a fake.
 
 import type { ConditionChange } from './conditions.ts'
 import { isJobID } from '../plan/guard.ts'

@@ -1,5 +1,5 @@
 // Work that outlives a pass: a track is a chain of activities for one item of a group. It holds up no pass and no other item;
-// when it fails, or is the last to end, the loop is woken. Pure: how work is started and cancelled comes from temporal.ts.
+// when it fails, or is the last to end, the loop is woken. Pure: how work is started and cancelled comes from loop/temporal.ts.
 //
 //   K1. One track per key at a time; a key whose failure no pass has seen yet is not started again.
 //   K2. What a track did enters the state when it ends, so that what people see is right without a pass.

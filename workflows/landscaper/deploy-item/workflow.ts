@@ -1,5 +1,5 @@
 import type { GroupController, JobInput } from '../../kit/index.ts'
-import { longActivities, runGroup, type RunResult, shortActivities } from '../../kit/run/reconcile-loop.ts'
+import { longActivities, runGroup, type RunResult, shortActivities } from '../../kit/run/loop/index.ts'
 import { type DeployGroupActivities, type DeployGroupState, isUnfinished, type ItemActivities } from './pass.ts'
 import { deployDetails } from './details.ts'
 import { observeDeployGroup } from './observe-deploy-group.ts'

@@ -1,5 +1,5 @@
 import type { JobController, JobInput } from '../../kit/index.ts'
-import { runJob, type RunResult, shortActivities } from '../../kit/run/reconcile-loop.ts'
+import { runJob, type RunResult, shortActivities } from '../../kit/run/loop/index.ts'
 import { beginExecution } from './begin-execution.ts'
 import type { ExecutionActivities, ExecutionState } from './pass.ts'
 import { executionDetails } from './details.ts'

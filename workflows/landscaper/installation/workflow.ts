@@ -1,5 +1,5 @@
 import type { JobController, JobInput } from '../../kit/index.ts'
-import { runJob, type RunResult, shortActivities } from '../../kit/run/reconcile-loop.ts'
+import { runJob, type RunResult, shortActivities } from '../../kit/run/loop/index.ts'
 import { beginInstallation } from './begin-installation.ts'
 import type { InstallationActivities, InstallationState } from './pass.ts'
 import { installationDetails } from './details.ts'

@@ -1,7 +1,7 @@
 import { ActivityFailure, ApplicationFailure, CancelledFailure, RetryState, TimeoutFailure } from '@temporalio/common'
 import { describe, expect, it } from 'vitest'
-import { done } from '../../../../workflows/kit/index.ts'
-import { temporalRuntime } from '../../../../workflows/kit/run/temporal.ts'
+import { done } from '../../../../../workflows/kit/index.ts'
+import { temporalRuntime } from '../../../../../workflows/kit/run/loop/temporal.ts'
 
 const wrapped = (cause: Error) =>
   new ActivityFailure('Activity task failed', 'applyExecution', '4', RetryState.NON_RETRYABLE_FAILURE, 'worker', cause)

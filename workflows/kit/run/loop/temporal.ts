@@ -1,5 +1,5 @@
-// The kit's runtime on Temporal, and the proxies through which workflows call activities. With reconcile-loop.ts the only
-// file of workflows/ that knows Temporal.
+// The kit's runtime on Temporal, and the proxies through which workflows call activities. With loop.ts the only file of workflows/ that
+// knows Temporal.
 //
 //   T1. Only failures of activities and children become outcomes. Cancellation, continue-as-new and bugs pass through:
 //       a plain Error fails the workflow task, which is retried until the code is fixed (conventions 1.2).
@@ -12,12 +12,14 @@ import {
   isCancellation,
   proxyActivities,
   proxyLocalActivities,
+  setCurrentDetails,
   sleep,
   TimeoutFailure,
 } from '@temporalio/workflow'
-import { type Outcome, done } from '../plan/outcome.ts'
-import type { Runtime } from '../plan/runtime.ts'
-import type { StartedWork } from './tracks.ts'
+import { type Outcome, done } from '../../plan/outcome.ts'
+import type { Runtime } from '../../plan/runtime.ts'
+import { runStep, type Step, type StepHooks } from '../../plan/step.ts'
+import type { StartedWork } from '../tracks.ts'
 
 export const temporalRuntime: Runtime = {
   sleep: (ms) => sleep(ms),
@@ -51,6 +53,33 @@ function fault(cause: unknown): Outcome | undefined {
 
 function oneFault(code: string, message: string, retryable: boolean): Outcome {
   return { ...done, faults: [{ code, message, retryable }] }
+}
+
+/** Failures of the world as an outcome; everything else is thrown on. */
+export async function attempt<T>(run: () => Promise<T>): Promise<{ value: T } | { outcome: Outcome }> {
+  try {
+    return { value: await run() }
+  } catch (error) {
+    const outcome = temporalRuntime.toOutcome(error)
+    if (outcome === undefined) throw error
+    return { outcome }
+  }
+}
+
+/** Runs one step of a plan; failures of the world are its outcome, too. */
+export async function runOnTemporal<Pass>(step: Step<Pass>, pass: Pass, hooks?: StepHooks): Promise<Outcome> {
+  const ran = await attempt(() => runStep(step, pass, temporalRuntime, hooks))
+  return 'outcome' in ran ? ran.outcome : ran.value
+}
+
+/** A failure that a workflow's own code meets: the step that does becomes a fault with this code. */
+export function failure(code: string, message: string, { retryable }: { readonly retryable: boolean }): Error {
+  return ApplicationFailure.create({ type: code, message, nonRetryable: !retryable })
+}
+
+/** What Temporal's UI shows of the run, in Markdown. */
+export function showDetails(details: string): void {
+  setCurrentDetails(details)
 }
 
 type AsyncFunctions<A> = {

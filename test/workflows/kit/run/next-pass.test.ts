@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest'
+import { again, done, fail, joinOutcomes, type Outcome, retryLater } from '../../../../workflows/kit/index.ts'
+import { attemptsAfter, CHANGED, nextPass } from '../../../../workflows/kit/run/next-pass.ts'
+
+const away = retryLater('Away', 'no answer')
+const changed = retryLater(CHANGED, 'generation 2')
+
+describe('the next pass after an outcome', () => {
+  it.each<[string, Outcome, number | undefined]>([
+    ['done: when something changes', done, undefined],
+    ['a wish: then', again(5000), 5000],
+    ['a final fault: when something changes', fail('Wrong', 'no'), undefined],
+    ['a final fault with a wish: then', joinOutcomes(fail('Wrong', 'no'), again(5000)), 5000],
+    ['a fault that may pass: as the back-off says', away, Number.MAX_SAFE_INTEGER],
+    ['a fault that may pass with a wish: then, or as the back-off says', joinOutcomes(away, again(50)), 50],
+    ['a look at an older object: at once', joinOutcomes(changed, again(50)), 0],
+    ['a look at an older object beside another fault: as that', joinOutcomes(changed, away), Number.MAX_SAFE_INTEGER],
+  ])('is due after %s', (_, outcome, againMs) => {
+    expect(nextPass(outcome, 1).againMs).toBe(againMs)
+  })
+
+  it('takes a back-off only after a fault that may pass', () => {
+    const outcomes = [done, fail('Wrong', 'no'), changed, away, joinOutcomes(changed, away)]
+    expect(outcomes.map((outcome) => nextPass(outcome, 3).attempt)).toEqual([0, 0, 0, 3, 3])
+  })
+
+  it('tells the first code and all messages, as long as people read', () => {
+    expect(nextPass(done, 0).fault).toBeUndefined()
+    expect(nextPass(joinOutcomes(away, fail('Wrong', 'no')), 1).fault).toEqual({
+      reason: 'Away',
+      message: 'no answer; no',
+    })
+    expect(nextPass(fail('Wrong', 'x'.repeat(5000)), 1).fault?.message).toHaveLength(2000)
+  })
+})
+
+describe('the count of passes that went wrong in a row', () => {
+  const counts = (...outcomes: readonly Outcome[]) => {
+    let attempts = 0
+    return outcomes.map((outcome) => (attempts = attemptsAfter(outcome, attempts)))
+  }
+
+  it('begins anew after a pass without a fault that may pass', () => {
+    expect(counts(away, away, done, away, fail('Wrong', 'no'), away)).toEqual([1, 2, 0, 1, 0, 1])
+  })
+
+  it('neither grows nor is forgotten by a look at an older object', () => {
+    expect(counts(changed, changed, away, changed, away)).toEqual([0, 0, 1, 1, 2])
+  })
+})

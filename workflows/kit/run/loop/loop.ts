@@ -1,0 +1,108 @@
+// The loop of every run: wait for a wake, run one pass, settle it, end or wait again. Jobs, groups and runs in level mode are courses of it:
+// they say what a pass does and who is told of it. Source: design.md "How data flows".
+//
+//   L1. A pass observes first and starts from what it sees: nothing is assumed that an earlier run, or another hand, may have changed.
+//   L2. A wake that arrives during a pass leads to a pass that starts after it: of this run while it goes on, also as a new one of its ID;
+//       where it ends, of this run or the next, as `Course.endsWoken` says.
+//   L3. The loop arms no timers: the next due time goes into the journal's wake row, and so does the back-off.
+
+import {
+  condition,
+  continueAsNew,
+  defineSignal,
+  setHandler,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow'
+import type { By, JobInput } from '../job.ts'
+import { attemptsAfter, type NextPass, nextPass } from '../next-pass.ts'
+import type { Outcome } from '../../plan/outcome.ts'
+
+/** A wake: something journaled up to `seq` concerns the subject. Carries no object (a level, not an edge). */
+const wakeSignal = defineSignal<[{ readonly seq: number }]>('wake')
+
+/**
+ * How a run ended: a final phase, `Deleted` when the subject is gone, `Superseded` when the job is another run's, `Done` for groups,
+ * `Converged` in level mode.
+ */
+export type RunResult = string
+
+export interface PassReport {
+  readonly outcome: Outcome
+  /** How the run ends; undefined while it goes on. */
+  readonly result: RunResult | undefined
+}
+
+/** What a settled pass means for the run. */
+export interface Settled {
+  readonly result: RunResult | undefined
+  /** The run's row in the journal is closed already. */
+  readonly isClosed: boolean
+}
+
+/** What differs between the runs of jobs, groups and controllers in level mode. */
+export interface Course<Report extends PassReport> {
+  runPass(by: By): Promise<Report>
+  /** Tells the world and the journal what the pass came to. */
+  settle(by: By, report: Report, next: NextPass): Promise<Settled>
+  /** Closes the run's row in the journal. @param firstRunID of the first run of this ID that goes on in this one. */
+  close(by: By, result: RunResult, firstRunID: string): Promise<void>
+  /** Ends in spite of a wake: the journal wakes the subject of a closed row anew. Otherwise a run ends only when no wake is there. */
+  readonly endsWoken: boolean
+  /** Before the run gives way to the next one of its ID. */
+  leave?(): void
+}
+
+/** The level that the loop waits for: one or ten wakes lead to one pass. */
+export interface Wakes {
+  readonly wake: () => void
+  readonly isWoken: () => boolean
+  readonly take: () => void
+}
+
+/** Woken from the start: a run begins with a pass. */
+export function createWakes(): Wakes {
+  let woken = true
+  return {
+    wake: () => {
+      woken = true
+    },
+    isWoken: () => woken,
+    take: () => {
+      woken = false
+    },
+  }
+}
+
+/** Runs passes until the run ends or gives way to the next one of its ID. */
+export async function loop<Report extends PassReport>(
+  input: JobInput,
+  wakes: Wakes,
+  course: Course<Report>,
+): Promise<RunResult> {
+  const mayEnd = () => course.endsWoken || !wakes.isWoken()
+  let attempts = 0
+  setHandler(wakeSignal, wakes.wake)
+  for (let pass = 1; ; pass++) {
+    await condition(wakes.isWoken)
+    wakes.take()
+    const { workflowId, runId, firstExecutionRunId } = workflowInfo()
+    const by = { workflowID: workflowId, runID: runId, pass }
+    const report = await course.runPass(by)
+    attempts = attemptsAfter(report.outcome, attempts)
+    const { result, isClosed } = await course.settle(by, report, nextPass(report.outcome, attempts))
+    if (result !== undefined && mayEnd()) {
+      if (!isClosed) await course.close(by, result, firstExecutionRunId)
+      // Looked at again: what came while the row was closed has been signalled (L2).
+      if (mayEnd()) {
+        upsertSearchAttributes({ PawlOutcome: [result] })
+        return result
+      }
+    }
+    // Also when a wake is pending: the new run begins with a pass (L2).
+    if (workflowInfo().continueAsNewSuggested) {
+      course.leave?.()
+      await continueAsNew<(input: JobInput) => Promise<RunResult>>(input)
+    }
+  }
+}

@@ -1,0 +1,111 @@
+// The run of a controller in level mode: passes over one object until it has converged. A later event starts the next run, under the
+// same workflow ID. Source: design.md "Subjects and routes", docs/adr/0011.
+//
+//   V1. A pass observes the target and all states anew. Nothing of an earlier pass is relied upon.
+//   V2. Converged is an outcome that is `done` and nothing else. A stop, a wish for another pass or a fault keeps the run open.
+//   V3. A run ends only when no wake is there: it has no next job that a wake could lead to.
+//   V4. The finalizer is on the object before the first action, and off only after `onDelete` came to `done`.
+//   V5. Nobody runs in circles: a plan that wishes for pass after pass at once gets one a second, after the first twenty.
+
+import type { LevelController } from '../define-level.ts'
+import type { By, JobInput, Subject } from '../job.ts'
+import type { LevelActivities, LevelJournal } from '../level-activities.ts'
+import { done, interrupts, type Outcome } from '../../plan/outcome.ts'
+import { nop } from '../../plan/step.ts'
+import { queriesOf, runSteps, type Seen } from './level-pass.ts'
+import { type Course, createWakes, loop, type PassReport, type RunResult } from './loop.ts'
+import { attempt, insistentActivities, shortActivities, showDetails } from './temporal.ts'
+
+/** So many passes in a row may wish for the next one in less than `CALM_MS`; who goes on so does not converge, and waits that long (V5). */
+const MOST_HURRIED = 20
+const CALM_MS = 1000
+
+/** The object has converged: its plan came to `done`. */
+const CONVERGED = 'Converged'
+/** The object is gone, or is going and nothing of ours holds it. */
+const DELETED = 'Deleted'
+
+/** Runs a controller for one object, until it has converged or is gone. */
+export async function runLevel(controller: LevelController, input: JobInput): Promise<RunResult> {
+  return await loop(input, createWakes(), levelCourse(controller, input))
+}
+
+function levelCourse(controller: LevelController, { subject, cause }: JobInput): Course<PassReport> {
+  const { settleLevel, endLevel } = insistentActivities<LevelJournal>()
+  const { target } = controller
+  let hurried = 0
+  return {
+    async runPass(by) {
+      const report = await runPass(controller, subject, by)
+      showDetails(details(report))
+      return report
+    },
+    async settle(by, { outcome, result }, next) {
+      if (result !== undefined) return { result, isClosed: false }
+      hurried = isHurried(outcome) ? hurried + 1 : 0
+      const againMs = hurried > MOST_HURRIED ? CALM_MS : next.againMs
+      await settleLevel({ by, subject, target, ...next, againMs })
+      return { result, isClosed: false }
+    },
+    close: async (by, outcome, firstRunID) => await endLevel({ by, firstRunID, subject, cause, outcome }),
+    // V3
+    endsWoken: false,
+  }
+}
+
+async function runPass(controller: LevelController, subject: Subject, by: By): Promise<PassReport> {
+  const base = { by, subject, target: controller.target }
+  const { observeLevel } = shortActivities<LevelActivities>()
+  const looked = await attempt(() => observeLevel({ ...base, queries: queriesOf(controller) }))
+  if ('outcome' in looked) return { outcome: looked.outcome, result: undefined }
+  if (looked.value === undefined) return GONE
+  const seen = { subject, by, observed: looked.value }
+  const { deletionTimestamp, finalizers = [] } = looked.value.target.metadata
+  const isHeld = controller.finalizer !== undefined && finalizers.includes(controller.finalizer)
+  if (deletionTimestamp !== undefined) return isHeld ? await runDeletion(controller, seen) : GONE
+  if (isHeld || controller.finalizer === undefined) return await runPlan(controller, seen)
+  // V4
+  const held = await finalize(controller, seen, true)
+  if ('outcome' in held) return { outcome: held.outcome, result: undefined }
+  if (held.value === undefined) return GONE
+  return await runPlan(controller, { subject, by, observed: { ...looked.value, target: held.value } })
+}
+
+const GONE: PassReport = { outcome: done, result: DELETED }
+
+async function runPlan(controller: LevelController, seen: Seen): Promise<PassReport> {
+  const outcome = await runSteps(controller, controller.plan, seen)
+  return { outcome, result: interrupts(outcome) ? undefined : CONVERGED }
+}
+
+async function runDeletion(controller: LevelController, seen: Seen): Promise<PassReport> {
+  const outcome = await runSteps(controller, controller.onDelete ?? nop, seen)
+  if (interrupts(outcome)) return { outcome, result: undefined }
+  const released = await finalize(controller, seen, false)
+  return 'outcome' in released ? { outcome: released.outcome, result: undefined } : GONE
+}
+
+async function finalize({ target, finalizer = '' }: LevelController, seen: Seen, guarded: boolean) {
+  const { finalizeLevel } = shortActivities<LevelActivities>()
+  const { by, subject } = seen
+  const version = seen.observed.target.metadata.resourceVersion
+  return await attempt(() => finalizeLevel({ by, subject, target, version, finalizer, guarded }))
+}
+
+function isHurried({ faults, againMs }: Outcome): boolean {
+  return faults.length === 0 && againMs !== undefined && againMs < CALM_MS
+}
+
+/** For people who look at the run in Temporal's UI. */
+function details({ outcome, result }: PassReport): string {
+  if (result !== undefined) return result
+  const { faults, againMs, stopped } = outcome
+  const lines = [
+    ...faults.map(
+      ({ code, message, retryable }) => `- ${retryable ? 'tries again' : 'waits for a change'}: ${code}: ${message}`,
+    ),
+    ...(stopped === undefined ? [] : [`- waits: ${stopped}`]),
+    ...(againMs === undefined ? [] : [`- looks again in ${againMs} ms`]),
+  ]
+  return lines.join('\n')
+}

@@ -1,0 +1,57 @@
+// How the passes of jobs and groups are settled: one conditional status write with the next due time, or nothing at all.
+//
+//   S1. A pass that changed nothing and wants no other one writes nothing.
+//   S2. What ends a job is written in one settle, which also closes the run's row.
+
+import type { By, JobInput } from '../job.ts'
+import type { NextPass } from '../next-pass.ts'
+import type { SettleActivities, SettledTarget, StatusChange } from '../settle.ts'
+import type { Course, PassReport, Settled, Wakes } from './loop.ts'
+import { insistentActivities } from './temporal.ts'
+
+export interface JobReport extends PassReport {
+  readonly change?: StatusChange | undefined
+  /** Work goes on beside the passes, in activities that wait for the end of the workflow task. */
+  readonly isBusy?: boolean
+  /** Takes the target as settle left it. */
+  settled?(target: Partial<SettledTarget>): void
+}
+
+/** The course of a run whose passes come to such reports. */
+export function jobCourse(
+  input: JobInput,
+  wakes: Wakes,
+  passes: Pick<Course<JobReport>, 'runPass' | 'leave'>,
+): Course<JobReport> {
+  const { settle, endRun } = insistentActivities<SettleActivities>()
+  const settlePass = async (by: By, report: JobReport, next: NextPass): Promise<Settled> => {
+    const { change, result } = report
+    const lingers = isAtRest(report, wakes)
+    const againMs = result === undefined ? next.againMs : undefined
+    const isClosed = change?.finished === true
+    if (change === undefined && againMs === undefined && !lingers) return { result, isClosed }
+    const settled = await settle({ ...by, ...input, ...next, change, againMs, lingers })
+    switch (settled.result) {
+      case 'superseded':
+        return { result: 'Superseded', isClosed: false }
+      case 'overtaken':
+        wakes.wake()
+        return { result: undefined, isClosed: false }
+      case 'settled':
+        report.settled?.(settled.target)
+        if (settled.woken) wakes.wake()
+        return { result, isClosed }
+    }
+  }
+  return {
+    ...passes,
+    settle: settlePass,
+    close: async (by, outcome) => await endRun({ ...by, ...input, outcome }),
+    endsWoken: true,
+  }
+}
+
+/** A run that waits for a change may see it come; one that met a fault, or whose activities are to be sent, gives its task back. */
+function isAtRest({ outcome, result, isBusy = false }: JobReport, wakes: Wakes): boolean {
+  return result === undefined && outcome.faults.length === 0 && outcome.againMs !== 0 && !isBusy && !wakes.isWoken()
+}

@@ -1,0 +1,91 @@
+// The phases of a job, as far as one pass gets with them. Pure: how a step is run is a parameter.
+//
+//   P1. A pass starts from the phase that was observed; it begins with the first one only where there is none, or an ended job's.
+//   P2. Phases that need no outside event fold into one pass.
+//   P3. What ends a job stands in one draft: the final phase with the time and the fault.
+
+import type { ErrorReport, JobPass, JobPlan, JobState } from './job.ts'
+import { GONE } from './job.ts'
+import { CHANGED, retryable } from './next-pass.ts'
+import { done, type Fault, interrupts, type Outcome } from '../plan/outcome.ts'
+import type { Step } from '../plan/step.ts'
+
+/** How far a pass got; `result` is how the job ended, undefined while it goes on. */
+export interface Progress {
+  readonly outcome: Outcome
+  readonly result: string | undefined
+}
+
+/**
+ * Runs phase after phase until one interrupts the pass or the job is over; says so in the pass's draft.
+ *
+ * @param run a step's outcome, failures of the world included.
+ * @returns `Deleted` as the result when a step says that the subject is gone.
+ */
+export async function runPhases<State extends JobState, Act>(
+  plan: JobPlan<JobPass<State, Act>>,
+  pass: JobPass<State, Act>,
+  run: (step: Step<JobPass<State, Act>>) => Promise<Outcome>,
+): Promise<Progress> {
+  startPhases(plan, pass)
+  for (;;) {
+    const name: string = pass.draft.phase ?? ''
+    const phase = plan.phases[name]
+    if (phase === undefined) return finish(plan, pass, [unknownPhase(plan, name)])
+    const outcome = await run(phase.step)
+    if (outcome.stopped === GONE) return { outcome, result: 'Deleted' }
+    const final = outcome.faults.filter((fault) => !fault.retryable && fault.code !== CHANGED)
+    if (final.length > 0) return finish(plan, pass, final)
+    const retried = outcome.faults.filter((fault) => fault.code !== CHANGED)
+    // A step that waits has got over what it met before.
+    if (outcome.faults.length === 0 || retried.length > 0) pass.draft.lastError = errorOf(plan, name, retried)
+    if (interrupts(outcome)) return { outcome: retryable(outcome), result: undefined }
+    pass.draft.phase = phase.next
+    if (plan.finalPhases.includes(phase.next)) {
+      pass.draft.marks.push('finishedTime')
+      return { outcome: done, result: phase.next }
+    }
+  }
+}
+
+function startPhases<State extends JobState, Act>(
+  plan: JobPlan<JobPass<State, Act>>,
+  { draft, state }: JobPass<State, Act>,
+): void {
+  if (draft.phase !== undefined && draft.phase !== '' && !plan.finalPhases.includes(draft.phase)) return
+  draft.phase = plan.first(state.target.deleting)
+  draft.observedGeneration = state.target.generation
+  draft.lastError = undefined
+  draft.marks.push('initTime')
+}
+
+function unknownPhase<Pass>(plan: JobPlan<Pass>, name: string): Fault {
+  return {
+    code: 'UnknownPhase',
+    message: `status.phase is "${name}"; expected one of ${Object.keys(plan.phases).join(', ')}`,
+    retryable: false,
+  }
+}
+
+function finish<State extends JobState, Act>(
+  plan: JobPlan<JobPass<State, Act>>,
+  pass: JobPass<State, Act>,
+  faults: readonly Fault[],
+): Progress {
+  const phase = pass.draft.phase ?? ''
+  const result = plan.failed(phase)
+  pass.draft.lastError = errorOf(plan, phase, faults)
+  pass.draft.phase = result
+  pass.draft.marks.push('finishedTime')
+  return { outcome: done, result }
+}
+
+function errorOf<Pass>(plan: JobPlan<Pass>, phase: string, faults: readonly Fault[]): ErrorReport | undefined {
+  if (faults.length === 0) return undefined
+  return (plan.report ?? plainReport)(phase, faults)
+}
+
+function plainReport(phase: string, faults: readonly Fault[]): ErrorReport {
+  const message = faults.map((fault) => fault.message).join('; ')
+  return { operation: phase, reason: faults[0]?.code ?? 'Unknown', message }
+}
