@@ -11,9 +11,14 @@ interface JobStatus {
   readonly lastError?: ErrorReport
 }
 
+/** The status, by its fields; none when there is no status. The server has checked that it is an object. */
+export function statusOf(object: KubeObject): Readonly<Record<string, unknown>> {
+  return (object['status'] ?? {}) as Readonly<Record<string, unknown>>
+}
+
 /** The part of a subject that every job controller looks at. */
 export function targetView(object: KubeObject): TargetView {
-  const status = (object['status'] ?? {}) as JobStatus
+  const status: JobStatus = object['status'] ?? {}
   const { lastError } = status
   return {
     version: object.metadata.resourceVersion ?? '',

@@ -1,6 +1,6 @@
 // Whose run it is that an activity works for.
 
-import type { By, JobModeController } from '../../workflows/kit/index.ts'
+import type { By, JobModeController, Mode } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import { finalFailure } from '../kube/errors.ts'
 
@@ -10,6 +10,14 @@ export function controllerOf(workflowID: string): string {
   if (controller === '' || rest.length === 0)
     throw finalFailure('InvalidWorkflowID', `workflow ID "${workflowID}"; expected <controller>/<uid>/<job>`)
   return controller
+}
+
+/** The mode of the controller whose run it is. @throws a plain Error (a bug) when this process has none of the name. */
+export function modeOf({ modes }: Pick<Deps, 'modes'>, workflowID: string): Mode {
+  const name = controllerOf(workflowID)
+  const mode = modes[name]
+  if (mode !== undefined) return mode
+  throw new Error(`run ${workflowID} is of controller ${name}; expected one of ${Object.keys(modes).join(', ')}`)
 }
 
 /** The controller in mode job or group whose run it is. @throws a plain Error (a bug) when this process has none of the name. */

@@ -2,9 +2,10 @@
 
 import { describe, expect, inject, it } from 'vitest'
 
+import { closeRun } from '../../activities/journal/write/close-runs.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { recordJobPhase } from '../../activities/journal/write/jobs.ts'
-import { closeLevelRun, replaceSubscriptions, wakeSubjects } from '../../activities/journal/write/level-runs.ts'
+import { replaceSubscriptions, wakeSubjects } from '../../activities/journal/write/level-runs.ts'
 import { pruneEvents } from '../../activities/journal/write/partitions.ts'
 import { upsertWakes } from '../../activities/journal/write/wakes.ts'
 import { createRegistry } from '../../worker/server/registry.ts'
@@ -22,6 +23,7 @@ const run = {
   ...{ workflow_id: 'shop/u1', run_id: 'r1', controller: 'shop', cluster: 'c', uid: 'u1', job_id: '' },
   ...{ namespace: 'ns', name: 'shop', cause: 'test', started_at: NOW },
 }
+const ended = { ...run, mode: 'level' } as const
 const watch = { cluster: 'c', source: 'watch' } as const
 const job = async () => await test.db.selectFrom('job').select(['run_id', 'outcome']).execute()
 const subscribe = async (...names: string[]) =>
@@ -34,12 +36,12 @@ const subscribe = async (...names: string[]) =>
 
 describe('the row of a run in level mode', () => {
   it('is closed by its run, also before whoever started the run has written it', async () => {
-    await closeLevelRun(test.db, run, 'Converged', NOW)
+    await closeRun(test.db, ended, 'Converged', NOW)
     await openJob(test.db, run)
     expect(await job()).toEqual([{ run_id: 'r1', outcome: 'Converged' }])
     await openJob(test.db, { ...run, run_id: 'r2' })
     expect(await findOpenJob(test.db, 'shop', 'u1')).toMatchObject({ run_id: 'r2' })
-    await closeLevelRun(test.db, { ...run, run_id: 'r2' }, 'Converged', NOW)
+    await closeRun(test.db, { ...ended, run_id: 'r2' }, 'Converged', NOW)
     expect(await job()).toEqual([{ run_id: 'r2', outcome: 'Converged' }])
   })
 
@@ -50,10 +52,22 @@ describe('the row of a run in level mode', () => {
     await subscribe('a')
     await upsertWakes(test.db, [{ ...timer, writer: 'shop/u1' }], NOW)
     for (const outcome of ['Converged', 'Deleted']) {
-      await closeLevelRun(test.db, run, outcome, NOW)
+      await closeRun(test.db, ended, outcome, NOW)
       expect(await job()).toEqual([{ run_id: 'r2', outcome: null }])
       expect(await test.wakes()).toHaveLength(1)
       expect(await test.db.selectFrom('subscription').select('name').execute()).toEqual([{ name: 'a' }])
+    }
+  })
+
+  it('is closed anew by each of its ends, and what went wrong is over with it', async () => {
+    const faulty = { workflowID: run.workflow_id, runID: run.run_id, phase: undefined, attempt: 2 }
+    const said = test.db.selectFrom('job').select(['outcome', 'attempt', 'last_error'])
+    await openJob(test.db, run)
+    for (const outcome of ['Converged', 'Deleted']) {
+      await recordJobPhase(test.db, { ...faulty, lastError: { reason: 'Away' } }, NOW)
+      await closeRun(test.db, ended, outcome, NOW)
+      expect(await said.execute()).toEqual([{ outcome, attempt: 0, last_error: null }])
+      expect(await test.wakes()).toEqual([])
     }
   })
 
@@ -70,7 +84,7 @@ describe('the row of a run in level mode', () => {
     await subscribe('a')
     for (const outcome of ['Converged', 'Deleted']) {
       await upsertWakes(test.db, [{ ...timer, writer: 'shop/u1' }], NOW)
-      await closeLevelRun(test.db, run, outcome, NOW)
+      await closeRun(test.db, ended, outcome, NOW)
       expect(await test.wakes()).toEqual([])
       const left = await test.db.selectFrom('subscription').select('name').execute()
       expect(left).toEqual(outcome === 'Converged' ? [{ name: 'a' }] : [])
@@ -91,7 +105,7 @@ describe('the row of a run in level mode', () => {
 describe('a run in level mode that was woken while it closed its row', () => {
   it('goes on: its settle is not a late one, and may have it woken later', async () => {
     await openJob(test.db, run)
-    await closeLevelRun(test.db, run, 'Converged', NOW)
+    await closeRun(test.db, ended, 'Converged', NOW)
     const pass = { workflowID: run.workflow_id, runID: run.run_id, phase: undefined, lastError: undefined, attempt: 1 }
     expect(await recordJobPhase(test.db, pass, NOW)).toBe('open')
     await openJob(test.db, { ...run, workflow_id: 'shop/u1/j1', job_id: 'j1' })
@@ -147,7 +161,7 @@ describe('a wake of a controller in level mode', () => {
     })
     await openJob(test.db, run)
     expect(await resolve()).toMatchObject({ to: 'open', job: { workflow_id: 'shop/u1' } })
-    await closeLevelRun(test.db, run, 'Converged', NOW)
+    await closeRun(test.db, ended, 'Converged', NOW)
     await journalEvents(test.db, { ...watch, events: [seen('DELETED', { version: 6 })] }, ignored)
     expect(await resolve()).toEqual({ to: 'nothing', reason: 'subject is gone', unrecorded: 'shop/u1' })
     expect(await wakeSubjects(test.db, { cluster: 'c', controller: 'shop', ...TASK }, NOW)).toBe(0)

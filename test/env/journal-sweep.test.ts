@@ -3,7 +3,8 @@
 import { describe, expect, inject, it } from 'vitest'
 import { holdLease } from '../../activities/journal/write/checkpoints.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
-import { closeRun, recordJobPhase, touchJobs } from '../../activities/journal/write/jobs.ts'
+import { closeRun } from '../../activities/journal/write/close-runs.ts'
+import { recordJobPhase, touchJobs } from '../../activities/journal/write/jobs.ts'
 import { subscribe } from '../../activities/journal/write/subscriptions.ts'
 import {
   jobsToLookUp,
@@ -260,7 +261,7 @@ describe('an open job', () => {
 
 describe('a run that ends', () => {
   const ended = async (run_id: string, outcome: string) =>
-    await closeRun(test.db, { ...job(), run_id }, outcome, later(5))
+    await closeRun(test.db, { ...job(), run_id, mode: outcome === 'Done' ? 'group' : 'job' }, outcome, later(5))
   const rows = async () => await test.db.selectFrom('job').select(['outcome', 'run_id']).execute()
 
   it('closes its row, also before whoever started it has written it', async () => {

@@ -11,7 +11,8 @@ let api: TinyApi
 let act: ReturnType<typeof createActivities>
 beforeEach(() => {
   api = stage().api
-  act = createActivities(stage().deps, [])
+  const { deps } = stage()
+  act = createActivities({ ...deps, modes: { ...deps.modes, shop: 'level' } }, [])
 })
 
 const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }

@@ -1,5 +1,5 @@
 // The settle of a pass: its one status write, the row of its run, its next due time. Against an API server that the test drives, and a real journal.
-// Source: activities/run/settle.ts, S1 and S2.
+// Source: activities/run/write-status.ts, S1 and S2.
 
 import { describe, expect, inject, it } from 'vitest'
 

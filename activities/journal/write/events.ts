@@ -21,7 +21,8 @@ import {
 } from './event-rows.ts'
 import { expandRoutes, type RoutedNews } from './expand.ts'
 import { type BatchEvent, type Incoming, readEvent } from './incoming.ts'
-import { closeEndedJobs, type EndedJob, endedJobs, endSubscriptionsOf, type SubjectRules } from './jobs.ts'
+import { closeEndedJobs, type EndedJob, endedJobs, endSubscriptionsOf } from './close-runs.ts'
+import type { SubjectRules } from './jobs.ts'
 import type { Lingering } from './lingering.ts'
 import { mergeWakes, type NewWake, upsertWakes } from './wakes.ts'
 

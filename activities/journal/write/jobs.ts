@@ -1,22 +1,12 @@
 // Runs, as people and the sweep see them. The row is written after `start` succeeded.
 //
-//   J1. A row closes in the transaction that journals how its run ended the job, or when its run ends; never twice. What another hand ends is
-//       not the end of the run: it is woken, sees it, and closes the row itself.
-//   J2. Opening a row looks, under the subject's row lock, whether the job has already ended: a short job may be over before its row is there.
-//   J3. A run closes its own row, also one that is not there yet, and never the row of a later run.
+//   J1. Opening a row looks, under the subject's row lock, whether the job has already ended: a short job may be over before its row is there.
+//
+// How rows close: close-runs.ts.
 
-import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely'
-import {
-  type GroupKind,
-  isSameGroupKind,
-  type Mode,
-  path,
-  type Projection,
-  textAt,
-} from '../../../workflows/kit/index.ts'
-import type { Database, Json, JobTable } from '../database.ts'
-import type { Known } from './classify.ts'
-import { upsertWakes } from './wakes.ts'
+import { type Kysely, type Selectable, sql, type Transaction } from 'kysely'
+import { type GroupKind, type Mode, path, type Projection, textAt } from '../../../workflows/kit/index.ts'
+import type { Database, JobTable } from '../database.ts'
 
 export type Job = Selectable<JobTable>
 
@@ -95,7 +85,21 @@ function endOfSubject(
   if (rules.modes[controller] !== 'job') return undefined
   const kind = rules.subjectKinds[controller]
   const subject = subjects.find((one) => one.uid === uid && one.api_group === kind?.group && one.kind === kind.kind)
-  return subject === undefined ? undefined : endOf(subject, job_id)
+  const end = subject && shownEnd(subject)
+  return subject?.deleted === true || (job_id !== '' && end?.jobID === job_id) ? end?.outcome : undefined
+}
+
+/** The end of a job that the state of its subject shows; of every job when the object is gone. Undefined when it shows none. */
+export function shownEnd({
+  deleted,
+  projection,
+}: {
+  readonly deleted: boolean
+  readonly projection: Projection
+}): { readonly jobID: string | undefined; readonly outcome: string } | undefined {
+  const jobID = textAt(projection, JOB_ID_FINISHED)
+  if (deleted) return { jobID, outcome: 'Deleted' }
+  return jobID === undefined ? undefined : { jobID, outcome: textAt(projection, PHASE) ?? 'Succeeded' }
 }
 
 /** The row after an opening; undefined when it stays as it is. */
@@ -127,7 +131,7 @@ async function upsertJobs(trx: Transaction<Database>, rows: readonly Job[]): Pro
       (excluded.run_id, excluded.cause, excluded.phase, excluded.phases, excluded.outcome, excluded.attempt,
        excluded.last_error, excluded.passes, excluded.last_pass_at, excluded.started_at, excluded.finished_at,
        excluded.lookup_after, excluded.lookups)
-    -- The run may have closed its row since it was looked for (J3).
+    -- The run may have closed its row since it was looked for (close-runs.ts, C2).
     where job.outcome is null or excluded.outcome is not null or job.run_id is distinct from excluded.run_id`.execute(
     trx,
   )
@@ -175,59 +179,6 @@ export async function findOpenJobs(
 export async function isRecorded(db: Kysely<Database>, workflowID: string): Promise<boolean> {
   const row = await db.selectFrom('job').select('uid').where('workflow_id', '=', workflowID).executeTakeFirst()
   return row !== undefined
-}
-
-/** A run that ends. */
-export type EndedRun = NewJob & { readonly run_id: string }
-
-/**
- * Closes the row of a run that ends (J3); a row that an event closed keeps its outcome (J1). Unless the run was a group, or its subject is gone,
- * the subject is woken: what asked for another job while this one had the row was brought to this run.
- */
-export async function closeRun(db: Kysely<Database>, run: EndedRun, outcome: string, now: Date): Promise<void> {
-  if (outcome === 'Done' || outcome === 'Deleted') {
-    await closeRow(db, run, outcome, now)
-    return
-  }
-  const { controller, cluster, uid, namespace, name } = run
-  const wake = { controller, uid, job_id: '', cluster, namespace, name, cause: `run ended: ${outcome}` }
-  await db.transaction().execute(async (trx) => {
-    // In the order of whoever journals events: first the wake, then the row.
-    await upsertWakes(trx, [{ ...wake, seq: 0, due: now, foreign_event: true, may_start: true, writer: null }], now)
-    await closeRow(trx, run, outcome, now)
-  })
-}
-
-async function closeRow(db: Kysely<Database>, run: EndedRun, outcome: string, now: Date): Promise<void> {
-  const { workflow_id, run_id, controller, cluster, uid, job_id, namespace, name, cause, started_at } = run
-  await sql`
-    with closed as (
-      insert into job as j (workflow_id, run_id, controller, cluster, uid, job_id, namespace, name, cause, outcome, started_at,
-                            finished_at)
-      values (${workflow_id}, ${run_id}, ${controller}, ${cluster}, ${uid}, ${job_id}, ${namespace}, ${name}, ${cause}, ${outcome},
-              ${started_at}, ${now})
-      on conflict (workflow_id) do update set run_id = excluded.run_id, outcome = excluded.outcome, finished_at = excluded.finished_at
-      where j.outcome is null and (j.run_id is null or j.run_id <= excluded.run_id)
-      returning j.workflow_id, j.controller, j.uid, j.job_id)
-    ${endWaits(now)}`.execute(db)
-}
-
-/**
- * What the closed jobs waited for, objects and times: a run that is started again asks anew. A wake that anything else has a part in stays,
- * and so does one that somebody holds: it leads to nothing when it is due.
- */
-function endWaits(now: Date, answer = sql`from closed`): RawBuilder<unknown> {
-  return sql`,
-    timers as (
-      select w.controller, w.uid, w.job_id from wake w join closed on w.controller = closed.controller and w.uid = closed.uid
-      where w.writer = closed.workflow_id and w.seq = 0 and w.due > ${now} and w.lease_until is null
-      for update of w skip locked),
-    dropped as (
-      delete from wake using timers where wake.controller = timers.controller and wake.uid = timers.uid and wake.job_id = timers.job_id),
-    waits as (
-      delete from subscription s using closed
-      where s.controller = closed.controller and s.uid = closed.uid and s.job_id = closed.job_id)
-    select ${answer}`
 }
 
 /** A run as Temporal names it. */
@@ -296,85 +247,4 @@ export async function recordJobPhase(
     where workflow_id = ${workflowID}
     returning outcome is not null and run_id = ${runID} and job_id <> '' as over`.execute(db)
   return rows[0]?.over === true ? 'over' : 'open'
-}
-
-/** The end of a job, as the state of its subject shows it. */
-export interface EndedJob {
-  readonly controller: string
-  readonly uid: string
-  /** The object is gone: every job of it has ended. */
-  readonly deleted: boolean
-  readonly jobID: string | null
-  readonly outcome: string
-  /** Workflow ID of the run whose write it was; null: another hand's. */
-  readonly writer: string | null
-}
-
-/** The jobs whose end these states show. Runs of groups and in level mode end by themselves: one whose object is gone is woken, and sees it. */
-export function endedJobs(
-  news: readonly { readonly state: Known; readonly writer: string | undefined }[],
-  { subjectKinds, modes }: SubjectRules,
-): EndedJob[] {
-  const ofJobs = Object.keys(modes).filter((name) => modes[name] === 'job')
-  return news.flatMap(({ state, writer = null }) => {
-    const { uid, deleted, projection } = state
-    const jobID = textAt(projection, JOB_ID_FINISHED)
-    if (!deleted && jobID === undefined) return []
-    const outcome = deleted ? 'Deleted' : (textAt(projection, PHASE) ?? 'Succeeded')
-    const controllers = ofJobs.filter((name) => isKindOf(subjectKinds[name], state))
-    return controllers.map((controller) => ({ controller, uid, deleted, jobID: jobID ?? null, outcome, writer }))
-  })
-}
-
-function isKindOf(kind: GroupKind | undefined, state: GroupKind): boolean {
-  return kind !== undefined && isSameGroupKind(kind, state)
-}
-
-/** Closes the rows of these jobs that are open, where the run itself ended the job; where another hand did, wakes the run (J1). */
-export async function closeEndedJobs(
-  trx: Transaction<Database>,
-  cluster: string,
-  ended: readonly EndedJob[],
-  now: Date,
-): Promise<void> {
-  if (ended.length === 0) return
-  const { rows } = await sql<Pick<Job, 'controller' | 'uid' | 'namespace' | 'name'>>`
-    with over as (
-      select job.workflow_id, job.controller, job.uid, job.namespace, job.name, e.outcome, job.workflow_id = e.writer as own
-      from json_to_recordset(${JSON.stringify(ended)}::json) as e(controller text, uid text, deleted boolean, "jobID" text, outcome text,
-                                                                  writer text)
-      join job on job.controller = e.controller and job.uid = e.uid
-      where job.uid = any(${[...new Set(ended.map(({ uid }) => uid))]}::text[]) and job.outcome is null
-        and job.cluster = ${cluster} and job.job_id <> '' and (e.deleted or job.job_id = e."jobID")),
-    closed as (
-      update job set outcome = over.outcome, finished_at = ${now} from over
-      where job.workflow_id = over.workflow_id and over.own and job.outcome is null
-      returning job.workflow_id, job.controller, job.uid, job.job_id)
-    ${endWaits(now, sql`distinct controller, uid, namespace, name from over where not coalesce(own, false)`)}`.execute(
-    trx,
-  )
-  const rest = { job_id: '', cluster, seq: 0, due: now, foreign_event: true, may_start: false, writer: null }
-  await upsertWakes(
-    trx,
-    rows.map((subject) => ({ ...subject, ...rest, cause: 'its job was ended by another hand' })),
-    now,
-  )
-}
-
-/** Ends what level runs of objects that are gone subscribed to. */
-export async function endSubscriptionsOf(
-  trx: Transaction<Database>,
-  cluster: string,
-  gone: readonly string[],
-): Promise<void> {
-  if (gone.length === 0) return
-  await sql`delete from subscription where cluster = ${cluster} and uid = any(${gone}::text[]) and job_id = ''`.execute(
-    trx,
-  )
-}
-
-function endOf({ deleted, projection }: { deleted: boolean; projection: Json }, jobID: string): string | undefined {
-  if (deleted) return 'Deleted'
-  const state: Projection = projection
-  return jobID !== '' && textAt(state, JOB_ID_FINISHED) === jobID ? (textAt(state, PHASE) ?? 'Succeeded') : undefined
 }

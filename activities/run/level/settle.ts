@@ -2,10 +2,9 @@
 
 import type { LevelJournal } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
-import { closeLevelRun } from '../../journal/write/level-runs.ts'
 import { recordWarning } from '../../kube/events.ts'
-import { controllerOf } from '../controllers.ts'
-import { recordPass } from '../settle.ts'
+import { endRun } from '../end-run.ts'
+import { recordPass } from '../record-pass.ts'
 
 export const settleActivities = (deps: Deps): LevelJournal => ({
   /**
@@ -30,14 +29,6 @@ export const settleActivities = (deps: Deps): LevelJournal => ({
 
   /** Closes the run's row. */
   async endLevel({ by, firstRunID, subject, cause, outcome }) {
-    const { uid, namespace, name } = subject
-    const run = { workflow_id: by.workflowID, run_id: firstRunID, controller: controllerOf(by.workflowID) }
-    const now = deps.now()
-    await closeLevelRun(
-      deps.db,
-      { ...run, cluster: deps.cluster, uid, job_id: '', namespace, name, cause, started_at: now },
-      outcome,
-      now,
-    )
+    await endRun(deps, { workflowID: by.workflowID, runID: firstRunID, subject, jobID: '', cause }, outcome)
   },
 })

@@ -19,7 +19,7 @@ import type { KubeObject } from '../../kube/client.ts'
 import { finalFailure, KubeError, retryableFailure } from '../../kube/errors.ts'
 import { additivePatch } from '../../kube/merge.ts'
 import { readObject } from '../../kube/read-family.ts'
-import { isReleased, ownerOf } from '../../kube/views.ts'
+import { isReleased, ownerOf, statusOf } from '../../kube/views.ts'
 import { fieldManagerOf, type Patch, type Write, type WriteAnswer, writeAll, type Writer } from '../../kube/write.ts'
 import { followedKind, nameOf } from './kinds.ts'
 import { readable } from './readable.ts'
@@ -181,7 +181,7 @@ function applyPatch(
     )
   const others = (current.metadata.ownerReferences ?? []).filter(({ uid }) => uid !== subject.uid)
   const ownerReferences = [...others, referenceTo(subject, target)]
-  return { ...patch, metadata: { ...(patch?.['metadata'] as Patch | undefined), ownerReferences } }
+  return { ...patch, metadata: { ...(patch?.['metadata'] ?? {}), ownerReferences } }
 }
 
 function bodyOf({ subject, target, object }: ApplyInput, namespace: string): KubeObject {
@@ -202,7 +202,7 @@ function referenceTo({ kind, name, uid }: Subject, { apiVersion }: LevelTarget) 
 
 async function writeStatus(deps: Deps, { by, subject, target, version, status }: StatusInput): Promise<void> {
   const patchOf = (found: KubeObject): Patch | undefined => {
-    const current = (found['status'] ?? {}) as Patch
+    const current = statusOf(found)
     // Each field as a whole: what it lacks now goes, and null removes it.
     const own = Object.fromEntries(Object.keys(status).map((field) => [field, current[field]]))
     const patch = additivePatch(own, status)

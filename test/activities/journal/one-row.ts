@@ -2,7 +2,8 @@
 
 import type { Kysely } from 'kysely'
 import type { Database } from '../../../activities/journal/database.ts'
-import { closeRun, findOpenJobs, type Job, type NewJob, openJobs } from '../../../activities/journal/write/jobs.ts'
+import { closeRun } from '../../../activities/journal/write/close-runs.ts'
+import { findOpenJobs, type Job, type NewJob, openJobs } from '../../../activities/journal/write/jobs.ts'
 import type { GroupKind } from '../../../workflows/kit/index.ts'
 import type { JournaledObject } from '../../../activities/journal/read/objects.ts'
 import { rules } from './build-events.ts'
@@ -15,7 +16,7 @@ export async function openJob(db: Kysely<Database>, job: NewJob): Promise<void> 
 /** The run that has the row ends, as one of a group does. */
 export async function endJob(db: Kysely<Database>, workflowID: string, now: Date): Promise<void> {
   const row = await db.selectFrom('job').selectAll().where('workflow_id', '=', workflowID).executeTakeFirstOrThrow()
-  await closeRun(db, { ...row, run_id: row.run_id ?? '' }, 'Done', now)
+  await closeRun(db, { ...row, run_id: row.run_id ?? '', mode: 'group' }, 'Done', now)
 }
 
 export async function findOpenJob(

@@ -1,0 +1,149 @@
+// How the rows of runs close.
+//
+//   C1. A row closes in the transaction that journals how its run ended the job, or when its run ends. What another hand ends is not the end of
+//       the run: it is woken, sees it, and closes the row itself.
+//   C2. A run closes its own row, also one that is not there yet - it may be over before whoever started it has written the row - and never the
+//       row of a later run: run IDs are in order of time (UUIDv7).
+//   C3. The row of a job, or of a group, closes once: what an event has said of its end stays. In level mode the row is the object's, like its
+//       subscriptions: it is closed anew by each run of it, also by one that was woken while it closed it, and what went wrong is over then.
+//   C4. What a run waited for goes with it; subscriptions in level mode only with their object.
+//   C5. Whatever asked for another job while this one had the row was brought to this run. So the end of a job wakes its subject, unless that is
+//       gone. A group is another one with each job, and a run in level mode ends only when nothing asks for it.
+
+import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely'
+import { type GroupKind, isSameGroupKind, type Mode } from '../../../workflows/kit/index.ts'
+import type { Database } from '../database.ts'
+import type { Known } from './classify.ts'
+import { type Job, type NewJob, shownEnd, type SubjectRules } from './jobs.ts'
+import { upsertWakes } from './wakes.ts'
+
+/** A run that ends. */
+export type EndedRun = NewJob & {
+  readonly run_id: string
+  /** Of its controller. */
+  readonly mode: Mode
+}
+
+/** Closes the row of a run that ends (C2), with all that follows from it (C3-C5). */
+export async function closeRun(db: Kysely<Database>, run: EndedRun, outcome: string, now: Date): Promise<void> {
+  if (run.mode !== 'job' || outcome === 'Deleted') {
+    await closeRow(db, run, outcome, now)
+    return
+  }
+  const { controller, cluster, uid, namespace, name } = run
+  const wake = { controller, uid, job_id: '', cluster, namespace, name, cause: `run ended: ${outcome}` }
+  await db.transaction().execute(async (trx) => {
+    // In the order of whoever journals events: first the wake, then the row.
+    await upsertWakes(trx, [{ ...wake, seq: 0, due: now, foreign_event: true, may_start: true, writer: null }], now)
+    await closeRow(trx, run, outcome, now)
+  })
+}
+
+async function closeRow(db: Kysely<Database>, run: EndedRun, outcome: string, now: Date): Promise<void> {
+  const { workflow_id, run_id, controller, cluster, uid, job_id, namespace, name, cause, started_at } = run
+  const isOfObject = run.mode === 'level'
+  await sql`
+    with closed as (
+      insert into job as j (workflow_id, run_id, controller, cluster, uid, job_id, namespace, name, cause, outcome, started_at,
+                            finished_at)
+      values (${workflow_id}, ${run_id}, ${controller}, ${cluster}, ${uid}, ${job_id}, ${namespace}, ${name}, ${cause}, ${outcome},
+              ${started_at}, ${now})
+      on conflict (workflow_id) do update set run_id = excluded.run_id, outcome = excluded.outcome, finished_at = excluded.finished_at
+        ${isOfObject ? sql`, attempt = 0, last_error = null` : sql``}
+      where (j.run_id is null or j.run_id <= excluded.run_id) and (${isOfObject} or j.outcome is null)
+      returning j.workflow_id, j.controller, j.uid, j.job_id)
+    ${endWaits(now, { unsubscribes: !isOfObject || outcome === 'Deleted' })}`.execute(db)
+}
+
+/**
+ * What the closed runs waited for, times and objects: a run that is started again asks anew. A wake that anything else has a part in stays, and
+ * so does one that somebody holds: it leads to nothing when it is due.
+ */
+function endWaits(now: Date, { unsubscribes = true, answer = sql`from closed` } = {}): RawBuilder<unknown> {
+  return sql`,
+    timers as (
+      select w.controller, w.uid, w.job_id from wake w join closed on w.controller = closed.controller and w.uid = closed.uid
+      where w.writer = closed.workflow_id and w.seq = 0 and w.due > ${now} and w.lease_until is null
+      for update of w skip locked),
+    dropped as (
+      delete from wake using timers where wake.controller = timers.controller and wake.uid = timers.uid and wake.job_id = timers.job_id),
+    waits as (
+      delete from subscription s using closed
+      where ${unsubscribes} and s.controller = closed.controller and s.uid = closed.uid and s.job_id = closed.job_id)
+    select ${answer}`
+}
+
+/** The end of a job, as the state of its subject shows it. */
+export interface EndedJob {
+  readonly controller: string
+  readonly uid: string
+  /** The object is gone: every job of it has ended. */
+  readonly deleted: boolean
+  readonly jobID: string | null
+  readonly outcome: string
+  /** Workflow ID of the run whose write it was; null: another hand's. */
+  readonly writer: string | null
+}
+
+/** The jobs whose end these states show. Runs of groups and in level mode end by themselves: one whose object is gone is woken, and sees it. */
+export function endedJobs(
+  news: readonly { readonly state: Known; readonly writer: string | undefined }[],
+  { subjectKinds, modes }: SubjectRules,
+): EndedJob[] {
+  const ofJobs = Object.keys(modes).filter((name) => modes[name] === 'job')
+  return news.flatMap(({ state, writer = null }) => {
+    const { uid, deleted } = state
+    const end = shownEnd(state)
+    if (end === undefined) return []
+    const { jobID = null, outcome } = end
+    const controllers = ofJobs.filter((name) => isKindOf(subjectKinds[name], state))
+    return controllers.map((controller) => ({ controller, uid, deleted, jobID, outcome, writer }))
+  })
+}
+
+function isKindOf(kind: GroupKind | undefined, state: GroupKind): boolean {
+  return kind !== undefined && isSameGroupKind(kind, state)
+}
+
+/** Closes the rows of these jobs that are open, where the run itself ended the job; where another hand did, wakes the run (C1). */
+export async function closeEndedJobs(
+  trx: Transaction<Database>,
+  cluster: string,
+  ended: readonly EndedJob[],
+  now: Date,
+): Promise<void> {
+  if (ended.length === 0) return
+  const { rows } = await sql<Pick<Job, 'controller' | 'uid' | 'namespace' | 'name'>>`
+    with over as (
+      select job.workflow_id, job.controller, job.uid, job.namespace, job.name, e.outcome, job.workflow_id = e.writer as own
+      from json_to_recordset(${JSON.stringify(ended)}::json) as e(controller text, uid text, deleted boolean, "jobID" text, outcome text,
+                                                                  writer text)
+      join job on job.controller = e.controller and job.uid = e.uid
+      where job.uid = any(${[...new Set(ended.map(({ uid }) => uid))]}::text[]) and job.outcome is null
+        and job.cluster = ${cluster} and job.job_id <> '' and (e.deleted or job.job_id = e."jobID")),
+    closed as (
+      update job set outcome = over.outcome, finished_at = ${now} from over
+      where job.workflow_id = over.workflow_id and over.own and job.outcome is null
+      returning job.workflow_id, job.controller, job.uid, job.job_id)
+    ${endWaits(now, { answer: sql`distinct controller, uid, namespace, name from over where not coalesce(own, false)` })}`.execute(
+    trx,
+  )
+  const rest = { job_id: '', cluster, seq: 0, due: now, foreign_event: true, may_start: false, writer: null }
+  await upsertWakes(
+    trx,
+    rows.map((subject) => ({ ...subject, ...rest, cause: 'its job was ended by another hand' })),
+    now,
+  )
+}
+
+/** Ends what level runs of objects that are gone subscribed to. */
+export async function endSubscriptionsOf(
+  trx: Transaction<Database>,
+  cluster: string,
+  gone: readonly string[],
+): Promise<void> {
+  if (gone.length === 0) return
+  await sql`delete from subscription where cluster = ${cluster} and uid = any(${gone}::text[]) and job_id = ''`.execute(
+    trx,
+  )
+}

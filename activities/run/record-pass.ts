@@ -1,0 +1,58 @@
+// What the journal is told of a pass: the row of its run, and when the next one is due.
+
+import type { SettleInput } from '../../workflows/kit/index.ts'
+import type { Deps } from '../deps.ts'
+import { retryDelayMs, takeRetryToken } from '../journal/write/backoff.ts'
+import { recordJobPhase } from '../journal/write/jobs.ts'
+import { upsertWakes } from '../journal/write/wakes.ts'
+import { controllerOf, modeOf } from './controllers.ts'
+
+// A date must stay one, whatever time-out somebody wrote; a look once a day does no harm.
+const LONGEST_DELAY_MS = 86_400_000
+
+/** Records in the journal what a pass met, and its next due time, when it wants one. @returns whether the run's row is closed. */
+export async function recordPass(
+  deps: Deps,
+  {
+    workflowID,
+    runID,
+    subject,
+    jobID,
+    change,
+    againMs,
+    attempt,
+    fault,
+  }: Omit<SettleInput, 'pass' | 'lingers' | 'cause'>,
+): Promise<'open' | 'over'> {
+  const now = deps.now()
+  const lastError = change?.lastError ?? fault
+  const job = await recordJobPhase(deps.db, { workflowID, runID, phase: change?.phase, lastError, attempt }, now)
+  // What an ended job waited for went with its end, and would come back here.
+  if (againMs === undefined || job === 'over') return job
+  const controller = controllerOf(workflowID)
+  await deps.db.transaction().execute(async (trx) => {
+    const delayMs =
+      attempt === 0 ? againMs : Math.min(againMs, Math.max(retryDelayMs(attempt), await takeRetryToken(trx, now)))
+    await upsertWakes(
+      trx,
+      [
+        {
+          controller,
+          uid: subject.uid,
+          job_id: modeOf(deps, workflowID) === 'group' ? jobID : '',
+          cluster: deps.cluster,
+          namespace: subject.namespace,
+          name: subject.name,
+          seq: 0,
+          due: new Date(now.getTime() + Math.min(delayMs, LONGEST_DELAY_MS)),
+          foreign_event: true,
+          may_start: true,
+          writer: workflowID,
+          cause: attempt === 0 ? 'due' : `retry ${attempt}`,
+        },
+      ],
+      now,
+    )
+  })
+  return job
+}

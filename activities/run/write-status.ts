@@ -1,0 +1,123 @@
+// The one conditional status write of a pass of a job.
+//
+//   S1. Idempotent by content: on a conflict the object is read again; if it is as intended, that is success; if the job is ours
+//       and the phase still the observed one, it is written on the new version; else the run is superseded.
+//       A job never ends over an edit of the spec that its pass has not seen: the pass is made again on what is there.
+//   S2. Times are stamped here, because workflows have no clock.
+
+import type {
+  JobModeController,
+  SettledTarget,
+  SettleInput,
+  SettleResult,
+  StatusChange,
+  TargetView,
+} from '../../workflows/kit/index.ts'
+import type { Deps } from '../deps.ts'
+import { type KubeObject, resourcePath } from '../kube/client.ts'
+import { isNotFound } from '../kube/errors.ts'
+import { recordWarning } from '../kube/events.ts'
+import { statusOf, targetView } from '../kube/views.ts'
+import { fieldManagerOf, type Patch, writeAll } from '../kube/write.ts'
+import { jobController } from './controllers.ts'
+
+/** Nothing was written. */
+export const settledAsIs: SettleResult = { result: 'settled', target: {}, woken: false }
+
+/**
+ * Writes what a pass says of the status (S1, S2); a fault is a Warning on the object, too.
+ *
+ * @throws retryable failures of the API server; `Invalid` (final) when it refuses the status.
+ */
+export async function writeStatus(deps: Deps, input: SettleInput, change: StatusChange): Promise<SettleResult> {
+  const { subject, jobID, pass, workflowID, runID } = input
+  const controller = jobController(deps, input)
+  const { target: watched, status: shape } = controller
+  const before = shape.needsBefore(change) ? await read(deps, input) : undefined
+  if (before === 'gone') return settledAsIs
+  const now = deps.now().toISOString()
+  const met = { edit: false }
+  const [answer] = await writeAll(
+    deps,
+    { workflowID, runID, pass, step: 'settle', fieldManager: fieldManagerOf(input) },
+    [
+      {
+        verb: 'patchStatus',
+        watched,
+        namespace: subject.namespace,
+        name: subject.name,
+        version: change.version,
+        patch: statusPatch(controller, { change, jobID }, before, now),
+        reapply(current) {
+          const status = targetView(current)
+          if (current.metadata.uid !== subject.uid || status.jobID !== jobID) return 'superseded'
+          if (isAsIntended(status, change, jobID)) return 'done'
+          const isObserved = status.phase === change.observedPhase || status.phase === change.phase
+          if (!isObserved || status.jobIDFinished === jobID) return 'superseded'
+          met.edit = change.finished && specGeneration(current) > change.specGeneration
+          if (met.edit) return 'superseded'
+          return statusPatch(controller, { change, jobID }, current, now)
+        },
+      },
+    ],
+  )
+  switch (answer?.result) {
+    case 'ok':
+      if (change.lastError !== undefined)
+        await recordWarning(deps, { ...subject, apiVersion: watched.apiVersion }, jobID, change.lastError)
+      return { result: 'settled', target: settledTarget(answer.object), woken: false }
+    case 'superseded':
+      return { result: met.edit ? 'overtaken' : 'superseded' }
+    case 'failed':
+      throw answer.error
+    case 'gone':
+    case undefined:
+      return settledAsIs
+  }
+}
+
+function specGeneration({ metadata: { generation = 0, deletionTimestamp } }: KubeObject): number {
+  return generation - (deletionTimestamp === undefined ? 0 : 1)
+}
+
+function isAsIntended(status: TargetView, change: StatusChange, jobID: string): boolean {
+  const isSaid = change.conditions.length === 0 && Object.keys(change.fields).length === 0
+  const isFinished = change.finished && status.jobIDFinished === jobID
+  if (status.phase !== change.phase || (change.finished && !isFinished)) return false
+  // The end of a job is one write, so what belongs to it is there too.
+  return isFinished || (isSaid && status.lastError?.message === change.lastError?.message)
+}
+
+async function read(deps: Deps, input: SettleInput): Promise<KubeObject | 'gone'> {
+  try {
+    return await deps.kube.request<KubeObject>(
+      'GET',
+      resourcePath(jobController(deps, input).target, input.subject.namespace, input.subject.name),
+    )
+  } catch (error) {
+    if (isNotFound(error)) return 'gone'
+    throw error
+  }
+}
+
+function statusPatch(
+  { status }: JobModeController,
+  { change, jobID }: { readonly change: StatusChange; readonly jobID: string },
+  before: KubeObject | undefined,
+  now: string,
+): Patch {
+  return {
+    status: {
+      ...change.fields,
+      phase: change.phase,
+      observedGeneration: change.observedGeneration,
+      ...status.settled(change, before && statusOf(before), now),
+      ...(change.finished && { jobIDFinished: jobID }),
+    },
+  }
+}
+
+function settledTarget(object: KubeObject): SettledTarget {
+  const { version, phase, jobIDFinished, observedGeneration, lastError } = targetView(object)
+  return { version, phase, jobIDFinished, observedGeneration, lastError }
+}
