@@ -22,7 +22,8 @@ import { createTestDatabase, type TestDatabase } from '../activities/journal/tes
 
 const JOB = '4f1c2a54-d0b9-4c7e-9a3b-e8f15d4c7a21'
 const UNFINISHED = JSON.stringify({ metadata: { uid: 'i' }, status: { jobID: JOB, phase: 'Progressing' } })
-const journal = { ...deps, route: builtIn.route, subjectKinds: builtIn.subjectKinds }
+const { route, subjectKinds, modes } = builtIn
+const journal = { ...deps, route, subjectKinds, modes }
 
 let test: TestDatabase
 let db: Kysely<Database>
