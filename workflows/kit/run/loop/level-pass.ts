@@ -11,7 +11,7 @@ import { canonicalJson } from '../../kind/projection.ts'
 import type { JsonValue } from '../../kind/schema.ts'
 import { joinOutcomes, type Outcome } from '../../plan/outcome.ts'
 import type { Step } from '../../plan/step.ts'
-import { attempt, failure, runOnTemporal, shortActivities } from './temporal.ts'
+import { attempt, finalFailure, retryableFailure, runOnTemporal, shortActivities } from './temporal.ts'
 
 /** What a pass has observed. */
 export interface Seen {
@@ -62,7 +62,7 @@ function actsOf(
     try {
       return resourceOf(controller, `${apiVersion}/${kind}`)
     } catch (error) {
-      throw failure('UnknownKind', error instanceof Error ? error.message : '', { retryable: false })
+      throw finalFailure('UnknownKind', error instanceof Error ? error.message : '')
     }
   }
   return {
@@ -76,7 +76,7 @@ function actsOf(
       if ((await removeLevel({ ...base, resource: where(object), object: known })) === 'removed') return
       const place = of.namespace === undefined ? of.name : `${of.namespace}/${of.name}`
       const message = `${kind} ${place} changed since ${base.subject.kind} ${metadata.name} was looked at`
-      throw failure(CHANGED, message, { retryable: true })
+      throw retryableFailure(CHANGED, message)
     },
   }
 }
@@ -87,7 +87,7 @@ function refuseSecrets({ apiVersion, kind, metadata, ...rest }: WantedObject): v
   const found = ['data', 'stringData'].filter((field) => Object.keys(rest[field] ?? {}).length > 0)
   if (found.length === 0) return
   const message = `Secret ${metadata.name} is applied with ${found.join(' and ')}; expected none: it would stay in the run's history`
-  throw failure('SecretContent', message, { retryable: false })
+  throw finalFailure('SecretContent', message)
 }
 
 /** The queries of a controller, each with where its kind is. */

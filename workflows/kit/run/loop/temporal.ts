@@ -72,9 +72,14 @@ export async function runOnTemporal<Pass>(step: Step<Pass>, pass: Pass, hooks?: 
   return 'outcome' in ran ? ran.outcome : ran.value
 }
 
-/** A failure that a workflow's own code meets: the step that does becomes a fault with this code. */
-export function failure(code: string, message: string, { retryable }: { readonly retryable: boolean }): Error {
-  return ApplicationFailure.create({ type: code, message, nonRetryable: !retryable })
+/** A failure that a workflow's own code meets and trying again does not help; the step that met it reports it as its fault. */
+export function finalFailure(code: string, message: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(message, code)
+}
+
+/** The same, where a later pass may not meet it again. */
+export function retryableFailure(code: string, message: string): ApplicationFailure {
+  return ApplicationFailure.retryable(message, code)
 }
 
 /** What Temporal's UI shows of the run, in Markdown. */
