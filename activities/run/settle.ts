@@ -1,5 +1,5 @@
 // Settle: what a pass leaves behind. One conditional status write, the row of its run, the next due time.
-// Source: design.md "Writes, fields, errors".
+// Source: docs/architecture.md "Writes, fields, errors".
 
 import type { SettleActivities, SettleInput } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'

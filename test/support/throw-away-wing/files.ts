@@ -139,7 +139,7 @@ export const parcelPlan: JobPlan<ParcelPass> = {
     'workflows/zoo/parcel/workflow.ts',
     `
 import type { JobController, JobInput, JobState } from '../../kit/index.ts'
-import { runJob, type RunResult, shortActivities } from '../../kit/run/reconcile-loop.ts'
+import { runJob, type RunResult, shortActivities } from '../../kit/run/loop/index.ts'
 import { beginParcel, type ParcelActivities, parcelPlan } from './plan.ts'
 
 const controller: JobController<JobState, ParcelActivities> = {

@@ -192,8 +192,7 @@ export const ${value}Controller = defineLevel({
 function workflowModule({ kind, value, kit }: KindNames): string {
   const run = kit.replace(/index\.ts$/, 'run')
   return `import type { JobInput } from '${kit}'
-import { runLevel } from '${run}/level-loop.ts'
-import type { RunResult } from '${run}/reconcile-loop.ts'
+import { runLevel, type RunResult } from '${run}/loop/index.ts'
 import { ${value}Controller } from './controller.ts'
 
 /** Passes over one ${kind}, until it has converged. */

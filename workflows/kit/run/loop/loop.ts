@@ -1,5 +1,5 @@
 // The loop of every run: wait for a wake, run one pass, settle it, end or wait again. Jobs, groups and runs in level mode are courses of it:
-// they say what a pass does and who is told of it. Source: design.md "How data flows".
+// they say what a pass does and who is told of it. Source: docs/architecture.md "How data flows".
 //
 //   L1. A pass observes first and starts from what it sees: nothing is assumed that an earlier run, or another hand, may have changed.
 //   L2. A wake that arrives during a pass leads to a pass that starts after it: of this run while it goes on, also as a new one of its ID;

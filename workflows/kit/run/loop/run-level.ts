@@ -1,5 +1,5 @@
 // The run of a controller in level mode: passes over one object until it has converged. A later event starts the next run, under the
-// same workflow ID. Source: design.md "Subjects and routes", docs/adr/0011.
+// same workflow ID. Source: docs/architecture.md "Subjects and routes", docs/adr/0011.
 //
 //   V1. A pass observes the target and all states anew. Nothing of an earlier pass is relied upon.
 //   V2. Converged is an outcome that is `done` and nothing else. A stop, a wish for another pass or a fault keeps the run open.
