@@ -1,6 +1,7 @@
 // Deploy items as templates produce them: decoding, targets, and what must hold of a list before it becomes an Execution.
 // Source: spec/landscaper.md 1.3, 3.6 and 5.3.
 
+import { type NodeDefect, nodeDefects } from '../../../workflows/kit/index.ts'
 import { itemProblems, shownName } from '../item-rules.ts'
 import { readFields, type FieldReader, type Fields, type ReportProblem } from './field-reader.ts'
 import type { TargetShape } from './target-shape.ts'
@@ -114,21 +115,24 @@ function byImport(fields: FieldReader, scope: TargetScope): TargetReference | st
 
 /** What is wrong with a list of items, in words; empty when nothing is. Cycles are not looked for. */
 export function checkDeployItems(items: readonly Partial<DeployItemTemplate>[]): string[] {
-  const names = new Set(items.map(({ name }) => name ?? ''))
-  const seen = new Set<string>()
+  const defects = nodeDefects(items.map(({ name = '', dependsOn = [] }) => ({ name, dependsOn })))
   return items.flatMap((item, index) => {
     const { name = '' } = item
     if (name === '') return [`deploy item ${index + 1}: found no name, expected one`]
-    const unique = seen.has(name) ? ['the name occurs twice, expected unique names'] : []
-    seen.add(name)
-    return [...unique, ...problemsOf(item, names)].map((problem) => `deploy item ${shownName(name)}: ${problem}`)
+    return problemsOf(item, defects[index] ?? []).map((problem) => `deploy item ${shownName(name)}: ${problem}`)
   })
 }
 
-function problemsOf(item: Partial<DeployItemTemplate>, names: ReadonlySet<string>): string[] {
-  const { type = '', dependsOn = [] } = item
-  const noType = type === '' ? ['found no type, expected one'] : []
-  const unknown = dependsOn.filter((wanted) => !names.has(wanted))
-  const lost = unknown.map((wanted) => `depends on ${shownName(wanted)}, but there is no item of that name`)
-  return [...noType, ...itemProblems(item), ...lost]
+function problemsOf(item: Partial<DeployItemTemplate>, defects: readonly NodeDefect[]): string[] {
+  const { type = '' } = item
+  const twice = defects.some(({ defect }) => defect === 'named twice')
+  const lost = defects.flatMap((one) =>
+    one.defect === 'unknown dependency' ? [`depends on ${shownName(one.name)}, but there is no item of that name`] : [],
+  )
+  return [
+    ...(twice ? ['the name occurs twice, expected unique names'] : []),
+    ...(type === '' ? ['found no type, expected one'] : []),
+    ...itemProblems(item),
+    ...lost,
+  ]
 }

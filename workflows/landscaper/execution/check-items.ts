@@ -2,27 +2,31 @@
 // An unreadable list must not make orphans of all items. Source: spec/landscaper.md 1.3 and decision 5 of appendix B.
 // A cycle is not refused here: its items cannot start, the others can (trigger-deploy-items.ts).
 
-import { done, fail, type Outcome, stop } from '../../kit/index.ts'
+import { done, fail, type Node, type NodeDefect, nodeDefects, type Outcome, stop } from '../../kit/index.ts'
 import { type ExecutionPass, names } from './pass.ts'
 
 export function checkItems({ state: { target } }: ExecutionPass): Outcome {
   if (target.problem !== undefined) return fail('ERR_CONFIGURATION_PROBLEM', target.problem)
-  const problems: string[] = []
-  const seen = new Set<string>()
-  const known = new Set(target.items.map((item) => item.name))
-  target.items.forEach((item, index) => {
-    if (item.name === '') problems.push(`spec.deployItems[${index}].name is empty; expected a name`)
-    else if (seen.has(item.name))
-      problems.push(`spec.deployItems[${index}].name "${item.name}" is there twice; expected unique names`)
-    seen.add(item.name)
-    for (const name of item.dependsOn) {
-      if (!known.has(name))
-        problems.push(
-          `spec.deployItems[${index}] "${item.name}" depends on "${name}", which is not in the list; expected one of ${[...known].slice(0, 20).join(', ')}`,
-        )
-    }
-  })
+  const problems = nodeDefects(target.items).flatMap((defects, index) =>
+    defects.map((defect) => `spec.deployItems[${index}]${inWords(defect, target.items, index)}`),
+  )
   return problems.length === 0 ? done : fail('InvalidDeployItems', problems.join('; '))
+}
+
+const NAMES_SHOWN = 20
+
+function inWords(defect: NodeDefect, items: readonly Node[], index: number): string {
+  const name = items[index]?.name ?? ''
+  switch (defect.defect) {
+    case 'unnamed':
+      return '.name is empty; expected a name'
+    case 'named twice':
+      return `.name "${name}" is there twice; expected unique names`
+    case 'unknown dependency': {
+      const known = [...new Set(items.map((item) => item.name))].slice(0, NAMES_SHOWN).join(', ')
+      return ` "${name}" depends on "${defect.name}", which is not in the list; expected one of ${known}`
+    }
+  }
 }
 
 /** As `checkItems`, but items that run already are let finish first. */

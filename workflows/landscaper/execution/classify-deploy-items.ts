@@ -3,6 +3,7 @@
 
 import type { ItemView } from '../../../activities/landscaper/execution/views.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
+import { classifyBackward, classifyForward } from '../../kit/index.ts'
 
 export interface DeployItemClasses {
   /** Triggered, finished, Succeeded (A). */
@@ -27,27 +28,20 @@ export function classifyDeployItems(
 ): DeployItemClasses {
   const current = new Map<string, DeployItemView>()
   for (const object of objects) if (!object.deleting) current.set(object.item, object)
+  const { succeeded, failed, running, ready, blocked } = classifyForward(items, ({ name }) => {
+    const object = current.get(name)
+    if (object === undefined) return 'failed'
+    if (object.jobID !== jobID) return 'waiting'
+    if (object.jobIDFinished !== jobID) return 'running'
+    return object.phase === 'Succeeded' ? 'succeeded' : 'failed'
+  })
+  const objectsOf = (some: readonly ItemView[]) => some.flatMap(({ name }) => current.get(name) ?? [])
   const wanted = new Set(items.map((item) => item.name))
-  const isFinished = (name: string) => current.get(name)?.jobIDFinished === jobID
-
-  const classes = {
-    succeeded: [] as DeployItemView[],
-    failed: [] as string[],
-    running: [] as DeployItemView[],
-    ready: [] as DeployItemView[],
-    blocked: [] as ItemView[],
+  return {
+    ...{ succeeded: objectsOf(succeeded), running: objectsOf(running), ready: objectsOf(ready) },
+    ...{ failed: failed.map(({ name }) => name), blocked },
+    orphans: objects.filter((object) => object.deleting || !wanted.has(object.item)),
   }
-  for (const item of items) {
-    const object = current.get(item.name)
-    if (object === undefined) classes.failed.push(item.name)
-    else if (object.jobID !== jobID) {
-      if (item.dependsOn.every(isFinished)) classes.ready.push(object)
-      else classes.blocked.push(item)
-    } else if (object.jobIDFinished !== jobID) classes.running.push(object)
-    else if (object.phase === 'Succeeded') classes.succeeded.push(object)
-    else classes.failed.push(item.name)
-  }
-  return { ...classes, orphans: objects.filter((object) => object.deleting || !wanted.has(object.item)) }
 }
 
 export interface DeletionClasses {
@@ -63,13 +57,15 @@ export interface DeletionClasses {
 
 /** Classes for the way back: the order comes from the items themselves, which remember it, not from a spec that may have changed. */
 export function classifyForDeletion(objects: readonly DeployItemView[], jobID: string): DeletionClasses {
-  const needed = new Set(objects.flatMap((object) => object.dependsOn))
-  const triggered = objects.filter((object) => object.jobID === jobID)
-  const waiting = objects.filter((object) => object.jobID !== jobID)
+  // Their names in the graph are those of the items, not of the objects.
+  const nodes = objects.map((object) => ({ name: object.item, dependsOn: object.dependsOn, object }))
+  const { failed, running, ready, blocked } = classifyBackward(nodes, ({ object }) => {
+    if (object.jobID !== jobID) return 'waiting'
+    return object.jobIDFinished === jobID ? 'failed' : 'running'
+  })
+  const objectsOf = (some: readonly (typeof nodes)[number][]) => some.map(({ object }) => object)
   return {
-    failed: triggered.filter((object) => object.jobIDFinished === jobID),
-    running: triggered.filter((object) => object.jobIDFinished !== jobID),
-    ready: waiting.filter((object) => !needed.has(object.item)),
-    blocked: waiting.filter((object) => needed.has(object.item)),
+    ...{ failed: objectsOf(failed), running: objectsOf(running) },
+    ...{ ready: objectsOf(ready), blocked: objectsOf(blocked) },
   }
 }

@@ -1,11 +1,22 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-import { findCycle } from '../../../../workflows/kit/index.ts'
+import {
+  classifyBackward,
+  classifyForward,
+  findCycle,
+  nodeDefects,
+  type NodeClasses,
+  type NodeState,
+} from '../../../../workflows/kit/index.ts'
 
 interface Node {
   name: string
   dependsOn: string[]
+}
+
+interface StatedNode extends Node {
+  state: NodeState
 }
 
 const names = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f')
@@ -13,6 +24,20 @@ const graphs: fc.Arbitrary<Node[]> = fc.uniqueArray(
   fc.record({ name: names, dependsOn: fc.uniqueArray(fc.oneof(names, fc.constant('unknown'))) }),
   { selector: ({ name }) => name },
 )
+
+const stated = (states: readonly NodeState[]): fc.Arbitrary<StatedNode[]> =>
+  fc.uniqueArray(
+    fc.record({
+      ...{ name: names, state: fc.constantFrom(...states) },
+      dependsOn: fc.uniqueArray(fc.oneof(names, fc.constant('unknown'))),
+    }),
+    { selector: ({ name }) => name },
+  )
+const forward: fc.Arbitrary<StatedNode[]> = stated(['waiting', 'waiting', 'running', 'succeeded', 'failed'])
+const backward = stated(['waiting', 'waiting', 'running', 'failed'])
+
+const stateOf = ({ state }: StatedNode) => state
+const stateOfLeft = ({ state }: StatedNode) => (state === 'succeeded' ? 'failed' : state)
 
 describe('a dependency graph', () => {
   it('has a cycle exactly when its nodes cannot all be removed leaves first', () => {
@@ -53,6 +78,114 @@ describe('a dependency graph', () => {
     expect(findCycle(chain)).toBeUndefined()
   })
 })
+
+describe('the classes of the nodes', () => {
+  const all = (classes: NodeClasses<StatedNode>) =>
+    Object.values(classes)
+      .flat()
+      .map(({ name }: StatedNode) => name)
+
+  it('hold every node once, forward and backward', () => {
+    fc.assert(
+      fc.property(forward, (nodes) => {
+        const sorted = nodes.map(({ name }) => name).toSorted()
+        expect(all(classifyForward(nodes, stateOf)).toSorted()).toEqual(sorted)
+        expect(all(classifyBackward(nodes, stateOfLeft)).toSorted()).toEqual(sorted)
+      }),
+    )
+  })
+
+  it('have nothing ready forward before all that it depends on has finished', () => {
+    fc.assert(
+      fc.property(forward, (nodes) => {
+        const { ready, blocked } = classifyForward(nodes, stateOf)
+        const finished = nodes
+          .filter(({ state }) => state === 'succeeded' || state === 'failed')
+          .map(({ name }) => name)
+        const isFree = ({ dependsOn }: StatedNode) => dependsOn.every((name) => finished.includes(name))
+        expect(ready.filter((node) => !isFree(node))).toEqual([])
+        expect(blocked.filter(isFree)).toEqual([])
+      }),
+    )
+  })
+
+  it('have nothing ready backward while something that is there depends on it', () => {
+    fc.assert(
+      fc.property(backward, (nodes) => {
+        const { ready, blocked } = classifyBackward(nodes, stateOfLeft)
+        const isFree = ({ name }: StatedNode) => nodes.every(({ dependsOn }) => !dependsOn.includes(name))
+        expect(ready.filter((node) => !isFree(node))).toEqual([])
+        expect(blocked.filter(isFree)).toEqual([])
+      }),
+    )
+  })
+
+  it('come to an end exactly when there is no cycle, in an order that breaks no dependency', () => {
+    const known = graphs.map((nodes) =>
+      nodes.map(({ name, dependsOn }) => ({ name, dependsOn: dependsOn.filter((one) => hasName(nodes, one)) })),
+    )
+    fc.assert(
+      fc.property(known, (nodes) => {
+        const isEndless = findCycle(nodes) !== undefined
+        const there = run(nodes)
+        expect(there.length === nodes.length).toBe(!isEndless)
+        expect(
+          there.every(({ dependsOn }, index) => dependsOn.every((one) => hasName(there.slice(0, index), one))),
+        ).toBe(true)
+        const left = runBack(nodes)
+        expect(left.length === 0).toBe(!isEndless)
+      }),
+    )
+  })
+
+  it('are never stuck without a cycle, whatever has run so far', () => {
+    fc.assert(
+      fc.property(forward, (all) => {
+        const nodes = all.map((node) => ({ ...node, dependsOn: node.dependsOn.filter((one) => hasName(all, one)) }))
+        if (findCycle(nodes) !== undefined) return
+        const { ready, running, blocked } = classifyForward(nodes, stateOf)
+        expect(blocked.length > 0 && ready.length + running.length === 0).toBe(false)
+        const back = classifyBackward(nodes, stateOfLeft)
+        expect(back.blocked.length > 0 && back.ready.length + back.running.length + back.failed.length === 0).toBe(
+          false,
+        )
+      }),
+    )
+  })
+})
+
+describe('what is wrong with the names of a graph', () => {
+  it('is told for each node, in its place', () => {
+    const nodes = [
+      { name: 'a', dependsOn: ['b', 'c'] },
+      { name: '', dependsOn: [] },
+      { name: 'b', dependsOn: [] },
+      { name: 'a', dependsOn: ['d'] },
+    ]
+    expect(nodeDefects(nodes)).toEqual([
+      [{ defect: 'unknown dependency', name: 'c' }],
+      [{ defect: 'unnamed' }],
+      [],
+      [{ defect: 'named twice' }, { defect: 'unknown dependency', name: 'd' }],
+    ])
+  })
+})
+
+function hasName(nodes: readonly Node[], name: string): boolean {
+  return nodes.some((node) => node.name === name)
+}
+
+/** The nodes in the order in which they come to run. */
+function run(nodes: readonly Node[], done: readonly Node[] = []): readonly Node[] {
+  const { ready } = classifyForward(nodes, (node) => (done.includes(node) ? 'succeeded' : 'waiting'))
+  return ready.length === 0 ? done : run(nodes, [...done, ...ready])
+}
+
+/** Those that cannot be taken away. */
+function runBack(nodes: readonly Node[]): readonly Node[] {
+  const { ready, blocked } = classifyBackward(nodes, () => 'waiting')
+  return ready.length === 0 ? blocked : runBack(blocked)
+}
 
 function unremovable(nodes: readonly Node[]): Node[] {
   const left = nodes.filter(({ dependsOn }) => dependsOn.some((name) => nodes.some((node) => node.name === name)))
