@@ -19,8 +19,8 @@ import { newestVersion } from '../journal/read/objects.ts'
 import { type KubeObject, type ObjectList, resourcePath } from './client.ts'
 import { isNotFound } from './errors.ts'
 import { versionOf } from './object-cache.ts'
+import { isOwnedBy } from './owners.ts'
 import { type StoredAs, storedAs } from './stored.ts'
-import { ownerOf } from './views.ts'
 
 /** What a run knows of objects, and is told the difference to: resourceVersion by uid. */
 export type KnownVersions = Readonly<Record<string, string>>
@@ -53,7 +53,7 @@ export async function readSubject<Watched extends WatchedKind>(
 /** Which children of a subject are asked for. */
 export interface Children<Child extends WatchedKind = WatchedKind> {
   readonly watched: Child
-  /** How they are found where the journal does not know them: the one of a name, or those with a label. Undefined: there can be none. */
+  /** The one of a name, or those with labels, as a selector of equalities. Undefined: there can be none. */
   readonly by: { readonly name: string } | { readonly labelSelector: string } | undefined
   /** Newest version that the run itself has written or seen, 0 for none. */
   readonly ownVersion?: number
@@ -75,7 +75,7 @@ export async function readFamily<Watched extends WatchedKind, Child extends Watc
   const family = await deps.journal.family(subject.uid)
   const [object, found] = await Promise.all([
     readKnown(deps, watched, subject, family.self),
-    readChildren(deps, subject, children, family),
+    readChildren(deps, { watched, ...subject }, children, family),
   ])
   return { subject: object, children: found }
 }
@@ -83,7 +83,7 @@ export async function readFamily<Watched extends WatchedKind, Child extends Watc
 /** Those that the subject controls, without the subject. */
 export async function readOwned<Child extends WatchedKind>(
   deps: Deps,
-  owner: Place,
+  owner: Owner,
   children: Children<Child>,
 ): Promise<readonly StoredAs<Child>[]> {
   return await readChildren(deps, owner, children, await deps.journal.family(owner.uid))
@@ -94,26 +94,30 @@ const MOST_READS = 5
 
 async function readChildren<Child extends WatchedKind>(
   deps: Deps,
-  { uid, namespace }: Place,
+  owner: Owner,
   children: Children<Child>,
   family: KnownFamily,
 ): Promise<readonly StoredAs<Child>[]> {
   const { watched, by } = children
   if (by === undefined) return []
+  const { namespace } = owner
+  const isMeant = (child: KubeObject) => isOwnedBy(child, owner.watched, owner) && isSelected(child, by)
   const kind = groupKindOf(watched)
   const known = family.children.filter((child) => isSameGroupKind(child, kind))
-  const living = known.filter(({ deleted }) => !deleted)
+  // What is elsewhere, or is called otherwise, need not be read to be left out.
+  const isNear = (child: KnownObject) => child.namespace === namespace && (!('name' in by) || child.name === by.name)
+  const living = known.filter((child) => !child.deleted && isNear(child))
   const unseen = living.filter((child) => seen(deps, child) === undefined)
   if (family.listedKinds.has(groupKindText(kind)) && unseen.length <= MOST_READS) {
     const read = await Promise.all(living.map((child) => readKnown(deps, watched, child, child)))
-    return read.filter((child) => child !== undefined)
+    return read.filter((child) => child !== undefined).filter(isMeant)
   }
   const found = 'name' in by ? await readNamed(deps, watched, namespace, by.name) : await readLabelled(by.labelSelector)
   // The list may be older than the end of a finalizer, which the journal knows under the version before.
   const ended = known.filter(({ deleted, presumedDeleted }) => deleted && !presumedDeleted)
   const gone = new Set(ended.map((child) => child.uid))
   return found
-    .filter((child) => ownerOf(child)?.uid === uid && !gone.has(child.metadata.uid ?? ''))
+    .filter((child) => isMeant(child) && !gone.has(child.metadata.uid ?? ''))
     .map((child) => storedAs(watched, deps.objects.put(child)))
 
   async function readLabelled(labelSelector: string) {
@@ -128,6 +132,19 @@ async function readNamed<Watched extends WatchedKind>(deps: Deps, watched: Watch
 }
 
 type Place = Pick<Subject, 'uid' | 'namespace' | 'name'>
+
+interface Owner extends Place {
+  readonly watched: WatchedKind
+}
+
+// What the journal knows is known by its owner: it is held to what is asked for, as the server holds a list to its selector.
+function isSelected({ metadata }: KubeObject, by: NonNullable<Children['by']>): boolean {
+  if ('name' in by) return metadata.name === by.name
+  return by.labelSelector.split(',').every((pair) => {
+    const [key = '', value] = pair.split('=')
+    return key === '' || metadata.labels?.[key] === value
+  })
+}
 
 async function readKnown<Watched extends WatchedKind>(
   deps: Deps,

@@ -13,6 +13,8 @@ import { safeLabels } from './label-value.ts'
 import { mergePatch } from '../kube/merge.ts'
 import { readObject } from '../kube/read-family.ts'
 import { inParallel } from '../kube/in-parallel.ts'
+import { isOwnedBy } from '../kube/owners.ts'
+import { ownerOf } from '../kube/views.ts'
 import { type Patch, type Write, type Writer, writeAll } from '../kube/write.ts'
 
 const HASH_ANNOTATION = 'data.landscaper.gardener.cloud/hash'
@@ -29,6 +31,7 @@ export interface DataToWrite {
 export interface WriteDataInput {
   readonly watched: WatchedKind
   readonly namespace: string
+  /** As `ownerReference` makes it. */
   readonly owner: OwnerReference
   readonly jobID: string
   readonly objects: readonly DataToWrite[]
@@ -81,7 +84,8 @@ async function plan(deps: LandscaperDeps, input: WriteDataInput, one: DataToWrit
   const existing = await readObject(deps, watched, namespace, one.name)
   const body = desired(input, one)
   if (existing === undefined) {
-    const isOurs = (found: KubeObject) => isOwnedBy(found, owner) && found.metadata.labels?.[JOB_ID_LABEL] === jobID
+    const isOurs = (found: KubeObject) =>
+      isOwnedBy(found, owner, { uid: owner.uid, namespace }) && found.metadata.labels?.[JOB_ID_LABEL] === jobID
     return [{ verb: 'create', ...target, body, isOurs }]
   }
   if (existing.metadata.deletionTimestamp !== undefined) {
@@ -89,14 +93,14 @@ async function plan(deps: LandscaperDeps, input: WriteDataInput, one: DataToWrit
     throw retryableFailure('BeingDeleted', message)
   }
   if (!(await mayTake(deps, input, existing))) throw takenBy(input, existing)
-  const before = controllerOf(existing)?.uid
+  const before = ownerOf(existing)?.uid
   const patch = difference(existing, body)
   if (patch === undefined || (input.keepsJobID === true && isSameButJob(existing, body))) return []
   // Written by another job meanwhile: then ours is over, and its content is old.
   const isSameJob = (current: KubeObject) =>
     current.metadata.labels?.[JOB_ID_LABEL] === existing.metadata.labels?.[JOB_ID_LABEL]
   const reapply = (current: KubeObject) =>
-    (mayOwn(current, owner) || controllerOf(current)?.uid === before) && isSameJob(current)
+    (mayOwn(current, owner) || ownerOf(current)?.uid === before) && isSameJob(current)
       ? (difference(current, body) ?? 'done')
       : 'superseded'
   return [{ verb: 'patch', ...target, version: existing.metadata.resourceVersion ?? '', patch, reapply }]
@@ -115,7 +119,7 @@ function desired(
       namespace,
       labels: safeLabels(labels),
       annotations: { ...annotations, [HASH_ANNOTATION]: hash },
-      ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: true }],
+      ownerReferences: [owner],
     },
     ...content,
   }
@@ -149,12 +153,9 @@ function isSameButJob(existing: KubeObject, body: KubeObject): boolean {
 
 // A hand-made object without an owner is adopted. Source: spec/landscaper.md appendix B 17.
 function mayOwn(existing: KubeObject, owner: OwnerReference): boolean {
-  const other = controllerOf(existing)
+  const other = ownerOf(existing)
   return other === undefined || other.uid === owner.uid
 }
-
-const controllerOf = ({ metadata }: KubeObject): OwnerReference | undefined =>
-  metadata.ownerReferences?.find(({ controller }) => controller === true)
 
 // What an owner left behind, the garbage collector has yet to take: an earlier object of our name, or one that is gone.
 async function mayTake(
@@ -162,7 +163,7 @@ async function mayTake(
   { owner, namespace }: WriteDataInput,
   existing: KubeObject,
 ): Promise<boolean> {
-  const other = controllerOf(existing)
+  const other = ownerOf(existing)
   if (other === undefined || mayOwn(existing, owner)) return true
   if (other.kind === owner.kind && other.name === owner.name && other.apiVersion === owner.apiVersion) return true
   const watched = [installationKind, executionKind].find(
@@ -173,12 +174,8 @@ async function mayTake(
   return living?.metadata.uid !== other.uid
 }
 
-function isOwnedBy(existing: KubeObject, owner: OwnerReference): boolean {
-  return existing.metadata.ownerReferences?.some((reference) => reference.uid === owner.uid) ?? false
-}
-
 function takenBy({ watched, owner, takenCode }: WriteDataInput, existing: KubeObject) {
-  const other = controllerOf(existing)
+  const other = ownerOf(existing)
   const whose = other === undefined ? 'somebody else' : `${other.kind} ${other.name}`
   return finalFailure(
     takenCode ?? 'ExportConflict',

@@ -4,13 +4,14 @@ import { describe, expect, it } from 'vitest'
 import { createActivities } from '../../activities/index.ts'
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { KubeError } from '../../activities/kube/errors.ts'
+import { executionController } from '../../workflows/landscaper/execution/controller.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { listingDeps } from '../workflows/listing-deps.ts'
 import { activitiesOf } from './landscaper/landscaper-deps.ts'
 
 const SUBJECT = { kind: 'Execution', uid: 'u', namespace: 'n', name: 'a' }
 const BY = { workflowID: 'execution/n/a/u/job', runID: 'r', pass: 1 }
-const deps = () => listingDeps([], [executionKind])
+const deps = () => listingDeps([], [executionKind], [executionController])
 
 /** The engine's activities beside one that fails with this. */
 function failingWith(error: Error) {

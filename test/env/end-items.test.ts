@@ -1,7 +1,7 @@
 // Items that are ended from outside, in their races: against an API server that the test drives, and a real journal.
 // Source: spec/landscaper.md 2.10, 2.11.
 
-import { OPERATION_ANNOTATION } from '../../workflows/landscaper/contract.ts'
+import { MANAGED_BY_LABEL, OPERATION_ANNOTATION } from '../../workflows/landscaper/contract.ts'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 
 import type { LandscaperActivities } from '../../activities/landscaper/wing.ts'
@@ -59,7 +59,9 @@ function put(name: string, status: object, { type = 'example.org/foreign', metad
     uid: 'uid-exec',
     controller: true,
   }
-  const own = { name, namespace: 'n', uid: `uid-${name}`, ownerReferences: [owner], finalizers: ['x'], ...metadata }
+  const labels = { [MANAGED_BY_LABEL]: 'exec' }
+  const place = { name, namespace: 'n', uid: `uid-${name}`, ownerReferences: [owner], labels }
+  const own = { ...place, finalizers: ['x'], ...metadata }
   const object = { apiVersion: deployItemKind.apiVersion, kind: 'DeployItem', metadata: own, spec: { type }, status }
   return api.put(`${BASE}/deployitems/${name}`, object)
 }

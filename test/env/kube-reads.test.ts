@@ -1,6 +1,6 @@
 // What a run reads: from memory where the journal knows nothing newer, else from the API server.
 
-import { FINALIZER } from '../../workflows/landscaper/contract.ts'
+import { FINALIZER, MANAGED_BY_LABEL } from '../../workflows/landscaper/contract.ts'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 import type { Deps } from '../../activities/deps.ts'
 import { holdLease, writeCheckpoint } from '../../activities/journal/write/checkpoints.ts'
@@ -20,7 +20,7 @@ const ROOT = '/apis/landscaper.gardener.cloud/v1alpha1/namespaces/n'
 const SUBJECT = { namespace: 'n', name: 'exec', uid: 'uid-exec' }
 const CHILDREN = {
   watched: deployItemKind,
-  by: { labelSelector: 'execution.landscaper.gardener.cloud/managed-by=exec' },
+  by: { labelSelector: `${MANAGED_BY_LABEL}=exec` },
 }
 const OWNER = {
   apiVersion: executionKind.apiVersion,
@@ -45,7 +45,7 @@ const reads = () => api.requests.filter((request) => request.startsWith('GET')).
 
 function put(kind: 'Execution' | 'DeployItem', name: string): KubeObject {
   const plural = kind === 'Execution' ? 'executions' : 'deployitems'
-  const owner = kind === 'DeployItem' ? { ownerReferences: [OWNER] } : {}
+  const owner = kind === 'DeployItem' ? { ownerReferences: [OWNER], labels: { [MANAGED_BY_LABEL]: 'exec' } } : {}
   const metadata = { name, namespace: 'n', uid: `uid-${name}`, generation: 1, finalizers: [FINALIZER], ...owner }
   return api.put(`${ROOT}/${plural}/${name}`, { apiVersion: executionKind.apiVersion, kind, metadata, spec: {} })
 }
@@ -134,6 +134,31 @@ describe('the children of a subject', () => {
     await journalEvents(deps.db, { cluster: 'local', source: 'relist', events: [missed] }, deps)
     const { children } = await readFamily(deps, executionKind, SUBJECT, CHILDREN)
     expect(children.map(({ metadata }) => metadata.name)).toEqual(['one'])
+  })
+
+  it('are not those of another namespace, nor of an owner of another kind, though they name its uid', async () => {
+    await listKind('DeployItem')
+    const [far, other] = [put('DeployItem', 'far'), put('DeployItem', 'other')]
+    const elsewhere = { ...far, metadata: { ...far.metadata, namespace: 'elsewhere' } }
+    const owned = { ...other.metadata, ownerReferences: [{ ...OWNER, kind: 'Installation' }] }
+    api.put(`${ROOT.replace(/n$/, 'elsewhere')}/deployitems/far`, elsewhere)
+    await journal(
+      put('Execution', 'exec'),
+      elsewhere,
+      api.put(`${ROOT}/deployitems/other`, { ...other, metadata: owned }),
+    )
+    expect((await readFamily(deps, executionKind, SUBJECT, CHILDREN)).children).toEqual([])
+  })
+
+  it('are held to what is asked for, also from memory', async () => {
+    await listKind('DeployItem')
+    const named = { watched: deployItemKind, by: { name: 'one' } }
+    const other = { watched: deployItemKind, by: { labelSelector: `${MANAGED_BY_LABEL}=other` } }
+    await journal(put('Execution', 'exec'), put('DeployItem', 'one'), put('DeployItem', 'two'))
+    const namesOf = async (children: typeof named | typeof other) =>
+      (await readFamily(deps, executionKind, SUBJECT, children)).children.map(({ metadata }) => metadata.name)
+    for (let look = 1; look <= 2; look++) expect([await namesOf(named), await namesOf(other)]).toEqual([['one'], []])
+    expect((await readFamily(deps, executionKind, SUBJECT, CHILDREN)).children).toHaveLength(2)
   })
 
   it('of another owner are none of its', async () => {

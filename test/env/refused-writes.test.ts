@@ -9,6 +9,7 @@ import { answerActivities } from '../../activities/landscaper/deploy/run/answer-
 import type { Deployer, QuickDeployer } from '../../activities/landscaper/deploy/run/deployer.ts'
 import type { LandscaperDeps } from '../../activities/landscaper/deps.ts'
 import { type KubeObject } from '../../activities/kube/client.ts'
+import { ownerReference } from '../../activities/kube/owners.ts'
 import { writeDataObjects } from '../../activities/landscaper/data-objects.ts'
 import { dataObjectKind } from '../../workflows/landscaper/data-object/kind.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
@@ -149,7 +150,7 @@ describe('an item whose quick deployer fails in a way that it does not know', ()
 
 describe('exported data that has an owner', () => {
   const API = deployItemKind.apiVersion
-  const owner = { apiVersion: API, kind: 'Installation', name: 'inst', uid: 'new' }
+  const owner = ownerReference({ apiVersion: API, kind: 'Installation' }, { name: 'inst', uid: 'new' })
   const other = (name: string) => ({ apiVersion: API, kind: 'Installation', name, uid: 'old', controller: true })
   const foreign = { apiVersion: 'v1', kind: 'ConfigMap', name: 'c', uid: 'c' }
   const path = `${ROOT}/dataobjects/d`
@@ -170,7 +171,7 @@ describe('exported data that has an owner', () => {
     await write()
     const { data, metadata } = api.objects.get(path) ?? { metadata: { name: '' } }
     expect(data).toBe(1)
-    expect(metadata.ownerReferences).toEqual([foreign, { ...owner, controller: true, blockOwnerDeletion: true }])
+    expect(metadata.ownerReferences).toEqual([foreign, owner])
   })
 
   it('stays with a living one, and is waited for while it is deleted', async () => {

@@ -1,4 +1,4 @@
-// The documents of Pawl's own controllers say what their activities and plans do: queries are not run in the modes job and group.
+// The documents of Pawl's own controllers say what their activities read and what their plans do: a query that is another reads otherwise.
 
 import { MANAGED_BY_LABEL } from '../../workflows/landscaper/contract.ts'
 import { readFile } from 'node:fs/promises'
@@ -14,19 +14,24 @@ import { observeActivities as executionActivities } from '../../activities/lands
 import { observeActivities as installationActivities } from '../../activities/landscaper/installation/observe.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { storedAs } from '../../activities/kube/stored.ts'
+import { deployController } from '../../workflows/landscaper/deploy-item/controller.ts'
 import { deployGroupQueries } from '../../workflows/landscaper/deploy-item/controller.gen.ts'
 import { deployer as mockDeployer } from '../../activities/landscaper/deploy/mock/deployer.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { deployPlan } from '../../workflows/landscaper/deploy-item/plan.ts'
+import { executionController } from '../../workflows/landscaper/execution/controller.ts'
 import { executionQueries } from '../../workflows/landscaper/execution/controller.gen.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { executionPlan } from '../../workflows/landscaper/execution/plan.ts'
+import { installationController } from '../../workflows/landscaper/installation/controller.ts'
 import { installationQueries } from '../../workflows/landscaper/installation/controller.gen.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
 import { installationPlan } from '../../workflows/landscaper/installation/plan.ts'
+import { targetKind } from '../../workflows/landscaper/target/kind.ts'
 import { camelCase, compile } from '../../workflows/kit/dsl/index.ts'
 import {
   type DrawnPhases,
+  type JobModeController,
   type Kind,
   type OwnerReference,
   type PlanJson,
@@ -38,7 +43,7 @@ import { hasLabels, listingDeps } from './listing-deps.ts'
 
 const JOB = 'job'
 const PLACE = { uid: 'uid-target', namespace: 'n', name: 'x' }
-const BY = { workflowID: 'run', runID: 'run', pass: 1 }
+const byOf = (controller: string) => ({ workflowID: `${controller}/uid-target/job`, runID: 'run', pass: 1 })
 const CONFIG = { apiVersion: 'v1', kind: 'Any' }
 const KINDS = [installationKind, executionKind, deployItemKind]
 
@@ -49,32 +54,38 @@ const targetOf = ({ apiVersion, kind }: Kind): KubeObject => ({
   ...{ spec: {}, status: { jobID: JOB } },
 })
 
-const owner = (uid: string, controller: boolean): OwnerReference => ({
-  ...{ apiVersion: executionKind.apiVersion, kind: 'Execution', name: PLACE.name },
+const owner = ({ apiVersion, kind }: Kind, uid: string, controller: boolean): OwnerReference => ({
+  ...{ apiVersion, kind, name: PLACE.name },
   ...{ uid, ...(controller && { controller }) },
 })
 // What is selected comes more often, so that several are among a few objects.
 const OWN_LABELS = { [MANAGED_BY_LABEL]: PLACE.name }
-const OWNERS = [
-  [owner(PLACE.uid, true)],
-  [owner(PLACE.uid, true)],
-  [owner(PLACE.uid, true)],
-  [owner(PLACE.uid, true)],
-  [owner(PLACE.uid, false)],
-  [owner('uid-before', true)],
-  [owner('uid-before', true), owner(PLACE.uid, false)],
+const CHANGED_LABELS = { tier: `${PLACE.namespace}-${PLACE.uid}` }
+const ownersOf = (target: Kind) => [
+  [owner(target, PLACE.uid, true)],
+  [owner(target, PLACE.uid, true)],
+  [owner(target, PLACE.uid, true)],
+  [owner(target, PLACE.uid, true)],
+  [owner(target, PLACE.uid, false)],
+  [owner(target, 'uid-before', true)],
+  [owner(target, 'uid-before', true), owner(target, PLACE.uid, false)],
+  // A uid proves nothing.
+  [owner(targetKind, PLACE.uid, true)],
   [],
 ]
 
 /** Objects of a kind: called as the target or otherwise, beside it or elsewhere, labelled or not, controlled by it or not. */
-const childrenOf = ({ apiVersion, kind }: Kind): fc.Arbitrary<readonly KubeObject[]> =>
+const childrenOf = (target: Kind, { apiVersion, kind }: Kind): fc.Arbitrary<readonly KubeObject[]> =>
   fc
     .uniqueArray(
       fc.record({
         name: fc.constantFrom(PLACE.name, 'x-a', 'x-b', 'y'),
         namespace: fc.constantFrom(PLACE.namespace, PLACE.namespace, 'elsewhere'),
-        labels: fc.constantFrom(OWN_LABELS, OWN_LABELS, { [MANAGED_BY_LABEL]: 'y' }, { other: PLACE.name }),
-        ownerReferences: fc.constantFrom(...OWNERS),
+        labels: fc.constantFrom<Record<string, string>>(
+          ...[OWN_LABELS, OWN_LABELS, CHANGED_LABELS, { ...OWN_LABELS, ...CHANGED_LABELS }],
+          ...[{ [MANAGED_BY_LABEL]: 'y' }, { other: PLACE.name }],
+        ),
+        ownerReferences: fc.constantFrom(...ownersOf(target)),
       }),
       { maxLength: 8, selector: ({ name, namespace }) => `${namespace}/${name}` },
     )
@@ -93,24 +104,36 @@ function selected(query: StateQuery, kind: Kind, objects: readonly KubeObject[])
     .filter(({ metadata }) => metadata.namespace === selection?.namespace)
     .filter(({ metadata }) => selection?.name === undefined || metadata.name === selection.name)
     .filter((one) => hasLabels(one, selection?.labelSelector ?? ''))
-    .filter(({ metadata }) => query.owned !== true || isControlled(metadata.ownerReferences ?? []))
+    .filter(({ metadata }) => query.owned !== true || isControlled(kind, metadata.ownerReferences ?? []))
     .map(({ metadata }) => metadata.uid ?? '')
     .sort()
 }
 
-const isControlled = (owners: readonly OwnerReference[]) =>
-  owners.some(({ uid, controller }) => uid === PLACE.uid && controller === true)
+const isControlled = (target: Kind, owners: readonly OwnerReference[]) =>
+  owners.some(({ kind, uid, controller }) => kind === target.kind && uid === PLACE.uid && controller === true)
+
+/** Other queries than those of the documents; each names a state of its controller. */
+const BY_UID: StateQuery = {
+  kind: executionQueries.deployItems.kind,
+  many: true,
+  labels: { tier: '${target.metadata.namespace}-${target.metadata.uid}' },
+  owned: true,
+}
+const BY_BOTH: StateQuery = { ...BY_UID, labels: { ...BY_UID.labels, ...executionQueries.deployItems.labels } }
+const ALL_OWNED: StateQuery = { kind: BY_UID.kind, many: true, owned: true }
+const OTHER_NAME: StateQuery = { ...installationQueries.execution, name: '${target.metadata.name}-a' }
 
 describe('what the activities of a controller observe', () => {
   const sees = async (
-    query: StateQuery,
+    controller: JobModeController,
     { target, children }: { readonly target: Kind; readonly children: Kind },
+    query: StateQuery,
     look: (deps: LandscaperDeps) => Promise<readonly { readonly uid: string }[]>,
   ) => {
     let most = 0
     await fc.assert(
-      fc.asyncProperty(childrenOf(children), async (objects) => {
-        const seen = await look(listingDeps([targetOf(target), ...objects], KINDS))
+      fc.asyncProperty(childrenOf(target, children), async (objects) => {
+        const seen = await look(listingDeps([targetOf(target), ...objects], KINDS, [controller]))
         const uids = seen.map(({ uid }) => uid).sort()
         expect(uids).toEqual(selected(query, target, objects))
         most = Math.max(most, uids.length)
@@ -120,35 +143,42 @@ describe('what the activities of a controller observe', () => {
     return most
   }
 
-  it('is what an Installation declares', async () => {
+  it.each([installationQueries.execution, OTHER_NAME])('is what an Installation declares: %j', async (query) => {
     const kinds = { target: installationKind, children: executionKind }
-    const subject = subjectOf(installationKind)
-    const most = await sees(installationQueries.execution, kinds, async (deps) => {
-      const { execution } = await installationActivities(deps).observeInstallation({ by: BY, subject })
+    const controller = { ...installationController, queries: { execution: query } }
+    const most = await sees(controller, kinds, query, async (deps) => {
+      const given = { by: byOf('installation'), subject: subjectOf(installationKind) }
+      const { execution } = await installationActivities(deps).observeInstallation(given)
       return execution === undefined ? [] : [execution]
     })
     expect(most).toBe(1)
   })
 
-  it('is what an Execution declares', async () => {
-    const kinds = { target: executionKind, children: deployItemKind }
-    const subject = subjectOf(executionKind)
-    const most = await sees(executionQueries.deployItems, kinds, async (deps) => {
-      const { changed } = await executionActivities(deps).observeExecution({ by: BY, subject, known: {} })
-      return changed
-    })
-    expect(most).toBeGreaterThan(1)
-  })
+  it.each([executionQueries.deployItems, BY_UID, BY_BOTH, ALL_OWNED])(
+    'is what an Execution declares: %j',
+    async (query) => {
+      const kinds = { target: executionKind, children: deployItemKind }
+      const controller = { ...executionController, queries: { deployItems: query } }
+      const most = await sees(controller, kinds, query, async (deps) => {
+        const given = { by: byOf('execution'), subject: subjectOf(executionKind), known: {} }
+        return (await executionActivities(deps).observeExecution(given)).changed
+      })
+      expect(most).toBeGreaterThan(1)
+    },
+  )
 
-  it('is what a deploy group declares, of items of built-in types that have its job', async () => {
-    const kinds = { target: executionKind, children: deployItemKind }
-    const subject = subjectOf(executionKind)
-    const most = await sees(deployGroupQueries.items, kinds, async (deps) => {
-      const { changed } = await groupActivities(deps).observeDeployGroup({ by: BY, subject, jobID: JOB, known: {} })
-      return changed
-    })
-    expect(most).toBeGreaterThan(1)
-  })
+  it.each([deployGroupQueries.items, BY_UID])(
+    'is what a deploy group declares, of items of built-in types that have its job: %j',
+    async (query) => {
+      const kinds = { target: executionKind, children: deployItemKind }
+      const controller = { ...deployController, queries: { items: query } }
+      const most = await sees(controller, kinds, query, async (deps) => {
+        const given = { by: byOf('deploy'), subject: subjectOf(executionKind), jobID: JOB, known: {} }
+        return (await groupActivities(deps).observeDeployGroup(given)).changed
+      })
+      expect(most).toBeGreaterThan(1)
+    },
+  )
 })
 
 describe('what an Execution makes of an item', () => {

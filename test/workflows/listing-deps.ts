@@ -11,11 +11,15 @@ import { Lingering } from '../../activities/journal/write/lingering.ts'
 import { type KubeClient, type KubeObject, resourcePath } from '../../activities/kube/client.ts'
 import { KubeError } from '../../activities/kube/errors.ts'
 import { ObjectCache } from '../../activities/kube/object-cache.ts'
-import type { Kind } from '../../workflows/kit/index.ts'
+import type { JobModeController, Kind } from '../../workflows/kit/index.ts'
 import { landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
 
-/** Dependencies over these objects, which are of these kinds. */
-export function listingDeps(objects: readonly KubeObject[], kinds: readonly Kind[]): LandscaperDeps {
+/** Dependencies over these objects, which are of these kinds, for runs of these controllers. */
+export function listingDeps(
+  objects: readonly KubeObject[],
+  kinds: readonly Kind[],
+  controllers: readonly JobModeController[],
+): LandscaperDeps {
   const db = emptyDatabase()
   const now = () => new Date('2030-01-01T00:00:00Z')
   const lingering = new Lingering({ most: 1, ms: 50 })
@@ -28,7 +32,8 @@ export function listingDeps(objects: readonly KubeObject[], kinds: readonly Kind
     now,
   })
   const parts = { cluster: 'local', kube: listingApi(objects, kinds), db, journal, objects: new ObjectCache() }
-  return landscaperDeps({ ...parts, now, lingering } as unknown as Deps)
+  const byName = new Map(controllers.map((controller) => [controller.name, controller]))
+  return landscaperDeps({ ...parts, now, lingering, controllers: byName } as unknown as Deps)
 }
 
 function listingApi(objects: readonly KubeObject[], kinds: readonly Kind[]): KubeClient {

@@ -3,6 +3,7 @@
 
 import { CONTROLLERS } from '../../workflows/controllers.gen.ts'
 import {
+  checkJobQueries,
   type Controller,
   type GroupKind,
   groupKindOf,
@@ -42,12 +43,14 @@ export const WINGS: readonly string[] = Object.keys(CONTROLLERS)
 /**
  * The controllers of these wings, and the given ones.
  *
- * @throws with what was found and expected when two have a name, or two kinds do, or there is no such wing.
+ * @throws with what was found and expected when two have a name, or two kinds do, when there is no such wing, and when a query is none for
+ * its controller's mode.
  */
 export function createRegistry(added: readonly LevelController[], wings: readonly string[] = WINGS): Registry {
   const own = wings.flatMap(controllersOf)
   const levels = [...own.filter(isLevel), ...added]
   const inOtherModes = own.filter((one): one is JobModeController => !isLevel(one))
+  inOtherModes.forEach(checkJobQueries)
   const all: readonly Controller[] = [...inOtherModes, ...levels.map(levelMode)]
   const names = all.map(({ name }) => name)
   const twice = names.find((name, index) => names.indexOf(name) < index)

@@ -5,7 +5,7 @@
 
 import { DELETE_WITHOUT_UNINSTALL_ANNOTATION, FINALIZER } from '../../../workflows/landscaper/contract.ts'
 import { type DeployItem, deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
-import type { DeployItemTemplate, Execution } from '../../../workflows/landscaper/execution/kind.ts'
+import { type DeployItemTemplate, type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { type By, isIdle, type Subject } from '../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { finalFailure } from '../../kube/errors.ts'
@@ -13,6 +13,7 @@ import { finalizerPatch } from '../../run/finalize.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { itemProblems, ownerNameProblem, shownName } from '../item-rules.ts'
 import { additivePatch, mergePatch } from '../../kube/merge.ts'
+import { isOwnedBy } from '../../kube/owners.ts'
 import { targetView } from '../../kube/views.ts'
 import type { Patch } from '../../kube/write.ts'
 import { type BatchResult, type ItemsInput, type ItemWrite, send } from './item-batch.ts'
@@ -89,7 +90,7 @@ export const deployItemActivities = (deps: LandscaperDeps) => ({
 })
 
 async function apply(deps: LandscaperDeps, { by, subject, jobID, generation }: ApplyInput): Promise<BatchResult> {
-  const { subject: execution, children: existing } = await readExecution(deps, subject, 0)
+  const { subject: execution, children: existing } = await readExecution(deps, { by, subject }, 0)
   const name = `execution ${subject.namespace}/${subject.name}`
   if (execution === undefined) throw finalFailure('NotFound', `${name} is gone`)
   if (execution.metadata.generation !== generation) {
@@ -191,8 +192,7 @@ function itemWrite(
 ): ItemWrite[] {
   if (existing === undefined) {
     const body = newDeployItem(execution, item, jobID)
-    const isOurs = (found: KubeObject) =>
-      found.metadata.ownerReferences?.some((owner) => owner.uid === execution.metadata.uid) ?? false
+    const isOurs = (found: KubeObject) => isOwnedBy(found, executionKind, execution.metadata)
     return [{ verb: 'create', ...objectAt(body, execution), body, isOurs }]
   }
   const patch = itemPatch(execution, item, existing)

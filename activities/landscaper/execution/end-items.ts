@@ -84,7 +84,10 @@ async function endItems(
 ): Promise<BatchResult> {
   const observed = new Map(items.map((item) => [item.uid, item]))
   const newest = items.reduce((version, item) => Math.max(version, Number(item.version)), 0)
-  const all = items.length === 0 ? [] : await readOwned(deps, subject, itemsOf(subject, newest))
+  const all =
+    items.length === 0
+      ? []
+      : await readOwned(deps, { ...subject, watched: executionKind }, itemsOf(deps, { by, subject }, newest))
   const found = all.filter(({ metadata }) => observed.has(metadata.uid))
   const now = deps.now().toISOString()
   const ends = found.flatMap((object): ItemWrite[] => {

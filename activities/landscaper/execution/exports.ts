@@ -7,6 +7,7 @@ import { parse } from 'yaml'
 import type { LandscaperDeps } from '../deps.ts'
 import { writeDataObjects } from '../data-objects.ts'
 import { finalFailure } from '../../kube/errors.ts'
+import { ownerReference } from '../../kube/owners.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { secretResource } from '../../kube/secrets.ts'
 import { dataLabels, dataObjectName, executionContext } from '../render/names.ts'
@@ -30,12 +31,7 @@ export const exportActivities = (deps: LandscaperDeps) => ({
     const exports = await Promise.all(
       items.map(async (item) => [item.item, await readExport(deps, subject, item)] as const),
     )
-    const owner = {
-      apiVersion: executionKind.apiVersion,
-      kind: executionKind.kind,
-      name: subject.name,
-      uid: subject.uid,
-    }
+    const owner = ownerReference(executionKind, subject)
     const context = executionContext(subject.name)
     const name = dataObjectName(context, '')
     const labels = dataLabels({ context, key: '', sourceType: 'export', source: context, jobID })

@@ -13,6 +13,7 @@ import { gunzipSync } from 'node:zlib'
 import { deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { type DeployItemTemplate, type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import type { KubeObject } from '../../kube/client.ts'
+import { ownerReference } from '../../kube/owners.ts'
 import { withoutUninstall } from '../requests.ts'
 
 // An Execution holds at most 1.5 MiB (etcd); its items, decompressed, are bounded to what a hostile archive must not exceed.
@@ -123,16 +124,7 @@ export function newDeployItem(execution: Execution, item: DeployItemTemplate, jo
       labels,
       annotations,
       finalizers: [FINALIZER],
-      ownerReferences: [
-        {
-          apiVersion: executionKind.apiVersion,
-          kind: executionKind.kind,
-          name: metadata.name,
-          uid: metadata.uid,
-          controller: true,
-          blockOwnerDeletion: true,
-        },
-      ],
+      ownerReferences: [ownerReference(executionKind, metadata)],
     },
     spec,
   }

@@ -97,7 +97,7 @@ async function writeOne(
   const [answer] = await writeAll(deps, { ...by, step, fieldManager: 'pawl-installation' }, [write])
   switch (answer?.result) {
     case 'ok':
-      return isReleased(answer.object) ? undefined : childExecution(answer.object, subject.uid)
+      return isReleased(answer.object) ? undefined : childExecution(answer.object, subject)
     case 'failed':
       throw answer.error
     case 'superseded':

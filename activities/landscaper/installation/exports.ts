@@ -1,12 +1,13 @@
 // Completing: the imports are still those of the job, and what the Installation publishes. Source: spec/landscaper.md 2.3 "Completing", 3.4, 3.6.
 
-import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
 import { dataObjectKind } from '../../../workflows/landscaper/data-object/kind.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
+import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
 import { type DataToWrite, writeDataObjects } from '../data-objects.ts'
 import { finalFailure } from '../../kube/errors.ts'
+import { ownerReference } from '../../kube/owners.ts'
 import { readObject } from '../../kube/read-family.ts'
 import type { Writer } from '../../kube/write.ts'
 import type { LandscaperDeps } from '../deps.ts'
@@ -16,7 +17,7 @@ import { renderExports } from '../render/executions.ts'
 import type { ExecutionStates } from '../render/executor.ts'
 import { dataLabels, dataObjectName, executionContext, installationContext, ROOT_CONTEXT } from '../render/names.ts'
 import { construct, type InstallationImports } from './construct-imports.ts'
-import { importCopies, ownerReference, removeStaleCopies } from './import-copies.ts'
+import { importCopies, removeStaleCopies } from './import-copies.ts'
 import { loadImports } from './imports.ts'
 import { readInstallation, userMistake } from './read-installation.ts'
 import type { InstallationSpec } from './spec.ts'
@@ -127,7 +128,7 @@ async function publish(
   { spec, produced: { exports, states } }: { readonly spec: InstallationSpec; readonly produced: Produced },
 ): Promise<void> {
   const { data = [], targets = [] } = spec.exports ?? {}
-  const common = { namespace: subject.namespace, owner: ownerReference(subject), jobID }
+  const common = { namespace: subject.namespace, owner: ownerReference(installationKind, subject), jobID }
   const place = (key: string) => placeOf(subject, jobID, key)
   await writeDataObjects(
     deps,

@@ -15,21 +15,16 @@ import { installationKind } from '../../../workflows/landscaper/installation/kin
 import type { Subject } from '../../../workflows/kit/index.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import type { OwnerReference } from '../../kube/client.ts'
 import type { DataToWrite, WriteDataInput } from '../data-objects.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { labelValue } from '../label-value.ts'
 import { listObjects } from '../../kube/read-family.ts'
-import { ownerOf } from '../../kube/views.ts'
+import { isOwnedBy, ownerReference } from '../../kube/owners.ts'
 import { type Write, type Writer, writeAll } from '../../kube/write.ts'
 import type { ConstructedImports, TargetObject } from '../render/imports.ts'
 import { dataLabels, dataObjectName, elementName, installationContext } from '../render/names.ts'
 
 type Copied = Pick<ConstructedImports, 'data' | 'targetObjects'>
-
-export function ownerReference({ name, uid }: Pick<Subject, 'name' | 'uid'>): OwnerReference {
-  return { apiVersion: installationKind.apiVersion, kind: installationKind.kind, name, uid }
-}
 
 /** What to write, for `writeDataObjects`. @throws `ERR_CONFIGURATION_PROBLEM` (final) for a name that would lead out of the scope. */
 export function importCopies(subject: Subject, jobID: string, imports: Copied): readonly WriteDataInput[] {
@@ -40,7 +35,7 @@ export function importCopies(subject: Subject, jobID: string, imports: Copied): 
     throw finalFailure('ERR_CONFIGURATION_PROBLEM', `import ${outside}: found #, expected a name that begins otherwise`)
   }
   const common = {
-    ...{ namespace: subject.namespace, owner: ownerReference(subject), jobID },
+    ...{ namespace: subject.namespace, owner: ownerReference(installationKind, subject), jobID },
     ...{ keepsJobID: true, takenCode: 'NameTaken' as const },
   }
   return [
@@ -99,7 +94,7 @@ export async function removeStaleCopies(
       const kept = new Set(objects.map(({ name }) => name))
       const found = await listObjects(deps, watched, namespace, { labelSelector })
       return found
-        .filter((one) => ownerOf(one)?.uid === subject.uid && !kept.has(one.metadata.name))
+        .filter((one) => isOwnedBy(one, installationKind, subject) && !kept.has(one.metadata.name))
         .map(({ metadata: { name, uid = '', resourceVersion } }) => {
           return { verb: 'delete', watched, namespace, name, uid, version: resourceVersion }
         })

@@ -4,7 +4,8 @@ import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import { type Children, readFamily, recordObservation } from '../../kube/read-family.ts'
+import { type Children, readFamily } from '../../kube/read-family.ts'
+import { declaredChildren, observed } from '../../run/observe.ts'
 import { type ChildExecution, childExecution, type InstallationView, installationView } from './views.ts'
 
 export interface InstallationObservation {
@@ -16,19 +17,19 @@ export interface InstallationObservation {
 export const observeActivities = (deps: LandscaperDeps) => ({
   /** Reads an Installation and its Execution. @throws retryable failures of the API server and the journal. */
   async observeInstallation({ by, subject }: { by: By; subject: Subject }): Promise<InstallationObservation> {
-    const [{ subject: installation, children }] = await Promise.all([
-      readFamily(deps, installationKind, subject, executionsOf(subject)),
-      recordObservation(deps, by),
-    ])
-    const execution = children.find(({ metadata }) => metadata.name === subject.name)
+    const reading = readFamily(deps, installationKind, subject, executionsOf(deps, { by, subject }))
+    const { subject: installation, children } = await observed(deps, by, reading)
     return {
       target: installation === undefined ? undefined : installationView(installation),
-      execution: childExecution(execution, subject.uid),
+      execution: childExecution(children[0], subject),
     }
   },
 })
 
-/** The Execution of an Installation has its name. */
-export function executionsOf({ name }: Pick<Subject, 'name'>): Children<typeof executionKind> {
-  return { watched: executionKind, by: { name } }
+/** How an Installation's Execution is found. */
+export function executionsOf(
+  deps: LandscaperDeps,
+  { by, subject }: { readonly by: By; readonly subject: Subject },
+): Children<typeof executionKind> {
+  return declaredChildren(deps, { by, subject, state: 'execution', watched: executionKind })
 }

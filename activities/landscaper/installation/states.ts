@@ -4,11 +4,13 @@
 //   T2. The state of an earlier Installation of the same name is not ours.
 
 import { JOB_ID_LABEL } from '../../../workflows/landscaper/contract.ts'
+import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import { canonicalJson, type Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { PARALLEL_READS, type WriteDataInput } from '../data-objects.ts'
 import { finalFailure } from '../../kube/errors.ts'
+import { isOwnedBy, ownerReference } from '../../kube/owners.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { secretResource } from '../../kube/secrets.ts'
 import { ownerOf } from '../../kube/views.ts'
@@ -17,7 +19,6 @@ import type { TemplateExecutor } from '../render/blueprint.ts'
 import type { ExecutionStates } from '../render/executor.ts'
 import { stateSecretName } from '../render/names.ts'
 import { parseYaml, YamlError } from '../render/yaml.ts'
-import { ownerReference } from './import-copies.ts'
 
 export type StateUse = 'deploy' | 'export'
 
@@ -34,8 +35,8 @@ export async function loadStates(
   const found = await inParallel(names, PARALLEL_READS, async (executor) => {
     const name = stateSecretName(subject.name, use, executor)
     const secret = await readObject(deps, secretResource, subject.namespace, name)
-    const owner = secret && ownerOf(secret)
-    if (secret === undefined || (owner !== undefined && owner.uid !== subject.uid)) return []
+    if (secret === undefined) return []
+    if (ownerOf(secret) !== undefined && !isOwnedBy(secret, installationKind, subject)) return []
     const state = stateIn(secret, executor)
     return state === undefined ? [] : [[executor, state] as const]
   })
@@ -68,7 +69,12 @@ export function stateSecrets(
     ([executor, state]) => !Object.hasOwn(loaded, executor) || canonicalJson(loaded[executor]) !== canonicalJson(state),
   )
   return {
-    ...{ watched: secretResource, namespace: subject.namespace, owner: ownerReference(subject), jobID },
+    ...{
+      watched: secretResource,
+      namespace: subject.namespace,
+      owner: ownerReference(installationKind, subject),
+      jobID,
+    },
     ...{ keepsJobID: true, takenCode: 'NameTaken' },
     objects: changed.map(([executor, state]) => ({
       name: stateSecretName(subject.name, use, executor),

@@ -4,11 +4,13 @@ import { OPERATION_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import {
   type Installation,
   IMPORTS_CONDITION,
+  installationKind,
   installationTrigger,
 } from '../../../workflows/landscaper/installation/kind.ts'
-import type { TargetView } from '../../../workflows/kit/index.ts'
+import type { Subject, TargetView } from '../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../kube/client.ts'
-import { ownerOf, targetView } from '../../kube/views.ts'
+import { isOwnedBy } from '../../kube/owners.ts'
+import { targetView } from '../../kube/views.ts'
 import { interruptRequested, withoutUninstall } from '../requests.ts'
 
 export interface InstallationView extends TargetView {
@@ -60,8 +62,11 @@ export function installationView(object: Installation): InstallationView {
 const LONGEST_ERROR = 1000
 
 /** The Execution of this Installation; undefined for one of the same name that belongs to somebody else. */
-export function childExecution(object: KubeObject | undefined, installationUid: string): ChildExecution | undefined {
-  if (object === undefined || ownerOf(object)?.uid !== installationUid) return undefined
+export function childExecution(
+  object: KubeObject | undefined,
+  installation: Pick<Subject, 'uid' | 'namespace'>,
+): ChildExecution | undefined {
+  if (object === undefined || !isOwnedBy(object, installationKind, installation)) return undefined
   const { version, deleting, phase, jobID, jobIDFinished, lastError } = targetView(object)
   const hasFailed = phase === 'Failed' || phase === 'DeleteFailed'
   return {

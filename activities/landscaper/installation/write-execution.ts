@@ -9,10 +9,10 @@ import { subscribe } from '../../journal/write/subscriptions.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { mergePatch } from '../../kube/merge.ts'
 import { readFamily, readObject } from '../../kube/read-family.ts'
+import { isOwnedBy, ownerReference } from '../../kube/owners.ts'
 import { ownerOf, targetView } from '../../kube/views.ts'
 import { type Write, writeAll, type Writer } from '../../kube/write.ts'
 import type { ExecutionSpec, RenderedExecution } from '../render/execution-spec.ts'
-import { ownerReference } from './import-copies.ts'
 import { executionsOf } from './observe.ts'
 import { type ChildExecution, childExecution } from './views.ts'
 
@@ -39,8 +39,8 @@ export async function writeExecution(
   { spec, hasItems }: Pick<RenderedExecution, 'spec' | 'hasItems'>,
 ): Promise<WriteExecutionResult> {
   const { by, subject, jobID } = input
-  const { children } = await readFamily(deps, installationKind, subject, executionsOf(subject))
-  const existing = children.find(({ metadata }) => metadata.name === subject.name)
+  const { children } = await readFamily(deps, installationKind, subject, executionsOf(deps, input))
+  const existing = children[0]
   if (existing === undefined && !hasItems) return { result: 'applied', execution: undefined }
   const writer = { ...by, step: 'applyExecution', fieldManager: 'pawl-installation' }
   if (existing !== undefined) return await bringUpToDate(deps, { ...input, writer }, existing, spec)
@@ -49,7 +49,7 @@ export async function writeExecution(
     case 'ok':
       // One that was there is from a try that ended before its answer was journaled; it may hold the items of that try.
       return answer.wrote
-        ? { result: 'applied', execution: childExecution(answer.object, subject.uid) }
+        ? { result: 'applied', execution: childExecution(answer.object, subject) }
         : await bringUpToDate(deps, { ...input, writer }, answer.object, spec)
     case 'superseded':
       return await waitForOther(deps, input, answer.object)
@@ -69,11 +69,11 @@ async function bringUpToDate(
   const { subject, jobID, writer } = input
   if (existing.metadata.deletionTimestamp !== undefined) return await waitForOther(deps, input, existing)
   const write = update(existing, spec)
-  if (write === undefined) return { result: 'applied', execution: childExecution(existing, subject.uid) }
+  if (write === undefined) return { result: 'applied', execution: childExecution(existing, subject) }
   const [answer] = await writeAll(deps, writer, [write])
   if (answer?.result === 'failed') throw answer.error
   if (answer?.result !== 'ok') throw replaced(subject, jobID)
-  return { result: 'applied', execution: childExecution(answer.object, subject.uid) }
+  return { result: 'applied', execution: childExecution(answer.object, subject) }
 }
 
 function replaced({ namespace, name }: Subject, jobID: string): Error {
@@ -103,8 +103,7 @@ async function waitForOther(
 }
 
 function creation({ metadata }: Installation, spec: ExecutionSpec): Write<typeof executionKind> {
-  const { name, namespace, uid } = metadata
-  const owner = { ...ownerReference({ name, uid }), controller: true, blockOwnerDeletion: true }
+  const { name, namespace } = metadata
   return {
     verb: 'create',
     watched: executionKind,
@@ -114,10 +113,15 @@ function creation({ metadata }: Installation, spec: ExecutionSpec): Write<typeof
       apiVersion: executionKind.apiVersion,
       kind: executionKind.kind,
       // With its finalizer, as items are created with theirs: one write less than if the Execution's own job put it on.
-      metadata: { name, namespace, ownerReferences: [owner], finalizers: [FINALIZER] },
+      metadata: {
+        name,
+        namespace,
+        ownerReferences: [ownerReference(installationKind, metadata)],
+        finalizers: [FINALIZER],
+      },
       spec,
     },
-    isOurs: (existing) => ownerOf(existing)?.uid === uid,
+    isOurs: (existing) => isOwnedBy(existing, installationKind, metadata),
   }
 }
 

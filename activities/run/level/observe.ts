@@ -22,6 +22,7 @@ import { replaceSubscriptions, type Watching } from '../../journal/write/level-r
 import { newestVersion, newestVersionAnywhere } from '../../journal/read/objects.ts'
 import { type KubeObject, type ObjectList, resourcePath } from '../../kube/client.ts'
 import { finalFailure } from '../../kube/errors.ts'
+import { isOwnedBy } from '../../kube/owners.ts'
 import { readObject, recordObservation } from '../../kube/read-family.ts'
 import { controllerOf } from '../controllers.ts'
 import { ownerOf } from '../../kube/views.ts'
@@ -105,7 +106,7 @@ function isNew({ query, selection }: StateRequest, added: readonly Watching[]): 
 
 /** @returns a list, one object, or nothing. */
 async function readState(deps: Deps, request: StateRequest, fromStore: boolean): Promise<unknown> {
-  const { query, selection, target } = request
+  const { query, selection } = request
   const { many = false, owned = false } = query.query
   if (selection === undefined) return many ? [] : undefined
   const objects = await select(deps, query, selection, fromStore)
@@ -113,12 +114,15 @@ async function readState(deps: Deps, request: StateRequest, fromStore: boolean):
   // One that is asked for by name is there for the owner that it has; of others, those of other owners are not meant.
   const isMeant = (object: KubeObject) =>
     (controller === undefined || ownerOf(object)?.name === controller) &&
-    (!owned || name !== undefined || isOwned(object, target))
+    (!owned || name !== undefined || isOwned(object, request))
   const meant = objects.filter(isMeant)
   return many ? meant.map((object) => readable(object, query)) : onlyOne(request, meant)
 }
 
-const isOwned = (object: KubeObject, target: KubeObject): boolean => ownerOf(object)?.uid === target.metadata.uid
+function isOwned(object: KubeObject, { target, kind }: Pick<StateRequest, 'target' | 'kind'>): boolean {
+  const { uid = '', namespace = '' } = target.metadata
+  return isOwnedBy(object, kind, { uid, namespace })
+}
 
 /** Q2, Q3. */
 function onlyOne({ state, query, target, kind }: StateRequest, objects: readonly KubeObject[]): unknown {
@@ -129,7 +133,7 @@ function onlyOne({ state, query, target, kind }: StateRequest, objects: readonly
     const found = `${objects.length} objects of kind ${query.kind}`
     throw finalFailure('AmbiguousState', `${where}: found ${found}, expected one`)
   }
-  if (query.query.owned === true && !isOwned(only, target)) {
+  if (query.query.owned === true && !isOwned(only, { target, kind })) {
     const owner = ownerOf(only)
     const found = owner === undefined ? 'nobody' : `${owner.kind} ${owner.name}`
     const object = nameOf(query.kind, only.metadata)

@@ -13,7 +13,7 @@ export interface KindReference {
 
 /**
  * How a controller runs. `level`: its target and states are read as they are, by the kit, in every pass. `job` and `group`: activities
- * written by hand read them, and a run remembers what they say: of one object with a job, or of many that share one.
+ * read them by the same queries, and a run remembers their views: of one object with a job, or of many that share one.
  */
 export type Mode = 'level' | 'job' | 'group'
 

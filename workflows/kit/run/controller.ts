@@ -6,6 +6,7 @@ import type { OwnedFields } from '../kind/fields.ts'
 import type { LevelController, LevelTarget } from './define-level.ts'
 import { levelKinds, levelRoutes } from './level-routes.ts'
 import type { JobStatus } from './job-status.ts'
+import type { StateQuery } from './query.ts'
 import type { ControllerRoutes, WatchedKind } from './routes.ts'
 
 /**
@@ -62,6 +63,8 @@ export interface JobModeController extends AnyController {
   readonly target: WatchedKind
   /** In group mode. */
   readonly group?: GroupRule
+  /** What its passes read beside their target, as its document declares it (job-query.ts); in group mode of the owner. */
+  readonly queries: Readonly<Record<string, StateQuery>>
   /** How its subjects say where a job stands. */
   readonly status: JobStatus
   /** What it writes, and no other controller does. */

@@ -3,6 +3,7 @@
 import { type JobModeController, path, textAt } from '../../kit/index.ts'
 import { executionKind } from '../execution/kind.ts'
 import { BUILT_IN_TYPES } from './deployers.gen.ts'
+import { deployGroupQueries } from './controller.gen.ts'
 import { deployFields } from './fields.ts'
 import { deployItemKind } from './kind.ts'
 import { deployItemRun, deployRoutes } from './routes.ts'
@@ -14,6 +15,7 @@ export const deployController: JobModeController = {
   target: deployItemKind,
   watches: [deployItemKind],
   routes: deployRoutes,
+  queries: deployGroupQueries,
   status: jobStatus,
   wantedRun: deployItemRun,
   triggers: [],

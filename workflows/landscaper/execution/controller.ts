@@ -2,6 +2,7 @@
 
 import type { JobModeController } from '../../kit/index.ts'
 import { dataObjectKind } from '../data-object/kind.ts'
+import { executionQueries } from './controller.gen.ts'
 import { executionFields } from './fields.ts'
 import { executionKind } from './kind.ts'
 import { executionRoutes, executionRun } from './routes.ts'
@@ -14,6 +15,7 @@ export const executionController: JobModeController = {
   // DataObjects are followed for the read model; nobody is woken by them yet.
   watches: [executionKind, dataObjectKind],
   routes: executionRoutes,
+  queries: executionQueries,
   status: jobStatus,
   wantedRun: executionRun,
   triggers: [],

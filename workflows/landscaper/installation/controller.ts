@@ -2,6 +2,7 @@
 
 import { RECONCILE_IF_CHANGED_ANNOTATION, OPERATION_ANNOTATION } from '../contract.ts'
 import { annotation, type JobModeController } from '../../kit/index.ts'
+import { installationQueries } from './controller.gen.ts'
 import { installationFields } from './fields.ts'
 import { installationKind } from './kind.ts'
 import { installationRoutes, installationRun } from './routes.ts'
@@ -13,6 +14,7 @@ export const installationController: JobModeController = {
   target: installationKind,
   watches: [installationKind],
   routes: installationRoutes,
+  queries: installationQueries,
   status: jobStatus,
   wantedRun: installationRun,
   triggers: [

@@ -59,7 +59,7 @@ export const answerActivities = (deps: LandscaperDeps, deployers: readonly Deplo
   async deployMockItems({ by, subject, jobID, uids, ownVersion }: AnswerInput): Promise<AnswerResult> {
     const quick = new Map(deployers.filter(isQuick).map((one) => [one.type, one]))
     const now = deps.now()
-    const all = await readItems(deps, subject, ownVersion)
+    const all = await readItems(deps, { by, subject }, ownVersion)
     const decided = all
       .filter((object) => uids.includes(object.metadata.uid ?? ''))
       .map((object) => decide(deps, quick.get(deployItemView(object).type), { object, jobID, now }))
@@ -77,8 +77,12 @@ export const answerActivities = (deps: LandscaperDeps, deployers: readonly Deplo
   },
 })
 
-async function readItems(deps: LandscaperDeps, subject: Subject, ownVersion: number): Promise<readonly KubeObject[]> {
-  if (subject.kind === 'Execution') return await listGroupObjects(deps, subject, ownVersion)
+async function readItems(
+  deps: LandscaperDeps,
+  { by, subject }: { readonly by: By; readonly subject: Subject },
+  ownVersion: number,
+): Promise<readonly KubeObject[]> {
+  if (subject.kind === 'Execution') return await listGroupObjects(deps, { by, subject }, ownVersion)
   const item = await readSubject(deps, deployItemKind, subject)
   return item === undefined ? [] : [item]
 }

@@ -4,8 +4,10 @@ import { deployItemKind } from '../../../../workflows/landscaper/deploy-item/kin
 import type { LandscaperDeps } from '../../deps.ts'
 import type { KubeObject } from '../../../kube/client.ts'
 import { isFinal, KubeError } from '../../../kube/errors.ts'
+import { isOwnedBy, ownerReference } from '../../../kube/owners.ts'
 import { readObject } from '../../../kube/read-family.ts'
 import { secretResource } from '../../../kube/secrets.ts'
+import { ownerOf } from '../../../kube/views.ts'
 import { type Write, type WriteAnswer, type Writer, writeAll } from '../../../kube/write.ts'
 import type { Deployer } from './deployer.ts'
 
@@ -80,6 +82,7 @@ async function exportWrite(
   { object, name, content }: ItemExport,
 ): Promise<Write | ExportFailure | undefined> {
   const { namespace = '', uid = '' } = object.metadata
+  const owner = { uid, namespace }
   const data = { config: Buffer.from(JSON.stringify(content)).toString('base64') }
   const target = { watched: secretResource, namespace, name }
   const existing = await readObject(deps, secretResource, namespace, target.name)
@@ -88,9 +91,9 @@ async function exportWrite(
       verb: 'create',
       ...target,
       body: newSecret(object, target.name, data),
-      isOurs: (found) => isOwnedBy(found, uid),
+      isOurs: (found) => isOwnedBy(found, deployItemKind, owner),
     }
-  if (!isOwnedBy(existing, uid)) return takenName(existing, object)
+  if (!isOwnedBy(existing, deployItemKind, owner)) return takenName(existing, object)
   if ((existing['data'] as { config?: string } | undefined)?.config === data.config) return undefined
   return {
     verb: 'patch',
@@ -104,7 +107,7 @@ async function exportWrite(
 // Nobody's Secret becomes ours because of its name: whoever may make deploy items could write to all of them.
 function takenName({ metadata }: KubeObject, { metadata: { name: item } }: KubeObject): ExportFailure {
   const secret = `secret ${metadata.namespace ?? ''}/${metadata.name}`
-  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true)
+  const owner = ownerOf({ metadata })
   if (owner?.kind === deployItemKind.kind && owner.name === item) {
     const message = `${secret} is left of an earlier deploy item of this name; it is written when it is gone`
     return { code: 'BeingDeleted', message, isFinal: false }
@@ -116,17 +119,11 @@ function takenName({ metadata }: KubeObject, { metadata: { name: item } }: KubeO
 
 function newSecret({ metadata }: KubeObject, name: string, data: { config: string }): KubeObject {
   const { namespace = '', uid = '' } = metadata
-  const { apiVersion, kind } = deployItemKind
-  const owner = { apiVersion, kind, name: metadata.name, uid, controller: true, blockOwnerDeletion: true }
   return {
     apiVersion: 'v1',
     kind: 'Secret',
-    metadata: { name, namespace, ownerReferences: [owner] },
+    metadata: { name, namespace, ownerReferences: [ownerReference(deployItemKind, { name: metadata.name, uid })] },
     type: 'Opaque',
     data,
   }
-}
-
-function isOwnedBy(found: KubeObject, uid: string): boolean {
-  return found.metadata.ownerReferences?.some((one) => one.uid === uid) ?? false
 }

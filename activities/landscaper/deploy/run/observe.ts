@@ -1,21 +1,13 @@
 // What a pass of a deploy group sees. The subject is the Execution, or an item that has none.
 
-import { MANAGED_BY_LABEL } from '../../../../workflows/landscaper/contract.ts'
 import { BUILT_IN_TYPES } from '../../../../workflows/landscaper/deploy-item/deployers.gen.ts'
 import { deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../../../workflows/landscaper/execution/kind.ts'
 import { type By, isIdle, type Subject } from '../../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import type { KubeObject } from '../../../kube/client.ts'
-import {
-  goneSince,
-  isNews,
-  type KnownVersions,
-  newestKnown,
-  readFamily,
-  readSubject,
-  recordObservation,
-} from '../../../kube/read-family.ts'
+import { type KnownVersions, newestKnown, readFamily, readSubject } from '../../../kube/read-family.ts'
+import { declaredChildren, newsOf, observed } from '../../../run/observe.ts'
 import { targetView } from '../../../kube/views.ts'
 import { deployItemView } from '../../deploy-item-view.ts'
 import { isUninstall, remainingMs } from './item-status.ts'
@@ -37,23 +29,27 @@ export const observeActivities = (deps: LandscaperDeps) => ({
    * @throws retryable failures of the API server and the journal.
    */
   async observeDeployGroup({ by, subject, jobID, known }: ObserveGroupInput): Promise<DeployGroupObservation> {
-    const [{ items, isOver }] = await Promise.all([
+    const reading =
       subject.kind === 'Execution'
-        ? readGroup(deps, subject, jobID, newestKnown(known))
-        : readSingle(deps, subject, jobID),
-      recordObservation(deps, by),
-    ])
+        ? readGroup(deps, { by, subject }, jobID, newestKnown(known))
+        : readSingle(deps, subject, jobID)
+    const { items, isOver } = await observed(deps, by, reading)
     // What runs and has a time-out is another thing at any later time.
     const isTimed = (item: KubeObject) =>
       targetView(item).jobIDFinished !== jobID && remainingMs(item, deps.now()) !== undefined
-    const isTold = (item: KubeObject) => isNews(item, known) || isTimed(item)
-    const changed = items.filter(isTold).map((item) => groupItem(item, deps.now()))
-    return { changed, gone: goneSince(known, items), isOver }
+    const { changed, gone } = newsOf(items, known, isTimed)
+    return { changed: changed.map((item) => groupItem(item, deps.now())), gone, isOver }
   },
 })
 
-async function readGroup(deps: LandscaperDeps, subject: Subject, jobID: string, ownVersion: number) {
-  const { subject: execution, children } = await readGroupFamily(deps, subject, ownVersion)
+/** Whose run asks for the items of which Execution. */
+interface Group {
+  readonly by: By
+  readonly subject: Subject
+}
+
+async function readGroup(deps: LandscaperDeps, group: Group, jobID: string, ownVersion: number) {
+  const { subject: execution, children } = await readGroupFamily(deps, group, ownVersion)
   const target = execution === undefined ? undefined : targetView(execution)
   const all = builtIn(children)
   const items = all.filter((item) => targetView(item).jobID === jobID)
@@ -75,15 +71,15 @@ async function readSingle(deps: LandscaperDeps, subject: Subject, jobID: string)
 /** The built-in items of an Execution, bodies included. */
 export async function listGroupObjects(
   deps: LandscaperDeps,
-  subject: Subject,
+  group: Group,
   ownVersion: number,
 ): Promise<readonly KubeObject[]> {
-  return builtIn((await readGroupFamily(deps, subject, ownVersion)).children)
+  return builtIn((await readGroupFamily(deps, group, ownVersion)).children)
 }
 
-async function readGroupFamily(deps: LandscaperDeps, subject: Subject, ownVersion: number) {
-  const by = { labelSelector: `${MANAGED_BY_LABEL}=${subject.name}` }
-  return await readFamily(deps, executionKind, subject, { watched: deployItemKind, by, ownVersion })
+async function readGroupFamily(deps: LandscaperDeps, { by, subject }: Group, ownVersion: number) {
+  const items = declaredChildren(deps, { by, subject, state: 'items', watched: deployItemKind, ownVersion })
+  return await readFamily(deps, executionKind, subject, items)
 }
 
 function builtIn(items: readonly KubeObject[]): readonly KubeObject[] {

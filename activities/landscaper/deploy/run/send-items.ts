@@ -99,10 +99,10 @@ async function untilTried(deps: LandscaperDeps, input: SendInput, all: Promise<u
 }
 
 /** Whether an item has got the job that the run does not know. */
-async function hasNewItem(deps: LandscaperDeps, { subject, jobID, known }: SendInput): Promise<boolean> {
+async function hasNewItem(deps: LandscaperDeps, { by, subject, jobID, known }: SendInput): Promise<boolean> {
   if (subject.kind !== 'Execution') return false
   try {
-    const items = await listGroupObjects(deps, subject, 0)
+    const items = await listGroupObjects(deps, { by, subject }, 0)
     return items.some((item) => isOurs(item, { object: item, jobID }) && !known.includes(item.metadata.uid ?? ''))
   } catch {
     // The next pass reads the same, and says what it meets.
