@@ -2,13 +2,20 @@
 
 import { DELETE_WITHOUT_UNINSTALL_ANNOTATION, OPERATION_ANNOTATION } from '../../workflows/landscaper/contract.ts'
 import type { KubeObject } from '../kube/client.ts'
+import { isAsked, type Request } from '../run/children.ts'
+
+/** Ends the job that runs. Source: spec/landscaper.md 2.11. */
+export const INTERRUPT: Request = { annotation: OPERATION_ANNOTATION, value: 'interrupt' }
+
+/** Lets go what was deployed when the object goes. Source: spec/landscaper.md 2.4. */
+export const WITHOUT_UNINSTALL: Request = { annotation: DELETE_WITHOUT_UNINSTALL_ANNOTATION, value: 'true' }
 
 /** What was deployed stays when the object goes. */
 export function withoutUninstall(object: KubeObject): boolean {
-  return object.metadata.annotations?.[DELETE_WITHOUT_UNINSTALL_ANNOTATION] === 'true'
+  return isAsked(object, WITHOUT_UNINSTALL)
 }
 
 /** The job that runs shall end. Source: spec/landscaper.md 2.11. */
 export function interruptRequested(object: KubeObject): boolean {
-  return object.metadata.annotations?.[OPERATION_ANNOTATION] === 'interrupt'
+  return isAsked(object, INTERRUPT)
 }

@@ -39,7 +39,7 @@ export const finalizeActivities = (deps: Deps) => ({
           name: subject.name,
           version,
           patch: finalizerPatch(finalizer, finalizers, guarded),
-          reapply: (current) => reapply(current, subject.uid, finalizer, guarded),
+          reapply: (current) => reguard(current, subject.uid, finalizer, guarded),
         },
       ],
     )
@@ -54,7 +54,13 @@ export function finalizerPatch(finalizer: string, finalizers: readonly string[],
   return { metadata: { finalizers: guarded ? [...others, finalizer] : others } }
 }
 
-function reapply(current: KubeObject, uid: string, finalizer: string, guarded: boolean): Patch | 'done' | 'superseded' {
+/** The patch for an object that was changed meanwhile. */
+export function reguard(
+  current: KubeObject,
+  uid: string,
+  finalizer: string,
+  guarded: boolean,
+): Patch | 'done' | 'superseded' {
   if (current.metadata.uid !== uid) return 'superseded'
   const finalizers = current.metadata.finalizers ?? []
   return finalizers.includes(finalizer) === guarded ? 'done' : finalizerPatch(finalizer, finalizers, guarded)

@@ -6,11 +6,12 @@
 import { DELETE_WITHOUT_UNINSTALL_ANNOTATION, FINALIZER } from '../../../workflows/landscaper/contract.ts'
 import { type DeployItem, deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { type DeployItemTemplate, type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
-import { type By, isIdle, type Subject } from '../../../workflows/kit/index.ts'
+import type { By, Subject } from '../../../workflows/kit/index.ts'
+import { jobStatus } from '../../../workflows/landscaper/job-status.ts'
+import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { finalFailure } from '../../kube/errors.ts'
-import { finalizerPatch } from '../../run/finalize.ts'
-import type { LandscaperDeps } from '../deps.ts'
+import { handDown, release, remove } from '../../run/children.ts'
 import { itemProblems, ownerNameProblem, shownName } from '../item-rules.ts'
 import { additivePatch, mergePatch } from '../../kube/merge.ts'
 import { isOwnedBy } from '../../kube/owners.ts'
@@ -19,7 +20,7 @@ import type { Patch } from '../../kube/write.ts'
 import { type BatchResult, type ItemsInput, type ItemWrite, send } from './item-batch.ts'
 import { decodeItems, deployItemName, desiredDeployItem, newDeployItem } from './items.ts'
 import { readExecution } from './observe.ts'
-import { type DeployItemView, deployItemView } from '../deploy-item-view.ts'
+import { deployItemView } from '../deploy-item-view.ts'
 
 const MOST_PROBLEMS = 20
 
@@ -44,48 +45,21 @@ export const deployItemActivities = (deps: LandscaperDeps) => ({
   /** Hands the job ID to items: the trigger for their deployers. Source: spec/landscaper.md 2.8. An item that has it already stays as it is. */
   async triggerDeployItems({ by, jobID, subject, items }: ItemsInput): Promise<BatchResult> {
     const now = deps.now().toISOString()
-    const patch = {
-      status: {
-        jobID,
-        jobIDGenerationTime: now,
-        transitionTimes: { triggerTime: now, initTime: null, waitTime: null, finishedTime: null },
-      },
-    }
-    return await send(
-      deps,
-      { by, step: 'triggerDeployItems' },
-      items.map((item) => ({
-        verb: 'patchStatus',
-        ...at(subject, item),
-        version: item.version,
-        patch,
-        reapply: (current) => retrigger(current, item, jobID, patch),
-      })),
-    )
+    const fields = { jobIDGenerationTime: now, ...jobStatus.handedDown(now) }
+    const writes = items.map((item) => handDown(childOf(subject, item), jobID, fields))
+    return await send(deps, { by, step: 'triggerDeployItems' }, writes)
   },
 
   /** Deletes items (their finalizer still holds them until a deployer has uninstalled them). */
   async deleteDeployItems({ by, subject, items }: ItemsInput): Promise<BatchResult> {
-    return await send(
-      deps,
-      { by, step: 'deleteDeployItems' },
-      items.map((item) => ({ verb: 'delete', ...at(subject, item), uid: item.uid, version: item.version })),
-    )
+    const writes = items.map((item) => remove(childOf(subject, item)))
+    return await send(deps, { by, step: 'deleteDeployItems' }, writes)
   },
 
   /** Lets items go without their deployers: what they deployed stays. Source: spec/landscaper.md 2.4 "Deletion without uninstall". */
   async releaseDeployItems({ by, subject, items }: ItemsInput): Promise<BatchResult> {
-    return await send(
-      deps,
-      { by, step: 'releaseDeployItems' },
-      items.map((item) => ({
-        verb: 'patch',
-        ...at(subject, item),
-        version: item.version,
-        patch: finalizerPatch(FINALIZER, item.finalizers, false),
-        reapply: (current) => release(current, item.uid),
-      })),
-    )
+    const writes = items.map((item) => release(childOf(subject, item), FINALIZER))
+    return await send(deps, { by, step: 'releaseDeployItems' }, writes)
   },
 })
 
@@ -106,27 +80,8 @@ async function apply(deps: LandscaperDeps, { by, subject, jobID, generation }: A
   return { ...result, items: [...untouched, ...result.items] }
 }
 
-function at(subject: Subject, item: Pick<DeployItemView, 'name'>) {
-  return { watched: deployItemKind, namespace: subject.namespace, name: item.name }
-}
-
-function retrigger(
-  current: KubeObject,
-  observed: ItemsInput['items'][number],
-  jobID: string,
-  patch: Patch,
-): Patch | 'done' | 'superseded' {
-  if (current.metadata.uid !== observed.uid) return 'superseded'
-  const status = targetView(current)
-  if (status.jobID === jobID) return 'done'
-  // Another job of this item runs, or has run meanwhile: then ours is over, and this is the late write of a worker that lost it.
-  return isIdle(status) && status.jobID === observed.jobID ? patch : 'superseded'
-}
-
-function release(current: KubeObject, uid: string): Patch | 'done' | 'superseded' {
-  if (current.metadata.uid !== uid) return 'superseded'
-  const finalizers = current.metadata.finalizers ?? []
-  return finalizers.includes(FINALIZER) ? finalizerPatch(FINALIZER, finalizers, false) : 'done'
+function childOf({ namespace }: Subject, item: ItemsInput['items'][number]) {
+  return { ...item, watched: deployItemKind, namespace }
 }
 
 function plannedWrites(execution: Execution, existing: readonly DeployItem[], jobID: string): ItemWrite[] {
@@ -145,12 +100,10 @@ function plannedWrites(execution: Execution, existing: readonly DeployItem[], jo
   const orphans = [...kept.entries()].filter(([name]) => !wanted.has(name)).map(([, item]) => item)
   return [
     ...decoded.items.flatMap((item) => itemWrite(execution, item, kept.get(item.name), jobID)),
-    ...orphans.map((item) => ({
-      verb: 'delete' as const,
-      ...objectAt(item),
-      uid: item.metadata.uid,
-      version: item.metadata.resourceVersion,
-    })),
+    ...orphans.map((item) => {
+      const { uid, resourceVersion: version } = item.metadata
+      return remove({ ...objectAt(item), uid, version })
+    }),
   ]
 }
 

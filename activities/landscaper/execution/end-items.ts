@@ -6,7 +6,7 @@
 //       the pass observed is left alone, and a deployer that has taken the item up wins against the pickup timeout.
 //   E3. An interrupt is taken off after the items, so that a crash in between repeats it: there is nothing left to end then.
 
-import { OPERATION_ANNOTATION, nextError } from '../../../workflows/landscaper/contract.ts'
+import { nextError } from '../../../workflows/landscaper/contract.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { type DeployItem, deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { type By, type ErrorReport, type Subject } from '../../../workflows/kit/index.ts'
@@ -15,7 +15,8 @@ import type { KubeObject } from '../../kube/client.ts'
 import { deployItemView, isTakenUp, pickupMs, waitedForPickupMs } from '../deploy-item-view.ts'
 import { recordWarning } from '../../kube/events.ts'
 import { targetView } from '../../kube/views.ts'
-import { interruptRequested } from '../requests.ts'
+import { withdraw } from '../../run/children.ts'
+import { INTERRUPT } from '../requests.ts'
 import { type Patch, writeAll } from '../../kube/write.ts'
 import { type BatchResult, batchResult, FIELD_MANAGER, type ItemsInput, type ItemWrite } from './item-batch.ts'
 import { readOwned } from '../../kube/read-family.ts'
@@ -171,21 +172,9 @@ async function takeInterruptOff(
   deps: LandscaperDeps,
   { by, subject, jobID, version }: ForgetInput,
 ): Promise<ExecutionView | undefined> {
-  const patch = { metadata: { annotations: { [OPERATION_ANNOTATION]: null } } }
-  const [answer] = await writeAll(deps, { ...by, step: 'takeInterruptOff', fieldManager: FIELD_MANAGER }, [
-    {
-      verb: 'patch',
-      watched: executionKind,
-      namespace: subject.namespace,
-      name: subject.name,
-      version,
-      patch,
-      reapply: (current) => {
-        if (current.metadata.uid !== subject.uid || targetView(current).jobID !== jobID) return 'superseded'
-        return interruptRequested(current) ? patch : 'done'
-      },
-    },
-  ])
+  const isMeant = (current: KubeObject) => targetView(current).jobID === jobID
+  const write = withdraw({ ...subject, watched: executionKind, version }, INTERRUPT, isMeant)
+  const [answer] = await writeAll(deps, { ...by, step: 'takeInterruptOff', fieldManager: FIELD_MANAGER }, [write])
   if (answer?.result === 'failed') throw answer.error
   return answer?.result === 'ok' ? executionView(answer.object) : undefined
 }

@@ -1,15 +1,15 @@
 // The Installation's hand on its Execution: the job ID that starts it, and its deletion. Source: spec/landscaper.md 2.3, 2.4.
 
-import { DELETE_WITHOUT_UNINSTALL_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
-import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
-import { type By, isIdle, type Subject } from '../../../workflows/kit/index.ts'
+import { jobStatus } from '../../../workflows/landscaper/job-status.ts'
+import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import type { KubeObject } from '../../kube/client.ts'
 import { retryableFailure } from '../../kube/errors.ts'
-import { isReleased, targetView } from '../../kube/views.ts'
-import { type Patch, type Write, writeAll } from '../../kube/write.ts'
+import { isReleased } from '../../kube/views.ts'
+import { type Write, writeAll } from '../../kube/write.ts'
+import { ask, handDown, remove } from '../../run/children.ts'
+import { WITHOUT_UNINSTALL } from '../requests.ts'
 import { forgetInterrupt } from './interrupt.ts'
-import { type ChildExecution, childExecution } from './views.ts'
+import { type ChildExecution, childExecution, executionOf } from './views.ts'
 
 export interface ExecutionInput {
   readonly by: By
@@ -26,21 +26,10 @@ export const childExecutionActivities = (deps: LandscaperDeps) => ({
    * @throws `ExecutionBusy` (retried) while another job of it runs.
    */
   async triggerExecution({ by, subject, jobID, execution }: ExecutionInput): Promise<ChildExecution | undefined> {
-    const triggerTime = deps.now().toISOString()
-    const patch = {
-      status: { jobID, transitionTimes: { triggerTime, initTime: null, waitTime: null, finishedTime: null } },
-    }
-    return await writeOne(
-      deps,
-      { by, subject, step: 'triggerExecution' },
-      {
-        verb: 'patchStatus',
-        ...at(subject),
-        version: await forgetInterrupt(deps, { by, subject }, execution),
-        patch,
-        reapply: (current) => retrigger(current, execution, jobID, patch),
-      },
-    )
+    const version = await forgetInterrupt(deps, { by, subject }, execution)
+    const fields = jobStatus.handedDown(deps.now().toISOString())
+    const write = handDown(executionOf(subject, { ...execution, version }), jobID, fields)
+    return await writeOne(deps, { by, subject, step: 'triggerExecution' }, write)
   },
 
   /** Deletes the Execution; its finalizer holds it until its own job has removed the items. */
@@ -53,7 +42,7 @@ export const childExecutionActivities = (deps: LandscaperDeps) => ({
     const write = { by, subject, step: 'deleteExecution' }
     const marked = withoutUninstall ? await mark(deps, write, execution) : execution
     if (marked === undefined || marked.deleting) return marked
-    return await writeOne(deps, write, { verb: 'delete', ...at(subject), uid: execution.uid, version: marked.version })
+    return await writeOne(deps, write, remove(executionOf(subject, marked)))
   },
 })
 
@@ -62,31 +51,11 @@ async function mark(
   write: { by: By; subject: Subject; step: string },
   execution: ChildExecution,
 ) {
-  const patch = { metadata: { annotations: { [DELETE_WITHOUT_UNINSTALL_ANNOTATION]: 'true' } } }
-  return await writeOne(deps, write, {
-    verb: 'patch',
-    ...at(write.subject),
-    version: execution.version,
-    patch,
-    reapply: (current) => (current.metadata.uid === execution.uid ? patch : 'superseded'),
-  })
-}
-
-function at(subject: Subject) {
-  return { watched: executionKind, namespace: subject.namespace, name: subject.name }
-}
-
-function retrigger(
-  current: KubeObject,
-  observed: ChildExecution,
-  jobID: string,
-  patch: Patch,
-): Patch | 'done' | 'superseded' {
-  if (current.metadata.uid !== observed.uid) return 'superseded'
-  const status = targetView(current)
-  if (status.jobID === jobID) return 'done'
-  // A job that came and went meanwhile means that ours is over: this is the late write of a worker that lost it.
-  return isIdle(status) && status.jobID === observed.jobID ? patch : 'superseded'
+  return await writeOne(
+    deps,
+    write,
+    ask(executionOf(write.subject, execution), WITHOUT_UNINSTALL, () => true),
+  )
 }
 
 async function writeOne(

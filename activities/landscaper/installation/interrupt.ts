@@ -3,16 +3,15 @@
 //   N1. It is handed over only while the Execution runs the same job, so that it never waits there for a later one.
 //   N2. It is taken off last, so that a crash in between repeats it. Handed over twice it ends nothing twice.
 
-import { OPERATION_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
-import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject, WatchedKind } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { targetView } from '../../kube/views.ts'
-import { interruptRequested } from '../requests.ts'
+import { ask, isRunning, withdraw } from '../../run/children.ts'
+import { INTERRUPT } from '../requests.ts'
 import { type Write, type WriteAnswer, writeAll } from '../../kube/write.ts'
-import { type ChildExecution, type InstallationView, installationView } from './views.ts'
+import { type ChildExecution, executionOf, type InstallationView, installationView } from './views.ts'
 
 export interface InterruptInput {
   readonly by: By
@@ -43,33 +42,16 @@ export const interruptActivities = (deps: LandscaperDeps) => ({
 /** Takes off an idle Execution the interrupt of a job that is over, before the next is handed out. @returns the version to go on from. */
 export async function forgetInterrupt(deps: LandscaperDeps, step: Step, execution: ChildExecution): Promise<string> {
   if (!execution.interruptRequested) return execution.version
-  const answer = await writeOne(deps, step, 'forgetInterrupt', {
-    verb: 'patch',
-    ...at(step.subject),
-    version: execution.version,
-    patch: WITHOUT,
-    reapply: (current) => {
-      if (current.metadata.uid !== execution.uid || targetView(current).jobID !== execution.jobID) return 'superseded'
-      return interruptRequested(current) ? WITHOUT : 'done'
-    },
-  })
+  const isSameJob = (current: KubeObject) => targetView(current).jobID === execution.jobID
+  const write = withdraw(executionOf(step.subject, execution), INTERRUPT, isSameJob)
+  const answer = await writeOne(deps, step, 'forgetInterrupt', write)
   return answer?.result === 'ok' ? answer.object.metadata.resourceVersion : execution.version
 }
 
-const WITH = { metadata: { annotations: { [OPERATION_ANNOTATION]: 'interrupt' } } }
-const WITHOUT = { metadata: { annotations: { [OPERATION_ANNOTATION]: null } } }
-
 async function handOver(deps: LandscaperDeps, input: InterruptInput, execution: ChildExecution): Promise<void> {
-  await writeOne(deps, input, 'interruptInstallation', {
-    verb: 'patch',
-    ...at(input.subject),
-    version: execution.version,
-    patch: WITH,
-    reapply: (current) => {
-      if (current.metadata.uid !== execution.uid || !isRunning(current, input.jobID)) return 'superseded'
-      return interruptRequested(current) ? 'done' : WITH
-    },
-  })
+  const isMeant = (current: KubeObject) => isRunning(current, input.jobID)
+  const write = ask(executionOf(input.subject, execution), INTERRUPT, isMeant)
+  await writeOne(deps, input, 'interruptInstallation', write)
 }
 
 async function takeOff(
@@ -77,24 +59,9 @@ async function takeOff(
   input: InterruptInput,
 ): Promise<WriteAnswer<typeof installationKind> | undefined> {
   const { subject, jobID, version } = input
-  return await writeOne(deps, input, 'interruptInstallation', {
-    verb: 'patch',
-    ...{ watched: installationKind, namespace: subject.namespace, name: subject.name, version },
-    patch: WITHOUT,
-    reapply: (current) => {
-      if (current.metadata.uid !== subject.uid || !isRunning(current, jobID)) return 'superseded'
-      return interruptRequested(current) ? WITHOUT : 'done'
-    },
-  })
-}
-
-function isRunning(object: KubeObject, jobID: string): boolean {
-  const target = targetView(object)
-  return target.jobID === jobID && target.jobIDFinished !== jobID
-}
-
-function at(subject: Subject) {
-  return { watched: executionKind, namespace: subject.namespace, name: subject.name }
+  const isMeant = (current: KubeObject) => isRunning(current, jobID)
+  const write = withdraw({ ...subject, watched: installationKind, version }, INTERRUPT, isMeant)
+  return await writeOne(deps, input, 'interruptInstallation', write)
 }
 
 async function writeOne<Watched extends WatchedKind>(

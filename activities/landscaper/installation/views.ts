@@ -7,6 +7,7 @@ import {
   installationKind,
   installationTrigger,
 } from '../../../workflows/landscaper/installation/kind.ts'
+import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import type { Subject, TargetView } from '../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { isOwnedBy } from '../../kube/owners.ts'
@@ -80,4 +81,9 @@ export function childExecution(
     jobIDFinished,
     error: hasFailed ? lastError?.message.slice(0, LONGEST_ERROR) : undefined,
   }
+}
+
+/** The Execution of an Installation for a write: it has the Installation's name. */
+export function executionOf({ namespace, name }: Pick<Subject, 'namespace' | 'name'>, execution: ChildExecution) {
+  return { ...execution, watched: executionKind, namespace, name }
 }

@@ -1,0 +1,98 @@
+// What a parent's writes make of a child that is not as the pass has observed it.
+
+import { describe, expect, it } from 'vitest'
+
+import type { KubeObject } from '../../../activities/kube/client.ts'
+import type { Write } from '../../../activities/kube/write.ts'
+import type { WatchedKind } from '../../../workflows/kit/index.ts'
+import { ask, handDown, isRunning, release, remove, withdraw } from '../../../activities/run/children.ts'
+
+const watched: WatchedKind = { apiVersion: 'example.com/v1', kind: 'Part', plural: 'parts', projection: [], hashed: [] }
+const PART = { watched, namespace: 'n', name: 'p', uid: 'uid-p', version: '7' }
+const STOP = { annotation: 'example.com/do', value: 'stop' }
+
+const part = (status: object = {}, metadata: object = {}): KubeObject => ({
+  metadata: { name: 'p', namespace: 'n', uid: 'uid-p', resourceVersion: '9', ...metadata },
+  status,
+})
+
+const OTHER = part({}, { uid: 'uid-other' })
+const asked = (value: string) => part({}, { annotations: { [STOP.annotation]: value } })
+
+/** What the write becomes when it meets the object. */
+function met(write: Write, current: KubeObject): unknown {
+  if (!('reapply' in write)) throw new Error(`${write.verb} is not applied again`)
+  return write.reapply(current)
+}
+
+describe('a job that is handed down', () => {
+  const before = { jobID: 'one', jobIDFinished: 'one' }
+  const write = handDown({ ...PART, jobID: 'one' }, 'two', { since: 'now', jobID: 'never' })
+  const patch = { status: { since: 'now', jobID: 'two' } }
+
+  it('is one status write on the version that was observed, with what the wing says', () => {
+    expect(write).toMatchObject({ verb: 'patchStatus', version: '7', name: 'p', patch })
+  })
+
+  it('is handed to a child that is still idle after the job that was observed', () => {
+    expect(met(write, part(before))).toEqual(patch)
+  })
+
+  it('is there already', () => {
+    expect(met(write, part({ jobID: 'two' }))).toBe('done')
+    expect(met(write, part({ jobID: 'two', jobIDFinished: 'two' }))).toBe('done')
+  })
+
+  it.each([
+    ['is another by its uid', OTHER],
+    ['runs the job before again', part({ jobID: 'one', jobIDFinished: 'zero' })],
+    ['runs another job', part({ jobID: 'three', jobIDFinished: 'one' })],
+    ['has run another job meanwhile', part({ jobID: 'three', jobIDFinished: 'three' })],
+  ])('is not handed to a child that %s', (_, current) => {
+    expect(met(write, current)).toBe('superseded')
+  })
+})
+
+describe('a request', () => {
+  const isMeant = (current: KubeObject) => isRunning(current, 'one')
+  const running = (object: KubeObject) => ({ ...object, status: { jobID: 'one' } })
+
+  it('is put on once, while it is meant for the object', () => {
+    const write = ask(PART, STOP, isMeant)
+    const patch = { metadata: { annotations: { [STOP.annotation]: 'stop' } } }
+    expect(write).toMatchObject({ verb: 'patch', version: '7', patch })
+    expect(met(write, running(part()))).toEqual(patch)
+    expect(met(write, running(asked('stop')))).toBe('done')
+    expect(met(write, part({ jobID: 'one', jobIDFinished: 'one' }))).toBe('superseded')
+    expect(met(write, running(OTHER))).toBe('superseded')
+  })
+
+  it('is taken off while it is meant for the object, and another one stays', () => {
+    const write = withdraw(PART, STOP, isMeant)
+    const patch = { metadata: { annotations: { [STOP.annotation]: null } } }
+    expect(write).toMatchObject({ verb: 'patch', version: '7', patch })
+    expect(met(write, running(asked('stop')))).toEqual(patch)
+    expect(met(write, running(asked('start')))).toBe('done')
+    expect(met(write, running(part()))).toBe('done')
+    expect(met(write, asked('stop'))).toBe('superseded')
+    expect(met(write, running(OTHER))).toBe('superseded')
+  })
+})
+
+describe('a child that is let go', () => {
+  it('loses the finalizer and keeps those of others, also when more came meanwhile', () => {
+    const write = release({ ...PART, finalizers: ['ours', 'theirs'] }, 'ours')
+    expect(write).toMatchObject({ verb: 'patch', version: '7', patch: { metadata: { finalizers: ['theirs'] } } })
+    const now = part({}, { finalizers: ['theirs', 'ours', 'new'] })
+    expect(met(write, now)).toEqual({ metadata: { finalizers: ['theirs', 'new'] } })
+    expect(met(write, part({}, { finalizers: ['theirs'] }))).toBe('done')
+    expect(met(write, OTHER)).toBe('superseded')
+  })
+
+  it('is deleted by uid and version', () => {
+    expect(remove(PART)).toEqual({
+      ...{ verb: 'delete', watched, namespace: 'n', name: 'p' },
+      ...{ uid: 'uid-p', version: '7' },
+    })
+  })
+})
