@@ -1,5 +1,5 @@
 // Who owns an object: the one reference that controllers write, and the one check whether an object is theirs.
-// Source: design.md "Namespaces are walls".
+// Source: docs/architecture.md "Namespaces are walls".
 
 import { groupKindOf, isSameGroupKind, type WatchedKind } from '../../workflows/kit/index.ts'
 import type { KubeObject, OwnerReference } from './client.ts'

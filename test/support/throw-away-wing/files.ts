@@ -71,6 +71,7 @@ export const parcelController: JobModeController = {
   mode: 'job',
   target: parcelKind,
   watches: [parcelKind],
+  queries: {},
   routes: { controller: 'parcel', byKind: { [groupKindText(parcelKind)]: fromParcel } },
   status: {
     finalizer: 'zoo.pawl.dev/parcel',
