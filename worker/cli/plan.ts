@@ -2,15 +2,11 @@
 // Source: seeds/ctrlkit-rfc.txt "Future possibilities".
 
 import { Command } from 'commander'
-import { dirname } from 'node:path'
-import { fileURLToPath } from 'node:url'
 
 import { controllerFiles, loadRegistry } from '../server/registry.ts'
 import { drawPlan, listPlans, PLAN_FORMATS, type PlanFormat } from '../plans/draw-plan.ts'
-import { findPlans, type PlannedKind, planNamed, plansOfControllers } from '../plans/find-plans.ts'
+import { findPlans, type PlannedKind, planNamed } from '../plans/find-plans.ts'
 import { joined, parseOneOf } from './usage.ts'
-
-const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 
 interface PlanFlags {
   readonly controllers?: string
@@ -41,8 +37,6 @@ export function planCommand(): Command {
     )
 }
 
-/** Those of users come first: somebody who names a module asks for what is in it. */
 async function allPlans({ controllers }: PlanFlags): Promise<readonly PlannedKind[]> {
-  const { levels } = await loadRegistry(controllerFiles(controllers))
-  return [...plansOfControllers(levels), ...(await findPlans(ROOT))]
+  return findPlans(await loadRegistry(controllerFiles(controllers)))
 }

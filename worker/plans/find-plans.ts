@@ -1,20 +1,15 @@
-// Finds the plans of kinds: what the plan.ts of a kind's folder exports, and those of users' controllers. The folder is the registration; no
-// list is kept.
-
-import { access } from 'node:fs/promises'
-import { extname, join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+// The plans of controllers, by their kinds: those that runs follow, from the registry.
 
 import {
   groupKindOf,
   groupKindText,
+  type JobModeController,
   type JobPlan,
   type Kind,
-  type LevelController,
   type LevelTarget,
   type Step,
 } from '../../workflows/kit/index.ts'
-import { readKindFolders } from '../server/kind-folders.ts'
+import type { Registry } from '../server/registry.ts'
 import { UsageError } from '../server/usage-error.ts'
 
 export type NamedKind = Pick<Kind, 'apiVersion' | 'group' | 'kind' | 'singular' | 'plural' | 'shortNames'>
@@ -28,18 +23,17 @@ export type PlannedKind = { readonly kind: NamedKind } & (
   | { readonly step: Step<never>; readonly onDelete?: Step<never> | undefined; readonly phases?: never }
 )
 
-/** All kinds that have a plan, ordered by name. */
-export async function findPlans(root: string): Promise<readonly PlannedKind[]> {
-  const folders = await readKindFolders(root)
-  const found = await Promise.all(
-    folders.map(async ({ folder, kinds }) => plansOf(kinds, await exportsOf(join(root, 'workflows', folder)))),
+/** The plans of all controllers. Those of users come first: somebody who names a module asks for what is in it. */
+export function findPlans({ levels, controllers }: Pick<Registry, 'levels' | 'controllers'>): readonly PlannedKind[] {
+  const ofLevels = levels.map(({ target, plan, onDelete }) => ({ kind: namedKind(target), step: plan, onDelete }))
+  const others = [...controllers.values()].flatMap((controller) =>
+    controller.mode === 'level' ? [] : { kind: namedKind(controller.target), ...drawn(controller.plan) },
   )
-  return found.flat().sort((left, right) => (groupKindText(left.kind) < groupKindText(right.kind) ? -1 : 1))
+  return [...ofLevels, ...others.sort((left, right) => (groupKindText(left.kind) < groupKindText(right.kind) ? -1 : 1))]
 }
 
-/** The plans of controllers of users. */
-export function plansOfControllers(controllers: readonly LevelController[]): readonly PlannedKind[] {
-  return controllers.map(({ target, plan, onDelete }) => ({ kind: namedKind(target), step: plan, onDelete }))
+function drawn(plan: JobModeController['plan']): { phases: JobPlan<never> } | { step: Step<never> } {
+  return 'phases' in plan ? { phases: plan } : { step: plan }
 }
 
 /** A value of `defineKind` has all its names; of another one only those that it must have. */
@@ -75,30 +69,4 @@ export function planNamed(plans: readonly PlannedKind[], name: string): PlannedK
   throw new UsageError(
     `no kind called '${name}' has a plan, expected one of ${known.join(', ')}; --controllers FILE adds yours`,
   )
-}
-
-function plansOf(kinds: readonly Kind[], values: readonly unknown[]): PlannedKind[] {
-  return kinds.flatMap((kind): PlannedKind[] => {
-    const phases = values.filter(isJobPlan).find((plan) => plan.kind === kind.kind)
-    if (phases !== undefined) return [{ kind, phases }]
-    const step = kinds.length === 1 ? values.find(isStep) : undefined
-    return step === undefined ? [] : [{ kind, step }]
-  })
-}
-
-async function exportsOf(folder: string): Promise<readonly unknown[]> {
-  const path = join(folder, `plan${extname(import.meta.filename)}`)
-  const isThere = await access(path).then(
-    () => true,
-    () => false,
-  )
-  return isThere ? Object.values((await import(pathToFileURL(path).href)) as Record<string, unknown>) : []
-}
-
-function isJobPlan(value: unknown): value is JobPlan<never> {
-  return typeof value === 'object' && value !== null && 'phases' in value && 'finalPhases' in value
-}
-
-function isStep(value: unknown): value is Step<never> {
-  return typeof value === 'object' && value !== null && 'children' in value && 'run' in value
 }

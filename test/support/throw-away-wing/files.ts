@@ -65,6 +65,7 @@ import {
   type WantedRun,
 } from '../../kit/index.ts'
 import { parcelKind } from './kind.ts'
+import { parcelPlan } from './plan.ts'
 
 export const parcelController: JobModeController = {
   name: 'parcel',
@@ -72,6 +73,7 @@ export const parcelController: JobModeController = {
   target: parcelKind,
   watches: [parcelKind],
   queries: {},
+  plan: parcelPlan,
   routes: { controller: 'parcel', byKind: { [groupKindText(parcelKind)]: fromParcel } },
   status: {
     finalizer: 'zoo.pawl.dev/parcel',

@@ -1,18 +1,17 @@
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { spawnSync } from 'node:child_process'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 
 import { drawPlan, listPlans } from '../../../worker/plans/draw-plan.ts'
-import { findPlans, planNamed, plansOfControllers } from '../../../worker/plans/find-plans.ts'
+import { findPlans, planNamed } from '../../../worker/plans/find-plans.ts'
+import { builtIn } from '../../../worker/server/registry.ts'
 import { executionPlan } from '../../../workflows/landscaper/execution/plan.ts'
 import { action, defineLevel, describe as drawn, done, nop, toJson } from '../../../workflows/kit/index.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const PAWL = join(ROOT, 'worker/pawl.js')
-const plans = await findPlans(ROOT)
+const plans = findPlans(builtIn)
 
 describe('a plan that somebody asks for', () => {
   it.each(['Execution', 'execution', 'executions', 'EXEC', 'executions.landscaper.gardener.cloud'])(
@@ -33,7 +32,8 @@ describe('two kinds of one name', () => {
   const target = (apiVersion: string) => ({ apiVersion, kind: 'Service', plural: 'services', shortNames: ['svc'] })
   const level = (name: string, apiVersion: string) =>
     defineLevel({ name, target: target(apiVersion), queries: {}, plan: nop })
-  const services = plansOfControllers([level('core', 'v1'), level('other', 'example.com/v1'), level('twice', 'v1')])
+  const levels = [level('core', 'v1'), level('other', 'example.com/v1'), level('twice', 'v1')]
+  const services = findPlans({ levels, controllers: new Map() })
 
   it.each(['Service', 'services', 'svc'])('are told apart where somebody asks for %s', (name) => {
     expect(() => planNamed(services, name)).toThrow(
@@ -120,24 +120,10 @@ describe('a plan for programs', () => {
   })
 })
 
-describe('the plans of a checkout', () => {
-  let root: string
-
-  beforeAll(async () => {
-    root = await mkdtemp(join(tmpdir(), 'pawl-plans-'))
-    const folders = ['kit', 'landscaper/target', 'landscaper/contract.ts', 'landscaper/data-object']
-    for (const name of folders) {
-      await cp(join(ROOT, 'workflows', name), join(root, 'workflows', name), { recursive: true })
-    }
-    await mkdir(join(root, 'workflows/landscaper/empty'))
-    const plan = `import { nop } from '../../kit/index.ts'\nexport const targetPlan = nop\nexport const other = { a: 1 }\n`
-    await writeFile(join(root, 'workflows/landscaper/target/plan.ts'), plan)
-  })
-
-  afterAll(() => rm(root, { recursive: true }))
-
-  it('are those of the folders that have one', async () => {
-    expect(listPlans(await findPlans(root))).toBe('Target   targets, tgt, tg   every pass\n')
+describe('the plans that are known', () => {
+  it('are those of the controllers', () => {
+    expect(plans.map(({ kind }) => kind.kind)).toEqual(['DeployItem', 'Execution', 'Installation'])
+    expect(plans.every(({ phases, step }) => (phases === undefined) !== (step === undefined))).toBe(true)
   })
 })
 
@@ -145,7 +131,8 @@ describe('the plan of a controller in level mode', () => {
   const leaf = (name: string) => action(name, () => done)
   const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
   const shop = { name: 'shop', target, queries: {}, plan: leaf('open'), finalizer: 'example.com/shop' }
-  const [planned] = plansOfControllers([defineLevel({ ...shop, onDelete: leaf('close') })])
+  const levels = [defineLevel({ ...shop, onDelete: leaf('close') })]
+  const [planned] = findPlans({ levels, controllers: new Map() })
   if (planned === undefined) throw new Error('expected a plan')
 
   it('is one tree for every pass, and one for passes while its object is being deleted', () => {

@@ -5,7 +5,9 @@ import type { Path, Projection } from '../kind/projection.ts'
 import type { OwnedFields } from '../kind/fields.ts'
 import type { LevelController, LevelTarget } from './define-level.ts'
 import { levelKinds, levelRoutes } from './level-routes.ts'
+import type { JobPlan } from './job.ts'
 import type { JobStatus } from './job-status.ts'
+import type { Step } from '../plan/step.ts'
 import type { StateQuery } from './query.ts'
 import type { ControllerRoutes, WatchedKind } from './routes.ts'
 
@@ -61,6 +63,8 @@ export interface JobModeController extends AnyController {
   readonly mode: 'job' | 'group'
   /** The kind of its subjects; in group mode that of the members. */
   readonly target: WatchedKind
+  /** What its runs do: by phase, or in every pass. */
+  readonly plan: JobPlan<never> | Step<never>
   /** In group mode. */
   readonly group?: GroupRule
   /** What its passes read beside their target, as its document declares it (job-query.ts); in group mode of the owner. */

@@ -7,6 +7,7 @@ import { deployGroupQueries } from './controller.gen.ts'
 import { deployFields } from './fields.ts'
 import { deployItemKind } from './kind.ts'
 import { deployItemRun, deployRoutes } from './routes.ts'
+import { deployPlan } from './plan.ts'
 import { jobStatus } from '../job-status.ts'
 
 export const deployController: JobModeController = {
@@ -18,6 +19,7 @@ export const deployController: JobModeController = {
   queries: deployGroupQueries,
   status: jobStatus,
   wantedRun: deployItemRun,
+  plan: deployPlan,
   triggers: [],
   group: {
     owner: executionKind,

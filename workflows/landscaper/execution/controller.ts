@@ -6,6 +6,7 @@ import { executionQueries } from './controller.gen.ts'
 import { executionFields } from './fields.ts'
 import { executionKind } from './kind.ts'
 import { executionRoutes, executionRun } from './routes.ts'
+import { executionPlan } from './plan.ts'
 import { jobStatus } from '../job-status.ts'
 
 export const executionController: JobModeController = {
@@ -18,6 +19,7 @@ export const executionController: JobModeController = {
   queries: executionQueries,
   status: jobStatus,
   wantedRun: executionRun,
+  plan: executionPlan,
   triggers: [],
   fields: executionFields,
 }

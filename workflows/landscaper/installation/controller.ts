@@ -6,6 +6,7 @@ import { installationQueries } from './controller.gen.ts'
 import { installationFields } from './fields.ts'
 import { installationKind } from './kind.ts'
 import { installationRoutes, installationRun } from './routes.ts'
+import { installationPlan } from './plan.ts'
 import { jobStatus } from '../job-status.ts'
 
 export const installationController: JobModeController = {
@@ -17,6 +18,7 @@ export const installationController: JobModeController = {
   queries: installationQueries,
   status: jobStatus,
   wantedRun: installationRun,
+  plan: installationPlan,
   triggers: [
     { at: annotation(OPERATION_ANNOTATION) },
     { at: annotation(RECONCILE_IF_CHANGED_ANNOTATION), when: 'edited' },
