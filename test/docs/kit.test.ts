@@ -64,7 +64,7 @@ describe('the page on the kit', () => {
     expect(names([...steps, ...outcomes]).filter((name) => !(name in kit))).toEqual([])
   })
 
-  it('shows a drawing as the command draws it', async () => {
+  it('shows a drawing as the command draws it', () => {
     const [, shown = ''] = /\$ pawl plan show exec\n([\s\S]*?)\n\.\.\.\n/.exec(page) ?? []
     expect(shown.split('\n').length).toBeGreaterThan(5)
     expect(drawPlan(planNamed(findPlans(builtIn), 'exec'), 'text')).toContain(shown)
