@@ -101,7 +101,9 @@ async function readChildren<Child extends WatchedKind>(
   const { watched, by } = children
   if (by === undefined) return []
   const { namespace } = owner
-  const isMeant = (child: KubeObject) => isOwnedBy(child, owner.watched, owner) && isSelected(child, by)
+  // A label finds children, and makes none: one that the journal knows by its owner stays one when a hand has taken its label away.
+  const isMeant = (child: KubeObject) =>
+    isOwnedBy(child, owner.watched, owner) && (!('name' in by) || child.metadata.name === by.name)
   const kind = groupKindOf(watched)
   const known = family.children.filter((child) => isSameGroupKind(child, kind))
   // What is elsewhere, or is called otherwise, need not be read to be left out.
@@ -135,15 +137,6 @@ type Place = Pick<Subject, 'uid' | 'namespace' | 'name'>
 
 interface Owner extends Place {
   readonly watched: WatchedKind
-}
-
-// What the journal knows is known by its owner: it is held to what is asked for, as the server holds a list to its selector.
-function isSelected({ metadata }: KubeObject, by: NonNullable<Children['by']>): boolean {
-  if ('name' in by) return metadata.name === by.name
-  return by.labelSelector.split(',').every((pair) => {
-    const [key = '', value] = pair.split('=')
-    return key === '' || metadata.labels?.[key] === value
-  })
 }
 
 async function readKnown<Watched extends WatchedKind>(

@@ -158,3 +158,28 @@ describe.concurrent('an error that somebody writes into a status', () => {
     expect((await cluster.get('executions', 'verbose'))?.status?.lastError).toBeUndefined()
   })
 })
+
+describe('an item whose label a hand has taken away', () => {
+  it('stays an item of its Execution, and the next job puts the label back', async () => {
+    const items = [waiting('held'), { name: 'after', dependsOn: ['held'] }]
+    await stage.cluster.create(installation('unlabelled', items), 'installations')
+    const found = await stage.cluster.untilItems('unlabelled', ['held'], (one) => one?.status?.jobID !== undefined)
+    const held = found.get('held') as LsObject
+    const label = 'execution.landscaper.gardener.cloud/managed-by'
+    const bare = await stage.cluster.patch('deployitems', held.metadata.name, {
+      metadata: { labels: { [label]: null } },
+    })
+    await stage.pawl.journaled(bare)
+    await stage.cluster.finishItem(bare, 'Succeeded')
+    const first = await stage.cluster.finished('unlabelled')
+    expect(first.status?.phase).toBe('Succeeded')
+    await stage.cluster.trigger('unlabelled')
+    await stage.cluster.untilItems(
+      'unlabelled',
+      ['held'],
+      (one) => one?.status?.jobID !== held.status?.jobID && one !== undefined,
+    )
+    const again = await stage.cluster.items('unlabelled')
+    expect(again.get('held')?.metadata.name).toBe(held.metadata.name)
+  })
+})
