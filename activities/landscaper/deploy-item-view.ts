@@ -2,8 +2,8 @@
 
 import { DEPENDS_ON_ANNOTATION, ITEM_NAME_LABEL } from '../../workflows/landscaper/contract.ts'
 import { BUILT_IN_TYPES } from '../../workflows/landscaper/deploy-item/deployers.gen.ts'
+import type { DeployItem } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { isIdle } from '../../workflows/kit/index.ts'
-import type { KubeObject } from '../kube/client.ts'
 import type { LandscaperDeps } from './deps.ts'
 
 export interface DeployItemView {
@@ -35,16 +35,14 @@ export type PickupLimit = Pick<LandscaperDeps, 'now'> & {
 }
 
 /** @param limit of the pickup; without one `pickupMs` is undefined. */
-export function deployItemView(object: KubeObject, limit?: PickupLimit): DeployItemView {
-  const spec = (object['spec'] ?? {}) as { type?: string }
-  const status = (object['status'] ?? {}) as Pick<DeployItemView, 'phase' | 'jobID' | 'jobIDFinished' | 'exportRef'>
-  const { metadata } = object
+export function deployItemView(object: DeployItem, limit?: PickupLimit): DeployItemView {
+  const { metadata, spec, status = {} } = object
   return {
-    uid: metadata.uid ?? '',
-    version: metadata.resourceVersion ?? '',
+    uid: metadata.uid,
+    version: metadata.resourceVersion,
     name: metadata.name,
     item: metadata.labels?.[ITEM_NAME_LABEL] ?? metadata.name,
-    type: spec.type ?? '',
+    type: spec.type,
     dependsOn: (metadata.annotations?.[DEPENDS_ON_ANNOTATION] ?? '').split(',').filter((name) => name !== ''),
     deleting: metadata.deletionTimestamp !== undefined,
     finalizers: metadata.finalizers ?? [],
@@ -62,13 +60,13 @@ export function deployItemView(object: KubeObject, limit?: PickupLimit): DeployI
 const ENDED_FROM_OUTSIDE: readonly string[] = ['PickupTimeout', 'InterruptOperation']
 
 // Pawl's own deployers know themselves what they have deployed.
-function untouchedMark(object: KubeObject): Pick<DeployItemView, 'untouched'> {
-  const { type = '' } = (object['spec'] ?? {}) as { type?: string }
-  const status = statusOf(object)
+function untouchedMark({ spec, status = {} }: DeployItem): Pick<DeployItemView, 'untouched'> {
   const isUnstarted = (status.phase ?? '') === '' || ENDED_FROM_OUTSIDE.includes(status.lastError?.reason ?? '')
-  const isForeign = !BUILT_IN_TYPES.has(type)
+  const isForeign = !BUILT_IN_TYPES.has(spec.type)
   return isForeign && isIdle(status) && isUnstarted && !isSeen(status) ? { untouched: true } : {}
 }
+
+type ItemStatus = NonNullable<DeployItem['status']>
 
 function isSeen({ lastReconcileTime, deployer, providerStatus }: ItemStatus): boolean {
   return [lastReconcileTime, deployer, providerStatus].some((sign) => sign !== undefined)
@@ -77,8 +75,8 @@ function isSeen({ lastReconcileTime, deployer, providerStatus }: ItemStatus): bo
 // Enough to know where to look; the whole of it stands in the item's own status.
 const LONGEST_ERROR = 300
 
-function errorOf(object: KubeObject): string | undefined {
-  const { phase, lastError } = statusOf(object)
+function errorOf({ status = {} }: DeployItem): string | undefined {
+  const { phase, lastError } = status
   const hasFailed = phase === 'Failed' || phase === 'DeleteFailed'
   return hasFailed ? lastError?.message.slice(0, LONGEST_ERROR) : undefined
 }
@@ -87,44 +85,27 @@ function errorOf(object: KubeObject): string | undefined {
  * Milliseconds until the pickup timeout of an item whose job waits for its deployer; undefined when nothing is waited for.
  * Items that Pawl deploys itself have none: their work waits durably in Temporal. Source: spec/landscaper.md 2.10.
  */
-export function pickupMs(object: KubeObject, { landscaper, now }: PickupLimit): number | undefined {
+export function pickupMs(object: DeployItem, { landscaper, now }: PickupLimit): number | undefined {
   const { pickupTimeoutMs } = landscaper
-  const { type = '' } = (object['spec'] ?? {}) as { type?: string }
-  if (pickupTimeoutMs === undefined || BUILT_IN_TYPES.has(type)) return undefined
+  if (pickupTimeoutMs === undefined || BUILT_IN_TYPES.has(object.spec.type)) return undefined
   const waitedMs = waitedForPickupMs(object, now())
   return waitedMs === undefined ? undefined : pickupTimeoutMs - waitedMs
 }
 
 /** Milliseconds since an item was triggered that no deployer has taken up yet; undefined for any other item. */
-export function waitedForPickupMs(object: KubeObject, now: Date): number | undefined {
-  const status = statusOf(object)
+export function waitedForPickupMs(object: DeployItem, now: Date): number | undefined {
+  const { status = {} } = object
   const triggered = Date.parse(status.jobIDGenerationTime ?? '')
   if (isIdle(status) || Number.isNaN(triggered) || isTakenUp(object)) return undefined
   return now.getTime() - triggered
 }
 
 /** A deployer has begun the item's job. Source: spec/landscaper.md 4.9 rule 3. */
-export function isTakenUp(object: KubeObject): boolean {
-  const { lastReconcileTime, jobIDGenerationTime, transitionTimes } = statusOf(object)
+export function isTakenUp({ status = {} }: DeployItem): boolean {
+  const { lastReconcileTime, jobIDGenerationTime, transitionTimes } = status
   // The trigger clears it, so this sign needs no common clock.
-  if ((transitionTimes?.initTime ?? undefined) !== undefined) return true
+  if (transitionTimes?.initTime !== undefined) return true
   // Deployers write whole seconds (metav1.Time), so the trigger's fraction must not make an answer look older than its question.
   const triggered = Math.floor(Date.parse(jobIDGenerationTime ?? '') / 1000) * 1000
   return Date.parse(lastReconcileTime ?? '') >= triggered
-}
-
-interface ItemStatus {
-  readonly phase?: string
-  readonly lastError?: { readonly reason: string; readonly message: string }
-  readonly deployer?: object
-  readonly providerStatus?: object
-  readonly jobID?: string
-  readonly jobIDFinished?: string
-  readonly jobIDGenerationTime?: string
-  readonly lastReconcileTime?: string
-  readonly transitionTimes?: { readonly initTime?: string | null }
-}
-
-function statusOf(object: KubeObject): ItemStatus {
-  return object['status'] ?? {}
 }

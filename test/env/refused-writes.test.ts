@@ -8,11 +8,11 @@ import { deployer as mockDeployer, mockExportName } from '../../activities/lands
 import { answerActivities } from '../../activities/landscaper/deploy/run/answer-items.ts'
 import type { Deployer, QuickDeployer } from '../../activities/landscaper/deploy/run/deployer.ts'
 import type { LandscaperDeps } from '../../activities/landscaper/deps.ts'
-import { type KubeObject } from '../../activities/kube/client.ts'
 import { ownerReference } from '../../activities/kube/owners.ts'
+import { storedAs } from '../../activities/kube/stored.ts'
 import { writeDataObjects } from '../../activities/landscaper/data-objects.ts'
 import { dataObjectKind } from '../../workflows/landscaper/data-object/kind.ts'
-import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
+import { type DeployItem, deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 
 import type { TinyApi } from '../activities/kube/tiny-api.ts'
 import { refusal } from '../activities/kube/tiny-api.ts'
@@ -33,7 +33,7 @@ beforeEach(() => {
 
 const HEAD = { apiVersion: 'mock.deployer.landscaper.gardener.cloud/v1alpha1', kind: 'ProviderConfiguration' }
 
-function item(name: string, config: object, spec: object = {}, status: object = {}): KubeObject {
+function item(name: string, config: object, spec: object = {}, status: object = {}): DeployItem {
   const reference = {
     apiVersion: deployItemKind.apiVersion,
     kind: 'Execution',
@@ -41,7 +41,7 @@ function item(name: string, config: object, spec: object = {}, status: object = 
     uid: 'uid-exec',
     controller: true,
   }
-  return api.put(`${ROOT}/deployitems/${name}`, {
+  const stored = api.put(`${ROOT}/deployitems/${name}`, {
     ...{ apiVersion: deployItemKind.apiVersion, kind: 'DeployItem' },
     metadata: {
       ...{ name, namespace: 'n', uid: `uid-${name}`, generation: 1, labels: { [MANAGED_BY_LABEL]: 'exec' } },
@@ -50,6 +50,7 @@ function item(name: string, config: object, spec: object = {}, status: object = 
     spec: { type: mockDeployer.type, config: { ...HEAD, ...config }, ...spec },
     status: { jobID: 'job', ...status },
   })
+  return storedAs(deployItemKind, stored)
 }
 
 const statusOf = (name: string) => api.objects.get(`${ROOT}/deployitems/${name}`)?.['status']

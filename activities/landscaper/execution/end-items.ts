@@ -62,7 +62,7 @@ const INTERRUPTED: ErrorReport = {
   codes: [],
 }
 
-function unclaimed(deps: LandscaperDeps, object: KubeObject): ErrorReport | undefined {
+function unclaimed(deps: LandscaperDeps, object: DeployItem): ErrorReport | undefined {
   const remainingMs = pickupMs(object, deps)
   if (remainingMs === undefined || remainingMs > 0) return undefined
   const { item, name, type } = deployItemView(object)

@@ -3,7 +3,7 @@
 // `continuousReconcile` is accepted without effect, as in the original.
 
 import { canonicalJson, nearMisses } from '../../../../workflows/kit/index.ts'
-import type { KubeObject } from '../../../kube/client.ts'
+import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { DeployError } from '../run/deployer.ts'
 import { isNestedDeeper } from '../objects/nesting.ts'
 import { type ReadinessConfig, readReadinessConfig } from '../objects/readiness/readiness-config.ts'
@@ -33,8 +33,8 @@ export interface ManifestConfig {
 }
 
 /** @throws DeployError with ERR_CONFIGURATION_PROBLEM, naming every mistake. */
-export function readManifestConfig(item: KubeObject): ManifestConfig {
-  const { config } = (item['spec'] ?? {}) as { config?: unknown }
+export function readManifestConfig(item: DeployItem): ManifestConfig {
+  const { config } = item.spec
   const reader = new ConfigReader()
   const read = isTooDeep(reader, config) ? undefined : readConfig(reader, config)
   if (read === undefined || reader.mistakes.length > 0) throw configurationProblem(item, reader.mistakes)
@@ -42,7 +42,7 @@ export function readManifestConfig(item: KubeObject): ManifestConfig {
 }
 
 /** The error of a configuration with these mistakes. */
-export function configurationProblem(item: KubeObject, mistakes: readonly string[]): DeployError {
+export function configurationProblem(item: DeployItem, mistakes: readonly string[]): DeployError {
   const shown = mistakes.slice(0, MOST_MISTAKES)
   const more = mistakes.length > shown.length ? [`and ${mistakes.length - shown.length} more`] : []
   const message = `deploy item ${item.metadata.name}: ${[...shown, ...more].join('; also ')}`

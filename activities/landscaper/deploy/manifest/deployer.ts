@@ -5,6 +5,7 @@
 //   D3. Orphans go before the new objects are ready (appendix B 32), and only after an apply without errors.
 
 import type { KubeObject } from '../../../kube/client.ts'
+import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { KubeError } from '../../../kube/errors.ts'
 import { DeployError, type DeployStep, type ItemWork, type TargetDeployer } from '../run/deployer.ts'
 import { toDeployError } from '../run/deploy-errors.ts'
@@ -171,7 +172,7 @@ class Deployment {
   }
 }
 
-function markOf({ metadata }: KubeObject): ItemMark {
+function markOf({ metadata }: DeployItem): ItemMark {
   return { brand: BRAND, item: itemLabel(metadata.name) }
 }
 
@@ -208,7 +209,7 @@ function removalConfig(item: ItemWork['item']): Pick<ManifestConfig, 'manifests'
   try {
     return readManifestConfig(item)
   } catch (error) {
-    const { config } = item['spec'] as { config?: object }
+    const { config } = item.spec
     if (!(error instanceof DeployError) || (config !== undefined && 'deletionGroups' in config)) throw error
     return { manifests: [], deletionGroups: DEFAULT_GROUPS }
   }

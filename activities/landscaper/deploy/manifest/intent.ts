@@ -3,7 +3,7 @@
 //   I1. Until a cluster is asked, an object has the namespace that its manifest says, also where its kind is in none: comparisons bear that
 //       (orphans.ts), and a removal finds it.
 
-import type { KubeObject } from '../../../kube/client.ts'
+import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import type { ProviderStatus } from '../run/deployer.ts'
 import { targetOf } from '../objects/former-target.ts'
 import { managedResource } from '../objects/manifest.ts'
@@ -13,7 +13,7 @@ import { providerStatus, rememberedBy } from './provider-status.ts'
 
 /** What the status remembers and what the configuration adds to it; undefined when that is nothing. */
 export function intended(
-  item: KubeObject,
+  item: DeployItem,
   { apiVersion, manifests }: Pick<ManifestConfig, 'apiVersion' | 'manifests'>,
 ): ProviderStatus | undefined {
   const { managed, targetName } = rememberedBy(item)

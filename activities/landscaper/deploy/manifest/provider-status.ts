@@ -1,6 +1,6 @@
 // What the manifest deployer's items remember of their deployments in `status.providerStatus`. Pure. Source: spec/landscaper.md 4.2 step 5.
 
-import type { KubeObject } from '../../../kube/client.ts'
+import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { isMap, type Json } from '../objects/config-reader.ts'
 import { type ManagedResource, readManaged } from '../objects/managed-resources.ts'
 
@@ -25,8 +25,8 @@ interface Remembered {
 }
 
 /** What the item's status says of earlier jobs. */
-export function rememberedBy({ status }: KubeObject): Remembered {
-  const remembered: unknown = isMap(status) ? status['providerStatus'] : undefined
+export function rememberedBy({ status }: DeployItem): Remembered {
+  const remembered = status?.providerStatus
   const managed = readManaged(remembered)
   return { managed, targetName: managed.length === 0 ? undefined : readTargetName(remembered) }
 }

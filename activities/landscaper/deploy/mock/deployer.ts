@@ -1,7 +1,7 @@
 // The mock deployer: does nothing, and says what it was told to say. Source: spec/landscaper.md 4.8.
 
 import { createHash } from 'node:crypto'
-import type { KubeObject } from '../../../kube/client.ts'
+import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import type { QuickAnswer, QuickDeployer } from '../run/deployer.ts'
 import { FINAL_PHASES } from '../run/item-status.ts'
 import { type MockConfig, readMockConfig } from './mock-config.ts'
@@ -18,11 +18,8 @@ export const deployer: QuickDeployer<MockConfig> = {
 }
 
 /** Source: spec/landscaper.md 1.15. */
-export function mockExportName({ metadata }: KubeObject): string {
-  return `mock-export-${createHash('sha256')
-    .update(metadata.uid ?? '')
-    .digest('hex')
-    .slice(0, 10)}`
+export function mockExportName({ metadata }: DeployItem): string {
+  return `mock-export-${createHash('sha256').update(metadata.uid).digest('hex').slice(0, 10)}`
 }
 
 function answer({ phase: forced, initialPhase, providerStatus, export: exports }: MockConfig): QuickAnswer {

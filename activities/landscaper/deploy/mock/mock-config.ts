@@ -1,6 +1,6 @@
 // The mock deployer's configuration, read with an error for whoever wrote it. Source: spec/landscaper.md 4.8.
 
-import type { KubeObject } from '../../../kube/client.ts'
+import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { configurationProblem } from '../run/deploy-errors.ts'
 
 const API_VERSION = 'mock.deployer.landscaper.gardener.cloud/v1alpha1'
@@ -17,8 +17,8 @@ export interface MockConfig {
 }
 
 /** The item's `spec.config`. @throws DeployError with ERR_CONFIGURATION_PROBLEM that names field, found, expected. */
-export function readMockConfig(object: KubeObject): MockConfig {
-  const { config } = (object['spec'] ?? {}) as { config?: Fields }
+export function readMockConfig(object: DeployItem): MockConfig {
+  const config: Fields | undefined = object.spec.config
   const wrong = firstMistake(config)
   if (wrong === undefined) return config ?? {}
   const { field, found, expected } = wrong

@@ -2,11 +2,10 @@
 //
 //   T1. Two Targets of one server are one cluster: nothing is taken away there.
 
-import type { KubeObject } from '../../../kube/client.ts'
+import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { DeployError, type ItemWork } from '../run/deployer.ts'
 import { toDeployError } from '../run/deploy-errors.ts'
 import type { TargetCluster } from '../target/target-cluster.ts'
-import { isMap } from './config-reader.ts'
 import { type RemovalInput, removalStep, type RemovalStep } from './removal.ts'
 
 type FormerInput = Omit<RemovalInput, 'work'> & {
@@ -37,10 +36,8 @@ export async function leaveFormerTarget({
 }
 
 /** The Target that the item names. */
-export function targetOf({ spec }: KubeObject): string | undefined {
-  const target: unknown = isMap(spec) ? spec['target'] : undefined
-  const name: unknown = isMap(target) ? target['name'] : undefined
-  return typeof name === 'string' ? name : undefined
+export function targetOf({ spec }: DeployItem): string | undefined {
+  return spec.target?.name
 }
 
 const WITHOUT_UNINSTALL = 'landscaper.gardener.cloud/delete-without-uninstall'

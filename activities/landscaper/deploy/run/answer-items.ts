@@ -5,14 +5,12 @@
 //   A2. All items of a call are written together; one that fails delays none of its siblings.
 
 import type { By, Subject } from '../../../../workflows/kit/index.ts'
-import { deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import type { LandscaperDeps } from '../../deps.ts'
-import type { KubeObject } from '../../../kube/client.ts'
 import { isFinal } from '../../../kube/errors.ts'
 import { readSubject } from '../../../kube/read-family.ts'
 import { isReleased, targetView } from '../../../kube/views.ts'
-import { type Patch, type Write, type WriteAnswer, type Writer, writeAll } from '../../../kube/write.ts'
-import { deployItemView } from '../../deploy-item-view.ts'
+import { type Patch, type Writer, writeAll } from '../../../kube/write.ts'
 import { internalProblem, reportOf } from './deploy-errors.ts'
 import { DeployError, type Deployer, isQuick, type QuickAnswer, type QuickDeployer } from './deployer.ts'
 import { type ExportFailure, exportName, type ItemExport, writeExports } from './item-export.ts'
@@ -29,7 +27,7 @@ import {
   timeoutProblem,
   unchanged,
 } from './item-status.ts'
-import { releaseWrite, statusWrite, warnOfError } from './item-write.ts'
+import { type ItemAnswer, type ItemWrite, releaseWrite, statusWrite, warnOfError } from './item-write.ts'
 import { groupItem, listGroupObjects } from './observe.ts'
 import type { GroupItem } from './views.ts'
 
@@ -61,8 +59,8 @@ export const answerActivities = (deps: LandscaperDeps, deployers: readonly Deplo
     const now = deps.now()
     const all = await readItems(deps, { by, subject }, ownVersion)
     const decided = all
-      .filter((object) => uids.includes(object.metadata.uid ?? ''))
-      .map((object) => decide(deps, quick.get(deployItemView(object).type), { object, jobID, now }))
+      .filter((object) => uids.includes(object.metadata.uid))
+      .map((object) => decide(deps, quick.get(object.spec.type), { object, jobID, now }))
     const exports = decided.flatMap(({ exported }) => exported ?? [])
     const refused = await writeExports(deps, { ...by, step: 'exportMockItems', fieldManager: WRITER }, exports)
     const steps = decided.map((step) => withoutExport(step, refused))
@@ -81,17 +79,17 @@ async function readItems(
   deps: LandscaperDeps,
   { by, subject }: { readonly by: By; readonly subject: Subject },
   ownVersion: number,
-): Promise<readonly KubeObject[]> {
+): Promise<readonly DeployItem[]> {
   if (subject.kind === 'Execution') return await listGroupObjects(deps, { by, subject }, ownVersion)
   const item = await readSubject(deps, deployItemKind, subject)
   return item === undefined ? [] : [item]
 }
 
 interface Step {
-  readonly object: KubeObject
+  readonly object: DeployItem
   /** Absent where nothing is written. */
   readonly job?: ItemJob
-  readonly write?: Write
+  readonly write?: ItemWrite
   readonly exported?: ItemExport
   /** To be tried again. */
   readonly failure?: Pick<ExportFailure, 'code' | 'message'>
@@ -99,7 +97,7 @@ interface Step {
 
 interface Written {
   readonly step: Step
-  readonly answer: WriteAnswer
+  readonly answer: ItemAnswer
 }
 
 async function write(deps: LandscaperDeps, writer: Writer, steps: readonly Step[]): Promise<Written[]> {
@@ -115,7 +113,7 @@ async function write(deps: LandscaperDeps, writer: Writer, steps: readonly Step[
 /** An item whose export could not be written does not say that it was. */
 function withoutExport(step: Step, refused: ReadonlyMap<string, ExportFailure>): Step {
   const { object, job } = step
-  const failure = refused.get(object.metadata.uid ?? '')
+  const failure = refused.get(object.metadata.uid)
   if (failure === undefined || job === undefined) return step
   const { code: reason, message } = failure
   const error = { operation: 'Export', reason, message }
@@ -129,7 +127,7 @@ function tryAgain(job: ItemJob, failure: NonNullable<Step['failure']>, patch: Pa
   return { object: job.object, job, failure, ...(patch !== undefined && { write: statusWrite(job, patch) }) }
 }
 
-function refusedEnd({ object, job, write }: Step, answer: WriteAnswer): Step[] {
+function refusedEnd({ object, job, write }: Step, answer: ItemAnswer): Step[] {
   if (job === undefined || write?.verb !== 'patchStatus') return []
   if (answer.result !== 'failed' || !isFinal(answer.error)) return []
   const { reason, message } = answer.error
@@ -208,7 +206,7 @@ function result(steps: readonly Step[], written: readonly Written[], now: Date):
     failure === undefined ? [] : [{ object: object.metadata.name, code: failure.code, message: failure.message }],
   )
   for (const { step, answer } of written) {
-    const { name, uid = '' } = step.object.metadata
+    const { name, uid } = step.object.metadata
     if (answer.result === 'failed') {
       failures.push({ object: name, code: answer.error.reason, message: answer.error.message })
     } else if (answer.result === 'gone' || isReleased(answer.object)) gone.push(uid)

@@ -3,13 +3,13 @@
 // same for all: run-item.ts for those that take long, answer-items.ts for quick ones. Source: spec/landscaper.md 2.9, 4.9.
 
 import type { ErrorReport } from '../../../../workflows/kit/index.ts'
-import type { KubeObject } from '../../../kube/client.ts'
+import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import type { TargetCluster } from '../target/target-cluster.ts'
 
 /** The work of one item in one job. */
 export interface Work {
   /** The DeployItem as it was read; its `spec.config` and `status.providerStatus` are the deployer's to read. */
-  readonly item: KubeObject
+  readonly item: DeployItem
   /** Another Target of the item's namespace, for configurations that name one (`targetName`). @throws DeployError */
   openTarget(name: string): Promise<TargetCluster>
   /** Aborted when the item's time is up, another hand has ended its job, or the worker stops. Long loops look at it. */
@@ -52,9 +52,9 @@ interface Described<Config> {
   /** That of its folder. In `status.deployer`, and in the checkpoints of time-outs: `<name> deployer: start reconcile`. */
   readonly name: string
   /** The item's `spec.config`, all mistakes at once. Pure. @throws DeployError for a configuration that is wrong. */
-  parse(item: KubeObject): Config
+  parse(item: DeployItem): Config
   /** The name of the Secret with the item's exports; default: `<item>-export`. */
-  exportName?(item: KubeObject): string
+  exportName?(item: DeployItem): string
 }
 
 /** How an item goes through a deployer that takes long. */
@@ -66,7 +66,7 @@ export interface Steps<Given extends Work, Config = unknown> extends Described<C
    * written before anything is sent, so that neither a crash nor an interrupt leaves something behind that nobody knows of. Pure.
    * Absent where what was deployed is found without it. @throws DeployError for what cannot be deployed.
    */
-  intend?(item: KubeObject, config: Config): ProviderStatus | undefined
+  intend?(item: DeployItem, config: Config): ProviderStatus | undefined
   /**
    * Sends what the item describes and takes the first look at it. Repeated after any failure and any crash, so idempotent.
    * An expected failure is a result; DeployError and KubeError may also be thrown, with the same meaning.
@@ -109,7 +109,7 @@ export interface QuickDeployer<Config = unknown> extends Described<Config> {
   /** What an item waits for whose answer is no end, in the message of its time-out: `<name> deployer: <checkpoint>`. */
   readonly checkpoint: string
   /** What becomes of the item. Pure. @throws DeployError: the item fails of it. */
-  answer(item: KubeObject, config: Config): QuickAnswer
+  answer(item: DeployItem, config: Config): QuickAnswer
 }
 
 export interface QuickAnswer {

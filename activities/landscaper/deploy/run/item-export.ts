@@ -1,6 +1,6 @@
 // Exports of items: one Secret per item, owned by it. Source: spec/landscaper.md 1.15, 4.5, 4.8; names are deterministic (docs/architecture.md "Created names").
 
-import { deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import type { KubeObject } from '../../../kube/client.ts'
 import { isFinal, KubeError } from '../../../kube/errors.ts'
@@ -13,14 +13,14 @@ import type { Deployer } from './deployer.ts'
 
 export interface ItemExport {
   /** The item that exports. */
-  readonly object: KubeObject
+  readonly object: DeployItem
   /** Name of the Secret. */
   readonly name: string
   readonly content: Readonly<Record<string, unknown>>
 }
 
 /** The Secret of a deployer's item. Source: spec/landscaper.md 1.15. */
-export function exportName(deployer: Pick<Deployer, 'exportName'>, item: KubeObject): string {
+export function exportName(deployer: Pick<Deployer, 'exportName'>, item: DeployItem): string {
   return deployer.exportName?.(item) ?? `${item.metadata.name}-export`
 }
 
@@ -53,7 +53,7 @@ export async function writeExports(
 }
 
 async function planExport(deps: LandscaperDeps, one: ItemExport) {
-  const { uid = '' } = one.object.metadata
+  const { uid } = one.object.metadata
   try {
     const planned = await exportWrite(deps, one)
     return planned !== undefined && 'code' in planned
@@ -81,7 +81,7 @@ async function exportWrite(
   deps: LandscaperDeps,
   { object, name, content }: ItemExport,
 ): Promise<Write | ExportFailure | undefined> {
-  const { namespace = '', uid = '' } = object.metadata
+  const { namespace, uid } = object.metadata
   const owner = { uid, namespace }
   const data = { config: Buffer.from(JSON.stringify(content)).toString('base64') }
   const target = { watched: secretResource, namespace, name }
@@ -105,7 +105,7 @@ async function exportWrite(
 }
 
 // Nobody's Secret becomes ours because of its name: whoever may make deploy items could write to all of them.
-function takenName({ metadata }: KubeObject, { metadata: { name: item } }: KubeObject): ExportFailure {
+function takenName({ metadata }: KubeObject, { metadata: { name: item } }: DeployItem): ExportFailure {
   const secret = `secret ${metadata.namespace ?? ''}/${metadata.name}`
   const owner = ownerOf({ metadata })
   if (owner?.kind === deployItemKind.kind && owner.name === item) {
@@ -117,8 +117,8 @@ function takenName({ metadata }: KubeObject, { metadata: { name: item } }: KubeO
   return { code: 'NameTaken', message, isFinal: true }
 }
 
-function newSecret({ metadata }: KubeObject, name: string, data: { config: string }): KubeObject {
-  const { namespace = '', uid = '' } = metadata
+function newSecret({ metadata }: DeployItem, name: string, data: { config: string }): KubeObject {
+  const { namespace, uid } = metadata
   return {
     apiVersion: 'v1',
     kind: 'Secret',

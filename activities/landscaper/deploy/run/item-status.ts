@@ -1,47 +1,35 @@
 // The deployer's side of the contract: which status an item shows when its job starts, ends or fails.
 // Source: spec/landscaper.md 2.9, 4.9.
 
-import { type Condition, type LastError, nextError } from '../../../../workflows/landscaper/contract.ts'
+import { nextError } from '../../../../workflows/landscaper/contract.ts'
+import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { type ErrorReport, parseDuration } from '../../../../workflows/kit/index.ts'
-import type { KubeObject } from '../../../kube/client.ts'
 import type { Patch } from '../../../kube/write.ts'
 
 export const FINAL_PHASES: readonly string[] = ['Succeeded', 'Failed', 'DeleteFailed']
 
 /** One job of one item, at one moment. */
 export interface ItemJob {
-  readonly object: KubeObject
+  readonly object: DeployItem
   readonly jobID: string
   readonly now: Date
   /** Name of the deployer, for `status.deployer`. */
   readonly deployer: string
 }
 
-export interface ItemStatus {
-  readonly phase?: string
-  readonly lastError?: LastError
-  readonly lastErrors?: readonly LastError[]
-  readonly firstError?: LastError
-  readonly jobIDGenerationTime?: string
-  readonly observedGeneration?: number
-  readonly transitionTimes?: { readonly initTime?: string | null }
-  readonly providerStatus?: Readonly<Record<string, unknown>>
-  readonly exportRef?: { readonly name: string }
-  readonly conditions?: readonly Condition[]
-}
-
-export function itemStatus({ object }: Pick<ItemJob, 'object'>): ItemStatus {
-  return object['status'] ?? {}
+/** What the item says of itself; nothing before its first job. */
+export function itemStatus({ object }: Pick<ItemJob, 'object'>): NonNullable<DeployItem['status']> {
+  return object.status ?? {}
 }
 
 /** No deployer has taken the job up yet: the trigger clears the time, a job before this one may have left its final phase. */
 export function isStarting(job: Pick<ItemJob, 'object'>): boolean {
   const { phase = '', transitionTimes } = itemStatus(job)
-  return (transitionTimes?.initTime ?? undefined) === undefined || FINAL_PHASES.includes(phase)
+  return transitionTimes?.initTime === undefined || FINAL_PHASES.includes(phase)
 }
 
 /** Whether the job takes the item away. One that was picked up goes on as it began: a deletion that comes meanwhile has a job of its own. */
-export function isUninstall(object: KubeObject): boolean {
+export function isUninstall(object: DeployItem): boolean {
   if (object.metadata.deletionTimestamp === undefined) return false
   const { phase = '' } = itemStatus({ object })
   return isStarting({ object }) || phase === 'InitDelete' || phase === 'Deleting'
@@ -50,13 +38,13 @@ export function isUninstall(object: KubeObject): boolean {
 /** A job on the spec that the last job has done with success, when the item asks for no more. Source: spec/landscaper.md 2.9 "updateOnChangeOnly". */
 export function isUnchanged({ object }: ItemJob): boolean {
   const { phase, observedGeneration } = itemStatus({ object })
-  const { updateOnChangeOnly } = (object['spec'] ?? {}) as { updateOnChangeOnly?: boolean }
+  const { updateOnChangeOnly } = object.spec
   return updateOnChangeOnly === true && phase === 'Succeeded' && observedGeneration === object.metadata.generation
 }
 
 /** What is wrong with the item's time-out, for whoever wrote it. */
-export function timeoutProblem({ metadata, spec }: KubeObject): string | undefined {
-  const { timeout } = (spec ?? {}) as { timeout?: string }
+export function timeoutProblem({ metadata, spec }: DeployItem): string | undefined {
+  const { timeout } = spec
   if (timeout === undefined || parseDuration(timeout) !== undefined) return undefined
   const expected = 'a duration such as 1m30s, at most 2562047h, or none'
   return `deploy item ${metadata.name}: spec.timeout is another text; expected ${expected}`
@@ -66,14 +54,14 @@ export function timeoutProblem({ metadata, spec }: KubeObject): string | undefin
 const DEFAULT_TIMEOUT_MS = 600_000
 
 /** How long a job of the item may take, in milliseconds; undefined = for ever. A text that is no duration counts as the default. */
-export function timeLimitMs({ spec }: KubeObject): number | undefined {
-  const { timeout } = (spec ?? {}) as { timeout?: string }
+export function timeLimitMs({ spec }: DeployItem): number | undefined {
+  const { timeout } = spec
   const limitMs = timeout === undefined ? DEFAULT_TIMEOUT_MS : (parseDuration(timeout) ?? DEFAULT_TIMEOUT_MS)
   return limitMs === 'none' ? undefined : limitMs
 }
 
 /** Milliseconds until the job of the item times out; undefined = never. Source: spec/landscaper.md 2.9 "Timeout". */
-export function remainingMs(object: KubeObject, now: Date): number | undefined {
+export function remainingMs(object: DeployItem, now: Date): number | undefined {
   const { transitionTimes, jobIDGenerationTime } = itemStatus({ object })
   const limitMs = timeLimitMs(object)
   const started = transitionTimes?.initTime ?? jobIDGenerationTime
@@ -161,7 +149,7 @@ function errors(job: ItemJob, error: ErrorReport): Patch {
 function common(job: ItemJob): Patch {
   const now = job.now.toISOString()
   return {
-    observedGeneration: job.object.metadata.generation ?? 0,
+    observedGeneration: job.object.metadata.generation,
     lastReconcileTime: now,
     deployer: { identity: 'pawl', name: job.deployer, version: '0.1.0' },
     transitionTimes: { initTime: initTime(job) },

@@ -3,9 +3,9 @@
 //
 //   H1. Who sends to the target has seen not long ago that the item is his: a process that was stopped looks before its next write there.
 
-import { deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import type { LandscaperDeps } from '../../deps.ts'
-import type { KubeObject, Method, RequestOptions } from '../../../kube/client.ts'
+import type { Method, RequestOptions } from '../../../kube/client.ts'
 import { KubeError } from '../../../kube/errors.ts'
 import { readObject } from '../../../kube/read-family.ts'
 import { targetView } from '../../../kube/views.ts'
@@ -45,7 +45,7 @@ export function watchItem(deps: Pick<LandscaperDeps, 'kube'>, job: ItemJob, sign
   let asked: Promise<void> | undefined
 
   async function look(): Promise<void> {
-    const { namespace = '', name } = job.object.metadata
+    const { namespace, name } = job.object.metadata
     const at = Date.now()
     const now = await readObject(deps, deployItemKind, namespace, name)
     if (!isOurs(now, job)) end('lost')
@@ -96,7 +96,7 @@ function timeLeftMs(job: ItemJob): number | undefined {
 
 /** The item is there, and has this job unfinished. */
 export function isOurs(
-  object: KubeObject | undefined,
+  object: DeployItem | undefined,
   { object: { metadata }, jobID }: Pick<ItemJob, 'object' | 'jobID'>,
 ): boolean {
   if (object === undefined || object.metadata.uid !== metadata.uid) return false

@@ -1,17 +1,20 @@
 // The writes of a deployer on its items: status, and the finalizer at the end. Both fenced; the status belongs to one job.
 
 import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
-import { deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import type { LandscaperDeps } from '../../deps.ts'
-import type { KubeObject } from '../../../kube/client.ts'
 import { recordWarning } from '../../../kube/events.ts'
 import { finalizerPatch } from '../../../run/finalize.ts'
 import { targetView } from '../../../kube/views.ts'
 import type { Patch, Write, WriteAnswer } from '../../../kube/write.ts'
 import { type ItemJob, itemStatus } from './item-status.ts'
 
+export type ItemWrite = Write<typeof deployItemKind>
+
+export type ItemAnswer = WriteAnswer<typeof deployItemKind>
+
 /** Takes our finalizer off: the item may go. */
-export function releaseWrite(object: KubeObject): Write {
+export function releaseWrite(object: DeployItem): ItemWrite {
   return {
     verb: 'patch',
     ...at(object),
@@ -25,7 +28,7 @@ export function releaseWrite(object: KubeObject): Write {
  * A status of the item's job. When somebody else has ended the job meanwhile (an interrupt), only `remembered` is still written:
  * what was deployed must not be forgotten.
  */
-export function statusWrite({ object, jobID }: ItemJob, patch: Patch, remembered?: Patch): Write {
+export function statusWrite({ object, jobID }: ItemJob, patch: Patch, remembered?: Patch): ItemWrite {
   return {
     verb: 'patchStatus',
     ...at(object),
@@ -39,17 +42,17 @@ export function statusWrite({ object, jobID }: ItemJob, patch: Patch, remembered
   }
 }
 
-function at({ metadata }: KubeObject) {
-  const { name, namespace = '', resourceVersion: version = '' } = metadata
+function at({ metadata }: DeployItem) {
+  const { name, namespace, resourceVersion: version } = metadata
   return { watched: deployItemKind, namespace, name, version }
 }
 
 /** A Warning for an error that this write has put on the item. */
-export async function warnOfError(deps: LandscaperDeps, jobID: string, answer: WriteAnswer): Promise<void> {
+export async function warnOfError(deps: LandscaperDeps, jobID: string, answer: ItemAnswer): Promise<void> {
   if (answer.result !== 'ok' || !answer.wrote) return
   const { lastError } = itemStatus(answer)
   if (lastError === undefined) return
-  const { name, namespace = '', uid = '' } = answer.object.metadata
+  const { name, namespace, uid } = answer.object.metadata
   await recordWarning(
     deps,
     { apiVersion: deployItemKind.apiVersion, kind: deployItemKind.kind, namespace, name, uid },

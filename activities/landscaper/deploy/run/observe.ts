@@ -1,11 +1,10 @@
 // What a pass of a deploy group sees. The subject is the Execution, or an item that has none.
 
 import { BUILT_IN_TYPES } from '../../../../workflows/landscaper/deploy-item/deployers.gen.ts'
-import { deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../../../workflows/landscaper/execution/kind.ts'
 import { type By, isIdle, type Subject } from '../../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../../deps.ts'
-import type { KubeObject } from '../../../kube/client.ts'
 import { type KnownVersions, newestKnown, readFamily, readSubject } from '../../../kube/read-family.ts'
 import { declaredChildren, newsOf, observed } from '../../../run/observe.ts'
 import { targetView } from '../../../kube/views.ts'
@@ -35,7 +34,7 @@ export const observeActivities = (deps: LandscaperDeps) => ({
         : readSingle(deps, subject, jobID)
     const { items, isOver } = await observed(deps, by, reading)
     // What runs and has a time-out is another thing at any later time.
-    const isTimed = (item: KubeObject) =>
+    const isTimed = (item: DeployItem) =>
       targetView(item).jobIDFinished !== jobID && remainingMs(item, deps.now()) !== undefined
     const { changed, gone } = newsOf(items, known, isTimed)
     return { changed: changed.map((item) => groupItem(item, deps.now())), gone, isOver }
@@ -73,7 +72,7 @@ export async function listGroupObjects(
   deps: LandscaperDeps,
   group: Group,
   ownVersion: number,
-): Promise<readonly KubeObject[]> {
+): Promise<readonly DeployItem[]> {
   return builtIn((await readGroupFamily(deps, group, ownVersion)).children)
 }
 
@@ -82,12 +81,12 @@ async function readGroupFamily(deps: LandscaperDeps, { by, subject }: Group, own
   return await readFamily(deps, executionKind, subject, items)
 }
 
-function builtIn(items: readonly KubeObject[]): readonly KubeObject[] {
+function builtIn(items: readonly DeployItem[]): readonly DeployItem[] {
   return items
-    .filter((item) => BUILT_IN_TYPES.has(deployItemView(item).type))
+    .filter((item) => BUILT_IN_TYPES.has(item.spec.type))
     .sort((left, right) => (left.metadata.name < right.metadata.name ? -1 : 1))
 }
 
-export function groupItem(object: KubeObject, now: Date): GroupItem {
+export function groupItem(object: DeployItem, now: Date): GroupItem {
   return { ...deployItemView(object), remainingMs: remainingMs(object, now), uninstalls: isUninstall(object) }
 }

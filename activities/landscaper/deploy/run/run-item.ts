@@ -6,15 +6,14 @@
 //   I4. What will be sent is remembered before it is sent: neither a crash nor an interrupt leaves something behind that nobody knows of.
 
 import { type By, canonicalJson, type ErrorReport } from '../../../../workflows/kit/index.ts'
-import { deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { ApplicationFailure } from '@temporalio/common'
-import type { KubeObject } from '../../../kube/client.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import { isFinal, KubeError, toApplicationFailure } from '../../../kube/errors.ts'
 import { isReleased } from '../../../kube/views.ts'
 import { readObject } from '../../../kube/read-family.ts'
 import { withoutUninstall } from '../../requests.ts'
-import { type Patch, type Write, writeAll } from '../../../kube/write.ts'
+import { type Patch, writeAll } from '../../../kube/write.ts'
 import {
   DeployError,
   type Deployer,
@@ -42,7 +41,7 @@ import {
   waiting,
 } from './item-status.ts'
 import { isOurs, watchItem } from './item-watch.ts'
-import { releaseWrite, statusWrite, warnOfError } from './item-write.ts'
+import { type ItemWrite, releaseWrite, statusWrite, warnOfError } from './item-write.ts'
 import { groupItem } from './observe.ts'
 import type { TargetCluster } from '../target/target-cluster.ts'
 import { saysOtherwise, setReady, withdrawReady } from './ready-condition.ts'
@@ -82,7 +81,7 @@ export interface ItemCall {
   /** From 1; counted by Temporal. */
   readonly attempt: number
   /** The item as it was seen before; read when absent. */
-  readonly object?: KubeObject | undefined
+  readonly object?: DeployItem | undefined
 }
 
 /** One try of one activity. @throws ApplicationFailure, see item-activities.ts. */
@@ -121,14 +120,14 @@ class ItemRun {
     return await this.#claimed(job, deployer)
   }
 
-  async #read(): Promise<KubeObject | undefined> {
+  async #read(): Promise<DeployItem | undefined> {
     const { namespace, name, uid } = this.#call.input
     const object = await readObject(this.#deps, deployItemKind, namespace, name)
     return object?.metadata.uid === uid ? object : undefined
   }
 
-  #deployerOf(object: KubeObject): LongDeployer {
-    const { type } = object['spec'] as { type: string }
+  #deployerOf(object: DeployItem): LongDeployer {
+    const { type } = object.spec
     const deployer = this.#deployers.find((one) => one.type === type)
     if (deployer === undefined || isQuick(deployer))
       throw new Error(`no deployer that takes long is built in for items of type ${type}`)
@@ -136,7 +135,7 @@ class ItemRun {
   }
 
   /** What needs no deployer. */
-  #early(job: ItemJob): Write | undefined {
+  #early(job: ItemJob): ItemWrite | undefined {
     const { act } = this.#call
     if (act === 'uninstall') return withoutUninstall(job.object) ? releaseWrite(job.object) : undefined
     if (isUnchanged(job)) return statusWrite(job, unchanged(job))
@@ -209,7 +208,7 @@ class ItemRun {
   }
 
   async #open({ object }: ItemJob, { needsTarget }: LongDeployer): Promise<Opened | undefined> {
-    const { namespace = '' } = object.metadata
+    const { namespace } = object.metadata
     const openTarget = (name: string) => this.#deps.landscaper.targets.open(namespace, name, this.#call.signal)
     try {
       return { openTarget, target: needsTarget ? await openTarget(ownTarget(object)) : undefined }
@@ -318,7 +317,7 @@ class ItemRun {
   }
 
   /** @returns the item as it is now; undefined when it is gone. */
-  async #write(job: ItemJob, write: Write): Promise<KubeObject | undefined> {
+  async #write(job: ItemJob, write: ItemWrite): Promise<DeployItem | undefined> {
     const writer = { ...this.#call.input.by, step: STEP[this.#call.act], fieldManager: FIELD_MANAGER }
     const [answer] = await writeAll(this.#deps, writer, [write])
     if (answer === undefined) throw new Error(`no answer for ${job.object.metadata.name}`)
@@ -328,7 +327,7 @@ class ItemRun {
   }
 
   // What the server refuses for good is not tried in vain for ever: the item ends, without what was refused, and says why.
-  async #refused(job: ItemJob, write: Write, error: KubeError): Promise<KubeObject | undefined> {
+  async #refused(job: ItemJob, write: ItemWrite, error: KubeError): Promise<DeployItem | undefined> {
     const isLast = write.verb !== 'patchStatus' || !isFinal(error) || this.#isEnding
     if (isLast) throw error
     this.#isEnding = true
@@ -338,7 +337,7 @@ class ItemRun {
     return await this.#write(job, statusWrite(job, ended(job, phase, {}, report)))
   }
 
-  #result(object: KubeObject | undefined): ItemResult {
+  #result(object: DeployItem | undefined): ItemResult {
     return object === undefined ? GONE : { item: groupItem(object, this.#deps.now()), isWaiting: false }
   }
 }
@@ -351,8 +350,8 @@ const OPERATION: Readonly<Record<ItemAct, string>> = { install: 'Reconcile', che
 const STEP: Readonly<Record<ItemAct, string>> = { install: 'applyItem', check: 'awaitItem', uninstall: 'uninstallItem' }
 const TIMEOUT = { reason: 'ProgressingTimeout', codes: ['ERR_TIMEOUT'] }
 
-function ownTarget({ metadata, spec }: KubeObject): string {
-  const { target } = spec as { target?: { name: string; namespace?: string } }
+function ownTarget({ metadata, spec }: DeployItem): string {
+  const { target } = spec
   const codes = ['ERR_CONFIGURATION_PROBLEM']
   if (target === undefined) {
     const message = `deploy item ${metadata.name}: spec.target is absent; expected a target of this namespace`
@@ -360,7 +359,7 @@ function ownTarget({ metadata, spec }: KubeObject): string {
   }
   if (target.namespace === undefined || target.namespace === metadata.namespace) return target.name
   const found = `deploy item ${metadata.name}: spec.target.namespace is ${target.namespace}`
-  const message = `${found}; expected ${metadata.namespace ?? ''}, references never leave it`
+  const message = `${found}; expected ${metadata.namespace}, references never leave it`
   throw new DeployError('Reconcile', 'InvalidTarget', message, codes)
 }
 
@@ -370,7 +369,7 @@ function remembered({ providerStatus }: Pick<DeployStep, 'providerStatus'>): { p
 
 /** Only what differs from the item's status: an error that repeats itself writes nothing. */
 function changed({ object }: ItemJob, fields: Patch): Patch {
-  const status = itemStatus({ object }) as Patch
+  const status: Patch = itemStatus({ object })
   const isSame = Object.entries(fields).every(([key, value]) => canonicalJson(status[key]) === canonicalJson(value))
   return isSame ? {} : fields
 }

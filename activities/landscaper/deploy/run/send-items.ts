@@ -7,9 +7,10 @@
 //       again at the time that the failure names, and shows it.
 
 import type { By, Subject } from '../../../../workflows/kit/index.ts'
+import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import type { LandscaperDeps } from '../../deps.ts'
-import type { KubeObject } from '../../../kube/client.ts'
 import { versionOf } from '../../../kube/object-cache.ts'
+import { storedAs } from '../../../kube/stored.ts'
 import type { Deployer, ItemAct } from './deployer.ts'
 import { isOurs } from './item-watch.ts'
 import { listGroupObjects } from './observe.ts'
@@ -103,7 +104,7 @@ async function hasNewItem(deps: LandscaperDeps, { by, subject, jobID, known }: S
   if (subject.kind !== 'Execution') return false
   try {
     const items = await listGroupObjects(deps, { by, subject }, 0)
-    return items.some((item) => isOurs(item, { object: item, jobID }) && !known.includes(item.metadata.uid ?? ''))
+    return items.some((item) => isOurs(item, { object: item, jobID }) && !known.includes(item.metadata.uid))
   } catch {
     // The next pass reads the same, and says what it meets.
     return true
@@ -115,7 +116,7 @@ function actOf({ uninstalls }: SentItem): ItemAct {
 }
 
 /** The item as this process knows it, when the run has seen no newer state: the status write that comes first is fenced. */
-function seen({ objects }: LandscaperDeps, { uid, version }: SentItem): KubeObject | undefined {
+function seen({ objects }: LandscaperDeps, { uid, version }: SentItem): DeployItem | undefined {
   const object = objects.get(uid)
-  return object !== undefined && versionOf(object) >= Number(version) ? object : undefined
+  return object !== undefined && versionOf(object) >= Number(version) ? storedAs(deployItemKind, object) : undefined
 }

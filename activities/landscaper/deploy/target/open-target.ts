@@ -4,13 +4,15 @@
 //   G2. Credentials are the Target's own, always. What is missing or malformed is an error; nothing falls back to the engine's.
 //   G3. A client that was put aside is closed when nobody has used it for a while: an item may still be at work with it.
 
-import { targetKind } from '../../../../workflows/landscaper/target/kind.ts'
+import { type Target, targetKind } from '../../../../workflows/landscaper/target/kind.ts'
+import type { WatchedKind } from '../../../../workflows/kit/index.ts'
 import { type KubeClient, type KubeObject, resourcePath } from '../../../kube/client.ts'
 import { isFinal, isNotFound, KubeError } from '../../../kube/errors.ts'
 import { secretResource } from '../../../kube/secrets.ts'
+import { type StoredAs, storedAs } from '../../../kube/stored.ts'
 import { configurationProblem, toDeployError } from '../run/deploy-errors.ts'
 import { DeployError } from '../run/deployer.ts'
-import { describe, type Fields, isMap } from '../objects/readiness/field-reader.ts'
+import { describe, isMap } from '../objects/readiness/field-reader.ts'
 import { createDiscovery } from './discovery.ts'
 import { KubeconfigError } from './kubeconfig.ts'
 import { requestSelfAccess } from './service-account.ts'
@@ -55,7 +57,7 @@ interface Kept {
 
 /** A Target, and its Secret if it has one, as they are now. */
 interface Source {
-  readonly target: KubeObject
+  readonly target: Target
   readonly secret: KubeObject | undefined
 }
 
@@ -71,7 +73,7 @@ class KeptTargets implements TargetAccess {
 
   async open(namespace: string, name: string, signal?: AbortSignal): Promise<TargetCluster> {
     const source = await readSource(this.#deps.kube, { namespace, name, signal })
-    const { uid = '' } = source.target.metadata
+    const { uid } = source.target.metadata
     const version = versionOf(source)
     let kept = this.#kept.get(uid)
     if (kept?.version !== version || (await unlessAborted(this.#isOld(kept), signal))) {
@@ -136,7 +138,7 @@ class KeptTargets implements TargetAccess {
   }
 
   async #connect(source: Source, forget: () => void): Promise<OpenTarget> {
-    const { namespace = '', name } = source.target.metadata
+    const { namespace, name } = source.target.metadata
     const config = configOf(source)
     const { now } = this.#deps
     if ('cluster' in config) {
@@ -180,9 +182,9 @@ interface Place {
 
 async function readSource(kube: KubeClient, { namespace, name, signal }: Place): Promise<Source> {
   const at = `target ${namespace}/${name}`
-  const target = isObjectName(name) ? await read(kube, resourcePath(targetKind, namespace, name), signal) : undefined
+  const target = await read(kube, targetKind, { namespace, name, signal })
   if (target === undefined) throw configurationProblem(OPERATION, 'NoTargetFound', `${at} is not there`)
-  const { type, secretRef, config } = target['spec'] as { type: string; secretRef?: Fields; config?: unknown }
+  const { type, secretRef, config } = target.spec
   if (type !== KUBERNETES_TARGET_TYPE) {
     throw invalid(
       target,
@@ -195,18 +197,21 @@ async function readSource(kube: KubeClient, { namespace, name, signal }: Place):
     throw invalid(target, found, 'one of them')
   }
   if (secretRef === undefined) return { target, secret: undefined }
-  const secretName = String(secretRef['name'])
-  const secret = isObjectName(secretName)
-    ? await read(kube, resourcePath(secretResource, namespace, secretName), signal)
-    : undefined
+  const secret = await read(kube, secretResource, { namespace, name: secretRef.name, signal })
   if (secret === undefined)
-    throw invalid(target, `secret ${namespace}/${secretName} is not there`, 'it because of spec.secretRef')
+    throw invalid(target, `secret ${namespace}/${secretRef.name} is not there`, 'it because of spec.secretRef')
   return { target, secret }
 }
 
-async function read(kube: KubeClient, path: string, signal: AbortSignal | undefined): Promise<KubeObject | undefined> {
+/** Undefined where there is none; a name that none can have is not asked for. */
+async function read<Watched extends WatchedKind>(
+  kube: KubeClient,
+  watched: Watched,
+  { namespace, name, signal }: Place,
+): Promise<StoredAs<Watched> | undefined> {
+  if (!isObjectName(name)) return undefined
   try {
-    return await kube.request<KubeObject>('GET', path, { signal })
+    return storedAs(watched, await kube.request<KubeObject>('GET', resourcePath(watched, namespace, name), { signal }))
   } catch (error) {
     if (isNotFound(error)) return undefined
     throw ownFailure(error)
@@ -228,11 +233,11 @@ function versionOf({ target, secret }: Source): string {
 
 function configOf({ target, secret }: Source): TargetConfig {
   try {
-    const { config, secretRef } = target['spec'] as { config?: unknown; secretRef?: { key?: string } }
+    const { config, secretRef } = target.spec
     return secret === undefined ? readTargetConfig(config, 'spec.config') : readSecret(secret, secretRef?.key)
   } catch (error) {
     if (!(error instanceof KubeconfigError)) throw error
-    const { namespace = '', name } = target.metadata
+    const { namespace, name } = target.metadata
     throw configurationProblem(OPERATION, 'InvalidTarget', `target ${namespace}/${name}: ${error.message}`)
   }
 }
@@ -248,7 +253,7 @@ function readSecret({ metadata, data }: KubeObject, key: string | undefined): Ta
   throw new KubeconfigError(`${field}, key ${key}`, describe(undefined), 'a kubeconfig or a configuration')
 }
 
-function invalid({ metadata }: KubeObject, found: string, expected: string): DeployError {
-  const at = `target ${metadata.namespace ?? ''}/${metadata.name}`
+function invalid({ metadata }: Target, found: string, expected: string): DeployError {
+  const at = `target ${metadata.namespace}/${metadata.name}`
   return configurationProblem(OPERATION, 'InvalidTarget', `${at}: ${found}; expected ${expected}`)
 }

@@ -27,7 +27,7 @@ const remembered = (name: string) => ({
 async function work(fields: object, managedResources: readonly object[] = []): Promise<ItemWork> {
   const target = await server.open()
   const status = { providerStatus: { managedResources } }
-  return { item: { ...deployItem(config({ ...fields })), status }, target, openTarget: () => server.open(), signal }
+  return { item: deployItem(config({ ...fields }), status), target, openTarget: () => server.open(), signal }
 }
 
 /** What an item shows of a step, thrown or not. */

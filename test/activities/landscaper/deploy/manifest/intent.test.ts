@@ -17,9 +17,8 @@ const ROLE = {
 
 const intend = (manifests: readonly object[], status: object = {}, target = 't') => {
   const entries = manifests.map((one) => ('manifest' in one ? one : { manifest: one }))
-  const item = deployItem(config({ manifests: entries }))
-  const targeted = { ...item, spec: { ...item.spec, target: { name: target } }, status }
-  return intended(targeted, readManifestConfig(targeted))
+  const item = deployItem(config({ manifests: entries }), status, target)
+  return intended(item, readManifestConfig(item))
 }
 const namesOf = (status: unknown) =>
   readManaged(status).map(({ resource: { namespace, name, uid } }) => [namespace ?? '', name, uid ?? ''].join('/'))
@@ -81,10 +80,8 @@ describe('a look after a crash between intent and first request', () => {
       } as T)
     }
     const target = { kube: { request }, servedKind: () => Promise.resolve(served) } as unknown as ItemWork['target']
-    const item = {
-      ...deployItem(config({ manifests: [{ manifest: configMap('a') }] })),
-      status: { providerStatus: intend([configMap('a')]) },
-    }
+    const manifests = [{ manifest: configMap('a') }]
+    const item = deployItem(config({ manifests }), { providerStatus: intend([configMap('a')]) })
     const work = { item, target, openTarget: () => Promise.resolve(target), signal: new AbortController().signal }
     const step = await takeStep(deployer, 'check', work)
     expect(requests[0]).toBe('GET /api/v1/namespaces/n/configmaps/a')

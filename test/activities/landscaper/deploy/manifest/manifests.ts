@@ -1,8 +1,10 @@
 // Builders of what tests of the manifest deployer apply.
 
+import { storedAs } from '../../../../../activities/kube/stored.ts'
 import { readManifestConfig } from '../../../../../activities/landscaper/deploy/manifest/config.ts'
 import type { Policy } from '../../../../../activities/landscaper/deploy/objects/managed-resources.ts'
 import type { Manifest } from '../../../../../activities/landscaper/deploy/objects/manifest.ts'
+import { deployItemKind } from '../../../../../workflows/landscaper/deploy-item/kind.ts'
 
 export const V2 = 'manifest.deployer.landscaper.gardener.cloud/v1alpha2'
 export const V1 = 'manifest.deployer.landscaper.gardener.cloud/v1alpha1'
@@ -11,11 +13,13 @@ type Fields = Readonly<Record<string, unknown>>
 
 export const config = (fields: Fields, apiVersion = V2) => ({ apiVersion, kind: 'ProviderConfiguration', ...fields })
 
-/** A DeployItem with the configuration. */
-export const deployItem = (spec: unknown, name = 'item') => ({
-  metadata: { name, namespace: 'n' },
-  spec: { config: spec },
-})
+/** A DeployItem with the configuration, on the Target of this name. */
+export const deployItem = (config: unknown, status: object = {}, target?: string) =>
+  storedAs(deployItemKind, {
+    metadata: { name: 'item', namespace: 'n' },
+    spec: { config, ...(target !== undefined && { target: { name: target } }) },
+    status,
+  })
 
 export const configMap = (name: string, data: Fields = { a: '1' }, metadata: Fields = {}) => ({
   apiVersion: 'v1',

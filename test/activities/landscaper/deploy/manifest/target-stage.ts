@@ -9,6 +9,8 @@ import { createDiscovery } from '../../../../../activities/landscaper/deploy/tar
 import type { TargetCluster } from '../../../../../activities/landscaper/deploy/target/target-cluster.ts'
 import { createKubeClient, type KubeClient, type KubeObject } from '../../../../../activities/kube/client.ts'
 import { isNotFound, KubeError } from '../../../../../activities/kube/errors.ts'
+import { storedAs } from '../../../../../activities/kube/stored.ts'
+import { deployItemKind } from '../../../../../workflows/landscaper/deploy-item/kind.ts'
 import { config } from './manifests.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -166,11 +168,11 @@ export class TestItem {
   #work(): ItemWork {
     const status = this.providerStatus === undefined ? {} : { providerStatus: this.providerStatus }
     return {
-      item: {
+      item: storedAs(deployItemKind, {
         metadata: { name: this.#name, namespace: this.#stage.namespace },
         spec: { config: this.#config },
         status,
-      },
+      }),
       target: this.#target,
       openTarget: (name) => {
         const other = this.#others[name]

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 
+import { storedAs } from '../../../../../activities/kube/stored.ts'
 import { deployer } from '../../../../../activities/landscaper/deploy/mock/deployer.ts'
+import { deployItemKind } from '../../../../../workflows/landscaper/deploy-item/kind.ts'
 
 const HEAD = { apiVersion: 'mock.deployer.landscaper.gardener.cloud/v1alpha1', kind: 'ProviderConfiguration' }
 const failure = (phase: string) => ({
@@ -8,7 +10,8 @@ const failure = (phase: string) => ({
 })
 
 const answerTo = (config: object) => {
-  const item = { metadata: { name: 'item', uid: 'u' }, spec: { config: { ...HEAD, ...config } } }
+  const spec = { config: { ...HEAD, ...config } }
+  const item = storedAs(deployItemKind, { metadata: { name: 'item', uid: 'u' }, spec })
   return deployer.answer(item, deployer.parse(item))
 }
 

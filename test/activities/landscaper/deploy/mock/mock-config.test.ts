@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest'
 
+import { storedAs } from '../../../../../activities/kube/stored.ts'
 import { readMockConfig } from '../../../../../activities/landscaper/deploy/mock/mock-config.ts'
+import { deployItemKind } from '../../../../../workflows/landscaper/deploy-item/kind.ts'
 
 const HEAD = { apiVersion: 'mock.deployer.landscaper.gardener.cloud/v1alpha1', kind: 'ProviderConfiguration' }
 const PHASES = 'Init, Progressing, Completing, Succeeded, Failed, InitDelete, Deleting, DeleteFailed'
 
-const read = (config: unknown) => readMockConfig({ metadata: { name: 'item' }, spec: { config } })
+const read = (config: unknown) =>
+  readMockConfig(storedAs(deployItemKind, { metadata: { name: 'item' }, spec: { config } }))
 
 describe('the configuration of a mock item', () => {
   it('is read as it is', () => {

@@ -67,7 +67,7 @@ async function step(
   targetName: string,
   names: readonly string[],
 ): Promise<DeployStep> {
-  const item = deployItem(config({ manifests: names.map((name) => ({ manifest: configMap(name) })) }))
+  const manifests = names.map((name) => ({ manifest: configMap(name) }))
   const open = (name: string): TargetCluster => {
     const target = targets.get(name)
     if (target === undefined)
@@ -77,7 +77,7 @@ async function step(
     return target
   }
   const work: ItemWork = {
-    item: { ...item, spec: { ...item.spec, target: { name: targetName } }, status },
+    item: deployItem(config({ manifests }), status, targetName),
     target: open(targetName),
     openTarget: (name) => Promise.resolve().then(() => open(name)),
     signal: new AbortController().signal,
