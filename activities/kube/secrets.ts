@@ -1,6 +1,7 @@
 // Secrets, which the engine reads and writes by name and never journals.
 
 import type { WatchedKind } from '../../workflows/kit/index.ts'
+import type { KubeObject } from './client.ts'
 
 /** Nothing of a Secret but its identity may enter the journal, hence no projected and no hashed path. */
 export const secretResource: WatchedKind = {
@@ -10,4 +11,9 @@ export const secretResource: WatchedKind = {
   projection: [],
   hashed: [],
   unfollowed: true,
+}
+
+/** The entries of a Secret, each in base64, or of a ConfigMap; undefined where it has none. The server has checked that they are texts. */
+export function entriesOf(object: KubeObject): Readonly<Record<string, string>> | undefined {
+  return object['data'] as Readonly<Record<string, string>> | undefined
 }

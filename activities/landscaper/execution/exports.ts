@@ -9,7 +9,7 @@ import { writeDataObjects } from '../data-objects.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { ownerReference } from '../../kube/owners.ts'
 import { readObject } from '../../kube/read-family.ts'
-import { secretResource } from '../../kube/secrets.ts'
+import { entriesOf, secretResource } from '../../kube/secrets.ts'
 import { dataLabels, dataObjectName, executionContext } from '../render/names.ts'
 import type { DeployItemView } from '../deploy-item-view.ts'
 
@@ -69,7 +69,7 @@ async function readExport(
       'ERR_CONFIGURATION_PROBLEM',
       `deploy item ${item}: status.exportRef names secret ${namespace}/${name}; there is none`,
     )
-  const content = (secret['data'] as Record<string, string> | undefined)?.['config']
+  const content = entriesOf(secret)?.['config']
   if (content === undefined)
     throw finalFailure(
       'ERR_CONFIGURATION_PROBLEM',

@@ -1,5 +1,6 @@
 // The Installation's hand on its Execution: the job ID that starts it, and its deletion. Source: spec/landscaper.md 2.3, 2.4.
 
+import type { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { jobStatus } from '../../../workflows/landscaper/job-status.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
@@ -61,7 +62,7 @@ async function mark(
 async function writeOne(
   deps: LandscaperDeps,
   { by, subject, step }: { by: By; subject: Subject; step: string },
-  write: Write,
+  write: Write<typeof executionKind>,
 ): Promise<ChildExecution | undefined> {
   const [answer] = await writeAll(deps, { ...by, step, fieldManager: 'pawl-installation' }, [write])
   switch (answer?.result) {

@@ -3,7 +3,7 @@
 import { dataObjectKind } from '../../../workflows/landscaper/data-object/kind.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
-import type { By, Subject } from '../../../workflows/kit/index.ts'
+import type { By, JsonValue, Subject } from '../../../workflows/kit/index.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
 import { type DataToWrite, writeDataObjects } from '../data-objects.ts'
 import { finalFailure } from '../../kube/errors.ts'
@@ -147,15 +147,12 @@ async function publish(
   )
 }
 
-async function readItemExports(
-  deps: LandscaperDeps,
-  { namespace, name }: Subject,
-): Promise<Readonly<Record<string, unknown>>> {
+async function readItemExports(deps: LandscaperDeps, { namespace, name }: Subject): Promise<JsonValue> {
   // The reference says whether the Execution of this job exports anything; an object of an earlier job may still be there.
   const execution = await readObject(deps, executionKind, namespace, name)
   if (execution?.status?.exportRef === undefined) return {}
   const object = await readObject(deps, dataObjectKind, namespace, dataObjectName(executionContext(name), ''))
-  return (object?.['data'] ?? {}) as Readonly<Record<string, unknown>>
+  return object?.data ?? {}
 }
 
 function pick(fields: Readonly<Record<string, unknown>>, names: readonly string[]): Record<string, unknown> {

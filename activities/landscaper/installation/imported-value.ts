@@ -4,7 +4,10 @@
 //   V2. No value is larger or deeper than what the engine can carry on: aliases make much out of little text.
 //   V3. No message holds a value.
 
+import { dataObjectKind } from '../../../workflows/landscaper/data-object/kind.ts'
 import type { KubeObject } from '../../kube/client.ts'
+import { entriesOf } from '../../kube/secrets.ts'
+import { storedAs } from '../../kube/stored.ts'
 import { parseYaml, YamlError } from '../render/yaml.ts'
 import type { DataSource } from './import-sources.ts'
 
@@ -22,14 +25,17 @@ export type Imported =
 
 /** What the source's object, which is there, holds for it. */
 export function importedValue({ watched, key }: DataSource, object: KubeObject): Imported {
-  const read = watched.kind === 'DataObject' ? { value: object['data'] ?? null } : entryOf(object, watched.kind, key)
+  const read =
+    watched.kind === dataObjectKind.kind
+      ? { value: storedAs(dataObjectKind, object).data ?? null }
+      : entryOf(object, watched.kind, key)
   if (!('value' in read)) return read
   const excess = excessOf(read.value)
   return excess === undefined ? read : { problem: excess }
 }
 
 function entryOf(object: KubeObject, kind: string, key: string | undefined): Imported {
-  const data = (object['data'] ?? {}) as Readonly<Record<string, string>>
+  const data = entriesOf(object) ?? {}
   const decode = (text: string) => (kind === 'Secret' ? Buffer.from(text, 'base64').toString('utf8') : text)
   if (key !== undefined) {
     const text = Object.hasOwn(data, key) ? data[key] : undefined

@@ -4,13 +4,14 @@
 import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
 import { createHash, createHmac } from 'node:crypto'
 import { canonicalJson, type WatchedKind } from '../../../workflows/kit/index.ts'
-import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
+import { type Target, targetKind } from '../../../workflows/landscaper/target/kind.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { PARALLEL_READS } from '../data-objects.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { readObject } from '../../kube/read-family.ts'
-import { secretResource } from '../../kube/secrets.ts'
+import { entriesOf, secretResource } from '../../kube/secrets.ts'
+import { type StoredAs, storedAs } from '../../kube/stored.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
 import type { LoadedImports, TargetObject } from '../render/imports.ts'
 import { contentOf, mapTargets, targetsIn } from '../render/target-shape.ts'
@@ -79,16 +80,14 @@ function valueOf(
 const VOLATILE_METADATA = new Set(['managedFields', 'resourceVersion'])
 
 function targetOf(objects: ObjectReader, name: string): TargetObject {
-  const { apiVersion, kind, metadata, spec } = objects.get(targetKind, name) ?? { metadata: { name } }
+  const target = objects.get(targetKind, name)
+  if (target === undefined) throw new Error(`${objects.describe(targetKind, name)} was not read`)
+  const { apiVersion, kind, metadata, spec } = target
   const kept = Object.entries(metadata).filter(([key]) => !VOLATILE_METADATA.has(key))
-  // The CRD has checked that a Target has a spec with a type.
-  return { apiVersion, kind, metadata: { ...Object.fromEntries(kept), name }, spec: spec as TargetObject['spec'] }
+  return { apiVersion, kind, metadata: { ...Object.fromEntries(kept), name }, spec }
 }
 
-interface SecretReference {
-  readonly name: string
-  readonly key?: string
-}
+type SecretReference = NonNullable<Target['spec']['secretRef']>
 
 async function importsHash(
   deps: LandscaperDeps,
@@ -96,16 +95,17 @@ async function importsHash(
   { data, targets }: LoadedImports,
 ): Promise<string> {
   const all = Object.values(targets).flatMap(targetsIn)
-  const references = all.flatMap(({ spec }) => (spec['secretRef'] as SecretReference | undefined) ?? [])
+  const references = all.flatMap(({ spec }) => spec.secretRef ?? [])
   const names = references.map(({ name }) => name).filter(isObjectName)
   await objects.read(names.map((name) => ({ watched: secretResource, name })))
   const secretOf = ({ name, key }: SecretReference): unknown => {
-    const content = objects.get(secretResource, name)?.['data'] as Readonly<Record<string, string>> | undefined
-    return (key === undefined ? content : content?.[key]) ?? null
+    const secret = objects.get(secretResource, name)
+    const entries = secret && entriesOf(secret)
+    return (key === undefined ? entries : entries?.[key]) ?? null
   }
   const hashed = ({ metadata, spec }: TargetObject): unknown => {
-    const reference = spec['secretRef'] as SecretReference | undefined
-    return { name: metadata.name, spec, ...(reference !== undefined && { secret: secretOf(reference) }) }
+    const { secretRef } = spec
+    return { name: metadata.name, spec, ...(secretRef !== undefined && { secret: secretOf(secretRef) }) }
   }
   const content = canonicalJson({
     data,
@@ -122,7 +122,7 @@ interface ObjectReader {
   /** Reads those that were not read yet. */
   read(wanted: readonly { readonly watched: WatchedKind; readonly name: string }[]): Promise<void>
   /** Undefined: there is none. */
-  get(watched: WatchedKind, name: string): KubeObject | undefined
+  get<Watched extends WatchedKind>(watched: Watched, name: string): StoredAs<Watched> | undefined
   describe(watched: WatchedKind, name: string): string
 }
 
@@ -137,7 +137,10 @@ function createReader(deps: LandscaperDeps, namespace: string): ObjectReader {
         known.set(key, await readObject(deps, watched, namespace, name))
       })
     },
-    get: (watched, name) => known.get(keyOf(watched, name)),
+    get(watched, name) {
+      const object = known.get(keyOf(watched, name))
+      return object && storedAs(watched, object)
+    },
     describe: ({ kind }, name) => `${kind} ${namespace}/${name}`,
   }
 }

@@ -12,7 +12,7 @@ import { PARALLEL_READS, type WriteDataInput } from '../data-objects.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { isOwnedBy, ownerReference } from '../../kube/owners.ts'
 import { readObject } from '../../kube/read-family.ts'
-import { secretResource } from '../../kube/secrets.ts'
+import { entriesOf, secretResource } from '../../kube/secrets.ts'
 import { ownerOf } from '../../kube/views.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
 import type { TemplateExecutor } from '../render/blueprint.ts'
@@ -44,7 +44,7 @@ export async function loadStates(
 }
 
 function stateIn(secret: KubeObject, executor: string): unknown {
-  const encoded = (secret['data'] as Record<string, string> | undefined)?.[STATE_KEY]
+  const encoded = entriesOf(secret)?.[STATE_KEY]
   if (encoded === undefined) return undefined
   try {
     return parseYaml(Buffer.from(encoded, 'base64').toString('utf8')).value ?? undefined

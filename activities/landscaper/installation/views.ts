@@ -7,9 +7,8 @@ import {
   installationKind,
   installationTrigger,
 } from '../../../workflows/landscaper/installation/kind.ts'
-import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
+import { type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import type { Subject, TargetView } from '../../../workflows/kit/index.ts'
-import type { KubeObject } from '../../kube/client.ts'
 import { isOwnedBy } from '../../kube/owners.ts'
 import { targetView } from '../../kube/views.ts'
 import { interruptRequested, withoutUninstall } from '../requests.ts'
@@ -64,14 +63,14 @@ const LONGEST_ERROR = 1000
 
 /** The Execution of this Installation; undefined for one of the same name that belongs to somebody else. */
 export function childExecution(
-  object: KubeObject | undefined,
+  object: Execution | undefined,
   installation: Pick<Subject, 'uid' | 'namespace'>,
 ): ChildExecution | undefined {
   if (object === undefined || !isOwnedBy(object, installationKind, installation)) return undefined
   const { version, deleting, phase, jobID, jobIDFinished, lastError } = targetView(object)
   const hasFailed = phase === 'Failed' || phase === 'DeleteFailed'
   return {
-    uid: object.metadata.uid ?? '',
+    uid: object.metadata.uid,
     version,
     deleting,
     withoutUninstall: withoutUninstall(object),

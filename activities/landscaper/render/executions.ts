@@ -32,7 +32,7 @@ export interface DeployBindings extends ExecutionBindings {
 
 export interface ExportBindings extends ExecutionBindings {
   /** By item name. */
-  readonly deployitems: Fields
+  readonly deployitems: unknown
   /** Of the Installation's own scope, by their key. */
   readonly dataobjects: Fields
   readonly targets: Fields

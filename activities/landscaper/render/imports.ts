@@ -5,6 +5,7 @@
 //   I2. What has no value is absent, not null.
 //   I3. No message holds a value.
 
+import type { Target } from '../../../workflows/landscaper/target/kind.ts'
 import { BlueprintError, joinProblems } from './blueprint-error.ts'
 import type { ImportDefinition } from './blueprint-imports.ts'
 import type { Blueprint } from './blueprint.ts'
@@ -19,7 +20,7 @@ import type { TemplateEngine } from './template-engine.ts'
 /** A Target as it is in the cluster: templates see metadata and spec. */
 export interface TargetObject {
   readonly metadata: { readonly name: string; readonly namespace?: string; readonly [field: string]: unknown }
-  readonly spec: { readonly type: string; readonly [field: string]: unknown }
+  readonly spec: Target['spec']
   readonly [field: string]: unknown
 }
 

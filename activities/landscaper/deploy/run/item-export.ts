@@ -6,7 +6,7 @@ import type { KubeObject } from '../../../kube/client.ts'
 import { isFinal, KubeError } from '../../../kube/errors.ts'
 import { isOwnedBy, ownerReference } from '../../../kube/owners.ts'
 import { readObject } from '../../../kube/read-family.ts'
-import { secretResource } from '../../../kube/secrets.ts'
+import { entriesOf, secretResource } from '../../../kube/secrets.ts'
 import { ownerOf } from '../../../kube/views.ts'
 import { type Write, type WriteAnswer, type Writer, writeAll } from '../../../kube/write.ts'
 import type { Deployer } from './deployer.ts'
@@ -94,7 +94,7 @@ async function exportWrite(
       isOurs: (found) => isOwnedBy(found, deployItemKind, owner),
     }
   if (!isOwnedBy(existing, deployItemKind, owner)) return takenName(existing, object)
-  if ((existing['data'] as { config?: string } | undefined)?.config === data.config) return undefined
+  if (entriesOf(existing)?.['config'] === data.config) return undefined
   return {
     verb: 'patch',
     ...target,

@@ -8,11 +8,11 @@ import { type Target, targetKind } from '../../../../workflows/landscaper/target
 import type { WatchedKind } from '../../../../workflows/kit/index.ts'
 import { type KubeClient, type KubeObject, resourcePath } from '../../../kube/client.ts'
 import { isFinal, isNotFound, KubeError } from '../../../kube/errors.ts'
-import { secretResource } from '../../../kube/secrets.ts'
+import { entriesOf, secretResource } from '../../../kube/secrets.ts'
 import { type StoredAs, storedAs } from '../../../kube/stored.ts'
 import { configurationProblem, toDeployError } from '../run/deploy-errors.ts'
 import { DeployError } from '../run/deployer.ts'
-import { describe, isMap } from '../objects/readiness/field-reader.ts'
+import { describe } from '../objects/readiness/field-reader.ts'
 import { createDiscovery } from './discovery.ts'
 import { KubeconfigError } from './kubeconfig.ts'
 import { requestSelfAccess } from './service-account.ts'
@@ -242,10 +242,10 @@ function configOf({ target, secret }: Source): TargetConfig {
   }
 }
 
-function readSecret({ metadata, data }: KubeObject, key: string | undefined): TargetConfig {
-  const entries = isMap(data) ? data : {}
-  const decoded = (name: string) => Buffer.from(String(entries[name]), 'base64').toString('utf8')
-  const field = `secret ${metadata.namespace ?? ''}/${metadata.name}`
+function readSecret(secret: KubeObject, key: string | undefined): TargetConfig {
+  const entries = entriesOf(secret) ?? {}
+  const decoded = (name: string) => Buffer.from(entries[name] ?? '', 'base64').toString('utf8')
+  const field = `secret ${secret.metadata.namespace ?? ''}/${secret.metadata.name}`
   if (key === undefined || key === '') {
     return readSecretEntries(Object.fromEntries(Object.keys(entries).map((name) => [name, decoded(name)])), field)
   }
