@@ -203,7 +203,7 @@ export const deployer: QuickDeployer<Readonly<Record<string, unknown>>> = {
   pace: 'quick',
   needsTarget: false,
   checkpoint: 'never',
-  parse: ({ spec }) => (spec as { readonly config?: Readonly<Record<string, unknown>> } | undefined)?.config ?? {},
+  parse: ({ spec }) => spec.config ?? {},
   answer: (_, { apiVersion, kind, ...said }) => ({ phase: 'Succeeded', exports: said }),
 }
 `,
