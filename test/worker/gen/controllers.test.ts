@@ -185,6 +185,16 @@ describe('documents of which one is wrong', () => {
     expect((await readdir(dir)).sort()).toEqual(['bad.cm', 'cron-job.cm'])
   })
 
+  it('are told what loading the controller would refuse', async () => {
+    const document = (await read('cron-job.cm')).replace(/(?<=decl \w+ for \w+) \{/, ' as job {')
+    await writeFile(join(dir, 'job.cm'), document.replace('owned', ''))
+    const { code, printed, complaints } = await run(['job.cm'])
+    expect([code, printed]).toEqual([2, ''])
+    expect(complaints.at(-1)).toBe(
+      `${join(dir, 'job.cm')}:11:9: error CM037: state 'jobs', in mode job: found no owned; expected it: a run reads what its subject owns\n          jobs []Job {\n          ^^^^`,
+    )
+  })
+
   it.each([
     ['none.cm', 'found no file that can be read, expected a document'],
     ['cron-job.txt', 'found another ending, expected .cm'],

@@ -1,6 +1,7 @@
 // Checks one `decl`: its states, its actions, and that they know each other.
 
 import type { ActionDeclaration, Declaration, Name, StateDeclaration } from './ast.ts'
+import { jobQueryProblem } from '../run/job-query.ts'
 import { resolveSelectors } from './check-selectors.ts'
 import { quote, type Report } from './diagnostic.ts'
 import type { KindLookup } from './kind-facts.ts'
@@ -10,6 +11,7 @@ import {
   type KindReference,
   type Mode,
   MODES,
+  type QueryModel,
   type StateModel,
 } from './model.ts'
 import { camelCase, isUsable, pascalCase } from './names.ts'
@@ -29,9 +31,8 @@ export function checkDeclaration(declaration: Declaration, context: DeclarationC
   const mode = checkMode(declaration, context.report)
   const usable = isUsable(name, 'controller', context.report)
   const kind = resolveAlias(target, context)
-  const states = checkStates(declaration, kind, context)
+  const states = checkStates(declaration, kind, { ...context, mode })
   const actions = checkActions(declaration, states, { ...context, mode })
-  if (mode !== 'level') reportFresh(declaration.states, mode, context.report)
   if (!usable || kind === undefined) return undefined
   return {
     doc,
@@ -56,26 +57,15 @@ function checkMode({ mode }: Declaration, report: Report): Mode {
   return known ?? 'level'
 }
 
-function reportFresh(states: readonly StateDeclaration[], mode: Mode, report: Report): void {
-  for (const { name, selectors } of states) {
-    for (const { key } of selectors.filter((selector) => selector.key.text === 'fresh'))
-      report(
-        'CM037',
-        key.at,
-        `state ${quote(name.text)} is 'fresh', but in mode ${mode} states are read once, at the start of a pass; expected no 'fresh'`,
-      )
-  }
-}
-
 /** States by their name in the document; undefined for one that is malformed. */
 type States = ReadonlyMap<string, StateModel | undefined>
 
 function checkStates(
   { states, target }: Declaration,
   targetKind: KindReference | undefined,
-  context: DeclarationContext,
+  context: DeclarationContext & { readonly mode: Mode },
 ): States {
-  const { lookup, report } = context
+  const { lookup, report, mode } = context
   const names = new Unique(report)
   const checked = new Map<string, StateModel | undefined>()
   const targetFacts = targetKind && lookup(targetKind)
@@ -84,12 +74,26 @@ function checkStates(
     const kind = resolveAlias(state.kind, context)
     const templates = { target: target.text, facts: targetFacts, report }
     const query = resolveSelectors(state, { templates, facts: kind && lookup(kind), report })
+    if (mode !== 'level') checkJobQuery(state, query, { mode, report })
     const name = camelCase(state.name.text)
     const model = usable && kind ? { doc: state.doc, name, kind, query } : undefined
     if (names.add(state.name, 'state', name)) checked.set(state.name.text, model)
     else if (!checked.has(state.name.text)) checked.set(state.name.text, undefined)
   }
   return checked
+}
+
+// The place is that of the selector that asks for too much; where one is missing, that of the state.
+function checkJobQuery(
+  { name, selectors }: StateDeclaration,
+  query: QueryModel,
+  { mode, report }: { readonly mode: Mode; readonly report: Report },
+): void {
+  const problem = jobQueryProblem(query)
+  if (problem === undefined) return
+  const { text, selector } = problem
+  const asking = selector === undefined ? undefined : selectors.find(({ key }) => key.text.startsWith(selector))
+  report('CM037', (asking?.key ?? name).at, `state ${quote(name.text)}, in mode ${mode}: ${text}`)
 }
 
 function checkActions(

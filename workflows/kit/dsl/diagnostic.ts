@@ -38,7 +38,7 @@ export const CODES = {
   CM034: 'an object is selected by its name and by something else',
   CM035: 'nothing selects the one object',
   CM036: 'a key or value that Kubernetes does not take',
-  CM037: 'a selector that the mode does not have',
+  CM037: 'a query that the mode does not have',
   CM040: 'a reference to something else than the target',
   CM041: 'the target has no such field',
   CM042: 'a field of the target is not text',

@@ -1,5 +1,6 @@
 // What a query may ask in the modes job and group: children that the subject owns, selected by what a run knows of its subject before it has
-// read anything. Whatever else a document asks for is refused when its controller is loaded, so that nothing in it is left undone.
+// read anything. Whatever else a document asks for is refused when code is generated from it, and once more when its controller is loaded, so
+// that nothing in it is left undone.
 
 import type { JobModeController } from './controller.ts'
 import type { StateQuery } from './query.ts'
@@ -7,60 +8,88 @@ import type { StateQuery } from './query.ts'
 /** What a subject says of itself. */
 const KNOWN: readonly string[] = ['metadata.name', 'metadata.namespace', 'metadata.uid']
 
+/** A query as documents and generated code have it. Whose kind it asks for does not matter here. */
+export interface AskedQuery extends Omit<StateQuery, 'kind' | 'many' | 'owned' | 'fresh'> {
+  readonly many?: boolean
+  readonly owned?: boolean
+  readonly fresh?: boolean
+}
+
+export interface JobQueryProblem {
+  /** What was found and expected. */
+  readonly text: string
+  /** What the key of the selector that asks for it begins with; undefined where one is missing. */
+  readonly selector: string | undefined
+}
+
 /** @throws a plain Error with the controller, the state, what was found and expected, when a query is none for its mode. */
 export function checkJobQueries({ name, mode, queries }: Pick<JobModeController, 'name' | 'mode' | 'queries'>): void {
   for (const [state, query] of Object.entries(queries)) {
     const problem = jobQueryProblem(query)
-    if (problem !== undefined) throw new Error(`controller ${name}, in mode ${mode}: state ${state}: ${problem}`)
+    if (problem !== undefined) throw new Error(`controller ${name}, in mode ${mode}: state ${state}: ${problem.text}`)
   }
 }
 
 /** Why a controller in mode job or group cannot have the query; undefined when it can. */
-export function jobQueryProblem(query: StateQuery): string | undefined {
-  const rule = RULES.find(({ isBroken }) => isBroken(query))
-  if (rule !== undefined) return rule.problem
-  const { name, labels = {} } = query
-  const templates = [...(name === undefined ? [] : [name]), ...Object.values(labels)]
-  const unknown = templates.flatMap(references).find((reference) => !KNOWN.includes(reference))
-  if (unknown === undefined) return undefined
-  return `found a reference to target.${unknown}; expected one of ${KNOWN.map((one) => `target.${one}`).join(', ')}`
+export function jobQueryProblem(query: AskedQuery): JobQueryProblem | undefined {
+  return RULES.find(({ isBroken }) => isBroken(query)) ?? unknownReference(query)
 }
 
-interface Rule {
-  readonly isBroken: (query: StateQuery) => boolean
-  readonly problem: string
+interface Rule extends JobQueryProblem {
+  readonly isBroken: (query: AskedQuery) => boolean
 }
 
 const RULES: readonly Rule[] = [
   {
     isBroken: ({ owned }) => owned !== true,
-    problem: 'found no owned; expected it: a run reads what its subject owns',
+    text: 'found no owned; expected it: a run reads what its subject owns',
+    selector: undefined,
   },
   {
     isBroken: ({ namespace }) => namespace !== undefined,
-    problem: 'found a namespace; expected none: what a subject owns is in its own',
+    text: 'found a namespace; expected none: what a subject owns is in its own',
+    selector: 'namespace',
   },
   {
     isBroken: ({ fields, controller }) => fields !== undefined || controller !== undefined,
-    problem: 'found a selector by fields; expected name or labels',
+    text: 'found a selector by fields; expected name or labels',
+    selector: 'fields/',
   },
   {
     isBroken: ({ fresh }) => fresh === true,
-    problem: 'found fresh; expected it in mode level only',
+    text: 'found fresh; expected it in mode level only',
+    selector: 'fresh',
   },
   {
     isBroken: ({ many, name }) => many === true && name !== undefined,
-    problem: 'found a name for a list; expected labels, or a single state',
+    text: 'found a name for a list; expected labels, or a single state',
+    selector: 'name',
   },
   {
     isBroken: ({ many, name }) => many !== true && name === undefined,
-    problem: 'found no name for a single object; expected one, or a list',
+    text: 'found no name for a single object; expected one, or a list',
+    selector: undefined,
   },
   {
     isBroken: ({ name, labels = {} }) => name !== undefined && Object.keys(labels).length > 0,
-    problem: 'found labels beside a name; expected one of them',
+    text: 'found labels beside a name; expected one of them',
+    selector: 'labels/',
   },
 ]
+
+function unknownReference({ name, labels = {} }: AskedQuery): JobQueryProblem | undefined {
+  const ofLabels = Object.entries(labels).map(([key, template]) => [`labels/${key}`, template] as const)
+  const templates = [...(name === undefined ? [] : [['name', name] as const]), ...ofLabels]
+  const unknown = templates
+    .flatMap(([selector, template]) => references(template).map((reference) => ({ selector, reference })))
+    .find(({ reference }) => !KNOWN.includes(reference))
+  if (unknown === undefined) return undefined
+  const expected = KNOWN.map((one) => `target.${one}`).join(', ')
+  return {
+    text: `found a reference to target.${unknown.reference}; expected one of ${expected}`,
+    selector: unknown.selector,
+  }
+}
 
 function references(template: string): readonly string[] {
   return [...template.matchAll(/\$\{target\.([^}]*)\}/g)].map(([, reference = '']) => reference)

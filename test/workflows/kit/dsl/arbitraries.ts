@@ -85,10 +85,12 @@ const flags = fc
   .subarray(['owned', 'fresh'])
   .map((keys) => keys.map((key): Selector => ({ key: named(key), value: undefined })))
 
-// Only in mode level is a state read again.
-const isFresh = ({ key }: Selector) => key.text === 'fresh'
+// The other modes ask for what the target owns, and select it by its name or by labels.
+const isOfJobs = ({ key: { text } }: Selector) => text === 'name' || text.startsWith('labels/')
 const fitting = (mode: string | undefined, selectors: readonly Selector[]) =>
-  mode === undefined || mode === 'level' ? selectors : selectors.filter((selector) => !isFresh(selector))
+  mode === undefined || mode === 'level'
+    ? selectors
+    : [...selectors.filter(isOfJobs), { key: named('owned'), value: undefined }]
 const byName = value(1, 150).map((found): Selector[] => [{ key: named('name'), value: found }])
 const quoted = fc.constantFrom(`it's`, 'a"b', `'"\\'`, 'c d').map((text) => valueOf('', text))
 const controller = fc

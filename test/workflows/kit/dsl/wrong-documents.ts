@@ -219,11 +219,11 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
   [moded('Group'), "6:20 CM026 no mode is called 'Group'; expected level, job or group; did you mean 'group'?"],
   [moded('batch'), "6:20 CM026 no mode is called 'batch'; expected level, job or group"],
   [
-    moded('job', 'a []Pod { }', 'Act(target, a)'),
+    moded('job', 'a []Pod { owned }', 'Act(target, a)'),
     "8:16 CM025 no state is called 'target'; the target is in every pass: leave it out, and use pass.state.target",
   ],
   [
-    moded('group', 'a []Pod { }', 'Act(target, a)'),
+    moded('group', 'a []Pod { owned }', 'Act(target, a)'),
     "8:16 CM025 no state is called 'target'; a group is about its states, and pass.subject names the object: leave it out",
   ],
 
@@ -266,7 +266,27 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
 
   [
     moded('job', 'a []Pod { owned fresh }', 'Act(a)'),
-    "7:27 CM037 state 'a' is 'fresh', but in mode job states are read once, at the start of a pass; expected no 'fresh'",
+    "7:27 CM037 state 'a', in mode job: found fresh; expected it in mode level only",
+  ],
+  [
+    moded('group', 'aa []Pod { labels/a=b }', 'Act(aa)'),
+    "7:11 CM037 state 'aa', in mode group: found no owned; expected it: a run reads what its subject owns",
+  ],
+  [
+    moded('job', 'a Pod { owned }', 'Act(a)'),
+    "7:11 CM037 state 'a', in mode job: found no name for a single object; expected one, or a list",
+  ],
+  [
+    moded('job', 'a Pod { name=x namespace=y owned }', 'Act(a)'),
+    "7:26 CM037 state 'a', in mode job: found a namespace; expected none: what a subject owns is in its own",
+  ],
+  [
+    moded('job', 'a []Pod { owned fields/.metadata.controller=x }', 'Act(a)'),
+    "7:27 CM037 state 'a', in mode job: found a selector by fields; expected name or labels",
+  ],
+  [
+    moded('job', 'a []Pod { owned labels/a=${target.Name} labels/b=${target.spec.node} }', 'Act(a)'),
+    "7:51 CM037 state 'a', in mode job: found a reference to target.spec.node; expected one of target.metadata.name, target.metadata.namespace, target.metadata.uid",
   ],
 
   [

@@ -36,6 +36,6 @@ describe('a query of a controller in mode job or group', () => {
     ],
     [{ ...named, name: '${target.metadata.labels.app}' }, 'found a reference to target.metadata.labels.app'],
   ])('cannot be %j', (query, problem) => {
-    expect(jobQueryProblem(query)).toContain(problem)
+    expect(jobQueryProblem(query)?.text).toContain(problem)
   })
 })

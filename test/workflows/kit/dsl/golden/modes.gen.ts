@@ -38,7 +38,7 @@ export interface CrewObservation {
 }
 
 export const crewQueries = {
-  members: { kind: 'v1/Pod', many: true, labels: { crew: '${target.metadata.name}' } },
+  members: { kind: 'v1/Pod', many: true, labels: { crew: '${target.metadata.name}' }, owned: true },
 } as const satisfies Record<string, StateQuery>
 
 /** Does all pods of one job. */
