@@ -6,7 +6,7 @@
 //   W4. One write that fails does not stop its siblings; each answer says how it ended.
 //   W5. A run whose job is over writes nothing (actions.ts, A3): it finds what it wants to be so already, or is superseded.
 
-import { groupKindOf, isSameGroupKind, type WatchedKind } from '../../workflows/kit/index.ts'
+import { type By, groupKindOf, isSameGroupKind, type WatchedKind } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import { objectText } from '../journal/write/actions.ts'
 import type { AnsweredWrites } from '../journal/write/events.ts'
@@ -23,11 +23,13 @@ export interface Writer {
   readonly pass: number
   readonly step: string
   readonly fieldManager: string
+  /** As in `By`. */
+  readonly tree?: readonly string[]
 }
 
 /** The name under which a controller's writes stand in `managedFields`. A run's ID begins with its controller. */
-export function fieldManagerOf({ workflowID }: Pick<Writer, 'workflowID'>): string {
-  return `pawl-${workflowID.slice(0, workflowID.indexOf('/'))}`
+export function fieldManagerOf({ workflowID, controller }: Pick<By, 'workflowID' | 'controller'>): string {
+  return `pawl-${controller ?? workflowID.slice(0, workflowID.indexOf('/'))}`
 }
 
 interface Target<Watched extends WatchedKind = WatchedKind> {
@@ -125,7 +127,10 @@ async function writeBatch(
   answers.forEach((answer, index) => remember(deps, writes[index], answer))
   const finished_at = deps.now()
   const finished = rows.map((row, index) => ({ ...row, finished_at, ...resultOf(answers[index]) }))
-  await deps.journal.finish({ writer: writer.workflowID, events: eventsOf(writes, answers), finished })
+  await deps.journal.finish({
+    ...{ writer: writer.workflowID, tree: writer.tree ?? [] },
+    ...{ events: eventsOf(writes, answers), finished },
+  })
   return answers
 }
 

@@ -4,6 +4,7 @@ import { DEPENDS_ON_ANNOTATION, ITEM_NAME_LABEL } from '../../workflows/landscap
 import { BUILT_IN_TYPES } from '../../workflows/landscaper/deploy-item/deployers.gen.ts'
 import type { DeployItem } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { isIdle } from '../../workflows/kit/index.ts'
+import { isUninstall, remainingMs } from './deploy/run/item-status.ts'
 import type { LandscaperDeps } from './deps.ts'
 
 export interface DeployItemView {
@@ -27,6 +28,10 @@ export interface DeployItemView {
   readonly error?: string | undefined
   /** Milliseconds until the item's job fails because no deployer took it up, as of the observation; undefined = never. */
   readonly pickupMs?: number | undefined
+  /** Milliseconds until the job of the item times out, as of the observation; undefined = never. */
+  readonly remainingMs?: number | undefined
+  /** A job takes the item away. */
+  readonly uninstalls: boolean
 }
 
 /** How long an item may wait for its deployer, in milliseconds (undefined: for ever), and what time it is. */
@@ -34,7 +39,7 @@ export type PickupLimit = Pick<LandscaperDeps, 'now'> & {
   readonly landscaper: Pick<LandscaperDeps['landscaper'], 'pickupTimeoutMs'>
 }
 
-/** @param limit of the pickup; without one `pickupMs` is undefined. */
+/** @param limit of the pickup, and what time it is; without one `pickupMs` and `remainingMs` are undefined. */
 export function deployItemView(object: DeployItem, limit?: PickupLimit): DeployItemView {
   const { metadata, spec, status = {} } = object
   return {
@@ -53,6 +58,8 @@ export function deployItemView(object: DeployItem, limit?: PickupLimit): DeployI
     ...untouchedMark(object),
     error: errorOf(object),
     pickupMs: limit === undefined ? undefined : pickupMs(object, limit),
+    remainingMs: limit === undefined ? undefined : remainingMs(object, limit.now()),
+    uninstalls: isUninstall(object),
   }
 }
 

@@ -4,8 +4,12 @@ import type { By, JobModeController, Mode } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import { finalFailure } from '../kube/errors.ts'
 
-/** The name of the controller whose run it is. @throws `InvalidWorkflowID` (final). */
-export function controllerOf(workflowID: string): string {
+/** Whose pass it is: of a hosted object, or of the run's own. */
+type Acting = Pick<By, 'workflowID' | 'controller'>
+
+/** The name of the controller that acts. @throws `InvalidWorkflowID` (final). */
+export function controllerOf({ workflowID, controller: hosted }: Acting): string {
+  if (hosted !== undefined) return hosted
   const [controller = '', ...rest] = workflowID.split('/')
   if (controller === '' || rest.length === 0)
     throw finalFailure('InvalidWorkflowID', `workflow ID "${workflowID}"; expected <controller>/<uid>/<job>`)
@@ -13,21 +17,20 @@ export function controllerOf(workflowID: string): string {
 }
 
 /** The mode of the controller whose run it is. @throws a plain Error (a bug) when this process has none of the name. */
-export function modeOf({ modes }: Pick<Deps, 'modes'>, workflowID: string): Mode {
-  const name = controllerOf(workflowID)
+export function modeOf({ modes }: Pick<Deps, 'modes'>, { workflowID }: Pick<By, 'workflowID'>): Mode {
+  const name = controllerOf({ workflowID })
   const mode = modes[name]
   if (mode !== undefined) return mode
   throw new Error(`run ${workflowID} is of controller ${name}; expected one of ${Object.keys(modes).join(', ')}`)
 }
 
-/** The controller in mode job or group whose run it is. @throws a plain Error (a bug) when this process has none of the name. */
-export function jobController(
-  { controllers }: Pick<Deps, 'controllers'>,
-  { workflowID }: Pick<By, 'workflowID'>,
-): JobModeController {
-  const name = controllerOf(workflowID)
+/** The controller in mode job or group that acts. @throws a plain Error (a bug) when this process has none of the name. */
+export function jobController({ controllers }: Pick<Deps, 'controllers'>, by: Acting): JobModeController {
+  const name = controllerOf(by)
   const found = controllers.get(name)
   if (found !== undefined && found.mode !== 'level') return found
   const known = [...controllers.values()].filter(({ mode }) => mode !== 'level').map((one) => one.name)
-  throw new Error(`run ${workflowID} is of controller ${name}; expected one in mode job or group: ${known.join(', ')}`)
+  throw new Error(
+    `run ${by.workflowID} is of controller ${name}; expected one in mode job or group: ${known.join(', ')}`,
+  )
 }

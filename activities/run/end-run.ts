@@ -8,12 +8,17 @@ import { controllerOf, modeOf } from './controllers.ts'
 /** Closes the run's row; what else that means depends on its controller's mode. @throws when the journal cannot be written. */
 export async function endRun(
   deps: Deps,
-  { workflowID, runID, subject, jobID, cause }: Omit<By, 'pass'> & JobInput,
+  { workflowID, runID, subject, jobID, cause }: Pick<By, 'workflowID' | 'runID'> & JobInput,
   outcome: string,
 ): Promise<void> {
   const { uid, namespace, name } = subject
   const now = deps.now()
-  const run = { workflow_id: workflowID, run_id: runID, controller: controllerOf(workflowID), cluster: deps.cluster }
-  const mode = modeOf(deps, workflowID)
+  const run = {
+    workflow_id: workflowID,
+    run_id: runID,
+    controller: controllerOf({ workflowID }),
+    cluster: deps.cluster,
+  }
+  const mode = modeOf(deps, { workflowID })
   await closeRun(deps.db, { ...run, mode, uid, job_id: jobID, namespace, name, cause, started_at: now }, outcome, now)
 }

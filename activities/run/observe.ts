@@ -11,7 +11,7 @@ import { jobController } from './controllers.ts'
 
 /** Of which children of whom. */
 export interface ChildrenRequest<Child extends WatchedKind> {
-  readonly by: Pick<By, 'workflowID'>
+  readonly by: Pick<By, 'workflowID' | 'controller'>
   /** Whose children they are. */
   readonly subject: Omit<Subject, 'group' | 'kind'>
   /** The state's name in the controller's document. */

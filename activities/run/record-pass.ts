@@ -22,14 +22,14 @@ export async function recordPass(
     againMs,
     attempt,
     fault,
-  }: Omit<SettleInput, 'pass' | 'lingers' | 'cause'>,
+  }: Omit<SettleInput, 'pass' | 'lingers' | 'cause' | 'children'>,
 ): Promise<'open' | 'over'> {
   const now = deps.now()
   const lastError = change?.lastError ?? fault
   const job = await recordJobPhase(deps.db, { workflowID, runID, phase: change?.phase, lastError, attempt }, now)
   // What an ended job waited for went with its end, and would come back here.
   if (againMs === undefined || job === 'over') return job
-  const controller = controllerOf(workflowID)
+  const controller = controllerOf({ workflowID })
   await deps.db.transaction().execute(async (trx) => {
     const delayMs =
       attempt === 0 ? againMs : Math.min(againMs, Math.max(retryDelayMs(attempt), await takeRetryToken(trx, now)))
@@ -39,7 +39,7 @@ export async function recordPass(
         {
           controller,
           uid: subject.uid,
-          job_id: modeOf(deps, workflowID) === 'group' ? jobID : '',
+          job_id: modeOf(deps, { workflowID }) === 'group' ? jobID : '',
           cluster: deps.cluster,
           namespace: subject.namespace,
           name: subject.name,

@@ -1,7 +1,7 @@
 // Settle: what a pass leaves behind. One conditional status write, the row of its run, the next due time.
 // Source: docs/architecture.md "Writes, fields, errors".
 
-import type { SettleActivities, SettleInput } from '../../workflows/kit/index.ts'
+import type { SettleActivities, SettledTarget, SettleInput, SettleResult } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import { retryableFailure, toApplicationFailure } from '../kube/errors.ts'
 import { endRun } from './end-run.ts'
@@ -18,7 +18,7 @@ export const statusActivities = (deps: Deps): SettleActivities => ({
    */
   async settle(input) {
     try {
-      const result = input.change === undefined ? settledAsIs : await writeStatus(deps, input, input.change)
+      const result = await writeAllOf(deps, input)
       if (result.result !== 'settled') return result
       if (input.change !== undefined || input.againMs !== undefined) await recordSettled(deps, input)
       return input.lingers ? { ...result, woken: await deps.lingering.wait(input.workflowID) } : result
@@ -34,6 +34,23 @@ export const statusActivities = (deps: Deps): SettleActivities => ({
     await endRun(deps, run, outcome)
   },
 })
+
+/** The children's statuses, then the subject's: it never says more than they do. */
+async function writeAllOf(deps: Deps, input: SettleInput): Promise<SettleResult> {
+  const { children = [], workflowID, runID, pass, jobID, subject, tree = [subject.uid], change } = input
+  const settled: Partial<SettledTarget>[] = []
+  for (const child of children) {
+    const answer = await writeStatus(deps, { ...child, jobID }, child.change)
+    // The pass has not seen what is there now: it is made again.
+    if (answer.result !== 'settled') return { result: 'overtaken' }
+    settled.push(answer.target)
+  }
+  const told = children.length === 0 ? {} : { children: settled }
+  if (change === undefined) return { ...settledAsIs, ...told }
+  const by = { workflowID, runID, pass, tree }
+  const answer = await writeStatus(deps, { by, subject, jobID }, change)
+  return answer.result === 'settled' ? { ...answer, ...told } : answer
+}
 
 async function recordSettled(deps: Deps, input: SettleInput): Promise<void> {
   const row = await recordPass(deps, input)

@@ -5,13 +5,15 @@
 //       A job never ends over an edit of the spec that its pass has not seen: the pass is made again on what is there.
 //   S2. Times are stamped here, because workflows have no clock.
 
-import type {
-  JobModeController,
-  SettledTarget,
-  SettleInput,
-  SettleResult,
-  StatusChange,
-  TargetView,
+import {
+  type By,
+  isIdle,
+  type JobModeController,
+  type SettledTarget,
+  type SettleResult,
+  type StatusChange,
+  type Subject,
+  type TargetView,
 } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import { type KubeObject, resourcePath } from '../kube/client.ts'
@@ -24,43 +26,46 @@ import { jobController } from './controllers.ts'
 /** Nothing was written. */
 export const settledAsIs: SettleResult = { result: 'settled', target: {}, woken: false }
 
+/** Whose status, in which job. */
+export interface StatusWrite {
+  readonly by: By
+  readonly subject: Subject
+  readonly jobID: string
+}
+
 /**
  * Writes what a pass says of the status (S1, S2); a fault is a Warning on the object, too.
  *
  * @throws retryable failures of the API server; `Invalid` (final) when it refuses the status.
  */
-export async function writeStatus(deps: Deps, input: SettleInput, change: StatusChange): Promise<SettleResult> {
-  const { subject, jobID, pass, workflowID, runID } = input
-  const controller = jobController(deps, input)
+export async function writeStatus(deps: Deps, input: StatusWrite, change: StatusChange): Promise<SettleResult> {
+  const { by, subject, jobID } = input
+  const controller = jobController(deps, by)
   const { target: watched, status: shape } = controller
   const before = shape.needsBefore(change) ? await read(deps, input) : undefined
   if (before === 'gone') return settledAsIs
   const now = deps.now().toISOString()
   const met = { edit: false }
-  const [answer] = await writeAll(
-    deps,
-    { workflowID, runID, pass, step: 'settle', fieldManager: fieldManagerOf(input) },
-    [
-      {
-        verb: 'patchStatus',
-        watched,
-        namespace: subject.namespace,
-        name: subject.name,
-        version: change.version,
-        patch: statusPatch(controller, { change, jobID }, before, now),
-        reapply(current) {
-          const status = targetView(current)
-          if (current.metadata.uid !== subject.uid || status.jobID !== jobID) return 'superseded'
-          if (isAsIntended(status, change, jobID)) return 'done'
-          const isObserved = status.phase === change.observedPhase || status.phase === change.phase
-          if (!isObserved || status.jobIDFinished === jobID) return 'superseded'
-          met.edit = change.finished && specGeneration(current) > change.specGeneration
-          if (met.edit) return 'superseded'
-          return statusPatch(controller, { change, jobID }, current, now)
-        },
+  const [answer] = await writeAll(deps, { ...by, step: 'settle', fieldManager: fieldManagerOf(by) }, [
+    {
+      verb: 'patchStatus',
+      watched,
+      namespace: subject.namespace,
+      name: subject.name,
+      version: change.version,
+      patch: statusPatch(controller, { change, jobID }, before, now),
+      reapply(current) {
+        const status = targetView(current)
+        if (current.metadata.uid !== subject.uid || !isJobOf(status, jobID, change)) return 'superseded'
+        if (isAsIntended(status, change, jobID)) return 'done'
+        const isObserved = status.phase === change.observedPhase || status.phase === change.phase
+        if (!isObserved || status.jobIDFinished === jobID) return 'superseded'
+        met.edit = change.finished && specGeneration(current) > change.specGeneration
+        if (met.edit) return 'superseded'
+        return statusPatch(controller, { change, jobID }, current, now)
       },
-    ],
-  )
+    },
+  ])
   switch (answer?.result) {
     case 'ok':
       if (change.lastError !== undefined)
@@ -76,11 +81,18 @@ export async function writeStatus(deps: Deps, input: SettleInput, change: Status
   }
 }
 
+/** The job is there, or the one before it still is, and over, where this write begins the job. */
+function isJobOf(status: TargetView, jobID: string, { begins }: StatusChange): boolean {
+  if (status.jobID === jobID) return true
+  return begins !== undefined && status.jobID === begins.before && isIdle(status)
+}
+
 function specGeneration({ metadata: { generation = 0, deletionTimestamp } }: KubeObject): number {
   return generation - (deletionTimestamp === undefined ? 0 : 1)
 }
 
 function isAsIntended(status: TargetView, change: StatusChange, jobID: string): boolean {
+  if (status.jobID !== jobID) return false
   const isSaid = change.conditions.length === 0 && Object.keys(change.fields).length === 0
   const isFinished = change.finished && status.jobIDFinished === jobID
   if (status.phase !== change.phase || (change.finished && !isFinished)) return false
@@ -88,11 +100,11 @@ function isAsIntended(status: TargetView, change: StatusChange, jobID: string): 
   return isFinished || (isSaid && status.lastError?.message === change.lastError?.message)
 }
 
-async function read(deps: Deps, input: SettleInput): Promise<KubeObject | 'gone'> {
+async function read(deps: Deps, { by, subject }: StatusWrite): Promise<KubeObject | 'gone'> {
   try {
     return await deps.kube.request<KubeObject>(
       'GET',
-      resourcePath(jobController(deps, input).target, input.subject.namespace, input.subject.name),
+      resourcePath(jobController(deps, by).target, subject.namespace, subject.name),
     )
   } catch (error) {
     if (isNotFound(error)) return 'gone'
@@ -112,6 +124,7 @@ function statusPatch(
       phase: change.phase,
       observedGeneration: change.observedGeneration,
       ...status.settled(change, before && statusOf(before), now),
+      ...(change.begins !== undefined && { jobID }),
       ...(change.finished && { jobIDFinished: jobID }),
     },
   }

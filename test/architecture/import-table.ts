@@ -22,7 +22,7 @@ const KIT = '^workflows/kit/index\\.ts$'
 const PURE_KIT = '^workflows/kit/(?!dsl/|run/loop/)'
 const DEPS = '^activities/deps\\.ts$'
 /** What of a wing's controllers is pure and known to all of the wing. */
-const WING = '^workflows/$1/(?:[^/]+\\.ts|[^/]+/kind\\.ts|deploy-item/deployers\\.gen\\.ts)$'
+const WING = '^workflows/$1/(?:[^/]+\\.ts|[^/]+/(?!workflow\\.ts|controller\\.ts)[^/]+\\.ts)$'
 
 export const TABLE: readonly Row[] = [
   {

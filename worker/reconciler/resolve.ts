@@ -18,7 +18,9 @@ import {
   groupKindOf,
   groupKindText,
   type GroupRule,
+  isIdle,
   jobIDProblem,
+  jobIDsOf,
   wantedOf,
 } from '../../workflows/kit/index.ts'
 import { builtIn, type Registry } from '../server/registry.ts'
@@ -69,8 +71,48 @@ export async function resolveWake(
     if (!wake.foreign_event && wake.writer === job.workflow_id) return nothing('own write')
     return { to: 'open', job }
   }
+  const hosted = await resolveHosted(wake, lookups)
+  if (hosted !== undefined) return hosted
   if (!wake.may_start) return group === undefined ? nothing('no open run') : noGroup('no open run', wake)
   return await resolveStart(db, wake, lookups)
+}
+
+/** A subject whose job is that of its owner is hosted by the owner's run, or by the run that hosts that. Undefined: it is not hosted. */
+async function resolveHosted(
+  wake: Pick<Wake, 'controller' | 'uid' | 'job_id' | 'cluster' | 'foreign_event' | 'writer'>,
+  lookups: Lookups,
+): Promise<Resolution | undefined> {
+  const { cluster, uid, job_id } = wake
+  const controller = lookups.registry.controllers.get(wake.controller)
+  if (controller?.hostedBy === undefined) return undefined
+  const { hostedBy } = controller
+  // A group has its owner as subject.
+  if (controller.group !== undefined && job_id !== '') {
+    const owner = await lookups.readSubject({ cluster, ...groupKindOf(controller.group.owner), uid })
+    const isRunning = owner !== undefined && !owner.object.deleted && runningJob(owner.object) === job_id
+    return isRunning ? await resolveHost({ ...wake, controller: hostedBy, job_id: '' }, lookups) : undefined
+  }
+  const found = await lookups.readSubject({ cluster, ...groupKindOf(controller.target), uid })
+  if (found === undefined || found.object.deleted || found.ownerJob === undefined) return undefined
+  const running = runningJob(found.object)
+  if (running !== undefined && running !== found.ownerJob) return undefined
+  const owner = found.object.owner_uid ?? ''
+  return await resolveHost({ ...wake, controller: hostedBy, uid: owner, job_id: '' }, lookups)
+}
+
+async function resolveHost(
+  host: Parameters<typeof resolveHosted>[0],
+  lookups: Lookups,
+): Promise<Resolution> {
+  const { controller, uid, foreign_event, writer } = host
+  const job = await lookups.findOpen({ controller, uid, jobID: undefined })
+  if (job === undefined) return (await resolveHosted(host, lookups)) ?? nothing('the run that hosts it is not there yet')
+  return !foreign_event && writer === job.workflow_id ? nothing('own write') : { to: 'open', job }
+}
+
+function runningJob({ projection }: Pick<JournaledObject, 'projection'>): string | undefined {
+  const ids = jobIDsOf(projection)
+  return isIdle(ids) ? undefined : ids.jobID
 }
 
 /** The run that the subject asks for now. */
@@ -101,8 +143,8 @@ async function resolveSubject(wake: Wake, lookups: Lookups): Promise<Resolution>
   const kind = groupKindOf(controller.target)
   const found = await lookups.readSubject({ cluster: wake.cluster, ...kind, uid: wake.uid })
   if (found === undefined || found.object.deleted) return goneSubject(wake, lookups)
-  const { object, owner } = found
-  const wanted = wantedOf(controller.wantedRun, object.projection, owner)
+  const { object, owner, ownerJob } = found
+  const wanted = wantedOf(controller.wantedRun, object.projection, owner, ownerJob)
   if (wanted === undefined) return { to: 'later', reason: 'its owner was not listed yet' }
   if ('none' in wanted) return nothing(wanted.none)
   if (controller.group !== undefined && wanted.jobID !== undefined && object.owner_uid !== null) {

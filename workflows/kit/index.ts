@@ -60,11 +60,13 @@ export type { Condition, ConditionChange, ConditionStatus } from './run/conditio
 export { isJobTaken, jobIDsOf, ownerOfKind, routeEvent } from './run/routes.ts'
 export type { ControllerRoutes, Route, RoutedEvent, Routing, WatchedKind } from './run/routes.ts'
 
-export { GONE, isIdle, SUPERSEDED } from './run/job.ts'
+export { GONE, SUPERSEDED } from './run/job.ts'
+export { isIdle } from './run/subject.ts'
+export type { By, ErrorReport, Subject, TargetView, TransitionMark } from './run/subject.ts'
+export type { HostedEnd, SettledTarget, StatusChange } from './run/status-change.ts'
 export type { JobStatus, StatusFields } from './run/job-status.ts'
 export type {
-  By,
-  ErrorReport,
+  HostedProgress,
   JobController,
   JobInput,
   JobPass,
@@ -72,9 +74,6 @@ export type {
   JobState,
   Phase,
   StatusDraft,
-  Subject,
-  TargetView,
-  TransitionMark,
   GroupController,
   GroupPass,
 } from './run/job.ts'
@@ -116,6 +115,6 @@ export { isObjectName, selectionOf } from './run/query.ts'
 export type { QueryTemplate, Selection, StateQuery } from './run/query.ts'
 export type { Change, Tracks } from './run/tracks.ts'
 export { statusChange } from './run/settle.ts'
-export type { SettleActivities, SettledTarget, SettleInput, SettleResult, StatusChange } from './run/settle.ts'
+export type { ChildChange, SettleActivities, SettleInput, SettleResult } from './run/settle.ts'
 export { classifyBackward, classifyForward, findCycle, nodeDefects } from './plan/graph.ts'
 export type { Node, NodeClasses, NodeDefect, NodeState } from './plan/graph.ts'

@@ -37,6 +37,12 @@ export const IGNORE_ANNOTATION = 'landscaper.gardener.cloud/ignore'
 /** Its presence is toggled to raise an event. */
 export const TOUCH_ANNOTATION = 'landscaper.gardener.cloud/touch'
 
+/**
+ * On an Execution, by its Installation: the Installation's generation and, where anything is imported, the hash of the imports that its items were
+ * rendered from. A job that is taken up again goes on with those items, and says what they came from.
+ */
+export const RENDERED_FROM_ANNOTATION = 'landscaper.gardener.cloud/pawl-rendered-from'
+
 const DATA = 'data.landscaper.gardener.cloud/'
 
 /** Whose scope the object is in: absent for a root's, else `Inst.<name>` or `Exec.<name>`. */

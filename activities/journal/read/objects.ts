@@ -37,6 +37,8 @@ export interface ObjectID extends GroupKind {
 export interface SubjectState {
   readonly object: JournaledObject
   readonly owner: OwnerState
+  /** The job that the owner has unfinished. */
+  readonly ownerJob: string | undefined
 }
 
 /** Objects of one cluster with the states of their owners, in the order of the IDs; undefined for those that were never there. One query. */
@@ -46,18 +48,28 @@ export async function readSubjects(
   watchedKinds: readonly string[],
 ): Promise<readonly (SubjectState | undefined)[]> {
   const cluster = ids[0]?.cluster ?? ''
-  const { rows } = await sql<JournaledObject & { owner_deleted: boolean | null; listed: readonly GroupKind[] }>`
-    select o.*, (select bool_and(p.deleted) from object p where p.cluster = o.cluster and p.uid = o.owner_uid) as owner_deleted,
-           ${listedKinds(cluster)} as listed
-    from object o where o.cluster = ${cluster} and o.uid = any(${[...new Set(ids.map(({ uid }) => uid))]}::text[])`.execute(
+  const { rows } = await sql<JournaledObject & Owner>`
+    select o.*, p.owner_deleted, p.owner_job, ${listedKinds(cluster)} as listed
+    from object o left join lateral (
+      select bool_and(deleted) as owner_deleted, max(projection #>> '{status,jobID}') filter (where
+          projection #>> '{status,jobID}' is distinct from projection #>> '{status,jobIDFinished}') as owner_job
+      from object where cluster = o.cluster and uid = o.owner_uid) p on true
+    where o.cluster = ${cluster} and o.uid = any(${[...new Set(ids.map(({ uid }) => uid))]}::text[])`.execute(
     db,
   )
   return ids.map(({ group, kind, uid }) => {
     const row = rows.find((one) => one.kind === kind && one.api_group === group && one.uid === uid)
     if (row === undefined) return undefined
-    const { owner_deleted, listed, ...object } = row
-    return { object, owner: stateOfOwner(object, { deleted: owner_deleted, listed }, watchedKinds) }
+    const { owner_deleted, owner_job, listed, ...object } = row
+    const owner = stateOfOwner(object, { deleted: owner_deleted, listed }, watchedKinds)
+    return { object, owner, ownerJob: (owner === 'present' ? owner_job : null) ?? undefined }
   })
+}
+
+interface Owner {
+  readonly owner_deleted: boolean | null
+  readonly owner_job: string | null
+  readonly listed: readonly GroupKind[]
 }
 
 /** The kinds of which a list was journaled. */

@@ -42,6 +42,8 @@ export interface EventBatch {
 /** The answers of one batch of writes. */
 export interface AnsweredWrites {
   readonly writer: string
+  /** uids of the objects whose job the writer runs: what is written of them or of their children wakes none of them. */
+  readonly tree?: readonly string[]
   readonly events: readonly { readonly event: BatchEvent; readonly conflicted: boolean }[]
   readonly finished: readonly FinishedAction[]
 }
@@ -82,8 +84,8 @@ export async function journalWrites(
   batches: readonly AnsweredWrites[],
   deps: JournalDeps,
 ): Promise<void> {
-  const told = batches.flatMap(({ writer, events }) =>
-    events.map(({ event, conflicted }) => tell(event, { source: 'write', writer, conflicted }, deps)),
+  const told = batches.flatMap(({ writer, tree, events }) =>
+    events.map(({ event, conflicted }) => tell(event, { source: 'write', writer, tree, conflicted }, deps)),
   )
   const finished = batches.flatMap((batch) => batch.finished)
   if (told.length === 0) {
@@ -105,6 +107,7 @@ type Held = ReturnType<Lingering['hold']>
 interface Origin {
   readonly source: EventSource
   readonly writer: string | undefined
+  readonly tree?: readonly string[] | undefined
   readonly conflicted: boolean
 }
 
@@ -176,9 +179,9 @@ async function wakesOf(
   { cluster, news, routings, ended }: RoutedBatch,
   deps: JournalDeps,
 ): Promise<Wakes[]> {
-  const routed = news.map(({ state, seq, foreign, writer }, index): RoutedNews => {
+  const routed = news.map(({ state, seq, foreign, writer, tree }, index): RoutedNews => {
     const routing = routings[index]
-    return { state, seq, foreign, writer, routes: routing !== undefined && 'routes' in routing ? routing.routes : [] }
+    return { state, seq, foreign, writer, tree, routes: routing !== undefined && 'routes' in routing ? routing.routes : [] }
   })
   const expansion = { cluster, subjectKinds: deps.subjectKinds, now: deps.now() }
   const { wakes, openWriters } = await expandRoutes(trx, routed, expansion)
@@ -204,6 +207,7 @@ interface News {
   readonly seq: number
   readonly foreign: boolean
   readonly writer: string | undefined
+  readonly tree: readonly string[]
   readonly event: RoutedEvent
 }
 
@@ -282,14 +286,14 @@ function entryOf(item: Judged, { written, seen, overtaken, states }: Context): E
   }
 }
 
-function newsOf({ event, origin: { writer, conflicted }, seq, before }: Judged, state: Known): News {
+function newsOf({ event, origin: { writer, tree = [], conflicted }, seq, before }: Judged, state: Known): News {
   const foreign = writer === undefined || conflicted
-  return { state, seq, writer, foreign, event: routedEvent(event.type, state, before?.projection) }
+  return { state, seq, writer, tree, foreign, event: routedEvent(event.type, state, before?.projection) }
 }
 
 function overtakenNews({ origin: { writer }, seq }: Judged, state: Known): News {
   const type = state.deleted ? 'DELETED' : 'MODIFIED'
-  return { state, seq, writer, foreign: true, event: routedEvent(type, state, undefined) }
+  return { state, seq, writer, tree: [], foreign: true, event: routedEvent(type, state, undefined) }
 }
 
 function isOvertaken(verdict: Verdict): boolean {

@@ -14,6 +14,8 @@ export interface RoutedNews {
   /** Somebody else than the run `writer` may have caused it. */
   readonly foreign: boolean
   readonly writer: string | undefined
+  /** As in `AnsweredWrites`. */
+  readonly tree: readonly string[]
 }
 
 interface Dependent extends GroupKind {
@@ -103,8 +105,10 @@ function subjectsOf(route: Route, dependents: readonly Dependent[], { subjectKin
   )
 }
 
-function wakeOf({ seq, foreign, writer }: RoutedNews, at: Place, route: Route, { cluster, now }: Expansion): NewWake {
-  const own = !foreign && writer !== undefined && isRunOf(writer, route.controller, at.uid)
+function wakeOf(news: RoutedNews, at: Place, route: Route, { cluster, now }: Expansion): NewWake {
+  const { seq, foreign, writer, tree, state } = news
+  const isInTree = tree.includes(at.uid) || (at.uid === state.uid && tree.includes(state.ownerUid ?? ''))
+  const own = !foreign && writer !== undefined && (isInTree || isRunOf(writer, route.controller, at.uid))
   return {
     controller: route.controller,
     uid: at.uid,

@@ -104,8 +104,8 @@ async function asking(
   return found
 }
 
-function asked({ object, owner }: SubjectState, wantedRun: Controller['wantedRun']): Found[] {
-  const wanted = wantedOf(wantedRun, object.projection, owner)
+function asked({ object, owner, ownerJob }: SubjectState, wantedRun: Controller['wantedRun']): Found[] {
+  const wanted = wantedOf(wantedRun, object.projection, owner, ownerJob)
   if (wanted === undefined || 'none' in wanted) return []
   const { uid, namespace, name, seq } = object
   const cause = wanted.jobID === undefined ? 'sweep: trigger without a run' : 'sweep: unfinished job without a run'
@@ -126,6 +126,8 @@ async function strandedGroups(
     select o.uid, o.owner_uid, o.namespace, o.name, o.seq, o.projection, p.name as owner_name
     from object o left join object p on p.cluster = o.cluster and p.uid = o.owner_uid
     where o.cluster = ${cluster} and o.api_group = ${member.group} and o.kind = ${member.kind} and not o.deleted and ${UNFINISHED}
+      and (p.projection #>> '{status,jobID}' is distinct from o.projection #>> '{status,jobID}'
+           or p.projection #>> '{status,jobID}' = p.projection #>> '{status,jobIDFinished}')
       and not exists (select from job j
                       where j.controller = ${controller} and j.uid = coalesce(o.owner_uid, o.uid)
                         and j.job_id = o.projection #>> '{status,jobID}' and j.outcome is null)
@@ -230,7 +232,8 @@ export async function wakeIfBehind(
   const { controller, uid, job_id, cluster, last_pass_at, started_at } = job
   const { rows } = await sql<{ seq: number }>`
     select o.seq from object o
-    where o.cluster = ${cluster} and (o.uid = ${uid} or o.owner_uid = ${uid}) and o.updated_at > ${last_pass_at ?? started_at}
+    where o.cluster = ${cluster} and (o.uid = ${uid} or o.owner_uid = ${uid} or o.owner_uid in (
+      select c.uid from object c where c.cluster = ${cluster} and c.owner_uid = ${uid})) and o.updated_at > ${last_pass_at ?? started_at}
     union all
     select o.seq from subscription s
     join object o on o.cluster = s.cluster and o.api_group = s.api_group and o.kind = s.kind

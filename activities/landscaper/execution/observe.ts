@@ -1,11 +1,13 @@
 // What a pass of an Execution sees: the Execution and its deploy items, of which only those that changed since the run last looked.
 
-import { deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
+import { type DeployItem, deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
-import type { By, Subject } from '../../../workflows/kit/index.ts'
+import { type By, isIdle, type Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { type Children, type Family, type KnownVersions, newestKnown, readFamily } from '../../kube/read-family.ts'
+import { targetView } from '../../kube/views.ts'
 import { declaredChildren, newsOf, observed } from '../../run/observe.ts'
+import { remainingMs } from '../deploy/run/item-status.ts'
 import { type DeployItemView, deployItemView, pickupMs } from '../deploy-item-view.ts'
 import { type ExecutionView, executionView } from './views.ts'
 
@@ -41,15 +43,25 @@ export const observeActivities = (deps: LandscaperDeps) => ({
   async observeExecution({ by, subject, known, generation }: ObserveInput): Promise<ExecutionObservation> {
     const reading = readExecution(deps, { by, subject }, newestKnown(known))
     const { subject: execution, children: items } = await observed(deps, by, reading)
-    // What waits for its deployer is another thing at any later time.
-    const { changed, gone } = newsOf(items, known, (item) => pickupMs(item, deps) !== undefined)
     return {
       target: execution === undefined ? undefined : withoutKnown(executionView(execution), generation),
-      changed: changed.map((item) => deployItemView(item, deps)),
-      gone,
+      ...itemsNews(deps, items, known),
     }
   },
 })
+
+/** The difference to the items that the run knows. */
+export function itemsNews(
+  deps: LandscaperDeps,
+  items: readonly DeployItem[],
+  known: KnownVersions,
+): Pick<ExecutionObservation, 'changed' | 'gone'> {
+  // What waits for its deployer, or has a time-out, is another thing at any later time.
+  const ages = (item: DeployItem) =>
+    pickupMs(item, deps) !== undefined || (!isIdle(targetView(item)) && remainingMs(item, deps.now()) !== undefined)
+  const { changed, gone } = newsOf(items, known, ages)
+  return { changed: changed.map((item) => deployItemView(item, deps)), gone }
+}
 
 function withoutKnown(view: ExecutionView, known: number | undefined): ObservedExecution {
   return view.generation === known ? { ...view, items: undefined } : view

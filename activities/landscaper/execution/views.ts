@@ -22,6 +22,8 @@ export interface ExecutionView extends TargetView {
   readonly hasParent: boolean
   /** No run has worked on the job yet: whatever phase is there was left by another one. */
   readonly isUnbegun: boolean
+  /** Its last job exported something. */
+  readonly hasExports: boolean
   /** Its conditions say that deployers are waited for. */
   readonly namesDeployers?: boolean
 }
@@ -37,6 +39,7 @@ export function executionView(object: Execution): ExecutionView {
     interruptRequested: interruptRequested(object),
     hasParent: ownerOf(object) !== undefined,
     isUnbegun: isUnbegun(object),
+    hasExports: object.status?.exportRef !== undefined,
     namesDeployers: namesDeployers(object),
   }
 }

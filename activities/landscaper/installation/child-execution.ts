@@ -1,38 +1,23 @@
-// The Installation's hand on its Execution: the job ID that starts it, and its deletion. Source: spec/landscaper.md 2.3, 2.4.
+// The Installation's hand on its Execution, beside the job that it hosts: its deletion. Source: spec/landscaper.md 2.4.
 
 import type { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
-import { jobStatus } from '../../../workflows/landscaper/job-status.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { retryableFailure } from '../../kube/errors.ts'
 import { isReleased } from '../../kube/views.ts'
 import { type Write, writeAll } from '../../kube/write.ts'
-import { ask, handDown, remove } from '../../run/children.ts'
+import { ask, remove } from '../../run/children.ts'
 import { WITHOUT_UNINSTALL } from '../requests.ts'
-import { forgetInterrupt } from './interrupt.ts'
 import { type ChildExecution, childExecution, executionOf } from './views.ts'
 
 export interface ExecutionInput {
   readonly by: By
   readonly subject: Subject
-  readonly jobID: string
+  /** As the pass observed it. */
   readonly execution: ChildExecution
 }
 
 export const childExecutionActivities = (deps: LandscaperDeps) => ({
-  /**
-   * Hands the job ID to the Execution. One that has it already stays as it is.
-   *
-   * @returns the Execution as it is now; undefined when it is gone.
-   * @throws `ExecutionBusy` (retried) while another job of it runs.
-   */
-  async triggerExecution({ by, subject, jobID, execution }: ExecutionInput): Promise<ChildExecution | undefined> {
-    const version = await forgetInterrupt(deps, { by, subject }, execution)
-    const fields = jobStatus.handedDown(deps.now().toISOString())
-    const write = handDown(executionOf(subject, { ...execution, version }), jobID, fields)
-    return await writeOne(deps, { by, subject, step: 'triggerExecution' }, write)
-  },
-
   /** Deletes the Execution; its finalizer holds it until its own job has removed the items. */
   async deleteExecution({
     by,

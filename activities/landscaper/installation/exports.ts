@@ -1,7 +1,6 @@
 // Completing: the imports are still those of the job, and what the Installation publishes. Source: spec/landscaper.md 2.3 "Completing", 3.4, 3.6.
 
 import { dataObjectKind } from '../../../workflows/landscaper/data-object/kind.ts'
-import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, JsonValue, Subject } from '../../../workflows/kit/index.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
@@ -30,6 +29,8 @@ export interface ExportInput {
   readonly generation: number
   /** As at the end of Init; when nothing was imported in this job, that of the last one that imported something. */
   readonly importsHash?: string | undefined
+  /** Whether the Execution of this job exports anything; its status may not say so yet. */
+  readonly hasItemExports: boolean
 }
 
 /** What an exported target must look like. Source: spec/landscaper.md 1.5. */
@@ -100,7 +101,7 @@ interface Produced {
 /** Renders what the Installation lists in `spec.exports`, and writes nothing; undefined when that is nothing. */
 async function produce(
   deps: LandscaperDeps,
-  { subject }: ExportInput,
+  { subject, hasItemExports }: ExportInput,
   { spec, blueprint, imports }: Production,
 ): Promise<Produced | undefined> {
   const { data = [], targets = [] } = spec.exports ?? {}
@@ -110,7 +111,7 @@ async function produce(
   const { exports: produced, states: rendered } = await renderExports(deps.landscaper.templates, blueprint, {
     blueprint: spec.blueprint,
     imports: imports.bindings,
-    deployitems: await readItemExports(deps, subject),
+    deployitems: hasItemExports ? await readItemExports(deps, subject) : {},
     // Without sub-installations the own scope holds the imports.
     dataobjects: imports.data,
     targets: pick(imports.bindings, Object.keys(imports.targetObjects)),
@@ -148,9 +149,6 @@ async function publish(
 }
 
 async function readItemExports(deps: LandscaperDeps, { namespace, name }: Subject): Promise<JsonValue> {
-  // The reference says whether the Execution of this job exports anything; an object of an earlier job may still be there.
-  const execution = await readObject(deps, executionKind, namespace, name)
-  if (execution?.status?.exportRef === undefined) return {}
   const object = await readObject(deps, dataObjectKind, namespace, dataObjectName(executionContext(name), ''))
   return object?.data ?? {}
 }

@@ -4,27 +4,52 @@ import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import { type Children, readFamily } from '../../kube/read-family.ts'
+import { type Children, type KnownVersions, newestKnown, readFamily, readOwned } from '../../kube/read-family.ts'
 import { declaredChildren, observed } from '../../run/observe.ts'
+import type { DeployItemView } from '../deploy-item-view.ts'
+import { type ItemsOwner, itemsNews, itemsOf } from '../execution/observe.ts'
 import { type ChildExecution, childExecution, type InstallationView, installationView } from './views.ts'
 
 export interface InstallationObservation {
   /** Undefined: the Installation is gone. */
   readonly target: InstallationView | undefined
   readonly execution: ChildExecution | undefined
+  /** Of the Execution: those that are not as the run knows them. */
+  readonly changed: readonly DeployItemView[]
+  /** uids of known deploy items that are there no more. */
+  readonly gone: readonly string[]
+}
+
+export interface ObserveInstallationInput {
+  readonly by: By
+  readonly subject: Subject
+  /** Of the Execution's deploy items. */
+  readonly known: KnownVersions
 }
 
 export const observeActivities = (deps: LandscaperDeps) => ({
-  /** Reads an Installation and its Execution. @throws retryable failures of the API server and the journal. */
-  async observeInstallation({ by, subject }: { by: By; subject: Subject }): Promise<InstallationObservation> {
-    const reading = readFamily(deps, installationKind, subject, executionsOf(deps, { by, subject }))
-    const { subject: installation, children } = await observed(deps, by, reading)
+  /** Reads an Installation with the Execution that it hosts, and its items. @throws retryable failures of the API server and the journal. */
+  async observeInstallation({ by, subject, known }: ObserveInstallationInput): Promise<InstallationObservation> {
+    const { installation, execution, items } = await observed(deps, by, readTree(deps, { by, subject }, known))
     return {
       target: installation === undefined ? undefined : installationView(installation),
-      execution: childExecution(children[0], subject),
+      execution: childExecution(execution, subject),
+      ...itemsNews(deps, items, known),
     }
   },
 })
+
+async function readTree(deps: LandscaperDeps, owner: ItemsOwner, known: KnownVersions) {
+  const family = await readFamily(deps, installationKind, owner.subject, executionsOf(deps, owner))
+  const { subject: installation, children } = family
+  const [execution] = children
+  if (execution === undefined) return { installation, execution, items: [] }
+  const { uid, namespace, name } = execution.metadata
+  const subject = { kind: executionKind.kind, uid, namespace, name }
+  const by = { ...owner.by, controller: 'execution' }
+  const found = itemsOf(deps, { by, subject }, newestKnown(known))
+  return { installation, execution, items: await readOwned(deps, { ...subject, watched: executionKind }, found) }
+}
 
 /** How an Installation's Execution is found. */
 export function executionsOf(

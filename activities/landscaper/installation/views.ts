@@ -1,6 +1,6 @@
 // What the Installation's workflow sees: states and flags. Blueprints and values stay here.
 
-import { OPERATION_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
+import { OPERATION_ANNOTATION, RENDERED_FROM_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import {
   type Installation,
   IMPORTS_CONDITION,
@@ -11,6 +11,7 @@ import { type Execution, executionKind } from '../../../workflows/landscaper/exe
 import type { Subject, TargetView } from '../../../workflows/kit/index.ts'
 import { isOwnedBy } from '../../kube/owners.ts'
 import { targetView } from '../../kube/views.ts'
+import { type ExecutionView, executionView } from '../execution/views.ts'
 import { interruptRequested, withoutUninstall } from '../requests.ts'
 
 export interface InstallationView extends TargetView {
@@ -28,15 +29,11 @@ export interface InstallationView extends TargetView {
   readonly importsRefused: boolean
 }
 
-export interface ChildExecution {
+/** The Execution as its Installation hosts it. */
+export interface ChildExecution extends ExecutionView {
   readonly uid: string
-  readonly version: string
-  readonly deleting: boolean
-  readonly withoutUninstall: boolean
-  readonly interruptRequested: boolean
-  readonly phase: string | undefined
-  readonly jobID: string | undefined
-  readonly jobIDFinished: string | undefined
+  /** What its items were rendered from. */
+  readonly renderedFrom: RenderedFrom | undefined
   /** What its last job failed of, cut short; undefined while it runs, and when it did not fail. */
   readonly error?: string | undefined
 }
@@ -67,19 +64,32 @@ export function childExecution(
   installation: Pick<Subject, 'uid' | 'namespace'>,
 ): ChildExecution | undefined {
   if (object === undefined || !isOwnedBy(object, installationKind, installation)) return undefined
-  const { version, deleting, phase, jobID, jobIDFinished, lastError } = targetView(object)
+  const view = executionView(object)
+  const { phase, lastError } = view
   const hasFailed = phase === 'Failed' || phase === 'DeleteFailed'
   return {
+    ...view,
     uid: object.metadata.uid,
-    version,
-    deleting,
-    withoutUninstall: withoutUninstall(object),
-    interruptRequested: interruptRequested(object),
-    phase,
-    jobID,
-    jobIDFinished,
+    renderedFrom: readRenderedFrom(object),
     error: hasFailed ? lastError?.message.slice(0, LONGEST_ERROR) : undefined,
   }
+}
+
+/** What the items of an Execution were rendered from. */
+export interface RenderedFrom {
+  readonly generation: number
+  readonly importsHash: string | undefined
+}
+
+/** As an annotation's value. */
+export function writtenRenderedFrom({ generation, importsHash }: RenderedFrom): string {
+  return importsHash === undefined ? `${generation}` : `${generation} ${importsHash}`
+}
+
+function readRenderedFrom({ metadata }: Execution): RenderedFrom | undefined {
+  const written = metadata.annotations?.[RENDERED_FROM_ANNOTATION] ?? ''
+  const [, generation, importsHash] = /^(\d+)(?: (\S+))?$/.exec(written) ?? []
+  return generation === undefined ? undefined : { generation: Number(generation), importsHash }
 }
 
 /** The Execution of an Installation for a write: it has the Installation's name. */

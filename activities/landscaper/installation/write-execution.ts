@@ -1,6 +1,6 @@
 // The Execution of an Installation, made to hold the rendered items. Source: spec/landscaper.md 1.3, 2.3 "Init" 9.
 
-import { FINALIZER } from '../../../workflows/landscaper/contract.ts'
+import { FINALIZER, RENDERED_FROM_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import { type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
@@ -11,10 +11,10 @@ import { mergePatch } from '../../kube/merge.ts'
 import { readFamily, readObject } from '../../kube/read-family.ts'
 import { isOwnedBy, ownerReference } from '../../kube/owners.ts'
 import { ownerOf, targetView } from '../../kube/views.ts'
-import { type Write, writeAll, type Writer } from '../../kube/write.ts'
+import { type Patch, type Write, writeAll, type Writer } from '../../kube/write.ts'
 import type { ExecutionSpec, RenderedExecution } from '../render/execution-spec.ts'
 import { executionsOf } from './observe.ts'
-import { type ChildExecution, childExecution } from './views.ts'
+import { type ChildExecution, childExecution, writtenRenderedFrom } from './views.ts'
 
 export interface WriteExecutionInput {
   readonly by: By
@@ -27,6 +27,12 @@ export type WriteExecutionResult =
   /** An Execution of an earlier Installation of this name is still being deleted; its end will wake this job. */
   | { readonly result: 'waiting'; readonly reason: string }
 
+interface WantedExecution {
+  readonly spec: ExecutionSpec
+  /** As the annotation says it. */
+  readonly renderedFrom: string
+}
+
 /**
  * Creates or updates the Execution; writes nothing when it holds the items already.
  *
@@ -37,20 +43,23 @@ export async function writeExecution(
   input: WriteExecutionInput,
   installation: Installation,
   { spec, hasItems }: Pick<RenderedExecution, 'spec' | 'hasItems'>,
+  importsHash: string | undefined,
 ): Promise<WriteExecutionResult> {
   const { by, subject, jobID } = input
   const { children } = await readFamily(deps, installationKind, subject, executionsOf(deps, input))
   const existing = children[0]
+  const renderedFrom = writtenRenderedFrom({ generation: installation.metadata.generation, importsHash })
+  const wanted = { spec, renderedFrom }
   if (existing === undefined && !hasItems) return { result: 'applied', execution: undefined }
   const writer = { ...by, step: 'applyExecution', fieldManager: 'pawl-installation' }
-  if (existing !== undefined) return await bringUpToDate(deps, { ...input, writer }, existing, spec)
-  const [answer] = await writeAll(deps, writer, [creation(installation, spec)])
+  if (existing !== undefined) return await bringUpToDate(deps, { ...input, writer }, existing, wanted)
+  const [answer] = await writeAll(deps, writer, [creation(installation, wanted)])
   switch (answer?.result) {
     case 'ok':
       // One that was there is from a try that ended before its answer was journaled; it may hold the items of that try.
       return answer.wrote
         ? { result: 'applied', execution: childExecution(answer.object, subject) }
-        : await bringUpToDate(deps, { ...input, writer }, answer.object, spec)
+        : await bringUpToDate(deps, { ...input, writer }, answer.object, wanted)
     case 'superseded':
       return await waitForOther(deps, input, answer.object)
     case 'failed':
@@ -64,11 +73,11 @@ async function bringUpToDate(
   deps: LandscaperDeps,
   input: WriteExecutionInput & { readonly writer: Writer },
   existing: Execution,
-  spec: ExecutionSpec,
+  wanted: WantedExecution,
 ): Promise<WriteExecutionResult> {
   const { subject, jobID, writer } = input
   if (existing.metadata.deletionTimestamp !== undefined) return await waitForOther(deps, input, existing)
-  const write = update(existing, spec)
+  const write = update(existing, wanted)
   if (write === undefined) return { result: 'applied', execution: childExecution(existing, subject) }
   const [answer] = await writeAll(deps, writer, [write])
   if (answer?.result === 'failed') throw answer.error
@@ -102,7 +111,7 @@ async function waitForOther(
   return { result: 'waiting', reason: `waiting for ${name} of an earlier installation to be gone` }
 }
 
-function creation({ metadata }: Installation, spec: ExecutionSpec): Write<typeof executionKind> {
+function creation({ metadata }: Installation, { spec, renderedFrom }: WantedExecution): Write<typeof executionKind> {
   const { name, namespace } = metadata
   return {
     verb: 'create',
@@ -118,6 +127,7 @@ function creation({ metadata }: Installation, spec: ExecutionSpec): Write<typeof
         namespace,
         ownerReferences: [ownerReference(installationKind, metadata)],
         finalizers: [FINALIZER],
+        annotations: { [RENDERED_FROM_ANNOTATION]: renderedFrom },
       },
       spec,
     },
@@ -125,8 +135,8 @@ function creation({ metadata }: Installation, spec: ExecutionSpec): Write<typeof
   }
 }
 
-function update(existing: Execution, spec: ExecutionSpec): Write<typeof executionKind> | undefined {
-  const patch = mergePatch(existing.spec, { ...spec })
+function update(existing: Execution, wanted: WantedExecution): Write<typeof executionKind> | undefined {
+  const patch = difference(existing, wanted)
   if (patch === undefined) return undefined
   return {
     verb: 'patch',
@@ -134,13 +144,22 @@ function update(existing: Execution, spec: ExecutionSpec): Write<typeof executio
     namespace: existing.metadata.namespace,
     name: existing.metadata.name,
     version: existing.metadata.resourceVersion,
-    patch: { spec: patch },
+    patch,
     reapply: (current) => {
-      const again = mergePatch(current.spec, { ...spec })
       // Another job of it means that ours is over, and its items are old.
       const isSame =
         current.metadata.uid === existing.metadata.uid && targetView(current).jobID === targetView(existing).jobID
-      return !isSame ? 'superseded' : again === undefined ? 'done' : { spec: again }
+      return isSame ? (difference(current, wanted) ?? 'done') : 'superseded'
     },
+  }
+}
+
+function difference({ metadata, spec: found }: Execution, { spec, renderedFrom }: WantedExecution): Patch | undefined {
+  const patch = mergePatch(found, { ...spec })
+  const isSame = metadata.annotations?.[RENDERED_FROM_ANNOTATION] === renderedFrom
+  if (patch === undefined && isSame) return undefined
+  return {
+    ...(patch !== undefined && { spec: patch }),
+    ...(!isSame && { metadata: { annotations: { [RENDERED_FROM_ANNOTATION]: renderedFrom } } }),
   }
 }

@@ -77,7 +77,7 @@ async function observe(deps: Deps, input: ObserveInput, found: KubeObject): Prom
     return watching ?? []
   })
   const { uid, namespace, name } = subject
-  const level = { controller: controllerOf(by.workflowID), cluster: deps.cluster, uid, namespace, name }
+  const level = { controller: controllerOf(by), cluster: deps.cluster, uid, namespace, name }
   const added = await replaceSubscriptions(deps.db, level, wanted, deps.now())
   const read = await Promise.all(requests.map((request) => readState(deps, request, isNew(request, added))))
   const states = requests.flatMap(({ state }, index) => {

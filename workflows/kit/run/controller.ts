@@ -53,8 +53,9 @@ interface AnyController {
    * Takes objects and projections alike.
    *
    * @param ownerGone the subject has no controlling owner that still exists.
+   * @param ownerJob the job that its controlling owner has unfinished. One that is the subject's, too, is hosted there.
    */
-  readonly wantedRun: (subject: object, ownerGone: boolean) => WantedRun
+  readonly wantedRun: (subject: object, ownerGone: boolean, ownerJob?: string) => WantedRun
   readonly triggers: readonly TriggerMark[]
 }
 
@@ -63,6 +64,8 @@ export interface JobModeController extends AnyController {
   readonly mode: 'job' | 'group'
   /** The kind of its subjects; in group mode that of the members. */
   readonly target: WatchedKind
+  /** The controller whose runs host its subjects, while they and their owners have a job in common: wakes of theirs are for these runs. */
+  readonly hostedBy?: string
   /** What its runs do: by phase, or in every pass. */
   readonly plan: JobPlan<never> | Step<never>
   /** In group mode. */
@@ -79,6 +82,7 @@ export interface LevelModeController extends AnyController {
   readonly mode: 'level'
   readonly target: LevelTarget
   readonly group?: never
+  readonly hostedBy?: never
 }
 
 export type Controller = JobModeController | LevelModeController
@@ -101,8 +105,9 @@ export function wantedOf(
   wantedRun: Controller['wantedRun'],
   subject: object,
   owner: 'present' | 'gone' | 'unknown',
+  ownerJob?: string,
 ): WantedRun | undefined {
-  const wanted = wantedRun(subject, owner === 'gone')
+  const wanted = wantedRun(subject, owner === 'gone', ownerJob)
   return owner !== 'unknown' || isSame(wanted, wantedRun(subject, true)) ? wanted : undefined
 }
 

@@ -1,7 +1,7 @@
 // What the status of objects in job mode says, beside what the engine itself reads there: `jobID`, `jobIDFinished`, `phase` and
 // `observedGeneration`. A wing gives its objects the shape that their users know. Pure; times are parameters.
 
-import type { StatusChange } from './settle.ts'
+import type { StatusChange } from './status-change.ts'
 
 /** Fields of a status; null takes one away. */
 export type StatusFields = Readonly<Record<string, unknown>>

@@ -2,20 +2,11 @@
 // Pure data and types; loop/run-job.ts runs it on Temporal, unit tests run it with a fake.
 
 import type { ConditionChange } from './conditions.ts'
-import { isJobID } from '../plan/guard.ts'
+import type { HostedEnd } from './status-change.ts'
+import type { By, ErrorReport, Subject, TargetView, TransitionMark } from './subject.ts'
 import type { Fault, Outcome } from '../plan/outcome.ts'
 import type { Step } from '../plan/step.ts'
 import type { Tracks } from './tracks.ts'
-
-/** The object whose job it is. */
-export interface Subject {
-  /** API group of the kind, '' for Kubernetes' core. Inputs of runs that a former worker started lack it: then it is that of the controller's kind. */
-  readonly group?: string
-  readonly kind: string
-  readonly uid: string
-  readonly namespace: string
-  readonly name: string
-}
 
 /** Arguments of a job's workflow. */
 export interface JobInput {
@@ -24,33 +15,6 @@ export interface JobInput {
   /** Why the job was started, for people. */
   readonly cause: string
 }
-
-/** What a status says of the faults of a job. */
-export interface ErrorReport {
-  /** What was being done. */
-  readonly operation: string
-  /** Why, in one CamelCase word. */
-  readonly reason: string
-  /** Why, in a sentence for people. */
-  readonly message: string
-  /** Where the wire format has codes for what went wrong. */
-  readonly codes?: readonly string[]
-}
-
-/** What every controller sees of its subject. */
-export interface TargetView {
-  readonly version: string
-  readonly generation: number
-  readonly deleting: boolean
-  readonly finalizers: readonly string[]
-  readonly phase: string | undefined
-  readonly jobID: string | undefined
-  readonly jobIDFinished: string | undefined
-  readonly observedGeneration: number
-  readonly lastError: ErrorReport | undefined
-}
-
-export type TransitionMark = 'triggerTime' | 'initTime' | 'waitTime' | 'finishedTime'
 
 /** What settle will write. Steps set it through the pass; the loop compares it with what is there and writes only a difference. */
 export interface StatusDraft {
@@ -63,25 +27,8 @@ export interface StatusDraft {
   readonly fields: Record<string, unknown>
 }
 
-/** Ours, running or not: jobs are idle when both IDs are equal or absent. */
-export function isIdle(target: {
-  readonly jobID?: string | undefined
-  readonly jobIDFinished?: string | undefined
-}): boolean {
-  // Without a job ID, or with a text that is none, there is nothing that could run, whatever a hand has left in jobIDFinished.
-  return !isJobID(target.jobID) || target.jobID === target.jobIDFinished
-}
-
 export interface JobState {
   readonly target: TargetView
-}
-
-/** Which run and pass acts; with the step's name the key of every action. */
-export interface By {
-  readonly workflowID: string
-  readonly runID: string
-  /** Counts from 1 in every run. */
-  readonly pass: number
 }
 
 export interface JobPass<State extends JobState, Act = unknown> {
@@ -93,6 +40,22 @@ export interface JobPass<State extends JobState, Act = unknown> {
   /** What was observed; a step that acts puts what it wrote here, so that the next step goes on from it. */
   state: State
   readonly draft: StatusDraft
+  /** For work that takes longer than a pass may. */
+  readonly tracks: Tracks<State>
+  /** Something came during the pass that it has not seen: another pass follows. */
+  readonly wake: () => void
+  /** What the passes of hosted children came to, children before parents: settled before this pass's own status. */
+  readonly hosted: HostedEnd[]
+}
+
+/** How far the pass of a hosted child got. */
+export interface HostedProgress<State> {
+  readonly outcome: Outcome
+  /** How its job ended; undefined while it goes on. */
+  readonly result: string | undefined
+  readonly state: State
+  /** What will be settled; undefined: the job had ended before. */
+  readonly draft: StatusDraft | undefined
 }
 
 export interface Phase<Pass> {
@@ -117,23 +80,25 @@ export interface JobPlan<Pass> {
 export interface JobController<State extends JobState, Act> {
   readonly plan: JobPlan<JobPass<State, Act>>
   readonly act: Act
-  /** Reads the subject and what the controller declares; undefined when the subject is gone or another one has its name. */
-  observe(act: Act, input: JobInput, by: By, previous: State | undefined): Promise<State | undefined>
+  /**
+   * Reads the subject and what the controller declares; undefined when the subject is gone or another one has its name.
+   * `latest`: what the run knows, undefined before its first pass; work beside the passes changes it meanwhile.
+   */
+  observe(act: Act, input: JobInput, by: By, latest: () => State | undefined): Promise<State | undefined>
   /**
    * The writes with which a subject's own job begins, asked in every pass: first the status, then the metadata.
    * Ends with `stop(SUPERSEDED)` when another run has the job. Absent where job IDs always come from a parent.
    */
   readonly begin?: (pass: JobPass<State, Act>) => Promise<Outcome>
+  /** Asked where the controller's object is hosted and has the job already: takes back in the draft what another hand has left there. */
+  readonly resume?: (pass: JobPass<State, Act>) => void
   /** Markdown for people who look at the run in Temporal's UI. */
   readonly details: (pass: JobPass<State, Act>) => string
 }
 
-export type GroupPass<State, Act> = Pick<JobPass<JobState, Act>, 'subject' | 'jobID' | 'by' | 'act'> & {
+export type GroupPass<State, Act> = Pick<JobPass<JobState, Act>, 'subject' | 'jobID' | 'by' | 'act' | 'wake'> & {
   state: State
-  /** For work that takes longer than a pass may. */
   readonly tracks: Tracks<State>
-  /** Something came during the pass that it has not seen: another pass follows. */
-  readonly wake: () => void
 }
 
 /** A controller of many objects that share a job; each has a status of its own, which the group's actions write. */

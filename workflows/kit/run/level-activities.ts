@@ -1,7 +1,7 @@
 // What a run in level mode asks of the world, as data: the activities of activities/run/level/ implement it. Types only.
 
 import type { LevelResource, LevelTarget } from './define-level.ts'
-import type { By, Subject } from './job.ts'
+import type { By, Subject } from './subject.ts'
 import type { JsonObject, ObservedObject, WantedObject } from './level.ts'
 import type { StateQuery } from './query.ts'
 import type { JsonValue } from '../kind/schema.ts'

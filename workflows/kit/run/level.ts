@@ -2,7 +2,7 @@
 // actions of users' controllers are written against them. Source: docs/architecture.md "Subjects and routes", spec/kit.md 8.
 
 import type { ObjectMeta } from '../kind/kind.ts'
-import type { By, Subject } from './job.ts'
+import type { By, Subject } from './subject.ts'
 import type { JsonValue } from '../kind/schema.ts'
 
 /** An object as it travels. */

@@ -4,7 +4,8 @@
 //   P2. Phases that need no outside event fold into one pass.
 //   P3. What ends a job stands in one draft: the final phase with the time and the fault.
 
-import type { ErrorReport, JobPass, JobPlan, JobState } from './job.ts'
+import type { JobPass, JobPlan, JobState } from './job.ts'
+import type { ErrorReport } from './subject.ts'
 import { GONE } from './job.ts'
 import { CHANGED, retryable } from './next-pass.ts'
 import { done, type Fault, interrupts, type Outcome } from '../plan/outcome.ts'

@@ -2,7 +2,7 @@
 // Source: docs/architecture.md "Subjects and routes".
 
 import { type GroupKind, groupKindOf, groupKindText, isSameGroupKind } from '../kind/group-kind.ts'
-import { isIdle } from './job.ts'
+import { isIdle } from './subject.ts'
 import type { OwnerReference } from '../kind/kind.ts'
 import { path, type Path, type Projection, textAt, valueAt } from '../kind/projection.ts'
 

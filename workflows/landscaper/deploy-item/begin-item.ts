@@ -6,7 +6,7 @@ import type { DeployGroupPass } from './pass.ts'
 
 export async function beginItem(pass: DeployGroupPass): Promise<Outcome> {
   const { by, subject, jobID, act, state } = pass
-  const [item] = state.items
+  const [item] = state.deployItems
   if (subject.kind !== 'DeployItem' || item === undefined || item.jobID === jobID) return done
   if (!item.deleting || !isIdle(item)) return done
   const begun = await act.beginJob({
@@ -16,6 +16,10 @@ export async function beginItem(pass: DeployGroupPass): Promise<Outcome> {
     target: { version: item.version, generation: 0, deleting: true, jobID: item.jobID },
   })
   if (begun === undefined) return done
-  pass.state = { ...state, isOver: false, items: [{ ...item, version: begun.version, jobID, phase: begun.phase }] }
+  pass.state = {
+    ...state,
+    isOver: false,
+    deployItems: [{ ...item, version: begun.version, jobID, phase: begun.phase }],
+  }
   return done
 }

@@ -5,11 +5,11 @@ import type { DeployItem } from './views.ts'
 
 export interface DeployGroupObservation {
   /** Of the items with this label those of built-in types that have the job ID, finished or not. */
-  readonly items: readonly DeployItem[]
+  readonly deployItems: readonly DeployItem[]
 }
 
 export const deployGroupQueries = {
-  items: {
+  deployItems: {
     kind: 'landscaper.gardener.cloud/v1alpha1/DeployItem',
     many: true,
     labels: { 'execution.landscaper.gardener.cloud/managed-by': '${target.metadata.name}' },
@@ -23,16 +23,16 @@ export const deployGroupQueries = {
  */
 export interface DeployGroupActions<Pass> {
   /** Gives a job to an item that is being deleted and has no owner left, whatever its type. */
-  beginItem(pass: Pass, items: readonly DeployItem[]): Outcome | Promise<Outcome>
+  beginItem(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
   /** Deploys, or takes away, what has not finished; what takes long goes on beside the passes. */
-  deployItems(pass: Pass, items: readonly DeployItem[]): Outcome | Promise<Outcome>
+  deployItems(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
 }
 
 export function deployGroupSteps<Pass extends { readonly state: DeployGroupObservation }>(
   actions: DeployGroupActions<Pass>,
 ): Readonly<Record<keyof DeployGroupActions<Pass>, Step<Pass>>> {
   return {
-    beginItem: action('beginItem', (pass) => actions.beginItem(pass, pass.state.items)),
-    deployItems: action('deployItems', (pass) => actions.deployItems(pass, pass.state.items)),
+    beginItem: action('beginItem', (pass) => actions.beginItem(pass, pass.state.deployItems)),
+    deployItems: action('deployItems', (pass) => actions.deployItems(pass, pass.state.deployItems)),
   }
 }

@@ -14,6 +14,7 @@ export const deployController: JobModeController = {
   name: 'deploy',
   mode: 'group',
   target: deployItemKind,
+  hostedBy: 'execution',
   watches: [deployItemKind],
   routes: deployRoutes,
   queries: deployGroupQueries,

@@ -1,52 +1,65 @@
-// One pass over the unfinished items of a group: those of quick deployers in one batch; the others are tried together once, and what does not end in that goes
-// on, each on a track of its own that outlives the pass. A slow or failing item never delays its siblings.
+// One pass over unfinished items of types that are deployed here: those of quick deployers in one batch; the others are tried together once, and what
+// does not end in that goes on, each on a track of its own that outlives the pass. A slow or failing item never delays its siblings.
 // Source: docs/architecture.md "Subjects and routes", spec/landscaper.md 2.9.
 
+import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import { again, done, type Fault, joinOutcomes, type Outcome } from '../../kit/index.ts'
-import type { GroupItem } from '../../../activities/landscaper/deploy/run/views.ts'
-import { type DeployGroupPass, isUnfinished, newestVersion } from './pass.ts'
+import { type DeployPass, type DeployState, isUnfinished, newestVersion } from './pass.ts'
 import { QUICK_TYPES } from './deployers.gen.ts'
 import { runItem, withItem } from './run-item.ts'
 
-export async function deployItems(pass: DeployGroupPass): Promise<Outcome> {
-  const unfinished = pass.state.items.filter((item) => isUnfinished(item, pass.jobID))
-  const quick = unfinished.filter(({ type }) => QUICK_TYPES.has(type))
-  const others = unfinished.filter(({ type }) => !QUICK_TYPES.has(type))
-  pass.tracks.retain(new Set(others.map(({ uid }) => uid)))
-  const outcome = quick.length === 0 ? done : await answerItems(pass, quick)
-  const fresh = others.filter(({ uid }) => !pass.tracks.has(uid))
-  if (fresh.length > 0) await sendItems(pass, fresh)
+/**
+ * @param items unfinished, or not begun where they are hosted.
+ * @param isHosted the job begins in the items' own first status writes: nothing hands it down.
+ */
+export async function deployItems<State extends DeployState>(
+  pass: DeployPass<State>,
+  items: readonly DeployItemView[],
+  isHosted: boolean,
+): Promise<Outcome> {
+  const quick = items.filter(({ type }) => QUICK_TYPES.has(type))
+  const outcome = quick.length === 0 ? done : await answerItems(pass, quick, isHosted)
+  const fresh = items.filter(({ type, uid }) => !QUICK_TYPES.has(type) && !pass.tracks.has(uid))
+  if (fresh.length > 0) await sendItems(pass, fresh, isHosted)
   return outcome
 }
 
-async function sendItems(pass: DeployGroupPass, items: readonly GroupItem[]): Promise<void> {
-  const { by, jobID, act, subject, state } = pass
-  const { sent, woken } = await act.sendItems({
-    ...{ by, subject, jobID, known: state.items.map(({ uid }) => uid) },
+async function sendItems<State extends DeployState>(
+  pass: DeployPass<State>,
+  items: readonly DeployItemView[],
+  isHosted: boolean,
+): Promise<void> {
+  const { by, jobID, act, subject } = pass
+  const { sent } = await act.sendItems({
+    ...{ by, subject, jobID, isHosted },
     items: items.map(({ uid, name, version, uninstalls }) => ({ uid, name, version, uninstalls })),
   })
   const byUid = new Map(sent.map(({ uid, result }) => [uid, result]))
   for (const item of items) {
     const result = byUid.get(item.uid)
     if (result !== undefined) pass.state = withItem(pass.state, item.uid, result.item)
-    if (result?.isWaiting !== false) pass.tracks.start(item.uid, () => runItem(pass, item, result !== undefined))
+    if (result?.isWaiting !== false)
+      pass.tracks.start(item.uid, () => runItem(pass, item, { isSent: result !== undefined, isHosted }))
   }
-  if (woken) pass.wake()
 }
 
-async function answerItems(pass: DeployGroupPass, quick: readonly GroupItem[]): Promise<Outcome> {
+async function answerItems<State extends DeployState>(
+  pass: DeployPass<State>,
+  quick: readonly DeployItemView[],
+  isHosted: boolean,
+): Promise<Outcome> {
   const { by, subject, jobID, act, state } = pass
   const { items, gone, failures } = await act.deployMockItems({
-    by,
-    subject,
-    jobID,
+    ...{ by, subject, jobID, isHosted },
     uids: quick.map((item) => item.uid),
-    ownVersion: newestVersion(state.items),
+    ownVersion: newestVersion(state.deployItems),
   })
   // A track may have ended meanwhile: what it has put into the state stays.
-  const byUid = new Map(pass.state.items.filter((item) => !gone.includes(item.uid)).map((item) => [item.uid, item]))
+  const byUid = new Map(
+    pass.state.deployItems.filter((item) => !gone.includes(item.uid)).map((item) => [item.uid, item]),
+  )
   for (const item of items) byUid.set(item.uid, item)
-  pass.state = { ...pass.state, items: [...byUid.values()] }
+  pass.state = { ...pass.state, deployItems: [...byUid.values()] }
 
   const faults: Fault[] = failures.map(({ object, code, message }) => ({
     code,
@@ -62,8 +75,8 @@ const RETRY_MS = 5000
 // A time-out that has passed and cannot be written must not turn into passes without end.
 const SHORTEST_WAIT_MS = 1000
 
-function timeouts({ state, jobID }: DeployGroupPass): Outcome[] {
-  return state.items
+function timeouts<State extends DeployState>({ state, jobID }: DeployPass<State>): Outcome[] {
+  return state.deployItems
     .filter((item) => QUICK_TYPES.has(item.type) && isUnfinished(item, jobID))
     .flatMap(({ remainingMs }) => (remainingMs === undefined ? [] : [again(Math.max(remainingMs, SHORTEST_WAIT_MS))]))
 }

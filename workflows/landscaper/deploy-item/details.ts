@@ -6,12 +6,12 @@ import { type DeployGroupPass, isUnfinished } from './pass.ts'
 const ROWS_SHOWN = 100
 
 export function deployDetails({ subject, state, jobID }: DeployGroupPass): string {
-  const unfinished = state.items.filter((item) => isUnfinished(item, jobID)).length
-  const rows = state.items
+  const unfinished = state.deployItems.filter((item) => isUnfinished(item, jobID)).length
+  const rows = state.deployItems
     .slice(0, ROWS_SHOWN)
     .map((item) => `| ${item.item} | ${item.type} | ${item.phase ?? 'not started'} |`)
   return [
-    `**Deploy items of ${subject.kind} ${subject.namespace}/${subject.name}**: ${state.items.length - unfinished} of ${state.items.length} triggered items finished`,
+    `**Deploy items of ${subject.kind} ${subject.namespace}/${subject.name}**: ${state.deployItems.length - unfinished} of ${state.deployItems.length} triggered items finished`,
     '',
     '| item | type | phase |',
     '|---|---|---|',

@@ -4,8 +4,8 @@ import { sequential } from '../../kit/index.ts'
 import { beginItem } from './begin-item.ts'
 import type { DeployGroupPass } from './pass.ts'
 import { deployGroupSteps } from './controller.gen.ts'
-import { deployItems } from './deploy-items.ts'
+import { deployGroup } from './deploy-group.ts'
 
-const step = deployGroupSteps({ beginItem, deployItems })
+const step = deployGroupSteps({ beginItem, deployItems: deployGroup })
 
 export const deployPlan = sequential<DeployGroupPass>(step.beginItem, step.deployItems)

@@ -95,8 +95,9 @@ function fromExecution(event: RoutedEvent): Routing {
 }
 
 /** The run that an item without an execution asks for, or why none. */
-export function deployItemRun(subject: object, ownerGone: boolean): WantedRun {
+export function deployItemRun(subject: object, ownerGone: boolean, ownerJob?: string): WantedRun {
   const ids = jobIDsOf(subject)
+  if (!isIdle(ids) && ids.jobID === ownerJob) return { none: 'its execution hosts it' }
   if (!isIdle(ids))
     return ownerGone
       ? { jobID: ids.jobID, cause: 'job ID in its status' }

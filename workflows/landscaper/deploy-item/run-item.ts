@@ -3,19 +3,25 @@
 // Each step is an activity, retried by the server until the item has ended: time-outs and errors are the activities' to see.
 // Source: docs/architecture.md "Subjects and routes" (one slow or failing item never delays its siblings).
 
-import type { GroupItem } from '../../../activities/landscaper/deploy/run/views.ts'
+import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import type { Change } from '../../kit/index.ts'
-import type { DeployGroupPass, DeployGroupState } from './pass.ts'
+import type { DeployPass, DeployState } from './pass.ts'
 
-/** @param isSent it was deployed, and is not ready. */
-export async function runItem(
-  pass: DeployGroupPass,
-  { uid, item, name, uninstalls }: GroupItem,
-  isSent: boolean,
-): Promise<Change<DeployGroupState>> {
+export interface ItemProgress {
+  /** It was deployed, and is not ready. */
+  readonly isSent: boolean
+  /** As for `deployItems`. */
+  readonly isHosted: boolean
+}
+
+export async function runItem<State extends DeployState>(
+  pass: Pick<DeployPass<State>, 'by' | 'subject' | 'jobID' | 'act'>,
+  { uid, item, name, uninstalls }: DeployItemView,
+  { isSent, isHosted }: ItemProgress,
+): Promise<Change<State>> {
   const { by, subject, jobID } = pass
   const act = pass.act.forItem(item)
-  const input = { by, jobID, uid, namespace: subject.namespace, name }
+  const input = { by, jobID, uid, namespace: subject.namespace, name, isHosted }
   const send = async () => (uninstalls ? await act.uninstallItem(input) : await act.applyItem(input))
   const sent = isSent ? undefined : await send()
   const { item: after } = sent === undefined || sent.isWaiting ? await act.awaitItem(input) : sent
@@ -23,7 +29,11 @@ export async function runItem(
 }
 
 /** @param after undefined = the item is gone. */
-export function withItem(state: DeployGroupState, uid: string, after: GroupItem | undefined): DeployGroupState {
-  const items = state.items.flatMap((one) => (one.uid !== uid ? [one] : after === undefined ? [] : [after]))
-  return { ...state, items }
+export function withItem<State extends DeployState>(
+  state: State,
+  uid: string,
+  after: DeployItemView | undefined,
+): State {
+  const deployItems = state.deployItems.flatMap((one) => (one.uid !== uid ? [one] : after === undefined ? [] : [after]))
+  return { ...state, deployItems }
 }

@@ -1,28 +1,24 @@
 import type { GroupController, JobInput } from '../../kit/index.ts'
-import { longActivities, runGroup, type RunResult, shortActivities } from '../../kit/run/loop/index.ts'
-import { type DeployGroupActivities, type DeployGroupState, isUnfinished, type ItemActivities } from './pass.ts'
+import { runGroup, type RunResult, shortActivities } from '../../kit/run/loop/index.ts'
+import { deployActivities } from './jobs.ts'
+import { type DeployActivities, type DeployGroupActivities, type DeployGroupState, isUnfinished } from './pass.ts'
 import { deployDetails } from './details.ts'
 import { observeDeployGroup } from './observe-deploy-group.ts'
 import { deployPlan } from './plan.ts'
 
-// A look takes seconds; a deployment of hundreds of objects minutes. A worker that died is noticed by its silence.
-const ITEM_LIMITS = { startToCloseMs: 600_000, heartbeatMs: 5000, retryMs: 5000 }
-
-const short = shortActivities<Omit<DeployGroupActivities, 'forItem'>>()
+const short = shortActivities<Omit<DeployGroupActivities, keyof DeployActivities>>()
 
 const controller: GroupController<DeployGroupState, DeployGroupActivities> = {
   act: {
+    ...deployActivities,
     observeDeployGroup: short.observeDeployGroup,
-    deployMockItems: short.deployMockItems,
-    sendItems: short.sendItems,
     beginJob: short.beginJob,
-    forItem: (item) => longActivities<ItemActivities>({ ...ITEM_LIMITS, summary: item }),
   },
   observe: observeDeployGroup,
   step: deployPlan,
   // An item without Execution is alone: nothing can join its group, and nobody tells the end of its job.
   isOver: ({ subject, state, jobID }) =>
-    (state.isOver || subject.kind === 'DeployItem') && !state.items.some((item) => isUnfinished(item, jobID)),
+    (state.isOver || subject.kind === 'DeployItem') && !state.deployItems.some((item) => isUnfinished(item, jobID)),
   details: deployDetails,
 }
 

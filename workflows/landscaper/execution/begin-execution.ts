@@ -27,6 +27,11 @@ export async function beginExecution(pass: ExecutionPass): Promise<Outcome> {
   return await forgetInterrupt(pass)
 }
 
+/** B1, for one that is hosted. */
+export function resumeExecution({ state, draft }: ExecutionPass): void {
+  if (state.target.isUnbegun) draft.phase = undefined
+}
+
 async function forgetInterrupt(pass: ExecutionPass): Promise<Outcome> {
   const { by, subject, jobID, state, act } = pass
   if (!state.target.interruptRequested) return done

@@ -20,18 +20,22 @@ export interface DeployItemClasses {
   readonly orphans: readonly DeployItemView[]
 }
 
+/** Whether an item that does not have the job yet is worked on all the same: its first try has not come to a write. */
+export type IsAtWork = (uid: string) => boolean
+
 /** Classes for the way forward: the order comes from the Execution's spec. */
 export function classifyDeployItems(
   items: readonly ItemView[],
   objects: readonly DeployItemView[],
   jobID: string,
+  isAtWork: IsAtWork,
 ): DeployItemClasses {
   const current = new Map<string, DeployItemView>()
   for (const object of objects) if (!object.deleting) current.set(object.item, object)
   const { succeeded, failed, running, ready, blocked } = classifyForward(items, ({ name }) => {
     const object = current.get(name)
     if (object === undefined) return 'failed'
-    if (object.jobID !== jobID) return 'waiting'
+    if (object.jobID !== jobID) return isAtWork(object.uid) ? 'running' : 'waiting'
     if (object.jobIDFinished !== jobID) return 'running'
     return object.phase === 'Succeeded' ? 'succeeded' : 'failed'
   })
@@ -56,11 +60,15 @@ export interface DeletionClasses {
 }
 
 /** Classes for the way back: the order comes from the items themselves, which remember it, not from a spec that may have changed. */
-export function classifyForDeletion(objects: readonly DeployItemView[], jobID: string): DeletionClasses {
+export function classifyForDeletion(
+  objects: readonly DeployItemView[],
+  jobID: string,
+  isAtWork: IsAtWork,
+): DeletionClasses {
   // Their names in the graph are those of the items, not of the objects.
   const nodes = objects.map((object) => ({ name: object.item, dependsOn: object.dependsOn, object }))
   const { failed, running, ready, blocked } = classifyBackward(nodes, ({ object }) => {
-    if (object.jobID !== jobID) return 'waiting'
+    if (object.jobID !== jobID) return isAtWork(object.uid) ? 'running' : 'waiting'
     return object.jobIDFinished === jobID ? 'failed' : 'running'
   })
   const objectsOf = (some: readonly (typeof nodes)[number][]) => some.map(({ object }) => object)

@@ -1,16 +1,17 @@
-// Progressing, before anything else: orphans get the job ID, all at once, and are waited for until they are gone.
+// Progressing, before anything else: orphans are taken away, all at once, and waited for until they are gone.
 // Source: spec/landscaper.md 2.8 rule 1. Their `dependsOn` is not honoured. One that no deployer ever took up, e.g. of a misspelt type, has
 // nothing to uninstall and is let go at once.
 
-import { done, fail, type Outcome, stop } from '../../kit/index.ts'
+import { done, fail, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
 import { classifyDeployItems } from './classify-deploy-items.ts'
 import { absorb, batch, causes, type ExecutionPass, names } from './pass.ts'
+import { drained, takeUpItems } from './take-up-items.ts'
 
 export async function cleanUpOrphans(pass: ExecutionPass): Promise<Outcome> {
   const kept = await deleteUnwanted(pass)
   if (kept.faults.length > 0) return kept
   const { state, jobID, act } = pass
-  const { orphans } = classifyDeployItems(state.target.items, state.deployItems, jobID)
+  const { orphans } = classesOf(pass)
   if (orphans.length === 0) return done
 
   if (state.target.withoutUninstall) return absorb(pass, await act.releaseDeployItems(batch(pass, orphans)))
@@ -19,26 +20,41 @@ export async function cleanUpOrphans(pass: ExecutionPass): Promise<Outcome> {
     const released = absorb(pass, await act.releaseDeployItems(batch(pass, untouched)))
     return released.faults.length > 0 ? released : await cleanUpOrphans(pass)
   }
-  const untriggered = orphans.filter((orphan) => orphan.jobID !== jobID)
-  if (untriggered.length > 0) {
-    const triggered = absorb(pass, await act.triggerDeployItems(batch(pass, untriggered)))
-    return triggered.faults.length > 0
-      ? triggered
-      : stop(`waiting for orphaned deploy items to be uninstalled: ${names(orphans)}`)
-  }
-  if (orphans.every((orphan) => orphan.jobIDFinished === jobID)) {
-    return fail(
-      'OrphanedDeployItems',
-      `orphaned deploy items could not be uninstalled: ${names(orphans)}${causes(orphans)}`,
+  return await uninstall(pass)
+}
+
+async function uninstall(pass: ExecutionPass): Promise<Outcome> {
+  const { jobID } = pass
+  const isEnded = (item: { readonly jobIDFinished: string | undefined }) => item.jobIDFinished === jobID
+  const taken = await takeUpItems(
+    pass,
+    classesOf(pass).orphans.filter((orphan) => !isEnded(orphan)),
+  )
+  const { orphans, running } = classesOf(pass)
+  const unfinished = [...orphans.filter((orphan) => !isEnded(orphan)), ...running]
+  const waiting = stop(`waiting for orphaned deploy items to be uninstalled: ${names(unfinished)}`)
+  if (taken.faults.length > 0)
+    return drained(
+      taken,
+      unfinished.filter((item) => item.jobID === jobID),
+      waiting,
     )
-  }
-  return stop(`waiting for orphaned deploy items to be uninstalled: ${names(orphans)}`)
+  if (orphans.length === 0) return done
+  // One that failed lets the others finish, and what else runs.
+  if (unfinished.length > 0) return joinOutcomes(waiting, taken)
+  return fail(
+    'OrphanedDeployItems',
+    `orphaned deploy items could not be uninstalled: ${names(orphans)}${causes(orphans)}`,
+  )
 }
 
 // Items that an edit of the spec has dropped during the job: a job ID would deploy them, so they are deleted first.
 async function deleteUnwanted(pass: ExecutionPass): Promise<Outcome> {
-  const { state, jobID, act } = pass
-  const { orphans } = classifyDeployItems(state.target.items, state.deployItems, jobID)
-  const unwanted = orphans.filter((orphan) => !orphan.deleting)
+  const { act } = pass
+  const unwanted = classesOf(pass).orphans.filter((orphan) => !orphan.deleting)
   return unwanted.length === 0 ? done : absorb(pass, await act.deleteDeployItems(batch(pass, unwanted)))
+}
+
+function classesOf({ state, jobID, tracks }: ExecutionPass) {
+  return classifyDeployItems(state.target.items, state.deployItems, jobID, (uid) => tracks.has(uid))
 }

@@ -36,7 +36,7 @@ export interface ExecutionActions<Pass> {
   checkEdits(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
   /** Has items that the spec no longer names uninstalled, and waits until they are gone. */
   cleanUpOrphans(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
-  /** Hands the job ID to items whose predecessors have finished, and waits for those that run. */
+  /** Brings to work the items whose predecessors have finished, level after level, and waits for those that run. */
   triggerDeployItems(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
   /** Wants another pass when the first item will have waited too long for its deployer. */
   awaitPickup(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
@@ -44,7 +44,7 @@ export interface ExecutionActions<Pass> {
   collectExports(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
   /** Deletes all items; their finalizers hold them until they are triggered. */
   deleteDeployItems(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
-  /** Hands the job ID to items whose successors are gone, and waits for those that run. */
+  /** Has items taken away whose successors are gone, and waits for those that run. */
   triggerDeletion(pass: Pass, deployItems: readonly DeployItem[]): Outcome | Promise<Outcome>
   /** Takes the finalizer off. */
   releaseExecution(pass: Pass): Outcome | Promise<Outcome>

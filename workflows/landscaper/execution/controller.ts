@@ -13,6 +13,7 @@ export const executionController: JobModeController = {
   name: 'execution',
   mode: 'job',
   target: executionKind,
+  hostedBy: 'installation',
   // DataObjects are followed for the read model; nobody is woken by them yet.
   watches: [executionKind, dataObjectKind],
   routes: executionRoutes,

@@ -6,7 +6,7 @@ import { absorb, batch, type ExecutionPass, insist } from './pass.ts'
 
 export async function interruptItems(pass: ExecutionPass): Promise<Outcome> {
   const { state, jobID, act } = pass
-  if (!state.target.interruptRequested) return done
+  if (!state.target.interruptRequested) return letGo(pass)
   const unfinished = state.deployItems.filter((item) => item.jobIDFinished !== jobID)
   const result = await act.interruptExecution({ ...batch(pass, unfinished), version: state.target.version })
   const outcome = absorb(pass, result)
@@ -14,5 +14,11 @@ export async function interruptItems(pass: ExecutionPass): Promise<Outcome> {
   // Gone, or another job's: the next pass sees which.
   if (result.target === undefined) return again(0)
   pass.state = { ...pass.state, target: result.target }
+  return letGo(pass)
+}
+
+/** What another hand has ended is worked on no more. */
+function letGo({ state, jobID, tracks }: ExecutionPass): Outcome {
+  tracks.retain(new Set(state.deployItems.filter((item) => item.jobIDFinished !== jobID).map(({ uid }) => uid)))
   return done
 }

@@ -1,23 +1,46 @@
 // Observe returns the graph once, then only what changed; the run keeps the rest.
 
+import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import type { By, JobInput } from '../../kit/index.ts'
 import type { ExecutionActivities, ExecutionState } from './pass.ts'
 
 export async function observeExecution(
-  act: ExecutionActivities,
+  act: Pick<ExecutionActivities, 'observeExecution'>,
   { subject }: JobInput,
   by: By,
-  previous: ExecutionState | undefined,
+  latest: () => ExecutionState | undefined,
 ): Promise<ExecutionState | undefined> {
-  const before = previous?.deployItems ?? []
-  const known = Object.fromEntries(before.map((item) => [item.uid, item.version]))
+  const previous = latest()
   const generation = previous && { generation: previous.target.generation }
-  const { target, changed, gone } = await act.observeExecution({ by, subject, known, ...generation })
+  const known = versionsOf(previous?.deployItems ?? [])
+  const { target, ...news } = await act.observeExecution({ by, subject, known, ...generation })
   if (target === undefined) return undefined
   const { items = previous?.target.items ?? [] } = target
-  const byUid = new Map(before.filter((item) => !gone.includes(item.uid)).map((item) => [item.uid, item]))
-  for (const item of changed) byUid.set(item.uid, item)
-  // By name, so that every pass treats the items in the same order.
-  const deployItems = [...byUid.values()].sort((left, right) => (left.name < right.name ? -1 : 1))
-  return { target: { ...target, items }, deployItems }
+  return { target: { ...target, items }, deployItems: withNews(latest()?.deployItems ?? [], news) }
+}
+
+/** What the run knows of items, for the next look. */
+export function versionsOf(items: readonly DeployItemView[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(items.map(({ uid, version }) => [uid, version]))
+}
+
+export interface ItemsNews {
+  readonly changed: readonly DeployItemView[]
+  /** uids */
+  readonly gone: readonly string[]
+}
+
+/**
+ * The items after a look, by name, so that every pass treats them in the same order.
+ *
+ * @param latest as the run knows them after the look: one that was worked on meanwhile may be newer than what the look has found.
+ */
+export function withNews(latest: readonly DeployItemView[], { changed, gone }: ItemsNews): readonly DeployItemView[] {
+  const byUid = new Map(latest.filter(({ uid }) => !gone.includes(uid)).map((item) => [item.uid, item]))
+  for (const item of changed) if (!isOlder(item, byUid.get(item.uid))) byUid.set(item.uid, item)
+  return [...byUid.values()].sort((left, right) => (left.name < right.name ? -1 : 1))
+}
+
+function isOlder({ version }: DeployItemView, than: DeployItemView | undefined): boolean {
+  return than !== undefined && Number(version) < Number(than.version)
 }

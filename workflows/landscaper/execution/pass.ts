@@ -4,12 +4,15 @@ import type { Activities } from '../../../activities/index.ts'
 import type { BatchResult } from '../../../activities/landscaper/execution/item-batch.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import { type Fault, type JobPass, joinOutcomes, done, type Outcome } from '../../kit/index.ts'
+import type { DeployActivities } from '../deploy-item/pass.ts'
 import type { ExecutionObservation } from './controller.gen.ts'
 
 /** A run remembers nothing beside what it observes. */
 export type ExecutionState = ExecutionObservation
 
-export type ExecutionActivities = Pick<
+export type ExecutionActivities = DeployActivities & ObservedActivities
+
+type ObservedActivities = Pick<
   Activities,
   | 'observeExecution'
   | 'beginJob'

@@ -98,8 +98,9 @@ function fromInstallation(event: RoutedEvent): Routing {
 }
 
 /** The run that an Execution's state asks for, or why none. `ownerGone`: it has no controller owner that still exists. */
-export function executionRun(subject: object, ownerGone: boolean): WantedRun {
+export function executionRun(subject: object, ownerGone: boolean, ownerJob?: string): WantedRun {
   const ids = jobIDsOf(subject)
+  if (!isIdle(ids) && ids.jobID === ownerJob) return { none: 'its installation hosts it' }
   if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'job ID in its status' }
   if (valueAt(subject, path('metadata.deletionTimestamp')) === undefined) return { none: 'execution is idle' }
   if (!ownerGone) return { none: 'deletion waits for the job ID of the installation' }

@@ -1,37 +1,65 @@
-// Deleting: hands the job ID to every deploy item whose successors are gone, in reverse order.
+// Deleting: brings every deploy item to be taken away whose successors are gone, in reverse order.
 // Source: seeds/landscaper-execution-controller.txt "Deleting".
 //
 //   X1. A failed item stops new triggers; items already running are left to finish.
 //   X2. Nothing running and nothing ready, yet items blocked: stuck, so the phase fails, with the cycle's path and the way out.
 
-import { done, fail, findCycle, type Outcome, stop } from '../../kit/index.ts'
+import { done, fail, findCycle, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import { classifyForDeletion } from './classify-deploy-items.ts'
 import { absorb, batch, causes, type ExecutionPass, names } from './pass.ts'
+import { drained, takeUpLevels } from './take-up-items.ts'
 
 export async function triggerDeletion(pass: ExecutionPass): Promise<Outcome> {
-  const { state, jobID, act } = pass
+  const { state, act } = pass
   if (state.deployItems.length === 0) return done
   if (state.target.withoutUninstall) return absorb(pass, await act.releaseDeployItems(batch(pass, state.deployItems)))
+  const released = await releaseUntouched(pass)
+  if (released.faults.length > 0) return released
 
-  const { failed, running, ready, blocked } = classifyForDeletion(state.deployItems, jobID)
+  const look = () => {
+    const { failed, running, ready } = classesOf(pass)
+    return { running, ready: failed.length > 0 ? [] : ready.filter((item) => item.untouched !== true) }
+  }
+  const taken = await takeUpLevels(pass, look)
+  const { running } = look()
+  if (taken.faults.length > 0)
+    return drained(
+      taken,
+      running,
+      stop(`a deploy item could not be triggered; waiting for the running ones: ${names(running)}`),
+    )
+  // Those that nothing keeps any more, now that their successors are gone.
+  if (untouchedOf(pass).length > 0) return await triggerDeletion(pass)
+  const found = verdict(pass)
+  return found.stopped === undefined ? found : joinOutcomes(found, taken)
+}
+
+/** Nothing was ever deployed of these, and nobody may be there to say so. */
+async function releaseUntouched(pass: ExecutionPass): Promise<Outcome> {
+  const untouched = untouchedOf(pass)
+  return untouched.length === 0 ? done : absorb(pass, await pass.act.releaseDeployItems(batch(pass, untouched)))
+}
+
+function untouchedOf(pass: ExecutionPass): readonly DeployItemView[] {
+  const { failed, ready } = classesOf(pass)
+  return failed.length > 0 ? [] : ready.filter((item) => item.untouched === true)
+}
+
+function verdict(pass: ExecutionPass): Outcome {
+  if (pass.state.deployItems.length === 0) return done
+  const { failed, running, ready, blocked } = classesOf(pass)
   if (failed.length > 0) {
     return running.length > 0
       ? stop(`a deploy item could not be uninstalled; waiting for the running ones: ${names(running)}`)
       : fail('DeployItemsNotDeleted', `deploy items could not be uninstalled: ${names(failed)}${causes(failed)}`)
   }
-  if (ready.length === 0 && running.length > 0) return stop(`waiting for ${names(running)} to be uninstalled`)
-  if (ready.length === 0) return stuck(blocked)
-  // Nothing was ever deployed of these, and nobody may be there to say so.
-  const untouched = ready.filter((item) => item.untouched === true)
-  if (untouched.length > 0) {
-    const released = absorb(pass, await act.releaseDeployItems(batch(pass, untouched)))
-    return released.faults.length > 0 ? released : await triggerDeletion(pass)
-  }
-  const triggered = absorb(pass, await act.triggerDeployItems(batch(pass, ready)))
-  return triggered.faults.length > 0
-    ? triggered
-    : stop(`waiting for ${names([...running, ...ready])} to be uninstalled`)
+  const waitedFor = [...running, ...ready]
+  return waitedFor.length > 0 ? stop(`waiting for ${names(waitedFor)} to be uninstalled`) : stuck(blocked)
+}
+
+function classesOf({ state, jobID, tracks }: ExecutionPass) {
+  return classifyForDeletion(state.deployItems, jobID, (uid) => tracks.has(uid))
 }
 
 function stuck(blocked: readonly DeployItemView[]): Outcome {

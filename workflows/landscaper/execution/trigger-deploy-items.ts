@@ -1,36 +1,50 @@
-// Progressing: hands the current job ID to every deploy item whose predecessors have finished.
+// Progressing: brings every deploy item to work whose predecessors have finished, level after level.
 // Source: seeds/landscaper-execution-controller.txt "Progressing".
 //
 //   P1. A failed item stops new triggers; items already running are left to finish.
 //   P2. Nothing running and nothing ready, yet items blocked: the graph is stuck, so the phase fails, with the cycle's path.
 
-import { done, fail, findCycle, type Outcome, stop } from '../../kit/index.ts'
+import { done, fail, findCycle, interrupts, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
 import { classifyDeployItems } from './classify-deploy-items.ts'
-import { absorb, batch, causes, type ExecutionPass, names } from './pass.ts'
+import { causes, type ExecutionPass, names } from './pass.ts'
 import { releaseDeployers } from './name-deployers.ts'
+import { drained, takeUpLevels } from './take-up-items.ts'
 
 export async function triggerDeployItems(pass: ExecutionPass): Promise<Outcome> {
   const outcome = await triggerReady(pass)
-  if (outcome.stopped === undefined && outcome.faults.every((fault) => !fault.retryable)) releaseDeployers(pass)
+  const isOver = outcome.stopped === undefined && outcome.againMs === undefined
+  if (isOver && outcome.faults.every((fault) => !fault.retryable)) releaseDeployers(pass)
   return outcome
 }
 
 async function triggerReady(pass: ExecutionPass): Promise<Outcome> {
-  const { state, jobID, act } = pass
-  const { failed, running, ready, blocked } = classifyDeployItems(state.target.items, state.deployItems, jobID)
+  const look = () => {
+    const classes = classesOf(pass)
+    return classes.failed.length > 0 ? { ...classes, ready: [] } : classes
+  }
+  const taken = await takeUpLevels(pass, look)
+  const { running } = look()
+  if (taken.faults.length > 0)
+    return drained(
+      taken,
+      running,
+      stop(`a deploy item could not be triggered; waiting for the running ones: ${names(running)}`),
+    )
+  const found = verdict(pass)
+  // What ends the phase needs no other look.
+  return interrupts(found) && found.stopped === undefined ? found : joinOutcomes(found, taken)
+}
 
-  const of = (wanted: readonly string[]) => state.deployItems.filter(({ item }) => wanted.includes(item))
-
+function verdict(pass: ExecutionPass): Outcome {
+  const { failed, running, ready, blocked } = classesOf(pass)
+  const of = (wanted: readonly string[]) => pass.state.deployItems.filter(({ item }) => wanted.includes(item))
   if (failed.length > 0) {
     return running.length > 0
       ? stop(`a deploy item failed; waiting for the running ones: ${names(running)}`)
       : fail('DeployItemsFailed', `has failed or missing deploy items: ${failed.join(', ')}${causes(of(failed))}`)
   }
-  if (ready.length > 0) {
-    const triggered = absorb(pass, await act.triggerDeployItems(batch(pass, ready)))
-    return triggered.faults.length > 0 ? drain(pass, triggered) : stop(`waiting for ${names([...running, ...ready])}`)
-  }
-  if (running.length > 0) return stop(`waiting for ${names(running)}`)
+  // What is ready still has been tried, and runs another job of its own.
+  if (running.length > 0 || ready.length > 0) return stop(`waiting for ${names([...running, ...ready])}`)
   if (blocked.length === 0) return done
 
   const cycle = findCycle(blocked)
@@ -39,9 +53,6 @@ async function triggerReady(pass: ExecutionPass): Promise<Outcome> {
     : fail('CyclicDependencies', `items could not be started because they depend on each other: ${cycle.join(' -> ')}`)
 }
 
-// A trigger that the server refuses for good counts as a failed item: the running ones are left to finish first (P1).
-function drain({ state, jobID }: ExecutionPass, triggered: Outcome): Outcome {
-  const { running } = classifyDeployItems(state.target.items, state.deployItems, jobID)
-  if (running.length === 0 || triggered.faults.some((fault) => fault.retryable)) return triggered
-  return stop(`a deploy item could not be triggered; waiting for the running ones: ${names(running)}`)
+function classesOf({ state, jobID, tracks }: ExecutionPass) {
+  return classifyDeployItems(state.target.items, state.deployItems, jobID, (uid) => tracks.has(uid))
 }

@@ -17,10 +17,10 @@ export const installationQueries = {
 export interface InstallationActions<Pass> {
   /** Checks the imports, renders the deploy items from them, and writes the Execution. */
   applyExecution(pass: Pass, execution: Execution | undefined): Outcome | Promise<Outcome>
-  /** Hands an interrupt down to the Execution, or ends the job where that has none yet. */
+  /** Ends the job on an interrupt where the Execution has none of it yet. */
   interruptInstallation(pass: Pass, execution: Execution | undefined): Outcome | Promise<Outcome>
-  /** Hands the job ID to the Execution, which starts it there. */
-  triggerExecution(pass: Pass, execution: Execution | undefined): Outcome | Promise<Outcome>
+  /** Runs the job of the Execution, as far as it comes without waiting. */
+  runExecution(pass: Pass, execution: Execution | undefined): Outcome | Promise<Outcome>
   /** Waits until the Execution has finished the job, and fails when that has failed. */
   awaitExecution(pass: Pass, execution: Execution | undefined): Outcome | Promise<Outcome>
   /** Fails when the spec was edited while the job ran. */
@@ -41,7 +41,7 @@ export function installationSteps<Pass extends { readonly state: InstallationObs
     interruptInstallation: action('interruptInstallation', (pass) =>
       actions.interruptInstallation(pass, pass.state.execution),
     ),
-    triggerExecution: action('triggerExecution', (pass) => actions.triggerExecution(pass, pass.state.execution)),
+    runExecution: action('runExecution', (pass) => actions.runExecution(pass, pass.state.execution)),
     awaitExecution: action('awaitExecution', (pass) => actions.awaitExecution(pass, pass.state.execution)),
     checkGeneration: action('checkGeneration', (pass) => actions.checkGeneration(pass)),
     writeExports: action('writeExports', (pass) => actions.writeExports(pass)),

@@ -1,13 +1,16 @@
 import type { By, JobInput } from '../../kit/index.ts'
+import { versionsOf, withNews } from '../execution/observe-execution.ts'
 import type { InstallationActivities, InstallationState } from './pass.ts'
 
 export async function observeInstallation(
-  act: InstallationActivities,
+  act: Pick<InstallationActivities, 'observeInstallation' | 'itemsOfExecution'>,
   { subject }: JobInput,
   by: By,
-  previous: InstallationState | undefined,
+  latest: () => InstallationState | undefined,
 ): Promise<InstallationState | undefined> {
-  const { target, execution } = await act.observeInstallation({ by, subject })
+  const known = versionsOf(act.itemsOfExecution())
+  const { target, execution, ...news } = await act.observeInstallation({ by, subject, known })
   if (target === undefined) return undefined
-  return { target, execution, isAdopted: previous?.isAdopted ?? false, isEmpty: previous?.isEmpty ?? false }
+  const { isAdopted = false, isEmpty = false } = latest() ?? {}
+  return { target, execution, deployItems: withNews(act.itemsOfExecution(), news), isAdopted, isEmpty }
 }

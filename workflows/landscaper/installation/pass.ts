@@ -1,24 +1,41 @@
 // What controller.cm cannot say of the Installation's controller: its activities, and what a run remembers of itself.
 
 import type { Activities } from '../../../activities/index.ts'
-import type { JobPass } from '../../kit/index.ts'
+import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
+import type { ChildExecution } from '../../../activities/landscaper/installation/views.ts'
+import type { HostedProgress, JobPass } from '../../kit/index.ts'
+import type { ExecutionState } from '../execution/pass.ts'
 import type { InstallationObservation } from './controller.gen.ts'
 
 export interface InstallationState extends InstallationObservation {
+  /** Of the Execution. */
+  readonly deployItems: readonly DeployItemView[]
   /** This run has taken the request off the object; one that is there now is the next job's. */
   readonly isAdopted: boolean
   /** This run has rendered no items and made no Execution. */
   readonly isEmpty: boolean
 }
 
-export type InstallationActivities = Pick<
+/** What the pass of a hosted Execution came to. */
+export type ExecutionProgress = HostedProgress<ExecutionState>
+
+export type InstallationActivities = WritingActivities & {
+  /** Runs a pass over the Execution in that of the Installation. */
+  runExecution(
+    pass: Pick<InstallationPass, 'by' | 'jobID' | 'subject' | 'hosted'>,
+    state: ExecutionState & { readonly target: ChildExecution },
+  ): Promise<ExecutionProgress>
+  /** Of the Execution, as the run knows them now: work goes on beside the passes. */
+  itemsOfExecution(): readonly DeployItemView[]
+}
+
+type WritingActivities = Pick<
   Activities,
   | 'observeInstallation'
   | 'beginJob'
   | 'adoptInstallation'
   | 'guardSubject'
   | 'applyExecution'
-  | 'triggerExecution'
   | 'deleteExecution'
   | 'interruptInstallation'
   | 'writeExports'

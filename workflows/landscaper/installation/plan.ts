@@ -9,14 +9,14 @@ import type { InstallationPass } from './pass.ts'
 import { installationSteps } from './controller.gen.ts'
 import { deleteExecution } from './delete-execution.ts'
 import { interruptInstallation } from './interrupt-installation.ts'
-import { triggerExecution } from './trigger-execution.ts'
 import { writeExports } from './write-exports.ts'
+import { runExecution } from './run-execution.ts'
 import { jobStatus, reportOf } from '../job-status.ts'
 
 const step = installationSteps({
   applyExecution,
   interruptInstallation,
-  triggerExecution,
+  runExecution,
   awaitExecution,
   checkGeneration,
   writeExports,
@@ -30,12 +30,9 @@ export const installationPlan: JobPlan<InstallationPass> = {
     Init: { step: step.applyExecution, next: 'CleanupOrphaned' },
     // Sub-installations come with a later capability; until then there are no orphans.
     CleanupOrphaned: { step: nop, next: 'ObjectsCreated' },
-    ObjectsCreated: {
-      step: sequential(step.interruptInstallation, step.triggerExecution),
-      next: 'Progressing',
-    },
+    ObjectsCreated: { step: step.interruptInstallation, next: 'Progressing' },
     Progressing: {
-      step: sequential(step.interruptInstallation, step.triggerExecution, step.awaitExecution),
+      step: sequential(step.interruptInstallation, step.runExecution, step.awaitExecution),
       next: 'Completing',
     },
     Completing: {
@@ -43,13 +40,10 @@ export const installationPlan: JobPlan<InstallationPass> = {
       next: 'Succeeded',
     },
     InitDelete: { step: step.deleteExecution, next: 'TriggerDelete' },
-    TriggerDelete: {
-      step: sequential(step.interruptInstallation, step.triggerExecution),
-      next: 'Deleting',
-    },
-    // A decision to let go may come at any time, and a job ID that a hand has taken away is handed out again.
+    TriggerDelete: { step: step.interruptInstallation, next: 'Deleting' },
+    // A decision to let go may come at any time.
     Deleting: {
-      step: sequential(step.deleteExecution, step.interruptInstallation, step.triggerExecution, step.awaitDeletion),
+      step: sequential(step.deleteExecution, step.interruptInstallation, step.runExecution, step.awaitDeletion),
       next: 'Deleting',
     },
   },

@@ -1,20 +1,38 @@
 import type { JobController, JobInput } from '../../kit/index.ts'
-import { runJob, type RunResult, shortActivities } from '../../kit/run/loop/index.ts'
+import { Hosting, runJob, type RunResult, shortActivities } from '../../kit/run/loop/index.ts'
+import { executionKind } from '../execution/kind.ts'
+import { executionJobs } from '../execution/jobs.ts'
 import { beginInstallation } from './begin-installation.ts'
 import type { InstallationActivities, InstallationState } from './pass.ts'
 import { installationDetails } from './details.ts'
 import { observeInstallation } from './observe-installation.ts'
 import { installationPlan } from './plan.ts'
 
-const controller: JobController<InstallationState, InstallationActivities> = {
-  plan: installationPlan,
-  act: shortActivities<InstallationActivities>(),
-  observe: observeInstallation,
-  begin: beginInstallation,
-  details: installationDetails,
-}
+const short = shortActivities<Omit<InstallationActivities, 'runExecution' | 'itemsOfExecution'>>()
 
-/** One reconcile job of one Installation. Workflow ID: `installation/<uid>/<jobID>`. */
+/** One reconcile job of one Installation, with its Execution and its items. */
 export async function installation(input: JobInput): Promise<RunResult> {
-  return await runJob(controller, input)
+  const executions = new Hosting('execution', executionJobs)
+  const { namespace, name } = input.subject
+  const { group, kind } = executionKind
+  const controller: JobController<InstallationState, InstallationActivities> = {
+    plan: installationPlan,
+    act: {
+      observeInstallation: short.observeInstallation,
+      beginJob: short.beginJob,
+      adoptInstallation: short.adoptInstallation,
+      guardSubject: short.guardSubject,
+      applyExecution: short.applyExecution,
+      deleteExecution: short.deleteExecution,
+      interruptInstallation: short.interruptInstallation,
+      writeExports: short.writeExports,
+      runExecution: async (pass, state) =>
+        await executions.pass(pass, { group, kind, uid: state.target.uid, namespace, name }, state),
+      itemsOfExecution: () => executions.state?.deployItems ?? [],
+    },
+    observe: observeInstallation,
+    begin: beginInstallation,
+    details: installationDetails,
+  }
+  return await runJob(controller, input, [executions])
 }

@@ -10,7 +10,8 @@ export async function writeExports({ by, subject, jobID, act, draft, state }: In
   const found = draft.fields['importsHash']
   const importsHash = typeof found === 'string' ? found : state.target.importsHash
   if (!exports && importsHash === undefined) return done
-  const { imports } = await act.writeExports({ by, subject, jobID, generation, importsHash })
+  const hasItemExports = state.execution?.hasExports === true
+  const { imports } = await act.writeExports({ by, subject, jobID, generation, importsHash, hasItemExports })
   if (!imports && importsHash !== undefined) draft.fields['importsHash'] = null
   return done
 }

@@ -28,19 +28,23 @@ import {
   unchanged,
 } from './item-status.ts'
 import { type ItemAnswer, type ItemWrite, releaseWrite, statusWrite, warnOfError } from './item-write.ts'
-import { groupItem, listGroupObjects } from './observe.ts'
-import type { GroupItem } from './views.ts'
+import { takeUp } from './begin-job.ts'
+import { isOurs } from './item-watch.ts'
+import { listGroupObjects } from './observe.ts'
+import { type DeployItemView, deployItemView } from '../../deploy-item-view.ts'
 
 export interface AnswerInput {
   readonly by: By
   readonly subject: Subject
   readonly jobID: string
   readonly uids: readonly string[]
+  /** The job is that of the items' host, and begins here: they need not have it yet. */
+  readonly isHosted?: boolean
   readonly ownVersion: number
 }
 
 export interface AnswerResult {
-  readonly items: readonly GroupItem[]
+  readonly items: readonly DeployItemView[]
   readonly gone: readonly string[]
   readonly failures: readonly { readonly object: string; readonly code: string; readonly message: string }[]
 }
@@ -54,13 +58,20 @@ export const answerActivities = (deps: LandscaperDeps, deployers: readonly Deplo
    *
    * @returns the items as they are now; failures per item, to be tried again.
    */
-  async deployMockItems({ by, subject, jobID, uids, ownVersion }: AnswerInput): Promise<AnswerResult> {
+  async deployMockItems({
+    by,
+    subject,
+    jobID,
+    uids,
+    ownVersion,
+    isHosted = false,
+  }: AnswerInput): Promise<AnswerResult> {
     const quick = new Map(deployers.filter(isQuick).map((one) => [one.type, one]))
     const now = deps.now()
     const all = await readItems(deps, { by, subject }, ownVersion)
     const decided = all
       .filter((object) => uids.includes(object.metadata.uid))
-      .map((object) => decide(deps, quick.get(object.spec.type), { object, jobID, now }))
+      .map((object) => decide(deps, quick.get(object.spec.type), { object, jobID, now }, isHosted))
     const exports = decided.flatMap(({ exported }) => exported ?? [])
     const refused = await writeExports(deps, { ...by, step: 'exportMockItems', fieldManager: WRITER }, exports)
     const steps = decided.map((step) => withoutExport(step, refused))
@@ -71,7 +82,7 @@ export const answerActivities = (deps: LandscaperDeps, deployers: readonly Deplo
     const ended = new Set(ends.map(({ object }) => object))
     const written = [...first.filter(({ step }) => !ended.has(step.object)), ...second]
     for (const { answer } of written) await warnOfError(deps, jobID, answer)
-    return result(steps, written, now)
+    return result(deps, steps, written)
   },
 })
 
@@ -135,11 +146,17 @@ function refusedEnd({ object, job, write }: Step, answer: ItemAnswer): Step[] {
   return [{ object, job, write: statusWrite(job, ended(job, 'Failed', {}, error)) }]
 }
 
-function decide(deps: LandscaperDeps, deployer: QuickDeployer | undefined, asked: Omit<ItemJob, 'deployer'>): Step {
-  const { object, jobID } = asked
-  const { jobID: current, jobIDFinished, deleting } = targetView(object)
-  if (deployer === undefined || current !== jobID || jobIDFinished === jobID) return { object }
-  const job = { ...asked, deployer: deployer.name }
+function decide(
+  deps: LandscaperDeps,
+  deployer: QuickDeployer | undefined,
+  asked: Omit<ItemJob, 'deployer'>,
+  isHosted: boolean,
+): Step {
+  const { object, jobID, now } = asked
+  const taken = isHosted ? takeUp(object, jobID, now) : { object, begins: undefined }
+  if (deployer === undefined || taken === undefined || !isOurs(object, { ...taken, jobID })) return { object }
+  const { deleting } = targetView(object)
+  const job = { ...asked, ...taken, deployer: deployer.name }
   if (deleting) return { object, job, write: releaseWrite(object) }
   const { patch, exports, failure } = nextStatus(deps, job, deployer)
   if (failure !== undefined) return tryAgain(job, failure, patch)
@@ -199,8 +216,8 @@ function answered(job: ItemJob, deployer: QuickDeployer, answer: QuickAnswer): N
   return { patch: isNew ? pickedUp(job, phase, fields) : undefined, ...exported }
 }
 
-function result(steps: readonly Step[], written: readonly Written[], now: Date): AnswerResult {
-  const items = steps.filter((step) => step.write === undefined).map((step) => groupItem(step.object, now))
+function result(deps: LandscaperDeps, steps: readonly Step[], written: readonly Written[]): AnswerResult {
+  const items = steps.filter((step) => step.write === undefined).map((step) => deployItemView(step.object, deps))
   const gone: string[] = []
   const failures: AnswerResult['failures'][number][] = steps.flatMap(({ object, failure }) =>
     failure === undefined ? [] : [{ object: object.metadata.name, code: failure.code, message: failure.message }],
@@ -210,7 +227,7 @@ function result(steps: readonly Step[], written: readonly Written[], now: Date):
     if (answer.result === 'failed') {
       failures.push({ object: name, code: answer.error.reason, message: answer.error.message })
     } else if (answer.result === 'gone' || isReleased(answer.object)) gone.push(uid)
-    else items.push(groupItem(answer.object, now))
+    else items.push(deployItemView(answer.object, deps))
   }
   return { items, gone, failures }
 }

@@ -5,6 +5,7 @@ import { nextError } from '../../../../workflows/landscaper/contract.ts'
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { type ErrorReport, parseDuration } from '../../../../workflows/kit/index.ts'
 import type { Patch } from '../../../kube/write.ts'
+import type { Beginning } from './begin-job.ts'
 
 export const FINAL_PHASES: readonly string[] = ['Succeeded', 'Failed', 'DeleteFailed']
 
@@ -15,6 +16,8 @@ export interface ItemJob {
   readonly now: Date
   /** Name of the deployer, for `status.deployer`. */
   readonly deployer: string
+  /** The job begins with the next status write: the object shows it as it will be. Absent: it has begun. */
+  readonly begins?: Beginning | undefined
 }
 
 /** What the item says of itself; nothing before its first job. */

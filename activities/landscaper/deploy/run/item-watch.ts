@@ -2,12 +2,14 @@
 // after an interrupt would write against the job that comes next. Source: spec/landscaper.md 2.9 "Timeout", 2.11.
 //
 //   H1. Who sends to the target has seen not long ago that the item is his: a process that was stopped looks before its next write there.
+//   H2. Nothing is sent before the item says that its job has begun.
 
 import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import type { Method, RequestOptions } from '../../../kube/client.ts'
 import { KubeError } from '../../../kube/errors.ts'
 import { readObject } from '../../../kube/read-family.ts'
+import { isIdle } from '../../../../workflows/kit/index.ts'
 import { targetView } from '../../../kube/views.ts'
 import { isStarting, type ItemJob, remainingMs, timeLimitMs } from './item-status.ts'
 import type { TargetCluster } from '../target/target-cluster.ts'
@@ -30,8 +32,17 @@ export interface ItemWatch {
   stop(): void
 }
 
-/** Watches until `stop`. */
-export function watchItem(deps: Pick<LandscaperDeps, 'kube'>, job: ItemJob, signal: AbortSignal): ItemWatch {
+/**
+ * Watches until `stop`.
+ *
+ * @param claim makes the item say that its job has begun; false: it is no longer this job's to do. Asked before the first write (H2).
+ */
+export function watchItem(
+  deps: Pick<LandscaperDeps, 'kube'>,
+  job: ItemJob,
+  signal: AbortSignal,
+  claim: () => Promise<boolean>,
+): ItemWatch {
   const ended = new AbortController()
   let reason: ItemWatch['reason']
   const end = (why: NonNullable<typeof reason>) => {
@@ -43,6 +54,7 @@ export function watchItem(deps: Pick<LandscaperDeps, 'kube'>, job: ItemJob, sign
   const looks = setInterval(() => void look().catch(missed), LOOK_EVERY_MS)
   let lookedAt = Date.now()
   let asked: Promise<void> | undefined
+  let claimed: Promise<boolean> | undefined
 
   async function look(): Promise<void> {
     const { namespace, name } = job.object.metadata
@@ -64,6 +76,13 @@ export function watchItem(deps: Pick<LandscaperDeps, 'kube'>, job: ItemJob, sign
     ended.signal.throwIfAborted()
   }
 
+  async function mayWrite(): Promise<void> {
+    await confirm()
+    claimed ??= claim()
+    if (!(await claimed)) end('lost')
+    ended.signal.throwIfAborted()
+  }
+
   return {
     signal: AbortSignal.any([signal, ended.signal]),
     get reason() {
@@ -73,7 +92,7 @@ export function watchItem(deps: Pick<LandscaperDeps, 'kube'>, job: ItemJob, sign
       kube: {
         connection: target.kube.connection,
         async request<T>(method: Method, path: string, options?: RequestOptions): Promise<T> {
-          if (method !== 'GET') await confirm()
+          if (method !== 'GET') await mayWrite()
           return await target.kube.request<T>(method, path, options)
         },
         stream: (path, signal) => target.kube.stream(path, signal),
@@ -94,12 +113,13 @@ function timeLeftMs(job: ItemJob): number | undefined {
   return remaining === undefined ? undefined : Math.max(remaining, LAST_LOOK_MS)
 }
 
-/** The item is there, and has this job unfinished. */
+/** The item is there, and has this job unfinished, or still the one before where this one is about to begin. */
 export function isOurs(
   object: DeployItem | undefined,
-  { object: { metadata }, jobID }: Pick<ItemJob, 'object' | 'jobID'>,
+  { object: { metadata }, jobID, begins }: Pick<ItemJob, 'object' | 'jobID' | 'begins'>,
 ): boolean {
   if (object === undefined || object.metadata.uid !== metadata.uid) return false
-  const { jobID: found, jobIDFinished } = targetView(object)
-  return found === jobID && jobIDFinished !== jobID
+  const status = targetView(object)
+  if (status.jobID === jobID) return status.jobIDFinished !== jobID
+  return begins !== undefined && status.jobID === begins.before && isIdle(status)
 }

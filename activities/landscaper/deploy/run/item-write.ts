@@ -2,11 +2,13 @@
 
 import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import { isIdle } from '../../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import { recordWarning } from '../../../kube/events.ts'
 import { finalizerPatch } from '../../../run/finalize.ts'
 import { targetView } from '../../../kube/views.ts'
 import type { Patch, Write, WriteAnswer } from '../../../kube/write.ts'
+import { asFirst } from './begin-job.ts'
 import { type ItemJob, itemStatus } from './item-status.ts'
 
 export type ItemWrite = Write<typeof deployItemKind>
@@ -28,15 +30,18 @@ export function releaseWrite(object: DeployItem): ItemWrite {
  * A status of the item's job. When somebody else has ended the job meanwhile (an interrupt), only `remembered` is still written:
  * what was deployed must not be forgotten.
  */
-export function statusWrite({ object, jobID }: ItemJob, patch: Patch, remembered?: Patch): ItemWrite {
+export function statusWrite({ object, jobID, begins }: ItemJob, patch: Patch, remembered?: Patch): ItemWrite {
+  const first = begins === undefined ? patch : asFirst(begins, patch)
   return {
     verb: 'patchStatus',
     ...at(object),
-    patch,
+    patch: first,
     reapply: (current) => {
-      const { jobID: found, jobIDFinished } = targetView(current)
-      if (current.metadata.uid !== object.metadata.uid || found !== jobID) return 'superseded'
-      if (jobIDFinished !== jobID) return patch
+      const status = targetView(current)
+      if (current.metadata.uid !== object.metadata.uid) return 'superseded'
+      if (status.jobID !== jobID)
+        return begins !== undefined && status.jobID === begins.before && isIdle(status) ? first : 'superseded'
+      if (status.jobIDFinished !== jobID) return patch
       return remembered === undefined ? 'done' : { status: remembered }
     },
   }

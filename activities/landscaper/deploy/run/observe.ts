@@ -9,8 +9,8 @@ import { type KnownVersions, newestKnown, readFamily, readSubject } from '../../
 import { declaredChildren, newsOf, observed } from '../../../run/observe.ts'
 import { targetView } from '../../../kube/views.ts'
 import { deployItemView } from '../../deploy-item-view.ts'
-import { isUninstall, remainingMs } from './item-status.ts'
-import type { DeployGroupObservation, GroupItem } from './views.ts'
+import { remainingMs } from './item-status.ts'
+import type { DeployGroupObservation } from './views.ts'
 
 export interface ObserveGroupInput {
   readonly by: By
@@ -37,7 +37,7 @@ export const observeActivities = (deps: LandscaperDeps) => ({
     const isTimed = (item: DeployItem) =>
       targetView(item).jobIDFinished !== jobID && remainingMs(item, deps.now()) !== undefined
     const { changed, gone } = newsOf(items, known, isTimed)
-    return { changed: changed.map((item) => groupItem(item, deps.now())), gone, isOver }
+    return { changed: changed.map((item) => deployItemView(item, deps)), gone, isOver }
   },
 })
 
@@ -77,7 +77,7 @@ export async function listGroupObjects(
 }
 
 async function readGroupFamily(deps: LandscaperDeps, { by, subject }: Group, ownVersion: number) {
-  const items = declaredChildren(deps, { by, subject, state: 'items', watched: deployItemKind, ownVersion })
+  const items = declaredChildren(deps, { by, subject, state: 'deployItems', watched: deployItemKind, ownVersion })
   return await readFamily(deps, executionKind, subject, items)
 }
 
@@ -85,8 +85,4 @@ function builtIn(items: readonly DeployItem[]): readonly DeployItem[] {
   return items
     .filter((item) => BUILT_IN_TYPES.has(item.spec.type))
     .sort((left, right) => (left.metadata.name < right.metadata.name ? -1 : 1))
-}
-
-export function groupItem(object: DeployItem, now: Date): GroupItem {
-  return { ...deployItemView(object), remainingMs: remainingMs(object, now), uninstalls: isUninstall(object) }
 }

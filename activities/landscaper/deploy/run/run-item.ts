@@ -40,12 +40,12 @@ import {
   unchanged,
   waiting,
 } from './item-status.ts'
+import { takeUp } from './begin-job.ts'
 import { isOurs, watchItem } from './item-watch.ts'
 import { type ItemWrite, releaseWrite, statusWrite, warnOfError } from './item-write.ts'
-import { groupItem } from './observe.ts'
 import type { TargetCluster } from '../target/target-cluster.ts'
 import { saysOtherwise, setReady, withdrawReady } from './ready-condition.ts'
-import type { GroupItem } from './views.ts'
+import { type DeployItemView, deployItemView } from '../../deploy-item-view.ts'
 
 export interface ItemInput {
   readonly by: By
@@ -53,11 +53,13 @@ export interface ItemInput {
   readonly uid: string
   readonly namespace: string
   readonly name: string
+  /** The job is its host's, and begins here: the item need not have it yet. */
+  readonly isHosted?: boolean
 }
 
 export interface ItemResult {
   /** Undefined: the item is gone. */
-  readonly item: GroupItem | undefined
+  readonly item: DeployItemView | undefined
   /** The item was deployed and is not ready yet: `awaitItem` is next. */
   readonly isWaiting: boolean
 }
@@ -112,9 +114,12 @@ class ItemRun {
   async run(): Promise<ItemResult> {
     const { input, object = await this.#read() } = this.#call
     if (object === undefined) return GONE
-    if (!isOurs(object, { object, jobID: input.jobID })) return this.#result(object)
+    const now = this.#deps.now()
+    const { jobID, isHosted = false } = input
+    const taken = isHosted ? takeUp(object, jobID, now) : { object, begins: undefined }
+    if (taken === undefined || !isOurs(object, { ...taken, jobID })) return this.#result(object)
     const deployer = this.#deployerOf(object)
-    const job = { object, jobID: input.jobID, now: this.#deps.now(), deployer: deployer.name }
+    const job = { ...taken, jobID, now, deployer: deployer.name }
     const early = this.#early(job)
     if (early !== undefined) return this.#result(await this.#write(job, early))
     return await this.#claimed(job, deployer)
@@ -161,7 +166,7 @@ class ItemRun {
     if (claim === undefined) return await this.#work(job, deployer, opened)
     const object = await this.#write(job, statusWrite(job, claim))
     if (object === undefined || !isOurs(object, job)) return this.#result(object)
-    return await this.#work({ ...job, object }, deployer, opened)
+    return await this.#work(begun(job, object), deployer, opened)
   }
 
   #claim(job: ItemJob, deployer: LongDeployer): Patch | undefined {
@@ -174,8 +179,16 @@ class ItemRun {
     return isStarting(job) ? pickedUp(job, PHASE[act], fields) : { status: fields }
   }
 
-  async #work(job: ItemJob, deployer: LongDeployer, opened: Opened): Promise<ItemResult> {
-    const watch = watchItem(this.#deps, job, this.#call.signal)
+  async #work(opening: ItemJob, deployer: LongDeployer, opened: Opened): Promise<ItemResult> {
+    let job = opening
+    const claim = async () => {
+      if (job.begins === undefined) return true
+      const object = await this.#write(job, statusWrite(job, pickedUp(job, PHASE[this.#call.act])))
+      if (object === undefined || !isOurs(object, job)) return false
+      job = begun(job, object)
+      return true
+    }
+    const watch = watchItem(this.#deps, job, this.#call.signal, claim)
     try {
       const work = {
         item: job.object,
@@ -338,7 +351,7 @@ class ItemRun {
   }
 
   #result(object: DeployItem | undefined): ItemResult {
-    return object === undefined ? GONE : { item: groupItem(object, this.#deps.now()), isWaiting: false }
+    return object === undefined ? GONE : { item: deployItemView(object, this.#deps), isWaiting: false }
   }
 }
 
@@ -349,6 +362,11 @@ const SHORTEST_DELAY_MS = 100
 const OPERATION: Readonly<Record<ItemAct, string>> = { install: 'Reconcile', check: 'Reconcile', uninstall: 'Delete' }
 const STEP: Readonly<Record<ItemAct, string>> = { install: 'applyItem', check: 'awaitItem', uninstall: 'uninstallItem' }
 const TIMEOUT = { reason: 'ProgressingTimeout', codes: ['ERR_TIMEOUT'] }
+
+/** The job after its first write. */
+function begun(job: ItemJob, object: DeployItem): ItemJob {
+  return { ...job, object, begins: undefined }
+}
 
 function ownTarget({ metadata, spec }: DeployItem): string {
   const { target } = spec

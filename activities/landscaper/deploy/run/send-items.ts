@@ -1,19 +1,17 @@
-// The first try of a group's items that work on other clusters, many in one call: most end in it, or are seen not to be ready, within milliseconds.
+// The first try of items that work on other clusters, many in one call: most end in it, or are seen not to be ready, within milliseconds.
 // What takes longer, or fails, goes on as an activity of its own (item-activities.ts), so that it delays no sibling.
 //
-//   F1. The call ends when all tries have ended, when another item of the group is to be deployed, or after LONGEST_MS. Most wakes that come
-//       meanwhile bring no item: the Execution says that it goes on.
+//   F1. The call ends when all tries have ended, or after LONGEST_MS: the run hears of nothing else meanwhile.
 //   F2. What has not ended then goes on in this process until its activity joins it (sending.ts). A failure is left for it, too: Temporal comes
 //       again at the time that the failure names, and shows it.
 
 import type { By, Subject } from '../../../../workflows/kit/index.ts'
 import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { LandscaperDeps } from '../../deps.ts'
 import { versionOf } from '../../../kube/object-cache.ts'
 import { storedAs } from '../../../kube/stored.ts'
 import type { Deployer, ItemAct } from './deployer.ts'
-import { isOurs } from './item-watch.ts'
-import { listGroupObjects } from './observe.ts'
 import { type ItemResult, runItem } from './run-item.ts'
 import { keyOf, type Sending } from './sending.ts'
 
@@ -30,15 +28,13 @@ export interface SendInput {
   readonly subject: Subject
   readonly jobID: string
   readonly items: readonly SentItem[]
-  /** uids of all items that the run knows, those of `items` among them. */
-  readonly known: readonly string[]
+  /** As in ItemInput. */
+  readonly isHosted?: boolean
 }
 
 export interface SendResult {
   /** What has come of the tries that ended, by uid. */
   readonly sent: readonly { readonly uid: string; readonly result: ItemResult }[]
-  /** The run was woken meanwhile. */
-  readonly woken: boolean
 }
 
 // A run that waits in here hears of no signal of another process.
@@ -52,11 +48,11 @@ export const sendActivities = (deps: LandscaperDeps, deployers: readonly Deploye
    * what an item fails of is its activity's to say.
    */
   async sendItems(input: SendInput): Promise<SendResult> {
-    const { by, subject, jobID, items } = input
+    const { by, subject, jobID, items, isHosted = false } = input
     const { namespace } = subject
     const queue = items.map((item) => {
       const { uid, name } = item
-      return { item, input: { by, jobID, uid, namespace, name }, act: actOf(item) }
+      return { item, input: { by, jobID, uid, namespace, name, isHosted }, act: actOf(item) }
     })
     const ended = new Map<string, ItemResult>()
     const left = new Set<string>()
@@ -78,38 +74,13 @@ export const sendActivities = (deps: LandscaperDeps, deployers: readonly Deploye
       }
     }
     const all = Promise.all(Array.from({ length: Math.min(MOST_AT_ONCE, items.length) }, work))
-    const woken = await untilTried(deps, input, all)
+    const late = sleep(LONGEST_MS, undefined, { ref: false })
+    await Promise.race([all, late])
     over.abort()
     for (const key of left) sending.leave(key)
-    return { sent: [...ended].map(([uid, result]) => ({ uid, result })), woken }
+    return { sent: [...ended].map(([uid, result]) => ({ uid, result })) }
   },
 })
-
-/** F1. @returns whether the run was woken meanwhile. */
-async function untilTried(deps: LandscaperDeps, input: SendInput, all: Promise<unknown>): Promise<boolean> {
-  const { lingering } = deps
-  const { workflowID } = input.by
-  const end = performance.now() + LONGEST_MS
-  let woken = false
-  for (let isNews = lingering.isSignalled(workflowID); !isNews || !(await hasNewItem(deps, input)); isNews = true) {
-    const leftMs = end - performance.now()
-    if (leftMs <= 0 || !(await lingering.beside(workflowID, all, leftMs))) break
-    woken = true
-  }
-  return woken
-}
-
-/** Whether an item has got the job that the run does not know. */
-async function hasNewItem(deps: LandscaperDeps, { by, subject, jobID, known }: SendInput): Promise<boolean> {
-  if (subject.kind !== 'Execution') return false
-  try {
-    const items = await listGroupObjects(deps, { by, subject }, 0)
-    return items.some((item) => isOurs(item, { object: item, jobID }) && !known.includes(item.metadata.uid))
-  } catch {
-    // The next pass reads the same, and says what it meets.
-    return true
-  }
-}
 
 function actOf({ uninstalls }: SentItem): ItemAct {
   return uninstalls ? 'uninstall' : 'install'

@@ -2,16 +2,9 @@
 
 import type { DeployItemView } from '../../deploy-item-view.ts'
 
-export interface GroupItem extends DeployItemView {
-  /** Milliseconds until the job of the item times out, as of the observation; undefined = never. */
-  readonly remainingMs: number | undefined
-  /** The job takes the item away. */
-  readonly uninstalls: boolean
-}
-
 export interface DeployGroupObservation {
   /** Items of built-in types that have the group's job ID, finished or not, unless the run knows them as they are. */
-  readonly changed: readonly GroupItem[]
+  readonly changed: readonly DeployItemView[]
   /** uids of known items that are there no more, or have another job. */
   readonly gone: readonly string[]
   /** Nothing more can come: every item has the job, or the execution's job is finished, replaced or gone. */

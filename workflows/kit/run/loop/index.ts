@@ -1,5 +1,6 @@
 // What a kind's workflow.ts takes of the kit beside its index: the runs, and the proxies of activities. Needs Temporal.
 
+export { Hosting } from './host.ts'
 export { runGroup } from './run-group.ts'
 export { runJob } from './run-job.ts'
 export { runLevel } from './run-level.ts'

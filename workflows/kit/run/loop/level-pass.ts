@@ -3,7 +3,7 @@
 //   P1. What a Secret holds is neither read into the history nor taken from an action.
 
 import { type AnyLevelPass, type LevelController, resourceOf } from '../define-level.ts'
-import type { By, Subject } from '../job.ts'
+import type { By, Subject } from '../subject.ts'
 import { CHANGED } from '../next-pass.ts'
 import type { LevelActivities, LevelQuery, Observed } from '../level-activities.ts'
 import type { JsonObject, LevelActs, WantedObject } from '../level.ts'

@@ -14,7 +14,8 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow'
-import type { By, JobInput } from '../job.ts'
+import type { JobInput } from '../job.ts'
+import type { By } from '../subject.ts'
 import { attemptsAfter, type NextPass, nextPass } from '../next-pass.ts'
 import type { Outcome } from '../../plan/outcome.ts'
 

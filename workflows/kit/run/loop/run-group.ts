@@ -1,7 +1,8 @@
 // The run of a group: many objects of one job, each with a status of its own, which its actions write. Work that takes longer than a pass
 // may goes on beside the passes, on tracks.
 
-import type { By, GroupController, GroupPass, JobInput } from '../job.ts'
+import type { GroupController, GroupPass, JobInput } from '../job.ts'
+import type { By } from '../subject.ts'
 import { retryable } from '../next-pass.ts'
 import { createTracks } from '../tracks.ts'
 import { done, joinOutcomes } from '../../plan/outcome.ts'

@@ -1,69 +1,66 @@
-// The run of a job: passes over one object, phase by phase, until the job has ended.
+// The run of a job: passes over one object, phase by phase, until the job has ended; with those of the children that it hosts.
 //
 //   R1. A run ends at once when its job is finished, and leaves another run's job alone.
 
-import {
-  type By,
-  isIdle,
-  type JobController,
-  type JobInput,
-  type JobPass,
-  type JobState,
-  type StatusDraft,
-  SUPERSEDED,
-} from '../job.ts'
+import { type JobController, type JobInput, type JobPass, type JobState, SUPERSEDED } from '../job.ts'
+import { type By, isIdle } from '../subject.ts'
 import { retryable } from '../next-pass.ts'
 import { type Progress, runPhases } from '../phases.ts'
 import { statusChange } from '../settle.ts'
-import { done } from '../../plan/outcome.ts'
+import { done, joinOutcomes } from '../../plan/outcome.ts'
+import type { HostedWork } from './host.ts'
 import { createWakes, loop, type RunResult } from './loop.ts'
+import { Member } from './member.ts'
 import { jobCourse, type JobReport } from './settle-job.ts'
 import { attempt, runOnTemporal, showDetails } from './temporal.ts'
 
-/** Runs the reconcile job of one subject. */
+/**
+ * Runs the reconcile job of one subject.
+ *
+ * @param hosts what the controller's steps run the passes of children with.
+ */
 export async function runJob<State extends JobState, Act>(
   controller: JobController<State, Act>,
   input: JobInput,
+  hosts: readonly HostedWork[] = [],
 ): Promise<RunResult> {
-  let state: State | undefined
-  const runOnce = async (by: By): Promise<JobReport> => {
-    const observed = await attempt(() => controller.observe(controller.act, input, by, state))
+  const wakes = createWakes()
+  const show = () =>
+    showDetails(
+      [root, ...hosts]
+        .map((one) => one.details())
+        .filter(Boolean)
+        .join('\n\n'),
+    )
+  const hooks = { wake: wakes.wake, show }
+  const root = new Member(controller, hooks)
+  for (const host of hosts) host.attach(hooks)
+  const works = () => [root.tracks, ...hosts.flatMap(({ tracks }) => tracks ?? [])]
+
+  const tree = [input.subject.uid]
+  const runOnce = async (acting: By): Promise<JobReport> => {
+    const by = { ...acting, tree }
+    const observed = await attempt(() => controller.observe(controller.act, input, by, () => root.state))
     // Nothing was seen, so nothing can be final.
     if ('outcome' in observed) return { outcome: retryable(observed.outcome), result: undefined }
     if (observed.value === undefined) return { outcome: done, result: 'Deleted' }
-    state = observed.value
-
-    const pass = startPass(input, by, state, controller.act)
+    const pass = root.start({ ...input, by }, observed.value)
     const ended = verdict(controller, pass)
     if (ended !== undefined) return { outcome: done, result: ended }
 
-    const { outcome, result } = await runPass(controller, pass)
-    state = pass.state
-    showDetails(controller.details(pass))
-    if (result === 'Deleted' || result === 'Superseded') return { outcome, result }
-    const change = statusChange(pass, controller.plan.finalPhases)
+    const { outcome: ran, result } = await runPass(controller, pass)
+    show()
+    const outcome = joinOutcomes(ran, retryable(root.tracks.takeFailures()), ...pass.hosted.map((one) => one.outcome))
+    if (result === 'Superseded') return { outcome, result }
+    const change = result === 'Deleted' ? undefined : statusChange(pass, controller.plan.finalPhases)
     return {
-      outcome,
-      result,
-      change,
-      settled: (target) => {
-        state = { ...pass.state, target: { ...pass.state.target, ...target } }
-      },
+      ...{ outcome, result, change, hosted: pass.hosted },
+      isBusy: works().some(({ running }) => running > 0),
+      settled: (target) => root.settled(target),
     }
   }
-  const wakes = createWakes()
-  return await loop(input, wakes, jobCourse(input, wakes, { runPass: runOnce }))
-}
-
-function startPass<State extends JobState, Act>(
-  { subject, jobID }: JobInput,
-  by: By,
-  state: State,
-  act: Act,
-): JobPass<State, Act> {
-  const { phase, observedGeneration, lastError } = state.target
-  const draft: StatusDraft = { phase, observedGeneration, lastError, conditions: [], marks: [], fields: {} }
-  return { subject, jobID, by, act, state, draft }
+  const leave = () => works().forEach((work) => work.stop())
+  return await loop(input, wakes, jobCourse(input, wakes, { runPass: runOnce, leave }))
 }
 
 /** Whether there is anything to do for this run at all (R1). */

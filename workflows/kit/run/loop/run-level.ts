@@ -8,7 +8,8 @@
 //   V5. Nobody runs in circles: a plan that wishes for pass after pass at once gets one a second, after the first twenty.
 
 import type { LevelController } from '../define-level.ts'
-import type { By, JobInput, Subject } from '../job.ts'
+import type { JobInput } from '../job.ts'
+import type { By, Subject } from '../subject.ts'
 import type { LevelActivities, LevelJournal } from '../level-activities.ts'
 import { done, interrupts, type Outcome } from '../../plan/outcome.ts'
 import { nop } from '../../plan/step.ts'

@@ -3,14 +3,19 @@
 //   S1. A pass that changed nothing and wants no other one writes nothing.
 //   S2. What ends a job is written in one settle, which also closes the run's row.
 
-import type { By, JobInput } from '../job.ts'
+import type { JobInput } from '../job.ts'
+import type { HostedEnd } from '../status-change.ts'
+import type { By } from '../subject.ts'
 import type { NextPass } from '../next-pass.ts'
-import type { SettleActivities, SettledTarget, StatusChange } from '../settle.ts'
+import type { ChildChange, SettleActivities } from '../settle.ts'
+import type { SettledTarget, StatusChange } from '../status-change.ts'
 import type { Course, PassReport, Settled, Wakes } from './loop.ts'
 import { insistentActivities } from './temporal.ts'
 
 export interface JobReport extends PassReport {
   readonly change?: StatusChange | undefined
+  /** Of the children that the run hosts. */
+  readonly hosted?: readonly HostedEnd[]
   /** Work goes on beside the passes, in activities that wait for the end of the workflow task. */
   readonly isBusy?: boolean
   /** Takes the target as settle left it. */
@@ -25,12 +30,21 @@ export function jobCourse(
 ): Course<JobReport> {
   const { settle, endRun } = insistentActivities<SettleActivities>()
   const settlePass = async (by: By, report: JobReport, next: NextPass): Promise<Settled> => {
-    const { change, result } = report
+    const { change, result, hosted = [] } = report
+    const changed = hosted.filter(isChanged)
+    const children = changed.map((child): ChildChange => ({
+      by: child.by,
+      subject: child.subject,
+      change: child.change,
+    }))
     const lingers = isAtRest(report, wakes)
     const againMs = result === undefined ? next.againMs : undefined
     const isClosed = change?.finished === true
-    if (change === undefined && againMs === undefined && !lingers) return { result, isClosed }
-    const settled = await settle({ ...by, ...input, ...next, change, againMs, lingers })
+    const isNothing = change === undefined && children.length === 0
+    if (isNothing && againMs === undefined && !lingers) return { result, isClosed }
+    const tree = [...new Set([input.subject.uid, ...hosted.flatMap((child) => child.by.tree ?? [])])]
+    const told = children.length === 0 ? {} : { children }
+    const settled = await settle({ ...by, tree, ...input, ...next, ...told, change, againMs, lingers })
     switch (settled.result) {
       case 'superseded':
         return { result: 'Superseded', isClosed: false }
@@ -39,6 +53,7 @@ export function jobCourse(
         return { result: undefined, isClosed: false }
       case 'settled':
         report.settled?.(settled.target)
+        settled.children?.forEach((target, index) => changed[index]?.settled(target))
         if (settled.woken) wakes.wake()
         return { result, isClosed }
     }
@@ -49,6 +64,12 @@ export function jobCourse(
     close: async (by, outcome) => await endRun({ ...by, ...input, outcome }),
     endsWoken: true,
   }
+}
+
+type ChangedChild = HostedEnd & { readonly change: StatusChange }
+
+function isChanged(child: HostedEnd): child is ChangedChild {
+  return child.change !== undefined
 }
 
 /** A run that waits for a change may see it come; one that met a fault, or whose activities are to be sent, gives its task back. */

@@ -1,0 +1,89 @@
+// A child whose job is its parent's is hosted: its passes run inside those of the parent's run, and what they come to is settled with them, the
+// child before the parent. Source: docs/architecture.md "Hosted children".
+//
+//   H1. The child's job begins with its first status write; nothing hands its job ID down before.
+//   H2. What a pass of the child wants (another pass, a back-off) is the run's to want. What its steps write of other objects is the run's own.
+
+import type { HostedProgress, JobController, JobPass, JobState } from '../job.ts'
+import type { HostedEnd } from '../status-change.ts'
+import type { By, Subject } from '../subject.ts'
+import { retryable } from '../next-pass.ts'
+import { type Progress, runPhases } from '../phases.ts'
+import { hostedChange } from '../settle.ts'
+import { done, joinOutcomes } from '../../plan/outcome.ts'
+import type { TrackSet } from '../tracks.ts'
+import { Member, type MemberHooks } from './member.ts'
+import { runOnTemporal } from './temporal.ts'
+
+/** The parent's side of a pass. */
+type Host = Pick<JobPass<JobState>, 'by' | 'jobID' | 'subject' | 'hosted'>
+
+/** What the run of the root needs of what it hosts. */
+export interface HostedWork {
+  attach(hooks: MemberHooks): void
+  readonly tracks: Pick<TrackSet<never>, 'running' | 'takeFailures' | 'stop'> | undefined
+  details(): string
+}
+
+/** Runs the passes of a controller's objects inside other runs. One for each run and kind of child. */
+export class Hosting<State extends JobState, Act> implements HostedWork {
+  readonly #name: string
+  readonly #controller: JobController<State, Act>
+  #member: Member<State, Act> | undefined
+
+  /** @param name of the controller whose objects are hosted. */
+  constructor(name: string, controller: JobController<State, Act>) {
+    this.#name = name
+    this.#controller = controller
+  }
+
+  attach(hooks: MemberHooks): void {
+    this.#member = new Member(this.#controller, hooks)
+  }
+
+  get tracks(): TrackSet<State> | undefined {
+    return this.#member?.tracks
+  }
+
+  details(): string {
+    return this.#member?.details() ?? ''
+  }
+
+  /** Of the child, as the last pass and what went on beside it have left it. */
+  get state(): State | undefined {
+    return this.#member?.state
+  }
+
+  /**
+   * One pass over the child, within one of its host; its end is noted in the host's pass.
+   *
+   * @param state as the host has observed it.
+   */
+  async pass(host: Host, subject: Subject, state: State): Promise<HostedProgress<State>> {
+    const member = this.#member
+    if (member === undefined) throw new Error(`the run hosts no ${this.#name}: it was not attached`)
+    const { jobID } = host
+    const { jobIDFinished, phase } = state.target
+    // Its end was written in a pass whose own end was not.
+    if (jobIDFinished === jobID) return { outcome: done, result: phase ?? 'Finished', state, draft: undefined }
+    const pass = member.start({ subject, jobID, by: this.#by(host, subject) }, state)
+    if (state.target.jobID !== jobID) {
+      pass.draft.phase = undefined
+      pass.draft.marks.push('triggerTime')
+    } else this.#controller.resume?.(pass)
+    const progress = await runPhases(this.#controller.plan, pass, (step) => runOnTemporal(step, pass))
+    host.hosted.push(...pass.hosted, this.#end(member, pass, progress))
+    return { ...progress, state: pass.state, draft: pass.draft }
+  }
+
+  #by({ by, subject: { uid: host } }: Host, { uid }: Subject): By {
+    return { ...by, controller: this.#name, tree: [...new Set([...(by.tree ?? [host]), uid])] }
+  }
+
+  #end(member: Member<State, Act>, pass: JobPass<State, Act>, { outcome, result }: Progress): HostedEnd {
+    const { by, subject } = pass
+    const change = result === 'Deleted' ? undefined : hostedChange(pass, this.#controller.plan.finalPhases)
+    const wanted = retryable(joinOutcomes(outcome, member.tracks.takeFailures()))
+    return { by, subject, change, outcome: wanted, settled: (target) => member.settled(target) }
+  }
+}

@@ -1,0 +1,35 @@
+// How jobs of Executions run: in runs of their own, and hosted in those of their Installations.
+
+import type { JobController } from '../../kit/index.ts'
+import { shortActivities } from '../../kit/run/loop/index.ts'
+import type { DeployActivities } from '../deploy-item/pass.ts'
+import { deployActivities } from '../deploy-item/jobs.ts'
+import { beginExecution, resumeExecution } from './begin-execution.ts'
+import type { ExecutionActivities, ExecutionState } from './pass.ts'
+import { executionDetails } from './details.ts'
+import { observeExecution } from './observe-execution.ts'
+import { executionPlan } from './plan.ts'
+
+const short = shortActivities<Omit<ExecutionActivities, keyof DeployActivities>>()
+
+export const executionJobs: JobController<ExecutionState, ExecutionActivities> = {
+  plan: executionPlan,
+  act: {
+    ...deployActivities,
+    observeExecution: short.observeExecution,
+    beginJob: short.beginJob,
+    guardSubject: short.guardSubject,
+    applyDeployItems: short.applyDeployItems,
+    triggerDeployItems: short.triggerDeployItems,
+    deleteDeployItems: short.deleteDeployItems,
+    releaseDeployItems: short.releaseDeployItems,
+    interruptExecution: short.interruptExecution,
+    forgetInterrupt: short.forgetInterrupt,
+    endUnclaimedItems: short.endUnclaimedItems,
+    collectExports: short.collectExports,
+  },
+  observe: observeExecution,
+  begin: beginExecution,
+  resume: resumeExecution,
+  details: executionDetails,
+}

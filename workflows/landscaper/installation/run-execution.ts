@@ -1,0 +1,46 @@
+// Progressing and Deleting: the Execution is hosted, its job runs here. Source: spec/landscaper.md 2.3, 2.4, docs/architecture.md "Hosted children".
+
+import type { ChildExecution } from '../../../activities/landscaper/installation/views.ts'
+import { again, done, isIdle, type Outcome, stop } from '../../kit/index.ts'
+import { isBegun } from './interrupt-installation.ts'
+import type { ExecutionProgress, InstallationPass } from './pass.ts'
+
+/** One pass over the Execution; `done` however far it came: `awaitExecution` and `awaitDeletion` say what that means. */
+export async function runExecution(pass: InstallationPass): Promise<Outcome> {
+  const { subject, jobID, act, state } = pass
+  const { execution, deployItems, target } = state
+  if (execution === undefined) return done
+  if (execution.jobID !== jobID && !isIdle(execution))
+    return stop(`waiting for execution ${subject.name} to finish another job`)
+  pass.draft.marks.push('waitTime')
+  // One that is there before the job begins was meant for an earlier one.
+  const interruptRequested = isBegun(pass) && (execution.interruptRequested || target.interruptRequested)
+  const ran = await act.runExecution(pass, { target: { ...execution, interruptRequested }, deployItems })
+  pass.state = { ...pass.state, ...after(execution, jobID, ran) }
+  return interruptRequested && target.interruptRequested ? await takeInterruptOff(pass) : done
+}
+
+function after(before: ChildExecution, jobID: string, { result, state, draft }: ExecutionProgress) {
+  if (result === 'Deleted') return { execution: undefined, deployItems: [] }
+  const { target, deployItems } = state
+  const { uid, renderedFrom } = before
+  const { phase, lastError, exportRef } = { ...target, ...draft, exportRef: draft?.fields['exportRef'] }
+  const hasExports = exportRef === undefined ? target.hasExports : exportRef !== null
+  const isOver = result !== undefined
+  const error = isOver && phase !== 'Succeeded' ? (lastError?.message ?? before.error) : undefined
+  const jobIDFinished = isOver ? jobID : target.jobIDFinished
+  const execution: ChildExecution = {
+    ...{ ...target, uid, renderedFrom, phase, lastError, jobID, jobIDFinished, error },
+    hasExports,
+  }
+  return { execution, deployItems }
+}
+
+async function takeInterruptOff(pass: InstallationPass): Promise<Outcome> {
+  const { by, subject, jobID, act, state } = pass
+  const left = await act.interruptInstallation({ by, subject, jobID, version: state.target.version })
+  // Gone, or another job's: the next pass sees which.
+  if (left === undefined) return again(0)
+  pass.state = { ...pass.state, target: left }
+  return done
+}
