@@ -69,12 +69,13 @@ describe.each(SHAPES)('an installation with $title', ({ items, levels, exporting
     expect(done.status).toMatchObject({ phase: 'Succeeded' })
     expect(
       excess(written(mark), {
-        installation: 6 + exportObjects,
-        execution: 2 * count + 3 + exportObjects,
+        // The Execution's creation among them.
+        installation: 4 + exportObjects,
+        execution: count + 1 + exportObjects,
         deploy: count * (1 + exportObjects),
       }),
     ).toEqual([])
-    expect(await historyExcess(done.status?.jobID ?? '', levels)).toEqual([])
+    expect(await historyExcess(done.status?.jobID ?? '')).toEqual([])
   })
 
   it('keeps within the smaller budget in a further job on an unchanged spec', async () => {
@@ -85,12 +86,12 @@ describe.each(SHAPES)('an installation with $title', ({ items, levels, exporting
     expect(done.status).toMatchObject({ phase: 'Succeeded' })
     expect(
       excess(written(mark), {
-        installation: 6 + exportObjects,
-        execution: count + 3,
+        installation: 3 + exportObjects,
+        execution: 1 + exportObjects,
         deploy: count * (1 + exportObjects),
       }),
     ).toEqual([])
-    expect(await historyExcess(done.status?.jobID ?? '', levels)).toEqual([])
+    expect(await historyExcess(done.status?.jobID ?? '')).toEqual([])
   })
 
   it('writes nothing for what has converged, however often it is swept', async () => {
@@ -104,7 +105,7 @@ describe.each(SHAPES)('an installation with $title', ({ items, levels, exporting
     const mark = auditMark(servers.auditLogPath)
     await cluster.delete('installations', root)
     await cluster.gone(root)
-    expect(excess(written(mark), { installation: 5, execution: 2 * count + 2, deploy: count })).toEqual([])
+    expect(excess(written(mark), { installation: 3, execution: count + 1, deploy: count })).toEqual([])
   })
 })
 
@@ -112,30 +113,28 @@ describe('a chain', () => {
   it('has histories that grow with its levels, not with levels times items', async () => {
     const [short, long] = [await chainBytes(10), await chainBytes(30)]
     // Looks that told every item made it more than six times as much.
-    for (const controller of ['execution', 'deploy'])
-      expect((long.get(controller) ?? 0) / (short.get(controller) ?? 0), controller).toBeLessThan(4)
+    expect(long / short).toBeLessThan(4)
   })
 })
 
-/** What the runs of a chain's job have recorded of their activities, in bytes, by controller. */
-async function chainBytes(levels: number): Promise<ReadonlyMap<string, number>> {
+/** What the run of a chain's job has recorded of its activities, in bytes. */
+async function chainBytes(levels: number): Promise<number> {
   const items = flat(levels).map((item, index) => (index === 0 ? item : { ...item, dependsOn: [`item-${index - 1}`] }))
   await cluster.create(installation(`chain-${levels}`, items), 'installations')
   const runs = await finishedRuns((await cluster.finished(`chain-${levels}`)).status?.jobID ?? '')
-  const bytes = runs.map(async ({ controller, workflow_id }) => {
+  const bytes = runs.map(async ({ workflow_id }) => {
     const { events } = await pawl.client.workflow.getHandle(workflow_id).fetchHistory()
     const results = (events ?? []).flatMap(
       ({ markerRecordedEventAttributes: marker }) => marker?.details?.['result'] ?? [],
     )
     const payloads = results.flatMap((result) => result.payloads ?? [])
-    return [controller, payloads.reduce((sum, { data }) => sum + (data?.length ?? 0), 0)] as const
+    return payloads.reduce((sum, { data }) => sum + (data?.length ?? 0), 0)
   })
-  return new Map(await Promise.all(bytes))
+  const [found = NaN] = await Promise.all(bytes)
+  return found
 }
 
 const SWEEPS = 3
-const SIGNALED = 'EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED'
-const EVENTS_PER_FURTHER_WAKE = 5
 
 function withExports(items: readonly Item[], exporting: boolean): readonly Item[] {
   return exporting ? items.map((one) => ({ ...one, config: { export: { url: `http://${one.name}` } } })) : items
@@ -164,28 +163,20 @@ function excess(writes: readonly AuditedWrite[], budgets: Readonly<Record<string
   })
 }
 
-/** Event counts of a job's runs that exceed their budgets. */
-async function historyExcess(jobID: string, levels: number) {
-  // By kind: events with one level per wake, and the wakes that these need.
-  const budgets: Readonly<Record<string, { events: number; wakes: number }>> = {
-    installation: { events: 20, wakes: 1 },
-    execution: { events: 18 + 6 * (levels - 1), wakes: levels },
-    deploy: { events: 16 + 6 * (levels - 1), wakes: levels },
-  }
+// A run of one task: started, the task, a marker for each local activity, its end.
+const MOST_EVENTS = 12 + 2
+
+/** What of a job's history exceeds its budget: one run, one task. */
+async function historyExcess(jobID: string) {
   const runs = await finishedRuns(jobID)
-  expect(runs.map(({ controller }) => controller).toSorted()).toEqual(['deploy', 'execution', 'installation'])
+  expect(runs.map(({ controller }) => controller)).toEqual(['installation'])
   const found = await Promise.all(
-    runs.map(async ({ controller, workflow_id }) => {
-      const { events = [] } = await pawl.client.workflow.getHandle(workflow_id).fetchHistory()
-      const types = (events ?? []).map(({ eventType }) => temporal.api.enums.v1.EventType[eventType ?? 0] ?? '')
-      const wakes = types.filter((type) => type === SIGNALED).length
-      const budget = budgets[controller] ?? { events: 0, wakes: 0 }
-      // A signal comes to a run that has lingered in vain, which is an event too (ADR 10).
-      const allowed = budget.events + EVENTS_PER_FURTHER_WAKE * Math.max(0, wakes - budget.wakes) + wakes
-      return { controller, allowed, wakes, events: types.length, types }
+    runs.map(async ({ workflow_id }) => {
+      const { events } = await pawl.client.workflow.getHandle(workflow_id).fetchHistory()
+      return (events ?? []).map(({ eventType }) => temporal.api.enums.v1.EventType[eventType ?? 0] ?? '')
     }),
   )
-  return found.filter(({ events, allowed }) => events > allowed)
+  return found.filter((types) => types.length > MOST_EVENTS)
 }
 
 async function finishedRuns(jobID: string) {

@@ -89,8 +89,9 @@ function fromExecution(event: RoutedEvent): Routing {
   const isFinishedNow = jobIDFinished !== undefined && jobIDFinished !== previous?.jobIDFinished
   if (isFinishedNow) return { routes: [{ ...subject, jobID: jobIDFinished, cause: 'execution finished' }] }
   const before = previous?.jobID
+  // What had begun in it ends first, without its host.
   if (before !== undefined && before !== jobID)
-    return { routes: [{ ...subject, jobID: before, cause: 'job replaced' }] }
+    return { routes: [{ ...subject, jobID: before, mode: 'start', cause: 'job replaced' }] }
   return { ignored: 'deploy groups wait for the end of the job only' }
 }
 
