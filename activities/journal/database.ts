@@ -127,6 +127,41 @@ export interface JobTable {
   lookups: number
 }
 
+/** The job of a child that a run hosts. */
+export interface HostedJobTable {
+  workflow_id: string
+  controller: string
+  cluster: string
+  uid: string
+  job_id: string
+  namespace: string
+  name: string
+  phase: string
+  phases: ColumnType<{ phase: string; at: string }[], string, string>
+  /** Null while the job goes on. */
+  outcome: string | null
+  last_error: NullableJsonColumn<Json>
+  started_at: Timestamp
+  finished_at: NullableTimestamp
+}
+
+/** The jobs of objects, in runs of their own and hosted; read only. */
+export type ObjectJobView = Pick<
+  JobTable,
+  | 'workflow_id'
+  | 'controller'
+  | 'cluster'
+  | 'uid'
+  | 'job_id'
+  | 'namespace'
+  | 'name'
+  | 'cause'
+  | 'phase'
+  | 'phases'
+  | 'outcome'
+> &
+  Pick<JobTable, 'last_error' | 'started_at' | 'finished_at'>
+
 export interface ActionTable {
   seq: Generated<number>
   workflow_id: string
@@ -160,6 +195,8 @@ export interface Database {
   wake: WakeTable
   subscription: SubscriptionTable
   job: JobTable
+  hosted_job: HostedJobTable
+  object_job: ObjectJobView
   action: ActionTable
   retry_bucket: RetryBucketTable
 }

@@ -4,6 +4,7 @@ import type { Kysely } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import * as createJournal from '../../migrations/0001_create_journal.ts'
 import * as keyByGroup from '../../migrations/0002_key_kinds_by_group.ts'
+import * as keepHosted from '../../migrations/0003_keep_hosted_jobs.ts'
 import { type Database, openDatabase } from './database.ts'
 import { ensurePartitions } from './write/partitions.ts'
 
@@ -11,6 +12,7 @@ import { ensurePartitions } from './write/partitions.ts'
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001_create_journal': createJournal,
   '0002_key_kinds_by_group': keyByGroup,
+  '0003_keep_hosted_jobs': keepHosted,
 }
 
 export interface MigrationState {

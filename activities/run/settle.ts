@@ -1,9 +1,19 @@
 // Settle: what a pass leaves behind. One conditional status write, the row of its run, the next due time.
 // Source: docs/architecture.md "Writes, fields, errors".
 
-import type { SettleActivities, SettledTarget, SettleInput, SettleResult } from '../../workflows/kit/index.ts'
+import type {
+  By,
+  SettleActivities,
+  SettledTarget,
+  SettleInput,
+  SettleResult,
+  StatusChange,
+  Subject,
+} from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import { retryableFailure, toApplicationFailure } from '../kube/errors.ts'
+import { type HostedJob, recordHosted } from '../journal/write/hosted-jobs.ts'
+import { controllerOf } from './controllers.ts'
 import { endRun } from './end-run.ts'
 import { recordPass } from './record-pass.ts'
 import { settledAsIs, writeStatus } from './write-status.ts'
@@ -20,7 +30,10 @@ export const statusActivities = (deps: Deps): SettleActivities => ({
     try {
       const result = await writeAllOf(deps, input)
       if (result.result !== 'settled') return result
-      if (input.change !== undefined || input.againMs !== undefined) await recordSettled(deps, input)
+      const { children = [], change, againMs } = input
+      const hosted = children.map((child) => hostedJob(deps, { ...input, ...child }, child.change))
+      await recordHosted(deps.db, hosted, deps.now())
+      if (change !== undefined || againMs !== undefined) await recordSettled(deps, input)
       return input.lingers ? { ...result, woken: await deps.lingering.wait(input.workflowID) } : result
     } catch (error) {
       // Never final: a pass that cannot settle has nowhere to say so. The server's refusal stands in the log and in the journal's action.
@@ -30,7 +43,9 @@ export const statusActivities = (deps: Deps): SettleActivities => ({
   },
 
   /** Closes the run's row in the journal; a row that a final write closed already stays as it is. */
-  async endRun({ outcome, ...run }) {
+  async endRun({ outcome, gone = [], ...run }) {
+    const hosted = gone.map((child) => hostedJob(deps, { ...run, ...child }, undefined))
+    await recordHosted(deps.db, hosted, deps.now())
     await endRun(deps, run, outcome)
   },
 })
@@ -50,6 +65,22 @@ async function writeAllOf(deps: Deps, input: SettleInput): Promise<SettleResult>
   const by = { workflowID, runID, pass, tree }
   const answer = await writeStatus(deps, { by, subject, jobID }, change)
   return answer.result === 'settled' ? { ...answer, ...told } : answer
+}
+
+interface OfChild {
+  readonly by: By
+  readonly subject: Subject
+  readonly jobID: string
+}
+
+/** @param change undefined: the child is gone. */
+function hostedJob({ cluster }: Deps, { by, subject, jobID }: OfChild, change: StatusChange | undefined): HostedJob {
+  const { uid, namespace, name } = subject
+  const { phase, finished, lastError } = change ?? { phase: 'Deleted', finished: true, lastError: undefined }
+  return {
+    ...{ workflow_id: by.workflowID, controller: controllerOf(by), cluster, uid, job_id: jobID, namespace, name },
+    ...{ phase, is_over: finished, last_error: lastError ?? null },
+  }
 }
 
 async function recordSettled(deps: Deps, input: SettleInput): Promise<void> {

@@ -39,7 +39,7 @@ afterEach(async () => {
 
 describe('a journal of the first version', () => {
   beforeEach(async () => {
-    expect(await migrateUp(test.url, NOW)).toEqual(['0002_key_kinds_by_group'])
+    expect(await migrateUp(test.url, NOW)).toEqual(['0002_key_kinds_by_group', '0003_keep_hosted_jobs'])
   })
 
   it('goes on with an unfinished job: its object is found under its kind, and its end closes the row', async () => {

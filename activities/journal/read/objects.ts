@@ -54,9 +54,7 @@ export async function readSubjects(
       select bool_and(deleted) as owner_deleted, max(projection #>> '{status,jobID}') filter (where
           projection #>> '{status,jobID}' is distinct from projection #>> '{status,jobIDFinished}') as owner_job
       from object where cluster = o.cluster and uid = o.owner_uid) p on true
-    where o.cluster = ${cluster} and o.uid = any(${[...new Set(ids.map(({ uid }) => uid))]}::text[])`.execute(
-    db,
-  )
+    where o.cluster = ${cluster} and o.uid = any(${[...new Set(ids.map(({ uid }) => uid))]}::text[])`.execute(db)
   return ids.map(({ group, kind, uid }) => {
     const row = rows.find((one) => one.kind === kind && one.api_group === group && one.uid === uid)
     if (row === undefined) return undefined

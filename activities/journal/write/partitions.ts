@@ -62,6 +62,9 @@ async function pruneEnded(trx: Transaction<Database>, before: Date): Promise<voi
     trx,
   )
   await sql`delete from job where outcome is not null and finished_at < ${before}`.execute(trx)
+  await sql`delete from hosted_job h where not exists (select from job j where j.workflow_id = h.workflow_id)`.execute(
+    trx,
+  )
   await sql`delete from object where deleted and updated_at < ${before}`.execute(trx)
 }
 

@@ -40,9 +40,15 @@ export type SettleResult =
   /** The job would have ended, but the spec was edited since the pass looked: nothing was written, and another pass is due. */
   | { readonly result: 'overtaken' }
 
+export interface EndInput extends By, JobInput {
+  readonly outcome: string
+  /** Hosted children that have gone with this pass. Absent: none. */
+  readonly gone?: readonly Pick<ChildChange, 'by' | 'subject'>[]
+}
+
 export interface SettleActivities {
   settle(input: SettleInput): Promise<SettleResult>
-  endRun(input: By & JobInput & { readonly outcome: string }): Promise<void>
+  endRun(input: EndInput): Promise<void>
 }
 
 /** The change that the pass's draft makes to the status it observed; undefined when it makes none (nothing is written then). */

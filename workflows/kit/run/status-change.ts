@@ -30,6 +30,8 @@ export interface HostedEnd {
   /** Of the child's controller. */
   readonly by: By
   readonly subject: Subject
+  /** Its finalizer was the last thing that held it. */
+  readonly isGone: boolean
   /** Undefined: nothing of the child's status changes. */
   readonly change: StatusChange | undefined
   readonly outcome: Outcome

@@ -11,6 +11,7 @@ export const deployFields: OwnedFields = {
       ['metadata', 'finalizers', FINALIZER],
       path('status.jobID'),
       path('status.jobIDFinished'),
+      path('status.jobIDGenerationTime'),
       path('status.observedGeneration'),
       path('status.phase'),
       path('status.conditions'),

@@ -84,6 +84,13 @@ export class Hosting<State extends JobState, Act> implements HostedWork {
     const { by, subject } = pass
     const change = result === 'Deleted' ? undefined : hostedChange(pass, this.#controller.plan.finalPhases)
     const wanted = retryable(joinOutcomes(outcome, member.tracks.takeFailures()))
-    return { by, subject, change, outcome: wanted, settled: (target) => member.settled(target) }
+    return {
+      by,
+      subject,
+      isGone: result === 'Deleted',
+      change,
+      outcome: wanted,
+      settled: (target) => member.settled(target),
+    }
   }
 }

@@ -29,9 +29,11 @@ export function jobCourse(
   passes: Pick<Course<JobReport>, 'runPass' | 'leave'>,
 ): Course<JobReport> {
   const { settle, endRun } = insistentActivities<SettleActivities>()
+  let gone: readonly Pick<ChildChange, 'by' | 'subject'>[] = []
   const settlePass = async (by: By, report: JobReport, next: NextPass): Promise<Settled> => {
     const { change, result, hosted = [] } = report
     const changed = hosted.filter(isChanged)
+    gone = hosted.filter(({ isGone }) => isGone).map((child) => ({ by: child.by, subject: child.subject }))
     const children = changed.map((child): ChildChange => ({
       by: child.by,
       subject: child.subject,
@@ -61,7 +63,7 @@ export function jobCourse(
   return {
     ...passes,
     settle: settlePass,
-    close: async (by, outcome) => await endRun({ ...by, ...input, outcome }),
+    close: async (by, outcome) => await endRun({ ...by, ...input, outcome, ...(gone.length > 0 && { gone }) }),
     endsWoken: true,
   }
 }
