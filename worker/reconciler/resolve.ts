@@ -78,35 +78,29 @@ export async function resolveWake(
 }
 
 /** A subject whose job is that of its owner is hosted by the owner's run, or by the run that hosts that. Undefined: it is not hosted. */
-async function resolveHosted(
-  wake: Pick<Wake, 'controller' | 'uid' | 'job_id' | 'cluster' | 'foreign_event' | 'writer'>,
-  lookups: Lookups,
-): Promise<Resolution | undefined> {
+async function resolveHosted(wake: Wake, lookups: Lookups): Promise<Resolution | undefined> {
   const { cluster, uid, job_id } = wake
   const controller = lookups.registry.controllers.get(wake.controller)
   if (controller?.hostedBy === undefined) return undefined
-  const { hostedBy } = controller
+  const host = { ...wake, controller: controller.hostedBy, job_id: '' }
   // A group has its owner as subject.
   if (controller.group !== undefined && job_id !== '') {
     const owner = await lookups.readSubject({ cluster, ...groupKindOf(controller.group.owner), uid })
     const isRunning = owner !== undefined && !owner.object.deleted && runningJob(owner.object) === job_id
-    return isRunning ? await resolveHost({ ...wake, controller: hostedBy, job_id: '' }, lookups) : undefined
+    return isRunning ? await resolveHost(host, lookups) : undefined
   }
   const found = await lookups.readSubject({ cluster, ...groupKindOf(controller.target), uid })
   if (found === undefined || found.object.deleted || found.ownerJob === undefined) return undefined
   const running = runningJob(found.object)
   if (running !== undefined && running !== found.ownerJob) return undefined
-  const owner = found.object.owner_uid ?? ''
-  return await resolveHost({ ...wake, controller: hostedBy, uid: owner, job_id: '' }, lookups)
+  return await resolveHost({ ...host, uid: found.object.owner_uid ?? '' }, lookups)
 }
 
-async function resolveHost(
-  host: Parameters<typeof resolveHosted>[0],
-  lookups: Lookups,
-): Promise<Resolution> {
+/** The run of the root. It may be open although the journal has no row of it yet: then it is found where it is started. */
+async function resolveHost(host: Wake, lookups: Lookups): Promise<Resolution> {
   const { controller, uid, foreign_event, writer } = host
   const job = await lookups.findOpen({ controller, uid, jobID: undefined })
-  if (job === undefined) return (await resolveHosted(host, lookups)) ?? nothing('the run that hosts it is not there yet')
+  if (job === undefined) return (await resolveHosted(host, lookups)) ?? (await resolveSubject(host, lookups))
   return !foreign_event && writer === job.workflow_id ? nothing('own write') : { to: 'open', job }
 }
 
