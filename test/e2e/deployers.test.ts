@@ -67,7 +67,7 @@ describe.concurrent('an item of a type that nobody serves', () => {
     await cluster.create(installation('nobody', [{ name: 'alone', type }, { name: 'own' }]), 'installations')
     await cluster.untilItems('nobody', ['own'], (own) => own?.status?.phase === 'Succeeded')
     const items = await cluster.items('nobody')
-    await pawl.passed('execution', items.get('own')!)
+    await pawl.passed(items.get('own')!)
 
     expect((await cluster.get('executions', 'nobody'))?.status).toMatchObject({
       phase: 'Progressing',

@@ -11,6 +11,8 @@ const stage = useStage('edited-by-hand')
 /** Starts a job and waits until its item `slow` runs. */
 async function start(name: string, items: readonly Item[] = [waiting('slow')]): Promise<LsObject> {
   await stage.cluster.create(installation(name, items), 'installations')
+  // Its host says last that it waits.
+  await stage.cluster.until('installations', name, (root) => root?.status?.phase === 'Progressing')
   return await slow(name)
 }
 

@@ -44,7 +44,7 @@ describe.concurrent('an execution with a failed item', () => {
 
     await cluster.finishItem(items.get('slow')!, 'Succeeded')
     const slow = (await cluster.items('siblings')).get('slow')!
-    await pawl.passed('execution', slow)
+    await pawl.passed(slow)
     expect(await endOf('siblings')).toMatchObject({ phase: 'Progressing' })
 
     await cluster.finishItem(items.get('slower')!, 'Succeeded')

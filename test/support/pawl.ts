@@ -156,14 +156,14 @@ export class Pawl {
     )
   }
 
-  /** Waits until the open run of a controller has looked at this version of a child, and has nothing more to look at before some later time. */
-  async passed(controller: string, { metadata }: KubeObject): Promise<void> {
-    const owner = metadata.ownerReferences?.[0]?.uid ?? ''
+  /** Waits until the open run that hosts a deploy item has looked at this version of it, and has nothing more to look at before some later time. */
+  async passed({ metadata }: KubeObject): Promise<void> {
+    const execution = metadata.ownerReferences?.[0]?.uid ?? ''
     await this.journaled({ metadata })
     const event = sql`select at from watch_event where uid = ${metadata.uid} and resource_version = ${Number(metadata.resourceVersion)}`
-    await this
-      .#until(sql`select not exists (select from wake where controller = ${controller} and uid = ${owner} and due <= now())
-      and exists (select from job where controller = ${controller} and uid = ${owner} and last_pass_at > (${event} limit 1)) as ok`)
+    const hosts = sql`(select uid from object where uid = ${execution} union select owner_uid from object where uid = ${execution})`
+    await this.#until(sql`select not exists (select from wake where uid in ${hosts} and due <= now())
+      and exists (select from job where uid in ${hosts} and last_pass_at > (${event} limit 1)) as ok`)
   }
 
   /** The runs of an object, oldest first, once its tree is at rest. */

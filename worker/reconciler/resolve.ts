@@ -6,6 +6,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../activities/journal/database.ts'
 import { findOpenJobs, type Job, type JobSubject } from '../../activities/journal/write/jobs.ts'
 import {
+  jobAbove,
   type JournaledObject,
   type ObjectID,
   ownerState,
@@ -81,18 +82,21 @@ export async function resolveWake(
 async function resolveHosted(wake: Wake, lookups: Lookups): Promise<Resolution | undefined> {
   const { cluster, uid, job_id } = wake
   const controller = lookups.registry.controllers.get(wake.controller)
-  if (controller?.hostedBy === undefined) return undefined
-  const host = { ...wake, controller: controller.hostedBy, job_id: '' }
+  const [nearest, ...further] = controller?.hostedBy ?? []
+  if (controller === undefined || nearest === undefined) return undefined
+  const host = { ...wake, controller: nearest, job_id: '' }
   // A group has its owner as subject.
   if (controller.group !== undefined && job_id !== '') {
     const owner = await lookups.readSubject({ cluster, ...groupKindOf(controller.group.owner), uid })
-    const isRunning = owner !== undefined && !owner.object.deleted && runningJob(owner.object) === job_id
-    return isRunning ? await resolveHost(host, lookups) : undefined
+    if (owner === undefined || owner.object.deleted) return undefined
+    const isHosted = (runningJob(owner.object) ?? jobAbove(owner, further.length)) === job_id
+    return isHosted ? await resolveHost(host, lookups) : undefined
   }
   const found = await lookups.readSubject({ cluster, ...groupKindOf(controller.target), uid })
-  if (found === undefined || found.object.deleted || found.ownerJob === undefined) return undefined
+  if (found === undefined || found.object.deleted) return undefined
+  const above = jobAbove(found, 1 + further.length)
   const running = runningJob(found.object)
-  if (running !== undefined && running !== found.ownerJob) return undefined
+  if (above === undefined || (running !== undefined && running !== above)) return undefined
   return await resolveHost({ ...host, uid: found.object.owner_uid ?? '' }, lookups)
 }
 
@@ -137,8 +141,9 @@ async function resolveSubject(wake: Wake, lookups: Lookups): Promise<Resolution>
   const kind = groupKindOf(controller.target)
   const found = await lookups.readSubject({ cluster: wake.cluster, ...kind, uid: wake.uid })
   if (found === undefined || found.object.deleted) return goneSubject(wake, lookups)
-  const { object, owner, ownerJob } = found
-  const wanted = wantedOf(controller.wantedRun, object.projection, owner, ownerJob)
+  const { object, owner } = found
+  const above = jobAbove(found, controller.hostedBy?.length ?? 0)
+  const wanted = wantedOf(controller.wantedRun, object.projection, owner, above)
   if (wanted === undefined) return { to: 'later', reason: 'its owner was not listed yet' }
   if ('none' in wanted) return nothing(wanted.none)
   if (controller.group !== undefined && wanted.jobID !== undefined && object.owner_uid !== null) {

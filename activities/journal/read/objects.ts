@@ -1,6 +1,6 @@
 // The newest known state of objects. Read-only: only journalEvents writes these rows.
 
-import { type Kysely, type Selectable, sql } from 'kysely'
+import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
 import { type GroupKind, groupKindOf, groupKindText, path, valueAt } from '../../../workflows/kit/index.ts'
 import type { Database, Json, ObjectTable } from '../database.ts'
 
@@ -37,8 +37,13 @@ export interface ObjectID extends GroupKind {
 export interface SubjectState {
   readonly object: JournaledObject
   readonly owner: OwnerState
-  /** The job that the owner has unfinished. */
-  readonly ownerJob: string | undefined
+  /** The jobs that the owner has unfinished, and its own owner; undefined: none. */
+  readonly jobsAbove: readonly (string | undefined)[]
+}
+
+/** The unfinished job of the nearest of so many hosts that has one: a hosted owner may not show yet that it has begun. */
+export function jobAbove({ jobsAbove }: Pick<SubjectState, 'jobsAbove'>, hosts: number): string | undefined {
+  return jobsAbove.slice(0, hosts).find((jobID) => jobID !== undefined)
 }
 
 /** Objects of one cluster with the states of their owners, in the order of the IDs; undefined for those that were never there. One query. */
@@ -49,26 +54,34 @@ export async function readSubjects(
 ): Promise<readonly (SubjectState | undefined)[]> {
   const cluster = ids[0]?.cluster ?? ''
   const { rows } = await sql<JournaledObject & Owner>`
-    select o.*, p.owner_deleted, p.owner_job, ${listedKinds(cluster)} as listed
-    from object o left join lateral (
-      select bool_and(deleted) as owner_deleted, max(projection #>> '{status,jobID}') filter (where
-          projection #>> '{status,jobID}' is distinct from projection #>> '{status,jobIDFinished}') as owner_job
-      from object where cluster = o.cluster and uid = o.owner_uid) p on true
+    select o.*, p.deleted as owner_deleted, p.running as owner_job, g.running as next_job, ${listedKinds(cluster)} as listed
+    from object o
+    left join lateral (${ownerRow(sql`o`)}) p on true
+    left join lateral (${ownerRow(sql`p`)}) g on true
     where o.cluster = ${cluster} and o.uid = any(${[...new Set(ids.map(({ uid }) => uid))]}::text[])`.execute(db)
   return ids.map(({ group, kind, uid }) => {
     const row = rows.find((one) => one.kind === kind && one.api_group === group && one.uid === uid)
     if (row === undefined) return undefined
-    const { owner_deleted, owner_job, listed, ...object } = row
+    const { owner_deleted, owner_job, next_job, listed, ...object } = row
     const owner = stateOfOwner(object, { deleted: owner_deleted, listed }, watchedKinds)
-    return { object, owner, ownerJob: (owner === 'present' ? owner_job : null) ?? undefined }
+    const jobsAbove = owner === 'present' ? [owner_job ?? undefined, next_job ?? undefined] : []
+    return { object, owner, jobsAbove }
   })
 }
 
 interface Owner {
   readonly owner_deleted: boolean | null
   readonly owner_job: string | null
+  readonly next_job: string | null
   readonly listed: readonly GroupKind[]
 }
+
+/** What is asked of an object's owner; no row where nothing is known of it. */
+const ownerRow = (of: RawBuilder<unknown>) => sql`
+  select owner_uid, cluster, deleted, case when
+      projection #>> '{status,jobID}' is distinct from projection #>> '{status,jobIDFinished}' and not deleted
+    then projection #>> '{status,jobID}' end as running
+  from object where cluster = ${of}.cluster and uid = ${of}.owner_uid order by deleted limit 1`
 
 /** The kinds of which a list was journaled. */
 const listedKinds = (cluster: string) => sql`(

@@ -13,12 +13,12 @@ import {
   wantedOf,
 } from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
-import { type JournaledObject, readSubjects, type SubjectState } from '../read/objects.ts'
+import { jobAbove, type JournaledObject, readSubjects, type SubjectState } from '../read/objects.ts'
 import type { Job } from './jobs.ts'
 import { type NewWake, upsertWakes } from './wakes.ts'
 
 /** What the sweep has to know of a controller in mode job or group. */
-export type SweptController = Pick<Controller, 'name' | 'target' | 'wantedRun' | 'triggers' | 'group'>
+export type SweptController = Pick<Controller, 'name' | 'target' | 'wantedRun' | 'triggers' | 'group' | 'hostedBy'>
 
 export interface SweepInput {
   readonly cluster: string
@@ -92,20 +92,21 @@ const PART = 500
 async function asking(
   db: Kysely<Database>,
   { cluster, watchedKinds }: SweepInput,
-  { target, wantedRun }: SweptController,
+  swept: SweptController,
   candidates: readonly Pick<JournaledObject, 'uid'>[],
 ): Promise<Found[]> {
   const found: Found[] = []
   for (let from = 0; from < candidates.length; from += PART) {
-    const ids = candidates.slice(from, from + PART).map(({ uid }) => ({ cluster, ...groupKindOf(target), uid }))
+    const ids = candidates.slice(from, from + PART).map(({ uid }) => ({ cluster, ...groupKindOf(swept.target), uid }))
     const states = await readSubjects(db, ids, watchedKinds)
-    found.push(...states.flatMap((state) => (state === undefined ? [] : asked(state, wantedRun))))
+    found.push(...states.flatMap((state) => (state === undefined ? [] : asked(state, swept))))
   }
   return found
 }
 
-function asked({ object, owner, ownerJob }: SubjectState, wantedRun: Controller['wantedRun']): Found[] {
-  const wanted = wantedOf(wantedRun, object.projection, owner, ownerJob)
+function asked(state: SubjectState, { wantedRun, hostedBy = [] }: SweptController): Found[] {
+  const { object, owner } = state
+  const wanted = wantedOf(wantedRun, object.projection, owner, jobAbove(state, hostedBy.length))
   if (wanted === undefined || 'none' in wanted) return []
   const { uid, namespace, name, seq } = object
   const cause = wanted.jobID === undefined ? 'sweep: trigger without a run' : 'sweep: unfinished job without a run'
@@ -126,8 +127,10 @@ async function strandedGroups(
     select o.uid, o.owner_uid, o.namespace, o.name, o.seq, o.projection, p.name as owner_name
     from object o left join object p on p.cluster = o.cluster and p.uid = o.owner_uid
     where o.cluster = ${cluster} and o.api_group = ${member.group} and o.kind = ${member.kind} and not o.deleted and ${UNFINISHED}
-      and (p.projection #>> '{status,jobID}' is distinct from o.projection #>> '{status,jobID}'
-           or p.projection #>> '{status,jobID}' = p.projection #>> '{status,jobIDFinished}')
+      and not exists (
+        select from object h where h.cluster = o.cluster and h.uid in (p.uid, p.owner_uid) and not h.deleted
+          and h.projection #>> '{status,jobID}' = o.projection #>> '{status,jobID}'
+          and h.projection #>> '{status,jobIDFinished}' is distinct from o.projection #>> '{status,jobID}')
       and not exists (select from job j
                       where j.controller = ${controller} and j.uid = coalesce(o.owner_uid, o.uid)
                         and j.job_id = o.projection #>> '{status,jobID}' and j.outcome is null)

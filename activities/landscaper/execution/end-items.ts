@@ -26,22 +26,24 @@ import { type ExecutionView, executionView } from './views.ts'
 export interface ForgetInput {
   readonly by: By
   readonly subject: Subject
-  readonly jobID: string
+  /** That the Execution has: a request that comes with another one is meant for that. Undefined: none. */
+  readonly jobID: string | undefined
   /** The version of the Execution that the pass observed. */
   readonly version: string
 }
 
-export type InterruptInput = ItemsInput & Pick<ForgetInput, 'version'>
+/** `request`: where it stands on the Execution itself, and not on what hosts it, the Execution as the pass observed it. */
+export type InterruptInput = ItemsInput & { readonly request: Pick<ForgetInput, 'jobID' | 'version'> | undefined }
 
-/** `target` is the Execution without the annotation; undefined when items are left to end, when it is gone or has another job. */
+/** `target` is the Execution without the request; undefined when items are left to end, when it is gone or has another job, and without one. */
 export type InterruptResult = BatchResult & { readonly target: ExecutionView | undefined }
 
 export const endItemActivities = (deps: LandscaperDeps) => ({
   /** Ends the given items, triggered or not, of any type, and takes the interrupt off the Execution. Idempotent. @throws retryable failures. */
-  async interruptExecution({ version, ...input }: InterruptInput): Promise<InterruptResult> {
+  async interruptExecution({ request, ...input }: InterruptInput): Promise<InterruptResult> {
     const ended = await endItems(deps, 'interruptExecution', input, () => INTERRUPTED)
-    if (ended.failures.length > 0) return { ...ended, target: undefined }
-    return { ...ended, target: await takeInterruptOff(deps, { ...input, version }) }
+    if (ended.failures.length > 0 || request === undefined) return { ...ended, target: undefined }
+    return { ...ended, target: await takeInterruptOff(deps, { ...input, ...request }) }
   },
 
   /** Takes off an interrupt that was meant for an earlier job. @returns the Execution; undefined when it is gone or has another job. */

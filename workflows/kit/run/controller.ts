@@ -64,8 +64,11 @@ export interface JobModeController extends AnyController {
   readonly mode: 'job' | 'group'
   /** The kind of its subjects; in group mode that of the members. */
   readonly target: WatchedKind
-  /** The controller whose runs host its subjects, while they and their owners have a job in common: wakes of theirs are for these runs. */
-  readonly hostedBy?: string
+  /**
+   * The controllers whose runs host its subjects, while they and their owners have a job in common: that of the owners, then that which hosts those in
+   * turn. Wakes of hosted subjects are for these runs.
+   */
+  readonly hostedBy?: readonly string[]
   /** What its runs do: by phase, or in every pass. */
   readonly plan: JobPlan<never> | Step<never>
   /** In group mode. */

@@ -14,7 +14,7 @@ export const deployController: JobModeController = {
   name: 'deploy',
   mode: 'group',
   target: deployItemKind,
-  hostedBy: 'execution',
+  hostedBy: ['execution', 'installation'],
   watches: [deployItemKind],
   routes: deployRoutes,
   queries: deployGroupQueries,

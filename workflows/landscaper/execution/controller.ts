@@ -13,7 +13,7 @@ export const executionController: JobModeController = {
   name: 'execution',
   mode: 'job',
   target: executionKind,
-  hostedBy: 'installation',
+  hostedBy: ['installation'],
   // DataObjects are followed for the read model; nobody is woken by them yet.
   watches: [executionKind, dataObjectKind],
   routes: executionRoutes,

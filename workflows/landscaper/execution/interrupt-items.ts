@@ -6,14 +6,16 @@ import { absorb, batch, type ExecutionPass, insist } from './pass.ts'
 
 export async function interruptItems(pass: ExecutionPass): Promise<Outcome> {
   const { state, jobID, act } = pass
-  if (!state.target.interruptRequested) return letGo(pass)
+  const { version, interruptRequested } = state.target
+  if (!interruptRequested && state.isInterrupted !== true) return letGo(pass)
   const unfinished = state.deployItems.filter((item) => item.jobIDFinished !== jobID)
-  const result = await act.interruptExecution({ ...batch(pass, unfinished), version: state.target.version })
+  const request = interruptRequested ? { version, jobID: state.target.jobID } : undefined
+  const result = await act.interruptExecution({ ...batch(pass, unfinished), request })
   const outcome = absorb(pass, result)
   if (outcome.faults.length > 0) return insist(outcome)
   // Gone, or another job's: the next pass sees which.
-  if (result.target === undefined) return again(0)
-  pass.state = { ...pass.state, target: result.target }
+  if (result.target === undefined && request !== undefined) return again(0)
+  pass.state = { ...pass.state, target: result.target ?? pass.state.target, isInterrupted: false }
   return letGo(pass)
 }
 

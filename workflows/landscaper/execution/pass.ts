@@ -7,8 +7,10 @@ import { type Fault, type JobPass, joinOutcomes, done, type Outcome } from '../.
 import type { DeployActivities } from '../deploy-item/pass.ts'
 import type { ExecutionObservation } from './controller.gen.ts'
 
-/** A run remembers nothing beside what it observes. */
-export type ExecutionState = ExecutionObservation
+export interface ExecutionState extends ExecutionObservation {
+  /** Its host is asked to end the job. */
+  readonly isInterrupted?: boolean
+}
 
 export type ExecutionActivities = DeployActivities & ObservedActivities
 

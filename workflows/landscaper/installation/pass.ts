@@ -35,6 +35,7 @@ type WritingActivities = Pick<
   | 'beginJob'
   | 'adoptInstallation'
   | 'guardSubject'
+  | 'forgetInterrupt'
   | 'applyExecution'
   | 'deleteExecution'
   | 'interruptInstallation'

@@ -13,11 +13,20 @@ export async function runExecution(pass: InstallationPass): Promise<Outcome> {
   if (execution.jobID !== jobID && !isIdle(execution))
     return stop(`waiting for execution ${subject.name} to finish another job`)
   pass.draft.marks.push('waitTime')
-  // One that is there before the job begins was meant for an earlier one.
-  const interruptRequested = isBegun(pass) && (execution.interruptRequested || target.interruptRequested)
-  const ran = await act.runExecution(pass, { target: { ...execution, interruptRequested }, deployItems })
+  const isInterrupted = isBegun(pass) && target.interruptRequested
+  const own = await withoutLeftover(pass, execution)
+  const ran = await act.runExecution(pass, { target: own, deployItems, isInterrupted })
   pass.state = { ...pass.state, ...after(execution, jobID, ran) }
-  return interruptRequested && target.interruptRequested ? await takeInterruptOff(pass) : done
+  return isInterrupted ? await takeInterruptOff(pass) : done
+}
+
+/** An interrupt that is there before the job begins was meant for an earlier one. */
+async function withoutLeftover(pass: InstallationPass, execution: ChildExecution): Promise<ChildExecution> {
+  if (!execution.interruptRequested || isBegun(pass)) return execution
+  const { uid, version, jobID } = execution
+  const { by, subject, act } = pass
+  const left = await act.forgetInterrupt({ by, subject: { ...subject, kind: 'Execution', uid }, jobID, version })
+  return { ...execution, ...left, interruptRequested: false }
 }
 
 function after(before: ChildExecution, jobID: string, { result, state, draft }: ExecutionProgress) {

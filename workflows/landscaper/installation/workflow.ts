@@ -22,6 +22,7 @@ export async function installation(input: JobInput): Promise<RunResult> {
       beginJob: short.beginJob,
       adoptInstallation: short.adoptInstallation,
       guardSubject: short.guardSubject,
+      forgetInterrupt: short.forgetInterrupt,
       applyExecution: short.applyExecution,
       deleteExecution: short.deleteExecution,
       interruptInstallation: short.interruptInstallation,
