@@ -27,17 +27,17 @@ function lateness({ metadata, status }: LsObject, type: string) {
   )
 }
 
-/** Waits until the run of the item's execution has looked at it after the pickup timeout. */
+/** Waits until the run that hosts the item has looked at it after the pickup timeout. */
 async function overduePass({ metadata, status }: LsObject): Promise<void> {
   const due = new Date(Date.parse(String(status?.['jobIDGenerationTime'])) + PICKUP_MS)
   const uid = metadata.ownerReferences?.[0]?.uid ?? ''
   await vi.waitFor(
     async () => {
+      const execution = stage.pawl.db.selectFrom('object').select('owner_uid').where('uid', '=', uid)
       const job = stage.pawl.db
         .selectFrom('job')
         .select('uid')
-        .where('uid', '=', uid)
-        .where('controller', '=', 'execution')
+        .where((where) => where.or([where('uid', '=', uid), where('uid', 'in', execution)]))
       expect(await job.where('last_pass_at', '>', due).execute()).toHaveLength(1)
     },
     { timeout: 30_000, interval: 50 },
