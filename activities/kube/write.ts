@@ -6,7 +6,7 @@
 //   W4. One write that fails does not stop its siblings; each answer says how it ended.
 //   W5. A run whose job is over writes nothing (actions.ts, A3): it finds what it wants to be so already, or is superseded.
 
-import { type By, groupKindOf, isSameGroupKind, type WatchedKind } from '../../workflows/kit/index.ts'
+import { type By, controllerInID, groupKindOf, isSameGroupKind, type WatchedKind } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import { objectText } from '../journal/write/actions.ts'
 import type { AnsweredWrites } from '../journal/write/events.ts'
@@ -27,9 +27,9 @@ export interface Writer {
   readonly tree?: readonly string[]
 }
 
-/** The name under which a controller's writes stand in `managedFields`. A run's ID begins with its controller. */
+/** The name under which a controller's writes stand in `managedFields`. */
 export function fieldManagerOf({ workflowID, controller }: Pick<By, 'workflowID' | 'controller'>): string {
-  return `pawl-${controller ?? workflowID.slice(0, workflowID.indexOf('/'))}`
+  return `pawl-${controller ?? controllerInID(workflowID)}`
 }
 
 interface Target<Watched extends WatchedKind = WatchedKind> {

@@ -1,7 +1,8 @@
 // Whose run it is that an activity works for.
 
-import type { By, JobModeController, Mode } from '../../workflows/kit/index.ts'
+import { type By, controllerInID, type JobInput, type JobModeController, type Mode } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
+import type { LingeringRun } from '../journal/write/lingering.ts'
 import { finalFailure } from '../kube/errors.ts'
 
 /** Whose pass it is: of a hosted object, or of the run's own. */
@@ -9,11 +10,15 @@ type Acting = Pick<By, 'workflowID' | 'controller'>
 
 /** The name of the controller that acts. @throws `InvalidWorkflowID` (final). */
 export function controllerOf({ workflowID, controller: hosted }: Acting): string {
-  if (hosted !== undefined) return hosted
-  const [controller = '', ...rest] = workflowID.split('/')
-  if (controller === '' || rest.length === 0)
-    throw finalFailure('InvalidWorkflowID', `workflow ID "${workflowID}"; expected <controller>/<uid>/<job>`)
+  const controller = hosted ?? controllerInID(workflowID)
+  if (controller === '')
+    throw finalFailure('InvalidWorkflowID', `workflow ID "${workflowID}"; expected <controller>/<namespace>/<name>/...`)
   return controller
+}
+
+/** The run of a job, as wakes know it. */
+export function runOf({ workflowID, subject, jobID }: Pick<By, 'workflowID'> & Omit<JobInput, 'cause'>): LingeringRun {
+  return { workflowID, controller: controllerOf({ workflowID }), uid: subject.uid, jobID }
 }
 
 /** The mode of the controller whose run it is. @throws a plain Error (a bug) when this process has none of the name. */

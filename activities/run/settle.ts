@@ -13,7 +13,7 @@ import type {
 import type { Deps } from '../deps.ts'
 import { retryableFailure, toApplicationFailure } from '../kube/errors.ts'
 import { type HostedJob, recordHosted } from '../journal/write/hosted-jobs.ts'
-import { controllerOf } from './controllers.ts'
+import { controllerOf, runOf } from './controllers.ts'
 import { endRun } from './end-run.ts'
 import { recordPass } from './record-pass.ts'
 import { settledAsIs, writeStatus } from './write-status.ts'
@@ -34,7 +34,7 @@ export const statusActivities = (deps: Deps): SettleActivities => ({
       const hosted = children.map((child) => hostedJob(deps, { ...input, ...child }, child.change))
       await recordHosted(deps.db, hosted, deps.now())
       if (change !== undefined || againMs !== undefined) await recordSettled(deps, input)
-      return input.lingers ? { ...result, woken: await deps.lingering.wait(input.workflowID) } : result
+      return input.lingers ? { ...result, woken: await deps.lingering.wait(runOf(input)) } : result
     } catch (error) {
       // Never final: a pass that cannot settle has nowhere to say so. The server's refusal stands in the log and in the journal's action.
       const failure = toApplicationFailure(error)

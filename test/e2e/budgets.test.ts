@@ -189,7 +189,7 @@ async function finishedRuns(jobID: string) {
 async function sweeps(shape: string): Promise<void> {
   const longAgo = new Date(Date.now() - 3_600_000)
   for (let sweep = 1; sweep <= SWEEPS; sweep++) {
-    const workflow_id = `installation/nobody/${shape}-${sweep}`
+    const workflow_id = `installation/none/none/nobody/${shape}-${sweep}`
     const job = { workflow_id, run_id: 'none', controller: 'installation', cluster: 'local', uid: 'nobody' }
     await openJob(pawl.db, {
       ...job,

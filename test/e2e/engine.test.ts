@@ -43,7 +43,7 @@ async function allRuns(name: string) {
   return await vi.waitFor(
     async () => {
       const runs = await openRuns(name)
-      const controllers = runs.map(({ workflow_id }) => workflow_id.split('/')[0])
+      const controllers = runs.map(({ controller }) => controller)
       expect(controllers).toEqual(['installation'])
       return runs
     },
@@ -54,10 +54,10 @@ async function allRuns(name: string) {
 async function openRuns(name: string) {
   return await stage.pawl.db
     .selectFrom('job')
-    .select(['workflow_id', 'run_id'])
+    .select(['controller', 'workflow_id', 'run_id'])
     .where('name', '=', name)
     .where('outcome', 'is', null)
-    .orderBy('workflow_id')
+    .orderBy('controller')
     .execute()
 }
 

@@ -259,7 +259,8 @@ async function run(controller: string, object: KubeObject) {
   return await stage.pawl.db
     .selectFrom('job')
     .selectAll()
-    .where('workflow_id', '=', `${controller}/${uidOf(object)}`)
+    .where('controller', '=', controller)
+    .where('uid', '=', uidOf(object))
     .executeTakeFirstOrThrow()
 }
 

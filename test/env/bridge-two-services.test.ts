@@ -69,7 +69,10 @@ describe('two kinds of one name', () => {
       const resolution = await resolveWake(test.db, wake, directLookups(test.db, registry))
       expect(resolution).toMatchObject({
         to: 'start',
-        run: { workflowID: `${wake.controller}/${wake.uid}`, input: { subject: { group, kind: 'Service' } } },
+        run: {
+          workflowID: `${wake.controller}/${NAMESPACE}/front/${wake.uid}`,
+          input: { subject: { group, kind: 'Service' } },
+        },
       })
     }
     const checkpoints = await test.db

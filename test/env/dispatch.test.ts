@@ -8,6 +8,7 @@ import { Lingering } from '../../activities/journal/write/lingering.ts'
 import { holdLease } from '../../activities/journal/write/checkpoints.ts'
 import { begunJobs, touchJobs } from '../../activities/journal/write/jobs.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
+import { recordLostJob } from '../../activities/journal/write/sweep.ts'
 import { type NewWake, upsertWakes, type Wake } from '../../activities/journal/write/wakes.ts'
 import { builtIn, createRegistry } from '../../worker/server/registry.ts'
 import { createLogger } from '../../worker/server/log.ts'
@@ -88,7 +89,7 @@ describe('an unfinished item whose execution is gone', () => {
     })
     expect(await resolveWake(test.db, await wakeOf())).toMatchObject({
       to: 'start',
-      run: { workflowID: `deploy/a/${JOB}`, input: { subject: { kind: 'DeployItem', uid: 'a' } } },
+      run: { workflowID: `deploy/ns/task-a/a/${JOB}`, input: { subject: { kind: 'DeployItem', uid: 'a' } } },
     })
   })
 
@@ -103,6 +104,65 @@ describe('an unfinished item whose execution is gone', () => {
       to: 'open',
       job: { workflow_id: `deploy/exec/${JOB}` },
     })
+  })
+})
+
+describe('a group', () => {
+  const item = { uid: 'a', version: 1, owner: { ...owner, name: 'shop' }, status: { jobID: JOB } }
+  const wake = { uid: 'exec', job_id: JOB, name: 'whatever' }
+
+  it('has one run with the name and namespace of its owner, whatever a wake of it is called', async () => {
+    await know(item, { ...item, uid: 'b', version: 2 })
+    const run = { workflowID: `deploy/ns/shop/exec/${JOB}`, input: { subject: { name: 'shop' } } }
+    expect(await resolveWake(test.db, await wakeOf(wake))).toMatchObject({ to: 'start', run })
+  })
+
+  it('has no members in other namespaces', async () => {
+    const execution = seen('ADDED', { uid: 'exec', name: 'shop', version: 3 }, executionKind)
+    await journalEvents(test.db, { cluster: 'c', source: 'watch', events: [execution] }, ignored)
+    await know({ ...item, namespace: 'elsewhere' })
+    expect(await resolveWake(test.db, await wakeOf({ ...wake, namespace: 'elsewhere' }))).toMatchObject({
+      to: 'nothing',
+      reason: 'no item has the job unfinished',
+    })
+  })
+})
+
+describe('a run that a former worker started, under the ID of its time', () => {
+  const workflow_id = `execution/u7/${JOB}`
+  const at = { cluster: 'c', namespace: 'ns', name: 'shop', cause: 'test', started_at: new Date() }
+  const open = async () =>
+    await openJob(test.db, { ...at, workflow_id, run_id: 'r', controller: 'execution', uid: 'u7', job_id: JOB })
+  const unfinished = { uid: 'u7', name: 'shop', version: 1, status: { jobID: JOB } }
+  const change = async (version: number, status: object, writer?: string) => {
+    const events = [seen('MODIFIED', { ...unfinished, version, status }, executionKind)]
+    const origin = { cluster: 'c', source: 'write' as const, ...(writer !== undefined && { writer }) }
+    await journalEvents(test.db, { ...origin, events }, { ...deps, ...builtIn })
+  }
+  const wakes = async () => await test.db.selectFrom('wake').selectAll().execute()
+
+  it('is woken by its row, and by no write of its own', async () => {
+    await open()
+    await change(1, { jobID: JOB, phase: 'Init' }, workflow_id)
+    expect(await wakes()).toEqual([])
+    await change(2, { jobID: JOB, phase: 'Progressing' })
+    const [wake] = await wakes()
+    expect(await resolveWake(test.db, wake!)).toMatchObject({ to: 'open', job: { workflow_id } })
+  })
+
+  it('closes its row with its final write', async () => {
+    await open()
+    await change(1, { jobID: JOB, jobIDFinished: JOB, phase: 'Failed' }, workflow_id)
+    expect(await test.db.selectFrom('job').select('outcome').execute()).toEqual([{ outcome: 'Failed' }])
+  })
+
+  it('goes on in one of the new ID when Temporal has lost it', async () => {
+    await open()
+    await change(1, { jobID: JOB, phase: 'Init' })
+    await recordLostJob(test.db, (await findOpenJob(test.db, 'execution', 'u7'))!, 'job', new Date())
+    const [wake] = await wakes()
+    const run = { workflowID: `execution/ns/shop/u7/${JOB}` }
+    expect(await resolveWake(test.db, wake!)).toMatchObject({ to: 'start', run })
   })
 })
 
@@ -136,7 +196,7 @@ describe('the dispatcher', () => {
     const uid = randomUUID()
     const client = new Client({ connection })
     const handle = await client.workflow.start('deploy', {
-      workflowId: `deploy/${uid}/${JOB}`,
+      workflowId: `deploy/ns/task-a/${uid}/${JOB}`,
       taskQueue: `none-${uid}`,
       args: [],
     })
@@ -158,13 +218,14 @@ describe('the dispatcher', () => {
     await wakeOf({ controller: 'shop', uid })
     await start()
     const started = await run()
-    expect(started).toMatchObject({ workflow_id: `shop/${uid}`, job_id: '' })
+    const workflow_id = `shop/ns/task-${uid}/${uid}`
+    expect(started).toMatchObject({ workflow_id, job_id: '' })
     // It ends as runs do, but Temporal has it still.
-    await endJob(test.db, `shop/${uid}`, new Date())
+    await endJob(test.db, workflow_id, new Date())
     await wakeOf({ controller: 'shop', uid })
     await start()
-    expect(await run()).toMatchObject({ workflow_id: `shop/${uid}`, run_id: null })
-    const handle = new Client({ connection }).workflow.getHandle(`shop/${uid}`)
+    expect(await run()).toMatchObject({ workflow_id, run_id: null })
+    const handle = new Client({ connection }).workflow.getHandle(workflow_id)
     const { events } = await handle.fetchHistory()
     expect((events ?? []).filter((event) => event.workflowExecutionSignaledEventAttributes != null)).toHaveLength(1)
     // Once it has ended, the next one is another run of the same ID.
@@ -172,12 +233,12 @@ describe('the dispatcher', () => {
     await wakeOf({ controller: 'shop', uid })
     await start()
     expect((await run())?.run_id).not.toBe(started?.run_id)
-    await new Client({ connection }).workflow.getHandle(`shop/${uid}`).terminate()
+    await new Client({ connection }).workflow.getHandle(workflow_id).terminate()
   })
 
   it('starts a run anew that Temporal has lost, also when what shows it may start none', async () => {
     const uid = randomUUID()
-    const workflow_id = `deploy/${uid}/${JOB}`
+    const workflow_id = `deploy/ns/task-${uid}/${uid}/${JOB}`
     const at = { cluster: 'c', namespace: 'ns', name: 'e', cause: 'test', started_at: new Date() }
     await know({ uid, version: 1, status: { jobID: JOB } })
     await openJob(test.db, { ...at, workflow_id, run_id: '0', controller: 'deploy', uid, job_id: JOB })
@@ -205,8 +266,9 @@ describe('the dispatcher', () => {
       ...{ client, now: () => new Date(Date.now() + stoppedMs) },
     })
     // It was found running, by the next try.
-    expect(await row()).toMatchObject({ workflow_id: `deploy/${uid}/${JOB}`, run_id: null })
-    await client.workflow.getHandle(`deploy/${uid}/${JOB}`).terminate()
+    const workflow_id = `deploy/ns/task-${uid}/${uid}/${JOB}`
+    expect(await row()).toMatchObject({ workflow_id, run_id: null })
+    await client.workflow.getHandle(workflow_id).terminate()
   })
 
   it('wakes a run where it lingers, without Temporal; the wake comes again for the case that the run is lost', async () => {
@@ -215,7 +277,7 @@ describe('the dispatcher', () => {
     await openJob(test.db, { ...at, workflow_id, run_id: 'r', controller: 'execution', uid: 'u9', job_id: JOB })
     await wakeOf({ controller: 'execution', uid: 'u9', job_id: '' })
     const lingering = new Lingering({ most: 1, ms: 5000 })
-    const woken = lingering.wait(workflow_id)
+    const woken = lingering.wait({ workflowID: workflow_id, controller: 'execution', uid: 'u9', jobID: JOB })
     const before = Date.now()
     const isFree = async () => {
       const { lease_until } = await test.db.selectFrom('wake').selectAll().executeTakeFirstOrThrow()
@@ -236,8 +298,9 @@ describe('the dispatcher', () => {
     await dispatch(isQuiet)
     expect(await findOpenJob(test.db, 'deploy', 'exec')).toBeUndefined()
     for (const uid of [a, b]) {
-      expect(await findOpenJob(test.db, 'deploy', uid)).toMatchObject({ workflow_id: `deploy/${uid}/${JOB}` })
-      await new Client({ connection }).workflow.getHandle(`deploy/${uid}/${JOB}`).terminate()
+      const workflow_id = `deploy/ns/task-${uid}/${uid}/${JOB}`
+      expect(await findOpenJob(test.db, 'deploy', uid)).toMatchObject({ workflow_id })
+      await new Client({ connection }).workflow.getHandle(workflow_id).terminate()
     }
   })
 

@@ -7,7 +7,8 @@ import { journalEvents } from '../../activities/journal/write/events.ts'
 import { newestVersion } from '../../activities/journal/read/objects.ts'
 import type { RoutedEvent, Routing } from '../../workflows/kit/index.ts'
 import { deps, later, NOW, seen, TASK, task, taskKind } from '../activities/journal/build-events.ts'
-import { readObject } from '../activities/journal/one-row.ts'
+import { job } from '../activities/journal/build-job.ts'
+import { openJob, readObject } from '../activities/journal/one-row.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
 
 const test = useJournal(inject('servers').databaseUrl)
@@ -226,13 +227,22 @@ describe('journaling the answers of writes', () => {
   })
 
   it.each([
-    ['after a conflict', { ...write, conflicted: true }],
-    ['of another subject', { ...write, writer: 'task/u9/j1' }],
-    ['of another controller', { ...write, writer: 'other/u1/j1' }],
-    ['of a uid that begins the same', { ...write, writer: 'task/u11/j1' }],
-  ])('marks a write %s as foreign', async (_case, origin) => {
+    ['after a conflict', { ...write, conflicted: true }, job()],
+    ['of another subject', write, job({ uid: 'u9' })],
+    ['of another controller', write, job({ controller: 'other' })],
+    ['of a uid that begins the same', write, job({ uid: 'u11' })],
+  ])('marks a write %s as foreign, by the row of the run and whatever its ID says', async (_case, origin, row) => {
+    await openJob(test.db, row)
     await journalEvents(test.db, { ...origin, events: [seen('MODIFIED', { version: 5 })] }, deps)
     expect(await test.wakes()).toMatchObject([{ uid: 'u1', foreign_event: true, writer: null }])
+  })
+
+  it('keeps the writer that has no row yet, so that whoever finds the run can compare them', async () => {
+    const writer = 'task/ns/early/u9/j1'
+    await journalEvents(test.db, { ...write, writer, events: [seen('MODIFIED', { version: 5 })] }, deps)
+    expect(await test.wakes()).toMatchObject([{ uid: 'u1', foreign_event: false, writer }])
+    await journalEvents(test.db, { ...write, events: [seen('MODIFIED', { version: 6, status: { phase: 'B' } })] }, deps)
+    expect(await test.wakes()).toMatchObject([{ uid: 'u1', foreign_event: true }])
   })
 
   it("wakes for somebody's change that the answer of a later own write overtook", async () => {

@@ -157,13 +157,13 @@ describe('a wake of a controller in level mode', () => {
     expect(await wakeSubjects(test.db, { cluster: 'c', controller: 'shop', ...TASK }, NOW)).toBe(1)
     expect(await resolve()).toMatchObject({
       to: 'start',
-      run: { controller: 'shop', workflowID: 'shop/u1', input: { jobID: '', cause: 'a worker started' } },
+      run: { controller: 'shop', workflowID: 'shop/ns/task-u1/u1', input: { jobID: '', cause: 'a worker started' } },
     })
     await openJob(test.db, run)
     expect(await resolve()).toMatchObject({ to: 'open', job: { workflow_id: 'shop/u1' } })
     await closeRun(test.db, ended, 'Converged', NOW)
     await journalEvents(test.db, { ...watch, events: [seen('DELETED', { version: 6 })] }, ignored)
-    expect(await resolve()).toEqual({ to: 'nothing', reason: 'subject is gone', unrecorded: 'shop/u1' })
+    expect(await resolve()).toEqual({ to: 'nothing', reason: 'subject is gone', unrecorded: 'shop/ns/task-u1/u1' })
     expect(await wakeSubjects(test.db, { cluster: 'c', controller: 'shop', ...TASK }, NOW)).toBe(0)
   })
 })

@@ -51,7 +51,7 @@ describe('a journal of the first version', () => {
     await db.deleteFrom('job').execute()
     expect(await resolveWake(db, wake!)).toMatchObject({
       to: 'start',
-      run: { workflowID: `installation/i/${JOB}`, input: { subject: groupKindOf(installationKind) } },
+      run: { workflowID: `installation/ns/i/i/${JOB}`, input: { subject: groupKindOf(installationKind) } },
     })
   })
 

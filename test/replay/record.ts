@@ -151,8 +151,8 @@ async function listed(
   const jobID = status?.jobID
   // In level mode there are no jobs.
   const query = jobID === undefined ? `PawlUid = '${metadata.uid ?? ''}'` : `PawlJobId = '${jobID}'`
-  for await (const { workflowId, runId, startTime } of client.workflow.list({ query })) {
-    const kind = workflowId.split('/')[0] as RunKind
+  for await (const { type, workflowId, runId, startTime } of client.workflow.list({ query })) {
+    const kind = type as RunKind
     const at = startTime.getTime()
     const before = found.get(kind)
     if (before !== undefined && at > before.at) continue

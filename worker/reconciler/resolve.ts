@@ -22,7 +22,9 @@ import {
   isIdle,
   jobIDProblem,
   jobIDsOf,
+  ownerOfKind,
   wantedOf,
+  workflowIDOf,
 } from '../../workflows/kit/index.ts'
 import { builtIn, type Registry } from '../server/registry.ts'
 import type { Run } from './runs.ts'
@@ -35,7 +37,7 @@ export type Resolution =
   | { readonly to: 'items'; readonly items: readonly ItemName[] }
   /** The journal does not know yet; ask again later. */
   | { readonly to: 'later'; readonly reason: string }
-  /** `unrecorded`: the workflow ID of a run that may be open although the journal has no row of it. */
+  /** `unrecorded`: the ID of a run that may be open although the journal has no row of it: whoever started it died in between. */
   | { readonly to: 'nothing'; readonly reason: string; readonly unrecorded?: string }
 
 export type ItemName = Pick<JournaledObject, 'uid' | 'namespace' | 'name' | 'seq'>
@@ -158,22 +160,35 @@ async function resolveSubject(wake: Wake, lookups: Lookups): Promise<Resolution>
 }
 
 async function resolveGroup(db: Kysely<Database>, wake: Wake, group: Group, lookups: Lookups): Promise<Resolution> {
-  const { rows } = await sql<ItemName & Pick<JournaledObject, 'owner_uid' | 'projection'>>`
-    select uid, namespace, name, seq, owner_uid, projection from object
-    where cluster = ${wake.cluster} and api_group = ${group.member.group} and kind = ${group.member.kind} and not deleted
-      and (owner_uid = ${wake.uid} or uid = ${wake.uid})
-      and projection #>> '{status,jobID}' = ${wake.job_id}
-      and projection #>> '{status,jobIDFinished}' is distinct from ${wake.job_id}
-    order by uid`.execute(db)
+  const ownerKind = groupKindOf(group.owner)
+  const { rows } = await sql<Member>`
+    select o.uid, o.namespace, o.name, o.seq, o.owner_uid, o.projection, p.name as owner_name
+    from object o left join object p on p.cluster = o.cluster and p.api_group = ${ownerKind.group} and p.kind = ${ownerKind.kind}
+      and p.uid = o.owner_uid
+    where o.cluster = ${wake.cluster} and o.api_group = ${group.member.group} and o.kind = ${group.member.kind} and not o.deleted
+      and (o.owner_uid = ${wake.uid} or o.uid = ${wake.uid}) and o.namespace = coalesce(p.namespace, ${wake.namespace})
+      and o.projection #>> '{status,jobID}' = ${wake.job_id}
+      and o.projection #>> '{status,jobIDFinished}' is distinct from ${wake.job_id}
+    order by o.uid`.execute(db)
   const members = rows.filter(({ projection }) => group.serves(projection))
   const [unfinished] = members
   if (unfinished === undefined) return noGroup('no item has the job unfinished', wake)
   const isOwned = unfinished.uid !== wake.uid
   const owner = isOwned ? await ownerState(db, wake.cluster, unfinished, followedBy(lookups.registry)) : 'gone'
   if (isOwned && owner === 'gone') return { to: 'items', items: members }
-  const kind = isOwned ? groupKindOf(group.owner) : group.member
-  const subject = { ...kind, uid: wake.uid, namespace: wake.namespace, name: wake.name }
+  const { namespace } = unfinished
+  // The name is a part of the run's ID, so it is the owner's own and not what the wake says.
+  const subject = isOwned
+    ? { ...ownerKind, uid: wake.uid, namespace, name: nameOfOwner(unfinished, ownerKind) ?? wake.name }
+    : { ...group.member, uid: wake.uid, namespace, name: unfinished.name }
   return startOf(wake, subject, { jobID: wake.job_id, cause: wake.cause, begins: false }, group)
+}
+
+type Member = ItemName & Pick<JournaledObject, 'owner_uid' | 'projection'> & { readonly owner_name: string | null }
+
+/** Of an owner that is not known yet, the reference says it. */
+function nameOfOwner({ owner_name, projection }: Member, kind: GroupKind): string | undefined {
+  return owner_name ?? ownerOfKind(projection, kind)?.name
 }
 
 interface WantedJob {
@@ -188,28 +203,20 @@ function startOf(
   { jobID, cause, begins }: WantedJob,
   shown: GroupRule | undefined,
 ): Resolution {
+  const { controller } = wake
   // In level mode an object has one run, whatever it is for.
-  if (jobID === '') {
-    const input = { subject, jobID, cause: wake.cause }
-    return { to: 'start', run: { ...levelRun(wake, subject), input }, begins: true }
-  }
-  const problem = jobIDProblem(jobID)
+  const isLevel = jobID === ''
+  const problem = isLevel ? undefined : jobIDProblem(jobID)
   if (problem !== undefined) return nothing(problem)
-  const workflowID = `${wake.controller}/${subject.uid}/${jobID}`
-  const run = { controller: wake.controller, workflowID, input: { subject, jobID, cause } }
-  return { to: 'start', run: shown === undefined ? run : { ...run, shown }, begins }
-}
-
-function levelRun({ controller }: Wake, { uid }: Run['input']['subject']): Pick<Run, 'controller' | 'workflowID'> {
-  return { controller, workflowID: `${controller}/${uid}` }
+  const workflowID = workflowIDOf(controller, subject, jobID)
+  const run = { controller, workflowID, input: { subject, jobID, cause: isLevel ? wake.cause : cause } }
+  return { to: 'start', run: shown === undefined ? run : { ...run, shown }, begins: isLevel || begins }
 }
 
 /** In level mode its run may be open without a row of it: a worker died between the start and the row. */
 function goneSubject(wake: Wake, { registry }: Lookups): Resolution {
-  const workflowID = `${wake.controller}/${wake.uid}`
   const isLevel = registry.levels.some(({ name }) => name === wake.controller)
-  const isOwn = !wake.foreign_event && wake.writer === workflowID
-  return { to: 'nothing', reason: 'subject is gone', ...(isLevel && !isOwn && { unrecorded: workflowID }) }
+  return isLevel ? nothing('subject is gone', wake) : nothing('subject is gone')
 }
 
 /** The kinds (`groupKindText`) whose missing objects mean something once they were listed. */
@@ -229,14 +236,16 @@ export function deriveJobID({ uid, resource_version }: Pick<JournaledObject, 'ui
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }
 
-function nothing(reason: string): Resolution {
-  return { to: 'nothing', reason }
+/** @param meant the wake of a run that may be open unknown to the journal. */
+function nothing(reason: string, meant?: Wake): Resolution {
+  if (meant === undefined) return { to: 'nothing', reason }
+  const unrecorded = workflowIDOf(meant.controller, meant, meant.job_id)
+  // A write never wakes the run that made it.
+  const isOwn = !meant.foreign_event && meant.writer === unrecorded
+  return { to: 'nothing', reason, ...(!isOwn && { unrecorded }) }
 }
 
-/** The run of a group may be open unknown to the journal: a worker died between the start and the row. */
-function noGroup(reason: string, { controller, uid, job_id, foreign_event, writer }: Wake): Resolution {
-  const unrecorded = `${controller}/${uid}/${job_id}`
-  // A write never wakes the run that made it.
-  const isOwn = !foreign_event && writer === unrecorded
-  return { to: 'nothing', reason, ...(job_id !== '' && !isOwn && { unrecorded }) }
+/** Where wakes name the job, they are of the group's run. */
+function noGroup(reason: string, wake: Wake): Resolution {
+  return wake.job_id === '' ? nothing(reason) : nothing(reason, wake)
 }

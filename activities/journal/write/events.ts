@@ -19,7 +19,7 @@ import {
   objectKey,
   upsertObjects,
 } from './event-rows.ts'
-import { expandRoutes, type RoutedNews } from './expand.ts'
+import { expandRoutes, type RoutedNews, type WriterRun } from './expand.ts'
 import { type BatchEvent, type Incoming, readEvent } from './incoming.ts'
 import { closeEndedJobs, type EndedJob, endedJobs, endSubscriptionsOf } from './close-runs.ts'
 import type { SubjectRules } from './jobs.ts'
@@ -191,9 +191,11 @@ async function wakesOf(
     }
   })
   const expansion = { cluster, subjectKinds: deps.subjectKinds, now: deps.now() }
-  const { wakes, openWriters } = await expandRoutes(trx, routed, expansion)
-  const isOwn = ({ foreign_event, writer }: NewWake) =>
-    !foreign_event && writer !== null && openWriters.has(writer) && !ended.some((job) => ends(job, writer))
+  const { wakes, writers } = await expandRoutes(trx, routed, expansion)
+  const isOwn = ({ foreign_event, writer }: NewWake) => {
+    const run = foreign_event ? undefined : writers.get(writer ?? '')
+    return run?.isOpen === true && !ended.some((job) => ends(job, run))
+  }
   return wakes.map((all) => {
     const others = all.filter((wake) => !isOwn(wake))
     return { wakes: others, own: others.length < all.length }
@@ -204,9 +206,9 @@ function goneOf(news: readonly News[]): readonly string[] {
   return news.flatMap(({ state: { deleted, uid } }) => (deleted ? [uid] : []))
 }
 
-/** Whether the job that ended is the one of this run, by its workflow ID. */
-function ends({ controller, uid, jobID, deleted }: EndedJob, workflowID: string): boolean {
-  return deleted ? workflowID.startsWith(`${controller}/${uid}/`) : workflowID === `${controller}/${uid}/${jobID ?? ''}`
+/** Whether the job that ended is the one of this run. */
+function ends({ controller, uid, jobID, deleted }: EndedJob, run: WriterRun): boolean {
+  return run.controller === controller && run.uid === uid && (deleted || run.jobID === jobID)
 }
 
 interface News {

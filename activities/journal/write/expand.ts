@@ -44,12 +44,22 @@ export interface Expansion {
   readonly now: Date
 }
 
+/** A run that wrote, as its row says. */
+export interface WriterRun {
+  readonly controller: string
+  readonly uid: string
+  readonly jobID: string
+  readonly isOpen: boolean
+}
+
 export interface Expanded {
   /** Of each piece of news, in its order; an empty list when routes found no subject. */
   readonly wakes: readonly (readonly NewWake[])[]
-  /** Those writers of the news whose runs the journal holds open. */
-  readonly openWriters: ReadonlySet<string>
+  /** The writers of the news, by workflow ID; one that has no row yet is missing. */
+  readonly writers: Writers
 }
+
+type Writers = ReadonlyMap<string, WriterRun>
 
 /** One query, or none. */
 export async function expandRoutes(
@@ -57,18 +67,19 @@ export async function expandRoutes(
   news: readonly RoutedNews[],
   expansion: Expansion,
 ): Promise<Expanded> {
-  if (news.length === 0) return { wakes: [], openWriters: new Set() }
+  if (news.length === 0) return { wakes: [], writers: new Map() }
   const owners = news.flatMap(({ routes }) => routes.flatMap(({ dependentsOf }) => dependentsOf ?? []))
   const { dependents, subscribers, writers } = await lookUp(trx, expansion.cluster, owners, news)
-  const wakes = news.map((item) => [
-    ...item.routes.flatMap((route) =>
-      subjectsOf(route, dependents, expansion).map((at) => wakeOf(item, at, route, expansion)),
-    ),
-    ...subscribers
-      .filter((subscriber) => isNamed(item.state, subscriber))
-      .map((subscriber) => subscriberWake(item, subscriber, expansion)),
-  ])
-  return { wakes, openWriters: new Set(writers) }
+  const wakes = news.map((item) => {
+    const told = { item, run: item.foreign ? undefined : writers.get(item.writer ?? ''), expansion }
+    return [
+      ...item.routes.flatMap((route) => subjectsOf(route, dependents, expansion).map((at) => wakeOf(told, at, route))),
+      ...subscribers
+        .filter((subscriber) => isNamed(item.state, subscriber))
+        .map((subscriber) => subscriberWake(told, subscriber)),
+    ]
+  })
+  return { wakes, writers }
 }
 
 async function lookUp(
@@ -76,10 +87,10 @@ async function lookUp(
   cluster: string,
   owners: readonly string[],
   news: readonly RoutedNews[],
-): Promise<{ dependents: Dependent[]; subscribers: Subscriber[]; writers: string[] }> {
+): Promise<{ dependents: readonly Dependent[]; subscribers: readonly Subscriber[]; writers: Writers }> {
   const writers = [...new Set(news.flatMap(({ writer, foreign }) => (writer === undefined || foreign ? [] : [writer])))]
   const names = news.map(({ state: { group, kind, namespace, name } }) => ({ group, kind, namespace, name }))
-  const { rows } = await sql<{ dependents: Dependent[]; subscribers: Subscriber[]; writers: string[] }>`
+  const { rows } = await sql<{ dependents: Dependent[]; subscribers: Subscriber[]; writers: [string, WriterRun][] }>`
     select (select coalesce(json_agg(d), '[]') from (
               select owner_uid as owner, api_group as "group", kind, uid, namespace, name from object
               where cluster = ${cluster} and not deleted and owner_uid = any(${owners}::text[])) d) as dependents,
@@ -90,9 +101,11 @@ async function lookUp(
               join subscription s on s.cluster = ${cluster} and s.api_group = n."group" and s.kind = n.kind
                 and s.namespace in (n.namespace, '*') and s.name in (n.name, '*')
               left join object o on o.uid = s.uid and o.cluster = s.cluster) s) as subscribers,
-           (select coalesce(json_agg(workflow_id), '[]') from job
-              where workflow_id = any(${writers}::text[]) and outcome is null) as writers`.execute(trx)
-  return rows[0] ?? { dependents: [], subscribers: [], writers: [] }
+           (select coalesce(json_agg(json_build_array(workflow_id, json_build_object(
+                     'controller', controller, 'uid', uid, 'jobID', job_id, 'isOpen', outcome is null))), '[]') from job
+              where workflow_id = any(${writers}::text[])) as writers`.execute(trx)
+  const { dependents = [], subscribers = [], writers: known = [] } = rows[0] ?? {}
+  return { dependents, subscribers, writers: new Map(known) }
 }
 
 type Place = Pick<Route, 'uid' | 'namespace' | 'name'>
@@ -105,10 +118,23 @@ function subjectsOf(route: Route, dependents: readonly Dependent[], { subjectKin
   )
 }
 
-function wakeOf(news: RoutedNews, at: Place, route: Route, { cluster, now }: Expansion): NewWake {
-  const { seq, foreign, writer, tree, state } = news
+interface ToldNews {
+  readonly item: RoutedNews
+  /** Of its writer; undefined: anybody's, or that of a run that has no row yet. */
+  readonly run: WriterRun | undefined
+  readonly expansion: Expansion
+}
+
+/**
+ * A run that writes before its row is there may be that of the subject: its wake keeps the writer, and whoever finds the run compares them
+ * (docs/architecture.md "Own writes").
+ */
+function wakeOf({ item, run, expansion }: ToldNews, at: Place, route: Route): NewWake {
+  const { seq, foreign, writer, tree, state } = item
+  const { cluster, now } = expansion
   const isInTree = tree.includes(at.uid) || (at.uid === state.uid && tree.includes(state.ownerUid ?? ''))
-  const own = !foreign && writer !== undefined && (isInTree || isRunOf(writer, route.controller, at.uid))
+  const isRuns = run === undefined || (run.controller === route.controller && run.uid === at.uid)
+  const own = !foreign && (isInTree || isRuns)
   return {
     controller: route.controller,
     uid: at.uid,
@@ -120,22 +146,17 @@ function wakeOf(news: RoutedNews, at: Place, route: Route, { cluster, now }: Exp
     due: now,
     foreign_event: !own,
     may_start: route.mode === 'start',
-    writer: own ? writer : null,
+    writer: own ? (writer ?? null) : null,
     cause: route.cause,
   }
 }
 
-function subscriberWake(item: RoutedNews, subscriber: Subscriber, expansion: Expansion): NewWake {
+function subscriberWake(told: ToldNews, subscriber: Subscriber): NewWake {
   const { kind, controller, uid, subjectName, isLevel } = subscriber
-  const { namespace, name } = item.state
+  const { namespace, name } = told.item.state
   const cause = isLevel ? `${kind} ${name} changed` : `waits for ${kind} ${name}`
   const route: Route = { controller, uid, namespace, name: subjectName, mode: isLevel ? 'start' : 'notify', cause }
-  return wakeOf(item, route, route, expansion)
-}
-
-/** Workflow IDs are `controller/uid/jobID`, in level mode `controller/uid`. */
-function isRunOf(workflowID: string, controller: string, uid: string): boolean {
-  return workflowID === `${controller}/${uid}` || workflowID.startsWith(`${controller}/${uid}/`)
+  return wakeOf(told, route, route)
 }
 
 function isNamed(state: Known, { group, kind, namespace, name }: Subscriber): boolean {

@@ -36,7 +36,16 @@ interface Given {
 // Runs that ended leave these behind; forgotten, they cost a signal or a short wait.
 const MOST_REMEMBERED = 10_000
 
+/** A run, and whose it is: wakes name the subject, or with the job the group. */
+export interface LingeringRun {
+  readonly workflowID: string
+  readonly controller: string
+  readonly uid: string
+  readonly jobID: string
+}
+
 interface Lingerer {
+  readonly run: LingeringRun
   timer: NodeJS.Timeout
   readonly end: (woken: boolean) => void
   /** It does nothing else. */
@@ -47,7 +56,7 @@ interface Lingerer {
 
 export class Lingering {
   readonly #options: LingeringOptions
-  /** By workflow ID, `<controller>/<uid>/<jobID>`. */
+  /** By workflow ID. */
   readonly #lingerers = new Map<string, Lingerer>()
   /** Runs that do nothing but linger. */
   #idle = 0
@@ -69,9 +78,10 @@ export class Lingering {
    *
    * @returns whether it was woken. @throws as `work`
    */
-  async beside(workflowID: string, work: Promise<unknown>, ms: number): Promise<boolean> {
+  async beside(run: LingeringRun, work: Promise<unknown>, ms: number): Promise<boolean> {
+    const { workflowID } = run
     if (this.#stopped || this.#lingerers.has(workflowID)) return false
-    const woken = this.#until(workflowID, ms, false)
+    const woken = this.#until(run, ms, false)
     const lingerer = this.#lingerers.get(workflowID)
     const isTaken = () => this.#lingerers.get(workflowID) !== lingerer
     try {
@@ -94,17 +104,19 @@ export class Lingering {
   }
 
   /** Waits until the run is woken here, or its time is over. @returns whether it was woken. */
-  async wait(workflowID: string): Promise<boolean> {
+  async wait(run: LingeringRun): Promise<boolean> {
     const { most, ms } = this.#options
+    const { workflowID } = run
     if (this.#signalled.delete(workflowID)) return false
     if (this.#stopped || ms === 0 || this.#idle >= most || this.#lingerers.has(workflowID)) return false
-    return await this.#until(workflowID, ms, true)
+    return await this.#until(run, ms, true)
   }
 
-  #until(workflowID: string, ms: number, isIdle: boolean): Promise<boolean> {
+  #until(run: LingeringRun, ms: number, isIdle: boolean): Promise<boolean> {
+    const { workflowID } = run
     return new Promise((end) => {
       const timer = setTimeout(() => this.#take(workflowID)?.end(false), ms)
-      this.#lingerers.set(workflowID, { timer, end, isIdle })
+      this.#lingerers.set(workflowID, { run, timer, end, isIdle })
       if (isIdle) this.#idle++
     })
   }
@@ -139,7 +151,7 @@ export class Lingering {
   hold(wakes: readonly NewWake[], now: Date): { readonly wakes: readonly NewWake[]; readonly release: () => void } {
     const held: Lingerer[] = []
     const put = wakes.map((wake) => {
-      const runs = this.#runsOf(wake).filter((workflowID) => this.#lingerers.has(workflowID))
+      const runs = this.#runsOf(wake)
       held.push(...runs.flatMap((workflowID) => this.#take(workflowID) ?? []))
       for (const workflowID of runs) this.#give(workflowID, now)
       return runs.length === 0 || wake.due > later(now) ? wake : { ...wake, due: later(now) }
@@ -159,8 +171,11 @@ export class Lingering {
   }
 
   #runsOf({ controller, uid, job_id }: Pick<NewWake, 'controller' | 'uid' | 'job_id'>): readonly string[] {
-    if (job_id !== '') return [`${controller}/${uid}/${job_id}`]
-    return [...this.#lingerers.keys()].filter((workflowID) => workflowID.startsWith(`${controller}/${uid}/`))
+    return [...this.#lingerers.values()].flatMap(({ run }) =>
+      run.controller === controller && run.uid === uid && (job_id === '' || run.jobID === job_id)
+        ? [run.workflowID]
+        : [],
+    )
   }
 
   /** @returns when the run is woken (L5). */

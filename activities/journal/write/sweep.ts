@@ -9,6 +9,7 @@ import {
   groupKindOf,
   jobIDsOf,
   type Mode,
+  ownerOfKind,
   type TriggerMark,
   wantedOf,
 } from '../../../workflows/kit/index.ts'
@@ -142,7 +143,8 @@ async function strandedGroups(
   for (const { uid, owner_uid, namespace, name, seq, projection, owner_name } of rows) {
     if (group?.serves(projection) !== true) continue
     const job_id = jobIDsOf(projection).jobID ?? ''
-    const subject = { uid: owner_uid ?? uid, job_id, namespace, name: owner_name ?? name, seq }
+    const owner = owner_name ?? ownerOfKind(projection, groupKindOf(group.owner))?.name
+    const subject = { uid: owner_uid ?? uid, job_id, namespace, name: owner ?? name, seq }
     const key = `${subject.uid}/${job_id}`
     // The newest comes first.
     if (!groups.has(key)) groups.set(key, { ...subject, cause: 'sweep: unfinished job without a run' })

@@ -6,6 +6,7 @@
 //   W3. What comes while a wake is leased stays apart from what was taken: the taken due time, and that somebody else caused it, do not
 //       stick to a row that the running pass renews. When the lease runs out, both count.
 //   W4. No lock is held over a call: claim with a lease, commit, call, acknowledge.
+//   W5. What two runs wrote is foreign to both: of one's own writes alone a wake may be dropped.
 
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Database, WakeTable } from '../database.ts'
@@ -25,7 +26,7 @@ export interface NewWake {
   readonly due: Date
   readonly foreign_event: boolean
   readonly may_start: boolean
-  /** Workflow ID of the run whose write caused it. */
+  /** Workflow ID of the run whose write caused it; without a foreign event it may be the subject's own, or one that has no row yet. */
   readonly writer: string | null
   readonly cause: string
 }
@@ -57,11 +58,12 @@ export async function upsertWakes(db: Kysely<Database>, wakes: readonly NewWake[
         due = case when ${LEASED} then wake.due
                    when ${BACKS_OFF} and not wake.foreign_event then greatest(wake.due, excluded.due)
                    else least(wake.due, excluded.due) end,
-        foreign_event = wake.foreign_event or (excluded.foreign_event and not ${LEASED}),
+        foreign_event = wake.foreign_event or (excluded.foreign_event and not ${LEASED}) or ${OF_TWO},
         may_start = wake.may_start or (excluded.may_start and not ${LEASED}),
         next_due = case when ${LEASED} and ${BACKS_OFF} and not wake.next_foreign_event then greatest(wake.next_due, excluded.due)
                         when ${LEASED} then least(wake.next_due, excluded.due) end,
-        next_foreign_event = case when ${LEASED} then coalesce(wake.next_foreign_event, false) or excluded.foreign_event end,
+        next_foreign_event = case when not ${LEASED} then null when wake.next_foreign_event is null then excluded.foreign_event
+                                  else wake.next_foreign_event or excluded.foreign_event or ${OF_TWO} end,
         next_may_start = case when ${LEASED} then coalesce(wake.next_may_start, false) or excluded.may_start end
       returning 1)
     select pg_notify(${WAKE_CHANNEL}, '') from upserted limit 1`.execute(db)
@@ -107,7 +109,7 @@ function mergeTwo(earlier: NewWake, later: NewWake): NewWake {
     ...later,
     seq: Math.max(earlier.seq, later.seq),
     due: earlier.due < later.due ? earlier.due : later.due,
-    foreign_event: earlier.foreign_event || later.foreign_event,
+    foreign_event: earlier.foreign_event || later.foreign_event || earlier.writer !== later.writer,
     may_start: earlier.may_start || later.may_start,
     writer: later.writer ?? earlier.writer,
   }
@@ -225,6 +227,8 @@ export async function postponeWakes(db: Kysely<Database>, postponed: readonly Po
 const LEASED = sql`(wake.lease_until is not null)`
 /** A run's own next due time, on a row that the same run has written before. */
 const BACKS_OFF = sql`(excluded.foreign_event and excluded.writer = wake.writer)`
+/** W5 */
+const OF_TWO = sql`(excluded.writer is distinct from wake.writer)`
 const FREE = sql`lease_owner = null, lease_until = null, next_due = null, next_foreign_event = null, next_may_start = null`
 const NO_NEXT = { next_due: null, next_foreign_event: null, next_may_start: null } as const
 

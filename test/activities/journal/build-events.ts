@@ -39,7 +39,7 @@ export interface TaskOptions {
   readonly name?: string
   readonly namespace?: string
   readonly version: number
-  readonly owner?: { readonly uid: string; readonly kind: string; readonly apiVersion?: string }
+  readonly owner?: { readonly uid: string; readonly kind: string; readonly apiVersion?: string; readonly name?: string }
   readonly deleting?: boolean
   readonly finalizers?: readonly string[]
   readonly annotations?: Readonly<Record<string, string>>

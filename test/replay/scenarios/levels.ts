@@ -7,7 +7,7 @@ import { parse } from 'yaml'
 import { type KubeObject, resourcePath } from '../../../activities/kube/client.ts'
 import { isAlreadyExists, isNotFound, KubeError } from '../../../activities/kube/errors.ts'
 import { crdDocument } from '../../../worker/gen/crd.ts'
-import type { Kind } from '../../../workflows/kit/index.ts'
+import { type Kind, workflowIDOf } from '../../../workflows/kit/index.ts'
 import type { Cluster, LsObject } from '../../support/cluster.ts'
 import { type Beacon, beaconKind, bulbKind } from '../level/beacon.ts'
 import { type RunKind, type Scenarios, SECRET, waitUntil } from './scenario.ts'
@@ -55,7 +55,7 @@ export const levelScenarios: Scenarios = {
     async play({ cluster, client }, name) {
       const beacon = await create(cluster, name, { message: 'hello' })
       await untilStatus(cluster, name, ({ message }) => message === 'hello')
-      await runOf(client, beacon.metadata.uid).result()
+      await runOf(client, beacon).result()
       await patch(cluster, CONFIG_MAPS, name, { data: { message: 'broken' } })
       await waitUntil(async () => dataOf(await get(cluster, CONFIG_MAPS, name))['message'] === 'hello')
       return beacon
@@ -109,12 +109,14 @@ export async function installKind(cluster: Cluster, kind: Kind): Promise<void> {
 }
 
 /** How many passes the run of an object has made. */
-async function passesOf(client: Client, { metadata }: KubeObject): Promise<number> {
-  const { events } = await runOf(client, metadata.uid).fetchHistory()
+async function passesOf(client: Client, beacon: KubeObject): Promise<number> {
+  const { events } = await runOf(client, beacon).fetchHistory()
   return (events ?? []).filter(({ eventType }) => eventType === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED).length
 }
 
-const runOf = (client: Client, uid = '') => client.workflow.getHandle(`beacon/${uid}`)
+function runOf(client: Client, { metadata: { namespace = '', name, uid = '' } }: KubeObject) {
+  return client.workflow.getHandle(workflowIDOf('beacon', { namespace, name, uid }, ''))
+}
 
 type Resource = Pick<Kind, 'apiVersion' | 'plural'>
 

@@ -3,7 +3,7 @@
 import type { Client } from '@temporalio/client'
 import { type Cluster, installation, type Item, type LsObject } from '../../support/cluster.ts'
 
-/** The controller of a run, which its ID begins with. */
+/** The controller of a run, which is the type of its workflow. */
 export type RunKind = 'installation' | 'execution' | 'deploy' | 'beacon'
 
 export interface Recorder {

@@ -22,7 +22,7 @@ const controller: GroupController<DeployGroupState, DeployGroupActivities> = {
   details: deployDetails,
 }
 
-/** All items of built-in types of one Execution and job, or one item without Execution. Workflow ID: `deploy/<uid>/<jobID>`. */
+/** All items of built-in types of one Execution and job, or one item without Execution. */
 export async function deploy(input: JobInput): Promise<RunResult> {
   return await runGroup(controller, input)
 }
