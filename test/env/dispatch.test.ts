@@ -15,6 +15,7 @@ import { createLogger } from '../../worker/server/log.ts'
 import { Admission } from '../../worker/reconciler/admission.ts'
 import { Dispatcher } from '../../worker/reconciler/dispatcher.ts'
 import { resolveWake } from '../../worker/reconciler/resolve.ts'
+import { startRun } from '../../worker/reconciler/runs.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { defineLevel, groupKindOf, nop } from '../../workflows/kit/index.ts'
@@ -247,6 +248,34 @@ describe('the dispatcher', () => {
     await dispatch(async () => ![undefined, '0'].includes((await row())?.run_id ?? undefined) && (await isQuiet()))
     expect(await row()).toMatchObject({ workflow_id, outcome: null })
     await new Client({ connection }).workflow.getHandle(workflow_id).terminate()
+  })
+
+  it('starts a run anew that failed only while its object still asks for the job', async () => {
+    const uid = randomUUID()
+    const workflow_id = `deploy/ns/task-${uid}/${uid}/${JOB}`
+    const client = new Client({ connection })
+    const runs = async () => {
+      await know({ uid, version: 1, status: { jobID: JOB } })
+      await wakeOf({ uid })
+      await dispatch(isQuiet)
+      return (await findOpenJob(test.db, 'deploy', uid))?.run_id
+    }
+    const first = await runs()
+    expect(first).toBeTypeOf('string')
+    await client.workflow.getHandle(workflow_id).terminate()
+    await test.db.deleteFrom('job').execute()
+    // Its job is left unfinished.
+    const second = await runs()
+    expect([first, undefined]).not.toContain(second)
+    await client.workflow.getHandle(workflow_id).terminate()
+    await test.db.deleteFrom('job').execute()
+    const wake = await wakeOf({ uid })
+    const known = await resolveWake(test.db, wake)
+    expect(known).toMatchObject({ to: 'start', run: { workflowID: workflow_id } })
+    if (known.to !== 'start') return
+    // A wake that was there before the end of the job.
+    const options = { taskQueue: 'none', controllers: undefined, workflowTaskTimeoutMs: 10_000 }
+    expect(await startRun(client, known.run, options, false)).toEqual({ answer: 'ended' })
   })
 
   it('does not open the row of a run that it started before it was stopped for long: whoever took the wake has seen what came of it', async () => {

@@ -254,7 +254,8 @@ export class Dispatcher {
     if (first.answer === 'running' && isLevel(run)) return await this.#wakeLevel(wake, run)
     if (first.answer === 'running')
       return isOwn(wake, run) ? await this.#opened(wake, run, null) : await this.#signal(wake, run)
-    // A run of this ID completed. If the journal, read again, still asks for the job, it was left unfinished (a crash, or a superseded run).
+    // A run of this ID has ended. If the journal, read again, still asks for the job, it was left unfinished: a crash, a termination, or a run
+    // that was superseded.
     const wanted = await resolveStart(this.#deps.db, wake, this.#journal)
     if (wanted.to === 'nothing') return { led: 'stale: the job is finished' }
     if (wanted.to !== 'start') return await this.#follow(wake, wanted)

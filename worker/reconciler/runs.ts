@@ -1,7 +1,8 @@
 // Runs in Temporal: started, woken, looked up. Source: docs/architecture.md "Subjects and routes" (reuse policies), spec/engine.md 1.2.
 //
 //   U1. `start` has conflict policy FAIL, then comes a signal: USE_EXISTING would swallow the wake.
-//   U2. A run that completed is not repeated unless its subject still asks for it; one that failed or was terminated is.
+//   U2. A run that ended, however it did, is repeated only when its subject, read anew, still asks for it: a job that fails is a run that
+//       Failed, and a run that was terminated is one whose job is left unfinished.
 
 import {
   type Client,
@@ -31,9 +32,7 @@ export interface RunOptions {
 }
 
 export type StartAnswer =
-  | { readonly answer: 'started'; readonly runID: string }
-  | { readonly answer: 'running' }
-  | { readonly answer: 'completed' }
+  { readonly answer: 'started'; readonly runID: string } | { readonly answer: 'running' } | { readonly answer: 'ended' }
 
 const GROUP = defineSearchAttributeKey('PawlGroup', SearchAttributeType.KEYWORD)
 const KIND = defineSearchAttributeKey('PawlKind', SearchAttributeType.KEYWORD)
@@ -52,11 +51,11 @@ export function queueOf({ taskQueue, controllers }: Pick<RunOptions, 'taskQueue'
   return controllers === undefined ? taskQueue : `${taskQueue}-${controller}`
 }
 
-/** Starts a run; `again` also after one of the same ID that completed. Says so when one is running or has completed. */
+/** Starts a run; `again`: also after one of the same ID that has ended (U2). Says so when one is running or has ended. */
 export async function startRun(client: Client, run: Run, options: RunOptions, again: boolean): Promise<StartAnswer> {
   const { controller, workflowID, input, shown } = run
   const { subject, jobID, cause } = input
-  const name = `${subject.kind} ${subject.namespace}/${subject.name}`
+  const name = `${subject.kind} ${subject.namespace === '' ? '' : `${subject.namespace}/`}${subject.name}`
   try {
     const handle = await client.workflow.start(controller, {
       workflowId: workflowID,
@@ -65,9 +64,7 @@ export async function startRun(client: Client, run: Run, options: RunOptions, ag
       requestEagerStart: true,
       workflowTaskTimeout: options.workflowTaskTimeoutMs,
       workflowIdConflictPolicy: WorkflowIdConflictPolicy.FAIL,
-      workflowIdReusePolicy: again
-        ? WorkflowIdReusePolicy.ALLOW_DUPLICATE
-        : WorkflowIdReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
+      workflowIdReusePolicy: again ? WorkflowIdReusePolicy.ALLOW_DUPLICATE : WorkflowIdReusePolicy.REJECT_DUPLICATE,
       typedSearchAttributes: new TypedSearchAttributes([
         { key: GROUP, value: subject.group ?? '' },
         { key: KIND, value: shown?.shownAs ?? subject.kind },
@@ -83,7 +80,7 @@ export async function startRun(client: Client, run: Run, options: RunOptions, ag
     return { answer: 'started', runID: handle.firstExecutionRunId }
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error
-    return { answer: (await queueOfOpenRun(client, workflowID)) === undefined ? 'completed' : 'running' }
+    return { answer: (await queueOfOpenRun(client, workflowID)) === undefined ? 'ended' : 'running' }
   }
 }
 
