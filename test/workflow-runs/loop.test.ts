@@ -43,6 +43,17 @@ describe('a job', () => {
     expect(world.settled[0]?.againMs).toBeUndefined()
   })
 
+  it('tells in its history what each call is about', async () => {
+    const world = await start({ work: [() => retryLater('Away', 'no answer'), () => fail('Wrong', 'no')] })
+    await world.settledTimes(1)
+    await world.wake()
+    await failureOf(world.run)
+    expect(await world.summaries()).toEqual([
+      ...['observe widget', 'prepare widget', 'work on widget', 'settle: Working, Away, retry 1'],
+      ...['observe widget', 'work on widget', 'settle: Failed, Wrong'],
+    ])
+  })
+
   it('starts from the phase that it observes, and ends at once when the job is finished', async () => {
     const resumed = await start({ target: { phase: 'Working' } })
     expect(await resumed.run.result()).toBe('Succeeded')

@@ -26,6 +26,15 @@ export class RunWorld {
     await vi.waitFor(() => expect(this.log).toContain(line), PATIENT)
   }
 
+  /** The summaries of the run's events, in their order. */
+  async summaries(): Promise<readonly string[]> {
+    const { events } = await this.run.fetchHistory()
+    return (events ?? []).flatMap(({ userMetadata }) => {
+      const data = userMetadata?.summary?.data
+      return data == null ? [] : [String(JSON.parse(Buffer.from(data).toString()))]
+    })
+  }
+
   /** How many events of the type the run's history has. */
   async eventsOf(type: proto.temporal.api.enums.v1.EventType): Promise<number> {
     const { events } = await this.run.fetchHistory()

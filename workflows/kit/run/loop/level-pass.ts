@@ -10,6 +10,7 @@ import type { JsonObject, LevelActs, WantedObject } from '../level.ts'
 import { canonicalJson } from '../../kind/projection.ts'
 import type { JsonValue } from '../../kind/schema.ts'
 import { joinOutcomes, type Outcome } from '../../plan/outcome.ts'
+import { LEVEL_TOLD } from '../summaries.ts'
 import type { Step } from '../../plan/step.ts'
 import { attempt, finalFailure, retryableFailure, runOnTemporal, shortActivities } from './temporal.ts'
 
@@ -26,7 +27,7 @@ export async function runSteps(controller: LevelController, step: Step<AnyLevelP
   const outcome = await runOnTemporal(step, pass, controller.hooks)
   const status = changedFields(pass.status, pass.target['status'])
   if (Object.keys(status).length === 0) return outcome
-  const { writeLevelStatus } = shortActivities<LevelActivities>()
+  const { writeLevelStatus } = shortActivities<LevelActivities>(LEVEL_TOLD)
   const { subject, by } = seen
   const version = pass.target.metadata.resourceVersion
   const written = await attempt(() => writeLevelStatus({ by, subject, target: controller.target, version, status }))
@@ -34,7 +35,7 @@ export async function runSteps(controller: LevelController, step: Step<AnyLevelP
 }
 
 function passOf(controller: LevelController, { subject, by, observed }: Seen): AnyLevelPass {
-  const { refreshLevel } = shortActivities<LevelActivities>()
+  const { refreshLevel } = shortActivities<LevelActivities>(LEVEL_TOLD)
   const base = { by, subject, target: controller.target }
   const queries = queriesOf(controller)
   // What was not found is undefined, also under a name that every object has (`constructor`).
@@ -57,7 +58,7 @@ function actsOf(
   base: { readonly by: By; readonly subject: Subject; readonly target: LevelController['target'] },
   { metadata }: JsonObject,
 ): LevelActs {
-  const { applyLevel, removeLevel } = shortActivities<LevelActivities>()
+  const { applyLevel, removeLevel } = shortActivities<LevelActivities>(LEVEL_TOLD)
   const where = ({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }) => {
     try {
       return resourceOf(controller, `${apiVersion}/${kind}`)

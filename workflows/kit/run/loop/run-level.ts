@@ -13,6 +13,7 @@ import type { By, Subject } from '../subject.ts'
 import type { LevelActivities, LevelJournal } from '../level-activities.ts'
 import { done, interrupts, type Outcome } from '../../plan/outcome.ts'
 import { nop } from '../../plan/step.ts'
+import { LEVEL_TOLD } from '../summaries.ts'
 import { queriesOf, runSteps, type Seen } from './level-pass.ts'
 import { type Course, createWakes, loop, type PassReport, type RunResult } from './loop.ts'
 import { attempt, insistentActivities, shortActivities, showDetails } from './temporal.ts'
@@ -32,7 +33,7 @@ export async function runLevel(controller: LevelController, input: JobInput): Pr
 }
 
 function levelCourse(controller: LevelController, { subject, cause }: JobInput): Course<PassReport> {
-  const { settleLevel, endLevel } = insistentActivities<LevelJournal>()
+  const { settleLevel, endLevel } = insistentActivities<LevelJournal>(LEVEL_TOLD)
   const { target } = controller
   let hurried = 0
   return {
@@ -56,7 +57,7 @@ function levelCourse(controller: LevelController, { subject, cause }: JobInput):
 
 async function runPass(controller: LevelController, subject: Subject, by: By): Promise<PassReport> {
   const base = { by, subject, target: controller.target }
-  const { observeLevel } = shortActivities<LevelActivities>()
+  const { observeLevel } = shortActivities<LevelActivities>(LEVEL_TOLD)
   const looked = await attempt(() => observeLevel({ ...base, queries: queriesOf(controller) }))
   if ('outcome' in looked) return { outcome: looked.outcome, result: undefined }
   if (looked.value === undefined) return GONE
@@ -87,7 +88,7 @@ async function runDeletion(controller: LevelController, seen: Seen): Promise<Pas
 }
 
 async function finalize({ target, finalizer = '' }: LevelController, seen: Seen, guarded: boolean) {
-  const { finalizeLevel } = shortActivities<LevelActivities>()
+  const { finalizeLevel } = shortActivities<LevelActivities>(LEVEL_TOLD)
   const { by, subject } = seen
   const version = seen.observed.target.metadata.resourceVersion
   return await attempt(() => finalizeLevel({ by, subject, target, version, finalizer, guarded }))

@@ -9,6 +9,7 @@ import type { By } from '../subject.ts'
 import type { NextPass } from '../next-pass.ts'
 import type { ChildChange, SettleActivities } from '../settle.ts'
 import type { SettledTarget, StatusChange } from '../status-change.ts'
+import { SETTLE_TOLD } from '../summaries.ts'
 import type { Course, PassReport, Settled, Wakes } from './loop.ts'
 import { insistentActivities } from './temporal.ts'
 
@@ -28,7 +29,7 @@ export function jobCourse(
   wakes: Wakes,
   passes: Pick<Course<JobReport>, 'runPass' | 'leave'>,
 ): Course<JobReport> {
-  const { settle, endRun } = insistentActivities<SettleActivities>()
+  const { settle, endRun } = insistentActivities<SettleActivities>(SETTLE_TOLD)
   let gone: readonly Pick<ChildChange, 'by' | 'subject'>[] = []
   const settlePass = async (by: By, report: JobReport, next: NextPass): Promise<Settled> => {
     const { change, result, hosted = [] } = report

@@ -19,6 +19,7 @@ import {
 import { type Outcome, done } from '../../plan/outcome.ts'
 import type { Runtime } from '../../plan/runtime.ts'
 import { runStep, type Step, type StepHooks } from '../../plan/step.ts'
+import { summaryLine, summaryOf, type Told } from '../summaries.ts'
 import type { StartedWork } from '../tracks.ts'
 
 export const temporalRuntime: Runtime = {
@@ -91,12 +92,47 @@ type AsyncFunctions<A> = {
   [K in keyof A]: A[K] extends (...args: infer P) => Promise<infer R> ? (...args: P) => Promise<R> : never
 }
 
+type Calls = Record<string, (...args: unknown[]) => Promise<unknown>>
+
+interface WithOptions {
+  executeWithOptions(options: { readonly summary: string }, args: unknown[]): Promise<unknown>
+}
+
+/** The calls of a proxy of the SDK, each with a summary. */
+function tellingCalls<A extends object>(
+  calls: Readonly<Record<string, WithOptions>>,
+  tell: (name: string, args: unknown[]) => string,
+): AsyncFunctions<A> {
+  const told = new Proxy(calls, {
+    get(_, name) {
+      if (typeof name !== 'string') throw new TypeError(`an activity is called ${String(name)}; expected a text`)
+      return (...args: unknown[]) => calls[name]?.executeWithOptions({ summary: summaryLine(tell(name, args)) }, args)
+    },
+  })
+  return told as unknown as AsyncFunctions<A>
+}
+
+function tellBy<A extends object>(told: Told<A>): (name: string, args: unknown[]) => string {
+  const by = new Map<string, unknown>(Object.entries(told))
+  return (name, args) => {
+    const tell = by.get(name)
+    try {
+      if (typeof tell === 'function') return String(Reflect.apply(tell, undefined, args))
+    } catch {
+      // An object of a user's code may lack what its type promises. A line for people fails no run; the activity says what is wrong.
+    }
+    return summaryOf(name, args[0])
+  }
+}
+
 /**
  * Short idempotent calls, run inside the workflow task: one marker in the history each.
  * A few quick tries; then the failure is a retryable fault of the pass, and the loop backs off in the journal.
+ *
+ * @param told what Temporal's UI shows beside each call.
  */
-export function shortActivities<A extends object>(): AsyncFunctions<A> {
-  return proxyLocalActivities({
+export function shortActivities<A extends object>(told: Told<A> = {}): AsyncFunctions<A> {
+  const calls = proxyLocalActivities<Calls>({
     startToCloseTimeout: '30 seconds',
     retry: {
       initialInterval: '50 milliseconds',
@@ -104,15 +140,17 @@ export function shortActivities<A extends object>(): AsyncFunctions<A> {
       maximumInterval: '1 second',
       maximumAttempts: 4,
     },
-  }) as unknown as AsyncFunctions<A>
+  })
+  return tellingCalls(calls, tellBy(told))
 }
 
 /** Short calls that nothing could stand in for: tried until they succeed (settle, the end of a run). */
-export function insistentActivities<A extends object>(): AsyncFunctions<A> {
-  return proxyLocalActivities({
+export function insistentActivities<A extends object>(told: Told<A> = {}): AsyncFunctions<A> {
+  const calls = proxyLocalActivities<Calls>({
     startToCloseTimeout: '30 seconds',
     retry: { initialInterval: '50 milliseconds', backoffCoefficient: 2, maximumInterval: '30 seconds' },
-  }) as unknown as AsyncFunctions<A>
+  })
+  return tellingCalls(calls, tellBy(told))
 }
 
 export interface LongActivityOptions {
@@ -123,14 +161,14 @@ export interface LongActivityOptions {
   readonly retryMs?: number
   /** Default without end. */
   readonly attempts?: number
-  /** What Temporal's UI shows beside the call. */
+  /** What the calls are about, for Temporal's UI; default what their inputs say. */
   readonly summary?: string
 }
 
 /** Longer calls as tasks of their own, e.g. to other clusters. The server schedules their retries, which cost no history event. */
 export function longActivities<A extends object>(options: LongActivityOptions): AsyncFunctions<A> {
   const { startToCloseMs, heartbeatMs, retryMs = 1000, attempts, summary } = options
-  return proxyActivities({
+  const calls = proxyActivities<Calls>({
     startToCloseTimeout: startToCloseMs,
     ...(heartbeatMs !== undefined && { heartbeatTimeout: heartbeatMs }),
     retry: {
@@ -138,8 +176,8 @@ export function longActivities<A extends object>(options: LongActivityOptions): 
       backoffCoefficient: 1,
       ...(attempts !== undefined && { maximumAttempts: attempts }),
     },
-    ...(summary !== undefined && { summary }),
-  }) as unknown as AsyncFunctions<A>
+  })
+  return tellingCalls(calls, (name, [input]) => summaryOf(name, input, summary))
 }
 
 /** Work in a scope of its own, which can be cancelled without the rest of the run. */

@@ -1,0 +1,94 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+
+import type { By, Subject } from '../../../../workflows/kit/index.ts'
+import { LEVEL_TOLD, SETTLE_TOLD, summaryLine, summaryOf } from '../../../../workflows/kit/run/summaries.ts'
+
+const subject: Subject = { kind: 'Installation', uid: 'u', namespace: 'ns', name: 'web' }
+const by: By = { workflowID: 'w', runID: 'r', pass: 1 }
+const named = (...names: readonly string[]) => names.map((name) => ({ uid: name, name }))
+
+describe('the summary of a call', () => {
+  it.each([
+    ['observeInstallation', 'observe installation web'],
+    ['guardSubject', 'guard subject web'],
+    ['writeExports', 'write exports of web'],
+    ['settle', 'settle web'],
+  ])('of %s is: %s', (activity, summary) => {
+    expect(summaryOf(activity, { by, subject })).toBe(summary)
+  })
+
+  it('counts and names the items that the call is given', () => {
+    expect(summaryOf('triggerDeployItems', { by, subject, items: named('db', 'cache') })).toBe(
+      'trigger 2 deploy items: db, cache',
+    )
+    expect(summaryOf('sendItems', { by, subject, items: named('db') })).toBe('send 1 item: db')
+    expect(summaryOf('interruptExecution', { subject, items: named('db') })).toBe('interrupt execution of web: db')
+  })
+
+  it('names items as people do, where they have a name of their own', () => {
+    expect(summaryOf('collectExports', { subject, items: [{ item: 'db', name: 'web-db-x7' }] })).toBe(
+      'collect exports of web: db',
+    )
+  })
+
+  it('names as many items as fit on a line', () => {
+    const items = named(...Array.from({ length: 100 }, (_, index) => `item-${index}`))
+    const summary = summaryOf('sendItems', { items })
+    expect(summary).toMatch(/^send 100 items: item-0, item-1, .* and \d+ more$/)
+    expect(summary.length).toBeLessThan(160)
+  })
+
+  it('is the name in words of what has neither subject nor items, and what the caller says it is about', () => {
+    expect([summaryOf('touchAll', undefined), summaryOf('touchAll', 'text')]).toEqual(['touch all', 'touch all'])
+    expect(summaryOf('applyItem', { name: 'web-db-x7' }, 'db')).toBe('apply item db')
+  })
+
+  it('has no Markdown in it, whatever a template calls its items', () => {
+    expect(summaryOf('sendItems', { items: named('![x](http://a)', '`b`\n#') })).toBe('send 2 items: ?x?http?a?, ?b?')
+  })
+
+  it('keeps to one line and to half of what Temporal allows, whatever it is made of', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary', maxLength: 500 }),
+        fc.array(fc.string({ unit: 'binary' })),
+        (name, names) => {
+          const line = summaryLine(summaryOf(name, { subject: { ...subject, name }, items: named(...names) }))
+          expect(Buffer.byteLength(line)).toBeLessThanOrEqual(200)
+          expect(line).not.toMatch(/[\n\r]/)
+        },
+      ),
+    )
+  })
+})
+
+describe('the end of a pass', () => {
+  const input = { ...by, subject, jobID: 'j', cause: 'c', attempt: 0, fault: undefined, lingers: true }
+  const settle = (rest: object) => SETTLE_TOLD.settle?.({ ...input, change: undefined, againMs: undefined, ...rest })
+
+  it('is told by what it writes and when the next one is due', () => {
+    expect(settle({ change: { phase: 'Succeeded', lastError: undefined } })).toBe('settle: Succeeded')
+    expect(settle({ change: { phase: 'Failed', lastError: { reason: 'Timeout' } } })).toBe('settle: Failed, Timeout')
+    expect(settle({ againMs: 5000 })).toBe('settle: again in 5000 ms')
+    expect(settle({ againMs: 9e15, attempt: 2, fault: { reason: 'Away' } })).toBe('settle: Away, retry 2')
+    expect(settle({})).toBe('wait for a moment')
+  })
+})
+
+describe('a call in level mode', () => {
+  it('is told by the object that it is about', () => {
+    const website = { ...subject, kind: 'Website' }
+    const target = { apiVersion: 'example.com/v1', kind: 'Website', plural: 'websites' }
+    const base = { by, subject: website, target }
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'page' } }
+    expect(LEVEL_TOLD.observeLevel?.({ ...base, queries: {} })).toBe('observe Website web')
+    expect(LEVEL_TOLD.applyLevel?.({ ...base, resource: target, object })).toBe('apply ConfigMap page')
+    expect(LEVEL_TOLD.writeLevelStatus?.({ ...base, version: '1', status: { a: 1, b: 2 } })).toBe(
+      'write status of Website web: a, b',
+    )
+    expect(LEVEL_TOLD.settleLevel?.({ ...base, againMs: undefined, attempt: 0, fault: undefined })).toBe(
+      'settle: waits',
+    )
+  })
+})

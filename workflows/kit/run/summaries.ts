@@ -1,0 +1,129 @@
+// What Temporal's UI shows beside the calls of a run, so that its events read as a story: `observe installation web`, `send 3 items: db, cache, app`.
+// Made of names and phases only; what a call is given and answers is the event's own to show.
+
+import { cutBytes } from './cut-bytes.ts'
+import type { Subject } from './subject.ts'
+import type { LevelActivities, LevelJournal } from './level-activities.ts'
+import type { SettleActivities } from './settle.ts'
+
+/** How calls are told, by the name of the activity; one that is missing is told by its name and what it is about (`summaryOf`). */
+export type Told<Activities> = {
+  readonly [Name in keyof Activities]?: Activities[Name] extends (...args: infer Args) => unknown
+    ? (...args: Args) => string
+    : never
+}
+
+// A line that fits beside an event. Temporal's limit is 400 bytes by default, and a payload codec may add to them.
+const LONGEST_BYTES = 200
+const LONGEST_LIST = 120
+
+/** One line of what Temporal allows. */
+export function summaryLine(text: string): string {
+  return cutBytes(text.replaceAll(/\s+/g, ' '), LONGEST_BYTES)
+}
+
+/**
+ * The name of the activity in words, and of what its input is: the items, if it has any, else the subject.
+ *
+ * @param about what the call is about, where its input does not say it as people do.
+ */
+export function summaryOf(activity: string, input: unknown, about?: string): string {
+  const words = wordsOf(activity)
+  if (about !== undefined) return `${words} ${plain(about)}`
+  const subject = subjectOf(input)
+  const items = itemsOf(input)
+  const whole = subject === undefined ? words : `${words}${joint(words, subject)}${plain(subject.name)}`
+  if (items.length === 0) return whole
+  const counted = /^(\w+) (.*\bitem)s$/.exec(words)
+  if (counted === null) return `${whole}: ${listed(items)}`
+  const [, verb = '', noun = ''] = counted
+  return `${verb} ${items.length} ${noun}${items.length === 1 ? '' : 's'}: ${listed(items)}`
+}
+
+/** `applyDeployItems` is `apply deploy items`. */
+function wordsOf(name: string): string {
+  return name.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, ' ').toLowerCase()
+}
+
+/** `observe installation web`, but `write exports of web`. */
+function joint(words: string, { kind }: Pick<Subject, 'kind'>): string {
+  const isSubject = !words.includes(' ') || words.endsWith(` ${wordsOf(kind)}`) || words.endsWith(' subject')
+  return isSubject ? ' ' : ' of '
+}
+
+function subjectOf(input: unknown): Pick<Subject, 'kind' | 'name'> | undefined {
+  const subject = fieldOf(input, 'subject')
+  const [kind, name] = [fieldOf(subject, 'kind'), fieldOf(subject, 'name')]
+  return typeof kind === 'string' && typeof name === 'string' ? { kind, name } : undefined
+}
+
+function itemsOf(input: unknown): readonly string[] {
+  const items = fieldOf(input, 'items')
+  if (!Array.isArray(items)) return []
+  return items.flatMap((item: unknown) => {
+    const name = fieldOf(item, 'item') ?? fieldOf(item, 'name')
+    return typeof name === 'string' ? [name] : []
+  })
+}
+
+function fieldOf(value: unknown, field: string): unknown {
+  return typeof value === 'object' && value !== null
+    ? Object.entries(value).find(([key]) => key === field)?.[1]
+    : undefined
+}
+
+/** `db, cache and 3 more`, as many as there is room for. */
+function listed(names: readonly string[]): string {
+  const [first = '', ...rest] = names.map(plain)
+  let text = first
+  let told = 1
+  for (const name of rest) {
+    if (text.length + 2 + name.length > LONGEST_LIST) break
+    text = `${text}, ${name}`
+    told += 1
+  }
+  return told === names.length ? text : `${text} and ${names.length - told} more`
+}
+
+/** The UI takes a summary for Markdown; names of items are whatever a template has made of them. */
+function plain(name: string): string {
+  return name.replaceAll(/[^\p{L}\p{N}._-]+/gu, '?')
+}
+
+/** The end of a pass, and of a run, with jobs. */
+export const SETTLE_TOLD: Told<SettleActivities> = {
+  settle({ change, againMs, attempt, fault }) {
+    const error = change?.lastError?.reason ?? fault?.reason
+    const told = [change?.phase, error, ...(againMs === undefined ? [] : [dueIn(againMs, attempt)])]
+    return said('settle', told) ?? 'wait for a moment'
+  },
+  endRun: ({ outcome }) => `end: ${outcome}`,
+}
+
+/** What a run in level mode does. */
+export const LEVEL_TOLD: Told<LevelActivities & LevelJournal> = {
+  observeLevel: ({ subject }) => `observe ${objectOf(subject)}`,
+  refreshLevel: ({ state }) => `look at ${state} again`,
+  applyLevel: ({ object: { kind, metadata } }) => `apply ${objectOf({ kind, name: metadata.name })}`,
+  removeLevel: ({ object: { kind, metadata } }) => `remove ${objectOf({ kind, name: metadata.name })}`,
+  finalizeLevel: ({ subject, guarded }) =>
+    `${guarded ? 'put the finalizer on' : 'take the finalizer off'} ${objectOf(subject)}`,
+  writeLevelStatus: ({ subject, status }) => `write status of ${objectOf(subject)}: ${listed(Object.keys(status))}`,
+  settleLevel: ({ againMs, attempt, fault }) =>
+    said('settle', [fault?.reason, ...(againMs === undefined ? [] : [dueIn(againMs, attempt)])]) ?? 'settle: waits',
+  endLevel: ({ outcome }) => `end: ${outcome}`,
+}
+
+function objectOf({ kind, name }: Pick<Subject, 'kind' | 'name'>): string {
+  return `${plain(kind)} ${plain(name)}`
+}
+
+function said(verb: string, told: readonly (string | undefined)[]): string | undefined {
+  const known = told.filter((one) => one !== undefined && one !== '')
+  return known.length === 0 ? undefined : `${verb}: ${known.join(', ')}`
+}
+
+function dueIn(againMs: number, attempt: number): string {
+  if (attempt > 0) return `retry ${attempt}`
+  return againMs === 0 ? 'again at once' : `again in ${againMs} ms`
+}
