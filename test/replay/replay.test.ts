@@ -14,6 +14,7 @@ import { SECRET } from './scenarios/scenario.ts'
 
 const { History } = proto.temporal.api.history.v1
 const DIR = join(import.meta.dirname, 'histories')
+const FAILED = 'EVENT_TYPE_WORKFLOW_EXECUTION_FAILED'
 
 interface Recording {
   readonly workflowId: string
@@ -35,12 +36,31 @@ describe('the recorded runs', () => {
   })
 
   it('came to their end, but for those that were terminated when their work was done or gave way to a next run', () => {
-    const ends = [...recordings].map(([file, { history }]) => [file, history.events.at(-1)?.eventType])
-    expect(Object.fromEntries(ends.filter(([, end]) => end !== 'EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED'))).toEqual({
+    const ends = [...recordings].map(([file, { history }]) => [file, history.events.at(-1)?.eventType ?? ''])
+    expect(Object.fromEntries(ends.filter(([, end = '']) => !/_(?:COMPLETED|FAILED)$/.test(end)))).toEqual({
       'deploy-resumed.json': 'EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED',
       'deploy-continued.json': 'EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW',
       'beacon-level-continued.json': 'EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW',
     })
+  })
+
+  it('failed in Temporal, too, where their jobs did or were taken over', () => {
+    const failed = [...recordings].filter(([, { history }]) => history.events.at(-1)?.eventType === FAILED)
+    const outcomes = failed.map(([file]) => file.replace(/\.json$/, '').replace(/^\w+-/, ''))
+    const unlucky = [
+      ...[
+        'cycle',
+        'edited',
+        'export-schema',
+        'failure',
+        'import-missing',
+        'import-schema',
+        'imports-changed',
+        'interrupted',
+      ],
+      ...['manifest-failed', 'manifest-interrupted', 'manifest-timeout', 'pickup', 'superseded'],
+    ]
+    expect([...new Set(outcomes)].toSorted()).toEqual(unlucky)
   })
 
   it('have nothing in them that users import, export or keep, and no files of the machine', () => {

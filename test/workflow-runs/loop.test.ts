@@ -1,7 +1,7 @@
 // The reconcile loop on a real Temporal server, with fake activities: what becomes of a run in the circumstances that unit tests cannot make.
 
 import { WorkflowFailedError, type WorkflowHandle } from '@temporalio/client'
-import { CancelledFailure } from '@temporalio/common'
+import { ApplicationFailure, CancelledFailure, defineSearchAttributeKey } from '@temporalio/common'
 import proto from '@temporalio/proto'
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it, vi } from 'vitest'
@@ -21,6 +21,7 @@ import { PATIENT, RunWorld, Worlds } from './run-world.ts'
 import type { Answer, WidgetActivities } from './widget.ts'
 
 const { EventType } = proto.temporal.api.enums.v1
+const OUTCOME = defineSearchAttributeKey('PawlOutcome', 'KEYWORD')
 // A tenth of what Temporal lets a history grow to before it suggests a new run.
 const LARGE_REASON = 'x'.repeat(400_000)
 
@@ -60,7 +61,7 @@ describe('a job', () => {
     expect(resumed.log).toEqual(['observe 1', 'work 1', 'settle 1 Succeeded'])
 
     const finished = await start({ target: { phase: 'Failed', jobIDFinished: 'job' } })
-    expect(await finished.run.result()).toBe('Failed')
+    expect(await failureOf(finished.run)).toMatchObject({ type: 'Failed', message: 'the phase is Failed' })
     expect(finished.log).toEqual(['observe 1', 'end Failed'])
   })
 
@@ -68,7 +69,10 @@ describe('a job', () => {
     const gone = await start({ target: undefined })
     expect(await gone.run.result()).toBe('Deleted')
     const replaced = await start({ target: { phase: 'Working', jobID: 'other' } })
-    expect(await replaced.run.result()).toBe('Superseded')
+    expect(await failureOf(replaced.run)).toMatchObject({
+      type: 'Superseded',
+      message: 'the object has another job: other',
+    })
     expect([gone.log, replaced.log]).toEqual([
       ['observe 1', 'end Deleted'],
       ['observe 1', 'end Superseded'],
@@ -165,9 +169,14 @@ describe('a job', () => {
     expect(await world.eventsOf(EventType.EVENT_TYPE_TIMER_STARTED)).toBe(0)
   })
 
-  it('fails on a final fault, in one settle with the error', async () => {
+  it('fails on a final fault, in one settle with the error, and then as a run that Failed with it, without an alarm', async () => {
     const world = await start({ work: [() => fail('ERR_CONFIGURATION_PROBLEM', 'wrong')] })
-    expect(await world.run.result()).toBe('Failed')
+    const failure = await failureOf(world.run)
+    expect(failure).toBeInstanceOf(ApplicationFailure)
+    expect(failure).toMatchObject({ type: 'ERR_CONFIGURATION_PROBLEM', message: 'wrong', category: 'BENIGN' })
+    expect(world.log.at(-1)).toBe('settle 1 Failed')
+    const { status, typedSearchAttributes } = await world.run.describe()
+    expect([status.name, typedSearchAttributes.get(OUTCOME)]).toEqual(['FAILED', 'Failed'])
     const lastError = { operation: 'Working', reason: 'ERR_CONFIGURATION_PROBLEM', message: 'wrong' }
     expect(world.settled).toMatchObject([
       {
@@ -187,7 +196,10 @@ describe('a job', () => {
 
   it('ends as superseded when its final settle meets another job', async () => {
     const world = await start({ settles: ['superseded'] })
-    expect(await world.run.result()).toBe('Superseded')
+    expect(await failureOf(world.run)).toMatchObject({
+      type: 'Superseded',
+      message: 'job job was taken over while it ran',
+    })
     expect(world.log).toEqual(['observe 1', 'prepare 1', 'work 1', 'settle 1 Succeeded', 'end Superseded'])
   })
 

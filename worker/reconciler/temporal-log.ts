@@ -10,11 +10,19 @@ export function logTemporal(log: Logger): void {
     logger: new DefaultLogger('INFO', ({ level, message, meta }) => {
       const fields = temporalFields(meta)
       if (level === 'ERROR') log.error(fields, message)
-      else if (level === 'WARN') log.warn(fields, message)
+      else if (level === 'WARN' && !isMeant(meta?.['error'])) log.warn(fields, message)
       else log.debug(fields, message)
     }),
     shutdownSignals: [],
   })
+}
+
+/**
+ * How the run of a job ended. What a thread of workflows logs of an error is its message and its stack, and who throws this one leaves no stack
+ * (workflows/kit/run/loop/loop.ts, L4).
+ */
+export function isMeant(error: unknown): boolean {
+  return error instanceof Error && error.stack === ''
 }
 
 /** The fields of one of its lines. An error is told by type and message, and one that nobody meant to throw by where it was thrown. */

@@ -1,7 +1,16 @@
 import { ApplicationFailure } from '@temporalio/common'
 import { describe, expect, it } from 'vitest'
 
-import { temporalFields } from '../../../worker/reconciler/temporal-log.ts'
+import { isMeant, temporalFields } from '../../../worker/reconciler/temporal-log.ts'
+
+describe('an error of a log line of Temporal', () => {
+  it('is meant when it says how a job ended, and a bug when somebody knows where it was thrown', () => {
+    const ended = new Error('failed: db')
+    ended.stack = ''
+    expect([ended, structuredClone(ended)].map(isMeant)).toEqual([true, true])
+    expect([new TypeError('x is not a function'), undefined, 'text'].map(isMeant)).toEqual([false, false, false])
+  })
+})
 
 describe('the fields of a log line of Temporal', () => {
   it('tell a failure of an activity by its code and message', () => {

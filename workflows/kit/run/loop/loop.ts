@@ -5,8 +5,11 @@
 //   L2. A wake that arrives during a pass leads to a pass that starts after it: of this run while it goes on, also as a new one of its ID;
 //       where it ends, of this run or the next, as `Course.endsWoken` says.
 //   L3. The loop arms no timers: the next due time goes into the journal's wake row, and so does the back-off.
+//   L4. Jobs that failed, or were taken over, are runs that Failed, at their end and not before: their rows are closed by then. Nothing repeats
+//       them, as runs have no retry policy, and no alarm is theirs (`BENIGN`). A bug fails the workflow task, and the run stays open.
 
 import {
+  ApplicationFailure,
   condition,
   continueAsNew,
   defineSignal,
@@ -18,6 +21,7 @@ import type { JobInput } from '../job.ts'
 import type { By } from '../subject.ts'
 import { attemptsAfter, type NextPass, nextPass } from '../next-pass.ts'
 import type { Outcome } from '../../plan/outcome.ts'
+import type { RunFailure } from '../run-failure.ts'
 
 /** A wake: something journaled up to `seq` concerns the subject. Carries no object (a level, not an edge). */
 const wakeSignal = defineSignal<[{ readonly seq: number }]>('wake')
@@ -50,6 +54,8 @@ export interface Course<Report extends PassReport> {
   close(by: By, result: RunResult, firstRunID: string): Promise<void>
   /** Ends in spite of a wake: the journal wakes the subject of a closed row anew. Otherwise a run ends only when no wake is there. */
   readonly endsWoken: boolean
+  /** Why a run that ended so is one that failed (L4); undefined: it completes. */
+  failure?(result: RunResult): RunFailure | undefined
   /** Before the run gives way to the next one of its ID. */
   leave?(): void
 }
@@ -97,7 +103,7 @@ export async function loop<Report extends PassReport>(
       // Looked at again: what came while the row was closed has been signalled (L2).
       if (mayEnd()) {
         upsertSearchAttributes({ PawlOutcome: [result] })
-        return result
+        return completed(result, course.failure?.(result))
       }
     }
     // Also when a wake is pending: the new run begins with a pass (L2).
@@ -106,4 +112,14 @@ export async function loop<Report extends PassReport>(
       await continueAsNew<(input: JobInput) => Promise<RunResult>>(input)
     }
   }
+}
+
+/** @throws what Temporal shows as a Failed run (L4). */
+function completed(result: RunResult, failure: RunFailure | undefined): RunResult {
+  if (failure === undefined) return result
+  const { reason: type, message } = failure
+  const ended = ApplicationFailure.create({ type, message, nonRetryable: true, category: 'BENIGN' })
+  // It would only say where this line is.
+  ended.stack = ''
+  throw ended
 }

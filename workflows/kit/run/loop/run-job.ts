@@ -6,6 +6,7 @@ import { type JobController, type JobInput, type JobPass, type JobState, SUPERSE
 import { type By, isIdle } from '../subject.ts'
 import { retryable } from '../next-pass.ts'
 import { type Progress, runPhases } from '../phases.ts'
+import { failureOf } from '../run-failure.ts'
 import { statusChange } from '../settle.ts'
 import { done, joinOutcomes } from '../../plan/outcome.ts'
 import type { HostedWork } from './host.ts'
@@ -60,7 +61,8 @@ export async function runJob<State extends JobState, Act>(
     }
   }
   const leave = () => works().forEach((work) => work.stop())
-  return await loop(input, wakes, jobCourse(input, wakes, { runPass: runOnce, leave }))
+  const failure = (result: RunResult) => failureOf(controller.plan, result, input.jobID, root.state?.target)
+  return await loop(input, wakes, jobCourse(input, wakes, { runPass: runOnce, leave, failure }))
 }
 
 /** Whether there is anything to do for this run at all (R1). */
