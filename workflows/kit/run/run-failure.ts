@@ -1,7 +1,8 @@
 // Which runs of jobs end as Failed in Temporal, so that a list of runs says which jobs did: those whose job failed, with the error that the
 // object shows, and those whose job was taken over. Source: docs/adr/0022.
 
-import type { JobPlan, TargetView } from './job.ts'
+import type { JobPlan } from './job.ts'
+import type { TargetView } from './subject.ts'
 
 /** Why a run failed: a word by which failures can be found, and a sentence for people. */
 export interface RunFailure {
