@@ -1,4 +1,4 @@
-// Runs, as people and the sweep see them. The row is written after `start` succeeded.
+// Runs, as people and the sweep see them. The row of a job is written before its run is started, so that the run's writes are known as its own.
 //
 //   J1. Opening a row looks, under the subject's row lock, whether the job has already ended: a short job may be over before its row is there.
 //
@@ -144,7 +144,7 @@ function news<Fresh>(
   isUnfinished: boolean,
   fresh: Fresh,
 ): Fresh | Pick<NewJob, 'run_id' | 'cause' | 'started_at'> | undefined {
-  if (run_id === null) return known.run_id !== null && known.outcome !== null && isUnfinished ? fresh : undefined
+  if (run_id === null) return known.outcome !== null && isUnfinished ? fresh : undefined
   // Found running, and its first pass may have said since which run it is.
   const isSame = known.run_id === run_id || (known.run_id === null && known.outcome === null)
   if (!isSame) return fresh
