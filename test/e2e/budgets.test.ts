@@ -75,7 +75,7 @@ describe.each(SHAPES)('an installation with $title', ({ items, levels, exporting
         deploy: count * (1 + exportObjects),
       }),
     ).toEqual([])
-    expect(await historyExcess(done.status?.jobID ?? '')).toEqual([])
+    expect(await historyExcess(done.status?.jobID ?? '', { levels, exporting })).toEqual([])
   })
 
   it('keeps within the smaller budget in a further job on an unchanged spec', async () => {
@@ -91,7 +91,7 @@ describe.each(SHAPES)('an installation with $title', ({ items, levels, exporting
         deploy: count * (1 + exportObjects),
       }),
     ).toEqual([])
-    expect(await historyExcess(done.status?.jobID ?? '')).toEqual([])
+    expect(await historyExcess(done.status?.jobID ?? '', { levels, exporting })).toEqual([])
   })
 
   it('writes nothing for what has converged, however often it is swept', async () => {
@@ -163,11 +163,12 @@ function excess(writes: readonly AuditedWrite[], budgets: Readonly<Record<string
   })
 }
 
-// A run of one task: started, the task, a marker for each local activity, its end.
-const MOST_EVENTS = 12 + 2
-
-/** What of a job's history exceeds its budget: one run, one task. */
-async function historyExcess(jobID: string) {
+/**
+ * What of a job's history exceeds its budget: one run, one task. Its start, the task, its outcome and its end are six events; begin, adopt, observe, render,
+ * items, settle are markers, with one for each level and two for exports.
+ */
+async function historyExcess(jobID: string, { levels, exporting }: Pick<Shape, 'levels' | 'exporting'>) {
+  const most = 13 + levels + (exporting ? 2 : 0)
   const runs = await finishedRuns(jobID)
   expect(runs.map(({ controller }) => controller)).toEqual(['installation'])
   const found = await Promise.all(
@@ -176,7 +177,7 @@ async function historyExcess(jobID: string) {
       return (events ?? []).map(({ eventType }) => temporal.api.enums.v1.EventType[eventType ?? 0] ?? '')
     }),
   )
-  return found.filter((types) => types.length > MOST_EVENTS)
+  return found.filter((types) => types.length > most)
 }
 
 async function finishedRuns(jobID: string) {

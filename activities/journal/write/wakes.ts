@@ -192,10 +192,11 @@ export async function acknowledgeWakes(
   return answers
 }
 
+/** What events were behind the taken wake has led to a pass: without a newer one only a due time is left. */
 async function free(db: Kysely<Database>, wake: Wake): Promise<void> {
   await sql`
     with freed as (
-      update wake set due = coalesce(next_due, due), foreign_event = coalesce(next_foreign_event, foreign_event),
+      update wake set due = coalesce(next_due, due), seq = case when seq = ${wake.seq} then 0 else seq end, foreign_event = coalesce(next_foreign_event, foreign_event),
         may_start = coalesce(next_may_start, may_start), ${FREE}
       where ${isHeldBy(wake)} returning 1)
     select pg_notify(${WAKE_CHANNEL}, '') from freed`.execute(db)
