@@ -45,6 +45,9 @@ function fromDeployItem(event: RoutedEvent): Routing {
     if (problem !== undefined) return { ignored: problem }
     return { routes: [{ ...subject, jobID: ids.jobID ?? '', mode: 'start', cause: `deploy item ${event.name}` }] }
   }
+  const before = event.previous === undefined ? undefined : jobIDsOf(event.previous)
+  if (isOurs && before?.jobID !== undefined && !isIdle(before))
+    return { routes: [{ ...subject, jobID: before.jobID, mode: 'notify', cause: 'item finished' }] }
   // Whether its execution is gone is resolved when the wake is dispatched.
   if (isDeleting) return { routes: [orphanRoute(event)] }
   return { ignored: 'deploy item is idle' }
