@@ -181,7 +181,14 @@ async function wakesOf(
 ): Promise<Wakes[]> {
   const routed = news.map(({ state, seq, foreign, writer, tree }, index): RoutedNews => {
     const routing = routings[index]
-    return { state, seq, foreign, writer, tree, routes: routing !== undefined && 'routes' in routing ? routing.routes : [] }
+    return {
+      state,
+      seq,
+      foreign,
+      writer,
+      tree,
+      routes: routing !== undefined && 'routes' in routing ? routing.routes : [],
+    }
   })
   const expansion = { cluster, subjectKinds: deps.subjectKinds, now: deps.now() }
   const { wakes, openWriters } = await expandRoutes(trx, routed, expansion)
