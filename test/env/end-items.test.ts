@@ -130,6 +130,18 @@ describe('an interrupt', () => {
     ])
   })
 
+  it('ends items whose job has begun since the pass looked, by their own first writes', async () => {
+    const given = [put('looked', BEFORE), put('raced', BEFORE)]
+    const begun = { ...TRIGGERED, phase: 'Progressing', transitionTimes: { initTime: NOW } }
+    const asked = input(given)
+    put('looked', begun)
+    race = { raced: begun }
+    await act.interruptExecution(asked)
+    for (const name of ['looked', 'raced'])
+      expect(statusOf(name)).toMatchObject({ jobID: JOB, jobIDFinished: JOB, phase: 'Failed', lastError: ERROR })
+    expect(isInterrupted()).toBe(false)
+  })
+
   it('is there until its items are ended, and repeated after a crash ends nothing twice', async () => {
     const given = [put('one', TRIGGERED)]
     const served = api.intercept
