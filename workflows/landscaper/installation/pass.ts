@@ -37,6 +37,7 @@ type WritingActivities = Pick<
   | 'guardSubject'
   | 'applyExecution'
   | 'deleteExecution'
+  | 'forgetInterrupt'
   | 'interruptInstallation'
   | 'writeExports'
 >

@@ -3,21 +3,39 @@
 import type { ChildExecution } from '../../../activities/landscaper/installation/views.ts'
 import { again, done, isIdle, type Outcome, stop } from '../../kit/index.ts'
 import { isBegun } from './interrupt-installation.ts'
+import { executionKind } from '../execution/kind.ts'
 import type { ExecutionProgress, InstallationPass } from './pass.ts'
 
 /** One pass over the Execution; `done` however far it came: `awaitExecution` and `awaitDeletion` say what that means. */
 export async function runExecution(pass: InstallationPass): Promise<Outcome> {
   const { subject, jobID, act, state } = pass
-  const { execution, deployItems, target } = state
-  if (execution === undefined) return done
-  if (execution.jobID !== jobID && !isIdle(execution))
+  if (state.execution === undefined) return done
+  if (state.execution.jobID !== jobID && !isIdle(state.execution))
     return stop(`waiting for execution ${subject.name} to finish another job`)
+  const execution = await withoutEarlierInterrupt(pass, state.execution)
+  // Gone, or it has another job: the next pass sees which.
+  if (execution === undefined) return again(0)
   pass.draft.marks.push('waitTime')
-  // One that is there before the job begins was meant for an earlier one.
-  const interruptRequested = isBegun(pass) && (execution.interruptRequested || target.interruptRequested)
-  const ran = await act.runExecution(pass, { target: { ...execution, interruptRequested }, deployItems })
+  const isAsked = isBegun(pass) && state.target.interruptRequested
+  const interruptRequested = isAsked || execution.interruptRequested
+  const given = { target: { ...execution, interruptRequested }, deployItems: state.deployItems }
+  const ran = await act.runExecution(pass, given)
   pass.state = { ...pass.state, ...after(execution, jobID, ran) }
-  return interruptRequested && target.interruptRequested ? await takeInterruptOff(pass) : done
+  const hasEnded = ran.result !== undefined || !ran.state.target.interruptRequested
+  return isAsked && hasEnded ? await takeInterruptOff(pass) : done
+}
+
+/** An interrupt that is on the Execution before the job begins was meant for an earlier one. */
+async function withoutEarlierInterrupt(
+  pass: InstallationPass,
+  execution: ChildExecution,
+): Promise<ChildExecution | undefined> {
+  if (!execution.interruptRequested || isBegun(pass)) return execution
+  const { by, subject, jobID, act } = pass
+  const { group, kind } = executionKind
+  const { uid, version } = execution
+  const left = await act.forgetInterrupt({ by, subject: { ...subject, group, kind, uid }, jobID, version })
+  return left && { ...execution, ...left }
 }
 
 function after(before: ChildExecution, jobID: string, { result, state, draft }: ExecutionProgress) {

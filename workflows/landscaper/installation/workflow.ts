@@ -24,6 +24,7 @@ export async function installation(input: JobInput): Promise<RunResult> {
       guardSubject: short.guardSubject,
       applyExecution: short.applyExecution,
       deleteExecution: short.deleteExecution,
+      forgetInterrupt: short.forgetInterrupt,
       interruptInstallation: short.interruptInstallation,
       writeExports: short.writeExports,
       runExecution: async (pass, state) =>
