@@ -85,11 +85,9 @@ async function resolveHosted(
   const { cluster, uid, job_id } = wake
   const controller = lookups.registry.controllers.get(wake.controller)
   if (controller?.hostedBy === undefined) return undefined
-  const { hostedBy } = controller
-  // A group has its owner as subject.
-  if (controller.group !== undefined && job_id !== '') {
-    const owner = await lookups.readSubject({ cluster, ...groupKindOf(controller.group.owner), uid })
-    const isRunning = owner !== undefined && !owner.object.deleted && runningJob(owner.object) === job_id
+  const { hostedBy, group } = controller
+  if (group !== undefined && job_id !== '') {
+    const isRunning = await runsJob(job_id, { cluster, ...groupKindOf(group.owner), uid }, lookups)
     return isRunning ? await resolveHost({ ...wake, controller: hostedBy, job_id: '' }, lookups) : undefined
   }
   const found = await lookups.readSubject({ cluster, ...groupKindOf(controller.target), uid })
@@ -100,13 +98,18 @@ async function resolveHosted(
   return await resolveHost({ ...wake, controller: hostedBy, uid: owner, job_id: '' }, lookups)
 }
 
-async function resolveHost(
-  host: Parameters<typeof resolveHosted>[0],
-  lookups: Lookups,
-): Promise<Resolution> {
+/** Of a group, whose subject is the owner of its members; they may have the job before an owner has it that is hosted itself. */
+async function runsJob(jobID: string, owner: ObjectID, lookups: Lookups): Promise<boolean> {
+  const found = await lookups.readSubject(owner)
+  if (found === undefined || found.object.deleted) return false
+  return (runningJob(found.object) ?? found.ownerJob) === jobID
+}
+
+async function resolveHost(host: Parameters<typeof resolveHosted>[0], lookups: Lookups): Promise<Resolution> {
   const { controller, uid, foreign_event, writer } = host
   const job = await lookups.findOpen({ controller, uid, jobID: undefined })
-  if (job === undefined) return (await resolveHosted(host, lookups)) ?? nothing('the run that hosts it is not there yet')
+  if (job === undefined)
+    return (await resolveHosted(host, lookups)) ?? nothing('the run that hosts it is not there yet')
   return !foreign_event && writer === job.workflow_id ? nothing('own write') : { to: 'open', job }
 }
 

@@ -37,7 +37,7 @@ export interface ObjectID extends GroupKind {
 export interface SubjectState {
   readonly object: JournaledObject
   readonly owner: OwnerState
-  /** The job that the owner has unfinished. */
+  /** The job that the owner has unfinished; none of an owner in another namespace: no child crosses it. */
   readonly ownerJob: string | undefined
 }
 
@@ -51,12 +51,10 @@ export async function readSubjects(
   const { rows } = await sql<JournaledObject & Owner>`
     select o.*, p.owner_deleted, p.owner_job, ${listedKinds(cluster)} as listed
     from object o left join lateral (
-      select bool_and(deleted) as owner_deleted, max(projection #>> '{status,jobID}') filter (where
-          projection #>> '{status,jobID}' is distinct from projection #>> '{status,jobIDFinished}') as owner_job
+      select bool_and(deleted) as owner_deleted, max(projection #>> '{status,jobID}') filter (where namespace = o.namespace
+          and projection #>> '{status,jobID}' is distinct from projection #>> '{status,jobIDFinished}') as owner_job
       from object where cluster = o.cluster and uid = o.owner_uid) p on true
-    where o.cluster = ${cluster} and o.uid = any(${[...new Set(ids.map(({ uid }) => uid))]}::text[])`.execute(
-    db,
-  )
+    where o.cluster = ${cluster} and o.uid = any(${[...new Set(ids.map(({ uid }) => uid))]}::text[])`.execute(db)
   return ids.map(({ group, kind, uid }) => {
     const row = rows.find((one) => one.kind === kind && one.api_group === group && one.uid === uid)
     if (row === undefined) return undefined
