@@ -5,6 +5,7 @@ import {
   FINALIZER,
   OPERATION_ANNOTATION,
   RECONCILE_REASON_ANNOTATION,
+  RENDERED_FROM_ANNOTATION,
 } from '../contract.ts'
 import { annotation, type OwnedFields, path } from '../../kit/index.ts'
 
@@ -21,11 +22,9 @@ export const installationFields: OwnedFields = {
     Execution: [
       path('metadata.ownerReferences'),
       ['metadata', 'finalizers', FINALIZER],
-      annotation(OPERATION_ANNOTATION),
       annotation(DELETE_WITHOUT_UNINSTALL_ANNOTATION),
+      annotation(RENDERED_FROM_ANNOTATION),
       path('spec'),
-      path('status.jobID'),
-      path('status.transitionTimes'),
     ],
   },
   // Copies of imports, exports, and the states of the blueprint's executions.
