@@ -1,11 +1,14 @@
 // The house rules, as sentences. Source: docs/architecture.md "The three-line rule"; additions in docs/adr/0002.
 
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 
 import { describe, expect, it } from 'vitest'
 
-import { importCycles, importViolations, rowOf, runtimeClosure, TABLE } from './architecture/import-table.ts'
+import { HOSTED, importCycles, importViolations, rowOf, runtimeClosure, TABLE } from './architecture/import-table.ts'
 import { foreignWords, isEngine } from './architecture/engine-words.ts'
+import { builtIn } from '../worker/server/registry.ts'
+import { readKindFolders } from '../worker/server/kind-folders.ts'
+import type { Controller } from '../workflows/kit/index.ts'
 import { type Deed, parseModule, readModules, type SourceModule } from './architecture/source-module.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -19,6 +22,7 @@ const BROKEN: ReadonlyMap<string, string> = new Map(
     'workflows/kit/kind/kind.ts',
     ...['workflows/kit/plan/step.ts', 'workflows/kit/run/job.ts', 'workflows/index.ts', 'workflows/controllers.gen.ts'],
     ...['workflows/chaos/contract.ts', 'workflows/chaos/disruption/workflow.ts', 'workflows/chaos/disruption/plan.ts'],
+    'workflows/chaos/disruption/jobs.ts',
     ...['workflows/wings.gen.ts', 'activities/deps.ts', 'activities/wings.gen.ts', 'activities/chaos/wing.ts'],
     ...['activities/index.ts', 'activities/journal/migrate.ts', 'activities/kube/write.ts', 'activities/run/begin.ts'],
     ...['activities/landscaper/deploy/deployers.gen.ts', 'activities/landscaper/deploy/objects/apply.ts'],
@@ -43,6 +47,20 @@ describe('the import table', () => {
   it('is about modules that are there', () => {
     expect(sources.length).toBeGreaterThan(30)
     expect(sources.filter(({ imports }) => imports.length > 0).length).toBeGreaterThan(20)
+  })
+})
+
+describe('what the import table says of who is hosted', () => {
+  it('is what the controllers say', async () => {
+    const folders = await readKindFolders(ROOT)
+    const folderOf = ({ target }: Controller) =>
+      basename(folders.find(({ kinds }) => kinds.some(({ kind }) => kind === target.kind))?.folder ?? '')
+    const all = [...builtIn.controllers.values()]
+    const hosting = all.map((host): [string, string[]] => [
+      folderOf(host),
+      all.filter(({ hostedBy }) => hostedBy?.[0] === host.name).map(folderOf),
+    ])
+    expect(HOSTED).toEqual(Object.fromEntries(hosting.filter(([, hosted]) => hosted.length > 0)))
   })
 })
 
@@ -133,6 +151,16 @@ describe('the checker itself, on modules that break the rules', () => {
     ['workflows/landscaper/execution/plan.ts', "import { readFile } from 'node:fs/promises'"],
     ['workflows/landscaper/execution/plan.ts', "const { readFile } = await import('node:fs/promises')"],
     ['workflows/landscaper/execution/workflow.ts', "import { plan } from '../installation/plan.ts'"],
+    ['workflows/landscaper/installation/workflow.ts', "import { execution } from '../execution/workflow.ts'"],
+    ['workflows/landscaper/installation/plan.ts', "import { executionJobs } from '../execution/jobs.ts'"],
+    ['workflows/landscaper/installation/plan.ts', "import { deployPlan } from '../deploy-item/plan.ts'"],
+    ['workflows/landscaper/execution/plan.ts', "import { executionJobs } from './jobs.ts'"],
+    ['workflows/landscaper/execution/jobs.ts', "import { execution } from './workflow.ts'"],
+    ['workflows/landscaper/target/pass.ts', "import { isServed } from '../deploy-item/pass.ts'"],
+    [
+      'activities/landscaper/execution/observe.ts',
+      "import { plan } from '../../../workflows/landscaper/execution/plan.ts'",
+    ],
     ['activities/landscaper/deploy/mock/deployer.ts', "import { render } from '../../render/engine.ts'"],
     ['activities/landscaper/deploy/helm/deployer.ts', "import { apply } from '../manifest/deployer.ts'"],
     ['activities/landscaper/deploy/helm/deployer.ts', "import { deployers } from '../deployers.gen.ts'"],
@@ -188,6 +216,10 @@ describe('the checker itself, on modules that break the rules', () => {
     ['workflows/landscaper/execution/plan.ts', "import type { Activities } from '../../../activities/index.ts'"],
     ['workflows/landscaper/execution/plan.ts', "import { FINALIZER } from '../contract.ts'"],
     ['workflows/landscaper/execution/workflow.ts', "import { runJob } from '../../kit/run/loop/index.ts'"],
+    ['workflows/landscaper/execution/jobs.ts', "import { shortActivities } from '../../kit/run/loop/index.ts'"],
+    ['workflows/landscaper/execution/jobs.ts', "import { deployActivities } from '../deploy-item/jobs.ts'"],
+    ['workflows/landscaper/execution/take-up-items.ts', "import { deployItems } from '../deploy-item/deploy-items.ts'"],
+    ['workflows/landscaper/installation/workflow.ts', "import { executionJobs } from '../execution/jobs.ts'"],
     ['workflows/landscaper/execution/plan.ts', "import type { KubeConfig } from '@kubernetes/client-node'"],
     ['activities/landscaper/installation/render.ts', "import { render } from '../render/engine.ts'"],
     ['activities/landscaper/deploy/helm/deployer.ts', "import { applyManifests } from '../objects/apply.ts'"],

@@ -7,7 +7,7 @@ export interface Row {
   /** Reads on from "a module of ...". */
   readonly sentence: string
   readonly of: RegExp
-  /** Paths that may be imported; `$1` and `$2` stand for the groups of `of`. */
+  /** Paths that may be imported; `$1` and `$2` stand for the groups of `of`, `$hosted` for the kinds' folders that the one of `$2` hosts. */
   readonly may: readonly string[]
   /** Paths of which types may be imported in addition. */
   readonly mayType?: readonly string[]
@@ -20,9 +20,20 @@ const ANY = /./
 const KIT = '^workflows/kit/index\\.ts$'
 /** What of the kit knows no Temporal. */
 const PURE_KIT = '^workflows/kit/(?!dsl/|run/loop/)'
+const RUNS = '^workflows/kit/run/loop/index\\.ts$'
 const DEPS = '^activities/deps\\.ts$'
 /** What of a wing's controllers is pure and known to all of the wing. */
-const WING = '^workflows/$1/(?:[^/]+\\.ts|[^/]+/(?!workflow\\.ts|controller\\.ts)[^/]+\\.ts)$'
+const WING = '^workflows/$1/(?:[^/]+\\.ts|[^/]+/kind\\.ts|deploy-item/deployers\\.gen\\.ts)$'
+
+/** Which folder of a kind runs the passes of whose objects inside those of its own. The controllers say the same (architecture.test.ts). */
+export const HOSTED: Readonly<Record<string, readonly string[]>> = {
+  installation: ['execution'],
+  execution: ['deploy-item'],
+}
+/** What is pure of the kinds that a kind hosts. */
+const HOSTED_KINDS = '^workflows/$1/$hosted/(?!(?:workflow|jobs|controller)\\.ts$)[^/]+\\.ts$'
+/** How their jobs run. */
+const HOSTED_JOBS = '^workflows/$1/$hosted/jobs\\.ts$'
 
 export const TABLE: readonly Row[] = [
   {
@@ -86,16 +97,25 @@ export const TABLE: readonly Row[] = [
     packages: NONE,
   },
   {
-    sentence: "a kind's workflow.ts imports its folder, the kit, its runs, and what its wing has in common",
+    sentence:
+      "a kind's workflow.ts imports its folder, the kit, its runs, what its wing has in common, and the kinds that it hosts with their jobs",
     of: /^workflows\/([^/]+)\/([^/]+)\/workflow\.ts$/,
-    may: ['^workflows/$1/$2/', KIT, '^workflows/kit/run/loop/index\\.ts$', WING],
+    may: ['^workflows/$1/$2/', KIT, RUNS, WING, HOSTED_KINDS, HOSTED_JOBS],
     mayType: ['^activities/$1/', '^activities/(?:index|run/|kube/)'],
     packages: NONE,
   },
   {
-    sentence: "a kind's folder imports itself, the kit, and what its wing has in common; of activities only types",
+    sentence: "how a kind's jobs run, in whatever run they are, imports what its workflow.ts may: no workflow",
+    of: /^workflows\/([^/]+)\/([^/]+)\/jobs\.ts$/,
+    may: ['^workflows/$1/$2/(?!workflow\\.ts)', KIT, RUNS, WING, HOSTED_KINDS, HOSTED_JOBS],
+    mayType: ['^activities/$1/', '^activities/(?:index|run/|kube/)'],
+    packages: NONE,
+  },
+  {
+    sentence:
+      "a kind's folder imports itself, the kit, what its wing has in common, and the kinds that it hosts: no runs; of activities only types",
     of: /^workflows\/([^/]+)\/([^/]+)\//,
-    may: ['^workflows/$1/$2/(?!workflow\\.ts)', KIT, WING],
+    may: ['^workflows/$1/$2/(?!(?:workflow|jobs)\\.ts$)', KIT, WING, HOSTED_KINDS],
     mayType: ['^activities/$1/', '^activities/(?:index|run/|kube/)'],
     packages: NONE,
   },
@@ -239,7 +259,11 @@ function isAllowed({ specifier, target, typeOnly }: ModuleImport, row: Row, grou
   if (target === undefined) return typeOnly || row.packages.test(specifier)
   const patterns = typeOnly ? [...row.may, ...(row.mayType ?? [])] : row.may
   return patterns.some((pattern) =>
-    new RegExp(pattern.replaceAll(/\$(\d)/g, (_, index: string) => groups[Number(index)] ?? '')).test(target),
+    new RegExp(
+      pattern
+        .replaceAll('$hosted', `(?:${(HOSTED[groups[2] ?? ''] ?? ['none']).join('|')})`)
+        .replaceAll(/\$(\d)/g, (_, index: string) => groups[Number(index)] ?? ''),
+    ).test(target),
   )
 }
 

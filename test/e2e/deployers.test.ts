@@ -62,7 +62,7 @@ describe.concurrent('items of foreign and of built-in types in one execution', (
 
 describe.concurrent('an item of a type that nobody serves', () => {
   it('waits, and its execution says for whom', async () => {
-    const { cluster, pawl } = stage
+    const { cluster } = stage
     const type = 'example.org/nobody'
     await cluster.create(installation('nobody', [{ name: 'alone', type }, { name: 'own' }]), 'installations')
     await cluster.until('installations', 'nobody', (root) => root?.status?.phase === 'Progressing')

@@ -124,14 +124,14 @@ async function look(target: LsObject): Promise<Look> {
   const act = activitiesOf(stage.deps)
   const subject = subjectOf(target, executionKind)
   const { deployItems } = await run<readonly LsObject[]>(target, executionKind, executionQueries)
-  const { items = [] } = await run<readonly LsObject[]>(target, executionKind, deployGroupQueries)
+  const { deployItems: grouped = [] } = await run<readonly LsObject[]>(target, executionKind, deployGroupQueries)
   // The rest of what the group's document says of its items.
   const isInGroup = ({ spec, status }: LsObject) => BUILT_IN_TYPES.has(String(spec?.['type'])) && status?.jobID === JOB
   stage.requests.length = 0
   const execution = await act.observeExecution({ by: byOf('execution'), subject, known: {} })
   const group = await act.observeDeployGroup({ by: byOf('deploy'), subject, jobID: JOB, known: {} })
   return {
-    declared: { items: versionsOf(deployItems), group: versionsOf(items.filter(isInGroup)) },
+    declared: { items: versionsOf(deployItems), group: versionsOf(grouped.filter(isInGroup)) },
     observed: { items: versionsOfViews(execution.changed), group: versionsOfViews(group.changed) },
     asked: [...stage.requests],
   }
@@ -154,7 +154,7 @@ async function lookAtExecution(target: LsObject) {
 
 async function observeInstallation(target: LsObject) {
   const subject = subjectOf(target, installationKind)
-  return await activitiesOf(stage.deps).observeInstallation({ by: byOf('installation'), subject })
+  return await activitiesOf(stage.deps).observeInstallation({ by: byOf('installation'), subject, known: {} })
 }
 
 /** What the queries of a document find when they are run as those of a controller in level mode. */

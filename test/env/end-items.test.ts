@@ -85,6 +85,12 @@ const ERROR = {
   ...{ lastTransitionTime: NOW, lastUpdateTime: NOW },
 }
 
+/** The interrupt stands on the Execution. */
+function asking(given: Parameters<typeof input>[0]) {
+  const { version, jobID, ...items } = input(given)
+  return { ...items, jobID, request: { version, jobID } }
+}
+
 describe('an interrupt', () => {
   it('ends items in one write each, triggered or not, and then goes off the execution', async () => {
     const old = {
@@ -98,7 +104,7 @@ describe('an interrupt', () => {
       put('taken', { ...TRIGGERED, ...old }),
       put('gone', TRIGGERED, leaving),
     ]
-    const result = await act.interruptExecution(input(given))
+    const result = await act.interruptExecution(asking(given))
     const end = { jobID: JOB, jobIDFinished: JOB, phase: 'Failed', lastError: ERROR }
     expect(statusOf('fresh')).toEqual({
       ...end,
@@ -121,7 +127,7 @@ describe('an interrupt', () => {
     const ended = { ...TRIGGERED, jobIDFinished: JOB, phase: 'Succeeded' }
     race = { done: ended }
     put('next', { ...TRIGGERED, jobID: 'job-3' })
-    const { items: after } = await act.interruptExecution(input(given))
+    const { items: after } = await act.interruptExecution(asking(given))
     expect(statusOf('done')).toEqual(ended)
     expect(statusOf('next')).toMatchObject({ jobID: 'job-3', phase: 'Succeeded' })
     expect(after.map(({ name, jobIDFinished }) => [name, jobIDFinished]).toSorted()).toEqual([
@@ -130,11 +136,23 @@ describe('an interrupt', () => {
     ])
   })
 
+  it('ends items whose job has begun since the pass looked, by their own first writes', async () => {
+    const given = [put('looked', BEFORE), put('raced', BEFORE)]
+    const begun = { ...TRIGGERED, phase: 'Progressing', transitionTimes: { initTime: NOW } }
+    const asked = asking(given)
+    put('looked', begun)
+    race = { raced: begun }
+    await act.interruptExecution(asked)
+    for (const name of ['looked', 'raced'])
+      expect(statusOf(name)).toMatchObject({ jobID: JOB, jobIDFinished: JOB, phase: 'Failed', lastError: ERROR })
+    expect(isInterrupted()).toBe(false)
+  })
+
   it('is there until its items are ended, and repeated after a crash ends nothing twice', async () => {
     const given = [put('one', TRIGGERED)]
     const served = api.intercept
     api.intercept = (request) => (request.path === EXECUTION ? refusal(500, 'InternalError') : served(request))
-    await expect(act.interruptExecution(input(given))).rejects.toMatchObject({
+    await expect(act.interruptExecution(asking(given))).rejects.toMatchObject({
       type: 'InternalError',
       nonRetryable: false,
     })
@@ -142,7 +160,7 @@ describe('an interrupt', () => {
 
     api.intercept = served
     const before = writes().length
-    expect((await act.interruptExecution(input(given))).target).toMatchObject({ interruptRequested: false })
+    expect((await act.interruptExecution(asking(given))).target).toMatchObject({ interruptRequested: false })
     expect(writes().slice(before)).toEqual(['PATCH executions/exec'])
     expect(isInterrupted()).toBe(false)
   })
@@ -151,7 +169,7 @@ describe('an interrupt', () => {
     const given = [put('one', TRIGGERED), put('two', TRIGGERED)]
     const served = api.intercept
     api.intercept = (request) => (request.path.includes('/one/') ? refusal(422, 'Invalid') : served(request))
-    const result = await act.interruptExecution(input(given))
+    const result = await act.interruptExecution(asking(given))
     expect(result).toMatchObject({ failures: [{ object: 'one', code: 'Invalid' }], target: undefined })
     expect(statusOf('two')).toMatchObject({ phase: 'Failed' })
     expect(isInterrupted()).toBe(true)

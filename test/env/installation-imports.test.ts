@@ -57,8 +57,10 @@ function lists({ method, path }: Request) {
 
 const apply = async (jobID = 'job') =>
   await activitiesOf(deps).applyExecution({ by: BY, subject: SUBJECT, jobID, generation: 1 })
-const complete = async (importsHash: string | undefined, jobID = 'job') =>
-  await activitiesOf(deps).writeExports({ by: BY, subject: SUBJECT, jobID, generation: 1, importsHash })
+const complete = async (importsHash: string | undefined, jobID = 'job') => {
+  const given = { by: BY, subject: SUBJECT, jobID, generation: 1, importsHash, hasItemExports: false }
+  return await activitiesOf(deps).writeExports(given)
+}
 const hashOf = (applied: Awaited<ReturnType<typeof apply>>) =>
   applied.result === 'applied' ? applied.importsHash : undefined
 const writes = () => api.requests.filter((request) => !request.startsWith('GET'))

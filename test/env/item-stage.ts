@@ -1,6 +1,6 @@
 // An item that a deployer deploys as the test says, on a tiny API server: what both files of tests of the runner of items need.
 
-import { FINALIZER, MANAGED_BY_LABEL } from '../../workflows/landscaper/contract.ts'
+import { FINALIZER } from '../../workflows/landscaper/contract.ts'
 import { ApplicationFailure } from '@temporalio/common'
 import { beforeEach } from 'vitest'
 
@@ -68,37 +68,6 @@ class ItemStage {
       status: { jobID: 'job', ...status },
     })
 
-  /** Has the server list the items. */
-  list = (): void => {
-    const items = () => [...this.api.objects.values()].filter(({ kind }) => kind === 'DeployItem')
-    this.api.intercept = ({ method, path }) =>
-      method === 'GET' && path.endsWith('/deployitems')
-        ? { status: 200, body: { metadata: { resourceVersion: '1' }, items: items() } }
-        : undefined
-  }
-
-  /** Puts another item of the Execution, which has got its job. */
-  sibling = (): KubeObject => {
-    const owner = {
-      apiVersion: deployItemKind.apiVersion,
-      kind: EXECUTION.kind,
-      name: EXECUTION.name,
-      uid: EXECUTION.uid,
-    }
-    const labels = { [MANAGED_BY_LABEL]: EXECUTION.name }
-    const metadata = {
-      name: 'b',
-      namespace: 'n',
-      uid: 'uid-b',
-      labels,
-      ownerReferences: [{ ...owner, controller: true }],
-    }
-    return this.api.put(PATH.replace(/a$/, 'b'), {
-      ...{ apiVersion: deployItemKind.apiVersion, kind: 'DeployItem', metadata, spec: { type: TYPE, config: {} } },
-      status: { jobID: 'job' },
-    })
-  }
-
   status = () => this.api.objects.get(PATH)?.['status'] as Readonly<Record<string, unknown>>
 
   statusWrites = () => this.api.requests.filter((request) => request === 'PATCH a/status').length
@@ -106,22 +75,16 @@ class ItemStage {
   run = async (act: ItemAct = 'install', attempt = 1): Promise<ItemResult> =>
     await runItem(this.#deps, this.#deployers, { ...CALL, act, attempt })
 
-  /** The first try, as the group makes it. */
+  /** The first try, as a pass makes it. */
   send = async (sending: Sending, version = '1'): Promise<SendResult> => {
     const items = [{ uid: 'uid-a', name: 'a', version, uninstalls: false }]
-    const input = { by: BY, subject: EXECUTION, jobID: 'job', items, known: ['uid-a'] }
+    const input = { by: BY, subject: EXECUTION, jobID: 'job', items }
     return await sendActivities(this.#deps, this.#deployers, sending).sendItems(input)
   }
 
   /** The activity of the item, which comes after the first try. */
   goOn = async (sending: Sending, attempt = 1, signal = CALL.signal): Promise<ItemResult> =>
     await goOn(this.#deps, this.#deployers, sending, { ...CALL, act: 'install', attempt, signal })
-
-  /** A wake of the group comes. @returns whether the group waited for it in this process */
-  wake = (): boolean => {
-    const { lingering, now } = this.#current().deps
-    return lingering.wake(BY.workflowID, now(), now()) !== undefined
-  }
 
   get #deps(): LandscaperDeps {
     const targets = { open: this.#openTarget, close: () => Promise.resolve() }

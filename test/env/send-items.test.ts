@@ -1,4 +1,4 @@
-// The first try of a group's items, and the activities that go on where it has left them.
+// The first try of items that take long, and the activities that go on where it has left them.
 
 import { describe, expect, inject, it } from 'vitest'
 
@@ -16,9 +16,8 @@ describe('the first try', () => {
     item()
     stage.answers = [ready]
     const sending = new Sending()
-    const { sent, woken } = await send(sending)
+    const { sent } = await send(sending)
     expect(sent).toMatchObject([{ uid: 'uid-a', result: { isWaiting: false, item: { jobIDFinished: 'job' } } }])
-    expect(woken).toBe(false)
     expect(sending.take('install/uid-a/job')).toBeUndefined()
   })
 
@@ -33,7 +32,7 @@ describe('the first try', () => {
     item()
     stage.answers = [failed(), ready]
     const sending = new Sending()
-    expect(await send(sending)).toEqual({ sent: [], woken: false })
+    expect(await send(sending)).toEqual({ sent: [] })
     const failure = await failureOf(goOn(sending))
     expect([failure.type, failure.nextRetryDelay]).toEqual(['DeployFailed', 5000])
     expect(stage.calls).toEqual(['install'])
@@ -44,48 +43,19 @@ describe('the first try', () => {
 })
 
 describe('a first try that takes long', () => {
-  it('goes on when the group is woken and no other item is to be deployed', async () => {
-    item()
-    stage.list()
-    const late = held()
-    stage.answers = [late.step]
-    const call = send(new Sending())
-    await expect.poll(() => stage.calls.length).toBe(1)
-    expect(stage.wake()).toBe(true)
-    // It listens again as soon as it has looked.
-    await expect.poll(() => stage.wake()).toBe(true)
-    late.end(ready)
-    expect(await call).toMatchObject({ sent: [{ uid: 'uid-a' }], woken: true })
-  })
-
-  it('gives way when another item is to be deployed, and is joined', async () => {
-    item()
-    stage.sibling()
-    stage.list()
-    const late = held()
-    stage.answers = [late.step]
-    const sending = new Sending()
-    const call = send(sending)
-    await expect.poll(() => stage.calls.length).toBe(1)
-    expect(stage.wake()).toBe(true)
-    expect(await call).toEqual({ sent: [], woken: true })
-    const after = goOn(sending)
-    late.end(ready)
-    expect(await after).toMatchObject({ isWaiting: false, item: { jobIDFinished: 'job' } })
-    expect(stage.calls).toEqual(['install'])
-  })
-
-  it('holds the group up for no more than two seconds', async () => {
+  it('holds the run up for no more than two seconds, and is joined', async () => {
     item()
     const late = held()
     stage.answers = [late.step]
     const before = performance.now()
     const sending = new Sending()
-    expect(await send(sending)).toEqual({ sent: [], woken: false })
+    expect(await send(sending)).toEqual({ sent: [] })
     expect(performance.now() - before).toBeGreaterThan(1000)
+    const after = goOn(sending)
     late.end(ready)
-    await goOn(sending)
+    expect(await after).toMatchObject({ isWaiting: false, item: { jobIDFinished: 'job' } })
     expect(status()).toMatchObject({ phase: 'Succeeded' })
+    expect(stage.calls).toEqual(['install'])
   })
 
   it('ends with the activity that has joined it', async () => {

@@ -125,7 +125,7 @@ const OTHER_NAME: StateQuery = { ...installationQueries.execution, name: '${targ
 
 describe('what the activities of a controller observe', () => {
   const sees = async (
-    controller: JobModeController,
+    controllers: readonly JobModeController[],
     { target, children }: { readonly target: Kind; readonly children: Kind },
     query: StateQuery,
     look: (deps: LandscaperDeps) => Promise<readonly { readonly uid: string }[]>,
@@ -133,7 +133,7 @@ describe('what the activities of a controller observe', () => {
     let most = 0
     await fc.assert(
       fc.asyncProperty(childrenOf(target, children), async (objects) => {
-        const seen = await look(listingDeps([targetOf(target), ...objects], KINDS, [controller]))
+        const seen = await look(listingDeps([targetOf(target), ...objects], KINDS, controllers))
         const uids = seen.map(({ uid }) => uid).sort()
         expect(uids).toEqual(selected(query, target, objects))
         most = Math.max(most, uids.length)
@@ -146,8 +146,9 @@ describe('what the activities of a controller observe', () => {
   it.each([installationQueries.execution, OTHER_NAME])('is what an Installation declares: %j', async (query) => {
     const kinds = { target: installationKind, children: executionKind }
     const controller = { ...installationController, queries: { execution: query } }
-    const most = await sees(controller, kinds, query, async (deps) => {
-      const given = { by: byOf('installation'), subject: subjectOf(installationKind) }
+    // What the Execution has is read as its own controller declares it.
+    const most = await sees([controller, executionController], kinds, query, async (deps) => {
+      const given = { by: byOf('installation'), subject: subjectOf(installationKind), known: {} }
       const { execution } = await installationActivities(deps).observeInstallation(given)
       return execution === undefined ? [] : [execution]
     })
@@ -159,7 +160,7 @@ describe('what the activities of a controller observe', () => {
     async (query) => {
       const kinds = { target: executionKind, children: deployItemKind }
       const controller = { ...executionController, queries: { deployItems: query } }
-      const most = await sees(controller, kinds, query, async (deps) => {
+      const most = await sees([controller], kinds, query, async (deps) => {
         const given = { by: byOf('execution'), subject: subjectOf(executionKind), known: {} }
         return (await executionActivities(deps).observeExecution(given)).changed
       })
@@ -167,12 +168,12 @@ describe('what the activities of a controller observe', () => {
     },
   )
 
-  it.each([deployGroupQueries.items, BY_UID])(
+  it.each([deployGroupQueries.deployItems, BY_UID])(
     'is what a deploy group declares, of items of built-in types that have its job: %j',
     async (query) => {
       const kinds = { target: executionKind, children: deployItemKind }
-      const controller = { ...deployController, queries: { items: query } }
-      const most = await sees(controller, kinds, query, async (deps) => {
+      const controller = { ...deployController, queries: { deployItems: query } }
+      const most = await sees([controller], kinds, query, async (deps) => {
         const given = { by: byOf('deploy'), subject: subjectOf(executionKind), jobID: JOB, known: {} }
         return (await groupActivities(deps).observeDeployGroup(given)).changed
       })
@@ -182,16 +183,19 @@ describe('what the activities of a controller observe', () => {
 })
 
 describe('what an Execution makes of an item', () => {
-  it.each([executionQueries.deployItems, deployGroupQueries.items])('has the label that %j selects by', (query) => {
-    const { labels } = desiredDeployItem(storedAs(executionKind, targetOf(executionKind)), {
-      name: 'a',
-      type: mockDeployer.type,
-      config: CONFIG,
-    })
-    const selection = selectionOf(query, targetOf(executionKind))
-    expect(Object.keys(query.labels)).toEqual([MANAGED_BY_LABEL])
-    expect(hasLabels({ metadata: { name: 'a', labels } }, selection?.labelSelector ?? '')).toBe(true)
-  })
+  it.each([executionQueries.deployItems, deployGroupQueries.deployItems])(
+    'has the label that %j selects by',
+    (query) => {
+      const { labels } = desiredDeployItem(storedAs(executionKind, targetOf(executionKind)), {
+        name: 'a',
+        type: mockDeployer.type,
+        config: CONFIG,
+      })
+      const selection = selectionOf(query, targetOf(executionKind))
+      expect(Object.keys(query.labels)).toEqual([MANAGED_BY_LABEL])
+      expect(hasLabels({ metadata: { name: 'a', labels } }, selection?.labelSelector ?? '')).toBe(true)
+    },
+  )
 })
 
 describe('the plan of a controller', () => {

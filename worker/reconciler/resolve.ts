@@ -87,12 +87,10 @@ async function resolveHosted(wake: Wake, lookups: Lookups): Promise<Resolution |
   const [nearest, ...further] = controller?.hostedBy ?? []
   if (controller === undefined || nearest === undefined) return undefined
   const host = { ...wake, controller: nearest, job_id: '' }
-  // A group has its owner as subject.
-  if (controller.group !== undefined && job_id !== '') {
-    const owner = await lookups.readSubject({ cluster, ...groupKindOf(controller.group.owner), uid })
-    if (owner === undefined || owner.object.deleted) return undefined
-    const isHosted = (runningJob(owner.object) ?? jobAbove(owner, further.length)) === job_id
-    return isHosted ? await resolveHost(host, lookups) : undefined
+  const { group } = controller
+  if (group !== undefined && job_id !== '') {
+    const isRunning = await runsJob(job_id, { cluster, ...groupKindOf(group.owner), uid }, further.length, lookups)
+    return isRunning ? await resolveHost(host, lookups) : undefined
   }
   const found = await lookups.readSubject({ cluster, ...groupKindOf(controller.target), uid })
   if (found === undefined || found.object.deleted) return undefined
@@ -100,6 +98,13 @@ async function resolveHosted(wake: Wake, lookups: Lookups): Promise<Resolution |
   const running = runningJob(found.object)
   if (above === undefined || (running !== undefined && running !== above)) return undefined
   return await resolveHost({ ...host, uid: found.object.owner_uid ?? '' }, lookups)
+}
+
+/** Of a group, whose subject is the owner of its members; they may have the job before an owner has it that is hosted itself. */
+async function runsJob(jobID: string, owner: ObjectID, hosts: number, lookups: Lookups): Promise<boolean> {
+  const found = await lookups.readSubject(owner)
+  if (found === undefined || found.object.deleted) return false
+  return (runningJob(found.object) ?? jobAbove(found, hosts)) === jobID
 }
 
 /** The run of the root. It may be open although the journal has no row of it yet: then it is found where it is started. */

@@ -37,7 +37,7 @@ export interface ObjectID extends GroupKind {
 export interface SubjectState {
   readonly object: JournaledObject
   readonly owner: OwnerState
-  /** The jobs that the owner has unfinished, and its own owner; undefined: none. */
+  /** The jobs that the owner has unfinished, and its own owner; undefined: none. Of its own namespace only: no child crosses it. */
   readonly jobsAbove: readonly (string | undefined)[]
 }
 
@@ -78,7 +78,7 @@ interface Owner {
 
 /** What is asked of an object's owner; no row where nothing is known of it. */
 const ownerRow = (of: RawBuilder<unknown>) => sql`
-  select owner_uid, cluster, deleted, case when
+  select owner_uid, cluster, namespace, deleted, case when namespace = ${of}.namespace and
       projection #>> '{status,jobID}' is distinct from projection #>> '{status,jobIDFinished}' and not deleted
     then projection #>> '{status,jobID}' end as running
   from object where cluster = ${of}.cluster and uid = ${of}.owner_uid order by deleted limit 1`

@@ -2,8 +2,8 @@
 // Source: spec/landscaper.md 2.10, 2.11, docs/architecture.md "Writes, fields, errors".
 //
 //   E1. An item ends in one status write: IDs, phase, error and time.
-//   E2. What counts is the item as it is when it is written: one that has ended meanwhile keeps its end, one that has another job than
-//       the pass observed is left alone, and a deployer that has taken the item up wins against the pickup timeout.
+//   E2. What counts is the item as it is when it is written: one that has ended meanwhile keeps its end, one that has a job that
+//       is neither this one nor what the pass observed is left alone, and a deployer that has taken the item up wins against the pickup timeout.
 //   E3. An interrupt is taken off after the items, so that a crash in between repeats it: there is nothing left to end then.
 
 import { nextError } from '../../../workflows/landscaper/contract.ts'
@@ -131,7 +131,9 @@ interface End {
 function endOf(object: DeployItem, { uid, before, jobID, now, why }: End): Patch | 'done' | 'superseded' {
   const { jobID: found, jobIDFinished } = targetView(object)
   if (jobIDFinished === jobID) return 'done'
-  if (object.metadata.uid !== uid || found !== before) return 'superseded'
+  // Where it is hosted, its own first write may have begun this job since.
+  const isMeant = found === before || found === jobID
+  if (object.metadata.uid !== uid || !isMeant) return 'superseded'
   const report = why(object)
   return report === undefined ? 'done' : endPatch(object, jobID, report, now)
 }

@@ -49,7 +49,7 @@ export const applyExecutionActivities = (deps: LandscaperDeps) => ({
       if ('fault' in rendered) return { result: 'refused', ...rendered.fault }
       const { imports, execution } = rendered
       await keep(deps, input, rendered)
-      const written = await writeExecution(deps, input, installation, execution, imports.hash)
+      const written = await writeExecution(deps, input, installation, { ...execution, importsHash: imports.hash })
       await checkImports(deps, installation, imports)
       if (written.result === 'waiting' || imports.hash === undefined) return written
       return { ...written, importsHash: imports.hash }

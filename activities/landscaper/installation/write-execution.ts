@@ -27,6 +27,11 @@ export type WriteExecutionResult =
   /** An Execution of an earlier Installation of this name is still being deleted; its end will wake this job. */
   | { readonly result: 'waiting'; readonly reason: string }
 
+export interface Rendered extends Pick<RenderedExecution, 'spec' | 'hasItems'> {
+  /** Undefined: nothing is imported. */
+  readonly importsHash: string | undefined
+}
+
 interface WantedExecution {
   readonly spec: ExecutionSpec
   /** As the annotation says it. */
@@ -42,8 +47,7 @@ export async function writeExecution(
   deps: LandscaperDeps,
   input: WriteExecutionInput,
   installation: Installation,
-  { spec, hasItems }: Pick<RenderedExecution, 'spec' | 'hasItems'>,
-  importsHash: string | undefined,
+  { spec, hasItems, importsHash }: Rendered,
 ): Promise<WriteExecutionResult> {
   const { by, subject, jobID } = input
   const { children } = await readFamily(deps, installationKind, subject, executionsOf(deps, input))

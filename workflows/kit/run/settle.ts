@@ -2,7 +2,7 @@
 // Source: docs/architecture.md "How data flows" (settle) and "Writes, fields, errors".
 
 import type { JobInput, JobPass, JobState, StatusDraft } from './job.ts'
-import type { SettledTarget, StatusChange } from './status-change.ts'
+import type { HostedEnd, SettledTarget, StatusChange } from './status-change.ts'
 import type { By, ErrorReport, Subject, TargetView } from './subject.ts'
 
 /** A change of a child that the run hosts. */
@@ -49,6 +49,26 @@ export interface EndInput extends By, JobInput {
 export interface SettleActivities {
   settle(input: SettleInput): Promise<SettleResult>
   endRun(input: EndInput): Promise<void>
+}
+
+/** What hosted children add to what is settled: those changes that they make, in their order, and whose writes are the run's own. */
+export function hostedPart(
+  { uid }: Subject,
+  hosted: readonly HostedEnd[] = [],
+): Pick<SettleInput, 'children' | 'tree'> {
+  const children = hosted.filter(isChanged).map(({ by, subject, change }): ChildChange => ({ by, subject, change }))
+  const tree = [...new Set([uid, ...hosted.flatMap(({ by }) => by.tree ?? [])])]
+  return { tree, ...(children.length > 0 && { children }) }
+}
+
+/** Tells those that changed how settle left them. */
+export function tellHosted(hosted: readonly HostedEnd[] = [], targets: readonly Partial<SettledTarget>[] = []): void {
+  const changed = hosted.filter(isChanged)
+  targets.forEach((target, index) => changed[index]?.settled(target))
+}
+
+function isChanged(child: HostedEnd): child is HostedEnd & ChildChange {
+  return child.change !== undefined
 }
 
 /** The change that the pass's draft makes to the status it observed; undefined when it makes none (nothing is written then). */

@@ -2,8 +2,18 @@
 // An unreadable list must not make orphans of all items. Source: spec/landscaper.md 1.3 and decision 5 of appendix B.
 // A cycle is not refused here: its items cannot start, the others can (trigger-deploy-items.ts).
 
-import { done, fail, type Node, type NodeDefect, nodeDefects, type Outcome, stop } from '../../kit/index.ts'
-import { type ExecutionPass, names } from './pass.ts'
+import {
+  done,
+  fail,
+  joinOutcomes,
+  type Node,
+  type NodeDefect,
+  nodeDefects,
+  type Outcome,
+  stop,
+} from '../../kit/index.ts'
+import { type ExecutionPass, isAtWork, names } from './pass.ts'
+import { takeUpItems } from './take-up-items.ts'
 
 export function checkItems({ state: { target } }: ExecutionPass): Outcome {
   if (target.problem !== undefined) return fail('ERR_CONFIGURATION_PROBLEM', target.problem)
@@ -30,11 +40,13 @@ function inWords(defect: NodeDefect, items: readonly Node[], index: number): str
 }
 
 /** As `checkItems`, but items that run already are let finish first. */
-export function checkEdits(pass: ExecutionPass): Outcome {
+export async function checkEdits(pass: ExecutionPass): Promise<Outcome> {
   const outcome = checkItems(pass)
-  const { state, jobID } = pass
-  const running = state.deployItems.filter((item) => item.jobID === jobID && item.jobIDFinished !== jobID)
-  return outcome.faults.length > 0 && running.length > 0
-    ? stop(`the items were edited and cannot work; waiting for the running ones: ${names(running)}`)
-    : outcome
+  if (outcome.faults.length === 0) return outcome
+  const atWork = () => pass.state.deployItems.filter((item) => isAtWork(pass, item))
+  const taken = await takeUpItems(pass, atWork())
+  const running = atWork()
+  if (running.length === 0) return outcome
+  const waiting = stop(`the items were edited and cannot work; waiting for the running ones: ${names(running)}`)
+  return joinOutcomes(waiting, taken)
 }

@@ -4,7 +4,7 @@
 
 import { done, fail, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
 import { classifyDeployItems } from './classify-deploy-items.ts'
-import { absorb, batch, causes, type ExecutionPass, names } from './pass.ts'
+import { absorb, batch, causes, type ExecutionPass, isAtWork, isToBeReleased, names } from './pass.ts'
 import { drained, takeUpItems } from './take-up-items.ts'
 
 export async function cleanUpOrphans(pass: ExecutionPass): Promise<Outcome> {
@@ -15,7 +15,7 @@ export async function cleanUpOrphans(pass: ExecutionPass): Promise<Outcome> {
   if (orphans.length === 0) return done
 
   if (state.target.withoutUninstall) return absorb(pass, await act.releaseDeployItems(batch(pass, orphans)))
-  const untouched = orphans.filter((orphan) => orphan.untouched === true && orphan.jobID !== jobID)
+  const untouched = orphans.filter((orphan) => isToBeReleased(orphan) && orphan.jobID !== jobID)
   if (untouched.length > 0) {
     const released = absorb(pass, await act.releaseDeployItems(batch(pass, untouched)))
     return released.faults.length > 0 ? released : await cleanUpOrphans(pass)
@@ -25,18 +25,21 @@ export async function cleanUpOrphans(pass: ExecutionPass): Promise<Outcome> {
 
 async function uninstall(pass: ExecutionPass): Promise<Outcome> {
   const { jobID } = pass
-  const isEnded = (item: { readonly jobIDFinished: string | undefined }) => item.jobIDFinished === jobID
+  // What runs goes on meanwhile.
+  const look = () => {
+    const { orphans, running } = classesOf(pass)
+    return { orphans, unfinished: [...orphans.filter((orphan) => orphan.jobIDFinished !== jobID), ...running] }
+  }
   const taken = await takeUpItems(
     pass,
-    classesOf(pass).orphans.filter((orphan) => !isEnded(orphan)),
+    look().unfinished.filter(({ untouched }) => untouched !== true),
   )
-  const { orphans, running } = classesOf(pass)
-  const unfinished = [...orphans.filter((orphan) => !isEnded(orphan)), ...running]
+  const { orphans, unfinished } = look()
   const waiting = stop(`waiting for orphaned deploy items to be uninstalled: ${names(unfinished)}`)
   if (taken.faults.length > 0)
     return drained(
       taken,
-      unfinished.filter((item) => item.jobID === jobID),
+      unfinished.filter((item) => isAtWork(pass, item)),
       waiting,
     )
   if (orphans.length === 0) return done

@@ -1,5 +1,6 @@
 // What controller.cm cannot say of the Execution's controller: its activities, and what its actions share.
 
+import { FINALIZER } from '../contract.ts'
 import type { Activities } from '../../../activities/index.ts'
 import type { BatchResult } from '../../../activities/landscaper/execution/item-batch.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
@@ -43,6 +44,16 @@ export function absorb(pass: ExecutionPass, result: BatchResult): Outcome {
     retryable,
   }))
   return faults.length === 0 ? done : joinOutcomes({ ...done, faults })
+}
+
+/** Runs this job: the item has it, or is worked on before its own first write brings it. */
+export function isAtWork({ jobID, tracks }: ExecutionPass, item: DeployItemView): boolean {
+  return item.jobIDFinished !== jobID && (item.jobID === jobID || tracks.has(item.uid))
+}
+
+/** Nothing was ever deployed of it, and its finalizer is still ours to take off; one that others hold beyond that is waited for. */
+export function isToBeReleased({ untouched, finalizers }: DeployItemView): boolean {
+  return untouched === true && finalizers.includes(FINALIZER)
 }
 
 /** Faults that must not end the job: what a step could not write for good would be left as it is, and nobody would come back to it. */

@@ -7,7 +7,7 @@
 import { done, fail, findCycle, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import { classifyForDeletion } from './classify-deploy-items.ts'
-import { absorb, batch, causes, type ExecutionPass, names } from './pass.ts'
+import { absorb, batch, causes, type ExecutionPass, isToBeReleased, names } from './pass.ts'
 import { drained, takeUpLevels } from './take-up-items.ts'
 
 export async function triggerDeletion(pass: ExecutionPass): Promise<Outcome> {
@@ -35,7 +35,7 @@ export async function triggerDeletion(pass: ExecutionPass): Promise<Outcome> {
   return found.stopped === undefined ? found : joinOutcomes(found, taken)
 }
 
-/** Nothing was ever deployed of these, and nobody may be there to say so. */
+/** Nobody may be there to say that nothing was deployed of these. */
 async function releaseUntouched(pass: ExecutionPass): Promise<Outcome> {
   const untouched = untouchedOf(pass)
   return untouched.length === 0 ? done : absorb(pass, await pass.act.releaseDeployItems(batch(pass, untouched)))
@@ -43,7 +43,7 @@ async function releaseUntouched(pass: ExecutionPass): Promise<Outcome> {
 
 function untouchedOf(pass: ExecutionPass): readonly DeployItemView[] {
   const { failed, ready } = classesOf(pass)
-  return failed.length > 0 ? [] : ready.filter((item) => item.untouched === true)
+  return failed.length > 0 ? [] : ready.filter(isToBeReleased)
 }
 
 function verdict(pass: ExecutionPass): Outcome {

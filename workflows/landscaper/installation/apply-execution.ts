@@ -23,9 +23,9 @@ export async function applyExecution(pass: InstallationPass): Promise<Outcome> {
   return done
 }
 
-/** Items of this job are there, so they stand: templates may be random, and imports may have been edited since. */
+/** Items of this job are there, so they stand: templates may be random, and imports may have been edited since. Not those that it takes away. */
 function isRendered({ state: { execution, deployItems }, jobID }: InstallationPass): boolean {
-  return execution !== undefined && deployItems.some((item) => item.jobID === jobID)
+  return execution !== undefined && !execution.deleting && deployItems.some((item) => item.jobID === jobID)
 }
 
 /** As it was when the items were rendered: a run that was lost since has not said so. */

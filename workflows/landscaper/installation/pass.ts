@@ -38,6 +38,7 @@ type WritingActivities = Pick<
   | 'forgetInterrupt'
   | 'applyExecution'
   | 'deleteExecution'
+  | 'forgetInterrupt'
   | 'interruptInstallation'
   | 'writeExports'
 >

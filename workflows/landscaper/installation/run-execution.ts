@@ -3,30 +3,38 @@
 import type { ChildExecution } from '../../../activities/landscaper/installation/views.ts'
 import { again, done, isIdle, type Outcome, stop } from '../../kit/index.ts'
 import { isBegun } from './interrupt-installation.ts'
+import { executionKind } from '../execution/kind.ts'
 import type { ExecutionProgress, InstallationPass } from './pass.ts'
 
 /** One pass over the Execution; `done` however far it came: `awaitExecution` and `awaitDeletion` say what that means. */
 export async function runExecution(pass: InstallationPass): Promise<Outcome> {
   const { subject, jobID, act, state } = pass
-  const { execution, deployItems, target } = state
-  if (execution === undefined) return done
-  if (execution.jobID !== jobID && !isIdle(execution))
+  if (state.execution === undefined) return done
+  if (state.execution.jobID !== jobID && !isIdle(state.execution))
     return stop(`waiting for execution ${subject.name} to finish another job`)
+  const execution = await withoutEarlierInterrupt(pass, state.execution)
+  // Gone, or it has another job: the next pass sees which.
+  if (execution === undefined) return again(0)
   pass.draft.marks.push('waitTime')
-  const isInterrupted = isBegun(pass) && target.interruptRequested
-  const own = await withoutLeftover(pass, execution)
-  const ran = await act.runExecution(pass, { target: own, deployItems, isInterrupted })
+  const isInterrupted = isBegun(pass) && state.target.interruptRequested
+  const given = { target: execution, deployItems: state.deployItems, isInterrupted }
+  const ran = await act.runExecution(pass, given)
   pass.state = { ...pass.state, ...after(execution, jobID, ran) }
-  return isInterrupted ? await takeInterruptOff(pass) : done
+  const hasEnded = ran.result !== undefined || ran.state.isInterrupted !== true
+  return isInterrupted && hasEnded ? await takeInterruptOff(pass) : done
 }
 
-/** An interrupt that is there before the job begins was meant for an earlier one. */
-async function withoutLeftover(pass: InstallationPass, execution: ChildExecution): Promise<ChildExecution> {
+/** An interrupt that is on the Execution before the job begins was meant for an earlier one. */
+async function withoutEarlierInterrupt(
+  pass: InstallationPass,
+  execution: ChildExecution,
+): Promise<ChildExecution | undefined> {
   if (!execution.interruptRequested || isBegun(pass)) return execution
-  const { uid, version, jobID } = execution
   const { by, subject, act } = pass
-  const left = await act.forgetInterrupt({ by, subject: { ...subject, kind: 'Execution', uid }, jobID, version })
-  return { ...execution, ...left, interruptRequested: false }
+  const { group, kind } = executionKind
+  const { uid, version, jobID } = execution
+  const left = await act.forgetInterrupt({ by, subject: { ...subject, group, kind, uid }, jobID, version })
+  return left && { ...execution, ...left }
 }
 
 function after(before: ChildExecution, jobID: string, { result, state, draft }: ExecutionProgress) {

@@ -88,22 +88,26 @@ export function watchItem(
     get reason() {
       return reason
     },
-    guard: (target) => ({
-      kube: {
-        connection: target.kube.connection,
-        async request<T>(method: Method, path: string, options?: RequestOptions): Promise<T> {
-          if (method !== 'GET') await mayWrite()
-          return await target.kube.request<T>(method, path, options)
-        },
-        stream: (path, signal) => target.kube.stream(path, signal),
-        close: () => target.kube.close(),
-      },
-      servedKind: (apiVersion, kind, signal) => target.servedKind(apiVersion, kind, signal),
-    }),
+    guard: (target) => guarded(target, mayWrite),
     stop() {
       clearTimeout(timer)
       clearInterval(looks)
     },
+  }
+}
+
+function guarded(target: TargetCluster, mayWrite: () => Promise<void>): TargetCluster {
+  return {
+    kube: {
+      connection: target.kube.connection,
+      async request<T>(method: Method, path: string, options?: RequestOptions): Promise<T> {
+        if (method !== 'GET') await mayWrite()
+        return await target.kube.request<T>(method, path, options)
+      },
+      stream: (path, signal) => target.kube.stream(path, signal),
+      close: () => target.kube.close(),
+    },
+    servedKind: (apiVersion, kind, signal) => target.servedKind(apiVersion, kind, signal),
   }
 }
 

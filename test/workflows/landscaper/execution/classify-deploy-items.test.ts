@@ -8,7 +8,7 @@ import {
   classifyDeployItems,
   classifyForDeletion,
 } from '../../../../workflows/landscaper/execution/classify-deploy-items.ts'
-import { failed, JOB, leaving, pending, running, succeeded } from './execution-pass.ts'
+import { failed, JOB, leaving, pending, running, succeeded, THEIRS } from './execution-pass.ts'
 
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
 const states = { pending, running, succeeded, failed }
@@ -31,6 +31,9 @@ const anyObjects: fc.Arbitrary<DeployItemView[]> = fc
     }),
   )
 
+/** Nothing is worked on that does not have the job. */
+const isIdle = () => false
+
 const itemsOf = (objects: readonly DeployItemView[]) =>
   objects.map(({ item: name, type, dependsOn }) => ({ name, type, dependsOn }))
 
@@ -38,16 +41,31 @@ describe('the items of an execution that goes forward', () => {
   it('are classed by their state in this job and that of their predecessors', () => {
     const objects = [succeeded('a'), failed('b'), running('c', ['a']), pending('d', ['a', 'b']), pending('e', ['c'])]
     expect(
-      classifyDeployItems([...itemsOf(objects), { name: 'missing', type: 'mock', dependsOn: [] }], objects, JOB),
+      classifyDeployItems(
+        [...itemsOf(objects), { name: 'missing', type: THEIRS, dependsOn: [] }],
+        objects,
+        JOB,
+        isIdle,
+      ),
     ).toEqual({
       ...{ succeeded: [objects[0]], failed: ['b', 'missing'], running: [objects[2]], ready: [objects[3]] },
-      ...{ blocked: [{ name: 'e', type: 'mock', dependsOn: ['c'] }], orphans: [] },
+      ...{ blocked: [{ name: 'e', type: THEIRS, dependsOn: ['c'] }], orphans: [] },
     })
+  })
+
+  it('run from when they are worked on, not from when they have the job', () => {
+    const objects = [pending('first'), pending('then', ['first'])]
+    const isAtWork = (uid: string) => uid === 'uid-first'
+    const classes = { running: [objects[0]], ready: [] }
+    expect(classifyDeployItems(itemsOf(objects), objects, JOB, isAtWork)).toMatchObject(classes)
+    const back = [pending('then'), pending('first', ['then'])]
+    const deleted = { running: [back[1]], ready: [], blocked: [back[0]] }
+    expect(classifyForDeletion(back, JOB, isAtWork)).toMatchObject(deleted)
   })
 
   it('are not those that somebody deletes, even when the spec names them', () => {
     const old = leaving(succeeded('a'))
-    expect(classifyDeployItems(itemsOf([old]), [old], JOB)).toMatchObject({
+    expect(classifyDeployItems(itemsOf([old]), [old], JOB, isIdle)).toMatchObject({
       failed: ['a'],
       succeeded: [],
       orphans: [old],
@@ -56,9 +74,10 @@ describe('the items of an execution that goes forward', () => {
 
   it('are each in exactly one class', () => {
     fc.assert(
-      fc.property(anyObjects, fc.subarray(NAMES), (objects, wanted) => {
+      fc.property(anyObjects, fc.subarray(NAMES), fc.subarray(NAMES), (objects, wanted, atWork) => {
+        const isAtWork = (uid: string) => atWork.some((name) => uid === `uid-${name}`)
         const items = itemsOf(objects).filter(({ name }) => wanted.includes(name))
-        const classes = classifyDeployItems(items, objects, JOB)
+        const classes = classifyDeployItems(items, objects, JOB, isAtWork)
         const { succeeded, failed, running, ready, blocked, orphans } = classes
         const classed = [
           ...[...succeeded, ...running, ...ready].map(({ item }) => item),
@@ -82,7 +101,7 @@ describe('the items of an execution that is deleted', () => {
       pending('free'),
     ]
     const [base, app, top, side, free] = objects
-    expect(classifyForDeletion(objects, JOB)).toEqual({
+    expect(classifyForDeletion(objects, JOB, isIdle)).toEqual({
       failed: [side],
       running: [top],
       ready: [free],
@@ -92,8 +111,9 @@ describe('the items of an execution that is deleted', () => {
 
   it('are each in exactly one class', () => {
     fc.assert(
-      fc.property(anyObjects, (objects) => {
-        const { failed, running, ready, blocked } = classifyForDeletion(objects, JOB)
+      fc.property(anyObjects, fc.subarray(NAMES), (objects, atWork) => {
+        const isAtWork = (uid: string) => atWork.some((name) => uid === `uid-${name}`)
+        const { failed, running, ready, blocked } = classifyForDeletion(objects, JOB, isAtWork)
         const all = [...failed, ...running, ...ready, ...blocked].map(({ item }) => item)
         expect(all.toSorted()).toEqual(objects.map(({ item }) => item).toSorted())
       }),

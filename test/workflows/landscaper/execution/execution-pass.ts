@@ -1,6 +1,9 @@
-// Builders of an Execution's pass: items in their states, and activities that act on a list in memory.
+// Builders of an Execution's pass: items in their states, and activities that act on a list in memory. Items are of a type that others serve, and so
+// handed the job ID, unless they are made `served` or `slow`: those are deployed in the pass.
 
 import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
+import { deployer as manifestDeployer } from '../../../../activities/landscaper/deploy/manifest/deployer.ts'
+import { deployer as mockDeployer } from '../../../../activities/landscaper/deploy/mock/deployer.ts'
 import type { BatchResult, ItemsInput } from '../../../../activities/landscaper/execution/item-batch.ts'
 import type { ExecutionView } from '../../../../activities/landscaper/execution/views.ts'
 import type { DeployItemView } from '../../../../activities/landscaper/deploy-item-view.ts'
@@ -10,12 +13,17 @@ import type {
   ExecutionState,
 } from '../../../../workflows/landscaper/execution/pass.ts'
 
+import { HeldTracks } from '../held-tracks.ts'
+
 export const JOB = 'job-2'
+/** A type that Pawl does not serve. */
+export const THEIRS = 'example.com/theirs'
 const BEFORE = 'job-1'
 
 const base = (item: string, dependsOn: readonly string[] = []): DeployItemView => ({
-  ...{ uid: `uid-${item}`, version: '1', name: `exec-${item}`, item, type: 'mock', dependsOn, deleting: false },
+  ...{ uid: `uid-${item}`, version: '1', name: `exec-${item}`, item, type: THEIRS, dependsOn, deleting: false },
   ...{ finalizers: [FINALIZER], phase: 'Succeeded', jobID: BEFORE, jobIDFinished: BEFORE, exportRef: undefined },
+  uninstalls: false,
 })
 
 export const pending = (item: string, dependsOn?: readonly string[]): DeployItemView => base(item, dependsOn)
@@ -32,16 +40,27 @@ export const failed = (item: string, dependsOn?: readonly string[]): DeployItemV
   phase: 'Failed',
 })
 export const leaving = (item: DeployItemView): DeployItemView => ({ ...item, deleting: true })
+/** Of a type that Pawl serves, whose deployer answers at once. */
+export const served = (item: DeployItemView): DeployItemView => ({ ...item, type: mockDeployer.type })
+/** The same, whose deployer takes long. */
+export const slow = (item: DeployItemView): DeployItemView => ({ ...item, type: manifestDeployer.type })
+/** Runs a job that somebody else has given it. */
+export const busy = (item: DeployItemView): DeployItemView => ({ ...item, jobID: 'other' })
 
 const TARGET: ExecutionView = {
   ...{ version: '10', generation: 1, deleting: false, finalizers: [FINALIZER], phase: 'Progressing', jobID: JOB },
   ...{ jobIDFinished: BEFORE, observedGeneration: 1, lastError: undefined },
   ...{ items: [], problem: undefined, withoutUninstall: false, interruptRequested: false },
-  ...{ hasParent: true, isUnbegun: false },
+  ...{ hasParent: true, isUnbegun: false, hasExports: false },
 }
 
 export interface Called {
+  /** Handed the job ID. */
   readonly triggered: string[]
+  /** Those of quick deployers, one text for each call; in front of it whether they are hosted. */
+  readonly deployed: string[]
+  /** First tries of those that take long, likewise. */
+  readonly sent: string[]
   readonly deleted: string[]
   readonly released: string[]
   readonly interrupted: string[]
@@ -51,26 +70,37 @@ export interface Called {
   forgotten: number
 }
 
+interface Given {
+  readonly target?: Partial<ExecutionView>
+  readonly act?: Partial<ExecutionActivities>
+  /** Told of each batch of items whose job begins, however it does. */
+  readonly begins?: (items: readonly DeployItemView[]) => void
+}
+
 /** A pass over the given objects; the spec names the same items unless told otherwise. */
 export function executionPass(
   deployItems: readonly DeployItemView[],
-  {
-    target = {},
-    act = {},
-  }: { readonly target?: Partial<ExecutionView>; readonly act?: Partial<ExecutionActivities> } = {},
-): { readonly pass: ExecutionPass; readonly called: Called } {
-  const called: Called = { triggered: [], deleted: [], released: [], interrupted: [], unclaimed: [], forgotten: 0 }
+  { target = {}, act = {}, begins = () => undefined }: Given = {},
+): { readonly pass: ExecutionPass; readonly called: Called; readonly tracks: HeldTracks<ExecutionState> } {
+  const called: Called = {
+    ...{ triggered: [], deployed: [], sent: [], deleted: [], released: [], interrupted: [], unclaimed: [] },
+    forgotten: 0,
+  }
+  const tracks = new HeldTracks<ExecutionState>()
   const items = deployItems.map(({ item: name, type, dependsOn }) => ({ name, type, dependsOn }))
   const pass: ExecutionPass = {
     subject: { kind: 'Execution', uid: 'u', namespace: 'n', name: 'exec' },
     jobID: JOB,
     by: { workflowID: `execution/u/${JOB}`, runID: 'run', pass: 1 },
-    act: { ...activities(() => pass.state, called), ...act },
+    act: { ...activities(() => pass.state, called, begins), ...act },
     state: { target: { ...TARGET, items, ...target }, deployItems },
     draft: { phase: 'Progressing', observedGeneration: 1, lastError: undefined, conditions: [], marks: [], fields: {} },
+    ...{ tracks, wake: () => undefined, hosted: [] },
   }
-  return { pass, called }
+  return { pass, called, tracks }
 }
+
+const SUCCEEDED = { jobID: JOB, jobIDFinished: JOB, phase: 'Succeeded' }
 
 /** As end-items.ts leaves an item. */
 const ended = (item: DeployItemView): DeployItemView => ({
@@ -82,12 +112,22 @@ export const wrote = (items: readonly DeployItemView[], gone: readonly string[] 
   ...{ items, gone, failures: [] },
 })
 
-function activities(state: () => ExecutionState, called: Called): ExecutionActivities {
+function activities(
+  state: () => ExecutionState,
+  called: Called,
+  begins: NonNullable<Given['begins']>,
+): ExecutionActivities {
   const chosen = ({ items }: ItemsInput) =>
     state().deployItems.filter(({ uid }) => items.some((one) => one.uid === uid))
   const batch = (list: string[], change: (item: DeployItemView) => DeployItemView) => (input: ItemsInput) => {
     list.push(...chosen(input).map(({ item }) => item))
     return Promise.resolve(wrote(chosen(input).map(change)))
+  }
+  const batchOf = (list: string[], uids: readonly string[], isHosted = false) => {
+    const items = state().deployItems.filter(({ uid }) => uids.includes(uid))
+    list.push(`${isHosted ? 'hosted' : 'handed down'}: ${items.map(({ item }) => item).join(', ')}`)
+    begins(items)
+    return items
   }
   const refuse = (name: string) => () => Promise.reject(new Error(`${name} was not expected`))
   return {
@@ -96,7 +136,10 @@ function activities(state: () => ExecutionState, called: Called): ExecutionActiv
     guardSubject: refuse('guardSubject'),
     applyDeployItems: refuse('applyDeployItems'),
     collectExports: refuse('collectExports'),
-    triggerDeployItems: batch(called.triggered, (item) => ({ ...item, jobID: JOB })),
+    triggerDeployItems(input) {
+      begins(chosen(input))
+      return batch(called.triggered, (item) => ({ ...item, jobID: JOB }))(input)
+    },
     deleteDeployItems: batch(called.deleted, leaving),
     endUnclaimedItems: batch(called.unclaimed, ended),
     interruptExecution: async (input) => ({
@@ -107,6 +150,26 @@ function activities(state: () => ExecutionState, called: Called): ExecutionActiv
       called.forgotten += 1
       return Promise.resolve({ ...state().target, version: '11', interruptRequested: false })
     },
+    deployMockItems({ uids, isHosted }) {
+      const items = batchOf(called.deployed, uids, isHosted)
+      const done = items.filter(({ deleting }) => !deleting).map((item) => ({ ...item, ...SUCCEEDED }))
+      const gone = items.filter(({ deleting }) => deleting).map(({ uid }) => uid)
+      return Promise.resolve({ items: done, gone, failures: [] })
+    },
+    // None ends in its first try.
+    sendItems({ items, isHosted }) {
+      batchOf(
+        called.sent,
+        items.map(({ uid }) => uid),
+        isHosted,
+      )
+      return Promise.resolve({ sent: [] })
+    },
+    forItem: () => ({
+      applyItem: refuse('applyItem'),
+      awaitItem: refuse('awaitItem'),
+      uninstallItem: refuse('uninstallItem'),
+    }),
     releaseDeployItems(input) {
       called.released.push(...chosen(input).map(({ item }) => item))
       return Promise.resolve(

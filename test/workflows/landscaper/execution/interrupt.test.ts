@@ -17,7 +17,7 @@ import {
   SUPERSEDED,
 } from '../../../../workflows/kit/index.ts'
 import { fakeRuntime } from '../../kit/plan/fake-runtime.ts'
-import { executionPass, leaving, pending, running, succeeded, wrote } from './execution-pass.ts'
+import { executionPass, leaving, pending, running, served, slow, succeeded, wrote } from './execution-pass.ts'
 
 const phase = async (name: string, { pass }: ReturnType<typeof executionPass>): Promise<Outcome> =>
   await runStep(executionPlan.phases[name]!.step, pass, fakeRuntime())
@@ -165,5 +165,20 @@ describe('an execution whose items are edited during the job', () => {
     const then = executionPass([succeeded('a'), pending('b')], { target: broken })
     expect(await phase('Progressing', then)).toEqual(fail('ERR_CONFIGURATION_PROBLEM', 'no JSON'))
     for (const { called } of [first, then]) expect(called).toMatchObject({ deleted: [], triggered: [] })
+  })
+
+  it('goes on meanwhile with the running ones of its own', async () => {
+    const quick = executionPass([served(running('a')), pending('b')], { target: broken })
+    expect(await phase('Progressing', quick)).toEqual(fail('ERR_CONFIGURATION_PROBLEM', 'no JSON'))
+    const long = executionPass([slow(running('a')), pending('b')], { target: broken })
+    expect((await phase('Progressing', long)).stopped).toMatch(/waiting for the running ones: a$/)
+    expect([quick.called.deployed, long.called.sent]).toEqual([['hosted: a'], ['hosted: a']])
+  })
+
+  it('lets finish what is on its track and has not come to a write', async () => {
+    const given = executionPass([slow(pending('a'))], { target: broken })
+    given.tracks.start('uid-a', () => Promise.reject(new Error('was not expected')))
+    const reason = 'the items were edited and cannot work; waiting for the running ones: a'
+    expect(await phase('Progressing', given)).toEqual(stop(reason))
   })
 })

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 
+import { deployItemRun } from '../../../../workflows/landscaper/deploy-item/routes.ts'
 import { executionKind } from '../../../../workflows/landscaper/execution/kind.ts'
 import { executionRoutes, executionRun } from '../../../../workflows/landscaper/execution/routes.ts'
 import { installationRoutes, installationRun } from '../../../../workflows/landscaper/installation/routes.ts'
@@ -61,6 +62,35 @@ describe('a job that somebody takes away from a child', () => {
     expect(execution).toEqual(['execution: job ID in its status'])
     const item = asked(event('DeployItem', child('Execution', next), child('Execution', idle)))
     expect(item).toBe('deploy item is unfinished')
+  })
+})
+
+describe('a child that has the job of its owner', () => {
+  const other = { jobID: 'other', jobIDFinished: 'before', phase: 'Progressing' }
+  const begun = { jobID: 'job', cause: 'job ID in its status' }
+
+  it('is hosted there: it asks for no run', () => {
+    expect(executionRun({ status: running }, false, 'job')).toEqual({ none: 'its installation hosts it' })
+    expect(deployItemRun({ status: running }, false, 'job')).toEqual({ none: 'its execution hosts it' })
+  })
+
+  it('asks for one of its own when its job is another, or when its owner runs none or is gone', () => {
+    expect(executionRun({ status: other }, false, 'job')).toEqual({ ...begun, jobID: 'other' })
+    expect(executionRun({ status: running }, false)).toEqual(begun)
+    expect(executionRun({ status: running }, true)).toEqual(begun)
+    expect(deployItemRun({ status: running }, true)).toEqual(begun)
+    const served = { none: 'the group of its execution serves it' }
+    expect(deployItemRun({ status: other }, false, 'job')).toEqual(served)
+    expect(deployItemRun({ status: running }, false)).toEqual(served)
+  })
+
+  it('asks for none once it has finished, and for its deletion only without owner', () => {
+    expect(executionRun({ status: idle }, false, 'job')).toEqual({ none: 'execution is idle' })
+    expect(deployItemRun({ status: idle }, false, 'job')).toEqual({ none: 'deploy item is idle' })
+    const deleted = { metadata: { deletionTimestamp: '2030-01-01T00:00:00Z' }, status: idle }
+    const waits = { none: 'deletion waits for the job ID of the installation' }
+    expect(executionRun(deleted, false, 'next')).toEqual(waits)
+    expect(deployItemRun(deleted, false, 'next')).toEqual({ none: 'deletion waits for the job ID of the execution' })
   })
 })
 

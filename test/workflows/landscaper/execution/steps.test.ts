@@ -13,9 +13,9 @@ import { guardExecution } from '../../../../workflows/landscaper/execution/guard
 import { observeExecution } from '../../../../workflows/landscaper/execution/observe-execution.ts'
 import { releaseExecution } from '../../../../workflows/landscaper/execution/release-execution.ts'
 import { again, done, fail, GONE, stop, SUPERSEDED } from '../../../../workflows/kit/index.ts'
-import { executionPass, failed, JOB, leaving, pending, running, succeeded } from './execution-pass.ts'
+import { executionPass, failed, JOB, leaving, pending, running, succeeded, THEIRS, wrote } from './execution-pass.ts'
 
-const item = (name: string, dependsOn: readonly string[] = []) => ({ name, type: 'mock', dependsOn })
+const item = (name: string, dependsOn: readonly string[] = []) => ({ name, type: THEIRS, dependsOn })
 
 describe('the items of a spec', () => {
   const checked = (items: readonly ReturnType<typeof item>[], problem?: string) =>
@@ -74,6 +74,20 @@ describe('orphaned items', () => {
     const { pass, called } = orphaned([pending('kept'), old, leaving(pending('old'))])
     expect(await cleanUpOrphans(pass)).toEqual(stop('waiting for orphaned deploy items to be uninstalled: old'))
     expect([called.released, called.triggered]).toEqual([['misspelt'], ['old']])
+  })
+
+  it('are waited for when somebody else holds them after they were let go', async () => {
+    const old = { ...leaving(pending('held')), untouched: true, finalizers: [FINALIZER, 'theirs'] }
+    let released = 0
+    const releaseDeployItems = () => {
+      if (++released > 1) throw new Error('was let go already')
+      return Promise.resolve(wrote([{ ...old, finalizers: ['theirs'] }]))
+    }
+    const { pass, called } = executionPass([old], { target: { items: [] }, act: { releaseDeployItems } })
+    const waiting = stop('waiting for orphaned deploy items to be uninstalled: held')
+    expect(await cleanUpOrphans(pass)).toEqual(waiting)
+    expect(await cleanUpOrphans(pass)).toEqual(waiting)
+    expect(called.triggered).toEqual([])
   })
 
   it('fail the job when all that are left could not be uninstalled', async () => {
@@ -198,7 +212,7 @@ describe('what a pass observes', () => {
       asked.push({ known, generation })
       return Promise.resolve({ target, changed: [pending('b'), newer], gone: ['uid-d'] })
     }
-    const state = await observeExecution({ ...pass.act, observeExecution: observe }, input, by, pass.state)
+    const state = await observeExecution({ ...pass.act, observeExecution: observe }, input, by, () => pass.state)
     expect(asked).toEqual([{ known: { 'uid-a': '1', 'uid-c': '1', 'uid-d': '1' }, generation: target.generation }])
     expect(state?.deployItems).toEqual([pending('a'), pending('b'), newer])
     expect(state?.target).toEqual(pass.state.target)
@@ -207,6 +221,8 @@ describe('what a pass observes', () => {
   it('is nothing when the execution is gone', async () => {
     const { pass } = executionPass([])
     const observe = () => Promise.resolve({ target: undefined, changed: [], gone: [] })
-    expect(await observeExecution({ ...pass.act, observeExecution: observe }, input, by, undefined)).toBeUndefined()
+    expect(
+      await observeExecution({ ...pass.act, observeExecution: observe }, input, by, () => undefined),
+    ).toBeUndefined()
   })
 })

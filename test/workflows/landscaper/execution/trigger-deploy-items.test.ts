@@ -1,12 +1,25 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
+import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import type { DeployItemView } from '../../../../activities/landscaper/deploy-item-view.ts'
 import { fail, type Outcome, stop } from '../../../../workflows/kit/index.ts'
 import { done } from '../../../../workflows/kit/plan/outcome.ts'
 import { triggerDeletion } from '../../../../workflows/landscaper/execution/trigger-deletion.ts'
 import { triggerDeployItems } from '../../../../workflows/landscaper/execution/trigger-deploy-items.ts'
-import { executionPass, failed, JOB, leaving, pending, running, succeeded } from './execution-pass.ts'
+import {
+  executionPass,
+  failed,
+  JOB,
+  leaving,
+  pending,
+  running,
+  served,
+  slow,
+  succeeded,
+  THEIRS,
+  wrote,
+} from './execution-pass.ts'
 
 describe('an execution in phase Progressing', () => {
   it('triggers all items that wait for nothing, and those only', async () => {
@@ -22,7 +35,7 @@ describe('an execution in phase Progressing', () => {
 
   it('triggers an item when its last predecessor has finished, while others run', async () => {
     const { pass, called } = executionPass([succeeded('a'), succeeded('b'), pending('c', ['a', 'b']), running('d')])
-    expect(await triggerDeployItems(pass)).toEqual(stop('waiting for d, c'))
+    expect(await triggerDeployItems(pass)).toEqual(stop('waiting for c, d'))
     expect(called.triggered).toEqual(['c'])
   })
 
@@ -34,7 +47,7 @@ describe('an execution in phase Progressing', () => {
 
   it('fails when items failed or are missing, and nothing runs', async () => {
     const { pass } = executionPass([failed('db'), pending('app', ['db'])], {
-      target: { items: ['db', 'app', 'lost'].map((name) => ({ name, type: 'mock', dependsOn: [] })) },
+      target: { items: ['db', 'app', 'lost'].map((name) => ({ name, type: THEIRS, dependsOn: [] })) },
     })
     expect(await triggerDeployItems(pass)).toEqual(
       fail('DeployItemsFailed', 'has failed or missing deploy items: db, lost'),
@@ -96,6 +109,19 @@ describe('an execution in phase Deleting', () => {
     expect([called.released, called.triggered]).toEqual([['b'], ['a']])
   })
 
+  it('waits for items that somebody else holds after they were let go', async () => {
+    const held = { ...leaving(pending('a')), untouched: true, finalizers: [FINALIZER, 'theirs'] }
+    let released = 0
+    const releaseDeployItems = () => {
+      if (++released > 1) throw new Error('was let go already')
+      return Promise.resolve(wrote([{ ...held, finalizers: ['theirs'] }]))
+    }
+    const { pass, called } = executionPass([held], { act: { releaseDeployItems } })
+    expect(await triggerDeletion(pass)).toEqual(stop('waiting for a to be uninstalled'))
+    expect(await triggerDeletion(pass)).toEqual(stop('waiting for a to be uninstalled'))
+    expect(called.triggered).toEqual([])
+  })
+
   it('lets running deploy items finish before it fails (X1)', async () => {
     const { pass, called } = executionPass([failed('a'), running('b'), pending('c')])
     expect(await triggerDeletion(pass)).toEqual(
@@ -133,28 +159,37 @@ describe('an execution in phase Deleting', () => {
 
 const NAMES = Array.from({ length: 8 }, (_, index) => `n${index}`)
 
-/** A graph without cycles: items depend on earlier ones only. */
-const acyclic = fc
-  .array(fc.array(fc.nat(NAMES.length), { maxLength: 3 }), { minLength: 1, maxLength: NAMES.length })
-  .map((rows) =>
-    rows.map((row, index) =>
-      pending(NAMES[index] ?? '', [...new Set(row.filter((one) => one < index).map((one) => NAMES[one] ?? ''))]),
-    ),
-  )
+/** Handed the job ID, deployed at once, or on a track. */
+const ofType = fc.constantFrom((item: DeployItemView) => item, served, slow)
 
-const anyGraph = fc
-  .array(fc.uniqueArray(fc.constantFrom(...NAMES), { maxLength: 3 }), { minLength: 1, maxLength: NAMES.length })
-  .map((rows) =>
-    rows.map((dependsOn, index) =>
+const rowsOf = (row: fc.Arbitrary<readonly string[]>) =>
+  fc.array(fc.tuple(row, ofType), { minLength: 1, maxLength: NAMES.length })
+
+/** A graph without cycles: items depend on earlier ones only. */
+const acyclic = rowsOf(fc.uniqueArray(fc.constantFrom(...NAMES), { maxLength: 3 })).map((rows) =>
+  rows.map(([dependsOn, typed], index) =>
+    typed(
+      pending(
+        NAMES[index] ?? '',
+        dependsOn.filter((one) => NAMES.indexOf(one) < index),
+      ),
+    ),
+  ),
+)
+
+const anyGraph = rowsOf(fc.uniqueArray(fc.constantFrom(...NAMES), { maxLength: 3 })).map((rows) =>
+  rows.map(([dependsOn, typed], index) =>
+    typed(
       pending(
         NAMES[index] ?? '',
         dependsOn.filter((one) => NAMES.indexOf(one) < rows.length),
       ),
     ),
-  )
+  ),
+)
 
 interface Run {
-  /** Items in the order of their triggers. */
+  /** Items in the order in which they began. */
   readonly triggered: readonly string[]
   readonly end: Outcome
   /** `trigger x` and `finish x`, as they came. */
@@ -163,25 +198,34 @@ interface Run {
 
 /** Runs passes until one does not stop; after each, `choose` picks the running item that finishes. Bounded, so that waiting for ever shows. */
 async function simulate(
-  items: readonly DeployItemView[],
+  given: readonly DeployItemView[],
   step: typeof triggerDeletion,
   choose: (count: number) => number,
   isDeletion: boolean,
 ): Promise<Run> {
-  const { pass, called } = executionPass(items)
   const events: string[] = []
+  const triggered: string[] = []
+  const items = isDeletion ? given.map(leaving) : given
+  const { type: quick } = served(pending(''))
+  const begins = (begun: readonly DeployItemView[]) => {
+    triggered.push(...begun.map(({ item }) => item))
+    events.push(...begun.map(({ item }) => `trigger ${item}`))
+    events.push(...begun.filter(({ type }) => type === quick).map(({ item }) => `finish ${item}`))
+  }
+  const { pass, tracks } = executionPass(items, { begins })
   for (let look = 0; look <= 2 * items.length; look++) {
-    const before = called.triggered.length
     const end = await step(pass)
-    events.push(...called.triggered.slice(before).map((name) => `trigger ${name}`))
-    if (end.stopped === undefined) return { triggered: called.triggered, end, events }
-    const active = pass.state.deployItems.filter(({ jobID, jobIDFinished }) => jobID === JOB && jobIDFinished !== JOB)
+    if (end.stopped === undefined) return { triggered, end, events }
+    const active = pass.state.deployItems.filter(
+      ({ uid, jobID, jobIDFinished }) => tracks.has(uid) || (jobID === JOB && jobIDFinished !== JOB),
+    )
     const finished = active[choose(active.length)]
     if (finished === undefined) throw new Error(`waits for nothing: ${end.stopped}`)
+    tracks.held.delete(finished.uid)
     events.push(`finish ${finished.item}`)
     const others = pass.state.deployItems.filter((one) => one !== finished)
-    const deployItems = isDeletion ? others : [...others, { ...finished, jobIDFinished: JOB, phase: 'Succeeded' }]
-    pass.state = { ...pass.state, deployItems }
+    const after = { ...finished, jobID: JOB, jobIDFinished: JOB, phase: 'Succeeded' }
+    pass.state = { ...pass.state, deployItems: isDeletion ? others : [...others, after] }
   }
   throw new Error('does not come to an end')
 }

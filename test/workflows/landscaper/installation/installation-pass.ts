@@ -1,12 +1,18 @@
 // Builder of an Installation's pass: its objects, and activities that answer as the real ones do and note their calls.
 
 import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
+import type { DeployItemView } from '../../../../activities/landscaper/deploy-item-view.ts'
 import type { ChildExecution, InstallationView } from '../../../../activities/landscaper/installation/views.ts'
 import type {
+  ExecutionProgress,
   InstallationActivities,
   InstallationPass,
   InstallationState,
 } from '../../../../workflows/landscaper/installation/pass.ts'
+
+import { done } from '../../../../workflows/kit/index.ts'
+
+import { HeldTracks } from '../held-tracks.ts'
 
 export const JOB = 'job-2'
 
@@ -25,8 +31,29 @@ const TARGET: InstallationView = {
 
 /** The execution while it runs the job. */
 export const EXECUTION: ChildExecution = {
-  ...{ uid: 'e', version: '5', deleting: false, withoutUninstall: false, phase: 'Progressing' },
-  ...{ interruptRequested: false, jobID: JOB, jobIDFinished: 'job-1' },
+  ...{ uid: 'e', version: '5', generation: 1, deleting: false, finalizers: [FINALIZER], phase: 'Progressing' },
+  ...{ jobID: JOB, jobIDFinished: 'job-1', observedGeneration: 1, lastError: undefined, withoutUninstall: false },
+  ...{ items: [], problem: undefined, interruptRequested: false, hasParent: true, isUnbegun: false, hasExports: false },
+  renderedFrom: { generation: 2, importsHash: undefined },
+}
+
+/** The same after the job before. */
+export const IDLE: ChildExecution = { ...EXECUTION, jobID: 'job-1', phase: 'Succeeded' }
+
+/** An item of it that runs the job. */
+export const ITEM: DeployItemView = {
+  ...{ uid: 'uid-a', version: '7', name: 'root-a', item: 'a', type: 'example.com/theirs', dependsOn: [] },
+  ...{ deleting: false, finalizers: [FINALIZER], phase: 'Progressing', jobID: JOB, jobIDFinished: undefined },
+  ...{ exportRef: undefined, uninstalls: false },
+}
+
+/** What a pass over the execution comes to that waits. */
+export function progress(
+  state: Parameters<InstallationActivities['runExecution']>[1],
+  { phase, result }: { readonly phase: string; readonly result?: string | undefined } = { phase: 'Progressing' },
+): ExecutionProgress {
+  const draft = { phase, observedGeneration: 1, lastError: undefined, conditions: [], marks: [], fields: {} }
+  return { outcome: done, result, state, draft }
 }
 
 interface Given {
@@ -69,10 +96,18 @@ export function installationPass({ target = {}, act = {}, state = {}, ...given }
       }),
     guardSubject: () => called('guardSubject', observed),
     applyExecution: () => called('applyExecution', { result: 'applied' as const, execution: EXECUTION }),
-    triggerExecution: () => called('triggerExecution', EXECUTION),
     deleteExecution: () => called('deleteExecution', { ...EXECUTION, deleting: true }),
-    interruptInstallation: ({ execution: one }) =>
-      called(one === undefined ? 'takeInterruptOff' : 'interruptExecution', { ...observed, interruptRequested: false }),
+    interruptInstallation: () => called('takeInterruptOff', { ...observed, interruptRequested: false }),
+    runExecution: (_, given) => {
+      const { interruptRequested } = given.target
+      calls.push(interruptRequested ? 'interruptExecution' : 'runExecution')
+      return Promise.resolve(progress({ ...given, target: { ...given.target, interruptRequested: false } }))
+    },
+    itemsOfExecution: () => [],
+    forgetInterrupt({ subject: { uid }, version }) {
+      calls.push(`forgetInterrupt ${uid} ${version}`)
+      return Promise.resolve({ ...EXECUTION, ...execution, version: '6', interruptRequested: false })
+    },
     writeExports: ({ importsHash }) => called('writeExports', { imports: importsHash !== undefined }),
   }
   const pass: InstallationPass = {
@@ -80,7 +115,8 @@ export function installationPass({ target = {}, act = {}, state = {}, ...given }
     jobID: JOB,
     by: { workflowID: `installation/u/${JOB}`, runID: 'run', pass: 1 },
     act: { ...fakes, ...act },
-    state: { target: observed, execution, isAdopted: false, isEmpty: false, ...state },
+    state: { target: observed, execution, deployItems: [], isAdopted: false, isEmpty: false, ...state },
+    ...{ tracks: new HeldTracks<InstallationState>(), wake: () => undefined, hosted: [] },
     draft: {
       ...{ phase: observed.phase, observedGeneration: observed.observedGeneration, lastError: undefined },
       ...{ conditions: [], marks: [], fields: {} },

@@ -11,11 +11,10 @@ import { checkGeneration } from '../../../../workflows/landscaper/installation/c
 import type { InstallationActivities } from '../../../../workflows/landscaper/installation/pass.ts'
 import { deleteExecution } from '../../../../workflows/landscaper/installation/delete-execution.ts'
 import { interruptInstallation } from '../../../../workflows/landscaper/installation/interrupt-installation.ts'
-import { triggerExecution } from '../../../../workflows/landscaper/installation/trigger-execution.ts'
 import { writeExports } from '../../../../workflows/landscaper/installation/write-exports.ts'
 import { again, done, fail, GONE, stop } from '../../../../workflows/kit/index.ts'
 
-import { EXECUTION, installationPass, JOB } from './installation-pass.ts'
+import { EXECUTION, IDLE, installationPass, ITEM, JOB } from './installation-pass.ts'
 
 describe('an installation in phase Init', () => {
   it('has its execution applied, and refers to it', async () => {
@@ -57,35 +56,6 @@ describe('an installation in phase Init', () => {
     const { pass } = installationPass({ act })
     expect(await applyExecution(pass)).toEqual(stop('the old one is leaving'))
     expect(pass.draft.fields).toEqual({})
-  })
-})
-
-describe('an installation that hands its job ID down', () => {
-  it('does so once', async () => {
-    const { pass, calls } = installationPass({ execution: { ...EXECUTION, jobID: 'job-1' } })
-    expect(await triggerExecution(pass)).toEqual(done)
-    expect(await triggerExecution(pass)).toEqual(done)
-    expect(calls).toEqual(['triggerExecution'])
-  })
-
-  it('waits while its execution runs another job', async () => {
-    const { pass, calls } = installationPass({ execution: { ...EXECUTION, jobID: 'other' } })
-    expect(await triggerExecution(pass)).toEqual(stop('waiting for execution root to finish another job'))
-    expect(calls).toEqual([])
-  })
-
-  it('waits while its execution runs another job, and hands it over when that has ended', async () => {
-    const busy = installationPass({ execution: { ...EXECUTION, jobID: 'other' } })
-    expect(await triggerExecution(busy.pass)).toEqual(stop('waiting for execution root to finish another job'))
-    const idle = installationPass({ execution: { ...EXECUTION, jobID: 'other', jobIDFinished: 'other' } })
-    expect(await triggerExecution(idle.pass)).toEqual(done)
-    expect([busy.calls, idle.calls]).toEqual([[], ['triggerExecution']])
-  })
-
-  it('has nobody to hand it to without an execution', async () => {
-    const { pass, calls } = installationPass({ execution: undefined })
-    expect(await triggerExecution(pass)).toEqual(done)
-    expect(calls).toEqual([])
   })
 })
 
@@ -132,6 +102,22 @@ describe('an installation in phase Completing', () => {
     const some = installationPass({ target: { exports: true } })
     expect(await writeExports(some.pass)).toEqual(done)
     expect([none.calls, some.calls]).toEqual([[], ['writeExports']])
+  })
+
+  it.each([
+    [true, { ...EXECUTION, hasExports: true }],
+    [false, EXECUTION],
+    [false, undefined],
+  ])('tells whether its execution exports anything: %j', async (expected, execution) => {
+    const told: boolean[] = []
+    const act: Partial<InstallationActivities> = {
+      writeExports: ({ hasItemExports }) => {
+        told.push(hasItemExports)
+        return Promise.resolve({ imports: false })
+      },
+    }
+    await writeExports(installationPass({ target: { exports: true }, execution, act }).pass)
+    expect(told).toEqual([expected])
   })
 
   it('checks its imports, those of the same pass before those of the status', async () => {
@@ -184,13 +170,6 @@ describe('the deletion of an installation', () => {
     ])
   })
 
-  it('is no longer waited for when it is interrupted', async () => {
-    const { pass, calls } = installationPass({ target: { interruptRequested: true } })
-    expect(await interruptInstallation(pass)).toEqual(done)
-    expect(pass.state.target.interruptRequested).toBe(false)
-    expect(calls).toEqual(['interruptExecution'])
-  })
-
   it('takes its finalizer off last, and leaves those of others', async () => {
     const released = installationPass({ execution: undefined, act: { guardSubject: () => Promise.resolve(undefined) } })
     expect(await awaitDeletion(released.pass)).toEqual(stop(GONE))
@@ -206,21 +185,36 @@ describe('an interrupted installation', () => {
   const interrupted = { interruptRequested: true }
   const interruption = fail('InterruptOperation', 'operation was interrupted')
 
-  it('hands the interrupt down only to the execution that runs its job', async () => {
-    const other = { ...EXECUTION, jobID: 'job-1', jobIDFinished: 'job-1' }
-    const untriggered = installationPass({ target: interrupted, execution: other })
-    expect(await interruptInstallation(untriggered.pass)).toEqual(interruption)
+  it('ends its job before its execution or an item has it, and nothing is begun', async () => {
+    const { pass, calls } = installationPass({ target: interrupted, execution: IDLE })
+    expect(await interruptInstallation(pass)).toEqual(interruption)
+    expect(pass.state.target.interruptRequested).toBe(false)
+    expect(calls).toEqual(['takeInterruptOff'])
+  })
+
+  it('leaves the interrupt to the pass over its execution while that runs the job', async () => {
+    const running = installationPass({ target: interrupted })
+    const begun = installationPass({ target: interrupted, execution: IDLE, state: { deployItems: [ITEM] } })
+    for (const { pass, calls } of [running, begun]) {
+      expect(await interruptInstallation(pass)).toEqual(done)
+      expect(calls).toEqual([])
+    }
+  })
+
+  it('has nothing to end without an execution, or when that has ended', async () => {
     const finished = installationPass({ target: interrupted, execution: { ...EXECUTION, jobIDFinished: JOB } })
-    expect(await interruptInstallation(finished.pass)).toEqual(done)
     const alone = installationPass({ target: interrupted, execution: undefined })
-    expect(await interruptInstallation(alone.pass)).toEqual(done)
-    const calls = [untriggered, finished, alone].map((one) => one.calls)
-    expect(calls).toEqual([['takeInterruptOff'], ['takeInterruptOff'], ['takeInterruptOff']])
+    for (const { pass, calls } of [finished, alone]) {
+      expect(await interruptInstallation(pass)).toEqual(done)
+      expect(calls).toEqual(['takeInterruptOff'])
+    }
   })
 
   it('is looked at again when it is gone or has another job', async () => {
     const act = { interruptInstallation: () => Promise.resolve(undefined) }
-    expect(await interruptInstallation(installationPass({ target: interrupted, act }).pass)).toEqual(again(0))
+    expect(await interruptInstallation(installationPass({ target: interrupted, execution: IDLE, act }).pass)).toEqual(
+      again(0),
+    )
   })
 
   it('does nothing without the annotation', async () => {

@@ -21,7 +21,7 @@ type Host = Pick<JobPass<JobState>, 'by' | 'jobID' | 'subject' | 'hosted'>
 /** What the run of the root needs of what it hosts. */
 export interface HostedWork {
   attach(hooks: MemberHooks): void
-  readonly tracks: Pick<TrackSet<never>, 'running' | 'takeFailures' | 'stop'> | undefined
+  readonly tracks: Pick<TrackSet<never>, 'running' | 'stop'> | undefined
   details(): string
 }
 

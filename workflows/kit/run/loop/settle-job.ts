@@ -7,7 +7,7 @@ import type { JobInput } from '../job.ts'
 import type { HostedEnd } from '../status-change.ts'
 import type { By } from '../subject.ts'
 import type { NextPass } from '../next-pass.ts'
-import type { ChildChange, SettleActivities } from '../settle.ts'
+import { type ChildChange, hostedPart, type SettleActivities, tellHosted } from '../settle.ts'
 import type { SettledTarget, StatusChange } from '../status-change.ts'
 import { SETTLE_TOLD } from '../summaries.ts'
 import type { Course, PassReport, Settled, Wakes } from './loop.ts'
@@ -32,22 +32,15 @@ export function jobCourse(
   const { settle, endRun } = insistentActivities<SettleActivities>(SETTLE_TOLD)
   let gone: readonly Pick<ChildChange, 'by' | 'subject'>[] = []
   const settlePass = async (by: By, report: JobReport, next: NextPass): Promise<Settled> => {
-    const { change, result, hosted = [] } = report
-    const changed = hosted.filter(isChanged)
-    gone = hosted.filter(({ isGone }) => isGone).map((child) => ({ by: child.by, subject: child.subject }))
-    const children = changed.map((child): ChildChange => ({
-      by: child.by,
-      subject: child.subject,
-      change: child.change,
-    }))
+    const { change, result, hosted } = report
+    const part = hostedPart(input.subject, hosted)
+    gone = (hosted ?? []).filter(({ isGone }) => isGone).map((child) => ({ by: child.by, subject: child.subject }))
     const lingers = isAtRest(report, wakes)
     const againMs = result === undefined ? next.againMs : undefined
     const isClosed = change?.finished === true
-    const isNothing = change === undefined && children.length === 0
+    const isNothing = change === undefined && part.children === undefined
     if (isNothing && againMs === undefined && !lingers) return { result, isClosed }
-    const tree = [...new Set([input.subject.uid, ...hosted.flatMap((child) => child.by.tree ?? [])])]
-    const told = children.length === 0 ? {} : { children }
-    const settled = await settle({ ...by, tree, ...input, ...next, ...told, change, againMs, lingers })
+    const settled = await settle({ ...by, ...input, ...next, ...part, change, againMs, lingers })
     switch (settled.result) {
       case 'superseded':
         return { result: 'Superseded', isClosed: false }
@@ -56,7 +49,7 @@ export function jobCourse(
         return { result: undefined, isClosed: false }
       case 'settled':
         report.settled?.(settled.target)
-        settled.children?.forEach((target, index) => changed[index]?.settled(target))
+        tellHosted(hosted, settled.children)
         if (settled.woken) wakes.wake()
         return { result, isClosed }
     }
@@ -67,12 +60,6 @@ export function jobCourse(
     close: async (by, outcome) => await endRun({ ...by, ...input, outcome, ...(gone.length > 0 && { gone }) }),
     endsWoken: true,
   }
-}
-
-type ChangedChild = HostedEnd & { readonly change: StatusChange }
-
-function isChanged(child: HostedEnd): child is ChangedChild {
-  return child.change !== undefined
 }
 
 /** A run that waits for a change may see it come; one that met a fault, or whose activities are to be sent, gives its task back. */

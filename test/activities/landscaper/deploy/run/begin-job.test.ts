@@ -1,0 +1,104 @@
+// An item whose job begins with its first status write.
+
+import { describe, expect, it } from 'vitest'
+
+import { deployer as mockDeployer } from '../../../../../activities/landscaper/deploy/mock/deployer.ts'
+import { asFirst, takeUp } from '../../../../../activities/landscaper/deploy/run/begin-job.ts'
+import { isStarting, pickedUp, remainingMs } from '../../../../../activities/landscaper/deploy/run/item-status.ts'
+import { isOurs } from '../../../../../activities/landscaper/deploy/run/item-watch.ts'
+import { statusWrite } from '../../../../../activities/landscaper/deploy/run/item-write.ts'
+import { storedAs } from '../../../../../activities/kube/stored.ts'
+import { type DeployItem, deployItemKind } from '../../../../../workflows/landscaper/deploy-item/kind.ts'
+
+const NOW = new Date('2030-01-01T00:10:00Z')
+const EARLIER = '2030-01-01T00:00:00Z'
+const TIMES = { triggerTime: EARLIER, initTime: EARLIER, waitTime: EARLIER, finishedTime: EARLIER }
+const AFTER = { jobID: 'before', jobIDFinished: 'before', phase: 'Succeeded', transitionTimes: TIMES }
+
+describe('an item that its host takes up', () => {
+  it('has the job at once, as the trigger would have left it', () => {
+    const taken = takeUp(item(AFTER), 'job', NOW)
+    expect(taken?.object.status).toEqual({
+      ...AFTER,
+      ...{ jobID: 'job', jobIDGenerationTime: NOW.toISOString() },
+      transitionTimes: { triggerTime: NOW.toISOString() },
+    })
+    expect(taken?.begins?.before).toBe('before')
+  })
+
+  it('is starting, with all of its time before it', () => {
+    const { object } = takeUp(item(AFTER), 'job', NOW) ?? { object: item(AFTER) }
+    expect([isStarting({ object }), remainingMs(object, NOW)]).toEqual([true, 600_000])
+  })
+
+  it('may be new', () => {
+    expect(takeUp(item(undefined), 'job', NOW)).toMatchObject({
+      object: { status: { jobID: 'job' } },
+      begins: { before: undefined },
+    })
+  })
+
+  it('is as it is once it has the job, finished or not', () => {
+    for (const status of [
+      { jobID: 'job', phase: 'Progressing' },
+      { jobID: 'job', jobIDFinished: 'job' },
+    ])
+      expect(takeUp(item(status), 'job', NOW)).toEqual({ object: item(status), begins: undefined })
+  })
+
+  it('is left alone while it runs another job', () => {
+    expect(takeUp(item({ ...AFTER, jobID: 'other' }), 'job', NOW)).toBeUndefined()
+  })
+
+  it('is ours as long as the job before is the one there, and over', () => {
+    const object = item(AFTER)
+    const taken = { ...takeUp(object, 'job', NOW), object, jobID: 'job', begins: takeUp(object, 'job', NOW)?.begins }
+    const ours = (status: object) => isOurs(item(status), taken)
+    expect([AFTER, { jobID: 'job' }].map(ours)).toEqual([true, true])
+    const others = [{ ...AFTER, jobID: 'other' }, { jobID: 'job', jobIDFinished: 'job' }, { jobID: 'before' }]
+    expect(others.map(ours)).toEqual([false, false, false])
+    expect(isOurs(item(AFTER), { ...taken, begins: undefined })).toBe(false)
+  })
+})
+
+describe('the first status write of a job', () => {
+  const begins = takeUp(item(AFTER), 'job', NOW)?.begins ?? { before: undefined, status: { transitionTimes: {} } }
+
+  it('brings the job, and takes off the times of the one before', () => {
+    expect(asFirst(begins, { status: { phase: 'Progressing', transitionTimes: { initTime: 'now' } } })).toEqual({
+      status: {
+        ...{ jobID: 'job', jobIDGenerationTime: NOW.toISOString(), phase: 'Progressing' },
+        transitionTimes: { triggerTime: NOW.toISOString(), initTime: 'now', waitTime: null, finishedTime: null },
+      },
+    })
+  })
+
+  it('keeps what else is patched', () => {
+    expect(asFirst(begins, { metadata: { labels: {} } })).toMatchObject({
+      metadata: { labels: {} },
+      status: { jobID: 'job', transitionTimes: { finishedTime: null } },
+    })
+  })
+
+  it('is made again on a newer version as long as the job before is there, and over', () => {
+    const { object } = takeUp(item(AFTER), 'job', NOW) ?? { object: item(AFTER) }
+    const job = { object, jobID: 'job', now: NOW, deployer: mockDeployer.name, begins }
+    const write = statusWrite(job, pickedUp(job, 'Progressing'))
+    if (write.verb !== 'patchStatus') throw new Error(`expected a status, found ${write.verb}`)
+    const again = (status: object) => write.reapply(item(status))
+    expect(again(AFTER)).toEqual(write.patch)
+    // It was written, and the answer was lost: what the job itself says is enough.
+    expect(again({ jobID: 'job' })).toEqual(pickedUp(job, 'Progressing'))
+    // Another hand has ended it.
+    expect(again({ jobID: 'job', jobIDFinished: 'job' })).toBe('done')
+    expect([{ ...AFTER, jobID: 'other' }, { jobID: 'before' }].map(again)).toEqual(['superseded', 'superseded'])
+  })
+})
+
+function item(status: object | undefined): DeployItem {
+  const metadata = { name: 'a', namespace: 'n', uid: 'uid-a', resourceVersion: '7', generation: 1 }
+  return storedAs(deployItemKind, {
+    ...{ apiVersion: deployItemKind.apiVersion, kind: deployItemKind.kind, metadata },
+    ...{ spec: { type: mockDeployer.type, config: {} }, ...(status !== undefined && { status }) },
+  })
+}

@@ -1,0 +1,208 @@
+// Items of types that Pawl serves, which are deployed in the passes of their Execution, beside those of others, which are handed the job ID.
+
+import { describe, expect, it } from 'vitest'
+
+import type { DeployItemView } from '../../../../activities/landscaper/deploy-item-view.ts'
+import { again, done, fail, joinOutcomes, stop } from '../../../../workflows/kit/index.ts'
+import { cleanUpOrphans } from '../../../../workflows/landscaper/execution/clean-up-orphans.ts'
+import { takeUpItems } from '../../../../workflows/landscaper/execution/take-up-items.ts'
+import { triggerDeletion } from '../../../../workflows/landscaper/execution/trigger-deletion.ts'
+import { triggerDeployItems } from '../../../../workflows/landscaper/execution/trigger-deploy-items.ts'
+import {
+  busy,
+  executionPass,
+  failed,
+  JOB,
+  leaving,
+  pending,
+  running,
+  served,
+  slow,
+  succeeded,
+  wrote,
+} from './execution-pass.ts'
+
+const REFUSAL = { object: 'exec-b', code: 'Forbidden', message: 'no', retryable: false }
+const refused = { triggerDeployItems: () => Promise.resolve({ ...wrote([]), failures: [REFUSAL] }) }
+const refusal = fail('Forbidden', 'exec-b: no')
+
+/** What began, and how. */
+const begun = ({ triggered, deployed, sent }: ReturnType<typeof executionPass>['called']) => [
+  ...(triggered.length === 0 ? [] : [`triggered: ${triggered.join(', ')}`]),
+  ...deployed,
+  ...sent,
+]
+
+describe('items that are taken up', () => {
+  it('are hosted where they are served here, and handed the job ID where they are not', async () => {
+    const given = executionPass([served(pending('a')), slow(pending('b')), pending('c')])
+    expect(await takeUpItems(given.pass, given.pass.state.deployItems)).toEqual(done)
+    expect(begun(given.called)).toEqual(['triggered: c', 'hosted: a', 'hosted: b'])
+    expect([...given.tracks.held.keys()]).toEqual(['uid-b'])
+  })
+
+  it('are left alone while they run a job that is not the Execution’s', async () => {
+    const items = [served(busy(pending('a'))), slow(busy(pending('b'))), busy(pending('c'))]
+    const { pass, called } = executionPass(items)
+    expect(await takeUpItems(pass, items)).toEqual(done)
+    expect(begun(called)).toEqual([])
+  })
+
+  it('are gone on with when they have the job, and are handed it once', async () => {
+    const items = [served(running('a')), slow(running('b')), running('c')]
+    const { pass, called } = executionPass(items)
+    await takeUpItems(pass, items)
+    expect(begun(called)).toEqual(['hosted: a', 'hosted: b'])
+  })
+})
+
+describe('levels of items that are served', () => {
+  it('run in one pass, each when that before has succeeded', async () => {
+    const items = [pending('a'), pending('b', ['a']), pending('c', ['b']), pending('free')].map(served)
+    const { pass, called } = executionPass(items)
+    expect(await triggerDeployItems(pass)).toEqual(done)
+    expect(called.deployed).toEqual(['hosted: a, free', 'hosted: b', 'hosted: c'])
+    expect(pass.state.deployItems.map(({ jobIDFinished }) => jobIDFinished)).toEqual([JOB, JOB, JOB, JOB])
+  })
+
+  it('are taken away in one pass, too, in the reverse order', async () => {
+    const items = [pending('a'), pending('b', ['a']), pending('c', ['b'])].map(served).map(leaving)
+    const { pass, called } = executionPass(items)
+    expect(await triggerDeletion(pass)).toEqual(done)
+    expect(called.deployed).toEqual(['hosted: c', 'hosted: b', 'hosted: a'])
+    expect(pass.state.deployItems).toEqual([])
+  })
+
+  it('end where somebody else has to act', async () => {
+    const { pass, called } = executionPass([served(pending('a')), pending('b', ['a']), served(pending('c', ['b']))])
+    expect(await triggerDeployItems(pass)).toEqual(stop('waiting for b'))
+    expect(begun(called)).toEqual(['triggered: b', 'hosted: a'])
+  })
+
+  it('end where one takes long, which is not tried again while it is on its track', async () => {
+    const { pass, called } = executionPass([slow(pending('a')), served(pending('b', ['a']))])
+    expect(await triggerDeployItems(pass)).toEqual(stop('waiting for a'))
+    expect(await triggerDeployItems(pass)).toEqual(stop('waiting for a'))
+    expect(begun(called)).toEqual(['hosted: a'])
+  })
+
+  it('end where one fails', async () => {
+    const items = [pending('a'), pending('b', ['a'])].map(served)
+    const act = {
+      deployMockItems: () => Promise.resolve({ items: [served(failed('a'))], gone: [], failures: [] }),
+    }
+    const outcome = await triggerDeployItems(executionPass(items, { act }).pass)
+    expect(outcome).toEqual(fail('DeployItemsFailed', 'has failed or missing deploy items: a'))
+  })
+
+  it('wait for one that runs another job', async () => {
+    const { pass, called } = executionPass([served(busy(pending('a'))), served(pending('b', ['a']))])
+    expect(await triggerDeployItems(pass)).toEqual(stop('waiting for a'))
+    expect(begun(called)).toEqual([])
+  })
+})
+
+describe('an item that goes on waiting', () => {
+  const waiting = { ...served(running('a')), remainingMs: 7000 }
+  const waits = (asked: (readonly string[])[]) => ({
+    deployMockItems: ({ uids }: { readonly uids: readonly string[] }) => {
+      asked.push(uids)
+      const items = uids.map((uid) => (uid === 'uid-a' ? waiting : served(succeeded(uid.replace('uid-', '')))))
+      return Promise.resolve({ items, gone: [], failures: [] })
+    },
+  })
+
+  it('is deployed once in a pass, and looked at again when its time is up', async () => {
+    const asked: (readonly string[])[] = []
+    const items = [waiting, served(pending('b')), served(pending('c', ['b']))]
+    const { pass } = executionPass(items, { act: waits(asked) })
+    expect(await triggerDeployItems(pass)).toEqual(joinOutcomes(stop('waiting for a'), again(7000)))
+    expect(asked).toEqual([['uid-a', 'uid-b'], ['uid-c']])
+  })
+})
+
+describe('a failure that may pass', () => {
+  const FAILURE = { object: 'exec-a', code: 'Busy', message: 'later' }
+  const act = {
+    deployMockItems: ({ uids }: { readonly uids: readonly string[] }) =>
+      Promise.resolve({
+        ...{ gone: [], failures: uids.includes('uid-a') ? [FAILURE] : [] },
+        items: uids.filter((uid) => uid !== 'uid-a').map((uid) => served(succeeded(uid.replace('uid-', '')))),
+      }),
+  }
+
+  it('holds up no other item, and is tried again in a later pass', async () => {
+    const items = [pending('a'), pending('b'), pending('c', ['b']), pending('d', ['a'])].map(served)
+    const { pass } = executionPass(items, { act })
+    const { faults } = await triggerDeployItems(pass)
+    expect(faults).toEqual([{ code: 'Busy', message: 'exec-a: later', retryable: true }])
+    const ended = pass.state.deployItems.filter(({ jobIDFinished }) => jobIDFinished === JOB)
+    expect(ended.map(({ item }) => item)).toEqual(['b', 'c'])
+  })
+})
+
+describe('a trigger that is refused for good', () => {
+  const at = (items: readonly DeployItemView[]) => executionPass(items, { act: refused })
+  const couldNot = (item: string) => stop(`a deploy item could not be triggered; waiting for the running ones: ${item}`)
+
+  it.each([
+    ['on its track', slow(pending('a'))],
+    ['at its deployer', running('a')],
+  ])('lets an item %s finish first', async (_, item) => {
+    expect(await triggerDeployItems(at([item, pending('b')]).pass)).toEqual(couldNot('a'))
+    expect(await triggerDeletion(at([item, pending('b')].map(leaving)).pass)).toEqual(couldNot('a'))
+  })
+
+  it('fails the phase where nothing runs, and begins no further level', async () => {
+    const forward = at([served(pending('a')), pending('b'), served(pending('c', ['a']))])
+    expect(await triggerDeployItems(forward.pass)).toEqual(refusal)
+    expect(forward.called.deployed).toEqual(['hosted: a'])
+    expect(await triggerDeletion(at([leaving(pending('b'))]).pass)).toEqual(refusal)
+  })
+})
+
+describe('orphans', () => {
+  const orphaned = (items: readonly DeployItemView[], act = {}) => executionPass(items, { target: { items: [] }, act })
+  const waitingFor = (item: string) => stop(`waiting for orphaned deploy items to be uninstalled: ${item}`)
+
+  it('of types that are served are taken away in the pass', async () => {
+    const { pass, called } = orphaned([leaving(served(pending('a'))), leaving(served(pending('b', ['a'])))])
+    expect(await cleanUpOrphans(pass)).toEqual(done)
+    expect(begun(called)).toEqual(['hosted: a, b'])
+    expect(pass.state.deployItems).toEqual([])
+  })
+
+  it('that failed let the others finish, and what else runs', async () => {
+    const old = leaving(failed('old'))
+    expect(await cleanUpOrphans(orphaned([old, leaving(running('other'))]).pass)).toEqual(waitingFor('other'))
+    const kept = { items: [{ name: 'kept', type: slow(pending('kept')).type, dependsOn: [] }] }
+    const beside = executionPass([old, slow(running('kept'))], { target: kept })
+    expect(await cleanUpOrphans(beside.pass)).toEqual(waitingFor('kept'))
+  })
+
+  it('hold up nothing that runs meanwhile', async () => {
+    const kept = [served(pending('quick')), slow(pending('long'))]
+    const items = kept.map(({ item: name, type }) => ({ name, type, dependsOn: [] }))
+    const objects = [leaving(running('old')), served(running('quick')), slow(running('long'))]
+    const { pass, called } = executionPass(objects, { target: { items } })
+    expect(await cleanUpOrphans(pass)).toEqual(waitingFor('old, long'))
+    expect(begun(called)).toEqual(['hosted: quick', 'hosted: long'])
+  })
+
+  it('whose trigger is refused for good let the others finish first', async () => {
+    const beside = orphaned([leaving(running('a')), leaving(pending('b'))], refused)
+    expect(await cleanUpOrphans(beside.pass)).toEqual(waitingFor('a, b'))
+    expect(await cleanUpOrphans(orphaned([leaving(pending('b'))], refused).pass)).toEqual(refusal)
+  })
+
+  it('whose trigger is refused let finish what is on its track and has not come to a write', async () => {
+    const { pass } = orphaned([leaving(slow(pending('a'))), leaving(pending('b'))], refused)
+    expect(await cleanUpOrphans(pass)).toEqual(waitingFor('a, b'))
+  })
+
+  it('that are busy with another job are waited for', async () => {
+    const { pass, called } = orphaned([leaving(busy(served(pending('a'))))])
+    expect(await cleanUpOrphans(pass)).toEqual(waitingFor('a'))
+    expect(begun(called)).toEqual([])
+  })
+})
