@@ -63,8 +63,13 @@ const PATIENT = { timeout: 60_000, interval: 200 }
 /** How often each item that waits was looked at, or is about to be: the tries of its call. */
 async function looks(): Promise<readonly number[]> {
   const { cluster, pawl } = lane
-  const execution = await cluster.get('executions', 'many')
-  const id = `deploy/${execution?.metadata.uid ?? ''}/${execution?.status?.jobID ?? ''}`
+  const root = await cluster.get('installations', 'many')
+  const { workflow_id: id } = await pawl.db
+    .selectFrom('job')
+    .select('workflow_id')
+    .where('uid', '=', root?.metadata.uid ?? '')
+    .where('outcome', 'is', null)
+    .executeTakeFirstOrThrow()
   const { raw } = await pawl.client.workflow.getHandle(id).describe()
   const waits = (raw.pendingActivities ?? []).filter(({ activityType }) => activityType?.name === 'awaitItem')
   return waits.map(({ attempt }) => attempt ?? 0)

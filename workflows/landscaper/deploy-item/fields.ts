@@ -10,7 +10,6 @@ export const deployFields: OwnedFields = {
     DeployItem: [
       ['metadata', 'finalizers', FINALIZER],
       path('status.jobID'),
-      path('status.jobIDGenerationTime'),
       path('status.jobIDFinished'),
       path('status.jobIDGenerationTime'),
       path('status.observedGeneration'),

@@ -99,9 +99,10 @@ export function installationPass({ target = {}, act = {}, state = {}, ...given }
     deleteExecution: () => called('deleteExecution', { ...EXECUTION, deleting: true }),
     interruptInstallation: () => called('takeInterruptOff', { ...observed, interruptRequested: false }),
     runExecution: (_, given) => {
-      const { interruptRequested } = given.target
-      calls.push(interruptRequested ? 'interruptExecution' : 'runExecution')
-      return Promise.resolve(progress({ ...given, target: { ...given.target, interruptRequested: false } }))
+      const isAsked = given.target.interruptRequested || given.isInterrupted === true
+      calls.push(isAsked ? 'interruptExecution' : 'runExecution')
+      const target = { ...given.target, interruptRequested: false }
+      return Promise.resolve(progress({ ...given, target, isInterrupted: false }))
     },
     itemsOfExecution: () => [],
     forgetInterrupt({ subject: { uid }, version }) {

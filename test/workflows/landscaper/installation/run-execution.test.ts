@@ -28,7 +28,7 @@ describe('an installation that hosts its execution', () => {
     const act = { runExecution: comingTo(({ state }) => (given.push(state), {})) }
     const { pass } = installationPass({ execution: IDLE, state: { deployItems: [ITEM] }, act })
     expect(await runExecution(pass)).toEqual(done)
-    expect(given).toEqual([{ target: IDLE, deployItems: [ITEM] }])
+    expect(given).toEqual([{ target: IDLE, deployItems: [ITEM], isInterrupted: false }])
     expect(pass.state.execution).toMatchObject({ ...IDLE, phase: 'Progressing', jobID: JOB, error: undefined })
     expect(pass.draft.marks).toEqual(['waitTime'])
     expect(awaitExecution(pass)).toEqual(stop('waiting for execution root'))
