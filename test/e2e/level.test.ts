@@ -165,8 +165,11 @@ describe('a controller in level mode', () => {
     await until(CONFIG_MAPS, 'apart', ({ data }) => data, { message: 'hello', stamp: 'apart' })
     expect(await converged(widget)).toEqual(['stamper Converged', 'widget Converged'])
     const queueOf = async (controller: string) => {
-      const handle = stage.pawl.client.workflow.getHandle(`${controller}/${uidOf(widget)}`)
-      return (await handle.describe()).taskQueue.replace(stage.pawl.taskQueue, '')
+      const { workflow_id } = await run(controller, widget)
+      return (await stage.pawl.client.workflow.getHandle(workflow_id).describe()).taskQueue.replace(
+        stage.pawl.taskQueue,
+        '',
+      )
     }
     expect([await queueOf('widget'), await queueOf('stamper')]).toEqual(['-widget', '-stamper'])
   })

@@ -74,7 +74,7 @@ it('starts nothing and loses nothing until the attribute is there', async () => 
   await vi.waitFor(async () => expect(await test.wakes()).toEqual([]), { timeout: 50_000, interval: 200 })
   dispatcher.stop()
   await work
-  const run = client.workflow.getHandle(`execution/${uid}/${JOB}`)
+  const run = client.workflow.getHandle(`execution/ns/task-${uid}/${uid}/${JOB}`)
   const { typedSearchAttributes } = await run.describe()
   const keys = ['PawlGroup', 'PawlKind'].map((name) => defineSearchAttributeKey(name, SearchAttributeType.KEYWORD))
   expect(keys.map((key) => typedSearchAttributes.get(key))).toEqual([executionKind.group, 'Execution'])

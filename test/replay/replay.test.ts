@@ -38,8 +38,7 @@ describe('the recorded runs', () => {
   it('came to their end, but for those that were terminated when their work was done or gave way to a next run', () => {
     const ends = [...recordings].map(([file, { history }]) => [file, history.events.at(-1)?.eventType ?? ''])
     expect(Object.fromEntries(ends.filter(([, end = '']) => !/_(?:COMPLETED|FAILED)$/.test(end)))).toEqual({
-      'deploy-resumed.json': 'EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED',
-      'deploy-continued.json': 'EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW',
+      'execution-continued.json': 'EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW',
       'beacon-level-continued.json': 'EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW',
     })
   })

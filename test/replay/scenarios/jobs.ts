@@ -11,9 +11,9 @@ import {
   waiting,
 } from '../../support/cluster.ts'
 import { Deployer } from '../../support/deployer.ts'
-import { ALL_KINDS, create, leaving, type Scenarios, startedItem, workflowIDs } from './scenario.ts'
+import { create, leaving, type RunKind, type Scenarios, startedItem, workflowIDs } from './scenario.ts'
 
-const kinds = ALL_KINDS
+const kinds: readonly RunKind[] = ['installation']
 const exportingChain: readonly Item[] = CHAIN.map((one) => ({ ...one, config: { export: { from: one.name } } }))
 
 export const jobScenarios: Scenarios = {
@@ -107,7 +107,7 @@ export const jobScenarios: Scenarios = {
   },
   // An item that is listed no more goes first.
   orphan: {
-    kinds: ['execution'],
+    kinds,
     async play({ cluster }, name) {
       await create(cluster, name, CHAIN)
       const first = await cluster.finished(name)
@@ -117,8 +117,7 @@ export const jobScenarios: Scenarios = {
   },
   // The deletion waits for a deployer when it is told to do without.
   'without-uninstall': {
-    // No built-in deployer is asked for anything.
-    kinds: ['installation', 'execution'],
+    kinds,
     async play({ cluster }, name) {
       const type = `example.org/${name}`
       const deployer = Deployer.start(cluster, type, { uninstall: () => 'wait' })

@@ -5,12 +5,12 @@ import { type Cluster, type LsObject, OPERATION } from '../../support/cluster.ts
 import { configMap, deployment, manifestItem, type ManifestItem, start, trigger } from '../../support/manifests.ts'
 import { leaving, type Recorder, type RunKind, type Scenarios, startedItem, waitUntil } from './scenario.ts'
 
-const kinds: readonly RunKind[] = ['execution', 'deploy']
+const kinds: readonly RunKind[] = ['execution']
 const HOLD = 'test.example/hold'
 
 export const manifestScenarios: Scenarios = {
   'manifest-at-once': {
-    kinds: ['deploy'],
+    kinds,
     play: async ({ cluster }, name) => await run(cluster, name, [configMap(name, cluster.namespace)]),
   },
   // Its pods find a node only later.
@@ -38,7 +38,7 @@ export const manifestScenarios: Scenarios = {
   },
   // The namespace of the object comes only later.
   'manifest-retried': {
-    kinds: ['deploy'],
+    kinds,
     async play({ cluster }, name) {
       const later = `${cluster.namespace}-later`
       await begin(cluster, name, [configMap(name, later)])
@@ -56,7 +56,7 @@ export const manifestScenarios: Scenarios = {
   },
   // A second job: one object changes, one goes.
   'manifest-edited': {
-    kinds: ['deploy'],
+    kinds,
     async play({ cluster }, name) {
       const { namespace } = cluster
       const first = await run(cluster, name, [configMap(name, namespace), configMap(`${name}-gone`, namespace)])
@@ -95,22 +95,29 @@ export const manifestScenarios: Scenarios = {
   },
 }
 
-/** On a Temporal that wants short histories: the group gives way to a new run while an item still waits. */
+/** On a Temporal that wants short histories: the run gives way to a new one while an item still waits. */
 export const continuedScenarios: Scenarios = {
   continued: {
-    kinds: ['deploy'],
+    kinds,
     run: 'first',
     play: continued,
   },
 }
 
 async function continued({ cluster, client }: Recorder, name: string): Promise<LsObject> {
-  const quick = ['a', 'b', 'c', 'd', 'e', 'f'].map((one, index, all) => ({
-    ...{ name: one, manifests: [configMap(`${name}-${one}`, cluster.namespace)] },
-    ...(index > 0 && { dependsOn: [all[index - 1] ?? ''] }),
+  // A level is an event.
+  const quick = Array.from({ length: 30 }, (_, index) => ({
+    ...{ name: `q${index}`, manifests: [configMap(`${name}-q${index}`, cluster.namespace)] },
+    ...(index > 0 && { dependsOn: [`q${index - 1}`] }),
   }))
   await start(cluster, name, [{ ...item([never(name, cluster)]), timeout: '20s' }, ...quick])
   const job = await cluster.until('executions', name, (object) => object?.status?.jobID !== undefined)
+  await cluster.untilItems(name, ['q29'], (last) => last?.status?.phase === 'Succeeded')
+  // The run looks again, and finds its history long.
+  const slow = (await cluster.items(name)).get('one')
+  await cluster.patch('deployitems', slow?.metadata.name ?? '', {
+    metadata: { finalizers: [...(slow?.metadata.finalizers ?? []), HOLD] },
+  })
   const query = `PawlJobId = '${job.status?.jobID ?? ''}' and ExecutionStatus = 'ContinuedAsNew'`
   await waitUntil(async () => (await client.workflow.count(query)).count > 0)
   return await cluster.finished(name, undefined, 'executions')

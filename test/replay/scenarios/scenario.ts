@@ -22,8 +22,6 @@ export interface Scenario {
 
 export type Scenarios = Readonly<Record<string, Scenario>>
 
-export const ALL_KINDS: readonly RunKind[] = ['installation', 'execution', 'deploy']
-
 /** Stands for all that users would not want to find in a history: what they import, what their templates keep. */
 export const SECRET = 'opensesame'
 
