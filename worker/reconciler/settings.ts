@@ -98,6 +98,10 @@ const OWN_FLAGS = {
 /** The worker's own flags, then those of the wings. */
 export const WORKER_FLAGS: FlagTable = joinTables(OWN_FLAGS, WING_FLAGS)
 
+// Counts what runs of former workers cannot be replayed by: those stay on the queue of their own workers, and are started anew here once nobody
+// serves it. 2: a run hosts the jobs of its children (docs/adr/0023).
+const RUNS_VERSION = 2
+
 export interface ReconcilerSettings extends Surroundings {
   readonly temporalAddress: string
   readonly temporalNamespace: string
@@ -127,7 +131,8 @@ export function reconcilerSettings(
 ): ReconcilerSettings {
   const flags = readFlags(OWN_FLAGS, given)
   const surroundings = readSurroundings(flags, config, 'the file that pawl migrate up has made')
-  const { cluster, 'task-queue': taskQueue } = flags
+  const { cluster } = flags
+  const taskQueue = `${flags['task-queue']}-${RUNS_VERSION}`
   // A queue is served by workers that can run all that comes on it: with a part of the wings, as with --only, each controller has its own.
   const controllers = onlyControllers(flags.only, known) ?? (isPartOfWings(surroundings.wings) ? known : undefined)
   return {

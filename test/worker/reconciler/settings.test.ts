@@ -14,7 +14,7 @@ describe('the settings of a worker', () => {
       ...{ databaseUrl: 'postgresql://db', temporalAddress: 'localhost:7233', temporalNamespace: 'default' },
       ...{
         kubeconfigPath: undefined,
-        taskQueues: ['pawl'],
+        taskQueues: ['pawl-2'],
         cluster: 'local',
         healthHost: '127.0.0.1',
         healthPort: 0,
@@ -22,7 +22,7 @@ describe('the settings of a worker', () => {
         wings: ['landscaper'],
         wingFlags: new Map([['landscaper', { 'pickup-timeout': 300_000 }]]),
       },
-      dispatcher: { taskQueue: 'pawl', cluster: 'local', slots: 20, leaseMs: 10_000, workflowTaskTimeoutMs: 10_000 },
+      dispatcher: { taskQueue: 'pawl-2', cluster: 'local', slots: 20, leaseMs: 10_000, workflowTaskTimeoutMs: 10_000 },
     })
   })
 
@@ -47,8 +47,8 @@ describe('the settings of a worker', () => {
 
   it('give each controller a queue of its own when the process does not run all of them', () => {
     const { taskQueues, dispatcher } = settings({ ...NEEDED, only: 'execution, deploy', 'task-queue': 'q' })
-    expect(taskQueues).toEqual(['q-execution', 'q-deploy'])
-    expect(dispatcher).toMatchObject({ taskQueue: 'q', controllers: ['execution', 'deploy'] })
+    expect(taskQueues).toEqual(['q-2-execution', 'q-2-deploy'])
+    expect(dispatcher).toMatchObject({ taskQueue: 'q-2', controllers: ['execution', 'deploy'] })
     expect(settings(NEEDED).dispatcher.controllers).toBeUndefined()
   })
 
@@ -87,7 +87,7 @@ describe('the settings of a worker with controllers of its user', () => {
 
   it('take any name in --only until the modules are loaded, then the names that are there', () => {
     const flags = { ...NEEDED, controllers, 'content-key': 'key', only: 'shop' }
-    expect(settings(flags).taskQueues).toEqual(['pawl-shop'])
+    expect(settings(flags).taskQueues).toEqual(['pawl-2-shop'])
     expect(() => reconcilerSettings(flags, readConfig({}), ['deploy'])).toThrow('expected controllers of deploy')
   })
 })
