@@ -252,7 +252,7 @@ export class Dispatcher {
     // Before the run writes anything: by its row its writes are known as its own. A start that fails leaves a row that the next try finds.
     if (!isLevel(run)) await this.#opened(wake, run, null)
     const first = await startRun(client, run, this.#options, isLevel(run))
-    if (first.answer === 'started') return isLevel(run) ? await this.#opened(wake, run, first.runID) : STARTED
+    if (first.answer === 'started') return await this.#opened(wake, run, first.runID)
     if (first.answer === 'running' && isLevel(run)) return await this.#wakeLevel(wake, run)
     if (first.answer === 'running')
       return isOwn(wake, run) ? await this.#opened(wake, run, null) : await this.#signal(wake, run)

@@ -145,8 +145,9 @@ function news<Fresh>(
   fresh: Fresh,
 ): Fresh | Pick<NewJob, 'run_id' | 'cause' | 'started_at'> | undefined {
   if (run_id === null) return known.outcome !== null && isUnfinished ? fresh : undefined
-  // Found running, and its first pass may have said since which run it is.
-  const isSame = known.run_id === run_id || (known.run_id === null && known.outcome === null)
+  // Opened before it was started, or found running; its first pass may have said since which run it is.
+  if (known.run_id === null && known.outcome === null) return { run_id, cause, started_at }
+  const isSame = known.run_id === run_id
   if (!isSame) return fresh
   return known.outcome === null && known.cause !== cause ? { run_id, cause, started_at } : undefined
 }
