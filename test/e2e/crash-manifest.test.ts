@@ -29,7 +29,7 @@ const EDIT: readonly Point[] = [
 const DELETION: readonly Point[] = [
   { label: 'PATCH deployitems', nth: 1, what: 'the release of an item' },
   { label: 'DELETE configmaps', nth: 2, what: 'the deletion of one object among others' },
-  { label: 'PATCH deployitems/status', nth: 3, what: 'the news that a deletion waits' },
+  { label: 'PATCH deployitems/status', nth: 2, what: 'the news that a deletion has begun' },
 ]
 const HALVES = [
   { points: JOB, act: deploy },
