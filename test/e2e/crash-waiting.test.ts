@@ -63,7 +63,7 @@ const PATIENT = { timeout: 60_000, interval: 200 }
 /** How often each item that waits was looked at, or is about to be: the tries of its call. */
 async function looks(): Promise<readonly number[]> {
   const { cluster, pawl } = lane
-  const root = await cluster.get('installations', 'many')
+  const root = await cluster.get('executions', 'many')
   const { workflow_id: id } = await pawl.db
     .selectFrom('job')
     .select('workflow_id')
