@@ -53,7 +53,7 @@ describe('an installation whose journal', { timeout: LIMIT_MS }, () => {
       return undefined
     }
     expect(await runBoth(lane, 'journal', disturb)).toEqual(expected)
-    expect(ended.length).toBeGreaterThan(5)
+    expect(ended.length).toBeGreaterThan(3)
     expect(Math.min(...ended)).toBeGreaterThan(0)
   })
 
@@ -73,7 +73,7 @@ describe('an installation whose journal', { timeout: LIMIT_MS }, () => {
     try {
       expect(await runBoth(lane, 'twice')).toEqual(expected)
       const { rows } = await sql<{ count: number }>`select last_value as count from again`.execute(lane.pawl.db)
-      expect(rows[0]?.count).toBeGreaterThan(10)
+      expect(rows[0]?.count).toBeGreaterThan(2)
     } finally {
       await sql`drop trigger again on wake`.execute(lane.pawl.db)
     }
@@ -93,7 +93,7 @@ describe('an installation whose API server', { timeout: LIMIT_MS }, () => {
     const disturb: Disturb = (_label, nth) => (nth % 3 === 0 ? DISTURBANCES[failed++ % DISTURBANCES.length] : undefined)
     const courses = await runBoth(lane, 'refusing', disturb)
     expect(courses.map(withoutSettles)).toEqual(expected.map(withoutSettles))
-    expect(failed).toBeGreaterThan(8)
+    expect(failed).toBeGreaterThan(4)
   })
 
   it('cuts its watches again and again ends like any other', async () => {
@@ -103,7 +103,7 @@ describe('an installation whose API server', { timeout: LIMIT_MS }, () => {
       return undefined
     }
     expect(await runBoth(lane, 'unwatched', disturb)).toEqual(expected)
-    expect(cuts).toBeGreaterThan(10)
+    expect(cuts).toBeGreaterThan(5)
   })
 })
 

@@ -117,7 +117,7 @@ describe('a job and a deletion in which each write meets a conflict', () => {
     const struck = [...rival.counts.values()].reduce((sum, count) => sum + count, 0)
     expect(conflicts.length).toBe(struck)
     expect(struck).toBe(inPeace.filter((step) => step.includes(' patch')).length)
-    expect(struck).toBeGreaterThan(10)
+    expect(struck).toBeGreaterThan(5)
     const execution = await cluster.get('executions', 'war')
     const items = await cluster.items('war')
     const all = [root, execution!, ...items.values()]
