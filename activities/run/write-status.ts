@@ -68,7 +68,8 @@ export async function writeStatus(deps: Deps, input: StatusWrite, change: Status
   ])
   switch (answer?.result) {
     case 'ok':
-      if (change.lastError !== undefined)
+      // Told with the write, not again when a settle is repeated.
+      if (change.lastError !== undefined && answer.wrote)
         await recordWarning(deps, { ...subject, apiVersion: watched.apiVersion }, jobID, change.lastError)
       return { result: 'settled', target: settledTarget(answer.object), woken: false }
     case 'superseded':
