@@ -4,7 +4,7 @@ import { DEPENDS_ON_ANNOTATION, ITEM_NAME_LABEL } from '../../workflows/landscap
 import { BUILT_IN_TYPES } from '../../workflows/landscaper/deploy-item/deployers.gen.ts'
 import type { DeployItem } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { isIdle } from '../../workflows/kit/index.ts'
-import { isUninstall, remainingMs } from './deploy/run/item-status.ts'
+import { FINAL_PHASES, isUninstall, remainingMs } from './deploy/run/item-status.ts'
 import type { LandscaperDeps } from './deps.ts'
 
 export interface DeployItemView {
@@ -109,10 +109,13 @@ export function waitedForPickupMs(object: DeployItem, now: Date): number | undef
 
 /** A deployer has begun the item's job. Source: spec/landscaper.md 4.9 rule 3. */
 export function isTakenUp({ status = {} }: DeployItem): boolean {
-  const { lastReconcileTime, jobIDGenerationTime, transitionTimes } = status
+  const { lastReconcileTime, jobIDGenerationTime, transitionTimes, phase = '' } = status
   // The trigger clears it, so this sign needs no common clock.
   if (transitionTimes?.initTime !== undefined) return true
-  // Deployers write whole seconds (metav1.Time), so the trigger's fraction must not make an answer look older than its question.
-  const triggered = Math.floor(Date.parse(jobIDGenerationTime ?? '') / 1000) * 1000
-  return Date.parse(lastReconcileTime ?? '') >= triggered
+  const triggered = Date.parse(jobIDGenerationTime ?? '')
+  const reconciled = Date.parse(lastReconcileTime ?? '')
+  if (reconciled >= triggered) return true
+  // Deployers write whole seconds (metav1.Time): that of the trigger may be the answer to it, or the end of the job before. A final phase says
+  // which, for the trigger leaves the phase as it is.
+  return reconciled >= Math.floor(triggered / 1000) * 1000 && phase !== '' && !FINAL_PHASES.includes(phase)
 }
