@@ -90,8 +90,12 @@ async function createWorkers(frame: Frame, parts: Parts): Promise<readonly Worke
 }
 
 /** The engine's activities and those of the wings that are on. */
-function activitiesOf({ log, opened }: Frame, { db, lax, kube, admission, routing }: Parts): object {
-  const journal = createGroupedJournal({ db, lax }, settings.cluster, routing)
+function activitiesOf({ log, opened }: Frame, { db, lax, kube, admission, routing, troubles }: Parts): object {
+  const report = (error: unknown) => {
+    troubles.report('journal', error)
+  }
+  const journal = createGroupedJournal({ db, lax, report }, settings.cluster, routing)
+  opened(() => journal.flushAll())
   const deps: Deps = {
     ...{ cluster: settings.cluster, kube, db, ...routing },
     journal: {

@@ -2,7 +2,7 @@
 // compared, or with its siblings by one LIST not older than what the journal knows. Never a bare LIST where that is known (a consistent list
 // waits up to 100 ms on this server, facts.md), never version 0. Source: docs/architecture.md "Reading", docs/adr/0009.
 //
-//   R1. What a run wrote is in the journal before its activity ends, so a run reads its own writes.
+//   R1. What a run wrote is in the journal, or in the ledger of this process, before its activity ends: a run reads its own writes.
 //   R2. Whatever the journal does not know yet comes with a wake of its own, and a write on an older version is refused by the server.
 
 import {

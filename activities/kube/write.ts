@@ -1,7 +1,7 @@
 // Every write of the engine: fenced, in batches, and journaled before anybody is routed by it.
 //
 //   W1. The action rows are there before the first request, so that the bridge holds the watch events of these objects (docs/architecture.md "Own writes").
-//   W2. The answers of a batch enter the journal in one transaction; only then are the action rows finished.
+//   W2. The answers enter the journal in one transaction for all batches of a pass (ledger.ts); only then are the action rows finished.
 //   W3. A batch repeated after a crash finds what it wrote: AlreadyExists of our own object, a delete of what is gone, are success.
 //   W4. One write that fails does not stop its siblings; each answer says how it ended.
 //   W5. A run whose job is over writes nothing (actions.ts, A3): it finds what it wants to be so already, or is superseded.
@@ -127,7 +127,7 @@ async function writeBatch(
   answers.forEach((answer, index) => remember(deps, writes[index], answer))
   const finished_at = deps.now()
   const finished = rows.map((row, index) => ({ ...row, finished_at, ...resultOf(answers[index]) }))
-  await deps.journal.finish({
+  deps.journal.finish({
     ...{ writer: writer.workflowID, tree: writer.tree ?? [] },
     ...{ events: eventsOf(writes, answers), finished },
   })

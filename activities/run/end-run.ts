@@ -11,6 +11,7 @@ export async function endRun(
   { workflowID, runID, subject, jobID, cause }: Pick<By, 'workflowID' | 'runID'> & JobInput,
   outcome: string,
 ): Promise<void> {
+  await deps.journal.flush(workflowID)
   const { uid, namespace, name } = subject
   const now = deps.now()
   const run = {

@@ -29,10 +29,15 @@ export const statusActivities = (deps: Deps): SettleActivities => ({
   async settle(input) {
     try {
       const result = await writeAllOf(deps, input)
-      if (result.result !== 'settled') return result
+      // All that the pass has written, in one transaction.
+      const flushed = deps.journal.flush(input.workflowID)
+      if (result.result !== 'settled') {
+        await flushed
+        return result
+      }
       const { children = [], change, againMs } = input
       const hosted = children.map((child) => hostedJob(deps, { ...input, ...child }, child.change))
-      await recordHosted(deps.db, hosted, deps.now())
+      await Promise.all([flushed, recordHosted(deps.db, hosted, deps.now())])
       if (change !== undefined || againMs !== undefined) await recordSettled(deps, input)
       return input.lingers ? { ...result, woken: await deps.lingering.wait(runOf(input)) } : result
     } catch (error) {

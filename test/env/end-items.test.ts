@@ -213,7 +213,10 @@ describe('an item that waits for its deployer', () => {
     ['has not waited long enough', { ...TRIGGERED, jobIDGenerationTime: '2029-12-31T23:59:59Z' }, {}],
     [
       'was taken up within the second of its trigger',
-      { ...TRIGGERED, jobIDGenerationTime: '2029-12-31T23:59:50.9Z', lastReconcileTime: LONG_AGO },
+      {
+        ...TRIGGERED,
+        ...{ jobIDGenerationTime: '2029-12-31T23:59:50.9Z', lastReconcileTime: LONG_AGO, phase: 'Progressing' },
+      },
       {},
     ],
     [

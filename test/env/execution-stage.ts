@@ -58,9 +58,14 @@ export function useExecutionStage(databaseUrl: string) {
       return db()
     },
     statusOf: () => api().objects.get(PATH)?.['status'],
-    actions: async () => await db().selectFrom('action').select(['verb', 'resource_version', 'error']).execute(),
-    events: async () =>
-      await db().selectFrom('watch_event').select(['type', 'source', 'writer']).orderBy('seq').execute(),
+    actions: async () => {
+      await current().deps.journal.flushAll()
+      return await db().selectFrom('action').select(['verb', 'resource_version', 'error']).execute()
+    },
+    events: async () => {
+      await current().deps.journal.flushAll()
+      return await db().selectFrom('watch_event').select(['type', 'source', 'writer']).orderBy('seq').execute()
+    },
     /** Changes the object just before the next write to it is served, once. */
     race: (object: KubeObject): void => {
       api().intercept = ({ method }) => {

@@ -12,6 +12,7 @@ import { ObjectCache } from '../../activities/kube/object-cache.ts'
 import { builtIn } from '../../worker/server/registry.ts'
 import { createLogger } from '../../worker/server/log.ts'
 import type { Kind } from '../../workflows/kit/index.ts'
+import { unexpected } from '../activities/journal/unexpected.ts'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
 import { emptyJournal } from '../activities/journal/use-journal.ts'
 import { landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
@@ -44,7 +45,7 @@ export class ReadStage {
     const now = () => new Date()
     const { route, subjectKinds, modes, controllers } = builtIn
     const routing = { ...{ route, subjectKinds, modes, controllers }, contentKey: undefined, now }
-    const journal = createGroupedJournal({ db, lax: db }, CLUSTER, routing)
+    const journal = createGroupedJournal({ db, lax: db, report: unexpected }, CLUSTER, routing)
     const lingering = new Lingering({ most: 1, ms: 50 })
     const log = createLogger('test', 'silent')
     const parts = { cluster: CLUSTER, kube, db, journal, lingering, log }

@@ -12,6 +12,7 @@ import { type KubeClient, type KubeObject, resourcePath } from '../../activities
 import { KubeError } from '../../activities/kube/errors.ts'
 import { ObjectCache } from '../../activities/kube/object-cache.ts'
 import type { JobModeController, Kind } from '../../workflows/kit/index.ts'
+import { unexpected } from '../activities/journal/unexpected.ts'
 import { landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
 
 /** Dependencies over these objects, which are of these kinds, for runs of these controllers. */
@@ -26,7 +27,7 @@ export function listingDeps(
   const route = () => {
     throw new Error('nothing is written here, so nothing is routed')
   }
-  const journal = createGroupedJournal({ db, lax: db }, 'local', {
+  const journal = createGroupedJournal({ db, lax: db, report: unexpected }, 'local', {
     ...{ route, subjectKinds: {}, modes: {} },
     contentKey: undefined,
     now,

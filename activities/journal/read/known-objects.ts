@@ -48,3 +48,22 @@ export async function knownFamilies(
   }
   return uids.map((uid) => ({ self: byUid.get(uid), children: byOwner.get(uid) ?? [], listedKinds }))
 }
+
+/** The family with what is told of it beside the journal, in order of time: the newer version of an object counts. */
+export function withNewer(family: KnownFamily, uid: string, told: readonly KnownObject[]): KnownFamily {
+  if (told.length === 0) return family
+  const all = family.self === undefined ? family.children : [family.self, ...family.children]
+  const newest = new Map(all.map((object) => [object.uid, object]))
+  for (const object of told) {
+    const known = newest.get(object.uid)
+    if (known === undefined || isNewer(object, known)) newest.set(object.uid, object)
+  }
+  const { listedKinds } = family
+  const children = [...newest.values()].filter(({ ownerUid }) => ownerUid === uid)
+  return { self: newest.get(uid), children, listedKinds }
+}
+
+/** The answer to the write that removes the last finalizer repeats the version. */
+function isNewer({ version, deleted }: KnownObject, than: KnownObject): boolean {
+  return version > than.version || (version === than.version && deleted)
+}

@@ -77,16 +77,26 @@ export async function journalEvents(
   })
 }
 
+/** What a batch of answers tells the journal. */
+export interface ToldWrites {
+  readonly events: readonly Told[]
+  readonly finished: readonly FinishedAction[]
+}
+
+/** The answers of one batch of writes, reduced to what may enter the journal. */
+export function tellWrites({ writer, tree, events, finished }: AnsweredWrites, deps: JournalDeps): ToldWrites {
+  const told = events.map(({ event, conflicted }) => tell(event, { source: 'write', writer, tree, conflicted }, deps))
+  return { events: told, finished }
+}
+
 /** The answers of several batches of writes, of one run or of many, in one transaction. */
 export async function journalWrites(
   db: Kysely<Database>,
   cluster: string,
-  batches: readonly AnsweredWrites[],
+  batches: readonly ToldWrites[],
   deps: JournalDeps,
 ): Promise<void> {
-  const told = batches.flatMap(({ writer, tree, events }) =>
-    events.map(({ event, conflicted }) => tell(event, { source: 'write', writer, tree, conflicted }, deps)),
-  )
+  const told = batches.flatMap(({ events }) => events)
   const finished = batches.flatMap((batch) => batch.finished)
   if (told.length === 0) {
     await finishActions(db, finished)
@@ -112,7 +122,7 @@ interface Origin {
 }
 
 /** An event, and who told it. */
-interface Told {
+export interface Told {
   readonly event: Incoming
   readonly origin: Origin
 }
@@ -173,7 +183,10 @@ interface Wakes {
   readonly own: boolean
 }
 
-/** The wakes of each piece of news. What a run's own writes ask for is left out, unless they end its job: then its subject's triggers count again. */
+/**
+ * The wakes of each piece of news. What a run's own writes ask for is left out. Only where they end its job, what an object of its tree shows at
+ * last may ask for another run of that object.
+ */
 async function wakesOf(
   trx: Transaction<Database>,
   { cluster, news, routings, ended }: RoutedBatch,
@@ -192,12 +205,18 @@ async function wakesOf(
   })
   const expansion = { cluster, subjectKinds: deps.subjectKinds, now: deps.now() }
   const { wakes, writers } = await expandRoutes(trx, routed, expansion)
-  const isOwn = ({ foreign_event, writer }: NewWake) => {
-    const run = foreign_event ? undefined : writers.get(writer ?? '')
-    return run?.isOpen === true && !ended.some((job) => ends(job, run))
+  const writerOf = ({ foreign_event, writer }: NewWake) => (foreign_event ? undefined : writers.get(writer ?? ''))
+  const isLast = ({ state }: News, index: number) =>
+    !news.slice(index + 1).some((later) => objectKey(later.state) === objectKey(state))
+  const isLeftOut = (wake: NewWake, item: News, index: number) => {
+    const run = writerOf(wake)
+    if (run?.isOpen !== true) return false
+    const asksAgain = wake.may_start && wake.uid === item.state.uid && isLast(item, index)
+    return !(asksAgain && ended.some((job) => ends(job, run)))
   }
-  return wakes.map((all) => {
-    const others = all.filter((wake) => !isOwn(wake))
+  return news.map((item, index) => {
+    const all = wakes[index] ?? []
+    const others = all.filter((wake) => !isLeftOut(wake, item, index))
     return { wakes: others, own: others.length < all.length }
   })
 }

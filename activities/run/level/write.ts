@@ -93,6 +93,8 @@ function writerOf(by: By, step: string): Writer {
 
 async function send(deps: Deps, writer: Writer, write: Write): Promise<WriteAnswer> {
   const [answer] = await writeAll(deps, writer, [write])
+  // The next step may read what this one wrote, by the journal's newest versions.
+  await deps.journal.flush(writer.workflowID)
   return answer ?? { result: 'gone' }
 }
 

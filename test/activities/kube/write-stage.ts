@@ -8,6 +8,7 @@ import { createGroupedJournal } from '../../../activities/journal/write/grouped-
 import { Lingering } from '../../../activities/journal/write/lingering.ts'
 import { builtIn } from '../../../worker/server/registry.ts'
 import { createLogger } from '../../../worker/server/log.ts'
+import { unexpected } from '../journal/unexpected.ts'
 import { createTestDatabase, type TestDatabase } from '../journal/test-database.ts'
 import { emptyJournal } from '../journal/use-journal.ts'
 import { landscaperDeps } from '../landscaper/landscaper-deps.ts'
@@ -42,11 +43,12 @@ export function useWriteStage(databaseUrl: string): () => WriteStage {
     const lingering = new Lingering({ most: 1, ms: 3000 })
     const { route, subjectKinds, modes, controllers } = builtIn
     const routing = { ...{ route, subjectKinds, modes, controllers }, contentKey: undefined, now, lingering }
-    const journal = createGroupedJournal({ db, lax: db }, 'local', routing)
+    const journal = createGroupedJournal({ db, lax: db, report: unexpected }, 'local', routing)
     const parts = { cluster: 'local', kube, log, db, journal, objects: new ObjectCache() }
     stage = { database, api, deps: landscaperDeps({ ...parts, ...routing }) }
   })
   afterEach(async () => {
+    await stage.deps.journal.flushAll()
     await kube.close()
     await stage.api.stop()
   })

@@ -1,0 +1,118 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { ToldWrites } from '../../../../activities/journal/write/events.ts'
+import { FLUSH_MS, Ledgers } from '../../../../activities/journal/write/ledger.ts'
+
+const told = (uid: string, resourceVersion: number, type: 'MODIFIED' | 'DELETED' = 'MODIFIED'): ToldWrites => ({
+  events: [
+    {
+      event: {
+        ...{ group: 'example.com', kind: 'Widget', uid, namespace: 'n', name: uid, type, resourceVersion },
+        ...{ missed: false, unfollowed: false, ownerUid: 'owner', projection: {}, hash: undefined },
+      },
+      origin: { source: 'write', writer: 'run', conflicted: false },
+    },
+  ],
+  finished: [],
+})
+
+/** What was journaled, by the names of the objects; `refuse` makes the next writes fail. */
+function journal() {
+  const written: string[][] = []
+  const reported: unknown[] = []
+  const state = { refuse: 0, hold: Promise.resolve() }
+  const ledgers = new Ledgers({
+    async write(batches) {
+      await state.hold
+      if (state.refuse-- > 0) throw new Error('the journal is away')
+      written.push(batches.flatMap(({ events }) => events.map(({ event }) => `${event.uid}@${event.resourceVersion}`)))
+    },
+    report: (error) => reported.push(error),
+  })
+  return { ledgers, written, reported, state }
+}
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe('what a run has written', () => {
+  it('is journaled in one go when the run asks for it, and then no more', async () => {
+    const { ledgers, written } = journal()
+    ledgers.tell('run', told('a', 1))
+    ledgers.tell('run', told('a', 2))
+    ledgers.tell('other', told('b', 3))
+    await ledgers.flush('run')
+    expect(written).toEqual([['a@1', 'a@2']])
+    await ledgers.flush('run')
+    await ledgers.flush('unknown')
+    expect(written).toHaveLength(1)
+  })
+
+  it('is journaled soon, when nobody asks for it', async () => {
+    const { ledgers, written } = journal()
+    ledgers.tell('run', told('a', 1))
+    await vi.advanceTimersByTimeAsync(FLUSH_MS - 1)
+    expect(written).toEqual([])
+    ledgers.tell('run', told('a', 2))
+    await vi.advanceTimersByTimeAsync(1)
+    expect(written).toEqual([['a@1', 'a@2']])
+  })
+
+  it('that comes during a flush is journaled before the flush has ended', async () => {
+    const { ledgers, written, state } = journal()
+    let release: () => void = () => undefined
+    state.hold = new Promise((resolve) => {
+      release = resolve
+    })
+    ledgers.tell('run', told('a', 1))
+    const flushed = ledgers.flush('run')
+    ledgers.tell('run', told('a', 2))
+    expect(ledgers.knows('a')).toMatchObject([{ version: 1 }, { version: 2 }])
+    release()
+    await flushed
+    expect(written).toEqual([['a@1'], ['a@2']])
+    expect(ledgers.knows('a')).toEqual([])
+  })
+
+  it('stays when the journal is away; whoever asked is told, and the next flush has all of it', async () => {
+    const { ledgers, written, state } = journal()
+    ledgers.tell('run', told('a', 1))
+    state.refuse = 1
+    await expect(ledgers.flush('run')).rejects.toThrow('the journal is away')
+    ledgers.tell('run', told('a', 2))
+    expect(ledgers.knows('a')).toHaveLength(2)
+    await ledgers.flush('run')
+    expect(written).toEqual([['a@1', 'a@2']])
+  })
+
+  it('is tried again when nobody asks for it, and the trouble is reported', async () => {
+    const { ledgers, written, reported, state } = journal()
+    ledgers.tell('run', told('a', 1))
+    state.refuse = 2
+    await vi.advanceTimersByTimeAsync(FLUSH_MS)
+    expect(reported).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(reported).toHaveLength(2)
+    expect(written).toEqual([['a@1']])
+  })
+
+  it('is journaled before the process ends, whoever wrote it', async () => {
+    const { ledgers, written } = journal()
+    ledgers.tell('run', told('a', 1))
+    ledgers.tell('other', told('b', 1))
+    await ledgers.flushAll()
+    expect(written).toEqual([['a@1'], ['b@1']])
+  })
+
+  it('is known by its own uid and by its owner’s', () => {
+    const { ledgers } = journal()
+    ledgers.tell('run', told('a', 1))
+    ledgers.tell('other', told('b', 2, 'DELETED'))
+    expect(ledgers.knows('a')).toMatchObject([{ uid: 'a', ownerUid: 'owner', version: 1, deleted: false }])
+    expect(ledgers.knows('owner')).toMatchObject([{ uid: 'a' }, { uid: 'b', deleted: true }])
+    expect(ledgers.knows('c')).toEqual([])
+  })
+})

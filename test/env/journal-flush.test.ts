@@ -1,0 +1,93 @@
+// The answers of a whole pass in one transaction: what they say of the objects, and whom they wake.
+
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+
+import { beginActions, heldObjects, type NewAction } from '../../activities/journal/write/actions.ts'
+import { createGroupedJournal, type GroupedJournal } from '../../activities/journal/write/grouped-journal.ts'
+import { deps, NOW, routeToSelf, seen, TASK, type TaskOptions } from '../activities/journal/build-events.ts'
+import { job } from '../activities/journal/build-job.ts'
+import { openJob, readObject } from '../activities/journal/one-row.ts'
+import { unexpected } from '../activities/journal/unexpected.ts'
+import { useJournal } from '../activities/journal/use-journal.ts'
+
+const test = useJournal(inject('servers').databaseUrl)
+const WRITER = 'task/u1/j1'
+
+/** Of every state that says so, a run is asked for: `kind` of the route. */
+const asks = (mode: 'start' | 'notify') => (event: Parameters<typeof routeToSelf>[0]) => {
+  const routing = routeToSelf(event)
+  return 'routes' in routing ? { routes: routing.routes.map((route) => ({ ...route, mode })) } : routing
+}
+
+describe('what a run has written', () => {
+  let journal: GroupedJournal
+  const open = (route: typeof routeToSelf = routeToSelf) =>
+    createGroupedJournal({ db: test.db, lax: test.db, report: unexpected }, 'c', { ...deps, route })
+  const tell = (options: TaskOptions, finished: readonly NewAction[] = []) =>
+    journal.finish({
+      ...{ writer: WRITER, tree: ['u1'] },
+      events: [{ event: seen('MODIFIED', options), conflicted: false }],
+      finished: finished.map((action) => ({ ...action, resource_version: 1, error: null, finished_at: NOW })),
+    })
+  const begin = { version: 5, status: { phase: 'Init', jobID: 'j1' } }
+  const end = { version: 7, status: { phase: 'Succeeded', jobID: 'j1', jobIDFinished: 'j1' } }
+
+  beforeEach(async () => {
+    journal = open()
+    await openJob(test.db, job())
+  })
+  afterEach(async () => {
+    await journal.flushAll()
+  })
+
+  it('is journaled version by version, and the object is as the last one says', async () => {
+    tell(begin)
+    tell({ version: 6, status: { phase: 'Progressing', jobID: 'j1' } })
+    expect(await test.outcomes()).toEqual([])
+    await journal.flush(WRITER)
+    expect((await test.outcomes()).map((one) => one.split(':')[0])).toEqual(['write 5 ignored', 'write 6 ignored'])
+    expect(await readObject(test.db, 'c', TASK, 'u1')).toMatchObject({ resource_version: 6 })
+    expect(await test.wakes()).toEqual([])
+  })
+
+  it('is known to the next step before the journal knows it', async () => {
+    tell(begin)
+    tell({ uid: 'u2', version: 6, owner: { uid: 'u1', kind: 'Task' } })
+    expect(await journal.family('u1')).toMatchObject({
+      self: { uid: 'u1', version: 5, deleted: false },
+      children: [{ uid: 'u2', version: 6, ownerUid: 'u1' }],
+    })
+    tell({ uid: 'u2', version: 8, owner: { uid: 'u1', kind: 'Task' }, deleting: true, finalizers: [] })
+    expect(await journal.family('u1')).toMatchObject({ children: [{ uid: 'u2', version: 8, deleted: true }] })
+    await journal.flush(WRITER)
+    expect(await journal.family('u1')).toMatchObject({ self: { version: 5 }, children: [{ deleted: true }] })
+  })
+
+  it('keeps the events of its objects held until then', async () => {
+    const action = { workflow_id: WRITER, run_id: 'r1', pass: 1, step: 's', object: 'Task/ns/a', verb: 'patch' }
+    const begun = { ...action, field_manager: 'f', started_at: NOW }
+    await beginActions(test.db, [begun])
+    tell(begin, [begun])
+    expect(await heldObjects(test.db, [action.object], NOW)).toEqual(new Set([action.object]))
+    await journal.flush(WRITER)
+    expect(await heldObjects(test.db, [action.object], NOW)).toEqual(new Set())
+  })
+
+  it('wakes its subject once it has ended the job there, for what the object asks for at last', async () => {
+    tell(begin)
+    tell(end)
+    await journal.flush(WRITER)
+    expect(await test.wakes()).toMatchObject([{ uid: 'u1', seq: expect.any(Number) as number }])
+    expect((await test.outcomes()).map((one) => one.split(':')[0])).toEqual(['write 5 ignored', 'write 7 wake'])
+  })
+
+  it('wakes nobody where it ended the job and nothing asks for another run', async () => {
+    journal = open(asks('notify'))
+    tell(begin)
+    tell(end)
+    await journal.flush(WRITER)
+    expect(await test.wakes()).toEqual([])
+    const row = await test.db.selectFrom('job').select('outcome').executeTakeFirstOrThrow()
+    expect(row).toEqual({ outcome: 'Succeeded' })
+  })
+})
