@@ -2,6 +2,8 @@
 
 import { describe, expect, inject, it } from 'vitest'
 import { beginActions, finishActions } from '../../activities/journal/write/actions.ts'
+import { journalEvents } from '../../activities/journal/write/events.ts'
+import { rules, taskKind } from '../activities/journal/build-events.ts'
 import { asAdmin } from '../activities/journal/test-database.ts'
 import { event, eventually, useReflectorStage } from './reflector-stage.ts'
 
@@ -74,5 +76,21 @@ describe('a watch event on an object that a run is writing', () => {
     await beginActions(stage.db, [{ ...action, field_manager: 'pawl', started_at: new Date() }])
     watch.send('ADDED', event('a', 101))
     await upTo(101)
+  })
+
+  it('is recognised by its version when the answer was journaled: it has no row, and the checkpoint moves on', async () => {
+    start()
+    const watch = await stage.server.nextWatch()
+    const object = event('a', 101)
+    const route = () => ({ ignored: 'nobody asks' })
+    const deps = { ...rules, route, contentKey: undefined, now: () => new Date() }
+    const answer = { watched: taskKind, type: 'ADDED', object } as const
+    await journalEvents(stage.db, { cluster: 'c', source: 'write', writer: 'task/a/j', events: [answer] }, deps)
+    watch.send('ADDED', object)
+    await upTo(101)
+    expect(await journaled()).toEqual(['write ADDED a 101 ignored'])
+    watch.send('MODIFIED', event('a', 102))
+    await upTo(102)
+    expect((await journaled()).slice(1)).toEqual(['watch MODIFIED a 102 wake'])
   })
 })

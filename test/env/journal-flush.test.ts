@@ -2,9 +2,10 @@
 
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 
-import { beginActions, heldObjects, type NewAction } from '../../activities/journal/write/actions.ts'
+import { askArrivals } from '../../activities/journal/read/arrivals.ts'
+import { beginActions, type NewAction } from '../../activities/journal/write/actions.ts'
 import { createGroupedJournal, type GroupedJournal } from '../../activities/journal/write/grouped-journal.ts'
-import { deps, NOW, routeToSelf, seen, TASK, type TaskOptions } from '../activities/journal/build-events.ts'
+import { deps, later, NOW, routeToSelf, seen, TASK, type TaskOptions } from '../activities/journal/build-events.ts'
 import { job } from '../activities/journal/build-job.ts'
 import { openJob, readObject } from '../activities/journal/one-row.ts'
 import { unexpected } from '../activities/journal/unexpected.ts'
@@ -66,11 +67,13 @@ describe('what a run has written', () => {
   it('keeps the events of its objects held until then', async () => {
     const action = { workflow_id: WRITER, run_id: 'r1', pass: 1, step: 's', object: 'Task/ns/a', verb: 'patch' }
     const begun = { ...action, field_manager: 'f', started_at: NOW }
+    const held = async () =>
+      (await askArrivals(test.db, { cluster: 'c', ...TASK, objects: [action.object], versions: [] }, later(-1000))).held
     await beginActions(test.db, [begun])
     tell(begin, [begun])
-    expect(await heldObjects(test.db, [action.object], NOW)).toEqual(new Set([action.object]))
+    expect(await held()).toEqual(new Set([action.object]))
     await journal.flush(WRITER)
-    expect(await heldObjects(test.db, [action.object], NOW)).toEqual(new Set())
+    expect(await held()).toEqual(new Set())
   })
 
   it('wakes its subject once it has ended the job there, for what the object asks for at last', async () => {

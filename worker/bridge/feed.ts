@@ -2,28 +2,38 @@
 //
 //   F1. Nothing leaves the queue before it is committed. While the journal is away the same events are tried again.
 //   F2. Only `LeaseLost` and the end of the term stop the feed.
+//   F3. What the journal knows already, such as what runs have written, gets no row of its own. Where a batch has nothing else, only the checkpoint
+//       moves on, and that now and then: a watch that resumes before it brings the same again.
 
-import { heldObjects } from '../../activities/journal/write/actions.ts'
-import { LeaseLost } from '../../activities/journal/write/checkpoints.ts'
+import { askArrivals, type ArrivedVersion, versionKey } from '../../activities/journal/read/arrivals.ts'
+import { type Checkpoint, LeaseLost, writeCheckpoint } from '../../activities/journal/write/checkpoints.ts'
+import type { SeenEvent } from '../../activities/journal/write/incoming.ts'
 import { journalCarefully } from '../../activities/journal/write/refused.ts'
 import { createBackoff, pause } from '../server/backoff.ts'
 import { objectKey, type PendingQueue, selectReady } from './pending.ts'
 import { groupKindOf } from '../../workflows/kit/index.ts'
-import { carefully, labelOf, type Term } from './term.ts'
+import { carefully, labelOf, type Position, type Term } from './term.ts'
+
+const SAVE_MS = 100
 
 /** Runs until the term's signal. @throws LeaseLost, or the signal's reason. */
 export async function feedJournal(term: Term, queue: PendingQueue): Promise<never> {
   const { settings, random, log, watched, health } = term
   const backoff = createBackoff(settings.backoffMs, random)
+  const progress: Progress = { unsaved: undefined, savedAt: 0 }
   for (;;) {
-    while (queue.items.length === 0) await queue.change(term.signal)
     term.signal.throwIfAborted()
     try {
-      const progress = await journalOnce(term, queue)
+      if (queue.items.length === 0) {
+        await rest(term, queue, progress)
+        continue
+      }
+      const done = await journalOnce(term, queue, progress)
       backoff.reset()
       health.journalFailing = false
-      if (progress === 'held') await pause(settings.holdPollMs, term.signal)
+      if (done === 'held') await pause(settings.holdPollMs, term.signal)
     } catch (error) {
+      term.signal.throwIfAborted()
       if (error instanceof LeaseLost) throw error
       const delayMs = backoff.next()
       health.journalFailing = true
@@ -36,27 +46,61 @@ export async function feedJournal(term: Term, queue: PendingQueue): Promise<neve
   }
 }
 
-async function journalOnce(term: Term, queue: PendingQueue): Promise<'journaled' | 'held'> {
-  const { db, journal, settings, cluster, watched, owner, position } = term
-  const items = queue.items.slice(0, settings.batchLimit)
-  const names = items.flatMap(({ event }) => (event === undefined ? [] : [objectKey(event)]))
-  const held = await heldObjects(db, [...new Set(names)], journal.now(), settings.holdMs)
-  const { events, checkpoint = position.journaled, rest } = selectReady(items, held, settings.batchLimit)
-  if (events.length === 0 && rest.length > 0 && checkpoint === position.journaled) return 'held'
+interface Progress {
+  /** How far the journal knows everything, where its checkpoint does not say so yet (F3). */
+  unsaved: Pick<Position, 'journaled' | 'epoch'> | undefined
+  /** When the checkpoint was written, in milliseconds. */
+  savedAt: number
+}
 
-  await journalCarefully(
-    db,
-    {
-      ...{ cluster, source: 'watch', events },
-      checkpoint: {
-        ...groupKindOf(watched),
-        ...{ resourceVersion: checkpoint, epoch: position.epoch, leaseOwner: owner },
-      },
-    },
-    journal,
-    carefully(term),
-  )
+/** Until something comes. */
+async function rest(term: Term, queue: PendingQueue, progress: Progress): Promise<void> {
+  const something = queue.change(term.signal)
+  if (progress.unsaved === undefined) {
+    await something
+    return
+  }
+  await Promise.race([something, pause(SAVE_MS, term.signal)])
+  if (queue.items.length === 0) await save(term, progress)
+}
+
+async function save(term: Term, progress: Progress): Promise<void> {
+  const { db, cluster, journal, position } = term
+  const { unsaved } = progress
+  // A list has begun an epoch since, and has written its own.
+  const isCurrent = unsaved?.epoch === position.epoch && unsaved.journaled === position.journaled
+  if (isCurrent) await writeCheckpoint(db, cluster, checkpointOf(term, unsaved.journaled), journal.now())
+  progress.unsaved = undefined
+  progress.savedAt = Date.now()
+}
+
+function checkpointOf({ watched, position: { epoch }, owner }: Term, resourceVersion: number | undefined): Checkpoint {
+  return { ...groupKindOf(watched), resourceVersion, epoch, leaseOwner: owner }
+}
+
+async function journalOnce(term: Term, queue: PendingQueue, progress: Progress): Promise<'journaled' | 'held'> {
+  const { db, journal, settings, cluster, watched, position } = term
+  const items = queue.items.slice(0, settings.batchLimit)
+  const arrived = items.flatMap(({ event }) => event ?? [])
+  const objects = [...new Set(arrived.map(objectKey))]
+  const asked = { cluster, ...groupKindOf(watched), objects, versions: arrived.map(versionOf) }
+  const { held, known } = await askArrivals(db, asked, new Date(journal.now().getTime() - settings.holdMs))
+  const ready = selectReady(items, held, settings.batchLimit)
+  const { events, checkpoint = position.journaled, rest: waiting } = ready
+  if (events.length === 0 && waiting.length > 0 && checkpoint === position.journaled) return 'held'
+
+  const news = events.filter((event) => !known.has(versionKey(versionOf(event))))
+  if (news.length > 0) {
+    const batch = { cluster, source: 'watch', events: news, checkpoint: checkpointOf(term, checkpoint) } as const
+    await journalCarefully(db, batch, journal, carefully(term))
+    Object.assign(progress, { unsaved: undefined, savedAt: Date.now() })
+  } else if (checkpoint !== position.journaled) progress.unsaved = { journaled: checkpoint, epoch: position.epoch }
   position.journaled = checkpoint
-  queue.replaceFirst(items.length, rest, Date.now())
-  return rest.length > 0 ? 'held' : 'journaled'
+  if (progress.unsaved !== undefined && Date.now() >= progress.savedAt + SAVE_MS) await save(term, progress)
+  queue.replaceFirst(items.length, waiting, Date.now())
+  return waiting.length > 0 ? 'held' : 'journaled'
+}
+
+function versionOf({ type, object: { metadata } }: SeenEvent): ArrivedVersion {
+  return { uid: metadata.uid ?? '', version: Number(metadata.resourceVersion), gone: type === 'DELETED' }
 }

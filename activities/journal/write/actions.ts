@@ -81,22 +81,3 @@ export async function finishActions(db: Kysely<Database>, rows: readonly Finishe
       and action.workflow_id = f.workflow_id and action.run_id = f.run_id and action.pass = f.pass
       and action.step = f.step and action.object = f.object and action.verb = f.verb`.execute(db)
 }
-
-/** Those of the objects (`objectText`) whose events must wait for the answer of a write (A2). */
-export async function heldObjects(
-  db: Kysely<Database>,
-  objects: readonly string[],
-  now: Date,
-  holdMs: number = HOLD_MS,
-): Promise<Set<string>> {
-  if (objects.length === 0) return new Set()
-  const rows = await db
-    .selectFrom('action')
-    .select('object')
-    .distinct()
-    .where('finished_at', 'is', null)
-    .where('started_at', '>', new Date(now.getTime() - holdMs))
-    .where('object', '=', sql<string>`any(${objects}::text[])`)
-    .execute()
-  return new Set(rows.map(({ object }) => object))
-}

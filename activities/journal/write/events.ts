@@ -1,6 +1,6 @@
 // Journals a batch: events, objects, checkpoint, wakes and closed jobs in one transaction. The bridge and every write use this one function.
 //
-//   E1. Every event ends as a wake, as ignored with a reason, or as stale.
+//   E1. Every event that comes here ends as a wake, as ignored with a reason, or as stale.
 //   E2. Nothing is news twice: the row of the object, locked by its uid, decides (classify.ts).
 //   E3. Events, what they cause and the checkpoint that covers them are committed together or not at all.
 
