@@ -20,6 +20,7 @@ import { childExecutionActivities } from './installation/child-execution.ts'
 import { exportActivities as installationExports } from './installation/exports.ts'
 import { interruptActivities } from './installation/interrupt.ts'
 import { observeActivities as observeInstallation } from './installation/observe.ts'
+import { startActivities } from './installation/start.ts'
 import { createTemplateEngine } from './render/template-engine.ts'
 
 export type LandscaperActivities = ReturnType<typeof landscaperActivities>
@@ -41,6 +42,7 @@ export function landscaperActivities(deps: LandscaperDeps) {
   const sending = new Sending()
   return {
     ...observeInstallation(deps),
+    ...startActivities(deps),
     ...adoptActivities(deps),
     ...applyExecutionActivities(deps),
     ...childExecutionActivities(deps),

@@ -164,11 +164,11 @@ function excess(writes: readonly AuditedWrite[], budgets: Readonly<Record<string
 }
 
 /**
- * What of a job's history exceeds its budget: one run, one task. Its start, the task, its outcome and its end are six events; begin, adopt, observe, render,
+ * What of a job's history exceeds its budget: one run, one task. Its start, the task, its outcome and its end are six events; the first look, rendering,
  * items, settle are markers, with one for each level and two for exports.
  */
 async function historyExcess(jobID: string, { levels, exporting }: Pick<Shape, 'levels' | 'exporting'>) {
-  const most = 13 + levels + (exporting ? 2 : 0)
+  const most = 10 + levels + (exporting ? 2 : 0)
   const runs = await finishedRuns(jobID)
   expect(runs.map(({ controller }) => controller)).toEqual(['installation'])
   const found = await Promise.all(

@@ -45,8 +45,12 @@ function readopt(current: Installation, uid: string, jobID: string): Patch | 'do
   // Whoever comes late finds a later phase; the annotation is then the next job's.
   const isBeginning = view.phase === 'Init' || view.phase === 'InitDelete'
   if (current.metadata.uid !== uid || view.jobID !== jobID || !isBeginning) return 'superseded'
-  const patch = adoption(view)
-  return Object.keys(patch).length === 0 ? 'done' : patch
+  return isToBeAdopted(view) ? adoption(view) : 'done'
+}
+
+/** Whether there is anything to put right when the job begins. */
+export function isToBeAdopted(target: InstallationView): boolean {
+  return Object.keys(adoption(target)).length > 0
 }
 
 function adoption(target: InstallationView): Patch {

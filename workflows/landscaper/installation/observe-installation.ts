@@ -2,15 +2,23 @@ import type { By, JobInput } from '../../kit/index.ts'
 import { versionsOf, withNews } from '../execution/observe-execution.ts'
 import type { InstallationActivities, InstallationState } from './pass.ts'
 
+type Act = Pick<InstallationActivities, 'startInstallation' | 'observeInstallation' | 'itemsOfExecution'>
+
+/** The first pass of a run begins the job where it looks. */
 export async function observeInstallation(
-  act: Pick<InstallationActivities, 'observeInstallation' | 'itemsOfExecution'>,
-  { subject }: JobInput,
+  act: Act,
+  { subject, jobID }: JobInput,
   by: By,
   latest: () => InstallationState | undefined,
 ): Promise<InstallationState | undefined> {
-  const known = versionsOf(act.itemsOfExecution())
-  const { target, execution, ...news } = await act.observeInstallation({ by, subject, known })
+  const isFirst = latest() === undefined
+  const { target, execution, start, ...news } = isFirst
+    ? await act.startInstallation({ by, subject, jobID })
+    : {
+        ...(await act.observeInstallation({ by, subject, known: versionsOf(act.itemsOfExecution()) })),
+        start: undefined,
+      }
   if (target === undefined) return undefined
   const { isAdopted = false, isEmpty = false } = latest() ?? {}
-  return { target, execution, deployItems: withNews(act.itemsOfExecution(), news), isAdopted, isEmpty }
+  return { target, execution, start, deployItems: withNews(act.itemsOfExecution(), news), isAdopted, isEmpty }
 }

@@ -10,6 +10,8 @@ import type { InstallationObservation } from './controller.gen.ts'
 export interface InstallationState extends InstallationObservation {
   /** Of the Execution. */
   readonly deployItems: readonly DeployItemView[]
+  /** What the first pass of the run came to before its first phase; undefined in others, and where the job had begun. */
+  readonly start?: 'begun' | 'superseded' | undefined
   /** This run has taken the request off the object; one that is there now is the next job's. */
   readonly isAdopted: boolean
   /** This run has rendered no items and made no Execution. */
@@ -32,13 +34,13 @@ export type InstallationActivities = WritingActivities & {
 type WritingActivities = Pick<
   Activities,
   | 'observeInstallation'
-  | 'beginJob'
+  | 'startInstallation'
   | 'adoptInstallation'
   | 'guardSubject'
   | 'forgetInterrupt'
   | 'applyExecution'
   | 'deleteExecution'
-  | 'forgetInterrupt'
+   
   | 'interruptInstallation'
   | 'writeExports'
 >

@@ -19,7 +19,7 @@ export async function installation(input: JobInput): Promise<RunResult> {
     plan: installationPlan,
     act: {
       observeInstallation: short.observeInstallation,
-      beginJob: short.beginJob,
+      startInstallation: short.startInstallation,
       adoptInstallation: short.adoptInstallation,
       guardSubject: short.guardSubject,
       forgetInterrupt: short.forgetInterrupt,

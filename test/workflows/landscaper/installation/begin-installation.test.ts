@@ -1,6 +1,5 @@
-// The begin of an Installation's job, with fake activities: two writes, between which it may crash.
+// The begin of an Installation's job in its first passes, with fake activities: two writes, between which it may crash.
 
-import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { describe, expect, it } from 'vitest'
 
 import { beginInstallation } from '../../../../workflows/landscaper/installation/begin-installation.ts'
@@ -9,32 +8,13 @@ import { done, stop, SUPERSEDED } from '../../../../workflows/kit/index.ts'
 import { installationPass, JOB } from './installation-pass.ts'
 
 describe('the begin of an installation’s job', () => {
-  const idle = {
-    phase: 'Succeeded',
-    jobID: 'job-1',
-    jobIDFinished: 'job-1',
-    trigger: 'reconcile',
-    reconcileRequested: true,
-  }
-
-  it('is two writes on an idle installation that is triggered: status, then metadata', async () => {
-    const { pass, calls } = installationPass({ target: { ...idle, finalizers: [], hasContext: false } })
+  it('has nothing to do where the first look has made both writes; the job runs the spec with its defaults in', async () => {
+    const target = { phase: 'Init', generation: 3, observedGeneration: 2, reconcileRequested: true, finalizers: [] }
+    const { pass, calls } = installationPass({ target, state: { start: 'begun' } })
     expect(await beginInstallation(pass)).toEqual(done)
-    expect(calls).toEqual(['beginJob 10', 'adoptInstallation 11'])
-    expect(pass.draft).toMatchObject({ phase: 'Init', observedGeneration: 3, lastError: undefined })
-    expect(pass.state.target).toMatchObject({
-      jobID: JOB,
-      version: '12',
-      finalizers: [FINALIZER],
-      reconcileRequested: false,
-    })
-  })
-
-  it('takes the request off also after a job that failed', async () => {
-    const lastError = { operation: 'handlePhaseCompleting', reason: 'ExportConflict', message: 'taken' }
-    const { pass, calls } = installationPass({ target: { ...idle, phase: 'Failed', lastError } })
-    expect(await beginInstallation(pass)).toEqual(done)
-    expect(calls).toEqual(['beginJob 10', 'adoptInstallation 11'])
+    expect(calls).toEqual([])
+    expect(pass.draft.observedGeneration).toBe(3)
+    expect(pass.state.isAdopted).toBe(true)
   })
 
   it('makes the second write again when a crash came between them', async () => {
@@ -91,29 +71,17 @@ describe('the begin of an installation’s job', () => {
     expect(calls).toEqual(['adoptInstallation 10'])
   })
 
-  it('puts no finalizer and no default on what is being deleted', async () => {
-    const { pass, calls } = installationPass({
-      target: { ...idle, deleting: true, finalizers: [], hasContext: false, reconcileRequested: false },
-    })
-    expect(await beginInstallation(pass)).toEqual(done)
-    expect(calls).toEqual(['beginJob 10'])
-    expect(pass.draft.phase).toBe('InitDelete')
-  })
-
   it.each([
-    ['has another job', { jobID: 'other' }],
-    ['is idle without a trigger', { ...idle, trigger: undefined }],
-  ])('is refused when the installation %s', async (_, target) => {
-    const { pass, calls } = installationPass({ target })
+    ['has another job', { target: { jobID: 'other' } }],
+    ['is idle', { target: { jobID: 'job-1', jobIDFinished: 'job-1', phase: 'Succeeded' } }],
+    ['was begun by another run', { target: { jobID: JOB, phase: 'Init' }, state: { start: 'superseded' as const } }],
+  ])('is refused when the installation %s', async (_, given) => {
+    const { pass, calls } = installationPass(given)
     expect(await beginInstallation(pass)).toEqual(stop(SUPERSEDED))
     expect(calls).toEqual([])
   })
 
-  it('is refused when another run wrote first', async () => {
-    const beginJob = () => Promise.resolve(undefined)
-    expect(await beginInstallation(installationPass({ target: idle, act: { beginJob } }).pass)).toEqual(
-      stop(SUPERSEDED),
-    )
+  it('is refused when another job came before the second write', async () => {
     const adoptInstallation = () => Promise.resolve(undefined)
     const half = installationPass({ target: { phase: 'Init', finalizers: [] }, act: { adoptInstallation } })
     expect(await beginInstallation(half.pass)).toEqual(stop(SUPERSEDED))

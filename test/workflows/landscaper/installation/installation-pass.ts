@@ -75,14 +75,7 @@ export function installationPass({ target = {}, act = {}, state = {}, ...given }
   }
   const fakes: InstallationActivities = {
     observeInstallation: () => Promise.reject(new Error('was not expected')),
-    beginJob: ({ target: { version, deleting } }) =>
-      called(`beginJob ${version}`, {
-        ...observed,
-        version: '11',
-        jobID: JOB,
-        lastError: undefined,
-        phase: deleting ? 'InitDelete' : 'Init',
-      }),
+    startInstallation: () => Promise.reject(new Error('was not expected')),
     adoptInstallation: ({ target: begun }) =>
       called(`adoptInstallation ${begun.version}`, {
         ...{

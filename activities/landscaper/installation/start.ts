@@ -1,0 +1,52 @@
+// The beginning of an Installation's job: what is there, and the job's first two writes, status and then metadata. Two endpoints, so a crash between
+// them must lead to exactly one job: the first write claims it, the second is repeated until it is done.
+// Source: docs/architecture.md "A root's new job".
+
+import { type By, isIdle, type Subject } from '../../../workflows/kit/index.ts'
+import { beginActivities } from '../../run/begin.ts'
+import type { LandscaperDeps } from '../deps.ts'
+import { adoptActivities, isToBeAdopted } from './adopt.ts'
+import { type InstallationObservation, observeActivities } from './observe.ts'
+import type { InstallationView } from './views.ts'
+
+export interface StartInput {
+  readonly by: By
+  readonly subject: Subject
+  readonly jobID: string
+}
+
+export interface StartedInstallation extends InstallationObservation {
+  /**
+   * `begun`: both writes are made, and `target` is as they left it. `superseded`: the object or another run came before.
+   * Undefined: the job had begun, or nothing asks for it.
+   */
+  readonly start: 'begun' | 'superseded' | undefined
+}
+
+export const startActivities = (deps: LandscaperDeps) => {
+  const act = { ...observeActivities(deps), ...beginActivities(deps), ...adoptActivities(deps) }
+
+  async function begin(input: StartInput, target: InstallationView): Promise<InstallationView | undefined> {
+    const begun = await act.beginJob({ ...input, target })
+    if (begun === undefined) return undefined
+    const own = { ...target, ...begun, lastError: begun.lastError }
+    return isToBeAdopted(own) ? await act.adoptInstallation({ ...input, target: own }) : own
+  }
+
+  return {
+    /**
+     * Reads an Installation as `observeInstallation` does; an idle one that asks for a job has this one then.
+     *
+     * @throws as `observeInstallation` and `beginJob`.
+     */
+    async startInstallation(input: StartInput): Promise<StartedInstallation> {
+      const { by, subject, jobID } = input
+      const seen = await act.observeInstallation({ by, subject, known: {} })
+      const { target } = seen
+      const isAsked = target?.jobID !== jobID && target?.trigger !== undefined && isIdle(target)
+      if (!isAsked) return { ...seen, start: undefined }
+      const begun = await begin(input, target)
+      return begun === undefined ? { ...seen, start: 'superseded' } : { ...seen, target: begun, start: 'begun' }
+    },
+  }
+}

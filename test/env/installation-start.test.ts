@@ -1,0 +1,84 @@
+// The beginning of an Installation's job, where its first pass looks: two writes, between which anybody may come. Against an API server that the test
+// drives, and a real journal. Source: docs/architecture.md "A root's new job".
+
+import { describe, expect, inject, it } from 'vitest'
+
+import { startActivities } from '../../activities/landscaper/installation/start.ts'
+import type { KubeObject } from '../../activities/kube/client.ts'
+import { FINALIZER, OPERATION_ANNOTATION } from '../../workflows/landscaper/contract.ts'
+import { useWriteStage } from '../activities/kube/write-stage.ts'
+import { landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
+import { API } from '../support/cluster.ts'
+
+const PATH = `/apis/${API}/namespaces/n/installations/root`
+const BY = { workflowID: 'installation/n/root/u/job', runID: 'run', pass: 1 }
+const SUBJECT = { kind: 'Installation', uid: 'u', namespace: 'n', name: 'root' }
+const ASKED = { annotations: { [OPERATION_ANNOTATION]: 'reconcile' } }
+const IDLE = { phase: 'Succeeded', jobID: 'before', jobIDFinished: 'before', observedGeneration: 1 }
+
+const stage = useWriteStage(inject('servers').databaseUrl)
+const put = (metadata: object, status: object, spec: object = {}): KubeObject => {
+  const root = { name: 'root', namespace: 'n', uid: 'u', generation: 1, ...metadata }
+  return stage().api.put(PATH, { apiVersion: API, kind: 'Installation', metadata: root, spec, status })
+}
+const start = async () =>
+  await startActivities(landscaperDeps(stage().deps)).startInstallation({ by: BY, subject: SUBJECT, jobID: 'job' })
+const writes = () => stage().api.requests.filter((request) => request.startsWith('PATCH'))
+const now = () => stage().api.objects.get(PATH)
+
+describe('an installation that asks for a job', () => {
+  it('has it after two writes: status, then finalizer and defaults in and the request off', async () => {
+    put(ASKED, IDLE)
+    const { start: begun, target } = await start()
+    expect(begun).toBe('begun')
+    expect(target).toMatchObject({ jobID: 'job', phase: 'Init', finalizers: [FINALIZER], reconcileRequested: false })
+    expect(writes()).toEqual(['PATCH root/status', 'PATCH installations/root'])
+    expect(now()).toMatchObject({ status: { jobID: 'job', phase: 'Init' }, spec: { context: 'default' } })
+  })
+
+  it('loses its error of the job before', async () => {
+    const lastError = { operation: 'handlePhaseCompleting', reason: 'ExportConflict', message: 'taken' }
+    put(ASKED, { ...IDLE, phase: 'Failed', lastError })
+    expect((await start()).target).toMatchObject({ jobID: 'job', phase: 'Init' })
+    expect((await start()).target?.lastError).toBeUndefined()
+  })
+
+  it('gets no finalizer and no default while it is being deleted', async () => {
+    const deleting = { deletionTimestamp: '2030-01-01T00:00:00Z', finalizers: ['example.com/other'] }
+    put(deleting, IDLE)
+    expect(await start()).toMatchObject({ start: 'begun', target: { phase: 'InitDelete' } })
+    expect(writes()).toEqual(['PATCH root/status'])
+  })
+
+  it('is left to the job that another run has begun meanwhile', async () => {
+    const { metadata } = put(ASKED, IDLE)
+    stage().api.intercept = ({ method }) => {
+      if (method === 'GET') return undefined
+      stage().api.intercept = () => undefined
+      put(metadata, { ...IDLE, jobID: 'other' })
+      return undefined
+    }
+    expect(await start()).toMatchObject({ start: 'superseded' })
+    expect(now()).toMatchObject({ status: { jobID: 'other' } })
+  })
+})
+
+describe('an installation', () => {
+  it('that asks for nothing is only read', async () => {
+    put({}, IDLE)
+    expect(await start()).toMatchObject({ target: { jobID: 'before' } })
+    expect(writes()).toEqual([])
+  })
+
+  it('that has the job already is only read: the second write may be missing, and is the next step’s', async () => {
+    put(ASKED, { jobID: 'job', phase: 'Init' })
+    const seen = await start()
+    expect(seen.start).toBeUndefined()
+    expect(seen.target).toMatchObject({ jobID: 'job', reconcileRequested: true })
+    expect(writes()).toEqual([])
+  })
+
+  it('that is gone has no target', async () => {
+    expect(await start()).toMatchObject({ start: undefined, target: undefined })
+  })
+})
