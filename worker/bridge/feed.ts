@@ -15,12 +15,14 @@ import { groupKindOf } from '../../workflows/kit/index.ts'
 import { carefully, labelOf, type Position, type Term } from './term.ts'
 
 const SAVE_MS = 100
+const LONGEST_MORE_MS = 75
 
 /** Runs until the term's signal. @throws LeaseLost, or the signal's reason. */
 export async function feedJournal(term: Term, queue: PendingQueue): Promise<never> {
   const { settings, random, log, watched, health } = term
   const backoff = createBackoff(settings.backoffMs, random)
   const progress: Progress = { unsaved: undefined, savedAt: 0 }
+  let held = 0
   for (;;) {
     term.signal.throwIfAborted()
     try {
@@ -31,7 +33,8 @@ export async function feedJournal(term: Term, queue: PendingQueue): Promise<neve
       const done = await journalOnce(term, queue, progress)
       backoff.reset()
       health.journalFailing = false
-      if (done === 'held') await pause(settings.holdPollMs, term.signal)
+      held = done === 'held' ? held + 1 : 0
+      if (held > 0) await untilLooked(held, term, queue)
     } catch (error) {
       term.signal.throwIfAborted()
       if (error instanceof LeaseLost) throw error
@@ -46,6 +49,13 @@ export async function feedJournal(term: Term, queue: PendingQueue): Promise<neve
   }
 }
 
+/** A run writes several objects of a kind in a row, and holds them as long as its pass lasts; what comes on other objects does not wait for that. */
+async function untilLooked(times: number, { settings, signal }: Term, queue: PendingQueue): Promise<void> {
+  await pause(settings.holdPollMs, signal)
+  const moreMs = Math.min(settings.holdPollMs * (times - 1), LONGEST_MORE_MS)
+  if (moreMs > 0) await somethingOr(moreMs, queue, signal)
+}
+
 interface Progress {
   /** How far the journal knows everything, where its checkpoint does not say so yet (F3). */
   unsaved: Pick<Position, 'journaled' | 'epoch'> | undefined
@@ -55,13 +65,20 @@ interface Progress {
 
 /** Until something comes. */
 async function rest(term: Term, queue: PendingQueue, progress: Progress): Promise<void> {
-  const something = queue.change(term.signal)
-  if (progress.unsaved === undefined) {
-    await something
-    return
+  if (progress.unsaved === undefined) await queue.change(term.signal)
+  else if ((await somethingOr(SAVE_MS, queue, term.signal)) === 'nothing') await save(term, progress)
+}
+
+/** Whether something came within the time. @throws the signal's reason. */
+async function somethingOr(ms: number, queue: PendingQueue, signal: AbortSignal): Promise<'something' | 'nothing'> {
+  const over = new AbortController()
+  const either = AbortSignal.any([signal, over.signal])
+  const something = queue.change(either).then(() => 'something' as const)
+  try {
+    return await Promise.race([something, pause(ms, either).then(() => 'nothing' as const)])
+  } finally {
+    over.abort()
   }
-  await Promise.race([something, pause(SAVE_MS, term.signal)])
-  if (queue.items.length === 0) await save(term, progress)
 }
 
 async function save(term: Term, progress: Progress): Promise<void> {
