@@ -26,6 +26,10 @@ export interface DeployItemView {
   readonly untouched?: boolean
   /** What its last job failed of, cut short; undefined while it runs, and when it did not fail. */
   readonly error?: string | undefined
+  /** When its job began, for people. */
+  readonly since?: string | undefined
+  /** How long its last job took, in milliseconds. */
+  readonly tookMs?: number | undefined
   /** Milliseconds until the item's job fails because no deployer took it up, as of the observation; undefined = never. */
   readonly pickupMs?: number | undefined
   /** Milliseconds until the job of the item times out, as of the observation; undefined = never. */
@@ -57,10 +61,20 @@ export function deployItemView(object: DeployItem, limit?: PickupLimit): DeployI
     exportRef: status.exportRef,
     ...untouchedMark(object),
     error: errorOf(object),
+    ...timesOf(object),
     pickupMs: limit === undefined ? undefined : pickupMs(object, limit),
     remainingMs: limit === undefined ? undefined : remainingMs(object, limit.now()),
     uninstalls: isUninstall(object),
   }
+}
+
+function timesOf({ status = {} }: DeployItem): Pick<DeployItemView, 'since' | 'tookMs'> {
+  const { transitionTimes, jobIDGenerationTime } = status
+  const since = transitionTimes?.initTime ?? jobIDGenerationTime
+  const finished = transitionTimes?.finishedTime
+  if (!isIdle(status)) return { since }
+  const tookMs = Date.parse(finished ?? '') - Date.parse(since ?? '')
+  return Number.isNaN(tookMs) ? {} : { tookMs: Math.max(0, tookMs) }
 }
 
 // Ends that were written without the deployer. Source: spec/landscaper.md 2.10, 2.11.

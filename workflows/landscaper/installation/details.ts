@@ -1,20 +1,16 @@
-// What a person sees of the run in Temporal's UI.
+// What a person sees of the run in Temporal's UI: the top of the tree; its Execution with the items follows (execution/details.ts).
 
 import type { InstallationPass } from './pass.ts'
 
-export function installationDetails({ subject, state: { execution }, draft, jobID }: InstallationPass): string {
-  const progress =
-    execution === undefined
-      ? 'none'
-      : execution.jobIDFinished === jobID
-        ? (execution.phase ?? 'finished')
-        : execution.jobID === jobID
-          ? `running (${execution.phase ?? 'starting'})`
-          : 'not triggered'
+const LONGEST_ERROR = 2000
+
+export function installationDetails({ subject, state: { execution }, draft }: InstallationPass): string {
+  const { phase = 'not started', lastError } = draft
   return [
-    `**Installation ${subject.namespace}/${subject.name}**: ${draft.phase ?? 'not started'}`,
-    ...(draft.lastError === undefined ? [] : ['', `Error (${draft.lastError.reason}): ${draft.lastError.message}`]),
-    '',
-    `Execution: ${progress}`,
+    `**Installation ${subject.namespace}/${subject.name}**: ${phase}`,
+    ...(lastError === undefined
+      ? []
+      : ['', `Error (${lastError.reason}): ${lastError.message.slice(0, LONGEST_ERROR)}`]),
+    ...(execution === undefined ? ['', 'It has no Execution.'] : []),
   ].join('\n')
 }

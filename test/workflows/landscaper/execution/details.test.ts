@@ -1,0 +1,49 @@
+// What Temporal's UI shows of an Execution and its items.
+
+import { describe, expect, it } from 'vitest'
+
+import type { DeployItemView } from '../../../../activities/landscaper/deploy-item-view.ts'
+import { executionDetails } from '../../../../workflows/landscaper/execution/details.ts'
+import { executionPass, failed, leaving, pending, running, slow, succeeded } from './execution-pass.ts'
+
+const lines = (items: readonly DeployItemView[]) => executionDetails(executionPass(items).pass).split('\n')
+
+describe('the details of an execution', () => {
+  it('are a line for each item: how it ended, since when it runs, or what it waits for', () => {
+    const items = [
+      { ...succeeded('db'), tookMs: 1234 },
+      { ...failed('cache'), tookMs: 125_000, error: 'no answer\nfrom the target' },
+      { ...running('app', ['db']), since: '2030-01-01T00:00:00Z' },
+      pending('page', ['db', 'app']),
+      leaving(pending('old')),
+    ]
+    const [head, ...rest] = lines(items)
+    expect(head).toBe('- **Execution n/exec**: Progressing, 2 of 5 items finished')
+    expect(rest).toEqual([
+      '  - db (example.com/theirs): Succeeded after 1.2 s',
+      '  - cache (example.com/theirs): Failed after 2 min: no answer from the target',
+      '  - app (example.com/theirs): Progressing since 2030-01-01T00:00:00Z',
+      '  - page (example.com/theirs): not begun, waits for app',
+      '  - old (example.com/theirs): to be uninstalled',
+    ])
+  })
+
+  it('name the deployer that has not taken an item up', () => {
+    const untouched = { ...running('app'), phase: undefined }
+    expect(lines([untouched])[1]).toBe('  - app (example.com/theirs): waits for a deployer of type example.com/theirs')
+  })
+
+  it('say of an item whose first try runs that it has begun, though its status does not show it yet', () => {
+    const { pass } = executionPass([slow(pending('app'))])
+    pass.tracks.start('uid-app', () => new Promise(() => undefined))
+    expect(executionDetails(pass).split('\n')[1]).toMatch(/: begun$/)
+  })
+
+  it('are counts and what is notable where the items are many, and fit into what Temporal takes', () => {
+    const many = Array.from({ length: 1000 }, (_, index) => ({ ...running(`item-${index}`), error: 'e'.repeat(300) }))
+    const [, counts, ...rest] = lines([...many, ...many.map(({ item }) => succeeded(`done-${item}`))])
+    expect(counts).toBe('  - 1000 Progressing, 1000 Succeeded')
+    expect(rest.at(-1)).toBe('  - and 940 more')
+    expect(Buffer.byteLength([counts, ...rest].join('\n'))).toBeLessThan(20_000)
+  })
+})
