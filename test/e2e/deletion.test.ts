@@ -31,15 +31,15 @@ describe.concurrent('an installation that is deleted', () => {
     await cluster.gone('chain')
     expect(await left('chain')).toEqual([])
     const names = new Map([...items].map(([name, { metadata }]) => [metadata.uid ?? '', name]))
-    // The version of a deletion is the server's; when the journal hears of it says nothing about the order.
+    // The answers to the ends of their finalizers: what the watch tells of them afterwards is known.
     const gone = async () => {
       const rows = await pawl.db
         .selectFrom('watch_event')
         .select('uid')
         .where('uid', 'in', [...names.keys()])
         .where('type', '=', 'DELETED')
-        .where('source', '=', 'watch')
-        .orderBy('resource_version')
+        .where('source', '=', 'write')
+        .orderBy('seq')
         .execute()
       return rows.map(({ uid }) => names.get(uid))
     }

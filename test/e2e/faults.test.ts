@@ -73,7 +73,8 @@ describe('an installation whose journal', { timeout: LIMIT_MS }, () => {
     try {
       expect(await runBoth(lane, 'twice')).toEqual(expected)
       const { rows } = await sql<{ count: number }>`select last_value as count from again`.execute(lane.pawl.db)
-      expect(rows[0]?.count).toBeGreaterThan(2)
+      // Of the creation and of the deletion: what a run writes makes no wakes.
+      expect(rows[0]?.count).toBeGreaterThanOrEqual(2)
     } finally {
       await sql`drop trigger again on wake`.execute(lane.pawl.db)
     }

@@ -272,7 +272,8 @@ function hasJobID({ status }: SeenWrite['body']): boolean {
   return typeof status === 'object' && status !== null && 'jobID' in status
 }
 
-const SETTLES = new Set(['PATCH installations/status', 'PATCH executions/status'])
+// The job of a hosted Execution begins with the first of them.
+const SETTLES = new Set(['PATCH installations/status', 'PATCH executions/status', 'PATCH executions/status jobID'])
 
 /**
  * The course without what tells of faults: the writes that settle a pass, and those with which a deployer shows its errors.
