@@ -166,12 +166,10 @@ describe('a controller in level mode', () => {
     expect(await converged(widget)).toEqual(['stamper Converged', 'widget Converged'])
     const queueOf = async (controller: string) => {
       const { workflow_id } = await run(controller, widget)
-      return (await stage.pawl.client.workflow.getHandle(workflow_id).describe()).taskQueue.replace(
-        stage.pawl.taskQueue,
-        '',
-      )
+      const { taskQueue } = await stage.pawl.client.workflow.getHandle(workflow_id).describe()
+      return taskQueue.split('-').at(-1)
     }
-    expect([await queueOf('widget'), await queueOf('stamper')]).toEqual(['-widget', '-stamper'])
+    expect([await queueOf('widget'), await queueOf('stamper')]).toEqual(['widget', 'stamper'])
   })
 })
 
