@@ -7,8 +7,8 @@ import { loadOrCreateContentKey } from '../activities/journal/content-key.ts'
 import { migrateUp, migrationStatus } from '../activities/journal/migrate.ts'
 import { SEARCH_ATTRIBUTES } from './server/config.ts'
 
-/** `INDEXED_VALUE_TYPE_KEYWORD`, by number: loading the protocol's module for one constant costs a quarter of a second. */
-const KEYWORD = 2
+/** As `temporal.api.enums.v1.IndexedValueType`, by number: loading the protocol's module for these costs a quarter of a second. */
+const INDEXED = { Keyword: 2, KeywordList: 7 } as const
 
 export interface MigrateTarget {
   readonly databaseUrl: string
@@ -49,15 +49,18 @@ export async function migrateStatus({ databaseUrl, temporal: target }: MigrateTa
 export async function addAttributes(connection: Connection, namespace: string): Promise<readonly string[]> {
   const missing = await findMissing(connection, namespace)
   if (missing.length === 0) return []
-  const searchAttributes = Object.fromEntries(missing.map((name) => [name, KEYWORD]))
+  const searchAttributes = Object.fromEntries(missing.map((name) => [name, INDEXED[SEARCH_ATTRIBUTES[name]]]))
   await connection.operatorService.addSearchAttributes({ namespace, searchAttributes })
   return missing
 }
 
-async function findMissing(connection: Connection, namespace: string): Promise<readonly string[]> {
+type AttributeName = keyof typeof SEARCH_ATTRIBUTES
+
+async function findMissing(connection: Connection, namespace: string): Promise<readonly AttributeName[]> {
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace })
   const known = new Set(Object.keys(customAttributes))
-  return SEARCH_ATTRIBUTES.filter((name) => !known.has(name))
+  const names = Object.keys(SEARCH_ATTRIBUTES) as AttributeName[]
+  return names.filter((name) => !known.has(name))
 }
 
 async function withConnection<T>(address: string, use: (connection: Connection) => Promise<T>): Promise<T> {

@@ -30,7 +30,9 @@ beforeAll(async () => {
   native = await NativeConnection.connect({ address })
   const workflowExecutionRetentionPeriod = { seconds: 86_400 as never }
   await connection.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod })
-  const former = SEARCH_ATTRIBUTES.filter((name) => name !== 'PawlGroup').map((name) => [name, KEYWORD] as const)
+  const former = Object.entries(SEARCH_ATTRIBUTES)
+    .filter(([name, type]) => name !== 'PawlGroup' && type === 'Keyword')
+    .map(([name]) => [name, KEYWORD] as const)
   // Temporal takes a moment to know a namespace everywhere.
   await vi.waitFor(
     async () =>

@@ -26,18 +26,25 @@ describe.skipIf(!isThere)(`a Temporal server on PostgreSQL${reason}`, { timeout:
   it('serves its namespace with Pawl’s attributes, and keeps runs over a restart on other ports', async () => {
     const first = await start()
     const client = await connect(first)
-    const typedSearchAttributes = new TypedSearchAttributes(SEARCH_ATTRIBUTES.map(attribute))
+    const typedSearchAttributes = new TypedSearchAttributes([
+      ...KEYWORDS.map(attribute),
+      { key: TREE, value: ['one', 'two'] },
+    ])
     await client.workflow.start('nobody', { workflowId: 'kept', taskQueue: 'none', typedSearchAttributes })
     await first.stop()
 
     const again = await connect(await start())
     const run = await again.workflow.getHandle('kept').describe()
     expect(run.status.name).toBe('RUNNING')
-    expect(SEARCH_ATTRIBUTES.map((name) => run.typedSearchAttributes.get(attribute(name).key))).toEqual(
-      SEARCH_ATTRIBUTES.map((name) => `${name} of it`),
+    expect(KEYWORDS.map((name) => run.typedSearchAttributes.get(attribute(name).key))).toEqual(
+      KEYWORDS.map((name) => `${name} of it`),
     )
+    expect(run.typedSearchAttributes.get(TREE)).toEqual(['one', 'two'])
   })
 })
+
+const KEYWORDS = Object.entries(SEARCH_ATTRIBUTES).flatMap(([name, type]) => (type === 'Keyword' ? [name] : []))
+const TREE = defineSearchAttributeKey('PawlTree', SearchAttributeType.KEYWORD_LIST)
 
 function attribute(name: string) {
   return { key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD), value: `${name} of it` }

@@ -123,7 +123,9 @@ async function provideNamespace(address: string): Promise<void> {
 
 /** S2: the services learn of a new namespace and of its attributes within a refresh of their caches, 2 s. */
 async function callAll({ workflowService }: Connection): Promise<void> {
-  const query = SEARCH_ATTRIBUTES.map((name) => `${name} = 'none'`).join(' and ')
+  const query = Object.keys(SEARCH_ATTRIBUTES)
+    .map((name) => `${name} = 'none'`)
+    .join(' and ')
   await workflowService.countWorkflowExecutions({ namespace: NAMESPACE, query })
   await workflowService
     .describeWorkflowExecution({ namespace: NAMESPACE, execution: { workflowId: 'none' } })

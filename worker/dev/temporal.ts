@@ -49,7 +49,7 @@ export async function startTemporal(options: TemporalOptions, onPart?: (part: Pa
       '--log-format',
       'json',
       '--disable-config-file',
-      ...SEARCH_ATTRIBUTES.flatMap((attribute) => ['--search-attribute', `${attribute}=Keyword`]),
+      ...Object.entries(SEARCH_ATTRIBUTES).flatMap(([name, type]) => ['--search-attribute', `${name}=${type}`]),
       ...(ephemeral ? [] : storage),
       ...flags,
     ],

@@ -6,17 +6,19 @@ import { fileURLToPath } from 'node:url'
 import { homedir } from 'node:os'
 import { extname, join, resolve } from 'node:path'
 
-/** The search attributes by which people find Pawl's workflows in Temporal; all are of type Keyword: exact values. */
-export const SEARCH_ATTRIBUTES = [
-  'PawlGroup',
-  'PawlKind',
-  'PawlNamespace',
-  'PawlName',
-  'PawlUid',
-  'PawlJobId',
-  'PawlRootJobId',
-  'PawlOutcome',
-] as const
+/** The search attributes by which people find Pawl's workflows in Temporal, with their types: exact values, or lists of them. */
+export const SEARCH_ATTRIBUTES = {
+  PawlGroup: 'Keyword',
+  PawlKind: 'Keyword',
+  PawlNamespace: 'Keyword',
+  PawlName: 'Keyword',
+  PawlUid: 'Keyword',
+  PawlJobId: 'Keyword',
+  PawlRootJobId: 'Keyword',
+  PawlOutcome: 'Keyword',
+  // Names and uids of what a run hosts.
+  PawlTree: 'KeywordList',
+} as const
 
 type Environment = Readonly<Record<string, string | undefined>>
 

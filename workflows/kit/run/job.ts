@@ -94,6 +94,8 @@ export interface JobController<State extends JobState, Act> {
   readonly resume?: (pass: JobPass<State, Act>) => void
   /** Markdown for people who look at the run in Temporal's UI. */
   readonly details: (pass: JobPass<State, Act>) => string
+  /** Names and uids by which people find the run beside those of its subject: of what it hosts, the most important first. Default: none. */
+  readonly found?: (state: State) => readonly string[]
 }
 
 export type GroupPass<State, Act> = Pick<JobPass<JobState, Act>, 'subject' | 'jobID' | 'by' | 'act' | 'wake'> & {

@@ -40,7 +40,6 @@ type WritingActivities = Pick<
   | 'forgetInterrupt'
   | 'applyExecution'
   | 'deleteExecution'
-   
   | 'interruptInstallation'
   | 'writeExports'
 >

@@ -23,6 +23,8 @@ export interface HostedWork {
   attach(hooks: MemberHooks): void
   readonly tracks: Pick<TrackSet<never>, 'running' | 'stop'> | undefined
   details(): string
+  /** As of a `Member`. */
+  found(): readonly string[]
 }
 
 /** Runs the passes of a controller's objects inside other runs. One for each run and kind of child. */
@@ -47,6 +49,10 @@ export class Hosting<State extends JobState, Act> implements HostedWork {
 
   details(): string {
     return this.#member?.details() ?? ''
+  }
+
+  found(): readonly string[] {
+    return this.#member?.found() ?? []
   }
 
   /** Of the child, as the last pass and what went on beside it have left it. */

@@ -17,6 +17,7 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow'
+import { fitting } from '../found.ts'
 import type { JobInput } from '../job.ts'
 import type { By } from '../subject.ts'
 import { attemptsAfter, type NextPass, nextPass } from '../next-pass.ts'
@@ -56,6 +57,8 @@ export interface Course<Report extends PassReport> {
   readonly endsWoken: boolean
   /** Why a run that ended so is one that failed (L4); undefined: it completes. */
   failure?(result: RunResult): RunFailure | undefined
+  /** Names and uids by which people find the run, beside its subject's. */
+  found?(): readonly string[]
   /** Before the run gives way to the next one of its ID. */
   leave?(): void
 }
@@ -89,6 +92,11 @@ export async function loop<Report extends PassReport>(
 ): Promise<RunResult> {
   const mayEnd = () => course.endsWoken || !wakes.isWoken()
   let attempts = 0
+  const tellOnce = once(() => {
+    if (wakes.isWoken()) return false
+    tellFound(course.found?.() ?? [])
+    return true
+  })
   setHandler(wakeSignal, wakes.wake)
   for (let pass = 1; ; pass++) {
     await condition(wakes.isWoken)
@@ -102,15 +110,24 @@ export async function loop<Report extends PassReport>(
       if (!isClosed) await course.close(by, result, firstExecutionRunId)
       // Looked at again: what came while the row was closed has been signalled (L2).
       if (mayEnd()) {
-        upsertSearchAttributes({ PawlOutcome: [result] })
+        tellFound(course.found?.() ?? [], result)
         return completed(result, course.failure?.(result))
       }
     }
+    if (result === undefined) tellOnce()
     // Also when a wake is pending: the new run begins with a pass (L2).
     if (workflowInfo().continueAsNewSuggested) {
       course.leave?.()
       await continueAsNew<(input: JobInput) => Promise<RunResult>>(input)
     }
+  }
+}
+
+/** Until the act says that it is done. */
+function once(act: () => boolean): () => void {
+  let isDone = false
+  return () => {
+    isDone ||= act()
   }
 }
 
@@ -122,4 +139,17 @@ function completed(result: RunResult, failure: RunFailure | undefined): RunResul
   // It would only say where this line is.
   ended.stack = ''
   throw ended
+}
+
+const OUTCOME = { name: 'PawlOutcome', type: 'KEYWORD' } as const
+const TREE = { name: 'PawlTree', type: 'KEYWORD_LIST' } as const
+
+/** What people find the run by: what it hosts, and how it ended, once it has. */
+function tellFound(names: readonly string[], outcome?: string): void {
+  const tree = fitting(names)
+  const attributes = [
+    ...(outcome === undefined ? [] : [{ key: OUTCOME, value: outcome }]),
+    ...(tree.length === 0 ? [] : [{ key: TREE, value: tree }]),
+  ]
+  if (attributes.length > 0) upsertSearchAttributes(attributes)
 }

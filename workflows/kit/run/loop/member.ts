@@ -67,6 +67,13 @@ export class Member<State extends JobState, Act> {
     this.#latest.state = { ...state, target: { ...state.target, ...target } }
   }
 
+  /** Names and uids by which people find the run; none before the first pass. */
+  found(): readonly string[] {
+    if (this.#latest === undefined) return []
+    const { subject, state } = this.#latest
+    return [subject.uid, subject.name, ...(this.#controller.found?.(state) ?? [])]
+  }
+
   /** Markdown for people; empty before the first pass. */
   details(): string {
     return this.#latest === undefined ? '' : this.#controller.details(this.#latest)

@@ -62,7 +62,8 @@ export async function runJob<State extends JobState, Act>(
   }
   const leave = () => works().forEach((work) => work.stop())
   const failure = (result: RunResult) => failureOf(controller.plan, result, input.jobID, root.state?.target)
-  return await loop(input, wakes, jobCourse(input, wakes, { runPass: runOnce, leave, failure }))
+  const found = () => hosts.flatMap((host) => host.found())
+  return await loop(input, wakes, jobCourse(input, wakes, { runPass: runOnce, leave, failure, found }))
 }
 
 /** Whether there is anything to do for this run at all (R1). */

@@ -27,7 +27,7 @@ export interface JobReport extends PassReport {
 export function jobCourse(
   input: JobInput,
   wakes: Wakes,
-  passes: Pick<Course<JobReport>, 'runPass' | 'failure' | 'leave'>,
+  passes: Pick<Course<JobReport>, 'runPass' | 'failure' | 'leave' | 'found'>,
 ): Course<JobReport> {
   const { settle, endRun } = insistentActivities<SettleActivities>(SETTLE_TOLD)
   let gone: readonly Pick<ChildChange, 'by' | 'subject'>[] = []
