@@ -6,7 +6,6 @@ import { createActivities, type Deps, openWing } from '../activities/index.ts'
 import { loadOrCreateContentKey } from '../activities/journal/content-key.ts'
 import { openDatabase } from '../activities/journal/database.ts'
 import { createGroupedJournal } from '../activities/journal/write/grouped-journal.ts'
-import { begunJobs } from '../activities/journal/write/jobs.ts'
 import { Lingering } from '../activities/journal/write/lingering.ts'
 import { createKubeClient } from '../activities/kube/client.ts'
 import { ObjectCache } from '../activities/kube/object-cache.ts'
@@ -17,7 +16,6 @@ import { serveHealth } from './server/health.ts'
 import { type Frame, runProcess } from './server/process.ts'
 import { createTroubles } from './server/troubles.ts'
 import { wingsOn } from './server/wings.ts'
-import { Admission } from './reconciler/admission.ts'
 import { bundleControllers } from './reconciler/bundle.ts'
 import { connectToTemporal } from './reconciler/connect.ts'
 import { Dispatcher } from './reconciler/dispatcher.ts'
@@ -63,9 +61,8 @@ async function openParts({ log, stopping, opened }: Frame) {
   if (connection === undefined) return undefined
   opened(() => connection.close())
   const lingering = new Lingering({ most: LINGERING_RUNS, ms: settings.lingerMs })
-  const admission = new Admission({ most: settings.beginAhead, begun: async (ids) => await begunJobs(lax, ids) })
   const routing = { route, subjectKinds, modes, controllers, followed: watchedKinds, contentKey, now, lingering }
-  return { troubles, health, db, lax, kube, connection, lingering, admission, routing }
+  return { troubles, health, db, lax, kube, connection, lingering, routing }
 }
 
 async function createWorkers(frame: Frame, parts: Parts): Promise<readonly Worker[]> {
@@ -90,7 +87,7 @@ async function createWorkers(frame: Frame, parts: Parts): Promise<readonly Worke
 }
 
 /** The engine's activities and those of the wings that are on. */
-function activitiesOf({ log, opened }: Frame, { db, lax, kube, admission, routing, troubles }: Parts): object {
+function activitiesOf({ log, opened }: Frame, { db, lax, kube, routing, troubles }: Parts): object {
   const report = (error: unknown) => {
     troubles.report('journal', error)
   }
@@ -98,13 +95,7 @@ function activitiesOf({ log, opened }: Frame, { db, lax, kube, admission, routin
   opened(() => journal.flushAll())
   const deps: Deps = {
     ...{ cluster: settings.cluster, kube, db, ...routing },
-    journal: {
-      ...journal,
-      async touch(run) {
-        admission.leave(run.workflowID)
-        await journal.touch(run)
-      },
-    },
+    journal,
     objects: new ObjectCache(),
     log,
   }
@@ -119,11 +110,11 @@ function activitiesOf({ log, opened }: Frame, { db, lax, kube, admission, routin
 
 /** Runs dispatcher, sweeper and workers until one of them ends or the process is told to stop. */
 async function serve({ log, stopping }: Frame, parts: Parts, workers: readonly Worker[]): Promise<void> {
-  const { troubles, health, db, lax, connection, lingering, admission } = parts
+  const { troubles, health, db, lax, connection, lingering } = parts
   // Eager starts need client and worker on one connection (spec/engine.md 1.2).
   const client = new Client({ connection, namespace: settings.temporalNamespace })
   const dispatcher = new Dispatcher(
-    { db, lax, client, log, now, lingering, admission, registry, report: troubles.report },
+    { db, lax, client, log, now, lingering, registry, report: troubles.report },
     settings.dispatcher,
   )
   const running = [

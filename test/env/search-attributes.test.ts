@@ -6,7 +6,6 @@ import { NativeConnection } from '@temporalio/worker'
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest'
 
-import { Admission } from '../../worker/reconciler/admission.ts'
 import { Dispatcher } from '../../worker/reconciler/dispatcher.ts'
 import { addAttributes } from '../../worker/migrate.ts'
 import { createLogger } from '../../worker/server/log.ts'
@@ -56,7 +55,6 @@ it('starts nothing and loses nothing until the attribute is there', async () => 
     {
       ...{ db: test.db, lax: test.db, client, log: createLogger('test', 'silent'), now: () => new Date() },
       lingering: new Lingering({ most: 1, ms: 50 }),
-      admission: new Admission({ most: 5, begun: () => Promise.resolve([]) }),
       report: (part, error) => {
         if (part === 'temporal' && error instanceof Error) troubles.push(`${error.message} ${String(error.cause)}`)
       },

@@ -33,7 +33,6 @@ import {
 import { delayAfter } from '../server/backoff.ts'
 import { builtIn, type Registry } from '../server/registry.ts'
 import type { Logger } from '../server/log.ts'
-import type { Admission } from './admission.ts'
 import { followedBy, type ItemName, type Resolution, resolveStart, resolveWake } from './resolve.ts'
 import { type Run, type RunOptions, signalRun, startRun } from './runs.ts'
 
@@ -55,7 +54,6 @@ export interface DispatcherDeps {
   readonly log: Logger
   readonly now: () => Date
   readonly lingering: Lingering
-  readonly admission: Admission
   /** Default: Pawl's own controllers. */
   readonly registry?: Registry
   /** Called with the outcome of every contact with the journal and Temporal, for /readyz. */
@@ -204,7 +202,7 @@ export class Dispatcher {
     const { db, client, now } = this.#deps
     switch (resolution.to) {
       case 'start':
-        return resolution.begins ? await this.#admit(wake, resolution.run) : await this.#start(wake, resolution.run)
+        return await this.#start(wake, resolution.run)
       case 'open':
         if (await signalRun(client, resolution.job.workflow_id, wake.seq)) return SIGNALLED
         throw new Error(`run ${resolution.job.workflow_id} is not in Temporal any more`)
@@ -231,20 +229,6 @@ export class Dispatcher {
     if (this.#failedTimes.size >= MOST_FAILING) this.#failedTimes.clear()
     this.#failedTimes.set(key, failed + 1)
     return delayAfter(failed, DISPATCH_DELAYS, Math.random())
-  }
-
-  async #admit(wake: Wake, run: Run): Promise<Brought> {
-    const { admission, now } = this.#deps
-    const again = await admission.take(run.workflowID, now)
-    if (again !== undefined) return { led: 'put off: others are begun first', again }
-    try {
-      const brought = await this.#start(wake, run)
-      if (brought !== STARTED) admission.leave(run.workflowID)
-      return brought
-    } catch (error) {
-      admission.leave(run.workflowID)
-      throw error
-    }
   }
 
   async #start(wake: Wake, run: Run): Promise<Brought> {
