@@ -4,11 +4,12 @@ import { Client } from '@temporalio/client'
 import { NativeConnection } from '@temporalio/worker'
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { Lingering } from '../../activities/journal/write/lingering.ts'
 import { holdLease } from '../../activities/journal/write/checkpoints.ts'
+import { touchJobs } from '../../activities/journal/write/jobs.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { recordLostJob } from '../../activities/journal/write/sweep.ts'
 import { type NewWake, upsertWakes, type Wake } from '../../activities/journal/write/wakes.ts'
+import { AtWork } from '../../activities/run/at-work.ts'
 import { builtIn, createRegistry } from '../../worker/server/registry.ts'
 import { createLogger } from '../../worker/server/log.ts'
 import { Dispatcher } from '../../worker/reconciler/dispatcher.ts'
@@ -168,13 +169,13 @@ describe('a run that a former worker started, under the ID of its time', () => {
 describe('the dispatcher', () => {
   const dispatch = async (
     until: () => Promise<boolean>,
-    lingering = new Lingering({ most: 1, ms: 50 }),
+    atWork = new AtWork(() => new Date()),
     { registry = builtIn, client = new Client({ connection }), now = () => new Date() } = {},
   ): Promise<void> => {
     const log = createLogger('test', 'silent')
     const dispatcher = new Dispatcher(
       {
-        ...{ db: test.db, lax: test.db, client, log, now, lingering, registry },
+        ...{ db: test.db, lax: test.db, client, log, now, atWork, registry },
         report: () => undefined,
       },
       {
@@ -296,22 +297,29 @@ describe('the dispatcher', () => {
     await client.workflow.getHandle(workflow_id).terminate()
   })
 
-  it('wakes a run where it lingers, without Temporal; the wake comes again for the case that the run is lost', async () => {
+  it('leaves the wake of a run that is at work here in the journal until its next look, and signals nothing', async () => {
     const workflow_id = `execution/u9/${JOB}`
     const at = { cluster: 'c', namespace: 'ns', name: 'u9', cause: 'test', started_at: new Date() }
     await openJob(test.db, { ...at, workflow_id, run_id: 'r', controller: 'execution', uid: 'u9', job_id: JOB })
-    await wakeOf({ controller: 'execution', uid: 'u9', job_id: '' })
-    const lingering = new Lingering({ most: 1, ms: 5000 })
-    const woken = lingering.wait({ workflowID: workflow_id, controller: 'execution', uid: 'u9', jobID: JOB })
-    const before = Date.now()
-    const isFree = async () => {
-      const { lease_until } = await test.db.selectFrom('wake').selectAll().executeTakeFirstOrThrow()
-      return lingering.count === 0 && lease_until === null
+    await wakeOf({ controller: 'execution', uid: 'u9' })
+    const atWork = new AtWork(() => new Date())
+    const look = async () => {
+      atWork.looks(workflow_id)
+      await touchJobs(test.db, [{ workflowID: workflow_id, runID: 'r' }], new Date())
     }
-    await dispatch(isFree, lingering)
-    expect(await woken).toBe(true)
-    const { due } = await test.db.selectFrom('wake').select('due').executeTakeFirstOrThrow()
-    expect(due.getTime()).toBeGreaterThanOrEqual(before + 2000)
+    await look()
+    const before = Date.now()
+    const isPutOff = async () => {
+      const { lease_until, due } = await test.db.selectFrom('wake').selectAll().executeTakeFirstOrThrow()
+      return lease_until === null && due.getTime() >= before + 2000
+    }
+    await dispatch(isPutOff, atWork)
+    expect(atWork.settles(workflow_id)).toBe(true)
+    await look()
+    expect(atWork.settles(workflow_id)).toBe(false)
+    await dispatch(isQuiet, atWork)
+    // A signal would have found no such run in Temporal.
+    expect(await findOpenJob(test.db, 'execution', 'u9')).toMatchObject({ outcome: null })
   })
 
   it('starts one run for each item of a group without execution', async () => {

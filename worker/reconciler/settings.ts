@@ -67,10 +67,6 @@ const OWN_FLAGS = {
     ...{ takes: '<ms>', reads: 'number', least: 100, otherwise: 10_000 },
     text: 'how long a wake stays with a worker that fell silent',
   },
-  'linger-ms': {
-    ...{ takes: '<ms>', reads: 'number', least: 0, otherwise: 300 },
-    text: 'how long a run stays awake for what it waits for, 0 = not at all',
-  },
   'sweep-ms': {
     ...{ takes: '<ms>', reads: 'number', least: 100, otherwise: 60_000 },
     text: 'how often forgotten subjects and lost jobs are looked for',
@@ -108,7 +104,6 @@ export interface ReconcilerSettings extends Surroundings {
   /** Values of the wings' own flags, by wing. */
   readonly wingFlags: ReadonlyMap<string, FlagValues<FlagTable>>
   readonly stickyTimeoutMs: number
-  readonly lingerMs: number
   readonly dispatcher: DispatcherOptions
 }
 
@@ -142,7 +137,6 @@ export function reconcilerSettings(
     sweepMs: flags['sweep-ms'],
     wingFlags: readWingFlags(surroundings.wings, given),
     stickyTimeoutMs: flags['sticky-timeout-ms'],
-    lingerMs: flags['linger-ms'],
     dispatcher: {
       ...{ owner: newOwner(), cluster, taskQueue, controllers },
       slots: flags['dispatch-slots'],
