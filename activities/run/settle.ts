@@ -22,8 +22,8 @@ export const statusActivities = (deps: Deps): SettleActivities => ({
   /**
    * Writes the pass's status change, if any, and the subject's next due time, if wanted.
    *
-   * @returns the target as it is now, and whether the run was woken since the pass looked; `superseded` when the job is another run's; `overtaken` when the job would end over an edit that the
-   *   pass has not seen: then nothing was written.
+   * @returns the target as it is now, and whether anything has come for the run since the pass looked; `superseded` when the job is another
+   *   run's; `overtaken` when the job would end over an edit that the pass has not seen: then nothing was written.
    * @throws retryable failures of the API server and the journal; `Invalid` (final) when the server refuses the status.
    */
   async settle(input) {
