@@ -6,9 +6,9 @@ import type { Logger } from 'pino'
 import type { Controller, GroupKind, Mode, RoutedEvent, Routing, WatchedKind } from '../workflows/kit/index.ts'
 import type { Database } from './journal/database.ts'
 import type { GroupedJournal } from './journal/write/grouped-journal.ts'
-import type { Lingering } from './journal/write/lingering.ts'
 import type { KubeClient } from './kube/client.ts'
 import type { ObjectCache } from './kube/object-cache.ts'
+import type { AtWork } from './run/at-work.ts'
 
 export interface Deps {
   /** Name of the cluster in the journal. */
@@ -18,8 +18,8 @@ export interface Deps {
   /** Shared by all activities of the process, and so are the objects that it saw. */
   readonly journal: GroupedJournal
   readonly objects: ObjectCache
-  /** The runs of this process that stay awake for a moment. */
-  readonly lingering: Lingering
+  /** The runs that are inside a workflow task of this process. */
+  readonly atWork: AtWork
   /** Which subjects an event concerns: the routes of all controllers. */
   readonly route: (event: RoutedEvent) => Routing
   /** By name. */

@@ -1,15 +1,15 @@
 // The worker process: dispatches wakes, runs workflows and their activities. Flags beat the environment (config.ts).
 
 import { Client } from '@temporalio/client'
-import { Runtime, Worker, type WorkerOptions } from '@temporalio/worker'
+import type { Info } from '@temporalio/activity'
+import { type ActivityInboundCallsInterceptor, Runtime, Worker, type WorkerOptions } from '@temporalio/worker'
 import { createActivities, type Deps, openWing } from '../activities/index.ts'
 import { loadOrCreateContentKey } from '../activities/journal/content-key.ts'
 import { openDatabase } from '../activities/journal/database.ts'
 import { createGroupedJournal } from '../activities/journal/write/grouped-journal.ts'
-import { begunJobs } from '../activities/journal/write/jobs.ts'
-import { Lingering } from '../activities/journal/write/lingering.ts'
 import { createKubeClient } from '../activities/kube/client.ts'
 import { ObjectCache } from '../activities/kube/object-cache.ts'
+import { AtWork } from '../activities/run/at-work.ts'
 import { modulePath, readConfig } from './server/config.ts'
 import { controllerFiles, createRegistry, loadControllers } from './server/registry.ts'
 import { givenFlags } from './server/flags.ts'
@@ -17,7 +17,6 @@ import { serveHealth } from './server/health.ts'
 import { type Frame, runProcess } from './server/process.ts'
 import { createTroubles } from './server/troubles.ts'
 import { wingsOn } from './server/wings.ts'
-import { Admission } from './reconciler/admission.ts'
 import { bundleControllers } from './reconciler/bundle.ts'
 import { connectToTemporal } from './reconciler/connect.ts'
 import { Dispatcher } from './reconciler/dispatcher.ts'
@@ -35,8 +34,6 @@ const settings = reconcilerSettings(given, config, [...controllers.keys()])
 const now = () => new Date()
 // Statements of groups: claims, lookups, openings, acknowledgements, beginnings.
 const LAX_CONNECTIONS = 5
-// Each holds a slot for workflow tasks and one for local activities, beside those of the runs that work.
-const LINGERING_RUNS = 12
 
 await runProcess('worker', config.logLevel, async (frame) => {
   logTemporal(frame.log)
@@ -62,14 +59,12 @@ async function openParts({ log, stopping, opened }: Frame) {
   const connection = await connectToTemporal(settings.temporalAddress, { log, troubles }, stopping.signal)
   if (connection === undefined) return undefined
   opened(() => connection.close())
-  const lingering = new Lingering({ most: LINGERING_RUNS, ms: settings.lingerMs })
-  const admission = new Admission({ most: settings.beginAhead, begun: async (ids) => await begunJobs(lax, ids) })
-  const routing = { route, subjectKinds, modes, controllers, followed: watchedKinds, contentKey, now, lingering }
-  return { troubles, health, db, lax, kube, connection, lingering, admission, routing }
+  const routing = { route, subjectKinds, modes, controllers, followed: watchedKinds, contentKey, now }
+  return { troubles, health, db, lax, kube, connection, atWork: new AtWork(now), routing }
 }
 
 async function createWorkers(frame: Frame, parts: Parts): Promise<readonly Worker[]> {
-  const { connection } = parts
+  const { connection, atWork } = parts
   const options: Omit<WorkerOptions, 'taskQueue'> = {
     connection,
     namespace: settings.temporalNamespace,
@@ -77,8 +72,9 @@ async function createWorkers(frame: Frame, parts: Parts): Promise<readonly Worke
     activities: activitiesOf(frame, parts),
     maxCachedWorkflows: 300,
     // More at once only wait for each other: a run in hand is finished rather than another one begun (spec/engine.md 1.5).
-    maxConcurrentWorkflowTaskExecutions: 24 + LINGERING_RUNS,
-    maxConcurrentLocalActivityExecutions: 30 + LINGERING_RUNS,
+    maxConcurrentWorkflowTaskExecutions: 10,
+    maxConcurrentLocalActivityExecutions: 30,
+    interceptors: { activity: [({ info }) => ({ inbound: actsBy(atWork, info) })] },
     // Few polls while little comes: each poll that a stopped process holds open swallows a task until its time-out.
     workflowTaskPollerBehavior: { type: 'autoscaling', initial: 2, minimum: 2, maximum: 10 },
     activityTaskPollerBehavior: { type: 'autoscaling', initial: 1, minimum: 1, maximum: 10 },
@@ -89,22 +85,29 @@ async function createWorkers(frame: Frame, parts: Parts): Promise<readonly Worke
   return await Promise.all(settings.taskQueues.map((taskQueue) => Worker.create({ ...options, taskQueue })))
 }
 
+/** Local activities run inside workflow tasks, so their runs are at work. */
+function actsBy(atWork: AtWork, { isLocal, workflowExecution }: Info): ActivityInboundCallsInterceptor {
+  const acts = () => {
+    if (isLocal && workflowExecution !== undefined) atWork.acts(workflowExecution.workflowId)
+  }
+  return {
+    async execute(input, next) {
+      acts()
+      return await next(input).finally(acts)
+    },
+  }
+}
+
 /** The engine's activities and those of the wings that are on. */
-function activitiesOf({ log, opened }: Frame, { db, lax, kube, admission, routing, troubles }: Parts): object {
+function activitiesOf({ log, opened }: Frame, { db, lax, kube, atWork, routing, troubles }: Parts): object {
   const report = (error: unknown) => {
     troubles.report('journal', error)
   }
   const journal = createGroupedJournal({ db, lax, report }, settings.cluster, routing)
   opened(() => journal.flushAll())
   const deps: Deps = {
-    ...{ cluster: settings.cluster, kube, db, ...routing },
-    journal: {
-      ...journal,
-      async touch(run) {
-        admission.leave(run.workflowID)
-        await journal.touch(run)
-      },
-    },
+    ...{ cluster: settings.cluster, kube, db, atWork, ...routing },
+    journal,
     objects: new ObjectCache(),
     log,
   }
@@ -119,11 +122,11 @@ function activitiesOf({ log, opened }: Frame, { db, lax, kube, admission, routin
 
 /** Runs dispatcher, sweeper and workers until one of them ends or the process is told to stop. */
 async function serve({ log, stopping }: Frame, parts: Parts, workers: readonly Worker[]): Promise<void> {
-  const { troubles, health, db, lax, connection, lingering, admission } = parts
+  const { troubles, health, db, lax, connection, atWork } = parts
   // Eager starts need client and worker on one connection (spec/engine.md 1.2).
   const client = new Client({ connection, namespace: settings.temporalNamespace })
   const dispatcher = new Dispatcher(
-    { db, lax, client, log, now, lingering, admission, registry, report: troubles.report },
+    { db, lax, client, log, now, atWork, registry, report: troubles.report },
     settings.dispatcher,
   )
   const running = [
@@ -138,7 +141,6 @@ async function serve({ log, stopping }: Frame, parts: Parts, workers: readonly W
 
   function stop(): void {
     dispatcher.stop()
-    lingering.stop()
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown()
   }
   stopping.signal.addEventListener('abort', stop, { once: true })

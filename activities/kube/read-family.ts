@@ -192,8 +192,11 @@ export async function listObjects<Watched extends WatchedKind>(
   return list.items.map((object) => storedAs(watched, object))
 }
 
-/** Tells the journal that a pass began: the sweep looks up jobs that had none for a while. Call it in the tick in which the reading begins. */
-export async function recordObservation({ journal, lingering }: Deps, by: By): Promise<void> {
-  lingering.looks(by.workflowID)
+/**
+ * A pass of a job looks: the run is at work here until its settle, and the journal is told, because the sweep looks up jobs that had none for a
+ * while. Call it in the tick in which the reading begins.
+ */
+export async function recordObservation({ journal, atWork }: Deps, by: By): Promise<void> {
+  atWork.looks(by.workflowID)
   await journal.touch(by)
 }

@@ -1,8 +1,7 @@
 // Whose run it is that an activity works for.
 
-import { type By, controllerInID, type JobInput, type JobModeController, type Mode } from '../../workflows/kit/index.ts'
+import { type By, controllerInID, type JobModeController, type Mode } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
-import type { LingeringRun } from '../journal/write/lingering.ts'
 import { finalFailure } from '../kube/errors.ts'
 
 /** Whose pass it is: of a hosted object, or of the run's own. */
@@ -14,11 +13,6 @@ export function controllerOf({ workflowID, controller: hosted }: Acting): string
   if (controller === '')
     throw finalFailure('InvalidWorkflowID', `workflow ID "${workflowID}"; expected <controller>/<namespace>/<name>/...`)
   return controller
-}
-
-/** The run of a job, as wakes know it. */
-export function runOf({ workflowID, subject, jobID }: Pick<By, 'workflowID'> & Omit<JobInput, 'cause'>): LingeringRun {
-  return { workflowID, controller: controllerOf({ workflowID }), uid: subject.uid, jobID }
 }
 
 /** The mode of the controller whose run it is. @throws a plain Error (a bug) when this process has none of the name. */

@@ -22,4 +22,5 @@ export async function endRun(
   }
   const mode = modeOf(deps, { workflowID })
   await closeRun(deps.db, { ...run, mode, uid, job_id: jobID, namespace, name, cause, started_at: now }, outcome, now)
+  deps.atWork.ends(workflowID)
 }

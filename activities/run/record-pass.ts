@@ -22,7 +22,7 @@ export async function recordPass(
     againMs,
     attempt,
     fault,
-  }: Omit<SettleInput, 'pass' | 'lingers' | 'cause' | 'children'>,
+  }: Omit<SettleInput, 'pass' | 'cause' | 'children'>,
 ): Promise<'open' | 'over'> {
   const now = deps.now()
   const lastError = change?.lastError ?? fault

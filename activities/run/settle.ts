@@ -13,17 +13,17 @@ import type {
 import type { Deps } from '../deps.ts'
 import { retryableFailure, toApplicationFailure } from '../kube/errors.ts'
 import { type HostedJob, recordHosted } from '../journal/write/hosted-jobs.ts'
-import { controllerOf, runOf } from './controllers.ts'
+import { controllerOf } from './controllers.ts'
 import { endRun } from './end-run.ts'
 import { recordPass } from './record-pass.ts'
 import { settledAsIs, writeStatus } from './write-status.ts'
 
 export const statusActivities = (deps: Deps): SettleActivities => ({
   /**
-   * Writes the pass's status change, if any, and the subject's next due time, if wanted. A run that `lingers` then waits here for a moment.
+   * Writes the pass's status change, if any, and the subject's next due time, if wanted.
    *
-   * @returns the target as it is now; `superseded` when the job is another run's; `overtaken` when the job would end over an edit that the
-   *   pass has not seen: then nothing was written.
+   * @returns the target as it is now, and whether anything has come for the run since the pass looked; `superseded` when the job is another
+   *   run's; `overtaken` when the job would end over an edit that the pass has not seen: then nothing was written.
    * @throws retryable failures of the API server and the journal; `Invalid` (final) when the server refuses the status.
    */
   async settle(input) {
@@ -39,7 +39,9 @@ export const statusActivities = (deps: Deps): SettleActivities => ({
       const hosted = children.map((child) => hostedJob(deps, { ...input, ...child }, child.change))
       await Promise.all([flushed, recordHosted(deps.db, hosted, deps.now())])
       if (change !== undefined || againMs !== undefined) await recordSettled(deps, input)
-      return input.lingers ? { ...result, woken: await deps.lingering.wait(runOf(input)) } : result
+      const woken = deps.atWork.settles(input.workflowID)
+      if (change?.finished === true) deps.atWork.ends(input.workflowID)
+      return { ...result, woken }
     } catch (error) {
       // Never final: a pass that cannot settle has nowhere to say so. The server's refusal stands in the log and in the journal's action.
       const failure = toApplicationFailure(error)

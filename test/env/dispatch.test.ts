@@ -4,15 +4,14 @@ import { Client } from '@temporalio/client'
 import { NativeConnection } from '@temporalio/worker'
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { Lingering } from '../../activities/journal/write/lingering.ts'
 import { holdLease } from '../../activities/journal/write/checkpoints.ts'
-import { begunJobs, touchJobs } from '../../activities/journal/write/jobs.ts'
+import { touchJobs } from '../../activities/journal/write/jobs.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { recordLostJob } from '../../activities/journal/write/sweep.ts'
 import { type NewWake, upsertWakes, type Wake } from '../../activities/journal/write/wakes.ts'
+import { AtWork } from '../../activities/run/at-work.ts'
 import { builtIn, createRegistry } from '../../worker/server/registry.ts'
 import { createLogger } from '../../worker/server/log.ts'
-import { Admission } from '../../worker/reconciler/admission.ts'
 import { Dispatcher } from '../../worker/reconciler/dispatcher.ts'
 import { resolveWake } from '../../worker/reconciler/resolve.ts'
 import { startRun } from '../../worker/reconciler/runs.ts'
@@ -170,15 +169,13 @@ describe('a run that a former worker started, under the ID of its time', () => {
 describe('the dispatcher', () => {
   const dispatch = async (
     until: () => Promise<boolean>,
-    lingering = new Lingering({ most: 1, ms: 50 }),
-    { registry = builtIn, unbegun = 5, client = new Client({ connection }), now = () => new Date() } = {},
+    atWork = new AtWork(() => new Date()),
+    { registry = builtIn, client = new Client({ connection }), now = () => new Date() } = {},
   ): Promise<void> => {
-    const begun = async (workflowIDs: readonly string[]) => await begunJobs(test.db, workflowIDs)
-    const admission = new Admission({ most: unbegun, begun })
     const log = createLogger('test', 'silent')
     const dispatcher = new Dispatcher(
       {
-        ...{ db: test.db, lax: test.db, client, log, now, lingering, admission, registry },
+        ...{ db: test.db, lax: test.db, client, log, now, atWork, registry },
         report: () => undefined,
       },
       {
@@ -300,22 +297,29 @@ describe('the dispatcher', () => {
     await client.workflow.getHandle(workflow_id).terminate()
   })
 
-  it('wakes a run where it lingers, without Temporal; the wake comes again for the case that the run is lost', async () => {
+  it('leaves the wake of a run that is at work here in the journal until its next look, and signals nothing', async () => {
     const workflow_id = `execution/u9/${JOB}`
     const at = { cluster: 'c', namespace: 'ns', name: 'u9', cause: 'test', started_at: new Date() }
     await openJob(test.db, { ...at, workflow_id, run_id: 'r', controller: 'execution', uid: 'u9', job_id: JOB })
-    await wakeOf({ controller: 'execution', uid: 'u9', job_id: '' })
-    const lingering = new Lingering({ most: 1, ms: 5000 })
-    const woken = lingering.wait({ workflowID: workflow_id, controller: 'execution', uid: 'u9', jobID: JOB })
-    const before = Date.now()
-    const isFree = async () => {
-      const { lease_until } = await test.db.selectFrom('wake').selectAll().executeTakeFirstOrThrow()
-      return lingering.count === 0 && lease_until === null
+    await wakeOf({ controller: 'execution', uid: 'u9' })
+    const atWork = new AtWork(() => new Date())
+    const look = async () => {
+      atWork.looks(workflow_id)
+      await touchJobs(test.db, [{ workflowID: workflow_id, runID: 'r' }], new Date())
     }
-    await dispatch(isFree, lingering)
-    expect(await woken).toBe(true)
-    const { due } = await test.db.selectFrom('wake').select('due').executeTakeFirstOrThrow()
-    expect(due.getTime()).toBeGreaterThanOrEqual(before + 2000)
+    await look()
+    const before = Date.now()
+    const isPutOff = async () => {
+      const { lease_until, due } = await test.db.selectFrom('wake').selectAll().executeTakeFirstOrThrow()
+      return lease_until === null && due.getTime() >= before + 2000
+    }
+    await dispatch(isPutOff, atWork)
+    expect(atWork.settles(workflow_id)).toBe(true)
+    await look()
+    expect(atWork.settles(workflow_id)).toBe(false)
+    await dispatch(isQuiet, atWork)
+    // A signal would have found no such run in Temporal.
+    expect(await findOpenJob(test.db, 'execution', 'u9')).toMatchObject({ outcome: null })
   })
 
   it('starts one run for each item of a group without execution', async () => {
@@ -331,46 +335,5 @@ describe('the dispatcher', () => {
       expect(await findOpenJob(test.db, 'deploy', uid)).toMatchObject({ workflow_id })
       await new Client({ connection }).workflow.getHandle(workflow_id).terminate()
     }
-  })
-
-  it('begins no more jobs than have had a pass and the given number; the others wait in the journal', async () => {
-    const items = Array.from({ length: 4 }, (_, index) => ({ uid: randomUUID(), name: `task-${index}` }))
-    const going = randomUUID()
-    await know(...items.map(({ uid }) => ({ uid, version: 1, deleting: true, finalizers: ['f'] })), {
-      uid: going,
-      version: 1,
-      status: { jobID: JOB },
-    })
-    for (const { uid } of items) await wakeOf({ uid })
-    await wakeOf({ uid: going })
-    const open = async () => {
-      const rows = await test.db.selectFrom('job').select(['workflow_id', 'run_id', 'uid']).execute()
-      return rows.filter(({ uid }) => uid !== going)
-    }
-    // One that goes on waits for none that begins.
-    await dispatch(
-      async () => (await open()).length === 2 && (await findOpenJob(test.db, 'deploy', going)) !== undefined,
-      undefined,
-      { unbegun: 2 },
-    )
-    expect((await test.db.selectFrom('wake').select('lease_until').execute()).map((row) => row.lease_until)).toEqual([
-      null,
-      null,
-    ])
-    await dispatch(
-      async () => {
-        await touchJobs(
-          test.db,
-          (await open()).map(({ workflow_id, run_id }) => ({ workflowID: workflow_id, runID: run_id ?? '' })),
-          new Date(),
-        )
-        return await isQuiet()
-      },
-      undefined,
-      { unbegun: 1 },
-    )
-    expect((await open()).map(({ uid }) => uid).sort()).toEqual(items.map(({ uid }) => uid).sort())
-    for (const { workflow_id } of await test.db.selectFrom('job').select('workflow_id').execute())
-      await new Client({ connection }).workflow.getHandle(workflow_id).terminate()
   })
 })

@@ -29,7 +29,7 @@ export const JOB: NewJob = {
 
 export const SETTLE: SettleInput = {
   ...{ workflowID: WRITER.workflowID, runID: 'run', jobID: 'job', pass: 1, change: undefined, againMs: undefined },
-  ...{ attempt: 0, fault: undefined, lingers: false },
+  ...{ attempt: 0, fault: undefined },
   subject: { kind: 'Execution', uid: 'uid-exec', namespace: 'n', name: 'exec' },
   cause: 'test',
 }

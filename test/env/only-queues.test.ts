@@ -5,10 +5,9 @@ import { Client } from '@temporalio/client'
 import { NativeConnection } from '@temporalio/worker'
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { Lingering } from '../../activities/journal/write/lingering.ts'
+import { AtWork } from '../../activities/run/at-work.ts'
 import { claimWakes, type NewWake, nextWakeDue, upsertWakes } from '../../activities/journal/write/wakes.ts'
 import { createLogger } from '../../worker/server/log.ts'
-import { Admission } from '../../worker/reconciler/admission.ts'
 import { Dispatcher } from '../../worker/reconciler/dispatcher.ts'
 import { queueOf } from '../../worker/reconciler/runs.ts'
 import { sweepOnce } from '../../worker/reconciler/sweeper.ts'
@@ -73,8 +72,7 @@ describe('a worker that runs all controllers', () => {
     const dispatcher = new Dispatcher(
       {
         ...{ db: test.db, lax: test.db, client, log: createLogger('test', 'silent'), now, report: () => undefined },
-        lingering: new Lingering({ most: 1, ms: 50 }),
-        admission: new Admission({ most: 5, begun: () => Promise.resolve([]) }),
+        atWork: new AtWork(() => new Date()),
       },
       {
         ...{ owner: 'd', cluster: 'c', slots: 5, leaseMs: 5000, idleMs: 50 },

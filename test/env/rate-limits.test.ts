@@ -21,7 +21,7 @@ beforeEach(async () => {
 async function endPass(uid: string, attempt: number, againMs = Number.MAX_SAFE_INTEGER): Promise<void> {
   await statusActivities(deps).settle({
     ...{ workflowID: `execution/${uid}/job`, runID: 'run', jobID: 'job', pass: 1, change: undefined },
-    ...{ againMs, attempt, fault: undefined, lingers: false, cause: 'test' },
+    ...{ againMs, attempt, fault: undefined, cause: 'test' },
     subject: { kind: 'Execution', uid, namespace: 'n', name: uid },
   })
 }

@@ -6,13 +6,12 @@ import { NativeConnection } from '@temporalio/worker'
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest'
 
-import { Admission } from '../../worker/reconciler/admission.ts'
 import { Dispatcher } from '../../worker/reconciler/dispatcher.ts'
 import { addAttributes } from '../../worker/migrate.ts'
 import { createLogger } from '../../worker/server/log.ts'
 import { SEARCH_ATTRIBUTES } from '../../worker/server/config.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
-import { Lingering } from '../../activities/journal/write/lingering.ts'
+import { AtWork } from '../../activities/run/at-work.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { deps, seen } from '../activities/journal/build-events.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
@@ -57,8 +56,7 @@ it('starts nothing and loses nothing until the attribute is there', async () => 
   const dispatcher = new Dispatcher(
     {
       ...{ db: test.db, lax: test.db, client, log: createLogger('test', 'silent'), now: () => new Date() },
-      lingering: new Lingering({ most: 1, ms: 50 }),
-      admission: new Admission({ most: 5, begun: () => Promise.resolve([]) }),
+      atWork: new AtWork(() => new Date()),
       report: (part, error) => {
         if (part === 'temporal' && error instanceof Error) troubles.push(`${error.message} ${String(error.cause)}`)
       },

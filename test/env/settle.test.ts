@@ -4,29 +4,13 @@
 import { describe, expect, inject, it } from 'vitest'
 
 import { journalEvents } from '../../activities/journal/write/events.ts'
-import type { KubeObject } from '../../activities/kube/client.ts'
 import { statusActivities } from '../../activities/run/settle.ts'
-import { writeAll } from '../../activities/kube/write.ts'
-import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
-import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import type { StatusChange } from '../../workflows/kit/index.ts'
 import { openJob } from '../activities/journal/one-row.ts'
-import { at, execution, JOB, PATH, phase, SETTLE, useExecutionStage, WRITER } from './execution-stage.ts'
+import { at, execution, JOB, PATH, SETTLE, useExecutionStage } from './execution-stage.ts'
 
 const stage = useExecutionStage(inject('servers').databaseUrl)
 const { statusOf } = stage
-
-const ITEM_PATH = PATH.replace('executions/exec', 'deployitems/item')
-const finishedItem: KubeObject = {
-  ...{ apiVersion: deployItemKind.apiVersion, kind: 'DeployItem', spec: { type: 'foreign/type' } },
-  metadata: {
-    ...{ name: 'item', namespace: 'n', uid: 'uid-item', generation: 1 },
-    ownerReferences: [
-      { apiVersion: executionKind.apiVersion, kind: 'Execution', name: 'exec', uid: 'uid-exec', controller: true },
-    ],
-  },
-  status: { jobID: 'job', jobIDFinished: 'job', phase: 'Progressing' },
-}
 
 describe('a settle', () => {
   const ours = { jobID: 'job', phase: 'Progressing' }
@@ -130,28 +114,17 @@ describe('a settle', () => {
     })
   })
 
-  it('leaves a lingering run to go on when its wake is journaled, which comes again later', async () => {
-    const now = stage.deps.now()
-    await openJob(stage.db, JOB)
-    const settled = statusActivities(stage.deps).settle({ ...SETTLE, lingers: true })
-    await expect.poll(() => stage.deps.lingering.count).toBe(1)
-    const writer = { ...WRITER, workflowID: 'deploy/uid-exec/job' }
-    const item = stage.api.put(ITEM_PATH, finishedItem)
-    const version = item.metadata.resourceVersion ?? ''
-    await writeAll(stage.deps, writer, [
-      {
-        verb: 'patchStatus',
-        ...at,
-        watched: deployItemKind,
-        name: 'item',
-        version,
-        patch: phase('Succeeded'),
-        reapply: () => 'done',
-      },
-    ])
-    expect(await settled).toEqual({ result: 'settled', target: {}, woken: true })
-    const wakes = await stage.db.selectFrom('wake').select(['controller', 'uid', 'due']).execute()
-    expect(wakes).toEqual([{ controller: 'execution', uid: 'uid-exec', due: new Date(now.getTime() + 2000) }])
+  it('tells whether the run was woken since its pass looked, and takes it off those at work', async () => {
+    const { atWork } = stage.deps
+    const { workflowID } = SETTLE
+    const wake = { controller: 'execution', uid: 'uid-exec', job_id: '', version: 1, seq: 1 }
+    const told = async () => await statusActivities(stage.deps).settle({ ...SETTLE, change: undefined })
+    atWork.looks(workflowID)
+    atWork.meets(wake, { workflow_id: workflowID, passes: 1 })
+    expect(await told()).toEqual({ result: 'settled', target: {}, woken: true })
+    atWork.looks(workflowID)
+    expect(await told()).toMatchObject({ woken: false })
+    expect(atWork.meets({ ...wake, version: 2 }, { workflow_id: workflowID, passes: 2 })).toBe('signal')
   })
 
   it('puts the next due time into the journal, later with each attempt', async () => {

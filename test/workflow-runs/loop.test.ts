@@ -111,35 +111,21 @@ describe('a job', () => {
     await world.reached('work 2')
     await world.wake()
     expect(await world.run.result()).toBe('Succeeded')
-    expect(world.log.filter((line) => line.startsWith('settle'))).toEqual(['settle 1 Working', 'settle 3 Succeeded'])
+    expect(world.settled.map(({ pass }) => pass)).toEqual([1, 3])
   })
 
-  it('lingers while it waits, and goes on without a signal when what it waits for comes meanwhile', async () => {
+  it('goes on inside its task, without a signal, when something has come since the pass looked', async () => {
     const world = await start({
       work: [() => stop('waiting'), () => stop('waiting'), () => done],
-      comesAfter: [1, 2],
+      comesIn: [1, 2],
     })
     expect(await world.run.result()).toBe('Succeeded')
     expect(world.log).toEqual([
       ...['observe 1', 'prepare 1', 'work 1', 'settle 1 Working'],
-      ...['observe 2', 'work 2', 'linger 2'],
+      ...['observe 2', 'work 2', 'settle 2 -'],
       ...['observe 3', 'work 3', 'settle 3 Succeeded'],
     ])
     expect(await world.eventsOf(EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED)).toBe(0)
-    expect(world.settled.map(({ lingers }) => lingers)).toEqual([true, false])
-  })
-
-  it('does not linger after a fault, or before a pass that is due at once', async () => {
-    const world = await start({
-      work: [() => retryLater('Away', 'no'), () => again(0), () => done],
-      comesAfter: [1, 2],
-    })
-    for (const pass of [1, 2]) {
-      await world.settledTimes(pass)
-      expect(world.settled.at(-1)?.lingers).toBe(false)
-      await world.wake()
-    }
-    expect(await world.run.result()).toBe('Succeeded')
   })
 
   it('leaves the due time of another pass to the journal, and arms no timer', async () => {
@@ -262,11 +248,11 @@ describe('a job', () => {
 describe('a group', () => {
   it('ends when nothing is left to do, and nothing more will come', async () => {
     const world = await start({ type: 'widgets', target: {}, work: [() => stop('waiting'), () => done] })
-    await world.reached('linger 1')
+    await world.reached('settle 1 -')
     world.target = undefined
     await world.wake()
     expect(await world.run.result()).toBe('Done')
-    expect(world.log).toEqual(['observe 1', 'work 1', 'linger 1', 'observe 2', 'work 2', 'end Done'])
+    expect(world.log).toEqual(['observe 1', 'work 1', 'settle 1 -', 'observe 2', 'work 2', 'end Done'])
   })
 
   it('is not over while a fault is left, and treats every fault as one that may pass', async () => {
@@ -288,23 +274,22 @@ interface Given {
   readonly work?: readonly Work[]
   /** How its settles end, one after the other; the last one stands for all further ones. */
   readonly settles?: readonly SettleResult['result'][]
-  /** Passes after which the run is woken while it lingers. */
-  readonly comesAfter?: readonly number[]
+  /** Passes in which something comes after their looks. */
+  readonly comesIn?: readonly number[]
 }
 
 /** The world of one run: the object it reconciles, and what was done to it. */
 class World extends RunWorld {
   readonly settled: SettleInput[] = []
   readonly answers: { work: readonly Work[] }
-  /** After which passes what the run waits for comes while it lingers. */
-  readonly comesWhileLingering: ReadonlySet<number>
+  readonly comesIn: ReadonlySet<number>
   target: TargetView | undefined
   readonly #settles: readonly SettleResult['result'][]
   #worked = 0
 
-  constructor({ work = [() => done], settles, comesAfter = [], ...given }: Given) {
+  constructor({ work = [() => done], settles, comesIn = [], ...given }: Given) {
     super(`widget/${randomUUID()}/job`)
-    this.comesWhileLingering = new Set(comesAfter)
+    this.comesIn = new Set(comesIn)
     this.target = 'target' in given && given.target === undefined ? undefined : { ...FRESH, ...given.target }
     this.answers = { work }
     this.#settles = settles ?? ['settled']
@@ -329,14 +314,13 @@ class World extends RunWorld {
 
   settle(input: SettleInput): ReturnType<SettleActivities['settle']> {
     const { change, pass, jobID } = input
-    const woken = input.lingers && this.comesWhileLingering.has(pass)
-    // Nothing but a moment awake.
+    const woken = this.comesIn.has(pass)
+    this.log.push(`settle ${pass} ${change?.phase ?? '-'}`)
+    // Nothing to write.
     if (change === undefined && input.againMs === undefined) {
-      this.log.push(`linger ${pass}`)
       return Promise.resolve({ result: 'settled', target: {}, woken })
     }
     this.settled.push(input)
-    this.log.push(`settle ${pass} ${change?.phase ?? '-'}`)
     const result = this.#settles[Math.min(this.settled.length, this.#settles.length) - 1]
     if (result === 'superseded' || result === 'overtaken') return Promise.resolve({ result })
     if (change === undefined || this.target === undefined)

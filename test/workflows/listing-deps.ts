@@ -7,7 +7,7 @@ import type { Deps } from '../../activities/deps.ts'
 import type { LandscaperDeps } from '../../activities/landscaper/deps.ts'
 import type { Database } from '../../activities/journal/database.ts'
 import { createGroupedJournal } from '../../activities/journal/write/grouped-journal.ts'
-import { Lingering } from '../../activities/journal/write/lingering.ts'
+import { AtWork } from '../../activities/run/at-work.ts'
 import { type KubeClient, type KubeObject, resourcePath } from '../../activities/kube/client.ts'
 import { KubeError } from '../../activities/kube/errors.ts'
 import { ObjectCache } from '../../activities/kube/object-cache.ts'
@@ -23,7 +23,7 @@ export function listingDeps(
 ): LandscaperDeps {
   const db = emptyDatabase()
   const now = () => new Date('2030-01-01T00:00:00Z')
-  const lingering = new Lingering({ most: 1, ms: 50 })
+  const atWork = new AtWork(now)
   const route = () => {
     throw new Error('nothing is written here, so nothing is routed')
   }
@@ -34,7 +34,7 @@ export function listingDeps(
   })
   const parts = { cluster: 'local', kube: listingApi(objects, kinds), db, journal, objects: new ObjectCache() }
   const byName = new Map(controllers.map((controller) => [controller.name, controller]))
-  return landscaperDeps({ ...parts, now, lingering, controllers: byName } as unknown as Deps)
+  return landscaperDeps({ ...parts, now, atWork, controllers: byName } as unknown as Deps)
 }
 
 function listingApi(objects: readonly KubeObject[], kinds: readonly Kind[]): KubeClient {

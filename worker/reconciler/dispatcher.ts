@@ -2,7 +2,7 @@
 // Source: docs/architecture.md "How data flows", "Journal" (wake).
 //
 //   P1. Claim, call Temporal, acknowledge: no lock is held over a call. A dispatcher that dies leaves a lease that runs out.
-//   P2. A wake is acknowledged only after a run was woken or started for it, or it is known to lead to nothing.
+//   P2. A wake is acknowledged only after a run was woken or started for it, or it is known to lead to nothing, or its run has seen it.
 //   P3. Temporal or PostgreSQL being away loses nothing: the wake stays, the next try is delayed.
 
 import type { Client } from '@temporalio/client'
@@ -17,7 +17,6 @@ import {
   type NewJob,
   openJobs,
 } from '../../activities/journal/write/jobs.ts'
-import type { Lingering } from '../../activities/journal/write/lingering.ts'
 import { type ObjectID, readSubjects } from '../../activities/journal/read/objects.ts'
 import { recordLostJob } from '../../activities/journal/write/sweep.ts'
 import {
@@ -30,10 +29,10 @@ import {
   upsertWakes,
   type Wake,
 } from '../../activities/journal/write/wakes.ts'
+import type { AtWork } from '../../activities/run/at-work.ts'
 import { delayAfter } from '../server/backoff.ts'
 import { builtIn, type Registry } from '../server/registry.ts'
 import type { Logger } from '../server/log.ts'
-import type { Admission } from './admission.ts'
 import { followedBy, type ItemName, type Resolution, resolveStart, resolveWake } from './resolve.ts'
 import { type Run, type RunOptions, signalRun, startRun } from './runs.ts'
 
@@ -54,8 +53,7 @@ export interface DispatcherDeps {
   readonly client: Client
   readonly log: Logger
   readonly now: () => Date
-  readonly lingering: Lingering
-  readonly admission: Admission
+  readonly atWork: AtWork
   /** Default: Pawl's own controllers. */
   readonly registry?: Registry
   /** Called with the outcome of every contact with the journal and Temporal, for /readyz. */
@@ -187,12 +185,13 @@ export class Dispatcher {
   }
 
   async #bring(wake: Wake): Promise<Brought> {
-    const { db, client, now, log, lingering, registry = builtIn } = this.#deps
+    const { db, client, now, log, atWork, registry = builtIn } = this.#deps
     const resolution = await resolveWake(db, wake, this.#journal)
     if (resolution.to !== 'open') return await this.#follow(wake, resolution)
     const { workflow_id } = resolution.job
-    const again = lingering.wake(workflow_id, now(), wake.due)
-    if (again !== undefined) return { led: 'woken where it lingered', again }
+    const met = atWork.meets(wake, resolution.job)
+    if (met === 'seen') return { led: 'its run has seen it' }
+    if (met !== 'signal') return { led: 'its run is at work', again: met }
     if (await signalRun(client, workflow_id, wake.seq)) return SIGNALLED
     log.info({ workflowID: workflow_id }, 'run is not in Temporal any more')
     // With a wake of its own, in one transaction: this one may not start a run, and whoever stops here leaves nothing half done.
@@ -204,7 +203,7 @@ export class Dispatcher {
     const { db, client, now } = this.#deps
     switch (resolution.to) {
       case 'start':
-        return resolution.begins ? await this.#admit(wake, resolution.run) : await this.#start(wake, resolution.run)
+        return await this.#start(wake, resolution.run)
       case 'open':
         if (await signalRun(client, resolution.job.workflow_id, wake.seq)) return SIGNALLED
         throw new Error(`run ${resolution.job.workflow_id} is not in Temporal any more`)
@@ -233,22 +232,9 @@ export class Dispatcher {
     return delayAfter(failed, DISPATCH_DELAYS, Math.random())
   }
 
-  async #admit(wake: Wake, run: Run): Promise<Brought> {
-    const { admission, now } = this.#deps
-    const again = await admission.take(run.workflowID, now)
-    if (again !== undefined) return { led: 'put off: others are begun first', again }
-    try {
-      const brought = await this.#start(wake, run)
-      if (brought !== STARTED) admission.leave(run.workflowID)
-      return brought
-    } catch (error) {
-      admission.leave(run.workflowID)
-      throw error
-    }
-  }
-
   async #start(wake: Wake, run: Run): Promise<Brought> {
-    const { client } = this.#deps
+    const { client, atWork } = this.#deps
+    atWork.starts(run.workflowID)
     // Before the run writes anything: by its row its writes are known as its own. A start that fails leaves a row that the next try finds.
     if (!isLevel(run)) await this.#opened(wake, run, null)
     const first = await startRun(client, run, this.#options, isLevel(run))

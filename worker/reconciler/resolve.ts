@@ -31,8 +31,7 @@ import type { Run } from './runs.ts'
 
 export type Resolution =
   | { readonly to: 'open'; readonly job: Job }
-  /** `begins`: the job begins by itself, rather than going on or being part of another. */
-  | { readonly to: 'start'; readonly run: Run; readonly begins: boolean }
+  | { readonly to: 'start'; readonly run: Run }
   /** The group's execution is gone: each of these items has a run of its own. */
   | { readonly to: 'items'; readonly items: readonly ItemName[] }
   /** The journal does not know yet; ask again later. */
@@ -159,9 +158,8 @@ async function resolveSubject(wake: Wake, lookups: Lookups): Promise<Resolution>
     if (group !== undefined) return { to: 'open', job: group }
   }
   const subject = { ...kind, uid: object.uid, namespace: object.namespace, name: object.name }
-  const { jobID, cause } = wanted
-  const begun = jobID === undefined ? { jobID: deriveJobID(object), begins: true } : { jobID, begins: false }
-  return startOf(wake, subject, { ...begun, cause }, controller.group)
+  const { jobID = deriveJobID(object), cause } = wanted
+  return startOf(wake, subject, { jobID, cause }, controller.group)
 }
 
 async function resolveGroup(db: Kysely<Database>, wake: Wake, group: Group, lookups: Lookups): Promise<Resolution> {
@@ -186,7 +184,7 @@ async function resolveGroup(db: Kysely<Database>, wake: Wake, group: Group, look
   const subject = isOwned
     ? { ...ownerKind, uid: wake.uid, namespace, name: nameOfOwner(unfinished, ownerKind) ?? wake.name }
     : { ...group.member, uid: wake.uid, namespace, name: unfinished.name }
-  return startOf(wake, subject, { jobID: wake.job_id, cause: wake.cause, begins: false }, group)
+  return startOf(wake, subject, { jobID: wake.job_id, cause: wake.cause }, group)
 }
 
 type Member = ItemName & Pick<JournaledObject, 'owner_uid' | 'projection'> & { readonly owner_name: string | null }
@@ -199,13 +197,12 @@ function nameOfOwner({ owner_name, projection }: Member, kind: GroupKind): strin
 interface WantedJob {
   readonly jobID: string
   readonly cause: string
-  readonly begins: boolean
 }
 
 function startOf(
   wake: Wake,
   subject: Run['input']['subject'],
-  { jobID, cause, begins }: WantedJob,
+  { jobID, cause }: WantedJob,
   shown: GroupRule | undefined,
 ): Resolution {
   const { controller } = wake
@@ -215,7 +212,7 @@ function startOf(
   if (problem !== undefined) return nothing(problem)
   const workflowID = workflowIDOf(controller, subject, jobID)
   const run = { controller, workflowID, input: { subject, jobID, cause: isLevel ? wake.cause : cause } }
-  return { to: 'start', run: shown === undefined ? run : { ...run, shown }, begins: isLevel || begins }
+  return { to: 'start', run: shown === undefined ? run : { ...run, shown } }
 }
 
 /** In level mode its run may be open without a row of it: a worker died between the start and the row. */

@@ -63,18 +63,9 @@ const OWN_FLAGS = {
     ...{ takes: '<count>', reads: 'number', least: 1, otherwise: 20 },
     text: 'wakes in hand at the same time',
   },
-  'begin-ahead': {
-    // Enough to keep all slots at work until more are admitted.
-    ...{ takes: '<count>', reads: 'number', least: 1, otherwise: 40 },
-    text: 'jobs begun whose first pass is still to come; others wait',
-  },
   'wake-lease-ms': {
     ...{ takes: '<ms>', reads: 'number', least: 100, otherwise: 10_000 },
     text: 'how long a wake stays with a worker that fell silent',
-  },
-  'linger-ms': {
-    ...{ takes: '<ms>', reads: 'number', least: 0, otherwise: 300 },
-    text: 'how long a run stays awake for what it waits for, 0 = not at all',
   },
   'sweep-ms': {
     ...{ takes: '<ms>', reads: 'number', least: 100, otherwise: 60_000 },
@@ -113,8 +104,6 @@ export interface ReconcilerSettings extends Surroundings {
   /** Values of the wings' own flags, by wing. */
   readonly wingFlags: ReadonlyMap<string, FlagValues<FlagTable>>
   readonly stickyTimeoutMs: number
-  readonly lingerMs: number
-  readonly beginAhead: number
   readonly dispatcher: DispatcherOptions
 }
 
@@ -148,8 +137,6 @@ export function reconcilerSettings(
     sweepMs: flags['sweep-ms'],
     wingFlags: readWingFlags(surroundings.wings, given),
     stickyTimeoutMs: flags['sticky-timeout-ms'],
-    lingerMs: flags['linger-ms'],
-    beginAhead: flags['begin-ahead'],
     dispatcher: {
       ...{ owner: newOwner(), cluster, taskQueue, controllers },
       slots: flags['dispatch-slots'],

@@ -23,7 +23,6 @@ import { expandRoutes, type RoutedNews, type WriterRun } from './expand.ts'
 import { type BatchEvent, type Incoming, readEvent } from './incoming.ts'
 import { closeEndedJobs, type EndedJob, endedJobs, endSubscriptionsOf } from './close-runs.ts'
 import type { SubjectRules } from './jobs.ts'
-import type { Lingering } from './lingering.ts'
 import { mergeWakes, type NewWake, upsertWakes } from './wakes.ts'
 
 export interface EventBatch {
@@ -52,8 +51,6 @@ export interface JournalDeps extends SubjectRules {
   readonly route: (event: RoutedEvent) => Routing
   readonly contentKey: Buffer | undefined
   readonly now: () => Date
-  /** The runs that linger in this process; none where no runs are. */
-  readonly lingering?: Lingering
 }
 
 export interface JournaledBatch {
@@ -102,17 +99,10 @@ export async function journalWrites(
     await finishActions(db, finished)
     return
   }
-  const held: Held[] = []
-  try {
-    await db.transaction().execute(async (trx) => {
-      await journalTold(trx, { cluster, told, finished }, deps, held)
-    })
-  } finally {
-    for (const { release } of held) release()
-  }
+  await db.transaction().execute(async (trx) => {
+    await journalTold(trx, { cluster, told, finished }, deps)
+  })
 }
-
-type Held = ReturnType<Lingering['hold']>
 
 interface Origin {
   readonly source: EventSource
@@ -141,7 +131,6 @@ async function journalTold(
   trx: Transaction<Database>,
   { cluster, told, finished }: ToldBatch,
   deps: JournalDeps,
-  held: Held[] = [],
 ): Promise<JournaledBatch> {
   const now = deps.now()
   if (told.length === 0) {
@@ -161,9 +150,7 @@ async function journalTold(
   })
   await insertEvents(trx, cluster, rows, now)
   const wakes = mergeWakes(wakesOfNews.flatMap(({ wakes }) => wakes))
-  const put = deps.lingering?.hold(wakes, now)
-  if (put !== undefined) held.push(put)
-  await upsertWakes(trx, put?.wakes ?? wakes, now)
+  await upsertWakes(trx, wakes, now)
   await closeEndedJobs(trx, cluster, ended, now)
   if (Object.values(deps.modes).includes('level')) await endSubscriptionsOf(trx, cluster, goneOf(news))
   await finishActions(trx, finished)

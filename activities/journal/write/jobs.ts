@@ -203,20 +203,6 @@ export async function touchJobs(db: Kysely<Database>, runs: readonly RunID[], no
       and job.workflow_id = t.id`.execute(db)
 }
 
-/** Those of the runs that have begun a pass, or are over; not those that have no row yet. */
-export async function begunJobs(db: Kysely<Database>, workflowIDs: readonly string[]): Promise<readonly string[]> {
-  const rows = await db
-    .selectFrom('job')
-    .select('workflow_id')
-    .where('workflow_id', '=', sql<string>`any(${workflowIDs}::text[])`)
-    // A pass that began before the row was there was not counted; what it settled was.
-    .where((where) =>
-      where.or([where('passes', '>', 0), where('phase', 'is not', null), where('outcome', 'is not', null)]),
-    )
-    .execute()
-  return rows.map(({ workflow_id }) => workflow_id)
-}
-
 export interface JobProgress {
   readonly workflowID: string
   readonly runID: string

@@ -23,7 +23,7 @@ import { newestVersion, newestVersionAnywhere } from '../../journal/read/objects
 import { type KubeObject, type ObjectList, resourcePath } from '../../kube/client.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { isOwnedBy } from '../../kube/owners.ts'
-import { readObject, recordObservation } from '../../kube/read-family.ts'
+import { readObject } from '../../kube/read-family.ts'
 import { controllerOf } from '../controllers.ts'
 import { ownerOf } from '../../kube/views.ts'
 import { followedKind, nameOf } from './kinds.ts'
@@ -37,7 +37,7 @@ export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLev
    * @throws `AmbiguousState`, `StateNotOwned` and `StatesTooLarge` (final); failures of the API server and the journal.
    */
   async observeLevel(input) {
-    await recordObservation(deps, input.by)
+    await deps.journal.touch(input.by)
     const found = await readObject(deps, followedKind(deps, input.target), input.subject.namespace, input.subject.name)
     if (found?.metadata.uid !== input.subject.uid) return undefined
     return await observe(deps, input, found)

@@ -5,7 +5,7 @@ import type { LandscaperDeps } from '../../../activities/landscaper/deps.ts'
 import { createKubeClient, type KubeClient } from '../../../activities/kube/client.ts'
 import { ObjectCache } from '../../../activities/kube/object-cache.ts'
 import { createGroupedJournal } from '../../../activities/journal/write/grouped-journal.ts'
-import { Lingering } from '../../../activities/journal/write/lingering.ts'
+import { AtWork } from '../../../activities/run/at-work.ts'
 import { builtIn } from '../../../worker/server/registry.ts'
 import { createLogger } from '../../../worker/server/log.ts'
 import { unexpected } from '../journal/unexpected.ts'
@@ -39,10 +39,9 @@ export function useWriteStage(databaseUrl: string): () => WriteStage {
     const now = () => new Date('2030-01-01T00:00:00Z')
     const log = createLogger('test', 'silent')
     const { db } = database
-    // Long enough for a write on a busy machine; what waits in vain waits for it.
-    const lingering = new Lingering({ most: 1, ms: 3000 })
+    const atWork = new AtWork(now)
     const { route, subjectKinds, modes, controllers } = builtIn
-    const routing = { ...{ route, subjectKinds, modes, controllers }, contentKey: undefined, now, lingering }
+    const routing = { ...{ route, subjectKinds, modes, controllers }, contentKey: undefined, now, atWork }
     const journal = createGroupedJournal({ db, lax: db, report: unexpected }, 'local', routing)
     const parts = { cluster: 'local', kube, log, db, journal, objects: new ObjectCache() }
     stage = { database, api, deps: landscaperDeps({ ...parts, ...routing }) }

@@ -42,7 +42,7 @@ describe('a wake of an Execution', () => {
     expect(await resolve(own, { exec: RUNNING, jobs: [ROOT] })).toEqual({ to: 'nothing', reason: 'own write' })
     // Found where it is started: it may be open without a row.
     const early = await resolve(wake, { exec: RUNNING, jobs: [] })
-    expect(early).toMatchObject({ to: 'start', begins: false, run: { controller: 'installation' } })
+    expect(early).toMatchObject({ to: 'start', run: { controller: 'installation' } })
   })
 })
 

@@ -23,8 +23,6 @@ export interface SettleInput extends By, JobInput {
   readonly attempt: number
   /** What the pass met, also when the status says nothing new; undefined when it met nothing. */
   readonly fault: { readonly reason: string; readonly message: string } | undefined
-  /** The run has nothing to do until it is woken: what it waits for may come before the activity ends. */
-  readonly lingers: boolean
 }
 
 export type SettleResult =
@@ -33,6 +31,7 @@ export type SettleResult =
       readonly target: Partial<SettledTarget>
       /** As `children` of the input. */
       readonly children?: readonly Partial<SettledTarget>[]
+      /** Something came since the pass looked. */
       readonly woken: boolean
     }
   /** The job is no longer ours, or its phase was moved by another run. */

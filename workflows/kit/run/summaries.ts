@@ -95,7 +95,7 @@ export const SETTLE_TOLD: Told<SettleActivities> = {
   settle({ change, againMs, attempt, fault }) {
     const error = change?.lastError?.reason ?? fault?.reason
     const told = [change?.phase, error, ...(againMs === undefined ? [] : [dueIn(againMs, attempt)])]
-    return said('settle', told) ?? 'wait for a moment'
+    return said('settle', told) ?? 'settle: nothing new'
   },
   endRun: ({ outcome }) => `end: ${outcome}`,
 }

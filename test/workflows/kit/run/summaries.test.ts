@@ -64,7 +64,7 @@ describe('the summary of a call', () => {
 })
 
 describe('the end of a pass', () => {
-  const input = { ...by, subject, jobID: 'j', cause: 'c', attempt: 0, fault: undefined, lingers: true }
+  const input = { ...by, subject, jobID: 'j', cause: 'c', attempt: 0, fault: undefined }
   const settle = (rest: object) => SETTLE_TOLD.settle?.({ ...input, change: undefined, againMs: undefined, ...rest })
 
   it('is told by what it writes and when the next one is due', () => {
@@ -72,7 +72,7 @@ describe('the end of a pass', () => {
     expect(settle({ change: { phase: 'Failed', lastError: { reason: 'Timeout' } } })).toBe('settle: Failed, Timeout')
     expect(settle({ againMs: 5000 })).toBe('settle: again in 5000 ms')
     expect(settle({ againMs: 9e15, attempt: 2, fault: { reason: 'Away' } })).toBe('settle: Away, retry 2')
-    expect(settle({})).toBe('wait for a moment')
+    expect(settle({})).toBe('settle: nothing new')
   })
 })
 

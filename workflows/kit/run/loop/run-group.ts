@@ -39,7 +39,7 @@ export async function runGroup<State, Act>(
     const outcome = joinOutcomes(ran, tracks.takeFailures())
     const isOver = outcome.faults.length === 0 && tracks.running === 0 && controller.isOver(pass)
     if (isOver) return { outcome: done, result: 'Done' }
-    return { outcome: retryable(outcome), result: undefined, isBusy: tracks.running > 0 }
+    return { outcome: retryable(outcome), result: undefined }
   }
   const leave = () => tracks.stop()
   return await loop(input, wakes, jobCourse(input, wakes, { runPass: runOnce, leave }))

@@ -56,7 +56,6 @@ export async function runJob<State extends JobState, Act>(
     const change = result === 'Deleted' ? undefined : statusChange(pass, controller.plan.finalPhases)
     return {
       ...{ outcome, result, change, hosted: pass.hosted },
-      isBusy: works().some(({ running }) => running > 0),
       settled: (target) => root.settled(target),
     }
   }

@@ -1,0 +1,117 @@
+// The runs that are at work in this process: inside a workflow task. What wakes such a run is noted here, and the settle of its pass tells it.
+// A signal that arrives while a task completes makes the server void the end of that task. Source: docs/adr/0024.
+//
+//   A1. Noting only saves time: the wake stays in the journal and comes again after SURE_MS. Then it is done with when a look here has seen it,
+//       noted again while the run is at work, and a signal otherwise.
+//   A2. A look here may be a ghost's: the process was stopped, and the server gave the task to another, which looked before. So what was seen
+//       here counts only while the run's row counts no other looks.
+//   A3. A run that did nothing for SURE_MS is not at work here, whatever became of it.
+//   A4. An object that is touched without end holds no task: the pass that follows a noted wake notes none. They come again after SPACING_MS, when
+//       the run may have given its task back.
+//   A5. For events a run is signalled once in SPACING_MS at most, and not sooner after its start: it may be at work by then. Due times, which the
+//       run asked for itself, are not spaced.
+
+import type { Job } from '../journal/write/jobs.ts'
+import type { Wake } from '../journal/write/wakes.ts'
+
+/** Longer than most passes, and than most jobs that end. */
+const SURE_MS = 2000
+const SPACING_MS = 100
+// Of runs that ended elsewhere nobody tells; forgotten, those that go on cost a signal.
+const MOST_REMEMBERED = 10_000
+
+interface Run {
+  /** Passes that looked, here. */
+  looks: number
+  /** When it last did something in its pass, in milliseconds; undefined: it waits, or is elsewhere. */
+  at: number | undefined
+  /** Versions of the wakes that came since it looked, and of those that came before, by their rows. */
+  readonly noted: Map<string, number>
+  readonly seen: Map<string, number>
+  /** Its pass is the one after a noted wake (A4). */
+  isWoken: boolean
+  signalledAt: number | undefined
+}
+
+const IDLE = { looks: 0, at: undefined, isWoken: false, signalledAt: undefined }
+
+/** What becomes of a wake: its run has seen it, has to be signalled, or is asked again at that time. */
+export type Met = 'seen' | 'signal' | Date
+
+export class AtWork {
+  /** By workflow ID. */
+  readonly #runs = new Map<string, Run>()
+  readonly #now: () => Date
+
+  constructor(now: () => Date) {
+    this.#now = now
+  }
+
+  /** A pass begins to look at the world: what was noted before, it sees. */
+  looks(workflowID: string): void {
+    const run = this.#run(workflowID)
+    run.looks++
+    run.at = this.#ms()
+    for (const [row, version] of run.noted) run.seen.set(row, version)
+    run.noted.clear()
+  }
+
+  /** The pass does something. */
+  acts(workflowID: string): void {
+    const run = this.#runs.get(workflowID)
+    if (run?.at !== undefined) run.at = this.#ms()
+  }
+
+  /** The pass is settled. @returns whether a wake was noted since it looked: the run looks again before it waits. */
+  settles(workflowID: string): boolean {
+    const run = this.#runs.get(workflowID)
+    if (run === undefined) return false
+    run.isWoken = run.noted.size > 0
+    if (!run.isWoken) run.at = undefined
+    return run.isWoken
+  }
+
+  /** The run is about to be started (A5). */
+  starts(workflowID: string): void {
+    this.#run(workflowID).signalledAt = this.#ms()
+  }
+
+  ends(workflowID: string): void {
+    this.#runs.delete(workflowID)
+  }
+
+  /** A wake for an open run; who is told to signal does so. */
+  meets(
+    { controller, uid, job_id, version, seq }: Pick<Wake, 'controller' | 'uid' | 'job_id' | 'version' | 'seq'>,
+    { workflow_id, passes }: Pick<Job, 'workflow_id' | 'passes'>,
+  ): Met {
+    const run = this.#run(workflow_id)
+    const row = `${controller}/${uid}/${job_id}`
+    const now = this.#ms()
+    // A2
+    if (run.seen.get(row) === version && run.looks === passes) return 'seen'
+    if (run.at !== undefined && now < run.at + SURE_MS) {
+      if (run.isWoken) return new Date(now + SPACING_MS)
+      run.noted.set(row, version)
+      return new Date(now + SURE_MS)
+    }
+    const { signalledAt } = run
+    if (seq > 0 && signalledAt !== undefined && now < signalledAt + SPACING_MS)
+      return new Date(signalledAt + SPACING_MS)
+    run.signalledAt = now
+    return 'signal'
+  }
+
+  #ms(): number {
+    return this.#now().getTime()
+  }
+
+  #run(workflowID: string): Run {
+    const known = this.#runs.get(workflowID)
+    if (known !== undefined) return known
+    if (this.#runs.size >= MOST_REMEMBERED) this.#runs.clear()
+    const run: Run = { ...IDLE, noted: new Map(), seen: new Map() }
+    this.#runs.set(workflowID, run)
+    return run
+  }
+}

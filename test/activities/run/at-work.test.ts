@@ -1,0 +1,118 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+
+import { AtWork } from '../../../activities/run/at-work.ts'
+
+const START = Date.UTC(2030, 0, 1)
+const RUN = 'installation/ns/shop/u1/job'
+
+let ms: number
+let atWork: AtWork
+beforeEach(() => {
+  ms = 0
+  atWork = new AtWork(() => new Date(START + ms))
+})
+
+/** 'seen', 'signal', or in how many milliseconds the wake comes again. `passes`: as the run's row counts them. */
+function wake({ version = 1, passes = 1, uid = 'u1', seq = 1 } = {}): string | number {
+  const met = atWork.meets({ controller: 'installation', uid, job_id: '', version, seq }, { workflow_id: RUN, passes })
+  return typeof met === 'string' ? met : met.getTime() - START - ms
+}
+
+describe('a run that waits', () => {
+  it('is signalled', () => {
+    expect(wake()).toBe('signal')
+    atWork.looks(RUN)
+    expect(atWork.settles(RUN)).toBe(false)
+    ms = 1000
+    expect(wake()).toBe('signal')
+  })
+
+  it('is not told of a wake twice in a tenth of a second, unless it asked for the time itself', () => {
+    wake()
+    ms = 30
+    expect(wake({ version: 2 })).toBe(70)
+    expect(wake({ version: 2, seq: 0 })).toBe('signal')
+    ms = 130
+    expect(wake({ version: 2 })).toBe('signal')
+  })
+
+  it('may be at work as soon as it is started', () => {
+    atWork.starts(RUN)
+    ms = 10
+    expect(wake()).toBe(90)
+  })
+})
+
+describe('a run that is at work', () => {
+  beforeEach(() => atWork.looks(RUN))
+
+  it('hears of its wakes when it settles; they come again later, and are done with when a look has seen them', () => {
+    expect([wake(), wake({ uid: 'item', version: 2 })]).toEqual([2000, 2000])
+    expect(atWork.settles(RUN)).toBe(true)
+    atWork.looks(RUN)
+    expect(atWork.settles(RUN)).toBe(false)
+    ms = 2000
+    expect(wake({ passes: 2 })).toBe('seen')
+    expect(wake({ passes: 2, uid: 'item', version: 2 })).toBe('seen')
+    // Something came since.
+    expect(wake({ passes: 2, version: 3 })).toBe('signal')
+  })
+
+  it('has seen what came before it looked', () => {
+    wake()
+    atWork.looks(RUN)
+    expect(atWork.settles(RUN)).toBe(false)
+    expect(wake({ passes: 2 })).toBe('seen')
+  })
+
+  it('is signalled when another process has looked, too: what is at work here may be a ghost', () => {
+    wake()
+    atWork.settles(RUN)
+    atWork.looks(RUN)
+    atWork.settles(RUN)
+    ms = 2000
+    expect(wake({ passes: 3 })).toBe('signal')
+  })
+
+  it('is noted again as long as it is at work, and signalled two seconds after the last that it did', () => {
+    expect(wake()).toBe(2000)
+    ms = 1999
+    atWork.acts(RUN)
+    ms = 3998
+    expect(wake()).toBe(2000)
+    ms = 3999
+    expect(wake()).toBe('signal')
+    atWork.acts('installation/ns/other/u2/job')
+  })
+
+  it('waits after its settle, whatever it does beside its passes', () => {
+    atWork.settles(RUN)
+    atWork.acts(RUN)
+    expect(wake()).toBe('signal')
+  })
+
+  it('is not held in its task by one who touches its object without end', () => {
+    wake()
+    expect(atWork.settles(RUN)).toBe(true)
+    atWork.looks(RUN)
+    expect(wake({ version: 2, passes: 2 })).toBe(100)
+    expect(atWork.settles(RUN)).toBe(false)
+    ms = 100
+    expect(wake({ version: 2, passes: 2 })).toBe('signal')
+    atWork.looks(RUN)
+    expect(wake({ version: 3, passes: 3 })).toBe(2000)
+  })
+
+  it('is forgotten when it ends', () => {
+    wake()
+    atWork.ends(RUN)
+    expect(atWork.settles(RUN)).toBe(false)
+    expect(wake()).toBe('signal')
+  })
+})
+
+it('remembers so many runs only', () => {
+  atWork.looks(RUN)
+  for (let index = 0; index < 10_000; index++) atWork.looks(`installation/ns/shop/${index}/job`)
+  expect(wake()).toBe('signal')
+})
