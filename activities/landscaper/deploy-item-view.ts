@@ -1,4 +1,4 @@
-// What workflows see of a DeployItem: of its Execution, and of the group that deploys it. Its configuration stays out.
+// What workflows see of a DeployItem: the run of its Execution, and its own. Its configuration stays out.
 
 import { DEPENDS_ON_ANNOTATION, ITEM_NAME_LABEL } from '../../workflows/landscaper/contract.ts'
 import { BUILT_IN_TYPES } from '../../workflows/landscaper/deploy-item/deployers.gen.ts'
@@ -26,6 +26,8 @@ export interface DeployItemView {
   readonly untouched?: boolean
   /** What its last job failed of, cut short; undefined while it runs, and when it did not fail. */
   readonly error?: string | undefined
+  /** The reason of that error. */
+  readonly reason?: string
   /** When its job began, for people. */
   readonly since?: string | undefined
   /** How long its last job took, in milliseconds. */
@@ -60,7 +62,7 @@ export function deployItemView(object: DeployItem, limit?: PickupLimit): DeployI
     jobIDFinished: status.jobIDFinished,
     exportRef: status.exportRef,
     ...untouchedMark(object),
-    error: errorOf(object),
+    ...errorOf(object),
     ...timesOf(object),
     pickupMs: limit === undefined ? undefined : pickupMs(object, limit),
     remainingMs: limit === undefined ? undefined : remainingMs(object, limit.now()),
@@ -96,10 +98,11 @@ function isSeen({ lastReconcileTime, deployer, providerStatus }: ItemStatus): bo
 // Enough to know where to look; the whole of it stands in the item's own status.
 const LONGEST_ERROR = 300
 
-function errorOf({ status = {} }: DeployItem): string | undefined {
+function errorOf({ status = {} }: DeployItem): Pick<DeployItemView, 'error' | 'reason'> {
   const { phase, lastError } = status
   const hasFailed = phase === 'Failed' || phase === 'DeleteFailed'
-  return hasFailed ? lastError?.message.slice(0, LONGEST_ERROR) : undefined
+  if (!hasFailed || lastError === undefined) return { error: undefined }
+  return { error: lastError.message.slice(0, LONGEST_ERROR), reason: lastError.reason }
 }
 
 /**

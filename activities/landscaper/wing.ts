@@ -5,7 +5,7 @@ import type { ActivityWing } from '../wing.ts'
 import { deployers } from './deploy/deployers.gen.ts'
 import { answerActivities } from './deploy/run/answer-items.ts'
 import { itemActivities } from './deploy/run/item-activities.ts'
-import { observeActivities as observeDeployGroup } from './deploy/run/observe.ts'
+import { observeActivities as observeDeployItem } from './deploy/run/observe.ts'
 import { sendActivities } from './deploy/run/send-items.ts'
 import { Sending } from './deploy/run/sending.ts'
 import { createTargetAccess } from './deploy/target/open-target.ts'
@@ -52,7 +52,7 @@ export function landscaperActivities(deps: LandscaperDeps) {
     ...deployItemActivities(deps),
     ...endItemActivities(deps),
     ...executionExports(deps),
-    ...observeDeployGroup(deps),
+    ...observeDeployItem(deps),
     ...answerActivities(deps, deployers),
     ...sendActivities(deps, deployers, sending),
     ...itemActivities(deps, deployers, sending),

@@ -23,13 +23,11 @@ export function modeOf({ modes }: Pick<Deps, 'modes'>, { workflowID }: Pick<By, 
   throw new Error(`run ${workflowID} is of controller ${name}; expected one of ${Object.keys(modes).join(', ')}`)
 }
 
-/** The controller in mode job or group that acts. @throws a plain Error (a bug) when this process has none of the name. */
+/** The controller in mode job that acts. @throws a plain Error (a bug) when this process has none of the name. */
 export function jobController({ controllers }: Pick<Deps, 'controllers'>, by: Acting): JobModeController {
   const name = controllerOf(by)
   const found = controllers.get(name)
   if (found !== undefined && found.mode !== 'level') return found
   const known = [...controllers.values()].filter(({ mode }) => mode !== 'level').map((one) => one.name)
-  throw new Error(
-    `run ${by.workflowID} is of controller ${name}; expected one in mode job or group: ${known.join(', ')}`,
-  )
+  throw new Error(`run ${by.workflowID} is of controller ${name}; expected one in mode job: ${known.join(', ')}`)
 }

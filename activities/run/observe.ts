@@ -1,4 +1,4 @@
-// What a pass in job or group mode reads beside its target: the children that its controller's document names, by the document's query.
+// What a pass in mode job reads beside its target: the children that its controller's document names, by the document's query.
 //
 //   O1. The query is filled from the subject alone, before anything is read (workflows/kit/run/job-query.ts says what it may ask).
 //   O2. Where nothing can be selected, e.g. because a name is too long for a label, there are no children.

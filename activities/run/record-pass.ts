@@ -5,7 +5,7 @@ import type { Deps } from '../deps.ts'
 import { retryDelayMs, takeRetryToken } from '../journal/write/backoff.ts'
 import { recordJobPhase } from '../journal/write/jobs.ts'
 import { upsertWakes } from '../journal/write/wakes.ts'
-import { controllerOf, modeOf } from './controllers.ts'
+import { controllerOf } from './controllers.ts'
 
 // A date must stay one, whatever time-out somebody wrote; a look once a day does no harm.
 const LONGEST_DELAY_MS = 86_400_000
@@ -17,12 +17,11 @@ export async function recordPass(
     workflowID,
     runID,
     subject,
-    jobID,
     change,
     againMs,
     attempt,
     fault,
-  }: Omit<SettleInput, 'pass' | 'cause' | 'children'>,
+  }: Omit<SettleInput, 'pass' | 'cause' | 'children' | 'jobID'>,
 ): Promise<'open' | 'over'> {
   const now = deps.now()
   const lastError = change?.lastError ?? fault
@@ -39,7 +38,7 @@ export async function recordPass(
         {
           controller,
           uid: subject.uid,
-          job_id: modeOf(deps, { workflowID }) === 'group' ? jobID : '',
+          job_id: '',
           cluster: deps.cluster,
           namespace: subject.namespace,
           name: subject.name,

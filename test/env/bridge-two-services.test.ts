@@ -66,7 +66,7 @@ describe('two kinds of one name', () => {
     ])
     for (const wake of await test.wakes()) {
       const group = wake.controller === 'core' ? '' : GROUP
-      const resolution = await resolveWake(test.db, wake, directLookups(test.db, registry))
+      const resolution = await resolveWake(wake, directLookups(test.db, registry))
       expect(resolution).toMatchObject({
         to: 'start',
         run: {

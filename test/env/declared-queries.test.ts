@@ -5,9 +5,7 @@
 import { MANAGED_BY_LABEL } from '../../workflows/landscaper/contract.ts'
 import { describe, expect, inject, it } from 'vitest'
 
-import { deployGroupQueries } from '../../workflows/landscaper/deploy-item/controller.gen.ts'
 import { deployer as mockDeployer } from '../../activities/landscaper/deploy/mock/deployer.ts'
-import { BUILT_IN_TYPES } from '../../workflows/landscaper/deploy-item/deployers.gen.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { executionQueries } from '../../workflows/landscaper/execution/controller.gen.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
@@ -25,7 +23,7 @@ const JOB = 'job'
 const stage = useReadStage('declared-queries', WATCHED, inject('servers'))
 const { cluster, journal } = stage
 
-describe('what an Execution and its deploy group observe', () => {
+describe('what an Execution observes', () => {
   it.each([
     { how: 'listed, before the journal has heard of anything', more: 0, journaled: false, seen: false, reads: 'lists' },
     {
@@ -43,7 +41,7 @@ describe('what an Execution and its deploy group observe', () => {
     if (seen) await look(target)
     const { declared, observed, asked } = await look(target)
     expect(observed).toEqual(declared)
-    expect([declared.items.length, declared.group.length]).toEqual([3 + more, 1])
+    expect(declared.items).toHaveLength(3 + more)
     expect(readsOf(asked)).toBe(reads)
   })
 
@@ -58,7 +56,7 @@ describe('what an Execution and its deploy group observe', () => {
     await journal(gone as LsObject)
     const { declared, observed } = await look(target)
     expect(observed).toEqual(declared)
-    expect([declared.items.length, declared.group.length]).toEqual([3, 2])
+    expect(declared.items).toHaveLength(3)
     expect(declared.items.filter((one) => before.declared.items.includes(one))).toHaveLength(1)
   })
 
@@ -67,12 +65,12 @@ describe('what an Execution and its deploy group observe', () => {
     const labels = { [MANAGED_BY_LABEL]: 'other' }
     await cluster.patch('deployitems', nameIn(target, 'triggered'), { metadata: { labels } })
     const { declared, observed } = await look(target)
-    expect([declared.items.length, declared.group.length]).toEqual([2, 0])
+    expect(declared.items).toHaveLength(2)
     expect(observed).toEqual(declared)
     await journal()
     const known = await look(target)
     expect(known.declared).toEqual(declared)
-    expect([known.observed.items.length, known.observed.group.length]).toEqual([3, 1])
+    expect(known.observed.items).toHaveLength(3)
   })
 })
 
@@ -109,8 +107,6 @@ type Versions = readonly string[]
 interface Seen {
   /** Of the Execution. */
   readonly items: Versions
-  /** Of its deploy group. */
-  readonly group: Versions
 }
 
 interface Look {
@@ -124,15 +120,11 @@ async function look(target: LsObject): Promise<Look> {
   const act = activitiesOf(stage.deps)
   const subject = subjectOf(target, executionKind)
   const { deployItems } = await run<readonly LsObject[]>(target, executionKind, executionQueries)
-  const { deployItems: grouped = [] } = await run<readonly LsObject[]>(target, executionKind, deployGroupQueries)
-  // The rest of what the group's document says of its items.
-  const isInGroup = ({ spec, status }: LsObject) => BUILT_IN_TYPES.has(String(spec?.['type'])) && status?.jobID === JOB
   stage.requests.length = 0
   const execution = await act.observeExecution({ by: byOf('execution'), subject, known: {} })
-  const group = await act.observeDeployGroup({ by: byOf('deploy'), subject, jobID: JOB, known: {} })
   return {
-    declared: { items: versionsOf(deployItems), group: versionsOf(grouped.filter(isInGroup)) },
-    observed: { items: versionsOfViews(execution.changed), group: versionsOfViews(group.changed) },
+    declared: { items: versionsOf(deployItems) },
+    observed: { items: versionsOfViews(execution.changed) },
     asked: [...stage.requests],
   }
 }

@@ -13,8 +13,9 @@ import { AtWork } from '../../activities/run/at-work.ts'
 import { builtIn, createRegistry } from '../../worker/server/registry.ts'
 import { createLogger } from '../../worker/server/log.ts'
 import { Dispatcher } from '../../worker/reconciler/dispatcher.ts'
-import { resolveWake } from '../../worker/reconciler/resolve.ts'
+import { directLookups, resolveWake } from '../../worker/reconciler/resolve.ts'
 import { startRun } from '../../worker/reconciler/runs.ts'
+import { FINALIZER } from '../../workflows/landscaper/contract.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { defineLevel, groupKindOf, nop } from '../../workflows/kit/index.ts'
@@ -56,75 +57,86 @@ async function wakeOf(overrides: Partial<NewWake> = {}): Promise<Wake> {
   return await test.db.selectFrom('wake').selectAll().where('uid', '=', wake.uid).executeTakeFirstOrThrow()
 }
 
+const resolve = async (wake: Wake) => await resolveWake(wake, directLookups(test.db))
+
 describe('an item under deletion whose execution is not in the journal', () => {
   const item = { uid: 'a', version: 1, deleting: true, finalizers: ['f'], owner }
 
   it('is asked for again later while executions were never listed to the end', async () => {
     await know(item)
     await holdLease(test.db, { cluster: 'c', ...groupKindOf(executionKind), owner: 'r', leaseMs: 1000 })
-    expect(await resolveWake(test.db, await wakeOf())).toMatchObject({ to: 'later' })
+    expect(await resolve(await wakeOf())).toMatchObject({ to: 'later' })
   })
 
   it('gets a run of its own when the first list has shown that its execution is gone', async () => {
     await know(item)
     await listExecutions()
-    expect(await resolveWake(test.db, await wakeOf())).toMatchObject({ to: 'start', run: { controller: 'deploy' } })
+    expect(await resolve(await wakeOf())).toMatchObject({ to: 'start', run: { controller: 'deploy' } })
   })
 
   it('gets a run of its own when its owner is of a kind that nobody watches', async () => {
     await know({ ...item, owner: { uid: 'x', kind: 'ConfigMap' } })
-    expect(await resolveWake(test.db, await wakeOf())).toMatchObject({ to: 'start' })
+    expect(await resolve(await wakeOf())).toMatchObject({ to: 'start' })
   })
 })
 
-describe('an unfinished item whose execution is gone', () => {
+describe('an unfinished item', () => {
   const item = { uid: 'a', version: 1, owner, status: { jobID: JOB } }
+  const its = { workflowID: `deploy/ns/task-a/a/${JOB}`, input: { subject: { kind: 'DeployItem', uid: 'a' } } }
+  const execution = async (status: object, namespace = 'ns') => {
+    const { uid } = owner
+    const event = seen('ADDED', { uid, name: 'shop', version: 3, namespace, status }, executionKind)
+    await journalEvents(test.db, { cluster: 'c', source: 'watch', events: [event] }, ignored)
+  }
 
-  it('has one run, its own: a wake of the group is handed to its items', async () => {
-    await know(item, { ...item, uid: 'b', version: 2 })
-    await listExecutions()
-    expect(await resolveWake(test.db, await wakeOf({ uid: 'exec', job_id: JOB }))).toMatchObject({
-      to: 'items',
-      items: [{ uid: 'a' }, { uid: 'b' }],
-    })
-    expect(await resolveWake(test.db, await wakeOf())).toMatchObject({
-      to: 'start',
-      run: { workflowID: `deploy/ns/task-a/a/${JOB}`, input: { subject: { kind: 'DeployItem', uid: 'a' } } },
-    })
+  it.each([
+    ['has no unfinished job', { jobID: JOB, jobIDFinished: JOB }],
+    ['shows another job', { jobID: 'another' }],
+  ])('has a run of its own when its execution %s', async (_, status) => {
+    await know(item)
+    await execution(status)
+    expect(await resolve(await wakeOf())).toMatchObject({ to: 'start', run: its })
   })
 
-  it('stays with the run of the group that is still open', async () => {
+  it('has one when its execution is gone, or in another namespace', async () => {
     await know(item)
     await listExecutions()
-    const at = { cluster: 'c', namespace: 'ns', name: 'e', cause: 'test', started_at: new Date() }
-    await openJob(test.db, {
-      ...{ workflow_id: `deploy/exec/${JOB}`, run_id: 'r', controller: 'deploy', uid: 'exec', job_id: JOB, ...at },
-    })
-    expect(await resolveWake(test.db, await wakeOf())).toMatchObject({
-      to: 'open',
-      job: { workflow_id: `deploy/exec/${JOB}` },
-    })
+    expect(await resolve(await wakeOf())).toMatchObject({ to: 'start', run: its })
+    await execution({ jobID: JOB }, 'elsewhere')
+    expect(await resolve(await wakeOf())).toMatchObject({ to: 'start', run: its })
+  })
+
+  it('has none while its execution has the job, nor while it is not known whether that has', async () => {
+    await know(item)
+    await holdLease(test.db, { cluster: 'c', ...groupKindOf(executionKind), owner: 'r', leaseMs: 1000 })
+    expect(await resolve(await wakeOf())).toMatchObject({ to: 'later' })
+    await execution({ jobID: JOB })
+    expect(await resolve(await wakeOf())).toMatchObject({ to: 'start', run: { controller: 'execution' } })
+  })
+
+  it('has none when another deployer serves its type', async () => {
+    await know({ ...item, spec: { type: 'example.com/theirs' } })
+    await listExecutions()
+    expect(await resolve(await wakeOf())).toMatchObject({ to: 'nothing' })
   })
 })
 
-describe('a group', () => {
-  const item = { uid: 'a', version: 1, owner: { ...owner, name: 'shop' }, status: { jobID: JOB } }
-  const wake = { uid: 'exec', job_id: JOB, name: 'whatever' }
+describe('an item that is seen for the first time', () => {
+  const first = { run: { controller: 'deploy', input: { cause: 'first seen' } } }
 
-  it('has one run with the name and namespace of its owner, whatever a wake of it is called', async () => {
-    await know(item, { ...item, uid: 'b', version: 2 })
-    const run = { workflowID: `deploy/ns/shop/exec/${JOB}`, input: { subject: { name: 'shop' } } }
-    expect(await resolveWake(test.db, await wakeOf(wake))).toMatchObject({ to: 'start', run })
+  it('has a run that puts the finalizer on, when it has no execution', async () => {
+    await know({ uid: 'a', version: 1 })
+    expect(await resolve(await wakeOf())).toMatchObject({ to: 'start', ...first })
   })
 
-  it('has no members in other namespaces', async () => {
-    const execution = seen('ADDED', { uid: 'exec', name: 'shop', version: 3 }, executionKind)
-    await journalEvents(test.db, { cluster: 'c', source: 'watch', events: [execution] }, ignored)
-    await know({ ...item, namespace: 'elsewhere' })
-    expect(await resolveWake(test.db, await wakeOf({ ...wake, namespace: 'elsewhere' }))).toMatchObject({
-      to: 'nothing',
-      reason: 'no item has the job unfinished',
-    })
+  it.each<[string, Partial<TaskOptions>]>([
+    ['it has the finalizer', { finalizers: [FINALIZER] }],
+    ['it has an execution', { owner }],
+    ['another deployer serves its type', { spec: { type: 'example.com/theirs' } }],
+  ])('has none when %s', async (_, overrides) => {
+    await know({ uid: 'a', version: 1, ...overrides })
+    await listExecutions()
+    expect(await resolve(await wakeOf())).toMatchObject({ to: 'nothing' })
   })
 })
 
@@ -147,7 +159,7 @@ describe('a run that a former worker started, under the ID of its time', () => {
     expect(await wakes()).toEqual([])
     await change(2, { jobID: JOB, phase: 'Progressing' })
     const [wake] = await wakes()
-    expect(await resolveWake(test.db, wake!)).toMatchObject({ to: 'open', job: { workflow_id } })
+    expect(await resolve(wake!)).toMatchObject({ to: 'open', job: { workflow_id } })
   })
 
   it('closes its row with its final write', async () => {
@@ -159,10 +171,10 @@ describe('a run that a former worker started, under the ID of its time', () => {
   it('goes on in one of the new ID when Temporal has lost it', async () => {
     await open()
     await change(1, { jobID: JOB, phase: 'Init' })
-    await recordLostJob(test.db, (await findOpenJob(test.db, 'execution', 'u7'))!, 'job', new Date())
+    await recordLostJob(test.db, (await findOpenJob(test.db, 'execution', 'u7'))!, new Date())
     const [wake] = await wakes()
     const run = { workflowID: `execution/ns/shop/u7/${JOB}` }
-    expect(await resolveWake(test.db, wake!)).toMatchObject({ to: 'start', run })
+    expect(await resolve(wake!)).toMatchObject({ to: 'start', run })
   })
 })
 
@@ -189,21 +201,6 @@ describe('the dispatcher', () => {
     await running
   }
   const isQuiet = async () => (await test.db.selectFrom('wake').select('uid').execute()).length === 0
-
-  it('wakes a group whose row was never written, when its last wake asks for no run', async () => {
-    const uid = randomUUID()
-    const client = new Client({ connection })
-    const handle = await client.workflow.start('deploy', {
-      workflowId: `deploy/ns/task-a/${uid}/${JOB}`,
-      taskQueue: `none-${uid}`,
-      args: [],
-    })
-    await wakeOf({ uid, job_id: JOB, may_start: false, cause: 'execution finished' })
-    await dispatch(isQuiet)
-    const { events } = await handle.fetchHistory()
-    await handle.terminate()
-    expect((events ?? []).filter((event) => event.workflowExecutionSignaledEventAttributes != null)).toHaveLength(1)
-  })
 
   it('opens the row of a level run before it signals the run, which may end at any moment', async () => {
     const uid = randomUUID()
@@ -267,7 +264,7 @@ describe('the dispatcher', () => {
     await client.workflow.getHandle(workflow_id).terminate()
     await test.db.deleteFrom('job').execute()
     const wake = await wakeOf({ uid })
-    const known = await resolveWake(test.db, wake)
+    const known = await resolve(wake)
     expect(known).toMatchObject({ to: 'start', run: { workflowID: workflow_id } })
     if (known.to !== 'start') return
     // A wake that was there before the end of the job.
@@ -320,20 +317,5 @@ describe('the dispatcher', () => {
     await dispatch(isQuiet, atWork)
     // A signal would have found no such run in Temporal.
     expect(await findOpenJob(test.db, 'execution', 'u9')).toMatchObject({ outcome: null })
-  })
-
-  it('starts one run for each item of a group without execution', async () => {
-    const [a, b] = [randomUUID(), randomUUID()]
-    const item = { version: 1, owner, status: { jobID: JOB } }
-    await know({ ...item, uid: a }, { ...item, uid: b })
-    await listExecutions()
-    await wakeOf({ uid: 'exec', job_id: JOB })
-    await dispatch(isQuiet)
-    expect(await findOpenJob(test.db, 'deploy', 'exec')).toBeUndefined()
-    for (const uid of [a, b]) {
-      const workflow_id = `deploy/ns/task-${uid}/${uid}/${JOB}`
-      expect(await findOpenJob(test.db, 'deploy', uid)).toMatchObject({ workflow_id })
-      await new Client({ connection }).workflow.getHandle(workflow_id).terminate()
-    }
   })
 })

@@ -149,7 +149,7 @@ describe('a wake of a controller in level mode', () => {
   const registry = createRegistry([defineLevel({ name: 'shop', target, queries: {}, plan: nop })])
   const resolve = async () => {
     const [wake] = await test.wakes()
-    return await resolveWake(test.db, wake!, directLookups(test.db, registry))
+    return await resolveWake(wake!, directLookups(test.db, registry))
   }
 
   it('leads to the one run of its object, to its open one, or to nothing when the object is gone', async () => {

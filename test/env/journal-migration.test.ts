@@ -46,10 +46,13 @@ describe('a journal of the first version', () => {
     expect(await readObject(db, 'c', groupKindOf(installationKind), 'i')).toMatchObject({ resource_version: 7, seq: 3 })
     const wake = await db.selectFrom('wake').selectAll().where('controller', '=', 'installation').executeTakeFirst()
     expect(wake).toMatchObject({ uid: 'i', version: 1, foreign_event: true })
-    expect(await resolveWake(db, wake!)).toMatchObject({ to: 'open', job: { workflow_id: `installation/i/${JOB}` } })
+    expect(await resolveWake(wake!, directLookups(db))).toMatchObject({
+      to: 'open',
+      job: { workflow_id: `installation/i/${JOB}` },
+    })
 
     await db.deleteFrom('job').execute()
-    expect(await resolveWake(db, wake!)).toMatchObject({
+    expect(await resolveWake(wake!, directLookups(db))).toMatchObject({
       to: 'start',
       run: { workflowID: `installation/ns/i/i/${JOB}`, input: { subject: groupKindOf(installationKind) } },
     })
@@ -85,7 +88,7 @@ describe('a journal of the first version', () => {
     expect(level).toMatchObject({ uid: 'w', seq: 0, foreign_event: true, cause: 'the journal was migrated' })
     const target = { apiVersion: 'example.com/v1', kind: 'Widget', plural: 'widgets' }
     const registry = createRegistry([defineLevel({ name: 'widget', target, queries: {}, plan: nop })])
-    expect(await resolveWake(db, level, directLookups(db, registry))).toMatchObject({
+    expect(await resolveWake(level, directLookups(db, registry))).toMatchObject({
       to: 'open',
       job: { workflow_id: 'widget/w', outcome: null },
     })

@@ -149,7 +149,7 @@ describe('the job rows', () => {
       },
       deps,
     )
-    expect(await findOpenJob(test.db, 'task', 'u1', 'j2')).toBeDefined()
+    expect(await findOpenJob(test.db, 'task', 'u1')).toBeDefined()
     const released = { ...write, writer: 'task/u1/j2', events: [seen('DELETED', { version: 6 })] }
     await journalEvents(test.db, released, deps)
     expect(await test.db.selectFrom('job').selectAll().execute()).toMatchObject([{ outcome: 'Deleted' }])

@@ -13,16 +13,7 @@ import {
   sweepWakes,
   wakeIfBehind,
 } from '../../activities/journal/write/sweep.ts'
-import {
-  annotation,
-  isIdle,
-  jobIDsOf,
-  path,
-  type Projection,
-  textAt,
-  valueAt,
-  type WantedRun,
-} from '../../workflows/kit/index.ts'
+import { annotation, isIdle, jobIDsOf, path, textAt, valueAt, type WantedRun } from '../../workflows/kit/index.ts'
 import {
   deps,
   IF_CHANGED,
@@ -130,28 +121,36 @@ describe('the sweep', () => {
     expect(await sweep()).toEqual(['a/ sweep: trigger without a run'])
   })
 
-  it('wakes the group of unfinished items of the served types, by owner and job', async () => {
-    const owner = { uid: 'x', kind: 'Execution' }
-    const status = { jobID: 'j1' }
+  it('wakes objects whose list lacks what a trigger names, as far as their controller wants a run', async () => {
+    const wantedRun = (task: object): WantedRun =>
+      textAt(task, path('spec.type')) === 'mock' ? { jobID: undefined, cause: 'seen' } : { none: 'idle' }
+    const guarding: SweptController = { ...own, wantedRun, triggers: [{ at: path('metadata.finalizers'), lacks: 'f' }] }
+    const spec = { type: 'mock' }
     await known(
-      { uid: 'a', version: 1, owner, status, spec: { type: 'mock' } },
-      { uid: 'b', version: 2, owner, status, spec: { type: 'mock' } },
-      { uid: 'c', version: 3, owner: { uid: 'y', kind: 'Execution' }, status, spec: { type: 'foreign' } },
-      { uid: 'd', version: 4, status, spec: { type: 'mock' } },
-      { uid: 'e', version: 5, owner, status: { jobID: 'j0', jobIDFinished: 'j0' }, spec: { type: 'mock' } },
+      { uid: 'a', version: 1, spec },
+      { uid: 'b', version: 2, spec, finalizers: ['g'] },
+      { uid: 'c', version: 3, spec, finalizers: ['g', 'f'] },
+      { uid: 'd', version: 4 },
     )
-    const served = (projection: Projection) => textAt(projection, path('spec.type')) === 'mock'
-    const group: SweptController = {
-      ...{ name: 'group', target: taskKind, wantedRun: taskRun, triggers: [] },
-      group: { owner: taskKind, serves: served, shownAs: 'Tasks', summary: 'Tasks of' },
+    expect(await sweep(guarding)).toEqual(['a', 'b'].map((uid) => `${uid}/ sweep: trigger without a run`))
+  })
+
+  it('leaves children to the run that hosts them', async () => {
+    const wantedRun = (task: object, _: boolean, ownerJob?: string): WantedRun => {
+      const { jobID } = jobIDsOf(task)
+      return jobID === ownerJob ? { none: 'hosted' } : { jobID, cause: 'unfinished job' }
     }
-    expect(await sweep(group)).toEqual([
-      'd/j1 sweep: unfinished job without a run',
-      'x/j1 sweep: unfinished job without a run',
+    await known(
+      { uid: 'x', version: 1, status: { jobID: 'j1' } },
+      { uid: 'y', version: 2, status: { jobID: 'j1', jobIDFinished: 'j1' } },
+      ...['x', 'y'].map((uid, index) => ({
+        ...{ uid: `of-${uid}`, version: 3 + index, status: { jobID: 'j1' }, owner: { uid, kind: 'Task' } },
+      })),
+    )
+    await openJob(test.db, job({ uid: 'x', workflow_id: 'task/x/j1' }))
+    expect(await sweep({ ...own, wantedRun, hostedBy: ['task'] })).toEqual([
+      'of-y/ sweep: unfinished job without a run',
     ])
-    await test.db.deleteFrom('wake').execute()
-    await openJob(test.db, job({ workflow_id: 'group/x/j1', controller: 'group', uid: 'x' }))
-    expect(await sweep(group)).toEqual(['d/j1 sweep: unfinished job without a run'])
   })
 })
 
@@ -173,10 +172,10 @@ describe('an open job', () => {
     await openJob(test.db, job())
     const [found] = await jobsToLookUp(test.db, { cluster: 'c' }, later(60_000))
     await openJob(test.db, job({ run_id: 'r2' }))
-    await recordLostJob(test.db, found!, 'job', NOW)
+    await recordLostJob(test.db, found!, NOW)
     expect(await test.wakes()).toEqual([])
     const [again] = await jobsToLookUp(test.db, { cluster: 'c' }, later(60_000))
-    await recordLostJob(test.db, again!, 'job', NOW)
+    await recordLostJob(test.db, again!, NOW)
     expect(await test.wakes()).toMatchObject([{ uid: 'u1', may_start: true, foreign_event: true, cause: 'run lost' }])
     expect(await test.db.selectFrom('job').select('outcome').execute()).toEqual([{ outcome: 'lost' }])
   })
@@ -191,8 +190,7 @@ describe('an open job', () => {
     await subscribe(test.db, { ...at, job_id: 'j1', name: 'task-waited' }, NOW)
     await subscribe(test.db, { ...at, job_id: 'j0', name: 'task-other' }, NOW)
     await touchJobs(test.db, [run()], later(1000))
-    const isBehind = async () =>
-      await wakeIfBehind(test.db, (await findOpenJob(test.db, 'task', 'u1'))!, 'job', later(3000))
+    const isBehind = async () => await wakeIfBehind(test.db, (await findOpenJob(test.db, 'task', 'u1'))!, later(3000))
     const happens = async (options: TaskOptions) =>
       await journalEvents(
         test.db,
@@ -250,7 +248,7 @@ describe('an open job', () => {
     await endJob(test.db, 'task/u1/j1', later(5))
     await openJob(test.db, job())
     expect(await test.db.selectFrom('job').select(['outcome', 'run_id']).execute()).toEqual([
-      { outcome: 'Done', run_id: 'r1' },
+      { outcome: 'Deleted', run_id: 'r1' },
     ])
     await openJob(test.db, job({ run_id: 'r2' }))
     expect(await test.db.selectFrom('job').select(['outcome', 'run_id', 'finished_at']).execute()).toEqual([
@@ -261,7 +259,7 @@ describe('an open job', () => {
 
 describe('a run that ends', () => {
   const ended = async (run_id: string, outcome: string) =>
-    await closeRun(test.db, { ...job(), run_id, mode: outcome === 'Done' ? 'group' : 'job' }, outcome, later(5))
+    await closeRun(test.db, { ...job(), run_id, mode: 'job' }, outcome, later(5))
   const rows = async () => await test.db.selectFrom('job').select(['outcome', 'run_id']).execute()
 
   it('closes its row, also before whoever started it has written it', async () => {
@@ -282,7 +280,6 @@ describe('a run that ends', () => {
   it.each([
     ['Superseded', 1],
     ['Succeeded', 1],
-    ['Done', 0],
     ['Deleted', 0],
   ])('with %s has its subject looked at anew: %i wakes', async (outcome, count) => {
     await openJob(test.db, job())

@@ -15,7 +15,7 @@ import type {
   SettleResult,
   TargetView,
 } from '../../workflows/kit/index.ts'
-import { again, done, fail, retryLater, stop } from '../../workflows/kit/index.ts'
+import { again, done, fail, GUARDED, HANDED_DOWN, retryLater, stop, SUPERSEDED } from '../../workflows/kit/index.ts'
 import { useRunWorker } from './run-worker.ts'
 import { PATIENT, RunWorld, Worlds } from './run-world.ts'
 import type { Answer, WidgetActivities } from './widget.ts'
@@ -245,29 +245,60 @@ describe('a job', () => {
   })
 })
 
-describe('a group', () => {
-  it('ends when nothing is left to do, and nothing more will come', async () => {
-    const world = await start({ type: 'widgets', target: {}, work: [() => stop('waiting'), () => done] })
-    await world.reached('settle 1 -')
-    world.target = undefined
-    await world.wake()
-    expect(await world.run.result()).toBe('Done')
-    expect(world.log).toEqual(['observe 1', 'work 1', 'settle 1 -', 'observe 2', 'work 2', 'end Done'])
+describe('a job whose steps write the status themselves', () => {
+  const ended = { jobID: 'job', jobIDFinished: 'job', lastError: undefined }
+
+  it('ends in the pass in which they have ended it, and settles nothing', async () => {
+    const world = await start({ type: 'gizmo', work: [() => ({ shown: { ...ended, phase: 'Succeeded' } })] })
+    expect(await world.run.result()).toBe('Succeeded')
+    expect(world.log).toEqual(['observe 1', 'work 1', 'end Succeeded'])
   })
 
-  it('is not over while a fault is left, and treats every fault as one that may pass', async () => {
-    const world = await start({ type: 'widgets', target: undefined, work: [() => fail('Invalid', 'no'), () => done] })
+  it('fails with the error that its object shows, also when another hand has ended it', async () => {
+    const world = await start({ type: 'gizmo', work: [() => stop('waiting')] })
+    await world.reached('settle 1 -')
+    const lastError = { operation: 'Reconcile', reason: 'Wrong', message: 'no' }
+    world.target = { ...FRESH, ...ended, phase: 'Failed', lastError }
+    await world.wake()
+    expect(await failureOf(world.run)).toMatchObject({ type: 'Wrong', message: 'no' })
+    expect(world.log).toEqual(['observe 1', 'work 1', 'settle 1 -', 'observe 2', 'end Failed'])
+  })
+
+  it('treats every fault as one that may pass', async () => {
+    const shown = { ...ended, phase: 'Succeeded' }
+    const world = await start({ type: 'gizmo', work: [() => fail('Invalid', 'no'), () => ({ shown })] })
     await world.settledTimes(1)
     expect(world.settled[0]).toMatchObject({ attempt: 1, againMs: Number.MAX_SAFE_INTEGER })
     await world.wake()
-    expect(await world.run.result()).toBe('Done')
+    expect(await world.run.result()).toBe('Succeeded')
+  })
+
+  it.each([
+    ['the object asks for none', GUARDED, 'Guarded'],
+    ['it is handed down', HANDED_DOWN, 'HandedDown'],
+  ])('is over when %s', async (_, reason, result) => {
+    const world = await start({ type: 'gizmo', target: { jobID: undefined }, work: [() => stop(reason)] })
+    expect(await world.run.result()).toBe(result)
+  })
+
+  it('ends when its subject is gone, or has another job, or gets another run', async () => {
+    const gone = await start({ type: 'gizmo', target: undefined })
+    expect(await gone.run.result()).toBe('Deleted')
+    const replaced = await start({ type: 'gizmo', target: { jobID: 'other' } })
+    expect(await failureOf(replaced.run)).toMatchObject({ type: 'Superseded' })
+    const late = await start({ type: 'gizmo', target: { jobID: undefined }, work: [() => stop(SUPERSEDED)] })
+    expect(await failureOf(late.run)).toMatchObject({ type: 'Superseded' })
+    expect([gone.log, replaced.log]).toEqual([
+      ['observe 1', 'end Deleted'],
+      ['observe 1', 'end Superseded'],
+    ])
   })
 })
 
 type Work = (by: By) => Answer | Promise<Answer>
 
 interface Given {
-  readonly type?: 'widget' | 'widgets'
+  readonly type?: 'widget' | 'gizmo'
   /** Undefined: the subject is gone. */
   readonly target?: Partial<TargetView> | undefined
   /** What work comes to, pass by pass; the last one stands for all further passes. */

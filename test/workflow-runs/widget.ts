@@ -4,24 +4,26 @@ import {
   action,
   type By,
   done,
-  type GroupController,
   type JobController,
   type JobInput,
   type JobState,
   type Outcome,
-  sequential,
+  type ShownJob,
+  type StepController,
 } from '../../workflows/kit/index.ts'
 import {
   longActivities,
-  runGroup,
   runJob,
   type RunResult,
+  runSteps,
   shortActivities,
 } from '../../workflows/kit/run/loop/index.ts'
 
 /** What the test says a step comes to; `bug` makes the workflow's own code throw. */
 export interface Answer extends Partial<Outcome> {
   readonly bug?: string
+  /** How the step leaves the status of a gizmo. */
+  readonly shown?: ShownJob
 }
 
 export interface WidgetActivities {
@@ -30,8 +32,8 @@ export interface WidgetActivities {
   workOnWidget(by: By): Promise<Answer>
 }
 
-export interface WidgetGroup {
-  readonly isOver: boolean
+export interface GizmoState {
+  readonly target: ShownJob
 }
 
 // Work is a task of its own, so that wakes reach the workflow while a pass runs.
@@ -39,7 +41,7 @@ const { workOnWidget } = longActivities<WidgetActivities>({ startToCloseMs: 20_0
 const act: WidgetActivities = { ...shortActivities<WidgetActivities>(), workOnWidget }
 const { observeWidget, prepareWidget } = shortActivities<WidgetActivities>()
 
-function outcomeOf({ bug, ...outcome }: Answer): Outcome {
+function outcomeOf({ bug, ...outcome }: Omit<Answer, 'shown'>): Outcome {
   if (bug !== undefined) throw new TypeError(bug)
   return { ...done, ...outcome }
 }
@@ -60,13 +62,16 @@ const controller: JobController<JobState, WidgetActivities> = {
   details: ({ draft }) => draft.phase ?? '',
 }
 
-const group: GroupController<WidgetGroup, WidgetActivities> = {
+const steps: StepController<GizmoState, WidgetActivities> = {
   act,
-  async observe(_, __, by) {
-    return { isOver: (await observeWidget(by)) === undefined }
-  },
-  step: sequential(action('workOnWidgets', async ({ by }) => outcomeOf(await workOnWidget(by)))),
-  isOver: ({ state }) => state.isOver,
+  observe: (_, __, by) => observeWidget(by),
+  step: action('workOnGizmo', async (pass) => {
+    const { shown, ...answer } = await workOnWidget(pass.by)
+    if (shown !== undefined) pass.state = { target: shown }
+    return outcomeOf(answer)
+  }),
+  shown: ({ target }) => target,
+  failedPhases: ['Failed'],
   details: () => '',
 }
 
@@ -74,6 +79,7 @@ export async function widget(input: JobInput): Promise<RunResult> {
   return await runJob(controller, input)
 }
 
-export async function widgets(input: JobInput): Promise<RunResult> {
-  return await runGroup(group, input)
+/** One whose actions write its status. */
+export async function gizmo(input: JobInput): Promise<RunResult> {
+  return await runSteps(steps, input)
 }

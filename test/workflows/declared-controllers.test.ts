@@ -7,15 +7,12 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-import { observeActivities as groupActivities } from '../../activities/landscaper/deploy/run/observe.ts'
 import type { LandscaperDeps } from '../../activities/landscaper/deps.ts'
 import { desiredDeployItem } from '../../activities/landscaper/execution/items.ts'
 import { observeActivities as executionActivities } from '../../activities/landscaper/execution/observe.ts'
 import { observeActivities as installationActivities } from '../../activities/landscaper/installation/observe.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { storedAs } from '../../activities/kube/stored.ts'
-import { deployController } from '../../workflows/landscaper/deploy-item/controller.ts'
-import { deployGroupQueries } from '../../workflows/landscaper/deploy-item/controller.gen.ts'
 import { deployer as mockDeployer } from '../../activities/landscaper/deploy/mock/deployer.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { deployPlan } from '../../workflows/landscaper/deploy-item/plan.ts'
@@ -167,35 +164,20 @@ describe('what the activities of a controller observe', () => {
       expect(most).toBeGreaterThan(1)
     },
   )
-
-  it.each([deployGroupQueries.deployItems, BY_UID])(
-    'is what a deploy group declares, of items of built-in types that have its job: %j',
-    async (query) => {
-      const kinds = { target: executionKind, children: deployItemKind }
-      const controller = { ...deployController, queries: { deployItems: query } }
-      const most = await sees([controller], kinds, query, async (deps) => {
-        const given = { by: byOf('deploy'), subject: subjectOf(executionKind), jobID: JOB, known: {} }
-        return (await groupActivities(deps).observeDeployGroup(given)).changed
-      })
-      expect(most).toBeGreaterThan(1)
-    },
-  )
 })
 
 describe('what an Execution makes of an item', () => {
-  it.each([executionQueries.deployItems, deployGroupQueries.deployItems])(
-    'has the label that %j selects by',
-    (query) => {
-      const { labels } = desiredDeployItem(storedAs(executionKind, targetOf(executionKind)), {
-        name: 'a',
-        type: mockDeployer.type,
-        config: CONFIG,
-      })
-      const selection = selectionOf(query, targetOf(executionKind))
-      expect(Object.keys(query.labels)).toEqual([MANAGED_BY_LABEL])
-      expect(hasLabels({ metadata: { name: 'a', labels } }, selection?.labelSelector ?? '')).toBe(true)
-    },
-  )
+  it('has the label that its controller selects by', () => {
+    const { labels } = desiredDeployItem(storedAs(executionKind, targetOf(executionKind)), {
+      name: 'a',
+      type: mockDeployer.type,
+      config: CONFIG,
+    })
+    const query = executionQueries.deployItems
+    const selection = selectionOf(query, targetOf(executionKind))
+    expect(Object.keys(query.labels)).toEqual([MANAGED_BY_LABEL])
+    expect(hasLabels({ metadata: { name: 'a', labels } }, selection?.labelSelector ?? '')).toBe(true)
+  })
 })
 
 describe('the plan of a controller', () => {

@@ -22,18 +22,16 @@ import { recordLostJob } from '../../activities/journal/write/sweep.ts'
 import {
   acknowledgeWakes,
   claimWakes,
-  type NewWake,
   nextWakeDue,
   type Postponed,
   postponeWakes,
-  upsertWakes,
   type Wake,
 } from '../../activities/journal/write/wakes.ts'
 import type { AtWork } from '../../activities/run/at-work.ts'
 import { delayAfter } from '../server/backoff.ts'
 import { builtIn, type Registry } from '../server/registry.ts'
 import type { Logger } from '../server/log.ts'
-import { followedBy, type ItemName, type Resolution, resolveStart, resolveWake } from './resolve.ts'
+import { followedBy, type Resolution, resolveStart, resolveWake } from './resolve.ts'
 import { type Run, type RunOptions, signalRun, startRun } from './runs.ts'
 
 export interface DispatcherOptions extends RunOptions {
@@ -185,8 +183,8 @@ export class Dispatcher {
   }
 
   async #bring(wake: Wake): Promise<Brought> {
-    const { db, client, now, log, atWork, registry = builtIn } = this.#deps
-    const resolution = await resolveWake(db, wake, this.#journal)
+    const { db, client, now, log, atWork } = this.#deps
+    const resolution = await resolveWake(wake, this.#journal)
     if (resolution.to !== 'open') return await this.#follow(wake, resolution)
     const { workflow_id } = resolution.job
     const met = atWork.meets(wake, resolution.job)
@@ -195,7 +193,7 @@ export class Dispatcher {
     if (await signalRun(client, workflow_id, wake.seq)) return SIGNALLED
     log.info({ workflowID: workflow_id }, 'run is not in Temporal any more')
     // With a wake of its own, in one transaction: this one may not start a run, and whoever stops here leaves nothing half done.
-    await recordLostJob(db, resolution.job, registry.modes[wake.controller], now())
+    await recordLostJob(db, resolution.job, now())
     return { led: 'run is not in Temporal any more: its subject is woken' }
   }
 
@@ -207,13 +205,6 @@ export class Dispatcher {
       case 'open':
         if (await signalRun(client, resolution.job.workflow_id, wake.seq)) return SIGNALLED
         throw new Error(`run ${resolution.job.workflow_id} is not in Temporal any more`)
-      case 'items':
-        await upsertWakes(
-          db,
-          resolution.items.map((item) => itemWake(wake, item, now())),
-          now(),
-        )
-        return { led: 'their owner is gone: every one has its own run' }
       case 'later':
         return { led: resolution.reason, again: new Date(now().getTime() + LATER_MS) }
       case 'nothing':
@@ -244,7 +235,7 @@ export class Dispatcher {
       return isOwn(wake, run) ? await this.#opened(wake, run, null) : await this.#signal(wake, run)
     // A run of this ID has ended. If the journal, read again, still asks for the job, it was left unfinished: a crash, a termination, or a run
     // that was superseded.
-    const wanted = await resolveStart(this.#deps.db, wake, this.#journal)
+    const wanted = await resolveStart(wake, this.#journal)
     if (wanted.to === 'nothing') return { led: 'stale: the job is finished' }
     if (wanted.to !== 'start') return await this.#follow(wake, wanted)
     const second = await startRun(client, wanted.run, this.#options, true)
@@ -298,14 +289,8 @@ export class Dispatcher {
   }
 }
 
-function keyOf({ controller, uid, job_id }: Wake): string {
-  return `${controller}/${uid}/${job_id}`
-}
-
-function itemWake({ controller, cluster, cause }: Wake, item: ItemName, due: Date): NewWake {
-  const { uid, namespace, name, seq } = item
-  const subject = { controller, cluster, uid, job_id: '', namespace, name }
-  return { ...subject, seq, due, foreign_event: true, may_start: true, writer: null, cause }
+function keyOf({ controller, uid }: Wake): string {
+  return `${controller}/${uid}`
 }
 
 /** In level mode every run of an object has the same ID. */

@@ -2,27 +2,23 @@
 // Source: docs/architecture.md "Subjects and routes".
 
 import { createHash } from 'node:crypto'
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import type { Database } from '../../activities/journal/database.ts'
 import { findOpenJobs, type Job, type JobSubject } from '../../activities/journal/write/jobs.ts'
 import {
   jobAbove,
   type JournaledObject,
   type ObjectID,
-  ownerState,
   readSubjects,
   type SubjectState,
 } from '../../activities/journal/read/objects.ts'
 import type { Wake } from '../../activities/journal/write/wakes.ts'
 import {
-  type GroupKind,
   groupKindOf,
   groupKindText,
-  type GroupRule,
   isIdle,
   jobIDProblem,
   jobIDsOf,
-  ownerOfKind,
   wantedOf,
   workflowIDOf,
 } from '../../workflows/kit/index.ts'
@@ -32,14 +28,10 @@ import type { Run } from './runs.ts'
 export type Resolution =
   | { readonly to: 'open'; readonly job: Job }
   | { readonly to: 'start'; readonly run: Run }
-  /** The group's execution is gone: each of these items has a run of its own. */
-  | { readonly to: 'items'; readonly items: readonly ItemName[] }
   /** The journal does not know yet; ask again later. */
   | { readonly to: 'later'; readonly reason: string }
   /** `unrecorded`: the ID of a run that may be open although the journal has no row of it: whoever started it died in between. */
   | { readonly to: 'nothing'; readonly reason: string; readonly unrecorded?: string }
-
-export type ItemName = Pick<JournaledObject, 'uid' | 'namespace' | 'name' | 'seq'>
 
 /** What most wakes ask of the journal; a dispatcher answers those in hand together. */
 export interface Lookups {
@@ -58,16 +50,9 @@ export function directLookups(db: Kysely<Database>, registry = builtIn): Lookups
 }
 
 /** What a wake leads to: the open run of its subject, a new one, or nothing, with the reason. */
-export async function resolveWake(
-  db: Kysely<Database>,
-  wake: Wake,
-  lookups: Lookups = directLookups(db),
-): Promise<Resolution> {
-  const group = groupOf(wake, lookups)
-  // A member without owner has a group per job: which one is meant, its state says. An older one that is still open would drop the wake.
-  if (group !== undefined && wake.job_id === '' && wake.may_start) return await resolveStart(db, wake, lookups)
-  const { controller, uid, job_id } = wake
-  const job = await lookups.findOpen({ controller, uid, jobID: job_id === '' ? undefined : job_id })
+export async function resolveWake(wake: Wake, lookups: Lookups): Promise<Resolution> {
+  const { controller, uid } = wake
+  const job = await lookups.findOpen({ controller, uid })
   if (job !== undefined) {
     // A write never wakes the run that made it (docs/architecture.md "Own writes").
     if (!wake.foreign_event && wake.writer === job.workflow_id) return nothing('own write')
@@ -75,42 +60,27 @@ export async function resolveWake(
   }
   const hosted = await resolveHosted(wake, lookups)
   if (hosted !== undefined) return hosted
-  if (!wake.may_start) return group === undefined ? nothing('no open run') : noGroup('no open run', wake)
-  return await resolveStart(db, wake, lookups)
+  return wake.may_start ? await resolveStart(wake, lookups) : nothing('no open run')
 }
 
 /** A subject whose job is that of its owner is hosted by the owner's run, or by the run that hosts that. Undefined: it is not hosted. */
 async function resolveHosted(wake: Wake, lookups: Lookups): Promise<Resolution | undefined> {
-  const { cluster, uid, job_id } = wake
   const controller = lookups.registry.controllers.get(wake.controller)
   const [nearest, ...further] = controller?.hostedBy ?? []
   if (controller === undefined || nearest === undefined) return undefined
-  const host = { ...wake, controller: nearest, job_id: '' }
-  const { group } = controller
-  if (group !== undefined && job_id !== '') {
-    const isRunning = await runsJob(job_id, { cluster, ...groupKindOf(group.owner), uid }, further.length, lookups)
-    return isRunning ? await resolveHost(host, lookups) : undefined
-  }
-  const found = await lookups.readSubject({ cluster, ...groupKindOf(controller.target), uid })
+  const found = await lookups.readSubject({ cluster: wake.cluster, ...groupKindOf(controller.target), uid: wake.uid })
   if (found === undefined || found.object.deleted) return undefined
   const above = jobAbove(found, 1 + further.length)
   const running = runningJob(found.object)
   if (above === undefined || (running !== undefined && running !== above)) return undefined
-  return await resolveHost({ ...host, uid: found.object.owner_uid ?? '' }, lookups)
-}
-
-/** Of a group, whose subject is the owner of its members; they may have the job before an owner has it that is hosted itself. */
-async function runsJob(jobID: string, owner: ObjectID, hosts: number, lookups: Lookups): Promise<boolean> {
-  const found = await lookups.readSubject(owner)
-  if (found === undefined || found.object.deleted) return false
-  return (runningJob(found.object) ?? jobAbove(found, hosts)) === jobID
+  return await resolveHost({ ...wake, controller: nearest, uid: found.object.owner_uid ?? '' }, lookups)
 }
 
 /** The run of the root. It may be open although the journal has no row of it yet: then it is found where it is started. */
 async function resolveHost(host: Wake, lookups: Lookups): Promise<Resolution> {
   const { controller, uid, foreign_event, writer } = host
-  const job = await lookups.findOpen({ controller, uid, jobID: undefined })
-  if (job === undefined) return (await resolveHosted(host, lookups)) ?? (await resolveSubject(host, lookups))
+  const job = await lookups.findOpen({ controller, uid })
+  if (job === undefined) return (await resolveHosted(host, lookups)) ?? (await resolveStart(host, lookups))
   return !foreign_event && writer === job.workflow_id ? nothing('own write') : { to: 'open', job }
 }
 
@@ -120,28 +90,7 @@ function runningJob({ projection }: Pick<JournaledObject, 'projection'>): string
 }
 
 /** The run that the subject asks for now. */
-export async function resolveStart(
-  db: Kysely<Database>,
-  wake: Wake,
-  lookups: Lookups = directLookups(db),
-): Promise<Resolution> {
-  const group = groupOf(wake, lookups)
-  return group !== undefined && wake.job_id !== ''
-    ? await resolveGroup(db, wake, group, lookups)
-    : await resolveSubject(wake, lookups)
-}
-
-/** In group mode: the controller's rule, and the kind of the members. */
-interface Group extends GroupRule {
-  readonly member: GroupKind
-}
-
-function groupOf({ controller }: Wake, { registry }: Lookups): Group | undefined {
-  const found = registry.controllers.get(controller)
-  return found?.group === undefined ? undefined : { ...found.group, member: groupKindOf(found.target) }
-}
-
-async function resolveSubject(wake: Wake, lookups: Lookups): Promise<Resolution> {
+export async function resolveStart(wake: Wake, lookups: Lookups): Promise<Resolution> {
   const controller = lookups.registry.controllers.get(wake.controller)
   if (controller === undefined) return nothing(`no controller is called ${wake.controller}`)
   const kind = groupKindOf(controller.target)
@@ -152,46 +101,9 @@ async function resolveSubject(wake: Wake, lookups: Lookups): Promise<Resolution>
   const wanted = wantedOf(controller.wantedRun, object.projection, owner, above)
   if (wanted === undefined) return { to: 'later', reason: 'its owner was not listed yet' }
   if ('none' in wanted) return nothing(wanted.none)
-  if (controller.group !== undefined && wanted.jobID !== undefined && object.owner_uid !== null) {
-    // The group that served the member while its owner was there goes on; a second run would act beside it.
-    const group = await lookups.findOpen({ controller: wake.controller, uid: object.owner_uid, jobID: wanted.jobID })
-    if (group !== undefined) return { to: 'open', job: group }
-  }
   const subject = { ...kind, uid: object.uid, namespace: object.namespace, name: object.name }
   const { jobID = deriveJobID(object), cause } = wanted
-  return startOf(wake, subject, { jobID, cause }, controller.group)
-}
-
-async function resolveGroup(db: Kysely<Database>, wake: Wake, group: Group, lookups: Lookups): Promise<Resolution> {
-  const ownerKind = groupKindOf(group.owner)
-  const { rows } = await sql<Member>`
-    select o.uid, o.namespace, o.name, o.seq, o.owner_uid, o.projection, p.name as owner_name
-    from object o left join object p on p.cluster = o.cluster and p.api_group = ${ownerKind.group} and p.kind = ${ownerKind.kind}
-      and p.uid = o.owner_uid
-    where o.cluster = ${wake.cluster} and o.api_group = ${group.member.group} and o.kind = ${group.member.kind} and not o.deleted
-      and (o.owner_uid = ${wake.uid} or o.uid = ${wake.uid}) and o.namespace = coalesce(p.namespace, ${wake.namespace})
-      and o.projection #>> '{status,jobID}' = ${wake.job_id}
-      and o.projection #>> '{status,jobIDFinished}' is distinct from ${wake.job_id}
-    order by o.uid`.execute(db)
-  const members = rows.filter(({ projection }) => group.serves(projection))
-  const [unfinished] = members
-  if (unfinished === undefined) return noGroup('no item has the job unfinished', wake)
-  const isOwned = unfinished.uid !== wake.uid
-  const owner = isOwned ? await ownerState(db, wake.cluster, unfinished, followedBy(lookups.registry)) : 'gone'
-  if (isOwned && owner === 'gone') return { to: 'items', items: members }
-  const { namespace } = unfinished
-  // The name is a part of the run's ID, so it is the owner's own and not what the wake says.
-  const subject = isOwned
-    ? { ...ownerKind, uid: wake.uid, namespace, name: nameOfOwner(unfinished, ownerKind) ?? wake.name }
-    : { ...group.member, uid: wake.uid, namespace, name: unfinished.name }
-  return startOf(wake, subject, { jobID: wake.job_id, cause: wake.cause }, group)
-}
-
-type Member = ItemName & Pick<JournaledObject, 'owner_uid' | 'projection'> & { readonly owner_name: string | null }
-
-/** Of an owner that is not known yet, the reference says it. */
-function nameOfOwner({ owner_name, projection }: Member, kind: GroupKind): string | undefined {
-  return owner_name ?? ownerOfKind(projection, kind)?.name
+  return startOf(wake, subject, { jobID, cause })
 }
 
 interface WantedJob {
@@ -199,12 +111,7 @@ interface WantedJob {
   readonly cause: string
 }
 
-function startOf(
-  wake: Wake,
-  subject: Run['input']['subject'],
-  { jobID, cause }: WantedJob,
-  shown: GroupRule | undefined,
-): Resolution {
+function startOf(wake: Wake, subject: Run['input']['subject'], { jobID, cause }: WantedJob): Resolution {
   const { controller } = wake
   // In level mode an object has one run, whatever it is for.
   const isLevel = jobID === ''
@@ -212,7 +119,7 @@ function startOf(
   if (problem !== undefined) return nothing(problem)
   const workflowID = workflowIDOf(controller, subject, jobID)
   const run = { controller, workflowID, input: { subject, jobID, cause: isLevel ? wake.cause : cause } }
-  return { to: 'start', run: shown === undefined ? run : { ...run, shown } }
+  return { to: 'start', run }
 }
 
 /** In level mode its run may be open without a row of it: a worker died between the start and the row. */
@@ -238,16 +145,11 @@ export function deriveJobID({ uid, resource_version }: Pick<JournaledObject, 'ui
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }
 
-/** @param meant the wake of a run that may be open unknown to the journal. */
+/** @param meant the wake of a run in level mode that may be open unknown to the journal. */
 function nothing(reason: string, meant?: Wake): Resolution {
   if (meant === undefined) return { to: 'nothing', reason }
-  const unrecorded = workflowIDOf(meant.controller, meant, meant.job_id)
+  const unrecorded = workflowIDOf(meant.controller, meant, '')
   // A write never wakes the run that made it.
   const isOwn = !meant.foreign_event && meant.writer === unrecorded
   return { to: 'nothing', reason, ...(!isOwn && { unrecorded }) }
-}
-
-/** Where wakes name the job, they are of the group's run. */
-function noGroup(reason: string, wake: Wake): Resolution {
-  return wake.job_id === '' ? nothing(reason) : nothing(reason, wake)
 }

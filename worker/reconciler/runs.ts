@@ -12,12 +12,10 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client'
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common'
-import type { GroupRule, JobInput } from '../../workflows/kit/index.ts'
+import type { JobInput } from '../../workflows/kit/index.ts'
 
 export interface Run {
   readonly controller: string
-  /** For people, where the run is of more than its subject: the kind by which it is found, and what comes before the subject's name. */
-  readonly shown?: Pick<GroupRule, 'shownAs' | 'summary'>
   readonly workflowID: string
   readonly input: JobInput
 }
@@ -53,9 +51,8 @@ export function queueOf({ taskQueue, controllers }: Pick<RunOptions, 'taskQueue'
 
 /** Starts a run; `again`: also after one of the same ID that has ended (U2). Says so when one is running or has ended. */
 export async function startRun(client: Client, run: Run, options: RunOptions, again: boolean): Promise<StartAnswer> {
-  const { controller, workflowID, input, shown } = run
+  const { controller, workflowID, input } = run
   const { subject, jobID, cause } = input
-  const name = `${subject.kind} ${subject.namespace === '' ? '' : `${subject.namespace}/`}${subject.name}`
   try {
     const handle = await client.workflow.start(controller, {
       workflowId: workflowID,
@@ -67,14 +64,14 @@ export async function startRun(client: Client, run: Run, options: RunOptions, ag
       workflowIdReusePolicy: again ? WorkflowIdReusePolicy.ALLOW_DUPLICATE : WorkflowIdReusePolicy.REJECT_DUPLICATE,
       typedSearchAttributes: new TypedSearchAttributes([
         { key: GROUP, value: subject.group ?? '' },
-        { key: KIND, value: shown?.shownAs ?? subject.kind },
+        { key: KIND, value: subject.kind },
         { key: NAMESPACE, value: subject.namespace },
         { key: NAME, value: subject.name },
         { key: UID, value: subject.uid },
         // In level mode there is none.
         ...(jobID === '' ? [] : [JOB_ID, ROOT_JOB_ID].map((key) => ({ key, value: jobID }))),
       ]),
-      staticSummary: shown === undefined ? name : `${shown.summary} ${name}`,
+      staticSummary: `${subject.kind} ${subject.namespace === '' ? '' : `${subject.namespace}/`}${subject.name}`,
       staticDetails: `${jobID === '' ? '' : `Job ${jobID}. `}Cause: ${cause}.`,
     })
     return { answer: 'started', runID: handle.firstExecutionRunId }

@@ -82,10 +82,9 @@ export async function sweepOnce(deps: SweeperDeps, options: Omit<SweeperOptions,
 }
 
 async function lookUp(deps: SweeperDeps, options: SweptQueues, job: Job): Promise<void> {
-  const { db, log, now, registry = builtIn } = deps
-  const mode = registry.modes[job.controller]
-  if (!(await isAtWork(deps, options, job))) await recordLostJob(db, job, mode, now())
-  else if (await wakeIfBehind(db, job, mode, now()))
+  const { db, log, now } = deps
+  if (!(await isAtWork(deps, options, job))) await recordLostJob(db, job, now())
+  else if (await wakeIfBehind(db, job, now()))
     log.info({ workflowID: job.workflow_id }, 'sweep woke a run that may have missed a change')
 }
 

@@ -60,7 +60,7 @@ export type { Condition, ConditionChange, ConditionStatus } from './run/conditio
 export { isJobTaken, jobIDsOf, ownerOfKind, routeEvent } from './run/routes.ts'
 export type { ControllerRoutes, Route, RoutedEvent, Routing, WatchedKind } from './run/routes.ts'
 
-export { GONE, SUPERSEDED } from './run/job.ts'
+export { GONE, GUARDED, HANDED_DOWN, SUPERSEDED } from './run/job.ts'
 export { isIdle } from './run/subject.ts'
 export type { By, ErrorReport, Subject, TargetView, TransitionMark } from './run/subject.ts'
 export type { HostedEnd, SettledTarget, StatusChange } from './run/status-change.ts'
@@ -73,14 +73,14 @@ export type {
   JobPlan,
   JobState,
   Phase,
+  ShownJob,
   StatusDraft,
-  GroupController,
-  GroupPass,
+  StepController,
+  StepPass,
 } from './run/job.ts'
 export { levelMode, wantedOf } from './run/controller.ts'
 export type {
   Controller,
-  GroupRule,
   JobModeController,
   LevelModeController,
   Mode,

@@ -9,25 +9,6 @@ export type JournaledObject = Selectable<ObjectTable>
 /** Whether an object's controlling owner is there. `unknown`: the owner's kind was not listed yet, so that a missing row says nothing. */
 export type OwnerState = 'present' | 'gone' | 'unknown'
 
-/**
- * The state of the owner of an object, `gone` when it has none.
- *
- * @param watchedKinds the kinds (`groupKindText`) that the bridge follows; of others no row is ever written, so their missing one means nothing else than gone.
- */
-export async function ownerState(
-  db: Kysely<Database>,
-  cluster: string,
-  child: Pick<JournaledObject, 'owner_uid' | 'projection'>,
-  watchedKinds: readonly string[],
-): Promise<OwnerState> {
-  if (child.owner_uid === null) return 'gone'
-  const { rows } = await sql<{ deleted: boolean | null; listed: readonly GroupKind[] }>`
-    select (select bool_and(deleted) from object where cluster = ${cluster} and uid = ${child.owner_uid}) as deleted,
-           ${listedKinds(cluster)} as listed`.execute(db)
-  const { deleted = null, listed = [] } = rows[0] ?? {}
-  return stateOfOwner(child, { deleted, listed }, watchedKinds)
-}
-
 /** An object of a cluster, by its kind and uid. */
 export interface ObjectID extends GroupKind {
   readonly cluster: string

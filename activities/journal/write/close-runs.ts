@@ -4,11 +4,11 @@
 //       the run: it is woken, sees it, and closes the row itself.
 //   C2. A run closes its own row, also one that is not there yet - it may be over before whoever started it has written the row - and never the
 //       row of a later run: run IDs are in order of time (UUIDv7).
-//   C3. The row of a job, or of a group, closes once: what an event has said of its end stays. In level mode the row is the object's, like its
+//   C3. The row of a job closes once: what an event has said of its end stays. In level mode the row is the object's, like its
 //       subscriptions: it is closed anew by each run of it, also by one that was woken while it closed it, and what went wrong is over then.
 //   C4. What a run waited for goes with it; subscriptions in level mode only with their object.
 //   C5. Whatever asked for another job while this one had the row was brought to this run. So the end of a job wakes its subject, unless that is
-//       gone. A group is another one with each job, and a run in level mode ends only when nothing asks for it.
+//       gone. A run in level mode ends only when nothing asks for it.
 
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely'
 import { type GroupKind, isSameGroupKind, type Mode } from '../../../workflows/kit/index.ts'
@@ -85,7 +85,7 @@ export interface EndedJob {
   readonly writer: string | null
 }
 
-/** The jobs whose end these states show. Runs of groups and in level mode end by themselves: one whose object is gone is woken, and sees it. */
+/** The jobs whose end these states show. Runs in level mode end by themselves: one whose object is gone is woken, and sees it. */
 export function endedJobs(
   news: readonly { readonly state: Known; readonly writer: string | undefined }[],
   { subjectKinds, modes }: SubjectRules,

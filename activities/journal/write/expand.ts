@@ -138,7 +138,7 @@ function wakeOf({ item, run, expansion }: ToldNews, at: Place, route: Route): Ne
   return {
     controller: route.controller,
     uid: at.uid,
-    job_id: route.jobID ?? '',
+    job_id: '',
     cluster,
     namespace: at.namespace,
     name: at.name,

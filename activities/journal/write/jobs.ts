@@ -81,7 +81,7 @@ function endOfSubject(
   subjects: readonly Subject[],
   rules: SubjectRules,
 ): string | undefined {
-  // Runs of groups and in level mode end by themselves.
+  // Runs in level mode end by themselves.
   if (rules.modes[controller] !== 'job') return undefined
   const kind = rules.subjectKinds[controller]
   const subject = subjects.find((one) => one.uid === uid && one.api_group === kind?.group && one.kind === kind.kind)
@@ -152,11 +152,10 @@ function news<Fresh>(
   return known.outcome === null && known.cause !== cause ? { run_id, cause, started_at } : undefined
 }
 
-/** Whose run is looked for; with `jobID` the one of that job. */
+/** Whose run is looked for. */
 export interface JobSubject {
   readonly controller: string
   readonly uid: string
-  readonly jobID?: string | undefined
 }
 
 /** The open runs of these subjects, in their order. */
@@ -171,9 +170,7 @@ export async function findOpenJobs(
     .where('outcome', 'is', null)
     .orderBy('started_at', 'desc')
     .execute()
-  return subjects.map(({ controller, uid, jobID }) =>
-    rows.find((row) => row.controller === controller && row.uid === uid && (jobID ?? row.job_id) === row.job_id),
-  )
+  return subjects.map(({ controller, uid }) => rows.find((row) => row.controller === controller && row.uid === uid))
 }
 
 /** Whether the journal has a row of this run, open or not. */

@@ -4,22 +4,14 @@
 //   S1. The sweep only adds wakes; the pass they lead to looks at the object itself. So a needless one costs a look, a missing one a job.
 
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import {
-  type Controller,
-  groupKindOf,
-  jobIDsOf,
-  type Mode,
-  ownerOfKind,
-  type TriggerMark,
-  wantedOf,
-} from '../../../workflows/kit/index.ts'
+import { type Controller, groupKindOf, type TriggerMark, wantedOf } from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
 import { jobAbove, type JournaledObject, readSubjects, type SubjectState } from '../read/objects.ts'
 import type { Job } from './jobs.ts'
 import { type NewWake, upsertWakes } from './wakes.ts'
 
-/** What the sweep has to know of a controller in mode job or group. */
-export type SweptController = Pick<Controller, 'name' | 'target' | 'wantedRun' | 'triggers' | 'group' | 'hostedBy'>
+/** What the sweep has to know of a controller in mode job. */
+export type SweptController = Pick<Controller, 'name' | 'target' | 'wantedRun' | 'triggers' | 'hostedBy'>
 
 export interface SweepInput {
   readonly cluster: string
@@ -36,10 +28,7 @@ export async function sweepWakes(db: Kysely<Database>, input: SweepInput): Promi
   const { cluster, now, controllers } = input
   let count = 0
   for (const swept of controllers) {
-    const found =
-      swept.group === undefined
-        ? await strandedSubjects(db, input, swept)
-        : [...(await strandedGroups(db, input, swept)), ...(await leftMembers(db, input, swept))]
+    const found = await strandedSubjects(db, input, swept)
     const wakes = found.map((one): NewWake => ({
       ...{ controller: swept.name, cluster, due: now, foreign_event: true, may_start: true, writer: null },
       ...one,
@@ -55,7 +44,9 @@ const UNFINISHED = sql`coalesce(o.projection #>> '{status,jobID}', '') <> ''
 const DELETING = sql`o.projection #>> '{metadata,deletionTimestamp}' is not null`
 const EDITED = sql`o.projection #>> '{metadata,generation}' is distinct from o.projection #>> '{status,observedGeneration}'`
 
-function marked({ at, when }: TriggerMark): RawBuilder<unknown> {
+function marked({ at, when, lacks }: TriggerMark): RawBuilder<unknown> {
+  if (lacks !== undefined)
+    return sql`not coalesce(o.projection #> ${[...at]}::text[], '[]') @> to_jsonb(${lacks}::text)`
   const found = sql`o.projection #> ${[...at]}::text[] is not null`
   return when === 'edited' ? sql`${found} and ${EDITED}` : found
 }
@@ -69,19 +60,6 @@ async function strandedSubjects(db: Kysely<Database>, input: SweepInput, swept: 
     select o.uid from object o
     where o.cluster = ${input.cluster} and o.api_group = ${group} and o.kind = ${kind} and not o.deleted and (${sql.join(asks, sql` or `)})
       and not exists (select from job j where j.controller = ${name} and j.uid = o.uid and j.outcome is null)
-      and not exists (select from wake w where w.controller = ${name} and w.uid = o.uid)
-    order by o.uid`.execute(db)
-  return await asking(db, input, swept, rows)
-}
-
-/** Members of groups that are being deleted and have no owner left: each is a subject of its own. */
-async function leftMembers(db: Kysely<Database>, input: SweepInput, swept: SweptController): Promise<Found[]> {
-  const { name, target } = swept
-  const { group, kind } = groupKindOf(target)
-  const { rows } = await sql<Pick<JournaledObject, 'uid'>>`
-    select o.uid from object o
-    where o.cluster = ${input.cluster} and o.api_group = ${group} and o.kind = ${kind} and not o.deleted
-      and not (${UNFINISHED}) and ${DELETING}
       and not exists (select from wake w where w.controller = ${name} and w.uid = o.uid)
     order by o.uid`.execute(db)
   return await asking(db, input, swept, rows)
@@ -112,44 +90,6 @@ function asked(state: SubjectState, { wantedRun, hostedBy = [] }: SweptControlle
   const { uid, namespace, name, seq } = object
   const cause = wanted.jobID === undefined ? 'sweep: trigger without a run' : 'sweep: unfinished job without a run'
   return [{ uid, job_id: '', namespace, name, seq, cause }]
-}
-
-type UnfinishedMember = Pick<JournaledObject, 'uid' | 'owner_uid' | 'namespace' | 'name' | 'seq' | 'projection'> & {
-  readonly owner_name: string | null
-}
-
-async function strandedGroups(
-  db: Kysely<Database>,
-  { cluster }: SweepInput,
-  { name: controller, target, group }: SweptController,
-): Promise<Found[]> {
-  const member = groupKindOf(target)
-  const { rows } = await sql<UnfinishedMember>`
-    select o.uid, o.owner_uid, o.namespace, o.name, o.seq, o.projection, p.name as owner_name
-    from object o left join object p on p.cluster = o.cluster and p.uid = o.owner_uid
-    where o.cluster = ${cluster} and o.api_group = ${member.group} and o.kind = ${member.kind} and not o.deleted and ${UNFINISHED}
-      and not exists (
-        select from object h where h.cluster = o.cluster and h.uid in (p.uid, p.owner_uid) and not h.deleted
-          and h.projection #>> '{status,jobID}' = o.projection #>> '{status,jobID}'
-          and h.projection #>> '{status,jobIDFinished}' is distinct from o.projection #>> '{status,jobID}')
-      and not exists (select from job j
-                      where j.controller = ${controller} and j.uid = coalesce(o.owner_uid, o.uid)
-                        and j.job_id = o.projection #>> '{status,jobID}' and j.outcome is null)
-      and not exists (select from wake w
-                      where w.controller = ${controller} and w.uid = coalesce(o.owner_uid, o.uid)
-                        and w.job_id = o.projection #>> '{status,jobID}')
-    order by o.seq desc`.execute(db)
-  const groups = new Map<string, Found>()
-  for (const { uid, owner_uid, namespace, name, seq, projection, owner_name } of rows) {
-    if (group?.serves(projection) !== true) continue
-    const job_id = jobIDsOf(projection).jobID ?? ''
-    const owner = owner_name ?? ownerOfKind(projection, groupKindOf(group.owner))?.name
-    const subject = { uid: owner_uid ?? uid, job_id, namespace, name: owner ?? name, seq }
-    const key = `${subject.uid}/${job_id}`
-    // The newest comes first.
-    if (!groups.has(key)) groups.set(key, { ...subject, cause: 'sweep: unfinished job without a run' })
-  }
-  return [...groups.values()]
 }
 
 /**
@@ -198,10 +138,8 @@ export async function lookUpAgain(db: Kysely<Database>, { workflow_id }: Job): P
 
 /**
  * Temporal does not run this job any more: closes its row as `lost` and wakes its subject, which starts it again if it is unfinished.
- *
- * @param mode of the controller; undefined when none of its name is known here.
  */
-export async function recordLostJob(db: Kysely<Database>, job: Job, mode: Mode | undefined, now: Date): Promise<void> {
+export async function recordLostJob(db: Kysely<Database>, job: Job, now: Date): Promise<void> {
   await db.transaction().execute(async (trx) => {
     const { numUpdatedRows } = await trx
       .updateTable('job')
@@ -212,7 +150,7 @@ export async function recordLostJob(db: Kysely<Database>, job: Job, mode: Mode |
       .executeTakeFirstOrThrow()
     if (numUpdatedRows === 0n) return
     const wake = {
-      ...subjectOf(job, mode),
+      ...subjectOf(job),
       seq: 0,
       due: now,
       foreign_event: true,
@@ -228,12 +166,7 @@ export async function recordLostJob(db: Kysely<Database>, job: Job, mode: Mode |
  * Wakes the open run of a job when its subject, one of that one's children or an object that it waits for changed after its last pass began:
  * the wake of that change may be lost. A run's own last write leads to one needless pass, and that one to none.
  */
-export async function wakeIfBehind(
-  db: Kysely<Database>,
-  job: Job,
-  mode: Mode | undefined,
-  now: Date,
-): Promise<boolean> {
+export async function wakeIfBehind(db: Kysely<Database>, job: Job, now: Date): Promise<boolean> {
   const { controller, uid, job_id, cluster, last_pass_at, started_at } = job
   const { rows } = await sql<{ seq: number }>`
     select o.seq from object o
@@ -250,7 +183,7 @@ export async function wakeIfBehind(
   if (changed === undefined) return false
   const cause = 'sweep: changes after the last pass'
   const wake = {
-    ...subjectOf(job, mode),
+    ...subjectOf(job),
     seq: changed.seq,
     due: now,
     foreign_event: true,
@@ -262,7 +195,7 @@ export async function wakeIfBehind(
   return true
 }
 
-/** As wakes name it: groups by their job, all others by their object. */
-function subjectOf({ controller, uid, job_id, cluster, namespace, name }: Job, mode: Mode | undefined) {
-  return { controller, uid, job_id: mode === 'group' ? job_id : '', cluster, namespace, name }
+/** As wakes name it. */
+function subjectOf({ controller, uid, cluster, namespace, name }: Job) {
+  return { controller, uid, job_id: '', cluster, namespace, name }
 }

@@ -16,7 +16,7 @@ export type Wake = Selectable<WakeTable>
 export interface NewWake {
   readonly controller: string
   readonly uid: string
-  /** '' unless the subject is a group keyed by job. */
+  /** Always ''. */
   readonly job_id: string
   readonly cluster: string
   readonly namespace: string

@@ -16,7 +16,6 @@ export const settleActivities = (deps: Deps): LevelJournal => ({
       workflowID: by.workflowID,
       runID: by.runID,
       subject,
-      jobID: '',
       change: undefined,
       againMs,
       attempt,

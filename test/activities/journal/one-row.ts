@@ -13,19 +13,14 @@ export async function openJob(db: Kysely<Database>, job: NewJob): Promise<void> 
   await openJobs(db, { cluster: job.cluster, subjects: rules }, [job])
 }
 
-/** The run that has the row ends, as one of a group does. */
+/** The run that has the row ends, and nothing is left of its object that would have to be looked at. */
 export async function endJob(db: Kysely<Database>, workflowID: string, now: Date): Promise<void> {
   const row = await db.selectFrom('job').selectAll().where('workflow_id', '=', workflowID).executeTakeFirstOrThrow()
-  await closeRun(db, { ...row, run_id: row.run_id ?? '', mode: 'group' }, 'Done', now)
+  await closeRun(db, { ...row, run_id: row.run_id ?? '', mode: 'job' }, 'Deleted', now)
 }
 
-export async function findOpenJob(
-  db: Kysely<Database>,
-  controller: string,
-  uid: string,
-  jobID?: string,
-): Promise<Job | undefined> {
-  const [job] = await findOpenJobs(db, [{ controller, uid, jobID }])
+export async function findOpenJob(db: Kysely<Database>, controller: string, uid: string): Promise<Job | undefined> {
+  const [job] = await findOpenJobs(db, [{ controller, uid }])
   return job
 }
 

@@ -76,7 +76,7 @@ describe('the plan of a job in words', () => {
   })
 })
 
-describe('the plan of a group in words', () => {
+describe('a plan without phases in words', () => {
   it('is one tree', () => {
     expect(drawPlan(planNamed(plans, 'di'), 'text').split('\n')).toEqual([
       'DeployItem (deployitems, di) of landscaper.gardener.cloud/v1alpha1',
@@ -84,7 +84,8 @@ describe('the plan of a group in words', () => {
       'every pass',
       '  sequential',
       '  ├─ beginItem',
-      '  └─ deployItems',
+      '  ├─ guardItem',
+      '  └─ deployItem',
       '',
     ])
   })
@@ -107,10 +108,10 @@ describe('a plan for programs', () => {
     })
   })
 
-  it('of a group has one tree', () => {
+  it('without phases has one tree', () => {
     expect(JSON.parse(drawPlan(planNamed(plans, 'di'), 'json'))).toMatchObject({
       kind: 'DeployItem',
-      plan: { name: 'sequential', children: [{ name: 'beginItem' }, { name: 'deployItems' }] },
+      plan: { name: 'sequential', children: ['beginItem', 'guardItem', 'deployItem'].map((name) => ({ name })) },
     })
   })
 

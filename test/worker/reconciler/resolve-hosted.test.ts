@@ -1,14 +1,13 @@
 // Wakes of children that are hosted: they are for the run of the root. What else becomes of wakes: test/env/dispatch.test.ts.
 
-import type { Kysely } from 'kysely'
 import { describe, expect, it } from 'vitest'
 
-import type { Database } from '../../../activities/journal/database.ts'
 import type { JournaledObject, SubjectState } from '../../../activities/journal/read/objects.ts'
 import type { Job } from '../../../activities/journal/write/jobs.ts'
 import type { Wake } from '../../../activities/journal/write/wakes.ts'
 import { type Lookups, resolveWake } from '../../../worker/reconciler/resolve.ts'
 import { builtIn } from '../../../worker/server/registry.ts'
+import { isIdle } from '../../../workflows/kit/index.ts'
 import { job } from '../../activities/journal/build-job.ts'
 import { NOW } from '../../activities/journal/build-events.ts'
 
@@ -46,61 +45,73 @@ describe('a wake of an Execution', () => {
   })
 })
 
-describe('a wake of a deploy group', () => {
-  const wake = { controller: 'deploy', uid: 'exec', job_id: 'job', may_start: true }
+describe('a wake of an item', () => {
+  const wake = { controller: 'deploy', uid: 'item', may_start: true }
+  const late = { ...wake, may_start: false }
 
-  it('is for the run of the Installation, which hosts the Execution', async () => {
-    expect(await resolve(wake, { exec: RUNNING, jobs: [ROOT] })).toEqual({ to: 'open', job: ROOT })
+  it.each([
+    ['has the job', RUNNING],
+    ['does not have it yet', IDLE],
+  ])('is for the run of the Installation that hosts its Execution when it %s', async (_, item) => {
+    expect(await resolve(wake, { item, exec: RUNNING, jobs: [ROOT] })).toEqual({ to: 'open', job: ROOT })
   })
 
   it('is so before the Execution has the job: its items may have it first', async () => {
-    expect(await resolve(wake, { exec: IDLE, jobs: [ROOT] })).toEqual({ to: 'open', job: ROOT })
-    expect(await resolve(wake, { exec: {}, jobs: [ROOT] })).toEqual({ to: 'open', job: ROOT })
+    for (const exec of [IDLE, {}])
+      expect(await resolve(wake, { item: RUNNING, exec, jobs: [ROOT] })).toEqual({ to: 'open', job: ROOT })
   })
 
   it('is for the run of the Execution where that has one of its own', async () => {
     const own = openJob('execution', 'exec')
-    expect(await resolve(wake, { exec: RUNNING, inst: IDLE, jobs: [own] })).toEqual({ to: 'open', job: own })
+    const found = await resolve(wake, { item: RUNNING, exec: RUNNING, inst: IDLE, jobs: [own] })
+    expect(found).toEqual({ to: 'open', job: own })
   })
 
   it('is for its own run when that is open', async () => {
-    const group = openJob('deploy', 'exec')
-    expect(await resolve(wake, { exec: RUNNING, jobs: [ROOT, group] })).toEqual({ to: 'open', job: group })
+    const own = openJob('deploy', 'item')
+    const found = await resolve(wake, { item: RUNNING, exec: RUNNING, jobs: [ROOT, own] })
+    expect(found).toEqual({ to: 'open', job: own })
   })
 
-  it('is not the host’s when the Execution has another job, or none of this one', async () => {
-    const late = { ...wake, may_start: false }
-    for (const exec of [OTHER, { jobID: 'job', jobIDFinished: 'job' }])
-      expect(await resolve(late, { exec, inst: IDLE, jobs: [ROOT] })).toMatchObject({ to: 'nothing' })
-    expect(await resolve(late, { exec: OTHER, jobs: [ROOT] })).toMatchObject({ to: 'nothing' })
+  it.each([
+    ['the Execution has another job', { item: RUNNING, exec: OTHER }],
+    ['the Execution has ended it', { item: RUNNING, exec: { jobID: 'job', jobIDFinished: 'job' }, inst: IDLE }],
+    ['the item has another one', { item: OTHER, exec: RUNNING }],
+  ])('is not the host’s when %s: the item is the root of a run', async (_, known) => {
+    expect(await resolve(late, { ...known, jobs: [ROOT] })).toEqual({ to: 'nothing', reason: 'no open run' })
+    expect(await resolve(wake, { ...known, jobs: [ROOT] })).toMatchObject({
+      to: 'start',
+      run: { controller: 'deploy', input: { subject: { kind: 'DeployItem' }, jobID: known.item.jobID } },
+    })
   })
 })
 
 interface Known {
+  readonly item?: object
   readonly exec: object
   /** The status of the Installation; absent: it runs the job. */
   readonly inst?: object
   readonly jobs: readonly Job[]
 }
 
-async function resolve(wake: Partial<Wake>, { exec, inst = RUNNING, jobs }: Known) {
+async function resolve(wake: Partial<Wake>, { item = {}, exec, inst = RUNNING, jobs }: Known) {
+  const above = { exec: runningOf(exec), inst: runningOf(inst) }
   const subjects = new Map([
-    ['exec', subject('exec', 'inst', exec, inst === RUNNING ? 'job' : undefined)],
-    ['inst', subject('inst', null, inst, undefined)],
+    ['item', subject('item', 'exec', item, [above.exec, above.inst])],
+    ['exec', subject('exec', 'inst', exec, [above.inst])],
+    ['inst', subject('inst', null, inst, [])],
   ])
   const lookups: Lookups = {
     registry: builtIn,
-    findOpen: ({ controller, uid, jobID }) =>
-      Promise.resolve(
-        jobs.find(
-          (one) => one.controller === controller && one.uid === uid && (jobID === undefined || one.job_id === jobID),
-        ),
-      ),
+    findOpen: ({ controller, uid }) =>
+      Promise.resolve(jobs.find((one) => one.controller === controller && one.uid === uid)),
     readSubject: ({ uid }) => Promise.resolve(subjects.get(uid)),
   }
-  // Nothing here may ask the journal beside the lookups.
-  const db = undefined as unknown as Kysely<Database>
-  return await resolveWake(db, { ...WAKE, ...wake }, lookups)
+  return await resolveWake({ ...WAKE, ...wake }, lookups)
+}
+
+function runningOf(status: { readonly jobID?: string; readonly jobIDFinished?: string }): string | undefined {
+  return isIdle(status) ? undefined : status.jobID
 }
 
 const WAKE = {
@@ -108,12 +119,18 @@ const WAKE = {
   ...{ foreign_event: true, may_start: false, writer: null, cause: 'test', version: 1, lease_owner: null },
 } as unknown as Wake
 
-function subject(uid: string, owner_uid: string | null, status: object, ownerJob: string | undefined): SubjectState {
-  const object = { uid, owner_uid, namespace: 'n', name: 'root', deleted: false, projection: { status } }
+function subject(
+  uid: string,
+  owner_uid: string | null,
+  status: object,
+  jobsAbove: SubjectState['jobsAbove'],
+): SubjectState {
+  const projection = { spec: { type: 'landscaper.gardener.cloud/mock' }, status }
+  const object = { uid, owner_uid, namespace: 'n', name: 'root', deleted: false, projection }
   return {
     object: object as unknown as JournaledObject,
     owner: owner_uid === null ? 'gone' : 'present',
-    jobsAbove: [ownerJob],
+    jobsAbove,
   }
 }
 

@@ -1,7 +1,7 @@
 // What the engine knows of a controller: one pure value, in `<wing>/<kind>/controller.ts`. The registry is generated from these values; nothing
 // else lists controllers or asks for one by its name. Controllers in level mode are values of `defineLevel`, told in the same words here.
 
-import type { Path, Projection } from '../kind/projection.ts'
+import type { Path } from '../kind/projection.ts'
 import type { OwnedFields } from '../kind/fields.ts'
 import type { LevelController, LevelTarget } from './define-level.ts'
 import { levelKinds, levelRoutes } from './level-routes.ts'
@@ -9,13 +9,10 @@ import type { JobPlan } from './job.ts'
 import type { JobStatus } from './job-status.ts'
 import type { Step } from '../plan/step.ts'
 import type { StateQuery } from './query.ts'
-import type { ControllerRoutes, WatchedKind } from './routes.ts'
+import { type ControllerRoutes, jobIDsOf, type WatchedKind } from './routes.ts'
 
-/**
- * `job`: one run is one job of one object. `group`: one run is the job of many objects that have an owner in common, each with a status of its
- * own. `level`: one run is an object, until it has converged.
- */
-export type Mode = 'job' | 'group' | 'level'
+/** `job`: one run is one job of one object. `level`: one run is an object, until it has converged. */
+export type Mode = 'job' | 'level'
 
 /**
  * The run a subject's state asks for; `jobID` undefined: a new one, derived from uid and version. Empty: the one run of the object, in level
@@ -29,18 +26,8 @@ export interface TriggerMark {
   readonly at: Path
   /** Only while the object's generation is another one than `status.observedGeneration`. */
   readonly when?: 'edited'
-}
-
-/** How objects are one group: those with the same controlling owner and the same job. One without owner is a group of its own. */
-export interface GroupRule {
-  /** The kind of the owner, which is the subject of the group's run. */
-  readonly owner: WatchedKind
-  /** Whether the object is any business of the controller, by its projection. */
-  readonly serves: (projection: Projection) => boolean
-  /** The kind by which people find the runs, such as `DeployGroup`. */
-  readonly shownAs: string
-  /** What a run does, before the name of its subject, such as `Deploy items of`. */
-  readonly summary: string
+  /** A text: not that something stands there asks for a job, but that this is not in the list there. */
+  readonly lacks?: string
 }
 
 interface AnyController {
@@ -59,21 +46,19 @@ interface AnyController {
   readonly triggers: readonly TriggerMark[]
 }
 
-/** A controller in mode job or group: the journal keeps of its subjects what their projection says. */
+/** A controller in mode job: the journal keeps of its subjects what their projection says. */
 export interface JobModeController extends AnyController {
-  readonly mode: 'job' | 'group'
-  /** The kind of its subjects; in group mode that of the members. */
+  readonly mode: 'job'
+  /** The kind of its subjects. */
   readonly target: WatchedKind
   /**
    * The controllers whose runs host its subjects, while they and their owners have a job in common: that of the owners, then that which hosts those in
    * turn. Wakes of hosted subjects are for these runs.
    */
   readonly hostedBy?: readonly string[]
-  /** What its runs do: by phase, or in every pass. */
+  /** What its runs do: by phase, or, where actions write the status, in every pass. */
   readonly plan: JobPlan<never> | Step<never>
-  /** In group mode. */
-  readonly group?: GroupRule
-  /** What its passes read beside their target, as its document declares it (job-query.ts); in group mode of the owner. */
+  /** What its passes read beside their target, as its document declares it (job-query.ts). */
   readonly queries: Readonly<Record<string, StateQuery>>
   /** How its subjects say where a job stands. */
   readonly status: JobStatus
@@ -84,7 +69,6 @@ export interface JobModeController extends AnyController {
 export interface LevelModeController extends AnyController {
   readonly mode: 'level'
   readonly target: LevelTarget
-  readonly group?: never
   readonly hostedBy?: never
 }
 
@@ -111,7 +95,10 @@ export function wantedOf(
   ownerJob?: string,
 ): WantedRun | undefined {
   const wanted = wantedRun(subject, owner === 'gone', ownerJob)
-  return owner !== 'unknown' || isSame(wanted, wantedRun(subject, true)) ? wanted : undefined
+  if (owner !== 'unknown') return wanted
+  // The owner may be gone, and it may host the subject.
+  const others = [wantedRun(subject, true), wantedRun(subject, false, jobIDsOf(subject).jobID)]
+  return others.every((other) => isSame(wanted, other)) ? wanted : undefined
 }
 
 function isSame(left: WantedRun, right: WantedRun): boolean {

@@ -1,4 +1,4 @@
-// What a query may ask in the modes job and group: children that the subject owns, selected by what a run knows of its subject before it has
+// What a query may ask in mode job: children that the subject owns, selected by what a run knows of its subject before it has
 // read anything. Whatever else a document asks for is refused when code is generated from it, and once more when its controller is loaded, so
 // that nothing in it is left undone.
 
@@ -30,7 +30,7 @@ export function checkJobQueries({ name, mode, queries }: Pick<JobModeController,
   }
 }
 
-/** Why a controller in mode job or group cannot have the query; undefined when it can. */
+/** Why a controller in mode job cannot have the query; undefined when it can. */
 export function jobQueryProblem(query: AskedQuery): JobQueryProblem | undefined {
   return RULES.find(({ isBroken }) => isBroken(query)) ?? unknownReference(query)
 }

@@ -1,5 +1,5 @@
 // The shape of a controller that runs jobs: what it observes, its phases, and the draft of the status that a pass settles.
-// Pure data and types; loop/run-job.ts runs it on Temporal, unit tests run it with a fake.
+// Pure data and types; loop/run-job.ts and run-steps.ts run it on Temporal, unit tests run it with a fake.
 
 import type { ConditionChange } from './conditions.ts'
 import type { HostedEnd } from './status-change.ts'
@@ -87,7 +87,8 @@ export interface JobController<State extends JobState, Act> {
   observe(act: Act, input: JobInput, by: By, latest: () => State | undefined): Promise<State | undefined>
   /**
    * The writes with which a subject's own job begins, asked in every pass: first the status, then the metadata.
-   * Ends with `stop(SUPERSEDED)` when another run has the job. Absent where job IDs always come from a parent.
+   * Ends with `stop(SUPERSEDED)` when another run has the job, with `stop(GUARDED)` when none was asked for. Absent where job IDs always come
+   * from a parent.
    */
   readonly begin?: (pass: JobPass<State, Act>) => Promise<Outcome>
   /** Asked where the controller's object is hosted and has the job already: takes back in the draft what another hand has left there. */
@@ -98,24 +99,38 @@ export interface JobController<State extends JobState, Act> {
   readonly found?: (state: State) => readonly string[]
 }
 
-export type GroupPass<State, Act> = Pick<JobPass<JobState, Act>, 'subject' | 'jobID' | 'by' | 'act' | 'wake'> & {
+export type StepPass<State, Act> = Pick<JobPass<JobState, Act>, 'subject' | 'jobID' | 'by' | 'act'> & {
   state: State
   readonly tracks: Tracks<State>
 }
 
-/** A controller of many objects that share a job; each has a status of its own, which the group's actions write. */
-export interface GroupController<State, Act> {
+/** What an object says of its job. */
+export type ShownJob = Pick<TargetView, 'jobID' | 'jobIDFinished' | 'phase'> & {
+  readonly lastError: Pick<ErrorReport, 'reason' | 'message'> | undefined
+}
+
+/** A controller whose actions write the status of the object themselves, its phases and the end of the job: its passes draft nothing. */
+export interface StepController<State, Act> {
   readonly act: Act
-  /** Reads what the controller declares. `latest`: what the run knows; work beside the passes changes it meanwhile. */
-  observe(act: Act, input: JobInput, by: By, latest: () => State | undefined): Promise<State>
-  readonly step: Step<GroupPass<State, Act>>
-  /** Nothing is left to do, and nothing more will come. Asked only while no track runs. */
-  readonly isOver: (pass: GroupPass<State, Act>) => boolean
-  readonly details: (pass: GroupPass<State, Act>) => string
+  /** As in `JobController`. */
+  observe(act: Act, input: JobInput, by: By, latest: () => State | undefined): Promise<State | undefined>
+  /** In every pass. It may end the run: with `stop(SUPERSEDED)`, `stop(GUARDED)` or `stop(HANDED_DOWN)`. */
+  readonly step: Step<StepPass<State, Act>>
+  /** The subject as the steps have left it; undefined: it is gone. */
+  readonly shown: (state: State) => ShownJob | undefined
+  /** The phases in which a job has failed. */
+  readonly failedPhases: readonly string[]
+  readonly details: (pass: StepPass<State, Act>) => string
 }
 
 /** The reason with which `begin` says that another run has the job. */
 export const SUPERSEDED = 'superseded'
+
+/** The reason with which `begin` says that the subject asks for no job: it was seen for the first time, and has its finalizer now. */
+export const GUARDED = 'guarded'
+
+/** The reason with which a step says that the job has begun, and is another program's to do. */
+export const HANDED_DOWN = 'handed down'
 
 /** The reason with which a step says that the subject is gone: its finalizer was the last thing that held it. */
 export const GONE = 'gone'

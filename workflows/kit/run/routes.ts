@@ -41,8 +41,6 @@ export interface Route {
   readonly dependentsOf?: string
   readonly namespace: string
   readonly name: string
-  /** Only for groups keyed by job; otherwise the subject's own state says which job is meant. */
-  readonly jobID?: string
   /** `start`: may start a run. `notify`: wakes an open run and is dropped when there is none. */
   readonly mode: 'start' | 'notify'
   /** Why, for people: `kubectl get`-able words such as `reconcile annotation`. */

@@ -1,4 +1,4 @@
-// Work that outlives a pass: a track is a chain of activities for one item of a group. It holds up no pass and no other item;
+// Work that outlives a pass: a track is a chain of activities for one item of many, or alone. It holds up no pass and no other item;
 // when it fails, or is the last to end, the loop is woken. Pure: how work is started and cancelled comes from loop/temporal.ts.
 //
 //   K1. One track per key at a time; a key whose failure no pass has seen yet is not started again.
@@ -7,7 +7,7 @@
 
 import { done, joinOutcomes, type Outcome } from '../plan/outcome.ts'
 
-/** How the state of the group changes by what a track did. */
+/** How the run's state changes by what a track did. */
 export type Change<State> = (state: State) => State
 
 export interface Tracks<State> {

@@ -1,25 +1,23 @@
-// An item that is being deleted and has no owner left gets a job from here, whatever its type, so that nothing waits for a parent
-// that is gone. Source: docs/architecture.md "Created names".
+// Job IDs of items come from elsewhere: from their Execution, or a hand. Only one that is being deleted and has no owner left gets its own,
+// whatever its type, so that nothing waits for a parent that is gone. Source: docs/architecture.md "Subjects and routes".
 
-import { done, isIdle, type Outcome } from '../../kit/index.ts'
-import type { DeployGroupPass } from './pass.ts'
+import { FINALIZER } from '../contract.ts'
+import { done, HANDED_DOWN, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
+import { isServed, type ItemPass, itemState } from './pass.ts'
 
-export async function beginItem(pass: DeployGroupPass): Promise<Outcome> {
-  const { by, subject, jobID, act, state } = pass
-  const [item] = state.deployItems
-  if (subject.kind !== 'DeployItem' || item === undefined || item.jobID === jobID) return done
-  if (!item.deleting || !isIdle(item)) return done
+export async function beginItem(pass: ItemPass): Promise<Outcome> {
+  const { by, subject, jobID, act } = pass
+  const { target } = pass.state
+  if (target.jobID === jobID) return isServed(target) ? done : stop(HANDED_DOWN)
+  // The run is there for the finalizer, or its job was taken away.
+  if (!target.deleting) return target.finalizers.includes(FINALIZER) ? stop(SUPERSEDED) : done
   const begun = await act.beginJob({
     by,
     subject,
     jobID,
-    target: { version: item.version, generation: 0, deleting: true, jobID: item.jobID },
+    target: { version: target.version, generation: 0, deleting: true, jobID: target.jobID },
   })
-  if (begun === undefined) return done
-  pass.state = {
-    ...state,
-    isOver: false,
-    deployItems: [{ ...item, version: begun.version, jobID, phase: begun.phase }],
-  }
-  return done
+  if (begun === undefined) return stop(SUPERSEDED)
+  pass.state = itemState({ ...target, version: begun.version, jobID, phase: begun.phase })
+  return isServed(target) ? done : stop(HANDED_DOWN)
 }

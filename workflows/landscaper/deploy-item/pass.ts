@@ -1,9 +1,9 @@
-// What controller.cm cannot say of the deploy group: its activities, and what a run remembers of its job.
+// What controller.cm cannot say of items: what deploys them in whatever run they are, and what the run of one that nobody hosts remembers.
 
 import type { Activities } from '../../../activities/index.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
-import type { By, GroupPass, Subject, Tracks } from '../../kit/index.ts'
-import type { DeployGroupObservation } from './controller.gen.ts'
+import type { By, ShownJob, StepPass, Subject, Tracks } from '../../kit/index.ts'
+import type { DeployItemObservation } from './controller.gen.ts'
 import { BUILT_IN_TYPES } from './deployers.gen.ts'
 
 /** What a pass that deploys items knows of them. */
@@ -11,7 +11,7 @@ export interface DeployState {
   readonly deployItems: readonly DeployItemView[]
 }
 
-/** A pass that deploys items: of their Execution, which hosts them, or of items on their own. */
+/** A pass that deploys items: of their Execution, which hosts them, or of one on its own. */
 export interface DeployPass<State extends DeployState> {
   readonly by: By
   readonly subject: Subject
@@ -21,8 +21,18 @@ export interface DeployPass<State extends DeployState> {
   state: State
 }
 
-export interface DeployGroupState extends DeployGroupObservation {
-  readonly isOver: boolean
+/** `target`: the item as the pass has found it, or as it was begun. `deployItems`: as it was left by what deploys it; empty when it is gone. */
+export interface ItemState extends DeployItemObservation, DeployState {}
+
+export function itemState(item: DeployItemView): ItemState {
+  return { target: item, deployItems: [item] }
+}
+
+/** What the item says of its job; undefined when it is gone. */
+export function shownItem({ deployItems: [item] }: DeployState): ShownJob | undefined {
+  if (item === undefined) return undefined
+  const { jobID, jobIDFinished, phase, reason = 'Unknown', error: message } = item
+  return { jobID, jobIDFinished, phase, lastError: message === undefined ? undefined : { reason, message } }
 }
 
 /** What the deployers of other clusters do, item by item; each call may take long. */
@@ -33,16 +43,16 @@ export interface DeployActivities extends Pick<Activities, 'deployMockItems' | '
   forItem(item: string): ItemActivities
 }
 
-export type DeployGroupActivities = DeployActivities & Pick<Activities, 'observeDeployGroup' | 'beginJob'>
+export type ItemRunActivities = DeployActivities & Pick<Activities, 'observeDeployItem' | 'beginJob' | 'guardSubject'>
 
-export type DeployGroupPass = GroupPass<DeployGroupState, DeployGroupActivities>
+export type ItemPass = StepPass<ItemState, ItemRunActivities>
 
 /** Whether the type of items is deployed here. */
 export function isServed({ type }: Pick<DeployItemView, 'type'>): boolean {
   return BUILT_IN_TYPES.has(type)
 }
 
-/** Whether the item has this job, is ours to do, and has not finished it. A foreign item gets at most its job ID from here (beginItem). */
+/** Whether the item has this job, is ours to do, and has not finished it. */
 export function isUnfinished(item: DeployItemView, jobID: string): boolean {
   return isServed(item) && item.jobID === jobID && item.jobIDFinished !== jobID
 }

@@ -1,11 +1,12 @@
-// What a deploy group does in a pass. Phases are the items' own. Source: spec/landscaper.md 2.9.
+// What the run of an item does in a pass. Phases are the item's own. Source: spec/landscaper.md 2.9.
 
 import { sequential } from '../../kit/index.ts'
 import { beginItem } from './begin-item.ts'
-import type { DeployGroupPass } from './pass.ts'
-import { deployGroupSteps } from './controller.gen.ts'
-import { deployGroup } from './deploy-group.ts'
+import { deployItemSteps } from './controller.gen.ts'
+import { deployItem } from './deploy-item.ts'
+import { guardItem } from './guard-item.ts'
+import type { ItemPass } from './pass.ts'
 
-const step = deployGroupSteps({ beginItem, deployItems: deployGroup })
+const step = deployItemSteps<ItemPass>({ beginItem, guardItem, deployItem })
 
-export const deployPlan = sequential<DeployGroupPass>(step.beginItem, step.deployItems)
+export const deployPlan = sequential<ItemPass>(step.beginItem, step.guardItem, step.deployItem)

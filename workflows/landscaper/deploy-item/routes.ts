@@ -1,15 +1,14 @@
-// Which events concern a deploy group. Only a DeployItem's event may start one; its Execution's tell it that the job is over.
+// Which events concern an item that nobody hosts, and which run its state asks for. Where somebody hosts it, its wakes are for that run.
 // Source: docs/architecture.md "Subjects and routes".
 
 import {
   type ControllerRoutes,
   groupKindText,
   isIdle,
-  jobIDsOf,
-  ownerOfKind,
+  isJobTaken,
   jobIDProblem,
+  jobIDsOf,
   path,
-  type Route,
   type RoutedEvent,
   type Routing,
   textAt,
@@ -17,6 +16,7 @@ import {
   type WantedRun,
 } from '../../kit/index.ts'
 import { executionKind } from '../execution/kind.ts'
+import { FIRST_SEEN, isUnguarded } from '../unguarded.ts'
 import { BUILT_IN_TYPES } from './deployers.gen.ts'
 import { deployItemKind } from './kind.ts'
 
@@ -26,89 +26,55 @@ export const deployRoutes: ControllerRoutes = {
 }
 
 function fromDeployItem(event: RoutedEvent): Routing {
-  const { projection } = event
+  const { projection, uid, namespace, name } = event
   const ids = jobIDsOf(projection)
-  const owner = ownerOfKind(projection, executionKind)
-  const isDeleting = valueAt(projection, path('metadata.deletionTimestamp')) !== undefined
-  const isOurs = BUILT_IN_TYPES.has(textAt(projection, path('spec.type')) ?? '')
-  const group = owner ?? { uid: event.uid, name: event.name }
-  const subject = { controller: 'deploy', uid: group.uid, namespace: event.namespace, name: group.name }
-
-  if (event.type === 'DELETED') {
-    return ids.jobID === undefined || !isOurs
-      ? { ignored: 'deploy item is gone' }
-      : { routes: [{ ...subject, jobID: ids.jobID, mode: 'notify', cause: 'item gone' }] }
-  }
+  const subject = { controller: 'deploy', uid, namespace, name }
+  if (event.type === 'DELETED') return { routes: [{ ...subject, mode: 'notify', cause: 'deleted' }] }
   if (!isIdle(ids)) {
-    if (!isOurs) return { ignored: 'deploy item is of a type that another deployer serves' }
-    const problem = jobIDProblem(ids.jobID)
-    if (problem !== undefined) return { ignored: problem }
-    return { routes: [{ ...subject, jobID: ids.jobID ?? '', mode: 'start', cause: `deploy item ${event.name}` }] }
+    if (!isOfServedType(projection)) return { ignored: FOREIGN }
+    return { routes: [{ ...subject, mode: 'start', cause: 'job ID in its status' }] }
   }
-  const before = event.previous === undefined ? undefined : jobIDsOf(event.previous)
-  if (isOurs && before?.jobID !== undefined && !isIdle(before))
-    return { routes: [{ ...subject, jobID: before.jobID, mode: 'notify', cause: 'item finished' }] }
   // Whether its execution is gone is resolved when the wake is dispatched.
-  if (isDeleting) return { routes: [orphanRoute(event)] }
-  return { ignored: 'deploy item is idle' }
+  if (isDeleting(projection)) return { routes: [{ ...subject, mode: 'start', cause: 'deletion' }] }
+  if (isFirstSeen(projection)) return { routes: [{ ...subject, mode: 'start', cause: FIRST_SEEN.cause }] }
+  return { ignored: jobIDProblem(ids.jobID) ?? 'deploy item is idle' }
 }
 
-function orphanRoute(event: RoutedEvent): Route {
-  return {
-    controller: 'deploy',
-    uid: event.uid,
-    namespace: event.namespace,
-    name: event.name,
-    mode: 'start',
-    cause: 'deletion',
-  }
-}
-
+// What it hosted is left to itself. That its job has ended hands nothing over: it ends after those of its items.
 function fromExecution(event: RoutedEvent): Routing {
-  const { jobID, jobIDFinished } = jobIDsOf(event.projection)
-  const previous = event.previous === undefined ? undefined : jobIDsOf(event.previous)
-  const subject = {
-    controller: 'deploy',
-    uid: event.uid,
-    namespace: event.namespace,
-    name: event.name,
-    mode: 'notify' as const,
-  }
-  if (event.type === 'DELETED') {
-    const gone: Route[] = [
-      { ...subject, ...(jobID !== undefined && { jobID }), cause: 'execution gone' },
-      {
-        controller: 'deploy',
-        uid: '',
-        dependentsOf: event.uid,
-        namespace: event.namespace,
-        name: event.name,
-        mode: 'start',
-        cause: 'execution gone',
-      },
-    ]
-    return { routes: gone }
-  }
-  const isFinishedNow = jobIDFinished !== undefined && jobIDFinished !== previous?.jobIDFinished
-  if (isFinishedNow) return { routes: [{ ...subject, jobID: jobIDFinished, cause: 'execution finished' }] }
-  const before = previous?.jobID
-  // What had begun in it ends first, without its host.
-  if (before !== undefined && before !== jobID)
-    return { routes: [{ ...subject, jobID: before, mode: 'start', cause: 'job replaced' }] }
-  return { ignored: 'deploy groups wait for the end of the job only' }
+  const { type, uid, namespace, name } = event
+  const items = { controller: 'deploy', uid: '', dependentsOf: uid, namespace, name, mode: 'start' as const }
+  if (type === 'DELETED') return { routes: [{ ...items, cause: 'execution gone' }] }
+  if (isJobTaken(event)) return { routes: [{ ...items, cause: 'execution has another job' }] }
+  return { ignored: 'deploy items wait for the end of their execution only' }
 }
 
-/** The run that an item without an execution asks for, or why none. */
+/** The run that an item asks for which nobody hosts, or why none. `ownerGone`: it has no controller owner that still exists. */
 export function deployItemRun(subject: object, ownerGone: boolean, ownerJob?: string): WantedRun {
   const ids = jobIDsOf(subject)
-  if (!isIdle(ids) && ids.jobID === ownerJob) return { none: 'its execution hosts it' }
-  if (!isIdle(ids))
-    return ownerGone
-      ? { jobID: ids.jobID, cause: 'job ID in its status' }
-      : { none: 'the group of its execution serves it' }
-  if (valueAt(subject, path('metadata.deletionTimestamp')) === undefined) return { none: 'deploy item is idle' }
+  if (!isIdle(ids)) {
+    if (!isOfServedType(subject)) return { none: FOREIGN }
+    if (ids.jobID === ownerJob) return { none: 'its execution hosts it' }
+    return { jobID: ids.jobID, cause: 'job ID in its status' }
+  }
+  if (isFirstSeen(subject)) return FIRST_SEEN
+  if (!isDeleting(subject)) return { none: 'deploy item is idle' }
   if (!ownerGone) return { none: 'deletion waits for the job ID of the execution' }
   return textAt(subject, path('status.phase')) === 'DeleteFailed'
     ? { none: 'deletion failed' }
     : { jobID: undefined, cause: 'deletion without owner' }
+}
+
+const FOREIGN = 'deploy item is of a type that another deployer serves'
+
+function isOfServedType(item: object): boolean {
+  return BUILT_IN_TYPES.has(textAt(item, path('spec.type')) ?? '')
+}
+
+function isDeleting(item: object): boolean {
+  return valueAt(item, path('metadata.deletionTimestamp')) !== undefined
+}
+
+function isFirstSeen(item: object): boolean {
+  return isOfServedType(item) && isUnguarded(item, executionKind)
 }

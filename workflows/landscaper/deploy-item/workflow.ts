@@ -1,28 +1,28 @@
-import type { GroupController, JobInput } from '../../kit/index.ts'
-import { runGroup, type RunResult, shortActivities } from '../../kit/run/loop/index.ts'
+import type { JobInput, StepController } from '../../kit/index.ts'
+import { runSteps, type RunResult, shortActivities } from '../../kit/run/loop/index.ts'
 import { deployActivities } from './jobs.ts'
-import { type DeployActivities, type DeployGroupActivities, type DeployGroupState, isUnfinished } from './pass.ts'
-import { deployDetails } from './details.ts'
-import { observeDeployGroup } from './observe-deploy-group.ts'
+import { type DeployActivities, type ItemRunActivities, type ItemState, shownItem } from './pass.ts'
+import { itemDetails } from './details.ts'
+import { observeItem } from './observe-item.ts'
 import { deployPlan } from './plan.ts'
 
-const short = shortActivities<Omit<DeployGroupActivities, keyof DeployActivities>>()
+const short = shortActivities<Omit<ItemRunActivities, keyof DeployActivities>>()
 
-const controller: GroupController<DeployGroupState, DeployGroupActivities> = {
+const controller: StepController<ItemState, ItemRunActivities> = {
   act: {
     ...deployActivities,
-    observeDeployGroup: short.observeDeployGroup,
+    observeDeployItem: short.observeDeployItem,
     beginJob: short.beginJob,
+    guardSubject: short.guardSubject,
   },
-  observe: observeDeployGroup,
+  observe: observeItem,
   step: deployPlan,
-  // An item without Execution is alone: nothing can join its group, and nobody tells the end of its job.
-  isOver: ({ subject, state, jobID }) =>
-    (state.isOver || subject.kind === 'DeployItem') && !state.deployItems.some((item) => isUnfinished(item, jobID)),
-  details: deployDetails,
+  shown: shownItem,
+  failedPhases: ['Failed', 'DeleteFailed'],
+  details: itemDetails,
 }
 
-/** All items of built-in types of one Execution and job, or one item without Execution. */
+/** One job of one item that nobody hosts. */
 export async function deploy(input: JobInput): Promise<RunResult> {
-  return await runGroup(controller, input)
+  return await runSteps(controller, input)
 }

@@ -4,8 +4,11 @@
 //   B1. A job that nobody has worked on begins with its first phase, whatever phase a hand has left there.
 //   B2. An interrupt that is there when the job begins was meant for an earlier one. Not so below a parent: it takes the old ones off
 //       before it hands out its job ID, so what is there is for this job.
+//   B3. One without a parent gets its finalizer as soon as it is seen, in a run without a job (unguarded.ts).
 
-import { done, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
+import { FINALIZER } from '../contract.ts'
+import { done, GUARDED, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
+import { guardExecution } from './guard-execution.ts'
 import type { ExecutionPass } from './pass.ts'
 
 export async function beginExecution(pass: ExecutionPass): Promise<Outcome> {
@@ -16,7 +19,8 @@ export async function beginExecution(pass: ExecutionPass): Promise<Outcome> {
     pass.draft.phase = undefined
     return target.hasParent ? done : await forgetInterrupt(pass)
   }
-  if (!target.deleting || !isIdle(target)) return stop(SUPERSEDED)
+  if (!isIdle(target)) return stop(SUPERSEDED)
+  if (!target.deleting) return await guard(pass)
   const begun = await act.beginJob({ by, subject, jobID, target })
   if (begun === undefined) return stop(SUPERSEDED)
   // Absent fields do not travel: without its error, which begin has taken off, the target would keep that of the job before.
@@ -25,6 +29,13 @@ export async function beginExecution(pass: ExecutionPass): Promise<Outcome> {
   pass.draft.observedGeneration = begun.observedGeneration
   pass.draft.lastError = undefined
   return await forgetInterrupt(pass)
+}
+
+/** B3. The run is there for the finalizer, or its job was taken away. */
+async function guard(pass: ExecutionPass): Promise<Outcome> {
+  if (pass.state.target.finalizers.includes(FINALIZER)) return stop(SUPERSEDED)
+  const guarded = await guardExecution(pass)
+  return guarded.stopped === undefined ? stop(GUARDED) : guarded
 }
 
 /** B1, for one that is hosted. */

@@ -8,6 +8,7 @@ import { executionKind } from './kind.ts'
 import { executionRoutes, executionRun } from './routes.ts'
 import { executionPlan } from './plan.ts'
 import { jobStatus } from '../job-status.ts'
+import { UNGUARDED } from '../unguarded.ts'
 
 export const executionController: JobModeController = {
   name: 'execution',
@@ -21,6 +22,6 @@ export const executionController: JobModeController = {
   status: jobStatus,
   wantedRun: executionRun,
   plan: executionPlan,
-  triggers: [],
+  triggers: [UNGUARDED],
   fields: executionFields,
 }

@@ -17,6 +17,7 @@ import {
 } from '../../kit/index.ts'
 import { deployItemKind } from '../deploy-item/kind.ts'
 import { installationKind } from '../installation/kind.ts'
+import { FIRST_SEEN, isUnguarded } from '../unguarded.ts'
 import { executionKind } from './kind.ts'
 
 export const executionRoutes: ControllerRoutes = {
@@ -38,6 +39,8 @@ function fromExecution(event: RoutedEvent): Routing {
   // Whether its owner is gone is resolved when the wake is dispatched.
   if (valueAt(event.projection, path('metadata.deletionTimestamp')) !== undefined)
     return { routes: [{ ...subject, mode: 'start', cause: 'deletion' }] }
+  if (isUnguarded(event.projection, installationKind))
+    return { routes: [{ ...subject, mode: 'start', cause: FIRST_SEEN.cause }] }
   return { ignored: jobIDProblem(ids.jobID) ?? 'execution is idle' }
 }
 
@@ -102,6 +105,7 @@ export function executionRun(subject: object, ownerGone: boolean, ownerJob?: str
   const ids = jobIDsOf(subject)
   if (!isIdle(ids) && ids.jobID === ownerJob) return { none: 'its installation hosts it' }
   if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'job ID in its status' }
+  if (isUnguarded(subject, installationKind)) return FIRST_SEEN
   if (valueAt(subject, path('metadata.deletionTimestamp')) === undefined) return { none: 'execution is idle' }
   if (!ownerGone) return { none: 'deletion waits for the job ID of the installation' }
   return textAt(subject, path('status.phase')) === 'DeleteFailed'

@@ -5,10 +5,9 @@
 //   A2. All items of a call are written together; one that fails delays none of its siblings.
 
 import type { By, Subject } from '../../../../workflows/kit/index.ts'
-import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import { isFinal } from '../../../kube/errors.ts'
-import { readSubject } from '../../../kube/read-family.ts'
 import { isReleased, targetView } from '../../../kube/views.ts'
 import { type Patch, type Writer, writeAll } from '../../../kube/write.ts'
 import { internalProblem, reportOf } from './deploy-errors.ts'
@@ -30,7 +29,7 @@ import {
 import { type ItemAnswer, type ItemWrite, releaseWrite, statusWrite, warnOfError } from './item-write.ts'
 import { takeUp } from './begin-job.ts'
 import { isOurs } from './item-watch.ts'
-import { listGroupObjects } from './observe.ts'
+import { readItems } from './observe.ts'
 import { type DeployItemView, deployItemView } from '../../deploy-item-view.ts'
 
 export interface AnswerInput {
@@ -85,16 +84,6 @@ export const answerActivities = (deps: LandscaperDeps, deployers: readonly Deplo
     return result(deps, steps, written)
   },
 })
-
-async function readItems(
-  deps: LandscaperDeps,
-  { by, subject }: { readonly by: By; readonly subject: Subject },
-  ownVersion: number,
-): Promise<readonly DeployItem[]> {
-  if (subject.kind === 'Execution') return await listGroupObjects(deps, { by, subject }, ownVersion)
-  const item = await readSubject(deps, deployItemKind, subject)
-  return item === undefined ? [] : [item]
-}
 
 interface Step {
   readonly object: DeployItem

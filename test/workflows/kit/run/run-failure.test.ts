@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest'
 
 import { nop } from '../../../../workflows/kit/index.ts'
-import { failureOf } from '../../../../workflows/kit/run/run-failure.ts'
+import { failedPhases, failureOf } from '../../../../workflows/kit/run/run-failure.ts'
 
 const lastError = { operation: 'Progressing', reason: 'DeployItemsFailed', message: 'failed: db', codes: ['X'] }
 const plan = {
   phases: { Progressing: { step: nop, next: 'Succeeded' }, Deleting: { step: nop, next: 'Deleted' } },
   failed: (phase: string) => (phase === 'Deleting' ? 'DeleteFailed' : 'Failed'),
 }
-const why = (result: string, target?: Parameters<typeof failureOf>[3]) => failureOf(plan, result, 'job-1', target)
+const why = (result: string, target?: Parameters<typeof failureOf>[3]) =>
+  failureOf(failedPhases(plan), result, 'job-1', target)
 
 describe('the run of a job', () => {
   it.each(['Failed', 'DeleteFailed'])('fails with the last error of its object when the job came to %s', (phase) => {

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 
-import { deployItemRun } from '../../../../workflows/landscaper/deploy-item/routes.ts'
+import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { executionKind } from '../../../../workflows/landscaper/execution/kind.ts'
 import { executionRoutes, executionRun } from '../../../../workflows/landscaper/execution/routes.ts'
 import { installationRoutes, installationRun } from '../../../../workflows/landscaper/installation/routes.ts'
@@ -11,6 +11,7 @@ import { type Projection, type RoutedEvent, routeEvent } from '../../../../workf
 const OPERATION = 'landscaper.gardener.cloud/operation'
 const { apiVersion, group } = executionKind
 const owner = (kind: string) => ({
+  finalizers: [FINALIZER],
   ownerReferences: [{ apiVersion, kind, uid: 'parent', name: 'parent', controller: true }],
 })
 const running = { jobID: 'job', jobIDFinished: 'before', phase: 'Progressing' }
@@ -29,7 +30,10 @@ const asked = (routed: RoutedEvent) => {
 }
 
 describe('an interrupt', () => {
-  const annotated = (status: object) => ({ metadata: { annotations: { [OPERATION]: 'interrupt' } }, status })
+  const annotated = (status: object) => ({
+    metadata: { finalizers: [FINALIZER], annotations: { [OPERATION]: 'interrupt' } },
+    status,
+  })
 
   it('wakes the run of the object that it is on', () => {
     const routed = ['Installation', 'Execution'].map((kind) =>
@@ -65,32 +69,45 @@ describe('a job that somebody takes away from a child', () => {
   })
 })
 
-describe('a child that has the job of its owner', () => {
+describe('an Execution that has the job of its Installation', () => {
   const other = { jobID: 'other', jobIDFinished: 'before', phase: 'Progressing' }
   const begun = { jobID: 'job', cause: 'job ID in its status' }
 
   it('is hosted there: it asks for no run', () => {
     expect(executionRun({ status: running }, false, 'job')).toEqual({ none: 'its installation hosts it' })
-    expect(deployItemRun({ status: running }, false, 'job')).toEqual({ none: 'its execution hosts it' })
   })
 
   it('asks for one of its own when its job is another, or when its owner runs none or is gone', () => {
     expect(executionRun({ status: other }, false, 'job')).toEqual({ ...begun, jobID: 'other' })
     expect(executionRun({ status: running }, false)).toEqual(begun)
     expect(executionRun({ status: running }, true)).toEqual(begun)
-    expect(deployItemRun({ status: running }, true)).toEqual(begun)
-    const served = { none: 'the group of its execution serves it' }
-    expect(deployItemRun({ status: other }, false, 'job')).toEqual(served)
-    expect(deployItemRun({ status: running }, false)).toEqual(served)
   })
 
   it('asks for none once it has finished, and for its deletion only without owner', () => {
-    expect(executionRun({ status: idle }, false, 'job')).toEqual({ none: 'execution is idle' })
-    expect(deployItemRun({ status: idle }, false, 'job')).toEqual({ none: 'deploy item is idle' })
+    const child = { metadata: owner('Installation'), status: idle }
+    expect(executionRun(child, false, 'job')).toEqual({ none: 'execution is idle' })
     const deleted = { metadata: { deletionTimestamp: '2030-01-01T00:00:00Z' }, status: idle }
     const waits = { none: 'deletion waits for the job ID of the installation' }
     expect(executionRun(deleted, false, 'next')).toEqual(waits)
-    expect(deployItemRun(deleted, false, 'next')).toEqual({ none: 'deletion waits for the job ID of the execution' })
+  })
+})
+
+describe('an Execution that is seen for the first time', () => {
+  const seen = { jobID: undefined, cause: 'first seen' }
+
+  it('asks for a run that puts the finalizer on, with or without a job before', () => {
+    expect(asked(event('Execution', {}))).toEqual(['execution: first seen'])
+    expect(executionRun({}, true)).toEqual(seen)
+    expect(executionRun({ metadata: { finalizers: ['theirs'] }, status: idle }, true)).toEqual(seen)
+  })
+
+  it.each([
+    ['it has the finalizer', { finalizers: ['theirs', FINALIZER] }],
+    ['it has an Installation', { ...owner('Installation'), finalizers: [] }],
+    ['it can get none any more', { deletionTimestamp: '2030-01-01T00:00:00Z' }],
+  ])('asks for none when %s', (_, metadata) => {
+    expect(executionRun({ metadata }, false)).toHaveProperty('none')
+    expect(asked(event('Execution', { metadata }))).not.toContain('execution: first seen')
   })
 })
 
@@ -99,7 +116,7 @@ describe('a text in status.jobID that is no job ID', () => {
   const reason = 'status.jobID is not a job ID'
 
   it('starts nothing, and the journal says why', () => {
-    expect(asked(event('Execution', { status: junk }))).toContain(reason)
+    expect(asked(event('Execution', { metadata: { finalizers: [FINALIZER] }, status: junk }))).toContain(reason)
     expect(asked(event('Installation', { status: junk }))).toContain(reason)
     expect(asked(event('DeployItem', { status: junk }))).toContain(reason)
   })

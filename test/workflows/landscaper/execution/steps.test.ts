@@ -12,7 +12,7 @@ import { deleteDeployItems } from '../../../../workflows/landscaper/execution/de
 import { guardExecution } from '../../../../workflows/landscaper/execution/guard-execution.ts'
 import { observeExecution } from '../../../../workflows/landscaper/execution/observe-execution.ts'
 import { releaseExecution } from '../../../../workflows/landscaper/execution/release-execution.ts'
-import { again, done, fail, GONE, stop, SUPERSEDED } from '../../../../workflows/kit/index.ts'
+import { again, done, fail, GONE, GUARDED, stop, SUPERSEDED } from '../../../../workflows/kit/index.ts'
 import { executionPass, failed, JOB, leaving, pending, running, succeeded, THEIRS, wrote } from './execution-pass.ts'
 
 const item = (name: string, dependsOn: readonly string[] = []) => ({ name, type: THEIRS, dependsOn })
@@ -182,6 +182,19 @@ describe('the job of an execution', () => {
     expect(await beginExecution(executionPass([], { target: idle }).pass)).toEqual(stop(SUPERSEDED))
     const other = { jobID: 'other', deleting: true }
     expect(await beginExecution(executionPass([], { target: other }).pass)).toEqual(stop(SUPERSEDED))
+  })
+
+  it('is none while it is seen for the first time: it gets the finalizer', async () => {
+    const { pass } = executionPass([], { target: { ...idle, finalizers: ['theirs'] } })
+    const asked: (readonly string[])[] = []
+    const guardSubject: ExecutionActivities['guardSubject'] = ({ finalizers, guarded }) => {
+      if (guarded) asked.push(finalizers)
+      return Promise.resolve({ ...pass.state.target, version: '11' })
+    }
+    expect(await beginExecution({ ...pass, act: { ...pass.act, guardSubject } })).toEqual(stop(GUARDED))
+    expect(asked).toEqual([['theirs']])
+    const gone = { ...pass.act, guardSubject: () => Promise.resolve(undefined) }
+    expect(await beginExecution({ ...pass, act: gone })).toEqual(stop(GONE))
   })
 
   it('is its own when it is deleted and idle', async () => {

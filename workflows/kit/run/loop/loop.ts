@@ -1,5 +1,5 @@
-// The loop of every run: wait for a wake, run one pass, settle it, end or wait again. Jobs, groups and runs in level mode are courses of it:
-// they say what a pass does and who is told of it. Source: docs/architecture.md "How data flows".
+// The loop of every run: wait for a wake, run one pass, settle it, end or wait again. Jobs and runs in level mode are courses of it: they say
+// what a pass does and who is told of it. Source: docs/architecture.md "How data flows".
 //
 //   L1. A pass observes first and starts from what it sees: nothing is assumed that an earlier run, or another hand, may have changed.
 //   L2. A wake that arrives during a pass leads to a pass that starts after it: of this run while it goes on, also as a new one of its ID;
@@ -28,8 +28,8 @@ import type { RunFailure } from '../run-failure.ts'
 const wakeSignal = defineSignal<[{ readonly seq: number }]>('wake')
 
 /**
- * How a run ended: a final phase, `Deleted` when the subject is gone, `Superseded` when the job is another run's, `Done` for groups,
- * `Converged` in level mode.
+ * How a run ended: a final phase, `Deleted` when the subject is gone, `Superseded` when the job is another run's, `HandedDown` when another
+ * program does it, `Guarded` when the subject has its finalizer now and asks for no job; `Converged` in level mode.
  */
 export type RunResult = string
 
@@ -46,7 +46,7 @@ export interface Settled {
   readonly isClosed: boolean
 }
 
-/** What differs between the runs of jobs, groups and controllers in level mode. */
+/** What differs between the runs of jobs and of controllers in level mode. */
 export interface Course<Report extends PassReport> {
   runPass(by: By): Promise<Report>
   /** Tells the world and the journal what the pass came to. */

@@ -1,13 +1,12 @@
 // The run of a job: passes over one object, phase by phase, until the job has ended; with those of the children that it hosts.
-//
-//   R1. A run ends at once when its job is finished, and leaves another run's job alone.
 
-import { type JobController, type JobInput, type JobPass, type JobState, SUPERSEDED } from '../job.ts'
-import { type By, isIdle } from '../subject.ts'
+import type { JobController, JobInput, JobPass, JobState } from '../job.ts'
+import type { By } from '../subject.ts'
 import { retryable } from '../next-pass.ts'
 import { type Progress, runPhases } from '../phases.ts'
-import { failureOf } from '../run-failure.ts'
+import { failedPhases, failureOf } from '../run-failure.ts'
 import { statusChange } from '../settle.ts'
+import { endBy, verdict } from '../verdict.ts'
 import { done, joinOutcomes } from '../../plan/outcome.ts'
 import type { HostedWork } from './host.ts'
 import { createWakes, loop, type RunResult } from './loop.ts'
@@ -46,7 +45,7 @@ export async function runJob<State extends JobState, Act>(
     if ('outcome' in observed) return { outcome: retryable(observed.outcome), result: undefined }
     if (observed.value === undefined) return { outcome: done, result: 'Deleted' }
     const pass = root.start({ ...input, by }, observed.value)
-    const ended = verdict(controller, pass)
+    const ended = verdict(pass.state.target, input.jobID, { begins: controller.begin !== undefined })
     if (ended !== undefined) return { outcome: done, result: ended }
 
     const { outcome: ran, result } = await runPass(controller, pass)
@@ -60,19 +59,10 @@ export async function runJob<State extends JobState, Act>(
     }
   }
   const leave = () => works().forEach((work) => work.stop())
-  const failure = (result: RunResult) => failureOf(controller.plan, result, input.jobID, root.state?.target)
+  const failed = failedPhases(controller.plan)
+  const failure = (result: RunResult) => failureOf(failed, result, input.jobID, root.state?.target)
   const found = () => hosts.flatMap((host) => host.found())
   return await loop(input, wakes, jobCourse(input, wakes, { runPass: runOnce, leave, failure, found }))
-}
-
-/** Whether there is anything to do for this run at all (R1). */
-function verdict<State extends JobState, Act>(
-  { begin }: JobController<State, Act>,
-  { jobID, state: { target } }: JobPass<State, Act>,
-): RunResult | undefined {
-  if (target.jobIDFinished === jobID) return target.phase ?? 'Finished'
-  if (target.jobID === jobID) return undefined
-  return begin !== undefined && isIdle(target) ? undefined : 'Superseded'
 }
 
 async function runPass<State extends JobState, Act>(
@@ -81,7 +71,8 @@ async function runPass<State extends JobState, Act>(
 ): Promise<Progress> {
   const begun = begin === undefined ? { value: done } : await attempt(() => begin(pass))
   const outcome = 'outcome' in begun ? begun.outcome : begun.value
-  if (outcome.stopped === SUPERSEDED) return { outcome: done, result: 'Superseded' }
+  const ended = endBy(outcome)
+  if (ended !== undefined) return { outcome: done, result: ended }
   if (outcome.faults.length > 0) return { outcome: retryable(outcome), result: undefined }
   return await runPhases(plan, pass, (step) => runOnTemporal(step, pass))
 }

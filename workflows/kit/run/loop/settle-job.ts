@@ -1,4 +1,4 @@
-// How the passes of jobs and groups are settled: one conditional status write with the next due time, or nothing at all.
+// How the passes of jobs are settled: one conditional status write with the next due time, or nothing at all.
 //
 //   S1. A pass that changed nothing and wants no other one writes nothing. A run that goes on settles it all the same, to hear what came meanwhile.
 //   S2. What ends a job is written in one settle, which also closes the run's row.

@@ -1,0 +1,131 @@
+// Passes of the run of an item that nobody hosts, with fake activities.
+
+import { describe, expect, it } from 'vitest'
+
+import type { FinalizeInput } from '../../../../activities/run/finalize.ts'
+import type { DeployItemView } from '../../../../activities/landscaper/deploy-item-view.ts'
+import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
+import { type ItemPass, itemState, shownItem } from '../../../../workflows/landscaper/deploy-item/pass.ts'
+import { deployPlan } from '../../../../workflows/landscaper/deploy-item/plan.ts'
+import {
+  done,
+  GUARDED,
+  HANDED_DOWN,
+  type Outcome,
+  runStep,
+  stop,
+  SUPERSEDED,
+  type TargetView,
+} from '../../../../workflows/kit/index.ts'
+import { fakeRuntime } from '../../kit/plan/fake-runtime.ts'
+import { HeldTracks } from '../held-tracks.ts'
+import { itemView, JOB } from './item-view.ts'
+
+const THEIRS = 'example.com/theirs'
+
+describe('an item that has the job', () => {
+  it('is deployed, after it has got the finalizer', async () => {
+    const { outcome, pass, log } = await run({ ...itemView('a'), finalizers: ['theirs'] })
+    expect(outcome).toEqual(done)
+    expect(log).toEqual([`guard on 5, beside theirs`, 'deploy'])
+    expect(shownItem(pass.state)).toMatchObject({ phase: 'Succeeded', jobIDFinished: JOB })
+  })
+
+  it('is deployed at once where it has the finalizer, or can get none any more', async () => {
+    expect((await run(itemView('a'))).log).toEqual(['deploy'])
+    expect((await run({ ...itemView('a'), finalizers: [], deleting: true })).log).toEqual(['deploy'])
+  })
+
+  it('is gone when that is found where the finalizer is put on', async () => {
+    const { pass, log } = await run({ ...itemView('a'), finalizers: [] }, { isGone: true })
+    expect(log).toHaveLength(1)
+    expect(shownItem(pass.state)).toBeUndefined()
+  })
+})
+
+describe('an item without job', () => {
+  const idle: DeployItemView = { ...itemView('a'), jobID: 'job-1' }
+
+  it('gets the finalizer when it is seen, and nothing more', async () => {
+    const { outcome, log } = await run({ ...idle, jobID: undefined, jobIDFinished: undefined, finalizers: [] })
+    expect(outcome).toEqual(stop(GUARDED))
+    expect(log).toEqual(['guard on 5, beside nothing'])
+  })
+
+  it('has lost its job to another hand where it has the finalizer', async () => {
+    const { outcome, log } = await run(idle)
+    expect(outcome).toEqual(stop(SUPERSEDED))
+    expect(log).toEqual([])
+  })
+
+  it('gets one when it is deleted, and is taken away in it', async () => {
+    const { outcome, pass, log } = await run({ ...idle, deleting: true })
+    expect(outcome).toEqual(done)
+    expect(log).toEqual([`begin on 5 after job-1`, 'deploy'])
+    expect(pass.state.target).toMatchObject({ version: '9', jobID: JOB, phase: 'InitDelete' })
+  })
+
+  it('is left to another run that was first', async () => {
+    const { outcome, log } = await run({ ...idle, deleting: true }, { isGone: true })
+    expect(outcome).toEqual(stop(SUPERSEDED))
+    expect(log).toHaveLength(1)
+  })
+
+  it('is left to who serves its type once it has one', async () => {
+    const begun = await run({ ...idle, deleting: true, type: THEIRS })
+    expect(begun.outcome).toEqual(stop(HANDED_DOWN))
+    expect(begun.log).toEqual([`begin on 5 after job-1`])
+    const again = await run({ ...itemView('a'), deleting: true, type: THEIRS })
+    expect(again.outcome).toEqual(stop(HANDED_DOWN))
+    expect(again.log).toEqual([])
+  })
+})
+
+describe('what an item says of its job', () => {
+  it('has the error of its end, with the reason', () => {
+    const failed = { ...itemView('a'), phase: 'Failed', error: 'no target', reason: 'NoTargetFound' }
+    expect(shownItem(itemState(failed))).toEqual({
+      ...{ jobID: JOB, jobIDFinished: 'job-1', phase: 'Failed' },
+      lastError: { reason: 'NoTargetFound', message: 'no target' },
+    })
+    expect(shownItem(itemState(itemView('a')))?.lastError).toBeUndefined()
+  })
+})
+
+async function run(item: DeployItemView, { isGone = false } = {}) {
+  const log: string[] = []
+  const answer = (after: Partial<TargetView>) => Promise.resolve(isGone ? undefined : { ...TARGET, ...after })
+  const unexpected = () => Promise.reject(new Error('was not expected'))
+  const pass: ItemPass = {
+    subject: { kind: 'DeployItem', uid: item.uid, namespace: 'n', name: item.name },
+    jobID: JOB,
+    by: { workflowID: `deploy/n/${item.name}/${item.uid}/${JOB}`, runID: 'run', pass: 1 },
+    act: {
+      observeDeployItem: unexpected,
+      sendItems: unexpected,
+      forItem: () => ({ applyItem: unexpected, awaitItem: unexpected, uninstallItem: unexpected }),
+      guardSubject({ version, finalizers }: FinalizeInput) {
+        log.push(`guard on ${version}, beside ${finalizers.join() || 'nothing'}`)
+        return answer({ finalizers: [...finalizers, FINALIZER] })
+      },
+      beginJob({ target: { version, jobID } }) {
+        log.push(`begin on ${version} after ${jobID}`)
+        return answer({ phase: 'InitDelete' })
+      },
+      deployMockItems() {
+        log.push('deploy')
+        const items = [{ ...pass.state.target, phase: 'Succeeded', jobIDFinished: JOB }]
+        return Promise.resolve({ items, gone: [], failures: [] })
+      },
+    },
+    state: itemState(item),
+    tracks: new HeldTracks(),
+  }
+  const outcome: Outcome = await runStep(deployPlan, pass, fakeRuntime())
+  return { outcome, pass, log }
+}
+
+const TARGET: TargetView = {
+  ...{ version: '9', generation: 1, deleting: false, finalizers: [], phase: undefined, jobID: JOB },
+  ...{ jobIDFinished: 'job-1', observedGeneration: 0, lastError: undefined },
+}

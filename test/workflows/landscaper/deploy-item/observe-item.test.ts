@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest'
+
+import type { DeployItemView } from '../../../../activities/landscaper/deploy-item-view.ts'
+import { type ItemState, itemState } from '../../../../workflows/landscaper/deploy-item/pass.ts'
+import { observeItem } from '../../../../workflows/landscaper/deploy-item/observe-item.ts'
+import { itemView } from './item-view.ts'
+
+const BY = { workflowID: 'deploy/n/x/u/j', runID: 'r', pass: 1 }
+const INPUT = { subject: { kind: 'DeployItem', uid: 'u', namespace: 'n', name: 'x' }, jobID: 'j', cause: 'test' }
+const view = (version: number) => ({ ...itemView('a'), version: String(version) })
+
+describe('what the run of an item knows of it', () => {
+  it('is what is found, unless a track that ended meanwhile has left it newer', async () => {
+    expect(await look(view(5))).toEqual(itemState(view(5)))
+    expect(await look(view(5), itemState(view(4)))).toEqual(itemState(view(5)))
+    expect(await look(view(5), itemState(view(10)))).toEqual(itemState(view(10)))
+  })
+
+  it('is nothing when it is gone, also by what a track has done', async () => {
+    expect(await look(undefined)).toBeUndefined()
+    expect(await look(undefined, itemState(view(4)))).toBeUndefined()
+    expect(await look(view(5), { target: view(4), deployItems: [] })).toBeUndefined()
+  })
+})
+
+async function look(found: DeployItemView | undefined, latest?: ItemState): Promise<ItemState | undefined> {
+  return await observeItem({ observeDeployItem: () => Promise.resolve(found) }, INPUT, BY, () => latest)
+}

@@ -1,0 +1,112 @@
+// Which events concern an item that nobody hosts. Source: docs/architecture.md "Subjects and routes".
+
+import { describe, expect, it } from 'vitest'
+
+import { deployer as mockDeployer } from '../../../../activities/landscaper/deploy/mock/deployer.ts'
+import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
+import { deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import { deployItemRun, deployRoutes } from '../../../../workflows/landscaper/deploy-item/routes.ts'
+import { executionKind } from '../../../../workflows/landscaper/execution/kind.ts'
+import { type Projection, type RoutedEvent, routeEvent, wantedOf } from '../../../../workflows/kit/index.ts'
+
+const running = { jobID: 'job', jobIDFinished: 'before', phase: 'Progressing' }
+const idle = { jobID: 'job', jobIDFinished: 'job', phase: 'Succeeded' }
+const guarded = { finalizers: [FINALIZER] }
+const deleted = { ...guarded, deletionTimestamp: '2030-01-01T00:00:00Z' }
+const { apiVersion } = executionKind
+const owned = { ownerReferences: [{ apiVersion, kind: 'Execution', uid: 'exec', name: 'exec', controller: true }] }
+const spec = { type: mockDeployer.type }
+const theirs = { type: 'example.com/theirs' }
+
+const asked = (projection: Projection, { kind = deployItemKind.kind, ...overrides }: Partial<RoutedEvent> = {}) => {
+  const at = { uid: 'self', namespace: 'n', name: 'name', resourceVersion: 2 }
+  const event = { group: 'landscaper.gardener.cloud', ...at, type: 'MODIFIED' as const, projection }
+  const routing = routeEvent([deployRoutes], { ...event, kind, previous: undefined, ...overrides })
+  return 'ignored' in routing
+    ? routing.ignored
+    : routing.routes.map(({ mode, uid, dependentsOf, cause }) => `${mode} ${dependentsOf ?? uid}: ${cause}`)
+}
+
+describe('an event of an item', () => {
+  it('starts its run when it has a job, is being deleted, or is seen without finalizer', () => {
+    expect(asked({ spec, status: running })).toEqual(['start self: job ID in its status'])
+    expect(asked({ spec, metadata: { ...owned, ...guarded }, status: running })).toHaveLength(1)
+    expect(asked({ spec, metadata: deleted, status: idle })).toEqual(['start self: deletion'])
+    expect(asked({ spec })).toEqual(['start self: first seen'])
+  })
+
+  it('tells its run that it is gone', () => {
+    expect(asked({ spec, status: running }, { type: 'DELETED' })).toEqual(['notify self: deleted'])
+  })
+
+  it('starts none of an idle one, and of one of a foreign type only its deletion', () => {
+    expect(asked({ spec, metadata: guarded, status: idle })).toBe('deploy item is idle')
+    expect(asked({ spec, metadata: owned })).toBe('deploy item is idle')
+    expect(asked({ spec: theirs })).toBe('deploy item is idle')
+    expect(asked({ spec: theirs, status: running })).toBe('deploy item is of a type that another deployer serves')
+    expect(asked({ spec: theirs, metadata: deleted })).toEqual(['start self: deletion'])
+  })
+})
+
+describe('an event of an execution', () => {
+  const kind = executionKind.kind
+
+  it('is for its items when it has left them without host', () => {
+    expect(asked({ status: running }, { kind, type: 'DELETED' })).toEqual(['start self: execution gone'])
+    const other = { status: { ...running, jobID: 'other' } }
+    expect(asked(other, { kind, previous: { status: running } })).toEqual(['start self: execution has another job'])
+  })
+
+  it('is not when its job goes on, ends, or begins after another', () => {
+    const waits = 'deploy items wait for the end of their execution only'
+    const next = { ...idle, jobID: 'next' }
+    for (const [before, after] of [
+      [running, { ...running, phase: 'Completing' }],
+      [running, idle],
+      [idle, next],
+    ])
+      expect(asked({ status: after }, { kind, previous: { status: before } })).toBe(waits)
+  })
+})
+
+describe('an item', () => {
+  const own = { jobID: 'job', cause: 'job ID in its status' }
+
+  it('asks for no run while its owner has its job', () => {
+    expect(deployItemRun({ spec, status: running }, false, 'job')).toEqual({ none: 'its execution hosts it' })
+  })
+
+  it('asks for one of its own when its owner has another job, or none, or is gone', () => {
+    expect(deployItemRun({ spec, status: running }, false, 'other')).toEqual(own)
+    expect(deployItemRun({ spec, status: running }, false)).toEqual(own)
+    expect(deployItemRun({ spec, status: running }, true)).toEqual(own)
+  })
+
+  it('is not asked while it is not known whether its owner has its job', () => {
+    expect(wantedOf(deployItemRun, { spec, status: running }, 'unknown')).toBeUndefined()
+    expect(wantedOf(deployItemRun, { spec, metadata: guarded, status: idle }, 'unknown')).toHaveProperty('none')
+  })
+
+  it('asks for none of a type that another deployer serves', () => {
+    expect(deployItemRun({ spec: theirs, status: running }, true)).toHaveProperty('none')
+    expect(deployItemRun({ spec: theirs }, true)).toHaveProperty('none')
+  })
+
+  it('asks for its deletion only without owner, whatever its type, and not again when that failed', () => {
+    const waits = { none: 'deletion waits for the job ID of the execution' }
+    expect(deployItemRun({ spec, metadata: deleted, status: idle }, false, 'next')).toEqual(waits)
+    const wanted = { jobID: undefined, cause: 'deletion without owner' }
+    expect(deployItemRun({ spec, metadata: deleted, status: idle }, true)).toEqual(wanted)
+    expect(deployItemRun({ spec: theirs, metadata: deleted }, true)).toEqual(wanted)
+    const failed = { ...idle, phase: 'DeleteFailed' }
+    expect(deployItemRun({ spec, metadata: deleted, status: failed }, true)).toEqual({ none: 'deletion failed' })
+  })
+
+  it('asks for the finalizer when it has none, and no execution', () => {
+    const seen = { jobID: undefined, cause: 'first seen' }
+    expect(deployItemRun({ spec }, true)).toEqual(seen)
+    expect(deployItemRun({ spec, metadata: { finalizers: ['theirs'] }, status: idle }, true)).toEqual(seen)
+    expect(deployItemRun({ spec, metadata: owned }, true)).toHaveProperty('none')
+    expect(deployItemRun({ spec, metadata: guarded }, true)).toHaveProperty('none')
+  })
+})

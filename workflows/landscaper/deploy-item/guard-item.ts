@@ -1,0 +1,18 @@
+// Puts the finalizer on before anything is deployed, and on an item without owner as soon as it is seen: its deletion waits for a job then.
+
+import { FINALIZER } from '../contract.ts'
+import { done, GONE, GUARDED, type Outcome, stop } from '../../kit/index.ts'
+import { type ItemPass, itemState } from './pass.ts'
+
+export async function guardItem(pass: ItemPass): Promise<Outcome> {
+  const { by, subject, jobID, act, state } = pass
+  const { version, finalizers, deleting } = state.target
+  if (deleting || finalizers.includes(FINALIZER)) return done
+  const guarded = await act.guardSubject({ by, subject, version, finalizers, guarded: true })
+  if (guarded === undefined) {
+    pass.state = { ...state, deployItems: [] }
+    return stop(GONE)
+  }
+  pass.state = itemState({ ...state.target, version: guarded.version, finalizers: guarded.finalizers })
+  return state.target.jobID === jobID ? done : stop(GUARDED)
+}
