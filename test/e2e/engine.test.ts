@@ -186,7 +186,7 @@ describe('a job ID that somebody writes by hand and that is none', () => {
     await stage.pawl.settled(patched)
     expect(await reasonOf(patched)).toContain('status.jobID is not a job ID; expected at most 63 letters')
     expect(await stage.pawl.jobs(patched)).toEqual([])
-    expect(await stage.cluster.get('executions', name)).toEqual(patched)
+    expect(await stage.cluster.get('executions', name)).toMatchObject({ status: patched.status })
 
     await stage.cluster.patch('executions', name, { status: { jobID: 'mended' } }, 'status')
     const finished = await stage.cluster.finished(name, undefined, 'executions')
@@ -203,7 +203,7 @@ describe('a job ID that somebody writes by hand and that is none', () => {
       await stage.pawl.journaled(patched)
       await stage.pawl.settled(patched)
       expect(await reasonOf(patched)).toContain('status.jobID is not a job ID; expected at most 63 letters')
-      expect(await stage.cluster.get(plural, 'strange')).toEqual(patched)
+      expect(await stage.cluster.get(plural, 'strange')).toMatchObject({ status: patched.status })
     }
   })
 })

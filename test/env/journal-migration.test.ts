@@ -14,6 +14,7 @@ import * as createJournal from '../../migrations/0001_create_journal.ts'
 import { directLookups, resolveWake } from '../../worker/reconciler/resolve.ts'
 import { builtIn, createRegistry } from '../../worker/server/registry.ts'
 import { defineLevel, groupKindOf, nop } from '../../workflows/kit/index.ts'
+import { FINALIZER } from '../../workflows/landscaper/contract.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
 import { deps, NOW, seen } from '../activities/journal/build-events.ts'
@@ -74,7 +75,8 @@ describe('a journal of the first version', () => {
 
   it('still wakes who waits for an object', async () => {
     await db.deleteFrom('wake').execute()
-    const events = [seen('ADDED', { uid: 'e', name: 'again', version: 10 }, executionKind)]
+    const found = { uid: 'e', name: 'again', version: 10, finalizers: [FINALIZER] }
+    const events = [seen('ADDED', found, executionKind)]
     await journalEvents(db, { cluster: 'c', source: 'watch', events }, journal)
     expect(await db.selectFrom('wake').select(['controller', 'uid', 'cause']).execute()).toEqual([
       { controller: 'installation', uid: 'i', cause: 'waits for Execution again' },

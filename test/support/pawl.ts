@@ -166,14 +166,14 @@ export class Pawl {
       and exists (select from job where uid in ${hosts} and last_pass_at > (${event} limit 1)) as ok`)
   }
 
-  /** The runs of an object, oldest first, once its tree is at rest. */
+  /** The runs of an object's jobs, oldest first, once its tree is at rest. One that only puts the finalizer on is none. */
   async jobs(object: KubeObject): Promise<{ jobID: string; cause: string; outcome: string | null }[]> {
     await this.settled(object)
     return await this.db
       .selectFrom('job')
       .select(['job_id as jobID', 'cause', 'outcome'])
       .where('uid', '=', object.metadata.uid ?? '')
-      .where('controller', '<>', 'deploy')
+      .where('cause', '<>', 'first seen')
       .orderBy('started_at')
       .execute()
   }

@@ -1,0 +1,182 @@
+// DeployItems and Executions that nobody hosts: people trigger them by hand, and each job of theirs is a run of its own.
+// Source: docs/adr/0025, spec/landscaper.md 2.2, 2.9, 4.9.
+
+import { describe, expect, it, vi } from 'vitest'
+import {
+  API,
+  CHAIN,
+  execution,
+  failing,
+  FINALIZER,
+  type Item,
+  item,
+  type LsObject,
+  waiting,
+} from '../support/cluster.ts'
+import { configMap, createTarget, manifestItem } from '../support/manifests.ts'
+import { useStage } from '../support/stage.ts'
+
+const stage = useStage('roots')
+
+async function createItem(name: string, { type, config, target }: ReturnType<typeof item> & { target?: object }) {
+  const spec = { type, config, ...(target !== undefined && { target }) }
+  return await stage.cluster.create({ apiVersion: API, kind: 'DeployItem', metadata: { name }, spec }, 'deployitems')
+}
+
+const createMock = async (name: string, of: Item = { name }) => await createItem(name, item(of))
+
+async function giveJob(plural: string, name: string, jobID: string): Promise<void> {
+  await stage.cluster.patch(plural, name, { status: { jobID } }, 'status')
+}
+
+const isGuarded = (object?: LsObject) => object?.metadata.finalizers?.includes(FINALIZER) === true
+
+/** `type: how it ended`, of the runs that Temporal has of an object's jobs. */
+async function runsOf({ metadata: { uid } }: LsObject): Promise<readonly string[]> {
+  const jobs = await stage.pawl.db
+    .selectFrom('job')
+    .select(['workflow_id', 'outcome', 'cause'])
+    .where('uid', '=', uid ?? '')
+    .orderBy('started_at')
+    .execute()
+  const { workflow } = stage.pawl.client
+  return await Promise.all(
+    jobs.map(async ({ workflow_id, outcome, cause }) => {
+      const { status } = await workflow.getHandle(workflow_id).describe()
+      return `${cause}: ${outcome}, ${status.name}`
+    }),
+  )
+}
+
+/** A run closes its row before Temporal knows its end. */
+async function endsAs(read: () => Promise<unknown>, expected: unknown): Promise<void> {
+  await vi.waitFor(async () => expect(await read()).toEqual(expected), { timeout: 30_000, interval: 100 })
+}
+
+describe.concurrent('a deploy item without an execution', () => {
+  it('has its finalizer from when it is seen on, is deployed by a job ID, and is uninstalled before it goes', async () => {
+    const { cluster, pawl } = stage
+    await createTarget(cluster)
+    const found = async () =>
+      (await cluster.list('configmaps', 'v1')).some(({ metadata }) => metadata.name === 'of-lonely')
+    const manifests = [configMap('of-lonely', cluster.namespace)]
+    const created = await createItem('lonely', manifestItem({ name: 'lonely', manifests }))
+    const seen = await cluster.until('deployitems', 'lonely', isGuarded)
+    await pawl.settled(seen)
+    expect(await cluster.get('deployitems', 'lonely')).toEqual(seen)
+    expect(seen.status).toBeUndefined()
+
+    await giveJob('deployitems', 'lonely', 'job-1')
+    const finished = await cluster.finished('lonely', undefined, 'deployitems')
+    expect(finished.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: 'job-1' })
+    expect(await found()).toBe(true)
+    await pawl.settled(finished)
+    await cluster.delete('deployitems', 'lonely')
+    await cluster.gone('lonely', 'deployitems')
+    expect(await found()).toBe(false)
+    await endsAs(
+      () => runsOf(created),
+      [
+        'first seen: Guarded, COMPLETED',
+        'job ID in its status: Succeeded, COMPLETED',
+        'deletion without owner: Deleted, COMPLETED',
+      ],
+    )
+  })
+
+  it('goes in a job of its own when it had none before', async () => {
+    const { cluster, pawl } = stage
+    await createMock('untouched')
+    const seen = await cluster.until('deployitems', 'untouched', isGuarded)
+    await pawl.settled(seen)
+    await cluster.delete('deployitems', 'untouched')
+    await cluster.gone('untouched', 'deployitems')
+    expect(await pawl.jobs(seen)).toMatchObject([{ cause: 'deletion without owner', outcome: 'Deleted' }])
+  })
+
+  it('has a run that failed when its job did', async () => {
+    const { cluster, pawl } = stage
+    const created = await createMock('bad', failing('bad'))
+    await pawl.settled(created)
+    await giveJob('deployitems', 'bad', 'job-1')
+    await cluster.finished('bad', undefined, 'deployitems')
+    const last = async () => (await runsOf(created)).at(-1)
+    await endsAs(last, 'job ID in its status: Failed, FAILED')
+  })
+
+  it('ends its job when another hand does, and takes the next one', async () => {
+    const { cluster } = stage
+    const created = await createMock('ended', waiting('ended'))
+    await giveJob('deployitems', 'ended', 'job-1')
+    await cluster.until('deployitems', 'ended', (one) => one?.status?.phase === 'Progressing')
+    await giveJob('deployitems', 'ended', 'job-2')
+    const runs = async () => (await runsOf(created)).slice(-2)
+    const first = 'job ID in its status: Superseded, FAILED'
+    await endsAs(runs, [first, 'job ID in its status: null, RUNNING'])
+    await cluster.finishItem((await cluster.get('deployitems', 'ended'))!, 'Failed')
+    await endsAs(runs, [first, 'job ID in its status: Failed, FAILED'])
+  })
+
+  it('gets no finalizer when another deployer serves its type', async () => {
+    const { cluster, pawl } = stage
+    const created = await createMock('theirs', { name: 'theirs', type: 'example.org/theirs' })
+    await pawl.settled(created)
+    expect(await cluster.get('deployitems', 'theirs')).toEqual(created)
+  })
+})
+
+describe.concurrent('a deploy item whose execution is at rest', () => {
+  it('runs a job that a hand gives it, and the next one of its execution', async () => {
+    const { cluster, pawl } = stage
+    await cluster.create(execution('rests', [{ name: 'one' }]), 'executions')
+    await giveJob('executions', 'rests', 'job-1')
+    await cluster.finished('rests', undefined, 'executions')
+    const one = (await cluster.items('rests')).get('one')!
+    expect(one.status).toMatchObject({ jobIDFinished: 'job-1' })
+
+    await giveJob('deployitems', one.metadata.name, 'by-hand')
+    const alone = await cluster.finished(one.metadata.name, 'job-1', 'deployitems')
+    expect(alone.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: 'by-hand' })
+    expect(await pawl.jobs(one)).toMatchObject([{ jobID: 'by-hand', outcome: 'Succeeded' }])
+
+    await giveJob('executions', 'rests', 'job-2')
+    await cluster.finished('rests', 'job-1', 'executions')
+    expect((await cluster.items('rests')).get('one')?.status).toMatchObject({ jobIDFinished: 'job-2' })
+    expect(await pawl.jobs(one)).toHaveLength(1)
+  })
+})
+
+describe.concurrent('an execution without an installation', () => {
+  it('has its finalizer from when it is seen on, and takes its items with it', async () => {
+    const { cluster, pawl } = stage
+    const created = await cluster.create(execution('plain', CHAIN), 'executions')
+    const seen = await cluster.until('executions', 'plain', isGuarded)
+    await pawl.settled(seen)
+    expect(await cluster.get('executions', 'plain')).toEqual(seen)
+    await giveJob('executions', 'plain', 'job-1')
+    await cluster.finished('plain', undefined, 'executions')
+    expect((await cluster.items('plain')).size).toBe(3)
+    await pawl.settled(seen)
+    await cluster.delete('executions', 'plain')
+    await cluster.gone('plain', 'executions')
+    expect((await cluster.items('plain')).size).toBe(0)
+    await endsAs(
+      () => runsOf(created),
+      [
+        'first seen: Guarded, COMPLETED',
+        'job ID in its status: Succeeded, COMPLETED',
+        'deletion without owner: Deleted, COMPLETED',
+      ],
+    )
+  })
+
+  it('goes in a job of its own when it had none before', async () => {
+    const { cluster, pawl } = stage
+    await cluster.create(execution('unused', CHAIN), 'executions')
+    const seen = await cluster.until('executions', 'unused', isGuarded)
+    await cluster.delete('executions', 'unused')
+    await cluster.gone('unused', 'executions')
+    await pawl.settled(seen)
+    expect(await pawl.jobs(seen)).toMatchObject([{ cause: 'deletion without owner', outcome: 'Deleted' }])
+  })
+})
