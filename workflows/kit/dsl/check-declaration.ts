@@ -135,7 +135,6 @@ function checkParameters(
 const WHERE_TARGET_IS: Readonly<Record<Mode, string>> = {
   level: 'the target is in every pass: leave it out, and use pass.target',
   job: 'the target is in every pass: leave it out, and use pass.state.target',
-  group: 'a group is about its states, and pass.subject names the object: leave it out',
 }
 
 function hint(state: Name, known: States, mode: Mode): string {

@@ -110,7 +110,7 @@ function resolveKind(
   return module === undefined ? undefined : { kind, groupVersion, module }
 }
 
-// In mode job and group the type of the pass is a parameter, which an alias of its name would hide.
+// In mode job the type of the pass is a parameter, which an alias of its name would hide.
 function generatedNames({ name: { text }, mode }: Declaration): readonly string[] {
   const isLevel = mode === undefined || mode.text === 'level'
   const types = [...(isLevel ? ['State', 'Pass'] : ['Observation']), 'Actions'].map((end) => pascalCase(text) + end)

@@ -1,7 +1,7 @@
 // Writes one controller, by its mode.
 //
 //   M1. In mode level the pass is the kit's, so its type is generated.
-//   M2. In the modes job and group the pass is a parameter: activities and what a run remembers beside its states are written by hand,
+//   M2. In mode job the pass is a parameter: activities and what a run remembers beside its states are written by hand,
 //       and with them the type of the pass. Only that its state has what the document says is asked of it.
 
 import { action, signature } from './emit-actions.ts'
@@ -14,9 +14,9 @@ export function controllerBlocks(controller: ControllerModel): string[][] {
   return controller.mode === 'level' ? levelBlocks(controller) : jobBlocks(controller)
 }
 
-/** The kinds whose types the declarations name. A group has no target: it is about its states. */
-export function namedKinds({ mode, target, states }: ControllerModel): readonly KindReference[] {
-  return [...(mode === 'group' ? [] : [target]), ...states.map(({ kind }) => kind)]
+/** The kinds whose types the declarations name. */
+export function namedKinds({ target, states }: ControllerModel): readonly KindReference[] {
+  return [target, ...states.map(({ kind }) => kind)]
 }
 
 function levelBlocks(controller: ControllerModel): string[][] {
@@ -44,14 +44,13 @@ function levelHead(name: string, parameter: string, [asked, pass]: readonly [str
 }
 
 function jobBlocks(controller: ControllerModel): string[][] {
-  const { doc, mode, typeName, target, states, actions } = controller
+  const { doc, typeName, target, states, actions } = controller
   const observation = `${typeName}Observation`
-  const ofTarget = mode === 'job' ? [[`readonly target: ${target.alias}`]] : []
   // A type that nothing uses is an error too.
   const pass = actions.length === 0 ? '_Pass' : 'Pass'
   const head = `${typeName}Actions<${pass}>`
   return [
-    block(`export interface ${observation}`, [...ofTarget, ...stateMembers(states)]),
+    block(`export interface ${observation}`, [[`readonly target: ${target.alias}`], ...stateMembers(states)]),
     queries(controller, 'string'),
     [...docComment(doc), ...actionInterface(controller, { head, pass, result: 'Outcome | Promise<Outcome>' })],
     [...jobHead(controller, observation), ...stepsBody(controller)],

@@ -12,12 +12,12 @@ export interface KindReference {
 }
 
 /**
- * How a controller runs. `level`: its target and states are read as they are, by the kit, in every pass. `job` and `group`: activities
- * read them by the same queries, and a run remembers their views: of one object with a job, or of many that share one.
+ * How a controller runs. `level`: its target and states are read as they are, by the kit, in every pass. `job`: activities read them by the
+ * same queries, and a run, which is one job of the target, remembers their views.
  */
-export type Mode = 'level' | 'job' | 'group'
+export type Mode = 'level' | 'job'
 
-export const MODES: readonly Mode[] = ['level', 'job', 'group']
+export const MODES: readonly Mode[] = ['level', 'job']
 
 /** Templates are texts in which references have their full path: `${target.metadata.name}-x`. */
 export interface QueryModel {

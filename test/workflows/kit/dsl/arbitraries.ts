@@ -110,7 +110,7 @@ const goodDoc = fc.array(
 
 const aliasNames = ['Job', `Pod${'y'.repeat(40)}`, `Zed${'y'.repeat(60)}`]
 
-const mode = fc.constantFrom(undefined, 'level', 'job', 'group')
+const mode = fc.constantFrom(undefined, 'level', 'job')
 
 const declaration = fc
   .tuple(length, fc.constantFrom(...aliasNames), names('s', 4), names('Act', 4), goodDoc, mode)

@@ -9,7 +9,7 @@ import { rightDocument } from './arbitraries.ts'
 import { compilerErrors } from './compiler-errors.ts'
 import { golden, lookup, OPTIONS } from './documents.ts'
 import { cronQueries, cronSteps } from './golden/everything.gen.ts'
-import { backupSteps, type BackupObservation, crewSteps } from './golden/modes.gen.ts'
+import { backupSteps, type BackupObservation } from './golden/modes.gen.ts'
 
 const HERE = 'test/workflows/kit/dsl/golden'
 const GOLDEN: CompileOptions = { ...OPTIONS, kit: '../../../../../workflows/kit/index.ts', lookup }
@@ -40,8 +40,8 @@ describe('the code of the golden documents', () => {
     const use = (state: string) =>
       `import { type Outcome, done } from '../../../../../workflows/kit/index.ts'
 import { crewSteps } from './modes.gen.ts'
-import type { Pod } from './core.ts'
-interface Pass { readonly state: ${state} }
+import type { Node, Pod } from './core.ts'
+interface Pass { readonly state: { readonly target: Node } & ${state} }
 export const steps = crewSteps({ call: (_pass: Pass, _members: readonly Pod[]): Outcome => done })
 `
     const errors = (state: string) => compilerErrors(new Map([[`${HERE}/use.ts`, use(state)]]))
@@ -109,7 +109,7 @@ describe('generated steps', () => {
     ])
   })
 
-  it('take passes of any type in the modes job and group, and actions that do not wait', async () => {
+  it('take passes of any type in mode job, and actions that do not wait', async () => {
     interface Pass {
       readonly state: BackupObservation & { readonly tries: number }
     }
@@ -122,9 +122,6 @@ describe('generated steps', () => {
     expect(await steps.startPods.run(pass, fakeRuntime())).toEqual(again(41))
     expect(await steps.wait.run(pass, fakeRuntime())).toEqual(again(40))
     expect([steps.startPods.name, steps.wait.name]).toEqual(['startPods', 'wait'])
-
-    const crew = crewSteps({ call: (_pass, members) => again(members.length) })
-    expect(await crew.call.run({ state: { members: [] } }, fakeRuntime())).toEqual(again(0))
   })
 
   it('come with queries as data', () => {

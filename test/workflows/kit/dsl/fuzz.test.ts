@@ -25,7 +25,7 @@ const FRAGMENTS = [
   'decl',
   'as',
   'as job',
-  'group',
+  'job',
   'state {',
   'action {',
   'bind v1 ./a.ts',

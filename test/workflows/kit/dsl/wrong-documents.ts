@@ -37,13 +37,13 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
   [`${HEAD}decl X for Cron\n  action { A() }\n}`, "6:16 CM003 found the end of the line, expected '{'"],
   [`${HEAD}decl X for Cron y {\n  action { A() }\n}`, "6:17 CM003 found 'y', expected '{'"],
   [`${HEAD}decl X for {\n  action { A() }\n}`, "6:12 CM003 found '{', expected the name of a kind"],
-  [`${HEAD}decl X for Cron as {\n  action { A() }\n}`, "6:20 CM003 found '{', expected a mode (level, job or group)"],
+  [`${HEAD}decl X for Cron as {\n  action { A() }\n}`, "6:20 CM003 found '{', expected a mode (level or job)"],
   [
     `${HEAD}decl X for Cron as\n{\n  action { A() }\n}`,
-    '6:19 CM003 found the end of the line, expected a mode (level, job or group)',
+    '6:19 CM003 found the end of the line, expected a mode (level or job)',
   ],
   [`${HEAD}decl X for Cron job {\n  action { A() }\n}`, "6:17 CM003 found 'job', expected '{'"],
-  [`${HEAD}decl X for Cron as job as group {\n  action { A() }\n}`, "6:24 CM003 found 'as', expected '{'"],
+  [`${HEAD}decl X for Cron as job as level {\n  action { A() }\n}`, "6:24 CM003 found 'as', expected '{'"],
   [decl('    pod { owned }', 'Act(pod)'), "8:9 CM003 found '{', expected a kind, or '[]' and a kind,"],
   [decl('    pod [Pod { owned }', 'Act(pod)'), "8:10 CM003 found 'Pod', expected ']'"],
   [decl('    Act(pod)'), "8:8 CM003 found '(', expected a kind, or '[]' and a kind,"],
@@ -128,7 +128,7 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
     "6:7 CM011 alias is named 'XObservation', which is taken by the code of 'decl X'; expected another name",
   ],
   [
-    `${HEAD}alias Pass v1/Pod\ndecl X for Cron as group { action { A() } }`,
+    `${HEAD}alias Pass v1/Pod\ndecl X for Cron as job { action { A() } }`,
     "6:7 CM011 alias is named 'Pass', which is taken by the code of 'decl X'; expected another name",
   ],
   [
@@ -215,16 +215,13 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
     "8:13 CM030 no selector is called 'owned//'; expected name, namespace, labels/..., fields/..., owned or fresh",
     "8:21 CM030 no selector is called 'remark'",
   ],
-  [moded('jobs'), "6:20 CM026 no mode is called 'jobs'; expected level, job or group; did you mean 'job'?"],
-  [moded('Group'), "6:20 CM026 no mode is called 'Group'; expected level, job or group; did you mean 'group'?"],
-  [moded('batch'), "6:20 CM026 no mode is called 'batch'; expected level, job or group"],
+  [moded('jobs'), "6:20 CM026 no mode is called 'jobs'; expected level or job; did you mean 'job'?"],
+  [moded('Level'), "6:20 CM026 no mode is called 'Level'; expected level or job; did you mean 'level'?"],
+  [moded('group'), "6:20 CM026 no mode is called 'group'; expected level or job"],
+  [moded('batch'), "6:20 CM026 no mode is called 'batch'; expected level or job"],
   [
     moded('job', 'a []Pod { owned }', 'Act(target, a)'),
     "8:16 CM025 no state is called 'target'; the target is in every pass: leave it out, and use pass.state.target",
-  ],
-  [
-    moded('group', 'a []Pod { owned }', 'Act(target, a)'),
-    "8:16 CM025 no state is called 'target'; a group is about its states, and pass.subject names the object: leave it out",
   ],
 
   [selector('name'), "8:11 CM031 'name' has no value; expected '=' and one"],
@@ -269,8 +266,8 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
     "7:27 CM037 state 'a', in mode job: found fresh; expected it in mode level only",
   ],
   [
-    moded('group', 'aa []Pod { labels/a=b }', 'Act(aa)'),
-    "7:11 CM037 state 'aa', in mode group: found no owned; expected it: a run reads what its subject owns",
+    moded('job', 'aa []Pod { labels/a=b }', 'Act(aa)'),
+    "7:11 CM037 state 'aa', in mode job: found no owned; expected it: a run reads what its subject owns",
   ],
   [
     moded('job', 'a Pod { owned }', 'Act(a)'),

@@ -6,7 +6,7 @@ const kind = 'example.com/v1/Gadget'
 const named: StateQuery = { kind, name: '${target.metadata.name}', owned: true }
 const labelled: StateQuery = { kind, many: true, labels: { a: '${target.metadata.uid}' }, owned: true }
 
-describe('a query of a controller in mode job or group', () => {
+describe('a query of a controller in mode job', () => {
   it.each<[string, StateQuery]>([
     ['the owned object of a name', named],
     ['all owned objects', { kind, many: true, owned: true }],

@@ -1,7 +1,7 @@
 // Generated from modes.cm. Do not edit; run `npx pawl gen`.
 
 import { action, type LevelPass, type Outcome, type StateQuery, type Step } from '../../../../../workflows/kit/index.ts'
-import type { Pod } from './core.ts'
+import type { Node, Pod } from './core.ts'
 import type { CronJob as Cron } from './cron-job.ts'
 
 export interface BackupObservation {
@@ -33,27 +33,6 @@ export function backupSteps<Pass extends { readonly state: BackupObservation }>(
   }
 }
 
-export interface CrewObservation {
-  readonly members: readonly Pod[]
-}
-
-export const crewQueries = {
-  members: { kind: 'v1/Pod', many: true, labels: { crew: '${target.metadata.name}' }, owned: true },
-} as const satisfies Record<string, StateQuery>
-
-/** Does all pods of one job. */
-export interface CrewActions<Pass> {
-  call(pass: Pass, members: readonly Pod[]): Outcome | Promise<Outcome>
-}
-
-export function crewSteps<Pass extends { readonly state: CrewObservation }>(
-  actions: CrewActions<Pass>,
-): Readonly<Record<keyof CrewActions<Pass>, Step<Pass>>> {
-  return {
-    call: action('call', (pass) => actions.call(pass, pass.state.members)),
-  }
-}
-
 export interface IdleObservation {
   readonly target: Cron
 }
@@ -69,18 +48,42 @@ export function idleSteps<Pass extends { readonly state: IdleObservation }>(
   return {}
 }
 
-export interface NobodyObservation {}
+export interface CrewObservation {
+  readonly target: Node
+  readonly members: readonly Pod[]
+}
 
-export const nobodyQueries = {} as const satisfies Record<string, StateQuery>
+export const crewQueries = {
+  members: { kind: 'v1/Pod', many: true, labels: { crew: '${target.metadata.name}' }, owned: true },
+} as const satisfies Record<string, StateQuery>
 
-/** A group of nothing. */
-export interface NobodyActions<Pass> {
+/** Does all pods of a node. */
+export interface CrewActions<Pass> {
+  call(pass: Pass, members: readonly Pod[]): Outcome | Promise<Outcome>
+}
+
+export function crewSteps<Pass extends { readonly state: CrewObservation }>(
+  actions: CrewActions<Pass>,
+): Readonly<Record<keyof CrewActions<Pass>, Step<Pass>>> {
+  return {
+    call: action('call', (pass) => actions.call(pass, pass.state.members)),
+  }
+}
+
+export interface AloneObservation {
+  readonly target: Node
+}
+
+export const aloneQueries = {} as const satisfies Record<string, StateQuery>
+
+/** One that looks at nothing else. */
+export interface AloneActions<Pass> {
   rest(pass: Pass): Outcome | Promise<Outcome>
 }
 
-export function nobodySteps<Pass extends { readonly state: NobodyObservation }>(
-  actions: NobodyActions<Pass>,
-): Readonly<Record<keyof NobodyActions<Pass>, Step<Pass>>> {
+export function aloneSteps<Pass extends { readonly state: AloneObservation }>(
+  actions: AloneActions<Pass>,
+): Readonly<Record<keyof AloneActions<Pass>, Step<Pass>>> {
   return {
     rest: action('rest', (pass) => actions.rest(pass)),
   }
