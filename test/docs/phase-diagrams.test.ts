@@ -75,7 +75,7 @@ describe('the diagrams', () => {
     expect(jobPlans.length).toBeGreaterThan(1)
   })
 
-  // The plan of a deploy group has no phases; they are those of its items, and no deployer of Pawl's uses Completing.
+  // The plan of an item's run has no phases; they are the item's own, and no deployer of Pawl's uses Completing.
   it('have the phases of a deploy item', async () => {
     const phases: Readonly<Record<Exclude<DeployItemPhase, 'Completing'>, true>> = {
       ...{ Init: true, Progressing: true, Succeeded: true, Failed: true },
