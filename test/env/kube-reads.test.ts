@@ -122,7 +122,7 @@ describe('the children of a subject', () => {
     // The answer to the end of the last finalizer: the version before, without finalizers.
     const ended = { ...one, metadata: { ...one.metadata, finalizers: [], deletionTimestamp: '2030-01-01T00:00:00Z' } }
     const answer = { event: { watched: deployItemKind, type: 'MODIFIED' as const, object: ended }, conflicted: false }
-    await deps.journal.finish({ writer: 'deploy/uid-exec/j', events: [answer], finished: [] })
+    deps.journal.finish({ writer: 'deploy/uid-exec/j', events: [answer], finished: [] })
     const { children } = await readFamily(deps, executionKind, SUBJECT, CHILDREN)
     expect(children.map(({ metadata }) => metadata.name)).toEqual(['two'])
   })
