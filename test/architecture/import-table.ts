@@ -122,7 +122,7 @@ export const TABLE: readonly Row[] = [
   {
     sentence: 'what all activities need, and what a wing is to them, import the engine: no wing',
     of: /^activities\/(?:deps|wing)\.ts$/,
-    may: ['^activities/(?:kube|journal)/', DEPS, KIT],
+    may: ['^activities/(?:kube|journal)/', '^activities/run/at-work\\.ts$', DEPS, KIT],
     packages: ANY,
   },
   {
