@@ -272,6 +272,31 @@ describe('the dispatcher', () => {
     expect(await startRun(client, known.run, options, false)).toEqual({ answer: 'ended' })
   })
 
+  it('leaves the row of a run as it ended when the journal learns only meanwhile that its object has another job', async () => {
+    const uid = randomUUID()
+    const workflow_id = `deploy/ns/task-${uid}/${uid}/${JOB}`
+    const next = randomUUID()
+    const client = new Client({ connection })
+    await know({ uid, version: 1, status: { jobID: JOB } })
+    await wakeOf({ uid })
+    await dispatch(isQuiet)
+    await client.workflow.getHandle(workflow_id).terminate()
+    await test.db.updateTable('job').set({ outcome: 'Superseded', finished_at: new Date() }).execute()
+    await wakeOf({ uid, cause: 'run ended: Superseded' })
+    const start = client.workflow.start.bind(client.workflow)
+    client.workflow.start = (async (...args: Parameters<typeof start>) => {
+      await know({ uid, version: 2, status: { jobID: next } })
+      return await start(...args)
+    }) as typeof start
+    await dispatch(isQuiet, undefined, { client })
+    const rows = await test.db.selectFrom('job').select(['job_id', 'outcome']).orderBy('started_at').execute()
+    expect(rows).toEqual([
+      { job_id: JOB, outcome: 'Superseded' },
+      { job_id: next, outcome: null },
+    ])
+    await client.workflow.getHandle(`deploy/ns/task-${uid}/${uid}/${next}`).terminate()
+  })
+
   it('does not open the row of a run that it started before it was stopped for long: whoever took the wake has seen what came of it', async () => {
     const uid = randomUUID()
     await know({ uid, version: 1, status: { jobID: JOB } })

@@ -227,7 +227,8 @@ export class Dispatcher {
     const { client, atWork } = this.#deps
     atWork.starts(run.workflowID)
     // Before the run writes anything: by its row its writes are known as its own. A start that fails leaves a row that the next try finds.
-    if (!isLevel(run)) await this.#opened(wake, run, null)
+    // The row of one that has ended is left as it is until it is known whether it is to be started again.
+    if (!isLevel(run)) await this.#opened(wake, run, null, true)
     const first = await startRun(client, run, this.#options, isLevel(run))
     if (first.answer === 'started') return await this.#opened(wake, run, first.runID)
     if (first.answer === 'running' && isLevel(run)) return await this.#wakeLevel(wake, run)
@@ -238,6 +239,7 @@ export class Dispatcher {
     const wanted = await resolveStart(wake, this.#journal)
     if (wanted.to === 'nothing') return { led: 'stale: the job is finished' }
     if (wanted.to !== 'start') return await this.#follow(wake, wanted)
+    if (!isLevel(wanted.run)) await this.#opened(wake, wanted.run, null)
     const second = await startRun(client, wanted.run, this.#options, true)
     return second.answer === 'started'
       ? await this.#opened(wake, wanted.run, second.runID)
@@ -269,6 +271,7 @@ export class Dispatcher {
     { lease_until }: Wake,
     { controller, workflowID, input: { subject, jobID, cause } }: Run,
     runID: string | null,
+    unlessKnown = false,
   ): Promise<Brought> {
     const { now } = this.#deps
     if (lease_until !== null && lease_until <= now())
@@ -284,6 +287,7 @@ export class Dispatcher {
       name: subject.name,
       cause,
       started_at: now(),
+      unlessKnown,
     })
     return runID === null ? SIGNALLED : STARTED
   }

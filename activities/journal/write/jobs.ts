@@ -27,6 +27,8 @@ export interface NewJob {
   readonly name: string
   readonly cause: string
   readonly started_at: Date
+  /** A row that is there stays as it is. */
+  readonly unlessKnown?: boolean
 }
 
 const PHASE = path('status.phase')
@@ -111,6 +113,7 @@ function opened(job: NewJob, known: Job | undefined, ended: string | undefined):
     ...{ lookup_after: null, lookups: 0 },
   }
   if (known === undefined) return fresh
+  if (job.unlessKnown === true) return undefined
   const change = news(job, known, ended === undefined, fresh)
   return change === undefined ? undefined : { ...known, ...change }
 }
