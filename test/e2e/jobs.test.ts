@@ -222,7 +222,9 @@ describe.concurrent('the items of an installation', () => {
   it('run as soon as their predecessors are finished in a diamond', async () => {
     await run('diamond', DIAMOND)
     // The journal follows the objects.
-    await expect.poll(() => triggersWithoutPredecessor(stage.cluster, 'diamond', DIAMOND), { timeout: 30_000 }).toEqual([])
+    await expect
+      .poll(() => triggersWithoutPredecessor(stage.cluster, 'diamond', DIAMOND), { timeout: 30_000 })
+      .toEqual([])
     expect(await stage.cluster.phases('diamond')).toEqual({
       top: 'Succeeded',
       left: 'Succeeded',
