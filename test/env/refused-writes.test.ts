@@ -20,7 +20,7 @@ import { useWriteStage } from '../activities/kube/write-stage.ts'
 import { landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
 
 const ROOT = `/apis/${deployItemKind.apiVersion}/namespaces/n`
-const BY = { workflowID: 'deploy/uid-exec/job', runID: 'run', pass: 1 }
+const BY = { workflowID: 'execution/n/exec/uid-exec/job', runID: 'run', pass: 1 }
 
 let api: TinyApi
 let deps: LandscaperDeps
