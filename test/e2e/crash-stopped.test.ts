@@ -11,12 +11,12 @@ const POINTS: readonly (WritePoint & { readonly what: string })[] = [
   { label: 'PATCH installations/status', nth: 1, what: 'the claim of the job' },
   { label: 'PATCH installations', nth: 1, what: 'the removal of the request' },
   { label: 'POST executions', nth: 1, what: 'the creation of the execution' },
-  { label: 'PATCH executions/status', nth: 1, what: 'the trigger of the execution' },
   { label: 'POST deployitems', nth: 1, what: 'the creation of a deploy item' },
-  { label: 'PATCH deployitems/status', nth: 1, what: 'the trigger of a deploy item' },
   { label: 'POST secrets', nth: 1, what: 'the creation of an export' },
-  { label: 'PATCH deployitems/status', nth: 2, what: 'the end of a deploy item' },
-  { label: 'PATCH installations/status', nth: 3, what: 'the end of the job' },
+  { label: 'PATCH deployitems/status', nth: 1, what: 'the end of a deploy item' },
+  { label: 'POST dataobjects', nth: 1, what: 'the export of the execution' },
+  { label: 'PATCH executions/status', nth: 1, what: 'the end of the execution' },
+  { label: 'PATCH installations/status', nth: 2, what: 'the end of the job' },
 ]
 
 // A run takes seconds; on a busy machine a process takes many to start. More runs are begun than there are lanes: the wait for one counts.

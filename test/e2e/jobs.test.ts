@@ -1,6 +1,6 @@
 // The way of an Installation to Succeeded, and what its graph of items looks like on the way. Source: seeds/landscaper-execution-controller.txt.
 
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import {
   CHAIN,
   type Cluster,
@@ -216,15 +216,13 @@ describe.concurrent('the items of an installation', () => {
   it('run one after the other in a chain', async () => {
     await run('chain', CHAIN)
     // The journal follows the objects.
-    await expect.poll(() => triggersWithoutPredecessor(stage.cluster, 'chain', CHAIN), { timeout: 30_000 }).toEqual([])
+    await untilNoTrigger('chain', CHAIN)
   })
 
   it('run as soon as their predecessors are finished in a diamond', async () => {
     await run('diamond', DIAMOND)
     // The journal follows the objects.
-    await expect
-      .poll(() => triggersWithoutPredecessor(stage.cluster, 'diamond', DIAMOND), { timeout: 30_000 })
-      .toEqual([])
+    await untilNoTrigger('diamond', DIAMOND)
     expect(await stage.cluster.phases('diamond')).toEqual({
       top: 'Succeeded',
       left: 'Succeeded',
@@ -241,6 +239,11 @@ describe.concurrent('the items of an installation', () => {
     expect(new Set(items.map(({ status }) => status?.['jobIDGenerationTime'])).size).toBe(1)
   })
 })
+
+async function untilNoTrigger(execution: string, items: readonly Item[]): Promise<void> {
+  const early = async () => await triggersWithoutPredecessor(stage.cluster, execution, items)
+  await vi.waitFor(async () => expect(await early()).toEqual([]), { timeout: 30_000, interval: 50 })
+}
 
 /** Items whose trigger enters the journal before the end of one of their predecessors. */
 async function triggersWithoutPredecessor(cluster: Cluster, execution: string, items: readonly Item[]) {

@@ -70,7 +70,7 @@ it('starts nothing and loses nothing until the attribute is there', async () => 
   await vi.waitFor(() => expect(troubles.join('\n')).toContain('PawlGroup'), { timeout: 30_000 })
   expect((await test.wakes()).map((wake) => wake.uid)).toEqual([uid])
 
-  expect(await addAttributes(connection, namespace)).toEqual(['PawlGroup'])
+  expect(await addAttributes(connection, namespace)).toEqual(['PawlGroup', 'PawlTree'])
   await vi.waitFor(async () => expect(await test.wakes()).toEqual([]), { timeout: 50_000, interval: 200 })
   dispatcher.stop()
   await work
