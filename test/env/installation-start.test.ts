@@ -10,15 +10,15 @@ import { useWriteStage } from '../activities/kube/write-stage.ts'
 import { landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
 import { API } from '../support/cluster.ts'
 
-const PATH = `/apis/${API}/namespaces/n/installations/root`
-const BY = { workflowID: 'installation/n/root/u/job', runID: 'run', pass: 1 }
-const SUBJECT = { kind: 'Installation', uid: 'u', namespace: 'n', name: 'root' }
+const PATH = `/apis/${API}/namespaces/n/installations/shop`
+const BY = { workflowID: 'installation/n/shop/u/job', runID: 'run', pass: 1 }
+const SUBJECT = { kind: 'Installation', uid: 'u', namespace: 'n', name: 'shop' }
 const ASKED = { annotations: { [OPERATION_ANNOTATION]: 'reconcile' } }
 const IDLE = { phase: 'Succeeded', jobID: 'before', jobIDFinished: 'before', observedGeneration: 1 }
 
 const stage = useWriteStage(inject('servers').databaseUrl)
 const put = (metadata: object, status: object, spec: object = {}): KubeObject => {
-  const root = { name: 'root', namespace: 'n', uid: 'u', generation: 1, ...metadata }
+  const root = { name: 'shop', namespace: 'n', uid: 'u', generation: 1, ...metadata }
   return stage().api.put(PATH, { apiVersion: API, kind: 'Installation', metadata: root, spec, status })
 }
 const start = async () =>
@@ -32,7 +32,7 @@ describe('an installation that asks for a job', () => {
     const { start: begun, target } = await start()
     expect(begun).toBe('begun')
     expect(target).toMatchObject({ jobID: 'job', phase: 'Init', finalizers: [FINALIZER], reconcileRequested: false })
-    expect(writes()).toEqual(['PATCH root/status', 'PATCH installations/root'])
+    expect(writes()).toEqual(['PATCH shop/status', 'PATCH installations/shop'])
     expect(now()).toMatchObject({ status: { jobID: 'job', phase: 'Init' }, spec: { context: 'default' } })
   })
 
@@ -47,7 +47,7 @@ describe('an installation that asks for a job', () => {
     const deleting = { deletionTimestamp: '2030-01-01T00:00:00Z', finalizers: ['example.com/other'] }
     put(deleting, IDLE)
     expect(await start()).toMatchObject({ start: 'begun', target: { phase: 'InitDelete' } })
-    expect(writes()).toEqual(['PATCH root/status'])
+    expect(writes()).toEqual(['PATCH shop/status'])
   })
 
   it('is left to the job that another run has begun meanwhile', async () => {
