@@ -16,7 +16,7 @@ import { loadRegistry } from './server/registry.ts'
 const config = readConfig()
 const settings = processSettings(givenFlags(BRIDGE_FLAGS), config)
 const { cluster, namespace, owner } = settings
-const { route, subjectKinds, modes, watchedKinds } = await loadRegistry(settings.controllerFiles, settings.wings)
+const { route, subjectKinds, modes, lanes, watchedKinds } = await loadRegistry(settings.controllerFiles, settings.wings)
 const now = (): Date => new Date()
 
 await runProcess('bridge', config.logLevel, bridge)
@@ -31,7 +31,7 @@ async function bridge({ log, stopping, opened }: Frame): Promise<void> {
   opened(() => db.destroy())
   const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-bridge' })
   opened(() => kube.close())
-  const journal = { route, subjectKinds, modes, contentKey, now }
+  const journal = { route, subjectKinds, modes, lanes, contentKey, now }
   const shared = {
     cluster,
     namespace,

@@ -29,7 +29,7 @@ const given = givenFlags(WORKER_FLAGS)
 const config = readConfig()
 const added = await loadControllers(controllerFiles(given['controllers']))
 const registry = createRegistry(added, wingsOn(given['wings']))
-const { route, subjectKinds, modes, controllers, watchedKinds } = registry
+const { route, subjectKinds, modes, lanes, controllers, watchedKinds } = registry
 const settings = reconcilerSettings(given, config, [...controllers.keys()])
 const now = () => new Date()
 // Statements of groups: claims, lookups, openings, acknowledgements, beginnings.
@@ -59,7 +59,7 @@ async function openParts({ log, stopping, opened }: Frame) {
   const connection = await connectToTemporal(settings.temporalAddress, { log, troubles }, stopping.signal)
   if (connection === undefined) return undefined
   opened(() => connection.close())
-  const routing = { route, subjectKinds, modes, controllers, followed: watchedKinds, contentKey, now }
+  const routing = { route, subjectKinds, modes, lanes, controllers, followed: watchedKinds, contentKey, now }
   return { troubles, health, db, lax, kube, connection, atWork: new AtWork(now), routing }
 }
 
@@ -81,7 +81,6 @@ async function createWorkers(frame: Frame, parts: Parts): Promise<readonly Worke
     stickyQueueScheduleToStartTimeout: settings.stickyTimeoutMs,
     shutdownGraceTime: '30 seconds',
   }
-  // With --only or a part of the wings, each controller has a queue of its own.
   return await Promise.all(settings.taskQueues.map((taskQueue) => Worker.create({ ...options, taskQueue })))
 }
 

@@ -125,6 +125,8 @@ export interface JobTable {
   finished_at: NullableTimestamp
   lookup_after: NullableTimestamp
   lookups: number
+  /** The lanes that the run serves of what it may host; null: all. */
+  serves: string[] | null
 }
 
 /** The job of a child that a run hosts. */
@@ -182,8 +184,11 @@ export interface ActionTable {
   finished_at: NullableTimestamp
 }
 
-export interface RetryBucketTable {
-  id: number
+/** Retries of a controller in a namespace. */
+export interface RetryTurnTable {
+  cluster: string
+  controller: string
+  namespace: string
   tokens: number
   updated_at: Timestamp
 }
@@ -198,7 +203,7 @@ export interface Database {
   hosted_job: HostedJobTable
   object_job: ObjectJobView
   action: ActionTable
-  retry_bucket: RetryBucketTable
+  retry_turn: RetryTurnTable
 }
 
 // Sequence numbers and resourceVersions stay far below 2^53, so int8 is read as a number.

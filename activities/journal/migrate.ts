@@ -5,6 +5,9 @@ import { type Migration, Migrator } from 'kysely/migration'
 import * as createJournal from '../../migrations/0001_create_journal.ts'
 import * as keyByGroup from '../../migrations/0002_key_kinds_by_group.ts'
 import * as keepHosted from '../../migrations/0003_keep_hosted_jobs.ts'
+import * as keepServes from '../../migrations/0004_keep_what_runs_serve.ts'
+import * as takeTurns from '../../migrations/0005_take_turns.ts'
+import * as fenceFormer from '../../migrations/0006_fence_former_runs.ts'
 import { type Database, openDatabase } from './database.ts'
 import { ensurePartitions } from './write/partitions.ts'
 
@@ -13,6 +16,9 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001_create_journal': createJournal,
   '0002_key_kinds_by_group': keyByGroup,
   '0003_keep_hosted_jobs': keepHosted,
+  '0004_keep_what_runs_serve': keepServes,
+  '0005_take_turns': takeTurns,
+  '0006_fence_former_runs': fenceFormer,
 }
 
 export interface MigrationState {

@@ -29,6 +29,8 @@ export interface ObjectMeta {
   readonly annotations?: Readonly<Record<string, string>>
   readonly finalizers?: readonly string[]
   readonly ownerReferences?: readonly OwnerReference[]
+  /** `time` in whole seconds of the server's clock. */
+  readonly managedFields?: readonly { readonly manager?: string; readonly time?: string }[]
 }
 
 export interface OwnerReference {

@@ -14,6 +14,7 @@ import {
   type WatchedKind,
 } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
+import type { Looker } from '../journal/write/families.ts'
 import type { KnownFamily, KnownObject } from '../journal/read/known-objects.ts'
 import { newestVersion } from '../journal/read/objects.ts'
 import { type KubeObject, type ObjectList, resourcePath } from './client.ts'
@@ -41,13 +42,18 @@ export function isNews({ metadata: { uid = '', resourceVersion } }: KubeObject, 
   return known[uid] !== resourceVersion
 }
 
-/** The subject as it is; undefined when it is gone or another object has its name. */
+/**
+ * The subject as it is; undefined when it is gone or another object has its name.
+ *
+ * @param by whose pass reads (families.ts); undefined: as the journal knows it now.
+ */
 export async function readSubject<Watched extends WatchedKind>(
   deps: Deps,
   watched: Watched,
   subject: Omit<Subject, 'group' | 'kind'>,
+  by?: Looker,
 ): Promise<StoredAs<Watched> | undefined> {
-  return await readKnown(deps, watched, subject, (await deps.journal.family(subject.uid)).self)
+  return await readKnown(deps, watched, subject, (await deps.journal.family(subject.uid, by)).self)
 }
 
 /** Which children of a subject are asked for. */
@@ -57,6 +63,8 @@ export interface Children<Child extends WatchedKind = WatchedKind> {
   readonly by: { readonly name: string } | { readonly labelSelector: string } | undefined
   /** Newest version that the run itself has written or seen, 0 for none. */
   readonly ownVersion?: number
+  /** As for `readSubject`. */
+  readonly looker?: Looker
 }
 
 export interface Family<Watched extends WatchedKind = WatchedKind, Child extends WatchedKind = WatchedKind> {
@@ -72,7 +80,7 @@ export async function readFamily<Watched extends WatchedKind, Child extends Watc
   subject: Omit<Subject, 'group' | 'kind'>,
   children: Children<Child>,
 ): Promise<Family<Watched, Child>> {
-  const family = await deps.journal.family(subject.uid)
+  const family = await deps.journal.family(subject.uid, children.looker)
   const [object, found] = await Promise.all([
     readKnown(deps, watched, subject, family.self),
     readChildren(deps, { watched, ...subject }, children, family),
@@ -86,7 +94,7 @@ export async function readOwned<Child extends WatchedKind>(
   owner: Owner,
   children: Children<Child>,
 ): Promise<readonly StoredAs<Child>[]> {
-  return await readChildren(deps, owner, children, await deps.journal.family(owner.uid))
+  return await readChildren(deps, owner, children, await deps.journal.family(owner.uid, children.looker))
 }
 
 // One LIST costs the server as much as some reads, and more the more objects the namespace has.

@@ -27,9 +27,12 @@ export interface Writer {
   readonly tree?: readonly string[]
 }
 
+/** What the field managers of all controllers begin with. */
+export const FIELD_MANAGER_PREFIX = 'pawl-'
+
 /** The name under which a controller's writes stand in `managedFields`. */
 export function fieldManagerOf({ workflowID, controller }: Pick<By, 'workflowID' | 'controller'>): string {
-  return `pawl-${controller ?? controllerInID(workflowID)}`
+  return `${FIELD_MANAGER_PREFIX}${controller ?? controllerInID(workflowID)}`
 }
 
 interface Target<Watched extends WatchedKind = WatchedKind> {
@@ -120,8 +123,9 @@ async function writeBatch(
     object: objectText(write.watched, write.namespace, write.name),
     verb: write.verb,
     field_manager: writer.fieldManager,
+    started_at: deps.now(),
   }))
-  const begun = await deps.journal.begin(rows.map((row) => ({ ...row, started_at: deps.now() })))
+  const begun = await deps.journal.begin(rows)
   if (begun === 'over') return await lookInstead(deps, writer, writes, signal)
   const answers = await inParallel(writes, PARALLEL_WRITES, (write) => sendOne(deps, writer, write, signal))
   answers.forEach((answer, index) => remember(deps, writes[index], answer))

@@ -1,9 +1,9 @@
 // What workflows see of a DeployItem: the run of its Execution, and its own. Its configuration stays out.
 
 import { DEPENDS_ON_ANNOTATION, ITEM_NAME_LABEL } from '../../workflows/landscaper/contract.ts'
-import { BUILT_IN_TYPES } from '../../workflows/landscaper/deploy-item/deployers.gen.ts'
 import type { DeployItem } from '../../workflows/landscaper/deploy-item/kind.ts'
-import { isIdle } from '../../workflows/kit/index.ts'
+import { isTypeServed } from '../../workflows/landscaper/deploy-item/served-types.ts'
+import { isIdle, type Serving } from '../../workflows/kit/index.ts'
 import { FINAL_PHASES, isUninstall, remainingMs } from './deploy/run/item-status.ts'
 import type { LandscaperDeps } from './deps.ts'
 
@@ -45,14 +45,17 @@ export type PickupLimit = Pick<LandscaperDeps, 'now'> & {
   readonly landscaper: Pick<LandscaperDeps['landscaper'], 'pickupTimeoutMs'>
 }
 
-/** @param limit of the pickup, and what time it is; without one `pickupMs` and `remainingMs` are undefined. */
-export function deployItemView(object: DeployItem, limit?: PickupLimit): DeployItemView {
+/**
+ * @param run whose view it is: items of types that it does not serve are foreign to it.
+ * @param limit of the pickup, and what time it is; without one `pickupMs` and `remainingMs` are undefined.
+ */
+export function deployItemView(object: DeployItem, run: Serving, limit?: PickupLimit): DeployItemView {
   const { metadata, spec, status = {} } = object
   return {
     uid: metadata.uid,
     version: metadata.resourceVersion,
     name: metadata.name,
-    item: metadata.labels?.[ITEM_NAME_LABEL] ?? metadata.name,
+    item: itemNameOf(object),
     type: spec.type,
     dependsOn: (metadata.annotations?.[DEPENDS_ON_ANNOTATION] ?? '').split(',').filter((name) => name !== ''),
     deleting: metadata.deletionTimestamp !== undefined,
@@ -61,13 +64,18 @@ export function deployItemView(object: DeployItem, limit?: PickupLimit): DeployI
     jobID: status.jobID,
     jobIDFinished: status.jobIDFinished,
     exportRef: status.exportRef,
-    ...untouchedMark(object),
+    ...untouchedMark(object, run),
     ...errorOf(object),
     ...timesOf(object),
-    pickupMs: limit === undefined ? undefined : pickupMs(object, limit),
+    pickupMs: limit === undefined ? undefined : pickupMs(object, run, limit),
     remainingMs: limit === undefined ? undefined : remainingMs(object, limit.now()),
     uninstalls: isUninstall(object),
   }
+}
+
+/** The item's name in the Execution's spec. */
+export function itemNameOf({ metadata }: Pick<DeployItem, 'metadata'>): string {
+  return metadata.labels?.[ITEM_NAME_LABEL] ?? metadata.name
 }
 
 function timesOf({ status = {} }: DeployItem): Pick<DeployItemView, 'since' | 'tookMs'> {
@@ -82,10 +90,10 @@ function timesOf({ status = {} }: DeployItem): Pick<DeployItemView, 'since' | 't
 // Ends that were written without the deployer. Source: spec/landscaper.md 2.10, 2.11.
 const ENDED_FROM_OUTSIDE: readonly string[] = ['PickupTimeout', 'InterruptOperation']
 
-// Pawl's own deployers know themselves what they have deployed.
-function untouchedMark({ spec, status = {} }: DeployItem): Pick<DeployItemView, 'untouched'> {
+// The run's own deployers know themselves what they have deployed.
+function untouchedMark({ spec, status = {} }: DeployItem, run: Serving): Pick<DeployItemView, 'untouched'> {
   const isUnstarted = (status.phase ?? '') === '' || ENDED_FROM_OUTSIDE.includes(status.lastError?.reason ?? '')
-  const isForeign = !BUILT_IN_TYPES.has(spec.type)
+  const isForeign = !isTypeServed(spec.type, run)
   return isForeign && isIdle(status) && isUnstarted && !isSeen(status) ? { untouched: true } : {}
 }
 
@@ -107,11 +115,11 @@ function errorOf({ status = {} }: DeployItem): Pick<DeployItemView, 'error' | 'r
 
 /**
  * Milliseconds until the pickup timeout of an item whose job waits for its deployer; undefined when nothing is waited for.
- * Items that Pawl deploys itself have none: their work waits durably in Temporal. Source: spec/landscaper.md 2.10.
+ * Items that the run deploys itself have none: their work waits durably in Temporal. Source: spec/landscaper.md 2.10.
  */
-export function pickupMs(object: DeployItem, { landscaper, now }: PickupLimit): number | undefined {
+export function pickupMs(object: DeployItem, run: Serving, { landscaper, now }: PickupLimit): number | undefined {
   const { pickupTimeoutMs } = landscaper
-  if (pickupTimeoutMs === undefined || BUILT_IN_TYPES.has(object.spec.type)) return undefined
+  if (pickupTimeoutMs === undefined || isTypeServed(object.spec.type, run)) return undefined
   const waitedMs = waitedForPickupMs(object, now())
   return waitedMs === undefined ? undefined : pickupTimeoutMs - waitedMs
 }

@@ -41,6 +41,7 @@ export type Met = 'seen' | 'signal' | Date
 export class AtWork {
   /** By workflow ID. */
   readonly #runs = new Map<string, Run>()
+  #acted: (workflowID: string) => void = () => undefined
   readonly #now: () => Date
 
   constructor(now: () => Date) {
@@ -56,8 +57,14 @@ export class AtWork {
     run.noted.clear()
   }
 
+  /** @param acted told of each act of a run here. */
+  watch(acted: (workflowID: string) => void): void {
+    this.#acted = acted
+  }
+
   /** The pass does something. */
   acts(workflowID: string): void {
+    this.#acted(workflowID)
     const run = this.#runs.get(workflowID)
     if (run?.at !== undefined) run.at = this.#ms()
   }

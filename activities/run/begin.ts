@@ -1,7 +1,7 @@
 // The first write of a job that its subject starts itself: the job ID and the first phase, fenced, so that exactly one run has the job.
 // Source: docs/architecture.md "A root's new job".
 
-import type { By, JobModeController, Subject, TargetView } from '../../workflows/kit/index.ts'
+import type { AskingTarget, By, JobModeController, Subject, TargetView } from '../../workflows/kit/index.ts'
 import { isIdle } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
@@ -13,8 +13,13 @@ export interface BeginInput {
   readonly by: By
   readonly subject: Subject
   readonly jobID: string
-  /** What the pass observed, idle and triggered. */
-  readonly target: Pick<TargetView, 'version' | 'generation' | 'deleting' | 'jobID'>
+  /** What the pass observed, idle and triggered; or what the run was started for. */
+  readonly target: AskingTarget
+}
+
+export interface BegunTarget extends TargetView {
+  /** False: an earlier try of it did. */
+  readonly wrote: boolean
 }
 
 export const beginActivities = (deps: Deps) => ({
@@ -22,9 +27,9 @@ export const beginActivities = (deps: Deps) => ({
    * Writes job ID and first phase, on the version that the pass observed. After a conflict it goes on only if the job ID is ours already,
    * or the object is still idle and triggered.
    *
-   * @returns the target as it is now; undefined when another run has the job or the object is gone.
+   * @returns the target as it is now, and whether this write began the job; undefined when another run has the job or the object is gone.
    */
-  async beginJob({ by, subject, jobID, target }: BeginInput): Promise<TargetView | undefined> {
+  async beginJob({ by, subject, jobID, target }: BeginInput): Promise<BegunTarget | undefined> {
     const now = deps.now().toISOString()
     const controller = jobController(deps, by)
     const [answer] = await writeAll(deps, { ...by, step: 'beginJob', fieldManager: fieldManagerOf(by) }, [
@@ -39,7 +44,7 @@ export const beginActivities = (deps: Deps) => ({
       },
     ])
     if (answer?.result === 'failed') throw answer.error
-    return answer?.result === 'ok' ? targetView(answer.object) : undefined
+    return answer?.result === 'ok' ? { ...targetView(answer.object), wrote: answer.wrote } : undefined
   },
 })
 

@@ -11,7 +11,7 @@ import { jobController } from './controllers.ts'
 
 /** Of which children of whom. */
 export interface ChildrenRequest<Child extends WatchedKind> {
-  readonly by: Pick<By, 'workflowID' | 'controller'>
+  readonly by: By
   /** Whose children they are. */
   readonly subject: Omit<Subject, 'group' | 'kind'>
   /** The state's name in the controller's document. */
@@ -33,7 +33,7 @@ export function declaredChildren<Child extends WatchedKind>(
     throw new Error(
       `controller ${name} declares no state ${state}; expected one of ${Object.keys(queries).join(', ') || 'none'}`,
     )
-  return childrenOf(query, watched, subject, ownVersion)
+  return { ...childrenOf(query, watched, subject, ownVersion), looker: by }
 }
 
 /** How to read the children of a subject that a query asks for. @throws a plain Error (a bug) when the query is about another kind. */

@@ -29,9 +29,10 @@ export async function recordPass(
   // What an ended job waited for went with its end, and would come back here.
   if (againMs === undefined || job === 'over') return job
   const controller = controllerOf({ workflowID })
+  const turn = { cluster: deps.cluster, controller, namespace: subject.namespace }
   await deps.db.transaction().execute(async (trx) => {
     const delayMs =
-      attempt === 0 ? againMs : Math.min(againMs, Math.max(retryDelayMs(attempt), await takeRetryToken(trx, now)))
+      attempt === 0 ? againMs : Math.min(againMs, Math.max(retryDelayMs(attempt), await takeRetryToken(trx, turn, now)))
     await upsertWakes(
       trx,
       [
@@ -45,7 +46,8 @@ export async function recordPass(
           seq: 0,
           due: new Date(now.getTime() + Math.min(delayMs, LONGEST_DELAY_MS)),
           foreign_event: true,
-          may_start: true,
+          // In job mode a run that is gone is recorded as lost, which wakes its subject.
+          may_start: deps.modes[controller] === 'level',
           writer: workflowID,
           cause: attempt === 0 ? 'due' : `retry ${attempt}`,
         },

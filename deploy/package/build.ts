@@ -17,6 +17,8 @@ const COPIED = [
   ...['README.md', 'LICENSE', 'CHANGELOG.md', 'docs', 'examples', 'worker/pawl.js'],
   ...['deploy/binaries', 'deploy/crds', 'deploy/rbac', 'deploy/templates/engine.wasm.br', 'deploy/templates/engine.sha256'],
 ]
+// Pictures in the docs are looked at where the checkout is.
+const PICTURE = /\.png$/
 // `npm run demo` is for checkouts.
 const LEFT_OUT = /^worker\/demo(?:\/|$)/
 const KIT = ['workflows/kit/index.ts', ...modulesBelow('workflows/kit/kind/kubernetes')]
@@ -33,7 +35,8 @@ const stage = mkdtempSync(join(tmpdir(), 'pawl-package-'))
 try {
   for (const path of COMPILED.flatMap(modulesBelow)) if (!LEFT_OUT.test(path)) compile(path)
   declareKit()
-  for (const path of COPIED) cpSync(join(ROOT, path), join(stage, path), { recursive: true })
+  const filter = (path: string) => !PICTURE.test(path)
+  for (const path of COPIED) cpSync(join(ROOT, path), join(stage, path), { recursive: true, filter })
   writeFileSync(join(stage, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`)
   mkdirSync(out, { recursive: true })
   const name = execFileSync('npm', ['pack', '--ignore-scripts', '--loglevel=error', '--pack-destination', out], {

@@ -23,7 +23,7 @@ const PURE_KIT = '^workflows/kit/(?!dsl/|run/loop/)'
 const RUNS = '^workflows/kit/run/loop/index\\.ts$'
 const DEPS = '^activities/deps\\.ts$'
 /** What of a wing's controllers is pure and known to all of the wing. */
-const WING = '^workflows/$1/(?:[^/]+\\.ts|[^/]+/kind\\.ts|deploy-item/deployers\\.gen\\.ts)$'
+const WING = '^workflows/$1/(?:[^/]+\\.ts|[^/]+/kind\\.ts|deploy-item/(?:deployers\\.gen|served-types)\\.ts)$'
 
 /** Which folder of a kind runs the passes of whose objects inside those of its own. The controllers say the same (architecture.test.ts). */
 export const HOSTED: Readonly<Record<string, readonly string[]>> = {

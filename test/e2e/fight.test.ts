@@ -93,8 +93,11 @@ async function run(name: string): Promise<LsObject> {
 }
 
 async function remove(name: string): Promise<void> {
+  const root = await stage.cluster.get('installations', name)
   await stage.cluster.delete('installations', name)
   await stage.cluster.gone(name)
+  // The last steps are told when the run ends.
+  await stage.pawl.settled({ metadata: { ...root?.metadata, name, resourceVersion: String(Number.MAX_SAFE_INTEGER) } })
 }
 
 describe('a job and a deletion in which each write meets a conflict', () => {

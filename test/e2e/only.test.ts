@@ -2,7 +2,7 @@
 // Source: seeds/chaos-mesh-controller-rules.txt "Controller should work standalone".
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { CHAIN, execution, installation, type LsObject } from '../support/cluster.ts'
+import { CHAIN, execution, installation } from '../support/cluster.ts'
 import { useStage } from '../support/stage.ts'
 
 const CONTROLLERS = ['installation', 'execution', 'deploy'] as const
@@ -17,30 +17,6 @@ beforeAll(async () => {
   await Promise.all(CONTROLLERS.map(start))
 })
 
-/** How the runs were called that a job had, and on which queues they were; the prefix that all queues share is left out. */
-async function runs({ status }: LsObject) {
-  const jobs = await stage.pawl.db
-    .selectFrom('job')
-    .select(['controller', 'workflow_id', 'outcome'])
-    .where('job_id', '=', status?.jobID ?? '')
-    .execute()
-  const found = jobs.map(async ({ controller, workflow_id, outcome }) => {
-    const { taskQueue } = await stage.pawl.client.workflow.getHandle(workflow_id).describe()
-    return [controller, `${taskQueue.replace(stage.pawl.taskQueue, '')} ${outcome ?? 'open'}`]
-  })
-  return Object.fromEntries((await Promise.all(found)) as [string, string][])
-}
-
-/** What the journal has to bring to the runs of a name; what is gone may still be told of. */
-async function wakes(name: string) {
-  const rows = await stage.pawl.db
-    .selectFrom('wake')
-    .select(['controller', 'lease_owner'])
-    .where('name', '=', name)
-    .execute()
-  return rows.map(({ controller, lease_owner }) => `${controller} ${lease_owner === null ? 'free' : 'taken'}`)
-}
-
 describe('three workers with one controller each', () => {
   it('bring a job to its end, the next one too, and a deletion, each run on the queue of its controller', async () => {
     await stage.cluster.create(installation('three', CHAIN), 'installations')
@@ -48,7 +24,7 @@ describe('three workers with one controller each', () => {
     expect(first.status?.phase).toBe('Succeeded')
     await stage.pawl.settled(first)
     // The others are there for what nobody hosts.
-    expect(await runs(first)).toEqual({ installation: '-2-installation Succeeded' })
+    expect(await stage.pawl.runsOf(first)).toEqual(['installation on -2-installation: Succeeded'])
     await stage.cluster.trigger('three')
     const second = await stage.cluster.finished('three', first.status?.jobID)
     expect(second.status?.phase).toBe('Succeeded')
@@ -62,7 +38,7 @@ describe('a job while the worker of one controller is missing', () => {
     await stage.pawl.kill('installation', 'SIGTERM')
     const name = 'no-installation'
     await stage.cluster.create(installation(name, CHAIN), 'installations')
-    await expect.poll(() => wakes(name), { timeout: 30_000 }).toEqual(['installation free'])
+    await expect.poll(() => stage.pawl.wakesOf(name), { timeout: 30_000 }).toEqual(['installation free'])
     expect((await stage.cluster.get('installations', name))?.status).toBeUndefined()
 
     await start('installation')
@@ -76,7 +52,7 @@ describe('a job while the worker of one controller is missing', () => {
     const name = 'no-execution'
     await stage.cluster.create(execution(name, CHAIN), 'executions')
     await stage.cluster.patch('executions', name, { status: { jobID: 'first' } }, 'status')
-    await expect.poll(() => wakes(name), { timeout: 30_000 }).toEqual(['execution free'])
+    await expect.poll(() => stage.pawl.wakesOf(name), { timeout: 30_000 }).toEqual(['execution free'])
     expect(await stage.cluster.items(name)).toEqual(new Map())
 
     await start('execution')

@@ -56,7 +56,8 @@ describe('a watch event on an object that a run is writing', () => {
   it('is held until the answer is journaled, while other objects pass and the checkpoint waits', async () => {
     start({ holdMs: 60_000 })
     const watch = await stage.server.nextWatch()
-    await beginActions(stage.db, [{ ...action, field_manager: 'pawl', started_at: new Date() }])
+    const begun = { ...action, field_manager: 'pawl', started_at: new Date() }
+    await beginActions(stage.db, [begun])
     watch.send('ADDED', event('b', 101))
     watch.send('ADDED', event('a', 102))
     watch.send('MODIFIED', event('b', 103))
@@ -65,7 +66,7 @@ describe('a watch event on an object that a run is writing', () => {
       expect(await journaled()).toEqual(['watch ADDED b 101 wake', 'watch MODIFIED b 103 wake']),
     )
     expect(await checkpoint()).toBe(101)
-    await finishActions(stage.db, [{ ...action, resource_version: 104, error: null, finished_at: new Date() }])
+    await finishActions(stage.db, [{ ...begun, resource_version: 104, error: null, finished_at: new Date() }])
     await upTo(104)
     expect((await journaled()).slice(2)).toEqual(['watch ADDED a 102 wake', 'watch MODIFIED a 104 wake'])
   })

@@ -252,7 +252,8 @@ describe('the dispatcher', () => {
       await know({ uid, version: 1, status: { jobID: JOB } })
       await wakeOf({ uid })
       await dispatch(isQuiet)
-      return (await findOpenJob(test.db, 'deploy', uid))?.run_id
+      expect(await findOpenJob(test.db, 'deploy', uid)).toMatchObject({ workflow_id })
+      return (await client.workflow.getHandle(workflow_id).describe()).runId
     }
     const first = await runs()
     expect(first).toBeTypeOf('string')

@@ -5,6 +5,7 @@ import { describe, expect, inject, it } from 'vitest'
 
 import { startActivities } from '../../activities/landscaper/installation/start.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
+import type { AskingTarget } from '../../workflows/kit/index.ts'
 import { FINALIZER, OPERATION_ANNOTATION } from '../../workflows/landscaper/contract.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
 import { landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
@@ -21,8 +22,13 @@ const put = (metadata: object, status: object, spec: object = {}): KubeObject =>
   const root = { name: 'shop', namespace: 'n', uid: 'u', generation: 1, ...metadata }
   return stage().api.put(PATH, { apiVersion: API, kind: 'Installation', metadata: root, spec, status })
 }
-const start = async () =>
-  await startActivities(landscaperDeps(stage().deps)).startInstallation({ by: BY, subject: SUBJECT, jobID: 'job' })
+const start = async (asked?: AskingTarget) =>
+  await startActivities(landscaperDeps(stage().deps)).startInstallation({
+    by: BY,
+    subject: SUBJECT,
+    jobID: 'job',
+    asked,
+  })
 const writes = () => stage().api.requests.filter((request) => request.startsWith('PATCH'))
 const now = () => stage().api.objects.get(PATH)
 
@@ -60,6 +66,57 @@ describe('an installation that asks for a job', () => {
     }
     expect(await start()).toMatchObject({ start: 'superseded' })
     expect(now()).toMatchObject({ status: { jobID: 'other' } })
+  })
+})
+
+describe('an installation that the run was started for', () => {
+  const asked = (version: string | undefined, more: Partial<AskingTarget> = {}): AskingTarget => ({
+    ...{ version: version ?? '', generation: 1, deleting: false, jobID: 'before', ...more },
+  })
+  // Of Executions the journal of this test knows none, and not that it knows all.
+  const reads = () => stage().api.requests.filter((request) => request.startsWith('GET installations'))
+
+  it('has its job after two writes, without a read', async () => {
+    const { resourceVersion } = put(ASKED, IDLE).metadata
+    const { start: begun, target } = await start(asked(resourceVersion))
+    expect(begun).toBe('begun')
+    expect(target).toMatchObject({ jobID: 'job', phase: 'Init', finalizers: [FINALIZER], reconcileRequested: false })
+    expect(writes()).toEqual(['PATCH shop/status', 'PATCH installations/shop'])
+    expect(reads()).toEqual([])
+  })
+
+  it('is begun as it is now, when it was edited since and still asks', async () => {
+    const { resourceVersion } = put(ASKED, IDLE).metadata
+    put({ ...ASKED, generation: 2 }, IDLE)
+    expect(await start(asked(resourceVersion))).toMatchObject({
+      start: 'begun',
+      target: { jobID: 'job', observedGeneration: 2, reconcileRequested: false },
+    })
+    expect(reads()).toHaveLength(1)
+  })
+
+  it.each([
+    ['asks no longer', {}, IDLE],
+    ['has another job', ASKED, { ...IDLE, jobID: 'other' }],
+    ['is another object of the name', { ...ASKED, uid: 'another' }, IDLE],
+  ])('is left alone when it %s', async (_, metadata, status) => {
+    const { resourceVersion } = put(ASKED, IDLE).metadata
+    put(metadata, status)
+    expect(await start(asked(resourceVersion))).toMatchObject({ start: 'superseded' })
+    expect(now()).toMatchObject({ status })
+  })
+
+  it('is not adopted by a repeated try: the annotation may be that of the next job', async () => {
+    const { resourceVersion } = put(ASKED, IDLE).metadata
+    put(ASKED, { jobID: 'job', phase: 'Init' })
+    const seen = await start(asked(resourceVersion))
+    expect(seen.start).toBeUndefined()
+    expect(seen.target).toMatchObject({ jobID: 'job', reconcileRequested: true })
+    expect(now()?.metadata.annotations).toEqual(ASKED.annotations)
+  })
+
+  it('may be gone', async () => {
+    expect(await start(asked('1'))).toMatchObject({ start: 'superseded', target: undefined })
   })
 })
 

@@ -31,7 +31,8 @@ describe('texts that PostgreSQL refuses', () => {
     const action = { workflow_id: 'w', run_id: 'r', pass: 1, step: 's', object: 'Task/ns/a\0b', verb: 'patch' }
     await beginActions(test.db, [{ ...action, field_manager: 'f', started_at: NOW }])
     const error = { message: 'nul \0' }
-    await finishActions(test.db, [{ ...action, resource_version: null, error, finished_at: NOW }])
+    const told = { field_manager: 'f', started_at: NOW, resource_version: null, error, finished_at: NOW }
+    await finishActions(test.db, [{ ...action, ...told }])
     expect(await test.db.selectFrom('action').select(['object', 'error']).execute()).toEqual([
       { object: 'Task/ns/a\uFFFDb', error: { message: 'nul \uFFFD' } },
     ])
@@ -43,7 +44,8 @@ describe('the actions of two runs of one workflow ID', () => {
     const action = { workflow_id: 'w', pass: 1, step: 's', object: 'Task/ns/a', verb: 'patch' }
     for (const run_id of ['r1', 'r2', 'r2'])
       await beginActions(test.db, [{ ...action, run_id, field_manager: 'f', started_at: NOW }])
-    await finishActions(test.db, [{ ...action, run_id: 'r1', resource_version: 7, error: null, finished_at: NOW }])
+    const told = { field_manager: 'f', started_at: NOW, resource_version: 7, error: null, finished_at: NOW }
+    await finishActions(test.db, [{ ...action, run_id: 'r1', ...told }])
     expect(await test.db.selectFrom('action').select(['run_id', 'resource_version']).orderBy('seq').execute()).toEqual([
       { run_id: 'r1', resource_version: 7 },
       { run_id: 'r2', resource_version: null },
@@ -274,8 +276,10 @@ describe('journaling the answers of writes', () => {
       step: 's',
       object: 'Task.test.pawl.dev/ns/task-u1',
       verb: 'patch',
+      field_manager: 'pawl',
+      started_at: NOW,
     }
-    await beginActions(test.db, [{ ...action, field_manager: 'pawl', started_at: NOW }])
+    await beginActions(test.db, [action])
     const objects = ['Task.test.pawl.dev/ns/task-u1', 'Task.test.pawl.dev/ns/other']
     const held = async (since: Date) => [
       ...(await askArrivals(test.db, { cluster: 'c', ...TASK, objects, versions: [] }, since)).held,
@@ -292,7 +296,7 @@ describe('journaling the answers of writes', () => {
       deps,
     )
     expect(await held(later(-1))).toEqual([])
-    await beginActions(test.db, [{ ...action, field_manager: 'pawl', started_at: NOW }])
+    await beginActions(test.db, [action])
     expect(await held(later(-1))).toEqual(['Task.test.pawl.dev/ns/task-u1'])
   })
 })

@@ -76,6 +76,44 @@ describe('what a run has written', () => {
     expect(await held()).toEqual(new Set())
   })
 
+  it('is named once for each object while that is held, and all the same recorded write by write', async () => {
+    const write = (step: string) => {
+      const action = {
+        workflow_id: WRITER,
+        run_id: 'r1',
+        pass: 1,
+        step,
+        object: 'Task.test.pawl.dev/ns/a',
+        verb: 'patch',
+      }
+      return { ...action, field_manager: 'f', started_at: NOW }
+    }
+    const rows = async () =>
+      (
+        await test.db.selectFrom('action').select(['step', 'finished_at', 'resource_version']).orderBy('step').execute()
+      ).map(({ step, finished_at, resource_version }) => [step, finished_at !== null, resource_version])
+    await journal.begin([write('a')])
+    tell(begin, [write('a')])
+    await journal.begin([write('b')])
+    tell({ version: 6, status: { phase: 'Progressing', jobID: 'j1' } }, [write('b')])
+    // On its way while what covers it is journaled.
+    await journal.begin([write('c')])
+    expect(await rows()).toEqual([['a', false, null]])
+    await journal.flush(WRITER)
+    expect(await rows()).toEqual([
+      ['a', true, 1],
+      ['b', true, 1],
+      ['c', false, null],
+    ])
+    // The object is held by that one now.
+    await journal.begin([write('d')])
+    expect(await rows()).toHaveLength(3)
+    tell({ ...begin, version: 7 }, [write('c'), write('d')])
+    await journal.flush(WRITER)
+    await journal.begin([write('e')])
+    expect(await rows()).toEqual([...['a', 'b', 'c', 'd'].map((step) => [step, true, 1]), ['e', false, null]])
+  })
+
   it('wakes its subject once it has ended the job there, for what the object asks for at last', async () => {
     tell(begin)
     tell(end)

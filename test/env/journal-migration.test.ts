@@ -40,7 +40,13 @@ afterEach(async () => {
 
 describe('a journal of the first version', () => {
   beforeEach(async () => {
-    expect(await migrateUp(test.url, NOW)).toEqual(['0002_key_kinds_by_group', '0003_keep_hosted_jobs'])
+    expect(await migrateUp(test.url, NOW)).toEqual([
+      '0002_key_kinds_by_group',
+      '0003_keep_hosted_jobs',
+      '0004_keep_what_runs_serve',
+      '0005_take_turns',
+      '0006_fence_former_runs',
+    ])
   })
 
   it('goes on with an unfinished job: its object is found under its kind, and its end closes the row', async () => {
@@ -117,7 +123,7 @@ describe('a journal of the first version', () => {
   it('finds the row of a write whose activity is repeated', async () => {
     const key = { ...write('Installation', 'i'), object: `Installation.${installationKind.group}/ns/i` }
     await beginActions(db, [{ ...key, started_at: NOW }])
-    await finishActions(db, [{ ...key, resource_version: 8, error: null, finished_at: NOW }])
+    await finishActions(db, [{ ...key, started_at: NOW, resource_version: 8, error: null, finished_at: NOW }])
     expect(await db.selectFrom('action').select(['resource_version', 'finished_at']).orderBy('seq').execute()).toEqual([
       { resource_version: 8, finished_at: NOW },
       { resource_version: null, finished_at: null },
@@ -133,6 +139,15 @@ describe('a process of the first version beside a migrated journal', () => {
     const taken = sql`insert into watch_checkpoint (cluster, kind, lease_owner) values ('c', 'Installation', 'old')
       on conflict (cluster, kind) do update set lease_owner = excluded.lease_owner`
     await expect(taken.execute(db)).rejects.toThrow('no unique or exclusion constraint')
+  })
+})
+
+describe('a process of the version before runs said what they serve', () => {
+  it('goes on beside a migrated journal: its runs serve all', async () => {
+    await migrateUp(test.url, NOW)
+    await sql`insert into job (workflow_id, run_id, controller, cluster, uid, job_id, namespace, name, cause, started_at)
+      values ('installation/former', 'r', 'installation', 'c', 'former', ${JOB}, 'ns', 'f', 'test', ${NOW})`.execute(db)
+    expect(await findOpenJob(db, 'installation', 'former')).toMatchObject({ serves: null, outcome: null })
   })
 })
 

@@ -25,7 +25,14 @@ const daysAgo = (days: number): Date => new Date(TODAY.getTime() - days * DAY_MS
 
 describe('migrating an empty database', () => {
   it('applies every migration once, also when two do it at once', async () => {
-    const names = ['0001_create_journal', '0002_key_kinds_by_group', '0003_keep_hosted_jobs']
+    const names = [
+      '0001_create_journal',
+      '0002_key_kinds_by_group',
+      '0003_keep_hosted_jobs',
+      '0004_keep_what_runs_serve',
+      '0005_take_turns',
+      '0006_fence_former_runs',
+    ]
     expect(await migrationStatus(test.url)).toEqual(names.map((name) => ({ name, appliedAt: undefined })))
     const applied = await Promise.all([migrateUp(test.url), migrateUp(test.url), migrateUp(test.url)])
     expect(applied.flat()).toEqual(names)

@@ -1,9 +1,10 @@
 // Wakes and the retry budget against a real PostgreSQL. The sweep is in journal-sweep.test.ts.
 
 import { describe, expect, inject, it } from 'vitest'
-import { takeRetryToken } from '../../activities/journal/write/backoff.ts'
+import { pruneRetryTurns, takeRetryToken } from '../../activities/journal/write/backoff.ts'
 import { jobsToLookUp } from '../../activities/journal/write/sweep.ts'
 import {
+  type Claim,
   claimWakes,
   type NewWake,
   nextWakeDue,
@@ -118,6 +119,58 @@ describe('claiming wakes', () => {
     expect((await test.wakes()).every(({ lease_owner }) => lease_owner !== null)).toBe(true)
   })
 
+  describe('of several namespaces', () => {
+    const crowd = async (namespace: string, count: number, overrides: Partial<NewWake> = {}) =>
+      await upsertWakes(
+        test.db,
+        Array.from({ length: count }, (_, index) =>
+          wake({ uid: `${namespace}${index}`, namespace, due: later(index), ...overrides }),
+        ),
+        NOW,
+      )
+    const taken = async (overrides: Partial<Claim>) =>
+      (await claimWakes(test.db, { cluster: 'c', owner: 'd', limit: 4, leaseMs: 1000, now: later(9999), ...overrides }))
+        .map(({ uid }) => uid)
+        .toSorted()
+
+    it('takes one of each in turn, however many one has and however long they wait', async () => {
+      await crowd('crowd', 50)
+      await crowd('some', 2, { due: later(100) })
+      await crowd('one', 1, { due: later(200) })
+      expect(await taken({})).toEqual(['crowd0', 'crowd1', 'one0', 'some0'])
+      expect(await taken({})).toEqual(['crowd2', 'crowd3', 'crowd4', 'some1'])
+    })
+
+    it('gives the next turn to the one that has had fewest lately', async () => {
+      await crowd('crowd', 5)
+      await crowd('one', 1, { due: later(200) })
+      expect(await taken({ limit: 1 })).toEqual(['crowd0'])
+      expect(await taken({ limit: 1, turns: { crowd: 1 } })).toEqual(['one0'])
+    })
+
+    it('takes those that begin nothing first, and of the others as many as may begin', async () => {
+      await crowd('crowd', 5, { may_start: true })
+      await crowd('late', 2, { due: later(200) })
+      expect(await taken({ starts: 0 })).toEqual(['late0', 'late1'])
+      expect(await taken({ starts: 0 })).toEqual([])
+      expect(await nextWakeDue(test.db, { cluster: 'c', starts: 0 })).toEqual(later(10_999))
+      expect(await taken({ starts: 3 })).toEqual(['crowd0', 'crowd1', 'crowd2'])
+      expect(await nextWakeDue(test.db, { cluster: 'c', starts: 1 })).toEqual(later(3))
+    })
+  })
+
+  it('passes over what another process is about to take', async () => {
+    await upsertWakes(
+      test.db,
+      Array.from({ length: 4 }, (_, index) => wake({ uid: `u${index}`, due: later(index), may_start: true })),
+      NOW,
+    )
+    await test.db.transaction().execute(async (trx) => {
+      await trx.selectFrom('wake').select('uid').where('uid', 'in', ['u0', 'u1']).forUpdate().execute()
+      expect((await claim(later(9), 'd2', 2)).map(({ uid }) => uid).toSorted()).toEqual(['u2', 'u3'])
+    })
+  })
+
   it('takes none of another cluster whose worker shares the journal', async () => {
     await upsertWakes(test.db, [wake({ cluster: 'other' })], NOW)
     await openJob(test.db, job({ cluster: 'other' }))
@@ -133,7 +186,7 @@ describe('claiming wakes', () => {
     await upsert({ foreign_event: true, may_start: true })
     expect(await claim(later(999), 'd2')).toEqual([])
     expect(only(await claim(later(1000), 'd2'))).toMatchObject({
-      lease_owner: 'd2',
+      lease_owner: 'runs 2 d2',
       foreign_event: true,
       may_start: true,
       next_due: null,
@@ -177,12 +230,15 @@ describe('a wake that was taken', () => {
     await upsert()
     const taken = only(await claim(later(1000), 'd2'))
     expect(await acknowledgeWake(test.db, slow)).toBe('renewed')
-    expect(await test.wakes()).toMatchObject([{ lease_owner: 'd2', version: taken.version }])
+    expect(await test.wakes()).toMatchObject([{ lease_owner: 'runs 2 d2', version: taken.version }])
   })
 })
 
 describe('the budget of retries', () => {
-  const take = async (now: Date) => await test.db.transaction().execute(async (trx) => await takeRetryToken(trx, now))
+  const take = async (now: Date, namespace = 'ns', controller = 'task') =>
+    await test.db
+      .transaction()
+      .execute(async (trx) => await takeRetryToken(trx, { cluster: 'c', controller, namespace }, now))
 
   it('gives a hundred at once, then ten a second', async () => {
     const delays: number[] = []
@@ -197,5 +253,23 @@ describe('the budget of retries', () => {
     const much = later(3_600_000)
     for (let count = 0; count < 100; count++) await take(much)
     expect(await take(much)).toBe(100)
+  })
+
+  it('is one for each controller and namespace, so that nobody pays for what others owe', async () => {
+    for (let count = 0; count < 200; count++) await take(NOW)
+    expect(await take(NOW)).toBeGreaterThan(10_000)
+    expect(await take(NOW, 'other')).toBe(0)
+    expect(await take(NOW, 'ns', 'another')).toBe(0)
+  })
+
+  it('owes no more than a subject may have to wait for its own sake, and is forgotten when it is full again', async () => {
+    const owed = { cluster: 'c', controller: 'task', namespace: 'ns', tokens: -9_999, updated_at: NOW }
+    await test.db.insertInto('retry_turn').values(owed).execute()
+    expect(await take(NOW)).toBe(1_000_000)
+    expect(await take(NOW)).toBe(1_000_000)
+    const prune = async (now: Date) =>
+      await test.db.transaction().execute(async (trx) => await pruneRetryTurns(trx, now))
+    expect(await prune(later(1_010_000))).toBe(0)
+    expect(await prune(later(1_010_001))).toBe(1)
   })
 })

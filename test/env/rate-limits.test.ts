@@ -14,7 +14,7 @@ let deps: Deps
 beforeEach(async () => {
   clock = START
   deps = { ...stage().deps, now: () => new Date(clock) }
-  await deps.db.deleteFrom('retry_bucket').execute()
+  await deps.db.deleteFrom('retry_turn').execute()
 })
 
 /** A pass of the subject that ends in a retryable fault, the `attempt`th in a row; 0: it ends without one. */

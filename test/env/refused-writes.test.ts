@@ -61,9 +61,10 @@ async function deploy(refuse: TinyApi['intercept'] = () => undefined, chosen: re
     request.method === 'GET' && request.path.endsWith('/deployitems')
       ? { status: 200, body: { metadata: { resourceVersion: '1' }, items: items() } }
       : refuse(request)
-  const uids = items().map(({ metadata }) => metadata.uid ?? '')
+  const chosenItems = items().map(({ metadata: { uid = '', name } }) => ({ uid, item: name }))
   const subject = { kind: 'Execution', uid: 'uid-exec', namespace: 'n', name: 'exec' }
-  return await answerActivities(deps, chosen).deployMockItems({ by: BY, subject, jobID: 'job', uids, ownVersion: 0 })
+  const input = { by: BY, subject, jobID: 'job', items: chosenItems, ownVersion: 0 }
+  return await answerActivities(deps, chosen).deployMockItems(input)
 }
 
 describe('a batch of mock items', () => {

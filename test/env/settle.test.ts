@@ -134,7 +134,7 @@ describe('a settle', () => {
       await stage.db.deleteFrom('wake').execute()
       await statusActivities(stage.deps).settle({ ...SETTLE, change: undefined, againMs, attempt })
       const [wake] = await stage.db.selectFrom('wake').selectAll().execute()
-      expect(wake).toMatchObject({ controller: 'execution', uid: 'uid-exec', foreign_event: true, may_start: true })
+      expect(wake).toMatchObject({ controller: 'execution', uid: 'uid-exec', foreign_event: true, may_start: false })
       dues.push((wake?.due.getTime() ?? 0) - stage.deps.now().getTime())
     }
     expect(dues).toEqual([3000, 5, 80, 20])

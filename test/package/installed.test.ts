@@ -50,6 +50,7 @@ describe('the package', () => {
     const folders = ['activities', 'deploy', 'docs', 'examples', 'migrations', 'worker', 'workflows']
     expect(tops).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', ...folders].sort())
     expect(files.filter((file) => /(?:^|[/.])(?:test|tests|bench|demo|histories)(?:[/.]|$)/.test(file))).toEqual([])
+    expect(files.filter((file) => file.endsWith('.png'))).toEqual([])
     // Node strips no types in node_modules; declarations are of the kit alone. Examples are there to be copied.
     const typed = files.filter((file) => file.endsWith('.ts') && !file.startsWith('examples/'))
     expect(typed.filter((file) => !/^workflows\/kit\/.*\.d\.ts$/.test(file))).toEqual([])

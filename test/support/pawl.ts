@@ -178,6 +178,30 @@ export class Pawl {
       .execute()
   }
 
+  /** The runs that the object's job had, sorted: controller, what its queue is called beside the name that all share, and how it ended. */
+  async runsOf(object: KubeObject & { readonly status?: { readonly jobID?: string } }): Promise<string[]> {
+    const jobs = await this.db
+      .selectFrom('job')
+      .select(['controller', 'workflow_id', 'outcome'])
+      .where('job_id', '=', object.status?.jobID ?? '')
+      .execute()
+    const found = jobs.map(async ({ controller, workflow_id, outcome }) => {
+      const { taskQueue } = await this.client.workflow.getHandle(workflow_id).describe()
+      return `${controller} on ${taskQueue.replace(this.taskQueue, '')}: ${outcome ?? 'open'}`
+    })
+    return (await Promise.all(found)).sort()
+  }
+
+  /** What the journal has to bring to the runs of objects whose names begin so; what is gone may still be told of. */
+  async wakesOf(name: string): Promise<string[]> {
+    const rows = await this.db
+      .selectFrom('wake')
+      .select(['controller', 'lease_owner'])
+      .where('name', 'like', `${name}%`)
+      .execute()
+    return rows.map(({ controller, lease_owner }) => `${controller} ${lease_owner === null ? 'free' : 'taken'}`)
+  }
+
   async #until(question: RawBuilder<unknown>): Promise<void> {
     const deadline = Date.now() + 30_000
     for (;;) {

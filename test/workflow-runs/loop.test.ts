@@ -235,13 +235,16 @@ describe('a job', () => {
       await world.wake()
       return stop(LARGE_REASON)
     }
-    const world = await start({ work: [wokenInPass], target: { phase: 'Working' } })
+    const serves = ['these']
+    const world = await start({ work: [wokenInPass], target: { phase: 'Working' }, serves })
     const { runId } = await world.run.describe()
     const runs = () => world.log.filter((line) => line === 'observe 1').length
     await vi.waitFor(() => expect(runs()).toBe(2), PATIENT)
     world.answers.work = [() => done]
     expect(await world.run.result()).toBe('Succeeded')
     expect((await worker.getHandle(world.workflowID, runId).describe()).status.name).toBe('CONTINUED_AS_NEW')
+    // What it serves is the same in each pass of both.
+    expect([...world.served]).toEqual([JSON.stringify(serves)])
   })
 })
 
@@ -307,11 +310,15 @@ interface Given {
   readonly settles?: readonly SettleResult['result'][]
   /** Passes in which something comes after their looks. */
   readonly comesIn?: readonly number[]
+  /** As in the run's input. */
+  readonly serves?: readonly string[]
 }
 
 /** The world of one run: the object it reconciles, and what was done to it. */
 class World extends RunWorld {
   readonly settled: SettleInput[] = []
+  /** What passes said that the run serves. */
+  readonly served = new Set<string | undefined>()
   readonly answers: { work: readonly Work[] }
   readonly comesIn: ReadonlySet<number>
   target: TargetView | undefined
@@ -326,7 +333,8 @@ class World extends RunWorld {
     this.#settles = settles ?? ['settled']
   }
 
-  observe({ pass }: By): Promise<JobState | undefined> {
+  observe({ pass, serves }: By): Promise<JobState | undefined> {
+    this.served.add(JSON.stringify(serves))
     this.log.push(`observe ${pass}`)
     return Promise.resolve(this.target && { target: this.target })
   }
@@ -385,7 +393,8 @@ async function start(given: Given = {}): Promise<World> {
   const world = new World(given)
   worlds.add(world)
   const subject = { kind: 'Widget', uid: 'u', namespace: 'n', name: 'w' }
-  const input: JobInput = { subject, jobID: 'job', cause: 'test' }
+  const { serves } = given
+  const input: JobInput = { subject, jobID: 'job', cause: 'test', ...(serves !== undefined && { serves }) }
   world.run = await worker.start(given.type ?? 'widget', {
     ...{ workflowId: world.workflowID, args: [input], workflowTaskTimeout: '5 seconds' },
   })

@@ -10,19 +10,18 @@ import { type Checkpoint, LeaseLost, writeCheckpoint } from '../../activities/jo
 import type { SeenEvent } from '../../activities/journal/write/incoming.ts'
 import { journalCarefully } from '../../activities/journal/write/refused.ts'
 import { createBackoff, pause } from '../server/backoff.ts'
-import { objectKey, type PendingQueue, selectReady } from './pending.ts'
+import { isUrgent } from './echo.ts'
+import { objectKey, type PendingItem, type PendingQueue, selectReady, writersOf } from './pending.ts'
 import { groupKindOf } from '../../workflows/kit/index.ts'
 import { carefully, labelOf, type Position, type Term } from './term.ts'
 
-const SAVE_MS = 100
-const LONGEST_MORE_MS = 75
+const SAVE_MS = 1000
 
 /** Runs until the term's signal. @throws LeaseLost, or the signal's reason. */
 export async function feedJournal(term: Term, queue: PendingQueue): Promise<never> {
   const { settings, random, log, watched, health } = term
   const backoff = createBackoff(settings.backoffMs, random)
   const progress: Progress = { unsaved: undefined, savedAt: 0 }
-  let held = 0
   for (;;) {
     term.signal.throwIfAborted()
     try {
@@ -30,11 +29,11 @@ export async function feedJournal(term: Term, queue: PendingQueue): Promise<neve
         await rest(term, queue, progress)
         continue
       }
-      const done = await journalOnce(term, queue, progress)
+      await untilWorthIt(term, queue)
+      const waiting = await journalOnce(term, queue, progress)
       backoff.reset()
       health.journalFailing = false
-      held = done === 'held' ? held + 1 : 0
-      if (held > 0) await untilLooked(held, term, queue)
+      if (waiting !== undefined) await untilLooked(waiting, term, queue)
     } catch (error) {
       term.signal.throwIfAborted()
       if (error instanceof LeaseLost) throw error
@@ -49,11 +48,48 @@ export async function feedJournal(term: Term, queue: PendingQueue): Promise<neve
   }
 }
 
-/** A run writes several objects of a kind in a row, and holds them as long as its pass lasts; what comes on other objects does not wait for that. */
-async function untilLooked(times: number, { settings, signal }: Term, queue: PendingQueue): Promise<void> {
-  await pause(settings.holdPollMs, signal)
-  const moreMs = Math.min(settings.holdPollMs * (times - 1), LONGEST_MORE_MS)
-  if (moreMs > 0) await somethingOr(moreMs, queue, signal)
+/** What looks like a run's own writes waits for more of the kind (echo.ts), for as long as held events do. */
+async function untilWorthIt({ settings, signal }: Term, queue: PendingQueue): Promise<void> {
+  const leftMs = (queue.items[0]?.at ?? 0) + settings.holdPollMs - Date.now()
+  let judged = 0
+  const isWorthIt = () => {
+    const fresh = queue.items.slice(judged)
+    judged = queue.items.length
+    return judged >= settings.batchLimit || isUrgent(fresh, Date.now())
+  }
+  if (leftMs > 0) await untilEither(leftMs, isWorthIt, queue, signal)
+}
+
+/**
+ * A run writes several objects of a kind in a row, and holds them as long as its pass lasts. What comes on these meanwhile waits with them; what
+ * comes on others does not.
+ */
+async function untilLooked({ held, looked }: Waiting, { settings, signal }: Term, queue: PendingQueue): Promise<void> {
+  const isOther = ({ event }: PendingItem) => event !== undefined && !held.has(objectKey(event))
+  let judged = looked
+  const isNew = () => {
+    const fresh = queue.items.slice(judged, settings.batchLimit).filter(isOther)
+    judged = queue.items.length
+    return isUrgent(fresh, Date.now())
+  }
+  await untilEither(settings.holdPollMs, isNew, queue, signal)
+}
+
+/** Until the time is over, or the queue has changed and is as wanted. @throws the signal's reason. */
+async function untilEither(
+  ms: number,
+  isWanted: () => boolean,
+  queue: PendingQueue,
+  signal: AbortSignal,
+): Promise<void> {
+  const ending = new AbortController()
+  const either = AbortSignal.any([signal, ending.signal])
+  const over = pause(ms, either).then(() => true)
+  try {
+    while (!isWanted()) if (await Promise.race([over, queue.change(either).then(() => false)])) return
+  } finally {
+    ending.abort()
+  }
 }
 
 interface Progress {
@@ -65,20 +101,12 @@ interface Progress {
 
 /** Until something comes. */
 async function rest(term: Term, queue: PendingQueue, progress: Progress): Promise<void> {
-  if (progress.unsaved === undefined) await queue.change(term.signal)
-  else if ((await somethingOr(SAVE_MS, queue, term.signal)) === 'nothing') await save(term, progress)
-}
-
-/** Whether something came within the time. @throws the signal's reason. */
-async function somethingOr(ms: number, queue: PendingQueue, signal: AbortSignal): Promise<'something' | 'nothing'> {
-  const over = new AbortController()
-  const either = AbortSignal.any([signal, over.signal])
-  const something = queue.change(either).then(() => 'something' as const)
-  try {
-    return await Promise.race([something, pause(ms, either).then(() => 'nothing' as const)])
-  } finally {
-    over.abort()
+  if (progress.unsaved === undefined) {
+    await queue.change(term.signal)
+    return
   }
+  await untilEither(SAVE_MS, () => queue.items.length > 0, queue, term.signal)
+  if (queue.items.length === 0) await save(term, progress)
 }
 
 async function save(term: Term, progress: Progress): Promise<void> {
@@ -95,27 +123,42 @@ function checkpointOf({ watched, position: { epoch }, owner }: Term, resourceVer
   return { ...groupKindOf(watched), resourceVersion, epoch, leaseOwner: owner }
 }
 
-async function journalOnce(term: Term, queue: PendingQueue, progress: Progress): Promise<'journaled' | 'held'> {
+interface Waiting {
+  readonly held: ReadonlySet<string>
+  /** So many items at the head of the queue were looked at. */
+  readonly looked: number
+}
+
+/** @returns undefined when nothing waits. */
+async function journalOnce(term: Term, queue: PendingQueue, progress: Progress): Promise<Waiting | undefined> {
   const { db, journal, settings, cluster, watched, position } = term
   const items = queue.items.slice(0, settings.batchLimit)
   const arrived = items.flatMap(({ event }) => event ?? [])
   const objects = [...new Set(arrived.map(objectKey))]
   const asked = { cluster, ...groupKindOf(watched), objects, versions: arrived.map(versionOf) }
-  const { held, known } = await askArrivals(db, asked, new Date(journal.now().getTime() - settings.holdMs))
+  const { held, unanswered, known } = await askArrivals(db, asked, new Date(journal.now().getTime() - settings.holdMs))
   const ready = selectReady(items, held, settings.batchLimit)
   const { events, checkpoint = position.journaled, rest: waiting } = ready
-  if (events.length === 0 && waiting.length > 0 && checkpoint === position.journaled) return 'held'
+  if (events.length === 0 && waiting.length > 0 && checkpoint === position.journaled)
+    return { held, looked: items.length }
 
   const news = events.filter((event) => !known.has(versionKey(versionOf(event))))
   if (news.length > 0) {
-    const batch = { cluster, source: 'watch', events: news, checkpoint: checkpointOf(term, checkpoint) } as const
+    const writers = writersOf(items, unanswered, settings.holdMs)
+    const batch = {
+      cluster,
+      source: 'watch',
+      events: news,
+      writers,
+      checkpoint: checkpointOf(term, checkpoint),
+    } as const
     await journalCarefully(db, batch, journal, carefully(term))
     Object.assign(progress, { unsaved: undefined, savedAt: Date.now() })
   } else if (checkpoint !== position.journaled) progress.unsaved = { journaled: checkpoint, epoch: position.epoch }
   position.journaled = checkpoint
   if (progress.unsaved !== undefined && Date.now() >= progress.savedAt + SAVE_MS) await save(term, progress)
   queue.replaceFirst(items.length, waiting, Date.now())
-  return waiting.length > 0 ? 'held' : 'journaled'
+  return waiting.length > 0 ? { held, looked: waiting.length } : undefined
 }
 
 function versionOf({ type, object: { metadata } }: SeenEvent): ArrivedVersion {

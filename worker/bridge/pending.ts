@@ -3,8 +3,11 @@
 //   Q1. Whoever adds waits while the queue is full: the rest stays in the connection.
 //   Q2. An event on a held object waits, and with it every later event on that object; others pass it.
 //   Q3. A checkpoint never passes an event that waits: after a crash the watch resumes before it.
+//   Q4. What came while a write of its object was on its way, and that write was never answered for, is told of the run that wrote: it has died.
+//       For people only. It may have been somebody else's all the same, so what follows is as of anybody's event.
 
 import { EventEmitter, once } from 'node:events'
+import type { UnansweredWrite } from '../../activities/journal/read/arrivals.ts'
 import { objectText } from '../../activities/journal/write/actions.ts'
 import type { SeenEvent } from '../../activities/journal/write/incoming.ts'
 
@@ -12,6 +15,8 @@ export interface PendingItem {
   readonly resourceVersion: number
   /** Undefined: a bookmark. */
   readonly event: SeenEvent | undefined
+  /** When it came, in milliseconds. */
+  readonly at: number
 }
 
 export interface ReadyBatch {
@@ -40,6 +45,23 @@ export function selectReady(items: readonly PendingItem[], held: ReadonlySet<str
   return { events, checkpoint, rest }
 }
 
+/** The runs whose writes these events may be, by workflow ID (Q4). @param holdMs how long a write without an answer holds its object. */
+export function writersOf(
+  items: readonly PendingItem[],
+  unanswered: readonly UnansweredWrite[],
+  holdMs: number,
+): ReadonlyMap<SeenEvent, string> {
+  const found = new Map<SeenEvent, string>()
+  if (unanswered.length === 0) return found
+  for (const { event, at } of items) {
+    if (event === undefined) continue
+    const key = objectKey(event)
+    const write = unanswered.find(({ object, begunAt }) => object === key && begunAt <= at && at <= begunAt + holdMs)
+    if (write !== undefined) found.set(event, write.writer)
+  }
+  return found
+}
+
 /** As the journal's action rows name an object. */
 export function objectKey({ watched, object }: SeenEvent): string {
   return objectText(watched, object.metadata.namespace ?? '', object.metadata.name)
@@ -66,9 +88,9 @@ export class PendingQueue {
   }
 
   /** Adds an item, when there is room (Q1). */
-  async add(item: PendingItem, now: number, signal: AbortSignal): Promise<void> {
+  async add(item: Omit<PendingItem, 'at'>, now: number, signal: AbortSignal): Promise<void> {
     while (this.#items.length >= this.#limit) await this.change(signal)
-    this.#items.push(item)
+    this.#items.push({ ...item, at: now })
     this.#oldestAt ??= now
     this.#announce()
   }

@@ -16,7 +16,7 @@ export interface BridgeSettings {
   readonly backoffMs: { readonly first: number; readonly longest: number }
   /** How long a watch event waits at most for the answer of the write that caused it. Source: docs/architecture.md "Own writes". */
   readonly holdMs: number
-  /** How often held events are looked at again. */
+  /** How often held events are looked at again, unless one comes that is not. */
   readonly holdPollMs: number
 }
 
@@ -29,5 +29,5 @@ export const DEFAULT_SETTINGS: BridgeSettings = {
   watchdogMs: 75_000,
   backoffMs: { first: 100, longest: 10_000 },
   holdMs: 1000,
-  holdPollMs: 25,
+  holdPollMs: 100,
 }

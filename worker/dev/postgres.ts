@@ -35,6 +35,8 @@ export interface PostgresOptions {
   readonly logDir: string
   readonly port: number
   readonly ephemeral: boolean
+  /** Counts statements, for those who may create the extension pg_stat_statements. */
+  readonly counting: boolean
   readonly onPart: (part: Part) => void
   /** Told of a folder outside the data folder that belongs to it. */
   readonly onOutside: (dir: string) => void
@@ -49,7 +51,7 @@ export interface Postgres {
 
 /** Starts PostgreSQL with a database `pawl`; resolves when it answers queries. */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
-  const { dir, logDir, port, ephemeral } = options
+  const { dir, logDir, port, ephemeral, counting } = options
   await makePassable(dir)
   const ids = process.getuid?.() === 0 ? await postgresIds() : undefined
   const programs = await reachablePrograms(ids)
@@ -65,6 +67,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
     'unix_socket_directories=',
     'max_connections=300',
     'timezone=UTC',
+    ...(counting ? ['shared_preload_libraries=pg_stat_statements'] : []),
     ...(ephemeral ? ['fsync=off', 'full_page_writes=off', 'synchronous_commit=off'] : []),
   ]
   const address = `postgresql://127.0.0.1:${port}/${DATABASE}`

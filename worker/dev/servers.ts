@@ -33,7 +33,7 @@ export interface ServerOptions {
   readonly own?: { readonly kubeconfig?: string; readonly databaseUrl?: string; readonly temporalAddress?: string }
   /** Where our Temporal keeps its state: SQLite is the development server (default), PostgreSQL a real one, without UI. */
   readonly temporalStore?: TemporalStore
-  /** True writes an audit log to `<dataDir>/logs/audit.log`. */
+  /** True writes an audit log to `<dataDir>/logs/audit.log`, and has PostgreSQL count statements. */
   readonly audit?: boolean
   /** Ends the start. */
   readonly signal?: AbortSignal
@@ -205,7 +205,7 @@ async function addNodes(
 }
 
 async function provideDatabase(options: ServerOptions, { ports, group }: Omit<Provision, 'binaries'>): Promise<string> {
-  const { dataDir, ephemeral, own, progress } = options
+  const { dataDir, ephemeral, audit = false, own, progress } = options
   if (own?.databaseUrl !== undefined) return own.databaseUrl
   const place = { dir: join(dataDir, 'postgresql'), logDir: join(dataDir, 'logs') }
   const onOutside = (dir: string) => ephemeral && group.removeAtEnd(dir)
@@ -213,6 +213,7 @@ async function provideDatabase(options: ServerOptions, { ports, group }: Omit<Pr
     ...place,
     port: ports.postgres,
     ephemeral,
+    counting: audit,
     onPart: group.add,
     onOutside,
   })

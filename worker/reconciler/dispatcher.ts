@@ -11,11 +11,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../activities/journal/database.ts'
 import { grouped } from '../../activities/journal/write/grouped.ts'
 import {
+  announceJobs,
+  begunJobs,
   findOpenJobs,
   isRecorded,
   type JobSubject,
   type NewJob,
   openJobs,
+  servedBy,
 } from '../../activities/journal/write/jobs.ts'
 import { type ObjectID, readSubjects } from '../../activities/journal/read/objects.ts'
 import { recordLostJob } from '../../activities/journal/write/sweep.ts'
@@ -25,14 +28,18 @@ import {
   nextWakeDue,
   type Postponed,
   postponeWakes,
+  upsertWakes,
   type Wake,
 } from '../../activities/journal/write/wakes.ts'
+import { isLaneServed } from '../../workflows/kit/index.ts'
 import type { AtWork } from '../../activities/run/at-work.ts'
 import { delayAfter } from '../server/backoff.ts'
 import { builtIn, type Registry } from '../server/registry.ts'
 import type { Logger } from '../server/log.ts'
+import { leftLanes, servesOf } from './lanes.ts'
 import { followedBy, type Resolution, resolveStart, resolveWake } from './resolve.ts'
-import { type Run, type RunOptions, signalRun, startRun } from './runs.ts'
+import { FreshRuns } from './fresh-runs.ts'
+import { type Run, type RunOptions, signalRun, type StartAnswer, startRun } from './runs.ts'
 
 export interface DispatcherOptions extends RunOptions {
   readonly owner: string
@@ -63,6 +70,7 @@ const LATER_MS = 1000
 // A wake that cannot be dispatched (Temporal refuses it) is tried again ever more rarely.
 const DISPATCH_DELAYS = { first: 400, longest: 30_000 }
 const MOST_FAILING = 10_000
+const CONTENDED_MS = 20
 const JOURNAL_DELAYS = { first: 200, longest: 10_000 }
 
 /** What the wakes in hand ask of the journal, in one statement or transaction for all that ask at the same time. */
@@ -71,6 +79,7 @@ function journalOf({ db, lax, registry = builtIn }: DispatcherDeps, { cluster, s
     registry,
     findOpen: grouped(slots, async (subjects: readonly JobSubject[]) => await findOpenJobs(db, subjects)),
     readSubject: grouped(slots, async (ids: readonly ObjectID[]) => await readSubjects(db, ids, followedBy(registry))),
+    announced: grouped(slots, async (jobs: readonly NewJob[]) => await announceJobs(lax, { subjects: registry }, jobs)),
     opened: grouped(slots, async (jobs: readonly NewJob[]) => {
       await openJobs(lax, { cluster, subjects: registry }, jobs)
       return []
@@ -83,19 +92,24 @@ function journalOf({ db, lax, registry = builtIn }: DispatcherDeps, { cluster, s
   }
 }
 
+type Answered = StartAnswer & { readonly begun: Promise<void> }
+type Started = Extract<Answered, { readonly answer: 'started' }>
+
 interface Brought {
   readonly led: string
+  /** The wake started a run; resolves when that has begun. */
+  readonly begun?: Promise<void>
   /** When the wake is to be looked at again; undefined: it is done with. */
   readonly again?: Date
 }
 
 const SIGNALLED: Brought = { led: 'signalled' }
-const STARTED: Brought = { led: 'started' }
 
 export class Dispatcher {
   readonly #deps: DispatcherDeps
   readonly #journal: ReturnType<typeof journalOf>
   readonly #options: DispatcherOptions
+  readonly #fresh: FreshRuns
   readonly #inFlight = new Set<Promise<void>>()
   #nudge: () => void = () => undefined
   #stopped = false
@@ -106,6 +120,8 @@ export class Dispatcher {
     this.#deps = deps
     this.#options = options
     this.#journal = journalOf(deps, options)
+    const begun = async (workflowIDs: readonly string[]) => await begunJobs(deps.db, workflowIDs)
+    this.#fresh = new FreshRuns({ atWork: deps.atWork, begun })
   }
 
   /** Something may be due: look now. */
@@ -138,19 +154,35 @@ export class Dispatcher {
   /** Claims what is due, as far as there are slots; returns how long to wait for more. */
   async #take(): Promise<number> {
     const { lax, now, report, log, registry = builtIn } = this.#deps
-    const { owner, cluster, slots, leaseMs, idleMs } = this.#options
+    const { owner, cluster, slots, leaseMs, idleMs, shares = [] } = this.#options
+    const left = leftLanes(shares)
     // What this process does not know is somebody else's, or will be when the next worker starts.
     const controllers = this.#options.controllers ?? [...registry.controllers.keys()]
     const limit = slots - this.#inFlight.size
     if (limit <= 0) return idleMs
+    const { free } = this.#fresh
+    const claim = {
+      cluster,
+      controllers,
+      left,
+      owner,
+      limit,
+      starts: free,
+      turns: this.#fresh.turns(),
+      leaseMs,
+      now: now(),
+    }
     try {
-      const wakes = await claimWakes(lax, { cluster, controllers, owner, limit, leaseMs, now: now() })
+      const wakes = await claimWakes(lax, claim)
       report('journal', undefined)
       this.#failures = 0
       for (const wake of wakes) this.#launch(wake)
-      if (wakes.length === limit) return 0
-      const due = await nextWakeDue(lax, { cluster, controllers })
-      return due === undefined ? idleMs : Math.min(idleMs, Math.max(1, due.getTime() - now().getTime()))
+      const begins = wakes.filter((wake) => wake.may_start).length
+      if (wakes.length - begins >= limit || (free > 0 && begins >= free)) return 0
+      const due = await nextWakeDue(lax, { cluster, controllers, left, starts: free })
+      const dueMs = due === undefined ? idleMs : due.getTime() - now().getTime()
+      // What is due and could not be claimed, another process is claiming.
+      return dueMs <= 0 ? CONTENDED_MS : Math.min(idleMs, dueMs)
     } catch (error) {
       report('journal', error)
       log.warn({ err: error }, 'journal cannot be read; trying again')
@@ -159,26 +191,40 @@ export class Dispatcher {
   }
 
   #launch(wake: Wake): void {
-    const work = this.#dispatch(wake).finally(() => this.#inFlight.delete(work))
+    const given = wake.may_start ? this.#fresh.take(wake.namespace) : undefined
+    const work = this.#dispatch(wake).then((brought) => {
+      this.#inFlight.delete(work)
+      if (brought?.begun === undefined) this.#gaveBack(given)
+      else void brought.begun.then(() => this.#gaveBack(given))
+    })
     this.#inFlight.add(work)
   }
 
-  async #dispatch(wake: Wake): Promise<void> {
+  #gaveBack(given: (() => void) | undefined): void {
+    given?.()
+    if (given !== undefined) this.nudge()
+  }
+
+  /** @returns undefined: it is tried again. Never throws. */
+  async #dispatch(wake: Wake): Promise<Brought | undefined> {
     const { log, now, report } = this.#deps
     const subject = { controller: wake.controller, namespace: wake.namespace, name: wake.name, uid: wake.uid }
     try {
-      const { led, again } = await this.#bring(wake)
+      const brought = await this.#bring(wake)
+      const { led, again } = brought
       report('temporal', undefined)
       log.debug({ ...subject, cause: wake.cause, led }, 'wake dispatched')
       if (again !== undefined) await this.#journal.postpone({ wake, due: again })
       else await this.#journal.acknowledge(wake)
       this.#failedTimes.delete(keyOf(wake))
+      return brought
     } catch (error) {
       report('temporal', error)
       log.warn({ ...subject, err: error }, 'wake cannot be dispatched; trying again')
       const due = new Date(now().getTime() + this.#nextDelayMs(wake))
       // When the journal is away too, the lease runs out instead.
       await this.#journal.postpone({ wake, due }).catch((away: unknown) => report('journal', away))
+      return undefined
     }
   }
 
@@ -223,27 +269,92 @@ export class Dispatcher {
     return delayAfter(failed, DISPATCH_DELAYS, Math.random())
   }
 
-  async #start(wake: Wake, run: Run): Promise<Brought> {
-    const { client, atWork } = this.#deps
+  async #start(wake: Wake, wanted: Run): Promise<Brought> {
+    if (!this.#isOurs(wanted)) return await this.#wakeHost(wake, wanted)
+    return await this.#startOurs(wake, this.#serving(wanted))
+  }
+
+  /** A host's run may be of a controller that this process leaves to others. */
+  #isOurs({ controller }: Run): boolean {
+    return this.#options.controllers?.includes(controller) !== false
+  }
+
+  /** Whoever runs the host starts its run, which serves then what that process does. */
+  async #wakeHost({ seq, cause }: Wake, { controller, input: { subject } }: Run): Promise<Brought> {
+    const { db, now } = this.#deps
+    const { uid, namespace, name } = subject
+    const host = {
+      controller,
+      uid,
+      job_id: '',
+      cluster: this.#options.cluster,
+      namespace,
+      name,
+      seq,
+      due: now(),
+      cause,
+    }
+    await upsertWakes(db, [{ ...host, foreign_event: true, may_start: true, writer: null }], now())
+    return { led: 'its host is woken' }
+  }
+
+  #serving(run: Run): Run {
+    const serves = servesOf(this.#options.shares ?? [], run.controller)
+    return serves === undefined ? run : { ...run, input: { ...run.input, serves } }
+  }
+
+  /** A job that is begun again serves what it did, as far as this process can: what it left to others may be at work there. */
+  async #goingOn(run: Run): Promise<Run> {
+    const ours = this.#serving(run)
+    const serves = (await servedBy(this.#deps.db, run.workflowID)) ?? undefined
+    const canGoOn = serves?.every((lane) => isLaneServed(ours.input.serves, lane)) === true
+    return canGoOn ? { ...ours, input: { ...ours.input, serves } } : ours
+  }
+
+  async #startOurs(wake: Wake, run: Run): Promise<Brought> {
+    const { atWork } = this.#deps
     atWork.starts(run.workflowID)
     // Before the run writes anything: by its row its writes are known as its own. A start that fails leaves a row that the next try finds.
     // The row of one that has ended is left as it is until it is known whether it is to be started again.
-    if (!isLevel(run)) await this.#opened(wake, run, null, true)
-    const first = await startRun(client, run, this.#options, isLevel(run))
-    if (first.answer === 'started') return await this.#opened(wake, run, first.runID)
+    const isOpen = !isLevel(run) && (await this.#journal.announced(this.#rowOf(run, null)))
+    const first = await this.#startRun(run, isLevel(run))
+    if (first.answer === 'started' && isOpen) return { led: 'started', begun: first.begun }
+    if (first.answer === 'started') return await this.#started(wake, run, first)
     if (first.answer === 'running' && isLevel(run)) return await this.#wakeLevel(wake, run)
     if (first.answer === 'running')
       return isOwn(wake, run) ? await this.#opened(wake, run, null) : await this.#signal(wake, run)
-    // A run of this ID has ended. If the journal, read again, still asks for the job, it was left unfinished: a crash, a termination, or a run
-    // that was superseded.
+    return await this.#startAgain(wake)
+  }
+
+  /**
+   * A run of this ID has ended. If the journal, read again, still asks for the job, it was left unfinished: a crash, a termination, or a run
+   * that was superseded.
+   */
+  async #startAgain(wake: Wake): Promise<Brought> {
     const wanted = await resolveStart(wake, this.#journal)
     if (wanted.to === 'nothing') return { led: 'stale: the job is finished' }
     if (wanted.to !== 'start') return await this.#follow(wake, wanted)
-    if (!isLevel(wanted.run)) await this.#opened(wake, wanted.run, null)
-    const second = await startRun(client, wanted.run, this.#options, true)
-    return second.answer === 'started'
-      ? await this.#opened(wake, wanted.run, second.runID)
-      : await this.#signal(wake, wanted.run)
+    const next = await this.#goingOn(wanted.run)
+    if (!isLevel(next)) await this.#opened(wake, next, null)
+    const second = await this.#startRun(next, true)
+    return second.answer === 'started' ? await this.#started(wake, next, second) : await this.#signal(wake, next)
+  }
+
+  async #startRun(run: Run, again: boolean): Promise<Answered> {
+    const begun = this.#fresh.expect(run.workflowID)
+    try {
+      const answer = await startRun(this.#deps.client, run, this.#options, again)
+      if (answer.answer !== 'started') this.#fresh.forget(run.workflowID)
+      return { ...answer, begun }
+    } catch (error) {
+      this.#fresh.forget(run.workflowID)
+      throw error
+    }
+  }
+
+  async #started(wake: Wake, run: Run, { runID, begun }: Started): Promise<Brought> {
+    await this.#opened(wake, run, runID)
+    return { led: 'started', begun }
   }
 
   /**
@@ -255,8 +366,8 @@ export class Dispatcher {
     const { client } = this.#deps
     await this.#opened(wake, run, null)
     if (await signalRun(client, run.workflowID, wake.seq)) return SIGNALLED
-    const next = await startRun(client, run, this.#options, true)
-    if (next.answer === 'started') return await this.#opened(wake, run, next.runID)
+    const next = await this.#startRun(run, true)
+    if (next.answer === 'started') return await this.#started(wake, run, next)
     throw new Error(`run ${run.workflowID} ended and was started by another while it was signalled`)
   }
 
@@ -267,16 +378,15 @@ export class Dispatcher {
   }
 
   /** @throws when the lease ran out meanwhile: this process was stopped, and who took the wake may have seen the end of the job since. */
-  async #opened(
-    { lease_until }: Wake,
-    { controller, workflowID, input: { subject, jobID, cause } }: Run,
-    runID: string | null,
-    unlessKnown = false,
-  ): Promise<Brought> {
-    const { now } = this.#deps
-    if (lease_until !== null && lease_until <= now())
-      throw new Error(`the lease of the wake ran out while run ${workflowID} was started`)
-    await this.#journal.opened({
+  async #opened({ lease_until }: Wake, run: Run, runID: string | null): Promise<Brought> {
+    if (lease_until !== null && lease_until <= this.#deps.now())
+      throw new Error(`the lease of the wake ran out while run ${run.workflowID} was started`)
+    await this.#journal.opened(this.#rowOf(run, runID))
+    return SIGNALLED
+  }
+
+  #rowOf({ controller, workflowID, input: { subject, jobID, cause, serves } }: Run, runID: string | null): NewJob {
+    return {
       workflow_id: workflowID,
       run_id: runID,
       controller,
@@ -286,10 +396,9 @@ export class Dispatcher {
       namespace: subject.namespace,
       name: subject.name,
       cause,
-      started_at: now(),
-      unlessKnown,
-    })
-    return runID === null ? SIGNALLED : STARTED
+      started_at: this.#deps.now(),
+      serves: serves ?? null,
+    }
   }
 }
 

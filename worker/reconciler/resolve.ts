@@ -14,11 +14,15 @@ import {
 } from '../../activities/journal/read/objects.ts'
 import type { Wake } from '../../activities/journal/write/wakes.ts'
 import {
+  type AskingTarget,
   groupKindOf,
   groupKindText,
   isIdle,
   jobIDProblem,
   jobIDsOf,
+  laneOf,
+  path,
+  valueAt,
   wantedOf,
   workflowIDOf,
 } from '../../workflows/kit/index.ts'
@@ -63,14 +67,17 @@ export async function resolveWake(wake: Wake, lookups: Lookups): Promise<Resolut
   return wake.may_start ? await resolveStart(wake, lookups) : nothing('no open run')
 }
 
-/** A subject whose job is that of its owner is hosted by the owner's run, or by the run that hosts that. Undefined: it is not hosted. */
+/**
+ * A subject whose job is that of its owner is hosted by the owner's run, or by the run that hosts that, unless this does not serve the subject's lane.
+ * Undefined: it is not hosted.
+ */
 async function resolveHosted(wake: Wake, lookups: Lookups): Promise<Resolution | undefined> {
   const controller = lookups.registry.controllers.get(wake.controller)
   const [nearest, ...further] = controller?.hostedBy ?? []
   if (controller === undefined || nearest === undefined) return undefined
   const found = await lookups.readSubject({ cluster: wake.cluster, ...groupKindOf(controller.target), uid: wake.uid })
   if (found === undefined || found.object.deleted) return undefined
-  const above = jobAbove(found, 1 + further.length)
+  const above = jobAbove(found, 1 + further.length, laneOf(controller.lanes, found.object.projection))
   const running = runningJob(found.object)
   if (above === undefined || (running !== undefined && running !== above)) return undefined
   return await resolveHost({ ...wake, controller: nearest, uid: found.object.owner_uid ?? '' }, lookups)
@@ -97,29 +104,45 @@ export async function resolveStart(wake: Wake, lookups: Lookups): Promise<Resolu
   const found = await lookups.readSubject({ cluster: wake.cluster, ...kind, uid: wake.uid })
   if (found === undefined || found.object.deleted) return goneSubject(wake, lookups)
   const { object, owner } = found
-  const above = jobAbove(found, controller.hostedBy?.length ?? 0)
+  const lane = laneOf(controller.lanes, object.projection)
+  const above = jobAbove(found, controller.hostedBy?.length ?? 0, lane)
   const wanted = wantedOf(controller.wantedRun, object.projection, owner, above)
   if (wanted === undefined) return { to: 'later', reason: 'its owner was not listed yet' }
   if ('none' in wanted) return nothing(wanted.none)
   const subject = { ...kind, uid: object.uid, namespace: object.namespace, name: object.name }
   const { jobID = deriveJobID(object), cause } = wanted
-  return startOf(wake, subject, { jobID, cause })
+  const asked = wanted.jobID === undefined ? askingTarget(object) : undefined
+  return startOf(wake, subject, { jobID, cause, lane, asked })
+}
+
+/** What a job begins on unread: any later version refuses its first write. */
+function askingTarget({ projection, resource_version }: JournaledObject): AskingTarget {
+  const generation = valueAt(projection, path('metadata.generation'))
+  return {
+    version: String(resource_version),
+    generation: typeof generation === 'number' ? generation : 0,
+    deleting: valueAt(projection, path('metadata.deletionTimestamp')) !== undefined,
+    jobID: jobIDsOf(projection).jobID,
+  }
 }
 
 interface WantedJob {
   readonly jobID: string
   readonly cause: string
+  readonly lane: string | undefined
+  /** Undefined: the job was begun, or handed down. */
+  readonly asked: AskingTarget | undefined
 }
 
-function startOf(wake: Wake, subject: Run['input']['subject'], { jobID, cause }: WantedJob): Resolution {
+function startOf(wake: Wake, subject: Run['input']['subject'], { jobID, cause, lane, asked }: WantedJob): Resolution {
   const { controller } = wake
   // In level mode an object has one run, whatever it is for.
   const isLevel = jobID === ''
   const problem = isLevel ? undefined : jobIDProblem(jobID)
   if (problem !== undefined) return nothing(problem)
   const workflowID = workflowIDOf(controller, subject, jobID)
-  const run = { controller, workflowID, input: { subject, jobID, cause: isLevel ? wake.cause : cause } }
-  return { to: 'start', run }
+  const input = { subject, jobID, cause: isLevel ? wake.cause : cause, ...(asked !== undefined && { asked }) }
+  return { to: 'start', run: { controller, workflowID, ...(lane !== undefined && { lane }), input } }
 }
 
 /** In level mode its run may be open without a row of it: a worker died between the start and the row. */

@@ -13,18 +13,17 @@ import {
 } from '@temporalio/client'
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common'
 import type { JobInput } from '../../workflows/kit/index.ts'
+import { queueOf, type Queues } from './queues.ts'
 
 export interface Run {
   readonly controller: string
+  /** Of its subject. */
+  readonly lane?: string | undefined
   readonly workflowID: string
   readonly input: JobInput
 }
 
-export interface RunOptions {
-  /** The queue, or the beginning of the queues' names (`queueOf`). */
-  readonly taskQueue: string
-  /** The controllers that this process runs, on queues of their own; undefined: all that it knows. */
-  readonly controllers: readonly string[] | undefined
+export interface RunOptions extends Queues {
   /** How long a workflow task may take before the server gives it to another worker. */
   readonly workflowTaskTimeoutMs: number
 }
@@ -41,22 +40,14 @@ const JOB_ID = defineSearchAttributeKey('PawlJobId', SearchAttributeType.KEYWORD
 // A job has one ID from the root down.
 const ROOT_JOB_ID = defineSearchAttributeKey('PawlRootJobId', SearchAttributeType.KEYWORD)
 
-/**
- * The task queue of a controller's runs. A process that runs all has one queue; others have one for each controller, so that a run never
- * comes to a process that leaves its controller to others.
- */
-export function queueOf({ taskQueue, controllers }: Pick<RunOptions, 'taskQueue' | 'controllers'>, controller: string) {
-  return controllers === undefined ? taskQueue : `${taskQueue}-${controller}`
-}
-
 /** Starts a run; `again`: also after one of the same ID that has ended (U2). Says so when one is running or has ended. */
 export async function startRun(client: Client, run: Run, options: RunOptions, again: boolean): Promise<StartAnswer> {
-  const { controller, workflowID, input } = run
+  const { controller, workflowID, lane, input } = run
   const { subject, jobID, cause } = input
   try {
     const handle = await client.workflow.start(controller, {
       workflowId: workflowID,
-      taskQueue: queueOf(options, controller),
+      taskQueue: queueOf(options, controller, lane),
       args: [input],
       requestEagerStart: true,
       workflowTaskTimeout: options.workflowTaskTimeoutMs,
@@ -117,10 +108,10 @@ export async function isServed(client: Client, taskQueue: string, now: Date): Pr
   return pollers.some(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1000 >= since)
 }
 
-/** Ends a run that no worker serves any more, so that it can be started again where one does. */
-export async function terminateStranded(client: Client, workflowID: string, taskQueue: string): Promise<void> {
+/** Ends a run that no worker of its queue can go on with, so that it can be started again where one does. */
+export async function terminateStranded(client: Client, workflowID: string, why: string): Promise<void> {
   try {
-    await client.workflow.getHandle(workflowID).terminate(`no worker serves the task queue ${taskQueue} any more`)
+    await client.workflow.getHandle(workflowID).terminate(why)
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error
   }

@@ -6,8 +6,9 @@ import { createRegistry } from '../server/registry.ts'
 import { newOwner, readSurroundings, type Surroundings } from '../server/surroundings.ts'
 import { isPartOfWings, readWingFlags, WING_FLAGS, wingsOn } from '../server/wings.ts'
 import type { DispatcherOptions } from './dispatcher.ts'
+import { laneShares } from './lanes.ts'
 import { onlyControllers } from './only.ts'
-import { queueOf } from './runs.ts'
+import { allQueues } from './queues.ts'
 
 const OWN_FLAGS = {
   kubeconfig: {
@@ -90,13 +91,13 @@ const OWN_FLAGS = {
 export const WORKER_FLAGS: FlagTable = joinTables(OWN_FLAGS, WING_FLAGS)
 
 // Counts what runs of former workers cannot be replayed by: those stay on the queue of their own workers, and are started anew here once nobody
-// serves it. 2: a run hosts the jobs of its children (docs/adr/0023).
+// serves it. 2: a run hosts the jobs of its children (docs/adr/0023); former runs are ended at once (migrations/0006).
 const RUNS_VERSION = 2
 
 export interface ReconcilerSettings extends Surroundings {
   readonly temporalAddress: string
   readonly temporalNamespace: string
-  /** The queues that this process serves: one, or with --only or a part of the wings one for each controller. */
+  /** The queues that this process serves: one, or with --only, a part of the wings or of the lanes some for each controller. */
   readonly taskQueues: readonly string[]
   /** A prebuilt bundle of workflows/index.ts; without it one is built at start. */
   readonly workflowBundle: string | undefined
@@ -111,19 +112,17 @@ export interface ReconcilerSettings extends Surroundings {
  * @param known the names of all controllers; undefined while those of `--controllers` are not loaded.
  * @throws with the name of the flag, what was found and what was expected.
  */
-export function reconcilerSettings(
-  given: GivenFlags,
-  config: Config,
-  known: readonly string[] | undefined = given['controllers'] === undefined
-    ? [...createRegistry([], wingsOn(given['wings'])).controllers.keys()]
-    : undefined,
-): ReconcilerSettings {
+export function reconcilerSettings(given: GivenFlags, config: Config, known?: readonly string[]): ReconcilerSettings {
   const flags = readFlags(OWN_FLAGS, given)
+  const own = createRegistry([], wingsOn(given['wings'])).controllers
+  const names = known ?? (given['controllers'] === undefined ? [...own.keys()] : undefined)
   const surroundings = readSurroundings(flags, config, 'the file that pawl migrate up has made')
   const { cluster } = flags
   const taskQueue = `${flags['task-queue']}-${RUNS_VERSION}`
-  // A queue is served by workers that can run all that comes on it: with a part of the wings, as with --only, each controller has its own.
-  const controllers = onlyControllers(flags.only, known) ?? (isPartOfWings(surroundings.wings) ? known : undefined)
+  const shares = laneShares(own.values(), given)
+  const isPart = isPartOfWings(surroundings.wings) || shares.length > 0
+  const controllers = onlyControllers(flags.only, names) ?? (isPart ? names : undefined)
+  const queues = { taskQueue, controllers, shares }
   return {
     ...surroundings,
     temporalAddress: needed(
@@ -132,13 +131,13 @@ export function reconcilerSettings(
       'host:port of a Temporal service',
     ),
     temporalNamespace: flags['temporal-namespace'] ?? config.temporalNamespace,
-    taskQueues: controllers?.map((controller) => queueOf({ taskQueue, controllers }, controller)) ?? [taskQueue],
+    taskQueues: allQueues(queues),
     workflowBundle: flags['workflow-bundle'],
     sweepMs: flags['sweep-ms'],
     wingFlags: readWingFlags(surroundings.wings, given),
     stickyTimeoutMs: flags['sticky-timeout-ms'],
     dispatcher: {
-      ...{ owner: newOwner(), cluster, taskQueue, controllers },
+      ...{ owner: newOwner(), cluster, ...queues },
       slots: flags['dispatch-slots'],
       leaseMs: flags['wake-lease-ms'],
       idleMs: 5000,

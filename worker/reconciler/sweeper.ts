@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../activities/journal/database.ts'
 import type { Job } from '../../activities/journal/write/jobs.ts'
 import { wakeSubjects } from '../../activities/journal/write/level-runs.ts'
+import { formerJobs } from '../../activities/journal/write/former-runs.ts'
 import {
   jobsToLookUp,
   lookUpAgain,
@@ -17,11 +18,11 @@ import { groupKindOf } from '../../workflows/kit/index.ts'
 import { builtIn, type Registry } from '../server/registry.ts'
 import type { Logger } from '../server/log.ts'
 import { followedBy } from './resolve.ts'
-import { isServed, queueOf, queueOfOpenRun, type RunOptions, terminateStranded } from './runs.ts'
+import { leftLanes } from './lanes.ts'
+import { queuesOf, type Queues } from './queues.ts'
+import { isServed, queueOfOpenRun, terminateStranded } from './runs.ts'
 
-type SweptQueues = Pick<RunOptions, 'taskQueue' | 'controllers'>
-
-export interface SweeperOptions extends SweptQueues {
+export interface SweeperOptions extends Queues {
   readonly cluster: string
   readonly everyMs: number
 }
@@ -60,44 +61,64 @@ async function wakeLevels({ db, log, now, registry = builtIn }: SweeperDeps, opt
   }
 }
 
-/** One sweep, of the controllers that this process runs. */
+/** One sweep, of the controllers that this process runs. Runs that it could not start again are left to those who can. */
 export async function sweepOnce(deps: SweeperDeps, options: Omit<SweeperOptions, 'everyMs'>): Promise<void> {
   const { db, log, now, registry = builtIn } = deps
-  const { cluster, controllers = [...registry.controllers.keys()] } = options
+  const { cluster, controllers = [...registry.controllers.keys()], shares = [] } = options
   // What runs in level mode is woken by events, and by every worker that starts.
   const swept = [...registry.controllers.values()].filter(
     ({ name, mode }) => mode !== 'level' && controllers.includes(name),
   )
   const woken = await sweepWakes(db, { cluster, now: now(), controllers: swept, watchedKinds: followedBy(registry) })
   if (woken > 0) log.info({ woken }, 'sweep woke subjects without a run')
-  for (const job of await jobsToLookUp(db, { cluster, controllers }, now())) {
+  await each(deps, await formerJobs(db, { cluster, controllers }), async (job) => {
+    await endFormer(deps, options, job)
+  })
+  await each(deps, await jobsToLookUp(db, { cluster, controllers, left: leftLanes(shares) }, now()), async (job) => {
+    await lookUp(deps, options, job)
+  })
+}
+
+/** The others are looked up all the same when one cannot be; that one as soon as a sweep comes round again. */
+async function each({ db, log }: SweeperDeps, jobs: readonly Job[], look: (job: Job) => Promise<void>): Promise<void> {
+  for (const job of jobs) {
     try {
-      await lookUp(deps, options, job)
+      await look(job)
     } catch (error) {
-      // The others are looked up all the same; this one as soon as a sweep comes round again.
       log.warn({ workflowID: job.workflow_id, err: error }, 'run cannot be looked up; trying again')
       await lookUpAgain(db, job)
     }
   }
 }
 
-async function lookUp(deps: SweeperDeps, options: SweptQueues, job: Job): Promise<void> {
+/** Runs of workers of the build before, which may live on (migrations/0006): their jobs go on here. */
+async function endFormer({ db, client, log, now }: SweeperDeps, { taskQueue }: Queues, job: Job): Promise<void> {
+  const workflowID = job.workflow_id
+  const queue = await queueOfOpenRun(client, workflowID)
+  // Another sweeper may have been first, and the job begun anew.
+  const isFormer = queue?.startsWith(taskQueue) === false
+  if (isFormer) await terminateStranded(client, workflowID, 'workers of this build go on with its job')
+  log.info({ workflowID, queue }, 'run of a former worker is ended; its job goes on')
+  await recordLostJob(db, job, now())
+}
+
+async function lookUp(deps: SweeperDeps, options: Queues, job: Job): Promise<void> {
   const { db, log, now } = deps
   if (!(await isAtWork(deps, options, job))) await recordLostJob(db, job, now())
   else if (await wakeIfBehind(db, job, now()))
     log.info({ workflowID: job.workflow_id }, 'sweep woke a run that may have missed a change')
 }
 
-/** Whether an open run has the job. One on a queue that no worker asks any more (its --only or --task-queue was changed) is ended here. */
-async function isAtWork({ client, log, now }: SweeperDeps, options: SweptQueues, job: Job): Promise<boolean> {
+/** Whether an open run has the job. One on a queue that no worker asks any more (its flags were changed) is ended here. */
+async function isAtWork({ client, log, now }: SweeperDeps, options: Queues, job: Job): Promise<boolean> {
   const workflowID = job.workflow_id
   const taskQueue = await queueOfOpenRun(client, workflowID)
   if (taskQueue === undefined) {
     log.info({ workflowID }, 'run is not in Temporal any more')
     return false
   }
-  if (taskQueue === queueOf(options, job.controller) || (await isServed(client, taskQueue, now()))) return true
+  if (queuesOf(options, job.controller).includes(taskQueue) || (await isServed(client, taskQueue, now()))) return true
   log.warn({ workflowID, taskQueue }, 'no worker serves the task queue of a run; it is started again')
-  await terminateStranded(client, workflowID, taskQueue)
+  await terminateStranded(client, workflowID, `no worker serves the task queue ${taskQueue} any more`)
   return false
 }

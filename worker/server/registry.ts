@@ -8,6 +8,7 @@ import {
   type GroupKind,
   groupKindOf,
   type JobModeController,
+  type Lanes,
   type LevelController,
   levelMode,
   type Mode,
@@ -30,6 +31,8 @@ export interface Registry {
   /** The kind of each controller's subjects, for routes to dependents. */
   readonly subjectKinds: Readonly<Record<string, GroupKind>>
   readonly modes: Readonly<Record<string, Mode>>
+  /** Of the controllers whose subjects workers may share out. */
+  readonly lanes: Readonly<Record<string, Lanes>>
   /** Those in level mode. */
   readonly levels: readonly LevelController[]
   readonly route: (event: RoutedEvent) => Routing
@@ -63,6 +66,7 @@ export function createRegistry(added: readonly LevelController[], wings: readonl
     watchedKinds: joinKinds([...new Set(inOtherModes.flatMap(({ watches }) => watches))], levels),
     subjectKinds: Object.fromEntries(all.map(({ name, target }) => [name, groupKindOf(target)])),
     modes: Object.fromEntries(all.map(({ name, mode }) => [name, mode])),
+    lanes: Object.fromEntries(all.flatMap(({ name, lanes }) => (lanes === undefined ? [] : [[name, lanes] as const]))),
     route: (event) => routeEvent(routes, event),
     wantedRun: (name, projection, ownerGone) =>
       controllers.get(name)?.wantedRun(projection, ownerGone) ?? { none: `no controller is called ${name}` },

@@ -66,6 +66,7 @@ export type { By, ErrorReport, Subject, TargetView, TransitionMark } from './run
 export type { HostedEnd, SettledTarget, StatusChange } from './run/status-change.ts'
 export type { JobStatus, StatusFields } from './run/job-status.ts'
 export type {
+  AskingTarget,
   HostedProgress,
   JobController,
   JobInput,
@@ -78,6 +79,8 @@ export type {
   StepController,
   StepPass,
 } from './run/job.ts'
+export { isLaneServed, laneOf } from './run/lanes.ts'
+export type { Lanes, Serving } from './run/lanes.ts'
 export { levelMode, wantedOf } from './run/controller.ts'
 export type {
   Controller,
@@ -115,6 +118,7 @@ export { isObjectName, selectionOf } from './run/query.ts'
 export type { QueryTemplate, Selection, StateQuery } from './run/query.ts'
 export type { Change, Tracks } from './run/tracks.ts'
 export { statusChange } from './run/settle.ts'
+export { quoted, quotedLines } from './run/markdown.ts'
 export { controllerInID, workflowIDOf } from './run/workflow-id.ts'
 export type { ChildChange, SettleActivities, SettleInput, SettleResult } from './run/settle.ts'
 export { classifyBackward, classifyForward, findCycle, nodeDefects } from './plan/graph.ts'

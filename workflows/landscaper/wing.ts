@@ -6,7 +6,11 @@ export const landscaperWing = {
   flags: {
     'pickup-timeout': {
       ...{ takes: '<duration>', reads: 'duration', otherwise: '5m' },
-      text: 'how long an item waits for a deployer that is not part of Pawl, or none',
+      text: 'how long an item waits for a deployer that its job does not run, or none',
+    },
+    deployers: {
+      ...{ takes: '<types>', reads: 'text', default: 'all' },
+      text: 'deploy only items of these types, such as mock,kubernetes-manifest',
     },
   },
   workerRules: [

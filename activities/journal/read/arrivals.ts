@@ -22,10 +22,21 @@ export interface ArrivedVersion {
 export interface ArrivalsAnswer {
   /** Those of the objects whose events must wait for the answer of a write (actions.ts, A2). */
   readonly held: ReadonlySet<string>
+  /** Writes of the objects that hold no longer and were never answered for: who made them has died, as a rule. */
+  readonly unanswered: readonly UnansweredWrite[]
   /**
    * `versionKey` of those that say nothing new: echoes of what runs have written, and what the watch repeats. They need no row.
    */
   readonly known: ReadonlySet<string>
+}
+
+export interface UnansweredWrite {
+  /** As actions name it. */
+  readonly object: string
+  /** Workflow ID of the run. */
+  readonly writer: string
+  /** In milliseconds. */
+  readonly begunAt: number
 }
 
 export function versionKey({ uid, version }: Pick<ArrivedVersion, 'uid' | 'version'>): string {
@@ -38,11 +49,12 @@ export async function askArrivals(
   { cluster, group, kind, objects, versions }: Arrivals,
   since: Date,
 ): Promise<ArrivalsAnswer> {
-  if (objects.length === 0) return { held: new Set(), known: new Set() }
+  if (objects.length === 0) return { held: new Set(), unanswered: [], known: new Set() }
   const uids = [...new Set(versions.map(({ uid }) => uid))]
-  const { rows } = await sql<{ held: string[]; known: string[] }>`
-    select (select coalesce(json_agg(distinct object), '[]') from action
-              where finished_at is null and started_at > ${since} and object = any(${objects}::text[])) as held,
+  const { rows } = await sql<{ open: (UnansweredWrite & { holds: boolean })[]; known: string[] }>`
+    select (select coalesce(json_agg(json_build_object('object', object, 'writer', workflow_id, 'holds', started_at > ${since},
+                                                       'begunAt', extract(epoch from started_at) * 1000)), '[]')
+              from action where finished_at is null and object = any(${objects}::text[])) as open,
            (select coalesce(json_agg(e.uid || ' ' || e.version), '[]')
               from json_to_recordset(${JSON.stringify(versions)}::json) as e(uid text, version bigint, gone boolean)
               join object o on o.cluster = ${cluster} and o.api_group = ${group} and o.kind = ${kind} and o.uid = e.uid
@@ -52,6 +64,7 @@ export async function askArrivals(
                            select from watch_event w where w.uid = e.uid and w.resource_version = e.version)) end) as known`.execute(
     db,
   )
-  const { held = [], known = [] } = rows[0] ?? {}
-  return { held: new Set(held), known: new Set(known) }
+  const { open = [], known = [] } = rows[0] ?? {}
+  const held = new Set(open.filter(({ holds }) => holds).map(({ object }) => object))
+  return { held, unanswered: open.filter(({ holds }) => !holds), known: new Set(known) }
 }

@@ -1,7 +1,14 @@
 // The newest known state of objects. Read-only: only journalEvents writes these rows.
 
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
-import { type GroupKind, groupKindOf, groupKindText, path, valueAt } from '../../../workflows/kit/index.ts'
+import {
+  type GroupKind,
+  groupKindOf,
+  groupKindText,
+  isLaneServed,
+  path,
+  valueAt,
+} from '../../../workflows/kit/index.ts'
 import type { Database, Json, ObjectTable } from '../database.ts'
 
 export type JournaledObject = Selectable<ObjectTable>
@@ -20,11 +27,20 @@ export interface SubjectState {
   readonly owner: OwnerState
   /** The jobs that the owner has unfinished, and its own owner; undefined: none. Of its own namespace only: no child crosses it. */
   readonly jobsAbove: readonly (string | undefined)[]
+  /** The lanes that the open run of these jobs serves; null: all, also where none is open. */
+  readonly hostServes: readonly string[] | null
 }
 
-/** The unfinished job of the nearest of so many hosts that has one: a hosted owner may not show yet that it has begun. */
-export function jobAbove({ jobsAbove }: Pick<SubjectState, 'jobsAbove'>, hosts: number): string | undefined {
-  return jobsAbove.slice(0, hosts).find((jobID) => jobID !== undefined)
+/**
+ * The unfinished job of the nearest of so many hosts that has one: a hosted owner may not show yet that it has begun. Undefined, too, when the run
+ * of that job does not serve the lane of the object: then nobody hosts it.
+ */
+export function jobAbove(
+  { jobsAbove, hostServes }: Pick<SubjectState, 'jobsAbove' | 'hostServes'>,
+  hosts: number,
+  lane?: string,
+): string | undefined {
+  return isLaneServed(hostServes, lane) ? jobsAbove.slice(0, hosts).find((jobID) => jobID !== undefined) : undefined
 }
 
 /** Objects of one cluster with the states of their owners, in the order of the IDs; undefined for those that were never there. One query. */
@@ -35,18 +51,23 @@ export async function readSubjects(
 ): Promise<readonly (SubjectState | undefined)[]> {
   const cluster = ids[0]?.cluster ?? ''
   const { rows } = await sql<JournaledObject & Owner>`
-    select o.*, p.deleted as owner_deleted, p.running as owner_job, g.running as next_job, ${listedKinds(cluster)} as listed
+    select o.*, p.deleted as owner_deleted, p.running as owner_job, g.running as next_job,
+           h.serves as host_serves, ${listedKinds(cluster)} as listed
     from object o
     left join lateral (${ownerRow(sql`o`)}) p on true
     left join lateral (${ownerRow(sql`p`)}) g on true
+    left join lateral (
+      select serves from job where cluster = ${cluster} and uid in (o.owner_uid, p.owner_uid) and outcome is null and serves is not null
+        and job_id in (p.running, g.running)
+      order by uid = o.owner_uid desc limit 1) h on true
     where o.cluster = ${cluster} and o.uid = any(${[...new Set(ids.map(({ uid }) => uid))]}::text[])`.execute(db)
   return ids.map(({ group, kind, uid }) => {
     const row = rows.find((one) => one.kind === kind && one.api_group === group && one.uid === uid)
     if (row === undefined) return undefined
-    const { owner_deleted, owner_job, next_job, listed, ...object } = row
+    const { owner_deleted, owner_job, next_job, host_serves: hostServes, listed, ...object } = row
     const owner = stateOfOwner(object, { deleted: owner_deleted, listed }, watchedKinds)
     const jobsAbove = owner === 'present' ? [owner_job ?? undefined, next_job ?? undefined] : []
-    return { object, owner, jobsAbove }
+    return { object, owner, jobsAbove, hostServes }
   })
 }
 
@@ -54,6 +75,7 @@ interface Owner {
   readonly owner_deleted: boolean | null
   readonly owner_job: string | null
   readonly next_job: string | null
+  readonly host_serves: readonly string[] | null
   readonly listed: readonly GroupKind[]
 }
 

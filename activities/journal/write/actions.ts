@@ -25,7 +25,7 @@ export interface NewAction extends Key {
   readonly started_at: Date
 }
 
-export interface FinishedAction extends Key {
+export interface FinishedAction extends NewAction {
   readonly resource_version: number | null
   readonly error: Json | null
   readonly finished_at: Date
@@ -68,16 +68,21 @@ function keyOf({ workflow_id, run_id, pass, step, object, verb }: Key): string {
   return [workflow_id, run_id, pass, step, object, verb].join(' ')
 }
 
-/** Completes rows with their answers; rows that were never begun are ignored. */
-export async function finishActions(db: Kysely<Database>, rows: readonly FinishedAction[]): Promise<void> {
-  if (rows.length === 0) return
-  // The array is for the planner, which takes a hundred rows for granted in JSON and would rather scan the whole table than join those.
+/** Writes rows with their answers, and those of writes that are on their way (holds.ts, H2): of one key, that is the later one. */
+export async function finishActions(
+  db: Kysely<Database>,
+  rows: readonly FinishedAction[],
+  begun: readonly NewAction[] = [],
+): Promise<void> {
+  if (rows.length + begun.length === 0) return
+  const byKey = new Map([...rows, ...begun].map((row) => [keyOf(row), row]))
   await sql`
-    update action set finished_at = f.finished_at, resource_version = f.resource_version, error = f.error
-    from json_to_recordset(${JSON.stringify(rows)}::json) as f(
-      workflow_id text, run_id text, pass integer, step text, object text, verb text, resource_version bigint, error jsonb,
-      finished_at timestamptz)
-    where action.workflow_id = any(${[...new Set(rows.map((row) => row.workflow_id))]}::text[])
-      and action.workflow_id = f.workflow_id and action.run_id = f.run_id and action.pass = f.pass
-      and action.step = f.step and action.object = f.object and action.verb = f.verb`.execute(db)
+    insert into action (workflow_id, run_id, pass, step, object, verb, field_manager, started_at, resource_version, error, finished_at)
+    select f.* from json_to_recordset(${JSON.stringify([...byKey.values()])}::json) as f(
+      workflow_id text, run_id text, pass integer, step text, object text, verb text, field_manager text, started_at timestamptz,
+      resource_version bigint, error jsonb, finished_at timestamptz)
+    order by f.workflow_id, f.run_id, f.pass, f.step, f.object, f.verb
+    on conflict (workflow_id, run_id, pass, step, object, verb) do update set
+      started_at = excluded.started_at, resource_version = excluded.resource_version, error = excluded.error,
+      finished_at = excluded.finished_at`.execute(db)
 }

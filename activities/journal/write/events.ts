@@ -6,7 +6,7 @@
 
 import type { Kysely, Transaction } from 'kysely'
 import type { Projection, RoutedEvent, Routing } from '../../../workflows/kit/index.ts'
-import { type FinishedAction, finishActions } from './actions.ts'
+import { type FinishedAction, finishActions, type NewAction } from './actions.ts'
 import { type Checkpoint, writeCheckpoint } from './checkpoints.ts'
 import { classify, type Known, type Verdict } from './classify.ts'
 import type { Database } from '../database.ts'
@@ -30,6 +30,8 @@ export interface EventBatch {
   readonly source: EventSource
   /** Workflow ID of the run whose writes these are the answers of. */
   readonly writer?: string | undefined
+  /** Of single events: the run whose write it may be, which never saw the answer. It stands in the row; nothing else follows from it. */
+  readonly writers?: ReadonlyMap<BatchEvent, string>
   /** Some of it was written again after a conflict: it counts as foreign to its own run. */
   readonly conflicted?: boolean
   readonly events: readonly BatchEvent[]
@@ -65,8 +67,10 @@ export async function journalEvents(
   batch: EventBatch,
   deps: JournalDeps,
 ): Promise<JournaledBatch> {
-  const { cluster, source, writer, conflicted = false } = batch
-  const told = batch.events.map((event) => tell(event, { source, writer, conflicted }, deps))
+  const { cluster, source, writer, writers, conflicted = false } = batch
+  const told = batch.events.map((event) =>
+    tell(event, { source, writer, perhaps: writers?.get(event), conflicted }, deps),
+  )
   return await db.transaction().execute(async (trx) => {
     // Before the objects, always in this order: a writer of the same objects never holds the checkpoint.
     if (batch.checkpoint !== undefined) await writeCheckpoint(trx, cluster, batch.checkpoint, deps.now())
@@ -78,6 +82,8 @@ export async function journalEvents(
 export interface ToldWrites {
   readonly events: readonly Told[]
   readonly finished: readonly FinishedAction[]
+  /** Writes that are on their way, and have no row yet (holds.ts, H2). */
+  readonly begun?: readonly NewAction[]
 }
 
 /** The answers of one batch of writes, reduced to what may enter the journal. */
@@ -95,18 +101,21 @@ export async function journalWrites(
 ): Promise<void> {
   const told = batches.flatMap(({ events }) => events)
   const finished = batches.flatMap((batch) => batch.finished)
+  const begun = batches.flatMap((batch) => batch.begun ?? [])
   if (told.length === 0) {
-    await finishActions(db, finished)
+    await finishActions(db, finished, begun)
     return
   }
   await db.transaction().execute(async (trx) => {
-    await journalTold(trx, { cluster, told, finished }, deps)
+    await journalTold(trx, { cluster, told, finished, begun }, deps)
   })
 }
 
 interface Origin {
   readonly source: EventSource
   readonly writer: string | undefined
+  /** Whose write it may be (`EventBatch.writers`). */
+  readonly perhaps?: string | undefined
   readonly tree?: readonly string[] | undefined
   readonly conflicted: boolean
 }
@@ -125,16 +134,17 @@ interface ToldBatch {
   readonly cluster: string
   readonly told: readonly Told[]
   readonly finished: readonly FinishedAction[]
+  readonly begun?: readonly NewAction[]
 }
 
 async function journalTold(
   trx: Transaction<Database>,
-  { cluster, told, finished }: ToldBatch,
+  { cluster, told, finished, begun }: ToldBatch,
   deps: JournalDeps,
 ): Promise<JournaledBatch> {
   const now = deps.now()
   if (told.length === 0) {
-    await finishActions(trx, finished)
+    await finishActions(trx, finished, begun)
     return { events: [], wakes: [] }
   }
   const entries = await judge(trx, cluster, told, now)
@@ -153,7 +163,7 @@ async function journalTold(
   await upsertWakes(trx, wakes, now)
   await closeEndedJobs(trx, cluster, ended, now)
   if (Object.values(deps.modes).includes('level')) await endSubscriptionsOf(trx, cluster, goneOf(news))
-  await finishActions(trx, finished)
+  await finishActions(trx, finished, begun)
   return { events: rows, wakes }
 }
 
@@ -190,7 +200,8 @@ async function wakesOf(
       routes: routing !== undefined && 'routes' in routing ? routing.routes : [],
     }
   })
-  const expansion = { cluster, subjectKinds: deps.subjectKinds, now: deps.now() }
+  const { subjectKinds, lanes } = deps
+  const expansion = { cluster, subjectKinds, lanes, now: deps.now() }
   const { wakes, writers } = await expandRoutes(trx, routed, expansion)
   const writerOf = ({ foreign_event, writer }: NewWake) => (foreign_event ? undefined : writers.get(writer ?? ''))
   const isLast = ({ state }: News, index: number) =>
@@ -322,7 +333,7 @@ function rowOf(
   projection: Projection = {},
 ): EventRow {
   const { group, kind, uid, namespace, name, type, resourceVersion } = event
-  const { source, writer = null } = origin
+  const { source, perhaps = null, writer = perhaps } = origin
   const said = { type, projection, outcome, reason, source, writer }
   const at = { api_group: group, kind, uid, namespace, name }
   return { seq, ...at, resource_version: resourceVersion, ...said }

@@ -1,7 +1,14 @@
 // From routes to subjects: owners' dependents and subscribers are looked up, then every subject gets one wake.
 
 import { sql, type Transaction } from 'kysely'
-import { type GroupKind, isSameGroupKind, type Route } from '../../../workflows/kit/index.ts'
+import {
+  type GroupKind,
+  isLaneServed,
+  isSameGroupKind,
+  laneOf,
+  type Lanes,
+  type Route,
+} from '../../../workflows/kit/index.ts'
 import type { Known } from './classify.ts'
 import type { Database } from '../database.ts'
 import type { NewWake } from './wakes.ts'
@@ -41,6 +48,7 @@ export interface Expansion {
   readonly cluster: string
   /** The kind whose objects a controller has as subjects; a controller that is missing takes dependents of every kind. */
   readonly subjectKinds: Readonly<Record<string, GroupKind>>
+  readonly lanes?: Readonly<Record<string, Lanes>> | undefined
   readonly now: Date
 }
 
@@ -50,6 +58,8 @@ export interface WriterRun {
   readonly uid: string
   readonly jobID: string
   readonly isOpen: boolean
+  /** Null: all lanes. */
+  readonly serves: readonly string[] | null
 }
 
 export interface Expanded {
@@ -102,7 +112,8 @@ async function lookUp(
                 and s.namespace in (n.namespace, '*') and s.name in (n.name, '*')
               left join object o on o.uid = s.uid and o.cluster = s.cluster) s) as subscribers,
            (select coalesce(json_agg(json_build_array(workflow_id, json_build_object(
-                     'controller', controller, 'uid', uid, 'jobID', job_id, 'isOpen', outcome is null))), '[]') from job
+                     'controller', controller, 'uid', uid, 'jobID', job_id, 'isOpen', outcome is null,
+                     'serves', serves))), '[]') from job
               where workflow_id = any(${writers}::text[])) as writers`.execute(trx)
   const { dependents = [], subscribers = [], writers: known = [] } = rows[0] ?? {}
   return { dependents, subscribers, writers: new Map(known) }
@@ -125,16 +136,10 @@ interface ToldNews {
   readonly expansion: Expansion
 }
 
-/**
- * A run that writes before its row is there may be that of the subject: its wake keeps the writer, and whoever finds the run compares them
- * (docs/architecture.md "Own writes").
- */
-function wakeOf({ item, run, expansion }: ToldNews, at: Place, route: Route): NewWake {
-  const { seq, foreign, writer, tree, state } = item
-  const { cluster, now } = expansion
-  const isInTree = tree.includes(at.uid) || (at.uid === state.uid && tree.includes(state.ownerUid ?? ''))
-  const isRuns = run === undefined || (run.controller === route.controller && run.uid === at.uid)
-  const own = !foreign && (isInTree || isRuns)
+function wakeOf(told: ToldNews, at: Place, route: Route): NewWake {
+  const { seq, writer } = told.item
+  const { cluster, now } = told.expansion
+  const own = isOwn(told, at, route)
   return {
     controller: route.controller,
     uid: at.uid,
@@ -149,6 +154,20 @@ function wakeOf({ item, run, expansion }: ToldNews, at: Place, route: Route): Ne
     writer: own ? (writer ?? null) : null,
     cause: route.cause,
   }
+}
+
+/**
+ * Whether the news is the subject's own run's. A run that writes before its row is there may be that: its wake keeps the writer, and whoever finds the
+ * run compares them (docs/architecture.md "Own writes"). A child that is in no lane which the run serves is not hosted: it has a run of its own.
+ */
+function isOwn({ item, run, expansion }: ToldNews, at: Place, { controller }: Route): boolean {
+  const { foreign, tree, state } = item
+  if (foreign || run === undefined) return !foreign
+  if (run.controller === controller && run.uid === at.uid) return true
+  const isOfObject = at.uid === state.uid
+  const lane = isOfObject ? laneOf(expansion.lanes?.[controller], state.projection) : undefined
+  const isInTree = tree.includes(at.uid) || (isOfObject && tree.includes(state.ownerUid ?? ''))
+  return isInTree && isLaneServed(run.serves, lane)
 }
 
 function subscriberWake(told: ToldNews, subscriber: Subscriber): NewWake {

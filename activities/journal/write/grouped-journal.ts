@@ -1,13 +1,19 @@
 // The journal as activities use it on the hot path: what concurrent runs ask of it shares statements and transactions.
 
 import type { Kysely } from 'kysely'
+import type { By } from '../../../workflows/kit/index.ts'
 import { beginActions, type NewAction } from './actions.ts'
 import type { Database } from '../database.ts'
 import { type AnsweredWrites, type JournalDeps, journalWrites, tellWrites, type ToldWrites } from './events.ts'
+import { Families, type Looker } from './families.ts'
 import { grouped } from './grouped.ts'
-import { type RunID, touchJobs } from './jobs.ts'
+import { Holds } from './holds.ts'
+import { type LookingRun, touchJobs } from './jobs.ts'
 import { Ledgers } from './ledger.ts'
 import { knownFamilies, type KnownFamily, withNewer } from '../read/known-objects.ts'
+
+/** A pass that looks. */
+export type Looking = Looker & Pick<By, 'serves'>
 
 export interface GroupedJournal {
   /**
@@ -22,10 +28,15 @@ export interface GroupedJournal {
   flush(workflowID: string): Promise<void>
   /** Before the process ends. */
   flushAll(): Promise<void>
-  /** What is known of an object and its children, by the journal or by this process. @throws when the journal cannot be read. */
-  family(uid: string): Promise<KnownFamily>
-  /** Counts a pass of a run. @throws when the journal cannot be written. */
-  touch(run: RunID): Promise<void>
+  /**
+   * What is known of an object and its children, by the journal or by this process.
+   *
+   * @param by whose pass asks: what it was told since its look need not be asked again (families.ts).
+   * @throws when the journal cannot be read.
+   */
+  family(uid: string, by?: Looker): Promise<KnownFamily>
+  /** A pass of a run looks; it is counted. @throws when the journal cannot be written. */
+  touch(by: Looking): Promise<void>
 }
 
 // A group holds its objects' rows until it commits; 30 passes are some hundred rows and a few milliseconds.
@@ -40,22 +51,57 @@ export interface JournalConnections {
   readonly report: (error: unknown) => void
 }
 
-export function createGroupedJournal(
-  { db, lax, report }: JournalConnections,
-  cluster: string,
-  deps: JournalDeps,
-): GroupedJournal {
-  const write = grouped(MOST_BATCHES, async (ledgers: readonly (readonly ToldWrites[])[]) => {
-    await journalWrites(db, cluster, ledgers.flat(), deps)
-    return []
-  })
-  const ledgers = new Ledgers({ write, report })
-  const known = grouped(MOST_LOOKUPS, async (uids: readonly string[]) => await knownFamilies(db, cluster, uids))
+/** Statements that runs share when they need them at the same time. */
+function statements({ db, lax }: JournalConnections, cluster: string, deps: JournalDeps) {
   return {
+    write: grouped(MOST_BATCHES, async (ledgers: readonly (readonly ToldWrites[])[]) => {
+      await journalWrites(db, cluster, ledgers.flat(), deps)
+      return []
+    }),
     begin: grouped(MOST_BATCHES, async (batches: readonly (readonly NewAction[])[]) => {
       const over = await beginActions(lax, batches.flat())
       return batches.map(([row]) => (row !== undefined && over.has(row.run_id) ? 'over' : 'begun'))
     }),
+    families: grouped(MOST_LOOKUPS, async (uids: readonly string[]) => await knownFamilies(db, cluster, uids)),
+    touch: grouped(MOST_LOOKUPS, async (runs: readonly LookingRun[]) => {
+      await touchJobs(lax, runs, deps.now())
+      return []
+    }),
+  }
+}
+
+export function createGroupedJournal(
+  connections: JournalConnections,
+  cluster: string,
+  deps: JournalDeps,
+): GroupedJournal {
+  const shared = statements(connections, cluster, deps)
+  const families = new Families(shared.families)
+  const holds = new Holds()
+  const ledgers = new Ledgers({
+    write: async (told) => {
+      const ended = told.flatMap(({ finished }) => finished)
+      const begun = holds.take(ended)
+      await shared.write([...told, { events: [], finished: [], begun }])
+      holds.stored(begun)
+      holds.ended(ended)
+      for (const workflowID of new Set(ended.map(({ workflow_id }) => workflow_id))) families.forget(workflowID)
+    },
+    report: connections.report,
+  })
+  return {
+    begin: async (rows) => {
+      const needed = holds.begin(rows, deps.now())
+      try {
+        const begun = needed.length === 0 ? 'begun' : await shared.begin(needed)
+        if (begun === 'begun') holds.stored(needed)
+        else holds.dropped(rows)
+        return begun
+      } catch (error) {
+        holds.dropped(rows)
+        throw error
+      }
+    },
     finish: (answers) => {
       ledgers.tell(answers.writer, tellWrites(answers, deps))
     },
@@ -66,13 +112,15 @@ export function createGroupedJournal(
       await ledgers.flushAll()
     },
     // Asked for first: what is journaled meanwhile is in the answer.
-    family: async (uid) => {
+    family: async (uid, by) => {
       const told = ledgers.knows(uid)
-      return withNewer(await known(uid), uid, told)
+      const isNew = () => by !== undefined && ledgers.hasMade(by.workflowID, uid)
+      return withNewer(await families.of(uid, by, isNew), uid, told)
     },
-    touch: grouped(MOST_LOOKUPS, async (runs: readonly RunID[]) => {
-      await touchJobs(lax, runs, deps.now())
-      return []
-    }),
+    touch: async (by) => {
+      families.looks(by)
+      const { workflowID, runID, serves } = by
+      await shared.touch({ workflowID, runID, serves: serves ?? null })
+    },
   }
 }

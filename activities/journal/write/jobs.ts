@@ -5,7 +5,7 @@
 // How rows close: close-runs.ts.
 
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely'
-import { type GroupKind, type Mode, path, type Projection, textAt } from '../../../workflows/kit/index.ts'
+import { type GroupKind, type Lanes, type Mode, path, type Projection, textAt } from '../../../workflows/kit/index.ts'
 import type { Database, JobTable } from '../database.ts'
 
 export type Job = Selectable<JobTable>
@@ -14,6 +14,8 @@ export type Job = Selectable<JobTable>
 export interface SubjectRules {
   readonly subjectKinds: Readonly<Record<string, GroupKind>>
   readonly modes: Readonly<Record<string, Mode>>
+  /** Of the controllers that have some. */
+  readonly lanes?: Readonly<Record<string, Lanes>>
 }
 
 export interface NewJob {
@@ -27,8 +29,43 @@ export interface NewJob {
   readonly name: string
   readonly cause: string
   readonly started_at: Date
-  /** A row that is there stays as it is. */
-  readonly unlessKnown?: boolean
+  /** As in the run's input; absent and null: all. */
+  readonly serves?: readonly string[] | null
+}
+
+/**
+ * Opens the rows of runs that are about to be started, in one statement; a row that is there stays as it is. That the job has ended is looked for
+ * (J1), unlocked: nobody can end it before its run has begun.
+ *
+ * @returns for each whether it has an open row now that was not there before. It learns which run it is when that looks (`touchJobs`).
+ */
+export async function announceJobs(
+  db: Kysely<Database>,
+  { subjects: { subjectKinds, modes } }: { readonly subjects: SubjectRules },
+  jobs: readonly Omit<NewJob, 'run_id'>[],
+): Promise<readonly boolean[]> {
+  const rows = jobs.map((job) => ({
+    ...job,
+    ...subjectKinds[job.controller],
+    ends: modes[job.controller] === 'job',
+  }))
+  const { rows: opened } = await sql<{ workflow_id: string }>`
+    insert into job (workflow_id, controller, cluster, uid, job_id, namespace, name, cause, phases, attempt, passes, lookups, started_at,
+                     serves, outcome, finished_at)
+    select r.workflow_id, r.controller, r.cluster, r.uid, r.job_id, r.namespace, r.name, r.cause, '[]', 0, 0, 0, r.started_at,
+           r.serves, e.outcome, case when e.outcome is not null then r.started_at end
+    from (select distinct on (workflow_id) * from json_to_recordset(${JSON.stringify(rows)}::json) as r(
+      workflow_id text, controller text, cluster text, "group" text, kind text, uid text, job_id text, namespace text, name text, cause text,
+      started_at timestamptz, serves text[], ends boolean) order by workflow_id) r
+    left join lateral (
+      select case when o.deleted then 'Deleted'
+                  when r.job_id <> '' and o.projection #>> '{status,jobIDFinished}' = r.job_id
+                  then coalesce(o.projection #>> '{status,phase}', 'Succeeded') end as outcome
+      from object o where r.ends and o.cluster = r.cluster and o.api_group = r."group" and o.kind = r.kind and o.uid = r.uid) e on true
+    on conflict (workflow_id) do nothing
+    returning case when outcome is null then workflow_id end as workflow_id`.execute(db)
+  const fresh = new Set(opened.map(({ workflow_id }) => workflow_id))
+  return jobs.map(({ workflow_id }) => fresh.has(workflow_id))
 }
 
 const PHASE = path('status.phase')
@@ -110,30 +147,33 @@ function opened(job: NewJob, known: Job | undefined, ended: string | undefined):
     ...job,
     ...(ended === undefined ? { outcome: null, finished_at: null } : { outcome: ended, finished_at: job.started_at }),
     ...{ phase: null, phases: [], last_error: null, attempt: 0, passes: 0, last_pass_at: null },
-    ...{ lookup_after: null, lookups: 0 },
+    ...{ lookup_after: null, lookups: 0, serves: servesOf(job) },
   }
   if (known === undefined) return fresh
-  if (job.unlessKnown === true) return undefined
   const change = news(job, known, ended === undefined, fresh)
   return change === undefined ? undefined : { ...known, ...change }
+}
+
+function servesOf({ serves }: Pick<NewJob, 'serves'>): string[] | null {
+  return serves === undefined || serves === null ? null : [...serves]
 }
 
 async function upsertJobs(trx: Transaction<Database>, rows: readonly Job[]): Promise<void> {
   if (rows.length === 0) return
   await sql`
     insert into job (workflow_id, run_id, controller, cluster, uid, job_id, namespace, name, cause, phase, phases, outcome,
-                     attempt, last_error, passes, last_pass_at, started_at, finished_at, lookup_after, lookups)
+                     attempt, last_error, passes, last_pass_at, started_at, finished_at, lookup_after, lookups, serves)
     select r.* from json_to_recordset(${JSON.stringify(rows)}::json) as r(
       workflow_id text, run_id text, controller text, cluster text, uid text, job_id text, namespace text, name text,
       cause text, phase text, phases jsonb, outcome text, attempt integer, last_error jsonb, passes integer,
-      last_pass_at timestamptz, started_at timestamptz, finished_at timestamptz, lookup_after timestamptz, lookups integer)
+      last_pass_at timestamptz, started_at timestamptz, finished_at timestamptz, lookup_after timestamptz, lookups integer, serves text[])
     order by r.workflow_id
     on conflict (workflow_id) do update set
       (run_id, cause, phase, phases, outcome, attempt, last_error, passes, last_pass_at, started_at, finished_at, lookup_after,
-       lookups) =
+       lookups, serves) =
       (excluded.run_id, excluded.cause, excluded.phase, excluded.phases, excluded.outcome, excluded.attempt,
        excluded.last_error, excluded.passes, excluded.last_pass_at, excluded.started_at, excluded.finished_at,
-       excluded.lookup_after, excluded.lookups)
+       excluded.lookup_after, excluded.lookups, excluded.serves)
     -- The run may have closed its row since it was looked for (close-runs.ts, C2).
     where job.outcome is null or excluded.outcome is not null or job.run_id is distinct from excluded.run_id`.execute(
     trx,
@@ -142,17 +182,20 @@ async function upsertJobs(trx: Transaction<Database>, rows: readonly Job[]): Pro
 
 /** What an opening changes of the row that is there; undefined for nothing. */
 function news<Fresh>(
-  { run_id, cause, started_at }: NewJob,
+  job: NewJob,
   known: Pick<Job, 'run_id' | 'outcome' | 'cause'>,
   isUnfinished: boolean,
   fresh: Fresh,
-): Fresh | Pick<NewJob, 'run_id' | 'cause' | 'started_at'> | undefined {
+): Fresh | Pick<Job, 'run_id' | 'cause' | 'started_at' | 'serves'> | undefined {
+  const { run_id, cause, started_at } = job
   if (run_id === null) return known.outcome !== null && isUnfinished ? fresh : undefined
   // Opened before it was started, or found running; its first pass may have said since which run it is.
-  if (known.run_id === null && known.outcome === null) return { run_id, cause, started_at }
+  if (known.run_id === null && known.outcome === null) return { run_id, cause, started_at, serves: servesOf(job) }
   const isSame = known.run_id === run_id
   if (!isSame) return fresh
-  return known.outcome === null && known.cause !== cause ? { run_id, cause, started_at } : undefined
+  return known.outcome === null && known.cause !== cause
+    ? { run_id, cause, started_at, serves: servesOf(job) }
+    : undefined
 }
 
 /** Whose run is looked for. */
@@ -176,10 +219,30 @@ export async function findOpenJobs(
   return subjects.map(({ controller, uid }) => rows.find((row) => row.controller === controller && row.uid === uid))
 }
 
+/** Those of these runs that have begun: a pass of theirs looked at the world, or they have ended. */
+export async function begunJobs(db: Kysely<Database>, workflowIDs: readonly string[]): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('job')
+    .select('workflow_id')
+    .where('workflow_id', '=', sql<string>`any(${workflowIDs}::text[])`)
+    .where((where) => where.or([where('passes', '>', 0), where('outcome', 'is not', null)]))
+    .execute()
+  return rows.map(({ workflow_id }) => workflow_id)
+}
+
 /** Whether the journal has a row of this run, open or not. */
 export async function isRecorded(db: Kysely<Database>, workflowID: string): Promise<boolean> {
   const row = await db.selectFrom('job').select('uid').where('workflow_id', '=', workflowID).executeTakeFirst()
   return row !== undefined
+}
+
+/** What the run of this ID serves, or served; null: all. Undefined: it has no row. */
+export async function servedBy(
+  db: Kysely<Database>,
+  workflowID: string,
+): Promise<readonly string[] | null | undefined> {
+  const row = await db.selectFrom('job').select('serves').where('workflow_id', '=', workflowID).executeTakeFirst()
+  return row?.serves
 }
 
 /** A run as Temporal names it. */
@@ -188,17 +251,28 @@ export interface RunID {
   readonly runID: string
 }
 
+/** A run whose pass looks. */
+export interface LookingRun extends RunID {
+  /** As its input says; absent and null: all. */
+  readonly serves?: readonly string[] | null
+}
+
+/** The open row of a job tells of the run. */
+const IS_ITS = sql`job.outcome is null and job.job_id <> ''`
+
 /**
  * Counts a pass of each run; those that have no row yet are left out. An open row learns which run it is: whoever found it running did not
- * know, and one that continued as new is another. By that its late writes are known (actions.ts, A3). Temporal's run IDs are in order of time
+ * know, nor what it serves, and one that continued as new is another. By that its late writes are known (actions.ts, A3). Temporal's run IDs are in order of time
  * (UUIDv7): an activity that outlived its run does not take the row from the next one.
  */
-export async function touchJobs(db: Kysely<Database>, runs: readonly RunID[], now: Date): Promise<void> {
+export async function touchJobs(db: Kysely<Database>, runs: readonly LookingRun[], now: Date): Promise<void> {
   await sql`
     update job set passes = job.passes + t.passes, last_pass_at = ${now}, lookup_after = null, lookups = 0,
-      run_id = case when job.outcome is null and job.job_id <> '' then greatest(job.run_id, t.run_id) else job.run_id end
-    from (select "workflowID" as id, max("runID") as run_id, count(*)::int as passes
-          from json_to_recordset(${JSON.stringify(runs)}::json) as r("workflowID" text, "runID" text) group by id order by id) t
+      run_id = case when ${IS_ITS} then greatest(job.run_id, t.run_id) else job.run_id end,
+      serves = case when ${IS_ITS} and (job.run_id is null or job.run_id <= t.run_id) then t.serves else job.serves end
+    from (select distinct on (id) "workflowID" as id, "runID" as run_id, serves, count(*) over (partition by "workflowID")::int as passes
+          from json_to_recordset(${JSON.stringify(runs)}::json) as r("workflowID" text, "runID" text, serves text[])
+          order by id, run_id desc) t
     where job.workflow_id = any(${[...new Set(runs.map(({ workflowID }) => workflowID))]}::text[])
       and job.workflow_id = t.id`.execute(db)
 }

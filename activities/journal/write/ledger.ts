@@ -70,6 +70,14 @@ export class Ledgers {
       }))
   }
 
+  /** Whether the run has made the object, and the journal may not know it yet. */
+  hasMade(workflowID: string, uid: string): boolean {
+    const told = this.#ledgers.get(workflowID)?.told ?? []
+    return told.some(({ events }) =>
+      events.some(({ event, origin }) => event.uid === uid && event.type === 'ADDED' && !origin.conflicted),
+    )
+  }
+
   async #flushOnce(workflowID: string, ledger: Ledger): Promise<void> {
     const { told } = ledger
     const taken = told.length

@@ -6,6 +6,7 @@
 
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Database } from '../database.ts'
+import { pruneRetryTurns } from './backoff.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const DAYS_AHEAD = 7
@@ -47,6 +48,7 @@ export async function pruneEvents(db: Kysely<Database>, retentionMs: number, now
     for (const { name } of partitions) await sql`drop table ${sql.table(name)}`.execute(trx)
     const deleted = await sql`delete from watch_event where at < ${before}`.execute(trx)
     await pruneEnded(trx, before)
+    await pruneRetryTurns(trx, now)
     return { partitions: partitions.map(({ name }) => name), rows: Number(deleted.numAffectedRows ?? 0n), before }
   })
 }

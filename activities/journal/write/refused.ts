@@ -54,7 +54,7 @@ async function recordRefused(
     const { rows } = await sql<{ seq: number }>`select nextval('watch_event_seq') as seq`.execute(trx)
     const reason = 'could not be journaled'
     const rest = { seq: rows[0]?.seq ?? 0, projection: {}, outcome: 'ignored', reason } as const
-    const origin = { source: batch.source, writer: batch.writer ?? null }
+    const origin = { source: batch.source, writer: batch.writer ?? batch.writers?.get(event) ?? null }
     await insertEvents(trx, batch.cluster, [{ ...row, ...rest, ...origin }], deps.now())
   })
 }

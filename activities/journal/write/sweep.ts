@@ -4,14 +4,15 @@
 //   S1. The sweep only adds wakes; the pass they lead to looks at the object itself. So a needless one costs a look, a missing one a job.
 
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import { type Controller, groupKindOf, type TriggerMark, wantedOf } from '../../../workflows/kit/index.ts'
+import { type Controller, groupKindOf, laneOf, type TriggerMark, wantedOf } from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
 import { jobAbove, type JournaledObject, readSubjects, type SubjectState } from '../read/objects.ts'
 import type { Job } from './jobs.ts'
-import { type NewWake, upsertWakes } from './wakes.ts'
+import { isNotLeft } from './left-lanes.ts'
+import { type Claim, type NewWake, upsertWakes } from './wakes.ts'
 
 /** What the sweep has to know of a controller in mode job. */
-export type SweptController = Pick<Controller, 'name' | 'target' | 'wantedRun' | 'triggers' | 'hostedBy'>
+export type SweptController = Pick<Controller, 'name' | 'target' | 'wantedRun' | 'triggers' | 'hostedBy' | 'lanes'>
 
 export interface SweepInput {
   readonly cluster: string
@@ -83,9 +84,10 @@ async function asking(
   return found
 }
 
-function asked(state: SubjectState, { wantedRun, hostedBy = [] }: SweptController): Found[] {
+function asked(state: SubjectState, { wantedRun, hostedBy = [], lanes }: SweptController): Found[] {
   const { object, owner } = state
-  const wanted = wantedOf(wantedRun, object.projection, owner, jobAbove(state, hostedBy.length))
+  const above = jobAbove(state, hostedBy.length, laneOf(lanes, object.projection))
+  const wanted = wantedOf(wantedRun, object.projection, owner, above)
   if (wanted === undefined || 'none' in wanted) return []
   const { uid, namespace, name, seq } = object
   const cause = wanted.jobID === undefined ? 'sweep: trigger without a run' : 'sweep: unfinished job without a run'
@@ -93,12 +95,12 @@ function asked(state: SubjectState, { wantedRun, hostedBy = [] }: SweptControlle
 }
 
 /**
- * The cluster's open jobs without a pass for a minute, to be looked up in Temporal; `controllers` undefined: of all. Each is due for its
+ * The cluster's open jobs without a pass for a minute, to be looked up in Temporal, of whom a process takes wakes. Each is due for its
  * next look-up after one minute, then two, up to ten; a pass starts that anew. Two sweepers get different jobs.
  */
 export async function jobsToLookUp(
   db: Kysely<Database>,
-  { cluster, controllers }: { readonly cluster: string; readonly controllers?: readonly string[] | undefined },
+  { cluster, controllers, left = [] }: Pick<Claim, 'cluster' | 'controllers' | 'left'>,
   now: Date,
 ): Promise<Job[]> {
   const quiet = db
@@ -106,6 +108,7 @@ export async function jobsToLookUp(
     .select('j.workflow_id')
     .where('j.cluster', '=', cluster)
     .$if(controllers !== undefined, (jobs) => jobs.where('j.controller', 'in', controllers ?? []))
+    .$if(left.length > 0, (jobs) => jobs.where(isNotLeft('j', left)))
     .where('j.outcome', 'is', null)
     .where(sql<Date>`coalesce(j.last_pass_at, j.started_at)`, '<=', new Date(now.getTime() - LOOKUP_AFTER_MS))
     .where((where) => where.or([where('j.lookup_after', 'is', null), where('j.lookup_after', '<=', now)]))

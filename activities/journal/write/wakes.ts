@@ -7,9 +7,12 @@
 //       stick to a row that the running pass renews. When the lease runs out, both count.
 //   W4. No lock is held over a call: claim with a lease, commit, call, acknowledge.
 //   W5. What two runs wrote is foreign to both: of one's own writes alone a wake may be dropped.
+//   W6. Namespaces take turns: the wake that a namespace has waited for longest comes before the second one of any other that has had as many
+//       turns lately. So one that has thousands delays nobody else's.
 
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Database, WakeTable } from '../database.ts'
+import { isNotLeft, type LeftLanes } from './left-lanes.ts'
 
 export type Wake = Selectable<WakeTable>
 
@@ -120,55 +123,73 @@ export interface Claim {
   readonly cluster: string
   /** Only wakes of these controllers; undefined: of all. */
   readonly controllers?: readonly string[] | undefined
+  /** No wakes of subjects in these. */
+  readonly left?: readonly LeftLanes[] | undefined
   readonly owner: string
+  /** Of wakes that start nothing, at most so many. */
   readonly limit: number
+  /** Beside them, of wakes that may start a run, at most so many; undefined: as many as `limit`. */
+  readonly starts?: number
+  /** How many turns a namespace has had lately (W6); undefined: none of them any. */
+  readonly turns?: Readonly<Record<string, number>>
   readonly leaseMs: number
   readonly now: Date
 }
 
-/** Takes due wakes that nobody holds, oldest first. A lease that ran out counts as none. */
+/**
+ * Only who says so may claim (migrations/0006): a dispatcher that knows other runs than the present ones claims nothing. It counts with RUNS_VERSION of
+ * worker/reconciler/settings.ts, in a migration.
+ */
+const CLAIMANT = 'runs 2 '
+
+// What others have locked at this moment is passed over.
+const SPARE = 20
+
+/** Takes due wakes that nobody holds (W6), apart by whether they may start a run. A lease that ran out counts as none. */
 export async function claimWakes(
   db: Kysely<Database>,
-  { cluster, controllers, owner, limit, leaseMs, now }: Claim,
+  { cluster, controllers, left = [], owner, limit, starts = limit, turns = {}, leaseMs, now }: Claim,
 ): Promise<Wake[]> {
-  const due = db
-    .selectFrom('wake')
-    .select(['controller', 'uid', 'job_id'])
-    .where('cluster', '=', cluster)
-    .$if(controllers !== undefined, (wakes) => wakes.where('controller', 'in', controllers ?? []))
-    .where('due', '<=', now)
-    .where((where) => where.or([where('lease_until', 'is', null), where('lease_until', '<=', now)]))
-    .orderBy('due')
-    .limit(limit)
-    .forUpdate()
-    .skipLocked()
-  return await db
-    .with('taken', () => due)
-    .updateTable('wake')
-    .from('taken')
-    .set({
-      ...{ lease_owner: owner, lease_until: new Date(now.getTime() + leaseMs) },
-      foreign_event: sql<boolean>`wake.foreign_event or coalesce(wake.next_foreign_event, false)`,
-      may_start: sql<boolean>`wake.may_start or coalesce(wake.next_may_start, false)`,
-      ...NO_NEXT,
-    })
-    .whereRef('wake.controller', '=', 'taken.controller')
-    .whereRef('wake.uid', '=', 'taken.uid')
-    .whereRef('wake.job_id', '=', 'taken.job_id')
-    .returningAll('wake')
-    .execute()
+  const ours = sql`${isOf(controllers)} and ${isNotLeft('w', left)}`
+  const free = sql`w.due <= ${now} and (w.lease_until is null or w.lease_until <= ${now})`
+  const { rows } = await sql<Wake>`
+    with recursive space as (
+      (select namespace from wake where cluster = ${cluster} order by namespace limit 1)
+      union all
+      select (select w.namespace from wake w where w.cluster = ${cluster} and w.namespace > space.namespace order by w.namespace limit 1)
+      from space where space.namespace is not null),
+    turn as (
+      select w.*, row_number() over (partition by w.namespace, w.may_start order by w.due)
+        + coalesce((${JSON.stringify(turns)}::jsonb ->> w.namespace)::int, 0) as turn
+      from space cross join (values (false, ${limit + SPARE}::int), (true, ${starts === 0 ? 0 : starts + SPARE}::int)) as most (may_start, count)
+      cross join lateral (
+        select w.controller, w.uid, w.job_id, w.namespace, w.may_start, w.due from wake w
+        where w.cluster = ${cluster} and w.namespace = space.namespace and w.may_start = most.may_start and ${free}${ours}
+        order by w.due limit most.count) w),
+    waking as (${locked({ mayStart: false, most: limit, free })}),
+    starting as (${locked({ mayStart: true, most: starts, free })}),
+    taken as (select * from waking union all select * from starting)
+    update wake set lease_owner = ${CLAIMANT + owner}, lease_until = ${new Date(now.getTime() + leaseMs)},
+      foreign_event = wake.foreign_event or coalesce(wake.next_foreign_event, false),
+      may_start = wake.may_start or coalesce(wake.next_may_start, false),
+      next_due = null, next_foreign_event = null, next_may_start = null
+    from taken where wake.controller = taken.controller and wake.uid = taken.uid and wake.job_id = taken.job_id
+    returning wake.*`.execute(db)
+  return rows
 }
 
-/** When the next wake that `claimWakes` would take, now or when its lease has run out, is due; undefined when there is none. */
+/**
+ * When the next wake that `claimWakes` would take, now or when its lease has run out, is due; undefined when there is none.
+ * With `starts` 0, of those that may start nothing.
+ */
 export async function nextWakeDue(
   db: Kysely<Database>,
-  { cluster, controllers }: Pick<Claim, 'cluster' | 'controllers'>,
+  { cluster, controllers, left = [], starts }: Pick<Claim, 'cluster' | 'controllers' | 'left' | 'starts'>,
 ): Promise<Date | undefined> {
-  const ours = controllers === undefined ? sql`` : sql` and controller = any(${controllers}::text[])`
+  const those = starts === 0 ? sql` and not may_start` : sql``
   const { rows } = await sql<{ due: Date | null }>`
-    select min(greatest(due, coalesce(lease_until, due))) as due from wake where cluster = ${cluster}${ours}`.execute(
-    db,
-  )
+    select min(greatest(due, coalesce(lease_until, due))) as due from wake
+    where cluster = ${cluster}${isOf(controllers)}${those} and ${isNotLeft('wake', left)}`.execute(db)
   return rows[0]?.due ?? undefined
 }
 
@@ -225,13 +246,23 @@ export async function postponeWakes(db: Kysely<Database>, postponed: readonly Po
     select pg_notify(${WAKE_CHANNEL}, '') from freed limit 1`.execute(db)
 }
 
+function isOf(controllers: readonly string[] | undefined): RawBuilder<unknown> {
+  return controllers === undefined ? sql`` : sql` and controller = any(${controllers}::text[])`
+}
+
+/** The first in turn of those that nobody else is taking. */
+function locked({ mayStart, most, free }: { mayStart: boolean; most: number; free: RawBuilder<unknown> }) {
+  return sql`
+    select w.controller, w.uid, w.job_id from wake w join turn using (controller, uid, job_id)
+    where turn.may_start = ${mayStart} and ${free} order by turn.turn, turn.due limit ${most} for update of w skip locked`
+}
+
 const LEASED = sql`(wake.lease_until is not null)`
 /** A run's own next due time, on a row that the same run has written before. */
 const BACKS_OFF = sql`(excluded.foreign_event and excluded.writer = wake.writer)`
 /** W5 */
 const OF_TWO = sql`(excluded.writer is distinct from wake.writer)`
 const FREE = sql`lease_owner = null, lease_until = null, next_due = null, next_foreign_event = null, next_may_start = null`
-const NO_NEXT = { next_due: null, next_foreign_event: null, next_may_start: null } as const
 
 /** The row, while the lease is the one under which the wake was taken. */
 function isHeldBy({ controller, uid, job_id, lease_owner }: Wake): RawBuilder<unknown> {

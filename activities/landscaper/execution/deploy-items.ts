@@ -20,7 +20,7 @@ import type { Patch } from '../../kube/write.ts'
 import { type BatchResult, type ItemsInput, type ItemWrite, send } from './item-batch.ts'
 import { decodeItems, deployItemName, desiredDeployItem, newDeployItem } from './items.ts'
 import { readExecution } from './observe.ts'
-import { deployItemView } from '../deploy-item-view.ts'
+import { deployItemView, itemNameOf } from '../deploy-item-view.ts'
 
 const MOST_PROBLEMS = 20
 
@@ -29,6 +29,8 @@ export interface ApplyInput {
   readonly subject: Subject
   readonly jobID: string
   readonly generation: number
+  /** As the run knows them, for people who read the call's summary; what is applied stands in the Execution. */
+  readonly items?: readonly { readonly name: string }[]
 }
 
 export const deployItemActivities = (deps: LandscaperDeps) => ({
@@ -76,12 +78,12 @@ async function apply(deps: LandscaperDeps, { by, subject, jobID, generation }: A
   const written = new Set(writes.map((write) => write.name))
   const untouched = existing
     .filter((item) => !written.has(item.metadata.name))
-    .map((item) => deployItemView(item, deps))
+    .map((item) => deployItemView(item, by, deps))
   return { ...result, items: [...untouched, ...result.items] }
 }
 
-function childOf({ namespace }: Subject, item: ItemsInput['items'][number]) {
-  return { ...item, watched: deployItemKind, namespace }
+function childOf({ namespace }: Subject, { uid, name, version, finalizers, jobID }: ItemsInput['items'][number]) {
+  return { uid, name, version, finalizers, jobID, watched: deployItemKind, namespace }
 }
 
 function plannedWrites(execution: Execution, existing: readonly DeployItem[], jobID: string): ItemWrite[] {
@@ -91,9 +93,7 @@ function plannedWrites(execution: Execution, existing: readonly DeployItem[], jo
   if (nameProblem !== undefined) throw finalFailure('ERR_CONFIGURATION_PROBLEM', nameProblem)
   refuseUnfit(decoded.items)
   const kept = new Map(
-    existing
-      .filter((item) => item.metadata.deletionTimestamp === undefined)
-      .map((item) => [deployItemView(item).item, item]),
+    existing.filter((item) => item.metadata.deletionTimestamp === undefined).map((item) => [itemNameOf(item), item]),
   )
   const wanted = new Set(decoded.items.map((item) => item.name))
   refuseSharedNames(execution, decoded.items, kept, jobID)

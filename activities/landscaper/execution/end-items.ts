@@ -12,7 +12,7 @@ import { type DeployItem, deployItemKind } from '../../../workflows/landscaper/d
 import { type By, type ErrorReport, type Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
-import { deployItemView, isTakenUp, pickupMs, waitedForPickupMs } from '../deploy-item-view.ts'
+import { deployItemView, isTakenUp, itemNameOf, pickupMs, waitedForPickupMs } from '../deploy-item-view.ts'
 import { recordWarning } from '../../kube/events.ts'
 import { targetView } from '../../kube/views.ts'
 import { withdraw } from '../../run/children.ts'
@@ -53,7 +53,7 @@ export const endItemActivities = (deps: LandscaperDeps) => ({
 
   /** Ends those of the given items that no deployer has taken up in time. Idempotent. @throws retryable failures. */
   async endUnclaimedItems(input: ItemsInput): Promise<BatchResult> {
-    return await endItems(deps, 'endUnclaimedItems', input, (object) => unclaimed(deps, object))
+    return await endItems(deps, 'endUnclaimedItems', input, (object) => unclaimed(deps, input.by, object))
   },
 })
 
@@ -64,12 +64,12 @@ const INTERRUPTED: ErrorReport = {
   codes: [],
 }
 
-function unclaimed(deps: LandscaperDeps, object: DeployItem): ErrorReport | undefined {
-  const remainingMs = pickupMs(object, deps)
+function unclaimed(deps: LandscaperDeps, by: By, object: DeployItem): ErrorReport | undefined {
+  const remainingMs = pickupMs(object, by, deps)
   if (remainingMs === undefined || remainingMs > 0) return undefined
-  const { item, name, type } = deployItemView(object)
+  const { name } = object.metadata
   const waitedS = Math.round((waitedForPickupMs(object, deps.now()) ?? 0) / 1000)
-  const found = `deploy item ${name} (item ${item}): no deployer of type ${type} has taken it up for ${waitedS}s`
+  const found = `deploy item ${name} (item ${itemNameOf(object)}): no deployer of type ${object.spec.type} has taken it up for ${waitedS}s`
   return {
     operation: 'WaitingForPickup',
     reason: 'PickupTimeout',
@@ -107,14 +107,14 @@ async function endItems(
   for (const answer of answers) {
     if (answer.result === 'ok' && answer.wrote) await warn(deps, jobID, answer.object)
   }
-  const result = batchResult(deps, ends, answers)
+  const result = batchResult(deps, by, ends, answers)
   const names = new Set(ends.map(({ name }) => name))
   const untouched = found.filter(({ metadata }) => !names.has(metadata.name))
   const there = new Set(found.map(({ metadata }) => metadata.uid))
   const gone = items.filter(({ uid }) => !there.has(uid)).map(({ name }) => name)
   return {
     ...result,
-    items: [...untouched.map((object) => deployItemView(object, deps)), ...result.items],
+    items: [...untouched.map((object) => deployItemView(object, by, deps)), ...result.items],
     gone: [...gone, ...result.gone],
   }
 }

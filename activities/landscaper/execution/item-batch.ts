@@ -16,7 +16,9 @@ export interface ItemsInput {
   readonly by: By
   readonly subject: Subject
   readonly jobID: string
-  readonly items: readonly Pick<DeployItemView, 'uid' | 'name' | 'version' | 'finalizers' | 'jobID'>[]
+  /** `item` is for people who read the call's summary. */
+  readonly items: readonly (Pick<DeployItemView, 'uid' | 'name' | 'version' | 'finalizers' | 'jobID'> &
+    Partial<Pick<DeployItemView, 'item'>>)[]
 }
 
 /** What became of a batch: the items as they are now, those that are gone, and what went wrong per item. */
@@ -37,11 +39,12 @@ export async function send(
   { by, step }: { readonly by: By; readonly step: string },
   writes: readonly ItemWrite[],
 ): Promise<BatchResult> {
-  return batchResult(deps, writes, await writeAll(deps, { ...by, step, fieldManager: FIELD_MANAGER }, writes))
+  return batchResult(deps, by, writes, await writeAll(deps, { ...by, step, fieldManager: FIELD_MANAGER }, writes))
 }
 
 export function batchResult(
   deps: LandscaperDeps,
+  by: By,
   writes: readonly ItemWrite[],
   answers: readonly WriteAnswer<typeof deployItemKind>[],
 ): BatchResult {
@@ -60,7 +63,7 @@ export function batchResult(
         message: `deploy item ${object} exists and belongs to somebody else`,
         retryable: false,
       })
-    } else items.push(deployItemView(answer.object, deps))
+    } else items.push(deployItemView(answer.object, by, deps))
   })
   return { items, gone, failures }
 }

@@ -45,7 +45,7 @@ export const observeActivities = (deps: LandscaperDeps) => ({
     const { subject: execution, children: items } = await observed(deps, by, reading)
     return {
       target: execution === undefined ? undefined : withoutKnown(executionView(execution), generation),
-      ...itemsNews(deps, items, known),
+      ...itemsNews(deps, by, items, known),
     }
   },
 })
@@ -53,14 +53,15 @@ export const observeActivities = (deps: LandscaperDeps) => ({
 /** The difference to the items that the run knows. */
 export function itemsNews(
   deps: LandscaperDeps,
+  by: By,
   items: readonly DeployItem[],
   known: KnownVersions,
 ): Pick<ExecutionObservation, 'changed' | 'gone'> {
   // What waits for its deployer, or has a time-out, is another thing at any later time.
   const ages = (item: DeployItem) =>
-    pickupMs(item, deps) !== undefined || (!isIdle(targetView(item)) && remainingMs(item, deps.now()) !== undefined)
+    pickupMs(item, by, deps) !== undefined || (!isIdle(targetView(item)) && remainingMs(item, deps.now()) !== undefined)
   const { changed, gone } = newsOf(items, known, ages)
-  return { changed: changed.map((item) => deployItemView(item, deps)), gone }
+  return { changed: changed.map((item) => deployItemView(item, by, deps)), gone }
 }
 
 function withoutKnown(view: ExecutionView, known: number | undefined): ObservedExecution {

@@ -1,6 +1,7 @@
 // From blueprint to Execution: renders (render-installation.ts) and writes the result, all inside one activity, so that no value of the user
 // passes through a workflow. Source: spec/landscaper.md 2.3 "Init", 3.6.
 
+import type { Execution } from '../../../workflows/landscaper/execution/kind.ts'
 import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
@@ -12,8 +13,9 @@ import { loadImports } from './imports.ts'
 import { readInstallation, userMistake } from './read-installation.ts'
 import { renderInstallation, type RenderedInstallation } from './render-installation.ts'
 import { stateSecrets } from './states.ts'
-import type { ChildExecution } from './views.ts'
-import { writeExecution } from './write-execution.ts'
+import { readTree } from './observe.ts'
+import { type ChildExecution, childExecution } from './views.ts'
+import { stands, writeExecution } from './write-execution.ts'
 
 export interface ApplyExecutionInput {
   readonly by: By
@@ -28,6 +30,8 @@ export type ApplyExecutionResult =
       readonly execution: ChildExecution | undefined
       /** For the status; absent when nothing is imported. */
       readonly importsHash?: string
+      /** That the items are of, where they stood already; absent: the one that was asked for. */
+      readonly generation?: number
     }
   /** An Execution of an earlier Installation of this name is still being deleted; its end will wake this job. */
   | { readonly result: 'waiting'; readonly reason: string }
@@ -37,7 +41,7 @@ export type ApplyExecutionResult =
 export const applyExecutionActivities = (deps: LandscaperDeps) => ({
   /**
    * Renders the Installation's deploy items from its imports and makes its Execution hold them; keeps a copy of each import, and the states
-   * of its executions. Idempotent; writes nothing that is so already.
+   * of its executions. Idempotent; writes nothing that is so already, and renders nothing once an item has begun in this job.
    *
    * @throws `Changed` when the Installation has another generation than the pass observed, or an import changed meanwhile; final faults for
    * what its author can mend.
@@ -45,11 +49,19 @@ export const applyExecutionActivities = (deps: LandscaperDeps) => ({
   async applyExecution(input: ApplyExecutionInput): Promise<ApplyExecutionResult> {
     try {
       const installation = await readInstallation(deps, input)
+      const { execution: existing, items } = await readTree(deps, input, {})
+      if (existing !== undefined && stands(existing, items, input.jobID)) return standing(existing, input)
       const rendered = await renderInstallation(deps, input.subject, installation)
       if ('fault' in rendered) return { result: 'refused', ...rendered.fault }
       const { imports, execution } = rendered
       await keep(deps, input, rendered)
-      const written = await writeExecution(deps, input, installation, { ...execution, importsHash: imports.hash })
+      const written = await writeExecution(
+        deps,
+        input,
+        { installation, existing },
+        { ...execution, importsHash: imports.hash },
+      )
+      if (written.result === 'stands') return standing(written.execution, input)
       await checkImports(deps, installation, imports)
       if (written.result === 'waiting' || imports.hash === undefined) return written
       return { ...written, importsHash: imports.hash }
@@ -58,6 +70,16 @@ export const applyExecutionActivities = (deps: LandscaperDeps) => ({
     }
   },
 })
+
+function standing(existing: Execution, { subject }: ApplyExecutionInput): ApplyExecutionResult {
+  const execution = childExecution(existing, subject)
+  const { generation, importsHash } = execution?.renderedFrom ?? {}
+  return {
+    ...{ result: 'applied', execution },
+    ...(generation !== undefined && { generation }),
+    ...(importsHash !== undefined && { importsHash }),
+  }
+}
 
 /** Keeps what the next rendering needs before anybody sees this one's result. */
 async function keep(

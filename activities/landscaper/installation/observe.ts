@@ -1,6 +1,7 @@
 // What a pass of an Installation sees: itself and its Execution, which has its name.
 
-import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
+import type { DeployItem } from '../../../workflows/landscaper/deploy-item/kind.ts'
+import { type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
@@ -34,21 +35,30 @@ export const observeActivities = (deps: LandscaperDeps) => ({
     return {
       target: installation === undefined ? undefined : installationView(installation),
       execution: childExecution(execution, subject),
-      ...itemsNews(deps, items, known),
+      ...itemsNews(deps, by, items, known),
     }
   },
 })
 
-async function readTree(deps: LandscaperDeps, owner: ItemsOwner, known: KnownVersions) {
+/** An Installation, its Execution, and the items of that. */
+export async function readTree(deps: LandscaperDeps, owner: ItemsOwner, known: KnownVersions) {
   const family = await readFamily(deps, installationKind, owner.subject, executionsOf(deps, owner))
   const { subject: installation, children } = family
   const [execution] = children
   if (execution === undefined) return { installation, execution, items: [] }
-  const { uid, namespace, name } = execution.metadata
+  return { installation, execution, items: await readItemsOf(deps, owner.by, execution, known) }
+}
+
+/** The items of an Installation's Execution. @param by of the Installation's run. */
+export async function readItemsOf(
+  deps: LandscaperDeps,
+  by: By,
+  { metadata: { uid, namespace, name } }: Execution,
+  known: KnownVersions,
+): Promise<readonly DeployItem[]> {
   const subject = { kind: executionKind.kind, uid, namespace, name }
-  const by = { ...owner.by, controller: 'execution' }
-  const found = itemsOf(deps, { by, subject }, newestKnown(known))
-  return { installation, execution, items: await readOwned(deps, { ...subject, watched: executionKind }, found) }
+  const found = itemsOf(deps, { by: { ...by, controller: 'execution' }, subject }, newestKnown(known))
+  return await readOwned(deps, { ...subject, watched: executionKind }, found)
 }
 
 /** How an Installation's Execution is found. */

@@ -1,13 +1,14 @@
 // The Installation that an activity works on, and what its author has done wrong in it.
 
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
-import type { Subject } from '../../../workflows/kit/index.ts'
+import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { readSubject } from '../../kube/read-family.ts'
 import { BlueprintError } from '../render/blueprint-error.ts'
 
 export interface ObservedInstallation {
+  readonly by: By
   readonly subject: Subject
   /** The generation that the pass observed. */
   readonly generation: number
@@ -16,9 +17,9 @@ export interface ObservedInstallation {
 /** The Installation as the pass observed it. @throws `Changed`, `NotFound`. */
 export async function readInstallation(
   deps: LandscaperDeps,
-  { subject, generation }: ObservedInstallation,
+  { by, subject, generation }: ObservedInstallation,
 ): Promise<Installation> {
-  const installation = await readSubject(deps, installationKind, subject)
+  const installation = await readSubject(deps, installationKind, subject, by)
   const name = `installation ${subject.namespace}/${subject.name}`
   if (installation === undefined) throw finalFailure('NotFound', `${name} is gone`)
   if (installation.metadata.generation !== generation) {

@@ -2,7 +2,7 @@
 // them must lead to exactly one job: the first write claims it, the second is repeated until it is done.
 // Source: docs/architecture.md "A root's new job".
 
-import { type By, isIdle, type Subject } from '../../../workflows/kit/index.ts'
+import { type AskingTarget, type By, isIdle, type Subject } from '../../../workflows/kit/index.ts'
 import { beginActivities } from '../../run/begin.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { adoptActivities, isToBeAdopted } from './adopt.ts'
@@ -13,6 +13,8 @@ export interface StartInput {
   readonly by: By
   readonly subject: Subject
   readonly jobID: string
+  /** As in the run's input: the job begins on it without a read. */
+  readonly asked?: AskingTarget | undefined
 }
 
 export interface StartedInstallation extends InstallationObservation {
@@ -33,14 +35,28 @@ export const startActivities = (deps: LandscaperDeps) => {
     return isToBeAdopted(own) ? await act.adoptInstallation({ ...input, target: own }) : own
   }
 
+  /** The answer to the first write has the whole object, so that the look need not read it. */
+  async function beginUnread(input: StartInput, asked: AskingTarget): Promise<StartedInstallation> {
+    const { by, subject, jobID } = input
+    const begun = await act.beginJob({ ...input, target: asked })
+    const seen = await act.observeInstallation({ by, subject, known: {} })
+    if (begun === undefined) return { ...seen, start: 'superseded' }
+    const { target } = seen
+    // What an earlier try of it has begun, or others have changed since, is looked at by the first step.
+    if (!begun.wrote || target?.jobID !== jobID) return { ...seen, start: undefined }
+    const adopted = isToBeAdopted(target) ? await act.adoptInstallation({ ...input, target }) : target
+    return adopted === undefined ? { ...seen, start: 'superseded' } : { ...seen, target: adopted, start: 'begun' }
+  }
+
   return {
     /**
      * Reads an Installation as `observeInstallation` does; an idle one that asks for a job has this one then.
      *
      * @throws as `observeInstallation` and `beginJob`.
      */
-    async startInstallation(input: StartInput): Promise<StartedInstallation> {
+    async startInstallation({ asked, ...input }: StartInput): Promise<StartedInstallation> {
       const { by, subject, jobID } = input
+      if (asked !== undefined) return await beginUnread(input, asked)
       const seen = await act.observeInstallation({ by, subject, known: {} })
       const { target } = seen
       const isAsked = target?.jobID !== jobID && target?.trigger !== undefined && isIdle(target)

@@ -1,6 +1,7 @@
 // The Execution of an Installation, made to hold the rendered items. Source: spec/landscaper.md 1.3, 2.3 "Init" 9.
 
 import { FINALIZER, RENDERED_FROM_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
+import type { DeployItem } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
@@ -8,12 +9,12 @@ import type { LandscaperDeps } from '../deps.ts'
 import { subscribe } from '../../journal/write/subscriptions.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { mergePatch } from '../../kube/merge.ts'
-import { readFamily, readObject } from '../../kube/read-family.ts'
+import { readObject } from '../../kube/read-family.ts'
 import { isOwnedBy, ownerReference } from '../../kube/owners.ts'
 import { ownerOf, targetView } from '../../kube/views.ts'
 import { type Patch, type Write, writeAll, type Writer } from '../../kube/write.ts'
 import type { ExecutionSpec, RenderedExecution } from '../render/execution-spec.ts'
-import { executionsOf } from './observe.ts'
+import { readItemsOf } from './observe.ts'
 import { type ChildExecution, childExecution, writtenRenderedFrom } from './views.ts'
 
 export interface WriteExecutionInput {
@@ -24,6 +25,8 @@ export interface WriteExecutionInput {
 
 export type WriteExecutionResult =
   | { readonly result: 'applied'; readonly execution: ChildExecution | undefined }
+  /** Items of this job have begun: nothing was written. */
+  | { readonly result: 'stands'; readonly execution: Execution }
   /** An Execution of an earlier Installation of this name is still being deleted; its end will wake this job. */
   | { readonly result: 'waiting'; readonly reason: string }
 
@@ -39,19 +42,18 @@ interface WantedExecution {
 }
 
 /**
- * Creates or updates the Execution; writes nothing when it holds the items already.
+ * Creates or updates the Execution; writes nothing when it holds the items already, or when it stands (`stands`).
  *
+ * @param existing as it was read before the items were rendered.
  * @throws `NameTaken` (final) when the name is somebody else's; `Changed` when it was replaced meanwhile; KubeError when the write fails.
  */
 export async function writeExecution(
   deps: LandscaperDeps,
   input: WriteExecutionInput,
-  installation: Installation,
+  { installation, existing }: { readonly installation: Installation; readonly existing: Execution | undefined },
   { spec, hasItems, importsHash }: Rendered,
 ): Promise<WriteExecutionResult> {
   const { by, subject, jobID } = input
-  const { children } = await readFamily(deps, installationKind, subject, executionsOf(deps, input))
-  const existing = children[0]
   const renderedFrom = writtenRenderedFrom({ generation: installation.metadata.generation, importsHash })
   const wanted = { spec, renderedFrom }
   if (existing === undefined && !hasItems) return { result: 'applied', execution: undefined }
@@ -61,8 +63,9 @@ export async function writeExecution(
   switch (answer?.result) {
     case 'ok':
       // One that was there is from a try that ended before its answer was journaled; it may hold the items of that try.
-      return answer.wrote
-        ? { result: 'applied', execution: childExecution(answer.object, subject) }
+      if (answer.wrote) return { result: 'applied', execution: childExecution(answer.object, subject) }
+      return stands(answer.object, await readItemsOf(deps, by, answer.object, {}), jobID)
+        ? { result: 'stands', execution: answer.object }
         : await bringUpToDate(deps, { ...input, writer }, answer.object, wanted)
     case 'superseded':
       return await waitForOther(deps, input, answer.object)
@@ -71,6 +74,14 @@ export async function writeExecution(
     default:
       throw replaced(subject, jobID)
   }
+}
+
+/**
+ * Whether an item of this job has begun: then what the items were rendered from stands, for templates may be random and imports may have been edited.
+ * The pass may have looked before: a run that was lost repeats what it had not recorded, not its look.
+ */
+export function stands({ metadata }: Execution, items: readonly DeployItem[], jobID: string): boolean {
+  return metadata.deletionTimestamp === undefined && items.some(({ status }) => status?.jobID === jobID)
 }
 
 async function bringUpToDate(

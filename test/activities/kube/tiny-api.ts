@@ -79,10 +79,18 @@ export class TinyApi {
     if (method === 'POST') return this.#create(path, body as unknown as KubeObject)
     const key = path.replace(/\/status$/, '')
     const found = this.objects.get(key)
+    if (found === undefined && method === 'GET' && isCollection(key)) return this.#list(key)
     if (found === undefined) return refusal(404, 'NotFound')
     if (method === 'GET') return { status: 200, body: found }
     if (method === 'PATCH') return this.#patch(key, found, body)
     return this.#remove(key, found, body)
+  }
+
+  /** Selectors are not looked at. */
+  #list(collection: string): Answer {
+    const items = [...this.objects].flatMap(([path, object]) => (path.startsWith(`${collection}/`) ? [object] : []))
+    const newest = Math.max(0, ...items.map(({ metadata }) => Number(metadata.resourceVersion)))
+    return { status: 200, body: { metadata: { resourceVersion: String(newest) }, items } }
   }
 
   #create(collection: string, object: KubeObject): Answer {
@@ -131,4 +139,9 @@ function merged(target: unknown, patch: unknown): unknown {
     else result[key] = merged(result[key], value)
   }
   return result
+}
+
+/** Of a namespace: `/namespaces/<name>/<plural>`. */
+function isCollection(path: string): boolean {
+  return /\/namespaces\/[^/]+\/[^/]+$/.test(path)
 }

@@ -1,22 +1,24 @@
-// When an item counts as taken up by its deployer. Source: spec/landscaper.md 2.10, 4.9 rule 3.
+// When an item counts as taken up by its deployer, and to which runs it is foreign. Source: spec/landscaper.md 2.10, 4.9 rule 3.
 
 import { describe, expect, it } from 'vitest'
-import { isTakenUp } from '../../../activities/landscaper/deploy-item-view.ts'
+import { deployItemView, isTakenUp } from '../../../activities/landscaper/deploy-item-view.ts'
 import type { DeployItem } from '../../../workflows/landscaper/deploy-item/kind.ts'
 
 const TRIGGERED = '2026-01-01T00:00:05.700Z'
 
+const item = (type: string, status: NonNullable<DeployItem['status']>): DeployItem => ({
+  apiVersion: 'landscaper.gardener.cloud/v1alpha1',
+  kind: 'DeployItem',
+  metadata: {
+    ...{ name: 'one', namespace: 'default', uid: 'uid', resourceVersion: '1', generation: 1 },
+    creationTimestamp: '2026-01-01T00:00:00Z',
+  },
+  spec: { type },
+  status,
+})
+const HANDED_DOWN = { jobID: 'new', jobIDFinished: 'old', jobIDGenerationTime: TRIGGERED }
 const triggered = (status: Partial<DeployItem['status']>) =>
-  isTakenUp({
-    apiVersion: 'landscaper.gardener.cloud/v1alpha1',
-    kind: 'DeployItem',
-    metadata: {
-      ...{ name: 'one', namespace: 'default', uid: 'uid', resourceVersion: '1', generation: 1 },
-      creationTimestamp: '2026-01-01T00:00:00Z',
-    },
-    spec: { type: 'example.org/any' },
-    status: { jobID: 'new', jobIDFinished: 'old', jobIDGenerationTime: TRIGGERED, ...status },
-  })
+  isTakenUp(item('example.org/any', { ...HANDED_DOWN, ...status }))
 
 describe('an item with a new job ID is taken up', () => {
   it('when a reconcile was noted after the trigger', () => {
@@ -44,5 +46,23 @@ describe('an item with a new job ID is taken up', () => {
   it('not when it was noted before, or never', () => {
     expect(triggered({ lastReconcileTime: '2026-01-01T00:00:04.999Z', phase: 'Progressing' })).toBe(false)
     expect(triggered({})).toBe(false)
+  })
+})
+
+describe('an item that nobody has taken up', () => {
+  const MOCK = 'landscaper.gardener.cloud/mock'
+  const limit = { landscaper: { pickupTimeoutMs: 5000 }, now: () => new Date('2026-01-01T00:00:07.700Z') }
+
+  it.each([
+    ['of a type that the run serves', MOCK, [MOCK], undefined],
+    ['of a built-in type, to a run that serves all', MOCK, undefined, undefined],
+    ['of a type that only other workers serve', MOCK, ['landscaper.gardener.cloud/kubernetes-manifest'], 3000],
+    ['of a type that is not Pawl’s', 'example.org/any', undefined, 3000],
+    ['of such a type that a run was told to serve', 'example.org/any', ['example.org/any'], 3000],
+  ])('%s waits for a pickup only where it is foreign', (_, type, serves, pickupMs) => {
+    const run = serves === undefined ? {} : { serves }
+    expect(deployItemView(item(type, HANDED_DOWN), run, limit).pickupMs).toBe(pickupMs)
+    const isForeign = pickupMs !== undefined
+    expect(deployItemView(item(type, {}), run).untouched === true).toBe(isForeign)
   })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { objectKey, type PendingItem, PendingQueue, selectReady } from '../../../worker/bridge/pending.ts'
+import { objectKey, type PendingItem, PendingQueue, selectReady, writersOf } from '../../../worker/bridge/pending.ts'
 import { seen } from '../../activities/journal/build-events.ts'
 
 const NAMES = ['a', 'b', 'c'] as const
@@ -11,7 +11,7 @@ const streams = fc.array(fc.option(fc.constantFrom(...NAMES), { nil: undefined }
   uids.map((uid, index): PendingItem => {
     const resourceVersion = 100 + index
     return {
-      resourceVersion,
+      ...{ resourceVersion, at: index },
       event: uid === undefined ? undefined : seen('MODIFIED', { uid, version: resourceVersion }),
     }
   }),
@@ -64,10 +64,28 @@ describe('choosing what of the queue may be journaled now', () => {
 
   it('takes everything up to the last bookmark when nothing is held', () => {
     const items: PendingItem[] = [
-      { resourceVersion: 5, event: seen('ADDED', { version: 5 }) },
-      { resourceVersion: 9, event: undefined },
+      { resourceVersion: 5, event: seen('ADDED', { version: 5 }), at: 1 },
+      { resourceVersion: 9, event: undefined, at: 2 },
     ]
     expect(selectReady(items, new Set(), 10)).toMatchObject({ checkpoint: 9, rest: [] })
+  })
+})
+
+describe('an event that came while a write of its object was on its way', () => {
+  const came = (uid: string, at: number): PendingItem => ({
+    resourceVersion: at,
+    event: seen('MODIFIED', { uid, version: at }),
+    at,
+  })
+  const told = (items: readonly PendingItem[]) => {
+    const write = { object: key('a'), writer: 'run', begunAt: 100 }
+    const writers = writersOf(items, [write], 1000)
+    return items.map(({ event }) => event && writers.get(event))
+  }
+
+  it('is told of the run that was never answered; others, earlier and later ones are not', () => {
+    const items = [came('a', 99), came('a', 100), came('b', 100), came('a', 1100), came('a', 1101)]
+    expect(told(items)).toEqual([undefined, 'run', undefined, 'run', undefined])
   })
 })
 

@@ -8,9 +8,12 @@ import type { Wake } from '../../../activities/journal/write/wakes.ts'
 import { type Lookups, resolveWake } from '../../../worker/reconciler/resolve.ts'
 import { builtIn } from '../../../worker/server/registry.ts'
 import { isIdle } from '../../../workflows/kit/index.ts'
+import { FINALIZER } from '../../../workflows/landscaper/contract.ts'
 import { job } from '../../activities/journal/build-job.ts'
 import { NOW } from '../../activities/journal/build-events.ts'
 
+const MOCK = 'landscaper.gardener.cloud/mock'
+const MANIFEST = 'landscaper.gardener.cloud/kubernetes-manifest'
 const RUNNING = { jobID: 'job', jobIDFinished: 'before' }
 const IDLE = { jobID: 'before', jobIDFinished: 'before' }
 const OTHER = { jobID: 'other', jobIDFinished: 'before' }
@@ -86,7 +89,35 @@ describe('a wake of an item', () => {
   })
 })
 
+describe('a wake of an item whose lane the run of its host does not serve', () => {
+  const wake = { controller: 'deploy', uid: 'item', may_start: true }
+  const serves = [MANIFEST]
+
+  it('is for a run of its own, on the queue of its lane', async () => {
+    const found = await resolve(wake, { item: RUNNING, exec: RUNNING, jobs: [ROOT], serves })
+    expect(found).toMatchObject({ to: 'start', run: { controller: 'deploy', lane: MOCK, input: { jobID: 'job' } } })
+    const open = openJob('deploy', 'item')
+    const again = await resolve(wake, { item: RUNNING, exec: RUNNING, jobs: [ROOT, open], serves })
+    expect(again).toEqual({ to: 'open', job: open })
+  })
+
+  it('leads to nothing before the item is handed the job', async () => {
+    const found = await resolve(wake, { item: IDLE, exec: RUNNING, jobs: [ROOT], serves })
+    expect(found).toEqual({ to: 'nothing', reason: 'deploy item is idle' })
+  })
+
+  it('is for that run where it serves the lane, or all', async () => {
+    for (const all of [[MANIFEST, MOCK], null])
+      expect(await resolve(wake, { item: RUNNING, exec: RUNNING, jobs: [ROOT], serves: all })).toEqual({
+        to: 'open',
+        job: ROOT,
+      })
+  })
+})
+
 interface Known {
+  /** What the open run of the host serves; null: all. */
+  readonly serves?: readonly string[] | null
   readonly item?: object
   readonly exec: object
   /** The status of the Installation; absent: it runs the job. */
@@ -94,10 +125,10 @@ interface Known {
   readonly jobs: readonly Job[]
 }
 
-async function resolve(wake: Partial<Wake>, { item = {}, exec, inst = RUNNING, jobs }: Known) {
+async function resolve(wake: Partial<Wake>, { item = {}, exec, inst = RUNNING, jobs, serves = null }: Known) {
   const above = { exec: runningOf(exec), inst: runningOf(inst) }
   const subjects = new Map([
-    ['item', subject('item', 'exec', item, [above.exec, above.inst])],
+    ['item', { ...subject('item', 'exec', item, [above.exec, above.inst]), hostServes: serves }],
     ['exec', subject('exec', 'inst', exec, [above.inst])],
     ['inst', subject('inst', null, inst, [])],
   ])
@@ -125,12 +156,13 @@ function subject(
   status: object,
   jobsAbove: SubjectState['jobsAbove'],
 ): SubjectState {
-  const projection = { spec: { type: 'landscaper.gardener.cloud/mock' }, status }
+  const projection = { metadata: { finalizers: [FINALIZER] }, spec: { type: MOCK }, status }
   const object = { uid, owner_uid, namespace: 'n', name: 'root', deleted: false, projection }
   return {
     object: object as unknown as JournaledObject,
     owner: owner_uid === null ? 'gone' : 'present',
     jobsAbove,
+    hostServes: null,
   }
 }
 

@@ -20,7 +20,7 @@ describe('the settings of a worker', () => {
         healthPort: 0,
         sweepMs: 60_000,
         wings: ['landscaper'],
-        wingFlags: new Map([['landscaper', { 'pickup-timeout': 300_000 }]]),
+        wingFlags: new Map([['landscaper', { 'pickup-timeout': 300_000, deployers: undefined }]]),
       },
       dispatcher: { taskQueue: 'pawl-2', cluster: 'local', slots: 20, leaseMs: 10_000, workflowTaskTimeoutMs: 10_000 },
     })
@@ -52,6 +52,17 @@ describe('the settings of a worker', () => {
     expect(settings(NEEDED).dispatcher.controllers).toBeUndefined()
   })
 
+  it('give each lane a queue of its own when the process shares them with others, and each set of lanes that a run may host', () => {
+    const some = settings({ ...NEEDED, only: 'installation,deploy', deployers: 'mock' })
+    expect(some.taskQueues).toEqual(['pawl-2-installation-mock', 'pawl-2-deploy-mock'])
+    const all = settings({ ...NEEDED, deployers: 'mock, landscaper.gardener.cloud/kubernetes-manifest' })
+    expect([...all.taskQueues].sort()).toEqual([
+      ...['pawl-2-deploy-kubernetes-manifest', 'pawl-2-deploy-mock', 'pawl-2-execution-kubernetes-manifest+mock'],
+      'pawl-2-installation-kubernetes-manifest+mock',
+    ])
+    expect(all.dispatcher.controllers).toEqual(['deploy', 'execution', 'installation'])
+  })
+
   it('name each process anew, so that one that hangs shares no lease with its successor', () => {
     expect(settings(NEEDED).dispatcher.owner).not.toBe(settings(NEEDED).dispatcher.owner)
   })
@@ -68,6 +79,12 @@ describe('the settings of a worker', () => {
     ],
     [{ ...NEEDED, only: '' }, '--only names ""; expected controllers of deploy, execution, installation'],
     [{ ...NEEDED, only: 'deploy,deploy' }, '--only names "deploy" twice; expected each controller once'],
+    [{ ...NEEDED, deployers: 'mock,helm' }, '--deployers names "helm"; expected types of kubernetes-manifest, mock'],
+    [{ ...NEEDED, deployers: '' }, '--deployers names ""; expected types of kubernetes-manifest, mock'],
+    [
+      { ...NEEDED, deployers: 'mock,landscaper.gardener.cloud/mock' },
+      '--deployers names "landscaper.gardener.cloud/mock" twice; expected each type once',
+    ],
     [{ ...NEEDED, wings: 'landscaper,chess' }, '--wings names "chess"; expected wings of landscaper'],
     [{ ...NEEDED, wings: '' }, '--wings names ""; expected wings of landscaper'],
     [{ ...NEEDED, wings: 'landscaper,landscaper' }, '--wings names "landscaper" twice; expected each wing once'],

@@ -24,7 +24,7 @@ describe('the flag --wings', () => {
 
 describe('the flags of wings', () => {
   it('are flags of the worker', () => {
-    expect(Object.keys(WING_FLAGS)).toEqual(['pickup-timeout'])
+    expect(Object.keys(WING_FLAGS)).toEqual(['pickup-timeout', 'deployers'])
   })
 
   const wings = {

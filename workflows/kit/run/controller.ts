@@ -6,6 +6,7 @@ import type { OwnedFields } from '../kind/fields.ts'
 import type { LevelController, LevelTarget } from './define-level.ts'
 import { levelKinds, levelRoutes } from './level-routes.ts'
 import type { JobPlan } from './job.ts'
+import type { Lanes } from './lanes.ts'
 import type { JobStatus } from './job-status.ts'
 import type { Step } from '../plan/step.ts'
 import type { StateQuery } from './query.ts'
@@ -56,6 +57,8 @@ export interface JobModeController extends AnyController {
    * turn. Wakes of hosted subjects are for these runs.
    */
   readonly hostedBy?: readonly string[]
+  /** How workers may share out its subjects. Runs of `hostedBy` host subjects of the lanes that they serve; others are roots where these are served. */
+  readonly lanes?: Lanes
   /** What its runs do: by phase, or, where actions write the status, in every pass. */
   readonly plan: JobPlan<never> | Step<never>
   /** What its passes read beside their target, as its document declares it (job-query.ts). */
@@ -70,6 +73,7 @@ export interface LevelModeController extends AnyController {
   readonly mode: 'level'
   readonly target: LevelTarget
   readonly hostedBy?: never
+  readonly lanes?: never
 }
 
 export type Controller = JobModeController | LevelModeController

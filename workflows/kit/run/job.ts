@@ -3,18 +3,24 @@
 
 import type { ConditionChange } from './conditions.ts'
 import type { HostedEnd } from './status-change.ts'
+import type { Serving } from './lanes.ts'
 import type { By, ErrorReport, Subject, TargetView, TransitionMark } from './subject.ts'
 import type { Fault, Outcome } from '../plan/outcome.ts'
 import type { Step } from '../plan/step.ts'
 import type { Tracks } from './tracks.ts'
 
-/** Arguments of a job's workflow. */
-export interface JobInput {
+/** Arguments of a job's workflow. What the run serves is among them: whichever worker takes a task of it, and over continue-as-new, it is the same. */
+export interface JobInput extends Serving {
   readonly subject: Subject
   readonly jobID: string
   /** Why the job was started, for people. */
   readonly cause: string
+  /** The idle subject that asks for the job, as the journal knew it. Absent where the job was begun or handed down before. */
+  readonly asked?: AskingTarget
 }
+
+/** What a job begins on, without a read: its first write is fenced by the version. */
+export type AskingTarget = Pick<TargetView, 'version' | 'generation' | 'deleting' | 'jobID'>
 
 /** What settle will write. Steps set it through the pass; the loop compares it with what is there and writes only a difference. */
 export interface StatusDraft {

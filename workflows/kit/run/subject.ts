@@ -1,6 +1,7 @@
 // The object whose job it is: its name, what every controller sees of it, and who acts on it.
 
 import { isJobID } from '../plan/guard.ts'
+import type { Serving } from './lanes.ts'
 
 /** The object whose job it is. */
 export interface Subject {
@@ -12,8 +13,8 @@ export interface Subject {
   readonly name: string
 }
 
-/** Which run and pass acts; with the step's name the key of every action. */
-export interface By {
+/** Which run and pass acts, with the step's name the key of every action; and what the run serves. */
+export interface By extends Serving {
   readonly workflowID: string
   readonly runID: string
   /** Counts from 1 in every run. */

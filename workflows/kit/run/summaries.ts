@@ -23,21 +23,23 @@ export function summaryLine(text: string): string {
 }
 
 /**
- * The name of the activity in words, and of what its input is: the items, if it has any, else the subject.
+ * The name of the activity in words, and of what its input is: the items, if it has any, else the subject, unless the run's ID names it: a line of
+ * the UI has room for some thirty letters.
  *
  * @param about what the call is about, where its input does not say it as people do.
  */
 export function summaryOf(activity: string, input: unknown, about?: string): string {
-  const words = wordsOf(activity)
-  if (about !== undefined) return `${words} ${plain(about)}`
+  const told = wordsOf(activity)
+  if (about !== undefined) return `${told} ${plain(about)}`
   const subject = subjectOf(input)
   const items = itemsOf(input)
-  const whole = subject === undefined ? words : `${words}${joint(words, subject)}${plain(subject.name)}`
+  const words = subject === undefined ? told : told.replace(/ subject$/, () => ` ${wordsOf(subject.kind)}`)
+  const isTitle = subject === undefined || runIDOf(input).includes(`/${subject.name}/`)
+  const whole = isTitle ? words : `${words}${joint(words, subject)}${plain(subject.name)}`
   if (items.length === 0) return whole
-  const counted = /^(\w+) (.*\bitem)s$/.exec(words)
-  if (counted === null) return `${whole}: ${listed(items)}`
-  const [, verb = '', noun = ''] = counted
-  return `${verb} ${items.length} ${noun}${items.length === 1 ? '' : 's'}: ${listed(items)}`
+  const [, verb] = /^(\w+) (?:.*\b)?items$/.exec(words) ?? []
+  if (verb === undefined) return `${whole}: ${listed(items)}`
+  return `${verb} ${items.length} ${items.length === 1 ? 'item' : 'items'}: ${listed(items)}`
 }
 
 /** `applyDeployItems` is `apply deploy items`. */
@@ -47,7 +49,7 @@ function wordsOf(name: string): string {
 
 /** `observe installation web`, but `write exports of web`. */
 function joint(words: string, { kind }: Pick<Subject, 'kind'>): string {
-  const isSubject = !words.includes(' ') || words.endsWith(` ${wordsOf(kind)}`) || words.endsWith(' subject')
+  const isSubject = !words.includes(' ') || words.endsWith(` ${wordsOf(kind)}`)
   return isSubject ? ' ' : ' of '
 }
 
@@ -55,6 +57,12 @@ function subjectOf(input: unknown): Pick<Subject, 'kind' | 'name'> | undefined {
   const subject = fieldOf(input, 'subject')
   const [kind, name] = [fieldOf(subject, 'kind'), fieldOf(subject, 'name')]
   return typeof kind === 'string' && typeof name === 'string' ? { kind, name } : undefined
+}
+
+/** Of the run that calls. */
+function runIDOf(input: unknown): string {
+  const runID = fieldOf(fieldOf(input, 'by'), 'workflowID')
+  return typeof runID === 'string' ? runID : ''
 }
 
 function itemsOf(input: unknown): readonly string[] {
@@ -125,5 +133,20 @@ function said(verb: string, told: readonly (string | undefined)[]): string | und
 
 function dueIn(againMs: number, attempt: number): string {
   if (attempt > 0) return `retry ${attempt}`
-  return againMs === 0 ? 'again at once' : `again in ${againMs} ms`
+  return againMs === 0 ? 'again at once' : `again in ${duration(againMs)}`
+}
+
+// Each with its size, and that of the next larger one.
+const UNITS = [
+  ['h', 3_600_000, Infinity],
+  ['min', 60_000, 3_600_000],
+  ['s', 1000, 60_000],
+] as const
+
+/** `3 min 54 s`: the two largest units. */
+export function duration(ms: number): string {
+  if (ms < 1000) return `${ms} ms`
+  const counts = UNITS.map(([unit, size, larger]) => ({ unit, count: Math.floor((ms % larger) / size) }))
+  const told = counts.filter(({ count }) => count > 0).map(({ unit, count }) => `${count} ${unit}`)
+  return told.slice(0, 2).join(' ')
 }

@@ -8,7 +8,7 @@ import { isServed, type ItemPass, itemState } from './pass.ts'
 export async function beginItem(pass: ItemPass): Promise<Outcome> {
   const { by, subject, jobID, act } = pass
   const { target } = pass.state
-  if (target.jobID === jobID) return isServed(target) ? done : stop(HANDED_DOWN)
+  if (target.jobID === jobID) return isServed(target, pass) ? done : stop(HANDED_DOWN)
   // The run is there for the finalizer, or its job was taken away.
   if (!target.deleting) return target.finalizers.includes(FINALIZER) ? stop(SUPERSEDED) : done
   const begun = await act.beginJob({
@@ -19,5 +19,5 @@ export async function beginItem(pass: ItemPass): Promise<Outcome> {
   })
   if (begun === undefined) return stop(SUPERSEDED)
   pass.state = itemState({ ...target, version: begun.version, jobID, phase: begun.phase })
-  return isServed(target) ? done : stop(HANDED_DOWN)
+  return isServed(target, pass) ? done : stop(HANDED_DOWN)
 }

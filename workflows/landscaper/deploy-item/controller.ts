@@ -1,8 +1,9 @@
 // What the engine knows of the deployers' controller: of items that nobody hosts.
 
-import type { JobModeController } from '../../kit/index.ts'
+import { type JobModeController, path } from '../../kit/index.ts'
 import { UNGUARDED } from '../unguarded.ts'
 import { deployItemQueries } from './controller.gen.ts'
+import { BUILT_IN_TYPES } from './deployers.gen.ts'
 import { deployFields } from './fields.ts'
 import { deployItemKind } from './kind.ts'
 import { deployItemRun, deployRoutes } from './routes.ts'
@@ -14,6 +15,7 @@ export const deployController: JobModeController = {
   mode: 'job',
   target: deployItemKind,
   hostedBy: ['execution', 'installation'],
+  lanes: { at: path('spec.type'), all: [...BUILT_IN_TYPES].sort(), flag: 'deployers' },
   watches: [deployItemKind],
   routes: deployRoutes,
   queries: deployItemQueries,

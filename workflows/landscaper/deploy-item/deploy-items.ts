@@ -32,7 +32,7 @@ async function sendItems<State extends DeployState>(
   const { by, jobID, act, subject } = pass
   const { sent } = await act.sendItems({
     ...{ by, subject, jobID, isHosted },
-    items: items.map(({ uid, name, version, uninstalls }) => ({ uid, name, version, uninstalls })),
+    items: items.map(({ uid, item, name, version, uninstalls }) => ({ uid, item, name, version, uninstalls })),
   })
   const byUid = new Map(sent.map(({ uid, result }) => [uid, result]))
   for (const item of items) {
@@ -51,7 +51,7 @@ async function answerItems<State extends DeployState>(
   const { by, subject, jobID, act, state } = pass
   const { items, gone, failures } = await act.deployMockItems({
     ...{ by, subject, jobID, isHosted },
-    uids: quick.map((item) => item.uid),
+    items: quick.map(({ uid, item }) => ({ uid, item })),
     ownVersion: newestVersion(state.deployItems),
   })
   // A track may have ended meanwhile: what it has put into the state stays.
@@ -75,8 +75,8 @@ const RETRY_MS = 5000
 // A time-out that has passed and cannot be written must not turn into passes without end.
 const SHORTEST_WAIT_MS = 1000
 
-function timeouts<State extends DeployState>({ state, jobID }: DeployPass<State>): Outcome[] {
-  return state.deployItems
-    .filter((item) => QUICK_TYPES.has(item.type) && isUnfinished(item, jobID))
+function timeouts<State extends DeployState>(pass: DeployPass<State>): Outcome[] {
+  return pass.state.deployItems
+    .filter((item) => QUICK_TYPES.has(item.type) && isUnfinished(item, pass))
     .flatMap(({ remainingMs }) => (remainingMs === undefined ? [] : [again(Math.max(remainingMs, SHORTEST_WAIT_MS))]))
 }

@@ -4,7 +4,7 @@ import type { Activities } from '../../../activities/index.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import type { By, ShownJob, StepPass, Subject, Tracks } from '../../kit/index.ts'
 import type { DeployItemObservation } from './controller.gen.ts'
-import { BUILT_IN_TYPES } from './deployers.gen.ts'
+import { isTypeServed } from './served-types.ts'
 
 /** What a pass that deploys items knows of them. */
 export interface DeployState {
@@ -47,14 +47,17 @@ export type ItemRunActivities = DeployActivities & Pick<Activities, 'observeDepl
 
 export type ItemPass = StepPass<ItemState, ItemRunActivities>
 
-/** Whether the type of items is deployed here. */
-export function isServed({ type }: Pick<DeployItemView, 'type'>): boolean {
-  return BUILT_IN_TYPES.has(type)
+/** What a pass has to say to know which items are its own to deploy. */
+type Deploying = Pick<DeployPass<DeployState>, 'by' | 'jobID'>
+
+/** Whether items of this type are deployed by the run. */
+export function isServed({ type }: Pick<DeployItemView, 'type'>, { by }: Pick<Deploying, 'by'>): boolean {
+  return isTypeServed(type, by)
 }
 
-/** Whether the item has this job, is ours to do, and has not finished it. */
-export function isUnfinished(item: DeployItemView, jobID: string): boolean {
-  return isServed(item) && item.jobID === jobID && item.jobIDFinished !== jobID
+/** Whether the item has the pass's job, is the run's to do, and has not finished it. */
+export function isUnfinished(item: DeployItemView, { by, jobID }: Deploying): boolean {
+  return isServed(item, { by }) && item.jobID === jobID && item.jobIDFinished !== jobID
 }
 
 /** The newest version among the items, for reads that must not be older. */

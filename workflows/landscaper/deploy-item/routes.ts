@@ -31,7 +31,7 @@ function fromDeployItem(event: RoutedEvent): Routing {
   const subject = { controller: 'deploy', uid, namespace, name }
   if (event.type === 'DELETED') return { routes: [{ ...subject, mode: 'notify', cause: 'deleted' }] }
   if (!isIdle(ids)) {
-    if (!isOfServedType(projection)) return { ignored: FOREIGN }
+    if (!isOfBuiltInType(projection)) return { ignored: FOREIGN }
     return { routes: [{ ...subject, mode: 'start', cause: 'job ID in its status' }] }
   }
   // Whether its execution is gone is resolved when the wake is dispatched.
@@ -53,7 +53,7 @@ function fromExecution(event: RoutedEvent): Routing {
 export function deployItemRun(subject: object, ownerGone: boolean, ownerJob?: string): WantedRun {
   const ids = jobIDsOf(subject)
   if (!isIdle(ids)) {
-    if (!isOfServedType(subject)) return { none: FOREIGN }
+    if (!isOfBuiltInType(subject)) return { none: FOREIGN }
     if (ids.jobID === ownerJob) return { none: 'its execution hosts it' }
     return { jobID: ids.jobID, cause: 'job ID in its status' }
   }
@@ -67,7 +67,8 @@ export function deployItemRun(subject: object, ownerGone: boolean, ownerJob?: st
 
 const FOREIGN = 'deploy item is of a type that another deployer serves'
 
-function isOfServedType(item: object): boolean {
+// By some worker: which of them, the item's lane says.
+function isOfBuiltInType(item: object): boolean {
   return BUILT_IN_TYPES.has(textAt(item, path('spec.type')) ?? '')
 }
 
@@ -76,5 +77,5 @@ function isDeleting(item: object): boolean {
 }
 
 function isFirstSeen(item: object): boolean {
-  return isOfServedType(item) && isUnguarded(item, executionKind)
+  return isOfBuiltInType(item) && isUnguarded(item, executionKind)
 }

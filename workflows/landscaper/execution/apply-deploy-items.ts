@@ -6,8 +6,10 @@ import { absorb, type ExecutionPass } from './pass.ts'
 
 export async function applyDeployItems(pass: ExecutionPass): Promise<Outcome> {
   const { by, subject, jobID, state, act } = pass
-  const applied = absorb(pass, await act.applyDeployItems({ by, subject, jobID, generation: state.target.generation }))
-  pass.draft.observedGeneration = state.target.generation
+  const { generation } = state.target
+  const items = state.target.items.map(({ name }) => ({ name }))
+  const applied = absorb(pass, await act.applyDeployItems({ by, subject, jobID, generation, items }))
+  pass.draft.observedGeneration = generation
   pass.draft.marks.push('waitTime')
   return applied
 }

@@ -1,31 +1,50 @@
 // What a person sees of the Execution in Temporal's UI, below its Installation where that hosts it: its phase, its items and what they wait for.
-// A list of Markdown, for tables grow wider than the page.
+// A list of Markdown, for tables grow wider than the page. The UI shows a dozen lines of some seventy letters and scrolls to the others, so what
+// failed comes first, what succeeded last, and nothing is told twice.
 
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
+import { quoted } from '../../kit/index.ts'
+import { executionKind } from './kind.ts'
 import type { ExecutionPass } from './pass.ts'
 
 // Temporal keeps at most 20,000 bytes of details (spec/engine.md 1.3); a line is below two hundred as a rule.
 const MOST_LINES = 60
 const MOST_ITEMS = 200
 const LONGEST_ERROR = 120
+// Begin and end were written together, or as good as that.
+const AT_ONCE_MS = 50
 
 export function executionDetails({ subject, state, draft, jobID, tracks }: ExecutionPass): string {
   const { deployItems } = state
   const isBig = deployItems.length > MOST_ITEMS
   const finished = deployItems.filter((item) => isFinished(item, jobID)).length
   const done = deployItems.length === 0 ? '' : `, ${finished} of ${deployItems.length} items finished`
-  const error = draft.lastError === undefined ? '' : `: ${cut(draft.lastError.message)}`
-  const shown = isBig ? deployItems.filter((item) => isNotable(item, jobID)) : deployItems
   const isHere = ({ uid }: DeployItemView) => tracks.has(uid)
-  const lines = shown
-    .slice(0, MOST_LINES)
-    .map((item) => `  - ${item.item} (${item.type}): ${stateOf(item, { deployItems, jobID, isHere })}`)
+  const setting = { deployItems, jobID, isHere, isOver: draft.phase === 'Failed' }
+  const notable = isBig ? deployItems.filter((item) => isNotable(item, jobID)) : [...deployItems]
+  const shown = notable.sort((one, other) => rankOf(one, setting) - rankOf(other, setting)).slice(0, MOST_LINES)
+  const hidden = notable.length - shown.length
+  // What an item failed of is the Execution's error, too.
+  const isTold = shown.some((item) => isFinished(item, jobID) && item.error !== undefined)
+  const error = draft.lastError === undefined || isTold ? '' : `: ${quoted(draft.lastError.message, LONGEST_ERROR)}`
   return [
     `- **Execution ${subject.namespace}/${subject.name}**: ${draft.phase ?? 'not started'}${done}${error}`,
     ...(isBig ? countedLines(deployItems, jobID) : []),
-    ...lines,
-    ...(shown.length > MOST_LINES ? [`  - and ${shown.length - MOST_LINES} more`] : []),
+    ...shown.map((item) => `  - ${item.item} (${shortType(item)}): ${stateOf(item, setting)}`),
+    ...(hidden > 0 ? [`  - and ${hidden} more`] : []),
   ].join('\n')
+}
+
+/** What failed, what is at work, what waits, what succeeded. */
+function rankOf(item: DeployItemView, { jobID, isHere }: Setting): number {
+  if (isFinished(item, jobID)) return hasFailed(item) ? 0 : 3
+  return item.jobID === jobID || isHere(item) ? 1 : 2
+}
+
+/** `mock`, but `example.com/helm`. */
+function shortType({ type }: DeployItemView): string {
+  const own = `${executionKind.group}/`
+  return type.startsWith(own) ? type.slice(own.length) : type
 }
 
 /** Runs, or has failed. */
@@ -38,6 +57,8 @@ interface Setting {
   readonly jobID: string
   /** This run is at work on it. */
   readonly isHere: (item: DeployItemView) => boolean
+  /** The job has failed: what has not begun waits no more. */
+  readonly isOver: boolean
 }
 
 function stateOf(item: DeployItemView, setting: Setting): string {
@@ -47,28 +68,35 @@ function stateOf(item: DeployItemView, setting: Setting): string {
 }
 
 function endOf({ phase = '', tookMs, error }: DeployItemView): string {
-  const took = tookMs === undefined ? '' : ` after ${seconds(tookMs)}`
-  return `${phase === '' ? 'finished' : phase}${took}${error === undefined ? '' : `: ${cut(error)}`}`
+  const took = tookMs === undefined ? '' : tookMs < AT_ONCE_MS ? ' at once' : ` after ${seconds(tookMs)}`
+  return `${phase === '' ? 'finished' : phase}${took}${error === undefined ? '' : `: ${quoted(error, LONGEST_ERROR)}`}`
 }
 
 function workOn(item: DeployItemView, { jobID, isHere }: Setting): string {
   // Until the first status write of its job the item shows the one before.
   if (item.jobID !== jobID) return 'begun'
-  const { phase = '', type, since } = item
-  const begun = since === undefined ? '' : ` since ${since}`
+  const { phase = '', since } = item
+  const begun = since === undefined ? '' : ` since ${shortTime(since)}`
   if (phase !== '') return `${phase}${begun}`
-  return isHere(item) ? `begun${begun}` : `waits for a deployer of type ${type}${begun}`
+  return isHere(item) ? `begun${begun}` : `waits for its deployer${begun}`
 }
 
-function waitOf(item: DeployItemView, { deployItems, jobID }: Setting): string {
+function waitOf(item: DeployItemView, { deployItems, jobID, isOver }: Setting): string {
   if (item.deleting) return 'to be uninstalled'
-  const isAhead = (name: string) => deployItems.some((one) => one.item === name && !isFinished(one, jobID))
-  const ahead = item.dependsOn.filter(isAhead)
-  return ahead.length === 0 ? 'not begun' : `not begun, waits for ${ahead.join(', ')}`
+  const needed = deployItems.filter((one) => item.dependsOn.includes(one.item))
+  const failed = needed.filter((one) => isFinished(one, jobID) && hasFailed(one))
+  if (failed.length > 0) return `not begun: ${failed.map((one) => `${one.item} ${one.phase ?? 'failed'}`).join(', ')}`
+  const ahead = needed.filter((one) => !isFinished(one, jobID))
+  if (ahead.length === 0) return 'not begun'
+  return `not begun, ${isOver ? 'needs' : 'waits for'} ${ahead.map((one) => one.item).join(', ')}`
 }
 
 function isFinished({ jobID, jobIDFinished }: DeployItemView, job: string): boolean {
   return jobID === job && jobIDFinished === job
+}
+
+function hasFailed({ phase, error }: DeployItemView): boolean {
+  return error !== undefined || phase === 'Failed' || phase === 'DeleteFailed'
 }
 
 /** As `12 Succeeded, 3 Failed, 185 not begun`. */
@@ -85,7 +113,7 @@ function seconds(ms: number): string {
   return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`
 }
 
-function cut(message: string): string {
-  const line = message.replaceAll(/\s+/g, ' ')
-  return line.length <= LONGEST_ERROR ? line : `${line.slice(0, LONGEST_ERROR)}...`
+/** `2030-01-01 00:00:00 UTC`, as the UI writes times. */
+function shortTime(time: string): string {
+  return time.replace(/^([\d-]+)T([\d:]+)(?:\.\d+)?Z$/, '$1 $2 UTC')
 }

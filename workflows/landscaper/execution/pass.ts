@@ -67,7 +67,14 @@ export function batch(pass: ExecutionPass, items: readonly DeployItemView[]) {
     by: pass.by,
     subject: pass.subject,
     jobID: pass.jobID,
-    items: items.map(({ uid, name, version, finalizers, jobID }) => ({ uid, name, version, finalizers, jobID })),
+    items: items.map(({ uid, item, name, version, finalizers, jobID }) => ({
+      uid,
+      item,
+      name,
+      version,
+      finalizers,
+      jobID,
+    })),
   }
 }
 

@@ -1,5 +1,5 @@
-// Brings items to work. Those of types that are deployed here are hosted: the job begins with their own first status write, in this run. Those of
-// others are handed the job ID, and waited for. Source: spec/landscaper.md 2.8, docs/architecture.md "Hosted children".
+// Brings items to work. Those of types that the run serves are hosted: the job begins with their own first status write, in this run. Those of
+// others are handed the job ID, and waited for: another program deploys them, or another worker, in runs of their own. Source: spec/landscaper.md 2.8, docs/architecture.md "Hosted children".
 
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import { done, isIdle, joinOutcomes, type Outcome } from '../../kit/index.ts'
@@ -11,8 +11,8 @@ import { absorb, batch, type ExecutionPass } from './pass.ts'
 export async function takeUpItems(pass: ExecutionPass, items: readonly DeployItemView[]): Promise<Outcome> {
   const { jobID } = pass
   const free = items.filter((item) => item.jobID === jobID || isIdle(item))
-  const foreign = free.filter((item) => !isServed(item) && item.jobID !== jobID)
-  const served = free.filter(isServed)
+  const foreign = free.filter((item) => !isServed(item, pass) && item.jobID !== jobID)
+  const served = free.filter((item) => isServed(item, pass))
   const handedDown = foreign.length === 0 ? done : absorb(pass, await pass.act.triggerDeployItems(batch(pass, foreign)))
   const deployed = served.length === 0 ? done : await deployItems(pass, served, true)
   return joinOutcomes(handedDown, deployed)

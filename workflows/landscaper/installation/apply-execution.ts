@@ -19,7 +19,7 @@ export async function applyExecution(pass: InstallationPass): Promise<Outcome> {
   }
   if (applied.result === 'waiting') return stop(applied.reason)
   pass.state = { ...state, execution: applied.execution, isEmpty: applied.execution === undefined }
-  rendered(pass, state.target.generation, applied.importsHash)
+  rendered(pass, applied.generation ?? state.target.generation, applied.importsHash)
   return done
 }
 

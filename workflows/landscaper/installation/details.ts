@@ -1,5 +1,6 @@
 // What a person sees of the run in Temporal's UI: the top of the tree; its Execution with the items follows (execution/details.ts).
 
+import { quotedLines } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
 
 const LONGEST_ERROR = 2000
@@ -10,7 +11,7 @@ export function installationDetails({ subject, state: { execution }, draft }: In
     `**Installation ${subject.namespace}/${subject.name}**: ${phase}`,
     ...(lastError === undefined
       ? []
-      : ['', `Error (${lastError.reason}): ${lastError.message.slice(0, LONGEST_ERROR)}`]),
+      : ['', `Error (${lastError.reason}):${quotedLines(lastError.message, LONGEST_ERROR)}`]),
     ...(execution === undefined ? ['', 'It has no Execution.'] : []),
   ].join('\n')
 }

@@ -7,13 +7,13 @@ type Act = Pick<InstallationActivities, 'startInstallation' | 'observeInstallati
 /** The first pass of a run begins the job where it looks. */
 export async function observeInstallation(
   act: Act,
-  { subject, jobID }: JobInput,
+  { subject, jobID, asked }: JobInput,
   by: By,
   latest: () => InstallationState | undefined,
 ): Promise<InstallationState | undefined> {
   const isFirst = latest() === undefined
   const { target, execution, start, ...news } = isFirst
-    ? await act.startInstallation({ by, subject, jobID })
+    ? await act.startInstallation({ by, subject, jobID, asked })
     : {
         ...(await act.observeInstallation({ by, subject, known: versionsOf(act.itemsOfExecution()) })),
         start: undefined,

@@ -36,7 +36,7 @@ export interface AnswerInput {
   readonly by: By
   readonly subject: Subject
   readonly jobID: string
-  readonly uids: readonly string[]
+  readonly items: readonly Pick<DeployItemView, 'uid' | 'item'>[]
   /** The job is that of the items' host, and begins here: they need not have it yet. */
   readonly isHosted?: boolean
   readonly ownVersion: number
@@ -61,15 +61,16 @@ export const answerActivities = (deps: LandscaperDeps, deployers: readonly Deplo
     by,
     subject,
     jobID,
-    uids,
+    items,
     ownVersion,
     isHosted = false,
   }: AnswerInput): Promise<AnswerResult> {
     const quick = new Map(deployers.filter(isQuick).map((one) => [one.type, one]))
     const now = deps.now()
+    const uids = new Set(items.map(({ uid }) => uid))
     const all = await readItems(deps, { by, subject }, ownVersion)
     const decided = all
-      .filter((object) => uids.includes(object.metadata.uid))
+      .filter((object) => uids.has(object.metadata.uid))
       .map((object) => decide(deps, quick.get(object.spec.type), { object, jobID, now }, isHosted))
     const exports = decided.flatMap(({ exported }) => exported ?? [])
     const refused = await writeExports(deps, { ...by, step: 'exportMockItems', fieldManager: WRITER }, exports)
@@ -81,7 +82,7 @@ export const answerActivities = (deps: LandscaperDeps, deployers: readonly Deplo
     const ended = new Set(ends.map(({ object }) => object))
     const written = [...first.filter(({ step }) => !ended.has(step.object)), ...second]
     for (const { answer } of written) await warnOfError(deps, jobID, answer)
-    return result(deps, steps, written)
+    return result(deps, by, steps, written)
   },
 })
 
@@ -205,8 +206,8 @@ function answered(job: ItemJob, deployer: QuickDeployer, answer: QuickAnswer): N
   return { patch: isNew ? pickedUp(job, phase, fields) : undefined, ...exported }
 }
 
-function result(deps: LandscaperDeps, steps: readonly Step[], written: readonly Written[]): AnswerResult {
-  const items = steps.filter((step) => step.write === undefined).map((step) => deployItemView(step.object, deps))
+function result(deps: LandscaperDeps, by: By, steps: readonly Step[], written: readonly Written[]): AnswerResult {
+  const items = steps.filter((step) => step.write === undefined).map((step) => deployItemView(step.object, by, deps))
   const gone: string[] = []
   const failures: AnswerResult['failures'][number][] = steps.flatMap(({ object, failure }) =>
     failure === undefined ? [] : [{ object: object.metadata.name, code: failure.code, message: failure.message }],
@@ -216,7 +217,7 @@ function result(deps: LandscaperDeps, steps: readonly Step[], written: readonly 
     if (answer.result === 'failed') {
       failures.push({ object: name, code: answer.error.reason, message: answer.error.message })
     } else if (answer.result === 'gone' || isReleased(answer.object)) gone.push(uid)
-    else items.push(deployItemView(answer.object, deps))
+    else items.push(deployItemView(answer.object, by, deps))
   }
   return { items, gone, failures }
 }

@@ -1,8 +1,8 @@
 // What is read of items: by the run of one that nobody hosts, and of those that their Execution's run hosts.
 
-import { BUILT_IN_TYPES } from '../../../../workflows/landscaper/deploy-item/deployers.gen.ts'
 import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../../../workflows/landscaper/execution/kind.ts'
+import { isTypeServed } from '../../../../workflows/landscaper/deploy-item/served-types.ts'
 import type { By, Subject } from '../../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import { readFamily, readSubject } from '../../../kube/read-family.ts'
@@ -24,11 +24,11 @@ export const observeActivities = (deps: LandscaperDeps) => ({
    */
   async observeDeployItem({ by, subject }: Observer): Promise<DeployItemView | undefined> {
     const item = await observed(deps, by, readSubject(deps, deployItemKind, subject))
-    return item && deployItemView(item, deps)
+    return item && deployItemView(item, by, deps)
   },
 })
 
-/** The items of types that are deployed here of an Execution, bodies included; or the item that is the subject itself. */
+/** The items of an Execution whose types its run serves, bodies included; or the item that is the subject itself. */
 export async function readItems(
   deps: LandscaperDeps,
   { by, subject }: Observer,
@@ -41,6 +41,6 @@ export async function readItems(
   const items = declaredChildren(deps, { by, subject, state: 'deployItems', watched: deployItemKind, ownVersion })
   const { children } = await readFamily(deps, executionKind, subject, items)
   return children
-    .filter((item) => BUILT_IN_TYPES.has(item.spec.type))
+    .filter((item) => isTypeServed(item.spec.type, by))
     .sort((left, right) => (left.metadata.name < right.metadata.name ? -1 : 1))
 }

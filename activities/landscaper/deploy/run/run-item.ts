@@ -351,7 +351,8 @@ class ItemRun {
   }
 
   #result(object: DeployItem | undefined): ItemResult {
-    return object === undefined ? GONE : { item: deployItemView(object, this.#deps), isWaiting: false }
+    if (object === undefined) return GONE
+    return { item: deployItemView(object, this.#call.input.by, this.#deps), isWaiting: false }
   }
 }
 
@@ -406,8 +407,11 @@ function startOf({ name }: LongDeployer, act: ItemAct): string {
 const LONGEST_MESSAGE = 2000
 
 function retryIn(type: string, message: string, delayMs: number): ApplicationFailure {
-  return ApplicationFailure.create({
+  const failure = ApplicationFailure.create({
     ...{ type, message: message.slice(0, LONGEST_MESSAGE) },
     ...{ nextRetryDelay: delayMs, nonRetryable: false },
   })
+  // It would only say where this line is, in half of the page.
+  failure.stack = ''
+  return failure
 }

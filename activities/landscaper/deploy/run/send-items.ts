@@ -17,6 +17,8 @@ import { keyOf, type Sending } from './sending.ts'
 
 export interface SentItem {
   readonly uid: string
+  /** Its name in the Execution's spec, for people who read the call's summary. */
+  readonly item?: string
   readonly name: string
   /** The newest version that the run has seen. */
   readonly version: string

@@ -11,16 +11,26 @@ const named = (...names: readonly string[]) => names.map((name) => ({ uid: name,
 describe('the summary of a call', () => {
   it.each([
     ['observeInstallation', 'observe installation web'],
-    ['guardSubject', 'guard subject web'],
+    ['guardSubject', 'guard installation web'],
     ['writeExports', 'write exports of web'],
     ['settle', 'settle web'],
   ])('of %s is: %s', (activity, summary) => {
     expect(summaryOf(activity, { by, subject })).toBe(summary)
   })
 
+  it('leaves out the name that the ID of the run shows', () => {
+    const titled = { by: { ...by, workflowID: 'installation/ns/web/u/job' } }
+    expect(
+      ['observeInstallation', 'guardSubject', 'writeExports'].map((name) => summaryOf(name, { ...titled, subject })),
+    ).toEqual(['observe installation', 'guard installation', 'write exports'])
+    expect(summaryOf('observeThing', { ...titled, subject: { ...subject, kind: 'Thing', name: 'eb' } })).toBe(
+      'observe thing eb',
+    )
+  })
+
   it('counts and names the items that the call is given', () => {
     expect(summaryOf('triggerDeployItems', { by, subject, items: named('db', 'cache') })).toBe(
-      'trigger 2 deploy items: db, cache',
+      'trigger 2 items: db, cache',
     )
     expect(summaryOf('sendItems', { by, subject, items: named('db') })).toBe('send 1 item: db')
     expect(summaryOf('interruptExecution', { subject, items: named('db') })).toBe('interrupt execution of web: db')
@@ -70,7 +80,10 @@ describe('the end of a pass', () => {
   it('is told by what it writes and when the next one is due', () => {
     expect(settle({ change: { phase: 'Succeeded', lastError: undefined } })).toBe('settle: Succeeded')
     expect(settle({ change: { phase: 'Failed', lastError: { reason: 'Timeout' } } })).toBe('settle: Failed, Timeout')
-    expect(settle({ againMs: 5000 })).toBe('settle: again in 5000 ms')
+    expect(settle({ againMs: 500 })).toBe('settle: again in 500 ms')
+    expect(settle({ againMs: 5000 })).toBe('settle: again in 5 s')
+    expect(settle({ againMs: 233_740 })).toBe('settle: again in 3 min 53 s')
+    expect(settle({ againMs: 7_200_000 })).toBe('settle: again in 2 h')
     expect(settle({ againMs: 9e15, attempt: 2, fault: { reason: 'Away' } })).toBe('settle: Away, retry 2')
     expect(settle({})).toBe('settle: nothing new')
   })

@@ -25,7 +25,17 @@ describe('items of quick deployers', () => {
     const { pass, inputs } = passOver([itemView('a'), finished('b'), { ...itemView('c'), version: '12' }], succeed)
     const [a, , c] = pass.state.deployItems
     expect(await deployItems(pass, [a!, c!], false)).toEqual(done)
-    expect(inputs).toMatchObject([{ uids: ['uid-a', 'uid-c'], ownVersion: 12, jobID: JOB, isHosted: false }])
+    expect(inputs).toMatchObject([
+      {
+        items: [
+          { uid: 'uid-a', item: 'a' },
+          { uid: 'uid-c', item: 'c' },
+        ],
+        ownVersion: 12,
+        jobID: JOB,
+        isHosted: false,
+      },
+    ])
     expect(pass.state.deployItems.map(({ item, jobIDFinished }) => [item, jobIDFinished])).toEqual([
       ['a', JOB],
       ['b', JOB],
@@ -34,7 +44,11 @@ describe('items of quick deployers', () => {
   })
 
   it('are forgotten when they are gone', async () => {
-    const { pass } = passOver([itemView('a'), itemView('b')], ({ uids }) => ({ items: [], gone: uids, failures: [] }))
+    const { pass } = passOver([itemView('a'), itemView('b')], ({ items }) => ({
+      items: [],
+      gone: items.map(({ uid }) => uid),
+      failures: [],
+    }))
     expect(await deploy(pass)).toEqual(done)
     expect(pass.state.deployItems).toEqual([])
   })
@@ -71,7 +85,7 @@ describe('items of deployers that take long', () => {
   it('are tried together once, after the batch of those that are quick', async () => {
     const { pass, inputs, tracks, calls } = passOver([manifest('a'), itemView('b'), manifest('gone')], succeed)
     expect(await deploy(pass)).toEqual(done)
-    expect(inputs).toMatchObject([{ uids: ['uid-b'] }])
+    expect(inputs).toMatchObject([{ items: [{ uid: 'uid-b', item: 'b' }] }])
     expect(calls).toEqual(['send a, gone'])
     expect(pass.state.deployItems.map(({ item, jobIDFinished }) => [item, jobIDFinished])).toEqual([
       ['a', JOB],
@@ -118,7 +132,7 @@ describe('items that their Execution hosts', () => {
   it('are deployed before they have the job, and every call is told so', async () => {
     const { pass, inputs, hosted, tracks } = passOver([fresh('a'), manifest('b'), manifest('late')], succeed)
     expect(await deployItems(pass, pass.state.deployItems, true)).toEqual(done)
-    expect(inputs).toMatchObject([{ uids: ['uid-a'], isHosted: true }])
+    expect(inputs).toMatchObject([{ items: [{ uid: 'uid-a', item: 'a' }], isHosted: true }])
     for (const work of tracks.held.values()) await work()
     expect(hosted).toEqual(['send true', 'apply true'])
   })
@@ -126,7 +140,7 @@ describe('items that their Execution hosts', () => {
   it('are those that are given; other tracks go on', async () => {
     const { pass, inputs, tracks } = passOver([fresh('a'), fresh('b')], succeed)
     await deployItems(pass, [fresh('b')], true)
-    expect(inputs).toMatchObject([{ uids: ['uid-b'] }])
+    expect(inputs).toMatchObject([{ items: [{ uid: 'uid-b', item: 'b' }] }])
     expect(tracks.retained).toBeUndefined()
   })
 })
@@ -135,8 +149,8 @@ function finished(item: string): DeployItemView {
   return { ...itemView(item), phase: 'Succeeded', jobIDFinished: JOB }
 }
 
-function succeed({ uids }: AnswerInput): AnswerResult {
-  return { items: uids.map((uid) => finished(uid.replace('uid-', ''))), gone: [], failures: [] }
+function succeed({ items }: AnswerInput): AnswerResult {
+  return { items: items.map(({ item }) => finished(item)), gone: [], failures: [] }
 }
 
 async function deploy(pass: DeployPass<DeployState>): Promise<Outcome> {

@@ -94,7 +94,8 @@ describe('what an item says of its job', () => {
 
 async function run(item: DeployItemView, { isGone = false } = {}) {
   const log: string[] = []
-  const answer = (after: Partial<TargetView>) => Promise.resolve(isGone ? undefined : { ...TARGET, ...after })
+  const answer = (after: Partial<TargetView>) =>
+    Promise.resolve(isGone ? undefined : { ...TARGET, ...after, wrote: true })
   const unexpected = () => Promise.reject(new Error('was not expected'))
   const pass: ItemPass = {
     subject: { kind: 'DeployItem', uid: item.uid, namespace: 'n', name: item.name },

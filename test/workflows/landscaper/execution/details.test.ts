@@ -20,23 +20,47 @@ describe('the details of an execution', () => {
     const [head, ...rest] = lines(items)
     expect(head).toBe('- **Execution n/exec**: Progressing, 2 of 5 items finished')
     expect(rest).toEqual([
-      '  - db (example.com/theirs): Succeeded after 1.2 s',
-      '  - cache (example.com/theirs): Failed after 2 min: no answer from the target',
-      '  - app (example.com/theirs): Progressing since 2030-01-01T00:00:00Z',
+      '  - cache (example.com/theirs): Failed after 2 min: `no answer from the target`',
+      '  - app (example.com/theirs): Progressing since 2030-01-01 00:00:00 UTC',
       '  - page (example.com/theirs): not begun, waits for app',
       '  - old (example.com/theirs): to be uninstalled',
+      '  - db (example.com/theirs): Succeeded after 1.2 s',
     ])
   })
 
   it('name the deployer that has not taken an item up', () => {
     const untouched = { ...running('app'), phase: undefined }
-    expect(lines([untouched])[1]).toBe('  - app (example.com/theirs): waits for a deployer of type example.com/theirs')
+    expect(lines([untouched])[1]).toBe('  - app (example.com/theirs): waits for its deployer')
   })
 
   it('say of an item whose first try runs that it has begun, though its status does not show it yet', () => {
     const { pass } = executionPass([slow(pending('app'))])
     pass.tracks.start('uid-app', () => new Promise(() => undefined))
     expect(executionDetails(pass).split('\n')[1]).toMatch(/: begun$/)
+  })
+
+  it('say why an item has not begun: what it needs failed, or did not begin', () => {
+    const { pass } = executionPass([failed('db'), pending('app', ['db']), pending('page', ['app'])])
+    pass.draft.phase = 'Failed'
+    expect(executionDetails(pass).split('\n').slice(2)).toEqual([
+      '  - app (example.com/theirs): not begun: db Failed',
+      '  - page (example.com/theirs): not begun, needs app',
+    ])
+  })
+
+  it('have the error of the execution where no item has one', () => {
+    const head = (items: readonly DeployItemView[]) => {
+      const { pass } = executionPass(items)
+      pass.draft.lastError = { reason: 'Stuck', message: 'they wait for <each other>', operation: 'o' }
+      return executionDetails(pass).split('\n')[0]
+    }
+    expect(head([pending('a')])).toMatch(/: `they wait for <each other>`$/)
+    expect(head([{ ...failed('a'), error: 'broke' }])).toMatch(/items finished$/)
+  })
+
+  it('shorten the types of the wing, and what took no time', () => {
+    const type = 'landscaper.gardener.cloud/mock'
+    expect(lines([{ ...succeeded('db'), type, tookMs: 0 }])[1]).toBe('  - db (mock): Succeeded at once')
   })
 
   it('are counts and what is notable where the items are many, and fit into what Temporal takes', () => {

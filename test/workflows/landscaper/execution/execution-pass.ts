@@ -73,6 +73,8 @@ export interface Called {
 interface Given {
   readonly target?: Partial<ExecutionView>
   readonly act?: Partial<ExecutionActivities>
+  /** The types that the run serves; absent: all of Pawl's. */
+  readonly serves?: readonly string[]
   /** Told of each batch of items whose job begins, however it does. */
   readonly begins?: (items: readonly DeployItemView[]) => void
 }
@@ -80,7 +82,7 @@ interface Given {
 /** A pass over the given objects; the spec names the same items unless told otherwise. */
 export function executionPass(
   deployItems: readonly DeployItemView[],
-  { target = {}, act = {}, begins = () => undefined }: Given = {},
+  { target = {}, act = {}, serves, begins = () => undefined }: Given = {},
 ): { readonly pass: ExecutionPass; readonly called: Called; readonly tracks: HeldTracks<ExecutionState> } {
   const called: Called = {
     ...{ triggered: [], deployed: [], sent: [], deleted: [], released: [], interrupted: [], unclaimed: [] },
@@ -91,7 +93,7 @@ export function executionPass(
   const pass: ExecutionPass = {
     subject: { kind: 'Execution', uid: 'u', namespace: 'n', name: 'exec' },
     jobID: JOB,
-    by: { workflowID: `execution/u/${JOB}`, runID: 'run', pass: 1 },
+    by: { workflowID: `execution/u/${JOB}`, runID: 'run', pass: 1, ...(serves !== undefined && { serves }) },
     act: { ...activities(() => pass.state, called, begins), ...act },
     state: { target: { ...TARGET, items, ...target }, deployItems },
     draft: { phase: 'Progressing', observedGeneration: 1, lastError: undefined, conditions: [], marks: [], fields: {} },
@@ -123,8 +125,8 @@ function activities(
     list.push(...chosen(input).map(({ item }) => item))
     return Promise.resolve(wrote(chosen(input).map(change)))
   }
-  const batchOf = (list: string[], uids: readonly string[], isHosted = false) => {
-    const items = state().deployItems.filter(({ uid }) => uids.includes(uid))
+  const batchOf = (list: string[], given: readonly { readonly uid: string }[], isHosted = false) => {
+    const items = state().deployItems.filter(({ uid }) => given.some((one) => one.uid === uid))
     list.push(`${isHosted ? 'hosted' : 'handed down'}: ${items.map(({ item }) => item).join(', ')}`)
     begins(items)
     return items
@@ -150,19 +152,15 @@ function activities(
       called.forgotten += 1
       return Promise.resolve({ ...state().target, version: '11', interruptRequested: false })
     },
-    deployMockItems({ uids, isHosted }) {
-      const items = batchOf(called.deployed, uids, isHosted)
+    deployMockItems({ items: given, isHosted }) {
+      const items = batchOf(called.deployed, given, isHosted)
       const done = items.filter(({ deleting }) => !deleting).map((item) => ({ ...item, ...SUCCEEDED }))
       const gone = items.filter(({ deleting }) => deleting).map(({ uid }) => uid)
       return Promise.resolve({ items: done, gone, failures: [] })
     },
     // None ends in its first try.
     sendItems({ items, isHosted }) {
-      batchOf(
-        called.sent,
-        items.map(({ uid }) => uid),
-        isHosted,
-      )
+      batchOf(called.sent, items, isHosted)
       return Promise.resolve({ sent: [] })
     },
     forItem: () => ({

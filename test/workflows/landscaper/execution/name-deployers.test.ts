@@ -3,12 +3,39 @@ import { describe, expect, it } from 'vitest'
 import { storedAs } from '../../../../activities/kube/stored.ts'
 import { executionView } from '../../../../activities/landscaper/execution/views.ts'
 import { executionKind } from '../../../../workflows/landscaper/execution/kind.ts'
-import { releaseDeployers } from '../../../../workflows/landscaper/execution/name-deployers.ts'
-import { executionPass, succeeded } from './execution-pass.ts'
+import { nameDeployers, releaseDeployers } from '../../../../workflows/landscaper/execution/name-deployers.ts'
+import { executionPass, pending, slow, succeeded } from './execution-pass.ts'
 
 const builtIn = { ...succeeded('a'), type: 'landscaper.gardener.cloud/mock' }
 const foreign = { ...succeeded('b'), type: 'example.com/theirs' }
 const released = [expect.objectContaining({ type: 'DeployItemsFinished', status: 'True', reason: 'JobFinished' })]
+
+describe('at the beginning of the phase, the condition that names deployers', () => {
+  const target = { phase: 'Init' }
+  const named = (pass: ReturnType<typeof executionPass>['pass']) => {
+    nameDeployers(pass)
+    return pass.draft.conditions.map(({ message }) => message)
+  }
+  const theirs = { ...pending('b'), type: 'example.com/theirs' }
+  const ours = slow(pending('c'))
+
+  it('names programs of others, and not what is deployed here', () => {
+    expect(named(executionPass([builtIn, ours, theirs], { target }).pass)).toEqual([
+      'items whose deployers are not part of Pawl: b (example.com/theirs); each waits for a deployer of its type',
+    ])
+  })
+
+  it('names workers that serve other types, which may be missing as well', () => {
+    const serves = [builtIn.type]
+    const elsewhere = `items for workers that serve their types (--deployers): c (${ours.type})`
+    expect(named(executionPass([builtIn, ours], { target, serves }).pass)).toEqual([
+      `${elsewhere}; each waits for a deployer of its type`,
+    ])
+    expect(named(executionPass([ours, theirs], { target, serves }).pass)).toEqual([
+      `items whose deployers are not part of Pawl: b (example.com/theirs); ${elsewhere}; each waits for a deployer of its type`,
+    ])
+  })
+})
 
 describe('at the end of the phase, the condition that names deployers', () => {
   it('is released while their items are there', () => {

@@ -199,7 +199,8 @@ describe('the job of an execution', () => {
 
   it('is its own when it is deleted and idle', async () => {
     const { pass } = executionPass([], { target: { ...idle, deleting: true } })
-    const begun = { ...pass.state.target, version: '11', jobID: JOB, phase: 'InitDelete', observedGeneration: 4 }
+    const written = { jobID: JOB, phase: 'InitDelete', observedGeneration: 4, wrote: true }
+    const begun = { ...pass.state.target, version: '11', ...written }
     const own = { ...pass, act: { ...pass.act, beginJob: () => Promise.resolve(begun) } }
     expect(await beginExecution(own)).toEqual(done)
     expect(own.state.target).toMatchObject({ version: '11', jobID: JOB })

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 
+import type { AnswerInput } from '../../../../activities/landscaper/deploy/run/answer-items.ts'
 import type { DeployItemView } from '../../../../activities/landscaper/deploy-item-view.ts'
 import { again, done, fail, joinOutcomes, stop } from '../../../../workflows/kit/index.ts'
 import { cleanUpOrphans } from '../../../../workflows/landscaper/execution/clean-up-orphans.ts'
@@ -39,6 +40,14 @@ describe('items that are taken up', () => {
     expect(await takeUpItems(given.pass, given.pass.state.deployItems)).toEqual(done)
     expect(begun(given.called)).toEqual(['triggered: c', 'hosted: a', 'hosted: b'])
     expect([...given.tracks.held.keys()]).toEqual(['uid-b'])
+  })
+
+  it('are handed the job ID, too, where another worker serves their type', async () => {
+    const serves = [served(pending('a')).type]
+    const given = executionPass([served(pending('a')), slow(pending('b')), pending('c')], { serves })
+    expect(await takeUpItems(given.pass, given.pass.state.deployItems)).toEqual(done)
+    expect(begun(given.called)).toEqual(['triggered: b, c', 'hosted: a'])
+    expect([...given.tracks.held.keys()]).toEqual([])
   })
 
   it('are left alone while they run a job that is not the Execution’s', async () => {
@@ -105,9 +114,9 @@ describe('levels of items that are served', () => {
 describe('an item that goes on waiting', () => {
   const waiting = { ...served(running('a')), remainingMs: 7000 }
   const waits = (asked: (readonly string[])[]) => ({
-    deployMockItems: ({ uids }: { readonly uids: readonly string[] }) => {
-      asked.push(uids)
-      const items = uids.map((uid) => (uid === 'uid-a' ? waiting : served(succeeded(uid.replace('uid-', '')))))
+    deployMockItems: ({ items: given }: Pick<AnswerInput, 'items'>) => {
+      asked.push(given.map(({ item }) => item))
+      const items = given.map(({ item }) => (item === 'a' ? waiting : served(succeeded(item))))
       return Promise.resolve({ items, gone: [], failures: [] })
     },
   })
@@ -117,17 +126,17 @@ describe('an item that goes on waiting', () => {
     const items = [waiting, served(pending('b')), served(pending('c', ['b']))]
     const { pass } = executionPass(items, { act: waits(asked) })
     expect(await triggerDeployItems(pass)).toEqual(joinOutcomes(stop('waiting for a'), again(7000)))
-    expect(asked).toEqual([['uid-a', 'uid-b'], ['uid-c']])
+    expect(asked).toEqual([['a', 'b'], ['c']])
   })
 })
 
 describe('a failure that may pass', () => {
   const FAILURE = { object: 'exec-a', code: 'Busy', message: 'later' }
   const act = {
-    deployMockItems: ({ uids }: { readonly uids: readonly string[] }) =>
+    deployMockItems: ({ items }: Pick<AnswerInput, 'items'>) =>
       Promise.resolve({
-        ...{ gone: [], failures: uids.includes('uid-a') ? [FAILURE] : [] },
-        items: uids.filter((uid) => uid !== 'uid-a').map((uid) => served(succeeded(uid.replace('uid-', '')))),
+        ...{ gone: [], failures: items.some(({ item }) => item === 'a') ? [FAILURE] : [] },
+        items: items.filter(({ item }) => item !== 'a').map(({ item }) => served(succeeded(item))),
       }),
   }
 

@@ -118,9 +118,15 @@ export async function loop<Report extends PassReport>(
     // Also when a wake is pending: the new run begins with a pass (L2).
     if (workflowInfo().continueAsNewSuggested) {
       course.leave?.()
-      await continueAsNew<(input: JobInput) => Promise<RunResult>>(input)
+      await continueAsNew<(input: JobInput) => Promise<RunResult>>(goingOn(input))
     }
   }
+}
+
+/** The job has begun. */
+function goingOn(input: JobInput): JobInput {
+  const { asked, ...others } = input
+  return asked === undefined ? input : others
 }
 
 /** Until the act says that it is done. */

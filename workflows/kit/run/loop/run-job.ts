@@ -37,9 +37,10 @@ export async function runJob<State extends JobState, Act>(
   for (const host of hosts) host.attach(hooks)
   const works = () => [root.tracks, ...hosts.flatMap(({ tracks }) => tracks ?? [])]
 
+  const { serves } = input
   const tree = [input.subject.uid]
   const runOnce = async (acting: By): Promise<JobReport> => {
-    const by = { ...acting, tree }
+    const by = { ...acting, tree, ...(serves !== undefined && { serves }) }
     const observed = await attempt(() => controller.observe(controller.act, input, by, () => root.state))
     // Nothing was seen, so nothing can be final.
     if ('outcome' in observed) return { outcome: retryable(observed.outcome), result: undefined }

@@ -13,7 +13,8 @@ import type { By, Subject } from '../subject.ts'
 import type { LevelActivities, LevelJournal } from '../level-activities.ts'
 import { done, interrupts, type Outcome } from '../../plan/outcome.ts'
 import { nop } from '../../plan/step.ts'
-import { LEVEL_TOLD } from '../summaries.ts'
+import { quoted } from '../markdown.ts'
+import { duration, LEVEL_TOLD } from '../summaries.ts'
 import { queriesOf, runSteps, type Seen } from './level-pass.ts'
 import { type Course, createWakes, loop, type PassReport, type RunResult } from './loop.ts'
 import { attempt, insistentActivities, shortActivities, showDetails } from './temporal.ts'
@@ -98,16 +99,20 @@ function isHurried({ faults, againMs }: Outcome): boolean {
   return faults.length === 0 && againMs !== undefined && againMs < CALM_MS
 }
 
+// Details have at most 20,000 bytes.
+const LONGEST_MESSAGE = 1000
+
 /** For people who look at the run in Temporal's UI. */
 function details({ outcome, result }: PassReport): string {
   if (result !== undefined) return result
   const { faults, againMs, stopped } = outcome
   const lines = [
     ...faults.map(
-      ({ code, message, retryable }) => `- ${retryable ? 'tries again' : 'waits for a change'}: ${code}: ${message}`,
+      ({ code, message, retryable }) =>
+        `- ${retryable ? 'tries again' : 'waits for a change'}: ${code}: ${quoted(message, LONGEST_MESSAGE)}`,
     ),
     ...(stopped === undefined ? [] : [`- waits: ${stopped}`]),
-    ...(againMs === undefined ? [] : [`- looks again in ${againMs} ms`]),
+    ...(againMs === undefined ? [] : [`- looks again in ${duration(againMs)}`]),
   ]
   return lines.join('\n')
 }

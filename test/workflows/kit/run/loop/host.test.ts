@@ -20,7 +20,7 @@ import { Hosting } from '../../../../../workflows/kit/run/loop/host.ts'
 
 const ROOT = { kind: 'Widget', uid: 'root', namespace: 'n', name: 'w' }
 const CHILD = { kind: 'Part', uid: 'child', namespace: 'n', name: 'w' }
-const BY = { workflowID: 'widget/n/w/job', runID: 'run', pass: 3, tree: ['root'] }
+const BY = { workflowID: 'widget/n/w/job', runID: 'run', pass: 3, tree: ['root'], serves: ['these'] }
 
 describe('the pass of a hosted child that does not have the job', () => {
   it('begins with the first phase, whatever phase is there, and with the time', async () => {

@@ -1,0 +1,142 @@
+// A worker of the build before lives on beside those of this one, with a job open: three runs, one for each object. The new worker ends them and goes
+// on with the job; the former one claims no wake any more. Source: migrations/0006, docs/adr/0023.
+//
+// There is no former build here. What it did is made: its rows, its queue and who polls that, its claims, and the journal as it left it.
+
+import { NativeConnection, Worker } from '@temporalio/worker'
+import { sql } from 'kysely'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { migrateUp } from '../../activities/journal/migrate.ts'
+import { type Item, installation, type LsObject, waiting } from '../support/cluster.ts'
+import { useStage } from '../support/stage.ts'
+
+const stage = useStage('former')
+const ITEMS: readonly Item[] = [waiting('slow'), { name: 'after', dependsOn: ['slow'] }]
+
+let connection: NativeConnection
+let former: Worker
+let polling: Promise<void>
+beforeAll(async () => {
+  connection = await NativeConnection.connect({ address: stage.servers.temporalAddress })
+  const workflowsPath = fileURLToPath(new URL('../support/former-workflows.ts', import.meta.url))
+  // The former queue has no version in its name.
+  former = await Worker.create({ connection, taskQueue: stage.pawl.taskQueue, workflowsPath })
+  polling = former.run()
+})
+afterAll(async () => {
+  former.shutdown()
+  await polling
+  await connection.close()
+})
+
+/** A job that waits, with the worker that began it gone and no trace left of its run. @returns its objects. */
+async function abandoned(name: string) {
+  const { cluster, pawl } = stage
+  await cluster.create(installation(name, ITEMS), 'installations')
+  const root = await cluster.until('installations', name, (one) => one?.status?.phase === 'Progressing')
+  await pawl.kill('worker')
+  const { workflow_id } = await pawl.db.selectFrom('job').selectAll().where('name', '=', name).executeTakeFirstOrThrow()
+  await pawl.client.workflow.getHandle(workflow_id).terminate('its worker was never there')
+  await pawl.db.deleteFrom('job').where('name', '=', name).execute()
+  await sql`delete from hosted_job`.execute(pawl.db)
+  const slow = (await cluster.items(name)).get('slow')!
+  return { root, execution: (await cluster.get('executions', name))!, slow }
+}
+
+/** Starts a run as the former build would have, with its row. @returns its ID. */
+async function formerRun(controller: string, object: LsObject, jobID: string): Promise<string> {
+  const { pawl, cluster } = stage
+  const { uid = '', name } = object.metadata
+  const workflowId = `${controller}/${cluster.namespace}/${name}/${uid}/${jobID}`
+  const handle = await pawl.client.workflow.start(controller, { workflowId, taskQueue: pawl.taskQueue, args: [] })
+  const job = { workflow_id: workflowId, run_id: handle.firstExecutionRunId, controller, cluster: 'local', uid }
+  const at = { job_id: jobID, namespace: cluster.namespace, name, cause: 'former', started_at: new Date() }
+  await pawl.db
+    .insertInto('job')
+    .values({ ...job, ...at, last_pass_at: new Date() } as never)
+    .execute()
+  return workflowId
+}
+
+/** The journal as it was before the migration, with what the former processes have written since. */
+async function unfenced(): Promise<void> {
+  const { db } = stage.pawl
+  await sql`alter table wake drop constraint wake_of_present_runs`.execute(db)
+  await sql`drop table former_run`.execute(db)
+  await sql`delete from kysely_migration where name = '0006_fence_former_runs'`.execute(db)
+}
+
+/** As dispatchers of the former build claim, word for word. */
+async function formerClaim(): Promise<number> {
+  const { rows } = await sql`
+    with taken as (
+      select controller, uid, job_id from wake where cluster = 'local' and due <= now()
+        and (lease_until is null or lease_until <= now()) order by due limit 20 for update skip locked)
+    update wake set lease_owner = 'host/1/former', lease_until = now() + interval '10 s' from taken
+    where wake.controller = taken.controller and wake.uid = taken.uid and wake.job_id = taken.job_id
+    returning wake.uid`.execute(stage.pawl.db)
+  return rows.length
+}
+
+async function endOf(workflowID: string): Promise<string> {
+  return (await stage.pawl.client.workflow.getHandle(workflowID).describe()).status.name
+}
+
+describe('a job of three former runs whose worker lives on', () => {
+  it('goes on in one run of the new worker, which ends the former ones; the former dispatcher claims nothing', async () => {
+    const { cluster, pawl } = stage
+    const { root, execution, slow } = await abandoned('three')
+    const jobID = root.status?.jobID ?? ''
+    await unfenced()
+    const ids = [
+      await formerRun('installation', root, jobID),
+      await formerRun('execution', execution, jobID),
+      await formerRun('deploy', execution, jobID),
+    ]
+    // The former worker has them in hand, and a wake as well.
+    await cluster.patch('installations', 'three', {
+      metadata: { annotations: { 'landscaper.gardener.cloud/reconcile-if-changed': 'true' } },
+    })
+    await expect.poll(formerClaim).toBeGreaterThan(0)
+
+    expect(await migrateUp(pawl.databaseUrl)).toEqual(['0006_fence_former_runs'])
+    const refused: unknown[] = []
+    let claimed = 0
+    const over = new AbortController()
+    const claims = (async () => {
+      while (!over.signal.aborted) {
+        await formerClaim().then(
+          (count) => (claimed += count),
+          (error: unknown) => refused.push(error),
+        )
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    })()
+    await pawl.startWorker()
+    for (const id of ids.slice(1)) await expect.poll(() => endOf(id), { timeout: 60_000 }).toBe('TERMINATED')
+    await cluster.finishItem(slow, 'Succeeded')
+    const finished = await cluster.finished('three')
+    over.abort()
+    await claims
+
+    expect(finished.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: jobID })
+    expect(await cluster.phases('three')).toEqual({ slow: 'Succeeded', after: 'Succeeded' })
+    expect(claimed).toBe(0)
+    expect(refused.length).toBeGreaterThan(0)
+    expect(refused.map(String).filter((text) => !text.includes('wake_of_present_runs'))).toEqual([])
+    await pawl.settled(finished)
+    const rows = await pawl.db.selectFrom('job').select(['workflow_id', 'outcome']).orderBy('controller').execute()
+    expect(Object.fromEntries(rows.map(({ workflow_id, outcome }) => [workflow_id, outcome]))).toEqual({
+      [ids[0] ?? '']: 'Succeeded',
+      [ids[1] ?? '']: 'lost',
+      [ids[2] ?? '']: 'lost',
+    })
+    const { taskQueue } = await pawl.client.workflow.getHandle(ids[0] ?? '').describe()
+    expect(taskQueue).toBe(`${pawl.taskQueue}-2`)
+    expect(former.getState()).toBe('RUNNING')
+    // Nothing is left to be ended.
+    const noted = async () => (await sql`select * from former_run`.execute(pawl.db)).rows
+    await expect.poll(noted).toEqual([])
+  })
+})

@@ -1,0 +1,191 @@
+// A hosted Execution and a hosted item that somebody deletes, interrupts or gives another job while the job of their Installation runs. The interrupt
+// of an Execution is in interrupt.test.ts. Source: docs/adr/0023, docs/architecture.md "Hosted children", spec/landscaper.md 2.8, 2.11.
+
+import { describe, expect, it, vi } from 'vitest'
+import { installation, type Item, type LsObject, OPERATION, waiting } from '../support/cluster.ts'
+import { Deployer } from '../support/deployer.ts'
+import { useStage } from '../support/stage.ts'
+
+const stage = useStage('hosted-by-hand')
+
+const WITH_ONE_AFTER: readonly Item[] = [waiting('slow'), { name: 'after', dependsOn: ['slow'] }]
+
+/** Starts a job and waits until its host waits for the item `slow`. */
+async function start(name: string, items = WITH_ONE_AFTER): Promise<LsObject> {
+  await stage.cluster.create(installation(name, items), 'installations')
+  await stage.cluster.until('installations', name, (root) => root?.status?.phase === 'Progressing')
+  return await slow(name)
+}
+
+/** The item `slow`, when it waits in this job; of any but `after`. */
+async function slow(name: string, is: (jobID: string | undefined) => boolean = () => true): Promise<LsObject> {
+  const isWaiting = ({ status }: LsObject) =>
+    status?.phase === 'Progressing' && status.jobID !== status.jobIDFinished && is(status.jobID)
+  const items = await stage.cluster.untilItems(name, ['slow'], (one) => one !== undefined && isWaiting(one))
+  return items.get('slow')!
+}
+
+/** What runs there were of an object's jobs: `controller: outcome`. */
+async function runsOf(object: LsObject): Promise<readonly string[]> {
+  await stage.pawl.settled(object)
+  const jobs = await stage.pawl.db
+    .selectFrom('job')
+    .select(['controller', 'outcome'])
+    .where('uid', '=', object.metadata.uid ?? '')
+    .orderBy('started_at')
+    .execute()
+  return jobs.map(({ controller, outcome }) => `${controller}: ${outcome ?? 'open'}`)
+}
+
+async function giveJob(plural: string, name: string, jobID: string): Promise<LsObject> {
+  return await stage.cluster.patch(plural, name, { status: { jobID } }, 'status')
+}
+
+async function execution(name: string): Promise<LsObject> {
+  return (await stage.cluster.get('executions', name))!
+}
+
+describe.concurrent('a hosted execution that is deleted by hand', () => {
+  it('ends its job first; the next job of its installation takes it away and makes it anew', async () => {
+    const { cluster } = stage
+    const running = await start('exec-deleted')
+    const before = await execution('exec-deleted')
+    await cluster.delete('executions', 'exec-deleted')
+    await stage.pawl.passed(running)
+    await cluster.finishItem(running, 'Succeeded')
+    const first = await cluster.finished('exec-deleted')
+    expect(first.status).toMatchObject({ phase: 'Succeeded' })
+    const left = await execution('exec-deleted')
+    expect(left.metadata).toMatchObject({ uid: before.metadata.uid, deletionTimestamp: expect.any(String) as string })
+    expect(left.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: first.status?.jobID })
+
+    await cluster.trigger('exec-deleted')
+    const again = await slow('exec-deleted', (jobID) => jobID !== first.status?.jobID)
+    expect(again.metadata.uid).not.toBe(running.metadata.uid)
+    await cluster.finishItem(again, 'Succeeded')
+    const second = await cluster.finished('exec-deleted', first.status?.jobID)
+    expect(second.status).toMatchObject({ phase: 'Succeeded' })
+    const after = await execution('exec-deleted')
+    expect(after.metadata.uid).not.toBe(before.metadata.uid)
+    expect(after.metadata.deletionTimestamp).toBeUndefined()
+    expect(await cluster.phases('exec-deleted')).toEqual({ slow: 'Succeeded', after: 'Succeeded' })
+    expect(await runsOf(second)).toEqual(['installation: Succeeded', 'installation: Succeeded'])
+    expect([...(await runsOf(before)), ...(await runsOf(after))]).toEqual([])
+  })
+})
+
+describe.concurrent('a hosted item that is deleted by hand', () => {
+  it('is uninstalled in the job that runs, which fails for it; the next job makes it anew', async () => {
+    const { cluster } = stage
+    const running = await start('item-deleted')
+    await cluster.delete('deployitems', running.metadata.name)
+    await cluster.untilItems('item-deleted', ['slow'], (one) => one === undefined)
+    const failed = await cluster.finished('item-deleted')
+    expect(failed.status).toMatchObject({ phase: 'Failed' })
+    expect((await execution('item-deleted')).status?.lastError).toMatchObject({
+      reason: 'DeployItemsFailed',
+      message: 'has failed or missing deploy items: slow',
+    })
+    expect(await cluster.phases('item-deleted')).toEqual({ after: undefined })
+
+    await cluster.trigger('item-deleted')
+    await cluster.finishItem(await slow('item-deleted'), 'Succeeded')
+    const second = await cluster.finished('item-deleted', failed.status?.jobID)
+    expect(second.status).toMatchObject({ phase: 'Succeeded' })
+    expect(await runsOf(second)).toEqual(['installation: Failed', 'installation: Succeeded'])
+    expect(await runsOf(running)).toEqual([])
+  })
+
+  it('of another deployer is waited for until that has uninstalled it', async () => {
+    const { cluster } = stage
+    const type = 'example.org/by-hand'
+    const deployer = Deployer.start(cluster, type, { install: () => 'wait', uninstall: () => 'wait' })
+    const running = await start('foreign-deleted', [waiting('slow'), { name: 'foreign', type }])
+    const isTaken = (one?: LsObject) => one?.status?.phase === 'Progressing'
+    const foreign = (await cluster.untilItems('foreign-deleted', ['foreign'], isTaken)).get('foreign')!
+    await cluster.delete('deployitems', foreign.metadata.name)
+    await cluster.until('deployitems', foreign.metadata.name, (one) => one?.status?.phase === 'Deleting')
+    // What runs is left to finish, and what goes is waited for.
+    await cluster.finishItem(running, 'Succeeded')
+    await stage.pawl.passed((await cluster.items('foreign-deleted')).get('slow')!)
+    const root = await cluster.get('installations', 'foreign-deleted')
+    expect(root?.status).toMatchObject({ phase: 'Progressing' })
+    deployer.uninstall = () => 'done'
+    const failed = await cluster.finished('foreign-deleted')
+    expect(failed.status).toMatchObject({ phase: 'Failed' })
+    expect((await execution('foreign-deleted')).status?.lastError?.message).toBe(
+      'has failed or missing deploy items: foreign',
+    )
+    await deployer.stop()
+  })
+})
+
+describe.concurrent('an interrupt that is put on a hosted item', () => {
+  it('is not served: the item goes on, and the job ends as it would have', async () => {
+    const { cluster } = stage
+    const running = await start('item-interrupt')
+    const annotations = { [OPERATION]: 'interrupt' }
+    const asked = await cluster.patch('deployitems', running.metadata.name, { metadata: { annotations } })
+    await stage.pawl.journaled(asked)
+    await cluster.finishItem(asked, 'Succeeded')
+    const root = await cluster.finished('item-interrupt')
+    expect(root.status).toMatchObject({ phase: 'Succeeded' })
+    const left = (await cluster.items('item-interrupt')).get('slow')
+    expect(left?.metadata.annotations).toMatchObject(annotations)
+    expect(left?.status?.lastError).toBeUndefined()
+    expect(await runsOf(root)).toEqual(['installation: Succeeded'])
+  })
+})
+
+describe.concurrent('a second job ID that is set by hand', () => {
+  it('on a hosted execution is a job of its own; its host waits for that, then runs its own job', async () => {
+    const { cluster } = stage
+    const running = await start('exec-second')
+    const { jobID } = running.status ?? {}
+    const given = await giveJob('executions', 'exec-second', 'by-hand')
+    // What has begun ends first; then it begins in the job of the hand.
+    await untilRuns(given, ['execution'])
+    await cluster.finishItem((await cluster.items('exec-second')).get('slow')!, 'Succeeded')
+    const ofHand = await slow('exec-second', (id) => id === 'by-hand')
+    expect((await cluster.get('installations', 'exec-second'))?.status).toMatchObject({ phase: 'Progressing', jobID })
+    await cluster.finishItem(ofHand, 'Succeeded')
+    const ofHost = await slow('exec-second', (id) => id === jobID)
+    expect((await execution('exec-second')).status).not.toMatchObject({ jobIDFinished: jobID })
+    await cluster.finishItem(ofHost, 'Succeeded')
+
+    const root = await cluster.finished('exec-second')
+    expect(root.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: jobID })
+    expect((await execution('exec-second')).status).toMatchObject({ phase: 'Succeeded', jobIDFinished: jobID })
+    expect(await cluster.phases('exec-second')).toEqual({ slow: 'Succeeded', after: 'Succeeded' })
+    expect(await runsOf(root)).toEqual(['installation: Succeeded'])
+    expect(await runsOf(given)).toEqual(['execution: Succeeded'])
+  })
+
+  it('on a hosted item is a job of its own; its host waits for that, then runs its own job', async () => {
+    const { cluster } = stage
+    const running = await start('item-second')
+    const { jobID } = running.status ?? {}
+    const given = await giveJob('deployitems', running.metadata.name, 'by-hand')
+    await untilRuns(given, ['deploy'])
+    await cluster.finishItem(await slow('item-second', (id) => id === 'by-hand'), 'Succeeded')
+    const ofHost = await slow('item-second', (id) => id === jobID)
+    await cluster.finishItem(ofHost, 'Succeeded')
+
+    const root = await cluster.finished('item-second')
+    expect(root.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: jobID })
+    expect(await cluster.phases('item-second')).toEqual({ slow: 'Succeeded', after: 'Succeeded' })
+    expect(await runsOf(root)).toEqual(['installation: Succeeded'])
+    expect(await runsOf(given)).toEqual(['deploy: Succeeded'])
+  })
+})
+
+/** Waits until an object has runs of these controllers open. */
+async function untilRuns({ metadata: { uid } }: LsObject, controllers: readonly string[]): Promise<void> {
+  const open = stage.pawl.db
+    .selectFrom('job')
+    .select('controller')
+    .where('uid', '=', uid ?? '')
+    .where('outcome', 'is', null)
+  const found = async () => (await open.execute()).map(({ controller }) => controller)
+  await vi.waitFor(async () => expect(await found()).toEqual(controllers), { timeout: 30_000, interval: 50 })
+}

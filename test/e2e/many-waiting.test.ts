@@ -1,0 +1,144 @@
+// Very many items wait, some of them on tracks, and the history of their run grows until it continues as new, again and again. No track is lost, nothing
+// is deployed twice, and the job ends when the items do. Temporal suggests the new run early here; PAWL_LONG=1 has as many items as the design names.
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { choosePorts } from '../../worker/dev/ports.ts'
+import type { Part } from '../../worker/dev/part.ts'
+import { startTemporal } from '../../worker/dev/temporal.ts'
+import { blueprintOf, installation, item, type LsObject, waiting } from '../support/cluster.ts'
+import { closeLane, type Lane, openLane } from '../support/crash.ts'
+import { createTarget, deployment, manifestItem } from '../support/manifests.ts'
+import { PATIENT } from '../support/stage.ts'
+
+const servers = inject('servers')
+const QUICK = process.env['PAWL_LONG'] === undefined ? 250 : 1000
+/** On tracks. */
+const LONG = 10
+const CONTINUED = 3
+const LIMIT_MS = 600_000
+const PATIENT_MS = 120_000
+const quick = Array.from({ length: QUICK }, (_, index) => `quick-${index}`)
+const long = Array.from({ length: LONG }, (_, index) => `long-${index}`)
+
+let dir: string
+let temporal: Part
+let lane: Lane
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'pawl-many-'))
+  const ports = await choosePorts(join(dir, 'ports.json'), {})
+  // A history of so many events is long.
+  const flags = ['--dynamic-config-value', 'limit.historyCount.suggestContinueAsNew=40']
+  temporal = await startTemporal({ binary: servers.temporalBinary, dir, logDir: dir, ports, ephemeral: true, flags })
+  const own = { ...servers, temporalAddress: temporal.spec.address ?? '' }
+  lane = await openLane('many', own, { workerFlags: PATIENT })
+  await createTarget(lane.cluster)
+}, LIMIT_MS)
+afterAll(async () => {
+  await closeLane(lane)
+  await temporal.stop()
+  await rm(dir, { recursive: true })
+})
+
+/** The runs that the job has had so far, and what its present one has under way. */
+async function course(root: LsObject) {
+  const { db, client } = lane.pawl
+  const { workflow_id: id } = await db
+    .selectFrom('job')
+    .select('workflow_id')
+    .where('uid', '=', root.metadata.uid ?? '')
+    .executeTakeFirstOrThrow()
+  const { raw, runId } = await client.workflow.getHandle(id).describe()
+  const tracks = (raw.pendingActivities ?? []).filter(({ activityType }) => activityType?.name === 'awaitItem')
+  return { runId, tracks: tracks.length }
+}
+
+/** Has the run look until another one has taken its place. */
+async function continued(root: LsObject, from: string): Promise<string> {
+  let touches = 0
+  const next = async () => {
+    const annotations = { 'landscaper.gardener.cloud/reconcile-if-changed': touches++ % 2 === 0 ? 'true' : null }
+    await lane.cluster.patch('installations', root.metadata.name, { metadata: { annotations } })
+    return (await course(root)).runId
+  }
+  await expect.poll(next, { timeout: PATIENT_MS, interval: 150 }).not.toBe(from)
+  return (await course(root)).runId
+}
+
+function withoutNode(name: string) {
+  const containers = [{ name: 'main', image: 'example/app:1' }]
+  const template = { metadata: { labels: { app: name } }, spec: { nodeSelector: { nowhere: 'true' }, containers } }
+  return deployment(name, lane.cluster.namespace, { template })
+}
+
+/** A Deployment of no pods is ready. */
+async function release(name: string): Promise<void> {
+  const { kube, namespace } = lane.cluster
+  await kube.request('PATCH', `/apis/apps/v1/namespaces/${namespace}/deployments/${name}`, {
+    body: { spec: { replicas: 0 } },
+    contentType: 'application/merge-patch+json',
+  })
+}
+
+/** A blueprint whose items wait: those of the mock deployer in their phase, the others for their Deployments. */
+function manyItems() {
+  const deployItems = [
+    ...quick.map((name) => item(waiting(name))),
+    ...long.map((name) => ({
+      ...manifestItem({ name, manifests: [withoutNode(name)] }),
+      target: { import: 'here' },
+    })),
+  ]
+  const template = JSON.stringify({ deployItems })
+  const imports = [{ name: 'here', type: 'target', targetType: 'landscaper.gardener.cloud/kubernetes-cluster' }]
+  const blueprint = {
+    ...blueprintOf([]),
+    imports,
+    deployExecutions: [{ name: 'default', type: 'GoTemplate', template }],
+  }
+  const inline = { filesystem: { 'blueprint.yaml': JSON.stringify(blueprint) } }
+  const spec = { blueprint: { inline }, imports: { targets: [{ name: 'here', target: 'here' }] } }
+  return { ...installation('many', []), spec }
+}
+
+describe('a job with very many items that wait', () => {
+  it(
+    'continues as new without losing a track, and ends when its items have',
+    async () => {
+      const { cluster, proxy } = lane
+      proxy.arm()
+      await cluster.create(manyItems(), 'installations')
+      const isWaiting = (one?: LsObject) => one?.status?.phase === 'Progressing'
+      await cluster.untilItems('many', [...quick, ...long], isWaiting, PATIENT_MS)
+      const root = await cluster.until('installations', 'many', isWaiting, PATIENT_MS)
+      const tracks = async () => (await course(root)).tracks
+      await expect.poll(tracks, { timeout: PATIENT_MS }).toBe(LONG)
+
+      let { runId } = await course(root)
+      for (let count = 0; count < CONTINUED; count++) {
+        runId = await continued(root, runId)
+        await expect.poll(tracks, { timeout: PATIENT_MS }).toBe(LONG)
+      }
+
+      await Promise.all(long.map(release))
+      const items = await cluster.items('many')
+      for (const name of quick) await cluster.finishItem(items.get(name)!, 'Succeeded')
+      const finished = await cluster.finished('many', undefined, 'installations', PATIENT_MS)
+      expect(finished.status).toMatchObject({ phase: 'Succeeded', jobID: root.status?.jobID })
+      const ends = [...(await cluster.items('many')).values()].map(({ status }) => status)
+      expect(ends).toHaveLength(QUICK + LONG)
+      expect(ends.filter((one) => one?.phase !== 'Succeeded' || one.jobIDFinished !== root.status?.jobID)).toEqual([])
+      // Each was made, taken up and sent once.
+      const done = proxy.writes.filter(({ status }) => status < 300)
+      const of = (label: string) => done.filter((write) => write.label === label)
+      expect(of('POST deployitems')).toHaveLength(QUICK + LONG)
+      const ofQuick = of('PATCH deployitems/status').filter(({ answer }) => answer.metadata.name.includes('-quick-'))
+      expect(ofQuick).toHaveLength(QUICK)
+      expect(done.filter(({ label }) => label.includes(' deployments'))).toHaveLength(LONG)
+      expect(await lane.pawl.jobs(finished)).toMatchObject([{ outcome: 'Succeeded' }])
+    },
+    LIMIT_MS,
+  )
+})

@@ -1,0 +1,113 @@
+// Namespaces take turns, and few runs are started that have not begun: against a real PostgreSQL and a real Temporal. No worker runs.
+
+import { Client } from '@temporalio/client'
+import { NativeConnection } from '@temporalio/worker'
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
+import { touchJobs } from '../../activities/journal/write/jobs.ts'
+import { journalEvents } from '../../activities/journal/write/events.ts'
+import { upsertWakes } from '../../activities/journal/write/wakes.ts'
+import { AtWork } from '../../activities/run/at-work.ts'
+import { builtIn } from '../../worker/server/registry.ts'
+import { createLogger } from '../../worker/server/log.ts'
+import { Dispatcher } from '../../worker/reconciler/dispatcher.ts'
+import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
+import { deps, seen } from '../activities/journal/build-events.ts'
+import { useJournal } from '../activities/journal/use-journal.ts'
+
+const test = useJournal(inject('servers').databaseUrl)
+let connection: NativeConnection
+beforeAll(async () => {
+  connection = await NativeConnection.connect({ address: inject('servers').temporalAddress })
+})
+afterAll(async () => {
+  await connection.close()
+})
+
+const CROWD = 30
+const FRESH = 6
+const now = () => new Date()
+const atWork = new AtWork(now)
+
+let dispatcher: Dispatcher
+let running: Promise<void>
+function start(): void {
+  dispatcher = new Dispatcher(
+    {
+      ...{ db: test.db, lax: test.db, client: new Client({ connection }), now, atWork, registry: builtIn },
+      ...{ log: createLogger('test', 'silent'), report: () => undefined },
+    },
+    {
+      ...{ owner: 'd', cluster: 'c', slots: 20, leaseMs: 10_000, idleMs: 50 },
+      ...{ taskQueue: `none-${randomUUID()}`, controllers: undefined, workflowTaskTimeoutMs: 10_000 },
+    },
+  )
+  running = dispatcher.run()
+}
+afterEach(async () => {
+  dispatcher.stop()
+  await running
+  const client = new Client({ connection })
+  for (const { workflow_id } of await started()) await client.workflow.getHandle(workflow_id).terminate()
+})
+
+/** Items that nobody hosts, each with a job that asks for a run. */
+async function ask(namespace: string, count: number): Promise<void> {
+  const items = Array.from({ length: count }, () => ({ uid: randomUUID(), namespace }))
+  const events = items.map((item) =>
+    seen(
+      'ADDED',
+      { ...item, version: 1, spec: { type: 'landscaper.gardener.cloud/mock' }, status: { jobID: randomUUID() } },
+      deployItemKind,
+    ),
+  )
+  await journalEvents(
+    test.db,
+    { cluster: 'c', source: 'watch', events },
+    { ...deps, route: () => ({ ignored: 'set-up' }) },
+  )
+  const wakes = items.map(({ uid }) => ({
+    ...{ controller: 'deploy', uid, job_id: '', cluster: 'c', namespace, name: `task-${uid}`, seq: 1, due: now() },
+    ...{ foreign_event: true, may_start: true, writer: null, cause: 'test' },
+  }))
+  await upsertWakes(test.db, wakes, now())
+}
+
+const started = async () =>
+  await test.db.selectFrom('job').select(['workflow_id', 'namespace']).orderBy('workflow_id').execute()
+const namespaces = async () => (await started()).map(({ namespace }) => namespace).toSorted()
+const crowd = (count: number) => Array.from({ length: count }, () => 'crowd')
+const untilStarted = async (wanted: readonly string[]) => {
+  await expect.poll(namespaces, { timeout: 30_000 }).toEqual(wanted)
+}
+
+describe('a namespace that asks for very many jobs', () => {
+  it('has few started that have not begun, and then it is the turn of the others', async () => {
+    await ask('crowd', CROWD)
+    start()
+    await untilStarted(crowd(FRESH))
+    await ask('alone', 1)
+    dispatcher.nudge()
+    // One of them begins, in another process: its row says so.
+    const [first] = await started()
+    await touchJobs(test.db, [{ workflowID: first!.workflow_id, runID: 'r' }], now())
+    await untilStarted(['alone', ...crowd(FRESH)])
+    // Here its first activity is seen.
+    atWork.acts((await started()).find(({ namespace }) => namespace === 'alone')!.workflow_id)
+    await untilStarted(['alone', ...crowd(FRESH + 1)])
+  })
+
+  it('does not hold up wakes that begin nothing', async () => {
+    await ask('crowd', CROWD)
+    start()
+    await untilStarted(crowd(FRESH))
+    const wake = { controller: 'deploy', uid: 'gone', job_id: '', cluster: 'c', namespace: 'crowd', name: 'gone' }
+    const marks = { seq: 1, due: now(), foreign_event: true, may_start: false, writer: null, cause: 'test' }
+    await upsertWakes(test.db, [{ ...wake, ...marks }], now())
+    dispatcher.nudge()
+    const isThere = async () =>
+      (await test.db.selectFrom('wake').select('uid').where('uid', '=', 'gone').execute()).length
+    await expect.poll(isThere, { timeout: 4000 }).toBe(0)
+    expect(await namespaces()).toEqual(crowd(FRESH))
+  })
+})

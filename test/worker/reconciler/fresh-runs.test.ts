@@ -1,0 +1,70 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { AtWork } from '../../../activities/run/at-work.ts'
+import { FreshRuns } from '../../../worker/reconciler/fresh-runs.ts'
+
+const RUN = 'widget/ns/a/u1'
+const MOST = 6
+const LONGEST_MS = 10_000
+
+let atWork: AtWork
+let begun: string[]
+let fresh: FreshRuns
+beforeEach(() => {
+  vi.useFakeTimers()
+  atWork = new AtWork(() => new Date())
+  begun = []
+  fresh = new FreshRuns({ atWork, begun: () => Promise.resolve(begun) })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** Waits for the run to begin, as the dispatcher does. */
+function started(workflowID = RUN): { readonly isOver: boolean } {
+  const wait = { isOver: false }
+  const give = fresh.take('ns')
+  void fresh.expect(workflowID).then(() => {
+    give()
+    wait.isOver = true
+  })
+  return wait
+}
+
+describe('a run that was started', () => {
+  it('takes one of few places until it does something here', async () => {
+    const wait = started()
+    await vi.advanceTimersByTimeAsync(1000)
+    expect([wait.isOver, fresh.free]).toEqual([false, MOST - 1])
+    atWork.acts(RUN)
+    await vi.advanceTimersByTimeAsync(0)
+    expect([wait.isOver, fresh.free]).toEqual([true, MOST])
+  })
+
+  it('or its row says that it began elsewhere, or a time is over', async () => {
+    const elsewhere = started('elsewhere')
+    const lost = started('lost')
+    begun = ['elsewhere']
+    await vi.advanceTimersByTimeAsync(1000)
+    expect([elsewhere.isOver, lost.isOver]).toEqual([true, false])
+    await vi.advanceTimersByTimeAsync(LONGEST_MS)
+    expect([lost.isOver, fresh.free]).toEqual([true, MOST])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('gives back the places of all who wait for it', async () => {
+    const waits = [started(), started()]
+    fresh.forget(RUN)
+    atWork.acts(RUN)
+    waits.push(started())
+    await vi.advanceTimersByTimeAsync(LONGEST_MS)
+    expect(waits.map(({ isOver }) => isOver)).toEqual([true, true, true])
+    expect(fresh.free).toBe(MOST)
+  })
+})
+
+describe('turns', () => {
+  it('are counted for namespaces of every name', () => {
+    for (const namespace of ['constructor', 'ns', 'constructor']) fresh.take(namespace)
+    expect(fresh.turns()).toEqual({ constructor: 2, ns: 1 })
+  })
+})
