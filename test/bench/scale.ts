@@ -7,6 +7,7 @@ import { measureIdle } from './scale-idle.ts'
 import type { PartResult } from './scale-part.ts'
 import { measureItems, measureLevels } from './scale-single.ts'
 import { measureThroughput } from './scale-throughput.ts'
+import { measureTurns } from './scale-turns.ts'
 import { measureWakes } from './scale-wakes.ts'
 import type { Scenario, ScenarioResult } from './scenario.ts'
 import type { ScalePart } from './scenario-options.ts'
@@ -24,6 +25,7 @@ const PARTS: Readonly<Record<ScalePart, (stage: Stage) => Promise<PartResult>>> 
   wakes: measureWakes,
   growth: measureGrowth,
   idle: measureIdle,
+  turns: measureTurns,
 }
 
 async function runScale(stage: Stage): Promise<ScenarioResult> {
