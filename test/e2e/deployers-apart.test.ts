@@ -89,10 +89,12 @@ describe('a job while the worker of some of its items is missing', () => {
     const { cluster, pawl } = stage
     await pawl.kill('manifest', 'SIGTERM')
     await waiting('missing')
-    const execution = await cluster.get('executions', 'missing')
-    expect(waitsFor(execution!)).toBe(
-      `items for workers that serve their types (--deployers): b (${MANIFEST_TYPE}); each waits for a deployer of its type`,
-    )
+    // It is told after the item has its job.
+    await expect
+      .poll(async () => waitsFor((await cluster.get('executions', 'missing'))!), { timeout: 30_000 })
+      .toBe(
+        `items for workers that serve their types (--deployers): b (${MANIFEST_TYPE}); each waits for a deployer of its type`,
+      )
     expect(await cluster.phases('missing')).toEqual({ a: 'Succeeded', b: undefined, c: undefined })
 
     await start('manifest')

@@ -81,8 +81,14 @@ async function folder(): Promise<string> {
   return dir
 }
 
-function pawl(...args: readonly string[]): Promise<{ stdout: string; stderr: string }> {
-  return run(process.execPath, [PAWL, ...args])
+async function pawl(...args: readonly string[]): Promise<{ stdout: string; stderr: string }> {
+  try {
+    return await run(process.execPath, [PAWL, ...args])
+  } catch (error) {
+    // Its message has stderr alone; what a start that failed says of its reason is progress.
+    const { message, stdout } = error as Error & { readonly stdout: string }
+    throw new Error(`${message}\n${stdout}`, { cause: error })
+  }
 }
 
 function status(dataDir: string): DevStatus {

@@ -4,16 +4,17 @@ import { randomInt } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 
-// Where the services of a Temporal server on PostgreSQL find each other. Its table keeps these ports in a smallint: 32767 at most.
-const RINGS = ['temporalFrontendRing', 'temporalHistoryRing', 'temporalMatchingRing', 'temporalInternalRing'] as const
-// Below what systems give to outgoing connections, and below the node ports of Kubernetes.
-const RING_RANGE = [20_000, 30_000] as const
+// Below what systems give to outgoing connections: between the choice and the server's start any client of the machine may be given
+// a port of theirs, and the server then does not start. Below the node ports of Kubernetes, too, and below 32768: Temporal's table
+// of its members keeps the ring ports in a smallint.
+const RANGE = [20_000, 30_000] as const
 
 const NAMES = [
   ...(['etcd', 'kubernetes', 'postgres', 'temporal', 'temporalUi', 'bridgeHealth', 'workerHealth'] as const),
-  // Where the services of that server call each other.
+  ...(['temporalHttp', 'temporalMetrics'] as const),
+  // Where the services of a Temporal server on PostgreSQL call each other, and where they find each other.
   ...(['temporalHistory', 'temporalMatching', 'temporalInternal'] as const),
-  ...RINGS,
+  ...(['temporalFrontendRing', 'temporalHistoryRing', 'temporalMatchingRing', 'temporalInternalRing'] as const),
 ] as const
 
 export type PortName = (typeof NAMES)[number]
@@ -34,7 +35,7 @@ export async function choosePorts(file: string, fixed: Partial<Ports>): Promise<
     const wanted = fixed[name]
     if (wanted !== undefined && !(await isFree(wanted)))
       throw new Error(`port ${wanted} for ${name} is taken, expected a free one`)
-    chosen.set(name, wanted ?? (await reusable(last[name], chosen)) ?? (await freePort(name, chosen)))
+    chosen.set(name, wanted ?? (await reusable(last[name], chosen)) ?? (await freePort(chosen)))
   }
   const ports = Object.fromEntries(chosen) as Record<PortName, number>
   await writeFile(file, JSON.stringify(ports), { mode: 0o600 })
@@ -46,25 +47,17 @@ async function reusable(port: number | undefined, chosen: ReadonlyMap<PortName, 
   return (await isFree(port)) ? port : undefined
 }
 
-async function freePort(name: PortName, chosen: ReadonlyMap<PortName, number>): Promise<number> {
-  const isRing = RINGS.some((ring) => ring === name)
+async function freePort(chosen: ReadonlyMap<PortName, number>): Promise<number> {
   for (;;) {
-    const port = await listen(isRing ? randomInt(...RING_RANGE) : 0)
-    if (port !== undefined && ![...chosen.values()].includes(port)) return port
+    const port = randomInt(...RANGE)
+    if (![...chosen.values()].includes(port) && (await isFree(port))) return port
   }
 }
 
-async function isFree(port: number): Promise<boolean> {
-  return (await listen(port)) !== undefined
-}
-
-function listen(port: number): Promise<number | undefined> {
+function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer()
-    server.once('error', () => resolve(undefined))
-    server.listen(port, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : undefined))
-    })
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
   })
 }

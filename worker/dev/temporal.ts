@@ -5,12 +5,13 @@ import { join } from 'node:path'
 
 import { SEARCH_ATTRIBUTES } from '../server/config.ts'
 import { startPart, type Part } from './part.ts'
+import type { Ports } from './ports.ts'
 
 export interface TemporalOptions {
   readonly binary: string
   readonly dir: string
   readonly logDir: string
-  readonly ports: { readonly temporal: number; readonly temporalUi: number }
+  readonly ports: Pick<Ports, 'temporal' | 'temporalUi' | 'temporalHttp' | 'temporalMetrics'>
   /** True keeps everything in memory. */
   readonly ephemeral: boolean
   /** Name in messages and of the log file; default `temporal`. */
@@ -46,6 +47,11 @@ export async function startTemporal(options: TemporalOptions, onPart?: (part: Pa
       String(ports.temporal),
       '--ui-port',
       String(ports.temporalUi),
+      // Left to itself it chooses them among the ports of outgoing connections.
+      '--http-port',
+      String(ports.temporalHttp),
+      '--metrics-port',
+      String(ports.temporalMetrics),
       '--log-format',
       'json',
       '--disable-config-file',
