@@ -12,6 +12,7 @@ import type { JsonValue } from '../../kind/schema.ts'
 import { joinOutcomes, type Outcome } from '../../plan/outcome.ts'
 import { LEVEL_TOLD } from '../summaries.ts'
 import type { Step } from '../../plan/step.ts'
+import { ownCalls } from './own-calls.ts'
 import { attempt, finalFailure, retryableFailure, runOnTemporal, shortActivities } from './temporal.ts'
 
 /** What a pass has observed. */
@@ -44,6 +45,7 @@ function passOf(controller: LevelController, { subject, by, observed }: Seen): A
   return {
     ...{ subject, by, target: observed.target, state, status: {} },
     act: actsOf(controller, base, observed.target),
+    call: (activities) => ownCalls(controller, subject, activities),
     async refresh(name) {
       const query = Object.hasOwn(queries, name) ? queries[name] : undefined
       if (query === undefined) throw new Error(`controller ${controller.name} has no state "${name}"`)

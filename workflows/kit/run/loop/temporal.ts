@@ -159,25 +159,32 @@ export interface LongActivityOptions {
   readonly heartbeatMs?: number
   /** Between two tries, unless the failure says otherwise; default 1 s. */
   readonly retryMs?: number
+  /** By which each further wait grows; default 1. */
+  readonly factor?: number
+  /** That no wait exceeds; default a hundred times the first. */
+  readonly longestRetryMs?: number
   /** Default without end. */
   readonly attempts?: number
   /** What the calls are about, for Temporal's UI; default what their inputs say. */
   readonly summary?: string
+  /** The whole line of a call there. */
+  readonly tell?: (name: string) => string
 }
 
 /** Longer calls as tasks of their own, e.g. to other clusters. The server schedules their retries, which cost no history event. */
 export function longActivities<A extends object>(options: LongActivityOptions): AsyncFunctions<A> {
-  const { startToCloseMs, heartbeatMs, retryMs = 1000, attempts, summary } = options
+  const { startToCloseMs, heartbeatMs, retryMs = 1000, factor = 1, longestRetryMs, attempts, summary, tell } = options
   const calls = proxyActivities<Calls>({
     startToCloseTimeout: startToCloseMs,
     ...(heartbeatMs !== undefined && { heartbeatTimeout: heartbeatMs }),
     retry: {
       initialInterval: retryMs,
-      backoffCoefficient: 1,
+      backoffCoefficient: factor,
+      ...(longestRetryMs !== undefined && { maximumInterval: longestRetryMs }),
       ...(attempts !== undefined && { maximumAttempts: attempts }),
     },
   })
-  return tellingCalls(calls, (name, [input]) => summaryOf(name, input, summary))
+  return tellingCalls(calls, (name, [input]) => tell?.(name) ?? summaryOf(name, input, summary))
 }
 
 /** Work in a scope of its own, which can be cancelled without the rest of the run. */
