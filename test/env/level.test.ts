@@ -1,5 +1,6 @@
 // The activities of level mode in their races: against an API server that the test drives, and a real journal.
 
+import { asyncLocalStorage, type Context } from '@temporalio/activity'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 
 import type { Deps } from '../../activities/deps.ts'
@@ -129,6 +130,32 @@ describe('an object that is applied', () => {
     await act.applyLevel({ ...base, resource: target, object })
     expect(stored(`${TARGETS}/shop`)?.metadata).toMatchObject({ labels: { seen: 'yes' } })
     expect(stored(`${TARGETS}/shop`)?.metadata.ownerReferences).toBeUndefined()
+  })
+})
+
+describe('a call that nobody waits for any more', () => {
+  const started = (agoMs: number, { signal }: AbortController = new AbortController()) =>
+    ({
+      cancellationSignal: signal,
+      info: { scheduledTimestampMs: Date.now() - agoMs, scheduleToCloseTimeoutMs: 60_000 },
+    }) as unknown as Context
+  const cutOff = { type: 'CutOff', nonRetryable: true }
+
+  it('writes nothing when it is told so between its reading and its writing', async () => {
+    const abort = new AbortController()
+    api.intercept = () => {
+      abort.abort()
+      return undefined
+    }
+    const applying = asyncLocalStorage.run(started(0, abort), () => apply(wanted({ key: 'value' })))
+    await expect(applying).rejects.toMatchObject(cutOff)
+    expect(writes()).toEqual([])
+  })
+
+  it('writes nothing after its time by the clock, whoever has not told it yet', async () => {
+    const applying = asyncLocalStorage.run(started(60_001), () => apply(wanted({ key: 'value' })))
+    await expect(applying).rejects.toMatchObject(cutOff)
+    expect(writes()).toEqual([])
   })
 })
 

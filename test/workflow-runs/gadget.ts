@@ -6,10 +6,13 @@ import {
   done,
   fail,
   type JobInput,
+  join,
   type JsonObject,
   type LevelPass,
   type Outcome,
   sequential,
+  timeout,
+  when,
 } from '../../workflows/kit/index.ts'
 import { runLevel, type RunResult } from '../../workflows/kit/run/loop/index.ts'
 
@@ -23,6 +26,10 @@ export interface Gadget extends JsonObject {
     readonly remove?: true
     readonly status?: Record<string, string | null>
     readonly refresh?: true
+    /** The step has 300 ms. */
+    readonly isHurried?: true
+    /** What is applied takes as long as it is waited for. */
+    readonly hangs?: true
   }
 }
 
@@ -46,6 +53,14 @@ const act = action<Pass>('act', async (pass) => {
   return { ...done, ...outcome }
 })
 
+/** Writes, too: nothing of a step is done after its time. */
+const actLater = action<Pass>('actLater', async (pass) => {
+  await pass.act.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'later' } })
+  return done
+})
+
+const isHurried = ({ target }: Pass) => target.spec.isHurried === true
+
 const controller = defineLevel<State, Gadget>({
   ...{ name: 'gadget', target: { apiVersion: 'example.com/v1', kind: 'Gadget', plural: 'gadgets' } },
   queries: {
@@ -53,7 +68,7 @@ const controller = defineLevel<State, Gadget>({
     list: { kind: 'v1/Pod', many: true },
     constructor: { kind: 'v1/ConfigMap', name: 'nobody' },
   },
-  plan: sequential(act),
+  plan: when(isHurried, timeout(300, join(act, actLater)), sequential(act)),
   finalizer: 'example.com/hold',
   onDelete: act,
 })

@@ -1,8 +1,10 @@
 // Runs in level mode on a real Temporal server, with fake activities: when they end, when they go on, and what they tell the journal.
 
+import { Context } from '@temporalio/activity'
 import { ApplicationFailure } from '@temporalio/common'
 import proto from '@temporalio/proto'
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { describe, expect, it, vi } from 'vitest'
 
 import type {
@@ -25,7 +27,7 @@ const activities: LevelActivities & LevelJournal = {
   observeLevel: (input) => worlds.of(input.by.workflowID).observe(),
   refreshLevel: (input) => worlds.of(input.by.workflowID).refresh(),
   applyLevel: (input) =>
-    worlds.of(input.by.workflowID).did(`apply ${input.resource.plural} ${input.object.metadata.name}`),
+    worlds.of(input.by.workflowID).apply(`apply ${input.resource.plural} ${input.object.metadata.name}`),
   removeLevel: (input) => worlds.of(input.by.workflowID).remove(),
   finalizeLevel: (input) => worlds.of(input.by.workflowID).finalize(input.guarded),
   writeLevelStatus: (input) => worlds.of(input.by.workflowID).write(input.status),
@@ -185,6 +187,23 @@ describe('a run in level mode', () => {
     expect(world.log.slice(-2)).toEqual(['observe', 'end Converged'])
   })
 
+  it('cuts a step off whose time is over while it waits for a call, and the call with it', async () => {
+    const world = await start({ isHurried: true, hangs: true, apply: { apiVersion: 'v1', kind: 'ConfigMap' } })
+    await world.reached('apply configmaps made')
+    const begun = Date.now()
+    await world.reached('settle')
+    // Before the workflow task is kept alive by a heartbeat, with which a timer would come: 4 s.
+    expect(Date.now() - begun).toBeLessThan(3000)
+    expect(world.settled).toMatchObject([
+      { attempt: 1, fault: { reason: 'Timeout', message: 'join took longer than 300 ms' } },
+    ])
+    await world.reached('apply configmaps made is cut off')
+    world.becomes({ isHurried: true })
+    await world.wake()
+    expect(await world.run.result()).toBe('Converged')
+    expect(world.log.filter((line) => line.startsWith('apply configmaps later'))).toHaveLength(1)
+  })
+
   it('outlives a bug in its code: the task fails until the code is mended, the run does not', async () => {
     const world = await start({ bug: 'undefined is not a function' })
     const failed = async () => expect(await world.eventsOf(EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED)).toBe(1)
@@ -233,6 +252,14 @@ class World extends RunWorld {
 
   remove() {
     return Promise.resolve(this.removal)
+  }
+
+  async apply(what: string): Promise<void> {
+    await this.did(what)
+    if (this.#target?.spec.hangs !== true) return
+    const { cancellationSignal } = Context.current()
+    await once(cancellationSignal, 'abort')
+    await this.did(`${what} is cut off`)
   }
 
   did(what: string): Promise<void> {

@@ -1,10 +1,13 @@
-// What a run in level mode asks of the world, as data: the activities of activities/run/level/ implement it. Types only.
+// What a run in level mode asks of the world, as data: the activities of activities/run/level/ implement it.
 
 import type { LevelResource, LevelTarget } from './define-level.ts'
 import type { By, Subject } from './subject.ts'
 import type { JsonObject, ObservedObject, WantedObject } from './level.ts'
 import type { StateQuery } from './query.ts'
 import type { JsonValue } from '../kind/schema.ts'
+
+/** The failure of a call whose time was over before it had done what it was asked to. Nobody sees it: its step has expired. */
+export const CUT_OFF = 'CutOff'
 
 export interface LevelQuery extends LevelResource {
   readonly query: StateQuery

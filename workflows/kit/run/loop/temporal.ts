@@ -1,5 +1,5 @@
-// The kit's runtime on Temporal, and the proxies through which workflows call activities. With loop.ts the only file of workflows/ that
-// knows Temporal.
+// The kit's runtime on Temporal, and the proxies through which workflows call activities. With loop.ts and deadlines.ts the only file of
+// workflows/ that knows Temporal.
 //
 //   T1. Only failures of activities and children become outcomes. Cancellation, continue-as-new and bugs pass through:
 //       a plain Error fails the workflow task, which is retried until the code is fixed (conventions 1.2).
@@ -21,14 +21,14 @@ import type { Runtime } from '../../plan/runtime.ts'
 import { runStep, type Step, type StepHooks } from '../../plan/step.ts'
 import { summaryLine, summaryOf, type Told } from '../summaries.ts'
 import type { StartedWork } from '../tracks.ts'
+import { scopeFor, type TimeLeft, withinDeadline } from './deadlines.ts'
 
 export const temporalRuntime: Runtime = {
   sleep: (ms) => sleep(ms),
 
   async withTimeout(ms, body) {
-    const scope = new CancellationScope({ timeout: ms, cancellable: true })
     try {
-      return await scope.run(body)
+      return await scopeFor(ms).run(body)
     } catch (error) {
       const expired = isCancellation(error) && !CancellationScope.current().consideredCancelled
       if (expired) return 'expired'
@@ -95,7 +95,7 @@ type AsyncFunctions<A> = {
 type Calls = Record<string, (...args: unknown[]) => Promise<unknown>>
 
 interface WithOptions {
-  executeWithOptions(options: { readonly summary: string }, args: unknown[]): Promise<unknown>
+  executeWithOptions(options: TimeLeft & { readonly summary: string }, args: unknown[]): Promise<unknown>
 }
 
 /** The calls of a proxy of the SDK, each with a summary. */
@@ -141,7 +141,19 @@ export function shortActivities<A extends object>(told: Told<A> = {}): AsyncFunc
       maximumAttempts: 4,
     },
   })
-  return tellingCalls(calls, tellBy(told))
+  return tellingCalls(boundedCalls(calls), tellBy(told))
+}
+
+/** Calls that keep to the time of their step. */
+function boundedCalls(calls: Readonly<Record<string, WithOptions>>): typeof calls {
+  return new Proxy(calls, {
+    get(_, name) {
+      const call = calls[String(name)]
+      const executeWithOptions: WithOptions['executeWithOptions'] = (options, args) =>
+        withinDeadline((left) => call?.executeWithOptions({ ...options, ...left }, args) ?? Promise.resolve())
+      return { executeWithOptions }
+    },
+  })
 }
 
 /** Short calls that nothing could stand in for: tried until they succeed (settle, the end of a run). */
