@@ -92,8 +92,13 @@ describe('a run in level mode', () => {
     ],
     [
       'a fault that may pass beside a time',
-      { againMs: 50, faults: [{ code: 'Away', message: 'no', retryable: true }] },
-      { againMs: 50, attempt: 1, fault: { reason: 'Away', message: 'no' } },
+      { againMs: 5000, faults: [{ code: 'Away', message: 'no', retryable: true }] },
+      { againMs: 5000, attempt: 1, fault: { reason: 'Away', message: 'no' } },
+    ],
+    [
+      'a fault that may pass beside a wish for now',
+      { againMs: 0, faults: [{ code: 'Away', message: 'no', retryable: true }] },
+      { againMs: 1000, attempt: 1, fault: { reason: 'Away', message: 'no' } },
     ],
   ])('waits after %s, tells the journal, arms no timer, and converges later', async (_, outcome, told) => {
     const world = await start({ outcome })
@@ -117,8 +122,11 @@ describe('a run in level mode', () => {
     await world.run.terminate()
   })
 
-  it('gets one pass a second, after twenty, when it wishes for each of them at once', async () => {
-    const world = await start({ outcome: { againMs: 10 } })
+  it.each([
+    ['', []],
+    [', also beside a final fault', [{ code: 'Wrong', message: 'no', retryable: false }]],
+  ])('gets one pass a second, after twenty, when it wishes for each of them at once%s', async (_, faults) => {
+    const world = await start({ outcome: { againMs: 10, faults } })
     for (let passes = 1; passes <= 22; passes++) {
       await vi.waitFor(() => expect(world.settled.length).toBe(passes), PATIENT)
       if (passes === 21) world.becomes({ outcome: { againMs: 3000 } })
