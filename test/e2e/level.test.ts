@@ -143,8 +143,8 @@ describe('a controller in level mode', () => {
     const { last_error, outcome } = await run('widget', widget)
     expect({ last_error, outcome }).toMatchObject({
       last_error: {
-        reason: 'StateNotOwned',
-        message: expect.stringContaining('is owned by Widget owner, expected the Widget') as string,
+        reason: 'OwnedByAnother',
+        message: expect.stringContaining('is owned by Widget owner; expected nobody, or Widget') as string,
       },
       outcome: null,
     })

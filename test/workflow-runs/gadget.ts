@@ -26,6 +26,8 @@ export interface Gadget extends JsonObject {
     readonly remove?: true
     readonly status?: Record<string, string | null>
     readonly refresh?: true
+    /** It asks for the list. */
+    readonly lists?: true
     /** The step has 300 ms. */
     readonly isHurried?: true
     /** What is applied takes as long as it is waited for. */
@@ -43,10 +45,11 @@ interface State {
 type Pass = LevelPass<State, Gadget>
 
 const act = action<Pass>('act', async (pass) => {
-  const { outcome = {}, bug, apply, remove, status = {}, refresh } = pass.target.spec
+  const { outcome = {}, bug, apply, remove, status = {}, refresh, lists } = pass.target.spec
   if (bug !== undefined) throw new TypeError(bug)
   if (pass.state.constructor !== undefined) return fail('Bug', 'a state is there that was not found')
   for (const [field, value] of Object.entries(status)) pass.status[field] = value
+  if (lists === true) pass.status['listed'] = String(pass.state.list.length)
   if (apply !== undefined) await pass.act.apply({ ...apply, metadata: { name: 'made' } })
   if (refresh === true && (await pass.refresh('one')) !== pass.state.one) return fail('Bug', 'state was not replaced')
   if (remove === true && pass.state.one !== undefined) await pass.act.remove(pass.state.one)

@@ -164,6 +164,26 @@ describe('a run in level mode', () => {
     expect(world.log).toEqual(['observe', 'refresh', 'end Converged'])
   })
 
+  it('goes on without a state that cannot be read, also in its deletion; who asks for it gets the fault instead', async () => {
+    const fault = { code: 'Forbidden', message: 'state list of Gadget n/g: no right', retryable: true }
+    const world = new World()
+    world.unreadable = { list: fault }
+    world.becomes({ status: { said: 'yes' } })
+    await run(world)
+    expect(await world.run.result()).toBe('Converged')
+    expect(world.log).toEqual(['observe', 'status {"said":"yes"}', 'end Converged'])
+
+    const asking = new World()
+    asking.unreadable = { list: fault }
+    asking.becomes({ lists: true })
+    await run(asking)
+    await asking.reached('settle')
+    expect(asking.settled).toMatchObject([{ attempt: 1, fault: { reason: 'Forbidden', message: fault.message } }])
+    asking.becomes({}, { metadata: { deletionTimestamp: 'now' } })
+    await asking.wake()
+    expect(await asking.run.result()).toBe('Deleted')
+  })
+
   it('neither sends a Secret with data nor lets it into its history', async () => {
     const world = await start({ apply: { apiVersion: 'v1', kind: 'Secret', data: { key: 'of the target' } } })
     await world.reached('settle')
@@ -229,6 +249,7 @@ class World extends RunWorld {
   readonly settled: SettleLevelInput[] = []
   removal: 'removed' | 'changed' = 'removed'
   failStatus: ApplicationFailure | undefined
+  unreadable: Observed['unreadable']
   onObserve: (() => Promise<void>) | undefined
   onEnd: (() => Promise<void>) | undefined
   #target: Gadget | undefined
@@ -250,7 +271,10 @@ class World extends RunWorld {
     this.log.push('observe')
     const target = this.#target
     await this.onObserve?.()
-    return target && { target, states: { one: ONE, list: [] } }
+    const { unreadable } = this
+    return (
+      target && { target, states: { one: ONE, ...(unreadable ? {} : { list: [] }) }, ...(unreadable && { unreadable }) }
+    )
   }
 
   refresh() {
@@ -306,10 +330,14 @@ const ONE: JsonObject = {
 async function start(spec: Spec | undefined, change: { status?: object; metadata?: object } = {}): Promise<World> {
   const world = new World()
   world.becomes(spec, change)
+  await run(world)
+  return world
+}
+
+async function run(world: World): Promise<void> {
   worlds.add(world)
   const input: JobInput = { subject: { kind: 'Gadget', uid: 'u', namespace: 'n', name: 'g' }, jobID: '', cause: 'test' }
   world.run = await worker.start('gadget', {
     ...{ workflowId: world.workflowID, args: [input], workflowTaskTimeout: '5 seconds' },
   })
-  return world
 }

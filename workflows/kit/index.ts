@@ -104,7 +104,7 @@ export type {
 export type { JsonObject, LevelActs, LevelPass, ObservedObject, WantedObject } from './run/level.ts'
 export { defineLevel, isSameKind } from './run/define-level.ts'
 export type { LevelController, LevelDefinition, LevelResource, LevelTarget } from './run/define-level.ts'
-export { CUT_OFF } from './run/level-activities.ts'
+export { CUT_OFF, SHORT_TRIES } from './run/level-activities.ts'
 export type {
   ApplyInput,
   EndLevelInput,

@@ -19,6 +19,7 @@ import {
 import { type Outcome, done } from '../../plan/outcome.ts'
 import type { Runtime } from '../../plan/runtime.ts'
 import { runStep, type Step, type StepHooks } from '../../plan/step.ts'
+import { SHORT_TRIES } from '../level-activities.ts'
 import { summaryLine, summaryOf, type Told } from '../summaries.ts'
 import type { StartedWork } from '../tracks.ts'
 import { scopeFor, type TimeLeft, withinDeadline } from './deadlines.ts'
@@ -138,7 +139,7 @@ export function shortActivities<A extends object>(told: Told<A> = {}): AsyncFunc
       initialInterval: '50 milliseconds',
       backoffCoefficient: 2,
       maximumInterval: '1 second',
-      maximumAttempts: 4,
+      maximumAttempts: SHORT_TRIES,
     },
   })
   return tellingCalls(boundedCalls(calls), tellBy(told))
