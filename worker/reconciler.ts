@@ -3,7 +3,7 @@
 import { Client } from '@temporalio/client'
 import type { Info } from '@temporalio/activity'
 import { type ActivityInboundCallsInterceptor, Runtime, Worker, type WorkerOptions } from '@temporalio/worker'
-import { createActivities, type Deps, openWing } from '../activities/index.ts'
+import { createActivities, type Deps, openWing, ownActivities } from '../activities/index.ts'
 import { loadOrCreateContentKey } from '../activities/journal/content-key.ts'
 import { openDatabase } from '../activities/journal/database.ts'
 import { createGroupedJournal } from '../activities/journal/write/grouped-journal.ts'
@@ -12,6 +12,7 @@ import { ObjectCache } from '../activities/kube/object-cache.ts'
 import { AtWork } from '../activities/run/at-work.ts'
 import { modulePath, readConfig } from './server/config.ts'
 import { controllerFiles, createRegistry, loadControllers } from './server/registry.ts'
+import { loadOwnActivities } from './server/own-activities.ts'
 import { givenFlags } from './server/flags.ts'
 import { serveHealth } from './server/health.ts'
 import { type Frame, runProcess } from './server/process.ts'
@@ -31,9 +32,15 @@ const added = await loadControllers(controllerFiles(given['controllers']))
 const registry = createRegistry(added, wingsOn(given['wings']))
 const { route, subjectKinds, modes, lanes, controllers, watchedKinds } = registry
 const settings = reconcilerSettings(given, config, [...controllers.keys()])
+const ownModules = await loadOwnActivities(registry.levels.filter(isRunHere))
 const now = () => new Date()
 // Statements of groups: claims, lookups, openings, acknowledgements, beginnings.
 const LAX_CONNECTIONS = 5
+
+/** Others may lack here what their activities need. */
+function isRunHere({ name }: { readonly name: string }): boolean {
+  return settings.dispatcher.controllers?.includes(name) ?? true
+}
 
 await runProcess('worker', config.logLevel, async (frame) => {
   logTemporal(frame.log)
@@ -97,7 +104,7 @@ function actsBy(atWork: AtWork, { isLocal, workflowExecution }: Info): ActivityI
   }
 }
 
-/** The engine's activities and those of the wings that are on. */
+/** The engine's activities, those of the wings that are on, and the controllers' own. */
 function activitiesOf({ log, opened }: Frame, { db, lax, kube, atWork, routing, troubles }: Parts): object {
   const report = (error: unknown) => {
     troubles.report('journal', error)
@@ -116,7 +123,8 @@ function activitiesOf({ log, opened }: Frame, { db, lax, kube, atWork, routing, 
     opened(wing.close)
     return [wing.activities]
   })
-  return createActivities(deps, wings)
+  const own = registry.levels.map((controller) => ownActivities(controller, ownModules.get(controller.name) ?? {}))
+  return createActivities(deps, [...wings, ...own])
 }
 
 /** Runs dispatcher, sweeper and workers until one of them ends or the process is told to stop. */

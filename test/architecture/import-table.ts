@@ -43,13 +43,13 @@ export const TABLE: readonly Row[] = [
     packages: NONE,
   },
   {
-    sentence: 'the two files of the kit that know Temporal import what is pure of the kit, and Temporal',
-    of: /^workflows\/kit\/run\/loop\/(?:temporal|loop)\.ts$/,
-    may: [PURE_KIT],
+    sentence: 'the files of the kit that know Temporal import what is pure of the kit, each other, and Temporal',
+    of: /^workflows\/kit\/run\/loop\/(?:temporal|loop|deadlines)\.ts$/,
+    may: [PURE_KIT, '^workflows/kit/run/loop/(?:temporal|loop|deadlines)\\.ts$'],
     packages: /^@temporalio\/workflow$/,
   },
   {
-    sentence: 'the runs of the kit import the kit, and Temporal only through those two',
+    sentence: 'the runs of the kit import the kit, and Temporal only through those',
     of: /^workflows\/kit\/run\/loop\//,
     may: [PURE_KIT, '^workflows/kit/run/loop/'],
     packages: NONE,

@@ -106,7 +106,7 @@ function stopCommand(): Command {
 }
 
 async function dev(flags: DevFlags): Promise<void> {
-  await checkControllers(flags.controllers, flags.wings)
+  await checkControllers(flags.controllers, flags.wings, { acts: true })
   const abort = new AbortController()
   const options: DevOptions = {
     config: readConfig(),

@@ -91,9 +91,20 @@ export type {
   WantedRun,
 } from './run/controller.ts'
 export type { AccessRule, Flag, FlagTable, FlagValue, FlagValues, Wing } from './run/wing.ts'
+export { ActivityError, activitiesOf, MOST_CALL_BYTES, ownActivityName } from './run/own-activities.ts'
+export type {
+  ActionLog,
+  ActivityContext,
+  Answered,
+  CallOptions,
+  CallsOf,
+  OwnActivities,
+  OwnCallInput,
+} from './run/own-activities.ts'
 export type { JsonObject, LevelActs, LevelPass, ObservedObject, WantedObject } from './run/level.ts'
 export { defineLevel, isSameKind } from './run/define-level.ts'
 export type { LevelController, LevelDefinition, LevelResource, LevelTarget } from './run/define-level.ts'
+export { CUT_OFF, SHORT_TRIES } from './run/level-activities.ts'
 export type {
   ApplyInput,
   EndLevelInput,

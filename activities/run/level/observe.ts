@@ -28,13 +28,14 @@ import { controllerOf } from '../controllers.ts'
 import { ownerOf } from '../../kube/views.ts'
 import { followedKind, nameOf } from './kinds.ts'
 import { readable } from './readable.ts'
+import { readOrFault } from './unreadable.ts'
 
 export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLevel' | 'refreshLevel'> => ({
   /**
    * Reads the target and every state.
    *
    * @returns undefined when the target is gone, or another object has its name.
-   * @throws `AmbiguousState`, `StateNotOwned` and `StatesTooLarge` (final); failures of the API server and the journal.
+   * @throws `StatesTooLarge` (final); failures of the API server and the journal. What keeps a single state from being read is its fault in the answer.
    */
   async observeLevel(input) {
     await deps.journal.touch(input.by)
@@ -43,7 +44,7 @@ export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLev
     return await observe(deps, input, found)
   },
 
-  /** Reads one state again. @throws as `observeLevel`; `NotFound` (final) when the target is gone meanwhile. */
+  /** Reads one state again. @throws `AmbiguousState`, `StateNotOwned` (final); failures of the API server and the journal; `NotFound` (final) when the target is gone meanwhile. */
   async refreshLevel({ subject, target: kind, state, query }) {
     const target = await readObject(deps, followedKind(deps, kind), subject.namespace, subject.name)
     if (target?.metadata.uid !== subject.uid)
@@ -79,12 +80,23 @@ async function observe(deps: Deps, input: ObserveInput, found: KubeObject): Prom
   const { uid, namespace, name } = subject
   const level = { controller: controllerOf(by), cluster: deps.cluster, uid, namespace, name }
   const added = await replaceSubscriptions(deps.db, level, wanted, deps.now())
-  const read = await Promise.all(requests.map((request) => readState(deps, request, isNew(request, added))))
+  const read = await Promise.all(
+    requests.map((request) => readOrFault(placeOf(request), () => readState(deps, request, isNew(request, added)))),
+  )
   const states = requests.flatMap(({ state }, index) => {
-    const value = read[index]
-    return value === undefined ? [] : [[state, value] as const]
+    const found = read[index]
+    return found === undefined || !('value' in found) || found.value === undefined
+      ? []
+      : [[state, found.value] as const]
   })
-  const observed = { target, states: Object.fromEntries(states) }
+  const unreadable = requests.flatMap(({ state }, index) => {
+    const found = read[index]
+    return found !== undefined && 'fault' in found ? [[state, found.fault] as const] : []
+  })
+  const observed = {
+    ...{ target, states: Object.fromEntries(states) },
+    ...(unreadable.length > 0 && { unreadable: Object.fromEntries(unreadable) }),
+  }
   refuseTooLarge(subject, observed)
   return observed
 }
@@ -119,16 +131,22 @@ async function readState(deps: Deps, request: StateRequest, fromStore: boolean):
   return many ? meant.map((object) => readable(object, query)) : onlyOne(request, meant)
 }
 
+/** `state jobs of Shop n/one`. */
+function placeOf({ state, target, kind }: Pick<StateRequest, 'state' | 'target' | 'kind'>): string {
+  return `state ${state} of ${nameOf(kind.kind, target.metadata)}`
+}
+
 function isOwned(object: KubeObject, { target, kind }: Pick<StateRequest, 'target' | 'kind'>): boolean {
   const { uid = '', namespace = '' } = target.metadata
   return isOwnedBy(object, kind, { uid, namespace })
 }
 
 /** Q2, Q3. */
-function onlyOne({ state, query, target, kind }: StateRequest, objects: readonly KubeObject[]): unknown {
+function onlyOne(request: StateRequest, objects: readonly KubeObject[]): unknown {
+  const { query, target, kind } = request
   const [only, ...others] = objects
   if (only === undefined) return undefined
-  const where = `state ${state} of ${nameOf(kind.kind, target.metadata)}`
+  const where = placeOf(request)
   if (others.length > 0) {
     const found = `${objects.length} objects of kind ${query.kind}`
     throw finalFailure('AmbiguousState', `${where}: found ${found}, expected one`)

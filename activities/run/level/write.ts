@@ -3,7 +3,8 @@
 //   W1. One field manager per controller, `pawl-<name>`, and only fields that the controller mentions: two controllers of one object both win.
 //   W2. A conflict re-reads and re-applies those fields, never the whole pass. Deletion alone is not repeated: the pass has to look again.
 //   W3. What is so already is not written.
-//   W4. A field that the kind does not have is a fault: dropped in silence, it would look written.
+//   W4. Nothing is sent for a pass that does not wait for it any more (cut-off.ts).
+//   W5. A field that the kind does not have is a fault: dropped in silence, it would look written.
 
 import {
   type ApplyInput,
@@ -21,6 +22,7 @@ import { additivePatch } from '../../kube/merge.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { isReleased, ownerOf, statusOf } from '../../kube/views.ts'
 import { fieldManagerOf, type Patch, type Write, type WriteAnswer, writeAll, type Writer } from '../../kube/write.ts'
+import { refuseCutOff, waitedFor } from './cut-off.ts'
 import { followedKind, nameOf } from './kinds.ts'
 import { readable } from './readable.ts'
 import { wantedPatch } from './wanted-patch.ts'
@@ -92,7 +94,9 @@ function writerOf(by: By, step: string): Writer {
 }
 
 async function send(deps: Deps, writer: Writer, write: Write): Promise<WriteAnswer> {
-  const [answer] = await writeAll(deps, writer, [write])
+  const waited = waitedFor()
+  refuseCutOff(waited)
+  const [answer] = await writeAll(deps, writer, [write], waited)
   // The next step may read what this one wrote, by the journal's newest versions.
   await deps.journal.flush(writer.workflowID)
   return answer ?? { result: 'gone' }

@@ -41,6 +41,9 @@ export async function passOver(target: CronJob, observed: readonly Job[] = []): 
         return Promise.resolve()
       },
     },
+    call: () => {
+      throw new Error('it has no activities of its own')
+    },
     status: {},
   }
   const outcome = await runStep(cronJobPlan, pass, runtime)

@@ -57,14 +57,22 @@ export function parallelJoin<Pass>(...steps: readonly Step<Pass>[]): Step<Pass> 
 
 /**
  * Runs `step` when the condition holds, else `otherwise`. Takes a function, never a boolean: a condition asked when the
- * plan is built is the mistake that the RFC's If invites (B3). RFC: If.
+ * plan is built is the mistake that the RFC's If invites (B3). A failure that it meets is the step's fault, as that of an action. RFC: If.
  */
 export function when<Pass>(condition: (pass: Pass) => boolean, step: Step<Pass>, otherwise?: Step<Pass>): Step<Pass> {
   return {
     name: condition.name === '' ? 'when' : `when ${condition.name}`,
     children: otherwise === undefined ? [step] : [step, otherwise],
     async run(pass, runtime, hooks) {
-      const chosen = condition(pass) ? step : otherwise
+      let chosen: Step<Pass> | undefined
+      try {
+        chosen = condition(pass) ? step : otherwise
+      } catch (error) {
+        // It asks for a state that could not be read.
+        const outcome = runtime.toOutcome(error)
+        if (outcome === undefined) throw error
+        return outcome
+      }
       return chosen === undefined ? done : runStep(chosen, pass, runtime, hooks)
     },
   }

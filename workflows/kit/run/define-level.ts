@@ -5,6 +5,7 @@ import type { JsonObject } from './level.ts'
 import { groupKindOf, isSameGroupKind } from '../kind/group-kind.ts'
 import { isWithoutNamespace, kubernetesPlural } from '../kind/kubernetes-plurals.ts'
 import type { LevelPass } from './level.ts'
+import type { OwnActivities } from './own-activities.ts'
 import type { Path } from '../kind/projection.ts'
 import type { StateQuery } from './query.ts'
 import type { Step, StepHooks } from '../plan/step.ts'
@@ -39,6 +40,8 @@ export interface LevelDefinition<State, Target> {
   readonly finalizer?: string
   /** What a pass does while the object is being deleted; needs `finalizer`. Default: nothing. */
   readonly onDelete?: Step<LevelPass<State, Target>>
+  /** What its actions may call beside Kubernetes (`pass.call`); made by `activitiesOf`. */
+  readonly activities?: OwnActivities
   /** Plurals of kinds that are not Kubernetes' own: `{ 'example.com/v1/Gadget': 'gadgets' }`. */
   readonly plurals?: Readonly<Record<string, string>>
   /** Kinds in no namespace that are not Kubernetes' own, `example.com/v1/Gadget`. */
@@ -56,6 +59,7 @@ export interface LevelController {
   readonly hooks: StepHooks | undefined
   readonly finalizer: string | undefined
   readonly onDelete: Step<AnyLevelPass> | undefined
+  readonly activities: OwnActivities | undefined
   readonly plurals: Readonly<Record<string, string>>
   readonly withoutNamespace: readonly string[]
 }
@@ -85,6 +89,7 @@ export function defineLevel<State, Target>(definition: LevelDefinition<State, Ta
     // The loop hands a plan the states and the target that the queries and the kind of the same definition describe.
     plan: definition.plan as unknown as Step<AnyLevelPass>,
     onDelete: onDelete as unknown as Step<AnyLevelPass> | undefined,
+    activities: definition.activities,
   }
   for (const query of Object.values<StateQuery>(queries)) resourceOf(controller, query.kind)
   return controller

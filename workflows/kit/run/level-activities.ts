@@ -1,10 +1,17 @@
-// What a run in level mode asks of the world, as data: the activities of activities/run/level/ implement it. Types only.
+// What a run in level mode asks of the world, as data: the activities of activities/run/level/ implement it.
 
 import type { LevelResource, LevelTarget } from './define-level.ts'
 import type { By, Subject } from './subject.ts'
 import type { JsonObject, ObservedObject, WantedObject } from './level.ts'
 import type { StateQuery } from './query.ts'
+import type { Fault } from '../plan/outcome.ts'
 import type { JsonValue } from '../kind/schema.ts'
+
+/** How often a short call is tried at most. */
+export const SHORT_TRIES = 4
+
+/** The failure of a call whose time was over before it had done what it was asked to. Nobody sees it: its step has expired. */
+export const CUT_OFF = 'CutOff'
 
 export interface LevelQuery extends LevelResource {
   readonly query: StateQuery
@@ -24,6 +31,8 @@ export interface Observed {
   readonly target: JsonObject
   /** By the name of the query; one that found nothing is missing. */
   readonly states: Readonly<Record<string, unknown>>
+  /** What the actions that ask for a state are told, by the name of the query; absent: all could be read. */
+  readonly unreadable?: Readonly<Record<string, Fault>>
 }
 
 export interface RefreshInput extends LevelInput {

@@ -155,6 +155,22 @@ describe('when', () => {
     expect(ran).toEqual(['other'])
   })
 
+  it('reports what its condition meets in the world, and runs neither step', async () => {
+    const asks = () => {
+      throw new WorldFailure('no right')
+    }
+    const { outcome, ran } = await runAll(join(when(asks, leaf('work'), leaf('other')), leaf('beside')))
+    expect(outcome).toEqual(retryLater('WorldFailure', 'no right'))
+    expect(ran).toEqual(['beside'])
+  })
+
+  it('passes on what is a bug of its condition', async () => {
+    const asks = () => {
+      throw new TypeError('a bug')
+    }
+    await expect(runAll(when(asks, leaf('work')))).rejects.toThrow('a bug')
+  })
+
   it('is named after its condition', () => {
     const isReady = ({ ready }: Pass) => ready === true
     expect(when(isReady, leaf('work')).name).toBe('when isReady')

@@ -1,6 +1,7 @@
 // One pass over one object in level mode, as its author's steps see it: what was observed, what they may do, and what they say.
 //
 //   P1. What a Secret holds is neither read into the history nor taken from an action.
+//   P2. Who asks for a state that could not be read gets the fault, whether the state is handed to an action or looked up by it.
 
 import { type AnyLevelPass, type LevelController, resourceOf } from '../define-level.ts'
 import type { By, Subject } from '../subject.ts'
@@ -12,6 +13,7 @@ import type { JsonValue } from '../../kind/schema.ts'
 import { joinOutcomes, type Outcome } from '../../plan/outcome.ts'
 import { LEVEL_TOLD } from '../summaries.ts'
 import type { Step } from '../../plan/step.ts'
+import { ownCalls } from './own-calls.ts'
 import { attempt, finalFailure, retryableFailure, runOnTemporal, shortActivities } from './temporal.ts'
 
 /** What a pass has observed. */
@@ -38,19 +40,34 @@ function passOf(controller: LevelController, { subject, by, observed }: Seen): A
   const { refreshLevel } = shortActivities<LevelActivities>(LEVEL_TOLD)
   const base = { by, subject, target: controller.target }
   const queries = queriesOf(controller)
-  // What was not found is undefined, also under a name that every object has (`constructor`).
-  const nothing = Object.fromEntries(Object.keys(queries).map((name) => [name, undefined]))
-  const state: Record<string, unknown> = { ...nothing, ...observed.states }
+  const state = stateOf(Object.keys(queries), observed)
   return {
     ...{ subject, by, target: observed.target, state, status: {} },
     act: actsOf(controller, base, observed.target),
+    call: (activities) => ownCalls(controller, subject, activities),
     async refresh(name) {
       const query = Object.hasOwn(queries, name) ? queries[name] : undefined
       if (query === undefined) throw new Error(`controller ${controller.name} has no state "${name}"`)
-      state[name] = (await refreshLevel({ ...base, state: name, query })).found
-      return state[name]
+      const { found } = await refreshLevel({ ...base, state: name, query })
+      Object.defineProperty(state, name, { ...PROPERTY, writable: true, value: found })
+      return found
     },
   }
+}
+
+const PROPERTY = { enumerable: true, configurable: true }
+
+function stateOf(names: readonly string[], { states, unreadable = {} }: Observed): Record<string, unknown> {
+  // What was not found is undefined, also under a name that every object has (`constructor`).
+  const state: Record<string, unknown> = { ...Object.fromEntries(names.map((name) => [name, undefined])), ...states }
+  for (const [name, { code, message, retryable }] of Object.entries(unreadable)) {
+    const get = (): never => {
+      throw retryable ? retryableFailure(code, message) : finalFailure(code, message)
+    }
+    // P2
+    Object.defineProperty(state, name, { ...PROPERTY, get })
+  }
+  return state
 }
 
 function actsOf(

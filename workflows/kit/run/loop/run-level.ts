@@ -9,9 +9,10 @@
 
 import type { LevelController } from '../define-level.ts'
 import type { JobInput } from '../job.ts'
+import { CALM_MS, type NextPass } from '../next-pass.ts'
 import type { By, Subject } from '../subject.ts'
 import type { LevelActivities, LevelJournal } from '../level-activities.ts'
-import { done, interrupts, type Outcome } from '../../plan/outcome.ts'
+import { done, interrupts } from '../../plan/outcome.ts'
 import { nop } from '../../plan/step.ts'
 import { quoted } from '../markdown.ts'
 import { duration, LEVEL_TOLD } from '../summaries.ts'
@@ -21,7 +22,6 @@ import { attempt, insistentActivities, shortActivities, showDetails } from './te
 
 /** So many passes in a row may wish for the next one in less than `CALM_MS`; who goes on so does not converge, and waits that long (V5). */
 const MOST_HURRIED = 20
-const CALM_MS = 1000
 
 /** The object has converged: its plan came to `done`. */
 const CONVERGED = 'Converged'
@@ -43,9 +43,9 @@ function levelCourse(controller: LevelController, { subject, cause }: JobInput):
       showDetails(details(report))
       return report
     },
-    async settle(by, { outcome, result }, next) {
+    async settle(by, { result }, next) {
       if (result !== undefined) return { result, isClosed: false }
-      hurried = isHurried(outcome) ? hurried + 1 : 0
+      hurried = isHurried(next) ? hurried + 1 : 0
       const againMs = hurried > MOST_HURRIED ? CALM_MS : next.againMs
       await settleLevel({ by, subject, target, ...next, againMs })
       return { result, isClosed: false }
@@ -95,8 +95,9 @@ async function finalize({ target, finalizer = '' }: LevelController, seen: Seen,
   return await attempt(() => finalizeLevel({ by, subject, target, version, finalizer, guarded }))
 }
 
-function isHurried({ faults, againMs }: Outcome): boolean {
-  return faults.length === 0 && againMs !== undefined && againMs < CALM_MS
+/** Also beside final faults, and after passes that looked at older objects again and again: only a back-off is calm by itself. */
+function isHurried({ againMs, attempt }: NextPass): boolean {
+  return attempt === 0 && againMs !== undefined && againMs < CALM_MS
 }
 
 // Details have at most 20,000 bytes.
