@@ -59,12 +59,16 @@ async function formerRun(controller: string, object: LsObject, jobID: string): P
   return workflowId
 }
 
-/** The journal as it was before the migration, with what the former processes have written since. */
+const MIGRATIONS = ['0006_fence_former_runs', '0007_note_stuck_runs']
+
+/** The journal as it was before the migration and those after it, with what the former processes have written since. */
 async function unfenced(): Promise<void> {
   const { db } = stage.pawl
   await sql`alter table wake drop constraint wake_of_present_runs`.execute(db)
   await sql`drop table former_run`.execute(db)
-  await sql`delete from kysely_migration where name = '0006_fence_former_runs'`.execute(db)
+  await sql`drop table stuck_run`.execute(db)
+  await sql`alter table job drop column restarts, drop column restarted_at`.execute(db)
+  await sql`delete from kysely_migration where name = any(${MIGRATIONS}::text[])`.execute(db)
 }
 
 /** As dispatchers of the former build claim, word for word. */
@@ -100,7 +104,7 @@ describe('a job of three former runs whose worker lives on', () => {
     })
     await expect.poll(formerClaim).toBeGreaterThan(0)
 
-    expect(await migrateUp(pawl.databaseUrl)).toEqual(['0006_fence_former_runs'])
+    expect(await migrateUp(pawl.databaseUrl)).toEqual(MIGRATIONS)
     const refused: unknown[] = []
     let claimed = 0
     const over = new AbortController()
