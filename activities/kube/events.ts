@@ -18,7 +18,12 @@ export type Involved = Subject & { readonly apiVersion: string }
  * Records a Warning on the subject. Repeated for the same job, or the same run in level mode, and error it is one Event. An Event that cannot
  * be written is logged and changes nothing else: it only repeats what status or journal say.
  */
-export async function recordWarning(deps: Deps, involved: Involved, job: string, error: ErrorReport): Promise<void> {
+export async function recordWarning(
+  deps: Pick<Deps, 'kube' | 'log' | 'now'>,
+  involved: Involved,
+  job: string,
+  error: ErrorReport,
+): Promise<void> {
   const { apiVersion, kind, name, uid } = involved
   const hash = createHash('sha256')
     .update(JSON.stringify([uid, job, error.operation, error.reason, error.message]))

@@ -8,6 +8,9 @@ import { dirname, join } from 'node:path'
 
 import { modulePath } from '../server/config.ts'
 
+/** How folders begin whose names stand in bundles. */
+export const BUNDLE_FOLDER = 'pawl-bundle-'
+
 /**
  * Bundles the workflows with those of the controllers.
  *
@@ -19,7 +22,7 @@ export async function bundleControllers(
   names: readonly string[],
   logger: Logger,
 ): Promise<{ readonly code: string }> {
-  const folder = await mkdtemp(join(tmpdir(), 'pawl-bundle-'))
+  const folder = await mkdtemp(join(tmpdir(), BUNDLE_FOLDER))
   try {
     const workflowsPath = join(folder, 'workflows.js')
     await writeFile(workflowsPath, entry(files, names))
