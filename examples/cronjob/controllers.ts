@@ -7,5 +7,11 @@ import { cronJobKind } from './kind.ts'
 import { cronJobPlan } from './plan.ts'
 
 export const controllers = [
-  defineLevel({ name: 'cronJob', target: cronJobKind, queries: cronJobControllerManagerQueries, plan: cronJobPlan }),
+  defineLevel({
+    name: 'cronJob',
+    target: cronJobKind,
+    queries: cronJobControllerManagerQueries,
+    plan: cronJobPlan,
+    writes: ['batch/v1/Job'],
+  }),
 ]
