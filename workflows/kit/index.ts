@@ -11,6 +11,8 @@ export type { RetryOptions } from './plan/combine.ts'
 export { checkedPlan, isJobID, jobIDProblem } from './plan/guard.ts'
 export { describe, phasesToMermaid, toJson, toMermaid } from './plan/describe.ts'
 export type { DrawnPhases, DrawnStep, PlanJson } from './plan/describe.ts'
+export { describeTrace, recordSteps, traceToMermaid } from './plan/trace.ts'
+export type { StepMark, StepRecorder, TracedStep } from './plan/trace.ts'
 
 export { defineKind, openApiSchema } from './kind/kind.ts'
 export type {

@@ -51,7 +51,12 @@ export interface LevelDefinition<State, Target> {
 /** What every controller's passes have in common. */
 export type AnyLevelPass = LevelPass<Record<string, unknown>, JsonObject>
 
-export interface LevelController {
+// Exists for the type checker only: what a pass of the controller sees.
+declare const seenBy: unique symbol
+
+/** What `defineLevel` returns. The engine asks for nothing of `State` and `Target`; tests do. */
+export interface LevelController<State = unknown, Target = unknown> {
+  readonly [seenBy]?: { readonly state: State; readonly target: Target }
   readonly name: string
   readonly target: LevelTarget
   readonly queries: Readonly<Record<string, StateQuery>>
@@ -74,7 +79,7 @@ const FINALIZER_NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?\/[A-Za-z0-9]([-A-Za-z0-9
  * @throws a plain Error that says what was found and expected: a name that cannot name a workflow, a finalizer without domain, `onDelete`
  * without finalizer, a kind whose plural is not known, `writes` that are no kinds.
  */
-export function defineLevel<State, Target>(definition: LevelDefinition<State, Target>): LevelController {
+export function defineLevel<State, Target>(definition: LevelDefinition<State, Target>): LevelController<State, Target> {
   const { name, target, queries, finalizer, onDelete, plurals = {}, withoutNamespace = [] } = definition
   if (!NAME.test(name))
     throw new Error(`controller "${name}": expected a name of letters and digits that begins with a small letter`)
@@ -84,7 +89,7 @@ export function defineLevel<State, Target>(definition: LevelDefinition<State, Ta
     throw new Error(
       `controller ${name}: found onDelete without finalizer, expected both: nothing would hold the object`,
     )
-  const controller: LevelController = {
+  const controller: LevelController<State, Target> = {
     ...{ name, target, queries, finalizer, plurals, withoutNamespace, hooks: definition.hooks },
     writes: writtenKinds(name, definition.writes ?? []),
     // The loop hands a plan the states and the target that the queries and the kind of the same definition describe.
