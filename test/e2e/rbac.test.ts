@@ -60,7 +60,7 @@ describe('the CronJob example with the roles that are made of it', { timeout: 18
     await editRole('pawl-bridge-cron-job', () => ['get'])
     await stage.pawl.kill('bridge')
     await stage.pawl.startBridge()
-    const lacks = /jobs\.batch is forbidden: User .*:pawl-bridge.* cannot list resource/
+    const lacks = /jobs\.batch is forbidden: User .*:pawl-bridge.* cannot (?:list|watch) resource/
     await vi.waitFor(() => expect(stage.pawl.log('bridge')).toMatch(lacks), { timeout: 30_000 })
     await applyRoles()
   })

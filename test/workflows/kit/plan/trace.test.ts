@@ -67,7 +67,14 @@ describe('the record of a plan that ran', () => {
   })
 
   it('is a flowchart with a class for each step', async () => {
-    const chart = traceToMermaid(await recorded(sequential(action('begin', () => done), plan)))
+    const chart = traceToMermaid(
+      await recorded(
+        sequential(
+          action('begin', () => done),
+          plan,
+        ),
+      ),
+    )
     expect(chart.split('\n').slice(0, 4)).toEqual([
       ...['flowchart TD', '  s0("✓ sequential: stops: enough")', '  s1["✓ begin"]', '  s0 --> s1'],
     ])
