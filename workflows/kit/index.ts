@@ -11,6 +11,8 @@ export type { RetryOptions } from './plan/combine.ts'
 export { checkedPlan, isJobID, jobIDProblem } from './plan/guard.ts'
 export { describe, phasesToMermaid, toJson, toMermaid } from './plan/describe.ts'
 export type { DrawnPhases, DrawnStep, PlanJson } from './plan/describe.ts'
+export { describeTrace, recordSteps, traceToMermaid } from './plan/trace.ts'
+export type { StepMark, StepRecorder, TracedStep } from './plan/trace.ts'
 
 export { defineKind, openApiSchema } from './kind/kind.ts'
 export type {
@@ -102,7 +104,8 @@ export type {
   OwnCallInput,
 } from './run/own-activities.ts'
 export type { JsonObject, LevelActs, LevelPass, ObservedObject, WantedObject } from './run/level.ts'
-export { defineLevel, isSameKind } from './run/define-level.ts'
+export { defineLevel, isSameKind, resourceOf } from './run/define-level.ts'
+export type { DeclaredWrite, WrittenKind } from './run/declared-writes.ts'
 export type { LevelController, LevelDefinition, LevelResource, LevelTarget } from './run/define-level.ts'
 export { CUT_OFF, SHORT_TRIES } from './run/level-activities.ts'
 export type {

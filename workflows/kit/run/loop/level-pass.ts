@@ -8,8 +8,7 @@ import type { By, Subject } from '../subject.ts'
 import { CHANGED } from '../next-pass.ts'
 import type { LevelActivities, LevelQuery, Observed } from '../level-activities.ts'
 import type { JsonObject, LevelActs, WantedObject } from '../level.ts'
-import { canonicalJson } from '../../kind/projection.ts'
-import type { JsonValue } from '../../kind/schema.ts'
+import { changedFields } from '../status-fields.ts'
 import { joinOutcomes, type Outcome } from '../../plan/outcome.ts'
 import { LEVEL_TOLD } from '../summaries.ts'
 import type { Step } from '../../plan/step.ts'
@@ -114,11 +113,4 @@ export function queriesOf(controller: LevelController): Readonly<Record<string, 
   return Object.fromEntries(
     Object.entries(queries).map(([name, query]) => [name, { ...resourceOf(controller, query.kind), query }]),
   )
-}
-
-/** Absent and null are the same: a status cannot say more than that there is nothing. */
-function changedFields(wanted: Readonly<Record<string, JsonValue>>, found: unknown): Record<string, JsonValue> {
-  const before = (found ?? {}) as Readonly<Record<string, unknown>>
-  const differs = ([field, value]: [string, JsonValue]) => canonicalJson(value) !== canonicalJson(before[field] ?? null)
-  return Object.fromEntries(Object.entries(wanted).filter(differs))
 }
