@@ -69,7 +69,7 @@ describe('a run in level mode', () => {
     expect(world.log).toEqual(['observe', 'finalizer on', 'apply configmaps made', 'end Converged'])
 
     const leaving = { metadata: { deletionTimestamp: 'now' } }
-    const held = await start({ outcome: { stopped: 'not yet' } }, leaving)
+    const held = await start({ outcome: { laterMs: 60_000 } }, leaving)
     await held.reached('settle')
     held.becomes({}, leaving)
     await held.wake()
@@ -79,6 +79,7 @@ describe('a run in level mode', () => {
 
   it.each([
     ['a stop', { stopped: 'waiting' }, { againMs: undefined, attempt: 0, fault: undefined }],
+    ['a time for later', { laterMs: 5000 }, { againMs: 5000, attempt: 0, fault: undefined }],
     ['a time', { againMs: 5000 }, { againMs: 5000, attempt: 0, fault: undefined }],
     [
       'a final fault',

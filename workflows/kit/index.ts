@@ -1,7 +1,18 @@
 // The kit's public API, names spelled out. Free of Temporal, so that CLI, console and unit tests can use it;
 // what needs Temporal is in run/loop/, of which workflow.ts files import the index.
 
-export { again, done, fail, interrupts, joinOutcomes, retryLater, stop } from './plan/outcome.ts'
+export {
+  again,
+  done,
+  fail,
+  interrupts,
+  isDone,
+  joinOutcomes,
+  later,
+  retryLater,
+  stop,
+  wishedMs,
+} from './plan/outcome.ts'
 export type { Fault, Outcome } from './plan/outcome.ts'
 export { action, nop, runStep } from './plan/step.ts'
 export type { Step, StepHooks } from './plan/step.ts'

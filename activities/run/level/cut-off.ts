@@ -8,17 +8,37 @@ import { asyncLocalStorage } from '@temporalio/activity'
 import { CUT_OFF } from '../../../workflows/kit/index.ts'
 import { finalFailure } from '../../kube/errors.ts'
 
+/** A longer wait than a timer can have is none. */
+const LONGEST_MS = 2 ** 31 - 1
+
 /** Aborted when the call at work is not waited for; undefined outside of Temporal. */
-export function waitedFor(): AbortSignal | undefined {
+function waitedFor(): AbortSignal | undefined {
   const context = asyncLocalStorage.getStore()
   if (context === undefined) return undefined
-  const { scheduledTimestampMs, scheduleToCloseTimeoutMs } = context.info
-  if (!(scheduleToCloseTimeoutMs > 0)) return context.cancellationSignal
-  const leftMs = Math.max(0, scheduledTimestampMs + scheduleToCloseTimeoutMs - Date.now())
-  return AbortSignal.any([context.cancellationSignal, AbortSignal.timeout(leftMs)])
+  const { cancellationSignal, info } = context
+  const { scheduledTimestampMs, scheduleToCloseTimeoutMs } = info
+  const leftMs = scheduledTimestampMs + scheduleToCloseTimeoutMs - Date.now()
+  if (!(scheduleToCloseTimeoutMs > 0) || leftMs > LONGEST_MS) return cancellationSignal
+  const over = leftMs > 0 ? AbortSignal.timeout(leftMs) : AbortSignal.abort()
+  return AbortSignal.any([cancellationSignal, over])
 }
 
-/** @throws what the run takes for the end of its time, when nobody waits. */
-export function refuseCutOff(signal: AbortSignal | undefined): void {
-  if (signal?.aborted === true) throw finalFailure(CUT_OFF, 'the time of the step is over')
+/**
+ * Does what is done only for somebody who waits.
+ *
+ * @throws what the run takes for the end of its time, when nobody waits (any more).
+ */
+export async function whileWaitedFor<T>(work: (signal: AbortSignal | undefined) => Promise<T>): Promise<T> {
+  const signal = waitedFor()
+  const isOver = () => signal?.aborted === true
+  if (isOver()) throw cutOff()
+  try {
+    return await work(signal)
+  } catch (error) {
+    throw isOver() ? cutOff() : error
+  }
+}
+
+function cutOff(): Error {
+  return finalFailure(CUT_OFF, 'the time of the step is over')
 }

@@ -22,7 +22,7 @@ import { additivePatch } from '../../kube/merge.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { isReleased, ownerOf, statusOf } from '../../kube/views.ts'
 import { fieldManagerOf, type Patch, type Write, type WriteAnswer, writeAll, type Writer } from '../../kube/write.ts'
-import { refuseCutOff, waitedFor } from './cut-off.ts'
+import { whileWaitedFor } from './cut-off.ts'
 import { followedKind, nameOf } from './kinds.ts'
 import { readable } from './readable.ts'
 import { wantedPatch } from './wanted-patch.ts'
@@ -94,9 +94,7 @@ function writerOf(by: By, step: string): Writer {
 }
 
 async function send(deps: Deps, writer: Writer, write: Write): Promise<WriteAnswer> {
-  const waited = waitedFor()
-  refuseCutOff(waited)
-  const [answer] = await writeAll(deps, writer, [write], waited)
+  const [answer] = await whileWaitedFor((signal) => writeAll(deps, writer, [write], signal))
   // The next step may read what this one wrote, by the journal's newest versions.
   await deps.journal.flush(writer.workflowID)
   return answer ?? { result: 'gone' }

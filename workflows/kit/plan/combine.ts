@@ -10,17 +10,19 @@ import { done, interrupts, joinOutcomes, type Outcome, retryLater } from './outc
 import type { Runtime } from './runtime.ts'
 import { runStep, type Step, type StepHooks } from './step.ts'
 
-/** Runs the steps in order; the first that interrupts the pass decides the outcome. RFC: Sequential. */
+/** Runs the steps in order, up to the first that interrupts the pass; what those before it wish for later is joined. RFC: Sequential. */
 export function sequential<Pass>(...steps: readonly Step<Pass>[]): Step<Pass> {
   return {
     name: 'sequential',
     children: steps,
     async run(pass, runtime, hooks) {
+      let before = done
       for (const step of steps) {
-        const outcome = await runStep(step, pass, runtime, hooks)
+        const outcome = joinOutcomes(before, await runStep(step, pass, runtime, hooks))
         if (interrupts(outcome)) return outcome
+        before = outcome
       }
-      return done
+      return before
     },
   }
 }

@@ -5,7 +5,7 @@
 //   N2. There a wish for less than `CALM_MS` counts as one for `CALM_MS`: "at once" beside a fault is no loop without a pause, and is late by so much
 //       at most.
 
-import type { Outcome } from '../plan/outcome.ts'
+import { type Outcome, wishedMs } from '../plan/outcome.ts'
 import type { SettleInput } from './settle.ts'
 
 /** A fault with this code says that the pass looked at an older object than the activity found; the next pass looks again at once. */
@@ -43,12 +43,13 @@ function isBackingOff({ faults }: Outcome): boolean {
  * Delay until the next pass; undefined: when something changes. Final faults wish for none of their own, others for the largest number, which
  * settle bounds by its back-off.
  */
-function dueIn({ faults, againMs }: Outcome): number | undefined {
-  const passing = faults.filter(({ retryable: mayPass }) => mayPass)
-  if (passing.length === 0) return againMs
+function dueIn(outcome: Outcome): number | undefined {
+  const wished = wishedMs(outcome)
+  const passing = outcome.faults.filter(({ retryable: mayPass }) => mayPass)
+  if (passing.length === 0) return wished
   if (passing.every(({ code }) => code === CHANGED)) return 0
   // N1, N2
-  return againMs === undefined ? Number.MAX_SAFE_INTEGER : Math.max(againMs, CALM_MS)
+  return wished === undefined ? Number.MAX_SAFE_INTEGER : Math.max(wished, CALM_MS)
 }
 
 /** What people are told of the faults of a pass. */

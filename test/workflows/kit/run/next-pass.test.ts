@@ -1,6 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { again, done, fail, joinOutcomes, type Outcome, retryLater, stop } from '../../../../workflows/kit/index.ts'
+import {
+  again,
+  done,
+  fail,
+  joinOutcomes,
+  later,
+  type Outcome,
+  retryLater,
+  stop,
+} from '../../../../workflows/kit/index.ts'
 import { attemptsAfter, CALM_MS, CHANGED, nextPass } from '../../../../workflows/kit/run/next-pass.ts'
 
 const away = retryLater('Away', 'no answer')
@@ -10,6 +19,9 @@ describe('the next pass after an outcome', () => {
   it.each<[string, Outcome, number | undefined]>([
     ['done: when something changes', done, undefined],
     ['a wish: then', again(5000), 5000],
+    ['a wish for later: then', later(5000), 5000],
+    ['two wishes: after the first', joinOutcomes(later(300), again(5000)), 300],
+    ['a fault that may pass with a wish for later: as with any other', joinOutcomes(away, later(5000)), 5000],
     ['a final fault: when something changes', fail('Wrong', 'no'), undefined],
     ['a final fault with a wish: then', joinOutcomes(fail('Wrong', 'no'), again(5000)), 5000],
     ['a fault that may pass: as the back-off says', away, Number.MAX_SAFE_INTEGER],

@@ -12,7 +12,7 @@ import type { JobInput } from '../job.ts'
 import { CALM_MS, type NextPass } from '../next-pass.ts'
 import type { By, Subject } from '../subject.ts'
 import type { LevelActivities, LevelJournal } from '../level-activities.ts'
-import { done, interrupts } from '../../plan/outcome.ts'
+import { done, isDone, wishedMs } from '../../plan/outcome.ts'
 import { nop } from '../../plan/step.ts'
 import { quoted } from '../markdown.ts'
 import { duration, LEVEL_TOLD } from '../summaries.ts'
@@ -78,12 +78,12 @@ const GONE: PassReport = { outcome: done, result: DELETED }
 
 async function runPlan(controller: LevelController, seen: Seen): Promise<PassReport> {
   const outcome = await runSteps(controller, controller.plan, seen)
-  return { outcome, result: interrupts(outcome) ? undefined : CONVERGED }
+  return { outcome, result: isDone(outcome) ? CONVERGED : undefined }
 }
 
 async function runDeletion(controller: LevelController, seen: Seen): Promise<PassReport> {
   const outcome = await runSteps(controller, controller.onDelete ?? nop, seen)
-  if (interrupts(outcome)) return { outcome, result: undefined }
+  if (!isDone(outcome)) return { outcome, result: undefined }
   const released = await finalize(controller, seen, false)
   return 'outcome' in released ? { outcome: released.outcome, result: undefined } : GONE
 }
@@ -106,14 +106,15 @@ const LONGEST_MESSAGE = 1000
 /** For people who look at the run in Temporal's UI. */
 function details({ outcome, result }: PassReport): string {
   if (result !== undefined) return result
-  const { faults, againMs, stopped } = outcome
+  const { faults, stopped } = outcome
+  const wished = wishedMs(outcome)
   const lines = [
     ...faults.map(
       ({ code, message, retryable }) =>
         `- ${retryable ? 'tries again' : 'waits for a change'}: ${code}: ${quoted(message, LONGEST_MESSAGE)}`,
     ),
     ...(stopped === undefined ? [] : [`- waits: ${stopped}`]),
-    ...(againMs === undefined ? [] : [`- looks again in ${duration(againMs)}`]),
+    ...(wished === undefined ? [] : [`- looks again in ${duration(wished)}`]),
   ]
   return lines.join('\n')
 }
