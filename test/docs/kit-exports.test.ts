@@ -68,7 +68,7 @@ describe('the page on what the kit exports', () => {
           hashed: [],
           selectableFields: [],
         },
-        workerVerbs: [],
+        ...{ workerVerbs: [], scope: 'Namespaced', versions: [], rules: [] },
       }),
     )
     const told = fieldLines().flatMap((line) => [...(line.split(' | ')[0] ?? '').matchAll(/`(\w+)`/g)])

@@ -25,16 +25,9 @@ export type { DrawnPhases, DrawnStep, PlanJson } from './plan/describe.ts'
 export { describeTrace, recordSteps, traceToMermaid } from './plan/trace.ts'
 export type { StepMark, StepRecorder, TracedStep } from './plan/trace.ts'
 
-export { defineKind, openApiSchema } from './kind/kind.ts'
-export type {
-  Kind,
-  KindDefinition,
-  ObjectMeta,
-  ObjectOf,
-  OwnerReference,
-  PrinterColumn,
-  WorkerVerb,
-} from './kind/kind.ts'
+export { defineKind, openApiSchema, versionsOf } from './kind/kind.ts'
+export type { Kind, KindDefinition, ObjectMeta, ObjectOf, OwnerReference, Scope, WorkerVerb } from './kind/kind.ts'
+export type { PrinterColumn } from './kind/printer-column.ts'
 export {
   anyJson,
   bytes,
@@ -51,7 +44,22 @@ export {
   text,
   timestamp,
 } from './kind/schema.ts'
-export type { EmbeddedObject, Field, Fields, JsonSchema, JsonValue, ValueOf } from './kind/schema.ts'
+export type {
+  DefaultedField,
+  EmbeddedObject,
+  Field,
+  FieldOptions,
+  Fields,
+  JsonSchema,
+  JsonValue,
+  ListOptions,
+  MapOptions,
+  NumberOptions,
+  TextOptions,
+  ValidationRule,
+  ValueOf,
+} from './kind/schema.ts'
+export type { DescribedVersion, KindVersion } from './kind/versions.ts'
 export {
   annotation,
   canonicalJson,

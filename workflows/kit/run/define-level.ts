@@ -130,7 +130,10 @@ export function resourceOf(
   const plural = given ?? own ?? kubernetesPlural(apiVersion, kind)
   if (plural === undefined)
     throw new Error(`controller ${name}: the plural of kind ${kindName} is not known; expected it in \`plurals\``)
-  const isGlobal = withoutNamespace.includes(kindName) || isWithoutNamespace(apiVersion, kind)
+  const isGlobal =
+    withoutNamespace.includes(kindName) ||
+    isWithoutNamespace(apiVersion, kind) ||
+    (own !== undefined && target.withoutNamespace === true)
   return { apiVersion, kind, plural, ...(isGlobal && { withoutNamespace: true }) }
 }
 
