@@ -86,7 +86,8 @@ describe('a start', () => {
 })
 
 const BEGIN = Date.parse('2026-01-01T00:00:00Z')
-const moments = fc.integer({ min: 0, max: 60 * 86_400_000 }).map((ms) => new Date(BEGIN + ms))
+const momentsIn = (days: number) => fc.integer({ min: 0, max: days * 86_400_000 }).map((ms) => new Date(BEGIN + ms))
+const moments = momentsIn(366)
 
 function scheduleOf(schedule: string, timeZone = 'UTC'): Schedule {
   const read = readSchedule({ schedule, timeZone })
