@@ -93,6 +93,7 @@ export type {
 export type { AccessRule, Flag, FlagTable, FlagValue, FlagValues, Wing } from './run/wing.ts'
 export type { JsonObject, LevelActs, LevelPass, ObservedObject, WantedObject } from './run/level.ts'
 export { defineLevel, isSameKind } from './run/define-level.ts'
+export type { DeclaredWrite, WrittenKind } from './run/declared-writes.ts'
 export type { LevelController, LevelDefinition, LevelResource, LevelTarget } from './run/define-level.ts'
 export type {
   ApplyInput,

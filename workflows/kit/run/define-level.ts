@@ -1,6 +1,7 @@
 // A controller in level mode as one pure value: the kind of its objects, what it observes, what a pass does. The worker and the bridge
 // read what they need of it; a workflow runs it (loop/run-level.ts). Source: docs/adr/0011.
 
+import { type DeclaredWrite, type WrittenKind, writtenKinds } from './declared-writes.ts'
 import type { JsonObject } from './level.ts'
 import { groupKindOf, isSameGroupKind } from '../kind/group-kind.ts'
 import { isWithoutNamespace, kubernetesPlural } from '../kind/kubernetes-plurals.ts'
@@ -43,6 +44,8 @@ export interface LevelDefinition<State, Target> {
   readonly plurals?: Readonly<Record<string, string>>
   /** Kinds in no namespace that are not Kubernetes' own, `example.com/v1/Gadget`. */
   readonly withoutNamespace?: readonly string[]
+  /** Kinds that actions write beside the target: `['v1/ConfigMap', { kind: 'apps/v1/Deployment', namespaces: ['x'] }]`. Roles have them. */
+  readonly writes?: readonly DeclaredWrite[]
 }
 
 /** What every controller's passes have in common. */
@@ -58,6 +61,7 @@ export interface LevelController {
   readonly onDelete: Step<AnyLevelPass> | undefined
   readonly plurals: Readonly<Record<string, string>>
   readonly withoutNamespace: readonly string[]
+  readonly writes: readonly WrittenKind[]
 }
 
 const NAME = /^[a-z][A-Za-z0-9]{0,62}$/
@@ -68,7 +72,7 @@ const FINALIZER_NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?\/[A-Za-z0-9]([-A-Za-z0-9
  * Defines a controller. It is checked when its module loads.
  *
  * @throws a plain Error that says what was found and expected: a name that cannot name a workflow, a finalizer without domain, `onDelete`
- * without finalizer, a kind whose plural is not known.
+ * without finalizer, a kind whose plural is not known, `writes` that are no kinds.
  */
 export function defineLevel<State, Target>(definition: LevelDefinition<State, Target>): LevelController {
   const { name, target, queries, finalizer, onDelete, plurals = {}, withoutNamespace = [] } = definition
@@ -82,11 +86,17 @@ export function defineLevel<State, Target>(definition: LevelDefinition<State, Ta
     )
   const controller: LevelController = {
     ...{ name, target, queries, finalizer, plurals, withoutNamespace, hooks: definition.hooks },
+    writes: writtenKinds(name, definition.writes ?? []),
     // The loop hands a plan the states and the target that the queries and the kind of the same definition describe.
     plan: definition.plan as unknown as Step<AnyLevelPass>,
     onDelete: onDelete as unknown as Step<AnyLevelPass> | undefined,
   }
   for (const query of Object.values<StateQuery>(queries)) resourceOf(controller, query.kind)
+  for (const { kind, namespaces } of controller.writes)
+    if (resourceOf(controller, kind).withoutNamespace === true && namespaces.length > 0)
+      throw new Error(
+        `controller ${name}: \`writes\` has namespaces for ${kind}, expected none: its objects are in no namespace`,
+      )
   return controller
 }
 

@@ -43,4 +43,24 @@ describe('the definition of a controller in level mode', () => {
     expect(() => define({ onDelete: nop })).toThrow('found onDelete without finalizer')
     expect(define({ finalizer: 'example.com/mine', onDelete: nop }).finalizer).toBe('example.com/mine')
   })
+
+  it('takes the kinds that it writes, with namespaces of their own where they are given', () => {
+    const writes = ['v1/ConfigMap', { kind: 'apps/v1/Deployment', namespaces: ['x'] }]
+    expect(define({ writes }).writes).toEqual([
+      { kind: 'v1/ConfigMap', namespaces: [] },
+      { kind: 'apps/v1/Deployment', namespaces: ['x'] },
+    ])
+    expect(define().writes).toEqual([])
+  })
+
+  it.each([
+    [['ConfigMap'], 'controller shop: `writes` has "ConfigMap", expected group/version/Kind, or v1/Kind'],
+    [['example.com/v1/Goose'], 'the plural of kind example.com/v1/Goose is not known; expected it in `plurals`'],
+    [['v1/Secret', { kind: 'v1/Secret' }], '`writes` has v1/Secret twice, expected it once'],
+    [[{ kind: 'v1/Secret', namespaces: [] }], 'has no namespaces for v1/Secret, expected at least one, or no field'],
+    [[{ kind: 'v1/Secret', namespaces: ['*'] }], 'has namespace "*" for v1/Secret, expected a name of one'],
+    [[{ kind: 'v1/Node', namespaces: ['x'] }], 'has namespaces for v1/Node, expected none'],
+  ])('refuses to write %j', (writes, message) => {
+    expect(() => define({ writes })).toThrow(message)
+  })
 })
