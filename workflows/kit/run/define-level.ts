@@ -92,12 +92,15 @@ export function defineLevel<State, Target>(definition: LevelDefinition<State, Ta
     onDelete: onDelete as unknown as Step<AnyLevelPass> | undefined,
   }
   for (const query of Object.values<StateQuery>(queries)) resourceOf(controller, query.kind)
-  for (const { kind, namespaces } of controller.writes)
-    if (resourceOf(controller, kind).withoutNamespace === true && namespaces.length > 0)
-      throw new Error(
-        `controller ${name}: \`writes\` has namespaces for ${kind}, expected none: its objects are in no namespace`,
-      )
+  controller.writes.forEach((write) => checkPlace(controller, write))
   return controller
+}
+
+function checkPlace(controller: LevelController, { kind, namespaces }: WrittenKind): void {
+  if (resourceOf(controller, kind).withoutNamespace !== true || namespaces.length === 0) return
+  throw new Error(
+    `controller ${controller.name}: \`writes\` has namespaces for ${kind}, expected none: its objects are in no namespace`,
+  )
 }
 
 /**
