@@ -30,6 +30,10 @@ export async function passOver(target: CronJob, observed: readonly Job[] = []): 
     state: { jobs },
     refresh: () => Promise.resolve(jobs),
     act: {
+      create: () => Promise.resolve('created'),
+      patch: () => Promise.resolve(),
+      release: () => Promise.resolve(),
+      event: () => Promise.resolve(),
       apply: ({ metadata }) => {
         written.push(`apply ${metadata.name}`)
         jobs = [...jobs, job(metadata.name)]
@@ -42,6 +46,7 @@ export async function passOver(target: CronJob, observed: readonly Job[] = []): 
       },
     },
     status: {},
+    save: () => Promise.resolve(),
   }
   const outcome = await runStep(cronJobPlan, pass, runtime)
   return { outcome, written, status: pass.status, jobs }

@@ -265,10 +265,15 @@ function passWith(message: string | undefined): { pass: ${kind}Pass; applied: Wa
     state,
     refresh: (name) => Promise.resolve(state[name]),
     act: {
+      create: () => Promise.resolve('created'),
+      patch: () => Promise.resolve(),
+      release: () => Promise.resolve(),
+      event: () => Promise.resolve(),
       apply: (object) => Promise.resolve(void applied.push(object)),
       remove: () => Promise.resolve(),
     },
     status: {},
+    save: () => Promise.resolve(),
   }
   return { pass, applied }
 }
