@@ -1,5 +1,5 @@
 // Kubernetes Events: what `kubectl describe` shows of an error: a Warning for each change of lastError.
-// In level mode, where the plan alone writes the status, they are how `kubectl` shows a fault of any controller.
+// In level mode, where the plan alone writes the status, they are how `kubectl` shows a fault of any controller, and what its actions tell.
 
 import { createHash } from 'node:crypto'
 import type { ErrorReport, Subject } from '../../workflows/kit/index.ts'
@@ -11,7 +11,9 @@ const EVENTS = { apiVersion: 'v1', plural: 'events' }
 // The API server's limit for an Event's message.
 const MESSAGE_LIMIT = 1024
 
-/** The object that a Warning is about. */
+type EventDeps = Pick<Deps, 'kube' | 'log' | 'now'>
+
+/** The object that an Event is about. */
 export type Involved = Subject & { readonly apiVersion: string }
 
 /**
@@ -19,27 +21,45 @@ export type Involved = Subject & { readonly apiVersion: string }
  * be written is logged and changes nothing else: it only repeats what status or journal say.
  */
 export async function recordWarning(
-  deps: Pick<Deps, 'kube' | 'log' | 'now'>,
+  deps: EventDeps,
   involved: Involved,
   job: string,
   error: ErrorReport,
 ): Promise<void> {
+  const { reason, message, operation } = error
+  await recordEvent(deps, involved, {
+    type: 'Warning',
+    ...{ reason, message, source: 'pawl' },
+    identity: [involved.uid, job, operation, reason, message],
+  })
+}
+
+export interface KubeEvent {
+  readonly type: 'Normal' | 'Warning'
+  readonly reason: string
+  readonly message: string
+  /** Who says so. */
+  readonly source: string
+  /** What is said once: events with the same parts are one. */
+  readonly identity: readonly string[]
+}
+
+/** Records an Event on the subject. @throws nothing that the API server says: that is logged. */
+export async function recordEvent(deps: EventDeps, involved: Involved, told: KubeEvent): Promise<void> {
   const { apiVersion, kind, name, uid } = involved
-  const hash = createHash('sha256')
-    .update(JSON.stringify([uid, job, error.operation, error.reason, error.message]))
-    .digest('hex')
+  const hash = createHash('sha256').update(JSON.stringify(told.identity)).digest('hex')
   const at = deps.now().toISOString()
   // Events on objects without namespace are in this one.
   const namespace = involved.namespace === '' ? 'default' : involved.namespace
   const event = {
     apiVersion: 'v1',
     kind: 'Event',
-    metadata: { name: `${name}.${hash.slice(0, 16)}`, namespace },
+    metadata: { name: `${nameBegin(name)}.${hash.slice(0, 16)}`, namespace },
     involvedObject: { apiVersion, kind, ...(involved.namespace !== '' && { namespace }), name, uid },
-    type: 'Warning',
-    reason: error.reason,
-    message: error.message.slice(0, MESSAGE_LIMIT),
-    source: { component: 'pawl' },
+    type: told.type,
+    reason: told.reason,
+    message: told.message.slice(0, MESSAGE_LIMIT),
+    source: { component: told.source },
     firstTimestamp: at,
     lastTimestamp: at,
     count: 1,
@@ -50,4 +70,9 @@ export async function recordWarning(
     if (!(failure instanceof KubeError)) throw failure
     if (!isAlreadyExists(failure)) deps.log.warn({ kind, namespace, name, err: failure }, 'event could not be written')
   }
+}
+
+/** What fits before the hash, and may stand before a dot. */
+function nameBegin(name: string): string {
+  return name.slice(0, 230).replace(/[^A-Za-z0-9]+$/, '')
 }

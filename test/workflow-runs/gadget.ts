@@ -22,7 +22,15 @@ export interface Gadget extends JsonObject {
     readonly outcome?: Partial<Outcome>
     /** The workflow's own code throws. */
     readonly bug?: string
-    readonly apply?: { readonly apiVersion: string; readonly kind: string; readonly data?: Record<string, string> }
+    readonly apply?: {
+      readonly apiVersion: string
+      readonly kind: string
+      readonly namespace?: string
+      readonly data?: Record<string, string>
+    }
+    /** One of each. */
+    readonly acts?: true
+    readonly save?: true
     readonly remove?: true
     readonly status?: Record<string, string | null>
     readonly refresh?: true
@@ -50,7 +58,10 @@ const act = action<Pass>('act', async (pass) => {
   if (pass.state.constructor !== undefined) return fail('Bug', 'a state is there that was not found')
   for (const [field, value] of Object.entries(status)) pass.status[field] = value
   if (lists === true) pass.status['listed'] = String(pass.state.list.length)
-  if (apply !== undefined) await pass.act.apply({ ...apply, metadata: { name: 'made' } })
+  if (apply !== undefined) {
+    const { namespace, ...object } = apply
+    await pass.act.apply({ ...object, metadata: { name: 'made', namespace } })
+  }
   if (refresh === true && (await pass.refresh('one')) !== pass.state.one) return fail('Bug', 'state was not replaced')
   if (remove === true && pass.state.one !== undefined) await pass.act.remove(pass.state.one)
   return { ...done, ...outcome }
@@ -63,6 +74,35 @@ const actLater = action<Pass>('actLater', async (pass) => {
 })
 
 const isHurried = ({ target }: Pass) => target.spec.isHurried === true
+const actMore = action<Pass>('actMore', async (pass) => {
+  const { acts, save } = pass.target.spec
+  if (acts === true && pass.state.one !== undefined) await actsOn(pass, pass.state.one)
+  const said = save === true ? await saved(pass) : undefined
+  return said === undefined || said === 'first, True, True, version 2' ? done : fail('Bug', said)
+})
+
+async function actsOn({ act }: Pass, one: JsonObject): Promise<void> {
+  const made = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'made' } }
+  await act.apply(made, { adopt: true, expected: one })
+  const message = await act.create({ ...made, metadata: { name: 'only' } })
+  await act.patch(one, { data: { key: 'value' } }, { fenced: true })
+  await act.release(one, 'example.com/hold')
+  await act.event({ type: 'Normal', reason: 'Made', message })
+}
+
+async function saved(pass: Pass): Promise<string> {
+  const before = pass.target['status'] as { readonly conditions: readonly { readonly type: string }[] }
+  pass.status['said'] = 'first'
+  pass.status['conditions'] = [...before.conditions, { type: 'Ours', status: 'True' }]
+  await pass.save()
+  await pass.save()
+  const { said, conditions } = pass.target['status'] as {
+    readonly said: string
+    readonly conditions: readonly { readonly status: string }[]
+  }
+  pass.status['said'] = 'second'
+  return [said, ...conditions.map(({ status }) => status), `version ${pass.target.metadata.resourceVersion}`].join(', ')
+}
 
 const controller = defineLevel<State, Gadget>({
   ...{ name: 'gadget', target: { apiVersion: 'example.com/v1', kind: 'Gadget', plural: 'gadgets' } },
@@ -71,7 +111,8 @@ const controller = defineLevel<State, Gadget>({
     list: { kind: 'v1/Pod', many: true },
     constructor: { kind: 'v1/ConfigMap', name: 'nobody' },
   },
-  plan: when(isHurried, timeout(300, join(act, actLater)), sequential(act)),
+  writes: [{ kind: 'v1/ConfigMap', namespaces: ['declared'] }, 'v1/Secret'],
+  plan: when(isHurried, timeout(300, join(act, actLater)), sequential(act, actMore)),
   finalizer: 'example.com/hold',
   onDelete: act,
 })

@@ -8,12 +8,16 @@ import { once } from 'node:events'
 import { describe, expect, it, vi } from 'vitest'
 
 import type {
+  ApplyInput,
+  CreateInput,
   JobInput,
   JsonObject,
   LevelActivities,
   LevelJournal,
   Observed,
+  PatchInput,
   SettleLevelInput,
+  StatusInput,
 } from '../../workflows/kit/index.ts'
 import type { Gadget } from './gadget.ts'
 import { useRunWorker } from './run-worker.ts'
@@ -26,11 +30,14 @@ const worlds = new Worlds<World>()
 const activities: LevelActivities & LevelJournal = {
   observeLevel: (input) => worlds.of(input.by.workflowID).observe(),
   refreshLevel: (input) => worlds.of(input.by.workflowID).refresh(),
-  applyLevel: (input) =>
-    worlds.of(input.by.workflowID).apply(`apply ${input.resource.plural} ${input.object.metadata.name}`),
+  applyLevel: (input) => worlds.of(input.by.workflowID).apply(input),
+  createLevel: (input) => worlds.of(input.by.workflowID).create(input),
+  patchLevel: (input) => worlds.of(input.by.workflowID).patch(input),
+  releaseLevel: (input) => worlds.of(input.by.workflowID).did(`release ${input.finalizer}`),
+  eventLevel: (input) => worlds.of(input.by.workflowID).did(`event ${input.event.type} ${input.event.reason}`),
   removeLevel: (input) => worlds.of(input.by.workflowID).remove(),
   finalizeLevel: (input) => worlds.of(input.by.workflowID).finalize(input.guarded),
-  writeLevelStatus: (input) => worlds.of(input.by.workflowID).write(input.status),
+  writeLevelStatus: (input) => worlds.of(input.by.workflowID).write(input),
   settleLevel: (input) => worlds.of(input.by.workflowID).settle(input),
   endLevel: (input) => worlds.of(input.by.workflowID).end(input.outcome),
 }
@@ -159,6 +166,60 @@ describe('a run in level mode', () => {
     expect(await world.run.result()).toBe('Converged')
   })
 
+  it('does what an action asks for, each as one call', async () => {
+    const world = await start({ acts: true })
+    expect(await world.run.result()).toBe('Converged')
+    expect(world.log).toEqual([
+      'observe',
+      'apply configmaps made adopting one',
+      'create only',
+      'patch one {"data":{"key":"value"}} fenced',
+      'release example.com/hold',
+      'event Normal Made',
+      'end Converged',
+    ])
+  })
+
+  it('looks again at once when what it would change is not as it was observed', async () => {
+    const world = await start({ acts: true })
+    world.answer = 'changed'
+    await world.reached('settle')
+    expect(world.settled).toMatchObject([{ againMs: 0, attempt: 0, fault: { reason: 'Changed' } }])
+    expect(world.settled[0]?.fault?.message).toBe('ConfigMap n/one changed since Gadget g was looked at')
+    await world.run.terminate()
+  })
+
+  it('writes what it declares, also in other namespaces, and nothing else', async () => {
+    const elsewhere = await start({ apply: { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'declared' } })
+    expect(await elsewhere.run.result()).toBe('Converged')
+    expect(elsewhere.log[1]).toBe('apply configmaps made elsewhere')
+    const wrong = await start({ apply: { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'other' } })
+    const undeclared = await start({ apply: { apiVersion: 'v1', kind: 'Pod' } })
+    await Promise.all([wrong.reached('settle'), undeclared.reached('settle')])
+    expect(wrong.settled[0]?.fault).toEqual({
+      reason: 'OtherNamespace',
+      message:
+        'ConfigMap other/made is written for Gadget n/g; expected the same namespace, or this one in `writes` of controller gadget',
+    })
+    expect(undeclared.settled[0]?.fault).toEqual({
+      reason: 'UndeclaredWrite',
+      message: 'Pod n/made is written; expected v1/Pod in `writes` of controller gadget',
+    })
+    await Promise.all([wrong.run.terminate(), undeclared.run.terminate()])
+  })
+
+  it('writes its status in the middle of a pass, where a later step sees it, and once', async () => {
+    const conditions = [{ type: 'Theirs', status: 'True' }]
+    const world = await start({ save: true }, { status: { conditions } })
+    expect(await world.run.result()).toBe('Converged')
+    expect(world.log).toEqual([
+      'observe',
+      'status {"said":"first"} Ours "True"',
+      'status {"said":"second"}',
+      'end Converged',
+    ])
+  })
+
   it('replaces a state that is read again', async () => {
     const world = await start({ refresh: true })
     expect(await world.run.result()).toBe('Converged')
@@ -249,6 +310,7 @@ type Spec = Gadget['spec']
 class World extends RunWorld {
   readonly settled: SettleLevelInput[] = []
   removal: 'removed' | 'changed' = 'removed'
+  answer: 'applied' | 'changed' = 'applied'
   failStatus: ApplicationFailure | undefined
   unreadable: Observed['unreadable']
   onObserve: (() => Promise<void>) | undefined
@@ -287,14 +349,6 @@ class World extends RunWorld {
     return Promise.resolve(this.removal)
   }
 
-  async apply(what: string): Promise<void> {
-    await this.did(what)
-    if (this.#target?.spec.hangs !== true) return
-    const { cancellationSignal } = Context.current()
-    await once(cancellationSignal, 'abort')
-    await this.did(`${what} is cut off`)
-  }
-
   did(what: string): Promise<void> {
     this.log.push(what)
     return Promise.resolve()
@@ -305,9 +359,32 @@ class World extends RunWorld {
     return guarded ? this.#target : undefined
   }
 
-  async write(status: object): Promise<void> {
+  async apply({ resource, object, elsewhere, adopt, expected }: ApplyInput): Promise<'applied' | 'changed'> {
+    const how = [...(elsewhere ? ['elsewhere'] : []), ...(adopt ? ['adopting'] : []), expected?.metadata.name ?? []]
+    const what = ['apply', resource.plural, object.metadata.name, ...how.flat()].join(' ')
+    await this.did(what)
+    if (this.#target?.spec.hangs === true) {
+      await once(Context.current().cancellationSignal, 'abort')
+      await this.did(`${what} is cut off`)
+    }
+    return this.answer
+  }
+
+  async create({ object }: CreateInput): Promise<'created' | 'exists'> {
+    await this.did(`create ${object.metadata.name}`)
+    return 'exists'
+  }
+
+  async patch({ object, patch, fenced }: PatchInput): Promise<'patched' | 'changed'> {
+    await this.did(`patch ${object.metadata.name} ${JSON.stringify(patch)}${fenced ? ' fenced' : ''}`)
+    return this.answer === 'applied' ? 'patched' : 'changed'
+  }
+
+  async write({ status, conditions = [] }: StatusInput): Promise<string> {
     if (this.failStatus !== undefined) throw this.failStatus
-    await this.did(`status ${JSON.stringify(status)}`)
+    const types = conditions.map(({ type, status: is }) => ` ${type} ${JSON.stringify(is)}`)
+    await this.did(`status ${JSON.stringify(status)}${types.join('')}`)
+    return '2'
   }
 
   async settle(input: SettleLevelInput): Promise<void> {

@@ -50,7 +50,11 @@ function writing(controller: LevelController): readonly Right[] {
   return controller.writes.flatMap(({ kind, namespaces }) => {
     const resource = resourceOf(controller, kind)
     const places = [placeOf(resource, undefined), ...namespaces.map((namespace) => ({ namespace }))]
-    return places.map((place) => right('worker', place, resource, ['get', 'create', 'patch', 'delete']))
+    return places.flatMap((place) => [
+      // What is in the way of a write wakes the pass when it changes or goes.
+      right('bridge', place, resource, ['get', 'list', 'watch']),
+      right('worker', place, resource, ['get', 'create', 'patch', 'delete']),
+    ])
   })
 }
 

@@ -122,21 +122,45 @@ export type {
   OwnActivities,
   OwnCallInput,
 } from './run/own-activities.ts'
-export type { JsonObject, LevelActs, LevelPass, ObservedObject, WantedObject } from './run/level.ts'
+export type { JsonObject, LevelPass } from './run/level.ts'
+export type {
+  ApplyOptions,
+  CreateOptions,
+  LevelActs,
+  ObjectPatch,
+  ObservedObject,
+  Ownership,
+  PatchOptions,
+  StatusOf,
+  TargetEvent,
+  Wanted,
+  WantedMeta,
+  WantedObject,
+} from './run/level-acts.ts'
+export { writeVerdict } from './run/write-places.ts'
+export type { WritePlace } from './run/write-places.ts'
+export { MADE_FOR, madeFor, MARK_PATHS, markedPlace, marksOf, OWNER_UID } from './run/marks.ts'
+export type { MarkedOwner } from './run/marks.ts'
+export { mergeConditions, statusNews, withNews } from './run/status-draft.ts'
+export type { StatusNews, TypedEntry } from './run/status-draft.ts'
 export { defineLevel, isSameKind, resourceOf } from './run/define-level.ts'
 export type { DeclaredWrite, WrittenKind } from './run/declared-writes.ts'
 export type { LevelController, LevelDefinition, LevelResource, LevelTarget } from './run/define-level.ts'
 export { CUT_OFF, SHORT_TRIES } from './run/level-activities.ts'
 export type {
   ApplyInput,
+  CreateInput,
   EndLevelInput,
+  EventInput,
   FinalizeLevelInput,
   LevelActivities,
   LevelJournal,
   LevelQuery,
   Observed,
   ObserveInput,
+  PatchInput,
   RefreshInput,
+  ReleaseInput,
   RemoveInput,
   SettleLevelInput,
   StatusInput,
@@ -147,8 +171,10 @@ export { groupKindOf, groupKindText, isSameGroupKind } from './kind/group-kind.t
 export type { GroupKind } from './kind/group-kind.ts'
 export { isWithoutNamespace } from './kind/kubernetes-plurals.ts'
 export { checkJobQueries, jobQueryProblem } from './run/job-query.ts'
-export { isObjectName, selectionOf } from './run/query.ts'
-export type { QueryTemplate, Selection, StateQuery } from './run/query.ts'
+export { labelSelectorText } from './run/label-selector.ts'
+export { pickFields } from './run/pick-fields.ts'
+export { isObjectName, selectionOf, selectionsOf } from './run/query.ts'
+export type { QueryData, QueryTemplate, Selection, StateQuery } from './run/query.ts'
 export type { RunSinks, Thrown } from './run/thrown.ts'
 export type { Change, Tracks } from './run/tracks.ts'
 export { statusChange } from './run/settle.ts'

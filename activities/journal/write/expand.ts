@@ -42,6 +42,8 @@ interface Subscriber extends GroupKind {
   readonly controller: string
   readonly uid: string
   readonly subjectName: string
+  /** Null: the journal does not know the subject. */
+  readonly subjectNamespace: string | null
 }
 
 export interface Expansion {
@@ -106,7 +108,7 @@ async function lookUp(
               where cluster = ${cluster} and not deleted and owner_uid = any(${owners}::text[])) d) as dependents,
            (select coalesce(json_agg(s), '[]') from (
               select distinct s.api_group as "group", s.kind, s.namespace, s.name, s.controller, s.uid, s.job_id = '' as "isLevel",
-                     coalesce(o.name, '') as "subjectName"
+                     coalesce(o.name, '') as "subjectName", o.namespace as "subjectNamespace"
               from json_to_recordset(${JSON.stringify(names)}::json) as n("group" text, kind text, namespace text, name text)
               join subscription s on s.cluster = ${cluster} and s.api_group = n."group" and s.kind = n.kind
                 and s.namespace in (n.namespace, '*') and s.name in (n.name, '*')
@@ -171,8 +173,10 @@ function isOwn({ item, run, expansion }: ToldNews, at: Place, { controller }: Ro
 }
 
 function subscriberWake(told: ToldNews, subscriber: Subscriber): NewWake {
-  const { kind, controller, uid, subjectName, isLevel } = subscriber
-  const { namespace, name } = told.item.state
+  const { kind, controller, uid, subjectName, subjectNamespace, isLevel } = subscriber
+  const { name } = told.item.state
+  // In level mode an object of another namespace may be looked at; the turn that its wake waits for is that of the subject's.
+  const namespace = subjectNamespace ?? told.item.state.namespace
   const cause = isLevel ? `${kind} ${name} changed` : `waits for ${kind} ${name}`
   const route: Route = { controller, uid, namespace, name: subjectName, mode: isLevel ? 'start' : 'notify', cause }
   return wakeOf(told, route, route)

@@ -3,31 +3,36 @@
 //   O1. Subscriptions come first, so that what changes during the reading wakes the subject.
 //   O2. Lists are not older than what the journal knows; single objects are read from the store, and so are lists under a new subscription:
 //       an event that is being journaled has not seen it, and the journal does not show what that event tells.
+//   O3. What makes a state faulty wakes the subject when it changes or goes.
 
 import {
-  type GroupKind,
   groupKindOf,
   isSameGroupKind,
+  type By,
   type LevelActivities,
   type LevelQuery,
   type LevelResource,
+  type LevelSubscription,
   type Observed,
   type ObserveInput,
   type Selection,
-  selectionOf,
+  selectionsOf,
+  type Subject,
   subscriptionOf,
 } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 import { replaceSubscriptions, type Watching } from '../../journal/write/level-runs.ts'
-import { newestVersion, newestVersionAnywhere } from '../../journal/read/objects.ts'
-import { type KubeObject, type ObjectList, resourcePath } from '../../kube/client.ts'
+import type { KubeObject } from '../../kube/client.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { isOwnedBy } from '../../kube/owners.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { controllerOf } from '../controllers.ts'
 import { ownerOf } from '../../kube/views.ts'
 import { followedKind, nameOf } from './kinds.ts'
+import { isMarkedBy } from './ownership.ts'
 import { readable } from './readable.ts'
+import { type Selected, selectObjects } from './select-objects.ts'
+import { hearOf } from './send.ts'
 import { readOrFault } from './unreadable.ts'
 
 export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLevel' | 'refreshLevel'> => ({
@@ -44,25 +49,28 @@ export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLev
     return await observe(deps, input, found)
   },
 
-  /** Reads one state again. @throws `AmbiguousState`, `StateNotOwned` (final); failures of the API server and the journal; `NotFound` (final) when the target is gone meanwhile. */
-  async refreshLevel({ subject, target: kind, state, query }) {
+  /** Reads one state again. @throws `AmbiguousState`, `StateNotOwned`, `StatesTooLarge` (final); failures of the API server and the journal; `NotFound` (final) when the target is gone meanwhile. */
+  async refreshLevel({ by, subject, target: kind, state, query }) {
     const target = await readObject(deps, followedKind(deps, kind), subject.namespace, subject.name)
     if (target?.metadata.uid !== subject.uid)
       throw finalFailure(
         'NotFound',
         `${nameOf(subject.kind, subject)} is gone; expected it to be there for its state ${state}`,
       )
-    const selection = selected(query, readable(target, kind))
-    const found = await readState(deps, { state, query, selection, target, kind }, false)
+    const selections = selected(query, readable(target, kind))
+    const found = await readState(deps, { by, subject, state, query, selections, target, kind }, false)
+    refuseTooLarge(subject, { target: {}, states: { [state]: found } })
     return found === undefined ? {} : { found }
   },
 })
 
 interface StateRequest {
+  readonly by: By
+  readonly subject: Subject
   readonly state: string
   readonly query: LevelQuery
-  /** Undefined: nothing can be selected. */
-  readonly selection: Selection | undefined
+  /** Empty: nothing can be selected. */
+  readonly selections: readonly Selection[]
   readonly target: KubeObject
   readonly kind: LevelResource
 }
@@ -71,17 +79,14 @@ async function observe(deps: Deps, input: ObserveInput, found: KubeObject): Prom
   const { subject, queries, by } = input
   const target = readable(found, input.target)
   const requests = Object.entries(queries).map(([state, query]): StateRequest => {
-    return { state, query, selection: selected(query, target), target: found, kind: input.target }
+    return { by, subject, state, query, selections: selected(query, target), target: found, kind: input.target }
   })
-  const wanted = requests.flatMap(({ query, selection }) => {
-    const watching = selection && subscriptionOf(query.query, groupKindOf(query), selection)
-    return watching ?? []
-  })
+  const wanted = requests.flatMap(subscriptionsOf)
   const { uid, namespace, name } = subject
   const level = { controller: controllerOf(by), cluster: deps.cluster, uid, namespace, name }
   const added = await replaceSubscriptions(deps.db, level, wanted, deps.now())
   const read = await Promise.all(
-    requests.map((request) => readOrFault(placeOf(request), () => readState(deps, request, isNew(request, added)))),
+    requests.map((request) => readOrFault(stateOf(request), () => readState(deps, request, isNew(request, added)))),
   )
   const states = requests.flatMap(({ state }, index) => {
     const found = read[index]
@@ -102,100 +107,99 @@ async function observe(deps: Deps, input: ObserveInput, found: KubeObject): Prom
 }
 
 /** The filled query; kinds without namespaces are looked for in none (Q1). */
-function selected(query: LevelQuery, target: object): Selection | undefined {
-  const selection = selectionOf(query.query, target)
-  return selection && query.withoutNamespace === true ? { ...selection, namespace: undefined } : selection
+function selected(query: LevelQuery, target: object): readonly Selection[] {
+  const selections = selectionsOf(query.query, target)
+  if (query.withoutNamespace !== true) return selections
+  return selections.slice(0, 1).map((selection) => ({ ...selection, namespace: undefined }))
+}
+
+function subscriptionsOf({ query, selections }: StateRequest): readonly LevelSubscription[] {
+  return selections.flatMap((selection) => subscriptionOf(query.query, groupKindOf(query), selection) ?? [])
 }
 
 /** Whether what the state looks at was not subscribed to before. */
-function isNew({ query, selection }: StateRequest, added: readonly Watching[]): boolean {
-  const watching = selection && subscriptionOf(query.query, groupKindOf(query), selection)
-  if (watching === undefined) return false
-  return added.some(
-    (one) => isSameGroupKind(one, watching) && one.namespace === watching.namespace && one.name === watching.name,
+function isNew(request: StateRequest, added: readonly Watching[]): boolean {
+  return subscriptionsOf(request).some((watching) =>
+    added.some(
+      (one) => isSameGroupKind(one, watching) && one.namespace === watching.namespace && one.name === watching.name,
+    ),
   )
 }
 
 /** @returns a list, one object, or nothing. */
-async function readState(deps: Deps, request: StateRequest, fromStore: boolean): Promise<unknown> {
-  const { query, selection } = request
-  const { many = false, owned = false } = query.query
-  if (selection === undefined) return many ? [] : undefined
-  const objects = await select(deps, query, selection, fromStore)
-  const { controller, name } = selection
-  // One that is asked for by name is there for the owner that it has; of others, those of other owners are not meant.
+async function readState(
+  deps: Deps,
+  request: StateRequest,
+  fromStore: boolean,
+  isSecondLook = false,
+): Promise<unknown> {
+  const { query, selections } = request
+  const { many = false, owned } = query.query
+  const controller = selections[0]?.controller
   const isMeant = (object: KubeObject) =>
     (controller === undefined || ownerOf(object)?.name === controller) &&
-    (!owned || name !== undefined || isOwned(object, request))
-  const meant = objects.filter(isMeant)
-  return many ? meant.map((object) => readable(object, query)) : onlyOne(request, meant)
+    // A list leaves out what is not owned.
+    (!many || owned === undefined || isOwned(object, request))
+  const meant = await selectObjects(deps, { ...request, fromStore }, isMeant)
+  if (!many) return await onlyOne(deps, request, meant, isSecondLook)
+  return meant.flatMap(({ seen }) => (seen === undefined ? [] : [seen]))
 }
 
 /** `state jobs of Shop n/one`. */
-function placeOf({ state, target, kind }: Pick<StateRequest, 'state' | 'target' | 'kind'>): string {
+function stateOf({ state, target, kind }: Pick<StateRequest, 'state' | 'target' | 'kind'>): string {
   return `state ${state} of ${nameOf(kind.kind, target.metadata)}`
 }
 
-function isOwned(object: KubeObject, { target, kind }: Pick<StateRequest, 'target' | 'kind'>): boolean {
+function isOwned(
+  object: Pick<KubeObject, 'metadata'>,
+  { query, target, kind, subject }: Pick<StateRequest, 'query' | 'target' | 'kind' | 'subject'>,
+): boolean {
+  if (query.query.owned === 'label') return isMarkedBy({ subject, target: kind }, object)
   const { uid = '', namespace = '' } = target.metadata
   return isOwnedBy(object, kind, { uid, namespace })
 }
 
 /** Q2, Q3. */
-function onlyOne(request: StateRequest, objects: readonly KubeObject[]): unknown {
-  const { query, target, kind } = request
-  const [only, ...others] = objects
-  if (only === undefined) return undefined
-  const where = placeOf(request)
+async function onlyOne(
+  deps: Deps,
+  request: StateRequest,
+  objects: readonly Selected[],
+  isSecondLook: boolean,
+): Promise<unknown> {
+  const { query, kind } = request
+  const owned = query.query.owned === undefined ? objects : objects.filter(({ object }) => isOwned(object, request))
+  const [only, ...others] = owned
+  const where = stateOf(request)
   if (others.length > 0) {
-    const found = `${objects.length} objects of kind ${query.kind}`
+    const found = `${owned.length} objects of kind ${query.kind}`
     throw finalFailure('AmbiguousState', `${where}: found ${found}, expected one`)
   }
-  if (query.query.owned === true && !isOwned(only, { target, kind })) {
-    const owner = ownerOf(only)
-    const found = owner === undefined ? 'nobody' : `${owner.kind} ${owner.name}`
-    const object = nameOf(query.kind, only.metadata)
-    throw finalFailure('StateNotOwned', `${where}: ${object} is owned by ${found}, expected the ${kind.kind}`)
-  }
-  return readable(only, query)
+  const [stranger] = objects
+  if (only !== undefined || stranger === undefined) return only?.seen
+  // O3
+  const strangers = objects.slice(0, MOST_STRANGERS)
+  await Promise.all(strangers.map(({ object }) => hearOf(deps, request, placeOf(deps, query, object))))
+  if (!isSecondLook) return await readState(deps, request, true, true)
+  const owner = ownerOf(stranger.object)
+  const found = owner === undefined ? 'nobody' : `${owner.kind} ${owner.name}`
+  const object = nameOf(query.kind, stranger.object.metadata)
+  throw finalFailure('StateNotOwned', `${where}: ${object} is owned by ${found}, expected the ${kind.kind}`)
 }
 
-async function select(
-  deps: Deps,
-  query: LevelQuery,
-  { namespace, name, labelSelector, fieldSelector }: Selection,
-  fromStore: boolean,
-): Promise<readonly KubeObject[]> {
-  const kind = followedKind(deps, query)
-  if (name !== undefined) {
-    const object = await readObject(deps, kind, namespace ?? '', name)
-    return object === undefined ? [] : [object]
-  }
-  const list = await deps.kube.request<ObjectList>('GET', resourcePath(kind, namespace), {
-    query: {
-      ...(labelSelector !== '' && { labelSelector }),
-      ...(fieldSelector !== '' && { fieldSelector }),
-      ...(!fromStore && (await freshness(deps, groupKindOf(kind), namespace))),
-    },
-  })
-  return list.items
-}
+// Each is a subscription. Selectors that find more strangers than this are not meant for one object.
+const MOST_STRANGERS = 20
 
-async function freshness({ db, cluster }: Deps, kind: GroupKind, namespace: string | undefined) {
-  const journaled =
-    namespace === undefined
-      ? await newestVersionAnywhere(db, cluster, kind)
-      : await newestVersion(db, cluster, kind, namespace)
-  return (
-    journaled !== undefined &&
-    journaled > 0 && { resourceVersionMatch: 'NotOlderThan', resourceVersion: String(journaled) }
-  )
+function placeOf(deps: Deps, query: LevelQuery, { metadata }: Pick<KubeObject, 'metadata'>) {
+  return { watched: followedKind(deps, query), namespace: metadata.namespace ?? '', name: metadata.name }
 }
 
 // Temporal refuses a result of over 2 MB, and the run would try again for ever.
 const MOST_BYTES = 1_500_000
 
-function refuseTooLarge({ kind, namespace, name }: ObserveInput['subject'], observed: Observed): void {
+function refuseTooLarge(
+  { kind, namespace, name }: Subject,
+  observed: { readonly target: object; readonly states: Observed['states'] },
+): void {
   if (JSON.stringify(observed).length <= MOST_BYTES) return
   const sizes = Object.entries(observed.states).map(([state, value]) => {
     const count = Array.isArray(value) ? `${value.length} objects` : 'one object'
@@ -203,6 +207,6 @@ function refuseTooLarge({ kind, namespace, name }: ObserveInput['subject'], obse
   })
   throw finalFailure(
     'StatesTooLarge',
-    `${nameOf(kind, { namespace, name })} and its states are over ${MOST_BYTES / 1000} kB: ${sizes.join(', ')}; expected narrower selectors`,
+    `${nameOf(kind, { namespace, name })} and its states are over ${MOST_BYTES / 1000} kB: ${sizes.join(', ')}; expected narrower selectors, or less of each object by pick or view`,
   )
 }

@@ -62,7 +62,9 @@ describe('the roles of a controller', () => {
       pods: { kind: 'v1/Pod', many: true as const, labels: { app: 'shop' } },
     }
     expect(rolesOf({ queries, writes: ['v1/ConfigMap', 'apps/v1/Deployment'] })).toEqual({
-      'ClusterRole pawl-bridge-shop': [`configmaps: ${WATCH}`, `pods: ${WATCH}`, `shops.example.com: ${WATCH}`],
+      'ClusterRole pawl-bridge-shop': [
+        ...[`configmaps: ${WATCH}`, `pods: ${WATCH}`, `shops.example.com: ${WATCH}`, `deployments.apps: ${WATCH}`],
+      ],
       'ClusterRole pawl-worker-shop': [
         ...['configmaps: get create patch delete', 'pods: list', 'shops.example.com: get'],
         ...['shops/status.example.com: patch', 'shops/finalizers.example.com: update'],
@@ -81,8 +83,9 @@ describe('the roles of a controller', () => {
     const roles = rolesOf({ queries, writes: [{ kind: 'v1/Pod', namespaces: ['x'] }] }, { namespaces: ['a'] })
     expect(roles).toEqual({
       'ClusterRole pawl-bridge-shop': [`nodes: ${WATCH}`, `services: ${WATCH}`],
-      'Role a/pawl-bridge-shop': [`secrets: ${WATCH}`, `shops.example.com: ${WATCH}`],
+      'Role a/pawl-bridge-shop': [`pods: ${WATCH}`, `secrets: ${WATCH}`, `shops.example.com: ${WATCH}`],
       'Role kube-public/pawl-bridge-shop': [`configmaps: ${WATCH}`],
+      'Role x/pawl-bridge-shop': [`pods: ${WATCH}`],
       'ClusterRole pawl-worker-shop': ['nodes: get', 'services: get'],
       'Role a/pawl-worker-shop': [
         ...['secrets: list', 'shops.example.com: get', 'shops/status.example.com: patch'],

@@ -72,6 +72,8 @@ export interface JobModeController extends AnyController {
 export interface LevelModeController extends AnyController {
   readonly mode: 'level'
   readonly target: LevelTarget
+  /** By state; the views among them are called by activities. */
+  readonly queries: Readonly<Record<string, StateQuery>>
   readonly hostedBy?: never
   readonly lanes?: never
 }
@@ -84,6 +86,7 @@ export function levelMode(level: LevelController): LevelModeController {
     name: level.name,
     mode: 'level',
     target: level.target,
+    queries: level.queries,
     watches: levelKinds(level),
     routes: levelRoutes(level),
     wantedRun: () => ({ jobID: '', cause: 'changed' }),

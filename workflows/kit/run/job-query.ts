@@ -11,7 +11,7 @@ const KNOWN: readonly string[] = ['metadata.name', 'metadata.namespace', 'metada
 /** A query as documents and generated code have it. Whose kind it asks for does not matter here. */
 export interface AskedQuery extends Omit<StateQuery, 'kind' | 'many' | 'owned' | 'fresh'> {
   readonly many?: boolean
-  readonly owned?: boolean
+  readonly owned?: boolean | 'label'
   readonly fresh?: boolean
 }
 
@@ -54,6 +54,12 @@ const RULES: readonly Rule[] = [
     isBroken: ({ fields, controller }) => fields !== undefined || controller !== undefined,
     text: 'found a selector by fields; expected name or labels',
     selector: 'fields/',
+  },
+  {
+    isBroken: ({ namespacesFrom, labelsFrom, pick, view }) =>
+      [namespacesFrom, labelsFrom, pick, view].some((one) => one !== undefined),
+    text: 'found namespacesFrom, labelsFrom, pick or view; expected them in mode level only',
+    selector: undefined,
   },
   {
     isBroken: ({ fresh }) => fresh === true,

@@ -2,9 +2,11 @@
 
 import type { LevelResource, LevelTarget } from './define-level.ts'
 import type { By, Subject } from './subject.ts'
-import type { JsonObject, ObservedObject, WantedObject } from './level.ts'
-import type { StateQuery } from './query.ts'
+import type { JsonObject } from './level.ts'
+import type { ObjectPatch, ObservedObject, Ownership, TargetEvent, WantedObject } from './level-acts.ts'
+import type { QueryData } from './query.ts'
 import type { Fault } from '../plan/outcome.ts'
+import type { TypedEntry } from './status-draft.ts'
 import type { JsonValue } from '../kind/schema.ts'
 
 /** How often a short call is tried at most. */
@@ -14,7 +16,7 @@ export const SHORT_TRIES = 4
 export const CUT_OFF = 'CutOff'
 
 export interface LevelQuery extends LevelResource {
-  readonly query: StateQuery
+  readonly query: QueryData
 }
 
 interface LevelInput {
@@ -40,9 +42,35 @@ export interface RefreshInput extends LevelInput {
   readonly query: LevelQuery
 }
 
-export interface ApplyInput extends LevelInput {
+export interface CreateInput extends LevelInput {
   readonly resource: LevelResource
   readonly object: WantedObject
+  readonly owner?: Ownership
+  /** The controller declares that it writes there: outside of the target's namespace, or in none. */
+  readonly elsewhere?: true
+}
+
+export interface ApplyInput extends CreateInput {
+  readonly adopt?: true
+  /** The only object, and its only version, that may be written. */
+  readonly expected?: ObservedObject
+}
+
+export interface PatchInput extends LevelInput {
+  readonly resource: LevelResource
+  readonly object: ObservedObject
+  readonly patch: ObjectPatch
+  readonly fenced: boolean
+}
+
+export interface ReleaseInput extends LevelInput {
+  readonly resource: LevelResource
+  readonly object: ObservedObject
+  readonly finalizer: string
+}
+
+export interface EventInput extends LevelInput {
+  readonly event: TargetEvent
 }
 
 export interface RemoveInput extends LevelInput {
@@ -59,8 +87,10 @@ export interface FinalizeLevelInput extends LevelInput {
 
 export interface StatusInput extends LevelInput {
   readonly version: string
-  /** Only what differs. */
+  /** Only what differs, each field as a whole. */
   readonly status: Readonly<Record<string, JsonValue>>
+  /** Only those that differ, each by its type; absent in the inputs of former runs. */
+  readonly conditions?: readonly TypedEntry[]
 }
 
 export interface SettleLevelInput extends LevelInput {
@@ -83,11 +113,18 @@ export interface LevelActivities {
   observeLevel(input: ObserveInput): Promise<Observed | undefined>
   /** `found` is missing when there is nothing. */
   refreshLevel(input: RefreshInput): Promise<{ readonly found?: unknown }>
-  applyLevel(input: ApplyInput): Promise<void>
+  /** 'changed': it is not as it was expected to be. Of runs that a former worker recorded the answer is nothing. */
+  applyLevel(input: ApplyInput): Promise<'applied' | 'changed'>
+  createLevel(input: CreateInput): Promise<'created' | 'exists'>
+  /** 'changed': another object has its name, or, of a fenced patch, it has another version. */
+  patchLevel(input: PatchInput): Promise<'patched' | 'changed'>
+  releaseLevel(input: ReleaseInput): Promise<void>
+  eventLevel(input: EventInput): Promise<void>
   removeLevel(input: RemoveInput): Promise<'removed' | 'changed'>
   /** The target as it is now; undefined when it is gone. */
   finalizeLevel(input: FinalizeLevelInput): Promise<JsonObject | undefined>
-  writeLevelStatus(input: StatusInput): Promise<void>
+  /** The target's new version; undefined when it is gone, or was so already. */
+  writeLevelStatus(input: StatusInput): Promise<string | undefined>
 }
 
 export interface LevelJournal {

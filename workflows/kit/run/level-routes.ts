@@ -1,13 +1,15 @@
 // What of the events in a cluster concerns a controller in level mode, and which kinds the bridge follows for it. Pure.
 //
 //   V1. The target's own events start a run.
-//   V2. An event of a state's kind starts one for the target that is, or was, its controlling owner.
+//   V2. An event of a state's kind, or of one that it declares to write, starts one for the target that is, or was, its owner: by reference,
+//       or by label and annotation (marks.ts).
 //   V3. Other objects of a state's kind wake those that subscribed to them when they were looked at (`subscriptionOf`).
 
 import { isSameKind, type LevelController, type LevelResource, resourceOf } from './define-level.ts'
 import { type GroupKind, groupKindOf, groupKindText } from '../kind/group-kind.ts'
 import { CONTENT, type Path, path, type Projection, valueAt } from '../kind/projection.ts'
-import type { Selection, StateQuery } from './query.ts'
+import { MARK_PATHS, markedPlace } from './marks.ts'
+import type { QueryData, Selection } from './query.ts'
 import type { ControllerRoutes, Route, RoutedEvent, Routing, WatchedKind } from './routes.ts'
 
 /** The routes of a controller. */
@@ -34,7 +36,16 @@ export function levelRoutes(controller: LevelController): ControllerRoutes {
 export function levelKinds(controller: LevelController): readonly WatchedKind[] {
   const { target } = controller
   const others = stateResources(controller).filter((resource) => !isSameKind(resource, target))
-  return [followed(target, target.projection), ...others.map((resource) => followed(resource))]
+  const paths = (resource: LevelResource) => (isMarked(controller, resource) ? MARK_PATHS : [])
+  return [followed(target, target.projection), ...others.map((resource) => followed(resource, paths(resource)))]
+}
+
+/** Whether objects of the kind may be owned where owner references do not reach. */
+function isMarked({ writes, queries }: LevelController, { apiVersion, kind, withoutNamespace }: LevelResource) {
+  const name = `${apiVersion}/${kind}`
+  const written = writes.find((write) => write.kind === name)
+  const isObserved = Object.values(queries).some((query) => query.kind === name && query.owned === 'label')
+  return isObserved || (written !== undefined && (withoutNamespace === true || written.namespaces.length > 0))
 }
 
 function followed(resource: LevelResource, projection: readonly Path[] = []): WatchedKind {
@@ -56,28 +67,36 @@ export interface LevelSubscription extends GroupKind {
  * An owned object that is asked for by name may be there without being owned, which is a fault until it goes.
  */
 export function subscriptionOf(
-  query: StateQuery,
+  query: QueryData,
   { group, kind }: GroupKind,
   selection: Selection,
 ): LevelSubscription | undefined {
   const { namespace = '*', name } = selection
   if (name !== undefined) return { group, kind, namespace, name }
-  return query.owned === true ? undefined : { group, kind, namespace, name: '*' }
+  return query.owned === undefined ? { group, kind, namespace, name: '*' } : undefined
 }
 
 function stateResources(controller: LevelController): readonly LevelResource[] {
-  const all = Object.values(controller.queries).map((query) => resourceOf(controller, query.kind))
+  const named = [...Object.values(controller.queries), ...controller.writes]
+  const all = named.map(({ kind }) => resourceOf(controller, kind))
   return all.filter((resource, index) => all.findIndex((one) => isSameKind(one, resource)) === index)
 }
 
-function ownersOf(controller: LevelController, event: RoutedEvent): readonly Route[] {
-  const found = [ownerIn(event.projection), ownerIn(event.previous ?? {})].flatMap((owner) =>
-    owner !== undefined && isSameKind(owner, controller.target) ? [owner] : [],
-  )
-  return found
-    .filter(({ uid }, index) => found.findIndex((one) => one.uid === uid) === index)
-    .map(({ uid, name }) => ({
-      ...{ controller: controller.name, uid, namespace: event.namespace, name },
+function ownersOf({ name: controller, target }: LevelController, event: RoutedEvent): readonly Route[] {
+  const places = [event.projection, event.previous ?? {}].flatMap((projection) => {
+    const owner = ownerIn(projection)
+    const marked = markedPlace(projection, target)
+    return [
+      ...(owner !== undefined && isSameKind(owner, target)
+        ? [{ uid: owner.uid, name: owner.name, namespace: event.namespace }]
+        : []),
+      ...(marked === undefined ? [] : [marked]),
+    ]
+  })
+  return places
+    .filter(({ uid }, index) => places.findIndex((one) => one.uid === uid) === index)
+    .map((place) => ({
+      ...{ controller, ...place },
       ...{ mode: 'start', cause: `${event.kind} ${event.name} ${event.type.toLowerCase()}` },
     }))
 }

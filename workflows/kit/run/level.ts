@@ -4,7 +4,7 @@
 import type { ObjectMeta } from '../kind/kind.ts'
 import type { OwnActivities } from './own-activities.ts'
 import type { By, Subject } from './subject.ts'
-import type { JsonValue } from '../kind/schema.ts'
+import type { LevelActs, StatusOf } from './level-acts.ts'
 
 /** An object as it travels. */
 export interface JsonObject {
@@ -14,40 +14,10 @@ export interface JsonObject {
   readonly [field: string]: unknown
 }
 
-/** An object of another kind to be there as given: what is not mentioned is left alone. */
-export interface WantedObject {
-  readonly apiVersion: string
-  readonly kind: string
-  readonly metadata: {
-    readonly name: string
-    /** Default: the target's. */
-    readonly namespace?: string
-    readonly labels?: Readonly<Record<string, string>>
-    readonly annotations?: Readonly<Record<string, string>>
-  }
-  readonly [field: string]: unknown
-}
-
-/** An object that was observed: enough to delete it and no other of its name. */
-export interface ObservedObject {
-  readonly apiVersion: string
-  readonly kind: string
-  /** Objects of kinds without namespaces have none. */
-  readonly metadata: Omit<ObjectMeta, 'namespace'> & Partial<Pick<ObjectMeta, 'namespace'>>
-}
-
-/** What an action can do to the world. Each call is one idempotent activity; its failure becomes the action's fault. */
-export interface LevelActs {
-  /** Makes the object be as given, owned by the target. An object of that name with another controlling owner is a final fault. */
-  apply(object: WantedObject): Promise<void>
-  /** Deletes the object that was observed; one that is gone is success, one that changed since is a retryable fault. */
-  remove(object: ObservedObject): Promise<void>
-}
-
 export interface LevelPass<State, Target> {
   readonly subject: Subject
   readonly by: By
-  /** The object itself, as observed at the start of the pass. */
+  /** The object itself, as observed at the start of the pass, with what `save` has written since. */
   readonly target: Target
   /** What the queries found at the start of the pass. */
   readonly state: State
@@ -57,5 +27,7 @@ export interface LevelPass<State, Target> {
   /** The activities of the controller: `await pass.call(quotes).fetchQuote({ symbol })`. A failure is the action's fault. */
   readonly call: <Calls extends object>(activities: OwnActivities<Calls>) => Calls
   /** Fields of the target's status; what differs at the end of the pass is written at once. */
-  readonly status: Record<string, JsonValue>
+  readonly status: StatusOf<Target>
+  /** Writes what `status` says so far, and puts it into `target`: what comes next may rely on it, also after a crash. */
+  save(): Promise<void>
 }

@@ -1,12 +1,14 @@
 // What a controller observes beside its target, as data: one query for each state. Generated from controller.cm; the observing
 // activity reads the target and all states of a pass together. Source: the RFC's selectors, and spec/kit.md 2 and 8.
 //
-//   Q1. A query looks in the target's namespace, unless it has a namespace of its own; kinds without namespaces need none.
+//   Q1. A query looks in the target's namespace, unless it has one of its own, or several; kinds without namespaces need none.
 //   Q2. A list holds what all selectors select. A single state is the one object that they select, or undefined: two are a fault.
-//   Q3. Owned means: the object's controlling owner has the target's uid. A list leaves out what is not owned; a single object
-//       that is not owned is a fault.
+//   Q3. Owned means: the object's controlling owner has the target's uid; or it is marked as the target's where owner references do not
+//       reach (marks.ts). A list leaves out what is not owned; a single state that finds only what is not owned is a fault.
 
-import { path, type Path, textAt } from '../kind/projection.ts'
+import { isLabelValue, labelSelectorText } from './label-selector.ts'
+import { OWNER_UID } from './marks.ts'
+import { path, type Path, textAt, valueAt } from '../kind/projection.ts'
 
 /**
  * Text in which `${target.a.b}` stands for the text at `a.b` of the target. Everything else is literal: `${` begins nothing else.
@@ -19,16 +21,25 @@ export interface StateQuery {
   readonly kind: string
   /** The state is a list (Q2). */
   readonly many?: true
-  /** Read by name; no other selector but `namespace` and `owned` then. */
+  /** The object of this name; with other selectors: if they select it. */
   readonly name?: QueryTemplate
+  /** `*`: all namespaces. */
   readonly namespace?: QueryTemplate
+  /** Where the target has a list of namespaces to look in, `spec.namespaces`; or one. */
+  readonly namespacesFrom?: string
+  /** Where the target has a selector: a map of labels, or one with matchLabels and matchExpressions, `spec.selector`. */
+  readonly labelsFrom?: string
   readonly labels?: Readonly<Record<string, QueryTemplate>>
   /** Fields by which the API server can select, without a leading dot. */
   readonly fields?: Readonly<Record<string, QueryTemplate>>
   /** The name of the controlling owner: no field of the API server, compared after reading. RFC: `fields/.metadata.controller`. */
   readonly controller?: QueryTemplate
   /** Q3. */
-  readonly owned?: true
+  readonly owned?: true | 'label'
+  /** Fields that reach the pass, `status.phase`, beside what identifies an object. Default: all. */
+  readonly pick?: readonly string[]
+  /** What reaches the pass of each object: a pure function of it, called by the activity. Of what it gives nothing is left out. */
+  readonly view?: (object: never) => unknown
   /** Read again just before each action that asks for the state (`LevelPass.refresh`). */
   readonly fresh?: true
 }
@@ -43,27 +54,44 @@ export interface Selection {
   readonly controller: string | undefined
 }
 
+/** A query as it travels: a view is known by the names of controller and state. */
+export type QueryData = Omit<StateQuery, 'view'> & { readonly viewed?: true }
+
+/** What to ask the API server for, of each namespace that the query looks in; empty when nothing can be selected. */
+export function selectionsOf(query: QueryData, target: object): readonly Selection[] {
+  const { namespacesFrom, ...rest } = query
+  if (namespacesFrom === undefined) return [selectionOf(query, target) ?? []].flat()
+  const named = valueAt(target, referencePath(namespacesFrom))
+  const namespaces = [...new Set([named].flat())].filter((one): one is string => typeof one === 'string' && one !== '')
+  return namespaces.flatMap((namespace) =>
+    isNamespace(namespace) ? (selectionOf({ ...rest, namespace }, target) ?? []) : [],
+  )
+}
+
 /**
  * Fills the templates of a query from its target.
  *
  * @returns undefined when nothing can be selected: the target lacks a text that a template refers to, or has one there that no object
  * can have in this place. So a text of the target never becomes part of a path or adds to a selector.
  */
-export function selectionOf(query: StateQuery, target: object): Selection | undefined {
+export function selectionOf(query: QueryData, target: object): Selection | undefined {
   const parts = {
-    namespace: filled(query.namespace ?? targetNamespace(target), target, isNamespace),
+    // Only the query's author may mean all of them.
+    namespace: query.namespace === ALL ? '' : filled(query.namespace ?? targetNamespace(target), target, isNamespace),
     name: filled(query.name, target, isObjectName),
     controller: filled(query.controller, target, isObjectName),
-    labels: selector(query.labels, target, (value) => (LABEL_VALUE.test(value) ? value : undefined)),
+    labels: selector(query.labels, target, (value) => (isLabelValue(value) ? value : undefined)),
+    labelsFrom: query.labelsFrom === undefined ? undefined : selectorAt(query.labelsFrom, target),
+    owner: query.owned === 'label' ? selector(OWNED_BY_LABEL, target, (value) => value) : undefined,
     fields: selector(query.fields, target, (value) => value.replaceAll(/[\\,=]/g, '\\$&')),
   }
   if (Object.values(parts).includes(IMPOSSIBLE)) return undefined
-  const { namespace, name, controller, labels = '', fields = '' } = parts
+  const { namespace, name, controller, labels, labelsFrom, owner, fields = '' } = parts
   return {
     namespace: namespace === '' ? undefined : namespace,
     name,
     controller,
-    labelSelector: labels,
+    labelSelector: [labels, labelsFrom, owner].filter((part) => part !== undefined && part !== '').join(','),
     fieldSelector: fields,
   }
 }
@@ -75,7 +103,8 @@ export function isObjectName(text: string): boolean {
 
 // No template can be filled with it.
 const IMPOSSIBLE = '\u0000'
-const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/
+const ALL = '*'
+const OWNED_BY_LABEL = { [OWNER_UID]: '${target.metadata.uid}' }
 
 const isNamespace = (text: string): boolean => text === '' || /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(text)
 
@@ -104,6 +133,10 @@ function selector(
   return pairs.includes(undefined) ? IMPOSSIBLE : pairs.join(',')
 }
 
+function selectorAt(reference: string, target: object): string {
+  return labelSelectorText(valueAt(target, referencePath(reference))) ?? IMPOSSIBLE
+}
+
 /** Undefined when the target has no text at one of the references. */
 function fill(template: QueryTemplate, target: object): string | undefined {
   // Split by one group: every second part is a reference.
@@ -113,7 +146,7 @@ function fill(template: QueryTemplate, target: object): string | undefined {
 }
 
 /** Keys of labels and annotations have dots of their own. */
-function referencePath(reference: string): Path {
+export function referencePath(reference: string): Path {
   const [, map, key] = /^metadata\.(labels|annotations)\.(.+)$/.exec(reference) ?? []
   return map === undefined || key === undefined ? path(reference) : ['metadata', map, key]
 }

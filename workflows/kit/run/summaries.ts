@@ -114,9 +114,14 @@ export const LEVEL_TOLD: Told<LevelActivities & LevelJournal> = {
   refreshLevel: ({ state }) => `look at ${state} again`,
   applyLevel: ({ object: { kind, metadata } }) => `apply ${objectOf({ kind, name: metadata.name })}`,
   removeLevel: ({ object: { kind, metadata } }) => `remove ${objectOf({ kind, name: metadata.name })}`,
+  createLevel: ({ object: { kind, metadata } }) => `create ${objectOf({ kind, name: metadata.name })}`,
+  patchLevel: ({ object: { kind, metadata } }) => `patch ${objectOf({ kind, name: metadata.name })}`,
+  releaseLevel: ({ object: { kind, metadata } }) => `release ${objectOf({ kind, name: metadata.name })}`,
+  eventLevel: ({ event: { type, reason } }) => `tell ${plain(type)} ${plain(reason)}`,
   finalizeLevel: ({ subject, guarded }) =>
     `${guarded ? 'put the finalizer on' : 'take the finalizer off'} ${objectOf(subject)}`,
-  writeLevelStatus: ({ subject, status }) => `write status of ${objectOf(subject)}: ${listed(Object.keys(status))}`,
+  writeLevelStatus: ({ subject, status, conditions = [] }) =>
+    `write status of ${objectOf(subject)}: ${listed([...Object.keys(status), ...conditions.map(({ type }) => type)])}`,
   settleLevel: ({ againMs, attempt, fault }) =>
     said('settle', [fault?.reason, ...(againMs === undefined ? [] : [dueIn(againMs, attempt)])]) ?? 'settle: waits',
   endLevel: ({ outcome }) => `end: ${outcome}`,

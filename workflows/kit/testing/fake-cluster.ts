@@ -1,8 +1,11 @@
 // The objects that a test's pass finds and writes: those of its states, and what it has applied. Not an API server: nothing is defaulted,
 // refused or finished. A state that is read again shows what the pass wrote.
 
-import type { JsonObject, ObservedObject, WantedObject } from '../run/level.ts'
+import type { JsonObject } from '../run/level.ts'
+import type { ObservedObject, Ownership, WantedObject } from '../run/level-acts.ts'
+import { MADE_FOR, madeFor, OWNER_UID } from '../run/marks.ts'
 import type { LevelController } from '../run/define-level.ts'
+import type { ObjectMeta } from '../kind/kind.ts'
 import { metadataOf } from './stored-objects.ts'
 import { isThere, mergedFields } from './written-fields.ts'
 import { type Selection, selectionOf, type StateQuery } from '../run/query.ts'
@@ -11,9 +14,11 @@ export interface FakeCluster {
   /** The states, those that were not given empty. */
   readonly state: Record<string, unknown>
   /** @returns whether anything was written: what is so already is not. */
-  readonly apply: (object: WantedObject) => boolean
-  /** The controlling owner of the object that is there, when it is another one than the target. */
-  readonly strangerOf: (object: WantedObject) => string | undefined
+  readonly apply: (object: WantedObject, owner: Ownership) => boolean
+  /** The object that is there under this name. */
+  readonly find: (object: Named) => JsonObject | undefined
+  /** Whose it is: the target's, nobody's, or that of the one that is named. What a test gives to an `owned` state is the target's. */
+  readonly whose: (object: Named) => 'ours' | 'nobody' | { readonly owner: string }
   readonly remove: (object: ObservedObject) => void
   /** The state as it is now. */
   readonly look: (name: string) => unknown
@@ -22,10 +27,10 @@ export interface FakeCluster {
 export function fakeCluster(
   { queries }: Pick<LevelController, 'queries'>,
   target: JsonObject,
-  given: Readonly<Record<string, unknown>>,
+  states: Readonly<Record<string, unknown>>,
 ): FakeCluster {
   const empty = ([name, query]: [string, StateQuery]) => [name, query.many === true ? [] : undefined] as const
-  const state: Record<string, unknown> = { ...Object.fromEntries(Object.entries(queries).map(empty)), ...given }
+  const state: Record<string, unknown> = { ...Object.fromEntries(Object.entries(queries).map(empty)), ...states }
   const objects = new Map<string, JsonObject>()
   const shownBy = new Map<string, readonly string[]>()
   for (const [name, value] of Object.entries(state)) {
@@ -37,25 +42,31 @@ export function fakeCluster(
     )
   }
   const initial = new Set(objects.keys())
+  const given = new Set(
+    Object.entries(queries).flatMap(([name, { owned }]) => (owned === undefined ? [] : (shownBy.get(name) ?? []))),
+  )
   const isShown = (name: string, query: StateQuery, key: string, object: JsonObject) =>
     initial.has(key) ? (shownBy.get(name) ?? []).includes(key) : isSelected(query, object, target)
   return {
     state,
-    apply(object) {
+    apply(object, owner) {
       const key = keyOf(object, target)
       const before = objects.get(key)
       if (before !== undefined && isThere(before, object)) return false
       objects.set(
         key,
         before === undefined
-          ? made(object, target)
+          ? made(object, target, owner)
           : (mergedFields({ ...before }, { ...object }) as unknown as JsonObject),
       )
       return true
     },
-    strangerOf(object) {
-      const owner = objects.get(keyOf(object, target))?.metadata.ownerReferences?.find(({ controller }) => controller)
-      return owner === undefined || owner.uid === target.metadata.uid ? undefined : `${owner.kind} ${owner.name}`
+    find: (object) => objects.get(keyOf(object, target)),
+    whose(object) {
+      const key = keyOf(object, target)
+      const found = objects.get(key)
+      const whose = found === undefined ? 'nobody' : whoseIs(found, target)
+      return whose === 'nobody' && given.has(key) ? 'ours' : whose
     },
     remove: (object) => void objects.delete(keyOf(object, target)),
     look(name) {
@@ -75,17 +86,42 @@ function objectsIn(value: unknown): readonly JsonObject[] {
   return all.filter((one): one is JsonObject => typeof one === 'object' && one !== null && 'metadata' in one)
 }
 
-type Named = Pick<WantedObject, 'apiVersion' | 'kind'> & { readonly metadata: { name: string; namespace?: string } }
+/** What names an object. */
+export type Named = Pick<WantedObject, 'apiVersion' | 'kind'> & {
+  readonly metadata: { readonly name: string; readonly namespace?: string | undefined }
+}
 
 function keyOf({ apiVersion, kind, metadata }: Named, target: JsonObject): string {
   return [apiVersion, kind, metadata.namespace ?? target.metadata.namespace, metadata.name].join(' ')
 }
 
-function made(object: WantedObject, { apiVersion, kind, metadata }: JsonObject): JsonObject {
+function made(object: WantedObject, target: JsonObject, owner: Ownership): JsonObject {
+  const { apiVersion, kind, metadata } = target
   const { name, uid, namespace } = metadata
-  const ownerReferences = [{ apiVersion, kind, name, uid, controller: true }]
-  const fields = mergedFields({}, { ...object }) as unknown as WantedObject
-  return { ...fields, metadata: metadataOf({ namespace, ...fields.metadata, ownerReferences }) }
+  const { metadata: wanted, ...fields } = mergedFields({}, { ...object }) as unknown as {
+    readonly metadata: Partial<ObjectMeta>
+  }
+  const annotations = { ...wanted.annotations, [MADE_FOR]: markOf(target) }
+  const whose = {
+    target: { ownerReferences: [{ apiVersion, kind, name, uid, controller: true }] },
+    label: { annotations, labels: { ...wanted.labels, [OWNER_UID]: uid } },
+    none: { annotations },
+  }[owner]
+  const whole = metadataOf({ namespace, ...wanted, ...whose })
+  return { ...fields, apiVersion: object.apiVersion, kind: object.kind, metadata: whole }
+}
+
+function whoseIs({ metadata }: JsonObject, target: JsonObject): 'ours' | 'nobody' | { readonly owner: string } {
+  const { ownerReferences = [], labels = {}, annotations = {} } = metadata
+  const owner = ownerReferences.find(({ controller }) => controller)
+  if (owner !== undefined) return owner.uid === target.metadata.uid ? 'ours' : { owner: `${owner.kind} ${owner.name}` }
+  const marked = labels[OWNER_UID]
+  if (marked !== undefined && marked !== target.metadata.uid) return { owner: annotations[MADE_FOR] ?? marked }
+  return annotations[MADE_FOR] === markOf(target) ? 'ours' : 'nobody'
+}
+
+function markOf({ apiVersion, kind, metadata }: JsonObject): string {
+  return madeFor({ apiVersion, kind, namespace: metadata.namespace, name: metadata.name })
 }
 
 /** Whether a query would find what the pass has made. By fields other than the name nobody can tell, so it does not. */

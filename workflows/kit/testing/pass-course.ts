@@ -2,7 +2,7 @@
 
 import type { Fault, Outcome } from '../plan/outcome.ts'
 import type { JsonValue } from '../kind/schema.ts'
-import type { ObservedObject, WantedObject } from '../run/level.ts'
+import type { ObjectPatch, ObservedObject, WantedObject } from '../run/level-acts.ts'
 import type { TracedStep } from '../plan/trace.ts'
 import type { Unstored } from './stored-objects.ts'
 
@@ -24,6 +24,9 @@ export type FakedCalls = Readonly<Record<string, (input: never) => unknown>>
 /** A fault for every call, or for those for which the function has one. */
 export interface FakedFaults {
   readonly apply?: Fault | ((object: WantedObject) => Fault | undefined)
+  readonly create?: Fault | ((object: WantedObject) => Fault | undefined)
+  readonly patch?: Fault | ((object: ObservedObject) => Fault | undefined)
+  readonly release?: Fault | ((object: ObservedObject) => Fault | undefined)
   readonly remove?: Fault | ((object: ObservedObject) => Fault | undefined)
   /** Of the controller's own activities. */
   readonly call?: Fault | ((call: { readonly name: string; readonly input: unknown }) => Fault | undefined)
@@ -31,13 +34,15 @@ export interface FakedFaults {
   readonly observe?: Fault | ((state: string) => Fault | undefined)
   /** Of the state with this name. */
   readonly refresh?: Fault | ((state: string) => Fault | undefined)
-  /** The status cannot be written. */
+  /** The status cannot be written, by `save` or at the end. */
   readonly status?: Fault
 }
 
 export type TestWrite =
-  | { readonly verb: 'apply'; readonly object: WantedObject }
+  | { readonly verb: 'apply' | 'create'; readonly object: WantedObject }
+  | { readonly verb: 'patch'; readonly object: ObservedObject; readonly patch: ObjectPatch }
   | { readonly verb: 'remove'; readonly object: ObservedObject }
+  | { readonly verb: 'release'; readonly object: ObservedObject; readonly finalizer: string }
 
 /** What `kubectl describe` would show. */
 export interface TestEvent {

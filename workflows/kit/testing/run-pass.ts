@@ -2,17 +2,18 @@
 // made as a test wants them. It does what a run does (run/loop/run-level.ts) around the author's steps: finalizer, deletion, status, Warning.
 
 import type { AnyLevelPass, LevelController } from '../run/define-level.ts'
-import { resourceOf } from '../run/define-level.ts'
 import { CHANGED, nextPass } from '../run/next-pass.ts'
+import { canonicalJson } from '../kind/projection.ts'
 import type { JsonValue } from '../kind/schema.ts'
-import type { JsonObject, LevelActs, WantedObject } from '../run/level.ts'
-import { done, type Fault, interrupts, joinOutcomes, type Outcome } from '../plan/outcome.ts'
+import type { JsonObject } from '../run/level.ts'
+import { done, interrupts, joinOutcomes, type Outcome } from '../plan/outcome.ts'
 import { nop, runStep, type Step, type StepHooks } from '../plan/step.ts'
 import { recordSteps } from '../plan/trace.ts'
-import { changedFields } from '../run/status-fields.ts'
+import { statusNews, withNews } from '../run/status-draft.ts'
 import { fakeCluster } from './fake-cluster.ts'
 import { fakeCalls } from './fake-calls.ts'
 import { faultsOf, FakedFailure, testRuntime } from './faked-faults.ts'
+import { testActs, throwIf } from './test-acts.ts'
 import type { FakedCalls, FakedFaults, GivenPass, PassCourse, TestEvent, TestWrite } from './pass-course.ts'
 import { metadataOf, type Unstored } from './stored-objects.ts'
 
@@ -27,14 +28,14 @@ export async function runPass<State, Target extends { readonly metadata: object 
 ): Promise<PassCourse<State, Target>> {
   const target = targetOf(controller, given.target)
   const scene = sceneOf(controller, target)
-  const ran = await runStepOver(controller, scene.step, { ...given, target: scene.target })
+  const { target: left, ...ran } = await runStepOver(controller, scene.step, { ...given, target: scene.target })
   const hasEnded = !interrupts(ran.outcome)
   return {
     ...ran,
     ended: hasEnded ? scene.end : undefined,
     finalizer: scene.finalizer === 'taken off' && !hasEnded ? undefined : scene.finalizer,
     // The queries and the kind of the same definition describe them.
-    next: { target: withStatus(scene.target, ran.status) as unknown as Target, state: ran.state as State },
+    next: { target: left as unknown as Target, state: ran.state as State },
   }
 }
 
@@ -55,13 +56,6 @@ function sceneOf({ plan, onDelete = nop, finalizer }: LevelController, target: J
   if (isHeld || finalizer === undefined) return { step: plan, target, end: 'Converged', finalizer: undefined }
   const guarded = { ...target, metadata: { ...target.metadata, finalizers: [...finalizers, finalizer] } }
   return { step: plan, target: guarded, end: 'Converged', finalizer: 'put on' }
-}
-
-function withStatus(target: JsonObject, written: Readonly<Record<string, JsonValue>>): JsonObject {
-  const kept = Object.entries({ ...(target['status'] as object | undefined), ...written }).filter(
-    ([, value]) => value !== null,
-  )
-  return kept.length === 0 ? target : { ...target, status: Object.fromEntries(kept) }
 }
 
 interface Surroundings {
@@ -86,15 +80,20 @@ function readable(state: Record<string, unknown>, fails: FakedFaults['observe'])
 }
 
 async function runStepOver(controller: LevelController, step: Step<AnyLevelPass>, given: Surroundings) {
-  const { target, calls = {}, fails = {} } = given
-  const cluster = fakeCluster(controller, target, given.state ?? {})
+  const { calls = {}, fails = {} } = given
+  const cluster = fakeCluster(controller, given.target, given.state ?? {})
   const writes: TestWrite[] = []
-  const { namespace, name, uid } = target.metadata
+  const events: TestEvent[] = []
   const state = readable(cluster.state, fails.observe)
+  const draft: AnyLevelPass['status'] = {}
+  let target = given.target
+  const { namespace, name, uid } = target.metadata
   const pass: AnyLevelPass = {
     subject: { kind: target.kind, uid, namespace, name },
     by: { workflowID: `${controller.name}/${uid}`, runID: 'run', pass: 1 },
-    target,
+    get target() {
+      return target
+    },
     state,
     refresh: (name) => {
       throwIf(faultsOf(fails.refresh, name))
@@ -102,64 +101,38 @@ async function runStepOver(controller: LevelController, step: Step<AnyLevelPass>
       Object.defineProperty(state, name, { enumerable: true, configurable: true, writable: true, value: found })
       return Promise.resolve(found)
     },
-    act: actsOf(controller, { cluster, writes, fails }),
+    act: testActs(controller, { cluster, target, fails, writes, events }),
     call: fakeCalls(controller, calls, fails.call),
-    status: {},
+    status: draft,
+    save: async () => {
+      await Promise.resolve()
+      throwIf(fails.status)
+      const news = statusNews(draft, target['status'])
+      if (news !== undefined) target = { ...target, status: withNews(target['status'], news) }
+    },
   }
   const recorder = recordSteps(step)
   const outcome = await runStep(step, pass, testRuntime, both(recorder.hooks, controller.hooks))
-  const status = changedFields(pass.status, target['status'])
-  const isLost = Object.keys(status).length > 0 && fails.status !== undefined
+  const last = statusNews(draft, target['status'])
+  const isLost = last !== undefined && fails.status !== undefined
   const whole = isLost ? joinOutcomes(outcome, { ...done, faults: [fails.status] }) : outcome
+  if (last !== undefined && !isLost) target = { ...target, status: withNews(target['status'], last) }
   return {
-    ...{ outcome: whole, writes, written: writes.map(textOf), status: isLost ? {} : status },
-    ...{ events: warningsOf(whole), trace: recorder.trace() },
+    ...{ outcome: whole, target, writes, written: writes.map(textOf) },
+    status: writtenOf(given.target['status'], target['status']),
+    ...{ events: [...events, ...warningsOf(whole)], trace: recorder.trace() },
     state: Object.fromEntries(Object.keys(controller.queries).map((one) => [one, cluster.look(one)])) as object,
   }
 }
 
-interface Acting {
-  readonly cluster: ReturnType<typeof fakeCluster>
-  readonly writes: TestWrite[]
-  readonly fails: FakedFaults
-}
-
-function actsOf(controller: LevelController, { cluster, writes, fails }: Acting): LevelActs {
-  const refuseUnknown = ({ apiVersion, kind }: Pick<WantedObject, 'apiVersion' | 'kind'>) => {
-    try {
-      resourceOf(controller, `${apiVersion}/${kind}`)
-    } catch (error) {
-      throwIf({ code: 'UnknownKind', message: error instanceof Error ? error.message : '', retryable: false })
-    }
-  }
-  return {
-    // Promises that reject, as in a run: a step may start two and await them together.
-    apply: (object) =>
-      promised(() => {
-        refuseUnknown(object)
-        throwIf(faultsOf(fails.apply, object))
-        const stranger = cluster.strangerOf(object)
-        const message = `${object.kind} ${object.metadata.name} is owned by ${stranger ?? ''}`
-        if (stranger !== undefined) throwIf({ code: 'OwnedByAnother', message, retryable: false })
-        if (cluster.apply(object)) writes.push({ verb: 'apply', object })
-      }),
-    remove: (object) =>
-      promised(() => {
-        refuseUnknown(object)
-        throwIf(faultsOf(fails.remove, object))
-        cluster.remove(object)
-        writes.push({ verb: 'remove', object })
-      }),
-  }
-}
-
-async function promised(act: () => void): Promise<void> {
-  await Promise.resolve()
-  act()
-}
-
-function throwIf(fault: Fault | undefined): void {
-  if (fault !== undefined) throw new FakedFailure(fault)
+/** The fields that differ, as they are now; null for those that went. */
+function writtenOf(before: unknown = {}, after: unknown = {}): Readonly<Record<string, JsonValue>> {
+  const [old, now] = [before, after] as readonly Readonly<Record<string, JsonValue>>[]
+  const fields = new Set([...Object.keys(old ?? {}), ...Object.keys(now ?? {})])
+  const differing = [...fields].filter(
+    (field) => canonicalJson(old?.[field] ?? null) !== canonicalJson(now?.[field] ?? null),
+  )
+  return Object.fromEntries(differing.map((field) => [field, now?.[field] ?? null]))
 }
 
 function targetOf({ target }: LevelController, given: Unstored<{ readonly metadata: object }>): JsonObject {
@@ -177,8 +150,9 @@ function warningsOf(outcome: Outcome): readonly TestEvent[] {
   return fault === undefined || fault.reason === CHANGED ? [] : [{ type: 'Warning', ...fault }]
 }
 
-function textOf({ verb, object }: TestWrite): string {
-  return `${verb} ${object.kind} ${object.metadata.name}`
+function textOf(write: TestWrite): string {
+  const { verb, object } = write
+  return `${verb} ${object.kind} ${object.metadata.name}${write.verb === 'release' ? ` ${write.finalizer}` : ''}`
 }
 
 function both(ours: Required<StepHooks>, theirs: StepHooks = {}): StepHooks {

@@ -7,7 +7,9 @@ import {
   hashedContent,
   levelKinds,
   levelRoutes,
+  MADE_FOR,
   nop,
+  OWNER_UID,
   path,
   type RoutedEvent,
   type Routing,
@@ -77,6 +79,18 @@ describe('the routes of a controller in level mode', () => {
       expect(route({ ...other, projection: owned() })).toEqual({ ignored: 'no route' })
   })
 
+  it('start one for the owner that an object of another namespace names by label and annotation', () => {
+    const place = { controller: 'shop', uid: 'uid-corner', namespace: 'home', name: 'corner', mode: 'start' }
+    const marked = (made: string) => ({
+      projection: {
+        metadata: { labels: { [OWNER_UID]: 'uid-corner' }, annotations: { [MADE_FOR]: made } },
+      },
+    })
+    expect(route(marked('Shop.example.com/home/corner'))).toEqual({ routes: [{ ...place, cause: 'Pod x modified' }] })
+    for (const other of ['Shop.other.com/home/corner', 'Shop.example.com/corner', 'Shop.example.com/a/b/c'])
+      expect(route(marked(other))).toEqual({ ignored: 'no Shop of shop owns it' })
+  })
+
   it('ignore kinds that it does not observe', () => {
     expect(route({ kind: 'Secret', projection: owned() })).toEqual({ ignored: 'no route' })
   })
@@ -118,6 +132,13 @@ describe('the kinds that the bridge follows for a controller in level mode', () 
       { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', projection: [], hashed: [[]] },
       { apiVersion: 'v1', kind: 'Node', plural: 'nodes', withoutNamespace: true, projection: [], hashed: [[]] },
     ])
+  })
+
+  it('are those that it writes, too, with the marks of their owners where owner references do not reach', () => {
+    const writes = ['v1/Service', { kind: 'v1/ConfigMap', namespaces: ['other'] }, 'v1/Namespace']
+    const kinds = levelKinds(defineLevel({ name: 'shop', target, queries, plan: nop, writes }))
+    const known = Object.fromEntries(kinds.map(({ kind, projection }) => [kind, projection.length]))
+    expect(known).toEqual({ Shop: 1, Pod: 0, ConfigMap: 2, Node: 0, Service: 0, Namespace: 2 })
   })
 
   it('have all that somebody could change in their content, and nothing that the server keeps', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { selectionOf, type StateQuery } from '../../../../workflows/kit/index.ts'
+import { selectionOf, selectionsOf, type StateQuery } from '../../../../workflows/kit/index.ts'
 
 const target = {
   metadata: { name: 'shop', namespace: 'ns', labels: { 'app.kubernetes.io/team': 'red' } },
@@ -46,5 +46,32 @@ describe('a query', () => {
 
   it('quotes in field selectors what separates them', () => {
     expect(select({ fields: { 'spec.nodeName': '${target.spec.bad}' } })?.fieldSelector).toBe('spec.nodeName=a\\,b\\=c')
+  })
+})
+
+describe('where and by what a query looks beside that', () => {
+  const chooser = {
+    metadata: { name: 'shop', namespace: 'ns', uid: 'uid-shop' },
+    spec: { selector: { matchLabels: { app: 'web' } }, namespaces: ['a', 'b', 'a', '../c', 3], one: 'd', all: '*' },
+  }
+  const namespacesOf = (query: Omit<StateQuery, 'kind'>) =>
+    selectionsOf({ kind: 'v1/Pod', ...query }, chooser).map(({ namespace }) => namespace)
+
+  it('is all namespaces when its author says so, and not the target', () => {
+    expect(namespacesOf({ namespace: '*' })).toEqual([undefined])
+    expect(namespacesOf({ namespace: '${target.spec.all}' })).toEqual([])
+  })
+
+  it('is each namespace that the target names, once', () => {
+    expect(namespacesOf({ namespacesFrom: 'spec.namespaces' })).toEqual(['a', 'b'])
+    expect(namespacesOf({ namespacesFrom: 'spec.one' })).toEqual(['d'])
+    expect(namespacesOf({ namespacesFrom: 'spec.missing' })).toEqual([])
+    expect(namespacesOf({ namespacesFrom: 'spec.all' })).toEqual([])
+  })
+
+  it('is the selector of the target, beside its own labels and those of what it owns', () => {
+    const query = { kind: 'v1/Pod', labels: { tier: 'front' }, labelsFrom: 'spec.selector', owned: 'label' } as const
+    expect(selectionOf(query, chooser)?.labelSelector).toBe('tier=front,app=web,pawl.dev/owner-uid=uid-shop')
+    expect(selectionOf({ kind: 'v1/Pod', labelsFrom: 'spec.missing' }, chooser)).toBeUndefined()
   })
 })

@@ -106,6 +106,42 @@ describe('a pass in a test', () => {
     expect([status.outcome.faults, status.status]).toEqual([[forbidden], {}])
   })
 
+  it('creates, adopts, patches, releases, tells and saves, by the rules of a run', async () => {
+    const foreign = mapOf('blue', { name: 'foreign' })
+    const all = action<Pass>('all', async ({ act, status, save, target }) => {
+      const wanted = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } })
+      status['color'] = `${await act.create(wanted('foreign'))} ${await act.create(wanted('new'))}`
+      await save()
+      await act.patch(foreign, { data: { color: 'green' } }, { fenced: true })
+      await act.apply(wanted('foreign'), { adopt: true, expected: foreign })
+      await act.release(foreign, 'example.com/hold')
+      await act.event({ type: 'Normal', reason: 'Made', message: String(target.status?.color) })
+      return done
+    })
+    const course = await runPass(shop(all), { target: red, state: { all: [foreign] } })
+    expect(course).toMatchObject({
+      outcome: done,
+      written: ['create ConfigMap new', 'patch ConfigMap foreign', 'release ConfigMap foreign example.com/hold'],
+      status: { color: 'exists created' },
+      events: [{ type: 'Normal', reason: 'Made', message: 'undefined' }],
+      next: { target: { status: { color: 'exists created' } }, state: { all: [{ data: { color: 'green' } }] } },
+    })
+  })
+
+  it('meets what belongs to nobody, and what the controller does not declare', async () => {
+    const byHand = await runPass(shop(), { target: red, state: { all: [mapOf('blue')] } })
+    expect(byHand.outcome.faults).toMatchObject([{ code: 'NotOwned', retryable: false }])
+    const elsewhere = action<Pass>('elsewhere', async ({ act }) => {
+      await act.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'b' } })
+      return done
+    })
+    expect((await runPass(shop(elsewhere), { target: red })).outcome.faults).toMatchObject([{ code: 'OtherNamespace' }])
+    const declared = { ...shop(elsewhere), writes: [{ kind: 'v1/ConfigMap', namespaces: ['b'] }] }
+    expect((await runPass(declared, { target: red })).written).toEqual(['apply ConfigMap a'])
+    const secrets = { ...shop(), writes: [{ kind: 'v1/Secret', namespaces: [] }] }
+    expect((await runPass(secrets, { target: red })).outcome.faults).toMatchObject([{ code: 'UndeclaredWrite' }])
+  })
+
   it('meets what another one owns, and kinds that nobody told of', async () => {
     const owner = { apiVersion: 'v1', kind: 'Shop', name: 'other', uid: 'u', controller: true }
     const taken = mapOf('blue', { ownerReferences: [owner] })

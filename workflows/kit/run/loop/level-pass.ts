@@ -1,17 +1,18 @@
-// One pass over one object in level mode, as its author's steps see it: what was observed, what they may do, and what they say.
+// One pass over one object in level mode, as its author's steps see it: what was observed, what they may do (level-acts.ts), and what they say.
 //
-//   P1. What a Secret holds is neither read into the history nor taken from an action.
+//   P1. What `save` has written is not written again, and what comes after it is compared with it.
 //   P2. Who asks for a state that could not be read gets the fault, whether the state is handed to an action or looked up by it.
 
 import { type AnyLevelPass, type LevelController, resourceOf } from '../define-level.ts'
 import type { By, Subject } from '../subject.ts'
-import { CHANGED } from '../next-pass.ts'
 import type { LevelActivities, LevelQuery, Observed } from '../level-activities.ts'
-import type { JsonObject, LevelActs, WantedObject } from '../level.ts'
-import { changedFields } from '../status-fields.ts'
+import type { JsonObject } from '../level.ts'
 import { joinOutcomes, type Outcome } from '../../plan/outcome.ts'
+import type { StateQuery } from '../query.ts'
 import { LEVEL_TOLD } from '../summaries.ts'
+import { statusNews, withNews } from '../status-draft.ts'
 import type { Step } from '../../plan/step.ts'
+import { actsOf } from './level-acts.ts'
 import { ownCalls } from './own-calls.ts'
 import { attempt, finalFailure, retryableFailure, runOnTemporal, shortActivities } from './temporal.ts'
 
@@ -26,24 +27,32 @@ export interface Seen {
 export async function runSteps(controller: LevelController, step: Step<AnyLevelPass>, seen: Seen): Promise<Outcome> {
   const pass = passOf(controller, seen)
   const outcome = await runOnTemporal(step, pass, controller.hooks)
-  const status = changedFields(pass.status, pass.target['status'])
-  if (Object.keys(status).length === 0) return outcome
-  const { writeLevelStatus } = shortActivities<LevelActivities>(LEVEL_TOLD)
-  const { subject, by } = seen
-  const version = pass.target.metadata.resourceVersion
-  const written = await attempt(() => writeLevelStatus({ by, subject, target: controller.target, version, status }))
+  const written = await attempt(() => pass.save())
   return 'outcome' in written ? joinOutcomes(outcome, written.outcome) : outcome
 }
 
 function passOf(controller: LevelController, { subject, by, observed }: Seen): AnyLevelPass {
-  const { refreshLevel } = shortActivities<LevelActivities>(LEVEL_TOLD)
+  const { refreshLevel, writeLevelStatus } = shortActivities<LevelActivities>(LEVEL_TOLD)
   const base = { by, subject, target: controller.target }
   const queries = queriesOf(controller)
   const state = stateOf(Object.keys(queries), observed)
+  const status: AnyLevelPass['status'] = {}
+  let current: JsonObject = observed.target
   return {
-    ...{ subject, by, target: observed.target, state, status: {} },
-    act: actsOf(controller, base, observed.target),
+    ...{ subject, by, state, status, act: actsOf(controller, base) },
     call: (activities) => ownCalls(controller, subject, activities),
+    get target() {
+      return current
+    },
+    async save() {
+      const news = statusNews(status, current['status'])
+      if (news === undefined) return
+      const version = current.metadata.resourceVersion
+      const written = await writeLevelStatus({ ...base, version, ...news })
+      // P1
+      const metadata = { ...current.metadata, resourceVersion: written ?? version }
+      current = { ...current, metadata, status: withNews(current['status'], news) }
+    },
     async refresh(name) {
       const query = Object.hasOwn(queries, name) ? queries[name] : undefined
       if (query === undefined) throw new Error(`controller ${controller.name} has no state "${name}"`)
@@ -69,48 +78,11 @@ function stateOf(names: readonly string[], { states, unreadable = {} }: Observed
   return state
 }
 
-function actsOf(
-  controller: LevelController,
-  base: { readonly by: By; readonly subject: Subject; readonly target: LevelController['target'] },
-  { metadata }: JsonObject,
-): LevelActs {
-  const { applyLevel, removeLevel } = shortActivities<LevelActivities>(LEVEL_TOLD)
-  const where = ({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }) => {
-    try {
-      return resourceOf(controller, `${apiVersion}/${kind}`)
-    } catch (error) {
-      throw finalFailure('UnknownKind', error instanceof Error ? error.message : '')
-    }
-  }
-  return {
-    async apply(object) {
-      refuseSecrets(object)
-      await applyLevel({ ...base, resource: where(object), object })
-    },
-    async remove(object) {
-      const { apiVersion, kind, metadata: of } = object
-      const known = { apiVersion, kind, metadata: of }
-      if ((await removeLevel({ ...base, resource: where(object), object: known })) === 'removed') return
-      const place = of.namespace === undefined ? of.name : `${of.namespace}/${of.name}`
-      const message = `${kind} ${place} changed since ${base.subject.kind} ${metadata.name} was looked at`
-      throw retryableFailure(CHANGED, message)
-    },
-  }
-}
-
-/** P1 */
-function refuseSecrets({ apiVersion, kind, metadata, ...rest }: WantedObject): void {
-  if (apiVersion !== 'v1' || kind !== 'Secret') return
-  const found = ['data', 'stringData'].filter((field) => Object.keys(rest[field] ?? {}).length > 0)
-  if (found.length === 0) return
-  const message = `Secret ${metadata.name} is applied with ${found.join(' and ')}; expected none: it would stay in the run's history`
-  throw finalFailure('SecretContent', message)
-}
-
 /** The queries of a controller, each with where its kind is. */
 export function queriesOf(controller: LevelController): Readonly<Record<string, LevelQuery>> {
-  const { queries } = controller
-  return Object.fromEntries(
-    Object.entries(queries).map(([name, query]) => [name, { ...resourceOf(controller, query.kind), query }]),
-  )
+  const sent = ({ view, ...query }: StateQuery): LevelQuery => ({
+    ...resourceOf(controller, query.kind),
+    query: view === undefined ? query : { ...query, viewed: true },
+  })
+  return Object.fromEntries(Object.entries(controller.queries).map(([name, query]) => [name, sent(query)]))
 }

@@ -1,0 +1,15 @@
+// What an action tells the users of its target: an Event that `kubectl describe` shows.
+
+import type { EventInput } from '../../../workflows/kit/index.ts'
+import type { Deps } from '../../deps.ts'
+import { recordEvent } from '../../kube/events.ts'
+import { fieldManagerOf } from '../../kube/write.ts'
+
+/** Records the event, once for each occasion: passes repeat what they say, and runs follow each other. The server forgets it after an hour. */
+export async function tell(deps: Deps, { by, subject, target, event }: EventInput): Promise<void> {
+  const { type, reason, message, occasion = '' } = event
+  const source = fieldManagerOf(by)
+  const identity = [subject.uid, source, type, reason, message, occasion]
+  const involved = { ...subject, apiVersion: target.apiVersion }
+  await recordEvent(deps, involved, { type, reason, message, source, identity })
+}

@@ -1,0 +1,93 @@
+// Writes of a controller in level mode to objects that others make: some of their fields, or a finalizer of its own.
+//
+//   P1. Only the fields that are mentioned, and never whose an object is.
+//   P2. What is so already is not written; a conflict re-reads and re-applies, unless one version is meant.
+
+import type { ObservedObject, PatchInput, ReleaseInput } from '../../../workflows/kit/index.ts'
+import type { Deps } from '../../deps.ts'
+import type { KubeObject } from '../../kube/client.ts'
+import { finalFailure } from '../../kube/errors.ts'
+import { readObject } from '../../kube/read-family.ts'
+import type { Patch } from '../../kube/write.ts'
+import { followedKind, nameOf } from './kinds.ts'
+import { about, type Place, send, writerOf } from './send.ts'
+import { wantedPatch } from './wanted-patch.ts'
+
+/** @returns 'changed' when it is another object, or, fenced, not in the observed version. @throws `InvalidPatch` (final). */
+export async function patchObserved(deps: Deps, input: PatchInput): Promise<'patched' | 'changed'> {
+  const { object, resource, patch } = input
+  refuseIdentity(object, patch)
+  const { name, namespace = '' } = object.metadata
+  const at = { watched: followedKind(deps, resource), namespace, name }
+  const { status, ...others } = patch
+  // Its kind and version are those that it is asked for by.
+  const fields = { ...others, apiVersion: undefined, kind: undefined }
+  const parts = [
+    { verb: 'patch', wanted: fields },
+    ...(status === undefined ? [] : [{ verb: 'patchStatus', wanted: { status } } as const]),
+  ] as const
+  const current = await readObject(deps, at.watched, namespace, name)
+  const wanted = parts.filter((part) => current === undefined || wantedPatch(current, part.wanted) !== undefined)
+  if (current?.metadata.uid !== object.metadata.uid) return 'changed'
+  let found: KubeObject = current
+  for (const [index, { verb, wanted: part }] of wanted.entries()) {
+    // The second part of a fenced patch is on the version that the first one made.
+    const isFenced = input.fenced && index === 0
+    if (isFenced && found.metadata.resourceVersion !== object.metadata.resourceVersion) return 'changed'
+    const answer = await write(deps, input, at, { verb, found, wanted: part, isFenced })
+    if (answer === undefined) return 'changed'
+    found = answer
+  }
+  return 'patched'
+}
+
+interface Part {
+  readonly verb: 'patch' | 'patchStatus'
+  readonly found: KubeObject
+  readonly wanted: Patch
+  readonly isFenced: boolean
+}
+
+async function write(deps: Deps, { by, object }: PatchInput, at: Place, { verb, found, wanted, isFenced }: Part) {
+  const patch = wantedPatch(found, wanted)
+  if (patch === undefined) return found
+  const answer = await send(deps, writerOf(by, 'patch'), {
+    ...{ ...at, isStrict: true, verb, patch, version: found.metadata.resourceVersion ?? '' },
+    reapply: (now) => {
+      const left = now.metadata.uid === object.metadata.uid ? wantedPatch(now, wanted) : patch
+      if (left === undefined) return 'done'
+      return now.metadata.uid === object.metadata.uid && !isFenced ? left : 'superseded'
+    },
+  })
+  if (answer.result === 'failed') throw about(nameOf(object.kind, object.metadata), answer.error)
+  return answer.result === 'ok' ? answer.object : undefined
+}
+
+// P1
+const PATCHABLE = new Set(['labels', 'annotations'])
+
+function refuseIdentity(object: ObservedObject, { metadata = {} }: PatchInput['patch']): void {
+  const wrong = Object.keys(metadata).filter((field) => !PATCHABLE.has(field))
+  if (wrong.length === 0) return
+  const found = wrong.map((field) => `metadata.${field}`).join(', ')
+  const message = `${nameOf(object.kind, object.metadata)} is patched with ${found}; expected labels and annotations only of its metadata`
+  throw finalFailure('InvalidPatch', message)
+}
+
+/** Takes a finalizer off the object; without it, or gone, is success. */
+export async function release(deps: Deps, { by, resource, object, finalizer }: ReleaseInput): Promise<void> {
+  const { name, namespace = '', uid } = object.metadata
+  const at = { watched: followedKind(deps, resource), namespace, name }
+  const next = (current: KubeObject): Patch | 'done' => {
+    const finalizers = current.metadata.uid === uid ? (current.metadata.finalizers ?? []) : []
+    if (!finalizers.includes(finalizer)) return 'done'
+    return { metadata: { finalizers: finalizers.filter((one) => one !== finalizer) } }
+  }
+  const current = await readObject(deps, at.watched, namespace, name)
+  const patch = current === undefined ? 'done' : next(current)
+  if (current === undefined || patch === 'done') return
+  const answer = await send(deps, writerOf(by, 'release'), {
+    ...{ ...at, verb: 'patch', patch, version: current.metadata.resourceVersion ?? '', reapply: next },
+  })
+  if (answer.result === 'failed') throw about(nameOf(object.kind, object.metadata), answer.error)
+}

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest'
+
+import type { KubeObject } from '../../../../activities/kube/client.ts'
+import { obstacleOf, ownedMetadata } from '../../../../activities/run/level/ownership.ts'
+import { MADE_FOR, type Ownership, OWNER_UID } from '../../../../workflows/kit/index.ts'
+
+const subject = { kind: 'Shop', uid: 'uid-shop', namespace: 'n', name: 'shop' }
+const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
+const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } }
+const base = { subject, target, object }
+const reference = { apiVersion: 'example.com/v1', kind: 'Shop', name: 'shop', uid: 'uid-shop', controller: true }
+const marked = { labels: { [OWNER_UID]: 'uid-shop' }, annotations: { [MADE_FOR]: 'Shop.example.com/n/shop' } }
+const found = (metadata: object = {}): KubeObject => ({ metadata: { name: 'a', namespace: 'n', ...metadata } })
+const codeOf = (metadata: object, change: object = {}) => obstacleOf({ ...base, ...change }, found(metadata))?.code
+
+describe('an object that is there', () => {
+  it("is the target's by owner reference, by label and annotation, or by what it was made for", () => {
+    expect(codeOf({ ownerReferences: [reference] })).toBeUndefined()
+    expect(codeOf(marked)).toBeUndefined()
+    expect(codeOf({ annotations: marked.annotations })).toBeUndefined()
+  })
+
+  it("is another one's when that says so in any of these ways, also when it may be adopted", () => {
+    const adopt = { adopt: true }
+    expect(codeOf({ ownerReferences: [{ ...reference, uid: 'x' }] }, adopt)).toBe('OwnedByAnother')
+    expect(codeOf({ ...marked, labels: { [OWNER_UID]: 'x' } }, adopt)).toBe('OwnedByAnother')
+    // A label alone proves nothing.
+    expect(codeOf({ labels: marked.labels }, adopt)).toBe('OwnedByAnother')
+    expect(codeOf({ labels: marked.labels, annotations: { [MADE_FOR]: 'Shop.example.com/n/other' } })).toBe(
+      'OwnedByAnother',
+    )
+  })
+
+  it("is nobody's else, and taken only when that is asked for", () => {
+    expect(obstacleOf(base, found())).toEqual({
+      code: 'NotOwned',
+      message: 'ConfigMap n/a is there and belongs to nobody; expected it to be made for Shop n/shop, or `adopt: true`',
+    })
+    expect(codeOf({}, { adopt: true })).toBeUndefined()
+  })
+})
+
+describe('what makes an object the target’s', () => {
+  const owned = (owner: Ownership | undefined, metadata: object = {}, change: object = {}) =>
+    ownedMetadata({ ...base, ...(owner && { owner }), ...change }, found(metadata).metadata)
+
+  it('is an owner reference beside those of others, where that reaches', () => {
+    const other = { ...reference, uid: 'x', controller: false }
+    expect(owned(undefined, { ownerReferences: [other] })).toEqual({ ownerReferences: [other, reference] })
+    expect(owned(undefined, { ownerReferences: [reference] })).toEqual({})
+  })
+
+  it('is a label and an annotation elsewhere, and the annotation alone of what is to stay', () => {
+    expect(owned(undefined, {}, { elsewhere: true })).toEqual(marked)
+    expect(owned('label')).toEqual(marked)
+    expect(owned('none', {}, { elsewhere: true })).toEqual({ annotations: marked.annotations })
+  })
+
+  it('leaves nothing of what it was before', () => {
+    expect(owned('none', { ...marked, ownerReferences: [reference] })).toEqual({
+      ...{ ownerReferences: [], labels: { [OWNER_UID]: null }, annotations: marked.annotations },
+    })
+    expect(owned('target', marked)).toEqual({ ownerReferences: [reference], labels: { [OWNER_UID]: null } })
+  })
+})

@@ -1,0 +1,190 @@
+// What a pass in level mode observes: how much of which objects, and what is told of those that are somebody else's. Against an API server that
+// the test drives, and a real journal.
+
+import { beforeEach, describe, expect, inject, it } from 'vitest'
+
+import type { Deps } from '../../activities/deps.ts'
+import { createActivities } from '../../activities/index.ts'
+import type { KubeObject } from '../../activities/kube/client.ts'
+import {
+  CONTENT,
+  defineLevel,
+  levelMode,
+  type LevelQuery,
+  MADE_FOR,
+  nop,
+  OWNER_UID,
+  type QueryData,
+} from '../../workflows/kit/index.ts'
+import type { Request, TinyApi } from '../activities/kube/tiny-api.ts'
+import { useWriteStage } from '../activities/kube/write-stage.ts'
+
+const MAPS = '/api/v1/namespaces/n/configmaps'
+
+const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
+const views = { long: ({ metadata, data }: KubeObject) => (data === undefined ? undefined : metadata.name) }
+const controller = defineLevel({
+  ...{ name: 'shop', target, plan: nop },
+  queries: {
+    viewed: { kind: 'v1/ConfigMap', many: true, view: views.long },
+    broken: {
+      kind: 'v1/ConfigMap',
+      many: true,
+      view: () => {
+        throw new Error('no such field')
+      },
+    },
+  },
+})
+
+const stage = useWriteStage(inject('servers').databaseUrl)
+let api: TinyApi
+let deps: Deps
+let act: ReturnType<typeof createActivities>
+beforeEach(async () => {
+  ;({ api } = stage())
+  const followed = [{ apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', projection: [], hashed: [CONTENT] }]
+  deps = { ...stage().deps, followed, controllers: new Map([['shop', levelMode(controller)]]) }
+  await deps.db.deleteFrom('subscription').execute()
+  act = createActivities(deps, [])
+  api.put('/apis/example.com/v1/namespaces/n/shops/shop', {
+    ...{ apiVersion: 'example.com/v1', kind: 'Shop' },
+    spec: { selector: { matchLabels: { app: 'web' } }, namespaces: ['n', 'other'] },
+    metadata: { name: 'shop', namespace: 'n', uid: 'uid-shop' },
+  })
+})
+
+const by = { workflowID: 'shop/uid-shop', runID: 'run', pass: 1 }
+const subject = { kind: 'Shop', uid: 'uid-shop', namespace: 'n', name: 'shop' }
+const maps = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' }
+const owner = { apiVersion: 'example.com/v1', kind: 'Shop', name: 'shop', uid: 'uid-shop', controller: true }
+const kind = 'v1/ConfigMap'
+
+const map = (name: string, metadata: object = {}, data: object = { key: 'x' }): KubeObject => ({
+  data,
+  metadata: { name, namespace: 'n', uid: `uid-${name}`, resourceVersion: '7', ...metadata },
+})
+const observe = async (state: string, query: QueryData) => {
+  const queries: Record<string, LevelQuery> = { [state]: { ...maps, query } }
+  return (await act.observeLevel({ by, subject, target, queries }))?.states[state]
+}
+/** What each list is answered, and what was asked. */
+function listing(answer: (request: Request) => { readonly items: readonly KubeObject[]; readonly next?: string }) {
+  const asked: Request[] = []
+  api.intercept = (request) => {
+    if (request.method !== 'GET' || !request.path.endsWith('/configmaps')) return undefined
+    asked.push(request)
+    const { items, next } = answer(request)
+    return { status: 200, body: { metadata: { resourceVersion: '500', continue: next }, items } }
+  }
+  return asked
+}
+const subscriptions = async () => {
+  const rows = await deps.db.selectFrom('subscription').selectAll().orderBy('name').execute()
+  return rows.map(({ namespace, name }) => `${namespace} ${name}`)
+}
+
+describe('a state of thousands of objects', () => {
+  const many = Array.from({ length: 5000 }, (_, index) => map(`m-${index}`, {}, { key: 'x'.repeat(2000) }))
+  const inPages = () =>
+    listing(({ query }) => {
+      const start = Number(query['continue'] ?? '0')
+      const next = start + Number(query['limit'] ?? many.length)
+      return { items: many.slice(start, next), ...(next < many.length && { next: String(next) }) }
+    })
+
+  it('fits when fields are picked, and is read in parts', async () => {
+    const asked = inPages()
+    const found = (await observe('some', { kind, many: true, pick: ['data.other'] })) as readonly object[]
+    expect(found).toHaveLength(5000)
+    expect(found[4999]).toEqual({
+      ...{ apiVersion: 'v1', kind: 'ConfigMap' },
+      metadata: { name: 'm-4999', namespace: 'n', uid: 'uid-m-4999', resourceVersion: '7' },
+    })
+    expect(asked).toHaveLength(10)
+    expect(asked[9]?.query).toEqual({ limit: '500', continue: '4500' })
+  })
+
+  it('fits as what a view makes of it, and says how to when it does not', async () => {
+    inPages()
+    expect(await observe('viewed', { kind, many: true, viewed: true })).toHaveLength(5000)
+    await expect(observe('some', { kind, many: true })).rejects.toMatchObject({
+      type: 'StatesTooLarge',
+      message: expect.stringContaining('expected narrower selectors, or less of each object by pick or view') as string,
+    })
+    const refresh = { by, subject, target, state: 'some', query: { ...maps, query: { kind, many: true } as const } }
+    await expect(act.refreshLevel(refresh)).rejects.toMatchObject({ type: 'StatesTooLarge' })
+  })
+})
+
+describe('a view', () => {
+  it('leaves out what it gives nothing of', async () => {
+    listing(() => ({ items: [map('a'), { metadata: map('b').metadata }] }))
+    expect(await observe('viewed', { kind, many: true, viewed: true })).toEqual(['a'])
+  })
+
+  it('that throws is a final fault which names the object', async () => {
+    listing(() => ({ items: [map('a')] }))
+    await expect(observe('broken', { kind, many: true, viewed: true })).rejects.toMatchObject({
+      ...{ type: 'ViewFailed', nonRetryable: true },
+      message: 'the view of state broken throws on ConfigMap n/a: no such field',
+    })
+  })
+})
+
+describe('a state', () => {
+  it('is selected by what the target says, in the namespaces that it names', async () => {
+    const asked = listing(({ path }) => ({ items: [map(path.includes('/other/') ? 'b' : 'a')] }))
+    const query = { kind, many: true, labelsFrom: 'spec.selector', namespacesFrom: 'spec.namespaces' } as const
+    expect(await observe('some', query)).toMatchObject([{ metadata: { name: 'a' } }, { metadata: { name: 'b' } }])
+    expect(asked.map(({ query: { labelSelector } }) => labelSelector)).toEqual(['app=web', 'app=web'])
+    expect((await subscriptions()).toSorted()).toEqual(['n *', 'other *'])
+  })
+
+  it('may have a name beside other selectors, be a list of it, or have it in any namespace', async () => {
+    const asked = listing(() => ({ items: [map('a')] }))
+    expect(await observe('one', { kind, name: 'a', labels: { app: 'web' } })).toMatchObject({ metadata: { name: 'a' } })
+    expect(await observe('all', { kind, many: true, name: 'a', namespace: '*' })).toHaveLength(1)
+    expect(asked.map(({ query }) => query)).toEqual([
+      { labelSelector: 'app=web', fieldSelector: 'metadata.name=a' },
+      { fieldSelector: 'metadata.name=a' },
+    ])
+    expect(asked[1]?.path).toBe('/api/v1/configmaps')
+    expect(await subscriptions()).toEqual(['* a'])
+    api.put(`${MAPS}/a`, map('a'))
+    api.intercept = () => undefined
+    expect(await observe('list', { kind, many: true, name: 'a' })).toHaveLength(1)
+    expect(await observe('list', { kind, many: true, name: 'b' })).toEqual([])
+  })
+
+  it('has what is owned by label, and nothing that only looks so', async () => {
+    const marks = { labels: { [OWNER_UID]: 'uid-shop' }, annotations: { [MADE_FOR]: 'Shop.example.com/n/shop' } }
+    const items = [map('a', marks), map('b', { labels: marks.labels }), map('c', { ownerReferences: [owner] })]
+    const asked = listing(() => ({ items }))
+    const query = { kind, many: true, namespace: '*', owned: 'label' } as const
+    expect(await observe('some', query)).toMatchObject([{ metadata: { name: 'a' } }])
+    expect(asked[0]?.query).toEqual({ labelSelector: 'pawl.dev/owner-uid=uid-shop' })
+  })
+})
+
+describe('a single owned state that is selected by labels', () => {
+  const query = { kind, labels: { app: 'web' }, owned: true } as const
+
+  it('is the one that the target owns, whatever else is selected', async () => {
+    listing(() => ({ items: [map('a'), map('b', { ownerReferences: [owner] })] }))
+    expect(await observe('one', query)).toMatchObject({ metadata: { name: 'b' } })
+    listing(() => ({ items: [] }))
+    expect(await observe('one', query)).toBeUndefined()
+  })
+
+  it("is a fault when what is selected is not the target's, until that changes", async () => {
+    const asked = listing(() => ({ items: [map('a')] }))
+    await expect(observe('one', query)).rejects.toMatchObject({
+      ...{ type: 'StateNotOwned', nonRetryable: true },
+      message: 'state one of Shop n/shop: ConfigMap n/a is owned by nobody, expected the Shop',
+    })
+    expect(await subscriptions()).toEqual(['n a'])
+    // Looked at again after the subscription.
+    expect(asked).toHaveLength(2)
+  })
+})

@@ -1,0 +1,287 @@
+// What actions of level mode do to objects: whose these are, what is in the way, and what others write meanwhile. Against an API server that the
+// test drives, and a real journal.
+
+import { beforeEach, describe, expect, inject, it } from 'vitest'
+
+import type { Deps } from '../../activities/deps.ts'
+import { createActivities } from '../../activities/index.ts'
+import type { KubeObject } from '../../activities/kube/client.ts'
+import {
+  type ApplyInput,
+  CONTENT,
+  MADE_FOR,
+  type ObjectPatch,
+  type ObservedObject,
+  OWNER_UID,
+  type StatusInput,
+  type TargetEvent,
+  type WantedObject,
+} from '../../workflows/kit/index.ts'
+import { refusal, type TinyApi } from '../activities/kube/tiny-api.ts'
+import { useWriteStage } from '../activities/kube/write-stage.ts'
+
+const SHOPS = '/apis/example.com/v1/namespaces/n/shops'
+const MAPS = '/api/v1/namespaces/n/configmaps'
+
+const stage = useWriteStage(inject('servers').databaseUrl)
+let api: TinyApi
+let deps: Deps
+let act: ReturnType<typeof createActivities>
+beforeEach(async () => {
+  ;({ api } = stage())
+  const followed = [{ apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', projection: [], hashed: [CONTENT] }]
+  deps = { ...stage().deps, followed }
+  await deps.db.deleteFrom('subscription').execute()
+  act = createActivities(deps, [])
+})
+
+const by = { workflowID: 'shop/uid-shop', runID: 'run', pass: 1 }
+const subject = { kind: 'Shop', uid: 'uid-shop', namespace: 'n', name: 'shop' }
+const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
+const base = { by, subject, target }
+const maps = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' }
+const owner = { apiVersion: 'example.com/v1', kind: 'Shop', name: 'shop', uid: 'uid-shop', controller: true }
+const marks = { labels: { [OWNER_UID]: 'uid-shop' }, annotations: { [MADE_FOR]: 'Shop.example.com/n/shop' } }
+
+const map = (data: object, metadata: object = {}): KubeObject => ({
+  ...{ apiVersion: 'v1', kind: 'ConfigMap', data },
+  metadata: { name: 'a', namespace: 'n', uid: 'uid-a', ...metadata },
+})
+const wanted = (data: object, metadata: object = {}): WantedObject => ({
+  ...{ apiVersion: 'v1', kind: 'ConfigMap', data },
+  metadata: { name: 'a', ...metadata },
+})
+const apply = async (object: WantedObject, how: Partial<ApplyInput> = {}) =>
+  await act.applyLevel({ ...base, resource: maps, object, ...how })
+const observed = (object: KubeObject | undefined) => object as unknown as ObservedObject
+const stored = (path = `${MAPS}/a`) => api.objects.get(path)
+const writes = () => api.requests.filter((request) => !request.startsWith('GET'))
+const subscriptions = async () => {
+  const rows = await deps.db.selectFrom('subscription').selectAll().execute()
+  return rows.map(({ controller, kind, namespace, name }) => [controller, kind, namespace, name].join(' '))
+}
+
+/** Something else happens just before the next write is served, once. */
+function race(change: () => void): void {
+  api.intercept = ({ method }) => {
+    if (method !== 'GET') {
+      api.intercept = () => undefined
+      change()
+    }
+    return undefined
+  }
+}
+
+describe('an object that is made', () => {
+  it('has nothing where null was wanted, and is not written again for it', async () => {
+    const object = { ...wanted({ key: 'x', gone: null }), list: [{ a: 1, b: null }] }
+    await apply(object)
+    await apply(object)
+    expect(stored()).toMatchObject({ data: { key: 'x' }, list: [{ a: 1 }] })
+    expect(stored()?.['data']).not.toHaveProperty('gone')
+    expect(JSON.stringify(stored())).not.toContain('null')
+    expect(writes()).toEqual(['POST n/configmaps'])
+  })
+
+  it('has finalizers beside those of others, until they are released', async () => {
+    await apply(wanted({}, { finalizers: ['example.com/a'], annotations: { note: 'ours' } }))
+    expect(stored()?.metadata).toMatchObject({ finalizers: ['example.com/a'], annotations: { note: 'ours' } })
+    api.put(`${MAPS}/a`, map({}, { ownerReferences: [owner], finalizers: ['theirs'] }))
+    await apply(wanted({}, { finalizers: ['example.com/a'] }))
+    expect(stored()?.metadata.finalizers).toEqual(['theirs', 'example.com/a'])
+    const release = { ...base, resource: maps, object: observed(stored()), finalizer: 'example.com/a' }
+    await act.releaseLevel(release)
+    await act.releaseLevel(release)
+    expect(stored()?.metadata.finalizers).toEqual(['theirs'])
+    api.objects.clear()
+    await act.releaseLevel(release)
+  })
+
+  it('gets no finalizer while it is being deleted: the server would refuse it', async () => {
+    api.put(`${MAPS}/a`, map({ key: 'x' }, { ownerReferences: [owner], deletionTimestamp: 'now', finalizers: ['b'] }))
+    await apply(wanted({ key: 'x' }, { finalizers: ['example.com/a'] }))
+    expect(writes()).toEqual([])
+  })
+
+  it('belongs to nobody when that is wanted, and is found again by what it was made for', async () => {
+    await apply(wanted({ key: '1' }), { owner: 'none' })
+    expect(stored()?.metadata).not.toHaveProperty('ownerReferences')
+    expect(stored()?.metadata.annotations).toEqual(marks.annotations)
+    // Another Shop of the name, later.
+    await apply(wanted({ key: '2' }), { owner: 'none', subject: { ...subject, uid: 'uid-new' } })
+    expect(stored()?.['data']).toEqual({ key: '2' })
+    await expect(apply(wanted({ key: '3' }), { owner: 'none', subject: { ...subject, name: 'x' } })).rejects.toThrow(
+      'belongs to nobody',
+    )
+  })
+
+  it('is marked where owner references do not reach', async () => {
+    await apply(wanted({ key: '1' }, { namespace: 'other' }), { elsewhere: true })
+    const elsewhere = '/api/v1/namespaces/other/configmaps/a'
+    expect(stored(elsewhere)?.metadata).toMatchObject({ namespace: 'other', ...marks })
+    expect(stored(elsewhere)?.metadata).not.toHaveProperty('ownerReferences')
+    await apply(wanted({ key: '1' }, { namespace: 'other' }), { elsewhere: true })
+    expect(writes()).toEqual(['POST other/configmaps'])
+  })
+})
+
+describe('an object that is only created', () => {
+  const create = async (data: object) => await act.createLevel({ ...base, resource: maps, object: wanted(data) })
+
+  it('is made when it is not there, and else left as it is', async () => {
+    expect(await create({ key: '1' })).toBe('created')
+    expect(await create({ key: '2' })).toBe('exists')
+    expect(stored()).toMatchObject({ data: { key: '1' }, metadata: { ownerReferences: [owner] } })
+    expect(await subscriptions()).toEqual([])
+  })
+
+  it("is heard of when it is somebody else's", async () => {
+    api.put(`${MAPS}/a`, map({}))
+    expect(await create({ key: '1' })).toBe('exists')
+    expect(await subscriptions()).toEqual(['shop ConfigMap n a'])
+  })
+})
+
+describe('an object in the way', () => {
+  it('stays as it is, and wakes the subject when it changes or goes', async () => {
+    api.put(`${MAPS}/a`, map({ key: 'by hand' }))
+    await expect(apply(wanted({ key: 'ours' }))).rejects.toMatchObject({
+      ...{ type: 'NotOwned', nonRetryable: true },
+      message: 'ConfigMap n/a is there and belongs to nobody; expected it to be made for Shop n/shop, or `adopt: true`',
+    })
+    expect(await subscriptions()).toEqual(['shop ConfigMap n a'])
+    expect(writes()).toEqual([])
+    await apply(wanted({ key: 'ours' }), { adopt: true })
+    expect(stored()?.metadata.ownerReferences).toEqual([owner])
+  })
+
+  it('is looked at again after the subscription: what happens before is heard of by nobody', async () => {
+    api.put(`${MAPS}/a`, map({ key: 'theirs' }, { ownerReferences: [{ ...owner, uid: 'x' }] }))
+    let gets = 0
+    api.intercept = ({ method, path }) => {
+      if (method === 'GET' && path === `${MAPS}/a` && ++gets === 2) api.objects.delete(path)
+      return undefined
+    }
+    expect(await apply(wanted({ key: 'ours' }))).toBe('applied')
+    expect(stored()?.['data']).toEqual({ key: 'ours' })
+  })
+
+  it('is tried again where nobody would hear of it', async () => {
+    act = createActivities({ ...deps, followed: [] }, [])
+    api.put(`${MAPS}/a`, map({ key: 'by hand' }))
+    await expect(apply(wanted({ key: 'ours' }))).rejects.toMatchObject({ type: 'NotOwned', nonRetryable: false })
+    expect(await subscriptions()).toEqual([])
+  })
+
+  it('is met also when it takes its place between looking and writing', async () => {
+    api.put(`${MAPS}/a`, map({ key: 'old' }, { ownerReferences: [owner] }))
+    race(() => api.put(`${MAPS}/a`, map({ key: 'theirs' }, { ownerReferences: [{ ...owner, uid: 'x' }] })))
+    await expect(apply(wanted({ key: 'ours' }))).rejects.toMatchObject({ type: 'OwnedByAnother' })
+    expect(stored()?.['data']).toEqual({ key: 'theirs' })
+  })
+})
+
+describe('an object that is expected in one version', () => {
+  it('is written in that one alone, and what is so already is success', async () => {
+    const before = api.put(`${MAPS}/a`, map({ key: '1' }, { ownerReferences: [owner] }))
+    const expected = observed(before)
+    expect(await apply(wanted({ key: '2' }), { expected })).toBe('applied')
+    expect(await apply(wanted({ key: '2' }), { expected })).toBe('applied')
+    expect(await apply(wanted({ key: '3' }), { expected })).toBe('changed')
+    expect(stored()?.['data']).toEqual({ key: '2' })
+  })
+
+  it('is left to whoever writes between looking and writing, or is gone', async () => {
+    const expected = observed(api.put(`${MAPS}/a`, map({ key: '1' }, { ownerReferences: [owner] })))
+    race(() => api.put(`${MAPS}/a`, map({ key: 'theirs' }, { ownerReferences: [owner] })))
+    expect(await apply(wanted({ key: '2' }), { expected })).toBe('changed')
+    expect(stored()?.['data']).toEqual({ key: 'theirs' })
+    api.objects.clear()
+    expect(await apply(wanted({ key: '2' }), { expected })).toBe('changed')
+    expect(stored()).toBeUndefined()
+  })
+})
+
+describe("a field of somebody else's object", () => {
+  const patch = async (object: KubeObject, fields: ObjectPatch, fenced = false) =>
+    await act.patchLevel({ ...base, resource: maps, object: observed(object), patch: fields, fenced })
+
+  it('is written alone, beside what others write meanwhile, and never whose the object is', async () => {
+    const object = api.put(`${MAPS}/a`, map({ theirs: '1' }))
+    race(() => api.put(`${MAPS}/a`, map({ theirs: '2' })))
+    expect(await patch(object, { data: { ours: 'x' }, metadata: { annotations: { seen: 'yes' } } })).toBe('patched')
+    expect(stored()).toMatchObject({ data: { theirs: '2', ours: 'x' }, metadata: { annotations: { seen: 'yes' } } })
+    expect(stored()?.metadata).not.toHaveProperty('ownerReferences')
+    const before = writes().length
+    expect(await patch(object, { data: { ours: 'x' } })).toBe('patched')
+    expect(writes()).toHaveLength(before)
+    const forged = { metadata: { ownerReferences: [owner] } } as ObjectPatch
+    await expect(patch(object, forged)).rejects.toMatchObject({ type: 'InvalidPatch', nonRetryable: true })
+  })
+
+  it('is not written to another object of the name, nor, fenced, in another version', async () => {
+    const object = api.put(`${MAPS}/a`, map({ theirs: '1' }))
+    api.put(`${MAPS}/a`, map({ theirs: '2' }))
+    expect(await patch(object, { data: { ours: 'x' } }, true)).toBe('changed')
+    api.put(`${MAPS}/a`, map({ theirs: '2' }, { uid: 'uid-b' }))
+    expect(await patch(object, { data: { ours: 'x' } })).toBe('changed')
+    expect(writes()).toEqual([])
+  })
+
+  it('may be one of its status, which has an endpoint of its own', async () => {
+    const object = api.put(`${MAPS}/a`, map({}))
+    expect(await patch(object, { status: { seen: 'yes' }, data: { ours: 'x' } }, true)).toBe('patched')
+    expect(writes()).toEqual(['PATCH configmaps/a', 'PATCH a/status'])
+    expect(stored()).toMatchObject({ status: { seen: 'yes' }, data: { ours: 'x' } })
+  })
+})
+
+describe('conditions of a status', () => {
+  it('are written by type: those of others stay as they are meanwhile', async () => {
+    const condition = (type: string, status: string) => ({ type, status })
+    const shop = (conditions: object[]): KubeObject => ({
+      ...{ apiVersion: 'example.com/v1', kind: 'Shop', status: { conditions } },
+      metadata: { name: 'shop', namespace: 'n', uid: 'uid-shop' },
+    })
+    api.put(`${SHOPS}/shop`, shop([condition('Theirs', 'Unknown'), condition('Ours', 'False')]))
+    race(() => api.put(`${SHOPS}/shop`, shop([condition('Theirs', 'True'), condition('Ours', 'False')])))
+    const input: StatusInput = { ...base, version: '1', status: {}, conditions: [condition('Ours', 'True')] }
+    const version = await act.writeLevelStatus(input)
+    expect(stored(`${SHOPS}/shop`)?.['status']).toEqual({
+      conditions: [condition('Theirs', 'True'), condition('Ours', 'True')],
+    })
+    expect(version).toBe(stored(`${SHOPS}/shop`)?.metadata.resourceVersion)
+    expect(await act.writeLevelStatus(input)).toBe(version)
+    expect(writes()).toHaveLength(2)
+  })
+})
+
+describe('an event that an action tells', () => {
+  const tell = async (event: Partial<TargetEvent> = {}, runID = 'run') =>
+    await act.eventLevel({
+      ...{ ...base, by: { ...by, runID } },
+      event: { type: 'Normal', reason: 'Opened', message: 'the shop is open', ...event },
+    })
+  const events = () => [...api.objects.values()].filter(({ kind }) => kind === 'Event')
+
+  it('is one on the target, however many passes and runs say it, unless the occasion is another', async () => {
+    await tell()
+    await tell()
+    await tell({}, 'later')
+    expect(events()).toMatchObject([
+      {
+        ...{ type: 'Normal', reason: 'Opened', message: 'the shop is open', source: { component: 'pawl-shop' } },
+        involvedObject: { kind: 'Shop', name: 'shop', namespace: 'n', uid: 'uid-shop', apiVersion: 'example.com/v1' },
+      },
+    ])
+    await tell({ occasion: 'tomorrow' })
+    await tell({ type: 'Warning' })
+    expect(events()).toHaveLength(3)
+  })
+
+  it('that is refused changes nothing else', async () => {
+    api.intercept = ({ method }) => (method === 'POST' ? refusal(403, 'Forbidden') : undefined)
+    await tell()
+    expect(events()).toEqual([])
+  })
+})

@@ -1,0 +1,109 @@
+// What an action of a controller in level mode can do to the world, and what of its target's status it may say. Types only.
+
+import type { ObjectMeta } from '../kind/kind.ts'
+import type { JsonValue } from '../kind/schema.ts'
+
+/** An object to be there as given: what is not mentioned is left alone, null removes a field. */
+export interface WantedObject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: WantedMeta
+  readonly [field: string]: unknown
+}
+
+export interface WantedMeta {
+  readonly name: string
+  /** Default: the target's. Another one has to be declared (`writes`). */
+  readonly namespace?: string | undefined
+  readonly labels?: Readonly<Record<string, string | null>> | undefined
+  readonly annotations?: Readonly<Record<string, string | null>> | undefined
+  /** Put on beside those of others; `release` takes one off. */
+  readonly finalizers?: readonly string[] | undefined
+}
+
+/** An object of this type to be there as given: any part of it, with null for what is to go. */
+export type Wanted<Stored> = string extends keyof Stored
+  ? WantedObject
+  : { readonly apiVersion: string; readonly kind: string; readonly metadata: WantedMeta } & {
+      readonly [Field in Exclude<keyof Stored, 'apiVersion' | 'kind' | 'metadata' | 'status'>]?: WantedPart<
+        Stored[Field]
+      > | null
+    }
+
+type WantedPart<Value> = Value extends readonly (infer Item)[]
+  ? readonly WantedPart<Item>[]
+  : Value extends object
+    ? { readonly [Field in keyof Value]?: WantedPart<Value[Field]> | null }
+    : Value
+
+/** An object that was observed: enough to write to it, and to no other of its name. */
+export interface ObservedObject {
+  readonly apiVersion: string
+  readonly kind: string
+  /** Objects of kinds without namespaces have none. */
+  readonly metadata: Pick<ObjectMeta, 'name' | 'uid' | 'resourceVersion'> & Partial<Pick<ObjectMeta, 'namespace'>>
+}
+
+/** Fields of somebody else's object. Labels, annotations and finalizers of its metadata, and nothing that says whose it is. */
+export type ObjectPatch = Readonly<Record<string, unknown>> & {
+  readonly metadata?: Pick<WantedMeta, 'labels' | 'annotations'>
+}
+
+/**
+ * How an object that is made belongs to the target. `target`: by owner reference, so Kubernetes deletes it after the target. `label`: by label
+ * and annotation, where owner references do not reach; `onDelete` removes it. `none`: it stays when the target goes.
+ */
+export type Ownership = 'target' | 'label' | 'none'
+
+export interface CreateOptions {
+  /** Default: `target`, where an owner reference reaches; `label` in another namespace, or without one. */
+  readonly owner?: Ownership
+}
+
+export interface ApplyOptions extends CreateOptions {
+  /** Take over an object that is there and belongs to nobody. Default: it is in the way. */
+  readonly adopt?: boolean
+  /** Write only while the object is the one that was observed, as it was observed; else the fault `Changed`. */
+  readonly expected?: ObservedObject | undefined
+}
+
+export interface PatchOptions {
+  /** Write only while the object is as it was observed; else the fault `Changed`. Default: while it is the same object. */
+  readonly fenced?: boolean
+}
+
+/** What `kubectl describe` of the target shows. */
+export interface TargetEvent {
+  readonly type: 'Normal' | 'Warning'
+  /** One CamelCase word. */
+  readonly reason: string
+  readonly message: string
+  /** Tells apart what is said in the same words about different occasions. Of one occasion it is said once. */
+  readonly occasion?: string
+}
+
+/** What an action can do to the world. Each call is one idempotent activity; its failure becomes the action's fault. */
+export interface LevelActs {
+  /**
+   * Makes the object be as given, owned by the target. An object of that name that is another one's, or nobody's, is a fault until it changes
+   * or goes (`OwnedByAnother`, `NotOwned`).
+   */
+  apply<Stored = WantedObject>(object: Wanted<NoInfer<Stored>>, options?: ApplyOptions): Promise<void>
+  /** Makes the object, unless one of its name is there: that is left as it is. Also 'exists' when an earlier try of this call made it. */
+  create<Stored = WantedObject>(object: Wanted<NoInfer<Stored>>, options?: CreateOptions): Promise<'created' | 'exists'>
+  /** Writes the mentioned fields of an object that somebody else made, also of its status, and never whose it is. */
+  patch(object: ObservedObject, patch: ObjectPatch, options?: PatchOptions): Promise<void>
+  /** Deletes the object that was observed; one that is gone is success, one that changed since is a retryable fault. */
+  remove(object: ObservedObject): Promise<void>
+  /** Takes a finalizer off the object that was observed; one that is gone is success. */
+  release(object: ObservedObject, finalizer: string): Promise<void>
+  /** Records an event on the target. Said again in the same words it is one event. */
+  event(event: TargetEvent): Promise<void>
+}
+
+/** What may be said about the status: fields of the target's type, null for what is to go. */
+export type StatusOf<Target> = Target extends { readonly status?: infer Status }
+  ? unknown extends Status
+    ? Record<string, JsonValue>
+    : { -readonly [Field in keyof NonNullable<Status>]?: NonNullable<Status>[Field] | null }
+  : Record<string, JsonValue>

@@ -1,0 +1,130 @@
+// What the actions of one pass in level mode do to the world: each a call of an activity, after a look at what the controller declares.
+//
+//   P1. What a Secret holds is neither read into the history nor taken from an action.
+//   P2. Nothing is written where the controller does not declare it (write-places.ts).
+
+import { type LevelController, type LevelResource, resourceOf } from '../define-level.ts'
+import type { ApplyOptions, CreateOptions, LevelActs, ObservedObject, WantedObject } from '../level-acts.ts'
+import type { LevelActivities } from '../level-activities.ts'
+import { CHANGED } from '../next-pass.ts'
+import type { By, Subject } from '../subject.ts'
+import { LEVEL_TOLD } from '../summaries.ts'
+import { writeVerdict } from '../write-places.ts'
+import { finalFailure, retryableFailure, shortActivities } from './temporal.ts'
+
+/** Whose pass it is. */
+export interface Acting {
+  readonly by: By
+  readonly subject: Subject
+  readonly target: LevelController['target']
+}
+
+export function actsOf(controller: LevelController, base: Acting): LevelActs {
+  const activities = shortActivities<LevelActivities>(LEVEL_TOLD)
+  const { subject } = base
+  const known = ({ apiVersion, kind, metadata }: ObservedObject): ObservedObject => {
+    const { name, namespace, uid, resourceVersion } = metadata
+    return { apiVersion, kind, metadata: { name, uid, resourceVersion, ...(namespace !== undefined && { namespace }) } }
+  }
+  const wanted = (object: WantedObject, { owner }: CreateOptions) => {
+    refuseSecrets(object)
+    const place = placeOf(controller, subject, object)
+    return { ...base, ...place, object, ...(owner && { owner }) }
+  }
+  return {
+    async apply(given: object, options: ApplyOptions = {}) {
+      const object = given as WantedObject
+      const { adopt, expected } = options
+      const how = { ...(adopt === true && { adopt }), ...(expected && { expected: known(expected) }) }
+      const answer = await activities.applyLevel({ ...wanted(object, options), ...how })
+      if (answer === 'changed') throw changedSince(subject, expected ?? object)
+    },
+    async create(given: object, options: CreateOptions = {}) {
+      return await activities.createLevel(wanted(given as WantedObject, options))
+    },
+    async patch(object, patch, { fenced = false } = {}) {
+      const { resource } = placeOf(controller, subject, object)
+      const input = { ...base, resource, object: known(object), patch, fenced }
+      if ((await activities.patchLevel(input)) === 'changed') throw changedSince(subject, object)
+    },
+    async remove(object) {
+      const { resource } = observedPlace(controller, subject, object)
+      const answer = await activities.removeLevel({ ...base, resource, object: known(object) })
+      if (answer !== 'removed') throw changedSince(subject, object)
+    },
+    async release(object, finalizer) {
+      const { resource } = observedPlace(controller, subject, object)
+      await activities.releaseLevel({ ...base, resource, object: known(object), finalizer })
+    },
+    async event(event) {
+      await activities.eventLevel({ ...base, event })
+    },
+  }
+}
+
+type Named = Pick<WantedObject, 'apiVersion' | 'kind'> & {
+  readonly metadata: { readonly name: string; readonly namespace?: string | undefined }
+}
+
+interface Place {
+  readonly resource: LevelResource
+  readonly elsewhere?: true
+}
+
+/** P2. @throws `UnknownKind`, `UndeclaredWrite`, `OtherNamespace` (final). */
+function placeOf(controller: LevelController, subject: Subject, object: Named): Place {
+  const { target, writes } = controller
+  const resource = resourceFor(controller, object)
+  const kind = `${object.apiVersion}/${object.kind}`
+  const home = subject.namespace
+  const namespace = resource.withoutNamespace === true ? '' : (object.metadata.namespace ?? home)
+  const isTarget = kind === `${target.apiVersion}/${target.kind}` && object.metadata.name === subject.name
+  if (isTarget && namespace === home) return { resource }
+  const verdict = writeVerdict(writes, { kind, namespace, home })
+  const what = `${object.kind} ${placeText({ namespace, name: object.metadata.name })}`
+  if (verdict === 'undeclared')
+    throw finalFailure(
+      'UndeclaredWrite',
+      `${what} is written; expected ${kind} in \`writes\` of controller ${controller.name}`,
+    )
+  if (verdict === 'elsewhere')
+    throw finalFailure(
+      'OtherNamespace',
+      `${what} is written for ${subject.kind} ${placeText(subject)}; expected the same namespace, or this one in \`writes\` of controller ${controller.name}`,
+    )
+  return { resource, ...(home !== '' && namespace !== home && { elsewhere: true }) }
+}
+
+/** What was observed may be removed where it is, unless the controller declares what it writes. */
+function observedPlace(controller: LevelController, subject: Subject, object: ObservedObject): Place {
+  return controller.writes.length === 0
+    ? { resource: resourceFor(controller, object) }
+    : placeOf(controller, subject, object)
+}
+
+function resourceFor(controller: LevelController, { apiVersion, kind }: Pick<Named, 'apiVersion' | 'kind'>) {
+  try {
+    return resourceOf(controller, `${apiVersion}/${kind}`)
+  } catch (error) {
+    throw finalFailure('UnknownKind', error instanceof Error ? error.message : '')
+  }
+}
+
+function changedSince(subject: Subject, { kind, metadata }: Named) {
+  const { name, namespace = '' } = metadata
+  const message = `${kind} ${placeText({ name, namespace })} changed since ${subject.kind} ${subject.name} was looked at`
+  return retryableFailure(CHANGED, message)
+}
+
+function placeText({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
+  return namespace === '' ? name : `${namespace}/${name}`
+}
+
+/** P1 */
+function refuseSecrets({ apiVersion, kind, metadata, ...rest }: WantedObject): void {
+  if (apiVersion !== 'v1' || kind !== 'Secret') return
+  const found = ['data', 'stringData'].filter((field) => Object.keys(rest[field] ?? {}).length > 0)
+  if (found.length === 0) return
+  const message = `Secret ${metadata.name} is applied with ${found.join(' and ')}; expected none: it would stay in the run's history`
+  throw finalFailure('SecretContent', message)
+}
