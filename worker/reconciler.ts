@@ -21,6 +21,7 @@ import { wingsOn } from './server/wings.ts'
 import { buildOf } from './reconciler/build.ts'
 import { connectToTemporal } from './reconciler/connect.ts'
 import { Dispatcher } from './reconciler/dispatcher.ts'
+import { handOver, identityOf } from './reconciler/hand-over.ts'
 import { listenForWakes } from './reconciler/listener.ts'
 import { reconcilerSettings, WORKER_FLAGS } from './reconciler/settings.ts'
 import { StuckRuns } from './reconciler/stuck-runs.ts'
@@ -89,6 +90,7 @@ async function createWorkers(frame: Frame, parts: Parts): Promise<readonly Worke
   const options: Omit<WorkerOptions, 'taskQueue'> = {
     connection,
     namespace: settings.temporalNamespace,
+    identity: identityOf(build.name),
     workflowBundle: { code: build.code },
     sinks: stuckRuns.sinks(),
     activities: activitiesOf(frame, parts),
@@ -186,5 +188,8 @@ async function serve({ log, stopping }: Frame, parts: Parts, workers: readonly W
   } finally {
     stopping.abort()
     await Promise.all(running)
+    await handOver({ db, client, log, now, registry }, settings.dispatcher, build.name).catch((error: unknown) =>
+      log.warn({ err: error }, 'objects could not be handed over to other workers'),
+    )
   }
 }

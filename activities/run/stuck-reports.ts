@@ -2,8 +2,8 @@
 
 import type { ErrorReport, Thrown } from '../../workflows/kit/index.ts'
 
-/** Files of the engine and of packages: what runs the code that threw. */
-const NOT_THE_AUTHORS = /node_modules|node:|\/workflows\/kit\//
+/** Files of the engine, of Node and of packages: what runs the code that threw. Places outside of the sandbox are URLs. */
+const NOT_THE_AUTHORS = /node_modules|^node:|^file:|\/workflows\/kit\//
 const FRAME = /^\s*at (?:.*\(|async )?(.+?:\d+:\d+)\)?$/
 
 /**

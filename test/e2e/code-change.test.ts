@@ -35,8 +35,9 @@ beforeAll(async () => {
 describe('open runs whose code has changed in each way', () => {
   it('go on within a minute after a worker with the new code is there', { timeout: 180_000 }, async () => {
     expect(await openRuns()).toBe(ROVERS.length * CONTROLLERS.length)
-    await stage.pawl.kill('worker', 'SIGTERM')
+    // As in a roll-out: what the new one wakes at its start, the old one looks at.
     await startWorker('after')
+    await stage.pawl.kill('worker', 'SIGTERM')
     await waiting('after', FITTING)
     const each = ROVERS.length
     await expect
@@ -50,6 +51,9 @@ describe('open runs whose code has changed in each way', () => {
       .split('\n')
       .filter((line) => line.includes('"msg":"a run does not fit the present code; it is started anew'))
       .map((line) => JSON.parse(line) as Record<string, string>)
+    expect(lines).toContainEqual(
+      expect.objectContaining({ controller: 'less', found: expect.stringContaining('recorded marker') as string }),
+    )
     const told = lines.map(({ controller, kind, name, found }) => [`${controller} ${kind} ${name}`, found !== ''])
     expect(new Map(told as [string, boolean][])).toEqual(
       new Map(
@@ -92,7 +96,9 @@ describe('a bug in an action', () => {
     await patch('rover-1', { nickname: 'beagle' })
     await expect.poll(() => codeOf('rover-1', 'buggy'), A_MINUTE).toBe('after')
     await expect.poll(() => buggy('rover-1')).toMatchObject({ last_error: null, outcome: null })
+    // The others wait: the same code is not tried at them again.
     expect(await codeOf('rover-2', 'buggy')).toBe('before')
+    expect(await buggy('rover-2')).toMatchObject({ restarts: 1 })
   })
 
   it('is over when better code comes, beside the worker that has it', { timeout: 180_000 }, async () => {

@@ -105,13 +105,19 @@ const POLLED_WITHIN_MS = 120_000
 
 /** Whether some worker has asked this queue for workflow tasks lately. */
 export async function isServed(client: Client, taskQueue: string, now: Date): Promise<boolean> {
+  return (await pollersOf(client, taskQueue, now)).length > 0
+}
+
+/** By which names workers have asked this queue for workflow tasks lately. */
+export async function pollersOf(client: Client, taskQueue: string, now: Date): Promise<readonly string[]> {
   // Without a type, the server describes the queue of workflow tasks.
   const { pollers } = await client.workflowService.describeTaskQueue({
     namespace: client.options.namespace,
     taskQueue: { name: taskQueue },
   })
   const since = now.getTime() - POLLED_WITHIN_MS
-  return pollers.some(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1000 >= since)
+  const late = pollers.filter(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1000 >= since)
+  return late.map(({ identity }) => identity ?? '')
 }
 
 /**

@@ -139,7 +139,7 @@ export class StuckRuns {
   async #noteMisfit(note: StuckNote, subject: Subject): Promise<void> {
     const { db, log, now } = this.#deps
     if (!(await noteStuckRun(db, note, now()))) return
-    log.info({ ...named(subject, note.workflowID), found: note.message }, 'a run does not fit the present code')
+    log.debug({ ...named(subject, note.workflowID), found: note.message }, 'a run does not fit the present code')
   }
 
   /** Rows in level mode name the first run of those that go on in each other; of later ones Temporal knows the ID. */

@@ -42,7 +42,7 @@ export async function runSweeper(deps: SweeperDeps, options: SweeperOptions, sig
   let isWoken = false
   while (!signal.aborted) {
     try {
-      if (!isWoken) await wakeLevels(deps, options)
+      if (!isWoken) await wakeLevels(deps, options, 'a worker started')
       isWoken = true
       await sweepOnce(deps, options)
     } catch (error) {
@@ -53,12 +53,15 @@ export async function runSweeper(deps: SweeperDeps, options: SweeperOptions, sig
 }
 
 /** What a controller in level mode does may be new: its objects are looked at once by every worker that starts. */
-async function wakeLevels({ db, log, now, registry = builtIn }: SweeperDeps, options: SweeperOptions): Promise<void> {
-  const { cluster, controllers } = options
+export async function wakeLevels(
+  { db, log, now, registry = builtIn }: SweeperDeps,
+  { cluster, controllers }: Pick<SweeperOptions, 'cluster' | 'controllers'>,
+  cause: string,
+): Promise<void> {
   for (const { name, target } of registry.levels) {
     if (controllers?.includes(name) === false) continue
-    const woken = await wakeSubjects(db, { cluster, controller: name, ...groupKindOf(target) }, now())
-    if (woken > 0) log.info({ controller: name, woken }, 'start woke the objects of a controller')
+    const woken = await wakeSubjects(db, { cluster, controller: name, ...groupKindOf(target), cause }, now())
+    if (woken > 0) log.info({ controller: name, woken, cause }, 'the objects of a controller are woken')
   }
 }
 

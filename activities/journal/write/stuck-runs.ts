@@ -4,6 +4,8 @@
 //   S1. A note is of one run, by its run ID: the run that takes its place has none.
 //   S2. It keeps the time at which the run first failed so.
 //   S3. A restart is claimed in the row of the job: of several workers one makes it, and not the next one before SPACING_MS.
+//   S4. A bug is met again by the code that has it, as a rule, and a pass may change its own object before it gets there. So its restarts come ever
+//       more rarely.
 
 import { type Kysely, sql } from 'kysely'
 import type { Database } from '../database.ts'
@@ -85,6 +87,9 @@ export interface StuckRun {
 
 /** Long enough for the pass of the new run, short enough for somebody who waits for it. */
 export const SPACING_MS = 20_000
+// S4. The longest is that of other retries.
+const FIRST_MS = 10_000
+const LONGEST_MS = 1_000_000
 
 export interface StuckQuery extends Pick<Claim, 'cluster' | 'left'> {
   readonly controllers: readonly string[]
@@ -109,8 +114,9 @@ export async function stuckRuns(
     from stuck_run s join job j on j.workflow_id = s.workflow_id
     where j.outcome is null and j.cluster = ${cluster} and j.controller = any(${[...controllers]}::text[])
       and ${isNotLeft('j', left)} and ${isSpaced(now)}
-      and (s.what = 'misfit' or s.build <> ${build} or exists (
-        select from object o where o.cluster = j.cluster and o.uid = j.uid and o.updated_at > s.at))
+      and (s.what = 'misfit' or s.build <> ${build} or (
+        (j.restarted_at is null or j.restarted_at <= ${now}::timestamptz - least(${LONGEST_MS}, ${FIRST_MS} * 2.0 ^ least(j.restarts, 20)) * interval '1 ms')
+        and exists (select from object o where o.cluster = j.cluster and o.uid = j.uid and o.updated_at > s.at)))
     order by s.at`.execute(db)
   return rows.map(({ stuck_run: runID, stuck_what: what, stuck_message: message, stuck_at: at, ...job }) => ({
     ...{ job, runID, what, message, at },
