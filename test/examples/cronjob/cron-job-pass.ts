@@ -44,6 +44,8 @@ export async function passOver(target: CronJob, observed: readonly Job[] = []): 
     call: () => {
       throw new Error('it has no activities of its own')
     },
+    now: new Date(),
+    log: console,
     status: {},
   }
   const outcome = await runStep(cronJobPlan, pass, runtime)

@@ -14,7 +14,8 @@ import { joinOutcomes, type Outcome } from '../../plan/outcome.ts'
 import { LEVEL_TOLD } from '../summaries.ts'
 import type { Step } from '../../plan/step.ts'
 import { ownCalls } from './own-calls.ts'
-import { attempt, finalFailure, retryableFailure, runOnTemporal, shortActivities } from './temporal.ts'
+import { runTime } from './run-time.ts'
+import { actionLog, attempt, finalFailure, retryableFailure, runOnTemporal, shortActivities } from './temporal.ts'
 
 /** What a pass has observed. */
 export interface Seen {
@@ -45,6 +46,8 @@ function passOf(controller: LevelController, { subject, by, observed }: Seen): A
     ...{ subject, by, target: observed.target, state, status: {} },
     act: actsOf(controller, base, observed.target),
     call: (activities) => ownCalls(controller, subject, activities),
+    now: runTime(),
+    log: actionLog({ controller: controller.name, object: placeOf(subject) }),
     async refresh(name) {
       const query = Object.hasOwn(queries, name) ? queries[name] : undefined
       if (query === undefined) throw new Error(`controller ${controller.name} has no state "${name}"`)
@@ -53,6 +56,11 @@ function passOf(controller: LevelController, { subject, by, observed }: Seen): A
       return found
     },
   }
+}
+
+/** `Widget default/one`. */
+function placeOf({ kind, namespace, name }: Subject): string {
+  return `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`
 }
 
 const PROPERTY = { enumerable: true, configurable: true }
