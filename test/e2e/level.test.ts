@@ -54,7 +54,10 @@ describe('a controller in level mode', () => {
   it('makes what an object asks for, says so in its status, and ends its run', async () => {
     const widget = await create('plain', { message: 'hello' })
     expect(await converged(widget)).toEqual(['stamper Converged', 'widget Converged'])
-    expect((await get(widgetKind, 'plain'))?.['status']).toEqual({ message: 'hello', colors: 0, stamp: 'plain' })
+    expect((await get(widgetKind, 'plain'))?.['status']).toEqual({
+      ...{ message: 'hello', colors: 0, stamp: 'plain' },
+      conditions: [expect.objectContaining({ type: 'Ready', status: 'True', observedGeneration: 1 })],
+    })
     const configMap = await get(CONFIG_MAPS, 'plain')
     expect(configMap?.['data']).toEqual({ message: 'hello', stamp: 'plain' })
     expect(configMap?.metadata).toMatchObject({
@@ -191,7 +194,10 @@ describe('activities of a controller of its own', () => {
       { attempt: '2', widget: 'priced', 'idempotency-key': first?.['idempotency-key'] },
     ])
     expect(later.map((headers) => headers['idempotency-key'])).not.toContain(first?.['idempotency-key'])
-    expect(stage.pawl.log('only-widget')).toMatch(/"price":"42".*"msg":"a price was fetched"/)
+    expect(stage.pawl.log('only-widget')).toMatch(/"price":"42".*"activity":"fetchPrice".*"msg":"a price was fetched"/)
+    expect(stage.pawl.log('only-widget')).toMatch(
+      /"controller":"widget","object":"Widget level\/priced","action":"askForPrice".*"msg":"the price is known"/,
+    )
   })
 
   it('say what is final, and the pass with them', async () => {
@@ -202,6 +208,9 @@ describe('activities of a controller of its own', () => {
       expect(last_error).toMatchObject({ reason: 'NotPaid', message: 'fetchPrice: pay first' })
     }, WAIT)
     expect(shop.asked).toHaveLength(1)
+    expect((await get(widgetKind, 'unpaid'))?.['status']).toMatchObject({
+      conditions: [{ type: 'Ready', status: 'False', reason: 'NotPaid', message: 'fetchPrice: pay first' }],
+    })
   })
 
   it('are cut off by a time-out, and told so', async () => {

@@ -2,7 +2,18 @@
 
 import { describe, expectTypeOf, it } from 'vitest'
 
-import { action, done, join, nop, sequential, type Step, stop, when } from '../../workflows/kit/index.ts'
+import {
+  action,
+  always,
+  done,
+  join,
+  lastAction,
+  nop,
+  sequential,
+  type Step,
+  stop,
+  when,
+} from '../../workflows/kit/index.ts'
 
 interface Pass {
   readonly name: string
@@ -27,6 +38,15 @@ describe('the type of a plan', () => {
     // @ts-expect-error -- neither an outcome nor a promise of one
     void action<Pass>('silent', () => undefined)
     expectTypeOf(action<Pass>('loud', () => done)).toEqualTypeOf<Step<Pass>>()
+  })
+
+  it('refuses a last action anywhere but behind a body: there is no outcome that it could be told', () => {
+    const last = lastAction<Pass>('last', (_, outcome) => outcome)
+    // @ts-expect-error -- no step
+    void join<Pass>(named, last)
+    // @ts-expect-error -- no step
+    void always<Pass>(last, named)
+    expectTypeOf(always<Pass>(named, last)).toEqualTypeOf<Step<Pass>>()
   })
 
   it('takes steps that need nothing of the pass', () => {

@@ -34,6 +34,8 @@ export interface Gadget extends JsonObject {
     readonly remove?: true
     readonly status?: Record<string, string | null>
     readonly refresh?: true
+    /** Hooks take down what they see. */
+    readonly traced?: true
     /** It asks for the list. */
     readonly lists?: true
     /** The step has 300 ms. */
@@ -57,6 +59,7 @@ const act = action<Pass>('act', async (pass) => {
   if (bug !== undefined) throw new TypeError(bug)
   if (pass.state.constructor !== undefined) return fail('Bug', 'a state is there that was not found')
   for (const [field, value] of Object.entries(status)) pass.status[field] = value
+  pass.log.info('acts', { said: status['said'], at: pass.now })
   if (lists === true) pass.status['listed'] = String(pass.state.list.length)
   if (apply !== undefined) {
     const { namespace, ...object } = apply
@@ -113,6 +116,12 @@ const controller = defineLevel<State, Gadget>({
   },
   writes: [{ kind: 'v1/ConfigMap', namespaces: ['declared'] }, 'v1/Secret'],
   plan: when(isHurried, timeout(300, join(act, actLater)), sequential(act, actMore)),
+  hooks: {
+    before: ({ name }, { target, subject, status }) => {
+      const { trace = subject.name } = status as { trace?: string }
+      if (target.spec.traced === true) status['trace'] = `${trace} > ${name}`
+    },
+  },
   finalizer: 'example.com/hold',
   onDelete: act,
 })

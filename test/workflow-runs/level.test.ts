@@ -294,6 +294,12 @@ describe('a run in level mode', () => {
     expect(world.log.filter((line) => line.startsWith('apply configmaps later'))).toHaveLength(1)
   })
 
+  it('shows hooks each step, and the object that it is about', async () => {
+    const world = await start({ traced: true })
+    expect(await world.run.result()).toBe('Converged')
+    expect(world.log).toContain('status {"trace":"g > when isHurried > sequential > act"}')
+  })
+
   it('outlives a bug in its code: the task fails until the code is mended, the run does not', async () => {
     const world = await start({ bug: 'undefined is not a function' })
     const failed = async () => expect(await world.eventsOf(EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED)).toBe(1)

@@ -40,7 +40,9 @@ describe('a job', () => {
     const world = await start()
     expect(await world.run.result()).toBe('Succeeded')
     expect(world.log).toEqual(['observe 1', 'prepare 1', 'work 1', 'settle 1 Succeeded'])
-    expect(world.settled).toMatchObject([{ change: { phase: 'Succeeded', finished: true }, attempt: 0 }])
+    // What hooks have seen last.
+    const fields = { ended: expect.stringMatching(/^workOnWidget of \w/) as string }
+    expect(world.settled).toMatchObject([{ change: { phase: 'Succeeded', finished: true, fields }, attempt: 0 }])
     expect(world.settled[0]?.againMs).toBeUndefined()
   })
 

@@ -4,6 +4,7 @@ import {
   action,
   type By,
   done,
+  isDone,
   type JobController,
   type JobInput,
   type JobState,
@@ -59,6 +60,11 @@ const controller: JobController<JobState, WidgetActivities> = {
   },
   act,
   observe: (_, __, by) => observeWidget(by),
+  hooks: {
+    after: ({ name }, result, { subject, draft }) => {
+      if (!('thrown' in result) && isDone(result)) draft.fields['ended'] = `${name} of ${subject.name}`
+    },
+  },
   details: ({ draft }) => draft.phase ?? '',
 }
 

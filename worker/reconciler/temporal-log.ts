@@ -1,4 +1,5 @@
-// Temporal's own log lines, as fields of ours. Its messages are many; what it calls info is debug to a user of Pawl.
+// Temporal's own log lines, as fields of ours. Its messages are many; what it calls info is debug to a user of Pawl. What actions and activities of
+// controllers log (`pass.log`, `context.log`) comes the same way, and stays what its author calls it.
 
 import { ApplicationFailure } from '@temporalio/common'
 import { DefaultLogger, Runtime } from '@temporalio/worker'
@@ -7,8 +8,13 @@ import type { Logger } from '../server/log.ts'
 /** Once per process, before anything of the worker is made. */
 export function logTemporal(log: Logger): void {
   Runtime.install({
-    logger: new DefaultLogger('INFO', ({ level, message, meta }) => {
+    logger: new DefaultLogger(log.isLevelEnabled('debug') ? 'DEBUG' : 'INFO', ({ level, message, meta }) => {
+      if (isOfController(meta)) {
+        log[LEVELS[level]](controllerFields(meta), message)
+        return
+      }
       const fields = temporalFields(meta)
+      if (level === 'DEBUG' || level === 'TRACE') return
       if (level === 'ERROR') log.error(fields, message)
       else if (level === 'WARN' && !isMeant(meta?.['error'])) log.warn(fields, message)
       else log.debug(fields, message)
@@ -32,4 +38,22 @@ export function temporalFields({ error, ...fields }: Readonly<Record<string, unk
   const told =
     error instanceof ApplicationFailure ? { type: error.type, message } : { type: error.name, message, stack }
   return { ...fields, error: told, part: 'temporal' }
+}
+
+const LEVELS = { TRACE: 'debug', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const
+
+/** Whether code of a controller has logged it, and not the SDK. */
+export function isOfController(meta: Readonly<Record<string, unknown>> | undefined): boolean {
+  return meta?.['sdkComponent'] === 'workflow' || meta?.['sdkComponent'] === 'activity'
+}
+
+// What Temporal adds to each line, and is no news beside the controller, the object and the action. Its namespace is not the object's.
+const ADDED: ReadonlySet<string> = new Set([
+  ...['sdkComponent', 'namespace', 'taskQueue', 'taskToken', 'isLocal', 'activityId', 'attempt'],
+  ...['workflowType', 'workflowRunId', 'runId', 'activityType'],
+])
+
+/** The fields that the code has given, and the run's ID. */
+export function controllerFields(meta: Readonly<Record<string, unknown>> = {}): object {
+  return Object.fromEntries(Object.entries(meta).filter(([key]) => !ADDED.has(key)))
 }

@@ -7,6 +7,7 @@
 import { ApplicationFailure } from '@temporalio/common'
 import { Context, log } from '@temporalio/activity'
 import {
+  type ActionLog,
   type ActivityContext,
   type ActivityError,
   type CallOptions,
@@ -17,6 +18,7 @@ import {
   type Subject,
 } from '../../../workflows/kit/index.ts'
 import { finalFailure } from '../../kube/errors.ts'
+import { nameOf } from './kinds.ts'
 
 /** Of a user's module. */
 export type OwnFunctions = Readonly<Record<string, (input: unknown, context: ActivityContext) => Promise<unknown>>>
@@ -41,7 +43,7 @@ export function ownActivities(
 
 function registered(name: string, { heartbeatMs }: CallOptions, run: OwnFunctions[string]): Registered {
   return async ({ subject, input }) => {
-    const { context, beat } = contextOf(subject)
+    const { context, beat } = contextOf(name, subject)
     const timer = heartbeatMs === undefined ? setInterval(beat, HEARTBEAT_MS) : undefined
     try {
       const result = await run(input, context)
@@ -55,7 +57,7 @@ function registered(name: string, { heartbeatMs }: CallOptions, run: OwnFunction
   }
 }
 
-function contextOf(subject: Subject): { readonly context: ActivityContext; readonly beat: () => void } {
+function contextOf(name: string, subject: Subject): { readonly context: ActivityContext; readonly beat: () => void } {
   const temporal = Context.current()
   const { workflowExecution, activityId, attempt } = temporal.info
   const progress = temporal.info.heartbeatDetails as unknown
@@ -64,7 +66,8 @@ function contextOf(subject: Subject): { readonly context: ActivityContext; reado
     temporal.heartbeat(latest)
   }
   const context: ActivityContext = {
-    ...{ subject, attempt, progress, log, signal: temporal.cancellationSignal },
+    ...{ subject, attempt, progress, signal: temporal.cancellationSignal },
+    log: logOf({ object: nameOf(subject.kind, subject), activity: name, tried: attempt }),
     callID: [workflowExecution?.workflowId, workflowExecution?.runId, activityId].join('/'),
     heartbeat(told) {
       latest = told
@@ -72,6 +75,15 @@ function contextOf(subject: Subject): { readonly context: ActivityContext; reado
     },
   }
   return { context, beat }
+}
+
+function logOf(fields: object): ActionLog {
+  return {
+    debug: (message, own) => void log.debug(message, { ...own, ...fields }),
+    info: (message, own) => void log.info(message, { ...own, ...fields }),
+    warn: (message, own) => void log.warn(message, { ...own, ...fields }),
+    error: (message, own) => void log.error(message, { ...own, ...fields }),
+  }
 }
 
 /** O1 */

@@ -5,6 +5,8 @@ import {
   action,
   activitiesOf,
   again,
+  always,
+  conditionsField,
   defineKind,
   defineLevel,
   done,
@@ -14,6 +16,7 @@ import {
   type ObjectOf,
   path,
   record,
+  reportFaults,
   required,
   sequential,
   type StateQuery,
@@ -50,6 +53,7 @@ export const widgetKind = defineKind({
       colors: integer('How many ConfigMaps have the label.'),
       stamp: text('What the second controller says.'),
       price: text('What the program said.'),
+      conditions: conditionsField,
     }),
   },
   projection: [path('status.message')],
@@ -105,9 +109,10 @@ const prices = activitiesOf(() => import('./widget.activities.ts'), {
   waitForPrice: { timeoutMs: 60_000, heartbeatMs: 1000 },
 })
 
-const askForPrice = action<Pass>('askForPrice', async ({ target, call, status }) => {
+const askForPrice = action<Pass>('askForPrice', async ({ target, call, status, log }) => {
   const { price } = await call(prices).fetchPrice({ url: target.spec.prices ?? '' })
   status['price'] = price
+  log.info('the price is known', { price })
   return done
 })
 
@@ -140,12 +145,15 @@ export const controllers = [
   defineLevel<WidgetState, Widget>({
     ...{ name: 'widget', target: widgetKind, queries: widgetQueries, finalizer: 'level.test.pawl.dev/message' },
     activities: prices,
-    plan: sequential(
-      applyMessage,
-      readSettings,
-      countRounds,
-      when(hasPrices, askForPrice),
-      when(hasSlowPrices, timeout(1000, waitForPrice)),
+    plan: always(
+      sequential(
+        applyMessage,
+        readSettings,
+        countRounds,
+        when(hasPrices, askForPrice),
+        when(hasSlowPrices, timeout(1000, waitForPrice)),
+      ),
+      reportFaults({ type: 'Ready' }),
     ),
     onDelete: removeMessage,
   }),

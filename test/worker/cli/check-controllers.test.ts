@@ -1,7 +1,7 @@
 // `--controllers` with a mistake: told before anything is started. As a process of its own: it is Node that loads the modules.
 
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -40,6 +40,38 @@ describe.each([
     })
     const told = `pawl: --controllers ${file} exports something else as \`controllers\`; expected a list of values of defineLevel\n`
     expect([stderr, status]).toEqual([told, 2])
+  })
+})
+
+describe('pawl plan list with modules of controllers', () => {
+  it('that use what passes do not have names each place and what to do instead', () => {
+    const kit = resolve(import.meta.dirname, '../../../workflows/kit/index.ts')
+    const own = join(folder, 'sandbox')
+    mkdirSync(own)
+    writeFileSync(join(own, 'package.json'), '{ "type": "module" }')
+    writeFileSync(join(own, 'ask.ts'), 'export const ask = async (url: string) => await fetch(url)')
+    const file = join(own, 'controllers.ts')
+    writeFileSync(
+      file,
+      `import { createHash } from 'node:crypto'
+import { defineLevel, nop } from '${kit}'
+import { ask } from './ask.ts'
+export { ask, createHash }
+const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
+export const controllers = [defineLevel({ name: 'shop', target, queries: {}, plan: nop })]
+`,
+    )
+    const { status, stderr } = spawnSync(process.execPath, [CLI, 'plan', 'list', '--controllers', file], {
+      encoding: 'utf8',
+    })
+    const activity = 'an activity of the controller’s own (docs/activities.md)'
+    expect([stderr, status]).toEqual([
+      `pawl: controllers cannot run in the sandbox of passes
+${file}:1:1 imports node:crypto, which passes do not have: take contentHash, or ${activity}
+${join(own, 'ask.ts')}:1:49 uses fetch, which passes do not have: call it in ${activity}
+`,
+      1,
+    ])
   })
 })
 

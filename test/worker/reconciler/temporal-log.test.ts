@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common'
 import { describe, expect, it } from 'vitest'
 
-import { isMeant, temporalFields } from '../../../worker/reconciler/temporal-log.ts'
+import { controllerFields, isMeant, isOfController, temporalFields } from '../../../worker/reconciler/temporal-log.ts'
 
 describe('an error of a log line of Temporal', () => {
   it('is meant when it says how a job ended, and a bug when somebody knows where it was thrown', () => {
@@ -35,5 +35,34 @@ describe('the fields of a log line of Temporal', () => {
   it('stay as they are without an error', () => {
     expect(temporalFields({ taskQueue: 'pawl' })).toEqual({ taskQueue: 'pawl', part: 'temporal' })
     expect(temporalFields()).toEqual({ part: 'temporal' })
+  })
+})
+
+describe('what the code of a controller logs', () => {
+  it('is told from what Temporal says of it', () => {
+    const components = ['workflow', 'activity', 'worker', 'core', undefined]
+    expect(components.map((sdkComponent) => isOfController({ sdkComponent }))).toEqual([
+      true,
+      true,
+      false,
+      false,
+      false,
+    ])
+    expect(isOfController(undefined)).toBe(false)
+  })
+
+  it('has the fields that it was given and the ID of the run, and nothing that is no news', () => {
+    const added = {
+      sdkComponent: 'workflow',
+      namespace: 'default',
+      taskQueue: 'pawl',
+      runId: 'r',
+      workflowType: 'shop',
+    }
+    const own = { object: 'Shop n/one', action: 'fetchQuote', price: 5 }
+    expect(controllerFields({ ...added, ...own, workflowId: 'shop/n/one/u' })).toEqual({
+      ...own,
+      workflowId: 'shop/n/one/u',
+    })
   })
 })

@@ -6,6 +6,7 @@
 //   B3. Conditions are asked on every run, never when the plan is built.
 //   B4. An empty group does nothing; a group of one stays a group. The plan is the tree that its author wrote.
 
+import { type LastAction, lastStep } from './last.ts'
 import { done, interrupts, joinOutcomes, type Outcome, retryLater } from './outcome.ts'
 import type { Runtime } from './runtime.ts'
 import { runStep, type Step, type StepHooks } from './step.ts'
@@ -137,14 +138,17 @@ export function orElse<Pass>(step: Step<Pass>, fallback: Step<Pass>): Step<Pass>
   }
 }
 
-/** Runs `last` whatever `body` reports, and joins both, so that neither's faults are lost. Not when `body` throws (B2). */
-export function always<Pass>(body: Step<Pass>, last: Step<Pass>): Step<Pass> {
+/**
+ * Runs `last` whatever `body` reports, and joins both, so that neither's faults are lost. Not when `body` throws (B2). A `lastAction` is told
+ * what the body reports. RFC: defer.
+ */
+export function always<Pass>(body: Step<Pass>, last: Step<Pass> | LastAction<Pass>): Step<Pass> {
   return {
     name: 'always',
-    children: [body, last],
+    children: [body, lastStep(last, done)],
     async run(pass, runtime, hooks) {
       const outcome = await runStep(body, pass, runtime, hooks)
-      return joinOutcomes(outcome, await runStep(last, pass, runtime, hooks))
+      return joinOutcomes(outcome, await runStep(lastStep(last, outcome), pass, runtime, hooks))
     },
   }
 }
@@ -153,7 +157,7 @@ async function runAll<Pass>(
   steps: readonly Step<Pass>[],
   pass: Pass,
   runtime: Runtime,
-  hooks?: StepHooks,
+  hooks?: StepHooks<Pass>,
 ): Promise<Outcome> {
   const outcomes: Outcome[] = []
   for (const step of steps) outcomes.push(await runStep(step, pass, runtime, hooks))

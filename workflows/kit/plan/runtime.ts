@@ -10,4 +10,6 @@ export interface Runtime {
   withTimeout<T>(ms: number, body: () => Promise<T>): Promise<T | 'expired'>
   /** The fault of a failed activity or child as an outcome; undefined for cancellation, continue-as-new and bugs, which the caller rethrows. */
   toOutcome(error: unknown): Outcome | undefined
+  /** Calls the body of an action, so that what it logs bears the action's name. Absent: it is just called. */
+  inAction?<T>(name: string, body: () => T): T
 }

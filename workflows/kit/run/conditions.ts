@@ -2,7 +2,8 @@
 // no clock.
 //
 //   C1. A condition's lastTransitionTime moves only when its status changes.
-//   C2. Decisions are never made on conditions: some stay as they were after a recovery.
+//   C2. What says nothing new changes nothing: the list is the one that was given, so a pass that sets it writes nothing.
+//   C3. Decisions are never made on conditions: some stay as they were after a recovery.
 
 import { type Field, int64, list, record, required, text, timestamp, type ValueOf } from '../kind/schema.ts'
 
@@ -26,17 +27,26 @@ export interface ConditionChange {
   readonly status: ConditionStatus
   readonly reason: string
   readonly message: string
+  /** Of the object that the condition is about: `target.metadata.generation`. */
+  readonly observedGeneration?: number
 }
 
-/** The conditions with one of them set (C1); the others keep their places, a new one comes last. */
+/** The conditions with one of them set (C1, C2); the others keep their places, a new one comes last. */
 export function setCondition(
   conditions: readonly Condition[] | undefined,
-  change: ConditionChange & { readonly observedGeneration?: number },
+  change: ConditionChange,
   now: string,
 ): readonly Condition[] {
   const before = conditions?.find(({ type }) => type === change.type)
+  if (conditions !== undefined && before !== undefined && saysSame(before, change)) return conditions
   const moved = before === undefined || before.status !== change.status
   const after: Condition = { ...change, lastTransitionTime: moved ? now : before.lastTransitionTime }
   if (before === undefined) return [...(conditions ?? []), after]
   return (conditions ?? []).map((condition) => (condition === before ? after : condition))
+}
+
+/** A generation that is not given is no news. */
+function saysSame(before: Condition, { status, reason, message, observedGeneration }: ConditionChange): boolean {
+  const isSame = before.status === status && before.reason === reason && before.message === message
+  return isSame && (observedGeneration === undefined || before.observedGeneration === observedGeneration)
 }

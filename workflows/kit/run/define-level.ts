@@ -36,7 +36,7 @@ export interface LevelDefinition<State, Target> {
   readonly queries: Readonly<Record<keyof State & string, StateQuery>>
   /** What a pass does while the object is there. */
   readonly plan: Step<LevelPass<State, Target>>
-  readonly hooks?: StepHooks
+  readonly hooks?: StepHooks<LevelPass<State, Target>>
   /** Holds an object under deletion until `onDelete` is done; put on before the first pass. `domain/name`. */
   readonly finalizer?: string
   /** What a pass does while the object is being deleted; needs `finalizer`. Default: nothing. */
@@ -64,7 +64,7 @@ export interface LevelController<State = unknown, Target = unknown> {
   readonly target: LevelTarget
   readonly queries: Readonly<Record<string, StateQuery>>
   readonly plan: Step<AnyLevelPass>
-  readonly hooks: StepHooks | undefined
+  readonly hooks: StepHooks<AnyLevelPass> | undefined
   readonly finalizer: string | undefined
   readonly onDelete: Step<AnyLevelPass> | undefined
   readonly activities: OwnActivities | undefined
@@ -94,7 +94,8 @@ export function defineLevel<State, Target>(definition: LevelDefinition<State, Ta
       `controller ${name}: found onDelete without finalizer, expected both: nothing would hold the object`,
     )
   const controller: LevelController<State, Target> = {
-    ...{ name, target, queries, finalizer, plurals, withoutNamespace, hooks: definition.hooks },
+    ...{ name, target, queries, finalizer, plurals, withoutNamespace },
+    hooks: definition.hooks as unknown as StepHooks<AnyLevelPass> | undefined,
     writes: writtenKinds(name, definition.writes ?? []),
     // The loop hands a plan the states and the target that the queries and the kind of the same definition describe.
     plan: definition.plan as unknown as Step<AnyLevelPass>,

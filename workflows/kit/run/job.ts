@@ -6,7 +6,7 @@ import type { HostedEnd } from './status-change.ts'
 import type { Serving } from './lanes.ts'
 import type { By, ErrorReport, Subject, TargetView, TransitionMark } from './subject.ts'
 import type { Fault, Outcome } from '../plan/outcome.ts'
-import type { Step } from '../plan/step.ts'
+import type { Step, StepHooks } from '../plan/step.ts'
 import type { Tracks } from './tracks.ts'
 
 /** Arguments of a job's workflow. What the run serves is among them: whichever worker takes a task of it, and over continue-as-new, it is the same. */
@@ -99,6 +99,8 @@ export interface JobController<State extends JobState, Act> {
   readonly begin?: (pass: JobPass<State, Act>) => Promise<Outcome>
   /** Asked where the controller's object is hosted and has the job already: takes back in the draft what another hand has left there. */
   readonly resume?: (pass: JobPass<State, Act>) => void
+  /** Called around every step of the plan. */
+  readonly hooks?: StepHooks<JobPass<State, Act>>
   /** Markdown for people who look at the run in Temporal's UI. */
   readonly details: (pass: JobPass<State, Act>) => string
   /** Names and uids by which people find the run beside those of its subject: of what it hosts, the most important first. Default: none. */
@@ -126,6 +128,8 @@ export interface StepController<State, Act> {
   readonly shown: (state: State) => ShownJob | undefined
   /** The phases in which a job has failed. */
   readonly failedPhases: readonly string[]
+  /** Called around every step. */
+  readonly hooks?: StepHooks<StepPass<State, Act>>
   readonly details: (pass: StepPass<State, Act>) => string
 }
 

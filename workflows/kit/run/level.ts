@@ -2,7 +2,7 @@
 // actions of users' controllers are written against them. Source: docs/architecture.md "Subjects and routes", spec/kit.md 8.
 
 import type { ObjectMeta } from '../kind/kind.ts'
-import type { OwnActivities } from './own-activities.ts'
+import type { ActionLog, OwnActivities } from './own-activities.ts'
 import type { By, Subject } from './subject.ts'
 import type { LevelActs, StatusOf } from './level-acts.ts'
 
@@ -26,6 +26,10 @@ export interface LevelPass<State, Target> {
   readonly act: LevelActs
   /** The activities of the controller: `await pass.call(quotes).fetchQuote({ symbol })`. A failure is the action's fault. */
   readonly call: <Calls extends object>(activities: OwnActivities<Calls>) => Calls
+  /** The time of the pass, read once when it had looked: the same for all of its actions, and in every replay. */
+  readonly now: Date
+  /** Lines in the worker's log, with the object and the name of the action that writes them; not in replays. */
+  readonly log: ActionLog
   /** Fields of the target's status; what differs at the end of the pass is written at once. */
   readonly status: StatusOf<Target>
   /** Writes what `status` says so far, and puts it into `target`: what comes next may rely on it, also after a crash. */

@@ -63,6 +63,8 @@ export interface PassCourse<State, Target> {
   /** The fields of the status that are written: those that differ. */
   readonly status: Readonly<Record<string, JsonValue>>
   readonly events: readonly TestEvent[]
+  /** Lines of `pass.log`, such as `info made {"name":"one"}`. */
+  readonly logged: readonly string[]
   /** What was done to the controller's finalizer. */
   readonly finalizer: 'put on' | 'taken off' | undefined
   /** Which steps ran, with which outcome: for `describeTrace`, `traceToMermaid`, or a file for `pawl plan show --trace`. */

@@ -13,6 +13,7 @@ import { statusNews, withNews } from '../run/status-draft.ts'
 import { fakeCluster } from './fake-cluster.ts'
 import { fakeCalls } from './fake-calls.ts'
 import { faultsOf, FakedFailure, testRuntime } from './faked-faults.ts'
+import type { ActionLog } from '../run/own-activities.ts'
 import { testActs, throwIf } from './test-acts.ts'
 import type { FakedCalls, FakedFaults, GivenPass, PassCourse, TestEvent, TestWrite } from './pass-course.ts'
 import { metadataOf, type Unstored } from './stored-objects.ts'
@@ -84,6 +85,7 @@ async function runStepOver(controller: LevelController, step: Step<AnyLevelPass>
   const cluster = fakeCluster(controller, given.target, given.state ?? {})
   const writes: TestWrite[] = []
   const events: TestEvent[] = []
+  const logged: string[] = []
   const state = readable(cluster.state, fails.observe)
   const draft: AnyLevelPass['status'] = {}
   let target = given.target
@@ -94,6 +96,9 @@ async function runStepOver(controller: LevelController, step: Step<AnyLevelPass>
     get target() {
       return target
     },
+    // eslint-disable-next-line no-restricted-globals -- this runs in tests, which set the clock
+    now: new Date(),
+    log: logOf(logged),
     state,
     refresh: (name) => {
       throwIf(faultsOf(fails.refresh, name))
@@ -118,7 +123,7 @@ async function runStepOver(controller: LevelController, step: Step<AnyLevelPass>
   const whole = isLost ? joinOutcomes(outcome, { ...done, faults: [fails.status] }) : outcome
   if (last !== undefined && !isLost) target = { ...target, status: withNews(target['status'], last) }
   return {
-    ...{ outcome: whole, target, writes, written: writes.map(textOf) },
+    ...{ outcome: whole, target, logged, writes, written: writes.map(textOf) },
     status: writtenOf(given.target['status'], target['status']),
     ...{ events: [...events, ...warningsOf(whole)], trace: recorder.trace() },
     state: Object.fromEntries(Object.keys(controller.queries).map((one) => [one, cluster.look(one)])) as object,
@@ -155,15 +160,25 @@ function textOf(write: TestWrite): string {
   return `${verb} ${object.kind} ${object.metadata.name}${write.verb === 'release' ? ` ${write.finalizer}` : ''}`
 }
 
-function both(ours: Required<StepHooks>, theirs: StepHooks = {}): StepHooks {
+/** `info message {"field":"value"}`. */
+function logOf(lines: string[]): ActionLog {
+  const line = (level: string) => (message: string, fields?: object) => {
+    lines.push([level, message, ...(fields === undefined ? [] : [JSON.stringify(fields)])].join(' '))
+  }
+  return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
+}
+
+type Hooks = StepHooks<AnyLevelPass>
+
+function both(ours: Required<Hooks>, theirs: Hooks = {}): Hooks {
   return {
-    before(step) {
-      ours.before(step)
-      theirs.before?.(step)
+    before(step, pass) {
+      ours.before(step, pass)
+      theirs.before?.(step, pass)
     },
-    after(step, result) {
-      ours.after(step, result)
-      theirs.after?.(step, result)
+    after(step, result, pass) {
+      ours.after(step, result, pass)
+      theirs.after?.(step, result, pass)
     },
   }
 }

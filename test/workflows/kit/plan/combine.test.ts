@@ -11,6 +11,7 @@ import {
   join,
   joinOrdered,
   joinOutcomes,
+  lastAction,
   later,
   nop,
   orElse,
@@ -322,6 +323,30 @@ describe('a step that is always run', () => {
         expect(ran).toEqual(['body', 'last'])
       }),
     )
+  })
+
+  it('may be told what the body reports, and joins its own', async () => {
+    await fc.assert(
+      fc.asyncProperty(outcomes, outcomes, async (body, last) => {
+        const told: Outcome[] = []
+        const report = lastAction<Pass>('report', (_, outcome) => {
+          told.push(outcome)
+          return last
+        })
+        const { outcome } = await runAll(always(always(leaf('body', body), report), report))
+        expect(told).toEqual([body, joinOutcomes(body, last)])
+        expect(outcome).toEqual(joinOutcomes(body, last, last))
+      }),
+    )
+  })
+
+  it('reports what it meets itself, and is seen by hooks', async () => {
+    const names: string[] = []
+    const report = lastAction<Pass>('report', () => Promise.reject(new WorldFailure('no answer')))
+    const plan = always(leaf('body', stop('x')), report)
+    const outcome = await runStep(plan, { ran: [] }, fakeRuntime(), { after: ({ name }) => names.push(name) })
+    expect(outcome).toEqual(joinOutcomes(stop('x'), retryLater('WorldFailure', 'no answer')))
+    expect(names).toEqual(['body', 'report', 'always'])
   })
 
   it('is not run when the body is cancelled', async () => {

@@ -29,6 +29,16 @@ describe('hooks', () => {
     ])
   })
 
+  it('get the pass, and with it the object that it is about', async () => {
+    const seen: unknown[] = []
+    const hooks = {
+      before: (_: unknown, pass: { readonly of: string }) => seen.push(pass.of),
+      after: (_: unknown, __: unknown, pass: { readonly of: string }) => seen.push(pass.of),
+    }
+    await runStep(leaf('a'), { of: 'Shop one' }, fakeRuntime(), hooks)
+    expect(seen).toEqual(['Shop one', 'Shop one'])
+  })
+
   it('get the outcome of a step, or what it has thrown', async () => {
     const results: unknown[] = []
     const hooks = { after: (_: unknown, result: unknown) => results.push(result) }

@@ -20,6 +20,16 @@ describe('a condition that is set', () => {
     ])
   })
 
+  it('changes nothing when it says nothing new, so that nothing is written', () => {
+    expect(setCondition(before, ready, LATE)).toBe(before)
+    const seen = setCondition(before, { ...ready, observedGeneration: 2 }, LATE)
+    expect(seen).toEqual([{ ...ready, observedGeneration: 2, lastTransitionTime: EARLY }])
+    expect(setCondition(seen, { ...ready, observedGeneration: 2 }, LATE)).toBe(seen)
+    expect(setCondition(seen, ready, LATE)).toBe(seen)
+    expect(setCondition(seen, { ...ready, observedGeneration: 3 }, LATE)).not.toBe(seen)
+    expect(setCondition([], ready, LATE)).toHaveLength(1)
+  })
+
   it('leaves the others where they are', () => {
     const two = setCondition(before, { ...ready, type: 'Other' }, EARLY)
     expect(

@@ -12,22 +12,19 @@ import {
   TimeoutFailure,
 } from '@temporalio/workflow'
 import { CUT_OFF } from '../level-activities.ts'
+import { runTime } from './run-time.ts'
 
 interface Deadline {
   readonly at: number
   readonly scope: CancellationScope
 }
 
-/* eslint-disable no-restricted-globals -- In the sandbox it is the time of the run, the same in every replay. */
-const runTime = (): number => Date.now()
-/* eslint-enable no-restricted-globals */
-
 const DEADLINES = new WeakMap<CancellationScope, number>()
 
 /** A scope that is cancelled after `ms`. */
 export function scopeFor(ms: number): CancellationScope {
   const scope = new CancellationScope({ timeout: ms, cancellable: true })
-  DEADLINES.set(scope, runTime() + ms)
+  DEADLINES.set(scope, runTime().getTime() + ms)
   return scope
 }
 
@@ -43,7 +40,7 @@ export function withinDeadline<T>(call: (left: TimeLeft) => Promise<T>): Promise
 }
 
 async function callUntil<T>({ at, scope }: Deadline, call: (left: TimeLeft) => Promise<T>): Promise<T> {
-  const leftMs = at - runTime()
+  const leftMs = at - runTime().getTime()
   // D2
   if (leftMs <= 0) scope.cancel()
   try {

@@ -77,7 +77,8 @@ export class Hosting<State extends JobState, Act> implements HostedWork {
       pass.draft.phase = undefined
       pass.draft.marks.push('triggerTime')
     } else this.#controller.resume?.(pass)
-    const progress = await runPhases(this.#controller.plan, pass, (step) => runOnTemporal(step, pass))
+    const { plan, hooks } = this.#controller
+    const progress = await runPhases(plan, pass, (step) => runOnTemporal(step, pass, hooks))
     host.hosted.push(...pass.hosted, this.#end(member, pass, progress))
     return { ...progress, state: pass.state, draft: pass.draft }
   }

@@ -14,7 +14,8 @@ import { statusNews, withNews } from '../status-draft.ts'
 import type { Step } from '../../plan/step.ts'
 import { actsOf } from './level-acts.ts'
 import { ownCalls } from './own-calls.ts'
-import { attempt, finalFailure, retryableFailure, runOnTemporal, shortActivities } from './temporal.ts'
+import { runTime } from './run-time.ts'
+import { actionLog, attempt, finalFailure, retryableFailure, runOnTemporal, shortActivities } from './temporal.ts'
 
 /** What a pass has observed. */
 export interface Seen {
@@ -41,6 +42,8 @@ function passOf(controller: LevelController, { subject, by, observed }: Seen): A
   return {
     ...{ subject, by, state, status, act: actsOf(controller, base) },
     call: (activities) => ownCalls(controller, subject, activities),
+    now: runTime(),
+    log: actionLog({ controller: controller.name, object: placeOf(subject) }),
     get target() {
       return current
     },
@@ -61,6 +64,11 @@ function passOf(controller: LevelController, { subject, by, observed }: Seen): A
       return found
     },
   }
+}
+
+/** `Widget default/one`. */
+function placeOf({ kind, namespace, name }: Subject): string {
+  return `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`
 }
 
 const PROPERTY = { enumerable: true, configurable: true }

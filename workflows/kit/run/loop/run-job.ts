@@ -67,7 +67,7 @@ export async function runJob<State extends JobState, Act>(
 }
 
 async function runPass<State extends JobState, Act>(
-  { begin, plan }: JobController<State, Act>,
+  { begin, plan, hooks }: JobController<State, Act>,
   pass: JobPass<State, Act>,
 ): Promise<Progress> {
   const begun = begin === undefined ? { value: done } : await attempt(() => begin(pass))
@@ -75,5 +75,5 @@ async function runPass<State extends JobState, Act>(
   const ended = endBy(outcome)
   if (ended !== undefined) return { outcome: done, result: ended }
   if (outcome.faults.length > 0) return { outcome: retryable(outcome), result: undefined }
-  return await runPhases(plan, pass, (step) => runOnTemporal(step, pass))
+  return await runPhases(plan, pass, (step) => runOnTemporal(step, pass, hooks))
 }

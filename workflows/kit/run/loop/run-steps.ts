@@ -48,7 +48,7 @@ export async function runSteps<State, Act>(
     latest = pass
     const before = resultOf(pass.state)
     if (before !== undefined) return ended(before)
-    const ran = await runOnTemporal(step, pass)
+    const ran = await runOnTemporal(step, pass, controller.hooks)
     showDetails(controller.details(pass))
     const result = endBy(ran) ?? resultOf(pass.state)
     if (result !== undefined) return ended(result)

@@ -7,9 +7,12 @@
 import {
   ActivityFailure,
   ApplicationFailure,
+  AsyncLocalStorage,
   CancellationScope,
   ChildWorkflowFailure,
+  inWorkflowContext,
   isCancellation,
+  log,
   proxyActivities,
   proxyLocalActivities,
   setCurrentDetails,
@@ -20,11 +23,17 @@ import { type Outcome, done } from '../../plan/outcome.ts'
 import type { Runtime } from '../../plan/runtime.ts'
 import { runStep, type Step, type StepHooks } from '../../plan/step.ts'
 import { SHORT_TRIES } from '../level-activities.ts'
+import type { ActionLog } from '../own-activities.ts'
 import { summaryLine, summaryOf, type Told } from '../summaries.ts'
 import type { StartedWork } from '../tracks.ts'
 import { scopeFor, type TimeLeft, withinDeadline } from './deadlines.ts'
 
+const ACTION = new AsyncLocalStorage<string>()
+
 export const temporalRuntime: Runtime = {
+  // Unit tests run steps outside of the sandbox.
+  inAction: (name, body) => (inWorkflowContext() ? ACTION.run(name, body) : body()),
+
   sleep: (ms) => sleep(ms),
 
   async withTimeout(ms, body) {
@@ -69,7 +78,7 @@ export async function attempt<T>(run: () => Promise<T>): Promise<{ value: T } | 
 }
 
 /** Runs one step of a plan; failures of the world are its outcome, too. */
-export async function runOnTemporal<Pass>(step: Step<Pass>, pass: Pass, hooks?: StepHooks): Promise<Outcome> {
+export async function runOnTemporal<Pass>(step: Step<Pass>, pass: Pass, hooks?: StepHooks<Pass>): Promise<Outcome> {
   const ran = await attempt(() => runStep(step, pass, temporalRuntime, hooks))
   return 'outcome' in ran ? ran.outcome : ran.value
 }
@@ -198,6 +207,25 @@ export function longActivities<A extends object>(options: LongActivityOptions): 
     },
   })
   return tellingCalls(calls, (name, [input]) => tell?.(name) ?? summaryOf(name, input, summary))
+}
+
+/** Lines with these fields, and the name of the action that writes them. Nothing is written in a replay. */
+export function actionLog(fields: Readonly<Record<string, unknown>>): ActionLog {
+  const line =
+    (level: keyof ActionLog): ActionLog[keyof ActionLog] =>
+    (message, own) => {
+      log[level](message, jsonOf({ ...own, ...fields, action: ACTION.getStore() }))
+    }
+  return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
+}
+
+/** What leaves the sandbox is copied, and not everything can be. */
+function jsonOf(fields: object): Record<string, unknown> {
+  try {
+    return JSON.parse(JSON.stringify(fields)) as Record<string, unknown>
+  } catch (error) {
+    return { fields: `no JSON: ${String(error)}` }
+  }
 }
 
 /** Work in a scope of its own, which can be cancelled without the rest of the run. */

@@ -1,0 +1,6 @@
+// The time of a run, in the sandbox: that of its history, the same in every replay. It goes on when something has come, and not between.
+
+/* eslint-disable no-restricted-globals -- Elsewhere in workflows it would be the clock. */
+export function runTime(): Date {
+  return new Date()
+}
