@@ -12,11 +12,13 @@ import { fileURLToPath } from 'node:url'
 import type { Config } from './server/config.ts'
 import { LockHeldError, takeLock } from './dev/lock.ts'
 import type { Progress } from './dev/obtain.ts'
-import { startPawl } from './dev/pawl-parts.ts'
-import type { Part } from './dev/part.ts'
+import { type PawlParts, startPawl } from './dev/pawl-parts.ts'
+import { type Part, PartDiedError } from './dev/part.ts'
 import type { Ports } from './dev/ports.ts'
 import { identify } from './dev/process-identity.ts'
 import { aborted, failed, startServers, type ServerOptions, type Servers, type TemporalStore } from './dev/servers.ts'
+import { type CodeWatch, watchCode } from './dev/watch-code.ts'
+import { controllerFiles } from './server/load-controllers.ts'
 import { removeState, writeState, type DevState, type PartState } from './dev/state.ts'
 
 const EPHEMERAL_MARK = '.pawl-ephemeral'
@@ -34,6 +36,8 @@ export interface DevOptions {
   readonly wings?: string | undefined
   /** Modules of controllers in level mode, separated by commas. */
   readonly controllers?: string | undefined
+  /** Starts bridge and worker anew when the code of the controllers changes. */
+  readonly watch?: boolean
   readonly progress: Progress
   /** Ends the start. */
   readonly signal?: AbortSignal
@@ -58,29 +62,62 @@ export async function startDev(options: DevOptions): Promise<Dev> {
   const release = await lockFolder(dataDir)
   try {
     const servers = await startServers({ ...options, dataDir })
-    return { ...(await completeSet(servers, { ...options, dataDir })), stop: () => stopSet(servers, dataDir, release) }
+    const { watched, ...set } = await completeSet(servers, { ...options, dataDir })
+    const stop = async () => {
+      watched?.close()
+      await stopSet(servers, dataDir, release)
+    }
+    return { ...set, stop }
   } catch (error) {
     await release()
     throw error
   }
 }
 
-async function completeSet(servers: Servers, options: DevOptions & { dataDir: string }): Promise<Omit<Dev, 'stop'>> {
-  const { dataDir, config, wings, controllers, progress, signal } = options
+async function completeSet(
+  servers: Servers,
+  options: DevOptions & { dataDir: string },
+): Promise<Omit<Dev, 'stop'> & { readonly watched?: CodeWatch }> {
+  const { dataDir, config, wings, controllers, progress, signal, watch = false } = options
   const { temporalNamespace } = config
-  const pawl = startPawl({ servers, dataDir, temporalNamespace, wings, controllers, progress })
+  const onEnd = (error: Error) => {
+    progress(`${error.message}\nwaits for a change of the code`)
+  }
+  const pawl = startPawl({
+    ...{ servers, dataDir, temporalNamespace, wings, controllers, progress, onEnd: watch ? onEnd : undefined },
+  })
   try {
-    await Promise.race([pawl, failed(servers.failure), aborted(signal)])
+    const parts = await Promise.race([pawl, failed(servers.failure), aborted(signal)])
     await linkCommand(dataDir)
     const state = describe(servers, options)
     // S2
     await writeState(state)
-    return { state, servers }
+    return { state, servers, ...(watch && { watched: await restartOnChange(parts, servers, options) }) }
   } catch (error) {
     await servers.stop()
     await pawl.catch(() => undefined)
     throw error
   }
+}
+
+async function restartOnChange(
+  parts: PawlParts,
+  servers: Servers,
+  options: DevOptions & { dataDir: string },
+): Promise<CodeWatch> {
+  const { controllers, progress } = options
+  return await watchCode(controllerFiles(controllers), async (file) => {
+    const begun = Date.now()
+    progress(`${file} has changed`)
+    try {
+      await parts.restart()
+      await writeState(describe(servers, options))
+      progress(`runs the new code, after ${((Date.now() - begun) / 1000).toFixed(1)} s`)
+    } catch (error) {
+      // A part that did not come up has told it itself (onEnd), unless it was only slow.
+      if (!(error instanceof PartDiedError)) progress(error instanceof Error ? error.message : String(error))
+    }
+  })
 }
 
 async function stopSet(servers: Servers, dataDir: string, release: () => Promise<void>): Promise<void> {

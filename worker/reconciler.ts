@@ -56,6 +56,7 @@ type Parts = NonNullable<Awaited<ReturnType<typeof openParts>>>
 /** What the worker works with; undefined when it is told to stop before Temporal answers. */
 async function openParts({ log, stopping, opened }: Frame) {
   const troubles = createTroubles()
+  troubles.report('workers', new Error('they do not ask for tasks yet'))
   const health = await serveHealth(troubles, settings.healthHost, settings.healthPort)
   opened(() => health.close())
   const db = openDatabase(settings.databaseUrl)
@@ -183,6 +184,7 @@ async function serve({ log, stopping }: Frame, parts: Parts, workers: readonly W
   try {
     // When one fails, the others are stopped too.
     const runs = workers.map((worker) => worker.run().finally(() => stopping.abort()))
+    troubles.report('workers', undefined)
     if (stopping.signal.aborted) stop()
     for (const end of await Promise.allSettled(runs)) if (end.status === 'rejected') throw end.reason
   } finally {

@@ -1,4 +1,4 @@
-// The CronJob example by accounts that have the roles of `pawl gen rbac` and no other right, and what is told when one is missing.
+// The examples by accounts that have the roles of `pawl gen rbac` and no other right, and what is told when one is missing.
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
@@ -11,21 +11,78 @@ import { describe, expect, it, vi } from 'vitest'
 import { genRbac } from '../../worker/gen/rbac-file.ts'
 import { useStage } from '../support/stage.ts'
 
-const EXAMPLE = new URL('../../examples/cronjob/', import.meta.url).pathname
+const EXAMPLES = new URL('../../examples/', import.meta.url).pathname
+const CONTROLLERS = ['cronjob', 'app'].map((example) => `${EXAMPLES}${example}/controllers.ts`)
 const NAMESPACE = 'rbac'
 const KIND = 'cronjobs.batch.example.pawl.dev'
+const APPS = 'apps.app.example.pawl.dev'
 const run = promisify(execFile)
 
 const stage = useStage(NAMESPACE, async () => {
-  await kubectl('apply', '--server-side', '-f', `${EXAMPLE}cron-job.crd.yaml`)
-  await kubectl('wait', '--for=condition=Established', '--timeout=30s', `crd/${KIND}`)
-  await kubectl('apply', '-f', `${EXAMPLE}rbac.yaml`)
+  const manifests = ['cronjob/cron-job.crd.yaml', 'app/app.crd.yaml', 'cronjob/rbac.yaml', 'app/rbac.yaml']
+  await kubectl('apply', '--server-side', ...manifests.flatMap((file) => ['-f', `${EXAMPLES}${file}`]))
+  await kubectl('wait', '--for=condition=Established', '--timeout=30s', `crd/${KIND}`, `crd/${APPS}`)
   const [bridgeKubeconfig, workerKubeconfig] = await Promise.all([account('pawl-bridge'), account('pawl-worker')])
   await bindClusterRoles()
   const flags = ['--wings', 'none']
   return {
-    ...{ controllers: `${EXAMPLE}controllers.ts`, bridgeKubeconfig, workerKubeconfig },
+    ...{ controllers: CONTROLLERS.join(','), bridgeKubeconfig, workerKubeconfig },
     ...{ bridgeFlags: flags, workerFlags: flags },
+  }
+})
+
+describe('the App example with the roles that are made of it', { timeout: 180_000 }, () => {
+  const spec = { image: 'shop:1', replicas: 2, settings: { GREETING: 'hello', OLD: 'yes' } }
+  const change = async (body: object) =>
+    await kubectl('patch', APPS, 'shop', '--type=merge', '-p', JSON.stringify({ spec: body }))
+  const podsOf = async () =>
+    (await kubectl('get', 'pods', '-l', 'app.kubernetes.io/name=shop', '-o', 'name')).split('\n')
+
+  it('becomes ready', async () => {
+    const body = { apiVersion: 'app.example.pawl.dev/v1', kind: 'App', metadata: { name: 'shop' }, spec }
+    await post(`/apis/${body.apiVersion}/namespaces/${NAMESPACE}/apps`, body)
+    await ready('RolledOut')
+    expect(await kubectl('get', APPS, 'shop', '-o=jsonpath={.spec.port} {.status.readyReplicas}')).toBe('8080 2')
+    const address = await kubectl(
+      'get',
+      'service',
+      'shop',
+      '-o=jsonpath={.spec.ports[0].port} {.spec.ports[0].targetPort}',
+    )
+    expect(address).toBe('80 8080')
+  })
+
+  it('replaces its Pods when its settings change, and puts back what somebody took away', async () => {
+    const before = await podsOf()
+    await change({ settings: { GREETING: 'bye', OLD: null } })
+    await vi.waitFor(
+      async () => expect((await podsOf()).filter((pod) => pod !== '' && before.includes(pod))).toEqual([]),
+      {
+        ...{ timeout: 60_000, interval: 300 },
+      },
+    )
+    await ready('RolledOut')
+    expect(JSON.parse(await kubectl('get', 'configmap', 'shop', '-o=jsonpath={.data}'))).toEqual({ GREETING: 'bye' })
+    await kubectl('delete', 'service', 'shop')
+    await vi.waitFor(async () => expect(await kubectl('get', 'services', '-o', 'name')).toContain('service/shop'), {
+      ...{ timeout: 30_000, interval: 300 },
+    })
+  })
+
+  it('has no Pods in a pause, and says when that ends', async () => {
+    // From the first minute of this year on until the last one.
+    await change({ pause: { from: '0 0 1 1 *', until: '59 23 31 12 *' } })
+    await ready('Paused')
+    expect(await kubectl('get', APPS, 'shop', '-o=jsonpath={.status.paused} {.status.changesAt}')).toMatch(
+      /^true \d{4}-12-31/,
+    )
+    await kubectl('delete', APPS, 'shop')
+  })
+
+  async function ready(reason: string): Promise<void> {
+    const path = "-o=jsonpath={.status.conditions[?(@.type=='Ready')].reason}"
+    const look = async () => expect(await kubectl('get', APPS, 'shop', path)).toBe(reason)
+    await vi.waitFor(look, { timeout: 60_000, interval: 300 })
   }
 })
 
@@ -37,7 +94,7 @@ describe('the CronJob example with the roles that are made of it', { timeout: 18
   })
 
   it('works with Roles in one namespace, too', async () => {
-    await kubectl('delete', 'clusterrolebindings', 'pawl-bridge-cron-job', 'pawl-worker-cron-job')
+    await kubectl('delete', 'clusterrolebindings', ...bindings().map(({ name }) => name))
     await applyRoles()
     await stage.pawl.kill('bridge')
     await stage.pawl.startBridge()
@@ -46,7 +103,7 @@ describe('the CronJob example with the roles that are made of it', { timeout: 18
   })
 
   it('names the right that the worker lacks, in the journal and by kubectl, and goes on when it is there', async () => {
-    await editRole('pawl-worker-cron-job', (verbs) => verbs.filter((verb) => verb !== 'create'))
+    await editRole('pawl-worker-examples', (verbs) => verbs.filter((verb) => verb !== 'create'))
     await create('forbidden')
     const lacks = 'cannot create resource "jobs" in API group "batch" in the namespace "rbac"'
     await vi.waitFor(async () => expect(await lastError('forbidden')).toContain(lacks), { timeout: 60_000 })
@@ -57,7 +114,7 @@ describe('the CronJob example with the roles that are made of it', { timeout: 18
   })
 
   it('names the right that the bridge lacks in its log', async () => {
-    await editRole('pawl-bridge-cron-job', () => ['get'])
+    await editRole('pawl-bridge-examples', () => ['get'])
     await stage.pawl.kill('bridge')
     await stage.pawl.startBridge()
     const lacks = /jobs\.batch is forbidden: User .*:pawl-bridge.* cannot (?:list|watch) resource/
@@ -89,10 +146,16 @@ async function account(name: string): Promise<string> {
   return file
 }
 
+function bindings(): readonly { readonly account: string; readonly name: string }[] {
+  return ['pawl-bridge', 'pawl-worker'].flatMap((account) =>
+    ['cron-job', 'app'].map((example) => ({ account, name: `${account}-${example}` })),
+  )
+}
+
 async function bindClusterRoles(): Promise<void> {
-  for (const name of ['pawl-bridge', 'pawl-worker']) {
-    const binding = ['clusterrolebinding', `${name}-cron-job`, `--clusterrole=${name}-cron-job`]
-    await kubectl('create', ...binding, `--serviceaccount=${NAMESPACE}:${name}`)
+  for (const { account, name } of bindings()) {
+    const binding = ['clusterrolebinding', name, `--clusterrole=${name}`, `--serviceaccount=${NAMESPACE}:${account}`]
+    await kubectl('create', ...binding)
   }
 }
 
@@ -101,8 +164,8 @@ async function applyRoles(): Promise<void> {
   const out = join(await mkdtemp(join(tmpdir(), 'pawl-rbac-')), 'rbac.yaml')
   const said: string[] = []
   const keep = (line: string) => said.push(line)
-  const files = [`${EXAMPLE}controllers.ts`]
-  const asked = { name: undefined, namespaces: [NAMESPACE], accounts: NAMESPACE }
+  const files = CONTROLLERS
+  const asked = { name: 'examples', namespaces: [NAMESPACE], accounts: NAMESPACE }
   expect(await genRbac({ files, ...asked, out, check: false, print: keep, complain: keep })).toBe(0)
   await kubectl('apply', '-f', out)
 }

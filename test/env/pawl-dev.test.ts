@@ -2,16 +2,17 @@
 
 import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { access, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { access, copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 
 import type { DevStatus } from '../../worker/dev/state.ts'
 
-const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const PAWL = join(ROOT, 'worker/pawl.js')
 const run = promisify(execFile)
 
 describe('pawl dev, detached, with a data folder', { timeout: 300_000 }, () => {
@@ -50,10 +51,13 @@ describe('pawl dev, detached, with a data folder', { timeout: 300_000 }, () => {
   })
 })
 
-describe('pawl dev in the foreground, ephemeral', { timeout: 120_000 }, () => {
-  it('stops all and shows the last log lines when one part dies, and leaves nothing behind', async () => {
-    const { dataDir, child, output } = await foreground()
-    const { parts } = status(dataDir)
+describe('pawl dev in the foreground, ephemeral', { timeout: 240_000 }, () => {
+  it('runs changed code, stops all and shows the last log lines when one part dies, and leaves nothing behind', async () => {
+    const module = await controllers()
+    const { dataDir, child, output } = await foreground('--controllers', module, '--watch')
+    await restartsOn(module, output)
+    const { up, parts } = status(dataDir)
+    expect(up).toBe(true)
     process.kill(parts.find(({ name }) => name === 'kwok')?.pid ?? 0, 'SIGKILL')
     const [code] = (await once(child, 'exit')) as [number]
     expect(code).toBe(1)
@@ -81,6 +85,26 @@ async function folder(): Promise<string> {
   return dir
 }
 
+/** A module of controllers in a project of its own. */
+async function controllers(): Promise<string> {
+  const dir = await folder()
+  await mkdir(join(dir, 'node_modules'))
+  await symlink(ROOT, join(dir, 'node_modules/pawl'))
+  await writeFile(join(dir, 'package.json'), '{"type":"module"}')
+  await copyFile(join(ROOT, 'test/support/level/widget.ts'), join(dir, 'widget.ts'))
+  return join(dir, 'widget.ts')
+}
+
+/** Code that cannot be bundled is told, with the file; the next change is run. */
+async function restartsOn(module: string, output: () => string): Promise<void> {
+  const code = await readFile(module, 'utf8')
+  await writeFile(module, `import 'node:crypto'\n${code}`)
+  await vi.waitFor(() => expect(output()).toContain('waits for a change of the code'), { timeout: 90_000 })
+  expect(output()).toMatch(/worker ended with exit code 1[^]*node:crypto[^]*widget\.ts/)
+  await writeFile(module, code)
+  await vi.waitFor(() => expect(output()).toMatch(/runs the new code, after [\d.]+ s/), { timeout: 90_000 })
+}
+
 async function pawl(...args: readonly string[]): Promise<{ stdout: string; stderr: string }> {
   try {
     return await run(process.execPath, [PAWL, ...args])
@@ -102,9 +126,11 @@ async function kubectl(dataDir: string, ...args: readonly string[]): Promise<str
   return (await run(join(dataDir, 'bin', 'kubectl'), [`--kubeconfig=${dataDir}/kubeconfig`, ...args])).stdout
 }
 
-async function foreground(): Promise<{ dataDir: string; child: ChildProcess; output: () => string }> {
+async function foreground(
+  ...flags: readonly string[]
+): Promise<{ dataDir: string; child: ChildProcess; output: () => string }> {
   const dataDir = await folder()
-  const child = spawn(process.execPath, [PAWL, 'dev', '--ephemeral', '--data-dir', dataDir], {
+  const child = spawn(process.execPath, [PAWL, 'dev', '--ephemeral', '--data-dir', dataDir, ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let text = ''

@@ -29,6 +29,7 @@ interface DevFlags {
   readonly temporalStore: TemporalStore
   readonly wings?: string
   readonly controllers?: string
+  readonly watch?: true
   readonly kubernetesPort?: number
   readonly etcdPort?: number
   readonly postgresPort?: number
@@ -55,6 +56,7 @@ export function devCommand(): Command {
     .option(...STORE_OPTION)
     .option('--wings <names>', 'serve only these wings, such as landscaper, or none (default: all)', joined)
     .option('--controllers <files>', 'modules of controllers in level mode to run as well, separated by commas', joined)
+    .option('--watch', 'start bridge and worker anew when the code of the controllers changes')
     .option('--kubernetes-port <port>', 'port of kube-apiserver (default: a free one, kept)', parsePort)
     .option('--etcd-port <port>', 'port of etcd (default: a free one, kept)', parsePort)
     .option('--postgres-port <port>', 'port of PostgreSQL (default: a free one, kept)', parsePort)
@@ -107,6 +109,7 @@ function stopCommand(): Command {
 
 async function dev(flags: DevFlags): Promise<void> {
   await checkControllers(flags.controllers, flags.wings, { acts: true })
+  checkWatch(flags)
   const abort = new AbortController()
   const options: DevOptions = {
     config: readConfig(),
@@ -118,11 +121,19 @@ async function dev(flags: DevFlags): Promise<void> {
     temporalStore: storeOf(flags),
     wings: flags.wings,
     controllers: flags.controllers,
+    watch: flags.watch ?? false,
     progress: (line) => process.stdout.write(`${line}\n`),
     signal: abort.signal,
   }
   if (flags.detach === true) await detach(options)
   else await foreground(options, abort)
+}
+
+/** Of a restart a person is told, in the terminal. */
+function checkWatch({ watch, detach: isDetached, controllers }: DevFlags): void {
+  if (watch !== true) return
+  if (isDetached === true) throw new UsageError('found --watch with --detach, expected one of the two')
+  if (controllers === undefined) throw new UsageError('found --watch without --controllers, expected both')
 }
 
 async function detach(options: DevOptions): Promise<void> {

@@ -11,7 +11,10 @@ import { PartDiedError, type Part } from './part.ts'
 
 export interface Group {
   readonly parts: readonly Part[]
-  readonly add: (part: Part) => void
+  /** @param onEnd told when the part ends by itself, in place of the group, which goes on. */
+  readonly add: (part: Part, onEnd?: (error: PartDiedError) => void) => void
+  /** Stops one part; the group goes on. */
+  readonly drop: (part: Part) => Promise<void>
   /** Has a folder removed when the group stops, or when this process dies. */
   readonly removeAtEnd: (dir: string) => void
   /** Resolves when a part ends that nobody stopped. */
@@ -28,14 +31,22 @@ export async function startGroup(): Promise<Group> {
   let report: (error: PartDiedError) => void = () => undefined
   const failure = new Promise<PartDiedError>((resolve) => (report = resolve))
 
-  const add = (part: Part) => {
+  const dropped = new Set<Part>()
+  const add: Group['add'] = (part, onEnd = report) => {
     // V1
     guard.watch(part.identity)
     parts.push(part)
     if (stopping !== undefined) void part.stop()
     void part.ended.then(async (how) => {
-      if (stopping === undefined) report(await PartDiedError.of(part.spec, how))
+      if (stopping !== undefined || dropped.has(part)) return
+      onEnd(await PartDiedError.of(part.spec, how))
     })
+  }
+  const drop = async (part: Part) => {
+    dropped.add(part)
+    const index = parts.indexOf(part)
+    if (index >= 0) parts.splice(index, 1)
+    await part.stop()
   }
   const removeAtEnd = (dir: string) => {
     folders.push(dir)
@@ -47,5 +58,5 @@ export async function startGroup(): Promise<Group> {
     for (const dir of folders) await rm(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
     guard.release()
   }
-  return { parts, add, removeAtEnd, failure, stop: () => (stopping ??= stopAll()) }
+  return { parts, add, drop, removeAtEnd, failure, stop: () => (stopping ??= stopAll()) }
 }

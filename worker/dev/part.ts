@@ -9,6 +9,7 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { childEnvironment } from '../server/config.ts'
+import { readableLog } from './readable-log.ts'
 import { identify, isRunning, signal, type ProcessIdentity } from './process-identity.ts'
 
 const POLL_MS = 50
@@ -127,7 +128,7 @@ export class PartDiedError extends Error {
   }
 
   static async of({ name, logFile }: PartSpec, how: string): Promise<PartDiedError> {
-    const tail = await lastLines(logFile)
+    const tail = readableLog(await lastLines(logFile, 100))
     return new PartDiedError(name, logFile, `${name} ${how}; last lines of ${logFile}:\n${tail}`)
   }
 }

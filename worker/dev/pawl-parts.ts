@@ -11,7 +11,7 @@ import { modulePath, processArgs } from '../server/config.ts'
 import { wingsOn } from '../server/wings.ts'
 import { migrate } from '../migrate.ts'
 import type { Progress } from './obtain.ts'
-import { startPart } from './part.ts'
+import { type PartDiedError, startPart } from './part.ts'
 import type { Servers } from './servers.ts'
 
 const run = promisify(execFile)
@@ -26,10 +26,17 @@ export interface PawlOptions {
   /** Modules of controllers in level mode, as the flag has them. */
   readonly controllers?: string | undefined
   readonly progress: Progress
+  /** Told when bridge or worker ends by itself; without it the whole set ends. */
+  readonly onEnd?: ((error: PartDiedError) => void) | undefined
+}
+
+export interface PawlParts {
+  /** Starts bridge and worker anew, with the code as it is now. @throws PartDiedError when one does not come up. */
+  readonly restart: () => Promise<void>
 }
 
 /** Migrates, installs the CRDs and starts bridge and worker; each belongs to the servers' group. */
-export async function startPawl(options: PawlOptions): Promise<void> {
+export async function startPawl(options: PawlOptions): Promise<PawlParts> {
   const { servers, temporalNamespace, wings, controllers, progress } = options
   const { databaseUrl, temporalAddress, ports } = servers
   const temporal = { address: temporalAddress, namespace: temporalNamespace }
@@ -41,10 +48,24 @@ export async function startPawl(options: PawlOptions): Promise<void> {
     ...(controllers === undefined ? [] : ['--controllers', controllers]),
   ]
   const ofWorker = ['--temporal-address', temporalAddress, '--temporal-namespace', temporalNamespace, ...ofBoth]
-  await Promise.all([
-    startProcess({ name: 'bridge', file: 'bridge.ts', healthPort: ports.bridgeHealth, args: ofBoth }, options),
-    startProcess({ name: 'worker', file: 'reconciler.ts', healthPort: ports.workerHealth, args: ofWorker }, options),
-  ])
+  const processes: readonly PawlProcess[] = [
+    { name: 'bridge', file: 'bridge.ts', healthPort: ports.bridgeHealth, args: ofBoth },
+    { name: 'worker', file: 'reconciler.ts', healthPort: ports.workerHealth, args: ofWorker },
+  ]
+  const startAll = async () => {
+    const starts = await Promise.allSettled(processes.map((one) => startProcess(one, options)))
+    const failed = starts.find((start) => start.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
+  }
+  await startAll()
+  return {
+    async restart() {
+      const names = processes.map(({ name }) => name)
+      const running = servers.parts.filter(({ spec }) => names.includes(spec.name))
+      await Promise.all(running.map((part) => servers.drop(part)))
+      await startAll()
+    },
+  }
 }
 
 /** Applies the generated CRDs of the wings and waits until their storage answers. */
@@ -93,10 +114,14 @@ async function startProcess({ name, file, healthPort, args }: PawlProcess, optio
     logFile: join(dataDir, 'logs', `${name}.log`),
     address,
     // Arguments can be read by every user of the machine, so the password is not among them.
-    ...(password === '' ? {} : { env: { PGPASSWORD: password } }),
+    env: {
+      ...(password !== '' && { PGPASSWORD: password }),
+      // Half of a start is reading the sources.
+      NODE_COMPILE_CACHE: join(dataDir, 'compile-cache'),
+    },
     isReady: async () => (await fetch(`${address}/readyz`)).ok,
   }
-  await startPart(spec, servers.add)
+  await startPart(spec, (part) => servers.add(part, options.onEnd))
   progress(`${name}: ready`)
 }
 

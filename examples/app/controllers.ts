@@ -1,0 +1,17 @@
+// What the worker and the bridge are started with: `--controllers examples/app/controllers.ts`.
+
+import { defineLevel } from 'pawl/kit'
+
+import { appQueries } from './app.gen.ts'
+import { appKind } from './kind.ts'
+import { appPlan } from './plan.ts'
+
+export const appController = defineLevel({
+  name: 'app',
+  target: appKind,
+  queries: appQueries,
+  plan: appPlan,
+  writes: ['v1/ConfigMap', 'v1/Service', 'apps/v1/Deployment'],
+})
+
+export const controllers = [appController]

@@ -1,0 +1,23 @@
+// The steps of a pass, on one screen.
+
+import { always, checkedPlan, join, sequential } from 'pawl/kit'
+
+import { appSteps } from './app.gen.ts'
+import { applyDeployment } from './apply-deployment.ts'
+import { applyService } from './apply-service.ts'
+import { applySettings } from './apply-settings.ts'
+import { reportReadiness } from './report-readiness.ts'
+
+const step = appSteps({ applySettings, applyDeployment, applyService, reportReadiness })
+
+/** What a pass over an App does. */
+export const appPlan = checkedPlan(
+  always(
+    join(
+      // Pods start with settings that are there.
+      sequential(step.applySettings, step.applyDeployment),
+      step.applyService,
+    ),
+    step.reportReadiness,
+  ),
+)

@@ -1,0 +1,156 @@
+// What an App does, pass by pass. No server: the time is set, and faults are made.
+
+import { again, done } from 'pawl/kit'
+import type { Deployment } from 'pawl/kit/apps/v1'
+import { describeTrace, runPass } from 'pawl/kit/testing'
+import type { ConfigMap } from 'pawl/kit/v1'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+
+import { appController } from '../../../examples/app/controllers.ts'
+import type { App } from '../../../examples/app/kind.ts'
+
+const HOUR_MS = 3_600_000
+const forbidden = { code: 'Forbidden', message: 'no', retryable: true }
+const night = { from: '0 20 * * *', until: '0 6 * * *', timeZone: 'Europe/Berlin' }
+
+const shop = (spec: Partial<App['spec']> = {}) => ({
+  metadata: { name: 'shop' },
+  spec: { image: 'shop:1', replicas: 2, port: 8080, settings: { GREETING: 'hello' }, ...spec },
+})
+
+/** The Deployment as its own controller leaves it when all Pods are there. */
+function rolledOut(deployment: Deployment | undefined, more: object = {}): Deployment {
+  if (deployment === undefined) throw new Error('there is no Deployment')
+  const count = deployment.spec?.replicas ?? 0
+  const counts = { replicas: count, updatedReplicas: count, availableReplicas: count, readyReplicas: count }
+  return { ...deployment, status: { observedGeneration: deployment.metadata.generation, ...counts, ...more } }
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  vi.setSystemTime('2026-03-02T11:00:00Z')
+})
+afterEach(() => vi.useRealTimers())
+
+describe('an App that is new', () => {
+  it('gets its settings, its Deployment and its Service, and is not ready yet', async () => {
+    const { outcome, written, status } = await runPass(appController, { target: shop() })
+    expect(outcome).toEqual(done)
+    expect(written).toEqual(['apply ConfigMap shop', 'apply Deployment shop', 'apply Service shop'])
+    expect(status).toMatchObject({
+      ...{ paused: false, readyReplicas: 0 },
+      conditions: [
+        { type: 'Ready', status: 'False', reason: 'RollingOut', message: expect.stringMatching(/^0 of 2/) as string },
+      ],
+    })
+  })
+
+  it('is ready when all Pods are, and then nothing is written', async () => {
+    const { next } = await runPass(appController, { target: shop() })
+    const deployment = rolledOut(next.state.deployment)
+    const second = await runPass(appController, { ...next, state: { ...next.state, deployment } })
+    expect(second.written).toEqual([])
+    expect(second.status).toMatchObject({ readyReplicas: 2, conditions: [{ status: 'True', reason: 'RolledOut' }] })
+    const third = await runPass(appController, second.next)
+    expect([third.written, third.status, third.ended]).toEqual([[], {}, 'Converged'])
+  })
+
+  it('says so when its Deployment is stuck', async () => {
+    const { next } = await runPass(appController, { target: shop() })
+    const message = 'ReplicaSet has timed out progressing.'
+    const conditions = [{ type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', message }]
+    const deployment = rolledOut(next.state.deployment, { availableReplicas: 0, conditions })
+    const { status } = await runPass(appController, { ...next, state: { ...next.state, deployment } })
+    expect(status['conditions']).toMatchObject([{ status: 'False', reason: 'Stuck', message }])
+  })
+})
+
+describe('settings of an App that change', () => {
+  const annotationOf = (deployment: Deployment | undefined) =>
+    deployment?.spec?.template.metadata?.annotations?.['app.example.pawl.dev/settings']
+
+  it('replace its Pods, and those that are taken out go', async () => {
+    const { next } = await runPass(appController, { target: shop() })
+    const changed = shop({ settings: { COLOR: 'red' } })
+    const course = await runPass(appController, { target: changed, state: next.state })
+    expect(course.written).toEqual(['apply ConfigMap shop', 'apply Deployment shop'])
+    expect(course.next.state.settings?.data).toEqual({ COLOR: 'red' })
+    expect(annotationOf(course.next.state.deployment)).not.toBe(annotationOf(next.state.deployment))
+  })
+
+  it('replace nothing when only their order differs', async () => {
+    const { next } = await runPass(appController, { target: shop({ settings: { A: '1', B: '2' } }) })
+    const { written } = await runPass(appController, {
+      target: shop({ settings: { B: '2', A: '1' } }),
+      state: next.state,
+    })
+    expect(written).toEqual([])
+  })
+
+  it('start no Pods as long as they cannot be stored', async () => {
+    const fails = { apply: ({ kind }: { kind: string }) => (kind === 'ConfigMap' ? forbidden : undefined) }
+    const { written, trace } = await runPass(appController, { target: shop(), fails })
+    expect(written).toEqual(['apply Service shop'])
+    expect(describeTrace(trace).split('\n')).toEqual([
+      '✗ always: Forbidden: no (tried again)',
+      '├─ ✗ join: Forbidden: no (tried again)',
+      '│  ├─ ✗ sequential: Forbidden: no (tried again)',
+      '│  │  ├─ ✗ applySettings: Forbidden: no (tried again)',
+      '│  │  └─ – applyDeployment',
+      '│  └─ ✓ applyService',
+      '└─ ✓ reportReadiness',
+    ])
+  })
+})
+
+describe('an App with a pause', () => {
+  const replicasAt = async (time: string) => {
+    vi.setSystemTime(time)
+    const { next, outcome, status } = await runPass(appController, { target: shop({ pause: night }) })
+    return { replicas: next.state.deployment?.spec?.replicas, outcome, changesAt: status['changesAt'] }
+  }
+
+  it('has its Pods by day, and comes again when the pause begins', async () => {
+    expect(await replicasAt('2026-03-02T11:00:00Z')).toEqual({
+      ...{ replicas: 2, outcome: again(8 * HOUR_MS), changesAt: '2026-03-02T19:00:00Z' },
+    })
+  })
+
+  it('has none from its first moment on, and comes again when it ends', async () => {
+    expect(await replicasAt('2026-03-02T19:00:00Z')).toMatchObject({ replicas: 0, outcome: again(10 * HOUR_MS) })
+    expect(await replicasAt('2026-03-03T05:00:00Z')).toMatchObject({ replicas: 2 })
+  })
+
+  it('says that it is paused when the last Pod is gone', async () => {
+    vi.setSystemTime('2026-03-02T22:00:00Z')
+    const { next } = await runPass(appController, { target: shop({ pause: night }) })
+    const deployment = rolledOut(next.state.deployment)
+    const { status } = await runPass(appController, { ...next, state: { ...next.state, deployment } })
+    expect(status['conditions']).toMatchObject([{ status: 'False', reason: 'Paused' }])
+  })
+
+  it.each([
+    [{ ...night, from: 'at eight' }, "spec.pause.from is 'at eight' in Europe/Berlin"],
+    [{ ...night, timeZone: 'Mars' }, "spec.pause.from is '0 20 * * *' in Mars"],
+    [{ ...night, until: '0 99 * * *' }, "spec.pause.until is '0 99 * * *' in Europe/Berlin"],
+  ])('that cannot be read runs, and is a fault: %j', async (pause, message) => {
+    const { outcome, next } = await runPass(appController, { target: shop({ pause }) })
+    expect(outcome.faults).toMatchObject([{ code: 'InvalidPause', retryable: false }])
+    expect(outcome.faults[0]?.message).toContain(message)
+    expect(next.state.deployment?.spec?.replicas).toBe(2)
+  })
+})
+
+describe('what is made of an App', () => {
+  it('is left to another one that owns it', async () => {
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'Other', name: 'x', uid: 'x', controller: true }]
+    const metadata = { name: 'shop', namespace: 'default', uid: 'm', resourceVersion: '1', generation: 1 }
+    const settings: ConfigMap = {
+      ...{ apiVersion: 'v1', kind: 'ConfigMap' },
+      metadata: { ...metadata, creationTimestamp: '2026-01-01T00:00:00Z', ownerReferences },
+    }
+    const { outcome, events } = await runPass(appController, { target: shop(), state: { settings } })
+    expect(outcome.faults).toMatchObject([{ code: 'OwnedByAnother' }])
+    expect(events).toMatchObject([{ type: 'Warning', reason: 'OwnedByAnother' }])
+  })
+})

@@ -1,0 +1,36 @@
+// What derives from the documents, kinds and controllers of the examples is up to date.
+
+import { join } from 'node:path'
+
+import { describe, expect, it } from 'vitest'
+
+import { genControllers } from '../../worker/gen/controllers.ts'
+import { genCrd } from '../../worker/gen/crd-file.ts'
+import { genRbac } from '../../worker/gen/rbac-file.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+describe.each([
+  ['cronjob', 'cron-job'],
+  ['app', 'app'],
+])('of the example %s', (folder, name) => {
+  const file = (path: string) => join(ROOT, 'examples', folder, path)
+  const lines: string[] = []
+  const keep = (line: string) => lines.push(line)
+  const told = { print: keep, complain: keep }
+
+  it('the module of the document is that of the document, which has no mistake', async () => {
+    const code = await genControllers({ root: ROOT, files: [file(`${name}.cm`)], mode: 'check', ...told })
+    expect([code, lines]).toEqual([0, []])
+  })
+
+  it('the CRD is that of the kind', async () => {
+    const out = file(`${name}.crd.yaml`)
+    expect([await genCrd({ files: [file('kind.ts')], out, check: true, ...told }), lines]).toEqual([0, []])
+  })
+
+  it('the roles are those that the controller needs', async () => {
+    const asked = { name: undefined, namespaces: [], accounts: undefined, out: file('rbac.yaml'), check: true }
+    expect([await genRbac({ files: [file('controllers.ts')], ...asked, ...told }), lines]).toEqual([0, []])
+  })
+})

@@ -1,0 +1,65 @@
+// The last lines of a log, for the terminal of a person: what Pawl's processes log as JSON is told in words, with stacks on lines of their own.
+// Lines of other servers stay as they are.
+
+const LEVELS: Readonly<Record<number, string>> = {
+  10: 'trace',
+  20: 'debug',
+  30: 'info',
+  40: 'warn',
+  50: 'error',
+  60: 'fatal',
+}
+
+const LINES = 15
+// Of a bundler's report the errors matter, which come last.
+const REPORT = /^[^]*?\n(?=ERROR in )/
+// Frames of packages and of Node: what went wrong stands above them.
+const FOREIGN_FRAME = /^\s+at .*(?:node_modules|node:|<anonymous>)/
+
+/** The end of a log: Pawl's lines in words, an error with the whole of its text, and no stack frames but those of people's own code. */
+export function readableLog(text: string): string {
+  const lines = text.trimEnd().split('\n')
+  return lines
+    .filter((line) => !FOREIGN_FRAME.test(line))
+    .slice(-LINES)
+    .map((line) => inWords(line) ?? line)
+    .join('\n')
+}
+
+function inWords(line: string): string | undefined {
+  const fields = fieldsOf(line)
+  if (fields === undefined) return undefined
+  const { level, time, msg, ...rest } = fields
+  const at = new Date(Number(time)).toISOString().slice(11, 19)
+  const others = Object.entries(rest).filter(([key]) => key !== 'name')
+  const told = others.map(([key, value]) => `\n    ${key}: ${indented(plain(value))}`)
+  const message = String(msg).replace(REPORT, '')
+  return `${at} ${LEVELS[Number(level)] ?? String(level)}: ${withoutFrames(message)}${told.join('')}`
+}
+
+/** The fields of a line of pino; undefined for what is none. */
+function fieldsOf(line: string): Readonly<Record<string, unknown>> | undefined {
+  if (!line.startsWith('{"level":')) return undefined
+  try {
+    const fields = JSON.parse(line) as Readonly<Record<string, unknown>>
+    return typeof fields['level'] === 'number' && typeof fields['time'] === 'number' ? fields : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** An error is told by its stack, which begins with its message. */
+function plain(value: unknown): string {
+  if (typeof value === 'string') return value
+  const { stack } = (typeof value === 'object' && value !== null ? value : {}) as { readonly stack?: unknown }
+  return typeof stack === 'string' ? stack : JSON.stringify(value)
+}
+
+function indented(text: string): string {
+  return withoutFrames(text).replaceAll('\n', '\n      ')
+}
+
+function withoutFrames(text: string): string {
+  const lines = text.split('\n')
+  return lines.filter((line) => !FOREIGN_FRAME.test(line)).join('\n')
+}
