@@ -17,6 +17,7 @@ import type { ActivityFunctions, ActivityWing, OpenWing } from './wing.ts'
 import { WINGS } from './wings.gen.ts'
 
 export type { Deps } from './deps.ts'
+export { ownActivities, type OwnFunctions } from './run/level/own-calls.ts'
 export type { OpenWing } from './wing.ts'
 
 type EngineActivities = ReturnType<typeof engineActivities>

@@ -2,27 +2,31 @@
 
 import { Client } from '@temporalio/client'
 import type { Info } from '@temporalio/activity'
-import { type ActivityInboundCallsInterceptor, Runtime, Worker, type WorkerOptions } from '@temporalio/worker'
-import { createActivities, type Deps, openWing } from '../activities/index.ts'
+import { type ActivityInboundCallsInterceptor, Runtime, type Worker, type WorkerOptions } from '@temporalio/worker'
+import { createActivities, type Deps, openWing, ownActivities } from '../activities/index.ts'
 import { loadOrCreateContentKey } from '../activities/journal/content-key.ts'
 import { openDatabase } from '../activities/journal/database.ts'
 import { createGroupedJournal } from '../activities/journal/write/grouped-journal.ts'
 import { createKubeClient } from '../activities/kube/client.ts'
 import { ObjectCache } from '../activities/kube/object-cache.ts'
 import { AtWork } from '../activities/run/at-work.ts'
-import { modulePath, readConfig } from './server/config.ts'
+import { readConfig } from './server/config.ts'
 import { controllerFiles, createRegistry, loadControllers } from './server/registry.ts'
+import { loadOwnActivities } from './server/own-activities.ts'
 import { givenFlags } from './server/flags.ts'
 import { serveHealth } from './server/health.ts'
 import { type Frame, runProcess } from './server/process.ts'
 import { createTroubles } from './server/troubles.ts'
 import { wingsOn } from './server/wings.ts'
-import { bundleControllers } from './reconciler/bundle.ts'
+import { buildOf } from './reconciler/build.ts'
 import { connectToTemporal } from './reconciler/connect.ts'
 import { Dispatcher } from './reconciler/dispatcher.ts'
+import { handOver, identityOf } from './reconciler/hand-over.ts'
 import { listenForWakes } from './reconciler/listener.ts'
 import { reconcilerSettings, WORKER_FLAGS } from './reconciler/settings.ts'
+import { StuckRuns } from './reconciler/stuck-runs.ts'
 import { runSweeper } from './reconciler/sweeper.ts'
+import { createTellingWorker } from './reconciler/telling-worker.ts'
 import { logTemporal } from './reconciler/temporal-log.ts'
 
 const given = givenFlags(WORKER_FLAGS)
@@ -31,9 +35,15 @@ const added = await loadControllers(controllerFiles(given['controllers']))
 const registry = createRegistry(added, wingsOn(given['wings']))
 const { route, subjectKinds, modes, lanes, controllers, watchedKinds } = registry
 const settings = reconcilerSettings(given, config, [...controllers.keys()])
+const ownModules = await loadOwnActivities(registry.levels.filter(isRunHere))
 const now = () => new Date()
 // Statements of groups: claims, lookups, openings, acknowledgements, beginnings.
 const LAX_CONNECTIONS = 5
+
+/** Others may lack here what their activities need. */
+function isRunHere({ name }: { readonly name: string }): boolean {
+  return settings.dispatcher.controllers?.includes(name) ?? true
+}
 
 await runProcess('worker', config.logLevel, async (frame) => {
   logTemporal(frame.log)
@@ -60,15 +70,29 @@ async function openParts({ log, stopping, opened }: Frame) {
   if (connection === undefined) return undefined
   opened(() => connection.close())
   const routing = { route, subjectKinds, modes, lanes, controllers, followed: watchedKinds, contentKey, now }
-  return { troubles, health, db, lax, kube, connection, atWork: new AtWork(now), routing }
+  // Eager starts need client and worker on one connection (spec/engine.md 1.2).
+  const client = new Client({ connection, namespace: settings.temporalNamespace })
+  const build = await buildOf(
+    settings,
+    added.map(({ name }) => name),
+    Runtime.instance().logger,
+  )
+  const { cluster, controllers: own, shares } = settings.dispatcher
+  const stuckRuns = new StuckRuns(
+    { db, kube, client, log, now, registry },
+    { cluster, controllers: own, shares, build: build.name },
+  )
+  return { troubles, health, db, lax, kube, connection, client, build, stuckRuns, atWork: new AtWork(now), routing }
 }
 
 async function createWorkers(frame: Frame, parts: Parts): Promise<readonly Worker[]> {
-  const { connection, atWork } = parts
+  const { connection, atWork, build, stuckRuns } = parts
   const options: Omit<WorkerOptions, 'taskQueue'> = {
     connection,
     namespace: settings.temporalNamespace,
-    ...(await workflows()),
+    identity: identityOf(build.name),
+    workflowBundle: { code: build.code },
+    sinks: stuckRuns.sinks(),
     activities: activitiesOf(frame, parts),
     maxCachedWorkflows: 300,
     // More at once only wait for each other: a run in hand is finished rather than another one begun (spec/engine.md 1.5).
@@ -81,7 +105,9 @@ async function createWorkers(frame: Frame, parts: Parts): Promise<readonly Worke
     stickyQueueScheduleToStartTimeout: settings.stickyTimeoutMs,
     shutdownGraceTime: '30 seconds',
   }
-  return await Promise.all(settings.taskQueues.map((taskQueue) => Worker.create({ ...options, taskQueue })))
+  return await Promise.all(
+    settings.taskQueues.map((taskQueue) => createTellingWorker({ ...options, taskQueue }, stuckRuns.doesNotFit)),
+  )
 }
 
 /** Local activities run inside workflow tasks, so their runs are at work. */
@@ -97,7 +123,7 @@ function actsBy(atWork: AtWork, { isLocal, workflowExecution }: Info): ActivityI
   }
 }
 
-/** The engine's activities and those of the wings that are on. */
+/** The engine's activities, those of the wings that are on, and the controllers' own. */
 function activitiesOf({ log, opened }: Frame, { db, lax, kube, atWork, routing, troubles }: Parts): object {
   const report = (error: unknown) => {
     troubles.report('journal', error)
@@ -116,14 +142,13 @@ function activitiesOf({ log, opened }: Frame, { db, lax, kube, atWork, routing, 
     opened(wing.close)
     return [wing.activities]
   })
-  return createActivities(deps, wings)
+  const own = registry.levels.map((controller) => ownActivities(controller, ownModules.get(controller.name) ?? {}))
+  return createActivities(deps, [...wings, ...own])
 }
 
 /** Runs dispatcher, sweeper and workers until one of them ends or the process is told to stop. */
 async function serve({ log, stopping }: Frame, parts: Parts, workers: readonly Worker[]): Promise<void> {
-  const { troubles, health, db, lax, connection, atWork } = parts
-  // Eager starts need client and worker on one connection (spec/engine.md 1.2).
-  const client = new Client({ connection, namespace: settings.temporalNamespace })
+  const { troubles, health, db, lax, client, build, stuckRuns, atWork } = parts
   const dispatcher = new Dispatcher(
     { db, lax, client, log, now, atWork, registry, report: troubles.report },
     settings.dispatcher,
@@ -136,6 +161,7 @@ async function serve({ log, stopping }: Frame, parts: Parts, workers: readonly W
       { ...settings.dispatcher, everyMs: settings.sweepMs },
       stopping.signal,
     ),
+    stuckRuns.run(stopping.signal),
   ]
 
   function stop(): void {
@@ -148,6 +174,7 @@ async function serve({ log, stopping }: Frame, parts: Parts, workers: readonly W
     {
       wings: settings.wings,
       taskQueues: settings.taskQueues,
+      build: build.name,
       temporal: settings.temporalAddress,
       health: health.address,
     },
@@ -161,13 +188,8 @@ async function serve({ log, stopping }: Frame, parts: Parts, workers: readonly W
   } finally {
     stopping.abort()
     await Promise.all(running)
+    await handOver({ db, client, log, now, registry }, settings.dispatcher, build.name).catch((error: unknown) =>
+      log.warn({ err: error }, 'objects could not be handed over to other workers'),
+    )
   }
-}
-
-async function workflows(): Promise<Pick<WorkerOptions, 'workflowsPath' | 'workflowBundle'>> {
-  const { workflowBundle: codePath, controllerFiles: files } = settings
-  if (codePath !== undefined) return { workflowBundle: { codePath } }
-  if (files.length === 0) return { workflowsPath: modulePath('../workflows/index.ts') }
-  const names = added.map(({ name }) => name)
-  return { workflowBundle: await bundleControllers(files, names, Runtime.instance().logger) }
 }

@@ -127,6 +127,9 @@ export interface JobTable {
   lookups: number
   /** The lanes that the run serves of what it may host; null: all. */
   serves: string[] | null
+  /** How often its run was ended and started anew, because code had changed. */
+  restarts: Generated<number>
+  restarted_at: NullableTimestamp
 }
 
 /** The job of a child that a run hosts. */

@@ -8,6 +8,7 @@ import * as keepHosted from '../../migrations/0003_keep_hosted_jobs.ts'
 import * as keepServes from '../../migrations/0004_keep_what_runs_serve.ts'
 import * as takeTurns from '../../migrations/0005_take_turns.ts'
 import * as fenceFormer from '../../migrations/0006_fence_former_runs.ts'
+import * as noteStuck from '../../migrations/0007_note_stuck_runs.ts'
 import { type Database, openDatabase } from './database.ts'
 import { ensurePartitions } from './write/partitions.ts'
 
@@ -19,6 +20,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0004_keep_what_runs_serve': keepServes,
   '0005_take_turns': takeTurns,
   '0006_fence_former_runs': fenceFormer,
+  '0007_note_stuck_runs': noteStuck,
 }
 
 export interface MigrationState {

@@ -11,6 +11,8 @@ const EVENTS = { apiVersion: 'v1', plural: 'events' }
 // The API server's limit for an Event's message.
 const MESSAGE_LIMIT = 1024
 
+type EventDeps = Pick<Deps, 'kube' | 'log' | 'now'>
+
 /** The object that an Event is about. */
 export type Involved = Subject & { readonly apiVersion: string }
 
@@ -18,7 +20,12 @@ export type Involved = Subject & { readonly apiVersion: string }
  * Records a Warning on the subject. Repeated for the same job, or the same run in level mode, and error it is one Event. An Event that cannot
  * be written is logged and changes nothing else: it only repeats what status or journal say.
  */
-export async function recordWarning(deps: Deps, involved: Involved, job: string, error: ErrorReport): Promise<void> {
+export async function recordWarning(
+  deps: EventDeps,
+  involved: Involved,
+  job: string,
+  error: ErrorReport,
+): Promise<void> {
   const { reason, message, operation } = error
   await recordEvent(deps, involved, {
     type: 'Warning',
@@ -38,7 +45,7 @@ export interface KubeEvent {
 }
 
 /** Records an Event on the subject. @throws nothing that the API server says: that is logged. */
-export async function recordEvent(deps: Deps, involved: Involved, told: KubeEvent): Promise<void> {
+export async function recordEvent(deps: EventDeps, involved: Involved, told: KubeEvent): Promise<void> {
   const { apiVersion, kind, name, uid } = involved
   const hash = createHash('sha256').update(JSON.stringify(told.identity)).digest('hex')
   const at = deps.now().toISOString()

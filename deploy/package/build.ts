@@ -21,7 +21,7 @@ const COPIED = [
 const PICTURE = /\.png$/
 // `npm run demo` is for checkouts.
 const LEFT_OUT = /^worker\/demo(?:\/|$)/
-const KIT = ['workflows/kit/index.ts', ...modulesBelow('workflows/kit/kind/kubernetes')]
+const KIT = ['workflows/kit/index.ts', 'workflows/kit/testing/index.ts', ...modulesBelow('workflows/kit/kind/kubernetes')]
 
 const OPTIONS: ts.CompilerOptions = {
   target: ts.ScriptTarget.ES2023,

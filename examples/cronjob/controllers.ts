@@ -6,6 +6,12 @@ import { cronJobControllerManagerQueries } from './cron-job.gen.ts'
 import { cronJobKind } from './kind.ts'
 import { cronJobPlan } from './plan.ts'
 
-export const controllers = [
-  defineLevel({ name: 'cronJob', target: cronJobKind, queries: cronJobControllerManagerQueries, plan: cronJobPlan }),
-]
+export const cronJobController = defineLevel({
+  name: 'cronJob',
+  target: cronJobKind,
+  queries: cronJobControllerManagerQueries,
+  plan: cronJobPlan,
+  writes: ['batch/v1/Job'],
+})
+
+export const controllers = [cronJobController]

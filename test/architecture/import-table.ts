@@ -18,8 +18,8 @@ export interface Row {
 const NONE = /^$/
 const ANY = /./
 const KIT = '^workflows/kit/index\\.ts$'
-/** What of the kit knows no Temporal. */
-const PURE_KIT = '^workflows/kit/(?!dsl/|run/loop/)'
+/** What of the kit knows no Temporal, and runs. */
+const PURE_KIT = '^workflows/kit/(?!dsl/|run/loop/|testing/)'
 const RUNS = '^workflows/kit/run/loop/index\\.ts$'
 const DEPS = '^activities/deps\\.ts$'
 /** What of a wing's controllers is pure and known to all of the wing. */
@@ -43,13 +43,13 @@ export const TABLE: readonly Row[] = [
     packages: NONE,
   },
   {
-    sentence: 'the two files of the kit that know Temporal import what is pure of the kit, and Temporal',
-    of: /^workflows\/kit\/run\/loop\/(?:temporal|loop)\.ts$/,
-    may: [PURE_KIT],
+    sentence: 'the files of the kit that know Temporal import what is pure of the kit, each other, and Temporal',
+    of: /^workflows\/kit\/run\/loop\/(?:temporal|loop|deadlines)\.ts$/,
+    may: [PURE_KIT, '^workflows/kit/run/loop/(?:temporal|loop|deadlines)\\.ts$'],
     packages: /^@temporalio\/workflow$/,
   },
   {
-    sentence: 'the runs of the kit import the kit, and Temporal only through those two',
+    sentence: 'the runs of the kit import the kit, and Temporal only through those',
     of: /^workflows\/kit\/run\/loop\//,
     may: [PURE_KIT, '^workflows/kit/run/loop/'],
     packages: NONE,
@@ -64,6 +64,12 @@ export const TABLE: readonly Row[] = [
     sentence: 'what the kit says of plans imports nothing else of the kit',
     of: /^workflows\/kit\/plan\//,
     may: ['^workflows/kit/plan/'],
+    packages: NONE,
+  },
+  {
+    sentence: 'what the kit has for tests imports the kit, which does not import it',
+    of: /^workflows\/kit\/testing\//,
+    may: [PURE_KIT, '^workflows/kit/testing/'],
     packages: NONE,
   },
   {

@@ -16,8 +16,12 @@ const exported = [...source.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap
   names.split(',').flatMap((name) => /\w+/.exec(name) ?? []),
 )
 
+const testing = await readFile(`${ROOT}/workflows/kit/testing/index.ts`, 'utf8')
+const ofTests = section(page, '## Tests')
+
 /** The code words in the first column of the tables that explain exports. */
 const documented = page
+  .replace(ofTests, '')
   .split('\n')
   .filter((line) => line.startsWith('| `') && !fieldLines().includes(line))
   .flatMap((line) => [...(line.split(' | ')[0] ?? '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name))
@@ -44,6 +48,14 @@ describe('the page on what the kit exports', () => {
     expect(Object.keys(kit).filter((name) => !documented.includes(name))).toEqual([])
   })
 
+  it('has every name of what is for tests', () => {
+    const names = [...testing.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, list = '']) => list.split(','))
+    const words = [...ofTests.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
+    const own = names.map((name) => name.trim()).filter((name) => !exported.includes(name))
+    expect(own.length).toBeGreaterThan(5)
+    expect(own.filter((name) => !words.includes(name))).toEqual([])
+  })
+
   it('has every field of a definition', () => {
     const definition = Object.keys(
       kit.defineKind({
@@ -56,7 +68,7 @@ describe('the page on what the kit exports', () => {
           hashed: [],
           selectableFields: [],
         },
-        workerVerbs: [],
+        ...{ workerVerbs: [], scope: 'Namespaced', versions: [], rules: [] },
       }),
     )
     const told = fieldLines().flatMap((line) => [...(line.split(' | ')[0] ?? '').matchAll(/`(\w+)`/g)])

@@ -3,8 +3,11 @@
 //
 // There is no former build here. What it did is made: its rows, its queue and who polls that, its claims, and the journal as it left it.
 
-import { NativeConnection, Worker } from '@temporalio/worker'
+import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker'
 import { sql } from 'kysely'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { migrateUp } from '../../activities/journal/migrate.ts'
@@ -59,12 +62,16 @@ async function formerRun(controller: string, object: LsObject, jobID: string): P
   return workflowId
 }
 
-/** The journal as it was before the migration, with what the former processes have written since. */
+const MIGRATIONS = ['0006_fence_former_runs', '0007_note_stuck_runs']
+
+/** The journal as it was before the migration and those after it, with what the former processes have written since. */
 async function unfenced(): Promise<void> {
   const { db } = stage.pawl
   await sql`alter table wake drop constraint wake_of_present_runs`.execute(db)
   await sql`drop table former_run`.execute(db)
-  await sql`delete from kysely_migration where name = '0006_fence_former_runs'`.execute(db)
+  await sql`drop table stuck_run`.execute(db)
+  await sql`alter table job drop column restarts, drop column restarted_at`.execute(db)
+  await sql`delete from kysely_migration where name = any(${MIGRATIONS}::text[])`.execute(db)
 }
 
 /** As dispatchers of the former build claim, word for word. */
@@ -100,7 +107,7 @@ describe('a job of three former runs whose worker lives on', () => {
     })
     await expect.poll(formerClaim).toBeGreaterThan(0)
 
-    expect(await migrateUp(pawl.databaseUrl)).toEqual(['0006_fence_former_runs'])
+    expect(await migrateUp(pawl.databaseUrl)).toEqual(MIGRATIONS)
     const refused: unknown[] = []
     let claimed = 0
     const over = new AbortController()
@@ -138,5 +145,51 @@ describe('a job of three former runs whose worker lives on', () => {
     // Nothing is left to be ended.
     const noted = async () => (await sql`select * from former_run`.execute(pawl.db)).rows
     await expect.poll(noted).toEqual([])
+  })
+})
+
+/** A worker of this build with one step more in the plan of Installations takes the place of the one that runs. */
+async function changeCode(): Promise<void> {
+  const { pawl } = stage
+  const folder = await mkdtemp(join(tmpdir(), 'pawl-changed-'))
+  try {
+    const workflowsPath = fileURLToPath(new URL('../support/code-changes/installation-more.ts', import.meta.url))
+    const path = join(folder, 'workflows.js')
+    await writeFile(path, (await bundleWorkflowCode({ workflowsPath })).code)
+    await pawl.kill('worker', 'SIGTERM')
+    await pawl.startWorker('changed', undefined, ['--workflow-bundle', path])
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+async function uidsOf(name: string): Promise<readonly (string | undefined)[]> {
+  return [...(await stage.cluster.items(name)).values()].map(({ metadata }) => metadata.uid)
+}
+
+describe('a job that waits while its worker is replaced by one with a step more in the plan', () => {
+  it('goes on within a minute, as the same job on the same items, and is told of', { timeout: 180_000 }, async () => {
+    const { cluster, pawl } = stage
+    const items: readonly Item[] = [waiting('slow'), { name: 'after', dependsOn: ['slow'] }]
+    await cluster.create(installation('changed', items), 'installations')
+    const begun = await cluster.untilItems('changed', ['slow'], (item) => item?.status?.phase === 'Progressing')
+    const before = await uidsOf('changed')
+    const { status } = (await cluster.get('installations', 'changed'))!
+    await changeCode()
+    const changedAt = Date.now()
+    await cluster.finishItem(begun.get('slow')!, 'Succeeded')
+    const finished = await cluster.finished('changed')
+    expect(Date.now() - changedAt).toBeLessThan(60_000)
+
+    expect(finished.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: status?.jobID })
+    expect(await cluster.phases('changed')).toEqual({ slow: 'Succeeded', after: 'Succeeded' })
+    expect(await uidsOf('changed')).toEqual(expect.arrayContaining([...before]))
+    await pawl.settled(finished)
+    const rows = pawl.db.selectFrom('job').select(['controller', 'outcome', 'restarts']).where('name', '=', 'changed')
+    expect(await rows.execute()).toEqual([{ controller: 'installation', outcome: 'Succeeded', restarts: 1 }])
+    const events = `/api/v1/namespaces/${cluster.namespace}/events`
+    const query = { fieldSelector: 'involvedObject.name=changed,reason=RunStartedAnew' }
+    const told = await cluster.kube.request<{ items: { message: string }[] }>('GET', events, { query })
+    expect(told.items.map(({ message }) => message)).toEqual([expect.stringContaining('was made by other code')])
   })
 })

@@ -1,8 +1,11 @@
 // Controllers in level mode on real servers: from an event to a run, to writes, to a converged object, and back when anything changes.
 
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { parse } from 'yaml'
 
 import { type KubeObject, resourcePath } from '../../activities/kube/client.ts'
@@ -140,8 +143,8 @@ describe('a controller in level mode', () => {
     const { last_error, outcome } = await run('widget', widget)
     expect({ last_error, outcome }).toMatchObject({
       last_error: {
-        reason: 'StateNotOwned',
-        message: expect.stringContaining('is owned by Widget owner, expected the Widget') as string,
+        reason: 'OwnedByAnother',
+        message: expect.stringContaining('is owned by Widget owner; expected nobody, or Widget') as string,
       },
       outcome: null,
     })
@@ -172,6 +175,75 @@ describe('a controller in level mode', () => {
     expect([await queueOf('widget'), await queueOf('stamper')]).toEqual(['widget', 'stamper'])
   })
 })
+
+describe('activities of a controller of its own', () => {
+  it('are tried again by their own policy, each call under a key of its own, and answer in JSON', async () => {
+    const shop = await program((count) =>
+      count === 1 ? { status: 503, text: 'not now' } : { status: 200, text: '42' },
+    )
+    const widget = await create('priced', { message: 'hello', prices: shop.url })
+    await until(widgetKind, 'priced', ({ status }) => (status as { price?: string }).price, '42')
+    await converged(widget)
+    // A later pass asks again.
+    const [first, second, ...later] = shop.asked
+    expect([first, second]).toMatchObject([
+      { attempt: '1', widget: 'priced' },
+      { attempt: '2', widget: 'priced', 'idempotency-key': first?.['idempotency-key'] },
+    ])
+    expect(later.map((headers) => headers['idempotency-key'])).not.toContain(first?.['idempotency-key'])
+    expect(stage.pawl.log('only-widget')).toMatch(/"price":"42".*"msg":"a price was fetched"/)
+  })
+
+  it('say what is final, and the pass with them', async () => {
+    const shop = await program(() => ({ status: 402, text: 'pay first' }))
+    const widget = await create('unpaid', { message: 'hello', prices: shop.url })
+    await vi.waitFor(async () => {
+      const { last_error } = await run('widget', widget)
+      expect(last_error).toMatchObject({ reason: 'NotPaid', message: 'fetchPrice: pay first' })
+    }, WAIT)
+    expect(shop.asked).toHaveLength(1)
+  })
+
+  it('are cut off by a time-out, and told so', async () => {
+    let answers = false
+    const shop = await program(() => (answers ? { status: 200, text: '7' } : undefined))
+    const widget = await create('slow', { message: 'hello', slowPrices: shop.url })
+    await vi.waitFor(async () => {
+      const { last_error } = await run('widget', widget)
+      expect(last_error).toMatchObject({ reason: 'Timeout', message: 'waitForPrice took longer than 1000 ms' })
+    }, WAIT)
+    await vi.waitFor(() => expect(shop.left()).toBeGreaterThanOrEqual(1), WAIT)
+    answers = true
+    await until(widgetKind, 'slow', ({ status }) => (status as { price?: string }).price, '7')
+    await converged(widget)
+  })
+})
+
+const WAIT = { timeout: 30_000, interval: 50 }
+
+interface Answer {
+  readonly status: number
+  readonly text: string
+}
+
+/** A program of the test: what it was asked, how often it was left before it had answered. `answer` may keep it waiting. */
+async function program(answer: (count: number) => Answer | undefined) {
+  const asked: IncomingHttpHeaders[] = []
+  let left = 0
+  const server = createServer((request, response) => {
+    asked.push(request.headers)
+    const given = answer(asked.length)
+    response.on('close', () => {
+      if (!response.writableEnded) left += 1
+    })
+    if (given !== undefined) response.writeHead(given.status).end(given.text)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}/`, asked, left: () => left }
+}
 
 type Resource = typeof CONFIG_MAPS | typeof widgetKind
 

@@ -154,7 +154,9 @@ describe('a wake of a controller in level mode', () => {
 
   it('leads to the one run of its object, to its open one, or to nothing when the object is gone', async () => {
     await journalEvents(test.db, { ...watch, events: [seen('ADDED', { version: 5 })] }, ignored)
-    expect(await wakeSubjects(test.db, { cluster: 'c', controller: 'shop', ...TASK }, NOW)).toBe(1)
+    expect(
+      await wakeSubjects(test.db, { cluster: 'c', controller: 'shop', ...TASK, cause: 'a worker started' }, NOW),
+    ).toBe(1)
     expect(await resolve()).toMatchObject({
       to: 'start',
       run: { controller: 'shop', workflowID: 'shop/ns/task-u1/u1', input: { jobID: '', cause: 'a worker started' } },
@@ -164,6 +166,8 @@ describe('a wake of a controller in level mode', () => {
     await closeRun(test.db, ended, 'Converged', NOW)
     await journalEvents(test.db, { ...watch, events: [seen('DELETED', { version: 6 })] }, ignored)
     expect(await resolve()).toEqual({ to: 'nothing', reason: 'subject is gone', unrecorded: 'shop/ns/task-u1/u1' })
-    expect(await wakeSubjects(test.db, { cluster: 'c', controller: 'shop', ...TASK }, NOW)).toBe(0)
+    expect(
+      await wakeSubjects(test.db, { cluster: 'c', controller: 'shop', ...TASK, cause: 'a worker started' }, NOW),
+    ).toBe(0)
   })
 })

@@ -46,6 +46,7 @@ describe('a journal of the first version', () => {
       '0004_keep_what_runs_serve',
       '0005_take_turns',
       '0006_fence_former_runs',
+      '0007_note_stuck_runs',
     ])
   })
 

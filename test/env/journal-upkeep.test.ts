@@ -32,6 +32,7 @@ describe('migrating an empty database', () => {
       '0004_keep_what_runs_serve',
       '0005_take_turns',
       '0006_fence_former_runs',
+      '0007_note_stuck_runs',
     ]
     expect(await migrationStatus(test.url)).toEqual(names.map((name) => ({ name, appliedAt: undefined })))
     const applied = await Promise.all([migrateUp(test.url), migrateUp(test.url), migrateUp(test.url)])

@@ -1,5 +1,6 @@
 // The activities of level mode in their races: against an API server that the test drives, and a real journal.
 
+import { asyncLocalStorage, type Context } from '@temporalio/activity'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 
 import type { Deps } from '../../activities/deps.ts'
@@ -131,6 +132,32 @@ describe('an object that is applied', () => {
     await act.applyLevel({ ...base, resource: target, object })
     expect(stored(`${TARGETS}/shop`)?.metadata).toMatchObject({ labels: { seen: 'yes' } })
     expect(stored(`${TARGETS}/shop`)?.metadata.ownerReferences).toBeUndefined()
+  })
+})
+
+describe('a call that nobody waits for any more', () => {
+  const started = (agoMs: number, { signal }: AbortController = new AbortController()) =>
+    ({
+      cancellationSignal: signal,
+      info: { scheduledTimestampMs: Date.now() - agoMs, scheduleToCloseTimeoutMs: 60_000 },
+    }) as unknown as Context
+  const cutOff = { type: 'CutOff', nonRetryable: true }
+
+  it('writes nothing when it is told so between its reading and its writing', async () => {
+    const abort = new AbortController()
+    api.intercept = () => {
+      abort.abort()
+      return undefined
+    }
+    const applying = asyncLocalStorage.run(started(0, abort), () => apply(wanted({ key: 'value' })))
+    await expect(applying).rejects.toMatchObject(cutOff)
+    expect(writes()).toEqual([])
+  })
+
+  it('writes nothing after its time by the clock, whoever has not told it yet', async () => {
+    const applying = asyncLocalStorage.run(started(60_001), () => apply(wanted({ key: 'value' })))
+    await expect(applying).rejects.toMatchObject(cutOff)
+    expect(writes()).toEqual([])
   })
 })
 
@@ -300,17 +327,51 @@ describe('what a pass observes', () => {
     expect(await observe({})).toBeUndefined()
   })
 
-  it('is refused when a single state is several, or not owned', async () => {
+  it('has the fault of a state that is several, is not owned, or that nobody lets it read, beside the others', async () => {
     listed(map({}, { name: 'b' }), map({}, { name: 'c' }))
-    await expect(observe({ one: { ...list, many: undefined } as unknown as StateQuery })).rejects.toMatchObject({
-      type: 'AmbiguousState',
-      message: 'state one of Shop n/shop: found 2 objects of kind ConfigMap, expected one',
-    })
     api.put(`${MAPS}/a`, map({}, { ownerReferences: [stranger] }))
-    await expect(observe({ one: { ...named, owned: true } })).rejects.toMatchObject({
-      type: 'StateNotOwned',
-      message: 'state one of Shop n/shop: ConfigMap n/a is owned by Shop other, expected the Shop',
+    api.put(`${MAPS}/d`, map({}))
+    const observed = await observe({
+      one: { ...list, many: undefined } as unknown as StateQuery,
+      mine: { ...named, owned: true },
+      other: { ...named, name: 'd' },
     })
+    expect(observed?.states).toMatchObject({ other: { kind: 'ConfigMap' } })
+    expect(observed?.unreadable).toEqual({
+      one: {
+        code: 'AmbiguousState',
+        message: 'state one of Shop n/shop: found 2 objects of kind ConfigMap, expected one',
+        retryable: false,
+      },
+      mine: {
+        code: 'StateNotOwned',
+        message: 'state mine of Shop n/shop: ConfigMap n/a is owned by Shop other, expected the Shop',
+        retryable: false,
+      },
+    })
+  })
+
+  it.each([
+    [403, 'Forbidden', true],
+    [404, 'NotFound', true],
+    [400, 'BadRequest', false],
+  ])('has the fault of a list that the server answers with %d', async (status, code, retryable) => {
+    api.put(`${MAPS}/a`, map({}))
+    api.intercept = ({ path }) => (path === MAPS ? refusal(status, code) : undefined)
+    const observed = await observe({ list, named })
+    expect(Object.keys(observed?.states ?? {})).toEqual(['named'])
+    expect(observed?.unreadable).toMatchObject({ list: { code, retryable } })
+    expect(observed?.unreadable?.['list']?.message).toMatch(new RegExp(`^state list of Shop n/shop: GET .*${status}`))
+  })
+
+  it('is tried again before what may be over in a moment is the fault of its state', async () => {
+    api.intercept = ({ path }) => (path === MAPS ? refusal(503, 'ServiceUnavailable') : undefined)
+    const inTry = async (attempt: number) => {
+      const context = { info: { attempt } } as unknown as Context
+      return await asyncLocalStorage.run(context, async () => await observe({ list }))
+    }
+    await expect(inTry(3)).rejects.toMatchObject({ type: 'ServiceUnavailable', nonRetryable: false })
+    expect((await inTry(4))?.unreadable).toMatchObject({ list: { code: 'ServiceUnavailable', retryable: true } })
   })
 
   it('holds no value of a Secret', async () => {

@@ -49,6 +49,6 @@ describe('a reader of the tutorial', () => {
     const crd = readFileSync(join(project.dir, 'cron-job/cron-job.crd.yaml'), 'utf8')
     expect(crd).toBe(readFileSync(join(project.pawl, 'examples/cronjob/cron-job.crd.yaml'), 'utf8'))
     const tested = project.run('vitest/vitest.mjs', 'run', '--no-color')
-    expect([tested.code, tested.stdout]).toEqual([0, expect.stringMatching(/Tests +2 passed/)])
+    expect([tested.code, tested.stdout]).toEqual([0, expect.stringMatching(/Tests +3 passed/)])
   })
 })

@@ -26,6 +26,7 @@ export interface PawlOptions {
   readonly workerKubeconfig?: string
   readonly bridgeKubeconfig?: string
   readonly workerFlags?: readonly string[]
+  readonly bridgeFlags?: readonly string[]
   /** A module of controllers in level mode; the worker then bundles the workflows itself. */
   readonly controllers?: string
   /** The folder of an installed package, whose processes are run; default the checkout's. */
@@ -96,10 +97,10 @@ export class Pawl {
   }
 
   async startBridge(name = 'bridge'): Promise<void> {
-    const { servers, namespace, bridgeKubeconfig = servers.kubeconfigPath } = this.options
+    const { servers, namespace, bridgeKubeconfig = servers.kubeconfigPath, bridgeFlags = [] } = this.options
     const levels = this.#levelFlags()
     const flags = ['--kubeconfig', bridgeKubeconfig, '--database-url', this.databaseUrl, '--namespace', namespace]
-    await this.#spawn(name, 'bridge.ts', [...flags, '--lease-ms', '1500', ...levels])
+    await this.#spawn(name, 'bridge.ts', [...flags, '--lease-ms', '1500', ...levels, ...bridgeFlags])
   }
 
   /**

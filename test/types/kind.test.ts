@@ -5,7 +5,16 @@ import { describe, expectTypeOf, it } from 'vitest'
 import type { Context } from '../../workflows/landscaper/context/kind.ts'
 import type { DataObject } from '../../workflows/landscaper/data-object/kind.ts'
 import type { Execution } from '../../workflows/landscaper/execution/kind.ts'
-import type { JsonValue } from '../../workflows/kit/index.ts'
+import {
+  defineKind,
+  integer,
+  type JsonValue,
+  type ObjectOf,
+  oneOf,
+  record,
+  required,
+  text,
+} from '../../workflows/kit/index.ts'
 import type { LsHealthCheck } from '../../workflows/landscaper/ls-health-check/kind.ts'
 
 describe('the type of an object', () => {
@@ -33,5 +42,44 @@ describe('the type of an object', () => {
     expectTypeOf<LsHealthCheck['status']>().toEqualTypeOf<string>()
     expectTypeOf<Context['ocmConfig']>().toEqualTypeOf<{ readonly name?: string } | undefined>()
     expectTypeOf<Context>().not.toHaveProperty('spec')
+  })
+})
+
+describe('the type of an object whose kind has defaults', () => {
+  const kind = defineKind({
+    ...{ group: 'example.com', version: 'v1', kind: 'Node', plural: 'nodes', singular: 'node', shortNames: [] },
+    ...{ statusSubresource: true, printerColumns: [], description: 'N.', projection: [], workerVerbs: [] },
+    scope: 'Cluster',
+    schema: {
+      spec: required(
+        record('S.', {
+          size: integer('I.', { default: 3, minimum: 1 }),
+          mode: oneOf('M.', ['Fast', 'Safe'], { default: 'Safe' }),
+          note: text('T.', { maxLength: 9 }),
+          parts: record('P.', { count: integer('C.', { default: 1 }) }, { default: {} }),
+        }),
+      ),
+    },
+  })
+  type Node = ObjectOf<typeof kind>
+
+  it('has them present, and fields with limits alone optional', () => {
+    expectTypeOf<Node['spec']['size']>().toEqualTypeOf<number>()
+    expectTypeOf<Node['spec']['mode']>().toEqualTypeOf<'Fast' | 'Safe'>()
+    expectTypeOf<Node['spec']['note']>().toEqualTypeOf<string | undefined>()
+    expectTypeOf<Node['spec']['parts']['count']>().toEqualTypeOf<number>()
+  })
+
+  it('is in no namespace when the kind is of the whole cluster', () => {
+    expectTypeOf(kind.scope).toEqualTypeOf<'Cluster' | undefined>()
+    expectTypeOf<Node['metadata']>().not.toHaveProperty('namespace')
+    expectTypeOf<Execution['metadata']['namespace']>().toEqualTypeOf<string>()
+  })
+
+  it('refuses defaults of another type', () => {
+    // @ts-expect-error -- not one of the values
+    oneOf('M.', ['Fast', 'Safe'], { default: 'Slow' })
+    // @ts-expect-error -- no number
+    integer('I.', { default: '3' })
   })
 })

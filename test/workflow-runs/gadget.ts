@@ -6,10 +6,13 @@ import {
   done,
   fail,
   type JobInput,
+  join,
   type JsonObject,
   type LevelPass,
   type Outcome,
   sequential,
+  timeout,
+  when,
 } from '../../workflows/kit/index.ts'
 import { runLevel, type RunResult } from '../../workflows/kit/run/loop/index.ts'
 
@@ -31,6 +34,12 @@ export interface Gadget extends JsonObject {
     readonly remove?: true
     readonly status?: Record<string, string | null>
     readonly refresh?: true
+    /** It asks for the list. */
+    readonly lists?: true
+    /** The step has 300 ms. */
+    readonly isHurried?: true
+    /** What is applied takes as long as it is waited for. */
+    readonly hangs?: true
   }
 }
 
@@ -44,10 +53,11 @@ interface State {
 type Pass = LevelPass<State, Gadget>
 
 const act = action<Pass>('act', async (pass) => {
-  const { outcome = {}, bug, apply, remove, status = {}, refresh } = pass.target.spec
+  const { outcome = {}, bug, apply, remove, status = {}, refresh, lists } = pass.target.spec
   if (bug !== undefined) throw new TypeError(bug)
   if (pass.state.constructor !== undefined) return fail('Bug', 'a state is there that was not found')
   for (const [field, value] of Object.entries(status)) pass.status[field] = value
+  if (lists === true) pass.status['listed'] = String(pass.state.list.length)
   if (apply !== undefined) {
     const { namespace, ...object } = apply
     await pass.act.apply({ ...object, metadata: { name: 'made', namespace } })
@@ -57,6 +67,13 @@ const act = action<Pass>('act', async (pass) => {
   return { ...done, ...outcome }
 })
 
+/** Writes, too: nothing of a step is done after its time. */
+const actLater = action<Pass>('actLater', async (pass) => {
+  await pass.act.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'later' } })
+  return done
+})
+
+const isHurried = ({ target }: Pass) => target.spec.isHurried === true
 const actMore = action<Pass>('actMore', async (pass) => {
   const { acts, save } = pass.target.spec
   if (acts === true && pass.state.one !== undefined) await actsOn(pass, pass.state.one)
@@ -95,7 +112,7 @@ const controller = defineLevel<State, Gadget>({
     constructor: { kind: 'v1/ConfigMap', name: 'nobody' },
   },
   writes: [{ kind: 'v1/ConfigMap', namespaces: ['declared'] }, 'v1/Secret'],
-  plan: sequential(act, actMore),
+  plan: when(isHurried, timeout(300, join(act, actLater)), sequential(act, actMore)),
   finalizer: 'example.com/hold',
   onDelete: act,
 })

@@ -1,8 +1,10 @@
 // Runs in level mode on a real Temporal server, with fake activities: when they end, when they go on, and what they tell the journal.
 
+import { Context } from '@temporalio/activity'
 import { ApplicationFailure } from '@temporalio/common'
 import proto from '@temporalio/proto'
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { describe, expect, it, vi } from 'vitest'
 
 import type {
@@ -74,7 +76,7 @@ describe('a run in level mode', () => {
     expect(world.log).toEqual(['observe', 'finalizer on', 'apply configmaps made', 'end Converged'])
 
     const leaving = { metadata: { deletionTimestamp: 'now' } }
-    const held = await start({ outcome: { stopped: 'not yet' } }, leaving)
+    const held = await start({ outcome: { laterMs: 60_000 } }, leaving)
     await held.reached('settle')
     held.becomes({}, leaving)
     await held.wake()
@@ -84,6 +86,7 @@ describe('a run in level mode', () => {
 
   it.each([
     ['a stop', { stopped: 'waiting' }, { againMs: undefined, attempt: 0, fault: undefined }],
+    ['a time for later', { laterMs: 5000 }, { againMs: 5000, attempt: 0, fault: undefined }],
     ['a time', { againMs: 5000 }, { againMs: 5000, attempt: 0, fault: undefined }],
     [
       'a final fault',
@@ -97,8 +100,13 @@ describe('a run in level mode', () => {
     ],
     [
       'a fault that may pass beside a time',
-      { againMs: 50, faults: [{ code: 'Away', message: 'no', retryable: true }] },
-      { againMs: 50, attempt: 1, fault: { reason: 'Away', message: 'no' } },
+      { againMs: 5000, faults: [{ code: 'Away', message: 'no', retryable: true }] },
+      { againMs: 5000, attempt: 1, fault: { reason: 'Away', message: 'no' } },
+    ],
+    [
+      'a fault that may pass beside a wish for now',
+      { againMs: 0, faults: [{ code: 'Away', message: 'no', retryable: true }] },
+      { againMs: 1000, attempt: 1, fault: { reason: 'Away', message: 'no' } },
     ],
   ])('waits after %s, tells the journal, arms no timer, and converges later', async (_, outcome, told) => {
     const world = await start({ outcome })
@@ -122,8 +130,11 @@ describe('a run in level mode', () => {
     await world.run.terminate()
   })
 
-  it('gets one pass a second, after twenty, when it wishes for each of them at once', async () => {
-    const world = await start({ outcome: { againMs: 10 } })
+  it.each([
+    ['', []],
+    [', also beside a final fault', [{ code: 'Wrong', message: 'no', retryable: false }]],
+  ])('gets one pass a second, after twenty, when it wishes for each of them at once%s', async (_, faults) => {
+    const world = await start({ outcome: { againMs: 10, faults } })
     for (let passes = 1; passes <= 22; passes++) {
       await vi.waitFor(() => expect(world.settled.length).toBe(passes), PATIENT)
       if (passes === 21) world.becomes({ outcome: { againMs: 3000 } })
@@ -215,6 +226,26 @@ describe('a run in level mode', () => {
     expect(world.log).toEqual(['observe', 'refresh', 'end Converged'])
   })
 
+  it('goes on without a state that cannot be read, also in its deletion; who asks for it gets the fault instead', async () => {
+    const fault = { code: 'Forbidden', message: 'state list of Gadget n/g: no right', retryable: true }
+    const world = new World()
+    world.unreadable = { list: fault }
+    world.becomes({ status: { said: 'yes' } })
+    await run(world)
+    expect(await world.run.result()).toBe('Converged')
+    expect(world.log).toEqual(['observe', 'status {"said":"yes"}', 'end Converged'])
+
+    const asking = new World()
+    asking.unreadable = { list: fault }
+    asking.becomes({ lists: true })
+    await run(asking)
+    await asking.reached('settle')
+    expect(asking.settled).toMatchObject([{ attempt: 1, fault: { reason: 'Forbidden', message: fault.message } }])
+    asking.becomes({}, { metadata: { deletionTimestamp: 'now' } })
+    await asking.wake()
+    expect(await asking.run.result()).toBe('Deleted')
+  })
+
   it('neither sends a Secret with data nor lets it into its history', async () => {
     const world = await start({ apply: { apiVersion: 'v1', kind: 'Secret', data: { key: 'of the target' } } })
     await world.reached('settle')
@@ -246,6 +277,23 @@ describe('a run in level mode', () => {
     expect(world.log.slice(-2)).toEqual(['observe', 'end Converged'])
   })
 
+  it('cuts a step off whose time is over while it waits for a call, and the call with it', async () => {
+    const world = await start({ isHurried: true, hangs: true, apply: { apiVersion: 'v1', kind: 'ConfigMap' } })
+    await world.reached('apply configmaps made')
+    const begun = Date.now()
+    await world.reached('settle')
+    // Before the workflow task is kept alive by a heartbeat, with which a timer would come: 4 s.
+    expect(Date.now() - begun).toBeLessThan(3000)
+    expect(world.settled).toMatchObject([
+      { attempt: 1, fault: { reason: 'Timeout', message: 'join took longer than 300 ms' } },
+    ])
+    await world.reached('apply configmaps made is cut off')
+    world.becomes({ isHurried: true })
+    await world.wake()
+    expect(await world.run.result()).toBe('Converged')
+    expect(world.log.filter((line) => line.startsWith('apply configmaps later'))).toHaveLength(1)
+  })
+
   it('outlives a bug in its code: the task fails until the code is mended, the run does not', async () => {
     const world = await start({ bug: 'undefined is not a function' })
     const failed = async () => expect(await world.eventsOf(EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED)).toBe(1)
@@ -264,6 +312,7 @@ class World extends RunWorld {
   removal: 'removed' | 'changed' = 'removed'
   answer: 'applied' | 'changed' = 'applied'
   failStatus: ApplicationFailure | undefined
+  unreadable: Observed['unreadable']
   onObserve: (() => Promise<void>) | undefined
   onEnd: (() => Promise<void>) | undefined
   #target: Gadget | undefined
@@ -285,7 +334,10 @@ class World extends RunWorld {
     this.log.push('observe')
     const target = this.#target
     await this.onObserve?.()
-    return target && { target, states: { one: ONE, list: [] } }
+    const { unreadable } = this
+    return (
+      target && { target, states: { one: ONE, ...(unreadable ? {} : { list: [] }) }, ...(unreadable && { unreadable }) }
+    )
   }
 
   refresh() {
@@ -309,7 +361,12 @@ class World extends RunWorld {
 
   async apply({ resource, object, elsewhere, adopt, expected }: ApplyInput): Promise<'applied' | 'changed'> {
     const how = [...(elsewhere ? ['elsewhere'] : []), ...(adopt ? ['adopting'] : []), expected?.metadata.name ?? []]
-    await this.did(['apply', resource.plural, object.metadata.name, ...how.flat()].join(' '))
+    const what = ['apply', resource.plural, object.metadata.name, ...how.flat()].join(' ')
+    await this.did(what)
+    if (this.#target?.spec.hangs === true) {
+      await once(Context.current().cancellationSignal, 'abort')
+      await this.did(`${what} is cut off`)
+    }
     return this.answer
   }
 
@@ -351,10 +408,14 @@ const ONE: JsonObject = {
 async function start(spec: Spec | undefined, change: { status?: object; metadata?: object } = {}): Promise<World> {
   const world = new World()
   world.becomes(spec, change)
+  await run(world)
+  return world
+}
+
+async function run(world: World): Promise<void> {
   worlds.add(world)
   const input: JobInput = { subject: { kind: 'Gadget', uid: 'u', namespace: 'n', name: 'g' }, jobID: '', cause: 'test' }
   world.run = await worker.start('gadget', {
     ...{ workflowId: world.workflowID, args: [input], workflowTaskTimeout: '5 seconds' },
   })
-  return world
 }

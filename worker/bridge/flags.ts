@@ -19,7 +19,7 @@ export const BRIDGE_FLAGS = {
   cluster: { takes: '<name>', reads: 'text', text: 'name of the cluster in the journal', otherwise: 'local' },
   wings: {
     ...{ takes: '<names>', reads: 'text', default: 'all' },
-    text: 'follow the kinds of these wings only, such as landscaper',
+    text: 'follow the kinds of these wings only, such as landscaper, or none',
   },
   controllers: {
     ...{ takes: '<files>', reads: 'text' },

@@ -53,7 +53,7 @@ export function devCommand(): Command {
     .option('--database-url <url>', 'use this PostgreSQL instead of starting one')
     .option('--temporal-address <host:port>', 'use this Temporal instead of starting one')
     .option(...STORE_OPTION)
-    .option('--wings <names>', 'serve only these wings, such as landscaper (default: all)', joined)
+    .option('--wings <names>', 'serve only these wings, such as landscaper, or none (default: all)', joined)
     .option('--controllers <files>', 'modules of controllers in level mode to run as well, separated by commas', joined)
     .option('--kubernetes-port <port>', 'port of kube-apiserver (default: a free one, kept)', parsePort)
     .option('--etcd-port <port>', 'port of etcd (default: a free one, kept)', parsePort)
@@ -106,7 +106,7 @@ function stopCommand(): Command {
 }
 
 async function dev(flags: DevFlags): Promise<void> {
-  await checkControllers(flags.controllers, flags.wings)
+  await checkControllers(flags.controllers, flags.wings, { acts: true })
   const abort = new AbortController()
   const options: DevOptions = {
     config: readConfig(),

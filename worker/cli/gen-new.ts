@@ -13,7 +13,7 @@ interface Options {
 /** @param checkout The checkout of Pawl that the current folder is in; undefined in a project of its own. */
 export function genNewCommand(checkout: string | undefined): Command {
   return new Command('new')
-    .description('write the skeleton of a new kind: definition, controller, plan, one action and its test')
+    .description('write the skeleton of a new kind: definition, controller, plans, actions and their test')
     .argument('<kind>', 'name of the kind, such as Backup')
     .option('--group <group>', 'API group of the kind', 'example.com')
     .option('--wing <wing>', "in Pawl's checkout: the wing that it belongs to (default: the first part of the group)")

@@ -9,6 +9,7 @@ import { gen } from '../gen.ts'
 import { genControllers, type GenControllersOptions } from '../gen/controllers.ts'
 import { genCrdCommand } from './gen-crd.ts'
 import { genNewCommand } from './gen-new.ts'
+import { genRbacCommand } from './gen-rbac.ts'
 import { genTypesCommand } from './gen-types.ts'
 import { UsageError } from '../server/usage-error.ts'
 
@@ -45,6 +46,7 @@ export function genCommand(): Command {
     .enablePositionalOptions()
     .addCommand(genCrdCommand())
     .addCommand(genNewCommand(isCheckout && isBelow(ROOT, process.cwd()) ? ROOT : undefined))
+    .addCommand(genRbacCommand())
     .addCommand(genTypesCommand())
 }
 

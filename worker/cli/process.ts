@@ -19,15 +19,17 @@ export interface ProcessEntry {
   readonly flags: FlagTable
   /** Throws when the process could not start with these flags. */
   readonly check: (given: GivenFlags, config: Config) => unknown
+  /** It runs the activities of controllers. */
+  readonly acts: boolean
 }
 
-export function processCommand({ name, description, entry, flags, check }: ProcessEntry): Command {
+export function processCommand({ name, description, entry, flags, check, acts }: ProcessEntry): Command {
   const command = withFlags(new Command(name).description(description), flags)
   return command.action(async () => {
     const given = optionsOf(command)
     try {
       check(given, readConfig())
-      await checkControllers(given['controllers'], given['wings'])
+      await checkControllers(given['controllers'], given['wings'], { acts, only: given['only'] })
     } catch (error) {
       throw new UsageError(error instanceof Error ? error.message : String(error))
     }

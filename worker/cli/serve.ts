@@ -13,6 +13,7 @@ export function bridgeCommand(): Command {
     entry: 'bridge.ts',
     flags: BRIDGE_FLAGS,
     check: processSettings,
+    acts: false,
   })
 }
 
@@ -23,5 +24,6 @@ export function workerCommand(): Command {
     entry: 'reconciler.ts',
     flags: WORKER_FLAGS,
     check: reconcilerSettings,
+    acts: true,
   })
 }

@@ -1,15 +1,13 @@
 // `pawl gen crd`: the CustomResourceDefinitions of the kinds that modules export, for controllers outside of Pawl's own tree.
 
-import { basename, dirname, resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 import type { Kind } from '../../workflows/kit/index.ts'
-import { staleText } from './controllers.ts'
 import { reasonOf } from './controller/bound-kinds.ts'
-import { readText } from './controller/controller-files.ts'
 import { crdDocument } from './crd.ts'
 import { isKind } from '../server/kind-folders.ts'
-import { compareFiles, writeFiles } from './output.ts'
+import { bringFile } from './one-file.ts'
 
 export interface GenCrdOptions {
   /** Modules that export kinds. */
@@ -34,25 +32,7 @@ export async function genCrd({ files, out, check, print, complain }: GenCrdOptio
   }
   if (documents.length < files.length) return 2
   const text = documents.join('---\n')
-  if (out === undefined) {
-    print(text)
-    return 0
-  }
-  return await bring(out, text, { check, print })
-}
-
-async function bring(out: string, text: string, { check, print }: Pick<GenCrdOptions, 'check' | 'print'>) {
-  const [folder, files] = [dirname(out), new Map([[basename(out), text]])]
-  const [difference] = await compareFiles(folder, files, [])
-  if (difference === undefined) return 0
-  if (check) {
-    print(`${difference.state}: ${out}: ${difference.detail}\n`)
-    if (difference.state === 'stale') print(`${staleText(out, await readText(out), text)}\n`)
-    return 1
-  }
-  await writeFiles(folder, files, [difference])
-  print(`wrote ${out}\n`)
-  return 0
+  return await bringFile(text, { out, check, print })
 }
 
 /** What the module exports, or what was found instead. */

@@ -2,7 +2,7 @@
 
 import { stringify } from 'yaml'
 
-import { type Kind, openApiSchema } from '../../workflows/kit/index.ts'
+import { type Kind, versionsOf } from '../../workflows/kit/index.ts'
 
 /** The CRD as text, the same bytes for the same kind. */
 export function crdYaml(kind: Kind, folder: string): string {
@@ -22,7 +22,7 @@ export function crdFileName({ group, plural }: Kind): string {
 }
 
 function crd(kind: Kind) {
-  const { group, plural, singular, shortNames, version, statusSubresource, printerColumns, selectableFields } = kind
+  const { group, plural, singular, shortNames, statusSubresource, selectableFields, scope = 'Namespaced' } = kind
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -36,20 +36,19 @@ function crd(kind: Kind) {
         singular,
         ...(shortNames.length > 0 ? { shortNames } : {}),
       },
-      scope: 'Namespaced',
-      versions: [
-        {
-          name: version,
-          served: true,
-          storage: true,
-          ...(printerColumns.length > 0 ? { additionalPrinterColumns: printerColumns } : {}),
-          ...(selectableFields === undefined
-            ? {}
-            : { selectableFields: selectableFields.map((at) => ({ jsonPath: `.${at.join('.')}` })) }),
-          schema: { openAPIV3Schema: openApiSchema(kind) },
-          ...(statusSubresource ? { subresources: { status: {} } } : {}),
-        },
-      ],
+      scope,
+      versions: versionsOf(kind).map(({ version, served, storage, deprecated, printerColumns = [], schema }) => ({
+        name: version,
+        served,
+        storage,
+        ...(deprecated === undefined ? {} : { deprecated: true, deprecationWarning: deprecated }),
+        ...(printerColumns.length > 0 ? { additionalPrinterColumns: printerColumns } : {}),
+        ...(selectableFields === undefined
+          ? {}
+          : { selectableFields: selectableFields.map((at) => ({ jsonPath: `.${at.join('.')}` })) }),
+        schema: { openAPIV3Schema: schema },
+        ...(statusSubresource ? { subresources: { status: {} } } : {}),
+      })),
     },
   }
 }

@@ -4,7 +4,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { compile } from '../../workflows/kit/dsl/index.ts'
-import { type KindNames, skeleton } from './new-kind/skeleton.ts'
+import type { KindNames } from './new-kind/kind-names.ts'
+import { skeleton } from './new-kind/skeleton.ts'
+import { TSCONFIG } from './new-kind/tsconfig.ts'
 import { type GeneratedFiles, writeFiles } from './output.ts'
 
 export interface GenNewOptions {
@@ -71,12 +73,18 @@ export async function genNew({
     return 2
   }
   files.set(`${names.folder}/controller.gen.ts`, code)
+  for (const [path, text] of projectFiles(root, layout)) files.set(path, text)
   await write(root, files)
   const shown = (path: string) => (layout === 'project' ? join(root, path) : path)
   for (const path of [...files.keys()].sort()) print(`wrote ${shown(path)}`)
   const [definition, document] = [shown(`${names.folder}/kind.ts`), shown(`${names.folder}/${source}`)]
   print(`next: edit ${definition} and ${document}, then run \`pawl gen${layout === 'project' ? ` ${document}` : ''}\``)
   return 0
+}
+
+/** What a project needs once. */
+function projectFiles(root: string, layout: GenNewOptions['layout']): readonly (readonly [string, string])[] {
+  return layout === 'checkout' || existsSync(join(root, 'tsconfig.json')) ? [] : [['tsconfig.json', TSCONFIG]]
 }
 
 function nameProblem(kind: string, group: string, wing: string): string | undefined {

@@ -8,7 +8,7 @@ import type { KindFolder } from '../server/kind-folders.ts'
 import type { FoundWing } from './wing-index.ts'
 
 /** What the worker does whatever wings are on. */
-const ENGINE_RULES: readonly AccessRule[] = [
+export const ENGINE_RULES: readonly AccessRule[] = [
   { apiGroups: ['', 'events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
 ]
 
@@ -69,7 +69,7 @@ function roleYaml(name: string, rules: readonly AccessRule[], source: string): s
 }
 
 // One rule for all resources that have group and verbs in common, as people would write it.
-function merged(rules: readonly AccessRule[]): AccessRule[] {
+export function merged(rules: readonly AccessRule[]): AccessRule[] {
   const byRight = new Map<string, AccessRule>()
   for (const rule of rules) {
     const right = JSON.stringify([rule.apiGroups, rule.verbs])

@@ -1,16 +1,20 @@
 // What `pawl plan show` and `pawl plan list` print. Pure: from plans to text.
 
 import { describe, groupKindText, type JobPlan, phasesToMermaid, toJson, toMermaid } from '../../workflows/kit/index.ts'
-import { type NamedKind, namesOf, type PlannedKind } from './find-plans.ts'
+import { isShared, type NamedKind, namesOf, type PlannedKind } from './find-plans.ts'
 
 export const PLAN_FORMATS = ['text', 'mermaid', 'json'] as const
 export type PlanFormat = (typeof PLAN_FORMATS)[number]
 
-/** The plan of a kind, ending with a newline. */
-export function drawPlan(planned: PlannedKind, format: PlanFormat): string {
+/**
+ * The plan of a kind, ending with a newline.
+ *
+ * @param all those among which it was found: where its kind has several controllers, the title says which it is.
+ */
+export function drawPlan(planned: PlannedKind, format: PlanFormat, all: readonly PlannedKind[] = []): string {
   switch (format) {
     case 'text':
-      return `${inWords(planned)}\n`
+      return `${inWords(planned, isShared(planned, all))}\n`
     case 'mermaid':
       return `${planned.phases === undefined ? toMermaid(planned.step) : phasesToMermaid(planned.phases)}\n`
     case 'json':
@@ -18,15 +22,22 @@ export function drawPlan(planned: PlannedKind, format: PlanFormat): string {
   }
 }
 
-/** A line for each kind: its name, with its group where another kind has the name too, its other names, and its phases. */
+/**
+ * A line for each kind: its name, with its group where another kind has the name too, its other names, and its phases. Where a kind has
+ * several controllers, there is a line for each, with its name.
+ */
 export function listPlans(plans: readonly PlannedKind[]): string {
-  const isShared = ({ kind, group }: NamedKind) =>
+  const isAmbiguous = ({ kind, group }: NamedKind) =>
     plans.some(({ kind: other }) => other.kind === kind && other.group !== group)
-  const rows = plans.map(({ kind, phases }) => [
-    isShared(kind) ? groupKindText(kind) : kind.kind,
-    otherNames(kind),
-    phases === undefined ? EVERY_PASS : Object.keys(phases.phases).join(', '),
-  ])
+  const rows = plans.map((plan) => {
+    const { controller, kind, phases } = plan
+    const what = phases === undefined ? EVERY_PASS : Object.keys(phases.phases).join(', ')
+    return [
+      isAmbiguous(kind) ? groupKindText(kind) : kind.kind,
+      otherNames(kind),
+      isShared(plan, plans) ? `${what} of controller ${controller}` : what,
+    ]
+  })
   const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   return rows.map((row) => `${row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join('   ')}\n`).join('')
 }
@@ -35,8 +46,9 @@ const EVERY_PASS = 'every pass'
 const ON_DELETE = 'a pass while the object is being deleted'
 const INDENT = '  '
 
-function inWords({ kind, phases, step, onDelete }: PlannedKind): string {
-  const title = `${kind.kind} (${otherNames(kind)}) of ${kind.apiVersion}`
+function inWords({ controller, kind, phases, step, onDelete }: PlannedKind, isOneOfSeveral: boolean): string {
+  const whose = isOneOfSeveral ? `, controller ${controller}` : ''
+  const title = `${kind.kind} (${otherNames(kind)}) of ${kind.apiVersion}${whose}`
   if (phases === undefined) {
     const ending = onDelete === undefined ? [] : ['', ON_DELETE, indented(describe(onDelete))]
     return [title, '', EVERY_PASS, indented(describe(step)), ...ending].join('\n')
@@ -55,8 +67,8 @@ function heading({ phases, failed }: JobPlan<never>, name: string): string {
     : `${name} ─► ${next}; after a final fault ${failed(name)}`
 }
 
-function asData({ kind, phases, step, onDelete }: PlannedKind): object {
-  const identity = { kind: kind.kind, apiVersion: kind.apiVersion, names: namesOf(kind) }
+function asData({ controller, kind, phases, step, onDelete }: PlannedKind): object {
+  const identity = { controller, kind: kind.kind, apiVersion: kind.apiVersion, names: namesOf(kind) }
   if (phases === undefined)
     return { ...identity, plan: toJson(step), ...(onDelete !== undefined && { onDelete: toJson(onDelete) }) }
   return {

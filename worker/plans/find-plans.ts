@@ -3,6 +3,7 @@
 import {
   groupKindOf,
   groupKindText,
+  isSameGroupKind,
   type JobModeController,
   type JobPlan,
   type Kind,
@@ -18,16 +19,20 @@ export type NamedKind = Pick<Kind, 'apiVersion' | 'group' | 'kind' | 'singular' 
  * A kind and what a pass of its controller does: one tree of steps for each phase of a job, or one for every pass, and in level mode perhaps
  * another one for objects that are being deleted.
  */
-export type PlannedKind = { readonly kind: NamedKind } & (
+export type PlannedKind = { readonly controller: string; readonly kind: NamedKind } & (
   | { readonly phases: JobPlan<never>; readonly step?: never; readonly onDelete?: never }
   | { readonly step: Step<never>; readonly onDelete?: Step<never> | undefined; readonly phases?: never }
 )
 
 /** The plans of all controllers. Those of users come first: somebody who names a module asks for what is in it. */
 export function findPlans({ levels, controllers }: Pick<Registry, 'levels' | 'controllers'>): readonly PlannedKind[] {
-  const ofLevels = levels.map(({ target, plan, onDelete }) => ({ kind: namedKind(target), step: plan, onDelete }))
+  const ofLevels = levels.map(({ name, target, plan, onDelete }) => ({
+    ...{ controller: name, kind: namedKind(target), step: plan, onDelete },
+  }))
   const others = [...controllers.values()].flatMap((controller) =>
-    controller.mode === 'level' ? [] : { kind: namedKind(controller.target), ...drawn(controller.plan) },
+    controller.mode === 'level'
+      ? []
+      : { controller: controller.name, kind: namedKind(controller.target), ...drawn(controller.plan) },
   )
   return [...ofLevels, ...others.sort((left, right) => (groupKindText(left.kind) < groupKindText(right.kind) ? -1 : 1))]
 }
@@ -51,21 +56,35 @@ export function namesOf({ kind, singular, plural, shortNames, group }: NamedKind
   return [...new Set([kind, singular, plural, ...shortNames, ...whole].map((name) => name.toLowerCase()))]
 }
 
+/** Whether the kind has several controllers, which have to be told apart by their names. */
+export function isShared({ kind }: PlannedKind, plans: readonly PlannedKind[]): boolean {
+  return plans.filter((other) => isSameGroupKind(other.kind, kind)).length > 1
+}
+
 /**
- * The plan of the kind that has this name; the first one when it has several.
+ * The plan of the controller that has this name, else of the kind that has it.
  *
- * @throws UsageError that lists the kinds with a plan when none has this name, and their whole names when several have it.
+ * @throws UsageError that lists the kinds with a plan when none has this name, their whole names when several have it, and the controllers
+ * when the kind has several.
  */
 export function planNamed(plans: readonly PlannedKind[], name: string): PlannedKind {
+  const named = plans.find(({ controller }) => controller === name)
+  if (named !== undefined) return named
   const found = plans.filter(({ kind }) => namesOf(kind).includes(name.toLowerCase()))
   const whole = [...new Set(found.map(({ kind: { plural, group } }) => `${plural}.${group}`))]
   if (whole.length > 1)
     throw new UsageError(
       `'${name}' is the name of ${whole.length} kinds with a plan, expected one of ${whole.join(', ')}`,
     )
-  const [only] = found
+  const [only, ...others] = found
+  if (only !== undefined && others.length > 0)
+    throw new UsageError(
+      `${only.kind.kind} has ${found.length} controllers, expected one of ${found.map(({ controller }) => controller).join(', ')}`,
+    )
   if (only !== undefined) return only
-  const known = plans.map(({ kind }) => [kind.kind, ...kind.shortNames].join(' or '))
+  const known = plans.map((plan) =>
+    isShared(plan, plans) ? plan.controller : [plan.kind.kind, ...plan.kind.shortNames].join(' or '),
+  )
   throw new UsageError(
     `no kind called '${name}' has a plan, expected one of ${known.join(', ')}; --controllers FILE adds yours`,
   )

@@ -8,6 +8,9 @@ import { dirname, join } from 'node:path'
 
 import { modulePath } from '../server/config.ts'
 
+/** How folders begin whose names stand in bundles. */
+export const BUNDLE_FOLDER = 'pawl-bundle-'
+
 /**
  * Bundles the workflows with those of the controllers.
  *
@@ -19,11 +22,11 @@ export async function bundleControllers(
   names: readonly string[],
   logger: Logger,
 ): Promise<{ readonly code: string }> {
-  const folder = await mkdtemp(join(tmpdir(), 'pawl-bundle-'))
+  const folder = await mkdtemp(join(tmpdir(), BUNDLE_FOLDER))
   try {
     const workflowsPath = join(folder, 'workflows.js')
     await writeFile(workflowsPath, entry(files, names))
-    return await bundleWorkflowCode({ workflowsPath, logger, webpackConfigHook: resolvesPackages })
+    return await bundleWorkflowCode({ workflowsPath, logger, webpackConfigHook: hook })
   } finally {
     await rm(folder, { recursive: true })
   }
@@ -31,11 +34,19 @@ export async function bundleControllers(
 
 type Hook = NonNullable<Parameters<typeof bundleWorkflowCode>[0]['webpackConfigHook']>
 
-/** The entry lies outside of every package: what it needs of Temporal is ours. */
-const resolvesPackages: Hook = (config) => {
+/**
+ * The entry lies outside of every package: what it needs of Temporal is ours. What is imported by a call is no part of the sandbox: so modules of
+ * activities are named (`activitiesOf`), and the worker alone loads them.
+ */
+const hook: Hook = (config) => {
   const workflowPackage = createRequire(import.meta.url).resolve('@temporalio/workflow/package.json')
   const ours = dirname(dirname(dirname(workflowPackage)))
-  return { ...config, resolve: { ...config.resolve, modules: [...(config.resolve?.modules ?? []), ours] } }
+  const { parser } = config.module ?? {}
+  return {
+    ...config,
+    resolve: { ...config.resolve, modules: [...(config.resolve?.modules ?? []), ours] },
+    module: { ...config.module, parser: { ...parser, javascript: { ...parser?.['javascript'], import: false } } },
+  }
 }
 
 function entry(files: readonly string[], names: readonly string[]): string {

@@ -68,7 +68,7 @@ export async function startRun(client: Client, run: Run, options: RunOptions, ag
     return { answer: 'started', runID: handle.firstExecutionRunId }
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error
-    return { answer: (await queueOfOpenRun(client, workflowID)) === undefined ? 'ended' : 'running' }
+    return { answer: (await openRunOf(client, workflowID)) === undefined ? 'ended' : 'running' }
   }
 }
 
@@ -83,11 +83,17 @@ export async function signalRun(client: Client, workflowID: string, seq: number)
   }
 }
 
-/** The task queue of the open run of this ID; undefined when Temporal has none. */
-export async function queueOfOpenRun(client: Client, workflowID: string): Promise<string | undefined> {
+export interface OpenRun {
+  readonly taskQueue: string
+  /** How often its workflow task was tried that is pending; 0 when none is. */
+  readonly tries: number
+}
+
+/** The open run of this ID; undefined when Temporal has none. */
+export async function openRunOf(client: Client, workflowID: string): Promise<OpenRun | undefined> {
   try {
-    const description = await client.workflow.getHandle(workflowID).describe()
-    return description.status.name === 'RUNNING' ? description.taskQueue : undefined
+    const { status, taskQueue, raw } = await client.workflow.getHandle(workflowID).describe()
+    return status.name === 'RUNNING' ? { taskQueue, tries: raw.pendingWorkflowTask?.attempt ?? 0 } : undefined
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined
     throw error
@@ -99,19 +105,34 @@ const POLLED_WITHIN_MS = 120_000
 
 /** Whether some worker has asked this queue for workflow tasks lately. */
 export async function isServed(client: Client, taskQueue: string, now: Date): Promise<boolean> {
+  return (await pollersOf(client, taskQueue, now)).length > 0
+}
+
+/** By which names workers have asked this queue for workflow tasks lately. */
+export async function pollersOf(client: Client, taskQueue: string, now: Date): Promise<readonly string[]> {
   // Without a type, the server describes the queue of workflow tasks.
   const { pollers } = await client.workflowService.describeTaskQueue({
     namespace: client.options.namespace,
     taskQueue: { name: taskQueue },
   })
   const since = now.getTime() - POLLED_WITHIN_MS
-  return pollers.some(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1000 >= since)
+  const late = pollers.filter(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1000 >= since)
+  return late.map(({ identity }) => identity ?? '')
 }
 
-/** Ends a run that no worker of its queue can go on with, so that it can be started again where one does. */
-export async function terminateStranded(client: Client, workflowID: string, why: string): Promise<void> {
+/**
+ * Ends a run that no worker of its queue can go on with, so that it can be started again where one does.
+ *
+ * @param runID default: of the newest run of the ID.
+ */
+export async function terminateStranded(
+  client: Client,
+  workflowID: string,
+  why: string,
+  runID?: string,
+): Promise<void> {
   try {
-    await client.workflow.getHandle(workflowID).terminate(why)
+    await client.workflow.getHandle(workflowID, runID).terminate(why)
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error
   }

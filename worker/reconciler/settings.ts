@@ -4,6 +4,7 @@ import type { Config } from '../server/config.ts'
 import { type FlagTable, type FlagValues, type GivenFlags, joinTables, needed, readFlags } from '../server/flags.ts'
 import { createRegistry } from '../server/registry.ts'
 import { newOwner, readSurroundings, type Surroundings } from '../server/surroundings.ts'
+import { UsageError } from '../server/usage-error.ts'
 import { isPartOfWings, readWingFlags, WING_FLAGS, wingsOn } from '../server/wings.ts'
 import type { DispatcherOptions } from './dispatcher.ts'
 import { laneShares } from './lanes.ts'
@@ -30,7 +31,7 @@ const OWN_FLAGS = {
   'task-queue': { takes: '<name>', reads: 'text', text: 'task queue in Temporal', otherwise: 'pawl' },
   wings: {
     ...{ takes: '<names>', reads: 'text', default: 'all' },
-    text: 'run the controllers of these wings only, such as landscaper',
+    text: 'run the controllers of these wings only, such as landscaper, or none',
   },
   only: {
     ...{ takes: '<controllers>', reads: 'text', default: 'all' },
@@ -122,6 +123,8 @@ export function reconcilerSettings(given: GivenFlags, config: Config, known?: re
   const shares = laneShares(own.values(), given)
   const isPart = isPartOfWings(surroundings.wings) || shares.length > 0
   const controllers = onlyControllers(flags.only, names) ?? (isPart ? names : undefined)
+  if (controllers?.length === 0)
+    throw new UsageError('--wings none leaves no controller to run; expected --controllers with some')
   const queues = { taskQueue, controllers, shares }
   return {
     ...surroundings,

@@ -7,6 +7,7 @@ import type { Database } from '../../activities/journal/database.ts'
 import type { Job } from '../../activities/journal/write/jobs.ts'
 import { wakeSubjects } from '../../activities/journal/write/level-runs.ts'
 import { formerJobs } from '../../activities/journal/write/former-runs.ts'
+import { isNotedStuck } from '../../activities/journal/write/stuck-runs.ts'
 import {
   jobsToLookUp,
   lookUpAgain,
@@ -20,7 +21,7 @@ import type { Logger } from '../server/log.ts'
 import { followedBy } from './resolve.ts'
 import { leftLanes } from './lanes.ts'
 import { queuesOf, type Queues } from './queues.ts'
-import { isServed, queueOfOpenRun, terminateStranded } from './runs.ts'
+import { isServed, openRunOf, terminateStranded } from './runs.ts'
 
 export interface SweeperOptions extends Queues {
   readonly cluster: string
@@ -41,7 +42,7 @@ export async function runSweeper(deps: SweeperDeps, options: SweeperOptions, sig
   let isWoken = false
   while (!signal.aborted) {
     try {
-      if (!isWoken) await wakeLevels(deps, options)
+      if (!isWoken) await wakeLevels(deps, options, 'a worker started')
       isWoken = true
       await sweepOnce(deps, options)
     } catch (error) {
@@ -52,12 +53,15 @@ export async function runSweeper(deps: SweeperDeps, options: SweeperOptions, sig
 }
 
 /** What a controller in level mode does may be new: its objects are looked at once by every worker that starts. */
-async function wakeLevels({ db, log, now, registry = builtIn }: SweeperDeps, options: SweeperOptions): Promise<void> {
-  const { cluster, controllers } = options
+export async function wakeLevels(
+  { db, log, now, registry = builtIn }: SweeperDeps,
+  { cluster, controllers }: Pick<SweeperOptions, 'cluster' | 'controllers'>,
+  cause: string,
+): Promise<void> {
   for (const { name, target } of registry.levels) {
     if (controllers?.includes(name) === false) continue
-    const woken = await wakeSubjects(db, { cluster, controller: name, ...groupKindOf(target) }, now())
-    if (woken > 0) log.info({ controller: name, woken }, 'start woke the objects of a controller')
+    const woken = await wakeSubjects(db, { cluster, controller: name, ...groupKindOf(target), cause }, now())
+    if (woken > 0) log.info({ controller: name, woken, cause }, 'the objects of a controller are woken')
   }
 }
 
@@ -94,7 +98,7 @@ async function each({ db, log }: SweeperDeps, jobs: readonly Job[], look: (job: 
 /** Runs of workers of the build before, which may live on (migrations/0006): their jobs go on here. */
 async function endFormer({ db, client, log, now }: SweeperDeps, { taskQueue }: Queues, job: Job): Promise<void> {
   const workflowID = job.workflow_id
-  const queue = await queueOfOpenRun(client, workflowID)
+  const queue = (await openRunOf(client, workflowID))?.taskQueue
   // Another sweeper may have been first, and the job begun anew.
   const isFormer = queue?.startsWith(taskQueue) === false
   if (isFormer) await terminateStranded(client, workflowID, 'workers of this build go on with its job')
@@ -109,12 +113,24 @@ async function lookUp(deps: SweeperDeps, options: Queues, job: Job): Promise<voi
     log.info({ workflowID: job.workflow_id }, 'sweep woke a run that may have missed a change')
 }
 
-/** Whether an open run has the job. One on a queue that no worker asks any more (its flags were changed) is ended here. */
-async function isAtWork({ client, log, now }: SweeperDeps, options: Queues, job: Job): Promise<boolean> {
+/** A task that was tried more often does not fail by chance. */
+const MOST_TRIES = 3
+
+/**
+ * Whether an open run has the job. One on a queue that no worker asks any more (its flags were changed) is ended here, and so is one whose task fails
+ * where nobody could note it (stuck-runs.ts): a former worker, or a code that throws before its first pass.
+ */
+async function isAtWork({ db, client, log, now }: SweeperDeps, options: Queues, job: Job): Promise<boolean> {
   const workflowID = job.workflow_id
-  const taskQueue = await queueOfOpenRun(client, workflowID)
-  if (taskQueue === undefined) {
+  const run = await openRunOf(client, workflowID)
+  if (run === undefined) {
     log.info({ workflowID }, 'run is not in Temporal any more')
+    return false
+  }
+  const { taskQueue, tries } = run
+  if (tries > MOST_TRIES && !(await isNotedStuck(db, workflowID))) {
+    log.warn({ workflowID, tries }, 'the workflow task of a run fails; it is started again')
+    await terminateStranded(client, workflowID, `its workflow task was tried ${tries} times`)
     return false
   }
   if (queuesOf(options, job.controller).includes(taskQueue) || (await isServed(client, taskQueue, now()))) return true

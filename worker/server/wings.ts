@@ -8,16 +8,21 @@ import { UsageError } from './usage-error.ts'
 /** The flags of the worker that belong to wings, whether they are on or not. */
 export const WING_FLAGS: FlagTable = joinTables(...Object.values(SAYING).map(({ flags }) => flags))
 
+/** For processes that run controllers of users alone. */
+const NONE = 'none'
+
 /**
- * The wings that are on, in the order in which they are named; all without the flag.
+ * The wings that are on, in the order in which they are named; all without the flag, and none of them for `none`.
  *
  * @throws UsageError with what was found and what was expected when a name is no wing, or is there twice.
  */
 export function wingsOn(text: string | undefined, known: readonly string[] = WINGS): readonly string[] {
   if (text === undefined) return known
+  if (text.trim() === NONE) return []
   const names = text.split(',').map((name) => name.trim())
   const unknown = names.find((name) => !known.includes(name))
-  if (unknown !== undefined) throw new UsageError(`--wings names "${unknown}"; expected wings of ${known.join(', ')}`)
+  if (unknown !== undefined)
+    throw new UsageError(`--wings names "${unknown}"; expected wings of ${known.join(', ')}, or none`)
   const twice = names.find((name, index) => names.indexOf(name) < index)
   if (twice !== undefined) throw new UsageError(`--wings names "${twice}" twice; expected each wing once`)
   return names

@@ -1,7 +1,18 @@
 // The kit's public API, names spelled out. Free of Temporal, so that CLI, console and unit tests can use it;
 // what needs Temporal is in run/loop/, of which workflow.ts files import the index.
 
-export { again, done, fail, interrupts, joinOutcomes, retryLater, stop } from './plan/outcome.ts'
+export {
+  again,
+  done,
+  fail,
+  interrupts,
+  isDone,
+  joinOutcomes,
+  later,
+  retryLater,
+  stop,
+  wishedMs,
+} from './plan/outcome.ts'
 export type { Fault, Outcome } from './plan/outcome.ts'
 export { action, nop, runStep } from './plan/step.ts'
 export type { Step, StepHooks } from './plan/step.ts'
@@ -11,17 +22,12 @@ export type { RetryOptions } from './plan/combine.ts'
 export { checkedPlan, isJobID, jobIDProblem } from './plan/guard.ts'
 export { describe, phasesToMermaid, toJson, toMermaid } from './plan/describe.ts'
 export type { DrawnPhases, DrawnStep, PlanJson } from './plan/describe.ts'
+export { describeTrace, recordSteps, traceToMermaid } from './plan/trace.ts'
+export type { StepMark, StepRecorder, TracedStep } from './plan/trace.ts'
 
-export { defineKind, openApiSchema } from './kind/kind.ts'
-export type {
-  Kind,
-  KindDefinition,
-  ObjectMeta,
-  ObjectOf,
-  OwnerReference,
-  PrinterColumn,
-  WorkerVerb,
-} from './kind/kind.ts'
+export { defineKind, openApiSchema, versionsOf } from './kind/kind.ts'
+export type { Kind, KindDefinition, ObjectMeta, ObjectOf, OwnerReference, Scope, WorkerVerb } from './kind/kind.ts'
+export type { PrinterColumn } from './kind/printer-column.ts'
 export {
   anyJson,
   bytes,
@@ -38,7 +44,22 @@ export {
   text,
   timestamp,
 } from './kind/schema.ts'
-export type { EmbeddedObject, Field, Fields, JsonSchema, JsonValue, ValueOf } from './kind/schema.ts'
+export type {
+  DefaultedField,
+  EmbeddedObject,
+  Field,
+  FieldOptions,
+  Fields,
+  JsonSchema,
+  JsonValue,
+  ListOptions,
+  MapOptions,
+  NumberOptions,
+  TextOptions,
+  ValidationRule,
+  ValueOf,
+} from './kind/schema.ts'
+export type { DescribedVersion, KindVersion } from './kind/versions.ts'
 export {
   annotation,
   canonicalJson,
@@ -91,6 +112,16 @@ export type {
   WantedRun,
 } from './run/controller.ts'
 export type { AccessRule, Flag, FlagTable, FlagValue, FlagValues, Wing } from './run/wing.ts'
+export { ActivityError, activitiesOf, MOST_CALL_BYTES, ownActivityName } from './run/own-activities.ts'
+export type {
+  ActionLog,
+  ActivityContext,
+  Answered,
+  CallOptions,
+  CallsOf,
+  OwnActivities,
+  OwnCallInput,
+} from './run/own-activities.ts'
 export type { JsonObject, LevelPass } from './run/level.ts'
 export type {
   ApplyOptions,
@@ -114,9 +145,10 @@ export { secretRef, secretText, SecretValue, takeSecrets } from './run/secret-va
 export type { SecretGap, SecretKey } from './run/secret-values.ts'
 export { mergeConditions, statusNews, withNews } from './run/status-draft.ts'
 export type { StatusNews, TypedEntry } from './run/status-draft.ts'
-export { defineLevel, isSameKind } from './run/define-level.ts'
+export { defineLevel, isSameKind, resourceOf } from './run/define-level.ts'
 export type { DeclaredWrite, WrittenKind } from './run/declared-writes.ts'
 export type { LevelController, LevelDefinition, LevelResource, LevelTarget } from './run/define-level.ts'
+export { CUT_OFF, SHORT_TRIES } from './run/level-activities.ts'
 export type {
   ApplyInput,
   CreateInput,
@@ -145,6 +177,7 @@ export { labelSelectorText } from './run/label-selector.ts'
 export { pickFields } from './run/pick-fields.ts'
 export { isObjectName, selectionOf, selectionsOf } from './run/query.ts'
 export type { QueryData, QueryTemplate, Selection, StateQuery } from './run/query.ts'
+export type { RunSinks, Thrown } from './run/thrown.ts'
 export type { Change, Tracks } from './run/tracks.ts'
 export { statusChange } from './run/settle.ts'
 export { quoted, quotedLines } from './run/markdown.ts'

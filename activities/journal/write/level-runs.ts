@@ -48,7 +48,13 @@ export async function replaceSubscriptions(
 /** Wakes every known object of a controller's kind: what the controller does may have changed since its runs ended. @returns how many. */
 export async function wakeSubjects(
   db: Kysely<Database>,
-  { cluster, controller, group, kind }: GroupKind & { readonly cluster: string; readonly controller: string },
+  {
+    cluster,
+    controller,
+    group,
+    kind,
+    cause,
+  }: GroupKind & { readonly cluster: string; readonly controller: string; readonly cause: string },
   now: Date,
 ): Promise<number> {
   const objects = await db
@@ -62,7 +68,7 @@ export async function wakeSubjects(
   const rest = { controller, cluster, job_id: '', due: now, foreign_event: true, may_start: true, writer: null }
   await upsertWakes(
     db,
-    objects.map((object) => ({ ...object, ...rest, cause: 'a worker started' })),
+    objects.map((object) => ({ ...object, ...rest, cause })),
     now,
   )
   return objects.length

@@ -142,7 +142,7 @@ export async function lookUpAgain(db: Kysely<Database>, { workflow_id }: Job): P
 /**
  * Temporal does not run this job any more: closes its row as `lost` and wakes its subject, which starts it again if it is unfinished.
  */
-export async function recordLostJob(db: Kysely<Database>, job: Job, now: Date): Promise<void> {
+export async function recordLostJob(db: Kysely<Database>, job: Job, now: Date, cause = 'run lost'): Promise<void> {
   await db.transaction().execute(async (trx) => {
     const { numUpdatedRows } = await trx
       .updateTable('job')
@@ -159,7 +159,7 @@ export async function recordLostJob(db: Kysely<Database>, job: Job, now: Date): 
       foreign_event: true,
       may_start: true,
       writer: null,
-      cause: 'run lost',
+      cause,
     }
     await upsertWakes(trx, [wake], now)
   })

@@ -33,13 +33,14 @@ import { isMarkedBy } from './ownership.ts'
 import { readable } from './readable.ts'
 import { type Selected, selectObjects } from './select-objects.ts'
 import { hearOf } from './send.ts'
+import { readOrFault } from './unreadable.ts'
 
 export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLevel' | 'refreshLevel'> => ({
   /**
    * Reads the target and every state.
    *
    * @returns undefined when the target is gone, or another object has its name.
-   * @throws `AmbiguousState`, `StateNotOwned` and `StatesTooLarge` (final); failures of the API server and the journal.
+   * @throws `StatesTooLarge` (final); failures of the API server and the journal. What keeps a single state from being read is its fault in the answer.
    */
   async observeLevel(input) {
     await deps.journal.touch(input.by)
@@ -48,7 +49,7 @@ export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLev
     return await observe(deps, input, found)
   },
 
-  /** Reads one state again. @throws as `observeLevel`; `NotFound` (final) when the target is gone meanwhile. */
+  /** Reads one state again. @throws `AmbiguousState`, `StateNotOwned`, `StatesTooLarge` (final); failures of the API server and the journal; `NotFound` (final) when the target is gone meanwhile. */
   async refreshLevel({ by, subject, target: kind, state, query }) {
     const target = await readObject(deps, followedKind(deps, kind), subject.namespace, subject.name)
     if (target?.metadata.uid !== subject.uid)
@@ -84,12 +85,23 @@ async function observe(deps: Deps, input: ObserveInput, found: KubeObject): Prom
   const { uid, namespace, name } = subject
   const level = { controller: controllerOf(by), cluster: deps.cluster, uid, namespace, name }
   const added = await replaceSubscriptions(deps.db, level, wanted, deps.now())
-  const read = await Promise.all(requests.map((request) => readState(deps, request, isNew(request, added))))
+  const read = await Promise.all(
+    requests.map((request) => readOrFault(stateOf(request), () => readState(deps, request, isNew(request, added)))),
+  )
   const states = requests.flatMap(({ state }, index) => {
-    const value = read[index]
-    return value === undefined ? [] : [[state, value] as const]
+    const found = read[index]
+    return found === undefined || !('value' in found) || found.value === undefined
+      ? []
+      : [[state, found.value] as const]
   })
-  const observed = { target, states: Object.fromEntries(states) }
+  const unreadable = requests.flatMap(({ state }, index) => {
+    const found = read[index]
+    return found !== undefined && 'fault' in found ? [[state, found.fault] as const] : []
+  })
+  const observed = {
+    ...{ target, states: Object.fromEntries(states) },
+    ...(unreadable.length > 0 && { unreadable: Object.fromEntries(unreadable) }),
+  }
   refuseTooLarge(subject, observed)
   return observed
 }
@@ -133,6 +145,11 @@ async function readState(
   return meant.flatMap(({ seen }) => (seen === undefined ? [] : [seen]))
 }
 
+/** `state jobs of Shop n/one`. */
+function stateOf({ state, target, kind }: Pick<StateRequest, 'state' | 'target' | 'kind'>): string {
+  return `state ${state} of ${nameOf(kind.kind, target.metadata)}`
+}
+
 function isOwned(
   object: Pick<KubeObject, 'metadata'>,
   { query, target, kind, subject }: Pick<StateRequest, 'query' | 'target' | 'kind' | 'subject'>,
@@ -149,10 +166,10 @@ async function onlyOne(
   objects: readonly Selected[],
   isSecondLook: boolean,
 ): Promise<unknown> {
-  const { state, query, target, kind } = request
+  const { query, kind } = request
   const owned = query.query.owned === undefined ? objects : objects.filter(({ object }) => isOwned(object, request))
   const [only, ...others] = owned
-  const where = `state ${state} of ${nameOf(kind.kind, target.metadata)}`
+  const where = stateOf(request)
   if (others.length > 0) {
     const found = `${owned.length} objects of kind ${query.kind}`
     throw finalFailure('AmbiguousState', `${where}: found ${found}, expected one`)

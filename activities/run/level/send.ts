@@ -6,13 +6,15 @@ import { subscribe } from '../../journal/write/subscriptions.ts'
 import { KubeError } from '../../kube/errors.ts'
 import { fieldManagerOf, type Write, type WriteAnswer, writeAll, type Writer } from '../../kube/write.ts'
 import { controllerOf } from '../controllers.ts'
+import { whileWaitedFor } from './cut-off.ts'
 
 export function writerOf(by: By, step: string): Writer {
   return { ...by, step, fieldManager: fieldManagerOf(by) }
 }
 
+/** Nothing is sent for a pass that does not wait for it any more (cut-off.ts). */
 export async function send(deps: Deps, writer: Writer, write: Write): Promise<WriteAnswer> {
-  const [answer] = await writeAll(deps, writer, [write])
+  const [answer] = await whileWaitedFor((signal) => writeAll(deps, writer, [write], signal))
   // The next step may read what this one wrote, by the journal's newest versions.
   await deps.journal.flush(writer.workflowID)
   return answer ?? { result: 'gone' }

@@ -1,84 +1,38 @@
-// A pass over a CronJob without servers: what was observed is given, what is written is kept.
+// Passes over a CronJob of one hour of a day long ago, and the Jobs that it finds.
 
-import { type LevelPass, type Outcome, type Runtime, runStep } from 'pawl/kit'
 import type { Job } from 'pawl/kit/batch/v1'
+import { type PassCourse, runPass, stored } from 'pawl/kit/testing'
 
+import { cronJobController } from '../../../examples/cronjob/controllers.ts'
 import type { CronJobControllerManagerState } from '../../../examples/cronjob/cron-job.gen.ts'
 import type { CronJob } from '../../../examples/cronjob/kind.ts'
-import { cronJobPlan } from '../../../examples/cronjob/plan.ts'
 
 /** The object of all tests was made then. */
-const CREATED = '2026-03-01T10:00:00Z'
+const creationTimestamp = '2026-03-01T10:00:00Z'
 
-export interface Course {
-  readonly outcome: Outcome
-  /** What was written, in order: `apply NAME`, `remove NAME`. */
-  readonly written: readonly string[]
-  /** The fields of the status that the pass has set. */
-  readonly status: Readonly<Record<string, unknown>>
-  /** The Jobs that are there afterwards. */
-  readonly jobs: readonly Job[]
-}
-
-export async function passOver(target: CronJob, observed: readonly Job[] = []): Promise<Course> {
-  const written: string[] = []
-  let jobs = observed
-  const pass: LevelPass<CronJobControllerManagerState, CronJob> = {
-    subject: { kind: 'CronJob', uid: 'u', namespace: 'default', name: target.metadata.name },
-    by: { workflowID: 'w', runID: 'r', pass: 1 },
-    target,
-    state: { jobs },
-    refresh: () => Promise.resolve(jobs),
-    act: {
-      create: () => Promise.resolve('created'),
-      patch: () => Promise.resolve(),
-      release: () => Promise.resolve(),
-      event: () => Promise.resolve(),
-      apply: ({ metadata }) => {
-        written.push(`apply ${metadata.name}`)
-        jobs = [...jobs, job(metadata.name)]
-        return Promise.resolve()
-      },
-      remove: ({ metadata }) => {
-        written.push(`remove ${metadata.name}`)
-        jobs = jobs.filter(({ metadata: { uid } }) => uid !== metadata.uid)
-        return Promise.resolve()
-      },
-    },
-    status: {},
-    save: () => Promise.resolve(),
-  }
-  const outcome = await runStep(cronJobPlan, pass, runtime)
-  return { outcome, written, status: pass.status, jobs }
+export async function passOver(
+  target: CronJob,
+  jobs: readonly Job[] = [],
+): Promise<PassCourse<CronJobControllerManagerState, CronJob>> {
+  return await runPass(cronJobController, { target, state: { jobs } })
 }
 
 export function cronJob(spec: Partial<CronJob['spec']> = {}, status?: CronJob['status']): CronJob {
-  return {
+  return stored<CronJob>({
     apiVersion: 'batch.example.pawl.dev/v1',
     kind: 'CronJob',
-    metadata: metadata('report'),
+    metadata: { name: 'report', creationTimestamp },
     spec: { schedule: '0 * * * *', jobTemplate: { spec: { template: {} } }, ...spec },
     ...(status === undefined ? {} : { status }),
-  }
+  })
 }
 
 export function job(name: string, status: Job['status'] = {}): Job {
-  return { apiVersion: 'batch/v1', kind: 'Job', metadata: metadata(name), status }
+  return stored<Job>({ apiVersion: 'batch/v1', kind: 'Job', metadata: { name, creationTimestamp }, status })
 }
 
 /** A Job that ended at this time. */
 export function ended(ending: 'Complete' | 'Failed', name: string, at: string): Job {
   const success = ending === 'Complete' ? { completionTime: at } : {}
   return job(name, { startTime: at, conditions: [{ type: ending, status: 'True' }], ...success })
-}
-
-function metadata(name: string): CronJob['metadata'] {
-  const version = { resourceVersion: '1', generation: 1, creationTimestamp: CREATED }
-  return { name, namespace: 'default', uid: `uid-${name}`, ...version }
-}
-
-const runtime: Runtime = {
-  sleep: () => Promise.resolve(),
-  withTimeout: (_ms, body) => body(),
-  toOutcome: () => undefined,
 }

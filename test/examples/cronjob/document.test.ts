@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
 import { genControllers } from '../../../worker/gen/controllers.ts'
+import { genRbac } from '../../../worker/gen/rbac-file.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const DOCUMENT = join(ROOT, 'examples/cronjob/cron-job.cm')
@@ -21,6 +22,17 @@ describe('the document of the CronJob example', () => {
     const keep = (line: string) => lines.push(line)
     const code = await genControllers({ root: ROOT, files: [DOCUMENT], mode: 'check', print: keep, complain: keep })
     expect([code, lines]).toEqual([0, []])
+  })
+})
+
+describe('the roles of the CronJob example', () => {
+  it('are what its controller needs', async () => {
+    const lines: string[] = []
+    const keep = (line: string) => lines.push(line)
+    const files = [join(ROOT, 'examples/cronjob/controllers.ts')]
+    const out = join(ROOT, 'examples/cronjob/rbac.yaml')
+    const asked = { name: undefined, namespaces: [], accounts: undefined, check: true, print: keep, complain: keep }
+    expect([await genRbac({ files, out, ...asked }), lines]).toEqual([0, []])
   })
 })
 

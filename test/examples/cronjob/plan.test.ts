@@ -1,4 +1,4 @@
-// What a CronJob does, pass by pass. No server: the time is set, and a pass is built by hand (cron-job-pass.ts).
+// What a CronJob does, pass by pass. No server: the time is set, and a pass is one of pawl/kit/testing (cron-job-pass.ts).
 
 import { again, fail, setCondition } from 'pawl/kit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -35,7 +35,7 @@ describe('a CronJob whose time has come', () => {
 
   it('starts a Job that is called after the minute, and waits for the next time', async () => {
     const { outcome, written, status } = await passOver(cronJob())
-    expect(written).toEqual([`apply ${AT_ELEVEN}`])
+    expect(written).toEqual([`apply Job ${AT_ELEVEN}`])
     expect(outcome).toEqual(again(60 * MINUTE_MS - 1250))
     expect(status).toMatchObject({ lastScheduleTime: '2026-03-01T11:00:00Z', active: [{ name: AT_ELEVEN }] })
   })
@@ -78,13 +78,13 @@ describe('a CronJob whose last Job is still active', () => {
   it.each([undefined, 'Allow'] as const)('starts another when the policy is %s', async (concurrencyPolicy) => {
     const spec = concurrencyPolicy === undefined ? {} : { concurrencyPolicy }
     const { written, status } = await passOver(cronJob(spec), [active])
-    expect(written).toEqual([`apply ${AT_ELEVEN}`])
+    expect(written).toEqual([`apply Job ${AT_ELEVEN}`])
     expect(status['active']).toMatchObject([{ name: 'report-1' }, { name: AT_ELEVEN }])
   })
 
   it('deletes it first when the policy is Replace', async () => {
     const { written, status } = await passOver(cronJob({ concurrencyPolicy: 'Replace' }), [active])
-    expect(written).toEqual(['remove report-1', `apply ${AT_ELEVEN}`])
+    expect(written).toEqual(['remove Job report-1', `apply Job ${AT_ELEVEN}`])
     expect(status['active']).toMatchObject([{ name: AT_ELEVEN }])
   })
 
@@ -100,7 +100,9 @@ describe('a CronJob whose last Job is still active', () => {
       },
     ])
     const over = ended('Complete', 'report-1', '2026-03-01T11:00:01Z')
-    expect((await passOver(cronJob({ concurrencyPolicy: 'Forbid' }), [over])).written).toEqual([`apply ${AT_ELEVEN}`])
+    expect((await passOver(cronJob({ concurrencyPolicy: 'Forbid' }), [over])).written).toEqual([
+      `apply Job ${AT_ELEVEN}`,
+    ])
   })
 })
 
@@ -148,7 +150,7 @@ describe('a CronJob that is suspended', () => {
     const { written, outcome, status } = await passOver(cronJob({ suspend: true, successfulJobsHistoryLimit: 0 }), [
       over,
     ])
-    expect(written).toEqual(['remove report-1'])
+    expect(written).toEqual(['remove Job report-1'])
     expect(outcome.againMs).toBeUndefined()
     expect(status).toMatchObject({
       lastSuccessfulTime: '2026-03-01T10:30:00Z',
@@ -157,7 +159,7 @@ describe('a CronJob that is suspended', () => {
   })
 
   it.each([{}, { suspend: false }])('is not when its spec says %j', async (spec) => {
-    expect((await passOver(cronJob(spec))).written).toEqual([`apply ${AT_ELEVEN}`])
+    expect((await passOver(cronJob(spec))).written).toEqual([`apply Job ${AT_ELEVEN}`])
   })
 
   it('keeps the time of its condition while nothing changes', async () => {
@@ -204,14 +206,14 @@ describe('the history of a CronJob', () => {
 
   it('is the last three that succeeded and the last that failed', async () => {
     const { written, status } = await passOver(cronJob(), jobs)
-    expect(written).toEqual(['remove good-2', 'remove good-1', 'remove bad-7', 'remove bad-6'])
+    expect(written).toEqual(['remove Job good-2', 'remove Job good-1', 'remove Job bad-7', 'remove Job bad-6'])
     expect(status['lastSuccessfulTime']).toBe('2026-03-01T10:05:00Z')
   })
 
   it('remembers the last success also when its Job is gone', async () => {
     const lastSuccessfulTime = '2026-03-01T10:30:00Z'
-    const { status } = await passOver(cronJob({}, { lastSuccessfulTime }), jobs)
-    expect(status['lastSuccessfulTime']).toBe(lastSuccessfulTime)
+    const { next } = await passOver(cronJob({}, { lastSuccessfulTime }), jobs)
+    expect(next.target.status?.lastSuccessfulTime).toBe(lastSuccessfulTime)
   })
 
   it('leaves a Job alone that is going already', async () => {
@@ -223,6 +225,6 @@ describe('the history of a CronJob', () => {
   it('is as long as the limits say', async () => {
     const limits = { successfulJobsHistoryLimit: 4, failedJobsHistoryLimit: 0 }
     const { written } = await passOver(cronJob(limits), jobs)
-    expect(written).toEqual(['remove good-1', 'remove bad-8', 'remove bad-7', 'remove bad-6'])
+    expect(written).toEqual(['remove Job good-1', 'remove Job bad-8', 'remove Job bad-7', 'remove Job bad-6'])
   })
 })

@@ -3,6 +3,7 @@
 
 import {
   action,
+  activitiesOf,
   again,
   defineKind,
   defineLevel,
@@ -18,6 +19,8 @@ import {
   type StateQuery,
   stop,
   text,
+  timeout,
+  when,
 } from 'pawl/kit'
 
 export const widgetKind = defineKind({
@@ -36,6 +39,8 @@ export const widgetKind = defineKind({
         message: required(text('What the ConfigMap says.')),
         settings: text('Name of a ConfigMap that somebody else makes.'),
         rounds: integer('How many passes to wait for, some milliseconds apart.'),
+        prices: text('URL of a program that knows the price.'),
+        slowPrices: text('URL of one that takes its time.'),
       }),
     ),
     status: record('What is there.', {
@@ -44,6 +49,7 @@ export const widgetKind = defineKind({
       rounds: integer('Passes made.'),
       colors: integer('How many ConfigMaps have the label.'),
       stamp: text('What the second controller says.'),
+      price: text('What the program said.'),
     }),
   },
   projection: [path('status.message')],
@@ -93,6 +99,26 @@ const countRounds = action<Pass>('countRounds', ({ target, status }) => {
   return again(200)
 })
 
+/** What is beside Kubernetes. */
+const prices = activitiesOf(() => import('./widget.activities.ts'), {
+  fetchPrice: { timeoutMs: 5000, attempts: 2, retryMs: 50 },
+  waitForPrice: { timeoutMs: 60_000, heartbeatMs: 1000 },
+})
+
+const askForPrice = action<Pass>('askForPrice', async ({ target, call, status }) => {
+  const { price } = await call(prices).fetchPrice({ url: target.spec.prices ?? '' })
+  status['price'] = price
+  return done
+})
+
+const waitForPrice = action<Pass>('waitForPrice', async ({ target, call, status }) => {
+  status['price'] = await call(prices).waitForPrice({ url: target.spec.slowPrices ?? '' })
+  return done
+})
+
+const hasPrices = ({ target }: Pass) => target.spec.prices !== undefined
+const hasSlowPrices = ({ target }: Pass) => target.spec.slowPrices !== undefined
+
 const removeMessage = action<Pass>('removeMessage', async ({ state, act }) => {
   if (state.configMap === undefined) return done
   await act.remove(state.configMap)
@@ -113,7 +139,14 @@ const applyStamp = action<LevelPass<{ readonly own: ConfigMap | undefined }, Wid
 export const controllers = [
   defineLevel<WidgetState, Widget>({
     ...{ name: 'widget', target: widgetKind, queries: widgetQueries, finalizer: 'level.test.pawl.dev/message' },
-    plan: sequential(applyMessage, readSettings, countRounds),
+    activities: prices,
+    plan: sequential(
+      applyMessage,
+      readSettings,
+      countRounds,
+      when(hasPrices, askForPrice),
+      when(hasSlowPrices, timeout(1000, waitForPrice)),
+    ),
     onDelete: removeMessage,
   }),
   defineLevel<{ readonly own: ConfigMap | undefined }, Widget>({

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { gen } from '../../../worker/gen.ts'
 import type { LevelController } from '../../../workflows/kit/index.ts'
+import { runPass } from '../../../workflows/kit/testing/index.ts'
 import { genNew } from '../../../worker/gen/new-kind.ts'
 import { compilerErrors } from '../../workflows/kit/dsl/compiler-errors.ts'
 
@@ -50,9 +51,10 @@ describe('the skeleton of a new kind', () => {
       'workflows/example/time-table/fields.ts',
       'workflows/example/time-table/kind.ts',
       'workflows/example/time-table/plan.ts',
+      'workflows/example/time-table/remove-config-map.ts',
       'workflows/example/time-table/workflow.ts',
     ])
-    expect((await readdir(join(root, 'workflows/example/time-table'))).length).toBe(10)
+    expect((await readdir(join(root, 'workflows/example/time-table'))).length).toBe(11)
   })
 
   it('is formatted as the project is', async () => {
@@ -100,19 +102,20 @@ describe('the skeleton of a new kind', () => {
   })
 
   it('does what its test expects', async () => {
-    const { timeTablePlan } = (await import(join(root, 'workflows/example/time-table/plan.ts'))) as {
-      timeTablePlan: { run: (pass: object, runtime: object) => Promise<unknown> }
+    const { timeTableController } = (await import(join(root, 'workflows/example/time-table/controller.ts'))) as {
+      timeTableController: LevelController<{ configMap: unknown }, { metadata: object; spec: object }>
     }
-    const applied: object[] = []
-    const pass = {
-      target: { metadata: { name: 'one' }, spec: { message: 'hello' } },
-      state: { configMap: undefined },
-      act: { apply: (object: object) => Promise.resolve(applied.push(object)) },
-      status: {},
-    }
-    await timeTablePlan.run(pass, {})
-    expect(applied).toMatchObject([{ metadata: { name: 'one' }, data: { message: 'hello' } }])
-    expect(pass.status).toEqual({ message: 'hello' })
+    const { written, status } = await runPass(timeTableController, { target: { spec: { message: 'hello' } } })
+    expect([written, status]).toEqual([['apply ConfigMap one'], { message: 'hello' }])
+  })
+
+  it('leaves a tsconfig.json alone that is there', async () => {
+    const own = await mkdtemp(join(tmpdir(), 'pawl-own-'))
+    await writeFile(join(own, 'tsconfig.json'), '{}')
+    const wish = { root: own, layout: 'project', kind: 'TimeTable', group: 'example.com' } as const
+    expect(await genNew({ ...wish, print: () => undefined, complain: () => undefined })).toBe(0)
+    expect(await readFile(join(own, 'tsconfig.json'), 'utf8')).toBe('{}')
+    await rm(own, { recursive: true })
   })
 })
 
@@ -138,13 +141,18 @@ describe('the skeleton of a new kind in a project of its own', () => {
       'kind.ts',
       'plan.test.ts',
       'plan.ts',
+      'remove-config-map.ts',
+      'sample.yaml',
     ])
+    expect(JSON.parse(await readFile(join(project, 'tsconfig.json'), 'utf8'))).toMatchObject({
+      compilerOptions: { erasableSyntaxOnly: true },
+    })
     expect(lines.at(-1)).toContain(`then run \`pawl gen ${join(project, 'time-table/controller.cm')}\``)
 
     const texts = await Promise.all(names.map((name) => readFile(join(project, 'time-table', name), 'utf8')))
     // Where `pawl/kit` is found.
     const modules = new Map(names.map((name, index) => [`examples/time-table/${name}`, texts[index] ?? '']))
-    for (const name of ['README.md', 'controller.cm']) modules.delete(`examples/time-table/${name}`)
+    for (const name of ['README.md', 'controller.cm', 'sample.yaml']) modules.delete(`examples/time-table/${name}`)
     expect(compilerErrors(modules)).toEqual([])
     for (const text of modules.values()) {
       expect(text).not.toContain('workflows/kit')

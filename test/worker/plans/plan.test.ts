@@ -41,8 +41,14 @@ describe('two kinds of one name', () => {
     )
   })
 
-  it.each(['services.example.com', 'Service.example.com', 'services.', 'service.'])('are found as %s', (name) => {
-    expect(planNamed(services, name).kind.group).toBe(name.endsWith('.') ? '' : 'example.com')
+  it.each(['services.example.com', 'Service.example.com', 'other'])('are found as %s', (name) => {
+    expect(planNamed(services, name).controller).toBe('other')
+  })
+
+  it.each(['services.', 'service.'])('are found as %s, whose controllers are told apart by name', (name) => {
+    expect(() => planNamed(services, name)).toThrow('Service has 2 controllers, expected one of core, twice')
+    expect(drawPlan(planNamed(services, 'twice'), 'text', services)).toContain('of v1, controller twice\n')
+    expect(drawPlan(planNamed(services, 'other'), 'text', services)).toContain('of example.com/v1\n')
   })
 
   it('are listed with their groups', () => {
@@ -51,6 +57,7 @@ describe('two kinds of one name', () => {
       .map((line) => line.split(' ')[0])
     expect(names.slice(0, 3)).toEqual(['Service', 'Service.example.com', 'Service'])
     expect(names).toContain('Installation')
+    expect(listPlans(services)).toMatch(/^Service +services, svc +every pass of controller core$/m)
   })
 })
 

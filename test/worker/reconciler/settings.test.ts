@@ -85,9 +85,10 @@ describe('the settings of a worker', () => {
       { ...NEEDED, deployers: 'mock,landscaper.gardener.cloud/mock' },
       '--deployers names "landscaper.gardener.cloud/mock" twice; expected each type once',
     ],
-    [{ ...NEEDED, wings: 'landscaper,chess' }, '--wings names "chess"; expected wings of landscaper'],
-    [{ ...NEEDED, wings: '' }, '--wings names ""; expected wings of landscaper'],
+    [{ ...NEEDED, wings: 'landscaper,chess' }, '--wings names "chess"; expected wings of landscaper, or none'],
+    [{ ...NEEDED, wings: '' }, '--wings names ""; expected wings of landscaper, or none'],
     [{ ...NEEDED, wings: 'landscaper,landscaper' }, '--wings names "landscaper" twice; expected each wing once'],
+    [{ ...NEEDED, wings: 'none' }, '--wings none leaves no controller to run; expected --controllers with some'],
     [{ ...NEEDED, 'health-port': '1.5' }, '--health-port is "1.5"; expected a whole number of at least 0'],
   ])('%j are refused with what was expected', (flags, message) => {
     expect(() => settings(flags as unknown as Readonly<Record<string, string>>)).toThrow(message)

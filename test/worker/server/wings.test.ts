@@ -10,12 +10,14 @@ describe('the flag --wings', () => {
     expect(wingsOn(undefined, KNOWN)).toEqual(KNOWN)
     expect(wingsOn('chess, landscaper', KNOWN)).toEqual(['chess', 'landscaper'])
     expect(wingsOn(undefined)).toEqual(['landscaper'])
+    expect(wingsOn('none', KNOWN)).toEqual([])
     expect([isPartOfWings(wingsOn(undefined)), isPartOfWings([])]).toEqual([false, true])
   })
 
   it.each([
-    ['chess,chaos', '--wings names "chaos"; expected wings of landscaper, chess'],
-    ['', '--wings names ""; expected wings of landscaper, chess'],
+    ['chess,chaos', '--wings names "chaos"; expected wings of landscaper, chess, or none'],
+    ['', '--wings names ""; expected wings of landscaper, chess, or none'],
+    ['chess,none', '--wings names "none"; expected wings of landscaper, chess, or none'],
     ['chess,chess', '--wings names "chess" twice; expected each wing once'],
   ])('is refused with what was expected: "%s"', (text, message) => {
     expect(() => wingsOn(text, KNOWN)).toThrow(new UsageError(message))

@@ -62,7 +62,7 @@ export function isPath(module: string): boolean {
 /** What the schema of a kind says to a document. */
 export function kindFacts(kind: Kind): KindFacts {
   const selectableFields = (kind.selectableFields ?? []).map((at) => at.join('.'))
-  return schemaFacts(openApiSchema(kind), { selectableFields, isNamespaced: true })
+  return schemaFacts(openApiSchema(kind), { selectableFields, isNamespaced: kind.scope !== 'Cluster' })
 }
 
 /** Why a module could not be loaded, in a few words. */

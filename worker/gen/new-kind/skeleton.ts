@@ -1,22 +1,9 @@
 // The files of a new kind's folder, as texts: an object whose controller keeps a ConfigMap of its name in step with its spec.
-// Small, but whole: definition, observed state, an action that decides and acts, plan, controller in level mode, test.
+// Small, but whole: definition, observed state, actions that decide and act, plans for objects that are there and that go, controller in
+// level mode, test; in a project also an object to apply.
 
-export interface KindNames {
-  /** `TimeTable`. */
-  readonly kind: string
-  /** `timeTable`. */
-  readonly value: string
-  readonly group: string
-  readonly singular: string
-  readonly plural: string
-  readonly layout: 'checkout' | 'project'
-  /** `workflows/example/time-table`; in a project `time-table`. */
-  readonly folder: string
-  /** `test/workflows/example/time-table`; in a project the same folder. */
-  readonly testFolder: string
-  /** From where the modules import the kit. */
-  readonly kit: string
-}
+import type { KindNames } from './kind-names.ts'
+import { testModule } from './test-module.ts'
 
 /** The files by path, without the module that is generated from controller.cm. */
 export function skeleton(names: KindNames): ReadonlyMap<string, string> {
@@ -31,20 +18,44 @@ export function skeleton(names: KindNames): ReadonlyMap<string, string> {
           [`${folder}/fields.ts`, fieldsModule(names)] as const,
           [`${folder}/workflow.ts`, workflowModule(names)] as const,
         ]
-      : [[`${folder}/controllers.ts`, controllersModule(names)] as const]),
+      : [
+          [`${folder}/controllers.ts`, controllersModule(names)] as const,
+          [`${folder}/sample.yaml`, sample(names)] as const,
+        ]),
     [`${folder}/controller.cm`, document(names)],
     [`${folder}/apply-config-map.ts`, actionModule(names)],
+    [`${folder}/remove-config-map.ts`, removalModule(names)],
     [`${folder}/plan.ts`, planModule(names)],
     [`${testFolder}/plan.test.ts`, testModule(names)],
   ])
 }
 
-function readme({ kind }: KindNames): string {
+function readme({ kind, layout, folder }: KindNames): string {
+  const commands = `
+\`\`\`
+npx pawl gen ${folder}/controller.cm                    # after each change of the document
+npx pawl gen crd ${folder}/kind.ts --out ${folder}/crd.yaml
+npx pawl gen rbac ${folder}/controllers.ts --out ${folder}/rbac.yaml
+npx vitest run && npx tsc -p .
+npx pawl dev --controllers ${folder}/controllers.ts     # then: kubectl apply -f ${folder}/crd.yaml, -f ${folder}/sample.yaml
+\`\`\`
+`
   return `# ${kind}
 
 Keeps a ConfigMap with its message. Say here what the kind is for, in at most 100 words.
 
 Steps: [plan.ts](plan.ts). What it observes and can do: [controller.cm](controller.cm).
+${layout === 'project' ? commands : ''}`
+}
+
+/** In a project: an object to apply. */
+function sample({ kind, group }: KindNames): string {
+  return `apiVersion: ${group}/v1alpha1
+kind: ${kind}
+metadata:
+  name: sample
+spec:
+  message: hello
 `
 }
 
@@ -120,6 +131,9 @@ decl ${kind} for ${kind} {
   action {
     // Makes the ConfigMap say what the spec says.
     ApplyConfigMap(configMap)
+
+    // Deletes the ConfigMap, and waits until it is gone.
+    RemoveConfigMap(configMap)
   }
 }
 `
@@ -152,17 +166,38 @@ export async function applyConfigMap(
 `
 }
 
+function removalModule(names: KindNames): string {
+  const { kind, kit } = names
+  return `// Deletes the ConfigMap and waits for it: the finalizer holds the object until this is \`done\`. What the object owns goes by itself, so
+// make of this what does not: something outside of the cluster, or a last look.
+
+import { done, type Outcome, stop } from '${kit}'
+import type { ConfigMap } from '${configMapModule(names)}'
+import type { ${kind}Pass } from './controller.gen.ts'
+
+export async function removeConfigMap({ act }: ${kind}Pass, configMap: ConfigMap | undefined): Promise<Outcome> {
+  if (configMap === undefined) return done
+  if (configMap.metadata.deletionTimestamp === undefined) await act.remove(configMap)
+  return stop('the ConfigMap is being deleted')
+}
+`
+}
+
 function planModule({ kind, value, kit }: KindNames): string {
   return `// The steps of a pass, on one screen.
 
 import { checkedPlan, sequential } from '${kit}'
 import { applyConfigMap } from './apply-config-map.ts'
 import { ${value}Steps } from './controller.gen.ts'
+import { removeConfigMap } from './remove-config-map.ts'
 
-const step = ${value}Steps({ applyConfigMap })
+const step = ${value}Steps({ applyConfigMap, removeConfigMap })
 
 /** What a pass over a ${kind} does. */
 export const ${value}Plan = checkedPlan(sequential(step.applyConfigMap))
+
+/** What it does while the ${kind} is being deleted. */
+export const ${value}Deletion = checkedPlan(sequential(step.removeConfigMap))
 `
 }
 
@@ -172,19 +207,26 @@ function configMapModule({ layout }: KindNames): string {
 }
 
 /** In a checkout: what the registry lists. */
-function controllerModule({ kind, value, kit }: KindNames): string {
-  return `// What the engine knows of the controller of ${kind}: it runs in level mode.
+function controllerModule(names: KindNames): string {
+  return `// What the engine knows of the controller of ${names.kind}: it runs in level mode.
 
-import { defineLevel } from '${kit}'
+${definition(names)}`
+}
+
+function definition({ value, group, kit }: KindNames): string {
+  return `import { defineLevel } from '${kit}'
 import { ${value}Queries } from './controller.gen.ts'
 import { ${value}Kind } from './kind.ts'
-import { ${value}Plan } from './plan.ts'
+import { ${value}Deletion, ${value}Plan } from './plan.ts'
 
 export const ${value}Controller = defineLevel({
   name: '${value}',
   target: ${value}Kind,
   queries: ${value}Queries,
   plan: ${value}Plan,
+  finalizer: '${group}/${value}',
+  onDelete: ${value}Deletion,
+  writes: ['v1/ConfigMap'],
 })
 `
 }
@@ -203,79 +245,10 @@ export async function ${value}(input: JobInput): Promise<RunResult> {
 }
 
 /** In a project: what `--controllers` names. */
-function controllersModule({ value }: KindNames): string {
+function controllersModule(names: KindNames): string {
   return `// What the worker and the bridge are started with: \`--controllers controllers.ts\`.
 
-import { defineLevel } from 'pawl/kit'
-
-import { ${value}Queries } from './controller.gen.ts'
-import { ${value}Kind } from './kind.ts'
-import { ${value}Plan } from './plan.ts'
-
-export const controllers = [
-  defineLevel({ name: '${value}', target: ${value}Kind, queries: ${value}Queries, plan: ${value}Plan }),
-]
-`
-}
-
-function testModule({ kind, value, group, layout, folder }: KindNames): string {
-  const isOwn = layout === 'checkout'
-  const from = isOwn ? `../../../../${folder}` : '.'
-  return `import { describe, expect, it } from 'vitest'
-
-import { done, type Runtime, runStep, type WantedObject } from '${isOwn ? '../../../../workflows/kit/index.ts' : 'pawl/kit'}'
-import type { ConfigMap } from '${isOwn ? `${from}/config-map.ts` : 'pawl/kit/v1'}'
-import type { ${kind}Pass } from '${from}/controller.gen.ts'
-import { ${value}Plan } from '${from}/plan.ts'
-
-describe('a pass over an object of kind ${kind}', () => {
-  it('makes the ConfigMap when it is not there', async () => {
-    const { pass, applied } = passWith(undefined)
-    expect(await runStep(${value}Plan, pass, runtime)).toEqual(done)
-    expect(applied).toEqual([
-      { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'one' }, data: { message: 'hello' } },
-    ])
-    expect(pass.status).toEqual({ message: 'hello' })
-  })
-
-  it('writes nothing when the ConfigMap says what it should', async () => {
-    const { pass, applied } = passWith('hello')
-    expect(await runStep(${value}Plan, pass, runtime)).toEqual(done)
-    expect(applied).toEqual([])
-  })
-})
-
-const runtime: Runtime = {
-  sleep: () => Promise.resolve(),
-  withTimeout: (_ms, body) => body(),
-  toOutcome: () => undefined,
-}
-
-function passWith(message: string | undefined): { pass: ${kind}Pass; applied: WantedObject[] } {
-  const version = { resourceVersion: '1', generation: 1, creationTimestamp: '2026-01-01T00:00:00Z' }
-  const metadata = { name: 'one', namespace: 'default', uid: 'u', ...version }
-  const configMap: ConfigMap | undefined =
-    message === undefined ? undefined : { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { message } }
-  const state = { configMap }
-  const applied: WantedObject[] = []
-  const pass: ${kind}Pass = {
-    subject: { kind: '${kind}', uid: 'u', namespace: 'default', name: 'one' },
-    by: { workflowID: 'w', runID: 'r', pass: 1 },
-    target: { apiVersion: '${group}/v1alpha1', kind: '${kind}', metadata, spec: { message: 'hello' } },
-    state,
-    refresh: (name) => Promise.resolve(state[name]),
-    act: {
-      create: () => Promise.resolve('created'),
-      patch: () => Promise.resolve(),
-      release: () => Promise.resolve(),
-      event: () => Promise.resolve(),
-      apply: (object) => Promise.resolve(void applied.push(object)),
-      remove: () => Promise.resolve(),
-    },
-    status: {},
-    save: () => Promise.resolve(),
-  }
-  return { pass, applied }
-}
+${definition(names)}
+export const controllers = [${names.value}Controller]
 `
 }

@@ -1,22 +1,19 @@
 // Defines a kind once. CRD, RBAC, TypeScript type, journal projection and the bridge's watch list derive from this value.
 // It holds no behaviour and reads nothing: a controller's routes, plan and actions live beside it in the kind's folder.
 
+import type { PrinterColumn } from './printer-column.ts'
 import type { Path } from './projection.ts'
-import { type Fields, type JsonSchema, type ObjectValueOf, objectSchema } from './schema.ts'
-
-export interface PrinterColumn {
-  readonly name: string
-  readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date'
-  /** As in CRDs: `.status.phase`. */
-  readonly jsonPath: string
-  /** Above 0 the column is shown by `kubectl get -o wide` only. */
-  readonly priority?: number
-}
+import { type Fields, type JsonSchema, type ObjectValueOf, objectSchema, type ValidationRule } from './schema.ts'
+import { schemaProblems } from './schema-problems.ts'
+import { type DescribedVersion, type KindVersion, versionProblems } from './versions.ts'
 
 /** What the worker does to objects of a kind, beside reading them. */
 export type WorkerVerb = 'create' | 'update' | 'patch' | 'delete'
 
-export interface KindDefinition<Name extends string, F extends Fields> {
+/** Whether objects are in namespaces, or of the whole cluster. */
+export type Scope = 'Namespaced' | 'Cluster'
+
+export interface KindDefinition<Name extends string, F extends Fields, S extends Scope = Scope> {
   readonly group: string
   readonly version: string
   readonly kind: Name
@@ -38,12 +35,24 @@ export interface KindDefinition<Name extends string, F extends Fields> {
   readonly selectableFields?: readonly Path[]
   /** Verbs beyond get, list and watch that the worker's role needs; its status, where there is one, follows `patch`. */
   readonly workerVerbs: readonly WorkerVerb[]
+  /** Default `Namespaced`. */
+  readonly scope?: S
+  /** Versions beside `version`, which is served, and in which objects are stored unless another one says so. */
+  readonly versions?: readonly KindVersion[]
+  /** Rules about the whole object; of its metadata they see the name. */
+  readonly rules?: readonly ValidationRule[]
 }
 
-export interface Kind<Name extends string = string, F extends Fields = Fields> extends KindDefinition<Name, F> {
+export interface Kind<
+  Name extends string = string,
+  F extends Fields = Fields,
+  S extends Scope = Scope,
+> extends KindDefinition<Name, F, S> {
   /** `group/version`, as in manifests. */
   readonly apiVersion: string
   readonly hashed: readonly Path[]
+  /** Of kinds of the whole cluster. */
+  readonly withoutNamespace?: boolean
 }
 
 export interface OwnerReference {
@@ -72,38 +81,76 @@ export interface ObjectMeta {
 
 /** The TypeScript type of a kind's objects: `ObjectOf<typeof executionKind>`. */
 export type ObjectOf<K> =
-  K extends Kind<infer Name, infer F>
-    ? { readonly apiVersion: string; readonly kind: Name; readonly metadata: ObjectMeta } & ObjectValueOf<F>
+  K extends Kind<infer Name, infer F, infer S>
+    ? { readonly apiVersion: string; readonly kind: Name; readonly metadata: MetaOf<S> } & ObjectValueOf<F>
     : never
+
+type MetaOf<S extends Scope> = S extends 'Cluster' ? Omit<ObjectMeta, 'namespace'> : ObjectMeta
 
 /**
  * Defines a kind. The definition is checked when its module loads, so a mistake fails every test at once.
  *
- * @throws a plain Error (a bug) when a projected, hashed or selectable path names a field that the schema does not have.
+ * @throws a plain Error (a bug) that names the kind and the field: a projected, hashed or selectable path that the schema does not have, limits
+ * and defaults that contradict each other, versions of which one would lose what another has.
  */
-export function defineKind<const Name extends string, F extends Fields>(
-  definition: KindDefinition<Name, F>,
-): Kind<Name, F> {
-  const hashed = definition.hashed ?? []
-  const schema = objectSchema(definition.schema)
-  const used = [...definition.projection, ...hashed].map((at) => ['projects', at] as const)
-  const selected = (definition.selectableFields ?? []).map((at) => ['selects by', at] as const)
+export function defineKind<const Name extends string, F extends Fields, const S extends Scope = 'Namespaced'>(
+  definition: KindDefinition<Name, F, S>,
+): Kind<Name, F, S> {
+  const { kind, group, version, scope, hashed = [] } = definition
+  checkPaths(definition)
+  const described = versionsOf(definition)
+  const problems = [
+    ...described.flatMap(({ schema }) => schemaProblems(schema, '')).map((problem) => problem.replace(/^\./, '')),
+    ...versionProblems(described).map((problem) => `it ${problem}`),
+  ]
+  const [first] = problems
+  if (first !== undefined) throw new Error(`kind ${kind}: ${first.trim()}`)
+  const place = scope === 'Cluster' ? { withoutNamespace: true } : {}
+  return { ...definition, apiVersion: `${group}/${version}`, hashed, ...place }
+}
+
+function checkPaths({
+  kind,
+  schema,
+  projection,
+  hashed = [],
+  selectableFields = [],
+}: KindDefinition<string, Fields>): void {
+  const fields = objectSchema(schema)
+  const used = [...projection, ...hashed].map((at) => ['projects', at] as const)
+  const selected = selectableFields.map((at) => ['selects by', at] as const)
   for (const [verb, at] of [...used, ...selected]) {
-    if (!isDeclared(schema, at)) {
-      throw new Error(`kind ${definition.kind} ${verb} ${at.join('.')}; expected a path of its schema or its metadata`)
-    }
+    if (!isDeclared(fields, at))
+      throw new Error(`kind ${kind} ${verb} ${at.join('.')}; expected a path of its schema or its metadata`)
   }
-  return { ...definition, apiVersion: `${definition.group}/${definition.version}`, hashed }
+}
+
+/** All versions of a kind, its own first. */
+export function versionsOf(
+  kind: KindDefinition<string, Fields>,
+): readonly (DescribedVersion & Omit<KindVersion, 'schema'>)[] {
+  const { version, schema, versions = [], printerColumns, description, rules } = kind
+  const own = { version, schema, printerColumns, storage: versions.every(({ storage = false }) => !storage) }
+  return [own, ...versions].map((one: KindVersion) => ({
+    ...{ printerColumns, served: true, storage: false },
+    ...one,
+    schema: openApiSchema({ description, schema: one.schema ?? schema, ...(rules && { rules }) }),
+  }))
 }
 
 /** The schema of whole objects of a kind, as a CRD has it. */
-export function openApiSchema({ description, schema }: Kind): JsonSchema {
+export function openApiSchema({
+  description,
+  schema,
+  rules,
+}: Pick<Kind, 'description' | 'schema' | 'rules'>): JsonSchema {
   const { properties, required } = objectSchema(schema)
   return {
     description,
     type: 'object',
     properties: { ...ENVELOPE, ...properties },
     ...(required === undefined ? {} : { required }),
+    ...(rules === undefined ? {} : { 'x-kubernetes-validations': rules }),
   }
 }
 

@@ -1,6 +1,7 @@
 // Builds the fields of a kind. One value yields the TypeScript type (`ValueOf`) and the structural OpenAPI schema that
 // Kubernetes accepts in a CRD. Not a validator: the API server validates. Only what Kubernetes accepts can be said here,
-// and each field has a description, because `kubectl explain` is where users read it.
+// and each field has a description, because `kubectl explain` is where users read it. What contradicts itself is found by `defineKind`
+// (schema-problems.ts), which knows where a field stands.
 
 /** The part of OpenAPI v3 that a structural schema may use. */
 export interface JsonSchema {
@@ -12,8 +13,53 @@ export interface JsonSchema {
   readonly properties?: Readonly<Record<string, JsonSchema>>
   readonly additionalProperties?: JsonSchema
   readonly required?: readonly string[]
+  readonly default?: JsonValue
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly pattern?: string
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly maxProperties?: number
+  readonly 'x-kubernetes-validations'?: readonly ValidationRule[]
   readonly 'x-kubernetes-preserve-unknown-fields'?: true
   readonly 'x-kubernetes-embedded-resource'?: true
+}
+
+/** A rule in CEL about a value, `self`; one that names `oldSelf` is about changes of it. */
+export interface ValidationRule {
+  readonly rule: string
+  /** What users read when it does not hold. */
+  readonly message: string
+}
+
+/** What can be said of every field beside its description. */
+export interface FieldOptions<Value> {
+  /** What the API server puts in where the field is absent; so it is there in every object, and never `required`. */
+  readonly default?: Value
+  readonly rules?: readonly ValidationRule[]
+}
+
+export interface TextOptions extends FieldOptions<string> {
+  /** A regular expression of RE2, which has to match somewhere: `^` and `$` for the whole. */
+  readonly pattern?: string
+  readonly minLength?: number
+  readonly maxLength?: number
+}
+
+export interface NumberOptions extends FieldOptions<number> {
+  readonly minimum?: number
+  readonly maximum?: number
+}
+
+export interface ListOptions<Value> extends FieldOptions<readonly Value[]> {
+  readonly minItems?: number
+  readonly maxItems?: number
+}
+
+export interface MapOptions<Value> extends FieldOptions<Readonly<Record<string, Value>>> {
+  readonly maxProperties?: number
 }
 
 /** Any JSON value. */
@@ -40,14 +86,24 @@ export interface RequiredField<Value = unknown> extends Field<Value> {
   readonly required: true
 }
 
+/** A field with a default: there in every object, and absent where a user leaves it out. */
+export interface DefaultedField<Value = unknown> extends Field<Value> {
+  readonly isDefaulted: true
+}
+
+/** The field that a maker with these options makes. */
+type Made<Value, Options> = Options extends { readonly default: unknown } ? DefaultedField<Value> : Field<Value>
+
 export type Fields = Readonly<Record<string, Field>>
 
 /** The TypeScript type of a field's value. */
 export type ValueOf<F> = F extends Field<infer Value> ? Value : never
 
-type RequiredKeys<F extends Fields> = { [Key in keyof F]: F[Key] extends RequiredField ? Key : never }[keyof F]
+type RequiredKeys<F extends Fields> = {
+  [Key in keyof F]: F[Key] extends RequiredField | DefaultedField ? Key : never
+}[keyof F]
 
-/** The TypeScript type of an object with these fields: required ones present, the others absent or of their type. */
+/** The TypeScript type of an object with these fields: required ones and those with a default present, the others absent or of their type. */
 export type ObjectValueOf<F extends Fields> = Flat<
   { readonly [Key in RequiredKeys<F>]: ValueOf<F[Key]> } & {
     readonly [Key in Exclude<keyof F, RequiredKeys<F>>]?: ValueOf<F[Key]>
@@ -61,18 +117,25 @@ export function required<Value>(field: Field<Value>): RequiredField<Value> {
   return { ...field, required: true }
 }
 
-export function text(description: string): Field<string> {
-  return field({ type: 'string' }, description)
+export function text<const O extends TextOptions = object>(description: string, options?: O): Made<string, O> {
+  return field({ type: 'string' }, description, options)
 }
 
 /** Text out of a closed list that the API server enforces. Use it only where the wire format has the list. */
-export function oneOf<const Value extends string>(description: string, values: readonly Value[]): Field<Value> {
-  return field({ type: 'string', enum: values }, description)
+export function oneOf<const Value extends string, const O extends FieldOptions<NoInfer<Value>> = object>(
+  description: string,
+  values: readonly Value[],
+  options?: O,
+): Made<Value, O> {
+  return field({ type: 'string', enum: values }, description, options)
 }
 
 /** A point in time, RFC 3339. */
-export function timestamp(description: string): Field<string> {
-  return field({ type: 'string', format: 'date-time' }, description)
+export function timestamp<const O extends FieldOptions<string> = object>(
+  description: string,
+  options?: O,
+): Made<string, O> {
+  return field({ type: 'string', format: 'date-time' }, description, options)
 }
 
 /** Bytes, in JSON as base64. */
@@ -80,35 +143,50 @@ export function bytes(description: string): Field<string> {
   return field({ type: 'string', format: 'byte' }, description)
 }
 
-export function integer(description: string): Field<number> {
-  return field({ type: 'integer' }, description)
+export function integer<const O extends NumberOptions = object>(description: string, options?: O): Made<number, O> {
+  return field({ type: 'integer' }, description, options)
 }
 
-export function int64(description: string): Field<number> {
-  return field({ type: 'integer', format: 'int64' }, description)
+export function int64<const O extends NumberOptions = object>(description: string, options?: O): Made<number, O> {
+  return field({ type: 'integer', format: 'int64' }, description, options)
 }
 
 /** A number that need not be whole. */
-export function decimal(description: string): Field<number> {
-  return field({ type: 'number' }, description)
+export function decimal<const O extends NumberOptions = object>(description: string, options?: O): Made<number, O> {
+  return field({ type: 'number' }, description, options)
 }
 
-export function flag(description: string): Field<boolean> {
-  return field({ type: 'boolean' }, description)
+export function flag<const O extends FieldOptions<boolean> = object>(
+  description: string,
+  options?: O,
+): Made<boolean, O> {
+  return field({ type: 'boolean' }, description, options)
 }
 
-export function list<Value>(description: string, item: Field<Value>): Field<readonly Value[]> {
-  return field({ type: 'array', items: item.schema }, description)
+export function list<Value, const O extends ListOptions<NoInfer<Value>> = object>(
+  description: string,
+  item: Field<Value>,
+  options?: O,
+): Made<readonly Value[], O> {
+  return field({ type: 'array', items: item.schema }, description, options)
 }
 
 /** Any keys, values of one type. */
-export function mapOf<Value>(description: string, value: Field<Value>): Field<Readonly<Record<string, Value>>> {
-  return field({ type: 'object', additionalProperties: value.schema }, description)
+export function mapOf<Value, const O extends MapOptions<NoInfer<Value>> = object>(
+  description: string,
+  value: Field<Value>,
+  options?: O,
+): Made<Readonly<Record<string, Value>>, O> {
+  return field({ type: 'object', additionalProperties: value.schema }, description, options)
 }
 
-/** An object with these fields; unknown ones are pruned by the API server. */
-export function record<F extends Fields>(description: string, fields: F): Field<ObjectValueOf<F>> {
-  return field(objectSchema(fields), description)
+/** An object with these fields; unknown ones are pruned by the API server. Its default may leave out what has one itself: often `{}`. */
+export function record<F extends Fields, const O extends FieldOptions<Partial<ObjectValueOf<F>>> = object>(
+  description: string,
+  fields: F,
+  options?: O,
+): Made<ObjectValueOf<F>, O> {
+  return field(objectSchema(fields), description, options)
 }
 
 /** Anything; nothing in it is pruned. */
@@ -133,8 +211,17 @@ export function objectSchema(fields: Fields): JsonSchema {
   }
 }
 
-function field<Value>(schema: JsonSchema, description: string): Field<Value> {
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- each maker says which field it makes
+function field<Made extends Field>(schema: JsonSchema, description: string, options: FieldOptions<unknown> = {}): Made {
   if (description.trim() === '')
     throw new Error('a field has no description; expected one sentence for kubectl explain')
-  return { schema: { description, ...schema }, required: false }
+  const { rules, ...limits } = options
+  const isDefaulted = 'default' in options ? { isDefaulted: true } : {}
+  const validations = rules === undefined ? {} : { 'x-kubernetes-validations': rules }
+  // What the makers promise of values is known to the type checker alone.
+  return {
+    schema: { description, ...schema, ...limits, ...validations },
+    required: false,
+    ...isDefaulted,
+  } as Field as Made
 }

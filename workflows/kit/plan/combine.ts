@@ -10,17 +10,19 @@ import { done, interrupts, joinOutcomes, type Outcome, retryLater } from './outc
 import type { Runtime } from './runtime.ts'
 import { runStep, type Step, type StepHooks } from './step.ts'
 
-/** Runs the steps in order; the first that interrupts the pass decides the outcome. RFC: Sequential. */
+/** Runs the steps in order, up to the first that interrupts the pass; what those before it wish for later is joined. RFC: Sequential. */
 export function sequential<Pass>(...steps: readonly Step<Pass>[]): Step<Pass> {
   return {
     name: 'sequential',
     children: steps,
     async run(pass, runtime, hooks) {
+      let before = done
       for (const step of steps) {
-        const outcome = await runStep(step, pass, runtime, hooks)
+        const outcome = joinOutcomes(before, await runStep(step, pass, runtime, hooks))
         if (interrupts(outcome)) return outcome
+        before = outcome
       }
-      return done
+      return before
     },
   }
 }
@@ -57,14 +59,22 @@ export function parallelJoin<Pass>(...steps: readonly Step<Pass>[]): Step<Pass> 
 
 /**
  * Runs `step` when the condition holds, else `otherwise`. Takes a function, never a boolean: a condition asked when the
- * plan is built is the mistake that the RFC's If invites (B3). RFC: If.
+ * plan is built is the mistake that the RFC's If invites (B3). A failure that it meets is the step's fault, as that of an action. RFC: If.
  */
 export function when<Pass>(condition: (pass: Pass) => boolean, step: Step<Pass>, otherwise?: Step<Pass>): Step<Pass> {
   return {
     name: condition.name === '' ? 'when' : `when ${condition.name}`,
     children: otherwise === undefined ? [step] : [step, otherwise],
     async run(pass, runtime, hooks) {
-      const chosen = condition(pass) ? step : otherwise
+      let chosen: Step<Pass> | undefined
+      try {
+        chosen = condition(pass) ? step : otherwise
+      } catch (error) {
+        // It asks for a state that could not be read.
+        const outcome = runtime.toOutcome(error)
+        if (outcome === undefined) throw error
+        return outcome
+      }
       return chosen === undefined ? done : runStep(chosen, pass, runtime, hooks)
     },
   }

@@ -55,7 +55,7 @@ export function phasesToMermaid({ phases, finalPhases, failed }: DrawnPhases): s
 }
 
 /** Nodes and arrows of a plan; IDs are the prefix and a number. */
-function flowchart(plan: DrawnStep, prefix: string): string[] {
+export function flowchart(plan: DrawnStep, prefix: string): string[] {
   const lines: string[] = []
   let count = 0
   const draw = (step: DrawnStep): string => {
@@ -69,7 +69,8 @@ function flowchart(plan: DrawnStep, prefix: string): string[] {
   return lines
 }
 
-function branches(steps: readonly DrawnStep[], indent: string): string[] {
+/** The lines of steps below one that is `indent` deep. */
+export function branches(steps: readonly DrawnStep[], indent: string): string[] {
   return steps.flatMap((step, index) => {
     const last = index === steps.length - 1
     const below = branches(step.children, indent + (last ? '   ' : '│  '))

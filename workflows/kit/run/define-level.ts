@@ -6,6 +6,7 @@ import type { JsonObject } from './level.ts'
 import { groupKindOf, isSameGroupKind } from '../kind/group-kind.ts'
 import { isWithoutNamespace, kubernetesPlural } from '../kind/kubernetes-plurals.ts'
 import type { LevelPass } from './level.ts'
+import type { OwnActivities } from './own-activities.ts'
 import type { Path } from '../kind/projection.ts'
 import type { StateQuery } from './query.ts'
 import type { Step, StepHooks } from '../plan/step.ts'
@@ -40,6 +41,8 @@ export interface LevelDefinition<State, Target> {
   readonly finalizer?: string
   /** What a pass does while the object is being deleted; needs `finalizer`. Default: nothing. */
   readonly onDelete?: Step<LevelPass<State, Target>>
+  /** What its actions may call beside Kubernetes (`pass.call`); made by `activitiesOf`. */
+  readonly activities?: OwnActivities
   /** Plurals of kinds that are not Kubernetes' own: `{ 'example.com/v1/Gadget': 'gadgets' }`. */
   readonly plurals?: Readonly<Record<string, string>>
   /** Kinds in no namespace that are not Kubernetes' own, `example.com/v1/Gadget`. */
@@ -51,7 +54,12 @@ export interface LevelDefinition<State, Target> {
 /** What every controller's passes have in common. */
 export type AnyLevelPass = LevelPass<Record<string, unknown>, JsonObject>
 
-export interface LevelController {
+// Exists for the type checker only: what a pass of the controller sees.
+declare const seenBy: unique symbol
+
+/** What `defineLevel` returns. The engine asks for nothing of `State` and `Target`; tests do. */
+export interface LevelController<State = unknown, Target = unknown> {
+  readonly [seenBy]?: { readonly state: State; readonly target: Target }
   readonly name: string
   readonly target: LevelTarget
   readonly queries: Readonly<Record<string, StateQuery>>
@@ -59,6 +67,7 @@ export interface LevelController {
   readonly hooks: StepHooks | undefined
   readonly finalizer: string | undefined
   readonly onDelete: Step<AnyLevelPass> | undefined
+  readonly activities: OwnActivities | undefined
   readonly plurals: Readonly<Record<string, string>>
   readonly withoutNamespace: readonly string[]
   readonly writes: readonly WrittenKind[]
@@ -74,7 +83,7 @@ const FINALIZER_NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?\/[A-Za-z0-9]([-A-Za-z0-9
  * @throws a plain Error that says what was found and expected: a name that cannot name a workflow, a finalizer without domain, `onDelete`
  * without finalizer, a kind whose plural is not known, `writes` that are no kinds.
  */
-export function defineLevel<State, Target>(definition: LevelDefinition<State, Target>): LevelController {
+export function defineLevel<State, Target>(definition: LevelDefinition<State, Target>): LevelController<State, Target> {
   const { name, target, queries, finalizer, onDelete, plurals = {}, withoutNamespace = [] } = definition
   if (!NAME.test(name))
     throw new Error(`controller "${name}": expected a name of letters and digits that begins with a small letter`)
@@ -84,12 +93,13 @@ export function defineLevel<State, Target>(definition: LevelDefinition<State, Ta
     throw new Error(
       `controller ${name}: found onDelete without finalizer, expected both: nothing would hold the object`,
     )
-  const controller: LevelController = {
+  const controller: LevelController<State, Target> = {
     ...{ name, target, queries, finalizer, plurals, withoutNamespace, hooks: definition.hooks },
     writes: writtenKinds(name, definition.writes ?? []),
     // The loop hands a plan the states and the target that the queries and the kind of the same definition describe.
     plan: definition.plan as unknown as Step<AnyLevelPass>,
     onDelete: onDelete as unknown as Step<AnyLevelPass> | undefined,
+    activities: definition.activities,
   }
   for (const query of Object.values<StateQuery>(queries)) resourceOf(controller, query.kind)
   controller.writes.forEach((write) => checkPlace(controller, write))
@@ -120,7 +130,10 @@ export function resourceOf(
   const plural = given ?? own ?? kubernetesPlural(apiVersion, kind)
   if (plural === undefined)
     throw new Error(`controller ${name}: the plural of kind ${kindName} is not known; expected it in \`plurals\``)
-  const isGlobal = withoutNamespace.includes(kindName) || isWithoutNamespace(apiVersion, kind)
+  const isGlobal =
+    withoutNamespace.includes(kindName) ||
+    isWithoutNamespace(apiVersion, kind) ||
+    (own !== undefined && target.withoutNamespace === true)
   return { apiVersion, kind, plural, ...(isGlobal && { withoutNamespace: true }) }
 }
 

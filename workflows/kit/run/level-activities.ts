@@ -1,4 +1,4 @@
-// What a run in level mode asks of the world, as data: the activities of activities/run/level/ implement it. Types only.
+// What a run in level mode asks of the world, as data: the activities of activities/run/level/ implement it.
 
 import type { LevelResource, LevelTarget } from './define-level.ts'
 import type { By, Subject } from './subject.ts'
@@ -6,8 +6,15 @@ import type { JsonObject } from './level.ts'
 import type { ObjectPatch, ObservedObject, Ownership, TargetEvent, WantedObject } from './level-acts.ts'
 import type { QueryData } from './query.ts'
 import type { SecretGap } from './secret-values.ts'
+import type { Fault } from '../plan/outcome.ts'
 import type { TypedEntry } from './status-draft.ts'
 import type { JsonValue } from '../kind/schema.ts'
+
+/** How often a short call is tried at most. */
+export const SHORT_TRIES = 4
+
+/** The failure of a call whose time was over before it had done what it was asked to. Nobody sees it: its step has expired. */
+export const CUT_OFF = 'CutOff'
 
 export interface LevelQuery extends LevelResource {
   readonly query: QueryData
@@ -27,6 +34,8 @@ export interface Observed {
   readonly target: JsonObject
   /** By the name of the query; one that found nothing is missing. */
   readonly states: Readonly<Record<string, unknown>>
+  /** What the actions that ask for a state are told, by the name of the query; absent: all could be read. */
+  readonly unreadable?: Readonly<Record<string, Fault>>
 }
 
 export interface RefreshInput extends LevelInput {

@@ -2,6 +2,7 @@
 // actions of users' controllers are written against them. Source: docs/architecture.md "Subjects and routes", spec/kit.md 8.
 
 import type { ObjectMeta } from '../kind/kind.ts'
+import type { OwnActivities } from './own-activities.ts'
 import type { By, Subject } from './subject.ts'
 import type { LevelActs, StatusOf } from './level-acts.ts'
 
@@ -23,6 +24,8 @@ export interface LevelPass<State, Target> {
   /** Reads one state again; for states marked `fresh`, and after writes. */
   refresh<Name extends keyof State>(name: Name): Promise<State[Name]>
   readonly act: LevelActs
+  /** The activities of the controller: `await pass.call(quotes).fetchQuote({ symbol })`. A failure is the action's fault. */
+  readonly call: <Calls extends object>(activities: OwnActivities<Calls>) => Calls
   /** Fields of the target's status; what differs at the end of the pass is written at once. */
   readonly status: StatusOf<Target>
   /** Writes what `status` says so far, and puts it into `target`: what comes next may rely on it, also after a crash. */

@@ -1,11 +1,18 @@
 // What the outcome of a pass means for the next one: when it is due, what is told of the faults, and how often in a row it went wrong.
 // Pure. Settle makes a time of it: the journal's clock and its back-off, not the run's.
+//
+//   N1. Beside a fault that may pass, a wish bounds the back-off and does not replace it: the next pass is due after the smaller of the two.
+//   N2. There a wish for less than `CALM_MS` counts as one for `CALM_MS`: "at once" beside a fault is no loop without a pause, and is late by so much
+//       at most.
 
-import type { Outcome } from '../plan/outcome.ts'
+import { type Outcome, wishedMs } from '../plan/outcome.ts'
 import type { SettleInput } from './settle.ts'
 
 /** A fault with this code says that the pass looked at an older object than the activity found; the next pass looks again at once. */
 export const CHANGED = 'Changed'
+
+/** Passes that wish for the next one sooner than this do not all get it (N2; run-level.ts, V5). */
+export const CALM_MS = 1000
 
 /** What settle is told of the next pass, whatever the run is. */
 export type NextPass = Pick<SettleInput, 'againMs' | 'attempt' | 'fault'>
@@ -36,10 +43,13 @@ function isBackingOff({ faults }: Outcome): boolean {
  * Delay until the next pass; undefined: when something changes. Final faults wish for none of their own, others for the largest number, which
  * settle bounds by its back-off.
  */
-function dueIn({ faults, againMs }: Outcome): number | undefined {
-  const passing = faults.filter(({ retryable: mayPass }) => mayPass)
-  if (passing.length === 0) return againMs
-  return passing.every(({ code }) => code === CHANGED) ? 0 : (againMs ?? Number.MAX_SAFE_INTEGER)
+function dueIn(outcome: Outcome): number | undefined {
+  const wished = wishedMs(outcome)
+  const passing = outcome.faults.filter(({ retryable: mayPass }) => mayPass)
+  if (passing.length === 0) return wished
+  if (passing.every(({ code }) => code === CHANGED)) return 0
+  // N1, N2
+  return wished === undefined ? Number.MAX_SAFE_INTEGER : Math.max(wished, CALM_MS)
 }
 
 /** What people are told of the faults of a pass. */

@@ -8,7 +8,7 @@ import type { JobPass, JobPlan, JobState } from './job.ts'
 import type { ErrorReport } from './subject.ts'
 import { GONE } from './job.ts'
 import { CHANGED, retryable } from './next-pass.ts'
-import { done, type Fault, interrupts, type Outcome } from '../plan/outcome.ts'
+import { done, type Fault, interrupts, joinOutcomes, type Outcome } from '../plan/outcome.ts'
 import type { Step } from '../plan/step.ts'
 
 /** How far a pass got; `result` is how the job ended, undefined while it goes on. */
@@ -29,6 +29,7 @@ export async function runPhases<State extends JobState, Act>(
   run: (step: Step<JobPass<State, Act>>) => Promise<Outcome>,
 ): Promise<Progress> {
   startPhases(plan, pass)
+  let later = done
   for (;;) {
     const name: string = pass.draft.phase ?? ''
     const phase = plan.phases[name]
@@ -40,7 +41,8 @@ export async function runPhases<State extends JobState, Act>(
     const retried = outcome.faults.filter((fault) => fault.code !== CHANGED)
     // A step that waits has got over what it met before.
     if (outcome.faults.length === 0 || retried.length > 0) pass.draft.lastError = errorOf(plan, name, retried)
-    if (interrupts(outcome)) return { outcome: retryable(outcome), result: undefined }
+    later = joinOutcomes(later, outcome)
+    if (interrupts(outcome)) return { outcome: retryable(later), result: undefined }
     pass.draft.phase = phase.next
     if (plan.finalPhases.includes(phase.next)) {
       pass.draft.marks.push('finishedTime')

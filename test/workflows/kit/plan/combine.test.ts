@@ -11,6 +11,7 @@ import {
   join,
   joinOrdered,
   joinOutcomes,
+  later,
   nop,
   orElse,
   type Outcome,
@@ -35,21 +36,44 @@ interface Pass {
 const outcomes: fc.Arbitrary<Outcome> = fc.oneof(
   fc.constant(done),
   fc.nat(10_000).map(again),
+  fc.nat(10_000).map(later),
   fc.string().map(stop),
   fc.string().map((message) => fail('Final', message)),
   fc.string().map((message) => retryLater('Passing', message)),
 )
 
 describe('a sequence', () => {
-  it('ends with the first outcome that interrupts', async () => {
+  it('ends with the first outcome that interrupts, and comes to the join of all up to there', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(outcomes), async (all) => {
         const { outcome, ran } = await runAll(sequential(...leavesOf(all)))
         const first = all.findIndex(interrupts)
-        expect(outcome).toEqual(first === -1 ? done : all[first])
-        expect(ran).toHaveLength(first === -1 ? all.length : first + 1)
+        const made = first === -1 ? all.length : first + 1
+        expect(outcome).toEqual(joinOutcomes(...all.slice(0, made)))
+        expect(ran).toHaveLength(made)
       }),
     )
+  })
+
+  it('comes to the same however it is nested', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(outcomes), fc.array(outcomes), async (left, right) => {
+        const [inner, flat] = [
+          await runAll(sequential(sequential(...leavesOf(left)), sequential(...leavesOf(right)))),
+          await runAll(sequential(...leavesOf([...left, ...right]))),
+        ]
+        expect(inner.outcome).toEqual(flat.outcome)
+        expect(inner.ran).toHaveLength(flat.ran.length)
+      }),
+    )
+  })
+
+  it('goes on behind a wish for later, which is kept', async () => {
+    const { outcome, ran } = await runAll(
+      sequential(leaf('first', later(500)), leaf('second'), leaf('third', stop('x'))),
+    )
+    expect(ran).toEqual(['first', 'second', 'third'])
+    expect(outcome).toEqual({ ...stop('x'), laterMs: 500 })
   })
 })
 
@@ -79,6 +103,7 @@ describe('join', () => {
       fc.asyncProperty(permuted, async ([all, shuffled]) => {
         const [one, other] = [await runAll(join(...leavesOf(all))), await runAll(join(...leavesOf(shuffled)))]
         expect(other.outcome.againMs).toBe(one.outcome.againMs)
+        expect(other.outcome.laterMs).toBe(one.outcome.laterMs)
         expect(other.outcome.stopped === undefined).toBe(one.outcome.stopped === undefined)
         expect(sorted(other.outcome.faults)).toEqual(sorted(one.outcome.faults))
       }),
@@ -153,6 +178,22 @@ describe('when', () => {
   it('runs the other step when the condition does not hold', async () => {
     const { ran } = await runAll(when(() => false, leaf('work'), leaf('other')))
     expect(ran).toEqual(['other'])
+  })
+
+  it('reports what its condition meets in the world, and runs neither step', async () => {
+    const asks = () => {
+      throw new WorldFailure('no right')
+    }
+    const { outcome, ran } = await runAll(join(when(asks, leaf('work'), leaf('other')), leaf('beside')))
+    expect(outcome).toEqual(retryLater('WorldFailure', 'no right'))
+    expect(ran).toEqual(['beside'])
+  })
+
+  it('passes on what is a bug of its condition', async () => {
+    const asks = () => {
+      throw new TypeError('a bug')
+    }
+    await expect(runAll(when(asks, leaf('work')))).rejects.toThrow('a bug')
   })
 
   it('is named after its condition', () => {
@@ -258,7 +299,7 @@ describe('a step with a fallback', () => {
     expect(ran).toEqual(['first', 'second'])
   })
 
-  it.each([stop('enough'), again(0), done])('needs no fallback after %o', async (report) => {
+  it.each([stop('enough'), again(0), later(5), done])('needs no fallback after %o', async (report) => {
     const { outcome, ran } = await runAll(orElse(leaf('first', report), leaf('second')))
     expect(ran).toEqual(['first'])
     expect(outcome).toEqual(report)

@@ -6,15 +6,19 @@ import {
   done,
   fail,
   interrupts,
+  isDone,
   joinOutcomes,
+  later,
   type Outcome,
   retryLater,
   stop,
+  wishedMs,
 } from '../../../../workflows/kit/index.ts'
 
 const outcomes: fc.Arbitrary<Outcome> = fc.record({
   faults: fc.array(fc.record({ code: fc.string(), message: fc.string(), retryable: fc.boolean() }), { maxLength: 3 }),
   againMs: fc.option(fc.nat(), { nil: undefined }),
+  laterMs: fc.option(fc.nat(), { nil: undefined }),
   stopped: fc.option(fc.string(), { nil: undefined }),
 })
 
@@ -50,8 +54,12 @@ describe('the join of outcomes', () => {
   it('wants the next pass no later than any of its parts', () => {
     fc.assert(
       fc.property(fc.array(outcomes, { minLength: 1 }), (all) => {
-        const delays = all.map(({ againMs }) => againMs ?? Infinity)
-        expect(joinOutcomes(...all).againMs ?? Infinity).toBe(Math.min(...delays))
+        const least = (of: (outcome: Outcome) => number | undefined) =>
+          Math.min(...all.map((outcome) => of(outcome) ?? Infinity))
+        const joined = joinOutcomes(...all)
+        expect(joined.againMs ?? Infinity).toBe(least(({ againMs }) => againMs))
+        expect(joined.laterMs ?? Infinity).toBe(least(({ laterMs }) => laterMs))
+        expect(wishedMs(joined) ?? Infinity).toBe(least(wishedMs))
       }),
     )
   })
@@ -61,9 +69,19 @@ describe('the join of outcomes', () => {
       fc.property(outcomes, outcomes, (a, b) => {
         const [one, other] = [joinOutcomes(a, b), joinOutcomes(b, a)]
         expect(one.againMs).toEqual(other.againMs)
+        expect(one.laterMs).toEqual(other.laterMs)
         expect(one.stopped === undefined).toBe(other.stopped === undefined)
         expect(new Set(one.faults)).toEqual(new Set(other.faults))
         expect(interrupts(one)).toBe(interrupts(other))
+      }),
+    )
+  })
+
+  it('interrupts exactly when one of its parts does, and is done when all are', () => {
+    fc.assert(
+      fc.property(fc.array(outcomes), (all) => {
+        expect(interrupts(joinOutcomes(...all))).toBe(all.some(interrupts))
+        expect(isDone(joinOutcomes(...all))).toBe(all.every(isDone))
       }),
     )
   })
@@ -82,19 +100,17 @@ describe('the join of outcomes', () => {
 describe('an outcome', () => {
   it('never wants a pass in the past', () => {
     expect(again(-1)).toEqual(again(0))
+    expect(later(-1)).toEqual(later(0))
   })
 
   it.each([Number.NaN, Infinity, -Infinity])('cannot want a pass in %d ms', (ms) => {
     expect(() => again(ms)).toThrow(`again has ${ms} ms; expected a finite number`)
+    expect(() => later(ms)).toThrow(`later has ${ms} ms; expected a finite number`)
   })
 
-  it('interrupts a sequence exactly when it is not done', () => {
-    expect([done, again(0), stop('x'), fail('C', 'm'), retryLater('C', 'm')].map(interrupts)).toEqual([
-      false,
-      true,
-      true,
-      true,
-      true,
-    ])
+  it('interrupts a sequence exactly when it is neither done nor a wish for later', () => {
+    const all = [done, later(0), again(0), stop('x'), fail('C', 'm'), retryLater('C', 'm')]
+    expect(all.map(interrupts)).toEqual([false, false, true, true, true, true])
+    expect(all.map(isDone)).toEqual([true, false, false, false, false, false])
   })
 })

@@ -1,6 +1,7 @@
 // One pass over one object in level mode, as its author's steps see it: what was observed, what they may do (level-acts.ts), and what they say.
 //
 //   P1. What `save` has written is not written again, and what comes after it is compared with it.
+//   P2. Who asks for a state that could not be read gets the fault, whether the state is handed to an action or looked up by it.
 
 import { type AnyLevelPass, type LevelController, resourceOf } from '../define-level.ts'
 import type { By, Subject } from '../subject.ts'
@@ -12,7 +13,8 @@ import { LEVEL_TOLD } from '../summaries.ts'
 import { statusNews, withNews } from '../status-draft.ts'
 import type { Step } from '../../plan/step.ts'
 import { actsOf } from './level-acts.ts'
-import { attempt, runOnTemporal, shortActivities } from './temporal.ts'
+import { ownCalls } from './own-calls.ts'
+import { attempt, finalFailure, retryableFailure, runOnTemporal, shortActivities } from './temporal.ts'
 
 /** What a pass has observed. */
 export interface Seen {
@@ -33,13 +35,12 @@ function passOf(controller: LevelController, { subject, by, observed }: Seen): A
   const { refreshLevel, writeLevelStatus } = shortActivities<LevelActivities>(LEVEL_TOLD)
   const base = { by, subject, target: controller.target }
   const queries = queriesOf(controller)
-  // What was not found is undefined, also under a name that every object has (`constructor`).
-  const nothing = Object.fromEntries(Object.keys(queries).map((name) => [name, undefined]))
-  const state: Record<string, unknown> = { ...nothing, ...observed.states }
+  const state = stateOf(Object.keys(queries), observed)
   const status: AnyLevelPass['status'] = {}
   let current: JsonObject = observed.target
   return {
     ...{ subject, by, state, status, act: actsOf(controller, base) },
+    call: (activities) => ownCalls(controller, subject, activities),
     get target() {
       return current
     },
@@ -55,10 +56,26 @@ function passOf(controller: LevelController, { subject, by, observed }: Seen): A
     async refresh(name) {
       const query = Object.hasOwn(queries, name) ? queries[name] : undefined
       if (query === undefined) throw new Error(`controller ${controller.name} has no state "${name}"`)
-      state[name] = (await refreshLevel({ ...base, state: name, query })).found
-      return state[name]
+      const { found } = await refreshLevel({ ...base, state: name, query })
+      Object.defineProperty(state, name, { ...PROPERTY, writable: true, value: found })
+      return found
     },
   }
+}
+
+const PROPERTY = { enumerable: true, configurable: true }
+
+function stateOf(names: readonly string[], { states, unreadable = {} }: Observed): Record<string, unknown> {
+  // What was not found is undefined, also under a name that every object has (`constructor`).
+  const state: Record<string, unknown> = { ...Object.fromEntries(names.map((name) => [name, undefined])), ...states }
+  for (const [name, { code, message, retryable }] of Object.entries(unreadable)) {
+    const get = (): never => {
+      throw retryable ? retryableFailure(code, message) : finalFailure(code, message)
+    }
+    // P2
+    Object.defineProperty(state, name, { ...PROPERTY, get })
+  }
+  return state
 }
 
 /** The queries of a controller, each with where its kind is. */

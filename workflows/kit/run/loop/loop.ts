@@ -6,14 +6,18 @@
 //       where it ends, of this run or the next, as `Course.endsWoken` says.
 //   L3. The loop arms no timers: the next due time goes into the journal's wake row, and so does the back-off.
 //   L4. Jobs that failed, or were taken over, are runs that Failed, at their end and not before: their rows are closed by then. Nothing repeats
-//       them, as runs have no retry policy, and no alarm is theirs (`BENIGN`). A bug fails the workflow task, and the run stays open.
+//       them, as runs have no retry policy, and no alarm is theirs (`BENIGN`). A bug fails the workflow task, and the run stays open; the worker is
+//       told of it first, because a task that fails says so to nobody who looks at the object.
 
 import {
   ApplicationFailure,
   condition,
+  ContinueAsNew,
   continueAsNew,
   defineSignal,
+  proxySinks,
   setHandler,
+  TemporalFailure,
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow'
@@ -23,6 +27,7 @@ import type { By } from '../subject.ts'
 import { attemptsAfter, type NextPass, nextPass } from '../next-pass.ts'
 import type { Outcome } from '../../plan/outcome.ts'
 import type { RunFailure } from '../run-failure.ts'
+import type { RunSinks } from '../thrown.ts'
 
 /** A wake: something journaled up to `seq` concerns the subject. Carries no object (a level, not an edge). */
 const wakeSignal = defineSignal<[{ readonly seq: number }]>('wake')
@@ -86,6 +91,28 @@ export function createWakes(): Wakes {
 
 /** Runs passes until the run ends or gives way to the next one of its ID. */
 export async function loop<Report extends PassReport>(
+  input: JobInput,
+  wakes: Wakes,
+  course: Course<Report>,
+): Promise<RunResult> {
+  try {
+    return await runPasses(input, wakes, course)
+  } catch (error) {
+    tellBug(input, error)
+    throw error
+  }
+}
+
+const { runs } = proxySinks<RunSinks>()
+
+/** L4 */
+function tellBug({ subject, jobID }: JobInput, error: unknown): void {
+  if (error instanceof TemporalFailure || error instanceof ContinueAsNew) return
+  const { name, message, stack = '' } = error instanceof Error ? error : new Error(String(error))
+  runs.threw({ subject, jobID, isReplaying: workflowInfo().unsafe.isReplaying, name, message, stack })
+}
+
+async function runPasses<Report extends PassReport>(
   input: JobInput,
   wakes: Wakes,
   course: Course<Report>,

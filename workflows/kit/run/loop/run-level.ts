@@ -9,9 +9,10 @@
 
 import type { LevelController } from '../define-level.ts'
 import type { JobInput } from '../job.ts'
+import { CALM_MS, type NextPass } from '../next-pass.ts'
 import type { By, Subject } from '../subject.ts'
 import type { LevelActivities, LevelJournal } from '../level-activities.ts'
-import { done, interrupts, type Outcome } from '../../plan/outcome.ts'
+import { done, isDone, wishedMs } from '../../plan/outcome.ts'
 import { nop } from '../../plan/step.ts'
 import { quoted } from '../markdown.ts'
 import { duration, LEVEL_TOLD } from '../summaries.ts'
@@ -21,7 +22,6 @@ import { attempt, insistentActivities, shortActivities, showDetails } from './te
 
 /** So many passes in a row may wish for the next one in less than `CALM_MS`; who goes on so does not converge, and waits that long (V5). */
 const MOST_HURRIED = 20
-const CALM_MS = 1000
 
 /** The object has converged: its plan came to `done`. */
 const CONVERGED = 'Converged'
@@ -43,9 +43,9 @@ function levelCourse(controller: LevelController, { subject, cause }: JobInput):
       showDetails(details(report))
       return report
     },
-    async settle(by, { outcome, result }, next) {
+    async settle(by, { result }, next) {
       if (result !== undefined) return { result, isClosed: false }
-      hurried = isHurried(outcome) ? hurried + 1 : 0
+      hurried = isHurried(next) ? hurried + 1 : 0
       const againMs = hurried > MOST_HURRIED ? CALM_MS : next.againMs
       await settleLevel({ by, subject, target, ...next, againMs })
       return { result, isClosed: false }
@@ -78,12 +78,12 @@ const GONE: PassReport = { outcome: done, result: DELETED }
 
 async function runPlan(controller: LevelController, seen: Seen): Promise<PassReport> {
   const outcome = await runSteps(controller, controller.plan, seen)
-  return { outcome, result: interrupts(outcome) ? undefined : CONVERGED }
+  return { outcome, result: isDone(outcome) ? CONVERGED : undefined }
 }
 
 async function runDeletion(controller: LevelController, seen: Seen): Promise<PassReport> {
   const outcome = await runSteps(controller, controller.onDelete ?? nop, seen)
-  if (interrupts(outcome)) return { outcome, result: undefined }
+  if (!isDone(outcome)) return { outcome, result: undefined }
   const released = await finalize(controller, seen, false)
   return 'outcome' in released ? { outcome: released.outcome, result: undefined } : GONE
 }
@@ -95,8 +95,9 @@ async function finalize({ target, finalizer = '' }: LevelController, seen: Seen,
   return await attempt(() => finalizeLevel({ by, subject, target, version, finalizer, guarded }))
 }
 
-function isHurried({ faults, againMs }: Outcome): boolean {
-  return faults.length === 0 && againMs !== undefined && againMs < CALM_MS
+/** Also beside final faults, and after passes that looked at older objects again and again: only a back-off is calm by itself. */
+function isHurried({ againMs, attempt }: NextPass): boolean {
+  return attempt === 0 && againMs !== undefined && againMs < CALM_MS
 }
 
 // Details have at most 20,000 bytes.
@@ -105,14 +106,15 @@ const LONGEST_MESSAGE = 1000
 /** For people who look at the run in Temporal's UI. */
 function details({ outcome, result }: PassReport): string {
   if (result !== undefined) return result
-  const { faults, againMs, stopped } = outcome
+  const { faults, stopped } = outcome
+  const wished = wishedMs(outcome)
   const lines = [
     ...faults.map(
       ({ code, message, retryable }) =>
         `- ${retryable ? 'tries again' : 'waits for a change'}: ${code}: ${quoted(message, LONGEST_MESSAGE)}`,
     ),
     ...(stopped === undefined ? [] : [`- waits: ${stopped}`]),
-    ...(againMs === undefined ? [] : [`- looks again in ${duration(againMs)}`]),
+    ...(wished === undefined ? [] : [`- looks again in ${duration(wished)}`]),
   ]
   return lines.join('\n')
 }

@@ -1,5 +1,5 @@
-// The kit's runtime on Temporal, and the proxies through which workflows call activities. With loop.ts the only file of workflows/ that
-// knows Temporal.
+// The kit's runtime on Temporal, and the proxies through which workflows call activities. With loop.ts and deadlines.ts the only file of
+// workflows/ that knows Temporal.
 //
 //   T1. Only failures of activities and children become outcomes. Cancellation, continue-as-new and bugs pass through:
 //       a plain Error fails the workflow task, which is retried until the code is fixed (conventions 1.2).
@@ -19,16 +19,17 @@ import {
 import { type Outcome, done } from '../../plan/outcome.ts'
 import type { Runtime } from '../../plan/runtime.ts'
 import { runStep, type Step, type StepHooks } from '../../plan/step.ts'
+import { SHORT_TRIES } from '../level-activities.ts'
 import { summaryLine, summaryOf, type Told } from '../summaries.ts'
 import type { StartedWork } from '../tracks.ts'
+import { scopeFor, type TimeLeft, withinDeadline } from './deadlines.ts'
 
 export const temporalRuntime: Runtime = {
   sleep: (ms) => sleep(ms),
 
   async withTimeout(ms, body) {
-    const scope = new CancellationScope({ timeout: ms, cancellable: true })
     try {
-      return await scope.run(body)
+      return await scopeFor(ms).run(body)
     } catch (error) {
       const expired = isCancellation(error) && !CancellationScope.current().consideredCancelled
       if (expired) return 'expired'
@@ -95,7 +96,7 @@ type AsyncFunctions<A> = {
 type Calls = Record<string, (...args: unknown[]) => Promise<unknown>>
 
 interface WithOptions {
-  executeWithOptions(options: { readonly summary: string }, args: unknown[]): Promise<unknown>
+  executeWithOptions(options: TimeLeft & { readonly summary: string }, args: unknown[]): Promise<unknown>
 }
 
 /** The calls of a proxy of the SDK, each with a summary. */
@@ -138,10 +139,22 @@ export function shortActivities<A extends object>(told: Told<A> = {}): AsyncFunc
       initialInterval: '50 milliseconds',
       backoffCoefficient: 2,
       maximumInterval: '1 second',
-      maximumAttempts: 4,
+      maximumAttempts: SHORT_TRIES,
     },
   })
-  return tellingCalls(calls, tellBy(told))
+  return tellingCalls(boundedCalls(calls), tellBy(told))
+}
+
+/** Calls that keep to the time of their step. */
+function boundedCalls(calls: Readonly<Record<string, WithOptions>>): typeof calls {
+  return new Proxy(calls, {
+    get(_, name) {
+      const call = calls[String(name)]
+      const executeWithOptions: WithOptions['executeWithOptions'] = (options, args) =>
+        withinDeadline((left) => call?.executeWithOptions({ ...options, ...left }, args) ?? Promise.resolve())
+      return { executeWithOptions }
+    },
+  })
 }
 
 /** Short calls that nothing could stand in for: tried until they succeed (settle, the end of a run). */
@@ -159,25 +172,32 @@ export interface LongActivityOptions {
   readonly heartbeatMs?: number
   /** Between two tries, unless the failure says otherwise; default 1 s. */
   readonly retryMs?: number
+  /** By which each further wait grows; default 1. */
+  readonly factor?: number
+  /** That no wait exceeds; default a hundred times the first. */
+  readonly longestRetryMs?: number
   /** Default without end. */
   readonly attempts?: number
   /** What the calls are about, for Temporal's UI; default what their inputs say. */
   readonly summary?: string
+  /** The whole line of a call there. */
+  readonly tell?: (name: string) => string
 }
 
 /** Longer calls as tasks of their own, e.g. to other clusters. The server schedules their retries, which cost no history event. */
 export function longActivities<A extends object>(options: LongActivityOptions): AsyncFunctions<A> {
-  const { startToCloseMs, heartbeatMs, retryMs = 1000, attempts, summary } = options
+  const { startToCloseMs, heartbeatMs, retryMs = 1000, factor = 1, longestRetryMs, attempts, summary, tell } = options
   const calls = proxyActivities<Calls>({
     startToCloseTimeout: startToCloseMs,
     ...(heartbeatMs !== undefined && { heartbeatTimeout: heartbeatMs }),
     retry: {
       initialInterval: retryMs,
-      backoffCoefficient: 1,
+      backoffCoefficient: factor,
+      ...(longestRetryMs !== undefined && { maximumInterval: longestRetryMs }),
       ...(attempts !== undefined && { maximumAttempts: attempts }),
     },
   })
-  return tellingCalls(calls, (name, [input]) => summaryOf(name, input, summary))
+  return tellingCalls(calls, (name, [input]) => tell?.(name) ?? summaryOf(name, input, summary))
 }
 
 /** Work in a scope of its own, which can be cancelled without the rest of the run. */

@@ -1,0 +1,144 @@
+// Runs whose workflow task fails again and again: noted by the worker that sees it, found by every worker that may help.
+// Source: docs/architecture.md "Changes of code".
+//
+//   S1. A note is of one run, by its run ID: the run that takes its place has none.
+//   S2. It keeps the time at which the run first failed so.
+//   S3. A restart is claimed in the row of the job: of several workers one makes it, and not the next one before SPACING_MS.
+//   S4. A bug is met again by the code that has it, as a rule, and a pass may change its own object before it gets there. So its restarts come ever
+//       more rarely.
+
+import { type Kysely, sql } from 'kysely'
+import type { Database } from '../database.ts'
+import type { Job } from './jobs.ts'
+import { isNotLeft } from './left-lanes.ts'
+import type { Claim } from './wakes.ts'
+
+/** `misfit`: the run was made by other code than that of the build. `bug`: the code of the build throws. */
+export type Stuck = 'misfit' | 'bug'
+
+export interface StuckNote {
+  readonly workflowID: string
+  readonly runID: string
+  readonly what: Stuck
+  /** Of the worker in which it fails. */
+  readonly build: string
+  readonly message: string
+}
+
+/** Notes that a run fails (S1, S2). @returns whether that is news. */
+export async function noteStuckRun(
+  db: Kysely<Database>,
+  { workflowID, runID, what, build, message }: StuckNote,
+  now: Date,
+): Promise<boolean> {
+  const { rows } = await sql`
+    insert into stuck_run as s (workflow_id, run_id, what, build, message, at)
+    values (${workflowID}, ${runID}, ${what}, ${build}, ${message}, ${now})
+    on conflict (workflow_id) do update set
+      (run_id, what, build, message, at) = (excluded.run_id, excluded.what, excluded.build, excluded.message, excluded.at)
+    where (s.run_id, s.what, s.build, s.message) is distinct from (excluded.run_id, excluded.what, excluded.build, excluded.message)
+    returning 1`.execute(db)
+  return rows.length > 0
+}
+
+/** Whether a worker has noted that a run of this ID fails, so that it is looked after. */
+export async function isNotedStuck(db: Kysely<Database>, workflowID: string): Promise<boolean> {
+  const { rows } = await sql`select 1 from stuck_run where workflow_id = ${workflowID}`.execute(db)
+  return rows.length > 0
+}
+
+/** What the open row of a run says went wrong, until a pass is settled. */
+export async function recordLastError(db: Kysely<Database>, workflowID: string, error: object): Promise<void> {
+  await db
+    .updateTable('job')
+    .set({ last_error: JSON.stringify(error) })
+    .where('workflow_id', '=', workflowID)
+    .where('outcome', 'is', null)
+    .execute()
+}
+
+/** The open job that this run is known by. */
+export async function jobOfRun(db: Kysely<Database>, runID: string): Promise<Job | undefined> {
+  return await db
+    .selectFrom('job')
+    .selectAll()
+    .where('run_id', '=', runID)
+    .where('outcome', 'is', null)
+    .executeTakeFirst()
+}
+
+export async function openJobOf(db: Kysely<Database>, workflowID: string): Promise<Job | undefined> {
+  return await db
+    .selectFrom('job')
+    .selectAll()
+    .where('workflow_id', '=', workflowID)
+    .where('outcome', 'is', null)
+    .executeTakeFirst()
+}
+
+/** A job whose run fails. */
+export interface StuckRun {
+  readonly job: Job
+  readonly runID: string
+  readonly what: Stuck
+  readonly message: string
+  readonly at: Date
+}
+
+/** Long enough for the pass of the new run, short enough for somebody who waits for it. */
+export const SPACING_MS = 20_000
+// S4. The longest is that of other retries.
+const FIRST_MS = 10_000
+const LONGEST_MS = 1_000_000
+
+export interface StuckQuery extends Pick<Claim, 'cluster' | 'left'> {
+  readonly controllers: readonly string[]
+  /** Of the worker that asks. */
+  readonly build: string
+}
+
+/**
+ * The runs that a worker of this build may start anew: those that do not fit some code, and those that met a bug of another build, or of this one before
+ * their object changed. Notes of runs that have ended go.
+ */
+export async function stuckRuns(
+  db: Kysely<Database>,
+  { cluster, controllers, left = [], build }: StuckQuery,
+  now: Date,
+): Promise<readonly StuckRun[]> {
+  const { rows } = await sql<Job & { stuck_run: string; stuck_what: Stuck; stuck_message: string; stuck_at: Date }>`
+    with past as (
+      delete from stuck_run s where s.at < ${new Date(now.getTime() - SPACING_MS)}
+        and not exists (select from job j where j.workflow_id = s.workflow_id and j.outcome is null))
+    select j.*, s.run_id as stuck_run, s.what as stuck_what, s.message as stuck_message, s.at as stuck_at
+    from stuck_run s join job j on j.workflow_id = s.workflow_id
+    where j.outcome is null and j.cluster = ${cluster} and j.controller = any(${[...controllers]}::text[])
+      and ${isNotLeft('j', left)} and ${isSpaced(now)}
+      and (s.what = 'misfit' or s.build <> ${build} or (
+        (j.restarted_at is null or j.restarted_at <= ${now}::timestamptz - least(${LONGEST_MS}, ${FIRST_MS} * 2.0 ^ least(j.restarts, 20)) * interval '1 ms')
+        and exists (select from object o where o.cluster = j.cluster and o.uid = j.uid and o.updated_at > s.at)))
+    order by s.at`.execute(db)
+  return rows.map(({ stuck_run: runID, stuck_what: what, stuck_message: message, stuck_at: at, ...job }) => ({
+    ...{ job, runID, what, message, at },
+  }))
+}
+
+function isSpaced(now: Date) {
+  return sql<boolean>`(j.restarted_at is null or j.restarted_at <= ${new Date(now.getTime() - SPACING_MS)})`
+}
+
+/** Takes the restart of an open run (S3). @returns false: another worker has it, or the run has ended. */
+export async function claimRestart(db: Kysely<Database>, workflowID: string, now: Date): Promise<boolean> {
+  const { rows } = await sql`
+    update job j set restarts = j.restarts + 1, restarted_at = ${now}
+    where j.workflow_id = ${workflowID} and j.outcome is null and ${isSpaced(now)} returning 1`.execute(db)
+  return rows.length > 0
+}
+
+/** The run does not fail any more, or has ended (S1). */
+export async function forgetStuckRun(
+  db: Kysely<Database>,
+  { job, runID }: Pick<StuckRun, 'job' | 'runID'>,
+): Promise<void> {
+  await sql`delete from stuck_run where workflow_id = ${job.workflow_id} and run_id = ${runID}`.execute(db)
+}

@@ -1,0 +1,108 @@
+// Activities of users' controllers, as the worker registers them: with what the kit gives them beside their input, heartbeats where they send none,
+// and failures as Temporal carries them.
+//
+//   O1. Only what is `ActivityError` says of itself whether it may pass; everything else may.
+//   O2. A heartbeat of the kit repeats what the activity's last one has said.
+
+import { ApplicationFailure } from '@temporalio/common'
+import { Context, log } from '@temporalio/activity'
+import {
+  type ActivityContext,
+  type ActivityError,
+  type CallOptions,
+  type LevelController,
+  MOST_CALL_BYTES,
+  ownActivityName,
+  type OwnCallInput,
+  type Subject,
+} from '../../../workflows/kit/index.ts'
+import { finalFailure } from '../../kube/errors.ts'
+
+/** Of a user's module. */
+export type OwnFunctions = Readonly<Record<string, (input: unknown, context: ActivityContext) => Promise<unknown>>>
+
+type Registered = (call: OwnCallInput) => Promise<unknown>
+
+const UNEXPECTED = { code: 'ActivityFailed' } as const
+// Far below the time-out of workflows/kit/run/loop/own-calls.ts; the SDK sends fewer.
+const HEARTBEAT_MS = 1000
+
+/** @param functions what the module exports, by name. */
+export function ownActivities(
+  { name: controller, activities }: Pick<LevelController, 'name' | 'activities'>,
+  functions: OwnFunctions,
+): Readonly<Record<string, Registered>> {
+  const all = Object.entries(activities?.options ?? {}).flatMap(([name, options]) => {
+    const run = functions[name]
+    return run === undefined ? [] : [[ownActivityName(controller, name), registered(name, options, run)] as const]
+  })
+  return Object.fromEntries(all)
+}
+
+function registered(name: string, { heartbeatMs }: CallOptions, run: OwnFunctions[string]): Registered {
+  return async ({ subject, input }) => {
+    const { context, beat } = contextOf(subject)
+    const timer = heartbeatMs === undefined ? setInterval(beat, HEARTBEAT_MS) : undefined
+    try {
+      const result = await run(input, context)
+      refuseTooLarge(name, result)
+      return result
+    } catch (error) {
+      throw context.signal.aborted ? error : toFailure(error)
+    } finally {
+      clearInterval(timer)
+    }
+  }
+}
+
+function contextOf(subject: Subject): { readonly context: ActivityContext; readonly beat: () => void } {
+  const temporal = Context.current()
+  const { workflowExecution, activityId, attempt } = temporal.info
+  const progress = temporal.info.heartbeatDetails as unknown
+  let latest = progress
+  const beat = () => {
+    temporal.heartbeat(latest)
+  }
+  const context: ActivityContext = {
+    ...{ subject, attempt, progress, log, signal: temporal.cancellationSignal },
+    callID: [workflowExecution?.workflowId, workflowExecution?.runId, activityId].join('/'),
+    heartbeat(told) {
+      latest = told
+      beat()
+    },
+  }
+  return { context, beat }
+}
+
+/** O1 */
+function toFailure(error: unknown): unknown {
+  if (error instanceof ApplicationFailure) return error
+  if (isActivityError(error)) {
+    const { code, message, retryable, retryMs } = error
+    return ApplicationFailure.create({
+      ...{ type: code, message, nonRetryable: !retryable, cause: error },
+      ...(retryMs !== undefined && { nextRetryDelay: retryMs }),
+    })
+  }
+  const cause = error instanceof Error ? error : new Error(String(error))
+  return ApplicationFailure.create({ type: UNEXPECTED.code, message: told(cause), cause })
+}
+
+/** `fetch failed` says less than its cause. */
+function told({ message, cause }: Error): string {
+  return cause instanceof Error && cause.message !== '' ? `${message}: ${cause.message}` : message
+}
+
+/** By its shape: the user's kit may be another copy of ours. */
+function isActivityError(error: unknown): error is ActivityError {
+  return error instanceof Error && error.name === 'ActivityError' && 'code' in error && 'retryable' in error
+}
+
+function refuseTooLarge(name: string, result: unknown): void {
+  const { length } = JSON.stringify(result ?? null)
+  if (length > MOST_CALL_BYTES)
+    throw finalFailure(
+      'CallTooLarge',
+      `the result has ${Math.ceil(length / 1000)} kB; expected at most ${MOST_CALL_BYTES / 1000} kB of ${name}: return a reference`,
+    )
+}

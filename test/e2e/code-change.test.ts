@@ -1,0 +1,176 @@
+// Workers with other code take over open runs of controllers in level mode: whatever was changed, all go on. And a bug waits for better code, or for
+// another object, and is told meanwhile. Source: docs/architecture.md "Changes of code".
+
+import { readFileSync } from 'node:fs'
+import { sql } from 'kysely'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { parse } from 'yaml'
+
+import { type KubeObject, resourcePath } from '../../activities/kube/client.ts'
+import { isNotFound } from '../../activities/kube/errors.ts'
+import { crdDocument } from '../../worker/gen/crd.ts'
+import { CONTROLLERS, type Name, roverKind } from '../support/code-changes/rover.ts'
+import { useStage } from '../support/stage.ts'
+
+const moduleOf = (name: string) => new URL(`../support/code-changes/${name}.ts`, import.meta.url).pathname
+const stage = useStage('code-change', () => Promise.resolve({ controllers: moduleOf('before') }))
+
+const ROVERS = ['rover-0', 'rover-1', 'rover-2', 'rover-3'] as const
+const MAPS = { apiVersion: 'v1', plural: 'configmaps' }
+/** What the issue asks for. */
+const A_MINUTE = { timeout: 60_000, interval: 200 }
+const FITTING: readonly Name[] = CONTROLLERS.filter((name) => name !== 'buggy')
+
+beforeAll(async () => {
+  const { kube } = stage.cluster
+  const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+  await kube.request('POST', path, { body: parse(crdDocument(roverKind)) as object })
+  await vi.waitFor(async () => await kube.request('GET', rovers()), { timeout: 20_000, interval: 100 })
+  const { apiVersion, kind } = roverKind
+  for (const name of ROVERS)
+    await kube.request('POST', rovers(), { body: { apiVersion, kind, metadata: { name }, spec: {} } })
+  await waiting('before', CONTROLLERS)
+})
+
+describe('open runs whose code has changed in each way', () => {
+  it('go on within a minute after a worker with the new code is there', { timeout: 180_000 }, async () => {
+    expect(await openRuns()).toBe(ROVERS.length * CONTROLLERS.length)
+    // As in a roll-out: what the new one wakes at its start, the old one looks at.
+    await startWorker('after')
+    await stage.pawl.kill('worker', 'SIGTERM')
+    await waiting('after', FITTING)
+    const each = ROVERS.length
+    await expect
+      .poll(restarts, A_MINUTE)
+      .toEqual({ more: each, less: each, reordered: each, query: each, buggy: each, renamed: 0 })
+  })
+
+  it('are told of, each in one line of the log and on its object', async () => {
+    const lines = stage.pawl
+      .log('after')
+      .split('\n')
+      .filter((line) => line.includes('"msg":"a run does not fit the present code; it is started anew'))
+      .map((line) => JSON.parse(line) as Record<string, string>)
+    expect(lines).toContainEqual(
+      expect.objectContaining({ controller: 'less', found: expect.stringContaining('recorded marker') as string }),
+    )
+    const told = lines.map(({ controller, kind, name, found }) => [`${controller} ${kind} ${name}`, found !== ''])
+    expect(new Map(told as [string, boolean][])).toEqual(
+      new Map(
+        ['more', 'less', 'reordered', 'query', 'buggy'].flatMap((controller) =>
+          ROVERS.map((name) => [`${controller} Rover ${name}`, true] as const),
+        ),
+      ),
+    )
+    expect(await warnings('rover-0', 'RunStartedAnew')).toHaveLength(5)
+  })
+
+  it('converge as those do that were begun with the new code', async () => {
+    await patch('rover-0', { go: true })
+    await expect
+      .poll(async () => (await jobs('rover-0')).map(({ controller, outcome }) => [controller, outcome]), A_MINUTE)
+      .toEqual(CONTROLLERS.toSorted().map((name) => [name, name === 'buggy' ? null : 'Converged']))
+  })
+})
+
+describe('a bug in an action', () => {
+  it('is told on the object and in the journal, with the line of the source; others go on', async () => {
+    const line = readFileSync(moduleOf('after'), 'utf8')
+      .split('\n')
+      .findIndex((text) => text.includes('toUpperCase'))
+    const message = `TypeError: Cannot read properties of undefined (reading 'toUpperCase') (test/support/code-changes/after.ts:${line + 1}:`
+    for (const name of ROVERS) {
+      await expect
+        .poll(() => buggy(name), A_MINUTE)
+        .toMatchObject({
+          outcome: null,
+          last_error: { reason: 'Bug', message: expect.stringContaining(message) as string },
+        })
+      expect(await warnings(name, 'Bug')).toEqual([expect.stringContaining(message)])
+    }
+    // The same code is not tried again and again.
+    expect(await restarts()).toMatchObject({ buggy: ROVERS.length })
+  })
+
+  it('is over when its object changes so that it is none any more', { timeout: 120_000 }, async () => {
+    await patch('rover-1', { nickname: 'beagle' })
+    await expect.poll(() => codeOf('rover-1', 'buggy'), A_MINUTE).toBe('after')
+    await expect.poll(() => buggy('rover-1')).toMatchObject({ last_error: null, outcome: null })
+    // The others wait: the same code is not tried at them again.
+    expect(await codeOf('rover-2', 'buggy')).toBe('before')
+    expect(await buggy('rover-2')).toMatchObject({ restarts: 1 })
+  })
+
+  it('is over when better code comes, beside the worker that has it', { timeout: 180_000 }, async () => {
+    await startWorker('better')
+    await stage.pawl.kill('after', 'SIGTERM')
+    for (const name of ROVERS) await expect.poll(() => codeOf(name, 'buggy'), A_MINUTE).toBe('better')
+    for (const name of ROVERS) await expect.poll(() => buggy(name)).toMatchObject({ last_error: null })
+    await expect.poll(notes, A_MINUTE).toEqual([])
+  })
+})
+
+function rovers(name?: string): string {
+  return resourcePath(roverKind, stage.cluster.namespace, name)
+}
+
+async function startWorker(code: string): Promise<void> {
+  await stage.pawl.startWorker(code, undefined, ['--controllers', moduleOf(code)])
+}
+
+/** Waits until this code has made the ConfigMaps of all rovers. */
+async function waiting(code: string, controllers: readonly Name[]): Promise<void> {
+  const wanted = ROVERS.flatMap((rover) => controllers.map((name) => [`${rover}-${name}`, code]))
+  const found = async () =>
+    await Promise.all(
+      ROVERS.flatMap((rover) => controllers.map(async (name) => [`${rover}-${name}`, await codeOf(rover, name)])),
+    )
+  await vi.waitFor(async () => expect(await found()).toEqual(wanted), A_MINUTE)
+}
+
+/** Which code was here last. */
+async function codeOf(rover: string, controller: Name): Promise<string | undefined> {
+  try {
+    const path = resourcePath(MAPS, stage.cluster.namespace, `${rover}-${controller}`)
+    const { data } = await stage.cluster.kube.request<KubeObject & { data?: { code?: string } }>('GET', path)
+    return data?.code
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+async function patch(rover: string, spec: object): Promise<void> {
+  await stage.cluster.kube.request('PATCH', rovers(rover), {
+    ...{ body: { spec }, contentType: 'application/merge-patch+json' },
+  })
+}
+
+async function jobs(rover: string) {
+  return await stage.pawl.db.selectFrom('job').selectAll().where('name', '=', rover).orderBy('controller').execute()
+}
+
+async function buggy(rover: string) {
+  return (await jobs(rover)).find(({ controller }) => controller === 'buggy')
+}
+
+async function openRuns(): Promise<number> {
+  return (await stage.pawl.db.selectFrom('job').select('uid').where('outcome', 'is', null).execute()).length
+}
+
+async function restarts(): Promise<Record<string, number>> {
+  const { rows } = await sql<{ controller: string; count: number }>`
+    select controller, sum(restarts)::int as count from job group by controller`.execute(stage.pawl.db)
+  return Object.fromEntries(rows.map(({ controller, count }) => [controller, count]))
+}
+
+async function notes(): Promise<unknown[]> {
+  return (await sql`select * from stuck_run`.execute(stage.pawl.db)).rows
+}
+
+async function warnings(rover: string, reason: string): Promise<string[]> {
+  const path = resourcePath({ apiVersion: 'v1', plural: 'events' }, stage.cluster.namespace)
+  const query = { fieldSelector: `involvedObject.name=${rover},reason=${reason},type=Warning` }
+  const { items } = await stage.cluster.kube.request<{ items: { message: string }[] }>('GET', path, { query })
+  return items.map(({ message }) => message)
+}

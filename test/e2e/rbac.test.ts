@@ -1,0 +1,170 @@
+// The CronJob example by accounts that have the roles of `pawl gen rbac` and no other right, and what is told when one is missing.
+
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+import { describe, expect, it, vi } from 'vitest'
+
+import { genRbac } from '../../worker/gen/rbac-file.ts'
+import { useStage } from '../support/stage.ts'
+
+const EXAMPLE = new URL('../../examples/cronjob/', import.meta.url).pathname
+const NAMESPACE = 'rbac'
+const KIND = 'cronjobs.batch.example.pawl.dev'
+const run = promisify(execFile)
+
+const stage = useStage(NAMESPACE, async () => {
+  await kubectl('apply', '--server-side', '-f', `${EXAMPLE}cron-job.crd.yaml`)
+  await kubectl('wait', '--for=condition=Established', '--timeout=30s', `crd/${KIND}`)
+  await kubectl('apply', '-f', `${EXAMPLE}rbac.yaml`)
+  const [bridgeKubeconfig, workerKubeconfig] = await Promise.all([account('pawl-bridge'), account('pawl-worker')])
+  await bindClusterRoles()
+  const flags = ['--wings', 'none']
+  return {
+    ...{ controllers: `${EXAMPLE}controllers.ts`, bridgeKubeconfig, workerKubeconfig },
+    ...{ bridgeFlags: flags, workerFlags: flags },
+  }
+})
+
+describe('the CronJob example with the roles that are made of it', { timeout: 180_000 }, () => {
+  it('works, and asks for nothing that it may not', async () => {
+    await create('allowed')
+    await served('allowed')
+    expect(await refused()).toEqual([])
+  })
+
+  it('works with Roles in one namespace, too', async () => {
+    await kubectl('delete', 'clusterrolebindings', 'pawl-bridge-cron-job', 'pawl-worker-cron-job')
+    await applyRoles()
+    await stage.pawl.kill('bridge')
+    await stage.pawl.startBridge()
+    await create('here')
+    await served('here')
+  })
+
+  it('names the right that the worker lacks, in the journal and by kubectl, and goes on when it is there', async () => {
+    await editRole('pawl-worker-cron-job', (verbs) => verbs.filter((verb) => verb !== 'create'))
+    await create('forbidden')
+    const lacks = 'cannot create resource "jobs" in API group "batch" in the namespace "rbac"'
+    await vi.waitFor(async () => expect(await lastError('forbidden')).toContain(lacks), { timeout: 60_000 })
+    const events = async () => await kubectl('get', 'events', '-o', 'json', '--field-selector=reason=Forbidden')
+    await vi.waitFor(async () => expect(await events()).toContain(JSON.stringify(lacks).slice(1, -1)))
+    await applyRoles()
+    await served('forbidden')
+  })
+
+  it('names the right that the bridge lacks in its log', async () => {
+    await editRole('pawl-bridge-cron-job', () => ['get'])
+    await stage.pawl.kill('bridge')
+    await stage.pawl.startBridge()
+    const lacks = /jobs\.batch is forbidden: User .*:pawl-bridge.* cannot (?:list|watch) resource/
+    await vi.waitFor(() => expect(stage.pawl.log('bridge')).toMatch(lacks), { timeout: 30_000 })
+    await applyRoles()
+  })
+})
+
+async function kubectl(...args: readonly string[]): Promise<string> {
+  const { kubectlPath, kubeconfigPath } = stage.servers
+  return (await run(kubectlPath, ['--kubeconfig', kubeconfigPath, '-n', NAMESPACE, ...args])).stdout
+}
+
+async function post(path: string, body: object): Promise<unknown> {
+  return await stage.cluster.kube.request('POST', path, { body })
+}
+
+/** Makes a ServiceAccount. @returns the path of a kubeconfig with its token. */
+async function account(name: string): Promise<string> {
+  const path = `/api/v1/namespaces/${NAMESPACE}/serviceaccounts`
+  await post(path, { metadata: { name } })
+  const { status } = (await post(`${path}/${name}/token`, {
+    ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 3600 } },
+  })) as { status: { token: string } }
+  const admin = JSON.parse(await readFile(stage.servers.kubeconfigPath, 'utf8')) as { users: { user: object }[] }
+  const users = admin.users.map((one) => ({ ...one, user: { token: status.token } }))
+  const file = join(await mkdtemp(join(tmpdir(), 'pawl-rbac-')), name)
+  await writeFile(file, JSON.stringify({ ...admin, users }), { mode: 0o600 })
+  return file
+}
+
+async function bindClusterRoles(): Promise<void> {
+  for (const name of ['pawl-bridge', 'pawl-worker']) {
+    const binding = ['clusterrolebinding', `${name}-cron-job`, `--clusterrole=${name}-cron-job`]
+    await kubectl('create', ...binding, `--serviceaccount=${NAMESPACE}:${name}`)
+  }
+}
+
+/** The same as Roles of this namespace, bound, whole. */
+async function applyRoles(): Promise<void> {
+  const out = join(await mkdtemp(join(tmpdir(), 'pawl-rbac-')), 'rbac.yaml')
+  const said: string[] = []
+  const keep = (line: string) => said.push(line)
+  const files = [`${EXAMPLE}controllers.ts`]
+  const asked = { name: undefined, namespaces: [NAMESPACE], accounts: NAMESPACE }
+  expect(await genRbac({ files, ...asked, out, check: false, print: keep, complain: keep })).toBe(0)
+  await kubectl('apply', '-f', out)
+}
+
+/** Changes what a Role lets do with Jobs. */
+async function editRole(name: string, change: (verbs: readonly string[]) => readonly string[]): Promise<void> {
+  const role = JSON.parse(await kubectl('get', 'role', name, '-o', 'json')) as {
+    rules: { resources: string[]; verbs: readonly string[] }[]
+  }
+  const rules = role.rules.map((rule) =>
+    rule.resources.includes('jobs') ? { ...rule, verbs: change(rule.verbs) } : rule,
+  )
+  await kubectl('patch', 'role', name, '--type=merge', '-p', JSON.stringify({ rules }))
+}
+
+/** Creates a CronJob that starts one Job now, for the beginning of this year. */
+async function create(name: string): Promise<void> {
+  const schedule = '0 0 1 1 *'
+  const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'a', image: 'a' }] } }
+  await post(`/apis/batch.example.pawl.dev/v1/namespaces/${NAMESPACE}/cronjobs`, {
+    apiVersion: 'batch.example.pawl.dev/v1',
+    kind: 'CronJob',
+    metadata: { name },
+    spec: { schedule, jobTemplate: { spec: { suspend: true, template } } },
+  })
+  const lastScheduleTime = '2020-06-01T00:00:00Z'
+  await kubectl(
+    'patch',
+    KIND,
+    name,
+    '--type=merge',
+    '--subresource=status',
+    '-p',
+    JSON.stringify({ status: { lastScheduleTime } }),
+  )
+}
+
+/** Waits until the Job of the CronJob is made and its status says so. */
+async function served(name: string): Promise<void> {
+  const options = { timeout: 60_000, interval: 200 }
+  await vi.waitFor(async () => expect(await jobsOf(name)).toHaveLength(1), options)
+  const active = async () => await kubectl('get', KIND, name, '-o=jsonpath={.status.active[*].name}')
+  await vi.waitFor(async () => expect(await active()).toMatch(/./), options)
+}
+
+async function jobsOf(name: string): Promise<readonly string[]> {
+  const found = await kubectl('get', 'jobs', '-l', `cronjob=${name}`, '-o', 'name')
+  return found.split('\n').filter((line) => line !== '')
+}
+
+async function lastError(name: string): Promise<string> {
+  const { db } = stage.pawl
+  const rows = await db.selectFrom('job').select('last_error').where('name', '=', name).execute()
+  return JSON.stringify(rows).replaceAll('\\"', '"')
+}
+
+/** What the API server forbade the accounts, by its audit log. */
+async function refused(): Promise<readonly string[]> {
+  const lines = (await readFile(stage.servers.auditLogPath, 'utf8')).split('\n')
+  return lines
+    .filter(
+      (line) => line.includes(`"username":"system:serviceaccount:${NAMESPACE}:pawl-`) && line.includes('"code":403'),
+    )
+    .map((line) => /"requestURI":"([^"]*)"/.exec(line)?.[1] ?? line)
+}

@@ -1,0 +1,103 @@
+// Which runs may be started anew, and by whom; against a real PostgreSQL.
+
+import { sql } from 'kysely'
+import { beforeEach, describe, expect, inject, it } from 'vitest'
+
+import { journalEvents } from '../../activities/journal/write/events.ts'
+import {
+  claimRestart,
+  forgetStuckRun,
+  isNotedStuck,
+  noteStuckRun,
+  SPACING_MS,
+  type StuckNote,
+  stuckRuns,
+} from '../../activities/journal/write/stuck-runs.ts'
+import { recordLostJob } from '../../activities/journal/write/sweep.ts'
+import { deps, later, NOW, seen } from '../activities/journal/build-events.ts'
+import { job } from '../activities/journal/build-job.ts'
+import { endJob, findOpenJob, openJob } from '../activities/journal/one-row.ts'
+import { useJournal } from '../activities/journal/use-journal.ts'
+
+const test = useJournal(inject('servers').databaseUrl)
+beforeEach(async () => {
+  await sql`delete from stuck_run`.execute(test.db)
+  await openJob(test.db, job())
+})
+
+const note = (overrides: Partial<StuckNote> = {}): StuckNote => ({
+  ...{ workflowID: 'task/u1/j1', runID: 'r1', what: 'misfit', build: 'old', message: 'no such step', ...overrides },
+})
+const found = async (build = 'new', now = NOW, controllers = ['task'], cluster = 'c') => {
+  const runs = await stuckRuns(test.db, { cluster, controllers, build }, now)
+  return runs.map(({ job: { workflow_id }, what }) => `${workflow_id} ${what}`)
+}
+
+describe('a note of a run that fails', () => {
+  it('is news once, and keeps its time until it says something else', async () => {
+    const noted = async (now: Date, overrides?: Partial<StuckNote>) => await noteStuckRun(test.db, note(overrides), now)
+    expect([await noted(NOW), await noted(later(1)), await noted(later(2), { message: 'another' })]).toEqual([
+      true,
+      false,
+      true,
+    ])
+    const [run] = await stuckRuns(test.db, { cluster: 'c', controllers: ['task'], build: 'new' }, later(3))
+    expect(run).toMatchObject({ message: 'another', at: later(2), runID: 'r1' })
+  })
+
+  it('goes with its run', async () => {
+    await noteStuckRun(test.db, note(), NOW)
+    await endJob(test.db, 'task/u1/j1', NOW)
+    expect(await found('new', later(SPACING_MS + 1))).toEqual([])
+    expect(await isNotedStuck(test.db, 'task/u1/j1')).toBe(false)
+  })
+
+  it('does not go over a note of the next run', async () => {
+    await noteStuckRun(test.db, note({ runID: 'r2' }), NOW)
+    const open = (await findOpenJob(test.db, 'task', 'u1'))!
+    await forgetStuckRun(test.db, { job: open, runID: 'r1' })
+    expect(await isNotedStuck(test.db, 'task/u1/j1')).toBe(true)
+  })
+})
+
+describe('a run that does not fit', () => {
+  it('may be started anew by any build, of the cluster and the controllers that it serves', async () => {
+    await noteStuckRun(test.db, note(), NOW)
+    expect([await found('old'), await found('new')]).toEqual([['task/u1/j1 misfit'], ['task/u1/j1 misfit']])
+    expect([await found('new', NOW, ['other']), await found('new', NOW, ['task'], 'd')]).toEqual([[], []])
+  })
+
+  it('is started anew by one, and not again before some time; the job counts it over its runs', async () => {
+    await noteStuckRun(test.db, note(), NOW)
+    const claims = await Promise.all([1, 2, 3].map(() => claimRestart(test.db, 'task/u1/j1', NOW)))
+    expect(claims.filter(Boolean)).toHaveLength(1)
+    const lost = (await findOpenJob(test.db, 'task', 'u1'))!
+    await recordLostJob(test.db, lost, NOW, 'its run was made by other code')
+    expect(await test.wakes()).toMatchObject([{ uid: 'u1', may_start: true, cause: 'its run was made by other code' }])
+    await openJob(test.db, job({ run_id: 'r2' }))
+    await noteStuckRun(test.db, note({ runID: 'r2' }), NOW)
+    expect(await found('new', later(SPACING_MS - 1))).toEqual([])
+    expect(await found('new', later(SPACING_MS))).toEqual(['task/u1/j1 misfit'])
+    expect(await findOpenJob(test.db, 'task', 'u1')).toMatchObject({ restarts: 1, restarted_at: NOW, run_id: 'r2' })
+  })
+})
+
+describe('a run that met a bug', () => {
+  beforeEach(async () => {
+    await noteStuckRun(test.db, note({ what: 'bug' }), NOW)
+  })
+
+  it('is left alone by the code that has it', async () => {
+    expect([await found('old'), await found('new')]).toEqual([[], ['task/u1/j1 bug']])
+  })
+
+  it('may meet none when its object has changed', async () => {
+    const events = [seen('ADDED', { uid: 'u1', version: 2 })]
+    const changed = { ...deps, now: () => later(5), route: () => ({ ignored: 'set-up' }) }
+    await journalEvents(test.db, { cluster: 'c', source: 'watch', events }, changed)
+    expect(await found('old', later(6))).toEqual(['task/u1/j1 bug'])
+    // Ever more rarely: the pass itself may change it.
+    await sql`update job set restarts = 3, restarted_at = ${NOW}`.execute(test.db)
+    expect([await found('old', later(79_999)), await found('old', later(80_000))]).toEqual([[], ['task/u1/j1 bug']])
+  })
+})

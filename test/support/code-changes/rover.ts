@@ -1,0 +1,72 @@
+// A kind, and what controllers of it are made of, before their code is changed and after: each keeps a ConfigMap that says which code was here last,
+// and waits until it may go.
+
+import {
+  action,
+  defineKind,
+  done,
+  flag,
+  type LevelPass,
+  type ObjectMeta,
+  type ObjectOf,
+  record,
+  required,
+  type StateQuery,
+  type Step,
+  stop,
+  text,
+} from 'pawl/kit'
+
+export const roverKind = defineKind({
+  ...{ group: 'changes.test.pawl.dev', version: 'v1', kind: 'Rover', plural: 'rovers', singular: 'rover' },
+  ...{ shortNames: [], statusSubresource: true, printerColumns: [], description: 'For tests.', workerVerbs: ['patch'] },
+  schema: {
+    spec: required(record('What is wanted.', { go: flag('Whether it may go.'), nickname: text('For the bug.') })),
+    status: record('What is there.', { nickname: text('For the bug.') }),
+  },
+  projection: [],
+})
+
+type Rover = ObjectOf<typeof roverKind>
+
+export interface ConfigMap {
+  readonly apiVersion: 'v1'
+  readonly kind: 'ConfigMap'
+  readonly metadata: ObjectMeta
+  readonly data?: Readonly<Record<string, string>>
+}
+
+export interface RoverState {
+  readonly map: ConfigMap | undefined
+  /** Asked for by code that came later. */
+  readonly more: readonly ConfigMap[]
+}
+
+export type Pass = LevelPass<RoverState, Rover>
+
+export const CONTROLLERS = ['more', 'less', 'renamed', 'reordered', 'query', 'buggy'] as const
+export type Name = (typeof CONTROLLERS)[number]
+
+type Queries = Readonly<Record<keyof RoverState, StateQuery>>
+
+/** Without the query that came later: it is a code of its own. */
+export const queriesOf = (name: Name): Queries => {
+  const map: StateQuery = { kind: 'v1/ConfigMap', name: `\${target.metadata.name}-${name}`, owned: true }
+  return { map } as unknown as Queries
+}
+
+export const applyMap = (controller: Name, code: string): Step<Pass> =>
+  action<Pass>('applyMap', async ({ target, act }) => {
+    const metadata = { name: `${target.metadata.name}-${controller}` }
+    await act.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { code } })
+    return done
+  })
+
+export const readMap: Step<Pass> = action<Pass>('readMap', async (pass) => {
+  await pass.refresh('map')
+  return done
+})
+
+export const waitToGo: Step<Pass> = action<Pass>('waitToGo', ({ target }) =>
+  target.spec.go === true ? done : stop('waits until it may go'),
+)

@@ -1,0 +1,162 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+
+import { defineLevel, type LevelDefinition, nop } from '../../../workflows/kit/index.ts'
+import { levelRoles } from '../../../worker/gen/level-roles.ts'
+import { genRbac } from '../../../worker/gen/rbac-file.ts'
+
+const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
+
+interface Document {
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace?: string }
+  readonly rules?: readonly { apiGroups: string[]; resources: string[]; verbs: string[] }[]
+  readonly roleRef?: object
+  readonly subjects?: readonly object[]
+}
+
+/** Each role as `Kind namespace/name` with `resource.group: verbs`. */
+function rolesOf(change: Partial<LevelDefinition<Record<string, unknown>, unknown>>, options: object = {}) {
+  const shop = defineLevel({ name: 'shop', target, queries: {}, plan: nop, ...change })
+  const text = levelRoles([shop], { name: 'shop', namespaces: [], accounts: undefined, ...options })
+  const documents = parseAllDocuments(text).map((one) => one.toJS() as Document)
+  return Object.fromEntries(
+    documents.map(({ kind, metadata: { name, namespace }, rules, roleRef, subjects }) => [
+      `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`,
+      rules?.flatMap(({ apiGroups: [group = ''], resources, verbs }) =>
+        resources.map((resource) => `${resource}${group === '' ? '' : `.${group}`}: ${verbs.join(' ')}`),
+      ) ?? [roleRef, subjects],
+    ]),
+  )
+}
+
+const EVENTS = ['events: create patch', 'events.events.k8s.io: create patch']
+const WATCH = 'get list watch'
+
+describe('the roles of a controller', () => {
+  it('let it read its objects and write their status, when it declares nothing else', () => {
+    expect(rolesOf({})).toEqual({
+      'ClusterRole pawl-bridge-shop': [`shops.example.com: ${WATCH}`],
+      'ClusterRole pawl-worker-shop': ['shops.example.com: get', 'shops/status.example.com: patch', ...EVENTS],
+    })
+  })
+
+  it('let it put its finalizer on', () => {
+    expect(rolesOf({ finalizer: 'example.com/shop' })['ClusterRole pawl-worker-shop']).toContain(
+      'shops.example.com: get patch',
+    )
+  })
+
+  it('let it patch objects whose status is no endpoint', () => {
+    const worker = rolesOf({ target: { ...target, statusSubresource: false } })['ClusterRole pawl-worker-shop']
+    expect(worker).toEqual(['shops.example.com: get patch', ...EVENTS])
+  })
+
+  it('let it read what it asks for by name, list the rest, and write what it declares', () => {
+    const queries = {
+      own: { kind: 'v1/ConfigMap', name: '${target.metadata.name}' },
+      pods: { kind: 'v1/Pod', many: true as const, labels: { app: 'shop' } },
+    }
+    expect(rolesOf({ queries, writes: ['v1/ConfigMap', 'apps/v1/Deployment'] })).toEqual({
+      'ClusterRole pawl-bridge-shop': [
+        ...[`configmaps: ${WATCH}`, `pods: ${WATCH}`, `shops.example.com: ${WATCH}`, `deployments.apps: ${WATCH}`],
+      ],
+      'ClusterRole pawl-worker-shop': [
+        ...['configmaps: get create patch delete', 'pods: list', 'shops.example.com: get'],
+        ...['shops/status.example.com: patch', 'shops/finalizers.example.com: update'],
+        ...['deployments.apps: get create patch delete', ...EVENTS],
+      ],
+    })
+  })
+
+  it('are for the namespaces that are given, and for those that it names itself', () => {
+    const queries = {
+      shared: { kind: 'v1/ConfigMap', name: 'a', namespace: 'kube-public' },
+      own: { kind: 'v1/Secret', many: true as const, namespace: '${target.metadata.namespace}' },
+      far: { kind: 'v1/Service', name: 'a', namespace: '${target.spec.where}' },
+      node: { kind: 'v1/Node', name: 'a' },
+    }
+    const roles = rolesOf({ queries, writes: [{ kind: 'v1/Pod', namespaces: ['x'] }] }, { namespaces: ['a'] })
+    expect(roles).toEqual({
+      'ClusterRole pawl-bridge-shop': [`nodes: ${WATCH}`, `services: ${WATCH}`],
+      'Role a/pawl-bridge-shop': [`pods: ${WATCH}`, `secrets: ${WATCH}`, `shops.example.com: ${WATCH}`],
+      'Role kube-public/pawl-bridge-shop': [`configmaps: ${WATCH}`],
+      'Role x/pawl-bridge-shop': [`pods: ${WATCH}`],
+      'ClusterRole pawl-worker-shop': ['nodes: get', 'services: get'],
+      'Role a/pawl-worker-shop': [
+        ...['secrets: list', 'shops.example.com: get', 'shops/status.example.com: patch'],
+        ...['shops/finalizers.example.com: update', 'pods: get create patch delete', ...EVENTS],
+      ],
+      'Role kube-public/pawl-worker-shop': ['configmaps: get'],
+      'Role x/pawl-worker-shop': ['pods: get create patch delete'],
+    })
+  })
+
+  it('are ClusterRoles for objects in no namespace, whose events are in `default`', () => {
+    const roles = rolesOf({ target: { ...target, withoutNamespace: true } }, { namespaces: ['a'] })
+    expect(Object.keys(roles)).toEqual([
+      ...['ClusterRole pawl-bridge-shop', 'ClusterRole pawl-worker-shop', 'Role default/pawl-worker-shop'],
+    ])
+  })
+
+  it('are bound to the accounts of a namespace when that is asked for', () => {
+    const roles = rolesOf({}, { namespaces: ['a'], accounts: 'pawl' })
+    expect(roles['RoleBinding a/pawl-worker-shop']).toEqual([
+      { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'pawl-worker-shop' },
+      [{ kind: 'ServiceAccount', name: 'pawl-worker', namespace: 'pawl' }],
+    ])
+    expect(Object.keys(rolesOf({}, { accounts: 'pawl' }))).toContain('ClusterRoleBinding pawl-bridge-shop')
+  })
+})
+
+describe('pawl gen rbac', () => {
+  let dir: string
+  beforeEach(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'pawl-rbac-'))
+  })
+  afterEach(() => rm(dir, { recursive: true }))
+
+  const WIDGETS = join(import.meta.dirname, '../../support/level/widget.ts')
+  async function run(files: readonly string[], options: object = {}) {
+    const [printed, complaints]: [string[], string[]] = [[], []]
+    const [print, complain] = [(text: string) => printed.push(text), (line: string) => complaints.push(line)]
+    const usual = { name: undefined, namespaces: [], accounts: undefined, out: undefined, check: false }
+    const code = await genRbac({ files, ...usual, print, complain, ...options })
+    return { code, printed: printed.join(''), complaints }
+  }
+
+  it('writes the file, and finds it stale when somebody edits it', async () => {
+    const out = join(dir, 'rbac.yaml')
+    expect(await run([WIDGETS], { out, check: true })).toMatchObject({
+      code: 1,
+      printed: expect.stringMatching(/^missing/) as string,
+    })
+    expect(await run([WIDGETS], { out })).toMatchObject({ code: 0, printed: `wrote ${out}\n` })
+    expect(await run([WIDGETS], { out, check: true })).toMatchObject({ code: 0, printed: '' })
+    await writeFile(out, (await readFile(out, 'utf8')).replace('watch', 'delete'))
+    expect(await run([WIDGETS], { out, check: true })).toMatchObject({
+      code: 1,
+      printed: expect.stringMatching(/^stale/) as string,
+    })
+  })
+
+  it('says who may write nothing', async () => {
+    const { complaints } = await run([WIDGETS])
+    expect(complaints[0]).toMatch(/^gen rbac: controller widget declares no `writes`/)
+  })
+
+  it.each([
+    [[join(import.meta.dirname, 'nothing.ts')], {}, /nothing\.ts cannot be loaded/],
+    [[WIDGETS], { name: 'Shop' }, /would be called after "Shop", expected small letters/],
+    [[WIDGETS], { namespaces: ['*'] }, /a namespace is "\*", expected a name of one/],
+    [[WIDGETS], { accounts: '' }, /a namespace is "", expected a name of one/],
+  ])('writes nothing for what is wrong: %j %j', async (files, options, message) => {
+    const { code, printed, complaints } = await run(files, options)
+    expect([code, printed]).toEqual([2, ''])
+    expect(complaints.join('\n')).toMatch(message)
+  })
+})

@@ -1,0 +1,43 @@
+// The command `pawl gen rbac`.
+
+import { Command } from 'commander'
+
+import { genRbac } from '../gen/rbac-file.ts'
+import { UsageError } from '../server/usage-error.ts'
+import { joined } from './usage.ts'
+
+interface GenRbacFlags {
+  readonly name?: string
+  readonly namespace?: string
+  readonly accounts?: string
+  readonly out?: string
+  readonly check?: true
+}
+
+export function genRbacCommand(): Command {
+  return new Command('rbac')
+    .description('write the roles that bridge and worker need for the controllers of modules')
+    .argument('<files...>', 'modules that export controllers, as for --controllers')
+    .option('--name <name>', "roles are called pawl-bridge-NAME and pawl-worker-NAME (default: the controllers' names)")
+    .option(
+      '--namespace <names>',
+      'Roles in these namespaces, where the objects are (default: ClusterRoles for all)',
+      joined,
+    )
+    .option(
+      '--accounts <namespace>',
+      'also bind them to the ServiceAccounts pawl-bridge and pawl-worker of a namespace',
+    )
+    .option('--out <file>', 'the file to write, such as rbac.yaml (default: standard output)')
+    .option('--check', 'change nothing; exit code 1 when the file is stale')
+    .action(async (files: readonly string[], { name, namespace, accounts, out, check }: GenRbacFlags) => {
+      if (check === true && out === undefined)
+        throw new UsageError('--check has nothing to compare with, expected --out <file>')
+      process.exitCode = await genRbac({
+        ...{ files, name, accounts, out, check: check ?? false },
+        namespaces: (namespace ?? '').split(',').flatMap((one) => (one.trim() === '' ? [] : [one.trim()])),
+        print: (text) => process.stdout.write(text),
+        complain: (line) => process.stderr.write(`${line}\n`),
+      })
+    })
+}

@@ -1,0 +1,86 @@
+// The rights that bridge and worker need for controllers in level mode, from what these declare: target, queries, `writes`. Pure.
+//
+//   R1. Only what is used: the worker reads by name what a query asks for by name, and lists the rest; the bridge alone watches.
+//   R2. A right is for the namespace where it is used: the target's, the ones that a query or `writes` name, or every one (`anywhere`) for
+//       objects in none and for what nobody can tell before an object is there.
+
+import { type AccessRule, type LevelController, type LevelResource, resourceOf } from '../../workflows/kit/index.ts'
+import { ENGINE_RULES } from './rbac.ts'
+
+/** Where a right is used (R2). */
+export type Place = 'beside the target' | 'anywhere' | { readonly namespace: string }
+
+export interface Right {
+  readonly process: 'bridge' | 'worker'
+  readonly place: Place
+  readonly rule: AccessRule
+}
+
+/** What a controller needs. */
+export function rightsOf(controller: LevelController): readonly Right[] {
+  return [...observing(controller), ...ofTarget(controller), ...writing(controller), ...telling(controller)]
+}
+
+/** To follow and to read the kinds of states. */
+function observing(controller: LevelController): readonly Right[] {
+  return Object.values(controller.queries).flatMap((query) => {
+    const resource = resourceOf(controller, query.kind)
+    const place = placeOf(resource, query.namespace)
+    return [
+      right('bridge', place, resource, ['get', 'list', 'watch']),
+      right('worker', place, resource, [query.name === undefined ? 'list' : 'get']),
+    ]
+  })
+}
+
+function ofTarget({ target, finalizer, writes }: LevelController): readonly Right[] {
+  const place = placeOf(target, undefined)
+  const isWhole = target.statusSubresource === false
+  const owns = writes.length > 0
+  return [
+    right('bridge', place, target, ['get', 'list', 'watch']),
+    right('worker', place, target, ['get', ...(finalizer !== undefined || isWhole ? ['patch'] : [])]),
+    ...(isWhole ? [] : [right('worker', place, part(target, 'status'), ['patch'])]),
+    // Where the server protects owner references, whoever makes objects of an owner needs it.
+    ...(owns ? [right('worker', place, part(target, 'finalizers'), ['update'])] : []),
+  ]
+}
+
+function writing(controller: LevelController): readonly Right[] {
+  return controller.writes.flatMap(({ kind, namespaces }) => {
+    const resource = resourceOf(controller, kind)
+    const places = [placeOf(resource, undefined), ...namespaces.map((namespace) => ({ namespace }))]
+    return places.flatMap((place) => [
+      // What is in the way of a write wakes the pass when it changes or goes.
+      right('bridge', place, resource, ['get', 'list', 'watch']),
+      right('worker', place, resource, ['get', 'create', 'patch', 'delete']),
+    ])
+  })
+}
+
+/** Events about the target; on objects in no namespace they are in this one. */
+function telling({ target }: LevelController): readonly Right[] {
+  const place: Place = target.withoutNamespace === true ? { namespace: 'default' } : 'beside the target'
+  return ENGINE_RULES.map((rule) => ({ process: 'worker', place, rule }))
+}
+
+/** @param asked the namespace of a query: a template, which may become any; empty for all. */
+function placeOf({ withoutNamespace }: LevelResource, asked: string | undefined): Place {
+  if (withoutNamespace === true) return 'anywhere'
+  if (asked === undefined || asked === '${target.metadata.namespace}') return 'beside the target'
+  return asked === '' || asked.includes('${') ? 'anywhere' : { namespace: asked }
+}
+
+function right(
+  process: Right['process'],
+  place: Place,
+  { apiVersion, plural }: LevelResource,
+  verbs: readonly string[],
+): Right {
+  const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''
+  return { process, place, rule: { apiGroups: [group], resources: [plural], verbs } }
+}
+
+function part(resource: LevelResource, subresource: string): LevelResource {
+  return { ...resource, plural: `${resource.plural}/${subresource}` }
+}

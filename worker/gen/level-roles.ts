@@ -1,0 +1,91 @@
+// The roles of users' controllers, as manifests: ClusterRoles, or in given namespaces Roles and what has to be a ClusterRole all the same. Pure.
+
+import { stringify } from 'yaml'
+
+import type { AccessRule, LevelController } from '../../workflows/kit/index.ts'
+import { type Place, type Right, rightsOf } from './level-rbac.ts'
+import { merged } from './rbac.ts'
+
+export interface RoleOptions {
+  /** Roles are called `pawl-bridge-<name>` and `pawl-worker-<name>`. */
+  readonly name: string
+  /** The namespaces in which targets are; none: all. */
+  readonly namespaces: readonly string[]
+  /** Binds the roles to the ServiceAccounts `pawl-bridge` and `pawl-worker` of this namespace. */
+  readonly accounts: string | undefined
+}
+
+interface Role {
+  readonly process: Right['process']
+  /** Empty: a ClusterRole. */
+  readonly namespace: string
+  readonly rules: readonly AccessRule[]
+}
+
+/** The manifests, one document each. */
+export function levelRoles(controllers: readonly LevelController[], options: RoleOptions): string {
+  const rights = controllers.flatMap(rightsOf)
+  const roles = (['bridge', 'worker'] as const).flatMap((process) => {
+    const own = rights.filter((one) => one.process === process)
+    const places = new Set(own.flatMap(({ place }) => namespacesOf(place, options)))
+    return [...places].sort().map((namespace): Role => {
+      const here = own.filter(({ place }) => namespacesOf(place, options).includes(namespace))
+      return { process, namespace, rules: merged(joined(here.map(({ rule }) => rule))) }
+    })
+  })
+  const documents = roles.flatMap((role) => [manifest(role, options), ...binding(role, options)])
+  return documents.map((one) => stringify(one, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n')
+}
+
+/** Empty: everywhere. */
+function namespacesOf(place: Place, { namespaces }: RoleOptions): readonly string[] {
+  if (place === 'anywhere' || namespaces.length === 0) return ['']
+  return place === 'beside the target' ? namespaces : [place.namespace]
+}
+
+/** One rule for each group and resource, with all verbs that are asked for, in the order in which people write them. */
+function joined(rules: readonly AccessRule[]): readonly AccessRule[] {
+  const verbs = new Map<string, Set<string>>()
+  for (const { apiGroups, resources, verbs: wanted } of rules)
+    for (const group of apiGroups)
+      for (const resource of resources) {
+        const key = JSON.stringify([group, resource])
+        verbs.set(key, new Set([...(verbs.get(key) ?? []), ...wanted]))
+      }
+  return [...verbs].map(([key, found]) => {
+    const [group = '', resource = ''] = JSON.parse(key) as string[]
+    return { apiGroups: [group], resources: [resource], verbs: VERBS.filter((verb) => found.has(verb)) }
+  })
+}
+
+const VERBS = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete']
+
+const nameOf = ({ process }: Role, { name }: RoleOptions): string => `pawl-${process}-${name}`
+const GROUP = 'rbac.authorization.k8s.io'
+
+function manifest(role: Role, options: RoleOptions): object {
+  const { namespace, rules } = role
+  return {
+    apiVersion: `${GROUP}/v1`,
+    kind: namespace === '' ? 'ClusterRole' : 'Role',
+    metadata: { name: nameOf(role, options), ...(namespace !== '' && { namespace }) },
+    rules,
+  }
+}
+
+function binding(role: Role, options: RoleOptions): readonly object[] {
+  const { accounts } = options
+  if (accounts === undefined) return []
+  const { process, namespace } = role
+  const name = nameOf(role, options)
+  const kind = namespace === '' ? 'ClusterRole' : 'Role'
+  return [
+    {
+      apiVersion: `${GROUP}/v1`,
+      kind: `${kind}Binding`,
+      metadata: { name, ...(namespace !== '' && { namespace }) },
+      roleRef: { apiGroup: GROUP, kind, name },
+      subjects: [{ kind: 'ServiceAccount', name: `pawl-${process}`, namespace: accounts }],
+    },
+  ]
+}

@@ -1,0 +1,50 @@
+// What `pawl plan show --trace` prints: the record of a pass that a test has kept as JSON.
+
+import { readFile } from 'node:fs/promises'
+
+import { describeTrace, type TracedStep, traceToMermaid } from '../../workflows/kit/index.ts'
+import { UsageError } from '../server/usage-error.ts'
+import type { PlanFormat } from './draw-plan.ts'
+
+/** @throws UsageError with the file, what was found and what was expected. */
+export async function drawTrace(file: string, format: PlanFormat): Promise<string> {
+  const trace = await read(file)
+  if (!isTrace(trace))
+    throw new UsageError(
+      `--trace ${file} holds something else, expected the trace of a pass as JSON (pawl/kit/testing)`,
+    )
+  switch (format) {
+    case 'text':
+      return `${describeTrace(trace)}\n`
+    case 'mermaid':
+      return `${traceToMermaid(trace)}\n`
+    case 'json':
+      return `${JSON.stringify(trace, null, 2)}\n`
+  }
+}
+
+async function read(file: string): Promise<unknown> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    const found = error instanceof Error && 'code' in error ? String(error.code) : String(error)
+    throw new UsageError(`--trace ${file}: found ${found}, expected a file that can be read`)
+  })
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const MARKS: readonly unknown[] = [
+  'ok',
+  'fault',
+  'thrown',
+  'unended',
+  'skipped',
+] satisfies readonly TracedStep['mark'][]
+
+function isTrace(value: unknown): value is TracedStep {
+  if (typeof value !== 'object' || value === null) return false
+  const { name, mark, children } = value as Partial<Record<keyof TracedStep, unknown>>
+  return typeof name === 'string' && MARKS.includes(mark) && Array.isArray(children) && children.every(isTrace)
+}

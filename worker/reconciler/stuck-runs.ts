@@ -1,0 +1,226 @@
+// Runs whose workflow task fails again and again, because their code throws, or because it is another one than that which made them. Temporal would try
+// them ever more rarely, for ever, and tell nobody. Status and journal are the only state between passes, so any such run may be ended, and its job
+// begun anew from what the object shows. Source: docs/architecture.md "Changes of code".
+//
+//   U1. Whoever sees a run fail notes it in the journal; any worker may help. So workers of two builds may run beside each other.
+//   U2. A run that does not fit is started anew by whoever is there. The new one is made by one build, so it fits until it changes hands.
+//   U3. A run that met a bug is started anew by another build, or when its object has changed: the same code would throw at the same object again.
+//   U4. Nobody is ended who goes on: Temporal is asked, for that very run, whether its task fails.
+//   U5. The next restart of a job comes not before SPACING_MS, so two builds that take a run from each other do no more than that.
+
+import { type Client, WorkflowNotFoundError } from '@temporalio/client'
+import type { WorkflowInfo } from '@temporalio/workflow'
+import type { InjectedSinks } from '@temporalio/worker'
+import type { Kysely } from 'kysely'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type { Database } from '../../activities/journal/database.ts'
+import type { Job } from '../../activities/journal/write/jobs.ts'
+import {
+  claimRestart,
+  forgetStuckRun,
+  jobOfRun,
+  noteStuckRun,
+  openJobOf,
+  recordLastError,
+  type StuckNote,
+  type StuckRun,
+  stuckRuns,
+} from '../../activities/journal/write/stuck-runs.ts'
+import { recordLostJob } from '../../activities/journal/write/sweep.ts'
+import type { KubeClient } from '../../activities/kube/client.ts'
+import { recordWarning } from '../../activities/kube/events.ts'
+import { bugReport, misfitIn, restartReport } from '../../activities/run/stuck-reports.ts'
+import {
+  controllerInID,
+  type ErrorReport,
+  groupKindOf,
+  type RunSinks,
+  type Subject,
+  type Thrown,
+} from '../../workflows/kit/index.ts'
+import type { Logger } from '../server/log.ts'
+import type { Registry } from '../server/registry.ts'
+import { leftLanes } from './lanes.ts'
+import type { Queues } from './queues.ts'
+import { terminateStranded } from './runs.ts'
+
+export interface StuckRunsDeps {
+  readonly db: Kysely<Database>
+  readonly kube: KubeClient
+  readonly client: Client
+  readonly log: Logger
+  readonly now: () => Date
+  readonly registry: Registry
+}
+
+export interface StuckRunsOptions extends Pick<Queues, 'controllers' | 'shares'> {
+  readonly cluster: string
+  /** Of the workflows of this process. */
+  readonly build: string
+}
+
+/** Between two looks at what other workers have noted. */
+const LOOK_MS = 5000
+/** After a failure here: by then Temporal knows of it. */
+const SOON_MS = 500
+/** A run whose task does not fail after that has gone on. */
+const GONE_ON_MS = 15_000
+
+type Failing = 'fails' | 'not yet' | 'ended'
+
+export class StuckRuns {
+  readonly #deps: StuckRunsDeps
+  readonly #options: StuckRunsOptions
+  #nudge: () => void = () => undefined
+
+  constructor(deps: StuckRunsDeps, options: StuckRunsOptions) {
+    this.#deps = deps
+    this.#options = options
+  }
+
+  /** What a worker listens to. */
+  sinks(): InjectedSinks<RunSinks> {
+    return { runs: { threw: { fn: (info, thrown) => this.#told(this.#threw(info, thrown)), callDuringReplay: true } } }
+  }
+
+  /** A run cannot be replayed here. */
+  readonly doesNotFit = (runID: string, message: string): void => {
+    this.#told(this.#differs(runID, misfitIn(message)))
+  }
+
+  /** Starts anew what may be, until the signal is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const nudged = new Promise<number>((resolve) => {
+        this.#nudge = () => resolve(SOON_MS)
+      })
+      await this.#look().catch((error: unknown) =>
+        this.#deps.log.warn({ err: error }, 'stuck runs cannot be looked for'),
+      )
+      const waitMs = await Promise.race([nudged, pause(LOOK_MS, signal).then(() => 0)])
+      await pause(waitMs, signal)
+    }
+  }
+
+  /** Nobody waits for it: a note that is not written is written at the next try of the task. */
+  #told(noting: Promise<void>): void {
+    noting
+      .catch((error: unknown) => this.#deps.log.warn({ err: error }, 'a stuck run could not be noted'))
+      .finally(() => this.#nudge())
+  }
+
+  async #threw({ workflowId, runId }: WorkflowInfo, thrown: Thrown): Promise<void> {
+    const report = bugReport(thrown, process.cwd())
+    const { message } = report
+    const note = { workflowID: workflowId, runID: runId, build: this.#options.build, message }
+    if (thrown.isReplaying) await this.#noteMisfit({ ...note, what: 'misfit' }, thrown.subject)
+    else await this.#noteBug({ ...note, what: 'bug' }, thrown.subject, report)
+  }
+
+  async #noteBug(note: StuckNote, subject: Subject, report: ErrorReport): Promise<void> {
+    const { db, log, now } = this.#deps
+    const { workflowID, runID, message } = note
+    const isNews = await noteStuckRun(db, note, now())
+    // At each try: the row may not have been there before.
+    await recordLastError(db, workflowID, { reason: report.reason, message })
+    if (!isNews) return
+    log.error({ ...named(subject, workflowID), found: message }, 'a bug: passes of this object wait for better code')
+    await this.#warn(subject, workflowID, runID, report)
+  }
+
+  async #differs(runID: string, found: string): Promise<void> {
+    const job = await this.#jobOf(runID)
+    if (job === undefined) return
+    const note = { workflowID: job.workflow_id, runID, build: this.#options.build, message: found }
+    await this.#noteMisfit({ ...note, what: 'misfit' }, this.#subjectOf(job))
+  }
+
+  async #noteMisfit(note: StuckNote, subject: Subject): Promise<void> {
+    const { db, log, now } = this.#deps
+    if (!(await noteStuckRun(db, note, now()))) return
+    log.debug({ ...named(subject, note.workflowID), found: note.message }, 'a run does not fit the present code')
+  }
+
+  /** Rows in level mode name the first run of those that go on in each other; of later ones Temporal knows the ID. */
+  async #jobOf(runID: string): Promise<Job | undefined> {
+    const { db, client } = this.#deps
+    const known = await jobOfRun(db, runID)
+    if (known !== undefined) return known
+    for await (const { workflowId } of client.workflow.list({ query: `RunId = '${runID}'` }))
+      return await openJobOf(db, workflowId)
+    return undefined
+  }
+
+  async #look(): Promise<void> {
+    const { db, log, now, registry } = this.#deps
+    const { cluster, build, controllers = [...registry.controllers.keys()], shares = [] } = this.#options
+    for (const stuck of await stuckRuns(db, { cluster, controllers, left: leftLanes(shares), build }, now())) {
+      try {
+        await this.#help(stuck)
+      } catch (error) {
+        log.warn(
+          { workflowID: stuck.job.workflow_id, err: error },
+          'a stuck run could not be started anew; trying again',
+        )
+      }
+    }
+  }
+
+  async #help(stuck: StuckRun): Promise<void> {
+    const { db, now } = this.#deps
+    const failing = await this.#isFailing(stuck)
+    const isOld = stuck.at.getTime() < now().getTime() - GONE_ON_MS
+    if (failing === 'fails') await this.#startAnew(stuck)
+    else if (failing === 'ended' || isOld) await forgetStuckRun(db, stuck)
+  }
+
+  /** U4 */
+  async #isFailing({ job, runID }: StuckRun): Promise<Failing> {
+    try {
+      const { status, raw } = await this.#deps.client.workflow.getHandle(job.workflow_id, runID).describe()
+      if (status.name !== 'RUNNING') return 'ended'
+      return (raw.pendingWorkflowTask?.attempt ?? 0) > 1 ? 'fails' : 'not yet'
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return 'ended'
+      throw error
+    }
+  }
+
+  async #startAnew(stuck: StuckRun): Promise<void> {
+    const { db, client, log, now } = this.#deps
+    const { job, runID, what, message: found } = stuck
+    const { workflow_id: workflowID } = job
+    if (!(await claimRestart(db, workflowID, now()))) return
+    const report = restartReport(found)
+    await terminateStranded(client, workflowID, report.message, runID)
+    const subject = this.#subjectOf(job)
+    const why =
+      what === 'misfit'
+        ? 'a run does not fit the present code; it is started anew from what its object shows'
+        : 'a run that met a bug is started anew: the code or its object has changed'
+    log.warn({ ...named(subject, workflowID), found }, why)
+    await recordLostJob(db, job, now(), what === 'misfit' ? 'its run was made by other code' : 'its run met a bug')
+    await forgetStuckRun(db, stuck)
+    if (what === 'misfit') await this.#warn(subject, workflowID, runID, report)
+  }
+
+  #subjectOf({ controller, uid, namespace, name }: Job): Subject {
+    const target = this.#deps.registry.controllers.get(controller)?.target
+    return { ...(target === undefined ? { kind: controller } : groupKindOf(target)), uid, namespace, name }
+  }
+
+  async #warn(subject: Subject, workflowID: string, runID: string, report: ErrorReport): Promise<void> {
+    const target = this.#deps.registry.controllers.get(controllerInID(workflowID))?.target
+    if (target !== undefined)
+      await recordWarning(this.#deps, { ...subject, apiVersion: target.apiVersion }, runID, report)
+  }
+}
+
+function named({ kind, namespace, name }: Subject, workflowID: string) {
+  return { controller: controllerInID(workflowID), kind, namespace, name, workflowID }
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => undefined)
+}

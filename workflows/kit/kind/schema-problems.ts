@@ -1,0 +1,158 @@
+// What contradicts itself in the schema of a kind: the API server would refuse its CRD, or no object could ever be made. Told when the kind is
+// defined, with the path of the field.
+
+import type { JsonSchema, JsonValue } from './schema.ts'
+
+/** Each mistake as a sentence that begins with the path of its field. */
+export function schemaProblems(schema: JsonSchema, at: string): readonly string[] {
+  const { properties = {}, items, additionalProperties, required = [] } = schema
+  const own = problemsHere(schema).map((problem) => `${at} ${problem}`)
+  const both = required.filter((name) => properties[name]?.default !== undefined)
+  return [
+    ...own,
+    ...both.map((name) => `${at}.${name} is required and has a default; expected one of them`),
+    ...Object.entries(properties).flatMap(([name, child]) => schemaProblems(child, `${at}.${name}`)),
+    ...(items === undefined ? [] : schemaProblems(items, `${at}[]`)),
+    ...(additionalProperties === undefined ? [] : schemaProblems(additionalProperties, `${at}.*`)),
+  ]
+}
+
+function problemsHere(schema: JsonSchema): readonly string[] {
+  return [
+    ...rangeProblems(schema),
+    ...listProblems(schema),
+    ...patternProblems(schema),
+    ...ruleProblems(schema),
+  ].concat(
+    // A default is compared with limits that are right.
+    defaultProblems(schema),
+  )
+}
+
+const RANGES = [
+  ['minimum', 'maximum'],
+  ['minLength', 'maxLength'],
+  ['minItems', 'maxItems'],
+] as const
+
+function rangeProblems(schema: JsonSchema): readonly string[] {
+  const reversed = RANGES.flatMap(([low, high]) => {
+    const [from, to] = [schema[low], schema[high]]
+    return from === undefined || to === undefined || from <= to
+      ? []
+      : [`has ${low} ${from} and ${high} ${to}; expected ${low} not to be above`]
+  })
+  const counts = (['minLength', 'maxLength', 'minItems', 'maxItems', 'maxProperties'] as const).flatMap((name) => {
+    const count = schema[name]
+    return count === undefined || (Number.isInteger(count) && count >= 0)
+      ? []
+      : [`has ${name} ${count}; expected a whole number of at least 0`]
+  })
+  const bounds = (['minimum', 'maximum'] as const).flatMap((name) => {
+    const bound = schema[name]
+    return bound === undefined || Number.isInteger(bound) || (schema.type === 'number' && Number.isFinite(bound))
+      ? []
+      : [`has ${name} ${bound}; expected a ${schema.type === 'number' ? 'number' : 'whole number'}`]
+  })
+  return [...reversed, ...counts, ...bounds]
+}
+
+function listProblems({ enum: values }: JsonSchema): readonly string[] {
+  if (values === undefined) return []
+  if (values.length === 0) return ['is one of no values; expected at least one']
+  const twice = values.find((value, index) => values.indexOf(value) < index)
+  return twice === undefined ? [] : [`lists "${twice}" twice; expected each value once`]
+}
+
+// Source: RE2's syntax, by which the API server reads patterns: what needs to look back or ahead is not there.
+const NOT_IN_RE2 = /\(\?(?:[=!]|<[=!])|\\[1-9]/
+
+function patternProblems({ pattern }: JsonSchema): readonly string[] {
+  if (pattern === undefined) return []
+  if (NOT_IN_RE2.test(pattern))
+    return [`has the pattern ${pattern}; expected none that looks ahead, behind or back, which the API server cannot`]
+  try {
+    new RegExp(pattern)
+    return []
+  } catch {
+    return [`has the pattern ${pattern}; expected a regular expression`]
+  }
+}
+
+function ruleProblems(schema: JsonSchema): readonly string[] {
+  const rules = schema['x-kubernetes-validations'] ?? []
+  return rules.flatMap(({ rule, message }) => {
+    if (rule.trim() === '') return ['has a rule without text; expected one in CEL']
+    if (!/\b(?:self|oldSelf)\b/.test(rule)) return [`has the rule ${rule}; expected one about self`]
+    return message.trim() === '' || message.includes('\n')
+      ? [`has the rule ${rule} with the message ${JSON.stringify(message)}; expected one line of text`]
+      : []
+  })
+}
+
+function defaultProblems(schema: JsonSchema): readonly string[] {
+  if (schema.default === undefined) return []
+  const problem = valueProblem(schema, schema.default)
+  return problem === undefined ? [] : [`has the default ${JSON.stringify(schema.default)}; expected ${problem}`]
+}
+
+/** What was expected of a value that does not fit; undefined when it does. Rules are the API server's to check. */
+function valueProblem(schema: JsonSchema, value: JsonValue): string | undefined {
+  if (schema.type === undefined) return undefined
+  if (!isOfType(schema.type, value))
+    return schema.type === 'integer' ? 'a whole number' : `a value of type ${schema.type}`
+  if (typeof value === 'string') return textProblem(schema, value)
+  if (typeof value === 'number') return numberProblem(schema, value)
+  if (Array.isArray(value)) return itemsProblem(schema, value as readonly JsonValue[])
+  return typeof value === 'object' ? fieldsProblem(schema, value as Readonly<Record<string, JsonValue>>) : undefined
+}
+
+function isOfType(type: NonNullable<JsonSchema['type']>, value: JsonValue): boolean {
+  switch (type) {
+    case 'integer':
+      return Number.isInteger(value)
+    case 'array':
+      return Array.isArray(value)
+    case 'object':
+      return typeof value === 'object' && value !== null && !Array.isArray(value)
+    case 'string':
+    case 'number':
+    case 'boolean':
+      return typeof value === type
+  }
+}
+
+function textProblem(
+  { enum: values, pattern, minLength = 0, maxLength }: JsonSchema,
+  value: string,
+): string | undefined {
+  if (values !== undefined && !values.includes(value)) return `one of ${values.join(', ')}`
+  const length = Array.from(value).length
+  if (length < minLength) return `at least ${minLength} characters`
+  if (maxLength !== undefined && length > maxLength) return `at most ${maxLength} characters`
+  return pattern === undefined || new RegExp(pattern).test(value) ? undefined : `a match of ${pattern}`
+}
+
+function numberProblem({ minimum, maximum }: JsonSchema, value: number): string | undefined {
+  if (minimum !== undefined && value < minimum) return `at least ${minimum}`
+  return maximum !== undefined && value > maximum ? `at most ${maximum}` : undefined
+}
+
+function itemsProblem({ items, minItems = 0, maxItems }: JsonSchema, values: readonly JsonValue[]): string | undefined {
+  if (values.length < minItems) return `at least ${minItems} items`
+  if (maxItems !== undefined && values.length > maxItems) return `at most ${maxItems} items`
+  return items === undefined ? undefined : values.map((value) => valueProblem(items, value)).find((one) => one)
+}
+
+function fieldsProblem(schema: JsonSchema, value: Readonly<Record<string, JsonValue>>): string | undefined {
+  const { properties = {}, additionalProperties, required = [] } = schema
+  const lacking = required.find((name) => value[name] === undefined)
+  if (lacking !== undefined) return `${lacking}, which is required`
+  return Object.entries(value)
+    .map(([name, child]) => {
+      const known = properties[name] ?? additionalProperties
+      if (known === undefined) return schema['x-kubernetes-preserve-unknown-fields'] ? undefined : `no field ${name}`
+      return valueProblem(known, child)
+    })
+    .find((one) => one)
+}

@@ -1,0 +1,77 @@
+// Times within which a step has to end (`timeout`), for calls that run inside the workflow task. A timer of the server cannot end those: it starts when
+// the task has ended, and the task waits for them. So each call is given the time that is left, and the worker ends it.
+//
+//   D1. What has expired is the scope: a call that ran out of its time cancels it, and with it everything else in it.
+//   D2. A call that is made when the time is over is not sent.
+
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  CancelledFailure,
+  TimeoutFailure,
+} from '@temporalio/workflow'
+import { CUT_OFF } from '../level-activities.ts'
+
+interface Deadline {
+  readonly at: number
+  readonly scope: CancellationScope
+}
+
+/* eslint-disable no-restricted-globals -- In the sandbox it is the time of the run, the same in every replay. */
+const runTime = (): number => Date.now()
+/* eslint-enable no-restricted-globals */
+
+const DEADLINES = new WeakMap<CancellationScope, number>()
+
+/** A scope that is cancelled after `ms`. */
+export function scopeFor(ms: number): CancellationScope {
+  const scope = new CancellationScope({ timeout: ms, cancellable: true })
+  DEADLINES.set(scope, runTime() + ms)
+  return scope
+}
+
+/** What a call that runs inside the workflow task may be told. */
+export interface TimeLeft {
+  readonly scheduleToCloseTimeout?: number
+}
+
+/** Makes a call within the time that its step has left; without a limit, just so. */
+export function withinDeadline<T>(call: (left: TimeLeft) => Promise<T>): Promise<T> {
+  const deadline = soonest()
+  return deadline === undefined ? call({}) : callUntil(deadline, call)
+}
+
+async function callUntil<T>({ at, scope }: Deadline, call: (left: TimeLeft) => Promise<T>): Promise<T> {
+  const leftMs = at - runTime()
+  // D2
+  if (leftMs <= 0) scope.cancel()
+  try {
+    return await call({ scheduleToCloseTimeout: Math.max(1, leftMs) })
+  } catch (error) {
+    if (!hasExpired(error)) throw error
+    // D1
+    scope.cancel()
+    throw new CancelledFailure('the time of the step is over')
+  }
+}
+
+function soonest(): Deadline | undefined {
+  let found: Deadline | undefined
+  for (
+    let scope: CancellationScope | undefined = CancellationScope.current();
+    scope !== undefined;
+    scope = scope.parent
+  ) {
+    const at = DEADLINES.get(scope)
+    if (at !== undefined && (found === undefined || at <= found.at)) found = { at, scope }
+  }
+  return found
+}
+
+// Only calls with a deadline have a limit of this type.
+function hasExpired(error: unknown): boolean {
+  const cause = error instanceof ActivityFailure ? error.cause : error
+  if (cause instanceof TimeoutFailure) return cause.timeoutType === 'SCHEDULE_TO_CLOSE'
+  return cause instanceof ApplicationFailure && cause.type === CUT_OFF
+}

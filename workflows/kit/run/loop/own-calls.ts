@@ -1,0 +1,71 @@
+// How a pass calls the activities of its controller: as regular activities of Temporal, so that they may take long, are tried again by their own
+// policy, and are cancelled with the scope that calls them.
+//
+//   C1. A failure is the action's fault, with the code that the activity gave it; it may pass unless the activity says that it does not.
+//   C2. A call whose scope is cancelled (`timeout`) is not waited for. The activity is told with its next heartbeat.
+
+import type { LevelController } from '../define-level.ts'
+import { MOST_CALL_BYTES, type OwnActivities, ownActivityName, type OwnCallInput } from '../own-activities.ts'
+import type { Subject } from '../subject.ts'
+import type { Fault } from '../../plan/outcome.ts'
+import { finalFailure, longActivities, retryableFailure, temporalRuntime } from './temporal.ts'
+
+type Calls = Readonly<Record<string, (input?: unknown) => Promise<unknown>>>
+
+// Told to the worker by the kit itself, for activities that do not heartbeat.
+const HEARTBEAT_MS = 10_000
+const LONGEST_RETRY_MS = 60_000
+
+/**
+ * The calls of a pass.
+ *
+ * @throws a plain Error (a bug) when these are not the activities of the controller: no worker would have them.
+ */
+export function ownCalls<Of extends object>(
+  { name: controller, activities }: Pick<LevelController, 'name' | 'activities'>,
+  subject: Subject,
+  of: OwnActivities<Of>,
+): Of {
+  if (activities?.load !== of.load)
+    throw new Error(
+      `controller ${controller} calls activities that are not its own; expected those that defineLevel was given as \`activities\``,
+    )
+  const calls = Object.keys(of.options).map((name) => [name, callOf(controller, subject, of, name)] as const)
+  return Object.fromEntries(calls) as Calls as Of
+}
+
+function callOf(controller: string, subject: Subject, { options }: OwnActivities, name: string): Calls[string] {
+  const { timeoutMs, attempts = 3, retryMs = 1000, heartbeatMs = HEARTBEAT_MS } = options[name] ?? { timeoutMs: 0 }
+  const type = ownActivityName(controller, name)
+  const proxy = longActivities<Readonly<Record<string, (input: OwnCallInput) => Promise<unknown>>>>({
+    ...{ startToCloseMs: timeoutMs, heartbeatMs, attempts, retryMs, factor: 2, tell: () => `call ${name}` },
+    longestRetryMs: Math.max(retryMs, LONGEST_RETRY_MS),
+  })
+  return async (input) => {
+    refuseTooLarge(name, input)
+    try {
+      return await proxy[type]?.(input === undefined ? { subject } : { subject, input })
+    } catch (error) {
+      const [fault] = temporalRuntime.toOutcome(error)?.faults ?? []
+      if (fault === undefined) throw error
+      throw failure(name, fault, timeoutMs)
+    }
+  }
+}
+
+/** C1, with the name of the activity in front. */
+function failure(name: string, { code, message, retryable }: Fault, timeoutMs: number) {
+  if (code === 'Timeout')
+    return retryableFailure(code, `${name} did not end in ${timeoutMs} ms, or was silent: ${message}`)
+  const text = `${name}: ${message}`
+  return retryable ? retryableFailure(code, text) : finalFailure(code, text)
+}
+
+function refuseTooLarge(name: string, input: unknown): void {
+  const { length } = JSON.stringify(input ?? null)
+  if (length > MOST_CALL_BYTES)
+    throw finalFailure(
+      'CallTooLarge',
+      `${name} is called with ${Math.ceil(length / 1000)} kB; expected at most ${MOST_CALL_BYTES / 1000} kB: send a reference`,
+    )
+}

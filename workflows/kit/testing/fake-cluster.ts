@@ -1,0 +1,145 @@
+// The objects that a test's pass finds and writes: those of its states, and what it has applied. Not an API server: nothing is defaulted,
+// refused or finished. A state that is read again shows what the pass wrote.
+
+import type { JsonObject } from '../run/level.ts'
+import type { ObservedObject, Ownership, WantedObject } from '../run/level-acts.ts'
+import { MADE_FOR, madeFor, OWNER_UID } from '../run/marks.ts'
+import type { LevelController } from '../run/define-level.ts'
+import type { ObjectMeta } from '../kind/kind.ts'
+import { metadataOf } from './stored-objects.ts'
+import { isThere, mergedFields } from './written-fields.ts'
+import { type Selection, selectionOf, type StateQuery } from '../run/query.ts'
+
+export interface FakeCluster {
+  /** The states, those that were not given empty. */
+  readonly state: Record<string, unknown>
+  /** @returns whether anything was written: what is so already is not. */
+  readonly apply: (object: WantedObject, owner: Ownership) => boolean
+  /** The object that is there under this name. */
+  readonly find: (object: Named) => JsonObject | undefined
+  /** Whose it is: the target's, nobody's, or that of the one that is named. What a test gives to an `owned` state is the target's. */
+  readonly whose: (object: Named) => 'ours' | 'nobody' | { readonly owner: string }
+  readonly remove: (object: ObservedObject) => void
+  /** The state as it is now. */
+  readonly look: (name: string) => unknown
+}
+
+export function fakeCluster(
+  { queries }: Pick<LevelController, 'queries'>,
+  target: JsonObject,
+  states: Readonly<Record<string, unknown>>,
+): FakeCluster {
+  const empty = ([name, query]: [string, StateQuery]) => [name, query.many === true ? [] : undefined] as const
+  const state: Record<string, unknown> = { ...Object.fromEntries(Object.entries(queries).map(empty)), ...states }
+  const objects = new Map<string, JsonObject>()
+  const shownBy = new Map<string, readonly string[]>()
+  for (const [name, value] of Object.entries(state)) {
+    const found = objectsIn(value)
+    for (const object of found) objects.set(keyOf(object, target), object)
+    shownBy.set(
+      name,
+      found.map((object) => keyOf(object, target)),
+    )
+  }
+  const initial = new Set(objects.keys())
+  const given = new Set(
+    Object.entries(queries).flatMap(([name, { owned }]) => (owned === undefined ? [] : (shownBy.get(name) ?? []))),
+  )
+  const isShown = (name: string, query: StateQuery, key: string, object: JsonObject) =>
+    initial.has(key) ? (shownBy.get(name) ?? []).includes(key) : isSelected(query, object, target)
+  return {
+    state,
+    apply(object, owner) {
+      const key = keyOf(object, target)
+      const before = objects.get(key)
+      if (before !== undefined && isThere(before, object)) return false
+      objects.set(
+        key,
+        before === undefined
+          ? made(object, target, owner)
+          : (mergedFields({ ...before }, { ...object }) as unknown as JsonObject),
+      )
+      return true
+    },
+    find: (object) => objects.get(keyOf(object, target)),
+    whose(object) {
+      const key = keyOf(object, target)
+      const found = objects.get(key)
+      const whose = found === undefined ? 'nobody' : whoseIs(found, target)
+      return whose === 'nobody' && given.has(key) ? 'ours' : whose
+    },
+    remove: (object) => void objects.delete(keyOf(object, target)),
+    look(name) {
+      const query = Object.hasOwn(queries, name) ? queries[name] : undefined
+      if (query === undefined)
+        throw new Error(`there is no state "${name}"; expected one of ${Object.keys(queries).join(', ')}`)
+      const found = [...objects].flatMap(([key, object]) => (isShown(name, query, key, object) ? [object] : []))
+      state[name] = query.many === true ? found : found[0]
+      return state[name]
+    },
+  }
+}
+
+function objectsIn(value: unknown): readonly JsonObject[] {
+  const all: readonly unknown[] = Array.isArray(value) ? value : [value]
+  // A view may be anything; what has metadata is an object.
+  return all.filter((one): one is JsonObject => typeof one === 'object' && one !== null && 'metadata' in one)
+}
+
+/** What names an object. */
+export type Named = Pick<WantedObject, 'apiVersion' | 'kind'> & {
+  readonly metadata: { readonly name: string; readonly namespace?: string | undefined }
+}
+
+function keyOf({ apiVersion, kind, metadata }: Named, target: JsonObject): string {
+  return [apiVersion, kind, metadata.namespace ?? target.metadata.namespace, metadata.name].join(' ')
+}
+
+function made(object: WantedObject, target: JsonObject, owner: Ownership): JsonObject {
+  const { apiVersion, kind, metadata } = target
+  const { name, uid, namespace } = metadata
+  const { metadata: wanted, ...fields } = mergedFields({}, { ...object }) as unknown as {
+    readonly metadata: Partial<ObjectMeta>
+  }
+  const annotations = { ...wanted.annotations, [MADE_FOR]: markOf(target) }
+  const whose = {
+    target: { ownerReferences: [{ apiVersion, kind, name, uid, controller: true }] },
+    label: { annotations, labels: { ...wanted.labels, [OWNER_UID]: uid } },
+    none: { annotations },
+  }[owner]
+  const whole = metadataOf({ namespace, ...wanted, ...whose })
+  return { ...fields, apiVersion: object.apiVersion, kind: object.kind, metadata: whole }
+}
+
+function whoseIs({ metadata }: JsonObject, target: JsonObject): 'ours' | 'nobody' | { readonly owner: string } {
+  const { ownerReferences = [], labels = {}, annotations = {} } = metadata
+  const owner = ownerReferences.find(({ controller }) => controller)
+  if (owner !== undefined) return owner.uid === target.metadata.uid ? 'ours' : { owner: `${owner.kind} ${owner.name}` }
+  const marked = labels[OWNER_UID]
+  if (marked !== undefined && marked !== target.metadata.uid) return { owner: annotations[MADE_FOR] ?? marked }
+  return annotations[MADE_FOR] === markOf(target) ? 'ours' : 'nobody'
+}
+
+function markOf({ apiVersion, kind, metadata }: JsonObject): string {
+  return madeFor({ apiVersion, kind, namespace: metadata.namespace, name: metadata.name })
+}
+
+/** Whether a query would find what the pass has made. By fields other than the name nobody can tell, so it does not. */
+function isSelected(query: StateQuery, { apiVersion, kind, metadata }: JsonObject, target: JsonObject): boolean {
+  if (query.kind !== `${apiVersion}/${kind}`) return false
+  const selection = selectionOf(query, target)
+  if (selection === undefined) return false
+  const { namespace, name, labelSelector, fieldSelector } = selection
+  const isHere = namespace === undefined || namespace === metadata.namespace
+  const isNamed = name === undefined || name === metadata.name
+  return isHere && isNamed && hasLabels(labelSelector, metadata.labels ?? {}) && isField(fieldSelector, metadata.name)
+}
+
+function hasLabels(selector: Selection['labelSelector'], labels: Readonly<Record<string, string>>): boolean {
+  const pairs = selector.split(',').filter((pair) => pair !== '')
+  return pairs.every((pair) => labels[pair.slice(0, pair.indexOf('='))] === pair.slice(pair.indexOf('=') + 1))
+}
+
+function isField(selector: Selection['fieldSelector'], name: string): boolean {
+  return selector === '' || selector === `metadata.name=${name}`
+}

@@ -1,0 +1,8 @@
+// `pawl/kit/testing`: what unit tests of controllers are written with. Free of Temporal, of Node and of any test runner.
+
+export { runPass } from './run-pass.ts'
+export type { FakedCalls, FakedFaults, GivenPass, PassCourse, TestEvent, TestWrite } from './pass-course.ts'
+export { CREATED, stored } from './stored-objects.ts'
+export type { Unstored } from './stored-objects.ts'
+export { describeTrace, recordSteps, traceToMermaid } from '../plan/trace.ts'
+export type { StepMark, StepRecorder, TracedStep } from '../plan/trace.ts'

@@ -1,0 +1,169 @@
+// One pass of a controller in level mode without servers, for unit tests: what was observed is given, what is written is kept, and faults are
+// made as a test wants them. It does what a run does (run/loop/run-level.ts) around the author's steps: finalizer, deletion, status, Warning.
+
+import type { AnyLevelPass, LevelController } from '../run/define-level.ts'
+import { CHANGED, nextPass } from '../run/next-pass.ts'
+import { canonicalJson } from '../kind/projection.ts'
+import type { JsonValue } from '../kind/schema.ts'
+import type { JsonObject } from '../run/level.ts'
+import { done, interrupts, joinOutcomes, type Outcome } from '../plan/outcome.ts'
+import { nop, runStep, type Step, type StepHooks } from '../plan/step.ts'
+import { recordSteps } from '../plan/trace.ts'
+import { statusNews, withNews } from '../run/status-draft.ts'
+import { fakeCluster } from './fake-cluster.ts'
+import { fakeCalls } from './fake-calls.ts'
+import { faultsOf, FakedFailure, testRuntime } from './faked-faults.ts'
+import { testActs, throwIf } from './test-acts.ts'
+import type { FakedCalls, FakedFaults, GivenPass, PassCourse, TestEvent, TestWrite } from './pass-course.ts'
+import { metadataOf, type Unstored } from './stored-objects.ts'
+
+/**
+ * Runs one pass.
+ *
+ * @throws what the steps throw that is no fault: bugs.
+ */
+export async function runPass<State, Target extends { readonly metadata: object }>(
+  controller: LevelController<State, Target>,
+  given: GivenPass<State, Target>,
+): Promise<PassCourse<State, Target>> {
+  const target = targetOf(controller, given.target)
+  const scene = sceneOf(controller, target)
+  const { target: left, ...ran } = await runStepOver(controller, scene.step, { ...given, target: scene.target })
+  const hasEnded = !interrupts(ran.outcome)
+  return {
+    ...ran,
+    ended: hasEnded ? scene.end : undefined,
+    finalizer: scene.finalizer === 'taken off' && !hasEnded ? undefined : scene.finalizer,
+    // The queries and the kind of the same definition describe them.
+    next: { target: left as unknown as Target, state: ran.state as State },
+  }
+}
+
+interface Scene {
+  readonly step: Step<AnyLevelPass>
+  /** As the step sees it. */
+  readonly target: JsonObject
+  /** What the run comes to when the step is done. */
+  readonly end: 'Converged' | 'Deleted'
+  readonly finalizer: PassCourse<unknown, unknown>['finalizer']
+}
+
+function sceneOf({ plan, onDelete = nop, finalizer }: LevelController, target: JsonObject): Scene {
+  const { deletionTimestamp, finalizers = [] } = target.metadata
+  const isHeld = finalizer !== undefined && finalizers.includes(finalizer)
+  if (deletionTimestamp !== undefined)
+    return { step: isHeld ? onDelete : nop, target, end: 'Deleted', finalizer: isHeld ? 'taken off' : undefined }
+  if (isHeld || finalizer === undefined) return { step: plan, target, end: 'Converged', finalizer: undefined }
+  const guarded = { ...target, metadata: { ...target.metadata, finalizers: [...finalizers, finalizer] } }
+  return { step: plan, target: guarded, end: 'Converged', finalizer: 'put on' }
+}
+
+interface Surroundings {
+  readonly target: JsonObject
+  readonly state?: Readonly<Record<string, unknown>>
+  readonly calls?: FakedCalls
+  readonly fails?: FakedFaults
+}
+
+/** A state that cannot be read is thrown at whoever asks for it, as in a run. */
+function readable(state: Record<string, unknown>, fails: FakedFaults['observe']): Record<string, unknown> {
+  const shown = { ...state }
+  for (const name of Object.keys(state)) {
+    const fault = faultsOf(fails, name)
+    if (fault === undefined) continue
+    const get = (): never => {
+      throw new FakedFailure(fault)
+    }
+    Object.defineProperty(shown, name, { enumerable: true, configurable: true, get })
+  }
+  return shown
+}
+
+async function runStepOver(controller: LevelController, step: Step<AnyLevelPass>, given: Surroundings) {
+  const { calls = {}, fails = {} } = given
+  const cluster = fakeCluster(controller, given.target, given.state ?? {})
+  const writes: TestWrite[] = []
+  const events: TestEvent[] = []
+  const state = readable(cluster.state, fails.observe)
+  const draft: AnyLevelPass['status'] = {}
+  let target = given.target
+  const { namespace, name, uid } = target.metadata
+  const pass: AnyLevelPass = {
+    subject: { kind: target.kind, uid, namespace, name },
+    by: { workflowID: `${controller.name}/${uid}`, runID: 'run', pass: 1 },
+    get target() {
+      return target
+    },
+    state,
+    refresh: (name) => {
+      throwIf(faultsOf(fails.refresh, name))
+      const found = cluster.look(name)
+      Object.defineProperty(state, name, { enumerable: true, configurable: true, writable: true, value: found })
+      return Promise.resolve(found)
+    },
+    act: testActs(controller, { cluster, target, fails, writes, events }),
+    call: fakeCalls(controller, calls, fails.call),
+    status: draft,
+    save: async () => {
+      await Promise.resolve()
+      throwIf(fails.status)
+      const news = statusNews(draft, target['status'])
+      if (news !== undefined) target = { ...target, status: withNews(target['status'], news) }
+    },
+  }
+  const recorder = recordSteps(step)
+  const outcome = await runStep(step, pass, testRuntime, both(recorder.hooks, controller.hooks))
+  const last = statusNews(draft, target['status'])
+  const isLost = last !== undefined && fails.status !== undefined
+  const whole = isLost ? joinOutcomes(outcome, { ...done, faults: [fails.status] }) : outcome
+  if (last !== undefined && !isLost) target = { ...target, status: withNews(target['status'], last) }
+  return {
+    ...{ outcome: whole, target, writes, written: writes.map(textOf) },
+    status: writtenOf(given.target['status'], target['status']),
+    ...{ events: [...events, ...warningsOf(whole)], trace: recorder.trace() },
+    state: Object.fromEntries(Object.keys(controller.queries).map((one) => [one, cluster.look(one)])) as object,
+  }
+}
+
+/** The fields that differ, as they are now; null for those that went. */
+function writtenOf(before: unknown = {}, after: unknown = {}): Readonly<Record<string, JsonValue>> {
+  const [old, now] = [before, after] as readonly Readonly<Record<string, JsonValue>>[]
+  const fields = new Set([...Object.keys(old ?? {}), ...Object.keys(now ?? {})])
+  const differing = [...fields].filter(
+    (field) => canonicalJson(old?.[field] ?? null) !== canonicalJson(now?.[field] ?? null),
+  )
+  return Object.fromEntries(differing.map((field) => [field, now?.[field] ?? null]))
+}
+
+function targetOf({ target }: LevelController, given: Unstored<{ readonly metadata: object }>): JsonObject {
+  const { apiVersion, kind, withoutNamespace } = target
+  const { namespace, ...metadata } = metadataOf(given.metadata ?? {})
+  return {
+    ...{ ...given, apiVersion, kind },
+    metadata: (withoutNamespace === true ? metadata : { namespace, ...metadata }) as JsonObject['metadata'],
+  }
+}
+
+/** As settle tells them; that a pass has to look again is no news. */
+function warningsOf(outcome: Outcome): readonly TestEvent[] {
+  const { fault } = nextPass(outcome, 0)
+  return fault === undefined || fault.reason === CHANGED ? [] : [{ type: 'Warning', ...fault }]
+}
+
+function textOf(write: TestWrite): string {
+  const { verb, object } = write
+  return `${verb} ${object.kind} ${object.metadata.name}${write.verb === 'release' ? ` ${write.finalizer}` : ''}`
+}
+
+function both(ours: Required<StepHooks>, theirs: StepHooks = {}): StepHooks {
+  return {
+    before(step) {
+      ours.before(step)
+      theirs.before?.(step)
+    },
+    after(step, result) {
+      ours.after(step, result)
+      theirs.after?.(step, result)
+    },
+  }
+}

@@ -1,0 +1,138 @@
+// What the actions of a test's pass do: to objects in memory, by the rules of the activities (activities/run/level/), or to a fault that the
+// test has made.
+
+import { type LevelController, resourceOf } from '../run/define-level.ts'
+import type { JsonObject } from '../run/level.ts'
+import type {
+  ApplyOptions,
+  CreateOptions,
+  LevelActs,
+  ObjectPatch,
+  ObservedObject,
+  WantedObject,
+} from '../run/level-acts.ts'
+import { CHANGED } from '../run/next-pass.ts'
+import { writeVerdict } from '../run/write-places.ts'
+import type { Fault } from '../plan/outcome.ts'
+import type { FakeCluster, Named } from './fake-cluster.ts'
+import { faultsOf, FakedFailure } from './faked-faults.ts'
+import type { FakedFaults, TestEvent, TestWrite } from './pass-course.ts'
+
+export interface Acting {
+  readonly cluster: FakeCluster
+  readonly target: JsonObject
+  readonly fails: FakedFaults
+  /** Filled by the acts. */
+  readonly writes: TestWrite[]
+  readonly events: TestEvent[]
+}
+
+export function testActs(controller: LevelController, acting: Acting): LevelActs {
+  const { cluster, fails, writes, events } = acting
+  const made = (given: object, { owner }: CreateOptions) => {
+    const object = given as WantedObject
+    const place = placeOf(controller, acting.target, object)
+    return { object, owner: owner ?? (place === 'elsewhere' ? ('label' as const) : ('target' as const)) }
+  }
+  return {
+    apply: (given: object, options: ApplyOptions = {}) =>
+      promised(() => {
+        const { object, owner } = made(given, options)
+        throwIf(faultsOf(fails.apply, object))
+        refuseStrangers(acting, object, options.adopt === true)
+        if (options.expected !== undefined) refuseChanged(cluster, options.expected, true)
+        if (cluster.apply(object, owner)) writes.push({ verb: 'apply', object })
+      }),
+    create: (given: object, options: CreateOptions = {}) =>
+      promised(() => {
+        const { object, owner } = made(given, options)
+        throwIf(faultsOf(fails.create, object))
+        if (cluster.find(object) !== undefined) return 'exists' as const
+        cluster.apply(object, owner)
+        writes.push({ verb: 'create', object })
+        return 'created' as const
+      }),
+    patch: (object, patch, { fenced = false } = {}) =>
+      promised(() => {
+        placeOf(controller, acting.target, object)
+        throwIf(faultsOf(fails.patch, object))
+        refuseChanged(cluster, object, fenced)
+        if (cluster.apply(patched(object, patch), 'none')) writes.push({ verb: 'patch', object, patch })
+      }),
+    remove: (object) =>
+      promised(() => {
+        resourceFor(controller, object)
+        throwIf(faultsOf(fails.remove, object))
+        cluster.remove(object)
+        writes.push({ verb: 'remove', object })
+      }),
+    release: (object, finalizer) =>
+      promised(() => {
+        throwIf(faultsOf(fails.release, object))
+        writes.push({ verb: 'release', object, finalizer })
+      }),
+    event: (event) => promised(() => void events.push(event)),
+  }
+}
+
+/** Whether it is in the target's namespace. @throws the fault of what the controller does not declare. */
+function placeOf(controller: LevelController, target: JsonObject, object: Named): 'here' | 'elsewhere' {
+  const { apiVersion, kind, metadata } = object
+  const home = target.metadata.namespace
+  const resource = resourceFor(controller, object)
+  const namespace = resource.withoutNamespace === true ? '' : (metadata.namespace ?? home)
+  if (isTarget(object, target) && namespace === home) return 'here'
+  const verdict = writeVerdict(controller.writes, { kind: `${apiVersion}/${kind}`, namespace, home })
+  const [what, where] = [`${kind} ${metadata.name}`, `\`writes\` of controller ${controller.name}`]
+  if (verdict === 'undeclared') throw final('UndeclaredWrite', `${what} is written; expected its kind in ${where}`)
+  if (verdict === 'elsewhere')
+    throw final('OtherNamespace', `${what} is written; expected the same namespace, or this one in ${where}`)
+  return namespace === home ? 'here' : 'elsewhere'
+}
+
+function refuseStrangers({ cluster, target }: Acting, object: WantedObject, isAdopting: boolean): void {
+  if (cluster.find(object) === undefined || isTarget(object, target)) return
+  const whose = cluster.whose(object)
+  const what = `${object.kind} ${object.metadata.name}`
+  if (typeof whose === 'object') throw final('OwnedByAnother', `${what} is owned by ${whose.owner}`)
+  if (whose === 'nobody' && !isAdopting)
+    throw final('NotOwned', `${what} is there and belongs to nobody; expected \`adopt: true\``)
+}
+
+/** @param isWhole also when only its version is another one. */
+function refuseChanged(cluster: FakeCluster, expected: ObservedObject, isWhole: boolean): void {
+  const { uid, resourceVersion } = cluster.find(expected)?.metadata ?? {}
+  if (uid === expected.metadata.uid && (!isWhole || resourceVersion === expected.metadata.resourceVersion)) return
+  const message = `${expected.kind} ${expected.metadata.name} changed`
+  throw new FakedFailure({ code: CHANGED, message, retryable: true })
+}
+
+function patched({ apiVersion, kind, metadata }: ObservedObject, patch: ObjectPatch): WantedObject {
+  const { name, namespace } = metadata
+  return { ...patch, apiVersion, kind, metadata: { ...patch.metadata, name, namespace } }
+}
+
+function resourceFor(controller: LevelController, { apiVersion, kind }: Pick<Named, 'apiVersion' | 'kind'>) {
+  try {
+    return resourceOf(controller, `${apiVersion}/${kind}`)
+  } catch (error) {
+    throw final('UnknownKind', error instanceof Error ? error.message : '')
+  }
+}
+
+/** The fault that a test wants for what asks for this. */
+export function throwIf(wanted: Fault | undefined): void {
+  if (wanted !== undefined) throw new FakedFailure(wanted)
+}
+
+function isTarget({ apiVersion, kind, metadata }: Named, target: JsonObject): boolean {
+  return apiVersion === target.apiVersion && kind === target.kind && metadata.name === target.metadata.name
+}
+
+const final = (code: string, message: string) => new FakedFailure({ code, message, retryable: false })
+
+/** Promises that reject, as in a run: a step may start two and await them together. */
+async function promised<T>(act: () => T): Promise<T> {
+  await Promise.resolve()
+  return act()
+}
