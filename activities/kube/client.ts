@@ -158,7 +158,7 @@ class HttpKubeClient implements KubeClient {
       throw KubeError.unreachable(method, path, cause)
     })
     if (response.statusCode < 200 || response.statusCode >= 300)
-      throw KubeError.fromResponse(`${method} ${path}`, response, text)
+      throw KubeError.fromResponse(`${method} ${path}`, response, text, nameIn(options.body))
     if (text === '') return {} as T
     try {
       const answer: unknown = JSON.parse(text)
@@ -224,6 +224,12 @@ class HttpKubeClient implements KubeClient {
     this.#dispatcher ??= context.getDispatcher()
     this.#authenticatedAt = Date.now()
   }
+}
+
+/** Of an object that is sent; the path of one that is made has no name. */
+function nameIn(body: unknown): string {
+  const name = (body as { readonly metadata?: { readonly name?: unknown } } | undefined)?.metadata?.name
+  return typeof name === 'string' ? name : ''
 }
 
 function tooLong(bytes: number): Error {

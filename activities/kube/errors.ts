@@ -25,8 +25,17 @@ export class KubeError extends Error {
     this.retryAfterMs = fields.retryAfterMs
   }
 
-  static fromResponse(request: string, response: ErrorResponse, text: string): KubeError {
-    const answer = parseStatus(response.statusCode, text)
+  /** The same without these texts, which a server, or a webhook of it, may have quoted. */
+  concealing(texts: readonly string[]): KubeError {
+    const told = texts.filter((text) => text.trim() !== '' && this.message.includes(text))
+    if (told.length === 0) return this
+    const message = told.reduce((left, text) => left.replaceAll(text, '***'), this.message)
+    return new KubeError(message, { status: this.status, reason: this.reason, retryAfterMs: this.retryAfterMs })
+  }
+
+  /** @param sent the name of the object in the request's body: of one that is made, the server's answer has none where it has no name for it. */
+  static fromResponse(request: string, response: ErrorResponse, text: string, sent = ''): KubeError {
+    const answer = parseStatus(response.statusCode, text, sent)
     if (TOO_LARGE.test(answer.message)) {
       const message = `${request}: the object is over the limit of the server's store, usually 1.5 MB; expected less in it`
       return new KubeError(message, { status: 413, reason: 'RequestEntityTooLarge' })
@@ -61,10 +70,10 @@ interface ApiStatus {
   }
 }
 
-function parseStatus(status: number, text: string): { reason: string; message: string } {
+function parseStatus(status: number, text: string, sent: string): { reason: string; message: string } {
   try {
     const body = JSON.parse(text) as ApiStatus
-    return { reason: body.reason ?? 'Unknown', message: status === 422 ? refusal(body) : (body.message ?? '') }
+    return { reason: body.reason ?? 'Unknown', message: status === 422 ? refusal(body, sent) : (body.message ?? '') }
   } catch {
     if (status === 422) return { reason: 'Unknown', message: '' }
     // Proxies answer with text; its beginning is all a person needs.
@@ -76,8 +85,15 @@ function parseStatus(status: number, text: string): { reason: string; message: s
 const LIMIT = /^Too long: may not be more than \d+ \w+$/
 
 // The server's own words for a refused object quote the values that it refuses, and templates may fill them with secrets.
-function refusal({ details = {} }: ApiStatus): string {
+function refusal({ details = {} }: ApiStatus, sent: string): string {
   const { kind = 'object', name = '', causes = [] } = details
+  const what = [
+    kind,
+    ...[name, sent]
+      .filter((one) => one !== '')
+      .slice(0, 1)
+      .map((one) => `"${one}"`),
+  ].join(' ')
   const where = causes.map(({ field = '', reason = '', message = '' }) => {
     const unknown = unknownFields(message)
     if (unknown.length > 0) return `the kind has no field ${unknown.join(', ')}`
@@ -85,7 +101,7 @@ function refusal({ details = {} }: ApiStatus): string {
     const place = field === '[]' || field === '' ? 'the whole' : field
     return `${place}: ${kindOfMistake.trim() === '' ? reason : kindOfMistake.trim()}`
   })
-  return [`${kind} "${name}" is refused`, ...(where.length === 0 ? [] : [where.join(', ')])].join(': ')
+  return [`${what} is refused`, ...(where.length === 0 ? [] : [where.join(', ')])].join(': ')
 }
 
 // A patch that was asked for strictly is refused as a whole, and quoted; the names of the fields come last.

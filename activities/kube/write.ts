@@ -41,6 +41,8 @@ interface Target<Watched extends WatchedKind = WatchedKind> {
   readonly name: string
   /** A field that the kind does not have is refused; else the server drops it and says nothing. */
   readonly isStrict?: true
+  /** Texts that no message may repeat. */
+  readonly conceals?: readonly string[]
 }
 
 // What looks at objects is written as methods: a batch may hold writes of several kinds, each of which sees objects of its own kind only.
@@ -197,7 +199,7 @@ async function sendOne(
     }
   } catch (error) {
     if (isNotFound(error)) return { result: 'gone' }
-    if (error instanceof KubeError) return { result: 'failed', error }
+    if (error instanceof KubeError) return { result: 'failed', error: error.concealing(write.conceals ?? []) }
     throw error
   }
 }

@@ -256,6 +256,80 @@ describe('conditions of a status', () => {
   })
 })
 
+describe('a value of a Secret', () => {
+  const gaps = [{ at: ['data', 'url'], parts: ['to:', { secret: 'db', key: 'password' }, '!'] }]
+  const secret = (data: object): KubeObject => ({
+    ...{ apiVersion: 'v1', kind: 'Secret', data },
+    metadata: { name: 'db', namespace: 'n', uid: 'uid-db' },
+  })
+  const SECRET = '/api/v1/namespaces/n/secrets/db'
+  const password = Buffer.from('canary').toString('base64')
+
+  it('is filled in where an object is written, and written again when it is another one', async () => {
+    api.put(SECRET, secret({ password }))
+    await apply(wanted({ url: '' }), { gaps })
+    await apply(wanted({ url: '' }), { gaps })
+    expect(stored()?.['data']).toEqual({ url: 'to:canary!' })
+    api.put(SECRET, secret({ password: Buffer.from('new').toString('base64') }))
+    await apply(wanted({ url: '' }), { gaps })
+    expect(stored()?.['data']).toEqual({ url: 'to:new!' })
+    expect(writes()).toEqual(['POST n/configmaps', 'PATCH configmaps/a'])
+    const patch = { ...base, resource: maps, object: observed(stored()), fenced: false }
+    await act.patchLevel({ ...patch, patch: { data: { other: '' } }, gaps: [{ ...gaps[0]!, at: ['data', 'other'] }] })
+    expect(stored()?.['data']).toEqual({ url: 'to:new!', other: 'to:new!' })
+  })
+
+  it('makes another Secret, which is not written when it is so already', async () => {
+    api.put(SECRET, secret({ password }))
+    const object = { ...wanted({}), kind: 'Secret', data: undefined, stringData: { key: '' } }
+    const input = { resource: { ...maps, kind: 'Secret', plural: 'secrets' } }
+    const inKey = [{ ...gaps[0]!, at: ['stringData', 'key'] }]
+    await apply(object, { ...input, gaps: inKey })
+    await apply(object, { ...input, gaps: inKey })
+    const made = stored('/api/v1/namespaces/n/secrets/a')
+    expect(made?.['data']).toEqual({ key: Buffer.from('to:canary!').toString('base64') })
+    expect(made).not.toHaveProperty('stringData')
+    expect(writes()).toEqual(['POST n/secrets'])
+  })
+
+  it('is waited for, when nobody follows Secrets by trying again', async () => {
+    const message = 'Secret n/db is not there; expected it with the value that is wanted for Shop n/shop'
+    await expect(apply(wanted({ url: '' }), { gaps })).rejects.toMatchObject({
+      ...{ type: 'SecretNotFound', nonRetryable: false, message },
+    })
+    api.put(SECRET, secret({}))
+    const kind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets', projection: [], hashed: [] }
+    act = createActivities({ ...deps, followed: [kind] }, [])
+    await expect(apply(wanted({ url: '' }), { gaps })).rejects.toMatchObject({
+      ...{
+        type: 'SecretNotFound',
+        nonRetryable: true,
+        message: message.replace('is not there', 'has no key password'),
+      },
+    })
+    expect(await subscriptions()).toEqual(['shop Secret n db'])
+    expect(writes()).toEqual([])
+  })
+
+  it('is not taken from another namespace, nor told by any message or row', async () => {
+    const elsewhere = [{ at: ['data', 'url'], parts: [{ secret: 'db', key: 'password', namespace: 'other' }] }]
+    await expect(apply(wanted({ url: '' }), { gaps: elsewhere })).rejects.toMatchObject({ type: 'OtherNamespace' })
+    api.put(SECRET, secret({ password }))
+    const body = {
+      kind: 'Status',
+      status: 'Failure',
+      reason: 'BadRequest',
+      message: `"canary" or ${password} is wrong`,
+    }
+    api.intercept = ({ method }) => (method === 'POST' ? { status: 400, body } : undefined)
+    await expect(apply(wanted({ url: '' }), { gaps })).rejects.toMatchObject({
+      message: expect.stringContaining('"***" or *** is wrong') as string,
+    })
+    const rows = await deps.db.selectFrom('action').select('error').execute()
+    expect(JSON.stringify(rows)).not.toMatch(/canary|Y2FuYXJ5/)
+  })
+})
+
 describe('an event that an action tells', () => {
   const tell = async (event: Partial<TargetEvent> = {}, runID = 'run') =>
     await act.eventLevel({

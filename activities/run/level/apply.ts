@@ -11,6 +11,7 @@ import type { KubeObject } from '../../kube/client.ts'
 import { finalFailure, retryableFailure } from '../../kube/errors.ts'
 import { readObject } from '../../kube/read-family.ts'
 import type { Patch, Write, WriteAnswer } from '../../kube/write.ts'
+import { fillSecrets, secretData } from './fill-secrets.ts'
 import { followedKind, nameOf } from './kinds.ts'
 import { obstacleOf, ownedMetadata } from './ownership.ts'
 import { about, hearOf, type Place, send, writerOf } from './send.ts'
@@ -20,8 +21,9 @@ import { wantedPatch, withoutNulls } from './wanted-patch.ts'
 const TRIES = 3
 
 /** @returns 'changed' when the object is not as it was expected. */
-export async function apply(deps: Deps, input: ApplyInput): Promise<'applied' | 'changed'> {
-  const at = placeOf(deps, input)
+export async function apply(deps: Deps, given: ApplyInput): Promise<'applied' | 'changed'> {
+  const at = placeOf(deps, given)
+  const input = await filled(deps, given)
   for (let tries = 1; tries <= TRIES; tries++) {
     const ended = await applyOnce(deps, input, at)
     if (ended !== undefined) return ended
@@ -30,7 +32,11 @@ export async function apply(deps: Deps, input: ApplyInput): Promise<'applied' | 
 }
 
 /** Undefined: others were faster. */
-async function applyOnce(deps: Deps, input: ApplyInput, at: NamedPlace): Promise<'applied' | 'changed' | undefined> {
+async function applyOnce(
+  deps: Deps,
+  input: Filled<ApplyInput>,
+  at: NamedPlace,
+): Promise<'applied' | 'changed' | undefined> {
   const current = await readObject(deps, at.watched, at.namespace, at.name)
   if (current === undefined && input.expected !== undefined) return 'changed'
   if (current !== undefined && (await isInTheWay(deps, input, at, current))) return undefined
@@ -44,8 +50,9 @@ async function applyOnce(deps: Deps, input: ApplyInput, at: NamedPlace): Promise
 }
 
 /** Makes the object, unless one of its name is there. */
-export async function create(deps: Deps, input: CreateInput): Promise<'created' | 'exists'> {
-  const at = placeOf(deps, input)
+export async function create(deps: Deps, given: CreateInput): Promise<'created' | 'exists'> {
+  const at = placeOf(deps, given)
+  const input = await filled(deps, given)
   const answer = await make(deps, input, at, 'create')
   if (answer.result === 'ok') return 'created'
   if (answer.result === 'failed') throw about(at.where, answer.error)
@@ -53,6 +60,14 @@ export async function create(deps: Deps, input: CreateInput): Promise<'created' 
   // What it says to the plan may be a reason to wait until it is gone.
   if (obstacleOf(input, answer.object) !== undefined) await hearOf(deps, input, at)
   return 'exists'
+}
+
+type Filled<Input extends CreateInput> = Input & Pick<Write, 'conceals'>
+
+/** With the values of Secrets in it. */
+async function filled<Input extends CreateInput>(deps: Deps, input: Input): Promise<Filled<Input>> {
+  const { value, conceals } = await fillSecrets(deps, input, input.object, input.gaps)
+  return { ...input, object: secretData(value) ?? value, conceals }
 }
 
 interface NamedPlace extends Place {
@@ -108,16 +123,17 @@ function isTarget({ subject, target, resource, object }: ApplyInput): boolean {
   )
 }
 
-async function make(deps: Deps, input: CreateInput, at: NamedPlace, step: string): Promise<WriteAnswer> {
+async function make(deps: Deps, input: Filled<CreateInput>, at: NamedPlace, step: string): Promise<WriteAnswer> {
   const { watched, namespace, name } = at
   const body = bodyOf(input, namespace)
-  const write: Write = { watched, namespace, name, isStrict: true, verb: 'create', body, isOurs: () => false }
+  const place = { watched, namespace, name, isStrict: true, ...concealing(input) } as const
+  const write: Write = { ...place, verb: 'create', body, isOurs: () => false }
   return await send(deps, writerOf(input.by, step), write)
 }
 
 async function merge(
   deps: Deps,
-  input: ApplyInput,
+  input: Filled<ApplyInput>,
   { watched, namespace, name, current }: NamedPlace & { readonly current: KubeObject },
 ): Promise<WriteAnswer | 'done' | 'changed'> {
   const { expected } = input
@@ -129,7 +145,8 @@ async function merge(
     (found.uid === expected.metadata.uid && found.resourceVersion === expected.metadata.resourceVersion)
   if (!isExpected(current.metadata)) return 'changed'
   const answer = await send(deps, writerOf(input.by, 'apply'), {
-    ...{ watched, namespace, name, isStrict: true, verb: 'patch', version: resourceVersion, patch },
+    ...{ watched, namespace, name, isStrict: true, ...concealing(input) },
+    ...{ verb: 'patch', version: resourceVersion, patch },
     reapply: (found) => {
       const left = found.metadata.uid === uid ? applyPatch(input, found) : patch
       if (left === undefined) return 'done'
@@ -138,6 +155,10 @@ async function merge(
     },
   })
   return answer.result === 'superseded' && expected !== undefined ? 'changed' : answer
+}
+
+function concealing({ conceals }: Pick<Write, 'conceals'>): Pick<Write, 'conceals'> {
+  return conceals === undefined ? {} : { conceals }
 }
 
 function applyPatch(input: ApplyInput, current: KubeObject): Patch | undefined {

@@ -8,18 +8,21 @@ import type { Deps } from '../../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { readObject } from '../../kube/read-family.ts'
-import type { Patch } from '../../kube/write.ts'
+import type { Patch, Write } from '../../kube/write.ts'
+import { fillSecrets, secretData } from './fill-secrets.ts'
 import { followedKind, nameOf } from './kinds.ts'
 import { about, type Place, send, writerOf } from './send.ts'
 import { wantedPatch } from './wanted-patch.ts'
 
 /** @returns 'changed' when it is another object, or, fenced, not in the observed version. @throws `InvalidPatch` (final). */
 export async function patchObserved(deps: Deps, input: PatchInput): Promise<'patched' | 'changed'> {
-  const { object, resource, patch } = input
-  refuseIdentity(object, patch)
+  const { object, resource } = input
+  refuseIdentity(object, input.patch)
+  const { value, conceals } = await fillSecrets(deps, input, input.patch, input.gaps)
+  const patch: Patch = secretData({ ...value, apiVersion: object.apiVersion, kind: object.kind }) ?? value
   const { name, namespace = '' } = object.metadata
-  const at = { watched: followedKind(deps, resource), namespace, name }
-  const { status, ...others } = patch
+  const at = { watched: followedKind(deps, resource), namespace, name, conceals }
+  const { ['status']: status, ...others } = patch
   // Its kind and version are those that it is asked for by.
   const fields = { ...others, apiVersion: undefined, kind: undefined }
   const parts = [
@@ -48,7 +51,12 @@ interface Part {
   readonly isFenced: boolean
 }
 
-async function write(deps: Deps, { by, object }: PatchInput, at: Place, { verb, found, wanted, isFenced }: Part) {
+async function write(
+  deps: Deps,
+  { by, object }: PatchInput,
+  at: Place & Pick<Write, 'conceals'>,
+  { verb, found, wanted, isFenced }: Part,
+) {
   const patch = wantedPatch(found, wanted)
   if (patch === undefined) return found
   const answer = await send(deps, writerOf(by, 'patch'), {

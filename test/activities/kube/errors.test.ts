@@ -29,13 +29,19 @@ describe('a refused object', () => {
     )
   })
 
+  it('is named by what was sent where the server has no name for it', () => {
+    const text = JSON.stringify({ reason: 'Invalid', details: { causes: [{ field: 'data', reason: 'Required' }] } })
+    const { message } = KubeError.fromResponse('POST /maps', { statusCode: 422, headers: {} }, text, 'settings')
+    expect(message).toBe('POST /maps: 422 Invalid: object "settings" is refused: data: Required')
+  })
+
   it('is told the fields that its kind does not have, and nothing of the patch that is quoted before them', () => {
     const value = '{"spec":{"size":"canary: strict decoding error: unknown field \\"canary\\""}}'
     const told = 'strict decoding error: unknown field "spec.replica", unknown field "status.foo"'
     const message = `Invalid value: ${JSON.stringify(value)}: ${told}`
     const causes = [{ field: 'patch', reason: 'FieldValueInvalid', message }]
     expect(answer(422, { reason: 'Invalid', details: { causes } }).message).toBe(
-      'PATCH /x: 422 Invalid: object "" is refused: the kind has no field spec.replica, status.foo',
+      'PATCH /x: 422 Invalid: object is refused: the kind has no field spec.replica, status.foo',
     )
   })
 

@@ -5,6 +5,7 @@ import { jobQueryProblem } from '../run/job-query.ts'
 import { resolveSelectors } from './check-selectors.ts'
 import { quote, type Report } from './diagnostic.ts'
 import type { KindLookup } from './kind-facts.ts'
+import { kubernetesGroupVersion, kubernetesModule } from './kubernetes-kinds.ts'
 import {
   type ActionModel,
   type ControllerModel,
@@ -21,6 +22,8 @@ import { Unique } from './unique.ts'
 export interface DeclarationContext {
   /** Kinds by alias; undefined for an alias that is malformed. */
   readonly kinds: ReadonlyMap<string, KindReference | undefined>
+  /** Modules by the group and version that they are bound to. */
+  readonly modules: ReadonlyMap<string, string>
   readonly lookup: KindLookup
   readonly report: Report
 }
@@ -157,8 +160,12 @@ function reportUnused(
   }
 }
 
-function resolveAlias({ text, at }: Name, { kinds, report }: DeclarationContext): KindReference | undefined {
+/** An alias, or a kind of Kubernetes that has none. */
+function resolveAlias({ text, at }: Name, { kinds, modules, report }: DeclarationContext): KindReference | undefined {
   if (text === '') return undefined
+  const groupVersion = kinds.has(text) ? undefined : kubernetesGroupVersion(text)
+  const module = groupVersion && (modules.get(groupVersion) ?? kubernetesModule(groupVersion, text))
+  if (groupVersion !== undefined && module !== undefined) return { alias: text, kind: text, groupVersion, module }
   if (!kinds.has(text)) {
     const names = [...kinds.keys()]
     const expected = text.includes('/')

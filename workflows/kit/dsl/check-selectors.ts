@@ -17,7 +17,8 @@ const CONTROLLER_FIELD = 'metadata.controller'
 const SELECTABLE_METADATA = ['metadata.name', 'metadata.namespace']
 
 const OBJECT_NAME = /^[A-Za-z0-9.:_-]+$/
-const NAMESPACE = /^[a-z0-9-]+$/
+// All of them, or one.
+const NAMESPACE = /^(?:\*|[a-z0-9-]+)$/
 const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?$/
 const LONGEST_LABEL_VALUE = 63
 
@@ -109,18 +110,12 @@ class QueryBuilder {
     const [form, signs] =
       named === 'name'
         ? [OBJECT_NAME, "letters, digits, '.', '-', '_' and ':'"]
-        : [NAMESPACE, "small letters, digits and '-'"]
+        : [NAMESPACE, "small letters, digits and '-', or '*' alone"]
     if (!form.test(literalText(value)))
       this.#report(
         'CM036',
         value.at,
         `${quote(key.text)} is ${quote(literalText(value))}; expected at least one of ${signs}`,
-      )
-    if (named === 'name' && this.#state.many)
-      this.#report(
-        'CM033',
-        key.at,
-        `state ${quote(this.#state.name.text)} is a list, which has no one name; expected labels/..., or a state without '[]'`,
       )
     if (named === 'namespace' && this.#context.facts?.isNamespaced === false)
       this.#report('CM044', key.at, `objects of ${this.#state.kind.text} are in no namespace; expected no 'namespace'`)
@@ -174,14 +169,6 @@ class QueryBuilder {
   #checkWhole(): void {
     const { name, many, selectors } = this.#state
     const others = selectors.filter(({ key }) => PREFIXES.some((prefix) => key.text.startsWith(prefix)))
-    const [other] = others
-    if (this.#values.has('name') && !many && other !== undefined) {
-      this.#report(
-        'CM034',
-        other.key.at,
-        `state ${quote(name.text)} is selected by its name; expected nothing else beside 'owned', 'namespace' and 'fresh'`,
-      )
-    }
     const isChosen =
       this.#values.has('name') || others.length > 0 || this.#flags.has('owned') || selectors.length > this.#known()
     if (!many && !isChosen)

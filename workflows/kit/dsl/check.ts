@@ -5,6 +5,7 @@ import type { Alias, Bind, Declaration, Document, Name } from './ast.ts'
 import { checkDeclaration } from './check-declaration.ts'
 import { quote, type Report } from './diagnostic.ts'
 import type { KindLookup } from './kind-facts.ts'
+import { kubernetesModule } from './kubernetes-kinds.ts'
 import type { ControllerModel, KindReference } from './model.ts'
 import { camelCase, isUsable, pascalCase } from './names.ts'
 import { didYouMean } from './suggest.ts'
@@ -32,7 +33,7 @@ export function check(
     if (types.add(declaration.name, 'controller', pascalCase(text)))
       values.add(declaration.name, 'controller', camelCase(text))
     for (const name of generatedNames(declaration)) generated.set(name, text)
-    return checkDeclaration(declaration, { kinds, lookup, report }) ?? []
+    return checkDeclaration(declaration, { kinds, modules, lookup, report }) ?? []
   })
   for (const { name } of aliases) {
     const owner = generated.get(name.text)
@@ -100,7 +101,7 @@ function resolveKind(
     report('CM021', at, `found ${quote(text)}, expected group, version and kind, such as batch/v1/Job`)
     return undefined
   }
-  const module = modules.get(groupVersion)
+  const module = modules.get(groupVersion) ?? kubernetesModule(groupVersion, kind)
   if (module === undefined)
     report(
       'CM022',

@@ -34,8 +34,6 @@ export const CODES = {
   CM030: 'no such selector',
   CM031: 'a selector has no value',
   CM032: 'a selector takes no value',
-  CM033: 'a list is selected by name',
-  CM034: 'an object is selected by its name and by something else',
   CM035: 'nothing selects the one object',
   CM036: 'a key or value that Kubernetes does not take',
   CM037: 'a query that the mode does not have',

@@ -5,6 +5,7 @@ import type { By, Subject } from './subject.ts'
 import type { JsonObject } from './level.ts'
 import type { ObjectPatch, ObservedObject, Ownership, TargetEvent, WantedObject } from './level-acts.ts'
 import type { QueryData } from './query.ts'
+import type { SecretGap } from './secret-values.ts'
 import type { Fault } from '../plan/outcome.ts'
 import type { TypedEntry } from './status-draft.ts'
 import type { JsonValue } from '../kind/schema.ts'
@@ -45,6 +46,8 @@ export interface RefreshInput extends LevelInput {
 export interface CreateInput extends LevelInput {
   readonly resource: LevelResource
   readonly object: WantedObject
+  /** Where values of Secrets go into the object. */
+  readonly gaps?: readonly SecretGap[]
   readonly owner?: Ownership
   /** The controller declares that it writes there: outside of the target's namespace, or in none. */
   readonly elsewhere?: true
@@ -60,6 +63,7 @@ export interface PatchInput extends LevelInput {
   readonly resource: LevelResource
   readonly object: ObservedObject
   readonly patch: ObjectPatch
+  readonly gaps?: readonly SecretGap[]
   readonly fenced: boolean
 }
 

@@ -2,6 +2,7 @@
 
 import type { ObjectMeta } from '../kind/kind.ts'
 import type { JsonValue } from '../kind/schema.ts'
+import type { SecretValue } from './secret-values.ts'
 
 /** An object to be there as given: what is not mentioned is left alone, null removes a field. */
 export interface WantedObject {
@@ -34,7 +35,9 @@ type WantedPart<Value> = Value extends readonly (infer Item)[]
   ? readonly WantedPart<Item>[]
   : Value extends object
     ? { readonly [Field in keyof Value]?: WantedPart<Value[Field]> | null }
-    : Value
+    : string extends Value
+      ? Value | SecretValue
+      : Value
 
 /** An object that was observed: enough to write to it, and to no other of its name. */
 export interface ObservedObject {

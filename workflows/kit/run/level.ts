@@ -33,5 +33,5 @@ export interface LevelPass<State, Target> {
   /** Fields of the target's status; what differs at the end of the pass is written at once. */
   readonly status: StatusOf<Target>
   /** Writes what `status` says so far, and puts it into `target`: what comes next may rely on it, also after a crash. */
-  save(): Promise<void>
+  readonly save: () => Promise<void>
 }

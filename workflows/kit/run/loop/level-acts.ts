@@ -8,6 +8,7 @@ import type { ApplyOptions, CreateOptions, LevelActs, ObservedObject, WantedObje
 import type { LevelActivities } from '../level-activities.ts'
 import { CHANGED } from '../next-pass.ts'
 import type { By, Subject } from '../subject.ts'
+import { type SecretGap, takeSecrets } from '../secret-values.ts'
 import { LEVEL_TOLD } from '../summaries.ts'
 import { writeVerdict } from '../write-places.ts'
 import { finalFailure, retryableFailure, shortActivities } from './temporal.ts'
@@ -27,9 +28,10 @@ export function actsOf(controller: LevelController, base: Acting): LevelActs {
     return { apiVersion, kind, metadata: { name, uid, resourceVersion, ...(namespace !== undefined && { namespace }) } }
   }
   const wanted = (object: WantedObject, { owner }: CreateOptions) => {
-    refuseSecrets(object)
+    const { value, gaps } = takeSecrets(object)
+    refuseSecrets(value, gaps)
     const place = placeOf(controller, subject, object)
-    return { ...base, ...place, object, ...(owner && { owner }) }
+    return { ...base, ...place, object: value, ...(owner && { owner }), ...(gaps.length > 0 && { gaps }) }
   }
   return {
     async apply(given: object, options: ApplyOptions = {}) {
@@ -44,7 +46,10 @@ export function actsOf(controller: LevelController, base: Acting): LevelActs {
     },
     async patch(object, patch, { fenced = false } = {}) {
       const { resource } = placeOf(controller, subject, object)
-      const input = { ...base, resource, object: known(object), patch, fenced }
+      const { value, gaps } = takeSecrets(patch)
+      refuseSecrets({ ...value, ...known(object) }, gaps)
+      const how = { fenced, ...(gaps.length > 0 && { gaps }) }
+      const input = { ...base, resource, object: known(object), patch: value, ...how }
       if ((await activities.patchLevel(input)) === 'changed') throw changedSince(subject, object)
     },
     async remove(object) {
@@ -120,11 +125,16 @@ function placeText({ namespace, name }: { readonly namespace: string; readonly n
   return namespace === '' ? name : `${namespace}/${name}`
 }
 
-/** P1 */
-function refuseSecrets({ apiVersion, kind, metadata, ...rest }: WantedObject): void {
+/** P1. A value may be referred to: it is filled in where it is sent. */
+function refuseSecrets({ apiVersion, kind, metadata, ...rest }: WantedObject, gaps: readonly SecretGap[]): void {
   if (apiVersion !== 'v1' || kind !== 'Secret') return
-  const found = ['data', 'stringData'].filter((field) => Object.keys(rest[field] ?? {}).length > 0)
+  const filled = new Set(gaps.map(({ at }) => at.join('.')))
+  const isWord = (field: string, [key, value]: [string, unknown]) => value !== null && !filled.has(`${field}.${key}`)
+  const found = ['data', 'stringData'].filter((field) => {
+    const entries = Object.entries(rest[field] ?? {})
+    return field === 'data' ? entries.some(([, value]) => value !== null) : entries.some((one) => isWord(field, one))
+  })
   if (found.length === 0) return
-  const message = `Secret ${metadata.name} is applied with ${found.join(' and ')}; expected none: it would stay in the run's history`
+  const message = `Secret ${metadata.name} is applied with ${found.join(' and ')}; expected stringData of secretRef alone: else it would stay in the run's history`
   throw finalFailure('SecretContent', message)
 }

@@ -1,0 +1,94 @@
+// Fills the gaps of what a run sends with values of Secrets. What is filled leaves this process for the API server alone.
+//
+//   F1. Subscribe first, look then: a Secret that changes, or is not there yet, wakes the subject where anybody follows Secrets.
+//   F2. References never leave the target's namespace; a target in none names it.
+//   F3. No message repeats a value.
+
+import {
+  type By,
+  type LevelTarget,
+  type SecretGap,
+  type SecretKey,
+  type Subject,
+} from '../../../workflows/kit/index.ts'
+import type { Deps } from '../../deps.ts'
+import { finalFailure, retryableFailure } from '../../kube/errors.ts'
+import { readObject } from '../../kube/read-family.ts'
+import { entriesOf } from '../../kube/secrets.ts'
+import { followedKind, nameOf } from './kinds.ts'
+import { hearOf } from './send.ts'
+
+/** Whose run it is. */
+interface Whose {
+  readonly by: By
+  readonly subject: Subject
+  readonly target: LevelTarget
+}
+
+export interface Filled<Value> {
+  readonly value: Value
+  /** F3 */
+  readonly conceals: readonly string[]
+}
+
+const SECRETS = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' }
+
+/** @throws `SecretNotFound`: final where its coming wakes the subject; `OtherNamespace` (final). */
+export async function fillSecrets<Value>(
+  deps: Deps,
+  whose: Whose,
+  value: Value,
+  gaps: readonly SecretGap[] = [],
+): Promise<Filled<Value>> {
+  if (gaps.length === 0) return { value, conceals: [] }
+  const found = await readValues(deps, whose, gaps)
+  const filled = structuredClone(value)
+  for (const { at, parts } of gaps)
+    put(filled, at, parts.map((part) => (typeof part === 'string' ? part : textOf(found, part))).join(''))
+  const texts = [...found.values()].flatMap((bytes) => [bytes.toString('utf8'), bytes.toString('base64')])
+  return { value: filled, conceals: texts }
+}
+
+/** The data of a Secret, as the API server has it, from the texts that are wanted in it. */
+export function secretData({ stringData, ...object }: Readonly<Record<string, unknown>>) {
+  if (object['kind'] !== 'Secret' || object['apiVersion'] !== 'v1' || stringData === undefined) return undefined
+  const entries = Object.entries(stringData as Readonly<Record<string, string | null>>)
+  const inBase64 = (text: string | null) => (text === null ? null : Buffer.from(text).toString('base64'))
+  const data = Object.fromEntries(entries.map(([key, text]) => [key, inBase64(text)]))
+  return { ...object, data: { ...(object['data'] as object | undefined), ...data } }
+}
+
+async function readValues(deps: Deps, whose: Whose, gaps: readonly SecretGap[]): Promise<ReadonlyMap<string, Buffer>> {
+  const keys = gaps.flatMap(({ parts }) => parts.filter((part) => typeof part !== 'string'))
+  const read = keys.map(async (key) => [idOf(key), await readValue(deps, whose, key)] as const)
+  return new Map(await Promise.all(read))
+}
+
+async function readValue(deps: Deps, whose: Whose, of: SecretKey): Promise<Buffer> {
+  const { secret, key, namespace = whose.subject.namespace } = of
+  const who = nameOf(whose.subject.kind, whose.subject)
+  const where = nameOf('Secret', { namespace, name: secret })
+  if (namespace !== whose.subject.namespace && whose.subject.namespace !== '')
+    throw finalFailure('OtherNamespace', `${where} is asked for a value for ${who}; expected the same namespace`)
+  const watched = followedKind(deps, SECRETS)
+  const isHeard = await hearOf(deps, whose, { watched, namespace, name: secret })
+  const object = namespace === '' ? undefined : await readObject(deps, watched, namespace, secret)
+  const entries = (object && entriesOf(object)) ?? {}
+  const value = Object.hasOwn(entries, key) ? entries[key] : undefined
+  if (value !== undefined) return Buffer.from(value, 'base64')
+  const found = object === undefined ? 'is not there' : `has no key ${key}`
+  const message = `${where} ${found}; expected it with the value that is wanted for ${who}`
+  throw isHeard ? finalFailure('SecretNotFound', message) : retryableFailure('SecretNotFound', message)
+}
+
+const idOf = ({ secret, key, namespace = '' }: SecretKey) => JSON.stringify([namespace, secret, key])
+
+function textOf(found: ReadonlyMap<string, Buffer>, key: SecretKey): string {
+  return found.get(idOf(key))?.toString('utf8') ?? ''
+}
+
+function put(into: unknown, at: readonly (string | number)[], text: string): void {
+  const parent = at.slice(0, -1).reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], into)
+  const [last = ''] = at.slice(-1)
+  ;(parent as Record<string, unknown>)[last] = text
+}

@@ -1,0 +1,246 @@
+// What controllers in level mode write and observe, on real servers: the ways of docs/writes.md and docs/observation.md, and kinds in no namespace.
+
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { parse } from 'yaml'
+
+import { type KubeObject, type ObjectList, resourcePath } from '../../activities/kube/client.ts'
+import { inParallel } from '../../activities/kube/in-parallel.ts'
+import { isNotFound } from '../../activities/kube/errors.ts'
+import { crdDocument } from '../../worker/gen/crd.ts'
+import { parcelKind, rackKind, SHARED } from '../support/level/parcel.ts'
+import { useStage } from '../support/stage.ts'
+
+const MAPS = { apiVersion: 'v1', plural: 'configmaps' }
+const SECRETS = { apiVersion: 'v1', plural: 'secrets' }
+const MERGE = 'application/merge-patch+json'
+
+const stage = useStage('level-writes', () => {
+  const controllers = new URL('../support/level/parcel.ts', import.meta.url).pathname
+  return Promise.resolve({ controllers })
+})
+
+beforeAll(async () => {
+  vi.setConfig({ testTimeout: 60_000 })
+  const { kube } = stage.cluster
+  const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+  for (const kind of [parcelKind, rackKind]) {
+    const crd = parse(crdDocument(kind)) as { readonly spec: object }
+    const scope = kind === rackKind ? 'Cluster' : 'Namespaced'
+    await kube.request('POST', crds, { body: { ...crd, spec: { ...crd.spec, scope } } })
+  }
+  await kube.request('POST', '/api/v1/namespaces', { body: { metadata: { name: SHARED } } })
+  await vi.waitFor(async () => await kube.request('GET', resourcePath(rackKind, undefined)), 20_000)
+  await vi.waitFor(async () => await kube.request('GET', path(parcelKind)), 20_000)
+})
+
+describe('a parcel', () => {
+  it('is packed: what is made has no nulls, belongs to whom it shall, and is told', async () => {
+    const { metadata } = await create('plain', { text: 'hello' })
+    await vi.waitFor(async () => {
+      expect((await get(parcelKind, 'plain'))?.['status']).toMatchObject({ text: 'hello', saved: 'hello' })
+    }, PATIENT)
+    await settled('plain')
+    const [box, note, once, marked] = await Promise.all(
+      ['plain', 'plain-note', 'plain-once', 'plain-marked'].map(async (name) => await get(MAPS, name)),
+    )
+    expect(box?.['data']).toEqual({ text: 'hello' })
+    expect(box?.metadata.ownerReferences).toMatchObject([{ kind: 'Parcel', uid: metadata.uid, controller: true }])
+    expect(note?.metadata).not.toHaveProperty('ownerReferences')
+    expect(once?.metadata.ownerReferences).toMatchObject([{ uid: metadata.uid }])
+    expect(marked?.metadata).toMatchObject({
+      labels: { 'pawl.dev/owner-uid': metadata.uid },
+      annotations: { 'pawl.dev/made-for': 'Parcel.writes.test.pawl.dev/level-writes/plain' },
+      finalizers: ['writes.test.pawl.dev/held'],
+    })
+    const events = await list({ apiVersion: 'v1', plural: 'events' })
+    const told = events.filter(
+      ({ reason, involvedObject }) => reason === 'Packed' && nameIn(involvedObject) === 'plain',
+    )
+    expect(told).toMatchObject([
+      { type: 'Normal', message: 'the parcel says hello', source: { component: 'pawl-parcel' } },
+    ])
+  })
+
+  it('shares the list of conditions with another controller of its kind', async () => {
+    await vi.waitFor(
+      async () => expect(await conditions('plain')).toEqual({ Ready: 'hello', Inspected: 'seen' }),
+      PATIENT,
+    )
+    await patch(parcelKind, 'plain', { spec: { text: 'again' } })
+    await vi.waitFor(
+      async () => expect(await conditions('plain')).toEqual({ Ready: 'again', Inspected: 'seen' }),
+      PATIENT,
+    )
+    await until(MAPS, 'plain', { text: 'again' })
+    await until(MAPS, 'plain-note', { text: 'again' })
+    // Made once.
+    await until(MAPS, 'plain-once', { text: 'hello' })
+  })
+
+  it('hears of what it has made, though no query is about it: by owner reference and by label', async () => {
+    await settled('plain')
+    await patch(MAPS, 'plain', { data: { text: 'edited' } })
+    await until(MAPS, 'plain', { text: 'again' })
+    await patch(MAPS, 'plain-marked', { data: { text: 'edited' } })
+    await until(MAPS, 'plain-marked', { text: 'again' })
+  })
+
+  it('leaves what was made by hand until that goes, or it may adopt it', async () => {
+    for (const name of ['taken', 'adopted'])
+      await request('POST', MAPS, '', { metadata: { name }, data: { text: 'mine' } })
+    const taken = await create('taken', { text: 'ours' })
+    await vi.waitFor(async () => expect(await lastError(taken)).toMatchObject({ reason: 'NotOwned' }), PATIENT)
+    await until(MAPS, 'taken', { text: 'mine' })
+    await request('DELETE', MAPS, 'taken')
+    await until(MAPS, 'taken', { text: 'ours' })
+    await create('adopted', { text: 'ours', adopt: true })
+    await until(MAPS, 'adopted', { text: 'ours' })
+    expect((await get(MAPS, 'adopted'))?.metadata.ownerReferences).toMatchObject([{ kind: 'Parcel' }])
+  })
+
+  it('writes a field of an object that somebody else makes, and nothing else of it', async () => {
+    await create('stamping', { text: 'x', foreign: 'theirs' })
+    await request('POST', MAPS, '', { metadata: { name: 'theirs' }, data: { key: 'theirs' } })
+    await until(MAPS, 'theirs', { key: 'theirs', stamp: 'stamping' })
+    expect((await get(MAPS, 'theirs'))?.metadata).not.toHaveProperty('ownerReferences')
+  })
+
+  it('makes a Secret of the value of another, which is in no history, and follows that', async () => {
+    const parcel = await create('secretive', { text: 'x', secret: 'db' })
+    await vi.waitFor(async () => expect(await lastError(parcel)).toMatchObject({ reason: 'SecretNotFound' }), PATIENT)
+    await request('POST', SECRETS, '', { metadata: { name: 'db' }, stringData: { password: 'canary-1' } })
+    const url = (password: string) => ({ url: Buffer.from(`postgres://app:${password}@db`).toString('base64') })
+    await until(SECRETS, 'secretive-url', url('canary-1'))
+    await patch(SECRETS, 'db', { stringData: { password: 'canary-2' } })
+    await until(SECRETS, 'secretive-url', url('canary-2'))
+    await settled('secretive')
+    const { workflow_id } = await job(parcel)
+    const run = stage.pawl.client.workflow.getHandle(workflow_id)
+    // What a task did is in the history when the task has ended, after the row was closed.
+    await run.result()
+    const texts = textsOf(await run.fetchHistory())
+    expect(texts).toContain('"password"')
+    expect(texts).not.toMatch(/canary|Y2FuYXJ5/)
+  })
+
+  it('looks at a thousand objects by a view, by picked fields, and by a selector of its own', async () => {
+    const crowd = Array.from({ length: 1000 }, (_, index) => index)
+    await inParallel(crowd, 20, async (index) => {
+      const labels = { crowd: 'big', ...(index < 3 && { few: 'yes' }) }
+      const data = { large: 'x'.repeat(3000), ...(index % 2 === 0 && { small: 'y' }) }
+      await request('POST', MAPS, '', { metadata: { name: `crowd-${index}`, labels }, data })
+    })
+    await create('crowded', { text: 'x', crowd: 'big', selector: { few: 'yes' } })
+    const status = { crowd: '1000 500', selected: ['crowd-0', 'crowd-1', 'crowd-2'] }
+    await vi.waitFor(async () => expect((await get(parcelKind, 'crowded'))?.['status']).toMatchObject(status), PATIENT)
+  })
+
+  it('clears up in other namespaces when it goes, and leaves what is to stay', async () => {
+    await create('leaving', { text: 'x', shared: true })
+    await vi.waitFor(async () => expect(await get(MAPS, 'leaving', SHARED)).toBeDefined(), PATIENT)
+    await settled('leaving')
+    await request('DELETE', parcelKind, 'leaving')
+    await vi.waitFor(async () => expect(await get(parcelKind, 'leaving')).toBeUndefined(), PATIENT)
+    expect(await get(MAPS, 'leaving', SHARED)).toBeUndefined()
+    expect(await get(MAPS, 'leaving-marked')).toBeUndefined()
+    expect((await get(MAPS, 'leaving-note'))?.['data']).toEqual({ text: 'x' })
+  })
+})
+
+describe('a rack, which is in no namespace', () => {
+  it('makes, follows, tells and reports as others do, and goes when it is done', async () => {
+    const { kube, namespace } = stage.cluster
+    const racks = resourcePath(rackKind, undefined)
+    const { apiVersion, kind } = rackKind
+    const spec = { namespace, text: 'full' }
+    const rack = await kube.request<KubeObject>('POST', racks, {
+      body: { apiVersion, kind, metadata: { name: 'r' }, spec },
+    })
+    const look = async () => await kube.request<KubeObject>('GET', `${racks}/r`)
+    await vi.waitFor(async () => expect((await look())['status']).toEqual({ text: 'full' }), PATIENT)
+    expect((await get(MAPS, 'r'))?.metadata.ownerReferences).toMatchObject([{ kind: 'Rack', uid: rack.metadata.uid }])
+    expect((await look()).metadata.finalizers).toEqual(['writes.test.pawl.dev/rack'])
+    await patch(MAPS, 'r', { data: { text: 'edited' } })
+    await until(MAPS, 'r', { text: 'full' })
+    const events = await list({ apiVersion: 'v1', plural: 'events' }, 'default')
+    expect(events.filter(({ reason }) => reason === 'Filled')).toMatchObject([
+      { involvedObject: { kind: 'Rack', name: 'r' } },
+    ])
+    expect((await job(rack)).workflow_id).toBe(`rack/r/${rack.metadata.uid ?? ''}`)
+    await kube.request('DELETE', `${racks}/r`)
+    await vi.waitFor(async () => await expect(look()).rejects.toMatchObject({ status: 404 }), PATIENT)
+  })
+})
+
+const PATIENT = { timeout: 30_000, interval: 50 }
+
+type Resource = typeof MAPS | typeof parcelKind
+
+function path({ apiVersion, plural }: Resource, name?: string, namespace = stage.cluster.namespace): string {
+  return resourcePath({ apiVersion, plural }, namespace, name === '' ? undefined : name)
+}
+
+async function request(method: 'POST' | 'DELETE', resource: Resource, name: string, body?: object) {
+  return await stage.cluster.kube.request<KubeObject>(method, path(resource, name), { ...(body && { body }) })
+}
+
+async function patch(resource: Resource, name: string, body: object): Promise<void> {
+  await stage.cluster.kube.request('PATCH', path(resource, name), { body, contentType: MERGE })
+}
+
+async function get(resource: Resource, name: string, namespace?: string): Promise<KubeObject | undefined> {
+  try {
+    return await stage.cluster.kube.request<KubeObject>('GET', path(resource, name, namespace))
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+async function list(resource: Resource, namespace?: string): Promise<readonly KubeObject[]> {
+  return (await stage.cluster.kube.request<ObjectList>('GET', path(resource, undefined, namespace))).items
+}
+
+async function create(name: string, spec: object): Promise<KubeObject> {
+  const { apiVersion, kind } = parcelKind
+  return await request('POST', parcelKind, '', { apiVersion, kind, metadata: { name }, spec })
+}
+
+async function until(resource: Resource, name: string, data: object): Promise<void> {
+  await vi.waitFor(async () => expect((await get(resource, name))?.['data']).toEqual(data), PATIENT)
+}
+
+/** Waits until the runs of a parcel have ended. */
+async function settled(name: string): Promise<void> {
+  const { uid = '' } = (await get(parcelKind, name))?.metadata ?? {}
+  await vi.waitFor(async () => {
+    const jobs = await stage.pawl.db.selectFrom('job').select('outcome').where('uid', '=', uid).execute()
+    expect(jobs.map(({ outcome }) => outcome)).toEqual(['Converged', 'Converged'])
+  }, PATIENT)
+}
+
+async function conditions(name: string): Promise<Readonly<Record<string, string>>> {
+  const status = (await get(parcelKind, name))?.['status'] as
+    { readonly conditions?: readonly { readonly type: string; readonly message: string }[] } | undefined
+  return Object.fromEntries((status?.conditions ?? []).map(({ type, message }) => [type, message]))
+}
+
+async function job({ metadata: { uid = '' } }: KubeObject) {
+  const rows = stage.pawl.db.selectFrom('job').selectAll().where('uid', '=', uid).where('controller', '<>', 'inspector')
+  return await rows.executeTakeFirstOrThrow()
+}
+
+async function lastError(object: KubeObject): Promise<unknown> {
+  return (await job(object)).last_error
+}
+
+function nameIn(reference: unknown): unknown {
+  return (reference as { readonly name?: unknown } | undefined)?.name
+}
+
+/** The payloads of a history. */
+function textsOf(value: unknown): string {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('utf8')
+  if (typeof value !== 'object' || value === null) return ''
+  return Object.values(value).map(textsOf).join('\n')
+}
