@@ -182,10 +182,7 @@ describe('a pass in a test', () => {
   })
 
   it('meets a state that cannot be read where a step asks for it', async () => {
-    const own = action<Pass>('own', ({ state }) => {
-      void state.own
-      return Promise.resolve(done)
-    })
+    const own = action<Pass>('own', ({ state }) => Promise.resolve(state.own === undefined ? done : stop('there')))
     const fails = { observe: (state: string) => (state === 'own' ? forbidden : undefined) }
     const { outcome, written } = await runPass(shop(join(own, applyMap)), { target: red, fails })
     expect([outcome.faults, written]).toEqual([[forbidden], ['apply ConfigMap one']])
