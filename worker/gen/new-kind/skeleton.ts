@@ -251,6 +251,8 @@ const runtime: Runtime = {
   toOutcome: () => undefined,
 }
 
+const quiet = () => undefined
+
 function passWith(message: string | undefined): { pass: ${kind}Pass; applied: WantedObject[] } {
   const version = { resourceVersion: '1', generation: 1, creationTimestamp: '2026-01-01T00:00:00Z' }
   const metadata = { name: 'one', namespace: 'default', uid: 'u', ...version }
@@ -268,6 +270,11 @@ function passWith(message: string | undefined): { pass: ${kind}Pass; applied: Wa
       apply: (object) => Promise.resolve(void applied.push(object)),
       remove: () => Promise.resolve(),
     },
+    call: () => {
+      throw new Error('it has no activities of its own')
+    },
+    now: new Date(),
+    log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     status: {},
   }
   return { pass, applied }

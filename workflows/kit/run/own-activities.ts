@@ -10,6 +10,11 @@ import type { Subject } from './subject.ts'
 /** What is more than Temporal takes would be tried for ever. */
 export const MOST_CALL_BYTES = 1_500_000
 
+/** Node's, wherever its types or those of browsers are: in modules of activities. The sandbox has neither. */
+type Signal = typeof globalThis extends { AbortSignal: { prototype: infer Found } }
+  ? Found
+  : { readonly aborted: boolean }
+
 /** What an activity is given beside its input. */
 export interface ActivityContext {
   /** The object whose pass calls. */
@@ -19,7 +24,7 @@ export interface ActivityContext {
   /** 1 for the first try. */
   readonly attempt: number
   /** Aborted when the result is not wanted any more (`timeout`, the end of the run) and when the worker stops; told with a heartbeat. */
-  readonly signal: AbortSignal
+  readonly signal: Signal
   /** Says that the work goes on, and how far it got. */
   heartbeat(progress?: unknown): void
   /** What the last heartbeat of an earlier try has said; undefined in the first one. */
