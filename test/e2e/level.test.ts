@@ -157,6 +157,28 @@ describe('a controller in level mode', () => {
     await converged(widget)
   })
 
+  it('goes on without a state that is two objects where one is meant, also in its deletion; who asks for it tells', async () => {
+    for (const name of ['picked-a', 'picked-b']) await createConfigMap(name, { color: 'red' }, { picked: 'picky' })
+    const widget = await create('picky', { message: 'hello', picks: true })
+    const ready = ({ status }: KubeObject) => (status as { conditions?: readonly object[] }).conditions?.[0]
+    const message = 'state picked of Widget level/picky: found 2 objects of kind ConfigMap, expected one'
+    const told = expect.objectContaining({
+      type: 'Ready',
+      status: 'False',
+      reason: 'AmbiguousState',
+      message,
+    }) as object
+    await until(widgetKind, 'picky', ready, told)
+    expect((await get(CONFIG_MAPS, 'picky'))?.['data']).toMatchObject({ message: 'hello' })
+    await request('DELETE', CONFIG_MAPS, 'picked-b')
+    await until(widgetKind, 'picky', ({ status }) => (status as { color?: string }).color, 'red')
+    await converged(widget)
+    await createConfigMap('picked-b', {}, { picked: 'picky' })
+    await until(widgetKind, 'picky', ready, told)
+    await request('DELETE', widgetKind, 'picky')
+    await vi.waitFor(async () => expect(await get(widgetKind, 'picky')).toBeUndefined(), WAIT)
+  })
+
   it('runs in a worker of its own, on a queue of its own; what the other one has to do waits for that', async () => {
     await stage.pawl.kill('worker', 'SIGTERM')
     await stage.pawl.startWorker('only-widget', undefined, ['--only', 'widget'])

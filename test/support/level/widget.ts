@@ -10,7 +10,9 @@ import {
   defineKind,
   defineLevel,
   done,
+  flag,
   integer,
+  join,
   type LevelPass,
   type ObjectMeta,
   type ObjectOf,
@@ -42,6 +44,7 @@ export const widgetKind = defineKind({
         message: required(text('What the ConfigMap says.')),
         settings: text('Name of a ConfigMap that somebody else makes.'),
         rounds: integer('How many passes to wait for, some milliseconds apart.'),
+        picks: flag('Whether the color is that of the one ConfigMap that is labelled so.'),
         prices: text('URL of a program that knows the price.'),
         slowPrices: text('URL of one that takes its time.'),
       }),
@@ -72,12 +75,15 @@ interface WidgetState {
   readonly configMap: ConfigMap | undefined
   readonly settings: ConfigMap | undefined
   readonly labelled: readonly ConfigMap[]
+  /** There may be more than one by mistake. */
+  readonly picked: ConfigMap | undefined
 }
 
 const widgetQueries = {
   configMap: { kind: 'v1/ConfigMap', name: '${target.metadata.name}', owned: true },
   settings: { kind: 'v1/ConfigMap', name: '${target.spec.settings}' },
   labelled: { kind: 'v1/ConfigMap', many: true, labels: { widget: '${target.metadata.name}' } },
+  picked: { kind: 'v1/ConfigMap', labels: { picked: '${target.metadata.name}' } },
 } as const satisfies Record<keyof WidgetState, StateQuery>
 
 type Pass = LevelPass<WidgetState, Widget>
@@ -121,6 +127,12 @@ const waitForPrice = action<Pass>('waitForPrice', async ({ target, call, status 
   return done
 })
 
+const readPicked = action<Pass>('readPicked', ({ state, status }) => {
+  status['color'] = state.picked?.data?.['color'] ?? null
+  return done
+})
+
+const picks = ({ target }: Pass) => target.spec.picks === true
 const hasPrices = ({ target }: Pass) => target.spec.prices !== undefined
 const hasSlowPrices = ({ target }: Pass) => target.spec.slowPrices !== undefined
 
@@ -146,12 +158,15 @@ export const controllers = [
     ...{ name: 'widget', target: widgetKind, queries: widgetQueries, finalizer: 'level.test.pawl.dev/message' },
     activities: prices,
     plan: always(
-      sequential(
-        applyMessage,
-        readSettings,
-        countRounds,
-        when(hasPrices, askForPrice),
-        when(hasSlowPrices, timeout(1000, waitForPrice)),
+      join(
+        when(picks, readPicked),
+        sequential(
+          applyMessage,
+          readSettings,
+          countRounds,
+          when(hasPrices, askForPrice),
+          when(hasSlowPrices, timeout(1000, waitForPrice)),
+        ),
       ),
       reportFaults({ type: 'Ready' }),
     ),

@@ -8,7 +8,7 @@ const LETTERS = 16
 
 /** 16 letters and digits that differ when the content does. Fields that are undefined, and the order of keys, are no content. */
 export function contentHash(value: unknown): string {
-  return sha256(new TextEncoder().encode(value === undefined ? '' : canonicalJson(value))).slice(0, LETTERS)
+  return sha256(utf8(value === undefined ? '' : canonicalJson(value))).slice(0, LETTERS)
 }
 
 // The fractions of the cube roots of the first 64 primes, and of the square roots of the first eight.
@@ -18,8 +18,20 @@ const START = PRIMES.slice(0, 8).map((prime) => fraction(Math.sqrt(prime))) as u
 
 type State = readonly [number, number, number, number, number, number, number, number]
 
+/** Of well-formed text, as JSON is. */
+function utf8(text: string): readonly number[] {
+  return Array.from(text).flatMap((character) => {
+    const point = character.codePointAt(0) ?? 0
+    const tail = (shift: number) => 0x80 | ((point >> shift) & 0x3f)
+    if (point < 0x80) return [point]
+    if (point < 0x800) return [0xc0 | (point >> 6), tail(0)]
+    if (point < 0x10000) return [0xe0 | (point >> 12), tail(6), tail(0)]
+    return [0xf0 | (point >> 18), tail(12), tail(6), tail(0)]
+  })
+}
+
 /** In hexadecimal digits. */
-export function sha256(bytes: Uint8Array): string {
+export function sha256(bytes: readonly number[]): string {
   const words = padded(bytes)
   let state = START
   for (let at = 0; at < words.length; at += 16) state = compressed(state, words.slice(at, at + 16))
@@ -27,13 +39,15 @@ export function sha256(bytes: Uint8Array): string {
 }
 
 /** The message, a one, zeros, and the message's length in bits, as words of 32 bits; a multiple of sixteen. */
-function padded(bytes: Uint8Array): number[] {
+function padded(bytes: readonly number[]): number[] {
   const count = (((bytes.length + 8) >>> 6) + 1) * 16
   const words = Array<number>(count).fill(0)
   const put = (at: number, byte: number) => {
     words[at >>> 2] = (words[at >>> 2] ?? 0) | (byte << (24 - (at % 4) * 8))
   }
-  bytes.forEach((byte, at) => put(at, byte))
+  bytes.forEach((byte, at) => {
+    put(at, byte)
+  })
   put(bytes.length, 0x80)
   words[count - 2] = Math.floor(bytes.length / 2 ** 29)
   words[count - 1] = (bytes.length << 3) | 0

@@ -9,7 +9,16 @@ describe('the hash of content', () => {
   it('is that of the standard', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
-        expect(sha256(bytes)).toBe(createHash('sha256').update(bytes).digest('hex'))
+        expect(sha256([...bytes])).toBe(createHash('sha256').update(bytes).digest('hex'))
+      }),
+    )
+  })
+
+  it('is that of the text in UTF-8', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), (text) => {
+        const expected = createHash('sha256').update(JSON.stringify(text), 'utf8').digest('hex')
+        expect(contentHash(text)).toBe(expected.slice(0, 16))
       }),
     )
   })
