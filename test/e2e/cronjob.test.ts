@@ -74,6 +74,31 @@ describe('the CronJob example', { timeout: 180_000 }, () => {
   })
 })
 
+describe('twenty CronJobs that wait while the code of their controller is changed', { timeout: 240_000 }, () => {
+  it('go on within a minute with the new code', async () => {
+    const names = Array.from({ length: 20 }, (_, index) => `yearly-${index}`)
+    for (const name of names) await create(name, { schedule: midnight(30) })
+    const rows = async () =>
+      await stage.pawl.db.selectFrom('job').selectAll().where('name', 'in', names).orderBy('name').execute()
+    const wait = { timeout: 60_000, interval: 200 }
+    await vi.waitFor(async () => expect(await rows()).toHaveLength(20), wait)
+    for (const name of names) await until(name, ({ status }) => reasonOf(status), 'Waiting')
+
+    const changed = new URL('../support/code-changes/cron-job.ts', import.meta.url).pathname
+    await stage.pawl.startWorker('changed', undefined, ['--controllers', changed])
+    await stage.pawl.kill('worker', 'SIGTERM')
+    await vi.waitFor(async () => {
+      const found = (await rows()).map(({ outcome, restarts, last_error, passes }) => ({
+        // The passes of the new run are counted anew.
+        ...{ outcome, restarts, last_error, isAtWork: passes > 0 },
+      }))
+      expect(found).toEqual(names.map(() => ({ outcome: null, restarts: 1, last_error: null, isAtWork: true })))
+    }, wait)
+    await patch('yearly-7', { spec: { schedule: 'never' } })
+    await until('yearly-7', ({ status }) => reasonOf(status), 'InvalidSchedule')
+  })
+})
+
 interface Named {
   readonly metadata: { readonly name: string; readonly labels?: object; readonly ownerReferences?: readonly object[] }
 }

@@ -1,5 +1,5 @@
 // Workers of two builds beside each other, as in a roll-out: what the new one wakes at its start may be looked at by the old one, which does as it always
-// did. So a worker that stops wakes the objects of its controllers in level mode once more, when workers of another build stay behind.
+// did. So a worker that stops wakes the objects of its controllers in level mode once more, when workers of another build stay behind. Source: docs/adr/0029.
 //
 //   H1. Temporal knows who asks a queue for work; a worker says there of which build it is.
 //   H2. A worker that is killed hands over nothing: what it was at work on comes to others anyway, the rest at the next change.

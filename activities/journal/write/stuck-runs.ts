@@ -1,5 +1,5 @@
 // Runs whose workflow task fails again and again: noted by the worker that sees it, found by every worker that may help.
-// Source: docs/architecture.md "Changes of code".
+// Source: docs/adr/0029.
 //
 //   S1. A note is of one run, by its run ID: the run that takes its place has none.
 //   S2. It keeps the time at which the run first failed so.
