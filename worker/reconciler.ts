@@ -143,7 +143,9 @@ function activitiesOf({ log, opened }: Frame, { db, lax, kube, atWork, routing, 
     opened(wing.close)
     return [wing.activities]
   })
-  const own = registry.levels.map((controller) => ownActivities(controller, ownModules.get(controller.name) ?? {}))
+  const own = registry.levels.map((controller) =>
+    ownActivities(controller, ownModules.get(controller.name) ?? {}, deps),
+  )
   return createActivities(deps, [...wings, ...own])
 }
 

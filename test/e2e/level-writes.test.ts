@@ -1,5 +1,6 @@
 // What controllers in level mode write and observe, on real servers: the ways of docs/writes.md and docs/observation.md, and kinds in no namespace.
 
+import { createHash } from 'node:crypto'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { parse } from 'yaml'
 
@@ -105,15 +106,21 @@ describe('a parcel', () => {
     expect((await get(MAPS, 'theirs'))?.metadata).not.toHaveProperty('ownerReferences')
   })
 
-  it('makes a Secret of the value of another, which is in no history, and follows that', async () => {
+  it('makes a Secret of the value of another, and calls with it, which is in no history, and follows that', async () => {
     const parcel = await create('secretive', { text: 'x', secret: 'db' })
     await vi.waitFor(async () => expect(await lastError(parcel)).toMatchObject({ reason: 'SecretNotFound' }), PATIENT)
     await request('POST', SECRETS, '', { metadata: { name: 'db' }, stringData: { password: 'canary-1' } })
     const url = (password: string) => ({ url: Buffer.from(`postgres://app:${password}@db`).toString('base64') })
     await until(SECRETS, 'secretive-url', url('canary-1'))
+    // What the activity throws repeats the value.
+    await patch(SECRETS, 'db', { stringData: { password: 'canary-wrong' } })
+    await vi.waitFor(async () => expect(await lastError(parcel)).toMatchObject({ reason: 'ActivityFailed' }), PATIENT)
+    expect(await lastError(parcel)).toMatchObject({ message: 'fingerprint: what is the hash of ***?' })
     await patch(SECRETS, 'db', { stringData: { password: 'canary-2' } })
     await until(SECRETS, 'secretive-url', url('canary-2'))
     await settled('secretive')
+    const fingerprint = createHash('sha256').update('canary-2').digest('hex')
+    expect((await get(parcelKind, 'secretive'))?.['status']).toMatchObject({ fingerprint })
     const { workflow_id } = await job(parcel)
     const run = stage.pawl.client.workflow.getHandle(workflow_id)
     // What a task did is in the history when the task has ended, after the row was closed.

@@ -4,13 +4,7 @@
 //   F2. References never leave the target's namespace; a target in none names it.
 //   F3. No message repeats a value.
 
-import {
-  type By,
-  type LevelTarget,
-  type SecretGap,
-  type SecretKey,
-  type Subject,
-} from '../../../workflows/kit/index.ts'
+import { type By, type SecretGap, type SecretKey, type Subject } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 import { finalFailure, retryableFailure } from '../../kube/errors.ts'
 import { readObject } from '../../kube/read-family.ts'
@@ -20,9 +14,8 @@ import { hearOf } from './send.ts'
 
 /** Whose run it is. */
 interface Whose {
-  readonly by: By
+  readonly by: Pick<By, 'workflowID'>
   readonly subject: Subject
-  readonly target: LevelTarget
 }
 
 export interface Filled<Value> {

@@ -3,13 +3,14 @@
 //
 //   O1. Only what is `ActivityError` says of itself whether it may pass; everything else may.
 //   O2. A heartbeat of the kit repeats what the activity's last one has said.
+//   O3. Values of Secrets are filled into the input here, and no failure repeats them.
 
 import { ApplicationFailure } from '@temporalio/common'
 import { Context, log } from '@temporalio/activity'
 import {
   type ActionLog,
   type ActivityContext,
-  type ActivityError,
+  ActivityError,
   type CallOptions,
   type LevelController,
   MOST_CALL_BYTES,
@@ -17,7 +18,9 @@ import {
   type OwnCallInput,
   type Subject,
 } from '../../../workflows/kit/index.ts'
+import type { Deps } from '../../deps.ts'
 import { finalFailure } from '../../kube/errors.ts'
+import { fillSecrets } from './fill-secrets.ts'
 import { nameOf } from './kinds.ts'
 
 /** Of a user's module. */
@@ -33,24 +36,34 @@ const HEARTBEAT_MS = 1000
 export function ownActivities(
   { name: controller, activities }: Pick<LevelController, 'name' | 'activities'>,
   functions: OwnFunctions,
+  deps: Deps,
 ): Readonly<Record<string, Registered>> {
   const all = Object.entries(activities?.options ?? {}).flatMap(([name, options]) => {
     const run = functions[name]
-    return run === undefined ? [] : [[ownActivityName(controller, name), registered(name, options, run)] as const]
+    return run === undefined
+      ? []
+      : [[ownActivityName(controller, name), registered(name, options, { run, deps })] as const]
   })
   return Object.fromEntries(all)
 }
 
-function registered(name: string, { heartbeatMs }: CallOptions, run: OwnFunctions[string]): Registered {
-  return async ({ subject, input }) => {
+interface Run {
+  readonly run: OwnFunctions[string]
+  readonly deps: Deps
+}
+
+function registered(name: string, { heartbeatMs }: CallOptions, { run, deps }: Run): Registered {
+  return async ({ subject, input, gaps }) => {
     const { context, beat } = contextOf(name, subject)
+    const by = { workflowID: Context.current().info.workflowExecution?.workflowId ?? '' }
+    const { value, conceals } = await fillSecrets(deps, { by, subject }, input, gaps)
     const timer = heartbeatMs === undefined ? setInterval(beat, HEARTBEAT_MS) : undefined
     try {
-      const result = await run(input, context)
+      const result = await run(value, context)
       refuseTooLarge(name, result)
       return result
     } catch (error) {
-      throw context.signal.aborted ? error : toFailure(error)
+      throw context.signal.aborted ? error : toFailure(error, conceals)
     } finally {
       clearInterval(timer)
     }
@@ -86,8 +99,9 @@ function logOf(fields: object): ActionLog {
   }
 }
 
-/** O1 */
-function toFailure(error: unknown): unknown {
+/** O1, O3. */
+function toFailure(error: unknown, conceals: readonly string[]): unknown {
+  if (conceals.length > 0) return toFailure(concealed(error, conceals), [])
   if (error instanceof ApplicationFailure) return error
   if (isActivityError(error)) {
     const { code, message, retryable, retryMs } = error
@@ -98,6 +112,22 @@ function toFailure(error: unknown): unknown {
   }
   const cause = error instanceof Error ? error : new Error(String(error))
   return ApplicationFailure.create({ type: UNEXPECTED.code, message: told(cause), cause })
+}
+
+/** The same without these texts, and without its cause and stack, which may have them too. */
+function concealed(error: unknown, texts: readonly string[]): unknown {
+  const message = texts
+    .filter((text) => text.trim() !== '')
+    .reduce((left, text) => left.replaceAll(text, '***'), error instanceof Error ? told(error) : String(error))
+  if (error instanceof ApplicationFailure)
+    return ApplicationFailure.create({
+      message,
+      type: error.type ?? 'Unknown',
+      nonRetryable: error.nonRetryable === true,
+    })
+  if (!isActivityError(error)) return new Error(message)
+  const { code, retryable, retryMs } = error
+  return new ActivityError(code, message, { retryable, ...(retryMs !== undefined && { retryMs }) })
 }
 
 /** `fetch failed` says less than its cause. */

@@ -40,7 +40,7 @@ export interface Place {
  */
 export async function hearOf(
   deps: Deps,
-  { by, subject }: { readonly by: By; readonly subject: Subject },
+  { by, subject }: { readonly by: Pick<By, 'workflowID'>; readonly subject: Subject },
   { watched, namespace, name }: Place,
 ): Promise<boolean> {
   if (watched.unfollowed === true) return false

@@ -3,6 +3,7 @@
 
 import {
   action,
+  activitiesOf,
   conditionsField,
   defineKind,
   defineLevel,
@@ -46,6 +47,7 @@ export const parcelKind = defineKind({
     ),
     status: record('What is there.', {
       text: text('What the ConfigMap says.'),
+      fingerprint: text('The SHA-256 of the password.'),
       saved: text('What the status said in the middle of a pass.'),
       crowd: text('How many ConfigMaps there are, and how many have a small entry.'),
       selected: list('Those that the selector selects.', text('A name.')),
@@ -128,10 +130,14 @@ const markOthers = action<Pass>('markOthers', async ({ target, act }) => {
   return done
 })
 
-const writeURL = action<Pass>('writeURL', async ({ target, act }) => {
+const calls = activitiesOf(() => import('./parcel.activities.ts'), { fingerprint: { timeoutMs: 5000, attempts: 1 } })
+
+const writeURL = action<Pass>('writeURL', async ({ target, act, call, status }) => {
   const { secret } = target.spec
   if (secret === undefined) return done
-  const url = secretText`postgres://app:${secretRef(secret, 'password')}@db`
+  const password = secretRef(secret, 'password')
+  status.fingerprint = await call(calls).fingerprint({ text: password })
+  const url = secretText`postgres://app:${password}@db`
   const metadata = { name: `${target.metadata.name}-url` }
   await act.apply<Secret>({ apiVersion: 'v1', kind: 'Secret', metadata, stringData: { url } })
   return done
@@ -189,6 +195,7 @@ export const controllers = [
     writes: [{ kind: 'v1/ConfigMap', namespaces: [SHARED] }, 'v1/Secret'],
     plan: sequential(applyBox, keepNote, markOthers, writeURL, stampForeign, report),
     onDelete: clearUp,
+    activities: calls,
   }),
   defineLevel<object, Parcel>({ name: 'inspector', target: parcelKind, queries: {}, plan: inspect }),
   defineLevel<{ readonly box: ConfigMap | undefined }, Rack>({

@@ -3,8 +3,9 @@
 // import becomes part of the sandbox, and what calls need must not.
 //
 //   A1. The module exports what is declared, and no other async function: the compiler compares the names, and the worker when it starts.
-//   A2. Input and result are JSON, and stay in the run's history: no secrets, and not more than `MOST_CALL_BYTES` each.
+//   A2. Input and result are JSON, and stay in the run's history: secrets by reference only, and not more than `MOST_CALL_BYTES` each.
 
+import type { SecretGap, WithSecrets } from './secret-values.ts'
 import type { Subject } from './subject.ts'
 
 /** What is more than Temporal takes would be tried for ever. */
@@ -99,7 +100,7 @@ export type CallsOf<Module> = {
 type CallOf<Activity> = Activity extends (input: infer Input, context: ActivityContext) => Promise<infer Result>
   ? unknown extends Input
     ? () => Promise<Answered<Result>>
-    : (input: Input) => Promise<Answered<Result>>
+    : (input: WithSecrets<Input>) => Promise<Answered<Result>>
   : never
 
 /** The activities of a controller; made by `activitiesOf`. */
@@ -131,6 +132,8 @@ export function activitiesOf<Module extends object>(
 export interface OwnCallInput {
   readonly subject: Subject
   readonly input?: unknown
+  /** Where values of Secrets go into the input. */
+  readonly gaps?: readonly SecretGap[]
 }
 
 /** The name by which Temporal knows an activity of a controller: those of others may be called alike. */

@@ -24,11 +24,13 @@ export class SecretValue {
 
   /** @throws a plain Error: it stands where nothing fills it in. */
   toJSON(): never {
-    throw new Error('a value of a Secret is used where nothing fills it in; expected it in an object that is written')
+    throw new Error(
+      'a value of a Secret is used where nothing fills it in; expected it in an object that is written, or in what an activity is called with',
+    )
   }
 }
 
-/** The value of a key of a Secret in the target's namespace, for an object that is applied, created or patched. */
+/** The value of a key of a Secret in the target's namespace, for an object that is written, or for what an activity of one's own is called with. */
 export function secretRef(secret: string, key: string, namespace?: string): SecretValue {
   return new SecretValue([{ secret, key, ...(namespace !== undefined && { namespace }) }])
 }
@@ -43,6 +45,15 @@ export function secretText(texts: TemplateStringsArray, ...values: readonly (str
   )
 }
 
+/** A value in which texts may be values of Secrets. */
+export type WithSecrets<Value> = Value extends readonly (infer Item)[]
+  ? readonly WithSecrets<Item>[]
+  : Value extends object
+    ? { readonly [Key in keyof Value]: WithSecrets<Value[Key]> }
+    : string extends Value
+      ? Value | SecretValue
+      : Value
+
 /** A gap in what travels, and what it is to be filled with. */
 export interface SecretGap {
   readonly at: readonly (string | number)[]
@@ -52,19 +63,27 @@ export interface SecretGap {
 /** What travels in place of a value: empty texts where gaps are (S1). */
 export function takeSecrets<Value>(value: Value): { readonly value: Value; readonly gaps: readonly SecretGap[] } {
   const gaps: SecretGap[] = []
-  const taken = take(value, [], gaps)
+  const taken = replaced(value, [], (at, parts) => {
+    gaps.push({ at, parts })
+    return ''
+  })
   return { value: (gaps.length === 0 ? value : taken) as Value, gaps }
 }
 
-function take(value: unknown, at: readonly (string | number)[], gaps: SecretGap[]): unknown {
+/** The value as a test sees it: references as texts that name them, `<db/password>`. */
+export function tellSecrets<Value>(value: Value): Value {
+  const told = (part: string | SecretKey) => (typeof part === 'string' ? part : `<${part.secret}/${part.key}>`)
+  return replaced(value, [], (_, parts) => parts.map(told).join('')) as Value
+}
+
+type Replace = (at: SecretGap['at'], parts: SecretGap['parts']) => string
+
+function replaced(value: unknown, at: SecretGap['at'], replace: Replace): unknown {
   const parts = partsOf(value)
-  if (parts !== undefined) {
-    gaps.push({ at, parts })
-    return ''
-  }
-  if (Array.isArray(value)) return value.map((item: unknown, index) => take(item, [...at, index], gaps))
+  if (parts !== undefined) return replace(at, parts)
+  if (Array.isArray(value)) return value.map((item: unknown, index) => replaced(item, [...at, index], replace))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, take(field, [...at, key], gaps)]))
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, replaced(field, [...at, key], replace)]))
 }
 
 function partsOf(value: unknown): readonly (string | SecretKey)[] | undefined {

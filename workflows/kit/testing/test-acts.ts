@@ -12,6 +12,7 @@ import type {
   WantedObject,
 } from '../run/level-acts.ts'
 import { CHANGED } from '../run/next-pass.ts'
+import { tellSecrets } from '../run/secret-values.ts'
 import { writeVerdict } from '../run/write-places.ts'
 import type { Fault } from '../plan/outcome.ts'
 import type { FakeCluster, Named } from './fake-cluster.ts'
@@ -30,7 +31,7 @@ export interface Acting {
 export function testActs(controller: LevelController, acting: Acting): LevelActs {
   const { cluster, fails, writes, events } = acting
   const made = (given: object, { owner }: CreateOptions) => {
-    const object = given as WantedObject
+    const object = tellSecrets(given as WantedObject)
     const place = placeOf(controller, acting.target, object)
     return { object, owner: owner ?? (place === 'elsewhere' ? ('label' as const) : ('target' as const)) }
   }
@@ -57,7 +58,8 @@ export function testActs(controller: LevelController, acting: Acting): LevelActs
         placeOf(controller, acting.target, object)
         throwIf(faultsOf(fails.patch, object))
         refuseChanged(cluster, object, fenced)
-        if (cluster.apply(patched(object, patch), 'none')) writes.push({ verb: 'patch', object, patch })
+        const told = tellSecrets(patch)
+        if (cluster.apply(patched(object, told), 'none')) writes.push({ verb: 'patch', object, patch: told })
       }),
     remove: (object) =>
       promised(() => {

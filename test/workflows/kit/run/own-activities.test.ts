@@ -1,6 +1,12 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 
-import { type ActivityContext, ActivityError, activitiesOf, type CallsOf } from '../../../../workflows/kit/index.ts'
+import {
+  type ActivityContext,
+  ActivityError,
+  activitiesOf,
+  type CallsOf,
+  type SecretValue,
+} from '../../../../workflows/kit/index.ts'
 
 const module = {
   fetchQuote: ({ symbol }: { symbol: string }, { attempt }: ActivityContext) =>
@@ -19,7 +25,9 @@ describe('the activities of a controller', () => {
       readonly at: string
       readonly lots: readonly { readonly size: number; readonly by: undefined }[]
     }
-    expectTypeOf<CallsOf<typeof module>['fetchQuote']>().toEqualTypeOf<(input: { symbol: string }) => Promise<Quote>>()
+    // A text may be the value of a Secret, by reference.
+    type Call = (input: { readonly symbol: string | SecretValue }) => Promise<Quote>
+    expectTypeOf<CallsOf<typeof module>['fetchQuote']>().toEqualTypeOf<Call>()
     expectTypeOf<CallsOf<typeof module>['ping']>().toEqualTypeOf<() => Promise<boolean>>()
     expectTypeOf<keyof CallsOf<typeof module>>().toEqualTypeOf<'fetchQuote' | 'ping'>()
   })

@@ -6,6 +6,7 @@
 
 import type { LevelController } from '../define-level.ts'
 import { MOST_CALL_BYTES, type OwnActivities, ownActivityName, type OwnCallInput } from '../own-activities.ts'
+import { takeSecrets } from '../secret-values.ts'
 import type { Subject } from '../subject.ts'
 import type { Fault } from '../../plan/outcome.ts'
 import { finalFailure, longActivities, retryableFailure, temporalRuntime } from './temporal.ts'
@@ -41,10 +42,12 @@ function callOf(controller: string, subject: Subject, { options }: OwnActivities
     ...{ startToCloseMs: timeoutMs, heartbeatMs, attempts, retryMs, factor: 2, tell: () => `call ${name}` },
     longestRetryMs: Math.max(retryMs, LONGEST_RETRY_MS),
   })
-  return async (input) => {
+  return async (given) => {
+    const { value: input, gaps } = takeSecrets(given)
     refuseTooLarge(name, input)
     try {
-      return await proxy[type]?.(input === undefined ? { subject } : { subject, input })
+      const sent = { ...(input !== undefined && { input }), ...(gaps.length > 0 && { gaps }) }
+      return await proxy[type]?.({ subject, ...sent })
     } catch (error) {
       const [fault] = temporalRuntime.toOutcome(error)?.faults ?? []
       if (fault === undefined) throw error
