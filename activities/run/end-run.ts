@@ -8,7 +8,14 @@ import { controllerOf, modeOf } from './controllers.ts'
 /** Closes the run's row; what else that means depends on its controller's mode. @throws when the journal cannot be written. */
 export async function endRun(
   deps: Deps,
-  { workflowID, runID, subject, jobID, cause }: Pick<By, 'workflowID' | 'runID'> & JobInput,
+  {
+    workflowID,
+    runID,
+    subject,
+    jobID,
+    cause,
+    passes,
+  }: Pick<By, 'workflowID' | 'runID'> & JobInput & { readonly passes?: number },
   outcome: string,
 ): Promise<void> {
   await deps.journal.flush(workflowID)
@@ -21,6 +28,7 @@ export async function endRun(
     cluster: deps.cluster,
   }
   const mode = modeOf(deps, { workflowID })
-  await closeRun(deps.db, { ...run, mode, uid, job_id: jobID, namespace, name, cause, started_at: now }, outcome, now)
+  const row = { ...run, mode, uid, job_id: jobID, namespace, name, cause, started_at: now, passes }
+  await closeRun(deps.db, row, outcome, now)
   deps.atWork.ends(workflowID)
 }

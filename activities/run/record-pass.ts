@@ -21,11 +21,16 @@ export async function recordPass(
     againMs,
     attempt,
     fault,
-  }: Omit<SettleInput, 'pass' | 'cause' | 'children' | 'jobID'>,
+    passes,
+  }: Omit<SettleInput, 'pass' | 'cause' | 'children' | 'jobID'> & { readonly passes?: number },
 ): Promise<'open' | 'over'> {
   const now = deps.now()
   const lastError = change?.lastError ?? fault
-  const job = await recordJobPhase(deps.db, { workflowID, runID, phase: change?.phase, lastError, attempt }, now)
+  const job = await recordJobPhase(
+    deps.db,
+    { workflowID, runID, phase: change?.phase, lastError, attempt, passes },
+    now,
+  )
   // What an ended job waited for went with its end, and would come back here.
   if (againMs === undefined || job === 'over') return job
   const controller = controllerOf({ workflowID })

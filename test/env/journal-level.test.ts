@@ -4,7 +4,7 @@ import { describe, expect, inject, it } from 'vitest'
 
 import { closeRun } from '../../activities/journal/write/close-runs.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
-import { recordJobPhase } from '../../activities/journal/write/jobs.ts'
+import { recordJobPhase, touchJobs } from '../../activities/journal/write/jobs.ts'
 import { replaceSubscriptions, wakeSubjects } from '../../activities/journal/write/level-runs.ts'
 import { pruneEvents } from '../../activities/journal/write/partitions.ts'
 import { upsertWakes } from '../../activities/journal/write/wakes.ts'
@@ -43,6 +43,26 @@ describe('the row of a run in level mode', () => {
     expect(await findOpenJob(test.db, 'shop', 'u1')).toMatchObject({ run_id: 'r2' })
     await closeRun(test.db, { ...ended, run_id: 'r2' }, 'Converged', NOW)
     expect(await job()).toEqual([{ run_id: 'r2', outcome: 'Converged' }])
+  })
+
+  it('counts its first pass, also one that looked before whoever started the run has written the row', async () => {
+    const passes = async () => (await test.db.selectFrom('job').select('passes').execute()).map((row) => row.passes)
+    const settled = { workflowID: run.workflow_id, phase: undefined, lastError: undefined, attempt: 0 }
+    const look = async (runID: string) => await touchJobs(test.db, [{ workflowID: run.workflow_id, runID }], NOW)
+    await look('r1')
+    await openJob(test.db, run)
+    await recordJobPhase(test.db, { ...settled, runID: 'r1', passes: 1 }, NOW)
+    expect(await passes()).toEqual([1])
+    await look('r1')
+    await recordJobPhase(test.db, { ...settled, runID: 'r1', passes: 2 }, NOW)
+    expect(await passes()).toEqual([2])
+    await closeRun(test.db, { ...ended, passes: 2 }, 'Converged', NOW)
+    expect(await passes()).toEqual([2])
+    // The next run of the object: over before its row is opened.
+    await look('r2')
+    await closeRun(test.db, { ...ended, run_id: 'r2', passes: 1 }, 'Converged', NOW)
+    await openJob(test.db, { ...run, run_id: 'r2' })
+    expect(await passes()).toEqual([1])
   })
 
   it('stays open when an earlier run ends late, with all that the later one waits for', async () => {

@@ -109,7 +109,7 @@ function stopCommand(): Command {
 
 async function dev(flags: DevFlags): Promise<void> {
   await checkControllers(flags.controllers, flags.wings, { acts: true })
-  checkWatch(flags)
+  checkTogether(flags)
   const abort = new AbortController()
   const options: DevOptions = {
     config: readConfig(),
@@ -129,8 +129,10 @@ async function dev(flags: DevFlags): Promise<void> {
   else await foreground(options, abort)
 }
 
-/** Of a restart a person is told, in the terminal. */
-function checkWatch({ watch, detach: isDetached, controllers }: DevFlags): void {
+/** What flags mean together. Of a restart a person is told, in the terminal. */
+function checkTogether({ watch, detach: isDetached, controllers, wings }: DevFlags): void {
+  if (wings?.trim() === 'none' && controllers === undefined)
+    throw new UsageError('--wings none leaves no controller to run; expected --controllers with some')
   if (watch !== true) return
   if (isDetached === true) throw new UsageError('found --watch with --detach, expected one of the two')
   if (controllers === undefined) throw new UsageError('found --watch without --controllers, expected both')

@@ -22,6 +22,8 @@ export type EndedRun = NewJob & {
   readonly run_id: string
   /** Of its controller. */
   readonly mode: Mode
+  /** As in `JobProgress`. */
+  readonly passes?: number | undefined
 }
 
 /** Closes the row of a run that ends (C2), with all that follows from it (C3-C5). */
@@ -39,17 +41,20 @@ export async function closeRun(db: Kysely<Database>, run: EndedRun, outcome: str
   })
 }
 
+/** What the row counted for a former run is not this one's. */
+const PASSES = sql`passes = case when j.run_id = excluded.run_id then greatest(j.passes, excluded.passes) else excluded.passes end`
+
 async function closeRow(db: Kysely<Database>, run: EndedRun, outcome: string, now: Date): Promise<void> {
-  const { workflow_id, run_id, controller, cluster, uid, job_id, namespace, name, cause, started_at } = run
+  const { workflow_id, run_id, controller, cluster, uid, job_id, namespace, name, cause, started_at, passes = 0 } = run
   const isOfObject = run.mode === 'level'
   await sql`
     with closed as (
       insert into job as j (workflow_id, run_id, controller, cluster, uid, job_id, namespace, name, cause, outcome, started_at,
-                            finished_at)
+                            finished_at, passes)
       values (${workflow_id}, ${run_id}, ${controller}, ${cluster}, ${uid}, ${job_id}, ${namespace}, ${name}, ${cause}, ${outcome},
-              ${started_at}, ${now})
+              ${started_at}, ${now}, ${passes})
       on conflict (workflow_id) do update set run_id = excluded.run_id, outcome = excluded.outcome, finished_at = excluded.finished_at
-        ${isOfObject ? sql`, attempt = 0, last_error = null` : sql``}
+        ${isOfObject ? sql`, attempt = 0, last_error = null, ${PASSES}` : sql``}
       where (j.run_id is null or j.run_id <= excluded.run_id) and (${isOfObject} or j.outcome is null)
       returning j.workflow_id, j.controller, j.uid, j.job_id)
     ${endWaits(now, { unsubscribes: !isOfObject || outcome === 'Deleted' })}`.execute(db)

@@ -287,6 +287,11 @@ export interface JobProgress {
   /** Undefined: the last one stays while the job is failing, and is cleared by a pass that did not fail. */
   readonly lastError: object | undefined
   readonly attempt: number
+  /**
+   * How many passes the run has made, where its first one may have looked before the row was there (level mode: whoever starts the run writes the
+   * row after that); undefined: `touchJobs` has counted all.
+   */
+  readonly passes?: number | undefined
 }
 
 /**
@@ -297,13 +302,13 @@ export interface JobProgress {
  */
 export async function recordJobPhase(
   db: Kysely<Database>,
-  { workflowID, runID, phase, lastError, attempt }: JobProgress,
+  { workflowID, runID, phase, lastError, attempt, passes = 0 }: JobProgress,
   now: Date,
 ): Promise<'open' | 'over'> {
   const told = lastError === undefined ? null : JSON.stringify(lastError)
   const entry = phase === undefined ? [] : [{ phase, at: now.toISOString() }]
   const { rows } = await sql<{ over: boolean | null }>`
-    update job set phase = coalesce(${phase ?? null}, phase), attempt = ${attempt},
+    update job set phase = coalesce(${phase ?? null}, phase), attempt = ${attempt}, passes = greatest(passes, ${passes}::int),
       last_error = case when ${attempt}::int > 0 then coalesce(${told}::jsonb, last_error) else ${told}::jsonb end,
       phases = case when ${phase ?? null}::text is null or phase is not distinct from ${phase ?? null}::text
                     then phases else phases || ${JSON.stringify(entry)}::jsonb end

@@ -20,6 +20,7 @@ export const settleActivities = (deps: Deps): LevelJournal => ({
       againMs,
       attempt,
       fault,
+      passes: by.pass,
     })
     if (fault === undefined || fault.reason === 'Changed') return
     const report = { operation: 'Reconcile', ...fault }
@@ -28,6 +29,7 @@ export const settleActivities = (deps: Deps): LevelJournal => ({
 
   /** Closes the run's row. */
   async endLevel({ by, firstRunID, subject, cause, outcome }) {
-    await endRun(deps, { workflowID: by.workflowID, runID: firstRunID, subject, jobID: '', cause }, outcome)
+    const run = { workflowID: by.workflowID, runID: firstRunID, passes: by.pass }
+    await endRun(deps, { ...run, subject, jobID: '', cause }, outcome)
   },
 })
