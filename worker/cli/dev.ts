@@ -109,7 +109,7 @@ function stopCommand(): Command {
 
 async function dev(flags: DevFlags): Promise<void> {
   await checkControllers(flags.controllers, flags.wings, { acts: true })
-  checkTogether(flags)
+  checkWatch(flags)
   const abort = new AbortController()
   const options: DevOptions = {
     config: readConfig(),
@@ -130,7 +130,7 @@ async function dev(flags: DevFlags): Promise<void> {
 }
 
 /** What flags mean together. Of a restart a person is told, in the terminal. */
-function checkTogether({ watch, detach: isDetached, controllers, wings }: DevFlags): void {
+function checkWatch({ watch, detach: isDetached, controllers, wings }: DevFlags): void {
   if (wings?.trim() === 'none' && controllers === undefined)
     throw new UsageError('--wings none leaves no controller to run; expected --controllers with some')
   if (watch !== true) return
