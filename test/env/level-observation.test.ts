@@ -68,6 +68,11 @@ const observe = async (state: string, query: QueryData) => {
   const queries: Record<string, LevelQuery> = { [state]: { ...maps, query } }
   return (await act.observeLevel({ by, subject, target, queries }))?.states[state]
 }
+/** What is told of a state that cannot be read. */
+const faultOf = async (state: string, query: QueryData) => {
+  const queries: Record<string, LevelQuery> = { [state]: { ...maps, query } }
+  return (await act.observeLevel({ by, subject, target, queries }))?.unreadable?.[state]
+}
 /** What each list is answered, and what was asked. */
 function listing(answer: (request: Request) => { readonly items: readonly KubeObject[]; readonly next?: string }) {
   const asked: Request[] = []
@@ -125,8 +130,8 @@ describe('a view', () => {
 
   it('that throws is a final fault which names the object', async () => {
     listing(() => ({ items: [map('a')] }))
-    await expect(observe('broken', { kind, many: true, viewed: true })).rejects.toMatchObject({
-      ...{ type: 'ViewFailed', nonRetryable: true },
+    expect(await faultOf('broken', { kind, many: true, viewed: true })).toEqual({
+      ...{ code: 'ViewFailed', retryable: false },
       message: 'the view of state broken throws on ConfigMap n/a: no such field',
     })
   })
@@ -179,8 +184,8 @@ describe('a single owned state that is selected by labels', () => {
 
   it("is a fault when what is selected is not the target's, until that changes", async () => {
     const asked = listing(() => ({ items: [map('a')] }))
-    await expect(observe('one', query)).rejects.toMatchObject({
-      ...{ type: 'StateNotOwned', nonRetryable: true },
+    expect(await faultOf('one', query)).toEqual({
+      ...{ code: 'StateNotOwned', retryable: false },
       message: 'state one of Shop n/shop: ConfigMap n/a is owned by nobody, expected the Shop',
     })
     expect(await subscriptions()).toEqual(['n a'])

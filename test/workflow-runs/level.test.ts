@@ -297,7 +297,7 @@ describe('a run in level mode', () => {
   it('shows hooks each step, and the object that it is about', async () => {
     const world = await start({ traced: true })
     expect(await world.run.result()).toBe('Converged')
-    expect(world.log).toContain('status {"trace":"g > when isHurried > sequential > act"}')
+    expect(world.log).toContain('status {"trace":"g > when isHurried > sequential > act > actMore"}')
   })
 
   it('outlives a bug in its code: the task fails until the code is mended, the run does not', async () => {
