@@ -327,11 +327,14 @@ async function until(
 
 /** Waits until nothing is open of an object; how the last runs of its controllers ended. */
 async function converged(object: KubeObject): Promise<string[]> {
-  const current = (await get(widgetKind, object.metadata.name)) ?? object
+  const look = async () => (await get(widgetKind, object.metadata.name)) ?? object
   return await vi.waitFor(
     async () => {
+      const current = await look()
       const { known, wakes, runs } = await journaled(current)
       const open = runs.filter(({ outcome }) => outcome === null)
+      // What a run wrote that ended between these looks is not in the journal yet, and wakes the other controller.
+      expect((await look()).metadata.resourceVersion).toBe(current.metadata.resourceVersion)
       expect({ known, wakes, open, runs: runs.length }).toEqual({ known: true, wakes: [], open: [], runs: 2 })
       return runs.map(({ controller, outcome }) => `${controller} ${outcome ?? 'open'}`)
     },
