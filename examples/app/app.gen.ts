@@ -30,6 +30,8 @@ export interface AppActions {
   applyService(pass: AppPass, service: Service | undefined): Promise<Outcome>
   /** Tells in the status whether all Pods are there, and as wanted. */
   reportReadiness(pass: AppPass, deployment: Deployment | undefined): Promise<Outcome>
+  /** Tells people and the platform when all Pods are there, a pause is on, or a roll-out is stuck. */
+  announce(pass: AppPass): Promise<Outcome>
 }
 
 export function appSteps(actions: AppActions): Readonly<Record<keyof AppActions, Step<AppPass>>> {
@@ -40,5 +42,6 @@ export function appSteps(actions: AppActions): Readonly<Record<keyof AppActions,
     reportReadiness: action('reportReadiness', async (pass) =>
       actions.reportReadiness(pass, await pass.refresh('deployment')),
     ),
+    announce: action('announce', (pass) => actions.announce(pass)),
   }
 }

@@ -1,17 +1,15 @@
 // Keeps the Deployment of an App.
 //
-//   D1. One look at the clock: whether a pause is on, and when to come again, must not be answered by two times.
+//   D1. One look at the clock, `pass.now`: whether a pause is on, and when to come again, must not be answered by two times.
 //   D2. A pause that cannot be read pauses nothing, and is a fault.
 
-import { again, done, fail, type Outcome, type WantedObject } from 'pawl/kit'
+import { again, contentHash, done, fail, type Outcome, type WantedObject } from 'pawl/kit'
 
 import type { AppPass } from './app.gen.ts'
 import type { App } from './kind.ts'
 import { pauseAt } from './pause.ts'
-import { settingsHash } from './settings-hash.ts'
 
-export async function applyDeployment({ target, act, status }: AppPass): Promise<Outcome> {
-  const now = new Date()
+export async function applyDeployment({ target, act, status, now }: AppPass): Promise<Outcome> {
   const pause = pauseAt(target.spec.pause, now)
   const isPaused = !('problem' in pause) && pause.isOn
   status['paused'] = isPaused
@@ -37,7 +35,7 @@ function deploymentOf({ metadata: { name }, spec }: App, replicas: number): Want
       replicas,
       selector: { matchLabels: labels },
       template: {
-        metadata: { labels, annotations: { 'app.example.pawl.dev/settings': settingsHash(settings) } },
+        metadata: { labels, annotations: { 'app.example.pawl.dev/settings': contentHash(settings) } },
         spec: { containers: [container] },
       },
     },

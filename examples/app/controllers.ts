@@ -2,6 +2,7 @@
 
 import { defineLevel } from 'pawl/kit'
 
+import { announcements } from './announce.ts'
 import { appQueries } from './app.gen.ts'
 import { appKind } from './kind.ts'
 import { appPlan } from './plan.ts'
@@ -11,6 +12,7 @@ export const appController = defineLevel({
   target: appKind,
   queries: appQueries,
   plan: appPlan,
+  activities: announcements,
   writes: ['v1/ConfigMap', 'v1/Service', 'apps/v1/Deployment'],
 })
 

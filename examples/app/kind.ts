@@ -60,6 +60,7 @@ export const appKind = defineKind({
       readyReplicas: integer('Pods that are ready.'),
       paused: flag('Whether a pause is on.'),
       changesAt: timestamp('When the pause begins or ends next.'),
+      announced: text('What of the readiness was told last; absent while there is news to come.'),
       conditions: conditionsField,
     }),
   },

@@ -3,12 +3,13 @@
 import { always, checkedPlan, join, sequential } from 'pawl/kit'
 
 import { appSteps } from './app.gen.ts'
+import { announce } from './announce.ts'
 import { applyDeployment } from './apply-deployment.ts'
 import { applyService } from './apply-service.ts'
 import { applySettings } from './apply-settings.ts'
 import { reportReadiness } from './report-readiness.ts'
 
-const step = appSteps({ applySettings, applyDeployment, applyService, reportReadiness })
+const step = appSteps({ applySettings, applyDeployment, applyService, reportReadiness, announce })
 
 /** What a pass over an App does. */
 export const appPlan = checkedPlan(
@@ -18,6 +19,6 @@ export const appPlan = checkedPlan(
       sequential(step.applySettings, step.applyDeployment),
       step.applyService,
     ),
-    step.reportReadiness,
+    sequential(step.reportReadiness, step.announce),
   ),
 )

@@ -1,17 +1,14 @@
 // Tells whether all Pods of an App are there, as wanted, and ready.
 
-import { type ConditionChange, done, type Outcome, setCondition } from 'pawl/kit'
+import { type ConditionChange, done, type Outcome, setPassCondition } from 'pawl/kit'
 import type { Deployment } from 'pawl/kit/apps/v1'
 
 import type { AppPass } from './app.gen.ts'
 
-export function reportReadiness({ target, status }: AppPass, deployment: Deployment | undefined): Promise<Outcome> {
+export function reportReadiness(pass: AppPass, deployment: Deployment | undefined): Promise<Outcome> {
+  const { status } = pass
   status['readyReplicas'] = deployment?.status?.readyReplicas ?? 0
-  const said = readinessOf(deployment, status['paused'] === true)
-  const { conditions } = target.status ?? {}
-  const before = conditions?.find(({ type }) => type === 'Ready')
-  const isNews = before?.status !== said.status || before.reason !== said.reason || before.message !== said.message
-  if (isNews) status['conditions'] = setCondition(conditions, { type: 'Ready', ...said }, new Date().toISOString())
+  setPassCondition(pass, { type: 'Ready', ...readinessOf(deployment, status['paused'] === true) })
   return Promise.resolve(done)
 }
 

@@ -50,6 +50,10 @@ describe('the App example with the roles that are made of it', { timeout: 180_00
       '-o=jsonpath={.spec.ports[0].port} {.spec.ports[0].targetPort}',
     )
     expect(address).toBe('80 8080')
+    const events = ['events', '--field-selector=reason=RolledOut', '-o=jsonpath={.items[*].type} {.items[*].message}']
+    await vi.waitFor(async () =>
+      expect(await kubectl('get', ...events)).toBe('Normal 2 of 2 Pods are as wanted and ready'),
+    )
   })
 
   it('replaces its Pods when its settings change, and puts back what somebody took away', async () => {

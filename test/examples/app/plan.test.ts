@@ -2,7 +2,7 @@
 
 import { again, done } from 'pawl/kit'
 import type { Deployment } from 'pawl/kit/apps/v1'
-import { describeTrace, runPass } from 'pawl/kit/testing'
+import { describeTrace, type FakedFaults, runPass } from 'pawl/kit/testing'
 import type { ConfigMap } from 'pawl/kit/v1'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
@@ -32,6 +32,11 @@ beforeEach(() => {
 })
 afterEach(() => vi.useRealTimers())
 
+/** What the platform was told. */
+const fetched: object[] = []
+const calls = { announce: (news: object) => void fetched.push(news) }
+afterEach(() => fetched.splice(0))
+
 describe('an App that is new', () => {
   it('gets its settings, its Deployment and its Service, and is not ready yet', async () => {
     const { outcome, written, status } = await runPass(appController, { target: shop() })
@@ -48,7 +53,7 @@ describe('an App that is new', () => {
   it('is ready when all Pods are, and then nothing is written', async () => {
     const { next } = await runPass(appController, { target: shop() })
     const deployment = rolledOut(next.state.deployment)
-    const second = await runPass(appController, { ...next, state: { ...next.state, deployment } })
+    const second = await runPass(appController, { ...next, state: { ...next.state, deployment }, calls })
     expect(second.written).toEqual([])
     expect(second.status).toMatchObject({ readyReplicas: 2, conditions: [{ status: 'True', reason: 'RolledOut' }] })
     const third = await runPass(appController, second.next)
@@ -60,8 +65,40 @@ describe('an App that is new', () => {
     const message = 'ReplicaSet has timed out progressing.'
     const conditions = [{ type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', message }]
     const deployment = rolledOut(next.state.deployment, { availableReplicas: 0, conditions })
-    const { status } = await runPass(appController, { ...next, state: { ...next.state, deployment } })
+    const { status } = await runPass(appController, { ...next, state: { ...next.state, deployment }, calls })
     expect(status['conditions']).toMatchObject([{ status: 'False', reason: 'Stuck', message }])
+  })
+})
+
+describe('what an App came to', () => {
+  const ready = async (fails: FakedFaults = {}) => {
+    const { next } = await runPass(appController, { target: shop() })
+    const state = { ...next.state, deployment: rolledOut(next.state.deployment) }
+    return await runPass(appController, { ...next, state, calls, fails })
+  }
+
+  it('is told once, to people and to the platform', async () => {
+    const { events, next } = await ready()
+    const message = '2 of 2 Pods are as wanted and ready'
+    expect(events).toMatchObject([{ type: 'Normal', reason: 'RolledOut', message }])
+    expect(fetched).toEqual([{ app: 'default/shop', reason: 'RolledOut', message }])
+    expect((await runPass(appController, { ...next, calls })).events).toEqual([])
+    expect(fetched).toHaveLength(1)
+  })
+
+  it('is told again when the platform did not take it', async () => {
+    const closed = { code: 'NotAnnounced', message: 'the platform answers 503', retryable: true }
+    const { outcome, next } = await ready({ call: closed })
+    expect(outcome.faults).toEqual([closed])
+    expect(next.target.status?.conditions).toMatchObject([{ reason: 'RolledOut' }])
+    expect((await runPass(appController, { ...next, calls })).status).toEqual({ announced: 'RolledOut' })
+  })
+
+  it('is news again after another roll-out', async () => {
+    const { next } = await ready()
+    const deployment = rolledOut(next.state.deployment, { availableReplicas: 1 })
+    const changed = await runPass(appController, { ...next, state: { ...next.state, deployment }, calls })
+    expect(changed.status).toMatchObject({ announced: null, conditions: [{ reason: 'RollingOut' }] })
   })
 })
 
@@ -98,7 +135,9 @@ describe('settings of an App that change', () => {
       '│  │  ├─ ✗ applySettings: Forbidden: no (tried again)',
       '│  │  └─ – applyDeployment',
       '│  └─ ✓ applyService',
-      '└─ ✓ reportReadiness',
+      '└─ ✓ sequential',
+      '   ├─ ✓ reportReadiness',
+      '   └─ ✓ announce',
     ])
   })
 })
@@ -125,7 +164,7 @@ describe('an App with a pause', () => {
     vi.setSystemTime('2026-03-02T22:00:00Z')
     const { next } = await runPass(appController, { target: shop({ pause: night }) })
     const deployment = rolledOut(next.state.deployment)
-    const { status } = await runPass(appController, { ...next, state: { ...next.state, deployment } })
+    const { status } = await runPass(appController, { ...next, state: { ...next.state, deployment }, calls })
     expect(status['conditions']).toMatchObject([{ status: 'False', reason: 'Paused' }])
   })
 
