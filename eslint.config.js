@@ -41,6 +41,8 @@ export default tseslint.config(
   {
     // Controllers of users run in the same sandbox, which has a clock and chance of its own that are the same in every replay.
     files: ['examples/**/*.ts'],
+    // Activities of their own are run by the worker, outside of it.
+    ignores: ['examples/**/*.activities.ts'],
     rules: {
       'no-restricted-globals': ['error', 'process', 'console', 'setTimeout', 'setInterval', 'fetch', 'require'],
     },

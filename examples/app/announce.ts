@@ -12,9 +12,8 @@ export const announcements = activitiesOf(() => import('./announcements.activiti
 const ENDS = new Set(['RolledOut', 'Paused', 'Stuck'])
 
 export async function announce({ target, act, call, status }: AppPass): Promise<Outcome> {
-  const conditions = status.conditions ?? target.status?.conditions
-  const { reason = '', message = '' } = conditions?.find(({ type }) => type === 'Ready') ?? {}
-  const told = target.status?.announced
+  const { conditions: before, announced: told } = target.status ?? {}
+  const { reason = '', message = '' } = (status.conditions ?? before)?.find(({ type }) => type === 'Ready') ?? {}
   const isEnd = ENDS.has(reason)
   if (!isEnd || reason === told) {
     // The next end is news again, also when it is the same.
