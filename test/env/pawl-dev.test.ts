@@ -91,7 +91,8 @@ async function controllers(): Promise<string> {
   await mkdir(join(dir, 'node_modules'))
   await symlink(ROOT, join(dir, 'node_modules/pawl'))
   await writeFile(join(dir, 'package.json'), '{"type":"module"}')
-  await copyFile(join(ROOT, 'test/support/level/widget.ts'), join(dir, 'widget.ts'))
+  for (const file of ['widget.ts', 'widget.activities.ts'])
+    await copyFile(join(ROOT, 'test/support/level', file), join(dir, file))
   return join(dir, 'widget.ts')
 }
 
@@ -100,7 +101,7 @@ async function restartsOn(module: string, output: () => string): Promise<void> {
   const code = await readFile(module, 'utf8')
   await writeFile(module, `import 'node:crypto'\n${code}`)
   await vi.waitFor(() => expect(output()).toContain('waits for a change of the code'), { timeout: 90_000 })
-  expect(output()).toMatch(/worker ended with exit code 1[^]*node:crypto[^]*widget\.ts/)
+  expect(output()).toMatch(/(?:bridge|worker) ended with exit code 1[^]*widget\.ts:1:1 imports node:crypto/)
   await writeFile(module, code)
   await vi.waitFor(() => expect(output()).toMatch(/runs the new code, after [\d.]+ s/), { timeout: 90_000 })
 }
