@@ -72,7 +72,7 @@ const ownersOf = (target: Kind) => [
 ]
 
 /** Objects of a kind: called as the target or otherwise, beside it or elsewhere, labelled or not, controlled by it or not. */
-const childrenOf = (target: Kind, { apiVersion, kind }: Kind): fc.Arbitrary<readonly KubeObject[]> =>
+const childrenOf = (target: Kind, children: Kind): fc.Arbitrary<readonly KubeObject[]> =>
   fc
     .uniqueArray(
       fc.record({
@@ -86,12 +86,23 @@ const childrenOf = (target: Kind, { apiVersion, kind }: Kind): fc.Arbitrary<read
       }),
       { maxLength: 8, selector: ({ name, namespace }) => `${namespace}/${name}` },
     )
-    .map((found) =>
-      found.map((metadata, index) => ({
-        ...{ apiVersion, kind, metadata: { ...metadata, uid: `uid-${index}`, resourceVersion: '1' } },
-        ...{ spec: { type: mockDeployer.type }, status: { jobID: JOB } },
-      })),
-    )
+    .map((found) => storedChildren(children, found))
+
+const storedChildren = ({ apiVersion, kind }: Kind, found: readonly object[]): readonly KubeObject[] =>
+  found.map((metadata, index) => ({
+    ...{ apiVersion, kind, metadata: { ...(metadata as { name: string }), uid: `uid-${index}`, resourceVersion: '1' } },
+    ...{ spec: { type: mockDeployer.type }, status: { jobID: JOB } },
+  }))
+
+/** Two that all queries here find, or the one of the name: chance may have none. */
+const twoOf = (target: Kind, children: Kind): readonly KubeObject[] => {
+  const { namespace } = PLACE
+  const [labels, ownerReferences] = [{ ...OWN_LABELS, ...CHANGED_LABELS }, [owner(target, PLACE.uid, true)]]
+  return storedChildren(
+    children,
+    [PLACE.name, 'x-a'].map((name) => ({ name, namespace, labels, ownerReferences })),
+  )
+}
 
 /** The uids of what the query selects for a target of this kind. */
 function selected(query: StateQuery, kind: Kind, objects: readonly KubeObject[]): readonly string[] {
@@ -135,7 +146,7 @@ describe('what the activities of a controller observe', () => {
         expect(uids).toEqual(selected(query, target, objects))
         most = Math.max(most, uids.length)
       }),
-      { numRuns: 300 },
+      { numRuns: 300, examples: [[twoOf(target, children)]] },
     )
     return most
   }
