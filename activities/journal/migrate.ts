@@ -9,6 +9,7 @@ import * as keepServes from '../../migrations/0004_keep_what_runs_serve.ts'
 import * as takeTurns from '../../migrations/0005_take_turns.ts'
 import * as fenceFormer from '../../migrations/0006_fence_former_runs.ts'
 import * as noteStuck from '../../migrations/0007_note_stuck_runs.ts'
+import * as pruneByIndex from '../../migrations/0008_prune_by_index.ts'
 import { type Database, openDatabase } from './database.ts'
 import { ensurePartitions } from './write/partitions.ts'
 
@@ -21,6 +22,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0005_take_turns': takeTurns,
   '0006_fence_former_runs': fenceFormer,
   '0007_note_stuck_runs': noteStuck,
+  '0008_prune_by_index': pruneByIndex,
 }
 
 export interface MigrationState {

@@ -6,7 +6,7 @@ import { closeRun } from '../../activities/journal/write/close-runs.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { recordJobPhase, touchJobs } from '../../activities/journal/write/jobs.ts'
 import { replaceSubscriptions, wakeSubjects } from '../../activities/journal/write/level-runs.ts'
-import { pruneEvents } from '../../activities/journal/write/partitions.ts'
+import { pruneJournal } from '../../activities/journal/write/retention.ts'
 import { upsertWakes } from '../../activities/journal/write/wakes.ts'
 import { createRegistry } from '../../worker/server/registry.ts'
 import { directLookups, resolveWake } from '../../worker/reconciler/resolve.ts'
@@ -115,8 +115,8 @@ describe('the row of a run in level mode', () => {
     const old = new Date(NOW.getTime() - 100 * 86_400_000)
     await openJob(test.db, { ...run, started_at: old })
     await replaceSubscriptions(test.db, subject, [{ ...TASK, namespace: 'ns', name: 'a' }], old)
-    const { before } = await pruneEvents(test.db, 86_400_000, NOW)
-    expect(before).toEqual(new Date(NOW.getTime() - 86_400_000))
+    const pruned = await pruneJournal(test.db, 86_400_000, NOW)
+    expect(pruned?.before).toEqual(new Date(NOW.getTime() - 86_400_000))
     expect(await test.db.selectFrom('subscription').select('name').execute()).toEqual([{ name: 'a' }])
     expect(await findOpenJob(test.db, 'shop', 'u1')).toBeDefined()
   })

@@ -47,6 +47,7 @@ describe('a journal of the first version', () => {
       '0005_take_turns',
       '0006_fence_former_runs',
       '0007_note_stuck_runs',
+      '0008_prune_by_index',
     ])
   })
 

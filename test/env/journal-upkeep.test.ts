@@ -1,11 +1,13 @@
 // Migrations, partitions and retention against a real PostgreSQL.
 
 import { sql } from 'kysely'
+import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { beginActions } from '../../activities/journal/write/actions.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { migrateUp, migrationStatus } from '../../activities/journal/migrate.ts'
-import { ensurePartitions, pruneEvents } from '../../activities/journal/write/partitions.ts'
+import { ensurePartitions } from '../../activities/journal/write/partitions.ts'
+import { pruneJournal } from '../../activities/journal/write/retention.ts'
 import { subscribe } from '../../activities/journal/write/subscriptions.ts'
 import { deps, seen } from '../activities/journal/build-events.ts'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
@@ -33,6 +35,7 @@ describe('migrating an empty database', () => {
       '0005_take_turns',
       '0006_fence_former_runs',
       '0007_note_stuck_runs',
+      '0008_prune_by_index',
     ]
     expect(await migrationStatus(test.url)).toEqual(names.map((name) => ({ name, appliedAt: undefined })))
     const applied = await Promise.all([migrateUp(test.url), migrateUp(test.url), migrateUp(test.url)])
@@ -72,42 +75,97 @@ describe('the partitions of events', () => {
     expect(await versions()).toEqual([1, 2])
   })
 
-  it('are dropped when they are older than the retention and nothing needs them', async () => {
+  /** Events of these days, one each, of subjects u1, u2, ... */
+  const journalDays = async (...days: readonly number[]) => {
     await migrateUp(test.url, daysAgo(20))
-    for (const [index, days] of [20, 10, 3, 1].entries()) await journalAt(daysAgo(days), index + 1)
+    await ensurePartitions(test.db, daysAgo(13))
+    for (const [index, ago] of days.entries()) await journalAt(daysAgo(ago), index + 1)
+  }
+  const openTask = async (uid: string, started: Date) =>
+    await openJob(test.db, {
+      ...{ workflow_id: `task/${uid}`, run_id: null, controller: 'task', cluster: 'c', uid, job_id: 'j' },
+      ...{ namespace: '', name: '', cause: '', started_at: started },
+    })
+
+  it('are dropped when they were over before the retention and nothing needs them', async () => {
+    await journalDays(20, 10, 6, 5, 3, 1)
     await test.db.deleteFrom('wake').execute()
-    const pruned = await pruneEvents(test.db, 5 * DAY_MS, TODAY)
+    const pruned = await pruneJournal(test.db, 5 * DAY_MS, TODAY)
     expect(pruned).toMatchObject({ before: daysAgo(5) })
-    expect(await versions()).toEqual([3, 4])
+    expect(pruned?.partitions).toContain('watch_event_20260218')
+    expect(await versions()).toEqual([4, 5, 6])
     expect((await partitions()).every((name) => name >= 'watch_event_20260305')).toBe(true)
   })
 
-  it('are kept back to the oldest pending wake', async () => {
-    await migrateUp(test.url, daysAgo(20))
-    for (const [index, days] of [20, 15, 10].entries()) await journalAt(daysAgo(days), index + 1)
-    await test.db.deleteFrom('wake').where('uid', '=', 'u1').execute()
-    await pruneEvents(test.db, DAY_MS, TODAY)
-    expect(await versions()).toEqual([2, 3])
+  it('lose what is old in the default partition', async () => {
+    await migrateUp(test.url, daysAgo(30))
+    await journalAt(daysAgo(7), 1)
+    await journalAt(daysAgo(1), 2)
+    await test.db.deleteFrom('wake').execute()
+    expect(await pruneJournal(test.db, 5 * DAY_MS, TODAY)).toMatchObject({ rows: 1 })
+    expect(await versions()).toEqual([2])
   })
 
-  it('are kept back to the start of the oldest open job', async () => {
-    await migrateUp(test.url, daysAgo(20))
-    for (const [index, days] of [20, 15, 10].entries()) await journalAt(daysAgo(days), index + 1)
+  it('keep what a pending wake tells of, and that alone', async () => {
+    await journalDays(20, 15, 15, 10)
+    await test.db.deleteFrom('wake').where('uid', '<>', 'u2').execute()
+    await pruneJournal(test.db, DAY_MS, TODAY)
+    expect(await versions()).toEqual([2])
+    expect((await partitions()).filter((name) => name < 'watch_event_20260309')).toEqual(['watch_event_20260223'])
+  })
+
+  it('keep what an open job began with and what came of it since, and nothing else: not for a job that is open for ever', async () => {
+    await journalDays(20, 16, 16, 12, 12, 10)
+    const event = (uid: string, version: number, ago: number) =>
+      journalEvents(
+        test.db,
+        { cluster: 'c', source: 'watch', events: [seen('MODIFIED', { uid, version })] },
+        { ...deps, now: () => daysAgo(ago) },
+      )
+    await event('u2', 11, 14)
+    await event('u2', 12, 8)
+    await event('u4', 13, 8)
     await test.db.deleteFrom('wake').execute()
-    const job = {
-      workflow_id: 'w',
-      run_id: null,
-      controller: 'task',
-      cluster: 'c',
-      uid: 'u',
-      job_id: 'j',
-      namespace: '',
-      name: '',
-      cause: '',
+    // u4 is a child of u2.
+    await test.db.updateTable('object').set({ owner_uid: 'u2' }).where('uid', '=', 'u4').execute()
+    await openTask('u2', daysAgo(13))
+    await pruneJournal(test.db, DAY_MS, TODAY)
+    expect(await versions()).toEqual([2, 4, 11, 12, 13])
+    await endJob(test.db, 'task/u2', daysAgo(2))
+    await pruneJournal(test.db, DAY_MS, TODAY)
+    expect(await versions()).toEqual([])
+  })
+
+  it('go without a lock for which a process that journals waits, however long somebody reads', async () => {
+    await journalDays(20, 10, 1)
+    await test.db.deleteFrom('wake').execute()
+    const reader = new pg.Client({ connectionString: test.url })
+    await reader.connect()
+    try {
+      await reader.query('begin; select count(*) from watch_event')
+      const pruned = await Promise.all([
+        pruneJournal(test.db, 5 * DAY_MS, TODAY),
+        ...[21, 22, 23].map(async (version) => await journalAt(TODAY, version)),
+      ])
+      expect(pruned[0]?.partitions).toEqual([])
+      expect(await versions()).toEqual([1, 2, 3, 21, 22, 23])
+      await reader.query('commit; begin; lock table only watch_event in row exclusive mode')
+      expect((await pruneJournal(test.db, 5 * DAY_MS, TODAY))?.partitions).toEqual([])
+      expect(await versions()).toEqual([3, 21, 22, 23])
+      await reader.query('commit')
+      expect((await pruneJournal(test.db, 5 * DAY_MS, TODAY))?.partitions.length).toBeGreaterThan(1)
+    } finally {
+      await reader.end()
     }
-    await openJob(test.db, { ...job, started_at: daysAgo(12) })
-    await pruneEvents(test.db, DAY_MS, TODAY)
-    expect(await versions()).toEqual([3])
+  })
+
+  it('go in good order when several processes prune at once', async () => {
+    await journalDays(20, 15, 10, 1)
+    await test.db.deleteFrom('wake').execute()
+    const all = await Promise.all([1, 2, 3].map(() => pruneJournal(test.db, 5 * DAY_MS, TODAY)))
+    expect(all.filter((pruned) => pruned !== undefined)).not.toEqual([])
+    expect(await versions()).toEqual([4])
+    expect(await partitions()).toEqual([])
   })
 })
 
@@ -135,7 +193,7 @@ describe('ended jobs and deleted objects', () => {
       { cluster: 'c', source: 'watch', events: [...gone('x', 1), seen('ADDED', { uid: 'y', version: 3 })] },
       { ...deps, route: () => ({ ignored: 'set-up' }), now: () => daysAgo(8) },
     )
-    await pruneEvents(test.db, 3 * DAY_MS, TODAY)
+    await pruneJournal(test.db, 3 * DAY_MS, TODAY)
     const left = async (table: 'job' | 'action', column: 'workflow_id') =>
       (await test.db.selectFrom(table).select(column).orderBy(column).execute()).map((row) => row[column])
     expect(await left('job', 'workflow_id')).toEqual(['late', 'recent'])

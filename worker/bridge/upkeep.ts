@@ -3,7 +3,8 @@
 import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
 import type { Database } from '../../activities/journal/database.ts'
-import { ensurePartitions, pruneEvents } from '../../activities/journal/write/partitions.ts'
+import { ensurePartitions } from '../../activities/journal/write/partitions.ts'
+import { pruneJournal } from '../../activities/journal/write/retention.ts'
 import { pause } from '../server/backoff.ts'
 
 const HOUR_MS = 60 * 60 * 1000
@@ -20,7 +21,7 @@ export async function keepUp({ db, log, retentionMs, now }: UpkeepDeps, signal: 
   while (!signal.aborted) {
     try {
       const made = await ensurePartitions(db, now())
-      const pruned = await pruneEvents(db, retentionMs, now())
+      const pruned = await pruneJournal(db, retentionMs, now())
       log.debug({ made, pruned }, 'journal kept up')
     } catch (error) {
       log.warn({ error: String(error) }, 'journal could not be kept up')

@@ -2,7 +2,7 @@
 // namespace whose jobs all fail delays nobody else's. Source: seeds/chaos-mesh-controller-rules.txt (5 ms doubling to 1000 s; 10 a second,
 // burst 100).
 
-import { sql, type Transaction } from 'kysely'
+import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Database } from '../database.ts'
 
 const FIRST_DELAY_MS = 5
@@ -45,7 +45,7 @@ export async function takeRetryToken(
 }
 
 /** Forgets turns in which nothing is owed or missing any more. @returns how many. */
-export async function pruneRetryTurns(db: Transaction<Database>, now: Date): Promise<number> {
+export async function pruneRetryTurns(db: Kysely<Database>, now: Date): Promise<number> {
   const full = new Date(now.getTime() - ((MOST_OWED + BURST) * 1000) / TOKENS_PER_SECOND)
   const { numAffectedRows } = await sql`delete from retry_turn where updated_at < ${full}`.execute(db)
   return Number(numAffectedRows ?? 0n)

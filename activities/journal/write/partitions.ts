@@ -1,17 +1,17 @@
 // Daily partitions of `watch_event`: made ahead, dropped by retention. The default partition catches what falls outside.
-// By the same retention go closed jobs with their actions, the last states of deleted objects, and waits that no open job has.
 //
-//   P1. Nothing is pruned that a pending wake or an open job may still refer to.
 //   P2. Making a partition loses no row: what the default partition holds of that day moves into it.
+//   P3. Nobody who journals waits for a partition that goes. Emptying it locks that day alone. Dropping needs all days for a moment: the lock is
+//       taken when it is free, never waited for, because whoever journals would wait behind.
 
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Database } from '../database.ts'
-import { pruneRetryTurns } from './backoff.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const DAYS_AHEAD = 7
 /** Any constant: one process at a time changes the partitions. */
 const PARTITION_LOCK = 7_294_105
+const LOCK_NOT_AVAILABLE = '55P03'
 
 /** Makes the partitions of today and of the next days; returns the names of those it made. */
 export async function ensurePartitions(db: Kysely<Database>, now: Date): Promise<string[]> {
@@ -30,54 +30,47 @@ export async function ensurePartitions(db: Kysely<Database>, now: Date): Promise
   })
 }
 
-export interface Pruned {
-  readonly partitions: readonly string[]
-  readonly rows: number
-  /** Everything older is gone. */
-  readonly before: Date
+export interface Partition {
+  readonly name: string
+  /** Its first moment, and the first one after it. */
+  readonly from: Date
+  readonly until: Date
 }
 
-/** Forgets events, ended jobs and deleted objects older than `retentionMs`, yet never past the oldest pending wake or the start of an open job (P1). */
-export async function pruneEvents(db: Kysely<Database>, retentionMs: number, now: Date): Promise<Pruned> {
-  return await db.transaction().execute(async (trx) => {
-    await sql`select pg_advisory_xact_lock(${PARTITION_LOCK})`.execute(trx)
-    const needed = await oldestNeeded(trx)
-    const before = new Date(Math.min(now.getTime() - retentionMs, needed?.getTime() ?? Infinity))
+/** The partitions of days that are over at `before`, oldest first. */
+export async function partitionsBefore(db: Kysely<Database>, before: Date): Promise<readonly Partition[]> {
+  return (await partitionsOf(db)).filter(({ until }) => until.getTime() <= before.getTime())
+}
 
-    const partitions = (await partitionsOf(trx)).filter(({ until }) => until.getTime() <= before.getTime())
-    for (const { name } of partitions) await sql`drop table ${sql.table(name)}`.execute(trx)
-    const deleted = await sql`delete from watch_event where at < ${before}`.execute(trx)
-    await pruneEnded(trx, before)
-    await pruneRetryTurns(trx, now)
-    return { partitions: partitions.map(({ name }) => name), rows: Number(deleted.numAffectedRows ?? 0n), before }
+/**
+ * Gives the partition's room back and drops it. No row of it may be needed: there are no new ones, because its day is over.
+ *
+ * @returns false when somebody uses the table at the moment (P3): it is empty or whole then, and goes another time.
+ */
+export async function dropPartition(db: Kysely<Database>, { name }: Partition): Promise<boolean> {
+  const table = sql.table(name)
+  const truncated = await ifFree(db, async (trx) => {
+    await sql`lock table only ${table} in access exclusive mode nowait`.execute(trx)
+    await sql`truncate ${table}`.execute(trx)
+  })
+  if (!truncated) return false
+  return await ifFree(db, async (trx) => {
+    await sql`lock table only watch_event, only watch_event_default, only ${table} in access exclusive mode nowait`.execute(
+      trx,
+    )
+    await sql`drop table ${table}`.execute(trx)
   })
 }
 
-/** What no open job can still need (P1). A row of an action or a subscription may be there without one of its job: a worker was killed. */
-async function pruneEnded(trx: Transaction<Database>, before: Date): Promise<void> {
-  await sql`delete from action a where a.started_at < ${before} and not exists (
-    select from job j where j.workflow_id = a.workflow_id and j.job_id <> ''
-      and (j.outcome is null or j.finished_at >= ${before}))`.execute(trx)
-  // Those of level runs (job ID '') stay while their object is there, also when no run is open.
-  await sql`delete from subscription s where s.created_at < ${before} and s.job_id <> '' and not exists (
-    select from job j where j.controller = s.controller and j.uid = s.uid and j.job_id = s.job_id and j.outcome is null)`.execute(
-    trx,
-  )
-  await sql`delete from job where outcome is not null and finished_at < ${before}`.execute(trx)
-  await sql`delete from hosted_job h where not exists (select from job j where j.workflow_id = h.workflow_id)`.execute(
-    trx,
-  )
-  await sql`delete from object where deleted and updated_at < ${before}`.execute(trx)
-}
-
-// A level run (job ID '') looks at its object anew in every pass, and may be open for years.
-async function oldestNeeded(trx: Transaction<Database>): Promise<Date | undefined> {
-  const { rows } = await sql<{ oldest: Date | null }>`
-    select least(
-      (select min(at) from watch_event where seq = (select min(seq) from wake)),
-      (select min(started_at) from job where outcome is null and job_id <> '')
-    ) as oldest`.execute(trx)
-  return rows[0]?.oldest ?? undefined
+/** Has the work done in a transaction that takes its locks at once or not at all. */
+async function ifFree(db: Kysely<Database>, work: (trx: Transaction<Database>) => Promise<void>): Promise<boolean> {
+  try {
+    await db.transaction().execute(work)
+    return true
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === LOCK_NOT_AVAILABLE) return false
+    throw error
+  }
 }
 
 async function makePartition(trx: Transaction<Database>, name: string, from: Date): Promise<void> {
@@ -91,19 +84,15 @@ async function makePartition(trx: Transaction<Database>, name: string, from: Dat
     for values from (${sql.lit(from.toISOString())}) to (${sql.lit(until.toISOString())})`.execute(trx)
 }
 
-interface Partition {
-  readonly name: string
-  readonly until: Date
-}
-
-async function partitionsOf(trx: Transaction<Database>): Promise<Partition[]> {
+async function partitionsOf(db: Kysely<Database>): Promise<Partition[]> {
   const { rows } = await sql<{ name: string }>`
     select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
-    where i.inhparent = 'watch_event'::regclass order by 1`.execute(trx)
+    where i.inhparent = 'watch_event'::regclass order by 1`.execute(db)
   return rows.flatMap(({ name }) => {
     const day = /^watch_event_(\d{4})(\d\d)(\d\d)$/.exec(name)
     if (day === null) return []
-    return [{ name, until: new Date(Date.UTC(Number(day[1]), Number(day[2]) - 1, Number(day[3])) + DAY_MS) }]
+    const from = Date.UTC(Number(day[1]), Number(day[2]) - 1, Number(day[3]))
+    return [{ name, from: new Date(from), until: new Date(from + DAY_MS) }]
   })
 }
 

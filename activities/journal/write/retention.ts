@@ -1,0 +1,132 @@
+// What goes by retention: days of events, closed jobs with their actions, the last states of deleted objects, and waits that no open job has.
+//
+//   P1. Nothing is pruned that a pending wake or an open job may still refer to. Each keeps its own rows only: a job that is open for ever costs
+//       nobody else's days.
+//   P4. It goes in small steps, each a statement of its own: a process that journals waits for none of them, and one that dies has done a part.
+
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { Database } from '../database.ts'
+import { pruneRetryTurns } from './backoff.ts'
+import { dropPartition, type Partition, partitionsBefore } from './partitions.ts'
+
+const BATCH = 5000
+
+export interface Pruned {
+  /** Names of the partitions that are gone. */
+  readonly partitions: readonly string[]
+  /** How many events went out of partitions that have to stay. */
+  readonly rows: number
+  /** Days that were over then are gone, but for what is needed. */
+  readonly before: Date
+}
+
+/** Any constant: one process at a time prunes. It is the connection's, so it goes with a process that dies. */
+const PRUNE_LOCK = 7_294_106
+
+/**
+ * Forgets days of events that were over `retentionMs` ago, and jobs and deleted objects that ended before that, but what is needed (P1).
+ *
+ * @returns undefined when another process is at it.
+ */
+export async function pruneJournal(db: Kysely<Database>, retentionMs: number, now: Date): Promise<Pruned | undefined> {
+  return await db.connection().execute(async (connection) => {
+    const { rows } = await sql<{ locked: boolean }>`select pg_try_advisory_lock(${PRUNE_LOCK}) as locked`.execute(
+      connection,
+    )
+    if (rows[0]?.locked !== true) return undefined
+    try {
+      return await prune(connection, new Date(now.getTime() - retentionMs), now)
+    } finally {
+      await sql`select pg_advisory_unlock(${PRUNE_LOCK})`.execute(connection)
+    }
+  })
+}
+
+async function prune(db: Kysely<Database>, before: Date, now: Date): Promise<Pruned> {
+  const gone: string[] = []
+  let rows = await pruneRows(db, 'watch_event_default', (event) => sql`${event}.at < ${before}`)
+  for (const partition of await partitionsBefore(db, before)) {
+    if (await isNeeded(db, partition)) rows += await pruneRows(db, partition.name, () => sql`true`)
+    else if (await dropPartition(db, partition)) gone.push(partition.name)
+  }
+  await pruneEnded(db, before)
+  await pruneRetryTurns(db, now)
+  return { partitions: gone, rows, before }
+}
+
+// Of an open job: the events of its subject, of the objects that its run hosts and of those that the subject owns, from the one on that it began
+// with. A level run (job ID '') looks at its object anew in every pass, and may be open for years: it keeps none.
+const KEPT = sql`kept as materialized (
+  select k.uid, coalesce(
+      (select max(w.at) from watch_event w where w.uid = j.uid and w.outcome = 'wake' and w.at <= j.started_at), j.started_at) as since
+  from job j cross join lateral (
+    select j.uid union select h.uid from hosted_job h where h.workflow_id = j.workflow_id
+    union select o.uid from object o where o.owner_uid = j.uid) k
+  where j.outcome is null and j.job_id <> '')`
+
+function needs(event: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`(${event}.seq in (select seq from wake)
+    or exists (select from kept where kept.uid = ${event}.uid and kept.since <= ${event}.at))`
+}
+
+async function isNeeded(db: Kysely<Database>, { name }: Partition): Promise<boolean> {
+  const { rows } = await sql<{ needed: boolean }>`with ${KEPT}
+    select exists (select from ${sql.table(name)} e where ${needs(sql.ref('e'))}) as needed`.execute(db)
+  return rows[0]?.needed ?? true
+}
+
+/** Deletes what is not needed of the events that are meant. */
+async function pruneRows(
+  db: Kysely<Database>,
+  table: string,
+  isMeant: (event: RawBuilder<unknown>) => RawBuilder<unknown>,
+): Promise<number> {
+  const event = sql.ref('e')
+  return await inBatches(
+    async () =>
+      await sql`with ${KEPT} delete from ${sql.table(table)} where ctid = any(array(
+        select e.ctid from ${sql.table(table)} e where ${isMeant(event)} and not ${needs(event)} limit ${BATCH}))`.execute(
+        db,
+      ),
+  )
+}
+
+/** What no open job can still need (P1). A row of an action or a subscription may be there without one of its job: a worker was killed. */
+async function pruneEnded(db: Kysely<Database>, before: Date): Promise<void> {
+  await inBatches(
+    async () =>
+      await sql`delete from action where seq = any(array(select a.seq from action a where a.started_at < ${before} and not exists (
+        select from job j where j.workflow_id = a.workflow_id and j.job_id <> ''
+          and (j.outcome is null or j.finished_at >= ${before})) limit ${BATCH}))`.execute(db),
+  )
+  // Those of level runs (job ID '') stay while their object is there, also when no run is open.
+  await sql`delete from subscription s where s.created_at < ${before} and s.job_id <> '' and not exists (
+    select from job j where j.controller = s.controller and j.uid = s.uid and j.job_id = s.job_id and j.outcome is null)`.execute(
+    db,
+  )
+  await inBatches(
+    async () =>
+      await sql`delete from job where workflow_id = any(array(
+        select workflow_id from job where outcome is not null and finished_at < ${before} limit ${BATCH}))
+        and outcome is not null and finished_at < ${before}`.execute(db),
+  )
+  await sql`delete from hosted_job h where not exists (select from job j where j.workflow_id = h.workflow_id)`.execute(
+    db,
+  )
+  await inBatches(
+    async () =>
+      await sql`delete from object where deleted and (cluster, api_group, kind, uid) in (
+        select o.cluster, o.api_group, o.kind, o.uid from object o where o.deleted and o.updated_at < ${before} and not exists (
+          select from job j where j.outcome is null and j.job_id <> '' and j.uid in (o.uid, o.owner_uid)) limit ${BATCH})
+        and updated_at < ${before}`.execute(db),
+  )
+}
+
+async function inBatches(prune: () => Promise<{ readonly numAffectedRows?: bigint }>): Promise<number> {
+  let all = 0
+  for (;;) {
+    const gone = Number((await prune()).numAffectedRows ?? 0n)
+    all += gone
+    if (gone < BATCH) return all
+  }
+}
