@@ -10,6 +10,8 @@ import { keepUp } from './bridge/upkeep.ts'
 import { readConfig } from './server/config.ts'
 import { givenFlags } from './server/flags.ts'
 import { serveHealth } from './server/health.ts'
+import { awaitSchema } from './server/await-schema.ts'
+import { createTroubles } from './server/troubles.ts'
 import { type Frame, runProcess } from './server/process.ts'
 import { loadRegistry } from './server/registry.ts'
 
@@ -45,8 +47,11 @@ async function bridge({ log, stopping, opened }: Frame): Promise<void> {
   }
   const reflectors = watchedKinds.map((watched) => createReflector(watched, shared))
 
-  const health = await serveHealth(caughtUp(reflectors), settings.healthHost, settings.healthPort)
+  const troubles = createTroubles()
+  const readiness = { word: 'behind', wrong: () => ({ ...troubles.wrong(), ...caughtUp(reflectors).wrong() }) }
+  const health = await serveHealth(readiness, settings.healthHost, settings.healthPort)
   opened(() => health.close())
+  if (!(await awaitSchema(db, { log, troubles }, stopping.signal))) return
   log.info(
     {
       cluster,

@@ -16,6 +16,7 @@ import { loadOwnActivities } from './server/own-activities.ts'
 import { givenFlags } from './server/flags.ts'
 import { serveHealth } from './server/health.ts'
 import { type Frame, runProcess } from './server/process.ts'
+import { awaitSchema } from './server/await-schema.ts'
 import { createTroubles } from './server/troubles.ts'
 import { wingsOn } from './server/wings.ts'
 import { buildOf } from './reconciler/build.ts'
@@ -53,7 +54,7 @@ await runProcess('worker', config.logLevel, async (frame) => {
 
 type Parts = NonNullable<Awaited<ReturnType<typeof openParts>>>
 
-/** What the worker works with; undefined when it is told to stop before Temporal answers. */
+/** What the worker works with; undefined when it is told to stop before journal and Temporal answer. */
 async function openParts({ log, stopping, opened }: Frame) {
   const troubles = createTroubles()
   troubles.report('workers', new Error('they do not ask for tasks yet'))
@@ -61,6 +62,7 @@ async function openParts({ log, stopping, opened }: Frame) {
   opened(() => health.close())
   const db = openDatabase(settings.databaseUrl)
   opened(() => db.destroy())
+  if (!(await awaitSchema(db, { log, troubles }, stopping.signal))) return undefined
   const lax = openDatabase(settings.databaseUrl, LAX_CONNECTIONS, { lax: true })
   opened(() => lax.destroy())
   const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-worker' })

@@ -1,6 +1,6 @@
 // Brings a journal's tables up to date. Two processes may do it at once: kysely's migrator holds an advisory lock meanwhile.
 
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import * as createJournal from '../../migrations/0001_create_journal.ts'
 import * as keyByGroup from '../../migrations/0002_key_kinds_by_group.ts'
@@ -10,6 +10,7 @@ import * as takeTurns from '../../migrations/0005_take_turns.ts'
 import * as fenceFormer from '../../migrations/0006_fence_former_runs.ts'
 import * as noteStuck from '../../migrations/0007_note_stuck_runs.ts'
 import * as pruneByIndex from '../../migrations/0008_prune_by_index.ts'
+import * as sayWhoMayWork from '../../migrations/0009_say_who_may_work.ts'
 import { type Database, openDatabase } from './database.ts'
 import { ensurePartitions } from './write/partitions.ts'
 
@@ -23,6 +24,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0006_fence_former_runs': fenceFormer,
   '0007_note_stuck_runs': noteStuck,
   '0008_prune_by_index': pruneByIndex,
+  '0009_say_who_may_work': sayWhoMayWork,
 }
 
 export interface MigrationState {
@@ -31,9 +33,19 @@ export interface MigrationState {
   readonly appliedAt: Date | undefined
 }
 
-/** Applies what is missing and makes the first partitions; returns the names of the migrations it applied. */
+/**
+ * Applies what is missing and makes the first partitions; a journal that a newer build has migrated is left as it is.
+ *
+ * @returns the names of the migrations it applied.
+ * @throws SchemaAhead, MigrationFailed.
+ */
 export async function migrateUp(url: string, now: Date = new Date()): Promise<string[]> {
   return await withDatabase(url, async (db) => {
+    const { newer } = await readSchema(db)
+    if (newer.length > 0) {
+      await ensurePartitions(db, now)
+      return []
+    }
     const { error, results = [] } = await migratorOf(db).migrateToLatest()
     const failed = results.find(({ status }) => status === 'Error')
     if (error !== undefined) throw new MigrationFailed(failed?.migrationName, error)
@@ -48,6 +60,50 @@ export async function migrationStatus(url: string): Promise<MigrationState[]> {
     const migrations = await migratorOf(db).getMigrations()
     return migrations.map(({ name, executedAt }) => ({ name, appliedAt: executedAt }))
   })
+}
+
+export interface Schema {
+  /** Names of migrations that this build knows and the journal lacks. */
+  readonly missing: readonly string[]
+  /** Those that the journal has and this build does not know. */
+  readonly newer: readonly string[]
+}
+
+/**
+ * What the journal's schema and this build know of each other.
+ *
+ * @throws SchemaAhead when this build may not work on it; failures of the database.
+ */
+export async function readSchema(db: Kysely<Database>): Promise<Schema> {
+  const known = Object.keys(MIGRATIONS)
+  const applied = new Set(await appliedMigrations(db))
+  const schema = {
+    missing: known.filter((name) => !applied.has(name)),
+    newer: [...applied].filter((name) => !known.includes(name)).sort(),
+  }
+  if (schema.newer.length === 0) return schema
+  const { rows } = await sql<{ needs: string }>`select needs from journal_schema`.execute(db)
+  const needs = rows[0]?.needs
+  if (needs === undefined || !known.includes(needs)) throw new SchemaAhead(needs ?? 'unknown', known.at(-1) ?? 'none')
+  return schema
+}
+
+async function appliedMigrations(db: Kysely<Database>): Promise<readonly string[]> {
+  const table = await sql<{ name: string | null }>`select to_regclass('kysely_migration')::text as name`.execute(db)
+  // An empty database.
+  if ((table.rows[0]?.name ?? null) === null) return []
+  const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(db)
+  return rows.map(({ name }) => name)
+}
+
+/** A newer build has migrated the journal to what this one cannot work with. */
+export class SchemaAhead extends Error {
+  constructor(needs: string, newest: string) {
+    super(
+      `journal: a newer Pawl has migrated it, and processes have to know migration ${needs}; found a Pawl that knows them up to ${newest}, expected a newer one`,
+    )
+    this.name = 'SchemaAhead'
+  }
 }
 
 class MigrationFailed extends Error {

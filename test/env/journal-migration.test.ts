@@ -48,6 +48,7 @@ describe('a journal of the first version', () => {
       '0006_fence_former_runs',
       '0007_note_stuck_runs',
       '0008_prune_by_index',
+      '0009_say_who_may_work',
     ])
   })
 

@@ -1,0 +1,103 @@
+// Which builds work on which journal, against a real PostgreSQL and with real processes.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import { migrateUp, readSchema } from '../../activities/journal/migrate.ts'
+import { childEnvironment, processArgs } from '../../worker/server/config.ts'
+import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+
+const servers = inject('servers')
+let test: TestDatabase
+const children: ChildProcess[] = []
+beforeEach(async () => {
+  test = await createTestDatabase(servers.databaseUrl, { migrated: false })
+})
+afterEach(async () => {
+  for (const child of children.splice(0)) if (child.kill('SIGKILL')) await once(child, 'exit')
+  await test.drop()
+})
+
+/** As if a newer build had migrated the journal. */
+async function migrateFurther(needs: string): Promise<void> {
+  await sql`insert into kysely_migration (name, timestamp) values ('9999_from_the_future', 'later')`.execute(test.db)
+  await sql`update journal_schema set needs = ${needs}`.execute(test.db)
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return port
+}
+
+async function start(part: 'bridge' | 'worker') {
+  const flags = ['--kubeconfig', servers.kubeconfigPath, '--database-url', test.url]
+  const port = await freePort()
+  const own =
+    part === 'bridge'
+      ? ['--namespace', 'journal-schema']
+      : [
+          ...['--temporal-address', servers.temporalAddress, '--task-queue', new URL(test.url).pathname.slice(1)],
+          ...['--workflow-bundle', servers.workflowBundle],
+        ]
+  const file = part === 'bridge' ? 'bridge.ts' : 'reconciler.ts'
+  const args = processArgs(file, [...flags, ...own, '--health-port', String(port)])
+  const child = spawn(process.execPath, args, { env: childEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] })
+  children.push(child)
+  let log = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (log += text.toString()))
+  const ready = async () => {
+    const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined)
+    return answer && { status: answer.status, text: await answer.text() }
+  }
+  return { child, ready, log: () => log }
+}
+
+describe('what a build and a journal know of each other', () => {
+  it('is everything after migrating, and nothing before', async () => {
+    expect((await readSchema(test.db)).missing[0]).toBe('0001_create_journal')
+    await migrateUp(test.url)
+    expect(await readSchema(test.db)).toEqual({ missing: [], newer: [] })
+  })
+
+  it('is enough beside a newer build that does not need more, whose migrations stay', async () => {
+    await migrateUp(test.url)
+    await migrateFurther('0009_say_who_may_work')
+    expect(await readSchema(test.db)).toEqual({ missing: [], newer: ['9999_from_the_future'] })
+    expect(await migrateUp(test.url)).toEqual([])
+  })
+
+  it('is not enough when the newer build needs more', async () => {
+    await migrateUp(test.url)
+    await migrateFurther('9999_from_the_future')
+    const refusal =
+      'processes have to know migration 9999_from_the_future; found a Pawl that knows them up to 0009_say_who_may_work'
+    await expect(readSchema(test.db)).rejects.toThrow(refusal)
+    await expect(migrateUp(test.url)).rejects.toThrow(refusal)
+  })
+})
+
+describe.each(['bridge', 'worker'] as const)('a %s', (part) => {
+  it('waits until the journal is migrated, and says so', async () => {
+    const process = await start(part)
+    await expect
+      .poll(process.ready)
+      .toEqual({ status: 503, text: expect.stringContaining('expected pawl migrate up to have run') as unknown })
+    expect(process.log()).toContain('0001_create_journal')
+    await migrateUp(test.url)
+    await expect.poll(process.ready).toMatchObject({ status: 200 })
+  })
+
+  it('ends at once beside a journal of a newer build that it cannot work with', async () => {
+    await migrateUp(test.url)
+    await migrateFurther('9999_from_the_future')
+    const { child, log } = await start(part)
+    const [code] = (await once(child, 'exit')) as [number]
+    expect(code).toBe(1)
+    expect(log()).toContain('expected a newer one')
+  })
+})
