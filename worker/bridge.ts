@@ -11,6 +11,7 @@ import { readConfig } from './server/config.ts'
 import { givenFlags } from './server/flags.ts'
 import { serveHealth } from './server/health.ts'
 import { awaitSchema } from './server/await-schema.ts'
+import { createJournalClock } from './server/journal-clock.ts'
 import { createTroubles } from './server/troubles.ts'
 import { type Frame, runProcess } from './server/process.ts'
 import { loadRegistry } from './server/registry.ts'
@@ -19,7 +20,8 @@ const config = readConfig()
 const settings = processSettings(givenFlags(BRIDGE_FLAGS), config)
 const { cluster, namespace, owner } = settings
 const { route, subjectKinds, modes, lanes, watchedKinds } = await loadRegistry(settings.controllerFiles, settings.wings)
-const now = (): Date => new Date()
+const clock = createJournalClock()
+const now = () => clock.now()
 
 await runProcess('bridge', config.logLevel, bridge)
 
@@ -52,6 +54,7 @@ async function bridge({ log, stopping, opened }: Frame): Promise<void> {
   const health = await serveHealth(readiness, settings.healthHost, settings.healthPort)
   opened(() => health.close())
   if (!(await awaitSchema(db, { log, troubles }, stopping.signal))) return
+  await clock.read(db)
   log.info(
     {
       cluster,
@@ -65,6 +68,7 @@ async function bridge({ log, stopping, opened }: Frame): Promise<void> {
   )
   await Promise.all([
     ...reflectors.map((reflector) => reflector.run(stopping.signal)),
+    clock.follow(db, log, stopping.signal),
     keepUp({ db, log, retentionMs: settings.retentionMs, now }, stopping.signal),
   ])
 }

@@ -17,6 +17,7 @@ import { givenFlags } from './server/flags.ts'
 import { serveHealth } from './server/health.ts'
 import { type Frame, runProcess } from './server/process.ts'
 import { awaitSchema } from './server/await-schema.ts'
+import { createJournalClock } from './server/journal-clock.ts'
 import { createTroubles } from './server/troubles.ts'
 import { wingsOn } from './server/wings.ts'
 import { buildOf } from './reconciler/build.ts'
@@ -37,7 +38,8 @@ const registry = createRegistry(added, wingsOn(given['wings']))
 const { route, subjectKinds, modes, lanes, controllers, watchedKinds } = registry
 const settings = reconcilerSettings(given, config, [...controllers.keys()])
 const ownModules = await loadOwnActivities(registry.levels.filter(isRunHere))
-const now = () => new Date()
+const clock = createJournalClock()
+const now = () => clock.now()
 // Statements of groups: claims, lookups, openings, acknowledgements, beginnings.
 const LAX_CONNECTIONS = 5
 
@@ -63,6 +65,7 @@ async function openParts({ log, stopping, opened }: Frame) {
   const db = openDatabase(settings.databaseUrl)
   opened(() => db.destroy())
   if (!(await awaitSchema(db, { log, troubles }, stopping.signal))) return undefined
+  await clock.read(db)
   const lax = openDatabase(settings.databaseUrl, LAX_CONNECTIONS, { lax: true })
   opened(() => lax.destroy())
   const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-worker' })
@@ -160,13 +163,14 @@ async function serve({ log, stopping }: Frame, parts: Parts, workers: readonly W
   )
   const running = [
     dispatcher.run(),
-    listenForWakes(settings.databaseUrl, () => dispatcher.nudge(), log, stopping.signal),
+    listenForWakes({ databaseUrl: settings.databaseUrl, onWake: () => dispatcher.nudge(), log }, stopping.signal),
     runSweeper(
       { db, client, log, now, registry },
       { ...settings.dispatcher, everyMs: settings.sweepMs },
       stopping.signal,
     ),
     stuckRuns.run(stopping.signal),
+    clock.follow(db, log, stopping.signal),
   ]
 
   function stop(): void {

@@ -9,8 +9,9 @@ import {
   PostgresDialect,
 } from 'kysely'
 import pg from 'pg'
-import { PreparingClient } from './prepared.ts'
 import { CleanTextPlugin } from './clean-text.ts'
+import { type ConnectionLimits, connectionTo } from './connection.ts'
+import { PreparingClient } from './prepared.ts'
 
 /** Any JSON object; projections are allow-listed parts of Kubernetes objects in their own shape. */
 export type Json = Readonly<Record<string, unknown>>
@@ -216,7 +217,7 @@ const INT8_OID = 20
 // a workflow task and a claimed wake may take.
 const IDLE_TRANSACTION_MS = 10_000
 
-export interface DatabaseOptions {
+export interface DatabaseOptions extends ConnectionLimits {
   /**
    * True: a commit does not wait for the disk. For what is made again when a crash of PostgreSQL takes the last moments away: claims and
    * acknowledgements of wakes, rows of runs and of writes that are about to be sent. A commit that does wait takes all before it along.
@@ -230,13 +231,14 @@ export interface DatabaseOptions {
 export function openDatabase(
   url: string,
   maxConnections = 10,
-  { lax = false, idleTransactionMs = IDLE_TRANSACTION_MS }: DatabaseOptions = {},
+  { lax = false, idleTransactionMs = IDLE_TRANSACTION_MS, ...limits }: DatabaseOptions = {},
 ): Kysely<Database> {
   const types = new pg.TypeOverrides()
   types.setTypeParser(INT8_OID, Number)
   const settings = lax ? { options: '-c synchronous_commit=off' } : {}
   const pool = new pg.Pool({
-    ...{ connectionString: url, max: maxConnections, types, Client: PreparingClient, ...settings },
+    ...connectionTo(url, limits),
+    ...{ max: maxConnections, types, Client: PreparingClient, ...settings },
     idle_in_transaction_session_timeout: idleTransactionMs,
   })
   // A connection that dies while idle is replaced by the pool; the next query reports what is really wrong.

@@ -121,7 +121,8 @@ function migratorOf(db: Kysely<Database>): Migrator {
 }
 
 async function withDatabase<T>(url: string, use: (db: Kysely<Database>) => Promise<T>): Promise<T> {
-  const db = openDatabase(url, 2)
+  // A migration may take as long as it has rows to go through, and whoever else migrates waits for it.
+  const db = openDatabase(url, 2, { statementMs: 0, answerMs: 0 })
   try {
     return await use(db)
   } finally {

@@ -217,12 +217,12 @@ class HttpKubeClient implements KubeClient {
   }
 
   async #authenticate(): Promise<void> {
-    if (Date.now() - this.#authenticatedAt < AUTHENTICATION_TTL_MS) return
+    if (performance.now() - this.#authenticatedAt < AUTHENTICATION_TTL_MS) return
     const context = new RequestContext(this.#server, HttpMethod.GET)
     await this.#config.applySecurityAuthentication(context)
     this.#headers = context.getHeaders()
     this.#dispatcher ??= context.getDispatcher()
-    this.#authenticatedAt = Date.now()
+    this.#authenticatedAt = performance.now()
   }
 }
 

@@ -31,6 +31,8 @@ export interface PawlOptions {
   readonly controllers?: string
   /** The folder of an installed package, whose processes are run; default the checkout's. */
   readonly installed?: string
+  /** By how much the clock of a process is off, in milliseconds, by its name. */
+  readonly clocksMs?: Readonly<Record<string, number>>
   /** Another checkout, whose processes are run; its worker bundles its own workflows. */
   readonly checkout?: string
 }
@@ -52,6 +54,8 @@ const START_LIMIT_MS = 90_000
 
 // Half of a start is reading the sources; what a process has compiled is there for the next one.
 const COMPILE_CACHE = join(tmpdir(), 'pawl-test-compile-cache')
+
+const SHIFTED_CLOCK = new URL('shifted-clock.js', import.meta.url).href
 
 /** The name of the test's own connections to the journal, which tells them from those of the processes. */
 export const TEST_APPLICATION = 'pawl-test'
@@ -246,8 +250,16 @@ export class Pawl {
     const path = join(this.#dir, `${name}.log`)
     const before = sizeOf(path)
     const fd = openSync(path, 'a')
-    const env = childEnvironment({ NODE_COMPILE_CACHE: COMPILE_CACHE })
-    const child = spawn(process.execPath, (await this.#program())(file, args), { env, stdio: ['ignore', fd, fd] })
+    const shift = this.options.clocksMs?.[name]
+    const env = childEnvironment({
+      ...{ NODE_COMPILE_CACHE: COMPILE_CACHE },
+      ...(shift !== undefined && { SHIFTED_CLOCK_MS: String(shift) }),
+    })
+    const clock = shift === undefined ? [] : ['--import', SHIFTED_CLOCK]
+    const child = spawn(process.execPath, [...clock, ...(await this.#program())(file, args)], {
+      env,
+      stdio: ['ignore', fd, fd],
+    })
     closeSync(fd)
     this.#children.set(name, child)
     const deadline = Date.now() + START_LIMIT_MS

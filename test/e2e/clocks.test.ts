@@ -1,0 +1,55 @@
+// Machines whose clocks are wrong: a worker that is 20 minutes ahead, one that is 20 minutes behind, and a bridge that is ahead.
+
+import { sql } from 'kysely'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { CHAIN, installation, waiting } from '../support/cluster.ts'
+import { useStage } from '../support/stage.ts'
+
+const MINUTES = 60_000
+const stage = useStage('clocks', () =>
+  Promise.resolve({ clocksMs: { worker: 20 * MINUTES, behind: -20 * MINUTES, bridge: 20 * MINUTES } }),
+)
+beforeAll(async () => {
+  await stage.pawl.startWorker('behind')
+}, 120_000)
+
+/** What of the journal's times is further from the database's clock than a minute. */
+async function wrongTimes(): Promise<readonly unknown[]> {
+  const { rows } = await sql`
+    with seen as (
+      select 'event' as what, at from watch_event union all select 'job', started_at from job
+      union all select 'end', finished_at from job union all select 'write', started_at from action)
+    select what, at from seen where abs(extract(epoch from clock_timestamp() - at)) > 120`.execute(stage.pawl.db)
+  return rows
+}
+
+describe('workers whose clocks are wrong', () => {
+  it('do the jobs once, and what they note is told by the time of the database', async () => {
+    const names = Array.from({ length: 10 }, (_, index) => `shop-${index}`)
+    await Promise.all(names.map((name) => stage.cluster.create(installation(name, CHAIN), 'installations')))
+    for (const name of names) {
+      const root = await stage.cluster.finished(name)
+      expect(root.status?.phase).toBe('Succeeded')
+      await stage.pawl.settled(root)
+      expect(await stage.pawl.jobs(root)).toMatchObject([{ outcome: 'Succeeded' }])
+    }
+    const odd = stage.pawl.db.selectFrom('job').select('name').where('attempt', '>', 0)
+    expect(await odd.execute()).toEqual([])
+    expect(await wrongTimes()).toEqual([])
+  })
+
+  it('let no time-out of an item pass early, also when one takes over from the other', async () => {
+    // Time-outs of items are 10 minutes.
+    await stage.cluster.create(installation('slow', [waiting('slow')]), 'installations')
+    const found = await stage.cluster.untilItems('slow', ['slow'], (it) => it?.status?.phase === 'Progressing')
+    await stage.pawl.kill('worker')
+    await stage.cluster.create(installation('other', CHAIN), 'installations')
+    expect((await stage.cluster.finished('other')).status?.phase).toBe('Succeeded')
+    await stage.pawl.startWorker('worker')
+    await stage.pawl.kill('behind')
+    await stage.cluster.finishItem(found.get('slow')!, 'Succeeded')
+    const root = await stage.cluster.finished('slow')
+    expect(root.status?.phase).toBe('Succeeded')
+    expect(await wrongTimes()).toEqual([])
+  })
+})

@@ -1,0 +1,107 @@
+// Connections to the journal that fall silent, and clocks that disagree; against a real PostgreSQL.
+
+import { sql } from 'kysely'
+import { pino } from 'pino'
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+
+import { openDatabase } from '../../activities/journal/database.ts'
+import { WAKE_CHANNEL } from '../../activities/journal/write/wakes.ts'
+import { listenForWakes } from '../../worker/reconciler/listener.ts'
+import { createJournalClock } from '../../worker/server/journal-clock.ts'
+import { useJournal } from '../activities/journal/use-journal.ts'
+import { SilentProxy } from './silent-proxy.ts'
+
+const test = useJournal(inject('servers').databaseUrl)
+const log = pino({ level: 'silent' })
+
+let proxy: SilentProxy
+beforeEach(async () => {
+  proxy = await SilentProxy.to(Number(new URL(test.url).port))
+})
+afterEach(async () => {
+  await proxy.stop()
+})
+function throughProxy(): string {
+  const url = new URL(test.url)
+  url.port = String(proxy.port)
+  return url.href
+}
+
+describe('a server that falls silent', () => {
+  it('is noticed by a statement, and the next one goes over another connection', async () => {
+    const db = openDatabase(throughProxy(), 1, { answerMs: 500 })
+    const ask = async (value: number) => (await sql<{ n: number }>`select ${value}::int as n`.execute(db)).rows
+    expect(await ask(1)).toEqual([{ n: 1 }])
+    expect(proxy.fallSilent()).toBe(1)
+    await expect(ask(2)).rejects.toThrow('Query read timeout')
+    expect(await ask(3)).toEqual([{ n: 3 }])
+    await db.destroy()
+  })
+
+  it('is noticed in the middle of a transaction', async () => {
+    const db = openDatabase(throughProxy(), 1, { answerMs: 500 })
+    const transaction = db.transaction().execute(async (trx) => {
+      await sql`select 1`.execute(trx)
+      proxy.fallSilent()
+      await sql`select ${2}::int`.execute(trx)
+    })
+    await expect(transaction).rejects.toThrow()
+    expect((await sql`select ${3}::int as n`.execute(db)).rows).toEqual([{ n: 3 }])
+    await db.destroy()
+  })
+
+  it('is noticed by who only listens', async () => {
+    const stop = new AbortController()
+    let heard = 0
+    const onWake = () => void (heard += 1)
+    const listening = { databaseUrl: throughProxy(), onWake, log, askEveryMs: 200, answerMs: 300 }
+    const end = listenForWakes(listening, stop.signal)
+    await expect.poll(() => heard).toBe(1)
+    await sql`select pg_notify(${WAKE_CHANNEL}, '')`.execute(test.db)
+    await expect.poll(() => heard).toBe(2)
+    expect(proxy.fallSilent()).toBe(1)
+    await expect.poll(() => heard).toBe(3)
+    await sql`select pg_notify(${WAKE_CHANNEL}, '')`.execute(test.db)
+    await expect.poll(() => heard).toBe(4)
+    stop.abort()
+    await end
+  })
+
+  it('ends what takes too long, and says what that was', async () => {
+    const db = openDatabase(test.url, 1, { statementMs: 200 })
+    await expect(sql`select pg_sleep(${30}::int)`.execute(db)).rejects.toThrow('statement timeout')
+    await db.destroy()
+  })
+})
+
+describe("the journal's clock", () => {
+  it("is the database's, whatever the machine's says and however it is set meanwhile", async () => {
+    let machine = Date.now() + 600_000
+    const clock = createJournalClock(undefined, () => machine)
+    expect(clock.now().getTime()).toBe(machine)
+    await clock.read(test.db)
+    machine -= 1_200_000
+    const { rows } = await sql<{ at: Date }>`select clock_timestamp() as at`.execute(test.db)
+    expect(Math.abs(clock.now().getTime() - rows[0]!.at.getTime())).toBeLessThan(1000)
+  })
+
+  it('goes on steadily in between', async () => {
+    let steady = 0
+    const clock = createJournalClock(() => steady)
+    await clock.read(test.db)
+    const before = clock.now().getTime()
+    steady += 5000
+    expect(clock.now().getTime() - before).toBe(5000)
+  })
+
+  it('does not believe an answer that was long on its way', async () => {
+    let steady = 0
+    const clock = createJournalClock(() => steady)
+    await clock.read(test.db)
+    const before = clock.now().getTime()
+    const reading = clock.read(test.db)
+    steady += 1500
+    await reading
+    expect(clock.now().getTime() - before).toBe(1500)
+  })
+})
