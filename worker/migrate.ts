@@ -6,6 +6,7 @@ import { Connection } from '@temporalio/client'
 import { loadOrCreateContentKey } from '../activities/journal/content-key.ts'
 import { migrateUp, migrationStatus } from '../activities/journal/migrate.ts'
 import { SEARCH_ATTRIBUTES } from './server/config.ts'
+import { connectionOptions, type TemporalTarget } from './server/temporal.ts'
 
 /** As `temporal.api.enums.v1.IndexedValueType`, by number: loading the protocol's module for these costs a quarter of a second. */
 const INDEXED = { Keyword: 2, KeywordList: 7 } as const
@@ -13,7 +14,7 @@ const INDEXED = { Keyword: 2, KeywordList: 7 } as const
 export interface MigrateTarget {
   readonly databaseUrl: string
   /** Undefined leaves Temporal alone. */
-  readonly temporal: { readonly address: string; readonly namespace: string } | undefined
+  readonly temporal: TemporalTarget | undefined
   /** File of the key, made when it is missing; undefined: the key comes from elsewhere, e.g. a Secret. */
   readonly contentKeyPath?: string | undefined
 }
@@ -32,8 +33,7 @@ export async function migrate({
 }: MigrateTarget): Promise<readonly string[]> {
   const migrations = await migrateUp(databaseUrl)
   if (contentKeyPath !== undefined) await loadOrCreateContentKey(contentKeyPath)
-  const attributes =
-    target === undefined ? [] : await withConnection(target.address, (c) => addAttributes(c, target.namespace))
+  const attributes = target === undefined ? [] : await withConnection(target, (c) => addAttributes(c, target.namespace))
   return [...migrations, ...attributes]
 }
 
@@ -41,7 +41,7 @@ export async function migrate({
 export async function migrateStatus({ databaseUrl, temporal: target }: MigrateTarget): Promise<MigrateReport> {
   const migrations = await migrationStatus(databaseUrl)
   const missingAttributes =
-    target === undefined ? undefined : await withConnection(target.address, (c) => findMissing(c, target.namespace))
+    target === undefined ? undefined : await withConnection(target, (c) => findMissing(c, target.namespace))
   return { migrations, missingAttributes }
 }
 
@@ -63,8 +63,8 @@ async function findMissing(connection: Connection, namespace: string): Promise<r
   return names.filter((name) => !known.has(name))
 }
 
-async function withConnection<T>(address: string, use: (connection: Connection) => Promise<T>): Promise<T> {
-  const connection = await Connection.connect({ address })
+async function withConnection<T>(target: TemporalTarget, use: (connection: Connection) => Promise<T>): Promise<T> {
+  const connection = await Connection.connect(connectionOptions(target))
   try {
     return await use(connection)
   } finally {

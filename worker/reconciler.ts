@@ -21,10 +21,11 @@ import { createJournalClock } from './server/journal-clock.ts'
 import { createTroubles } from './server/troubles.ts'
 import { wingsOn } from './server/wings.ts'
 import { buildOf } from './reconciler/build.ts'
-import { connectToTemporal } from './reconciler/connect.ts'
+import { connectToTemporal, followApiKey } from './reconciler/connect.ts'
 import { Dispatcher } from './reconciler/dispatcher.ts'
 import { handOver, identityOf } from './reconciler/hand-over.ts'
 import { listenForWakes } from './reconciler/listener.ts'
+import { sealingConverter } from './reconciler/payload-codec.ts'
 import { reconcilerSettings, WORKER_FLAGS } from './reconciler/settings.ts'
 import { StuckRuns } from './reconciler/stuck-runs.ts'
 import { runSweeper } from './reconciler/sweeper.ts'
@@ -38,6 +39,7 @@ const registry = createRegistry(added, wingsOn(given['wings']))
 const { route, subjectKinds, modes, lanes, controllers, watchedKinds } = registry
 const settings = reconcilerSettings(given, config, [...controllers.keys()])
 const ownModules = await loadOwnActivities(registry.levels.filter(isRunHere))
+const sealing = sealingConverter(settings.payloadKeyPath)
 const clock = createJournalClock()
 const now = () => clock.now()
 // Statements of groups: claims, lookups, openings, acknowledgements, beginnings.
@@ -72,12 +74,12 @@ async function openParts({ log, stopping, opened }: Frame) {
   opened(() => kube.close())
   const contentKey =
     settings.contentKeyPath === undefined ? undefined : await loadOrCreateContentKey(settings.contentKeyPath)
-  const connection = await connectToTemporal(settings.temporalAddress, { log, troubles }, stopping.signal)
+  const connection = await connectToTemporal(settings.temporal, { log, troubles }, stopping.signal)
   if (connection === undefined) return undefined
   opened(() => connection.close())
   const routing = { route, subjectKinds, modes, lanes, controllers, followed: watchedKinds, contentKey, now }
   // Eager starts need client and worker on one connection (spec/engine.md 1.2).
-  const client = new Client({ connection, namespace: settings.temporalNamespace })
+  const client = new Client({ connection, namespace: settings.temporal.namespace, ...sealing })
   const build = await buildOf(
     settings,
     added.map(({ name }) => name),
@@ -95,7 +97,8 @@ async function createWorkers(frame: Frame, parts: Parts): Promise<readonly Worke
   const { connection, atWork, build, stuckRuns } = parts
   const options: Omit<WorkerOptions, 'taskQueue'> = {
     connection,
-    namespace: settings.temporalNamespace,
+    namespace: settings.temporal.namespace,
+    ...sealing,
     identity: identityOf(build.name),
     workflowBundle: { code: build.code },
     sinks: stuckRuns.sinks(),
@@ -156,7 +159,7 @@ function activitiesOf({ log, opened }: Frame, { db, lax, kube, atWork, routing, 
 
 /** Runs dispatcher, sweeper and workers until one of them ends or the process is told to stop. */
 async function serve({ log, stopping }: Frame, parts: Parts, workers: readonly Worker[]): Promise<void> {
-  const { troubles, health, db, lax, client, build, stuckRuns, atWork } = parts
+  const { troubles, health, db, lax, connection, client, build, stuckRuns, atWork } = parts
   const dispatcher = new Dispatcher(
     { db, lax, client, log, now, atWork, registry, report: troubles.report },
     settings.dispatcher,
@@ -171,6 +174,7 @@ async function serve({ log, stopping }: Frame, parts: Parts, workers: readonly W
     ),
     stuckRuns.run(stopping.signal),
     clock.follow(db, log, stopping.signal),
+    followApiKey(connection, settings.temporal, { log }, stopping.signal),
   ]
 
   function stop(): void {
@@ -184,7 +188,7 @@ async function serve({ log, stopping }: Frame, parts: Parts, workers: readonly W
       wings: settings.wings,
       taskQueues: settings.taskQueues,
       build: build.name,
-      temporal: settings.temporalAddress,
+      temporal: settings.temporal.address,
       health: health.address,
     },
     'worker is running',

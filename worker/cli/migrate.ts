@@ -6,6 +6,7 @@ import type { MigrateTarget } from '../migrate.ts'
 import { readConfig } from '../server/config.ts'
 import { type FlagTable, type GivenFlags, readFlags } from '../server/flags.ts'
 import { neededDatabase } from '../server/surroundings.ts'
+import { TEMPORAL_FLAGS, temporalTarget } from '../server/temporal.ts'
 import { optionsOf, withFlags } from './flags.ts'
 
 const TARGET_FLAGS = {
@@ -17,10 +18,7 @@ const TARGET_FLAGS = {
     ...{ takes: '<host:port>', reads: 'text', text: 'Temporal' },
     default: '$PAWL_TEMPORAL_ADDRESS; without, it is left alone',
   },
-  'temporal-namespace': {
-    ...{ takes: '<name>', reads: 'text', text: 'namespace in Temporal' },
-    default: '$PAWL_TEMPORAL_NAMESPACE, or default',
-  },
+  ...TEMPORAL_FLAGS,
 } as const satisfies FlagTable
 
 const UP_FLAGS = {
@@ -67,9 +65,8 @@ function readTarget(given: GivenFlags): MigrateTarget {
   const config = readConfig()
   const flags = readFlags(TARGET_FLAGS, given)
   const address = flags['temporal-address'] ?? config.temporalAddress
-  const namespace = flags['temporal-namespace'] ?? config.temporalNamespace
   return {
     databaseUrl: neededDatabase(flags['database-url'], config),
-    temporal: address === undefined ? undefined : { address, namespace },
+    temporal: address === undefined ? undefined : temporalTarget(address, flags, config),
   }
 }

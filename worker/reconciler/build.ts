@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises'
 
 import { modulePath } from '../server/config.ts'
 import { bundleControllers, BUNDLE_FOLDER } from './bundle.ts'
+import { SEALED_FAILURES } from './payload-codec.ts'
 
 export interface Build {
   /** A hash of the code. */
@@ -18,26 +19,25 @@ export interface BuildSource {
   readonly workflowBundle: string | undefined
   /** Modules of controllers. */
   readonly controllerFiles: readonly string[]
+  /** Undefined: payloads are not sealed. */
+  readonly payloadKeyPath: string | undefined
 }
 
 /** @param names of the controllers in the modules. */
-export async function buildOf(
-  { workflowBundle, controllerFiles: files }: BuildSource,
-  names: readonly string[],
-  logger: Logger,
-): Promise<Build> {
-  const code = await codeOf({ workflowBundle, controllerFiles: files }, names, logger)
+export async function buildOf(source: BuildSource, names: readonly string[], logger: Logger): Promise<Build> {
+  const code = await codeOf(source, names, logger)
   return { name: buildName(code), code }
 }
 
 async function codeOf(
-  { workflowBundle, controllerFiles: files }: BuildSource,
+  { workflowBundle, controllerFiles: files, payloadKeyPath }: BuildSource,
   names: readonly string[],
   logger: Logger,
 ): Promise<string> {
+  const sealing = payloadKeyPath === undefined ? {} : { failureConverterPath: SEALED_FAILURES }
   if (workflowBundle !== undefined) return await readFile(workflowBundle, 'utf8')
-  if (files.length > 0) return (await bundleControllers(files, names, logger)).code
-  return (await bundleWorkflowCode({ workflowsPath: modulePath('../workflows/index.ts'), logger })).code
+  if (files.length > 0) return (await bundleControllers(files, names, logger, sealing)).code
+  return (await bundleWorkflowCode({ workflowsPath: modulePath('../workflows/index.ts'), logger, ...sealing })).code
 }
 
 const SOURCE_MAP = '\n//# sourceMappingURL=data:'

@@ -16,17 +16,19 @@ export const BUNDLE_FOLDER = 'pawl-bundle-'
  *
  * @param files absolute paths of the modules that export `controllers`.
  * @param names of the controllers in them.
+ * @param sealing the module that seals failures, if payloads are sealed.
  */
 export async function bundleControllers(
   files: readonly string[],
   names: readonly string[],
   logger: Logger,
+  sealing: { readonly failureConverterPath?: string } = {},
 ): Promise<{ readonly code: string }> {
   const folder = await mkdtemp(join(tmpdir(), BUNDLE_FOLDER))
   try {
     const workflowsPath = join(folder, 'workflows.js')
     await writeFile(workflowsPath, entry(files, names))
-    return await bundleWorkflowCode({ workflowsPath, logger, webpackConfigHook: hook })
+    return await bundleWorkflowCode({ workflowsPath, logger, webpackConfigHook: hook, ...sealing })
   } finally {
     await rm(folder, { recursive: true })
   }

@@ -4,6 +4,7 @@ import type { Config } from '../server/config.ts'
 import { type FlagTable, type FlagValues, type GivenFlags, joinTables, needed, readFlags } from '../server/flags.ts'
 import { createRegistry } from '../server/registry.ts'
 import { newOwner, readSurroundings, type Surroundings } from '../server/surroundings.ts'
+import { TEMPORAL_FLAGS, type TemporalTarget, temporalTarget } from '../server/temporal.ts'
 import { UsageError } from '../server/usage-error.ts'
 import { isPartOfWings, readWingFlags, WING_FLAGS, wingsOn } from '../server/wings.ts'
 import type { DispatcherOptions } from './dispatcher.ts'
@@ -24,9 +25,10 @@ const OWN_FLAGS = {
     ...{ takes: '<host:port>', reads: 'text', text: 'Temporal' },
     default: '$PAWL_TEMPORAL_ADDRESS, else $TEMPORAL_ADDRESS',
   },
-  'temporal-namespace': {
-    ...{ takes: '<name>', reads: 'text', text: 'namespace in Temporal' },
-    default: '$PAWL_TEMPORAL_NAMESPACE, or default',
+  ...TEMPORAL_FLAGS,
+  'payload-key': {
+    ...{ takes: '<file>', reads: 'text', text: 'keys by which payloads are sealed before they go to Temporal' },
+    default: '$PAWL_PAYLOAD_KEY; without, they are readable there',
   },
   'task-queue': { takes: '<name>', reads: 'text', text: 'task queue in Temporal', otherwise: 'pawl' },
   wings: {
@@ -96,8 +98,9 @@ export const WORKER_FLAGS: FlagTable = joinTables(OWN_FLAGS, WING_FLAGS)
 const RUNS_VERSION = 2
 
 export interface ReconcilerSettings extends Surroundings {
-  readonly temporalAddress: string
-  readonly temporalNamespace: string
+  readonly temporal: TemporalTarget
+  /** File of the keys that seal payloads; undefined: they are not sealed. */
+  readonly payloadKeyPath: string | undefined
   /** The queues that this process serves: one, or with --only, a part of the wings or of the lanes some for each controller. */
   readonly taskQueues: readonly string[]
   /** A prebuilt bundle of workflows/index.ts; without it one is built at start. */
@@ -119,6 +122,16 @@ export function reconcilerSettings(given: GivenFlags, config: Config, known?: re
   const names = known ?? (given['controllers'] === undefined ? [...own.keys()] : undefined)
   const surroundings = readSurroundings(flags, config, 'the file that pawl migrate up has made')
   const { cluster } = flags
+  const address = needed(
+    'temporal-address',
+    flags['temporal-address'] ?? config.temporalAddress,
+    'host:port of a Temporal service',
+  )
+  const payloadKeyPath = flags['payload-key'] ?? config.payloadKeyPath
+  if (payloadKeyPath !== undefined && flags['workflow-bundle'] !== undefined)
+    throw new UsageError(
+      '--workflow-bundle is given beside --payload-key; expected one of the two: texts of failures are sealed by what is bundled',
+    )
   const taskQueue = `${flags['task-queue']}-${RUNS_VERSION}`
   const shares = laneShares(own.values(), given)
   const isPart = isPartOfWings(surroundings.wings) || shares.length > 0
@@ -128,12 +141,8 @@ export function reconcilerSettings(given: GivenFlags, config: Config, known?: re
   const queues = { taskQueue, controllers, shares }
   return {
     ...surroundings,
-    temporalAddress: needed(
-      'temporal-address',
-      flags['temporal-address'] ?? config.temporalAddress,
-      'host:port of a Temporal service',
-    ),
-    temporalNamespace: flags['temporal-namespace'] ?? config.temporalNamespace,
+    temporal: temporalTarget(address, flags, config),
+    payloadKeyPath,
     taskQueues: allQueues(queues),
     workflowBundle: flags['workflow-bundle'],
     sweepMs: flags['sweep-ms'],

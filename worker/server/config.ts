@@ -35,6 +35,10 @@ export interface Config {
   readonly temporalAddress: string | undefined
   /** `$PAWL_TEMPORAL_NAMESPACE`, else `$TEMPORAL_NAMESPACE`, else `default`. */
   readonly temporalNamespace: string
+  /** Of the variables that Temporal's own tools read. */
+  readonly temporal: TemporalEnvironment
+  /** `$PAWL_PAYLOAD_KEY`: file with the keys that seal payloads, see worker/reconciler/payload-codec.ts. */
+  readonly payloadKeyPath: string | undefined
   /** `$PAWL_CONTENT_KEY`: file with the key of content hashes, see activities/journal/content-key.ts. */
   readonly contentKeyPath: string | undefined
   /** `$PAWL_LOG_LEVEL`: a level of pino. */
@@ -47,6 +51,23 @@ export interface Config {
   readonly searchPath: readonly string[]
   /** False when `$PAWL_OFFLINE` is `1` or `true`: nothing is downloaded and Go asks no proxy. */
   readonly mayDownload: boolean
+}
+
+export interface TemporalEnvironment {
+  /** `$TEMPORAL_TLS`: `true` or `false`. */
+  readonly tls: string | undefined
+  /** `$TEMPORAL_TLS_SERVER_CA_CERT_PATH`. */
+  readonly caPath: string | undefined
+  /** `$TEMPORAL_TLS_SERVER_NAME`. */
+  readonly serverName: string | undefined
+  /** `$TEMPORAL_TLS_CLIENT_CERT_PATH`. */
+  readonly clientCertPath: string | undefined
+  /** `$TEMPORAL_TLS_CLIENT_KEY_PATH`. */
+  readonly clientKeyPath: string | undefined
+  /** `$PAWL_TEMPORAL_API_KEY_FILE`. */
+  readonly apiKeyPath: string | undefined
+  /** `$TEMPORAL_API_KEY`. */
+  readonly apiKey: string | undefined
 }
 
 /** Reads the configuration from the given environment, by default the process's own. */
@@ -62,6 +83,16 @@ export function readConfig(env: Environment = process.env): Config {
     databaseUrl: text(env, 'PAWL_DATABASE_URL'),
     temporalAddress: text(env, 'PAWL_TEMPORAL_ADDRESS') ?? text(env, 'TEMPORAL_ADDRESS'),
     temporalNamespace: text(env, 'PAWL_TEMPORAL_NAMESPACE') ?? text(env, 'TEMPORAL_NAMESPACE') ?? 'default',
+    temporal: {
+      tls: text(env, 'TEMPORAL_TLS'),
+      caPath: text(env, 'TEMPORAL_TLS_SERVER_CA_CERT_PATH'),
+      serverName: text(env, 'TEMPORAL_TLS_SERVER_NAME'),
+      clientCertPath: text(env, 'TEMPORAL_TLS_CLIENT_CERT_PATH'),
+      clientKeyPath: text(env, 'TEMPORAL_TLS_CLIENT_KEY_PATH'),
+      apiKeyPath: text(env, 'PAWL_TEMPORAL_API_KEY_FILE'),
+      apiKey: text(env, 'TEMPORAL_API_KEY'),
+    },
+    payloadKeyPath: text(env, 'PAWL_PAYLOAD_KEY'),
     contentKeyPath: text(env, 'PAWL_CONTENT_KEY'),
     logLevel: text(env, 'PAWL_LOG_LEVEL') ?? 'info',
     binaries: namedBinaries(env),

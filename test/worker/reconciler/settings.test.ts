@@ -11,7 +11,7 @@ const settings = (flags: Readonly<Record<string, string>>, env: Readonly<Record<
 describe('the settings of a worker', () => {
   it('have defaults for all but journal and Temporal', () => {
     expect(settings(NEEDED)).toMatchObject({
-      ...{ databaseUrl: 'postgresql://db', temporalAddress: 'localhost:7233', temporalNamespace: 'default' },
+      ...{ databaseUrl: 'postgresql://db', temporal: { address: 'localhost:7233', namespace: 'default' } },
       ...{
         kubeconfigPath: undefined,
         taskQueues: ['pawl-2'],
@@ -30,13 +30,20 @@ describe('the settings of a worker', () => {
     const env = { PAWL_DATABASE_URL: 'postgresql://env', PAWL_TEMPORAL_ADDRESS: 'env:7233', KUBECONFIG: '/env' }
     expect(settings({}, env)).toMatchObject({
       databaseUrl: 'postgresql://env',
-      temporalAddress: 'env:7233',
+      temporal: { address: 'env:7233' },
       kubeconfigPath: '/env',
     })
     expect(settings({ ...NEEDED, kubeconfig: '/flag' }, env)).toMatchObject({
       databaseUrl: 'postgresql://db',
       kubeconfigPath: '/flag',
     })
+  })
+
+  it('have no bundle that was made before beside a payload key', () => {
+    expect(() => settings({ ...NEEDED, 'payload-key': 'k', 'workflow-bundle': 'b' })).toThrow(
+      '--workflow-bundle is given beside --payload-key; expected one of the two',
+    )
+    expect(settings({ ...NEEDED }, { PAWL_PAYLOAD_KEY: 'k' })).toMatchObject({ payloadKeyPath: 'k' })
   })
 
   it('let items wait for their deployers for a duration, or for ever', () => {

@@ -1,0 +1,116 @@
+// Temporal over mTLS, and payloads sealed before they go there: what the server holds of a run shows nothing of the objects.
+
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { NativeConnection } from '@temporalio/worker'
+import type { temporal } from '@temporalio/proto'
+import { afterAll, describe, expect, inject, it } from 'vitest'
+
+import { readPayloadKeys, sealingCodec } from '../../worker/reconciler/payload-codec.ts'
+import { connectionOptions } from '../../worker/server/temporal.ts'
+import { Authority } from '../support/certificates.ts'
+import { CHAIN, installation } from '../support/cluster.ts'
+import { useStage } from '../support/stage.ts'
+import { TlsProxy } from '../support/tls-proxy.ts'
+
+const EXAMPLE = new URL('../../examples/cronjob/', import.meta.url).pathname
+const PLANTED = `planted-${randomBytes(6).toString('hex')}`
+const folder = mkdtempSync(join(tmpdir(), 'pawl-sealed-'))
+const file = (name: string, text: string): string => {
+  const path = join(folder, name)
+  writeFileSync(path, text)
+  return path
+}
+const keys = file('payload.key', `test ${randomBytes(32).toString('base64')}\n`)
+const authority = await Authority.make('an authority')
+const server = await authority.issue('temporal.example')
+const own = await authority.issue('pawl')
+const stranger = await (await Authority.make('another authority')).issue('temporal.example')
+const ca = file('ca.pem', authority.cert)
+const pair = { cert: file('own.pem', own.cert), key: file('own.key', own.key) }
+const proxy = await TlsProxy.before(inject('servers').temporalAddress, {
+  ...{ cert: server.cert, key: server.key, ca: authority.cert, requestCert: true, rejectUnauthorized: true },
+})
+afterAll(() => {
+  proxy.stop()
+})
+
+const kubectl = async (...args: readonly string[]) => {
+  const { kubectlPath, kubeconfigPath } = inject('servers')
+  return await promisify(execFile)(kubectlPath, [`--kubeconfig=${kubeconfigPath}`, '-n', 'sealed', ...args])
+}
+const stage = useStage('sealed', async () => {
+  await kubectl('apply', '--server-side', '-f', `${EXAMPLE}cron-job.crd.yaml`)
+  await kubectl('wait', '--for=condition=Established', '--timeout=30s', 'crd/cronjobs.batch.example.pawl.dev')
+  const tls = ['--temporal-tls-ca', ca, '--temporal-tls-cert', pair.cert, '--temporal-tls-key', pair.key]
+  const workerFlags = ['--temporal-address', proxy.address, '--temporal-tls-server-name', 'temporal.example', ...tls]
+  return { controllers: `${EXAMPLE}controllers.ts`, workerFlags: [...workerFlags, '--payload-key', keys] }
+})
+
+/** All payloads of a run's history, and the rest of it as text. */
+async function historyOf(name: string) {
+  const { workflow_id } = await stage.pawl.db
+    .selectFrom('job')
+    .select('workflow_id')
+    .where('name', '=', name)
+    .executeTakeFirstOrThrow()
+  const history = await stage.pawl.client.workflow.getHandle(workflow_id).fetchHistory()
+  const payloads: temporal.api.common.v1.IPayload[] = []
+  const texts: string[] = []
+  const walk = (value: unknown): void => {
+    if (value instanceof Uint8Array) texts.push(Buffer.from(value).toString('latin1'))
+    else if (typeof value === 'string') texts.push(value)
+    if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return
+    if ('data' in value && 'metadata' in value) payloads.push(value as temporal.api.common.v1.IPayload)
+    for (const [key, child] of Object.entries(value)) {
+      texts.push(key)
+      walk(child)
+    }
+  }
+  walk(history)
+  return { payloads, text: texts.join('\n') }
+}
+
+async function opened(payloads: readonly temporal.api.common.v1.IPayload[]): Promise<string> {
+  const found = await sealingCodec(readPayloadKeys(keys)).decode([...payloads])
+  return found.map(({ data }) => Buffer.from(data ?? []).toString()).join('\n')
+}
+
+describe('Temporal over TLS, with sealed payloads', () => {
+  it('runs jobs, and holds nothing readable of their objects', async () => {
+    await stage.cluster.create(installation('shop', CHAIN), 'installations')
+    expect((await stage.cluster.finished('shop')).status?.phase).toBe('Succeeded')
+    const { payloads, text } = await historyOf('shop')
+    expect(payloads.length).toBeGreaterThan(3)
+    expect(text).not.toContain('"subject"')
+    expect(await opened(payloads)).toContain('"subject"')
+  })
+
+  it('runs controllers of users, and holds nothing readable of the objects that they look at', async () => {
+    const container = { name: 'c', image: 'example.org/none', command: [PLANTED] }
+    const template = { spec: { restartPolicy: 'Never', containers: [container] } }
+    const body = {
+      ...{ apiVersion: 'batch.example.pawl.dev/v1', kind: 'CronJob', metadata: { name: 'hello', namespace: 'sealed' } },
+      spec: { schedule: '0 0 1 1 *', jobTemplate: { spec: { template } } },
+    }
+    await kubectl('apply', '-f', file('hello.yaml', JSON.stringify(body)))
+    const passes = async () =>
+      await stage.pawl.db.selectFrom('job').select('passes').where('name', '=', 'hello').executeTakeFirst()
+    await expect.poll(passes).toMatchObject({ passes: expect.any(Number) as number })
+    await expect.poll(async () => await opened((await historyOf('hello')).payloads)).toContain(PLANTED)
+    expect((await historyOf('hello')).text).not.toContain(PLANTED)
+  })
+
+  it.each([
+    ['of another authority', () => ({ ca: file('stranger.pem', stranger.cert), pair })],
+    ['of another name', () => ({ ca, pair, serverName: 'elsewhere.example' })],
+    ['that asks who calls, without a certificate', () => ({ ca, serverName: 'temporal.example' })],
+  ])('is not spoken to when it is one %s', async (_, tls) => {
+    const target = { address: proxy.address, namespace: 'default', tls: { serverName: 'temporal.example', ...tls() } }
+    await expect(NativeConnection.connect(connectionOptions(target))).rejects.toThrow()
+  })
+})
