@@ -66,6 +66,10 @@ async function bridge({ log, stopping, opened }: Frame): Promise<void> {
     },
     'bridge is running',
   )
+  const stops = () => {
+    troubles.report('process', new Error('it is about to stop'))
+  }
+  stopping.signal.addEventListener('abort', stops, { once: true })
   await Promise.all([
     ...reflectors.map((reflector) => reflector.run(stopping.signal)),
     clock.follow(db, log, stopping.signal),

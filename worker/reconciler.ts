@@ -112,7 +112,7 @@ async function createWorkers(frame: Frame, parts: Parts): Promise<readonly Worke
     workflowTaskPollerBehavior: { type: 'autoscaling', initial: 2, minimum: 2, maximum: 10 },
     activityTaskPollerBehavior: { type: 'autoscaling', initial: 1, minimum: 1, maximum: 10 },
     stickyQueueScheduleToStartTimeout: settings.stickyTimeoutMs,
-    shutdownGraceTime: '30 seconds',
+    shutdownGraceTime: settings.drainMs,
   }
   return await Promise.all(
     settings.taskQueues.map((taskQueue) => createTellingWorker({ ...options, taskQueue }, stuckRuns.doesNotFit)),
@@ -178,6 +178,8 @@ async function serve({ log, stopping }: Frame, parts: Parts, workers: readonly W
   ]
 
   function stop(): void {
+    // First of all nobody is to count on this worker any more.
+    troubles.report('process', new Error('it is about to stop'))
     dispatcher.stop()
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown()
   }

@@ -57,6 +57,8 @@ async function wakeOf(overrides: Partial<NewWake> = {}): Promise<Wake> {
   return await test.db.selectFrom('wake').selectAll().where('uid', '=', wake.uid).executeTakeFirstOrThrow()
 }
 
+const quiet: (part: string, error: unknown) => void = () => undefined
+
 const resolve = async (wake: Wake) => await resolveWake(wake, directLookups(test.db))
 
 describe('an item under deletion whose execution is not in the journal', () => {
@@ -182,13 +184,13 @@ describe('the dispatcher', () => {
   const dispatch = async (
     until: () => Promise<boolean>,
     atWork = new AtWork(() => new Date()),
-    { registry = builtIn, client = new Client({ connection }), now = () => new Date() } = {},
+    { registry = builtIn, client = new Client({ connection }), now = () => new Date(), report = quiet } = {},
   ): Promise<void> => {
     const log = createLogger('test', 'silent')
     const dispatcher = new Dispatcher(
       {
         ...{ db: test.db, lax: test.db, client, log, now, atWork, registry },
-        report: () => undefined,
+        report,
       },
       {
         ...{ owner: 'd', cluster: 'c', slots: 5, leaseMs: 5000, idleMs: 50 },
@@ -201,6 +203,36 @@ describe('the dispatcher', () => {
     await running
   }
   const isQuiet = async () => (await test.db.selectFrom('wake').select('uid').execute()).length === 0
+
+  it('is not ill because no run can be started for one subject, and goes on with the others', async () => {
+    const [poisonous, healthy] = [randomUUID(), randomUUID()]
+    for (const uid of [poisonous, healthy]) {
+      await know({ uid, version: 1, status: { jobID: JOB } })
+      await wakeOf({ uid })
+    }
+    // Temporal refuses IDs of this length.
+    const client = new Client({ connection })
+    const start = client.workflow.start.bind(client.workflow)
+    client.workflow.start = (async (...[type, options]: Parameters<typeof start>) => {
+      const { workflowId } = options
+      return await start(type, {
+        ...options,
+        workflowId: workflowId.includes(poisonous) ? 'x'.repeat(1200) : workflowId,
+      })
+    }) as typeof start
+    const reported: unknown[] = []
+    const report = (_: string, error: unknown) => {
+      if (error !== undefined) reported.push(error)
+    }
+    const left = async () => await test.db.selectFrom('wake').select('uid').where('lease_until', 'is', null).execute()
+    await dispatch(async () => JSON.stringify(await left()) === JSON.stringify([{ uid: poisonous }]), undefined, {
+      report,
+      client,
+    })
+    expect(reported).toEqual([])
+    expect(await findOpenJob(test.db, 'deploy', healthy)).toBeDefined()
+    await new Client({ connection }).workflow.getHandle(`deploy/ns/task-${healthy}/${healthy}/${JOB}`).terminate()
+  })
 
   it('opens the row of a level run before it signals the run, which may end at any moment', async () => {
     const uid = randomUUID()

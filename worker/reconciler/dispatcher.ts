@@ -21,6 +21,7 @@ import { builtIn } from '../server/registry.ts'
 import { Bringer, type BringerDeps, type BringerOptions, type Brought } from './bring-wake.ts'
 import { FreshRuns } from './fresh-runs.ts'
 import { leftLanes } from './lanes.ts'
+import { isOfTemporal } from './wake-failure.ts'
 
 export interface DispatcherOptions extends BringerOptions {
   readonly owner: string
@@ -167,7 +168,7 @@ export class Dispatcher {
       this.#failedTimes.delete(keyOf(wake))
       return brought
     } catch (error) {
-      report('temporal', error)
+      if (isOfTemporal(error)) report('temporal', error)
       log.warn({ ...subject, err: error }, 'wake cannot be dispatched; trying again')
       const due = new Date(now().getTime() + this.#nextDelayMs(wake))
       // When the journal is away too, the lease runs out instead.

@@ -75,6 +75,11 @@ const OWN_FLAGS = {
     ...{ takes: '<ms>', reads: 'number', least: 100, otherwise: 60_000 },
     text: 'how often forgotten subjects and lost jobs are looked for',
   },
+  'drain-ms': {
+    // Below the grace period of a pod, which is 30 s.
+    ...{ takes: '<ms>', reads: 'number', least: 0, otherwise: 20_000 },
+    text: 'how long a worker that is told to stop lets activities go on before it cancels them',
+  },
   'call-stacks': {
     ...{ takes: '<yes-or-no>', reads: 'yes-or-no', otherwise: 'no' },
     text: "whether Temporal's UI can show where a run waits; takes time for every step",
@@ -109,6 +114,7 @@ export interface ReconcilerSettings extends Surroundings {
   /** Values of the wings' own flags, by wing. */
   readonly wingFlags: ReadonlyMap<string, FlagValues<FlagTable>>
   readonly stickyTimeoutMs: number
+  readonly drainMs: number
   readonly dispatcher: DispatcherOptions
 }
 
@@ -148,6 +154,7 @@ export function reconcilerSettings(given: GivenFlags, config: Config, known?: re
     sweepMs: flags['sweep-ms'],
     wingFlags: readWingFlags(surroundings.wings, given),
     stickyTimeoutMs: flags['sticky-timeout-ms'],
+    drainMs: flags['drain-ms'],
     dispatcher: {
       ...{ owner: newOwner(), cluster, ...queues },
       slots: flags['dispatch-slots'],

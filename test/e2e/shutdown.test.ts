@@ -1,0 +1,50 @@
+// A worker that is told to stop: it says so first, lets go of what takes long, and ends within a pod's grace period. What it left goes on elsewhere.
+
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { beforeAll, describe, expect, it } from 'vitest'
+
+import { installation, waiting } from '../support/cluster.ts'
+import { useStage } from '../support/stage.ts'
+
+const GRACE_MS = 30_000
+const port = await freePort()
+const stage = useStage('shutdown', () => Promise.resolve({ workerFlags: ['--drain-ms', '5000'] }))
+beforeAll(async () => {
+  await stage.pawl.startWorker('leaving', undefined, ['--health-port', String(port)])
+}, 120_000)
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return port
+}
+
+describe('a worker that is told to stop in the middle of jobs', () => {
+  it('is not ready from the first moment, ends within the grace period, and its jobs go on', async () => {
+    const names = Array.from({ length: 6 }, (_, index) => `shop-${index}`)
+    await Promise.all(names.map((name) => stage.cluster.create(installation(name, [waiting('slow')]), 'installations')))
+    const items = await Promise.all(
+      names.map((name) => stage.cluster.untilItems(name, ['slow'], (it) => it?.status?.phase === 'Progressing')),
+    )
+    const ready = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status
+    expect(await ready()).toBe(200)
+    const leaving = stage.pawl.child('leaving')
+    const exited = once(leaving, 'exit')
+    const told = performance.now()
+    leaving.kill('SIGTERM')
+    await expect.poll(ready, { interval: 5 }).toBe(503)
+    const [code] = (await exited) as [number]
+    expect(code).toBe(0)
+    expect(performance.now() - told).toBeLessThan(GRACE_MS)
+    for (const found of items) await stage.cluster.finishItem(found.get('slow')!, 'Succeeded')
+    for (const name of names) {
+      const root = await stage.cluster.finished(name)
+      expect(root.status?.phase).toBe('Succeeded')
+      await stage.pawl.settled(root)
+      expect(await stage.pawl.jobs(root)).toMatchObject([{ outcome: 'Succeeded' }])
+    }
+  })
+})
