@@ -80,7 +80,7 @@ export type { OwnedFields } from './kind/fields.ts'
 export type { Path, Projection } from './kind/projection.ts'
 export { conditionsField, setCondition } from './run/conditions.ts'
 export type { Condition, ConditionChange, ConditionStatus } from './run/conditions.ts'
-export { reportFaults, setPassCondition } from './run/report-faults.ts'
+export { removePassCondition, reportFaults, setPassCondition } from './run/report-faults.ts'
 export type { ReportingPass, ReportOptions } from './run/report-faults.ts'
 
 export { isJobTaken, jobIDsOf, ownerOfKind, routeEvent } from './run/routes.ts'
