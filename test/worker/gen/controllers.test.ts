@@ -76,6 +76,23 @@ describe('generating from a document', () => {
     expect(await read('cron-job.gen.ts')).toContain('Generated from cron-job.cm')
   })
 
+  it("knows the fields of Kubernetes' own kinds that are picked, and what stands where a selector is looked for", async () => {
+    const document = (strategy: string, phase: string) =>
+      `decl Watch for Deployment {\n  state { pods []Pod { labelsFrom=${strategy} pick=status.${phase} owned=label } }\n  action { A(pods) }\n}\n`
+    await writeFile(join(dir, 'watch.cm'), document('spec.strategy.type', 'phse'))
+    const { code, complaints } = await run(['watch.cm'])
+    expect([code, ...complaints.map((complaint) => complaint.split('\n')[0]?.replace(`${dir}/`, ''))]).toEqual([
+      2,
+      "watch.cm:2:35: error CM045: 'spec.strategy.type' of Deployment is text; expected a map of labels, or a selector",
+      "watch.cm:2:59: error CM046: Pod has no field 'status.phse'; did you mean 'status.phase'?",
+    ])
+    await writeFile(join(dir, 'watch.cm'), document('spec.selector', 'phase'))
+    expect(await run(['watch.cm'])).toMatchObject({ code: 0, complaints: [] })
+    expect(await read('watch.gen.ts')).toContain(
+      "pods: { kind: 'v1/Pod', many: true, labelsFrom: 'spec.selector', owned: 'label', pick: ['status.phase'] }",
+    )
+  })
+
   it('imports the published kit outside of the checkout, the own one inside, and any that is asked for', async () => {
     await run(['cron-job.cm'])
     expect(await read('cron-job.gen.ts')).toContain("} from 'pawl/kit'\n")
