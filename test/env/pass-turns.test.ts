@@ -16,8 +16,10 @@ const take = async (uid: string, now = NOW, controller = 'shop', cluster = 'c') 
   const of = { ...turn(uid, controller, cluster), workflowID: `shop/${uid}`, namespace: 'ns', name: uid }
   return await takeTurn(test.db, of, 2, now)
 }
-const taken = async (now = NOW) =>
-  Object.fromEntries(await turnsTaken(test.db, { cluster: 'c', controllers: ['shop', 'till'] }, now))
+const taken = async (now = NOW) => {
+  const found = await turnsTaken(test.db, { cluster: 'c', controllers: ['shop', 'till'] }, now)
+  return Object.fromEntries([...found].map(([controller, uids]) => [controller, uids.length]))
+}
 const open = async (uid: string) => {
   await openJob(test.db, {
     ...{ workflow_id: `shop/${uid}`, run_id: 'run', controller: 'shop', cluster: 'c', uid, job_id: '' },

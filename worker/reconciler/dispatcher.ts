@@ -41,6 +41,8 @@ export interface DispatcherDeps extends BringerDeps {
 const DISPATCH_DELAYS = { first: 400, longest: 30_000 }
 const MOST_FAILING = 10_000
 const CONTENDED_MS = 20
+// A wake of a controller that bounds its passes takes room no longer: its run may be in another process, and the turn that it takes is what counts.
+const ON_THEIR_WAY_MS = 1000
 const JOURNAL_DELAYS = { first: 200, longest: 10_000 }
 
 /** What the wakes that are done with ask of the journal, in one statement for all at the same time. */
@@ -171,21 +173,24 @@ export class Dispatcher {
   }
 
   #launch(wake: Wake): void {
-    const given = [
-      wake.may_start ? this.#fresh.take(wake.namespace) : undefined,
-      this.#room.take(wake.controller),
-    ].filter((one) => one !== undefined)
+    const given = wake.may_start ? this.#fresh.take(wake.namespace) : undefined
+    const room = this.#room.take(wake)
     const work = this.#dispatch(wake).then((brought) => {
       this.#inFlight.delete(work)
-      if (brought?.begun === undefined) this.#gaveBack(given)
-      else void brought.begun.then(() => this.#gaveBack(given))
+      this.#giveBack(given, brought?.begun)
+      const turn = brought?.begun ?? brought?.stirred
+      this.#giveBack(room, turn && Promise.race([turn, sleep(ON_THEIR_WAY_MS, undefined, { ref: false })]))
     })
     this.#inFlight.add(work)
   }
 
-  #gaveBack(given: readonly (() => void)[]): void {
-    for (const giveBack of given) giveBack()
-    if (given.length > 0) this.nudge()
+  /** At once, or when that is over. */
+  #giveBack(given: (() => void) | undefined, after: Promise<void> | undefined): void {
+    if (given === undefined) return
+    void (after ?? Promise.resolve()).then(() => {
+      given()
+      this.nudge()
+    })
   }
 
   /** @returns undefined: it is tried again. Never throws. */

@@ -74,18 +74,18 @@ export async function giveTurnBack(db: Kysely<Database>, { cluster, controller, 
     select pg_notify(${WAKE_CHANNEL}, '') from given`.execute(db)
 }
 
-/** How many turns of these controllers are taken; one that has none is missing. */
+/** Whose turns of these controllers are taken: the uids by controller; one that has none is missing. */
 export async function turnsTaken(
   db: Kysely<Database>,
   { cluster, controllers }: { readonly cluster: string; readonly controllers: readonly string[] },
   now: Date,
-): Promise<ReadonlyMap<string, number>> {
-  const { rows } = await sql<{ controller: string; taken: number }>`
-    select t.controller, count(*)::int as taken from pass_turn t
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const { rows } = await sql<{ controller: string; uids: string[] }>`
+    select t.controller, array_agg(t.uid) as uids from pass_turn t
     where t.cluster = ${cluster} and t.controller = any(${controllers}::text[]) and ${counts(now)} group by t.controller`.execute(
     db,
   )
-  return new Map(rows.map(({ controller, taken }) => [controller, taken]))
+  return new Map(rows.map(({ controller, uids }) => [controller, uids]))
 }
 
 /** Forgets turns that count no more. */
