@@ -120,13 +120,18 @@ export interface KnownControllers {
   readonly queues: ReadonlyMap<string, string>
 }
 
+/** Names are known where all controllers are ours. */
+function unloaded(given: GivenFlags, own: Iterable<string>): Partial<KnownControllers> {
+  return given['controllers'] === undefined ? { names: [...own] } : {}
+}
+
 /**
  * @throws with the name of the flag, what was found and what was expected.
  */
 export function reconcilerSettings(given: GivenFlags, config: Config, known?: KnownControllers): ReconcilerSettings {
   const flags = readFlags(OWN_FLAGS, given)
   const own = createRegistry([], wingsOn(given['wings'])).controllers
-  const names = known?.names ?? (given['controllers'] === undefined ? [...own.keys()] : undefined)
+  const { names, queues: named } = known ?? unloaded(given, own.keys())
   const surroundings = readSurroundings(flags, config, 'the file that pawl migrate up has made')
   const { cluster } = flags
   const address = needed(
@@ -145,7 +150,7 @@ export function reconcilerSettings(given: GivenFlags, config: Config, known?: Kn
   const controllers = onlyControllers(flags.only, names) ?? (isPart ? names : undefined)
   if (controllers?.length === 0)
     throw new UsageError('--wings none leaves no controller to run; expected --controllers with some')
-  const queues = { taskQueue, controllers, shares, named: known?.queues }
+  const queues = { taskQueue, controllers, shares, named }
   return {
     ...surroundings,
     temporal: temporalTarget(address, flags, config),
