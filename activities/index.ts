@@ -11,6 +11,7 @@ import { beginActivities } from './run/begin.ts'
 import { finalizeActivities } from './run/finalize.ts'
 import { observeActivities } from './run/level/observe.ts'
 import { settleActivities } from './run/level/settle.ts'
+import { turnActivities } from './run/level/turns.ts'
 import { writeActivities } from './run/level/write.ts'
 import { statusActivities } from './run/settle.ts'
 import type { ActivityFunctions, ActivityWing, OpenWing } from './wing.ts'
@@ -61,6 +62,7 @@ function engineActivities(deps: Deps) {
     ...observeActivities(deps),
     ...writeActivities(deps),
     ...settleActivities(deps),
+    ...turnActivities(deps),
   }
 }
 

@@ -147,6 +147,8 @@ describe('the checker itself, on modules that break the rules', () => {
     ['workflows/controllers.gen.ts', "import { plan } from './landscaper/execution/plan.ts'"],
     ['workflows/landscaper/contract.ts', "import { executionKind } from './execution/kind.ts'"],
     ['workflows/landscaper/execution/plan.ts', "import { observe } from '../../../activities/kube/observe.ts'"],
+    ['workflows/landscaper/execution/plan.ts', "const load = () => import('../../../activities/chaos/pods.ts')"],
+    ['workflows/landscaper/contract.ts', "const load = () => import('../../activities/landscaper/render/names.ts')"],
     ['workflows/landscaper/execution/plan.ts', "export { observe } from '../../../activities/kube/observe.ts'"],
     ['workflows/landscaper/execution/plan.ts', "import { installationPlan } from '../installation/plan.ts'"],
     ['workflows/landscaper/execution/plan.ts', "import { runJob } from '../../kit/run/loop/index.ts'"],
@@ -218,6 +220,10 @@ describe('the checker itself, on modules that break the rules', () => {
 
   it.each([
     ['workflows/landscaper/execution/plan.ts', "import type { Activities } from '../../../activities/index.ts'"],
+    [
+      'workflows/landscaper/execution/plan.ts',
+      "const load = () => import('../../../activities/landscaper/execution/a.ts')",
+    ],
     ['workflows/landscaper/execution/plan.ts', "import { FINALIZER } from '../contract.ts'"],
     ['workflows/landscaper/execution/workflow.ts', "import { runJob } from '../../kit/run/loop/index.ts'"],
     ['workflows/landscaper/execution/jobs.ts', "import { shortActivities } from '../../kit/run/loop/index.ts'"],

@@ -189,6 +189,15 @@ export interface ActionTable {
 }
 
 /** Retries of a controller in a namespace. */
+/** A pass that is under way, of a controller that bounds how many may be. */
+export interface PassTurnTable {
+  cluster: string
+  controller: string
+  uid: string
+  workflow_id: string
+  since: Timestamp
+}
+
 export interface RetryTurnTable {
   cluster: string
   controller: string
@@ -208,6 +217,7 @@ export interface Database {
   object_job: ObjectJobView
   action: ActionTable
   retry_turn: RetryTurnTable
+  pass_turn: PassTurnTable
 }
 
 // Sequence numbers and resourceVersions stay far below 2^53, so int8 is read as a number.

@@ -1,6 +1,6 @@
 // What the journal is told of a pass: the row of its run, and when the next one is due.
 
-import type { SettleInput } from '../../workflows/kit/index.ts'
+import { type RetryLimits, retryLimits, type SettleInput } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import { retryDelayMs, takeRetryToken } from '../journal/write/backoff.ts'
 import { recordJobPhase } from '../journal/write/jobs.ts'
@@ -35,9 +35,12 @@ export async function recordPass(
   if (againMs === undefined || job === 'over') return job
   const controller = controllerOf({ workflowID })
   const turn = { cluster: deps.cluster, controller, namespace: subject.namespace }
+  const limits = limitsOf(deps, controller)
   await deps.db.transaction().execute(async (trx) => {
     const delayMs =
-      attempt === 0 ? againMs : Math.min(againMs, Math.max(retryDelayMs(attempt), await takeRetryToken(trx, turn, now)))
+      attempt === 0
+        ? againMs
+        : Math.min(againMs, Math.max(retryDelayMs(attempt, limits), await takeRetryToken(trx, turn, now, limits)))
     await upsertWakes(
       trx,
       [
@@ -61,4 +64,9 @@ export async function recordPass(
     )
   })
   return job
+}
+
+function limitsOf({ controllers }: Pick<Deps, 'controllers'>, name: string): Required<RetryLimits> {
+  const controller = controllers.get(name)
+  return retryLimits(controller?.mode === 'level' ? controller.settings : undefined)
 }

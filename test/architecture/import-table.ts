@@ -11,6 +11,8 @@ export interface Row {
   readonly may: readonly string[]
   /** Paths of which types may be imported in addition. */
   readonly mayType?: readonly string[]
+  /** Paths that may be named by a call of `import`, which only the worker makes, in addition. */
+  readonly mayCall?: readonly string[]
   /** Packages and Node's built-ins of which values may be imported; types of packages may be by anyone. */
   readonly packages: RegExp
 }
@@ -119,10 +121,11 @@ export const TABLE: readonly Row[] = [
   },
   {
     sentence:
-      "a kind's folder imports itself, the kit, what its wing has in common, and the kinds that it hosts: no runs; of activities only types",
+      "a kind's folder imports itself, the kit, what its wing has in common, and the kinds that it hosts: no runs; of activities only types, and by a call those that its passes call",
     of: /^workflows\/([^/]+)\/([^/]+)\//,
     may: ['^workflows/$1/$2/(?!(?:workflow|jobs)\\.ts$)', KIT, WING, HOSTED_KINDS],
     mayType: ['^activities/$1/', '^activities/(?:index|run/|kube/)'],
+    mayCall: ['^activities/$1/(?!wing\\.ts$)'],
     packages: NONE,
   },
   {
@@ -261,9 +264,10 @@ export function rowOf(module: SourceModule, table: readonly Row[] = TABLE): Row 
   return table.find(({ of }) => of.test(module.path))
 }
 
-function isAllowed({ specifier, target, typeOnly }: ModuleImport, row: Row, groups: readonly string[]): boolean {
+function isAllowed(found: ModuleImport, row: Row, groups: readonly string[]): boolean {
+  const { specifier, target, typeOnly, called = false } = found
   if (target === undefined) return typeOnly || row.packages.test(specifier)
-  const patterns = typeOnly ? [...row.may, ...(row.mayType ?? [])] : row.may
+  const patterns = [...row.may, ...((typeOnly && row.mayType) || []), ...((called && row.mayCall) || [])]
   return patterns.some((pattern) =>
     new RegExp(
       pattern
@@ -296,8 +300,10 @@ export function runtimeClosure(modules: readonly SourceModule[], from: string): 
   const walk = (path: string): void => {
     if (reached.has(path)) return
     reached.add(path)
-    for (const { target, typeOnly } of byPath.get(path)?.imports ?? []) {
-      if (target !== undefined && !typeOnly) walk(target)
+    for (const { target, typeOnly, called = false } of byPath.get(path)?.imports ?? []) {
+      // Workflows make no such call, they name what the worker is to load.
+      const isNeeded = !typeOnly && !(called && path.startsWith('workflows/'))
+      if (target !== undefined && isNeeded) walk(target)
     }
   }
   walk(from)

@@ -13,6 +13,8 @@ export interface ModuleImport {
   readonly target: string | undefined
   /** Erased before the code runs: `import type`, `export type`, `typeof import()`. */
   readonly typeOnly: boolean
+  /** By a call of `import`: no part of what the module is bundled with. */
+  readonly called?: true
 }
 
 /** Something that only some modules may do. */
@@ -62,7 +64,8 @@ function importOf(node: ts.Node): Omit<ModuleImport, 'target'> | undefined {
   if (ts.isExportDeclaration(node) && node.moduleSpecifier) return named(node.moduleSpecifier, node.isTypeOnly)
   if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) return named(node.argument.literal, true)
   if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
-    return named(node.arguments[0], false)
+    const found = named(node.arguments[0], false)
+    return found && { ...found, called: true }
   }
   return undefined
 }

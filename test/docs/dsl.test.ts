@@ -61,6 +61,9 @@ describe('the page on the language of controllers', () => {
       'labels',
       'fields',
       'fields',
+      'labelsFrom',
+      'namespacesFrom',
+      'pick',
       'owned',
       'fresh',
     ])

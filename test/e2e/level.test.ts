@@ -179,6 +179,26 @@ describe('a controller in level mode', () => {
     await vi.waitFor(async () => expect(await get(widgetKind, 'picky')).toBeUndefined(), WAIT)
   })
 
+  it('goes on without a state that is too large for Temporal, also in its deletion; who asks for it tells', async () => {
+    for (const name of ['crowd-a', 'crowd-b'])
+      await createConfigMap(name, { much: 'x'.repeat(800_000) }, { widget: 'crowded' })
+    await create('crowded', { message: 'hello' })
+    const ready = ({ status }: KubeObject) => (status as { conditions?: readonly object[] }).conditions?.[0]
+    const message = expect.stringContaining(
+      'state labelled of Widget level/crowded has 2 objects of 1601 kB together',
+    ) as string
+    const told = expect.objectContaining({
+      type: 'Ready',
+      status: 'False',
+      reason: 'StatesTooLarge',
+      message,
+    }) as object
+    await until(widgetKind, 'crowded', ready, told)
+    expect((await get(CONFIG_MAPS, 'crowded'))?.['data']).toMatchObject({ message: 'hello' })
+    await request('DELETE', widgetKind, 'crowded')
+    await vi.waitFor(async () => expect(await get(widgetKind, 'crowded')).toBeUndefined(), WAIT)
+  })
+
   it('runs in a worker of its own, on a queue of its own; what the other one has to do waits for that', async () => {
     await stage.pawl.kill('worker', 'SIGTERM')
     await stage.pawl.startWorker('only-widget', undefined, ['--only', 'widget'])

@@ -1,6 +1,7 @@
 // A wing that nobody has edited anything for: folders are added to a copy of the checkout, `pawl gen` is run, and an object of each runs on
 // real servers. So a new job kind, a new level kind and a new deployer stay one folder each.
 
+import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
@@ -20,7 +21,7 @@ const stage = useStage('throw-away-wing', async () => {
   await checkout.add(FILES)
   checkout.pawl('gen', 'new', 'Kiosk', '--group', 'zoo.pawl.dev', '--wing', 'zoo')
   checkout.pawl('gen')
-  for (const plural of ['parcels', 'kiosks']) await installCrd(`deploy/crds/zoo/zoo.pawl.dev_${plural}.yaml`)
+  for (const plural of ['parcels', 'kiosks', 'bells']) await installCrd(`deploy/crds/zoo/zoo.pawl.dev_${plural}.yaml`)
   return { checkout: checkout.folder, workerFlags: ['--parcel-unit', 'stone'] }
 })
 
@@ -76,6 +77,14 @@ describe('a wing that is added as folders', () => {
       expect((await stage.cluster.get('kiosks', 'one', ZOO))?.status).toEqual({ message: 'open' })
     }, 60_000)
     expect((await stage.cluster.get('configmaps', 'one', 'v1'))?.['data']).toEqual({ message: 'open' })
+  })
+
+  it('calls activities of a controller of its own, which the sandbox does not have', async () => {
+    await create('Bell', 'bells', { tone: 'ding' })
+    const heard = createHash('sha256').update('ding').digest('hex').slice(0, 8)
+    await vi.waitFor(async () => {
+      expect((await stage.cluster.get('bells', 'one', ZOO))?.status).toEqual({ heard })
+    }, 60_000)
   })
 
   it('deploys items of a type of its own, beside those of others', async () => {

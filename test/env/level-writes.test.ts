@@ -253,6 +253,8 @@ describe('conditions of a status', () => {
     expect(version).toBe(stored(`${SHOPS}/shop`)?.metadata.resourceVersion)
     expect(await act.writeLevelStatus(input)).toBe(version)
     expect(writes()).toHaveLength(2)
+    await act.writeLevelStatus({ ...input, conditions: [{ type: 'Ours', status: null }] })
+    expect(stored(`${SHOPS}/shop`)?.['status']).toEqual({ conditions: [condition('Theirs', 'True')] })
   })
 })
 

@@ -382,11 +382,38 @@ describe('what a pass observes', () => {
     expect(JSON.stringify(observed)).not.toContain('Y2FuYXJ5')
   })
 
-  it('is refused when Temporal could not take it, with the sizes', async () => {
-    listed(...[1, 2].map((index) => map({ big: 'x'.repeat(800_000) }, { name: `big-${index}` })))
-    await expect(observe({ list })).rejects.toMatchObject({
-      type: 'StatesTooLarge',
-      message: expect.stringContaining('list (2 objects, 1601 kB)') as string,
+  it('has the fault of its largest states where Temporal could not take all, with their sizes, and the others whole', async () => {
+    // Of three bytes each: half a million characters.
+    listed(...[1, 2].map((index) => map({ big: '大'.repeat(260_000) }, { name: `big-${index}` })))
+    api.put(`${MAPS}/a`, map({ key: 'value' }))
+    api.put(`${MAPS}/b`, map({ key: 'x'.repeat(700_000) }, { name: 'b' }))
+    const observed = await observe({ named, list, second: { ...named, name: 'b' } })
+    expect(Object.keys(observed?.states ?? {})).toEqual(['named', 'second'])
+    expect(observed?.unreadable).toEqual({
+      list: {
+        ...{ code: 'StatesTooLarge', retryable: false },
+        message:
+          'state list of Shop n/shop has 2 objects of 1561 kB together; an object and its states have room for 1500 kB: expected narrower selectors, or less of each object by pick or view',
+      },
+    })
+  })
+
+  it('loses the larger ones of states that are too large only together, and no more of them than it must', async () => {
+    for (const [name, size] of Object.entries({ a: 400_000, b: 700_000, c: 600_000 }))
+      api.put(`${MAPS}/${name}`, map({ key: 'x'.repeat(size) }, { name }))
+    const observed = await observe({ a: named, b: { ...named, name: 'b' }, c: { ...named, name: 'c' } })
+    expect(Object.keys(observed?.states ?? {})).toEqual(['a', 'c'])
+    expect(observed?.unreadable).toMatchObject({
+      b: { code: 'StatesTooLarge', message: expect.stringContaining('has an object of 701 kB') as string },
+    })
+  })
+
+  it('is refused whole only when the target itself is too large', async () => {
+    api.put(`${MAPS}/a`, map({ key: 'value' }))
+    api.put(`${TARGETS}/shop`, shop({ spec: { ref: 'a', much: '大'.repeat(600_000) } }))
+    await expect(observe({ named })).rejects.toMatchObject({
+      ...{ type: 'StatesTooLarge', nonRetryable: true },
+      message: 'Shop n/shop has 1801 kB; an object and its states have room for 1500 kB: expected less in it',
     })
   })
 

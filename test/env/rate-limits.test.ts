@@ -4,7 +4,9 @@
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 import type { Deps } from '../../activities/deps.ts'
 import { acknowledgeWakes, claimWakes, nextWakeDue, type Wake } from '../../activities/journal/write/wakes.ts'
+import { settleActivities } from '../../activities/run/level/settle.ts'
 import { statusActivities } from '../../activities/run/settle.ts'
+import { defineLevel, levelMode, nop, type RetryLimits } from '../../workflows/kit/index.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
 
 const stage = useWriteStage(inject('servers').databaseUrl)
@@ -58,6 +60,51 @@ describe('a subject whose passes fail again and again', () => {
     await claim()
     await endPass('u', 1)
     expect(await sleepUntilDue()).toBe(5)
+  })
+})
+
+describe('controllers of one kind with limits of their own for retries', () => {
+  const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
+  const level = (name: string, retries?: RetryLimits) =>
+    defineLevel({ name, target, queries: {}, plan: nop, ...(retries && { settings: { retries } }) })
+  const known = [
+    level('patient', { firstMs: 300, mostMs: 1000 }),
+    level('shy', { perSecond: 0.5, burst: 2 }),
+    level('plain'),
+  ].map(levelMode)
+
+  /** When the next pass of each subject is due, after one that failed. @returns milliseconds from now. */
+  async function dueAfterFailure(controller: string, uids: readonly string[], attempt: number): Promise<number[]> {
+    const { settleLevel } = settleActivities({
+      ...deps,
+      controllers: new Map([...deps.controllers, ...known.map((one) => [one.name, one] as const)]),
+      modes: { ...deps.modes, [controller]: 'level' },
+    })
+    for (const uid of uids)
+      await settleLevel({
+        by: { workflowID: `${controller}/n/${uid}/${uid}`, runID: 'run', pass: 1 },
+        subject: { kind: 'Shop', uid, namespace: 'n', name: uid },
+        ...{ target, againMs: Number.MAX_SAFE_INTEGER, attempt, fault: undefined },
+      })
+    const wakes = await deps.db.selectFrom('wake').select(['uid', 'due']).where('controller', '=', controller).execute()
+    await deps.db.deleteFrom('wake').execute()
+    return uids.map((uid) => (wakes.find((wake) => wake.uid === uid)?.due.getTime() ?? 0) - clock)
+  }
+
+  it('wait from their first to their longest wait, each its own', async () => {
+    const due = { patient: [] as number[], plain: [] as number[] }
+    for (const attempt of [1, 2, 3, 30]) {
+      due.patient.push(...(await dueAfterFailure('patient', ['u'], attempt)))
+      due.plain.push(...(await dueAfterFailure('plain', ['u'], attempt)))
+    }
+    expect(due).toEqual({ patient: [300, 600, 1000, 1000], plain: [5, 10, 20, 1_000_000] })
+  })
+
+  it('have a budget of their own in a namespace, and owe no longer than their longest wait', async () => {
+    expect(await dueAfterFailure('shy', ['a', 'b', 'c', 'd'], 1)).toEqual([5, 5, 2000, 4000])
+    expect(await dueAfterFailure('plain', ['a', 'b', 'c', 'd'], 1)).toEqual([5, 5, 5, 5])
+    clock += 60_000
+    expect(await dueAfterFailure('shy', ['a', 'b', 'c'], 1)).toEqual([5, 5, 2000])
   })
 })
 

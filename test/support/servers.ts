@@ -6,14 +6,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 
-import { bundleWorkflowCode } from '@temporalio/worker'
 import type { TestProject } from 'vitest/node'
 
 import { readConfig } from '../../worker/server/config.ts'
 import { installCrds } from '../../worker/dev/pawl-parts.ts'
 import { startServers, type Servers } from '../../worker/dev/servers.ts'
+import { bundleWorkflows } from '../../worker/reconciler/bundle.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -98,9 +97,8 @@ async function start(): Promise<Servers> {
 
 async function bundle(): Promise<string> {
   const path = join(await mkdtemp(join(tmpdir(), 'pawl-bundle-')), 'workflows.js')
-  const workflowsPath = fileURLToPath(new URL('../../workflows/index.ts', import.meta.url))
   const silent = () => undefined
   const logger = { log: silent, trace: silent, debug: silent, info: silent, warn: silent, error: silent }
-  await writeFile(path, (await bundleWorkflowCode({ workflowsPath, logger })).code)
+  await writeFile(path, (await bundleWorkflows(logger)).code)
   return path
 }

@@ -126,6 +126,13 @@ const controller = defineLevel<State, Gadget>({
   onDelete: act,
 })
 
+/** The same, of which few passes may be under way. */
+const bounded = { ...controller, name: 'bounded', settings: { passes: 1 } }
+
+export async function boundedGadget(input: JobInput): Promise<RunResult> {
+  return await runLevel(bounded, input)
+}
+
 export async function gadget(input: JobInput): Promise<RunResult> {
   return await runLevel(controller, input)
 }

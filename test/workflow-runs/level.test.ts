@@ -38,6 +38,7 @@ const activities: LevelActivities & LevelJournal = {
   removeLevel: (input) => worlds.of(input.by.workflowID).remove(),
   finalizeLevel: (input) => worlds.of(input.by.workflowID).finalize(input.guarded),
   writeLevelStatus: (input) => worlds.of(input.by.workflowID).write(input),
+  takeTurn: (input) => worlds.of(input.by.workflowID).takeTurn(),
   settleLevel: (input) => worlds.of(input.by.workflowID).settle(input),
   endLevel: (input) => worlds.of(input.by.workflowID).end(input.outcome),
 }
@@ -294,6 +295,22 @@ describe('a run in level mode', () => {
     expect(world.log.filter((line) => line.startsWith('apply configmaps later'))).toHaveLength(1)
   })
 
+  it('asks for its turn before each pass where passes are bounded, and waits without one until it is woken', async () => {
+    const world = new World()
+    world.turns = [false, false]
+    world.becomes({ outcome: { stopped: 'waiting' } })
+    await run(world, 'boundedGadget')
+    await world.reached('no turn')
+    await world.wake()
+    await vi.waitFor(() => expect(world.log).toEqual(['no turn', 'no turn']), PATIENT)
+    await world.wake()
+    await vi.waitFor(() => expect(world.settled).toMatchObject([{ by: { pass: 1 }, attempt: 0 }]), PATIENT)
+    world.becomes({})
+    await world.wake()
+    expect(await world.run.result()).toBe('Converged')
+    expect(world.log).toEqual(['no turn', 'no turn', 'turn', 'observe', 'settle', 'turn', 'observe', 'end Converged'])
+  })
+
   it('shows hooks each step, and the object that it is about', async () => {
     const world = await start({ traced: true })
     expect(await world.run.result()).toBe('Converged')
@@ -318,6 +335,7 @@ class World extends RunWorld {
   removal: 'removed' | 'changed' = 'removed'
   answer: 'applied' | 'changed' = 'applied'
   failStatus: ApplicationFailure | undefined
+  turns: boolean[] = []
   unreadable: Observed['unreadable']
   onObserve: (() => Promise<void>) | undefined
   onEnd: (() => Promise<void>) | undefined
@@ -334,6 +352,12 @@ class World extends RunWorld {
       ...{ apiVersion: 'example.com/v1', kind: 'Gadget', spec, ...(status && { status }) },
       metadata: { ...held, creationTimestamp: 'now', ...metadata },
     }
+  }
+
+  async takeTurn(): Promise<boolean> {
+    const isTurn = this.turns.shift() ?? true
+    await this.did(isTurn ? 'turn' : 'no turn')
+    return isTurn
   }
 
   async observe(): Promise<Observed | undefined> {
@@ -418,10 +442,10 @@ async function start(spec: Spec | undefined, change: { status?: object; metadata
   return world
 }
 
-async function run(world: World): Promise<void> {
+async function run(world: World, workflow = 'gadget'): Promise<void> {
   worlds.add(world)
   const input: JobInput = { subject: { kind: 'Gadget', uid: 'u', namespace: 'n', name: 'g' }, jobID: '', cause: 'test' }
-  world.run = await worker.start('gadget', {
+  world.run = await worker.start(workflow, {
     ...{ workflowId: world.workflowID, args: [input], workflowTaskTimeout: '5 seconds' },
   })
 }

@@ -8,6 +8,7 @@ import { basename, dirname } from 'node:path'
 import { type CompiledFile, compileFile, readText } from './controller/controller-files.ts'
 import { crdKinds } from './controller/crd-kinds.ts'
 import { lineDiff } from './controller/line-diff.ts'
+import { sandboxNotes } from './controller/sandbox-notes.ts'
 import { compareFiles, writeFiles } from './output.ts'
 
 export interface GenControllersOptions {
@@ -43,7 +44,13 @@ export async function genControllers(options: GenControllersOptions): Promise<0 
   }
   const shared = sharedTargets(compiled)
   for (const complaint of shared) complain(complaint)
-  return shared.length > 0 ? 2 : await bringAll(compiled, options)
+  if (shared.length > 0) return 2
+  const result = await bringAll(compiled, options)
+  const notes = await Promise.all(
+    compiled.map(({ file, target }) => sandboxNotes(target, [dirname(file), dirname(target)])),
+  )
+  for (const note of new Set(notes.flat())) complain(`warning: ${note}`)
+  return result
 }
 
 /** Undefined when a file beside the documents is not what it should be. */

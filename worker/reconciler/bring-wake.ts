@@ -70,6 +70,8 @@ export interface Brought {
   readonly led: string
   /** The wake started a run; resolves when that has begun. */
   readonly begun?: Promise<void>
+  /** The wake woke a run whose controller bounds its passes; resolves when that is at work. */
+  readonly stirred?: Promise<void>
   /** When the wake is to be looked at again; undefined: it is done with. */
   readonly again?: Date
 }
@@ -98,11 +100,19 @@ export class Bringer {
     const met = atWork.meets(wake, resolution.job)
     if (met === 'seen') return { led: 'its run has seen it' }
     if (met !== 'signal') return { led: 'its run is at work', again: met }
-    if (await signalRun(client, workflow_id, wake.seq)) return SIGNALLED
+    const stirred = this.#isBounded(wake) ? this.#fresh.expect(workflow_id) : undefined
+    if (await signalRun(client, workflow_id, wake.seq)) return { ...SIGNALLED, ...(stirred && { stirred }) }
+    if (stirred !== undefined) this.#fresh.forget(workflow_id)
     log.info({ workflowID: workflow_id }, 'run is not in Temporal any more')
     // With a wake of its own, in one transaction: this one may not start a run, and whoever stops here leaves nothing half done.
     await recordLostJob(db, resolution.job, now())
     return { led: 'run is not in Temporal any more: its subject is woken' }
+  }
+
+  /** Then a wake takes room until its run asks for its turn (pass-room.ts). */
+  #isBounded({ controller }: Wake): boolean {
+    const known = (this.#deps.registry ?? builtIn).controllers.get(controller)
+    return known?.mode === 'level' && known.settings?.passes !== undefined
   }
 
   async #follow(wake: Wake, resolution: Resolution): Promise<Brought> {

@@ -1,11 +1,10 @@
 // The workflows of a worker, and by which name their code is known: two workers of one build do the same in every pass.
 
-import { bundleWorkflowCode, type Logger } from '@temporalio/worker'
+import type { Logger } from '@temporalio/worker'
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 
-import { modulePath } from '../server/config.ts'
-import { bundleControllers, BUNDLE_FOLDER } from './bundle.ts'
+import { bundleControllers, BUNDLE_FOLDER, bundleWorkflows } from './bundle.ts'
 import { SEALED_FAILURES } from './payload-codec.ts'
 
 export interface Build {
@@ -37,7 +36,7 @@ async function codeOf(
   const sealing = payloadKeyPath === undefined ? {} : { failureConverterPath: SEALED_FAILURES }
   if (workflowBundle !== undefined) return await readFile(workflowBundle, 'utf8')
   if (files.length > 0) return (await bundleControllers(files, names, logger, sealing)).code
-  return (await bundleWorkflowCode({ workflowsPath: modulePath('../workflows/index.ts'), logger, ...sealing })).code
+  return (await bundleWorkflows(logger, sealing)).code
 }
 
 const SOURCE_MAP = '\n//# sourceMappingURL=data:'

@@ -1,4 +1,4 @@
-// The workflows' bundle when a worker runs controllers of its user: Pawl's own workflows, and one for each controller, under its name.
+// The workflows' bundle: Pawl's own workflows, and when a worker runs controllers of its user one for each of these, under its name.
 
 import { bundleWorkflowCode, type Logger } from '@temporalio/worker'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -11,18 +11,28 @@ import { modulePath } from '../server/config.ts'
 /** How folders begin whose names stand in bundles. */
 export const BUNDLE_FOLDER = 'pawl-bundle-'
 
+interface Sealing {
+  /** The module that seals failures, if payloads are sealed. */
+  readonly failureConverterPath?: string
+}
+
+/** Bundles Pawl's own workflows. */
+export async function bundleWorkflows(logger: Logger, sealing: Sealing = {}): Promise<{ readonly code: string }> {
+  const workflowsPath = modulePath('../workflows/index.ts')
+  return await bundleWorkflowCode({ workflowsPath, logger, webpackConfigHook: hook, ...sealing })
+}
+
 /**
  * Bundles the workflows with those of the controllers.
  *
  * @param files absolute paths of the modules that export `controllers`.
  * @param names of the controllers in them.
- * @param sealing the module that seals failures, if payloads are sealed.
  */
 export async function bundleControllers(
   files: readonly string[],
   names: readonly string[],
   logger: Logger,
-  sealing: { readonly failureConverterPath?: string } = {},
+  sealing: Sealing = {},
 ): Promise<{ readonly code: string }> {
   const folder = await mkdtemp(join(tmpdir(), BUNDLE_FOLDER))
   try {
@@ -37,7 +47,7 @@ export async function bundleControllers(
 type Hook = NonNullable<Parameters<typeof bundleWorkflowCode>[0]['webpackConfigHook']>
 
 /**
- * The entry lies outside of every package: what it needs of Temporal is ours. What is imported by a call is no part of the sandbox: so modules of
+ * The entry may lie outside of every package: what it needs of Temporal is ours. What is imported by a call is no part of the sandbox: so modules of
  * activities are named (`activitiesOf`), and the worker alone loads them.
  */
 const hook: Hook = (config) => {

@@ -4,12 +4,14 @@
 //   P1. Claim, call Temporal, acknowledge: no lock is held over a call. A dispatcher that dies leaves a lease that runs out.
 //   P2. A wake is acknowledged only after a run was woken or started for it, or it is known to lead to nothing, or its run has seen it.
 //   P3. Temporal or PostgreSQL being away loses nothing: the wake stays, the next try is delayed.
+//   P4. Of a controller that bounds its passes only as many wakes are taken as there is room for; what it has beyond that delays no other.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { grouped } from '../../activities/journal/write/grouped.ts'
 import { begunJobs } from '../../activities/journal/write/jobs.ts'
 import {
   acknowledgeWakes,
+  type Claim,
   claimWakes,
   nextWakeDue,
   type Postponed,
@@ -22,6 +24,7 @@ import { Bringer, type BringerDeps, type BringerOptions, type Brought } from './
 import { FreshRuns } from './fresh-runs.ts'
 import { leftLanes } from './lanes.ts'
 import { isOfTemporal } from './wake-failure.ts'
+import { PassRoom } from './pass-room.ts'
 
 export interface DispatcherOptions extends BringerOptions {
   readonly owner: string
@@ -39,6 +42,8 @@ export interface DispatcherDeps extends BringerDeps {
 const DISPATCH_DELAYS = { first: 400, longest: 30_000 }
 const MOST_FAILING = 10_000
 const CONTENDED_MS = 20
+// A wake of a controller that bounds its passes takes room no longer: its run may be in another process, and the turn that it takes is what counts.
+const ON_THEIR_WAY_MS = 1000
 const JOURNAL_DELAYS = { first: 200, longest: 10_000 }
 
 /** What the wakes that are done with ask of the journal, in one statement for all at the same time. */
@@ -57,6 +62,7 @@ export class Dispatcher {
   readonly #journal: ReturnType<typeof journalOf>
   readonly #options: DispatcherOptions
   readonly #fresh: FreshRuns
+  readonly #room: PassRoom
   readonly #bringer: Bringer
   readonly #inFlight = new Set<Promise<void>>()
   #nudge: () => void = () => undefined
@@ -70,6 +76,7 @@ export class Dispatcher {
     this.#journal = journalOf(deps, options)
     const begun = async (workflowIDs: readonly string[]) => await begunJobs(deps.db, workflowIDs)
     this.#fresh = new FreshRuns({ atWork: deps.atWork, begun })
+    this.#room = new PassRoom(deps.registry ?? builtIn)
     this.#bringer = new Bringer(deps, options, this.#fresh)
   }
 
@@ -102,36 +109,13 @@ export class Dispatcher {
 
   /** Claims what is due, as far as there are slots; returns how long to wait for more. */
   async #take(): Promise<number> {
-    const { lax, now, report, log, registry = builtIn } = this.#deps
-    const { owner, cluster, slots, leaseMs, idleMs, shares = [] } = this.#options
-    const left = leftLanes(shares)
-    // What this process does not know is somebody else's, or will be when the next worker starts.
-    const controllers = this.#options.controllers ?? [...registry.controllers.keys()]
-    const limit = slots - this.#inFlight.size
-    if (limit <= 0) return idleMs
-    const { free } = this.#fresh
-    const claim = {
-      cluster,
-      controllers,
-      left,
-      owner,
-      limit,
-      starts: free,
-      turns: this.#fresh.turns(),
-      leaseMs,
-      now: now(),
-    }
+    const { report, log } = this.#deps
+    if (this.#slotsLeft() <= 0) return this.#options.idleMs
     try {
-      const wakes = await claimWakes(lax, claim)
+      const waitMs = await this.#claimAll()
       report('journal', undefined)
       this.#failures = 0
-      for (const wake of wakes) this.#launch(wake)
-      const begins = wakes.filter((wake) => wake.may_start).length
-      if (wakes.length - begins >= limit || (free > 0 && begins >= free)) return 0
-      const due = await nextWakeDue(lax, { cluster, controllers, left, starts: free })
-      const dueMs = due === undefined ? idleMs : due.getTime() - now().getTime()
-      // What is due and could not be claimed, another process is claiming.
-      return dueMs <= 0 ? CONTENDED_MS : Math.min(idleMs, dueMs)
+      return waitMs
     } catch (error) {
       report('journal', error)
       log.warn({ err: error }, 'journal cannot be read; trying again')
@@ -139,19 +123,75 @@ export class Dispatcher {
     }
   }
 
+  async #claimAll(): Promise<number> {
+    const { lax, now, registry = builtIn } = this.#deps
+    const { cluster, idleMs, shares = [] } = this.#options
+    // What this process does not know is somebody else's, or will be when the next worker starts.
+    const all = this.#options.controllers ?? [...registry.controllers.keys()]
+    const room = await this.#room.left(lax, { cluster, controllers: all }, now())
+    const controllers = all.filter((name) => !room.has(name))
+    const { free } = this.#fresh
+    const limit = this.#slotsLeft()
+    const { begins, others } = await this.#claim(controllers, { limit, starts: free })
+    if (others >= limit || (free > 0 && begins >= free)) return 0
+    const roomy = await this.#claimBounded(room)
+    const waited = { cluster, controllers: [...controllers, ...roomy], left: leftLanes(shares) }
+    const due = await nextWakeDue(lax, { ...waited, starts: this.#fresh.free })
+    const dueMs = due === undefined ? idleMs : due.getTime() - now().getTime()
+    // What is due and could not be claimed, another process is claiming.
+    return dueMs <= 0 ? CONTENDED_MS : Math.min(idleMs, dueMs)
+  }
+
+  /** P4. @returns those that have room left. */
+  async #claimBounded(room: ReadonlyMap<string, number>): Promise<readonly string[]> {
+    const roomy: string[] = []
+    for (const [name, most] of room) {
+      const bounds = { limit: Math.min(most, this.#slotsLeft()), starts: Math.min(most, this.#fresh.free), most }
+      if (bounds.limit <= 0) continue
+      const { begins, others } = await this.#claim([name], bounds)
+      if (begins + others < most) roomy.push(name)
+    }
+    return roomy
+  }
+
+  /** @returns how many wakes were claimed that may start a run, and how many others. */
+  async #claim(
+    controllers: readonly string[],
+    bounds: Pick<Claim, 'limit' | 'starts' | 'most'>,
+  ): Promise<{ readonly begins: number; readonly others: number }> {
+    const { lax, now } = this.#deps
+    const { owner, cluster, leaseMs, shares = [] } = this.#options
+    const turns = this.#fresh.turns()
+    const claim = { cluster, controllers, left: leftLanes(shares), owner, turns, leaseMs, now: now(), ...bounds }
+    const wakes = await claimWakes(lax, claim)
+    for (const wake of wakes) this.#launch(wake)
+    const begins = wakes.filter((wake) => wake.may_start).length
+    return { begins, others: wakes.length - begins }
+  }
+
+  #slotsLeft(): number {
+    return this.#options.slots - this.#inFlight.size
+  }
+
   #launch(wake: Wake): void {
     const given = wake.may_start ? this.#fresh.take(wake.namespace) : undefined
+    const room = this.#room.take(wake)
     const work = this.#dispatch(wake).then((brought) => {
       this.#inFlight.delete(work)
-      if (brought?.begun === undefined) this.#gaveBack(given)
-      else void brought.begun.then(() => this.#gaveBack(given))
+      this.#giveBack(given, brought?.begun)
+      const turn = brought?.begun ?? brought?.stirred
+      this.#giveBack(room, turn && Promise.race([turn, sleep(ON_THEIR_WAY_MS, undefined, { ref: false })]))
     })
     this.#inFlight.add(work)
   }
 
-  #gaveBack(given: (() => void) | undefined): void {
-    given?.()
-    if (given !== undefined) this.nudge()
+  /** At once, or when that is over. */
+  #giveBack(given: (() => void) | undefined, after: Promise<void> | undefined): void {
+    if (given === undefined) return
+    void (after ?? Promise.resolve()).then(() => {
+      given()
+      this.nudge()
+    })
   }
 
   /** @returns undefined: it is tried again. Never throws. */

@@ -118,14 +118,26 @@ export interface ReconcilerSettings extends Surroundings {
   readonly dispatcher: DispatcherOptions
 }
 
+/** What the controllers' values say of this; it is not known while those of `--controllers` are not loaded. */
+export interface KnownControllers {
+  /** Of all. */
+  readonly names: readonly string[]
+  /** By controller, the queues that they ask for. */
+  readonly queues: ReadonlyMap<string, string>
+}
+
+/** Names are known where all controllers are ours. */
+function unloaded(given: GivenFlags, own: Iterable<string>): Partial<KnownControllers> {
+  return given['controllers'] === undefined ? { names: [...own] } : {}
+}
+
 /**
- * @param known the names of all controllers; undefined while those of `--controllers` are not loaded.
  * @throws with the name of the flag, what was found and what was expected.
  */
-export function reconcilerSettings(given: GivenFlags, config: Config, known?: readonly string[]): ReconcilerSettings {
+export function reconcilerSettings(given: GivenFlags, config: Config, known?: KnownControllers): ReconcilerSettings {
   const flags = readFlags(OWN_FLAGS, given)
   const own = createRegistry([], wingsOn(given['wings'])).controllers
-  const names = known ?? (given['controllers'] === undefined ? [...own.keys()] : undefined)
+  const { names, queues: named } = known ?? unloaded(given, own.keys())
   const surroundings = readSurroundings(flags, config, 'the file that pawl migrate up has made')
   const { cluster } = flags
   const address = needed(
@@ -144,7 +156,7 @@ export function reconcilerSettings(given: GivenFlags, config: Config, known?: re
   const controllers = onlyControllers(flags.only, names) ?? (isPart ? names : undefined)
   if (controllers?.length === 0)
     throw new UsageError('--wings none leaves no controller to run; expected --controllers with some')
-  const queues = { taskQueue, controllers, shares }
+  const queues = { taskQueue, controllers, shares, named }
   return {
     ...surroundings,
     temporal: temporalTarget(address, flags, config),

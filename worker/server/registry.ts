@@ -33,6 +33,8 @@ export interface Registry {
   readonly modes: Readonly<Record<string, Mode>>
   /** Of the controllers whose subjects workers may share out. */
   readonly lanes: Readonly<Record<string, Lanes>>
+  /** The task queues that controllers ask for, by the controller's name. */
+  readonly queues: ReadonlyMap<string, string>
   /** Those in level mode. */
   readonly levels: readonly LevelController[]
   readonly route: (event: RoutedEvent) => Routing
@@ -63,6 +65,9 @@ export function createRegistry(added: readonly LevelController[], wings: readonl
   return {
     controllers,
     levels,
+    queues: new Map(
+      levels.flatMap(({ name, settings }) => (settings?.queue === undefined ? [] : [[name, settings.queue] as const])),
+    ),
     watchedKinds: joinKinds([...new Set(inOtherModes.flatMap(({ watches }) => watches))], levels),
     subjectKinds: Object.fromEntries(all.map(({ name, target }) => [name, groupKindOf(target)])),
     modes: Object.fromEntries(all.map(({ name, mode }) => [name, mode])),

@@ -80,7 +80,7 @@ export type { OwnedFields } from './kind/fields.ts'
 export type { Path, Projection } from './kind/projection.ts'
 export { conditionsField, setCondition } from './run/conditions.ts'
 export type { Condition, ConditionChange, ConditionStatus } from './run/conditions.ts'
-export { reportFaults, setPassCondition } from './run/report-faults.ts'
+export { removePassCondition, reportFaults, setPassCondition } from './run/report-faults.ts'
 export type { ReportingPass, ReportOptions } from './run/report-faults.ts'
 
 export { isJobTaken, jobIDsOf, ownerOfKind, routeEvent } from './run/routes.ts'
@@ -152,6 +152,8 @@ export { mergeConditions, statusNews, withNews } from './run/status-draft.ts'
 export type { StatusNews, TypedEntry } from './run/status-draft.ts'
 export { defineLevel, isSameKind, resourceOf } from './run/define-level.ts'
 export type { DeclaredWrite, WrittenKind } from './run/declared-writes.ts'
+export { DEFAULT_RETRIES, LONGEST_REFILL_MS, retryLimits } from './run/level-settings.ts'
+export type { LevelSettings, RetryLimits } from './run/level-settings.ts'
 export type { LevelController, LevelDefinition, LevelResource, LevelTarget } from './run/define-level.ts'
 export { CUT_OFF, SHORT_TRIES } from './run/level-activities.ts'
 export type {
@@ -171,6 +173,7 @@ export type {
   RemoveInput,
   SettleLevelInput,
   StatusInput,
+  TurnInput,
 } from './run/level-activities.ts'
 export { levelKinds, levelRoutes, subscriptionOf } from './run/level-routes.ts'
 export type { LevelSubscription } from './run/level-routes.ts'

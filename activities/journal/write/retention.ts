@@ -8,6 +8,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Database } from '../database.ts'
 import { pruneRetryTurns } from './backoff.ts'
 import { dropPartition, type Partition, partitionsBefore } from './partitions.ts'
+import { pruneTurns } from './pass-turns.ts'
 
 const BATCH = 5000
 
@@ -51,6 +52,7 @@ async function prune(db: Kysely<Database>, before: Date, now: Date): Promise<Pru
   }
   await pruneEnded(db, before)
   await pruneRetryTurns(db, now)
+  await pruneTurns(db, now)
   return { partitions: gone, rows, before }
 }
 

@@ -130,6 +130,8 @@ export interface Claim {
   readonly limit: number
   /** Beside them, of wakes that may start a run, at most so many; undefined: as many as `limit`. */
   readonly starts?: number
+  /** Of both together, at most so many; undefined: `limit` and `starts`. */
+  readonly most?: number
   /** How many turns a namespace has had lately (W6); undefined: none of them any. */
   readonly turns?: Readonly<Record<string, number>>
   readonly leaseMs: number
@@ -148,7 +150,7 @@ const SPARE = 20
 /** Takes due wakes that nobody holds (W6), apart by whether they may start a run. A lease that ran out counts as none. */
 export async function claimWakes(
   db: Kysely<Database>,
-  { cluster, controllers, left = [], owner, limit, starts = limit, turns = {}, leaseMs, now }: Claim,
+  { cluster, controllers, left = [], owner, limit, starts = limit, most, turns = {}, leaseMs, now }: Claim,
 ): Promise<Wake[]> {
   const ours = sql`${isOf(controllers)} and ${isNotLeft('w', left)}`
   const free = sql`w.due <= ${now} and (w.lease_until is null or w.lease_until <= ${now})`
@@ -168,7 +170,7 @@ export async function claimWakes(
         order by w.due limit most.count) w),
     waking as (${locked({ mayStart: false, most: limit, free })}),
     starting as (${locked({ mayStart: true, most: starts, free })}),
-    taken as (select * from waking union all select * from starting)
+    taken as (select * from waking union all select * from starting limit ${most ?? limit + starts}::int)
     update wake set lease_owner = ${CLAIMANT + owner}, lease_until = ${new Date(now.getTime() + leaseMs)},
       foreign_event = wake.foreign_event or coalesce(wake.next_foreign_event, false),
       may_start = wake.may_start or coalesce(wake.next_may_start, false),

@@ -28,6 +28,7 @@ import { isOwnedBy } from '../../kube/owners.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { controllerOf } from '../controllers.ts'
 import { ownerOf } from '../../kube/views.ts'
+import { fitStates, refuseTooLarge } from './fit-states.ts'
 import { followedKind, nameOf } from './kinds.ts'
 import { isMarkedBy } from './ownership.ts'
 import { readable } from './readable.ts'
@@ -40,7 +41,8 @@ export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLev
    * Reads the target and every state.
    *
    * @returns undefined when the target is gone, or another object has its name.
-   * @throws `StatesTooLarge` (final); failures of the API server and the journal. What keeps a single state from being read is its fault in the answer.
+   * @throws `StatesTooLarge` (final) when the target alone is; failures of the API server and the journal. What keeps a single state from being read,
+   *   or makes it too large, is its fault in the answer.
    */
   async observeLevel(input) {
     await deps.journal.touch(input.by)
@@ -59,7 +61,7 @@ export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLev
       )
     const selections = selected(query, readable(target, kind))
     const found = await readState(deps, { by, subject, state, query, selections, target, kind }, false)
-    refuseTooLarge(subject, { target: {}, states: { [state]: found } })
+    refuseTooLarge(subject, state, found)
     return found === undefined ? {} : { found }
   },
 })
@@ -98,12 +100,10 @@ async function observe(deps: Deps, input: ObserveInput, found: KubeObject): Prom
     const found = read[index]
     return found !== undefined && 'fault' in found ? [[state, found.fault] as const] : []
   })
-  const observed = {
+  return fitStates(subject, {
     ...{ target, states: Object.fromEntries(states) },
     ...(unreadable.length > 0 && { unreadable: Object.fromEntries(unreadable) }),
-  }
-  refuseTooLarge(subject, observed)
-  return observed
+  })
 }
 
 /** The filled query; kinds without namespaces are looked for in none (Q1). */
@@ -191,22 +191,4 @@ const MOST_STRANGERS = 20
 
 function placeOf(deps: Deps, query: LevelQuery, { metadata }: Pick<KubeObject, 'metadata'>) {
   return { watched: followedKind(deps, query), namespace: metadata.namespace ?? '', name: metadata.name }
-}
-
-// Temporal refuses a result of over 2 MB, and the run would try again for ever.
-const MOST_BYTES = 1_500_000
-
-function refuseTooLarge(
-  { kind, namespace, name }: Subject,
-  observed: { readonly target: object; readonly states: Observed['states'] },
-): void {
-  if (JSON.stringify(observed).length <= MOST_BYTES) return
-  const sizes = Object.entries(observed.states).map(([state, value]) => {
-    const count = Array.isArray(value) ? `${value.length} objects` : 'one object'
-    return `${state} (${count}, ${Math.ceil(JSON.stringify(value).length / 1000)} kB)`
-  })
-  throw finalFailure(
-    'StatesTooLarge',
-    `${nameOf(kind, { namespace, name })} and its states are over ${MOST_BYTES / 1000} kB: ${sizes.join(', ')}; expected narrower selectors, or less of each object by pick or view`,
-  )
 }

@@ -141,10 +141,10 @@ function isActivityError(error: unknown): error is ActivityError {
 }
 
 function refuseTooLarge(name: string, result: unknown): void {
-  const { length } = JSON.stringify(result ?? null)
-  if (length > MOST_CALL_BYTES)
+  const bytes = Buffer.byteLength(JSON.stringify(result ?? null))
+  if (bytes > MOST_CALL_BYTES)
     throw finalFailure(
       'CallTooLarge',
-      `the result has ${Math.ceil(length / 1000)} kB; expected at most ${MOST_CALL_BYTES / 1000} kB of ${name}: return a reference`,
+      `the result has ${Math.ceil(bytes / 1000)} kB; expected at most ${MOST_CALL_BYTES / 1000} kB of ${name}: return a reference`,
     )
 }

@@ -7,7 +7,7 @@ import { createTestDatabase, type TestDatabase } from './test-database.ts'
 
 const TABLES = [
   ...(['watch_event', 'object', 'watch_checkpoint', 'wake', 'subscription'] as const),
-  ...(['job', 'action', 'retry_turn'] as const),
+  ...(['job', 'action', 'retry_turn', 'pass_turn'] as const),
 ]
 
 /** Registers the hooks of the calling test file: one database for all its tests, without a row when one begins. */

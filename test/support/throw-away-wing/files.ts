@@ -191,6 +191,85 @@ function zooActivities(deps: Deps, unit: string) {
 `,
   ],
   [
+    'workflows/zoo/bell/kind.ts',
+    `
+import { defineKind, type ObjectOf, record, required, text } from '../../kit/index.ts'
+
+export const bellKind = defineKind({
+  group: 'zoo.pawl.dev',
+  version: 'v1alpha1',
+  kind: 'Bell',
+  plural: 'bells',
+  singular: 'bell',
+  shortNames: [],
+  statusSubresource: true,
+  printerColumns: [],
+  description: 'Is rung.',
+  schema: {
+    spec: required(record('What it is.', { tone: required(text('How it sounds.')) })),
+    status: record('What was heard.', { heard: text('Its sound, hashed.') }),
+  },
+  projection: [],
+  workerVerbs: ['patch'],
+})
+
+export type Bell = ObjectOf<typeof bellKind>
+`,
+  ],
+  ['workflows/zoo/bell/README.md', '# Bell\n\nIs rung.\n'],
+  [
+    'workflows/zoo/bell/fields.ts',
+    `
+import { type OwnedFields, path } from '../../kit/index.ts'
+
+export const bellFields: OwnedFields = { controller: 'bell', fields: { Bell: [path('status')] }, makes: [] }
+`,
+  ],
+  [
+    'workflows/zoo/bell/controller.ts',
+    `
+import { action, activitiesOf, defineLevel, done, type LevelPass } from '../../kit/index.ts'
+import { type Bell, bellKind } from './kind.ts'
+
+const sounds = activitiesOf(() => import('../../../activities/zoo/sounds.ts'), { ring: { timeoutMs: 5000 } })
+
+const ring = action<LevelPass<object, Bell>>('ring', async ({ target, call, status }) => {
+  status.heard = await call(sounds).ring({ tone: target.spec.tone })
+  return done
+})
+
+export const bellController = defineLevel<object, Bell>({
+  name: 'bell',
+  target: bellKind,
+  queries: {},
+  plan: ring,
+  activities: sounds,
+})
+`,
+  ],
+  [
+    'workflows/zoo/bell/workflow.ts',
+    `
+import type { JobInput } from '../../kit/index.ts'
+import { runLevel, type RunResult } from '../../kit/run/loop/index.ts'
+import { bellController } from './controller.ts'
+
+export async function bell(input: JobInput): Promise<RunResult> {
+  return await runLevel(bellController, input)
+}
+`,
+  ],
+  [
+    'activities/zoo/sounds.ts',
+    `
+import { createHash } from 'node:crypto'
+
+export async function ring({ tone }: { readonly tone: string }): Promise<string> {
+  return await Promise.resolve(createHash('sha256').update(tone).digest('hex').slice(0, 8))
+}
+`,
+  ],
+  [
     'activities/landscaper/deploy/echo/deployer.ts',
     `
 // Says what its configuration says.

@@ -51,6 +51,48 @@ describe('generating from a document', () => {
     expect((await readdir(dir)).sort()).toEqual(['cron-job.cm', 'cron-job.gen.ts'])
   })
 
+  it('names what its modules use and passes do not have, with the place, and generates all the same', async () => {
+    const modules = {
+      'plan.ts':
+        "import { cronJobControllerManagerSteps } from './cron-job.gen.ts'\nimport { clean } from './clean.ts'\nexport const plan = cronJobControllerManagerSteps({ clean })\n",
+      'clean.ts':
+        "import type { Pass } from './cron-job.gen.ts'\nimport { hash } from 'node:crypto'\n\nexport const clean = () => fetch(hash('sha1', ''))\n",
+      'plan.test.ts': "import { x } from './cron-job.gen.ts'\nimport 'node:fs'\n",
+      'of-another.ts': "import type { Pass } from './cron-job.gen.ts'\nexport const home = process.env.HOME\n",
+    }
+    for (const [name, text] of Object.entries(modules)) await writeFile(join(dir, name), text)
+    const warnings = async (options: Partial<GenControllersOptions> = {}) => {
+      const { code, complaints } = await run(['cron-job.cm'], options)
+      return [code, ...complaints.filter((line) => line.startsWith('warning: '))]
+    }
+    const expected = [
+      0,
+      `warning: ${join(dir, 'clean.ts')}:2:1 imports node:crypto, which passes do not have: take contentHash, or an activity of the controller’s own (docs/activities.md)`,
+      `warning: ${join(dir, 'clean.ts')}:4:28 uses fetch, which passes do not have: call it in an activity of the controller’s own (docs/activities.md)`,
+    ]
+    expect(await warnings()).toEqual(expected)
+    expect(await warnings({ mode: 'check' })).toEqual(expected)
+    expect(await warnings({ mode: 'print' })).toEqual([0])
+    expect(await read('cron-job.gen.ts')).toContain('Generated from cron-job.cm')
+  })
+
+  it("knows the fields of Kubernetes' own kinds that are picked, and what stands where a selector is looked for", async () => {
+    const document = (strategy: string, phase: string) =>
+      `decl Watch for Deployment {\n  state { pods []Pod { labelsFrom=${strategy} pick=status.${phase} owned=label } }\n  action { A(pods) }\n}\n`
+    await writeFile(join(dir, 'watch.cm'), document('spec.strategy.type', 'phse'))
+    const { code, complaints } = await run(['watch.cm'])
+    expect([code, ...complaints.map((complaint) => complaint.split('\n')[0]?.replace(`${dir}/`, ''))]).toEqual([
+      2,
+      "watch.cm:2:35: error CM045: 'spec.strategy.type' of Deployment is text; expected a map of labels, or a selector",
+      "watch.cm:2:59: error CM046: Pod has no field 'status.phse'; did you mean 'status.phase'?",
+    ])
+    await writeFile(join(dir, 'watch.cm'), document('spec.selector', 'phase'))
+    expect(await run(['watch.cm'])).toMatchObject({ code: 0, complaints: [] })
+    expect(await read('watch.gen.ts')).toContain(
+      "pods: { kind: 'v1/Pod', many: true, labelsFrom: 'spec.selector', owned: 'label', pick: ['status.phase'] }",
+    )
+  })
+
   it('imports the published kit outside of the checkout, the own one inside, and any that is asked for', async () => {
     await run(['cron-job.cm'])
     expect(await read('cron-job.gen.ts')).toContain("} from 'pawl/kit'\n")

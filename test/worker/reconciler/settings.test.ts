@@ -113,7 +113,9 @@ describe('the settings of a worker with controllers of its user', () => {
   it('take any name in --only until the modules are loaded, then the names that are there', () => {
     const flags = { ...NEEDED, controllers, 'content-key': 'key', only: 'shop' }
     expect(settings(flags).taskQueues).toEqual(['pawl-2-shop'])
-    expect(() => reconcilerSettings(flags, readConfig({}), ['deploy'])).toThrow('expected controllers of deploy')
+    expect(() => reconcilerSettings(flags, readConfig({}), { names: ['deploy'], queues: new Map() })).toThrow(
+      'expected controllers of deploy',
+    )
   })
 })
 

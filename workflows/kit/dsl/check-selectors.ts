@@ -1,6 +1,7 @@
 // Checks the selectors of a state and makes its query of them. Source: the RFC's table of selectors, and spec/kit.md 2 and 8.
 
 import type { Name, Selector, StateDeclaration, Template } from './ast.ts'
+import { pickedPaths, targetPath } from './check-path.ts'
 import { literalText, resolveTemplate, type TemplateContext } from './check-template.ts'
 import { quote, type Report } from './diagnostic.ts'
 import { isLabelKey, type KindFacts } from './kind-facts.ts'
@@ -9,8 +10,12 @@ import { alternatives, didYouMean } from './suggest.ts'
 
 const FLAGS = ['owned', 'fresh'] as const
 const VALUES = ['name', 'namespace'] as const
+/** Whose values are paths of fields. */
+const PATHS = ['labelsFrom', 'namespacesFrom', 'pick'] as const
 const PREFIXES = ['labels/', 'fields/'] as const
-const SELECTORS = [...VALUES, ...PREFIXES, ...FLAGS]
+const SELECTORS = [...VALUES, ...PREFIXES, ...PATHS, ...FLAGS]
+/** What `owned` may be followed by. */
+const BY_LABEL = 'label'
 
 // What the RFC's own example selects by: an index of the name of the controlling owner, which Pawl compares itself.
 const CONTROLLER_FIELD = 'metadata.controller'
@@ -50,6 +55,11 @@ export function resolveSelectors(state: StateDeclaration, context: StateContext)
   return query.finish()
 }
 
+const EXPECTED_AT = {
+  labelsFrom: 'a map of labels, or a selector',
+  namespacesFrom: 'a list of texts, or text',
+} as const
+
 class QueryBuilder {
   readonly #state: StateDeclaration
   readonly #context: StateContext
@@ -57,6 +67,9 @@ class QueryBuilder {
   readonly #fields = new Map<string, string>()
   readonly #values = new Map<'name' | 'namespace' | 'controller', string>()
   readonly #flags = new Set<string>()
+  readonly #paths = new Map<'labelsFrom' | 'namespacesFrom', string>()
+  #pick: readonly string[] | undefined
+  #isOwnedByLabel = false
 
   constructor(state: StateDeclaration, context: StateContext) {
     this.#state = state
@@ -66,15 +79,16 @@ class QueryBuilder {
   add({ key, value }: Selector): void {
     const flag = FLAGS.find((name) => name === key.text)
     if (flag !== undefined) {
-      this.#flags.add(flag)
-      if (value !== undefined) this.#report('CM032', value.at, `${quote(flag)} takes no value`)
+      this.#addFlag(flag, value)
       return
     }
+    const path = PATHS.find((name) => name === key.text)
     const named = VALUES.find((name) => name === key.text)
     const prefix = PREFIXES.find((start) => key.text.startsWith(start))
-    if (named === undefined && prefix === undefined) this.#unknown(key)
+    if (named === undefined && prefix === undefined && path === undefined) this.#unknown(key)
     else if (value === undefined) this.#report('CM031', key.at, `${quote(key.text)} has no value; expected '=' and one`)
     else if (named !== undefined) this.#addNamed(named, key, value)
+    else if (path !== undefined) this.#addPath(path, key, value)
     else if (prefix === 'labels/') this.#addLabel(key, value)
     else this.#addField(key, value)
   }
@@ -91,9 +105,33 @@ class QueryBuilder {
       ...(this.#labels.size === 0 ? {} : { labels: Object.fromEntries(this.#labels) }),
       ...(this.#fields.size === 0 ? {} : { fields: Object.fromEntries(this.#fields) }),
       ...(controller === undefined ? {} : { controller }),
-      owned: this.#flags.has('owned'),
+      ...Object.fromEntries(this.#paths),
+      ...(this.#pick === undefined ? {} : { pick: this.#pick }),
+      owned: this.#isOwnedByLabel ? BY_LABEL : this.#flags.has('owned'),
       fresh: this.#flags.has('fresh'),
     }
+  }
+
+  #addFlag(flag: (typeof FLAGS)[number], value: Template | undefined): void {
+    this.#flags.add(flag)
+    if (value === undefined) return
+    this.#isOwnedByLabel = flag === 'owned' && literalText(value) === BY_LABEL
+    if (this.#isOwnedByLabel) return
+    const expected = flag === 'owned' ? `no value but ${quote(BY_LABEL)}` : 'no value'
+    this.#report('CM032', value.at, `${quote(flag)} takes ${expected}`)
+  }
+
+  #addPath(path: (typeof PATHS)[number], key: Name, value: Template): void {
+    const { facts, report, templates } = this.#context
+    const kind = this.#state.kind.text
+    if (path === 'pick') {
+      this.#pick = pickedPaths(value, { kind, facts, report })
+      return
+    }
+    if (path === 'namespacesFrom' && facts?.isNamespaced === false)
+      this.#report('CM044', key.at, `objects of ${kind} are in no namespace; expected no 'namespacesFrom'`)
+    const target = { ...templates, kind: templates.target }
+    this.#paths.set(path, targetPath(value, EXPECTED_AT[path], target))
   }
 
   #unknown(key: Name): void {
@@ -168,7 +206,12 @@ class QueryBuilder {
   // Selectors that are right by themselves and wrong together.
   #checkWhole(): void {
     const { name, many, selectors } = this.#state
-    const others = selectors.filter(({ key }) => PREFIXES.some((prefix) => key.text.startsWith(prefix)))
+    const others = selectors.filter(
+      ({ key }) => key.text === 'labelsFrom' || PREFIXES.some((prefix) => key.text.startsWith(prefix)),
+    )
+    const twice = selectors.find(({ key }) => key.text === 'namespacesFrom')
+    if (twice !== undefined && this.#values.has('namespace'))
+      this.#report('CM020', twice.key.at, "found 'namespacesFrom' beside 'namespace'; expected one of them")
     const isChosen =
       this.#values.has('name') || others.length > 0 || this.#flags.has('owned') || selectors.length > this.#known()
     if (!many && !isChosen)
@@ -181,7 +224,8 @@ class QueryBuilder {
 
   // Selectors that were understood; of a state with others nothing more is said.
   #known(): number {
-    return this.#values.size + this.#labels.size + this.#fields.size + this.#flags.size
+    const paths = this.#paths.size + (this.#pick === undefined ? 0 : 1)
+    return this.#values.size + this.#labels.size + this.#fields.size + this.#flags.size + paths
   }
 
   #resolve(value: Template): string {

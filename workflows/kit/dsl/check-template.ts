@@ -42,7 +42,7 @@ function resolveReference({ reference, at }: Reference, { target, facts, report 
     return names
   }
   const path = pathOf(names)
-  if (!path.every((name, index) => isPart(name) || (index === 2 && hasKeys(path) && isLabelKey(name)))) {
+  if (!areFields(path)) {
     report('CM041', at, `found ${quote(reference)}; expected names of fields with '.' between them`)
     return path
   }
@@ -59,6 +59,26 @@ function resolveReference({ reference, at }: Reference, { target, facts, report 
   return path
 }
 
+/** Whether they are names of fields, one below the other; the last may be the key of a label or an annotation. */
+function areFields(path: readonly string[]): boolean {
+  return path.every((name, index) => isPart(name) || (index === 2 && hasKeys(path) && isLabelKey(name)))
+}
+
+/** Whether the parts between the dots of a text are a path of fields. */
+export function isFieldPath(names: readonly string[]): boolean {
+  return areFields(joinedKey(names))
+}
+
+/** What stands at a path of fields, which may be below metadata; undefined: the kind has no such field. */
+export function fieldSort(names: readonly string[], facts: KindFacts | undefined): FieldSort | undefined {
+  return sortOf(joinedKey(names), facts)
+}
+
+/** What a path that leads nowhere may have been meant to be: the end of a message. */
+export function fieldsMeant(names: readonly string[], facts: KindFacts | undefined): string {
+  return meant(joinedKey(names), facts)
+}
+
 const isPart = (name: string): boolean => /^[A-Za-z_][A-Za-z0-9_-]*$/.test(name)
 
 /** Whether what is below is found by a key, which may have dots of its own. */
@@ -67,6 +87,11 @@ const hasKeys = ([first, second]: readonly string[]): boolean =>
 
 function pathOf(names: readonly string[]): readonly string[] {
   if (names.length === 1) return RFC_PATHS[names[0] ?? ''] ?? names
+  return joinedKey(names)
+}
+
+/** Keys of labels and annotations have dots of their own. */
+function joinedKey(names: readonly string[]): readonly string[] {
   return names.length > 3 && hasKeys(names) ? [...names.slice(0, 2), names.slice(2).join('.')] : names
 }
 

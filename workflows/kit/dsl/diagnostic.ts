@@ -42,6 +42,8 @@ export const CODES = {
   CM042: 'a field of the target is not text',
   CM043: 'the API server cannot select by this field',
   CM044: 'objects of the kind have no namespace',
+  CM045: 'a path of fields is none, or leads to something else',
+  CM046: 'the kind has no such field to pick',
   CM050: 'no action asks for the state',
   CM051: 'whether the API server can select by this field is not known',
   CM052: 'a declaration has no action',

@@ -26,16 +26,19 @@ export function queries({ valueName, states }: ControllerModel, key: string): st
 
 function queryValue({ kind, query }: StateModel): PlainValue {
   const { many, owned, fresh, ...selectors }: QueryModel = query
-  const { name, namespace, labels, fields, controller } = selectors
+  const { name, namespace, namespacesFrom, labels, labelsFrom, fields, controller, pick } = selectors
   return {
     kind: `${kind.groupVersion}/${kind.kind}`,
     many: many || undefined,
     name,
     namespace,
+    namespacesFrom,
     labels,
+    labelsFrom,
     fields,
     controller,
-    owned: owned || undefined,
+    owned: owned === false ? undefined : owned,
+    pick,
     fresh: fresh || undefined,
   }
 }

@@ -1,11 +1,12 @@
 // The DSL of controllers: from the text of a `.cm` file to TypeScript, or to diagnostics. Strings in, strings out; it reads no file
 // and is never bundled into workflows. The language is described in docs/dsl.md.
 
-import type { Document, TemplatePart } from './ast.ts'
+import type { Document, Name, Selector, TemplatePart } from './ast.ts'
 import { check } from './check.ts'
 import { collector, type Diagnostic, inOrder } from './diagnostic.ts'
 import { emit, type EmitOptions } from './emit.ts'
 import type { KindLookup, KindName } from './kind-facts.ts'
+import { kubernetesGroupVersion } from './kubernetes-kinds.ts'
 import { parse } from './parser.ts'
 
 export { CODES, formatDiagnostic } from './diagnostic.ts'
@@ -47,14 +48,25 @@ export function boundModules(text: string): readonly string[] {
 export function referredKinds(text: string): readonly KindName[] {
   const { aliases, declarations } = parse(text, () => undefined)
   const referring = declarations.filter(({ states }) =>
-    states.some(({ selectors }) => selectors.some(({ value }) => value?.parts.some(isBeyondMetadata))),
+    states.some(({ selectors }) =>
+      selectors.some(({ key, value }) => FROM.has(key.text) || value?.parts.some(isBeyondMetadata)),
+    ),
   )
-  return referring.flatMap(({ target }) => {
-    const kind = aliases.find(({ name }) => name.text === target.text)?.kind.text ?? ''
-    const slash = kind.lastIndexOf('/')
-    return slash === -1 ? [] : [{ groupVersion: kind.slice(0, slash), kind: kind.slice(slash + 1) }]
-  })
+  const kindOf = ({ text: alias }: Name): readonly KindName[] => {
+    const kind = aliases.find(({ name }) => name.text === alias)?.kind.text
+    const own = kind === undefined ? kubernetesGroupVersion(alias) : undefined
+    if (own !== undefined) return [{ groupVersion: own, kind: alias }]
+    const slash = kind?.lastIndexOf('/') ?? -1
+    return kind === undefined || slash === -1
+      ? []
+      : [{ groupVersion: kind.slice(0, slash), kind: kind.slice(slash + 1) }]
+  }
+  const picking = declarations.flatMap(({ states }) => states.filter(({ selectors }) => selectors.some(isPick)))
+  return [...referring.map(({ target }) => target), ...picking.map(({ kind }) => kind)].flatMap(kindOf)
 }
+
+const isPick = ({ key }: Selector): boolean => key.text === 'pick'
+const FROM = new Set(['labelsFrom', 'namespacesFrom'])
 
 function isBeyondMetadata(part: TemplatePart): boolean {
   return 'reference' in part && /^target\.(?!metadata\.|Name$|Namespace$)/.test(part.reference)

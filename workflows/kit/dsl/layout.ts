@@ -29,8 +29,8 @@ export function propertyName(text: string): string {
   return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(text) ? text : literal(text)
 }
 
-/** A value of plain data: text, `true`, or an object of them. */
-export type PlainValue = string | true | { readonly [key: string]: PlainValue | undefined }
+/** A value of plain data: text, `true`, a list of texts, or an object of them. */
+export type PlainValue = string | true | readonly string[] | { readonly [key: string]: PlainValue | undefined }
 
 /** `key: value,` as lines at an indentation of `column`; objects on one line where they fit. */
 export function property(key: string, value: PlainValue, column: number): string[] {
@@ -38,6 +38,7 @@ export function property(key: string, value: PlainValue, column: number): string
   const line = `${name}: ${inline(value)},`
   if (fits(' '.repeat(column) + line) || value === true) return [line]
   if (typeof value === 'string') return name.length < SHORT_KEY ? [line] : [`${name}:`, `  ${literal(value)},`]
+  if (isList(value)) return [`${name}: [`, ...indented(value.map((one) => `${literal(one)},`)), '],']
   const members = entries(value).flatMap(([below, found]) => property(below, found, column + 2))
   return [`${name}: {`, ...indented(members), '},']
 }
@@ -45,8 +46,13 @@ export function property(key: string, value: PlainValue, column: number): string
 function inline(value: PlainValue): string {
   if (value === true) return 'true'
   if (typeof value === 'string') return literal(value)
+  if (isList(value)) return `[${value.map(literal).join(', ')}]`
   const members = entries(value).map(([key, found]) => `${propertyName(key)}: ${inline(found)}`)
   return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`
+}
+
+function isList(value: PlainValue): value is readonly string[] {
+  return Array.isArray(value)
 }
 
 function entries(value: { readonly [key: string]: PlainValue | undefined }): [string, PlainValue][] {

@@ -27,7 +27,12 @@ export interface QueryModel {
   readonly labels?: Readonly<Record<string, string>>
   readonly fields?: Readonly<Record<string, string>>
   readonly controller?: string
-  readonly owned: boolean
+  /** Paths of the target. */
+  readonly labelsFrom?: string
+  readonly namespacesFrom?: string
+  /** Paths of the objects. */
+  readonly pick?: readonly string[]
+  readonly owned: boolean | 'label'
   readonly fresh: boolean
 }
 

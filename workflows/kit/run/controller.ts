@@ -4,6 +4,7 @@
 import type { Path } from '../kind/projection.ts'
 import type { OwnedFields } from '../kind/fields.ts'
 import type { LevelController, LevelTarget } from './define-level.ts'
+import type { LevelSettings } from './level-settings.ts'
 import { levelKinds, levelRoutes } from './level-routes.ts'
 import type { JobPlan } from './job.ts'
 import type { Lanes } from './lanes.ts'
@@ -74,6 +75,7 @@ export interface LevelModeController extends AnyController {
   readonly target: LevelTarget
   /** By state; the views among them are called by activities. */
   readonly queries: Readonly<Record<string, StateQuery>>
+  readonly settings: LevelSettings | undefined
   readonly hostedBy?: never
   readonly lanes?: never
 }
@@ -87,6 +89,7 @@ export function levelMode(level: LevelController): LevelModeController {
     mode: 'level',
     target: level.target,
     queries: level.queries,
+    settings: level.settings,
     watches: levelKinds(level),
     routes: levelRoutes(level),
     wantedRun: () => ({ jobID: '', cause: 'changed' }),

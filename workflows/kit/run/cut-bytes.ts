@@ -2,7 +2,9 @@
 
 /** How many bytes the text has in UTF-8. */
 export function byteLength(text: string): number {
-  return Array.from(text).reduce((sum, character) => sum + bytesOf(character), 0)
+  let bytes = 0
+  for (const character of text) bytes += bytesOf(character)
+  return bytes
 }
 
 /** The longest beginning of the text that has at most so many bytes in UTF-8. */

@@ -6,6 +6,7 @@ import type { JsonObject } from './level.ts'
 import { groupKindOf, isSameGroupKind } from '../kind/group-kind.ts'
 import { isWithoutNamespace, kubernetesPlural } from '../kind/kubernetes-plurals.ts'
 import type { LevelPass } from './level.ts'
+import { checkSettings, type LevelSettings } from './level-settings.ts'
 import type { OwnActivities } from './own-activities.ts'
 import type { Path } from '../kind/projection.ts'
 import type { StateQuery } from './query.ts'
@@ -49,6 +50,8 @@ export interface LevelDefinition<State, Target> {
   readonly withoutNamespace?: readonly string[]
   /** Kinds that actions write beside the target: `['v1/ConfigMap', { kind: 'apps/v1/Deployment', namespaces: ['x'] }]`. Roles have them. */
   readonly writes?: readonly DeclaredWrite[]
+  /** How it is run: passes at once, task queue, retries. Default: as all others. */
+  readonly settings?: LevelSettings
 }
 
 /** What every controller's passes have in common. */
@@ -71,6 +74,7 @@ export interface LevelController<State = unknown, Target = unknown> {
   readonly plurals: Readonly<Record<string, string>>
   readonly withoutNamespace: readonly string[]
   readonly writes: readonly WrittenKind[]
+  readonly settings: LevelSettings | undefined
 }
 
 const NAME = /^[a-z][A-Za-z0-9]{0,62}$/
@@ -81,7 +85,7 @@ const FINALIZER_NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?\/[A-Za-z0-9]([-A-Za-z0-9
  * Defines a controller. It is checked when its module loads.
  *
  * @throws a plain Error that says what was found and expected: a name that cannot name a workflow, a finalizer without domain, `onDelete`
- * without finalizer, a kind whose plural is not known, `writes` that are no kinds.
+ * without finalizer, a kind whose plural is not known, `writes` that are no kinds, settings out of their bounds.
  */
 export function defineLevel<State, Target>(definition: LevelDefinition<State, Target>): LevelController<State, Target> {
   const { name, target, queries, finalizer, onDelete, plurals = {}, withoutNamespace = [] } = definition
@@ -93,6 +97,7 @@ export function defineLevel<State, Target>(definition: LevelDefinition<State, Ta
     throw new Error(
       `controller ${name}: found onDelete without finalizer, expected both: nothing would hold the object`,
     )
+  if (definition.settings !== undefined) checkSettings(name, definition.settings)
   const controller: LevelController<State, Target> = {
     ...{ name, target, queries, finalizer, plurals, withoutNamespace },
     hooks: definition.hooks as unknown as StepHooks<AnyLevelPass> | undefined,
@@ -101,6 +106,7 @@ export function defineLevel<State, Target>(definition: LevelDefinition<State, Ta
     plan: definition.plan as unknown as Step<AnyLevelPass>,
     onDelete: onDelete as unknown as Step<AnyLevelPass> | undefined,
     activities: definition.activities,
+    settings: definition.settings,
   }
   for (const query of Object.values<StateQuery>(queries)) resourceOf(controller, query.kind)
   controller.writes.forEach((write) => checkPlace(controller, write))

@@ -41,6 +41,11 @@ interface Rule extends JobQueryProblem {
 
 const RULES: readonly Rule[] = [
   {
+    isBroken: ({ owned }) => owned === 'label',
+    text: 'found owned by label; expected it in mode level only',
+    selector: 'owned',
+  },
+  {
     isBroken: ({ owned }) => owned !== true,
     text: 'found no owned; expected it: a run reads what its subject owns',
     selector: undefined,
@@ -55,12 +60,11 @@ const RULES: readonly Rule[] = [
     text: 'found a selector by fields; expected name or labels',
     selector: 'fields/',
   },
-  {
-    isBroken: ({ namespacesFrom, labelsFrom, pick, view }) =>
-      [namespacesFrom, labelsFrom, pick, view].some((one) => one !== undefined),
-    text: 'found namespacesFrom, labelsFrom, pick or view; expected them in mode level only',
-    selector: undefined,
-  },
+  ...(['namespacesFrom', 'labelsFrom', 'pick', 'view'] as const).map((selector) => ({
+    isBroken: (query: AskedQuery) => query[selector] !== undefined,
+    text: `found ${selector}; expected it in mode level only`,
+    selector,
+  })),
   {
     isBroken: ({ fresh }) => fresh === true,
     text: 'found fresh; expected it in mode level only',

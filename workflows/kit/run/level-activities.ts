@@ -113,6 +113,11 @@ export interface EndLevelInput {
   readonly outcome: string
 }
 
+export interface TurnInput {
+  readonly by: By
+  readonly subject: Subject
+}
+
 export interface LevelActivities {
   observeLevel(input: ObserveInput): Promise<Observed | undefined>
   /** `found` is missing when there is nothing. */
@@ -132,6 +137,8 @@ export interface LevelActivities {
 }
 
 export interface LevelJournal {
+  /** Of controllers with `settings.passes`, before each pass: whether it may begin. If not, the run is woken when it may. */
+  takeTurn(input: TurnInput): Promise<boolean>
   settleLevel(input: SettleLevelInput): Promise<void>
   endLevel(input: EndLevelInput): Promise<void>
 }

@@ -7,6 +7,7 @@
 import { type Condition, type ConditionChange, setCondition } from './conditions.ts'
 import { CHANGED } from './next-pass.ts'
 import type { JsonValue } from '../kind/schema.ts'
+import { removedEntry, type TypedEntry } from './status-draft.ts'
 import { type LastAction, lastAction } from '../plan/last.ts'
 import { done, type Outcome } from '../plan/outcome.ts'
 
@@ -42,6 +43,14 @@ export function setPassCondition({ target, status, now }: ReportingPass, change:
   const { generation } = target.metadata
   const after = setCondition(before, { observedGeneration: generation, ...change }, now.toISOString())
   if (after !== before) status['conditions'] = after
+}
+
+/** Takes one condition out of the status of a pass, whoever has set it; others stay. One that is not there changes nothing. */
+export function removePassCondition({ target, status }: ReportingPass, type: string): void {
+  const before = (status['conditions'] as readonly TypedEntry[] | undefined) ?? target.status?.conditions ?? []
+  if (!before.some((condition) => condition.type === type)) return
+  const others = before.filter((condition) => condition.type !== type) as readonly TypedEntry[]
+  status['conditions'] = [...others, removedEntry(type)]
 }
 
 // For people.

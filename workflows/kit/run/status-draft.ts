@@ -3,6 +3,7 @@
 //   D1. Absent and null are the same: a status cannot say more than that there is nothing.
 //   D2. Conditions belong to whoever writes their type. Those that are not mentioned, or are as they were, are left alone, so that several
 //       controllers share the list.
+//   D3. So one that goes has to be mentioned, too: by an entry of its type with the status null. None of these is ever written.
 
 import { canonicalJson } from '../kind/projection.ts'
 import type { JsonValue } from '../kind/schema.ts'
@@ -40,18 +41,30 @@ export function withNews(found: unknown, { status, conditions }: StatusNews): Re
   return { ...Object.fromEntries(there), conditions: mergeConditions(merged['conditions'], conditions) }
 }
 
-/** The list with these in it: each in the place of the one of its type, new ones last (D2). */
+/** What is said of a condition that goes (D3). */
+export function removedEntry(type: string): TypedEntry {
+  return { type, status: null }
+}
+
+function isRemoved({ status }: TypedEntry): boolean {
+  return status === null
+}
+
+/** The list with these in it: each in the place of the one of its type, new ones last (D2); without those that go (D3). */
 export function mergeConditions(found: unknown, changed: readonly TypedEntry[]): readonly TypedEntry[] {
   const before = isTyped(found) ? found : []
   const news = new Map(changed.map((condition) => [condition.type, condition]))
   const kept = before.map((condition) => news.get(condition.type) ?? condition)
   const known = new Set(before.map(({ type }) => type))
-  return [...kept, ...changed.filter(({ type }) => !known.has(type))]
+  return [...kept, ...changed.filter(({ type }) => !known.has(type))].filter((condition) => !isRemoved(condition))
 }
 
 function changedEntries(said: readonly TypedEntry[], found: unknown): readonly TypedEntry[] {
   const before = new Map((isTyped(found) ? found : []).map((condition) => [condition.type, condition]))
-  return said.filter((condition) => differs(condition, before.get(condition.type)))
+  return said.filter((condition) => {
+    const there = before.get(condition.type)
+    return isRemoved(condition) ? there !== undefined : differs(condition, there)
+  })
 }
 
 /** D1 */

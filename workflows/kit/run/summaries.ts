@@ -110,6 +110,7 @@ export const SETTLE_TOLD: Told<SettleActivities> = {
 
 /** What a run in level mode does. */
 export const LEVEL_TOLD: Told<LevelActivities & LevelJournal> = {
+  takeTurn: () => 'take its turn',
   observeLevel: ({ subject }) => `observe ${objectOf(subject)}`,
   refreshLevel: ({ state }) => `look at ${state} again`,
   applyLevel: ({ object: { kind, metadata } }) => `apply ${objectOf({ kind, name: metadata.name })}`,

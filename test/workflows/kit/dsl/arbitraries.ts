@@ -97,10 +97,35 @@ const controller = fc
   .option(fc.oneof(value(1, 150), quoted), { nil: undefined })
   .map((found): Selector[] => (found === undefined ? [] : [{ key: named('fields/metadata.controller'), value: found }]))
 
+const plain = (key: string, text: string): Selector => ({
+  key: named(key),
+  value: { parts: text === '' ? [] : [{ text }], at },
+})
+const paths = fc
+  .tuple(
+    fc.constantFrom(undefined, 'metadata.labels', 'spec.template'),
+    fc.constantFrom(undefined, 'spec.template'),
+    fc.option(
+      fc.subarray([
+        'spec.node',
+        'metadata.labels.app.kubernetes.io/name',
+        `metadata.labels.a.example.com/${'k'.repeat(60)}`,
+      ]),
+      {
+        nil: undefined,
+      },
+    ),
+  )
+  .map(([labelsFrom, namespacesFrom, pick]): Selector[] => [
+    ...(labelsFrom === undefined ? [] : [plain('labelsFrom', labelsFrom)]),
+    ...(namespacesFrom === undefined ? [] : [plain('namespacesFrom', namespacesFrom)]),
+    ...(pick === undefined ? [] : [plain('pick', pick.join(','))]),
+  ])
+
 const one = fc.record({ many: fc.constant(false), selectors: fc.tuple(byName, flags).map((found) => found.flat()) })
 const many = fc.record({
   many: fc.constant(true),
-  selectors: fc.tuple(labels, controller, flags).map((found) => found.flat()),
+  selectors: fc.tuple(labels, controller, paths, flags).map((found) => found.flat()),
 })
 
 const goodDoc = fc.array(

@@ -204,15 +204,15 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
 
   [
     selector('label/a=b'),
-    "8:11 CM030 no selector is called 'label/a'; expected name, namespace, labels/..., fields/..., owned or fresh; did you mean 'labels/'?",
+    "8:11 CM030 no selector is called 'label/a'; expected name, namespace, labels/..., fields/..., labelsFrom, namespacesFrom, pick, owned or fresh; did you mean 'labels/'?",
   ],
   [
     selector('Owned'),
-    "8:11 CM030 no selector is called 'Owned'; expected name, namespace, labels/..., fields/..., owned or fresh; did you mean 'owned'?",
+    "8:11 CM030 no selector is called 'Owned'; expected name, namespace, labels/..., fields/..., labelsFrom, namespacesFrom, pick, owned or fresh; did you mean 'owned'?",
   ],
   [
     selector('owned// remark', true),
-    "8:13 CM030 no selector is called 'owned//'; expected name, namespace, labels/..., fields/..., owned or fresh",
+    "8:13 CM030 no selector is called 'owned//'; expected name, namespace, labels/..., fields/..., labelsFrom, namespacesFrom, pick, owned or fresh",
     "8:21 CM030 no selector is called 'remark'",
   ],
   [moded('jobs'), "6:20 CM026 no mode is called 'jobs'; expected level or job; did you mean 'job'?"],
@@ -227,7 +227,8 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
   [selector('name'), "8:11 CM031 'name' has no value; expected '=' and one"],
   [selector('name='), `8:11 CM031 'name' has no value; expected one after '=' (an empty one is "")`],
   [selector('labels/a'), "8:11 CM031 'labels/a' has no value; expected '=' and one"],
-  [selector('owned=true'), "8:17 CM032 'owned' takes no value"],
+  [selector('owned=true'), "8:17 CM032 'owned' takes no value but 'label'"],
+  [selector('owned fresh=label'), "8:23 CM032 'fresh' takes no value"],
   [
     selector(''),
     "8:1 CM035 nothing selects the one object of state 'pod'; expected 'name', or labels/... that one object has",
@@ -256,6 +257,14 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
   [
     moded('job', 'a []Pod { owned fresh }', 'Act(a)'),
     "7:27 CM037 state 'a', in mode job: found fresh; expected it in mode level only",
+  ],
+  [
+    moded('job', 'a []Pod { owned=label labels/a=b }', 'Act(a)'),
+    "7:21 CM037 state 'a', in mode job: found owned by label; expected it in mode level only",
+  ],
+  [
+    moded('job', 'a []Pod { owned pick=spec.node }', 'Act(a)'),
+    "7:27 CM037 state 'a', in mode job: found pick; expected it in mode level only",
   ],
   [
     moded('job', 'aa []Pod { labels/a=b }', 'Act(aa)'),
@@ -334,6 +343,34 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
     selector('fields/.metadata.uid=a'),
     "8:11 CM043 the API server cannot select Pod by 'metadata.uid'; expected metadata.name, metadata.namespace, metadata.controller, spec.nodeName or status.phase",
   ],
+  [
+    decl('    nodes []Node { namespacesFrom=spec.template }', 'A(nodes)'),
+    "8:20 CM044 objects of Node are in no namespace; expected no 'namespacesFrom'",
+  ],
+  [
+    selector('namespace=a namespacesFrom=spec.template', true),
+    "8:25 CM020 found 'namespacesFrom' beside 'namespace'; expected one of them",
+  ],
+  [
+    selector('labelsFrom=${target.spec.template}'),
+    "8:22 CM045 found '${target.spec.template}'; expected the path of a field, such as spec.selector",
+  ],
+  [
+    selector('labelsFrom=target.spec.template'),
+    "8:22 CM045 found 'target.spec.template'; expected a path in the target: 'spec.template'",
+  ],
+  [selector('labelsFrom=""'), "8:22 CM045 found ''; expected the path of a field, such as spec.selector"],
+  [selector('labelsFrom=spec.node'), "8:22 CM045 'spec.node' of Cron is text; expected a map of labels, or a selector"],
+  [selector('labelsFrom=spec.templat'), "8:22 CM041 Cron has no field 'spec.templat'; did you mean 'spec.template'?"],
+  [selector('labelsFrom'), "8:11 CM031 'labelsFrom' has no value; expected '=' and one"],
+  [selector('pick=spec.node', false), '8:1 CM035'],
+  [
+    selector('pick=spec.node,spec..suspend', true),
+    "8:18 CM045 found 'spec..suspend'; expected paths of fields with ',' between them, such as status.phase",
+  ],
+  [selector('pick=${target.Name}', true), "8:18 CM045 found '${target.Name}'; expected paths of fields"],
+  [selector('pick=spec.node,spec.node', true), "8:18 CM020 field 'spec.node' is picked twice"],
+  [selector('pick=spec.nod', true), "8:18 CM046 Pod has no field 'spec.nod'; did you mean 'spec.node'?"],
   [
     decl('    nodes []Node { namespace=a }', 'A(nodes)'),
     "8:20 CM044 objects of Node are in no namespace; expected no 'namespace'",

@@ -11,6 +11,7 @@ import {
   joinOutcomes,
   later,
   type Outcome,
+  removePassCondition,
   reportFaults,
   type ReportingPass,
   retryLater,
@@ -103,5 +104,36 @@ describe('the faults of a pass in its status', () => {
       reportFaults({ type: 'Ready' }),
     )
     expect(draw(plan)).toBe('always\n├─ body\n└─ reportReady')
+  })
+})
+
+describe('a condition that a pass takes out', () => {
+  const removed = (pass: ReportingPass) => {
+    removePassCondition(pass, 'Other')
+    return pass.status['conditions']
+  }
+
+  it('is told as one that goes, beside those that the pass has set', () => {
+    const pass = passWith([OTHER])
+    setPassCondition(pass, { type: 'Ready', status: 'True', reason: 'Fine', message: 'x' })
+    expect(removed(pass)).toMatchObject([
+      { type: 'Ready', status: 'True' },
+      { type: 'Other', status: null },
+    ])
+    expect(removed(pass)).toHaveLength(2)
+  })
+
+  it('changes nothing when it is not there', () => {
+    expect(removed(passWith([]))).toBeUndefined()
+    expect(removed(passWith())).toBeUndefined()
+  })
+
+  it('is there again when the pass sets it after that, with the time of that', () => {
+    const pass = passWith([OTHER])
+    removePassCondition(pass, 'Other')
+    setPassCondition(pass, { type: 'Other', status: 'True', reason: 'Back', message: 'x' })
+    expect(pass.status['conditions']).toMatchObject([
+      { type: 'Other', status: 'True', reason: 'Back', lastTransitionTime: NOW.toISOString() },
+    ])
   })
 })

@@ -28,6 +28,19 @@ describe('what a pass says about the status', () => {
     expect(statusNews({ conditions: [ready] }, { conditions: 'x' })?.status).toEqual({ conditions: [ready] })
   })
 
+  it('takes out a condition of which it says that it goes, once, and no other', () => {
+    const gone = { type: 'Theirs', status: null }
+    expect(statusNews({ conditions: [ready, gone] }, { conditions: [theirs, ready] })).toEqual({
+      ...{ status: {}, conditions: [gone] },
+    })
+    expect(withNews({ conditions: [theirs, ready] }, { status: {}, conditions: [gone] })).toEqual({
+      conditions: [ready],
+    })
+    expect(statusNews({ conditions: [ready, gone] }, { conditions: [ready] })).toBeUndefined()
+    expect(statusNews({ conditions: [gone] }, undefined)).toBeUndefined()
+    expect(mergeConditions([theirs], [gone])).toEqual([])
+  })
+
   it('is the status afterwards', () => {
     const news = { status: { a: '2', b: null }, conditions: [ready] }
     expect(withNews({ a: '1', b: 'x', c: 'y', conditions: [theirs, notReady] }, news)).toEqual({

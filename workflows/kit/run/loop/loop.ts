@@ -53,6 +53,8 @@ export interface Settled {
 
 /** What differs between the runs of jobs and of controllers in level mode. */
 export interface Course<Report extends PassReport> {
+  /** Where passes take turns: false when the next one may not begin; then the run is woken when it may. */
+  mayBegin?(by: By): Promise<boolean>
   runPass(by: By): Promise<Report>
   /** Tells the world and the journal what the pass came to. */
   settle(by: By, report: Report, next: NextPass): Promise<Settled>
@@ -126,10 +128,9 @@ async function runPasses<Report extends PassReport>(
   })
   setHandler(wakeSignal, wakes.wake)
   for (let pass = 1; ; pass++) {
-    await condition(wakes.isWoken)
-    wakes.take()
     const { workflowId, runId, firstExecutionRunId } = workflowInfo()
     const by = { workflowID: workflowId, runID: runId, pass }
+    await nextTurn(by, wakes, course)
     const report = await course.runPass(by)
     attempts = attemptsAfter(report.outcome, attempts)
     const { result, isClosed } = await course.settle(by, report, nextPass(report.outcome, attempts))
@@ -148,6 +149,14 @@ async function runPasses<Report extends PassReport>(
       await continueAsNew<(input: JobInput) => Promise<RunResult>>(goingOn(input))
     }
   }
+}
+
+/** Waits for a wake, and where passes take turns for that of this one. */
+async function nextTurn(by: By, wakes: Wakes, course: Pick<Course<PassReport>, 'mayBegin'>): Promise<void> {
+  do {
+    await condition(wakes.isWoken)
+    wakes.take()
+  } while (course.mayBegin !== undefined && !(await course.mayBegin(by)))
 }
 
 /** The job has begun. */

@@ -4,6 +4,7 @@
 //   C1. A failure is the action's fault, with the code that the activity gave it; it may pass unless the activity says that it does not.
 //   C2. A call whose scope is cancelled (`timeout`) is not waited for. The activity is told with its next heartbeat.
 
+import { byteLength } from '../cut-bytes.ts'
 import type { LevelController } from '../define-level.ts'
 import { MOST_CALL_BYTES, type OwnActivities, ownActivityName, type OwnCallInput } from '../own-activities.ts'
 import { takeSecrets } from '../secret-values.ts'
@@ -65,10 +66,10 @@ function failure(name: string, { code, message, retryable }: Fault, timeoutMs: n
 }
 
 function refuseTooLarge(name: string, input: unknown): void {
-  const { length } = JSON.stringify(input ?? null)
-  if (length > MOST_CALL_BYTES)
+  const bytes = byteLength(JSON.stringify(input ?? null))
+  if (bytes > MOST_CALL_BYTES)
     throw finalFailure(
       'CallTooLarge',
-      `${name} is called with ${Math.ceil(length / 1000)} kB; expected at most ${MOST_CALL_BYTES / 1000} kB: send a reference`,
+      `${name} is called with ${Math.ceil(bytes / 1000)} kB; expected at most ${MOST_CALL_BYTES / 1000} kB: send a reference`,
     )
 }

@@ -6,6 +6,7 @@
 //   V3. A run ends only when no wake is there: it has no next job that a wake could lead to.
 //   V4. The finalizer is on the object before the first action, and off only after `onDelete` came to `done`.
 //   V5. Nobody runs in circles: a plan that wishes for pass after pass at once gets one a second, after the first twenty.
+//   V6. Where the controller bounds its passes, each asks for its turn first, and observes after that. A run whose turn it is not waits as any other does.
 
 import type { LevelController } from '../define-level.ts'
 import type { JobInput } from '../job.ts'
@@ -28,16 +29,26 @@ const CONVERGED = 'Converged'
 /** The object is gone, or is going and nothing of ours holds it. */
 const DELETED = 'Deleted'
 
+const WAITS_FOR_TURN = '- waits for its turn: as many passes of its controller are under way as may be'
+
 /** Runs a controller for one object, until it has converged or is gone. */
 export async function runLevel(controller: LevelController, input: JobInput): Promise<RunResult> {
   return await loop(input, createWakes(), levelCourse(controller, input))
 }
 
 function levelCourse(controller: LevelController, { subject, cause }: JobInput): Course<PassReport> {
-  const { settleLevel, endLevel } = insistentActivities<LevelJournal>(LEVEL_TOLD)
-  const { target } = controller
+  const { takeTurn, settleLevel, endLevel } = insistentActivities<LevelJournal>(LEVEL_TOLD)
+  const { target, settings } = controller
   let hurried = 0
   return {
+    // V6
+    ...(settings?.passes !== undefined && {
+      async mayBegin(by: By) {
+        const isTurn = await takeTurn({ by, subject })
+        if (!isTurn) showDetails(WAITS_FOR_TURN)
+        return isTurn
+      },
+    }),
     async runPass(by) {
       const report = await runPass(controller, subject, by)
       showDetails(details(report))

@@ -95,6 +95,41 @@ export function janitorSteps(actions: JanitorActions): Readonly<Record<keyof Jan
   }
 }
 
+export interface WatcherState {
+  readonly picked: readonly Pod[]
+  readonly names: readonly Pod[]
+  readonly chosen: Pod | undefined
+}
+
+export const watcherQueries = {
+  picked: {
+    kind: 'v1/Pod',
+    many: true,
+    namespacesFrom: 'spec.node',
+    labelsFrom: 'spec.template',
+    pick: ['spec.node', 'metadata.labels.app.kubernetes.io/name'],
+  },
+  names: { kind: 'v1/Pod', many: true, namespace: '*', owned: 'label', pick: [] },
+  chosen: {
+    kind: 'v1/Pod',
+    labelsFrom: 'metadata.labels',
+    pick: ['spec.node', 'spec.suspend', 'spec.template', 'metadata.creationTimestamp', 'metadata.finalizers'],
+  },
+} as const satisfies Record<keyof WatcherState, StateQuery>
+
+/** Looks at much of others, and lets little through. */
+export type WatcherPass = LevelPass<WatcherState, Cron>
+
+export interface WatcherActions {
+  count(pass: WatcherPass, picked: readonly Pod[], names: readonly Pod[], chosen: Pod | undefined): Promise<Outcome>
+}
+
+export function watcherSteps(actions: WatcherActions): Readonly<Record<keyof WatcherActions, Step<WatcherPass>>> {
+  return {
+    count: action('count', (pass) => actions.count(pass, pass.state.picked, pass.state.names, pass.state.chosen)),
+  }
+}
+
 export interface EmptyState {}
 
 export const emptyQueries = {} as const satisfies Record<keyof EmptyState, StateQuery>

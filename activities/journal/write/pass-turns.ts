@@ -1,0 +1,94 @@
+// Which passes are under way, of controllers that bound how many may be (`settings.passes`). Source: docs/adr/0032.
+//
+//   T1. A turn is the object's: its run takes it before a pass, has it until that is settled, and has it once, however often it asks.
+//   T2. The bound holds for all workers of the cluster: who takes a turn counts under a lock of the controller.
+//   T3. A turn keeps nobody waiting whose run is not open any more, has met a bug and waits for other code, or never looked at the world with it: a
+//       worker that was stopped took it late. The row of a run may be written after its first pass has begun, so a turn counts for LONE_MS anyway.
+
+import { sql, type Kysely, type RawBuilder } from 'kysely'
+import type { Database } from '../database.ts'
+import { upsertWakes, WAKE_CHANNEL } from './wakes.ts'
+
+export interface PassTurn {
+  readonly cluster: string
+  readonly controller: string
+  readonly uid: string
+}
+
+/** Who asks for a turn. */
+export interface TurnTaker extends PassTurn {
+  readonly workflowID: string
+  readonly namespace: string
+  readonly name: string
+}
+
+const LONE_MS = 60_000
+
+/** T3 */
+function counts(now: Date): RawBuilder<unknown> {
+  const isOpen = sql`select from job j where j.workflow_id = t.workflow_id and j.outcome is null`
+  return sql`((t.since > ${new Date(now.getTime() - LONE_MS)}
+      or exists (${isOpen} and (j.last_pass_at is null or j.last_pass_at >= t.since)))
+    and not exists (${isOpen} and j.last_error ->> 'reason' = 'Bug'))`
+}
+
+/**
+ * Takes the turn of an object, when fewer than `most` of its controller's are taken; else leaves a wake, which is brought when one is free.
+ *
+ * @returns whether the pass may begin.
+ */
+export async function takeTurn(db: Kysely<Database>, taker: TurnTaker, most: number, now: Date): Promise<boolean> {
+  const { cluster, controller, uid, workflowID, namespace, name } = taker
+  return await db.transaction().execute(async (trx) => {
+    // T2
+    await sql`select pg_advisory_xact_lock(hashtextextended(${`pawl passes ${cluster} ${controller}`}, 0))`.execute(trx)
+    const { rows } = await sql`
+      insert into pass_turn (cluster, controller, uid, workflow_id, since)
+      select ${cluster}, ${controller}, ${uid}, ${workflowID}, ${now}
+      where (select count(*) from pass_turn t where t.cluster = ${cluster} and t.controller = ${controller} and t.uid <> ${uid}
+        and ${counts(now)}) < ${most}
+      on conflict (cluster, controller, uid) do update set workflow_id = excluded.workflow_id, since = excluded.since
+      returning 1`.execute(trx)
+    if (rows.length > 0) return true
+    const wake = {
+      controller,
+      uid,
+      job_id: '',
+      cluster,
+      namespace,
+      name,
+      seq: 0,
+      due: now,
+      cause: 'waits for its turn',
+    }
+    await upsertWakes(trx, [{ ...wake, foreign_event: true, may_start: true, writer: null }], now)
+    return false
+  })
+}
+
+/** Gives an object's turn back, and tells the dispatchers. One that it has not is no error. */
+export async function giveTurnBack(db: Kysely<Database>, { cluster, controller, uid }: PassTurn): Promise<void> {
+  await sql`
+    with given as (
+      delete from pass_turn where cluster = ${cluster} and controller = ${controller} and uid = ${uid} returning 1)
+    select pg_notify(${WAKE_CHANNEL}, '') from given`.execute(db)
+}
+
+/** Whose turns of these controllers are taken: the uids by controller; one that has none is missing. */
+export async function turnsTaken(
+  db: Kysely<Database>,
+  { cluster, controllers }: { readonly cluster: string; readonly controllers: readonly string[] },
+  now: Date,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const { rows } = await sql<{ controller: string; uids: string[] }>`
+    select t.controller, array_agg(t.uid) as uids from pass_turn t
+    where t.cluster = ${cluster} and t.controller = any(${controllers}::text[]) and ${counts(now)} group by t.controller`.execute(
+    db,
+  )
+  return new Map(rows.map(({ controller, uids }) => [controller, uids]))
+}
+
+/** Forgets turns that count no more. */
+export async function pruneTurns(db: Kysely<Database>, now: Date): Promise<void> {
+  await sql`delete from pass_turn t where not ${counts(now)}`.execute(db)
+}

@@ -1,0 +1,72 @@
+// What a run in level mode observes goes through Temporal, which refuses results of over 2 MB, and the run would try again for ever. So the states that
+// are too large are faults of the actions that ask for them; others go on, and so does a deletion.
+//
+//   F1. The largest states go first, until the rest fits. Nothing is left of a state that goes: half a list would be taken for a whole one.
+//   F2. Only of a target that is too large itself the whole pass is the fault.
+
+import type { Fault, Observed, Subject } from '../../../workflows/kit/index.ts'
+import { finalFailure } from '../../kube/errors.ts'
+import { nameOf } from './kinds.ts'
+
+const MOST_BYTES = 1_500_000
+
+/** @throws `StatesTooLarge` (final) for a target that is too large itself (F2). */
+export function fitStates(subject: Subject, observed: Observed): Observed {
+  const bytes = bytesOf(observed)
+  if (bytes <= MOST_BYTES) return observed
+  const { target, states, unreadable = {} } = observed
+  const rest = bytesOf({ target, states: {}, unreadable })
+  if (rest > MOST_BYTES) throw tooLarge(`${placeOf(subject)} has ${kB(rest)}`, 'less in it')
+  const sizes = Object.entries(states)
+    .map(([state, value]) => ({ state, value, bytes: bytesOf(value) }))
+    .sort((one, other) => other.bytes - one.bytes)
+  const left = { ...states }
+  const faults: Record<string, Fault> = { ...unreadable }
+  let size = bytes
+  for (const { state, value, bytes: own } of sizes) {
+    if (size <= MOST_BYTES) break
+    size -= own
+    // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- of an object of our own
+    delete left[state]
+    const { type: code, message } = stateTooLarge(subject, { state, value, bytes: own })
+    faults[state] = { code: code ?? 'StatesTooLarge', message, retryable: false }
+  }
+  return { target, states: left, unreadable: faults }
+}
+
+/** @throws `StatesTooLarge` (final) for a state that is too large by itself. */
+export function refuseTooLarge(subject: Subject, state: string, value: unknown): void {
+  const bytes = value === undefined ? 0 : bytesOf(value)
+  if (bytes > MOST_BYTES) throw stateTooLarge(subject, { state, value, bytes })
+}
+
+function stateTooLarge(
+  subject: Subject,
+  { state, value, bytes }: { readonly state: string; readonly value: unknown; readonly bytes: number },
+) {
+  const what = Array.isArray(value) ? `${value.length} objects of ${kB(bytes)} together` : `an object of ${kB(bytes)}`
+  return tooLarge(
+    `state ${state} of ${placeOf(subject)} has ${what}`,
+    'narrower selectors, or less of each object by pick or view',
+  )
+}
+
+function tooLarge(found: string, expected: string) {
+  return finalFailure(
+    'StatesTooLarge',
+    `${found}; an object and its states have room for ${MOST_BYTES / 1000} kB: expected ${expected}`,
+  )
+}
+
+function placeOf({ kind, namespace, name }: Subject): string {
+  return nameOf(kind, { namespace, name })
+}
+
+/** As it travels: JSON in UTF-8. */
+function bytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value))
+}
+
+function kB(bytes: number): string {
+  return `${Math.ceil(bytes / 1000)} kB`
+}

@@ -1,0 +1,166 @@
+// How controllers in level mode are run, each by its own settings, on real servers: passes at once, in several workers, a queue, retries.
+
+import { once } from 'node:events'
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { parse } from 'yaml'
+
+import { type KubeObject, resourcePath } from '../../activities/kube/client.ts'
+import { crdDocument } from '../../worker/gen/crd.ts'
+import { crateKind } from '../support/level/crate.ts'
+import { useStage } from '../support/stage.ts'
+
+const WAIT = { timeout: 60_000, interval: 50 }
+const CRATES = 20
+const BOUND = 2
+const LONGEST_MS = 1600
+
+const stage = useStage('level-settings', () => {
+  const controllers = new URL('../support/level/crate.ts', import.meta.url).pathname
+  // A worker that is killed is given up soon.
+  const workerFlags = ['--workflow-task-timeout-ms', '2000', '--sticky-timeout-ms', '1000', '--wake-lease-ms', '2000']
+  return Promise.resolve({ controllers, workerFlags })
+})
+
+beforeAll(async () => {
+  vi.setConfig({ testTimeout: 120_000 })
+  const { kube } = stage.cluster
+  const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+  await kube.request('POST', crds, { body: parse(crdDocument(crateKind)) as object })
+  const served = () => kube.request('GET', resourcePath(crateKind, stage.cluster.namespace))
+  await vi.waitFor(async () => expect(await served()).toMatchObject({ items: [] }), WAIT)
+})
+
+describe('a controller that bounds its passes', () => {
+  it('has no more of them under way, in all workers together, and holds up no other', async () => {
+    await stage.pawl.startWorker('second')
+    const program = await programOf({ slow: 1500, quick: 300 })
+    const crates = await Promise.all(Array.from({ length: CRATES }, (_, index) => create(`many-${index}`, program.url)))
+    await vi.waitFor(() => expect(program.crates('quick')).toHaveLength(CRATES), WAIT)
+    // The others were through long before.
+    expect(program.crates('slow').length).toBeLessThan(CRATES / 2)
+    for (const crate of crates) await converged(crate, 'slow')
+    expect(program.most('slow')).toBe(BOUND)
+    expect(program.most('quick')).toBeGreaterThan(BOUND)
+    expect(program.crates('slow')).toHaveLength(CRATES)
+  })
+
+  it('goes on, within its bound, when the worker is killed in which its passes are', async () => {
+    const program = await programOf({ slow: 'held' })
+    const crates = await Promise.all(Array.from({ length: 5 }, (_, index) => create(`killed-${index}`, program.url)))
+    await vi.waitFor(() => expect(program.asked('slow')).toHaveLength(BOUND), WAIT)
+    await stage.pawl.kill('worker')
+    await stage.pawl.kill('second')
+    await stage.pawl.startWorker()
+    program.release()
+    for (const crate of crates) await converged(crate, 'slow')
+    expect(program.most('slow')).toBe(BOUND)
+    const turns = () => stage.pawl.db.selectFrom('pass_turn').select('workflow_id').execute()
+    await vi.waitFor(async () => expect(await turns()).toEqual([]), WAIT)
+  })
+})
+
+describe('a controller that asks for a queue by name', () => {
+  it('has its runs on it, and the worker serves it beside that of the others', async () => {
+    const program = await programOf({})
+    const crate = await create('queued', program.url)
+    await converged(crate, 'apart')
+    await converged(crate, 'quick')
+    const queueOf = async (controller: string) => {
+      const { workflow_id } = await run(controller, crate)
+      const { taskQueue } = await stage.pawl.client.workflow.getHandle(workflow_id).describe()
+      return taskQueue.slice(stage.pawl.taskQueue.length)
+    }
+    expect([await queueOf('apart'), await queueOf('quick')]).toEqual(['-2.apart', '-2'])
+  })
+})
+
+describe('a controller with limits of its own for retries', () => {
+  it('comes again at its own longest wait, which it does not exceed', async () => {
+    const program = await programOf({})
+    const crate = await create('failing', program.url)
+    // What they write wakes its passes, too.
+    for (const other of ['slow', 'quick', 'apart']) await converged(crate, other)
+    await vi.waitFor(async () => expect((await run('failing', crate)).attempt).toBeGreaterThanOrEqual(4), WAIT)
+    const before = program.asked('failing').length
+    await vi.waitFor(() => expect(program.asked('failing').length).toBeGreaterThanOrEqual(before + 4), WAIT)
+    const times = program.asked('failing').map(({ at }) => at)
+    const waits = times.slice(before, before + 4).map((at, index) => at - (times[before - 1 + index] ?? 0))
+    // By default they would double up to a quarter of an hour.
+    for (const ms of waits.slice(1)) expect(ms).toBeGreaterThanOrEqual(LONGEST_MS)
+    expect(Math.min(...waits)).toBeLessThan(2 * LONGEST_MS)
+    expect((await run('failing', crate)).last_error).toMatchObject({ reason: 'Away', message: 'never there' })
+  })
+})
+
+type Of = 'slow' | 'quick' | 'apart' | 'failing'
+
+// They stay: a worker that starts looks at all objects, also at those of tests before.
+const programs: Server[] = []
+afterAll(() => {
+  for (const server of programs) {
+    server.closeAllConnections()
+    server.close()
+  }
+})
+
+/** A program of the test: who asked when, how many of a controller at most at the same time. Held answers wait for `release`. */
+async function programOf(answers: Partial<Record<Of, number | 'held'>>) {
+  const asked: { readonly of: string; readonly crate: string; readonly at: number }[] = []
+  const open = new Map<string, Set<string>>()
+  const most = new Map<string, number>()
+  const held: (() => void)[] = []
+  let isHolding = true
+  const server = createServer((request, response: ServerResponse) => {
+    const [, crate = '', of = ''] = (request.url ?? '').split('/')
+    asked.push({ of, crate, at: Date.now() })
+    // By crate: a call that is tried again after its worker was killed is of the same pass.
+    const now = open.get(of) ?? new Set<string>()
+    open.set(of, now.add(crate))
+    most.set(of, Math.max(most.get(of) ?? 0, now.size))
+    const end = () => {
+      now.delete(crate)
+      response.end('said')
+    }
+    const answer = answers[of as Of] ?? 0
+    if (answer !== 'held') setTimeout(end, answer)
+    else if (isHolding) held.push(end)
+    else setTimeout(end, 100)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  programs.push(server)
+  const { port } = server.address() as AddressInfo
+  return {
+    url: (crate: string) => `http://127.0.0.1:${port}/${crate}/`,
+    asked: (of: Of) => asked.filter((one) => one.of === of),
+    crates: (of: Of) => [...new Set(asked.filter((one) => one.of === of).map(({ crate }) => crate))],
+    most: (of: Of) => most.get(of) ?? 0,
+    release() {
+      isHolding = false
+      for (const end of held) end()
+    },
+  }
+}
+
+async function create(name: string, url: (crate: string) => string): Promise<KubeObject> {
+  const { apiVersion, kind } = crateKind
+  const body = { apiVersion, kind, metadata: { name }, spec: { url: url(name) } }
+  return await stage.cluster.kube.request<KubeObject>('POST', resourcePath(crateKind, stage.cluster.namespace), {
+    body,
+  })
+}
+
+async function run(controller: string, { metadata: { uid = '' } }: KubeObject) {
+  return await stage.pawl.db
+    .selectFrom('job')
+    .selectAll()
+    .where('uid', '=', uid)
+    .where('controller', '=', controller)
+    .executeTakeFirstOrThrow()
+}
+
+async function converged(crate: KubeObject, controller: string): Promise<void> {
+  await vi.waitFor(async () => expect((await run(controller, crate)).outcome).toBe('Converged'), WAIT)
+}

@@ -1,0 +1,100 @@
+// Turns of passes, of a controller that bounds how many are under way: against a real PostgreSQL.
+
+import { describe, expect, inject, it } from 'vitest'
+import { recordLastError } from '../../activities/journal/write/stuck-runs.ts'
+import { touchJobs } from '../../activities/journal/write/jobs.ts'
+import { giveTurnBack, pruneTurns, takeTurn, turnsTaken } from '../../activities/journal/write/pass-turns.ts'
+import { claimWakes, type NewWake, upsertWakes } from '../../activities/journal/write/wakes.ts'
+import { later, NOW } from '../activities/journal/build-events.ts'
+import { endJob, openJob } from '../activities/journal/one-row.ts'
+import { useJournal } from '../activities/journal/use-journal.ts'
+
+const test = useJournal(inject('servers').databaseUrl)
+
+const turn = (uid: string, controller = 'shop', cluster = 'c') => ({ cluster, controller, uid })
+const take = async (uid: string, now = NOW, controller = 'shop', cluster = 'c') => {
+  const of = { ...turn(uid, controller, cluster), workflowID: `shop/${uid}`, namespace: 'ns', name: uid }
+  return await takeTurn(test.db, of, 2, now)
+}
+const taken = async (now = NOW) => {
+  const found = await turnsTaken(test.db, { cluster: 'c', controllers: ['shop', 'till'] }, now)
+  return Object.fromEntries([...found].map(([controller, uids]) => [controller, uids.length]))
+}
+const open = async (uid: string) => {
+  await openJob(test.db, {
+    ...{ workflow_id: `shop/${uid}`, run_id: 'run', controller: 'shop', cluster: 'c', uid, job_id: '' },
+    ...{ namespace: 'ns', name: uid, cause: 'test', started_at: NOW },
+  })
+}
+
+describe('the turns of a controller', () => {
+  it('are as many as it may have, and whoever gets none is woken at once when it may be brought', async () => {
+    expect([await take('a'), await take('b'), await take('c')]).toEqual([true, true, false])
+    expect(await taken()).toEqual({ shop: 2 })
+    expect(await test.wakes()).toMatchObject([{ uid: 'c', due: NOW, foreign_event: true, may_start: true }])
+    await giveTurnBack(test.db, turn('a'))
+    expect([await take('c'), await take('a')]).toEqual([true, false])
+  })
+
+  it('are one for each object, however often its run asks, and none is missed by whoever gives it back twice', async () => {
+    expect([await take('a'), await take('a'), await take('b'), await take('a')]).toEqual([true, true, true, true])
+    for (let times = 0; times < 2; times++) await giveTurnBack(test.db, turn('a'))
+    expect(await taken()).toEqual({ shop: 1 })
+  })
+
+  it('are counted apart from those of other controllers and clusters', async () => {
+    for (const uid of ['a', 'b']) await take(uid)
+    expect([await take('a', NOW, 'till'), await take('c', NOW, 'shop', 'other')]).toEqual([true, true])
+    expect(await taken()).toEqual({ shop: 2, till: 1 })
+  })
+
+  it('are never more than that, when many ask at the same moment', async () => {
+    const got = await Promise.all(Array.from({ length: 20 }, async (_, index) => await take(`u${index}`)))
+    expect(got.filter(Boolean)).toHaveLength(2)
+    expect(await taken()).toEqual({ shop: 2 })
+  })
+
+  it('are had as long as their runs are open, and a minute without a row', async () => {
+    await open('a')
+    await take('a')
+    await take('b')
+    expect(await taken(later(59_999))).toEqual({ shop: 2 })
+    expect(await taken(later(60_001))).toEqual({ shop: 1 })
+    expect(await take('c', later(60_001))).toBe(true)
+    await endJob(test.db, 'shop/a', later(60_001))
+    await pruneTurns(test.db, later(60_001))
+    expect(await taken(later(60_001))).toEqual({ shop: 1 })
+  })
+
+  it('keep nobody waiting while they wait for better code, nor when nobody has looked since', async () => {
+    await open('a')
+    await take('a')
+    await recordLastError(test.db, 'shop/a', { reason: 'Bug', message: 'no' })
+    expect(await taken()).toEqual({})
+    await open('b')
+    await touchJobs(test.db, [{ workflowID: 'shop/b', runID: 'run' }], NOW)
+    // By a worker that was stopped before that, and went on after it.
+    await take('b', later(1))
+    expect([await taken(later(60_000)), await taken(later(60_002))]).toEqual([{ shop: 1 }, {}])
+    await touchJobs(test.db, [{ workflowID: 'shop/b', runID: 'run' }], later(2))
+    expect(await taken(later(60_002))).toEqual({ shop: 1 })
+  })
+})
+
+describe('a claim of wakes with a bound', () => {
+  it('takes so many of both kinds together, those first that start nothing', async () => {
+    const wake = (uid: string, may_start: boolean): NewWake => ({
+      ...{ controller: 'shop', uid, job_id: '', cluster: 'c', namespace: 'ns', name: uid, seq: 1, due: NOW },
+      ...{ foreign_event: true, may_start, writer: null, cause: 'test' },
+    })
+    await upsertWakes(test.db, [wake('a', true), wake('b', true), wake('c', false), wake('d', false)], NOW)
+    const claim = async (most: number) => {
+      const wakes = await claimWakes(test.db, {
+        ...{ cluster: 'c', owner: 'd', limit: most, starts: most, most, leaseMs: 1000, now: NOW },
+      })
+      return wakes.map(({ uid }) => uid).sort()
+    }
+    expect(await claim(3)).toEqual(expect.arrayContaining(['c', 'd']))
+    expect(await claim(3)).toHaveLength(1)
+  })
+})

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest'
+
+import { defineLevel, nop } from '../../../workflows/kit/index.ts'
+import { allQueues, queueOf, queuesOf } from '../../../worker/reconciler/queues.ts'
+import { createRegistry } from '../../../worker/server/registry.ts'
+
+const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
+const level = (name: string, queue?: string) =>
+  defineLevel({ name, target, queries: {}, plan: nop, ...(queue !== undefined && { settings: { queue } }) })
+const { queues: named } = createRegistry([level('shop', 'slow'), level('till'), level('audit', 'slow')], [])
+
+describe('the task queues of controllers that ask for one by name', () => {
+  const all = { taskQueue: 'q', controllers: undefined, named }
+
+  it('are theirs in a worker that runs all controllers, beside the queue of the others, and one for those that share a name', () => {
+    expect(allQueues(all)).toEqual(['q', 'q.slow'])
+    expect(['shop', 'till', 'audit'].map((name) => queueOf(all, name))).toEqual(['q.slow', 'q', 'q.slow'])
+    expect(queuesOf(all, 'shop')).toEqual(['q.slow'])
+  })
+
+  it('mean nothing in a worker that runs some, where each has a queue to itself', () => {
+    const some = { ...all, controllers: ['shop', 'till'] }
+    expect(allQueues(some)).toEqual(['q-shop', 'q-till'])
+    expect(queueOf(some, 'shop')).toBe('q-shop')
+  })
+
+  it('are never that of a controller of this name', () => {
+    const queues = { taskQueue: 'q', controllers: undefined, named: createRegistry([level('till', 'shop')], []).queues }
+    expect(queueOf(queues, 'till')).not.toBe(queueOf({ ...queues, controllers: ['shop'] }, 'shop'))
+  })
+})
