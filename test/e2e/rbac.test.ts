@@ -39,8 +39,7 @@ describe('the App example with the roles that are made of it', { timeout: 180_00
     (await kubectl('get', 'pods', '-l', 'app.kubernetes.io/name=shop', '-o', 'name')).split('\n')
 
   it('becomes ready', async () => {
-    const body = { apiVersion: 'app.example.pawl.dev/v1', kind: 'App', metadata: { name: 'shop' }, spec }
-    await post(`/apis/${body.apiVersion}/namespaces/${NAMESPACE}/apps`, body)
+    await postApp('shop')
     await ready('RolledOut')
     expect(await kubectl('get', APPS, 'shop', '-o=jsonpath={.spec.port} {.status.readyReplicas}')).toBe('8080 2')
     const address = await kubectl(
@@ -83,9 +82,28 @@ describe('the App example with the roles that are made of it', { timeout: 180_00
     await kubectl('delete', APPS, 'shop')
   })
 
-  async function ready(reason: string): Promise<void> {
+  it('says which object is in its way, and is ready when that is gone', async () => {
+    await kubectl('create', 'deployment', 'taken', '--image=other:1')
+    await postApp('taken')
+    await ready('NotOwned', 'taken')
+    const path = "-o=jsonpath={.status.conditions[?(@.type=='Ready')]['status', 'message']}"
+    const told = await kubectl('get', APPS, 'taken', path)
+    expect(told).toMatch(
+      /^False Deployment rbac\/taken is there and belongs to nobody; expected it to be made for App rbac\/taken/,
+    )
+    await kubectl('delete', 'deployment', 'taken')
+    await ready('RolledOut', 'taken')
+    await kubectl('delete', APPS, 'taken')
+  })
+
+  async function postApp(name: string): Promise<void> {
+    const body = { apiVersion: 'app.example.pawl.dev/v1', kind: 'App', metadata: { name }, spec }
+    await post(`/apis/${body.apiVersion}/namespaces/${NAMESPACE}/apps`, body)
+  }
+
+  async function ready(reason: string, name = 'shop'): Promise<void> {
     const path = "-o=jsonpath={.status.conditions[?(@.type=='Ready')].reason}"
-    const look = async () => expect(await kubectl('get', APPS, 'shop', path)).toBe(reason)
+    const look = async () => expect(await kubectl('get', APPS, name, path)).toBe(reason)
     await vi.waitFor(look, { timeout: 60_000, interval: 300 })
   }
 })
