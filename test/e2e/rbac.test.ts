@@ -1,7 +1,7 @@
 // The examples by accounts that have the roles of `pawl gen rbac` and no other right, and what is told when one is missing.
 
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import { describe, expect, it, vi } from 'vitest'
 
 import { genRbac } from '../../worker/gen/rbac-file.ts'
+import { makeAccount } from '../support/account.ts'
 import { useStage } from '../support/stage.ts'
 
 const EXAMPLES = new URL('../../examples/', import.meta.url).pathname
@@ -22,7 +23,9 @@ const stage = useStage(NAMESPACE, async () => {
   const manifests = ['cronjob/cron-job.crd.yaml', 'app/app.crd.yaml', 'cronjob/rbac.yaml', 'app/rbac.yaml']
   await kubectl('apply', '--server-side', ...manifests.flatMap((file) => ['-f', `${EXAMPLES}${file}`]))
   await kubectl('wait', '--for=condition=Established', '--timeout=30s', `crd/${KIND}`, `crd/${APPS}`)
-  const [bridgeKubeconfig, workerKubeconfig] = await Promise.all([account('pawl-bridge'), account('pawl-worker')])
+  const [bridgeKubeconfig = '', workerKubeconfig = ''] = await Promise.all(
+    ['pawl-bridge', 'pawl-worker'].map((name) => makeAccount(stage.servers, stage.cluster, name)),
+  )
   await bindClusterRoles()
   const flags = ['--wings', 'none']
   return {
@@ -152,20 +155,6 @@ async function kubectl(...args: readonly string[]): Promise<string> {
 
 async function post(path: string, body: object): Promise<unknown> {
   return await stage.cluster.kube.request('POST', path, { body })
-}
-
-/** Makes a ServiceAccount. @returns the path of a kubeconfig with its token. */
-async function account(name: string): Promise<string> {
-  const path = `/api/v1/namespaces/${NAMESPACE}/serviceaccounts`
-  await post(path, { metadata: { name } })
-  const { status } = (await post(`${path}/${name}/token`, {
-    ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 3600 } },
-  })) as { status: { token: string } }
-  const admin = JSON.parse(await readFile(stage.servers.kubeconfigPath, 'utf8')) as { users: { user: object }[] }
-  const users = admin.users.map((one) => ({ ...one, user: { token: status.token } }))
-  const file = join(await mkdtemp(join(tmpdir(), 'pawl-rbac-')), name)
-  await writeFile(file, JSON.stringify({ ...admin, users }), { mode: 0o600 })
-  return file
 }
 
 function bindings(): readonly { readonly account: string; readonly name: string }[] {
