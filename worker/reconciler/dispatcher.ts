@@ -5,7 +5,6 @@
 //   P2. A wake is acknowledged only after a run was woken or started for it, or it is known to lead to nothing, or its run has seen it.
 //   P3. Temporal or PostgreSQL being away loses nothing: the wake stays, the next try is delayed.
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import { grouped } from '../../activities/journal/write/grouped.ts'
 import { begunJobs } from '../../activities/journal/write/jobs.ts'
 import {
@@ -21,6 +20,7 @@ import { builtIn } from '../server/registry.ts'
 import { Bringer, type BringerDeps, type BringerOptions, type Brought } from './bring-wake.ts'
 import { FreshRuns } from './fresh-runs.ts'
 import { leftLanes } from './lanes.ts'
+import { rest } from './rest.ts'
 
 export interface DispatcherOptions extends BringerOptions {
   readonly owner: string
@@ -85,11 +85,7 @@ export class Dispatcher {
       })
       const waitMs = await this.#take()
       if (waitMs > 0)
-        await Promise.race([
-          nudged,
-          sleep(waitMs),
-          ...(this.#inFlight.size >= this.#options.slots ? this.#inFlight : []),
-        ])
+        await rest(waitMs, [nudged, ...(this.#inFlight.size >= this.#options.slots ? this.#inFlight : [])])
     }
     await Promise.all(this.#inFlight)
   }
