@@ -1,6 +1,6 @@
 // The steps of a pass, on one screen.
 
-import { always, checkedPlan, join, sequential } from 'pawl/kit'
+import { always, checkedPlan, joinOrdered, reportFaults, sequential } from 'pawl/kit'
 
 import { appSteps } from './app.gen.ts'
 import { announce } from './announce.ts'
@@ -13,12 +13,17 @@ const step = appSteps({ applySettings, applyDeployment, applyService, reportRead
 
 /** What a pass over an App does. */
 export const appPlan = checkedPlan(
-  always(
-    join(
-      // Pods start with settings that are there.
-      sequential(step.applySettings, step.applyDeployment),
-      step.applyService,
+  joinOrdered(
+    always(
+      joinOrdered(
+        // Pods start with settings that are there.
+        sequential(step.applySettings, step.applyDeployment),
+        step.applyService,
+        step.reportReadiness,
+      ),
+      // What went wrong says more than how many Pods are ready.
+      reportFaults({ type: 'Ready', faultsOnly: true }),
     ),
-    sequential(step.reportReadiness, step.announce),
+    step.announce,
   ),
 )

@@ -1,7 +1,7 @@
 // The examples by accounts that have the roles of `pawl gen rbac` and no other right, and what is told when one is missing.
 
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import { describe, expect, it, vi } from 'vitest'
 
 import { genRbac } from '../../worker/gen/rbac-file.ts'
+import { makeAccount } from '../support/account.ts'
 import { useStage } from '../support/stage.ts'
 
 const EXAMPLES = new URL('../../examples/', import.meta.url).pathname
@@ -22,7 +23,9 @@ const stage = useStage(NAMESPACE, async () => {
   const manifests = ['cronjob/cron-job.crd.yaml', 'app/app.crd.yaml', 'cronjob/rbac.yaml', 'app/rbac.yaml']
   await kubectl('apply', '--server-side', ...manifests.flatMap((file) => ['-f', `${EXAMPLES}${file}`]))
   await kubectl('wait', '--for=condition=Established', '--timeout=30s', `crd/${KIND}`, `crd/${APPS}`)
-  const [bridgeKubeconfig, workerKubeconfig] = await Promise.all([account('pawl-bridge'), account('pawl-worker')])
+  const [bridgeKubeconfig = '', workerKubeconfig = ''] = await Promise.all(
+    ['pawl-bridge', 'pawl-worker'].map((name) => makeAccount(stage.servers, stage.cluster, name)),
+  )
   await bindClusterRoles()
   const flags = ['--wings', 'none']
   return {
@@ -39,8 +42,7 @@ describe('the App example with the roles that are made of it', { timeout: 180_00
     (await kubectl('get', 'pods', '-l', 'app.kubernetes.io/name=shop', '-o', 'name')).split('\n')
 
   it('becomes ready', async () => {
-    const body = { apiVersion: 'app.example.pawl.dev/v1', kind: 'App', metadata: { name: 'shop' }, spec }
-    await post(`/apis/${body.apiVersion}/namespaces/${NAMESPACE}/apps`, body)
+    await postApp('shop')
     await ready('RolledOut')
     expect(await kubectl('get', APPS, 'shop', '-o=jsonpath={.spec.port} {.status.readyReplicas}')).toBe('8080 2')
     const address = await kubectl(
@@ -83,9 +85,28 @@ describe('the App example with the roles that are made of it', { timeout: 180_00
     await kubectl('delete', APPS, 'shop')
   })
 
-  async function ready(reason: string): Promise<void> {
+  it('says which object is in its way, and is ready when that is gone', async () => {
+    await kubectl('create', 'deployment', 'taken', '--image=other:1')
+    await postApp('taken')
+    await ready('NotOwned', 'taken')
+    const path = "-o=jsonpath={.status.conditions[?(@.type=='Ready')]['status', 'message']}"
+    const told = await kubectl('get', APPS, 'taken', path)
+    expect(told).toMatch(
+      /^False Deployment rbac\/taken is there and belongs to nobody; expected it to be made for App rbac\/taken/,
+    )
+    await kubectl('delete', 'deployment', 'taken')
+    await ready('RolledOut', 'taken')
+    await kubectl('delete', APPS, 'taken')
+  })
+
+  async function postApp(name: string): Promise<void> {
+    const body = { apiVersion: 'app.example.pawl.dev/v1', kind: 'App', metadata: { name }, spec }
+    await post(`/apis/${body.apiVersion}/namespaces/${NAMESPACE}/apps`, body)
+  }
+
+  async function ready(reason: string, name = 'shop'): Promise<void> {
     const path = "-o=jsonpath={.status.conditions[?(@.type=='Ready')].reason}"
-    const look = async () => expect(await kubectl('get', APPS, 'shop', path)).toBe(reason)
+    const look = async () => expect(await kubectl('get', APPS, name, path)).toBe(reason)
     await vi.waitFor(look, { timeout: 60_000, interval: 300 })
   }
 })
@@ -134,20 +155,6 @@ async function kubectl(...args: readonly string[]): Promise<string> {
 
 async function post(path: string, body: object): Promise<unknown> {
   return await stage.cluster.kube.request('POST', path, { body })
-}
-
-/** Makes a ServiceAccount. @returns the path of a kubeconfig with its token. */
-async function account(name: string): Promise<string> {
-  const path = `/api/v1/namespaces/${NAMESPACE}/serviceaccounts`
-  await post(path, { metadata: { name } })
-  const { status } = (await post(`${path}/${name}/token`, {
-    ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 3600 } },
-  })) as { status: { token: string } }
-  const admin = JSON.parse(await readFile(stage.servers.kubeconfigPath, 'utf8')) as { users: { user: object }[] }
-  const users = admin.users.map((one) => ({ ...one, user: { token: status.token } }))
-  const file = join(await mkdtemp(join(tmpdir(), 'pawl-rbac-')), name)
-  await writeFile(file, JSON.stringify({ ...admin, users }), { mode: 0o600 })
-  return file
 }
 
 function bindings(): readonly { readonly account: string; readonly name: string }[] {

@@ -52,19 +52,20 @@ export async function startPawl(options: PawlOptions): Promise<PawlParts> {
     { name: 'bridge', file: 'bridge.ts', healthPort: ports.bridgeHealth, args: ofBoth },
     { name: 'worker', file: 'reconciler.ts', healthPort: ports.workerHealth, args: ofWorker },
   ]
-  const startAll = async () => {
-    const starts = await Promise.allSettled(processes.map((one) => startProcess(one, options)))
-    const failed = starts.find((start) => start.status === 'rejected')
+  const each = async (start: (one: PawlProcess) => Promise<void>) => {
+    const starts = await Promise.allSettled(processes.map(start))
+    const failed = starts.find((one) => one.status === 'rejected')
     if (failed !== undefined) throw failed.reason
   }
-  await startAll()
+  await each((one) => startProcess(one, options))
   return {
-    async restart() {
-      const names = processes.map(({ name }) => name)
-      const running = servers.parts.filter(({ spec }) => names.includes(spec.name))
-      await Promise.all(running.map((part) => servers.drop(part)))
-      await startAll()
-    },
+    // Neither waits for the other.
+    restart: () =>
+      each(async (one) => {
+        const running = servers.parts.filter(({ spec }) => spec.name === one.name)
+        await Promise.all(running.map((part) => servers.drop(part)))
+        await startProcess(one, options)
+      }),
   }
 }
 
@@ -84,6 +85,10 @@ export async function installCrds(
   const names = stdout.split('\n').flatMap((line) => line.split('/')[1] ?? [])
   await kubectl('get', names.join(','), '-A')
 }
+
+// Who waits for changed code does not wait for an activity of the former one: a worker gives it half a minute. It is tried again after its heartbeat
+// time-out.
+const CHANGED_STOP_MS = 2000
 
 interface PawlProcess {
   readonly name: string
@@ -118,7 +123,10 @@ async function startProcess({ name, file, healthPort, args }: PawlProcess, optio
       ...(password !== '' && { PGPASSWORD: password }),
       // Half of a start is reading the sources.
       NODE_COMPILE_CACHE: join(dataDir, 'compile-cache'),
+      // And much of the rest is making the workflows' bundle.
+      PAWL_BUNDLE_CACHE: join(dataDir, 'bundle-cache'),
     },
+    ...(options.onEnd !== undefined && { stopLimitMs: CHANGED_STOP_MS }),
     isReady: async () => (await fetch(`${address}/readyz`)).ok,
   }
   await startPart(spec, (part) => servers.add(part, options.onEnd))

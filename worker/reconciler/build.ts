@@ -20,6 +20,8 @@ export interface BuildSource {
   readonly controllerFiles: readonly string[]
   /** Undefined: payloads are not sealed. */
   readonly payloadKeyPath: string | undefined
+  /** Of a bundle that is made of them. */
+  readonly bundleCacheDir?: string | undefined
 }
 
 /** @param names of the controllers in the modules. */
@@ -29,13 +31,13 @@ export async function buildOf(source: BuildSource, names: readonly string[], log
 }
 
 async function codeOf(
-  { workflowBundle, controllerFiles: files, payloadKeyPath }: BuildSource,
+  { workflowBundle, controllerFiles: files, payloadKeyPath, bundleCacheDir: cacheDir }: BuildSource,
   names: readonly string[],
   logger: Logger,
 ): Promise<string> {
   const sealing = payloadKeyPath === undefined ? {} : { failureConverterPath: SEALED_FAILURES }
   if (workflowBundle !== undefined) return await readFile(workflowBundle, 'utf8')
-  if (files.length > 0) return (await bundleControllers(files, names, logger, sealing)).code
+  if (files.length > 0) return (await bundleControllers(files, names, logger, { sealing, cacheDir })).code
   return (await bundleWorkflows(logger, sealing)).code
 }
 

@@ -1,6 +1,8 @@
 // The workflows' bundle: Pawl's own workflows, and when a worker runs controllers of its user one for each of these, under its name.
 
 import { bundleWorkflowCode, type Logger } from '@temporalio/worker'
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -14,6 +16,12 @@ export const BUNDLE_FOLDER = 'pawl-bundle-'
 interface Sealing {
   /** The module that seals failures, if payloads are sealed. */
   readonly failureConverterPath?: string
+}
+
+export interface BundleOptions {
+  readonly sealing?: Sealing
+  /** Where what was compiled of modules is kept for the next time; of those that have changed since nothing is taken. */
+  readonly cacheDir?: string | undefined
 }
 
 /** Bundles Pawl's own workflows. */
@@ -32,13 +40,15 @@ export async function bundleControllers(
   files: readonly string[],
   names: readonly string[],
   logger: Logger,
-  sealing: Sealing = {},
+  { sealing = {}, cacheDir }: BundleOptions = {},
 ): Promise<{ readonly code: string }> {
   const folder = await mkdtemp(join(tmpdir(), BUNDLE_FOLDER))
   try {
     const workflowsPath = join(folder, 'workflows.js')
     await writeFile(workflowsPath, entry(files, names))
-    return await bundleWorkflowCode({ workflowsPath, logger, webpackConfigHook: hook, ...sealing })
+    const kept = cacheDir === undefined ? {} : cachedIn(cacheDir, sealing)
+    const webpackConfigHook: Hook = (config) => ({ ...hook(config), ...kept })
+    return await bundleWorkflowCode({ workflowsPath, logger, webpackConfigHook, ...sealing })
   } finally {
     await rm(folder, { recursive: true })
   }
@@ -58,6 +68,29 @@ const hook: Hook = (config) => {
     ...config,
     resolve: { ...config.resolve, modules: [...(config.resolve?.modules ?? []), ours] },
     module: { ...config.module, parser: { ...parser, javascript: { ...parser?.['javascript'], import: false } } },
+  }
+}
+
+// What a bundle uses is new again. The rest is of no more use: 3 MB for each bundle.
+const UNUSED_MS = 60_000
+
+/**
+ * Of packages, too, the files count and not the version: Pawl itself is installed anew under the same one. How a bundle is made is said here and
+ * in the SDK, so what these have made before is not taken when they are others.
+ */
+function cachedIn(cacheDirectory: string, { failureConverterPath = '' }: Sealing): Partial<ReturnType<Hook>> {
+  const { version } = createRequire(import.meta.url)('@temporalio/worker/package.json') as { readonly version: string }
+  const own = createHash('sha256')
+    .update(readFileSync(import.meta.filename))
+    .digest('hex')
+  return {
+    cache: {
+      type: 'filesystem',
+      cacheDirectory,
+      version: `${version} ${own} ${failureConverterPath}`,
+      maxAge: UNUSED_MS,
+    },
+    snapshot: { managedPaths: [], immutablePaths: [] },
   }
 }
 

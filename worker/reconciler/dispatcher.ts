@@ -25,6 +25,7 @@ import { FreshRuns } from './fresh-runs.ts'
 import { leftLanes } from './lanes.ts'
 import { isOfTemporal } from './wake-failure.ts'
 import { PassRoom } from './pass-room.ts'
+import { rest } from './rest.ts'
 
 export interface DispatcherOptions extends BringerOptions {
   readonly owner: string
@@ -93,11 +94,7 @@ export class Dispatcher {
       })
       const waitMs = await this.#take()
       if (waitMs > 0)
-        await Promise.race([
-          nudged,
-          sleep(waitMs),
-          ...(this.#inFlight.size >= this.#options.slots ? this.#inFlight : []),
-        ])
+        await rest(waitMs, [nudged, ...(this.#inFlight.size >= this.#options.slots ? this.#inFlight : [])])
     }
     await Promise.all(this.#inFlight)
   }

@@ -110,6 +110,8 @@ export interface ReconcilerSettings extends Surroundings {
   readonly taskQueues: readonly string[]
   /** A prebuilt bundle of workflows/index.ts; without it one is built at start. */
   readonly workflowBundle: string | undefined
+  /** Where parts of a bundle are kept for the next one; undefined: nowhere. */
+  readonly bundleCacheDir: string | undefined
   readonly sweepMs: number
   /** Values of the wings' own flags, by wing. */
   readonly wingFlags: ReadonlyMap<string, FlagValues<FlagTable>>
@@ -163,6 +165,7 @@ export function reconcilerSettings(given: GivenFlags, config: Config, known?: Kn
     payloadKeyPath,
     taskQueues: allQueues(queues),
     workflowBundle: flags['workflow-bundle'],
+    bundleCacheDir: config.bundleCacheDir,
     sweepMs: flags['sweep-ms'],
     wingFlags: readWingFlags(surroundings.wings, given),
     stickyTimeoutMs: flags['sticky-timeout-ms'],

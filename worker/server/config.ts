@@ -41,6 +41,8 @@ export interface Config {
   readonly payloadKeyPath: string | undefined
   /** `$PAWL_CONTENT_KEY`: file with the key of content hashes, see activities/journal/content-key.ts. */
   readonly contentKeyPath: string | undefined
+  /** `$PAWL_BUNDLE_CACHE`: folder in which a worker with controllers keeps what it has compiled of the workflows; undefined: it keeps nothing. */
+  readonly bundleCacheDir: string | undefined
   /** `$PAWL_LOG_LEVEL`: a level of pino. */
   readonly logLevel: string
   /** Paths of server binaries that the user names, by binary: `$PAWL_ETCD`, `$PAWL_KUBE_APISERVER`, ... */
@@ -94,6 +96,7 @@ export function readConfig(env: Environment = process.env): Config {
     },
     payloadKeyPath: text(env, 'PAWL_PAYLOAD_KEY'),
     contentKeyPath: text(env, 'PAWL_CONTENT_KEY'),
+    bundleCacheDir: text(env, 'PAWL_BUNDLE_CACHE'),
     logLevel: text(env, 'PAWL_LOG_LEVEL') ?? 'info',
     binaries: namedBinaries(env),
     assetsDir: text(env, 'KUBEBUILDER_ASSETS'),

@@ -129,15 +129,16 @@ describe('settings of an App that change', () => {
     const { written, trace } = await runPass(appController, { target: shop(), fails })
     expect(written).toEqual(['apply Service shop'])
     expect(describeTrace(trace).split('\n')).toEqual([
-      '✗ always: Forbidden: no (tried again)',
-      '├─ ✗ join: Forbidden: no (tried again)',
-      '│  ├─ ✗ sequential: Forbidden: no (tried again)',
-      '│  │  ├─ ✗ applySettings: Forbidden: no (tried again)',
-      '│  │  └─ – applyDeployment',
-      '│  └─ ✓ applyService',
-      '└─ ✓ sequential',
-      '   ├─ ✓ reportReadiness',
-      '   └─ ✓ announce',
+      '✗ joinOrdered: Forbidden: no (tried again)',
+      '├─ ✗ always: Forbidden: no (tried again)',
+      '│  ├─ ✗ joinOrdered: Forbidden: no (tried again)',
+      '│  │  ├─ ✗ sequential: Forbidden: no (tried again)',
+      '│  │  │  ├─ ✗ applySettings: Forbidden: no (tried again)',
+      '│  │  │  └─ – applyDeployment',
+      '│  │  ├─ ✓ applyService',
+      '│  │  └─ ✓ reportReadiness',
+      '│  └─ ✓ reportReady',
+      '└─ ✓ announce',
     ])
   })
 })
@@ -176,8 +177,53 @@ describe('an App with a pause', () => {
     const { outcome, next } = await runPass(appController, { target: shop({ pause }) })
     expect(outcome.faults).toMatchObject([{ code: 'InvalidPause', retryable: false }])
     expect(outcome.faults[0]?.message).toContain(message)
+    expect(next.target.status?.conditions).toMatchObject([{ status: 'False', reason: 'InvalidPause' }])
     expect(next.state.deployment?.spec?.replicas).toBe(2)
   })
+})
+
+describe('an App with an object in its way', () => {
+  const taken = 'Deployment default/shop is there and belongs to nobody'
+  const [notOwned, stateNotOwned] = ['NotOwned', 'StateNotOwned'].map((code) => ({
+    code,
+    message: taken,
+    retryable: false,
+  }))
+  const inTheWay: FakedFaults = {
+    apply: ({ kind }) => (kind === 'Deployment' ? notOwned : undefined),
+    refresh: (state) => (state === 'deployment' ? stateNotOwned : undefined),
+  }
+
+  it('is not ready, names the object, and announces nothing', async () => {
+    const { status, outcome } = await runPass(appController, { target: shop(), fails: inTheWay, calls })
+    expect(outcome.faults).toEqual([notOwned, stateNotOwned])
+    expect(status['conditions']).toMatchObject([{ type: 'Ready', status: 'False', reason: 'NotOwned' }])
+    expect(messageOf(status)).toContain(taken)
+    expect(fetched).toEqual([])
+  })
+
+  it('is ready when that is gone', async () => {
+    const blocked = await runPass(appController, { target: shop(), fails: inTheWay })
+    const { next } = await runPass(appController, blocked.next)
+    expect(next.target.status?.conditions).toMatchObject([{ status: 'False', reason: 'RollingOut' }])
+    const deployment = rolledOut(next.state.deployment)
+    const ready = await runPass(appController, { ...next, state: { ...next.state, deployment }, calls })
+    expect(ready.status).toMatchObject({ conditions: [{ status: 'True', reason: 'RolledOut' }] })
+    expect((await runPass(appController, ready.next)).status).toEqual({})
+  })
+
+  it('is not ready either when its Pods are, and only its Service is missing', async () => {
+    const { next } = await runPass(appController, { target: shop() })
+    const state = { ...next.state, deployment: rolledOut(next.state.deployment), service: undefined }
+    const fails: FakedFaults = { apply: ({ kind }) => (kind === 'Service' ? notOwned : undefined) }
+    const { status } = await runPass(appController, { ...next, state, fails, calls })
+    expect(status).toMatchObject({ readyReplicas: 2, conditions: [{ status: 'False', reason: 'NotOwned' }] })
+    expect(fetched).toEqual([])
+  })
+
+  function messageOf(status: Readonly<Record<string, unknown>>): string {
+    return (status['conditions'] as { message: string }[])[0]?.message ?? ''
+  }
 })
 
 describe('what is made of an App', () => {

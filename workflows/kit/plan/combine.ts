@@ -6,7 +6,7 @@
 //   B3. Conditions are asked on every run, never when the plan is built.
 //   B4. An empty group does nothing; a group of one stays a group. The plan is the tree that its author wrote.
 
-import { type LastAction, lastStep } from './last.ts'
+import { hooksOf, type LastAction, lastStep } from './last.ts'
 import { done, interrupts, joinOutcomes, type Outcome, retryLater } from './outcome.ts'
 import type { Runtime } from './runtime.ts'
 import { runStep, type Step, type StepHooks } from './step.ts'
@@ -143,12 +143,15 @@ export function orElse<Pass>(step: Step<Pass>, fallback: Step<Pass>): Step<Pass>
  * what the body reports. RFC: defer.
  */
 export function always<Pass>(body: Step<Pass>, last: Step<Pass> | LastAction<Pass>): Step<Pass> {
+  const drawn = lastStep(last, done)
   return {
     name: 'always',
-    children: [body, lastStep(last, done)],
+    children: [body, drawn],
     async run(pass, runtime, hooks) {
       const outcome = await runStep(body, pass, runtime, hooks)
-      return joinOutcomes(outcome, await runStep(lastStep(last, outcome), pass, runtime, hooks))
+      const step = lastStep(last, outcome)
+      const told = step === drawn ? hooks : hooksOf(drawn, hooks)
+      return joinOutcomes(outcome, await runStep(step, pass, runtime, told))
     },
   }
 }

@@ -3,7 +3,7 @@
 
 import type { Outcome } from './outcome.ts'
 import type { Runtime } from './runtime.ts'
-import { action, type Step } from './step.ts'
+import { action, type Step, type StepHooks } from './step.ts'
 
 export interface LastAction<Pass> {
   readonly name: string
@@ -26,4 +26,13 @@ export function lastStep<Pass>(last: Step<Pass> | LastAction<Pass>, outcome: Out
   if (!('runAfter' in last)) return last
   const { name } = last
   return { name, children: [], run: (pass, runtime) => last.runAfter(pass, outcome, runtime) }
+}
+
+/** Hooks know a step by its identity: what runs as this one is told to them as the one that is drawn. */
+export function hooksOf<Pass>(drawn: Step<Pass>, hooks: StepHooks<Pass> | undefined): StepHooks<Pass> | undefined {
+  if (hooks === undefined) return undefined
+  return {
+    before: (_, pass) => hooks.before?.(drawn, pass),
+    after: (_, result, pass) => hooks.after?.(drawn, result, pass),
+  }
 }

@@ -3,6 +3,7 @@
 //   R1. A fault makes it False, with the code of the first and the messages of all; so does a stop, which waits for something. A wish for another
 //       pass says nothing of either.
 //   R2. A pass that looked at an older object than there is (`Changed`) says nothing: the next one looks again at once.
+//   R3. With `faultsOnly` it says nothing without a fault: a step before it has set the condition, and knows more than that nothing went wrong.
 
 import { type Condition, type ConditionChange, setCondition } from './conditions.ts'
 import { CHANGED } from './next-pass.ts'
@@ -26,11 +27,15 @@ export interface ReportOptions {
   readonly type: string
   /** What is said when nothing is wrong. */
   readonly message?: string
+  /** The plan sets this condition itself, in every pass that meets no fault (R3). */
+  readonly faultsOnly?: boolean
 }
 
 /** The last step of a plan: `always(body, reportFaults({ type: 'Ready' }))`. Writes nothing when the condition says so already. */
-export function reportFaults<Pass extends ReportingPass>({ type, message }: ReportOptions): LastAction<Pass> {
+export function reportFaults<Pass extends ReportingPass>(options: ReportOptions): LastAction<Pass> {
+  const { type, message, faultsOnly = false } = options
   return lastAction<Pass>(`report${type}`, (pass, outcome) => {
+    if (faultsOnly && outcome.faults.length === 0) return done
     const said = sayingOf(outcome, message)
     if (said !== undefined) setPassCondition(pass, { type, ...said })
     return done

@@ -2,10 +2,12 @@ import { describe, expect, it } from 'vitest'
 
 import {
   action,
+  always,
   describeTrace,
   done,
   fail,
   join,
+  lastAction,
   nop,
   orElse,
   recordSteps,
@@ -48,6 +50,19 @@ describe('the record of a plan that ran', () => {
       '├─ ✓ last: stops: enough',
       '└─ – after',
     ])
+  })
+
+  it('has a last action that was told of the body as the step that is drawn', async () => {
+    const report = lastAction('report', (_, { faults }) => (faults.length > 0 ? stop('told') : done))
+    const failing = always(
+      action('body', () => fail('Broken', 'no')),
+      report,
+    )
+    expect(
+      describeTrace(await recorded(failing))
+        .split('\n')
+        .slice(1),
+    ).toEqual(['├─ ✗ body: Broken: no (final)', '└─ ✓ report: stops: told'])
   })
 
   it('is plain data', async () => {

@@ -98,6 +98,24 @@ describe('the faults of a pass in its status', () => {
     ])
   })
 
+  it('replace what the plan said itself, and without any that stands', async () => {
+    const saying = { type: 'Ready', status: 'False', reason: 'RollingOut', message: '1 of 2' } as const
+    const reportedBeside = async (outcome: Outcome) => {
+      const pass = passWith()
+      const body = action<ReportingPass>('body', (one) => {
+        setPassCondition(one, saying)
+        return outcome
+      })
+      await runStep(always(body, reportFaults({ type: 'Ready', faultsOnly: true })), pass, fakeRuntime())
+      return pass.status['conditions']
+    }
+    for (const outcome of [done, again(5), stop('waiting'), retryLater('Changed', 'generation 2')])
+      expect(await reportedBeside(outcome)).toMatchObject([saying])
+    expect(await reportedBeside(fail('Wrong', 'no'))).toMatchObject([
+      { status: 'False', reason: 'Wrong', message: 'no' },
+    ])
+  })
+
   it('are drawn as an action is', () => {
     const plan = always(
       action<ReportingPass>('body', () => done),

@@ -1,0 +1,149 @@
+// Activities of a controller's own that are under way while their worker is killed, and while the code of their controller is changed.
+// Source: docs/activities.md "What a call is".
+
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { parse } from 'yaml'
+
+import { type KubeObject, resourcePath } from '../../activities/kube/client.ts'
+import { crdDocument } from '../../worker/gen/crd.ts'
+import { errandKind, HEARTBEAT_MS } from '../support/level/errand.ts'
+import { useStage } from '../support/stage.ts'
+
+const NAMESPACE = 'own-activities'
+const moduleOf = (path: string) => new URL(`../support/${path}.ts`, import.meta.url).pathname
+const WAIT = { timeout: 60_000, interval: 50 }
+// A task that was given to a worker that is killed is given to another one soon.
+const IMPATIENT = ['--workflow-task-timeout-ms', '2000', '--sticky-timeout-ms', '1000', '--wake-lease-ms', '2000']
+
+const stage = useStage(NAMESPACE, () =>
+  Promise.resolve({ controllers: moduleOf('level/errand'), workerFlags: IMPATIENT }),
+)
+
+interface Asked {
+  readonly headers: IncomingHttpHeaders
+  readonly response: ServerResponse
+  /** Whether it was left before it had answered. */
+  isLeft: boolean
+}
+
+const asked: Asked[] = []
+const server = createServer((request, response) => {
+  const one = { headers: request.headers, response, isLeft: false }
+  asked.push(one)
+  response.on('close', () => (one.isLeft = !response.writableEnded))
+})
+let url: string
+
+beforeAll(async () => {
+  const { kube } = stage.cluster
+  const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+  await kube.request('POST', definitions, { body: parse(crdDocument(errandKind)) as object })
+  await vi.waitFor(async () => await kube.request('GET', resourcePath(errandKind, NAMESPACE)), WAIT)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+})
+afterAll(() => {
+  server.closeAllConnections()
+  server.close()
+})
+
+describe('an activity under way whose worker is killed', { timeout: 180_000 }, () => {
+  it('is tried again by another worker, as the same call, and its object ends as it should', async () => {
+    await stage.pawl.startWorker('second')
+    await create('killed')
+    const first = await nth('killed', 1)
+    await hasBeaten('killed')
+    const workers = ['worker', 'second']
+    const pid = first.headers['asked-by'] ?? ''
+    const victim = workers.find((name) => String(stage.pawl.child(name).pid) === pid) ?? ''
+    const killedAt = Date.now()
+    await stage.pawl.kill(victim)
+
+    const second = await nth('killed', 2)
+    // Heartbeat time-out, retry, and what a busy machine takes; one try may take two minutes.
+    expect(Date.now() - killedAt).toBeLessThan(HEARTBEAT_MS + 10_000)
+    expect(second.headers).toMatchObject({
+      ...{ attempt: '2', 'idempotency-key': first.headers['idempotency-key'] },
+      progress: JSON.stringify({ askedBy: Number(pid) }),
+    })
+    expect(second.headers['asked-by']).not.toBe(pid)
+    second.response.end('bread')
+    await ended('killed', 'bread')
+    expect(callsOf('killed')).toHaveLength(2)
+    await stage.pawl.startWorker(victim)
+  })
+})
+
+describe('activities under way while the code of their controller is changed', { timeout: 180_000 }, () => {
+  it('are left or not listened to any more: the run that takes their place asks once, as another call', async () => {
+    await create('listening')
+    await create('deaf', { isDeaf: true })
+    const [listening, deaf] = [await nth('listening', 1), await nth('deaf', 1)]
+
+    await stage.pawl.startWorker('changed', undefined, ['--controllers', moduleOf('code-changes/errand')])
+    const stopped = Promise.all(['worker', 'second'].map((name) => stage.pawl.kill(name, 'SIGTERM')))
+    const [again, deafAgain] = [await nth('listening', 2), await nth('deaf', 2)]
+    for (const name of ['listening', 'deaf']) {
+      expect(await rowOf(name)).toMatchObject({ restarts: 1, outcome: null })
+      const [before, after] = callsOf(name).map(({ headers }) => headers)
+      expect(after).toMatchObject({ attempt: '1', progress: 'null' })
+      expect(after?.['idempotency-key']).not.toBe(before?.['idempotency-key'])
+    }
+    await vi.waitFor(() => expect(listening.isLeft).toBe(true), WAIT)
+    expect(deaf.isLeft).toBe(false)
+    deaf.response.end('of the old code')
+    await stopped
+    again.response.end('milk')
+    deafAgain.response.end('of the new code')
+    await ended('listening', 'milk')
+    await ended('deaf', 'of the new code')
+    expect([callsOf('listening').length, callsOf('deaf').length]).toEqual([2, 2])
+  })
+})
+
+async function create(name: string, spec: object = {}): Promise<void> {
+  const { apiVersion, kind } = errandKind
+  const body = { apiVersion, kind, metadata: { name }, spec: { url, ...spec } }
+  await stage.cluster.kube.request('POST', resourcePath(errandKind, NAMESPACE), { body })
+}
+
+function callsOf(errand: string): readonly Asked[] {
+  return asked.filter(({ headers }) => headers['errand'] === errand)
+}
+
+/** Waits until the program is asked for the errand so often. @returns that question. */
+async function nth(errand: string, count: number): Promise<Asked> {
+  await vi.waitFor(() => expect(callsOf(errand).length).toBeGreaterThanOrEqual(count), WAIT)
+  const one = callsOf(errand)[count - 1]
+  if (one === undefined) throw new Error(`the program was not asked ${count} times for ${errand}`)
+  return one
+}
+
+/** Waits until the object has this answer, in its ConfigMap as well, and its run has ended. */
+async function ended(name: string, answer: string): Promise<void> {
+  const read = async (resource: Parameters<typeof resourcePath>[0]) =>
+    await stage.cluster.kube.request<KubeObject>('GET', resourcePath(resource, NAMESPACE, name))
+  await vi.waitFor(async () => {
+    expect((await read(errandKind))['status']).toEqual({ answer })
+    expect((await read({ apiVersion: 'v1', plural: 'configmaps' }))['data']).toEqual({ answer })
+    expect(await rowOf(name)).toMatchObject({ outcome: 'Converged', last_error: null })
+  }, WAIT)
+}
+
+/** Waits until the activity under way has told Temporal how far it got. */
+async function hasBeaten(name: string): Promise<void> {
+  const { workflow_id } = await rowOf(name)
+  await vi.waitFor(async () => {
+    const { raw } = await stage.pawl.client.workflow.getHandle(workflow_id).describe()
+    expect(raw.pendingActivities?.[0]?.lastHeartbeatTime).toBeTruthy()
+  }, WAIT)
+}
+
+async function rowOf(name: string) {
+  return await stage.pawl.db.selectFrom('job').selectAll().where('name', '=', name).executeTakeFirstOrThrow()
+}

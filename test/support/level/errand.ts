@@ -1,0 +1,66 @@
+// A kind whose controller asks a program for something once, keeps the answer in a ConfigMap, and is done.
+
+import {
+  action,
+  activitiesOf,
+  defineKind,
+  defineLevel,
+  done,
+  flag,
+  type LevelPass,
+  type ObjectOf,
+  record,
+  required,
+  sequential,
+  type Step,
+  text,
+} from 'pawl/kit'
+import type { ConfigMap } from 'pawl/kit/v1'
+
+export const errandKind = defineKind({
+  ...{ group: 'errands.test.pawl.dev', version: 'v1', kind: 'Errand', plural: 'errands', singular: 'errand' },
+  ...{ shortNames: [], statusSubresource: true, printerColumns: [], description: 'For tests.', workerVerbs: ['patch'] },
+  schema: {
+    spec: required(
+      record('What is wanted.', {
+        url: required(text('Of a program that answers when it likes.')),
+        isDeaf: flag('Whether the activity goes on when nobody waits.', { default: false }),
+      }),
+    ),
+    status: record('What is there.', { answer: text('What the program said.') }),
+  },
+  projection: [],
+})
+
+type Errand = ObjectOf<typeof errandKind>
+export type ErrandPass = LevelPass<{ readonly note: ConfigMap | undefined }, Errand>
+
+export const HEARTBEAT_MS = 2000
+
+const errands = activitiesOf(() => import('./errand.activities.ts'), {
+  run: { timeoutMs: 120_000, heartbeatMs: HEARTBEAT_MS, retryMs: 100 },
+})
+
+const runErrand = action<ErrandPass>('runErrand', async ({ target, call, status }) => {
+  const { url, isDeaf } = target.spec
+  status.answer = target.status?.answer ?? (await call(errands).run({ url, isDeaf }))
+  return done
+})
+
+const keepNote = action<ErrandPass>('keepNote', async ({ target, act, status }) => {
+  const { name } = target.metadata
+  await act.apply<ConfigMap>({
+    ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } },
+    data: { answer: status.answer ?? '' },
+  })
+  return done
+})
+
+export const errandController = (...before: readonly Step<ErrandPass>[]) =>
+  defineLevel({
+    ...{ name: 'errand', target: errandKind, activities: errands, writes: ['v1/ConfigMap'] },
+    queries: { note: { kind: 'v1/ConfigMap', name: '${target.metadata.name}', owned: true } },
+    plan: sequential(...before, runErrand, keepNote),
+  })
+
+export const controllers = [errandController()]

@@ -1,0 +1,56 @@
+// What is kept of a bundle for the next one, in a folder: the code has to be that of the modules as they are.
+
+import { DefaultLogger } from '@temporalio/worker'
+import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+import { buildOf } from '../../../worker/reconciler/build.ts'
+import { scratchFolder } from '../dev/scratch.ts'
+
+const ROOT = new URL('../../..', import.meta.url).pathname
+const logger = new DefaultLogger('ERROR', () => undefined)
+
+async function project() {
+  const dir = await scratchFolder()
+  await mkdir(join(dir, 'node_modules'))
+  await symlink(ROOT, join(dir, 'node_modules/pawl'))
+  await writeFile(join(dir, 'package.json'), '{"type":"module"}')
+  const file = join(dir, 'controllers.ts')
+  const say = async (word: string) => {
+    await writeFile(join(dir, 'word.ts'), `export const word = '${word}'\n`)
+  }
+  await writeFile(file, "import { word } from './word.ts'\nexport const controllers = [{ name: 'one', word }]\n")
+  const cache = join(dir, 'cache')
+  const build = async (bundleCacheDir?: string, payloadKeyPath?: string) => {
+    const source = { workflowBundle: undefined, controllerFiles: [file], payloadKeyPath, bundleCacheDir }
+    return await buildOf(source, ['one'], logger)
+  }
+  return { say, cache, build }
+}
+
+describe('a bundle of which parts were kept', { timeout: 60_000 }, () => {
+  it('is the one that is made without them, and another one after a change of a module that it imports', async () => {
+    const { say, cache, build } = await project()
+    await say('before')
+    const fresh = await build()
+    const builds = [await build(cache), await build(cache)]
+    expect(await readdir(cache)).not.toEqual([])
+    expect(builds.map(({ name }) => name)).toEqual([fresh.name, fresh.name])
+    // Of the same length, and soon after.
+    await say('after!')
+    const changed = await build(cache)
+    expect(changed.code).toContain("word = 'after!'")
+    expect(changed.name).toBe((await build()).name)
+    expect(changed.name).not.toBe(fresh.name)
+  })
+
+  it('seals failures as soon as payloads are sealed', async () => {
+    const { say, cache, build } = await project()
+    await say('one')
+    const open = await build(cache)
+    const sealed = await build(cache, 'payload.key')
+    expect(sealed.name).toBe((await build(undefined, 'payload.key')).name)
+    expect(sealed.name).not.toBe(open.name)
+  })
+})

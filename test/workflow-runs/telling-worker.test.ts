@@ -1,0 +1,87 @@
+// A worker with other code on a real Temporal server: of which runs it tells that they do not fit. The SDK has no public way to hear of them, so a new
+// version of it may take the one that is used (worker/reconciler/telling-worker.ts) away.
+
+import { Client, Connection } from '@temporalio/client'
+import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, type Worker } from '@temporalio/worker'
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+
+import { createTellingWorker } from '../../worker/reconciler/telling-worker.ts'
+
+const taskQueue = `traveller-${randomUUID()}`
+const logger = new DefaultLogger('ERROR', () => undefined)
+const told: { readonly runID: string; readonly message: string }[] = []
+let connection: Connection
+let native: NativeConnection
+let client: Client
+
+beforeAll(async () => {
+  Runtime.install({ logger })
+  const address = inject('servers').temporalAddress
+  connection = await Connection.connect({ address })
+  native = await NativeConnection.connect({ address })
+  client = new Client({ connection })
+})
+afterAll(async () => {
+  await native.close()
+  await connection.close()
+})
+
+describe('a worker whose code is another one than that which began a run', () => {
+  it('tells of the run that does not fit, and of no other', async () => {
+    const first = await startWorker('before')
+    const runs = await Promise.all(['changing', 'same', 'buggy'].map((name) => startRun(name)))
+    const [changing, same, buggy] = runs
+    for (const run of runs) await vi.waitFor(async () => expect(await taskIsPending(run)).toBe(false), WAIT)
+    await first.stop()
+    expect(told).toEqual([])
+
+    const second = await startWorker('after')
+    for (const run of runs) await run.signal('go')
+    await same?.result()
+    await vi.waitFor(() => expect(told.length).toBeGreaterThan(0), WAIT)
+    await vi.waitFor(async () => expect(await failedTasks(buggy)).toBeGreaterThan(0), WAIT)
+    await second.stop()
+    expect(new Set(told.map(({ runID }) => runID))).toEqual(new Set([changing?.firstExecutionRunId]))
+    expect(told[0]?.message).toMatch(/nondetermin/i)
+    for (const run of [changing, buggy]) await run?.terminate()
+  })
+})
+
+const WAIT = { timeout: 30_000, interval: 100 }
+
+type Run = Awaited<ReturnType<typeof startRun>>
+
+async function startRun(name: string) {
+  return await client.workflow.start(name, {
+    ...{ workflowId: randomUUID(), taskQueue, args: [], workflowTaskTimeout: '5 seconds' },
+  })
+}
+
+async function startWorker(code: string): Promise<{ readonly stop: () => Promise<void> }> {
+  const workflowsPath = join(import.meta.dirname, 'traveller', `${code}.ts`)
+  const workflowBundle = await bundleWorkflowCode({ workflowsPath, logger })
+  const worker: Worker = await createTellingWorker(
+    { connection: native, taskQueue, workflowBundle, stickyQueueScheduleToStartTimeout: '1 second' },
+    (runID, message) => void told.push({ runID, message }),
+  )
+  const running = worker.run()
+  const stop = async () => {
+    worker.shutdown()
+    await running
+  }
+  return { stop }
+}
+
+/** Whether the run has yet to come to where it waits. */
+async function taskIsPending(run: Run): Promise<boolean> {
+  const { events = [] } = await run.fetchHistory()
+  const hasSlept = (events ?? []).some(({ timerFiredEventAttributes }) => timerFiredEventAttributes)
+  return !hasSlept || (await run.describe()).raw.pendingWorkflowTask !== null
+}
+
+async function failedTasks(run: Run | undefined): Promise<number> {
+  const { events } = (await run?.fetchHistory()) ?? {}
+  return (events ?? []).filter(({ workflowTaskFailedEventAttributes }) => workflowTaskFailedEventAttributes).length
+}
