@@ -3,6 +3,7 @@
 
 import type { Path } from '../kind/projection.ts'
 import type { OwnedFields } from '../kind/fields.ts'
+import type { WrittenKind } from './declared-writes.ts'
 import type { LevelController, LevelTarget } from './define-level.ts'
 import { levelKinds, levelRoutes } from './level-routes.ts'
 import type { JobPlan } from './job.ts'
@@ -74,6 +75,8 @@ export interface LevelModeController extends AnyController {
   readonly target: LevelTarget
   /** By state; the views among them are called by activities. */
   readonly queries: Readonly<Record<string, StateQuery>>
+  /** What it declares to write: beside its own namespace only there can an object be its target's by label. */
+  readonly writes: readonly WrittenKind[]
   readonly hostedBy?: never
   readonly lanes?: never
 }
@@ -87,6 +90,7 @@ export function levelMode(level: LevelController): LevelModeController {
     mode: 'level',
     target: level.target,
     queries: level.queries,
+    writes: level.writes,
     watches: levelKinds(level),
     routes: levelRoutes(level),
     wantedRun: () => ({ jobID: '', cause: 'changed' }),
