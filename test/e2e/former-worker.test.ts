@@ -62,7 +62,7 @@ async function formerRun(controller: string, object: LsObject, jobID: string): P
   return workflowId
 }
 
-const MIGRATIONS = ['0006_fence_former_runs', '0007_note_stuck_runs']
+const MIGRATIONS = ['0006_fence_former_runs', '0007_note_stuck_runs', '0010_find_children_by_place']
 
 /** The journal as it was before the migration and those after it, with what the former processes have written since. */
 async function unfenced(): Promise<void> {

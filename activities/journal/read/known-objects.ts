@@ -40,12 +40,13 @@ export async function knownFamilies(
 ): Promise<KnownFamily[]> {
   const uids = owners.map(({ uid }) => uid)
   const namespaces = [...new Set(owners.map(({ namespace }) => namespace))]
+  const near = namespaces.includes('') ? sql`` : sql` and namespace = any(${namespaces}::text[])`
   const { rows } = await sql<{ known: KnownObject[]; listed: GroupKind[] }>`
     select (select coalesce(json_agg(o), '[]') from (
               select api_group as "group", kind, uid, namespace, name, projection #> '{metadata,ownerReferences,0}' as owner,
                      resource_version as version, deleted, presumed_deleted as "presumedDeleted"
               from object where cluster = ${cluster} and (uid = any(${uids}::text[])
-                or (owner_uid = any(${uids}::text[]) and (namespace = any(${namespaces}::text[]) or '' = any(${namespaces}::text[]))))) o) as known,
+                or (owner_uid = any(${uids}::text[])${near}))) o) as known,
            (select coalesce(json_agg(json_build_object('group', api_group, 'kind', kind)), '[]') from watch_checkpoint
               where cluster = ${cluster} and resource_version is not null) as listed`.execute(db)
   const { known = [], listed = [] } = rows[0] ?? {}
