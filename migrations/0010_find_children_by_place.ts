@@ -11,6 +11,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 }
 
 const STATEMENTS: readonly string[] = [
-  `create index if not exists object_by_owner_and_place on object (owner_uid, namespace) where owner_uid is not null`,
-  `drop index if exists object_by_owner`,
+  `create index object_by_owner_and_place on object (owner_uid, namespace) where owner_uid is not null`,
+  `drop index object_by_owner`,
 ]
