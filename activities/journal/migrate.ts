@@ -11,6 +11,7 @@ import * as fenceFormer from '../../migrations/0006_fence_former_runs.ts'
 import * as noteStuck from '../../migrations/0007_note_stuck_runs.ts'
 import * as pruneByIndex from '../../migrations/0008_prune_by_index.ts'
 import * as sayWhoMayWork from '../../migrations/0009_say_who_may_work.ts'
+import * as findByPlace from '../../migrations/0010_find_children_by_place.ts'
 import * as takePassTurns from '../../migrations/0011_take_pass_turns.ts'
 import { type Database, openDatabase } from './database.ts'
 import { ensurePartitions } from './write/partitions.ts'
@@ -26,6 +27,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0007_note_stuck_runs': noteStuck,
   '0008_prune_by_index': pruneByIndex,
   '0009_say_who_may_work': sayWhoMayWork,
+  '0010_find_children_by_place': findByPlace,
   '0011_take_pass_turns': takePassTurns,
 }
 

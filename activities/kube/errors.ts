@@ -123,6 +123,12 @@ const FINAL_STATUS = new Set([400, 405, 413, 415, 422])
 /** Whether the same request cannot succeed later. */
 export const isFinal = (error: KubeError): boolean => FINAL_STATUS.has(error.status)
 
+// Of the server as a whole, or of the moment: overloaded, away, slow, or a conflict.
+const PASSING_STATUS = new Set([0, 401, 408, 409, 429, 502, 503, 504])
+
+/** Whether the server has answered about this object that it does not take the request: by its rules, its roles, or a webhook of theirs. */
+export const isRefusal = (error: KubeError): boolean => !PASSING_STATUS.has(error.status)
+
 /**
  * The one way out of an activity for failures of the world.
  *

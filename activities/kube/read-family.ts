@@ -7,6 +7,7 @@
 
 import {
   type By,
+  type GroupKind,
   groupKindOf,
   groupKindText,
   isSameGroupKind,
@@ -53,7 +54,7 @@ export async function readSubject<Watched extends WatchedKind>(
   subject: Omit<Subject, 'group' | 'kind'>,
   by?: Looker,
 ): Promise<StoredAs<Watched> | undefined> {
-  return await readKnown(deps, watched, subject, (await deps.journal.family(subject.uid, by)).self)
+  return await readKnown(deps, watched, subject, (await deps.journal.family(ownerAt(watched, subject), by)).self)
 }
 
 /** Which children of a subject are asked for. */
@@ -80,7 +81,7 @@ export async function readFamily<Watched extends WatchedKind, Child extends Watc
   subject: Omit<Subject, 'group' | 'kind'>,
   children: Children<Child>,
 ): Promise<Family<Watched, Child>> {
-  const family = await deps.journal.family(subject.uid, children.looker)
+  const family = await deps.journal.family(ownerAt(watched, subject), children.looker)
   const [object, found] = await Promise.all([
     readKnown(deps, watched, subject, family.self),
     readChildren(deps, { watched, ...subject }, children, family),
@@ -94,7 +95,12 @@ export async function readOwned<Child extends WatchedKind>(
   owner: Owner,
   children: Children<Child>,
 ): Promise<readonly StoredAs<Child>[]> {
-  return await readChildren(deps, owner, children, await deps.journal.family(owner.uid, children.looker))
+  return await readChildren(
+    deps,
+    owner,
+    children,
+    await deps.journal.family(ownerAt(owner.watched, owner), children.looker),
+  )
 }
 
 // One LIST costs the server as much as some reads, and more the more objects the namespace has.
@@ -114,9 +120,8 @@ async function readChildren<Child extends WatchedKind>(
     isOwnedBy(child, owner.watched, owner) && (!('name' in by) || child.metadata.name === by.name)
   const kind = groupKindOf(watched)
   const known = family.children.filter((child) => isSameGroupKind(child, kind))
-  // What is elsewhere, or is called otherwise, need not be read to be left out.
-  const isNear = (child: KnownObject) => child.namespace === namespace && (!('name' in by) || child.name === by.name)
-  const living = known.filter((child) => !child.deleted && isNear(child))
+  // What is called otherwise need not be read to be left out.
+  const living = known.filter((child) => !child.deleted && (!('name' in by) || child.name === by.name))
   const unseen = living.filter((child) => seen(deps, child) === undefined)
   if (family.listedKinds.has(groupKindText(kind)) && unseen.length <= MOST_READS) {
     const read = await Promise.all(living.map((child) => readKnown(deps, watched, child, child)))
@@ -145,6 +150,10 @@ type Place = Pick<Subject, 'uid' | 'namespace' | 'name'>
 
 interface Owner extends Place {
   readonly watched: WatchedKind
+}
+
+function ownerAt(watched: WatchedKind, { uid, namespace, name }: Place): Place & GroupKind {
+  return { ...groupKindOf(watched), uid, namespace, name }
 }
 
 async function readKnown<Watched extends WatchedKind>(

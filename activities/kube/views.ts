@@ -1,7 +1,7 @@
 // What workflows see of objects: names, states and versions; never bodies. Pure functions over objects as the API server has them.
 
-import type { ErrorReport, TargetView } from '../../workflows/kit/index.ts'
-import type { KubeObject } from './client.ts'
+import { type ErrorReport, ownerReferenceOf, type TargetView } from '../../workflows/kit/index.ts'
+import type { KubeObject, OwnerReference } from './client.ts'
 
 interface JobStatus {
   readonly phase?: string
@@ -34,8 +34,8 @@ export function targetView(object: KubeObject): TargetView {
 }
 
 /** The controller owner reference, if any. */
-export function ownerOf(object: KubeObject) {
-  return object.metadata.ownerReferences?.find((reference) => reference.controller === true)
+export function ownerOf(object: Pick<KubeObject, 'metadata'>): OwnerReference | undefined {
+  return ownerReferenceOf(object)
 }
 
 /** Under deletion with no finalizer left: the server has removed it with this write. */

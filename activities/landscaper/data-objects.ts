@@ -5,7 +5,7 @@ import { JOB_ID_LABEL } from '../../workflows/landscaper/contract.ts'
 import { createHash } from 'node:crypto'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
-import { canonicalJson, type WatchedKind } from '../../workflows/kit/index.ts'
+import { canonicalJson, groupKindOf, isSameGroupKind, type WatchedKind } from '../../workflows/kit/index.ts'
 import type { LandscaperDeps } from './deps.ts'
 import type { KubeObject, OwnerReference } from '../kube/client.ts'
 import { finalFailure, KubeError, retryableFailure } from '../kube/errors.ts'
@@ -85,7 +85,7 @@ async function plan(deps: LandscaperDeps, input: WriteDataInput, one: DataToWrit
   const body = desired(input, one)
   if (existing === undefined) {
     const isOurs = (found: KubeObject) =>
-      isOwnedBy(found, owner, { uid: owner.uid, namespace }) && found.metadata.labels?.[JOB_ID_LABEL] === jobID
+      isOwnedBy(found, owner, { ...owner, namespace }) && found.metadata.labels?.[JOB_ID_LABEL] === jobID
     return [{ verb: 'create', ...target, body, isOurs }]
   }
   if (existing.metadata.deletionTimestamp !== undefined) {
@@ -100,7 +100,7 @@ async function plan(deps: LandscaperDeps, input: WriteDataInput, one: DataToWrit
   const isSameJob = (current: KubeObject) =>
     current.metadata.labels?.[JOB_ID_LABEL] === existing.metadata.labels?.[JOB_ID_LABEL]
   const reapply = (current: KubeObject) =>
-    (mayOwn(current, owner) || ownerOf(current)?.uid === before) && isSameJob(current)
+    (mayOwn(current, input) || ownerOf(current)?.uid === before) && isSameJob(current)
       ? (difference(current, body) ?? 'done')
       : 'superseded'
   return [{ verb: 'patch', ...target, version: existing.metadata.resourceVersion ?? '', patch, reapply }]
@@ -152,9 +152,8 @@ function isSameButJob(existing: KubeObject, body: KubeObject): boolean {
 }
 
 // A hand-made object without an owner is adopted. Source: spec/landscaper.md appendix B 17.
-function mayOwn(existing: KubeObject, owner: OwnerReference): boolean {
-  const other = ownerOf(existing)
-  return other === undefined || other.uid === owner.uid
+function mayOwn(existing: KubeObject, { owner, namespace }: Pick<WriteDataInput, 'owner' | 'namespace'>): boolean {
+  return ownerOf(existing) === undefined || isOwnedBy(existing, owner, { ...owner, namespace })
 }
 
 // What an owner left behind, the garbage collector has yet to take: an earlier object of our name, or one that is gone.
@@ -164,11 +163,10 @@ async function mayTake(
   existing: KubeObject,
 ): Promise<boolean> {
   const other = ownerOf(existing)
-  if (other === undefined || mayOwn(existing, owner)) return true
-  if (other.kind === owner.kind && other.name === owner.name && other.apiVersion === owner.apiVersion) return true
-  const watched = [installationKind, executionKind].find(
-    ({ kind, apiVersion }) => kind === other.kind && apiVersion === other.apiVersion,
-  )
+  if (other === undefined || mayOwn(existing, { owner, namespace })) return true
+  const kind = groupKindOf(other)
+  if (other.name === owner.name && isSameGroupKind(kind, groupKindOf(owner))) return true
+  const watched = [installationKind, executionKind].find((one) => isSameGroupKind(kind, one))
   if (watched === undefined) return false
   const living = await readObject(deps, watched, namespace, other.name)
   return living?.metadata.uid !== other.uid

@@ -11,10 +11,12 @@ import type {
   Subject,
 } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
-import { retryableFailure, toApplicationFailure } from '../kube/errors.ts'
+import { isRefusal, KubeError, retryableFailure, toApplicationFailure } from '../kube/errors.ts'
+import { recordWarning } from '../kube/events.ts'
 import { type HostedJob, recordHosted } from '../journal/write/hosted-jobs.ts'
-import { controllerOf } from './controllers.ts'
+import { controllerOf, jobController } from './controllers.ts'
 import { endRun } from './end-run.ts'
+import { isLastTry } from './last-try.ts'
 import { recordPass } from './record-pass.ts'
 import { settledAsIs, writeStatus } from './write-status.ts'
 
@@ -23,27 +25,17 @@ export const statusActivities = (deps: Deps): SettleActivities => ({
    * Writes the pass's status change, if any, and the subject's next due time, if wanted.
    *
    * @returns the target as it is now, and whether anything has come for the run since the pass looked; `superseded` when the job is another
-   *   run's; `overtaken` when the job would end over an edit that the pass has not seen: then nothing was written.
-   * @throws retryable failures of the API server and the journal; `Invalid` (final) when the server refuses the status.
+   *   run's; `overtaken` when the job would end over an edit that the pass has not seen: then nothing was written; `refused` when the server
+   *   takes a status in none of a few tries, or once more: then the journal has what it said, and when the next pass is due.
+   * @throws retryable failures of the API server and the journal.
    */
   async settle(input) {
     try {
-      const result = await writeAllOf(deps, input)
-      // All that the pass has written, in one transaction.
-      const flushed = deps.journal.flush(input.workflowID)
-      if (result.result !== 'settled') {
-        await flushed
-        return result
-      }
-      const { children = [], change, againMs } = input
-      const hosted = children.map((child) => hostedJob(deps, { ...input, ...child }, child.change))
-      await Promise.all([flushed, recordHosted(deps.db, hosted, deps.now())])
-      if (change !== undefined || againMs !== undefined) await recordSettled(deps, input)
-      const woken = deps.atWork.settles(input.workflowID)
-      if (change?.finished === true) deps.atWork.ends(input.workflowID)
-      return { ...result, woken }
+      return await settle(deps, input)
     } catch (error) {
-      // Never final: a pass that cannot settle has nowhere to say so. The server's refusal stands in the log and in the journal's action.
+      if (error instanceof KubeError && isRefusal(error) && (isLastTry() || (input.refusals ?? 0) > 0))
+        return await giveBack(deps, input, error)
+      // Never final: a pass that cannot settle has nowhere else to say so.
       const failure = toApplicationFailure(error)
       throw failure.nonRetryable === true ? retryableFailure(failure.type ?? 'Unknown', failure.message) : failure
     }
@@ -56,6 +48,42 @@ export const statusActivities = (deps: Deps): SettleActivities => ({
     await endRun(deps, run, outcome)
   },
 })
+
+async function settle(deps: Deps, input: SettleInput): Promise<SettleResult> {
+  const result = await writeAllOf(deps, input)
+  // All that the pass has written, in one transaction.
+  const flushed = deps.journal.flush(input.workflowID)
+  if (result.result !== 'settled') {
+    await flushed
+    return result
+  }
+  const { children = [], change, againMs } = input
+  const hosted = children.map((child) => hostedJob(deps, { ...input, ...child }, child.change))
+  await Promise.all([flushed, recordHosted(deps.db, hosted, deps.now())])
+  if (change !== undefined || againMs !== undefined) await recordSettled(deps, input)
+  const woken = deps.atWork.settles(input.workflowID)
+  if (change?.finished === true) deps.atWork.ends(input.workflowID)
+  return { ...result, woken }
+}
+
+/** The server does not take what the pass came to: the run gives its workflow task back, and is woken as after any other fault. */
+async function giveBack(deps: Deps, input: SettleInput, error: KubeError): Promise<SettleResult> {
+  const { workflowID, subject, jobID, attempt, refusals = 0 } = input
+  const fault = { reason: error.reason, message: error.message }
+  await deps.journal.flush(workflowID)
+  const asFault = {
+    change: undefined,
+    fault,
+    againMs: Number.MAX_SAFE_INTEGER,
+    attempt: Math.max(attempt, refusals + 1),
+  }
+  await recordPass(deps, { ...input, ...asFault })
+  const { apiVersion } = jobController(deps, { workflowID }).target
+  await recordWarning(deps, { ...subject, apiVersion }, jobID, { operation: 'Settle', ...fault })
+  // What came meanwhile has a row in the journal still.
+  deps.atWork.settles(workflowID)
+  return { result: 'refused' }
+}
 
 /** The children's statuses, then the subject's: it never says more than they do. */
 async function writeAllOf(deps: Deps, input: SettleInput): Promise<SettleResult> {

@@ -63,7 +63,11 @@ async function formerRun(controller: string, object: LsObject, jobID: string): P
 }
 
 const MIGRATIONS = [
-  ...['0006_fence_former_runs', '0007_note_stuck_runs', '0008_prune_by_index', '0009_say_who_may_work'],
+  '0006_fence_former_runs',
+  '0007_note_stuck_runs',
+  '0008_prune_by_index',
+  '0009_say_who_may_work',
+  '0010_find_children_by_place',
   '0011_take_pass_turns',
 ]
 
@@ -71,9 +75,9 @@ const MIGRATIONS = [
 async function unfenced(): Promise<void> {
   const { db } = stage.pawl
   await sql`alter table wake drop constraint wake_of_present_runs`.execute(db)
-  await sql`drop table former_run, journal_schema, pass_turn`.execute(db)
-  await sql`drop index action_by_time, job_by_end, object_deleted`.execute(db)
-  await sql`drop table stuck_run`.execute(db)
+  await sql`drop table former_run, stuck_run, journal_schema, pass_turn`.execute(db)
+  await sql`drop index action_by_time, job_by_end, object_deleted, object_by_owner_and_place`.execute(db)
+  await sql`create index object_by_owner on object (owner_uid) where owner_uid is not null`.execute(db)
   await sql`alter table job drop column restarts, drop column restarted_at`.execute(db)
   await sql`delete from kysely_migration where name = any(${MIGRATIONS}::text[])`.execute(db)
 }

@@ -75,7 +75,7 @@ describe('what a build and a journal know of each other', () => {
     await migrateUp(test.url)
     await migrateFurther('9999_from_the_future')
     const refusal =
-      'processes have to know migration 9999_from_the_future; found a Pawl that knows them up to 0009_say_who_may_work'
+      'processes have to know migration 9999_from_the_future; found a Pawl that knows them up to 0010_find_children_by_place'
     await expect(readSchema(test.db)).rejects.toThrow(refusal)
     await expect(migrateUp(test.url)).rejects.toThrow(refusal)
   })

@@ -33,7 +33,7 @@ afterAll(async () => {
 })
 
 const JOB = '4f1c2a54-d0b9-4c7e-9a3b-e8f15d4c7a21'
-const owner = { uid: 'exec', kind: 'Execution', apiVersion: executionKind.apiVersion }
+const owner = { uid: 'exec', name: 'shop', kind: 'Execution', apiVersion: executionKind.apiVersion }
 const ignored = { ...deps, route: () => ({ ignored: 'set-up' }) }
 
 async function know(...items: TaskOptions[]): Promise<void> {

@@ -12,6 +12,7 @@ import { unexpected } from '../activities/journal/unexpected.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
 
 const test = useJournal(inject('servers').databaseUrl)
+const U1 = { ...TASK, uid: 'u1', namespace: 'ns', name: 'task-u1' }
 const WRITER = 'task/u1/j1'
 
 /** Of every state that says so, a run is asked for: `kind` of the route. */
@@ -54,14 +55,14 @@ describe('what a run has written', () => {
   it('is known to the next step before the journal knows it', async () => {
     tell(begin)
     tell({ uid: 'u2', version: 6, owner: { uid: 'u1', kind: 'Task' } })
-    expect(await journal.family('u1')).toMatchObject({
+    expect(await journal.family(U1)).toMatchObject({
       self: { uid: 'u1', version: 5, deleted: false },
-      children: [{ uid: 'u2', version: 6, ownerUid: 'u1' }],
+      children: [{ uid: 'u2', version: 6, owner: { uid: 'u1' } }],
     })
     tell({ uid: 'u2', version: 8, owner: { uid: 'u1', kind: 'Task' }, deleting: true, finalizers: [] })
-    expect(await journal.family('u1')).toMatchObject({ children: [{ uid: 'u2', version: 8, deleted: true }] })
+    expect(await journal.family(U1)).toMatchObject({ children: [{ uid: 'u2', version: 8, deleted: true }] })
     await journal.flush(WRITER)
-    expect(await journal.family('u1')).toMatchObject({ self: { version: 5 }, children: [{ deleted: true }] })
+    expect(await journal.family(U1)).toMatchObject({ self: { version: 5 }, children: [{ deleted: true }] })
   })
 
   it('keeps the events of its objects held until then', async () => {

@@ -49,6 +49,7 @@ describe('a journal of the first version', () => {
       '0007_note_stuck_runs',
       '0008_prune_by_index',
       '0009_say_who_may_work',
+      '0010_find_children_by_place',
       '0011_take_pass_turns',
     ])
   })

@@ -45,6 +45,7 @@ function taskRun(task: object, ownerGone: boolean): WantedRun {
 }
 
 const test = useJournal(inject('servers').databaseUrl)
+const subjectKinds = { task: TASK }
 
 describe('the sweep', () => {
   const known = async (...tasks: TaskOptions[]) => {
@@ -61,7 +62,13 @@ describe('the sweep', () => {
   }
   const sweep = async (...controllers: readonly SweptController[]) => {
     const swept = controllers.length > 0 ? controllers : [own]
-    await sweepWakes(test.db, { cluster: 'c', now: NOW, controllers: swept, watchedKinds: ['Task.test.pawl.dev'] })
+    await sweepWakes(test.db, {
+      cluster: 'c',
+      now: NOW,
+      controllers: swept,
+      subjectKinds,
+      watchedKinds: ['Task.test.pawl.dev'],
+    })
     return (await test.wakes()).map(({ uid, job_id, cause }) => `${uid}/${job_id} ${cause}`)
   }
   const reconcile = { [OPERATION]: 'reconcile' }
@@ -73,7 +80,9 @@ describe('the sweep', () => {
       { uid: 'u3', version: 3 },
     )
     expect(await sweep()).toEqual(['u1/ sweep: unfinished job without a run'])
-    expect(await sweepWakes(test.db, { cluster: 'c', now: NOW, controllers: [own], watchedKinds: [] })).toBe(0)
+    expect(
+      await sweepWakes(test.db, { cluster: 'c', now: NOW, controllers: [own], subjectKinds, watchedKinds: [] }),
+    ).toBe(0)
   })
 
   it('leaves a job alone that has a run', async () => {
@@ -103,12 +112,14 @@ describe('the sweep', () => {
         status: { observedGeneration: 2 },
       },
       { uid: 'e', version: 5, deleting: true, finalizers: ['f'] },
-      { uid: 'f', version: 6, deleting: true, finalizers: ['f'], owner: { uid: 'a', kind: 'Other' } },
+      { uid: 'f', version: 6, deleting: true, finalizers: ['f'], owner: { uid: 'a', kind: 'Task' } },
       { uid: 'g', version: 7, deleting: true, finalizers: ['f'], owner: { uid: 'gone', kind: 'Other' } },
+      // The object of this uid is of another kind.
+      { uid: 'i', version: 9, deleting: true, finalizers: ['f'], owner: { uid: 'a', kind: 'Other' } },
       // Marked, and yet its controller wants no run.
       { uid: 'h', version: 8, annotations: { [OPERATION]: 'something else' } },
     )
-    expect(await sweep()).toEqual(['a', 'c', 'e', 'g'].map((uid) => `${uid}/ sweep: trigger without a run`))
+    expect(await sweep()).toEqual(['a', 'c', 'e', 'g', 'i'].map((uid) => `${uid}/ sweep: trigger without a run`))
   })
 
   it('leaves a child under deletion to its parent until the first list has shown that the parent is gone', async () => {
@@ -189,6 +200,12 @@ describe('an open job', () => {
     const at = { controller: 'task', uid: 'u1', cluster: 'c', ...TASK, namespace: 'ns' }
     await subscribe(test.db, { ...at, job_id: 'j1', name: 'task-waited' }, NOW)
     await subscribe(test.db, { ...at, job_id: 'j0', name: 'task-other' }, NOW)
+    const subject = seen('ADDED', { uid: 'u1', version: 1 })
+    await journalEvents(
+      test.db,
+      { cluster: 'c', source: 'watch', events: [subject] },
+      { ...deps, route: () => ({ ignored: 'set-up' }) },
+    )
     await touchJobs(test.db, [run()], later(1000))
     const isBehind = async () => await wakeIfBehind(test.db, (await findOpenJob(test.db, 'task', 'u1'))!, later(3000))
     const happens = async (options: TaskOptions) =>

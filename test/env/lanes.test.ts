@@ -160,7 +160,8 @@ describe('an item that has the job of its Installation', () => {
     await know(item('a', MOCK, { status: RUNNING }), item('b', MANIFEST, { status: RUNNING }))
     await hostServing([MOCK])
     const controllers = [builtIn.controllers.get('deploy')!]
-    await sweepWakes(test.db, { cluster: 'c', now: NOW, controllers, watchedKinds: followedBy(builtIn) })
+    const { subjectKinds } = builtIn
+    await sweepWakes(test.db, { cluster: 'c', now: NOW, controllers, subjectKinds, watchedKinds: followedBy(builtIn) })
     expect((await test.wakes()).map(({ uid, cause }) => [uid, cause])).toEqual([
       ['b', 'sweep: unfinished job without a run'],
     ])

@@ -20,8 +20,8 @@ import type { TestServers } from './servers.ts'
 export interface PawlOptions {
   readonly name: string
   readonly servers: TestServers
-  /** The namespace that this Pawl follows. */
-  readonly namespace: string
+  /** The namespace that this Pawl follows; undefined: all, which needs a cluster of its own (tenants.ts). */
+  readonly namespace: string | undefined
   /** Kubeconfig for the worker alone, e.g. one that leads through a proxy. */
   readonly workerKubeconfig?: string
   readonly bridgeKubeconfig?: string
@@ -103,8 +103,9 @@ export class Pawl {
   async startBridge(name = 'bridge'): Promise<void> {
     const { servers, namespace, bridgeKubeconfig = servers.kubeconfigPath, bridgeFlags = [] } = this.options
     const levels = this.#levelFlags()
-    const flags = ['--kubeconfig', bridgeKubeconfig, '--database-url', this.databaseUrl, '--namespace', namespace]
-    await this.#spawn(name, 'bridge.ts', [...flags, '--lease-ms', '1500', ...levels, ...bridgeFlags])
+    const flags = ['--kubeconfig', bridgeKubeconfig, '--database-url', this.databaseUrl]
+    const scope = namespace === undefined ? [] : ['--namespace', namespace]
+    await this.#spawn(name, 'bridge.ts', [...flags, ...scope, '--lease-ms', '1500', ...levels, ...bridgeFlags])
   }
 
   /**

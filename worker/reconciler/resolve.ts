@@ -6,15 +6,17 @@ import type { Kysely } from 'kysely'
 import type { Database } from '../../activities/journal/database.ts'
 import { findOpenJobs, type Job, type JobSubject } from '../../activities/journal/write/jobs.ts'
 import {
-  jobAbove,
   type JournaledObject,
   type ObjectID,
+  type Parents,
+  parentsOf,
   readSubjects,
   type SubjectState,
 } from '../../activities/journal/read/objects.ts'
 import type { Wake } from '../../activities/journal/write/wakes.ts'
 import {
   type AskingTarget,
+  type Controller,
   groupKindOf,
   groupKindText,
   isIdle,
@@ -73,11 +75,11 @@ export async function resolveWake(wake: Wake, lookups: Lookups): Promise<Resolut
  */
 async function resolveHosted(wake: Wake, lookups: Lookups): Promise<Resolution | undefined> {
   const controller = lookups.registry.controllers.get(wake.controller)
-  const [nearest, ...further] = controller?.hostedBy ?? []
+  const [nearest] = controller?.hostedBy ?? []
   if (controller === undefined || nearest === undefined) return undefined
   const found = await lookups.readSubject({ cluster: wake.cluster, ...groupKindOf(controller.target), uid: wake.uid })
   if (found === undefined || found.object.deleted) return undefined
-  const above = jobAbove(found, 1 + further.length, laneOf(controller.lanes, found.object.projection))
+  const { jobID: above } = parentsIn(found, controller, lookups)
   const running = runningJob(found.object)
   if (above === undefined || (running !== undefined && running !== above)) return undefined
   return await resolveHost({ ...wake, controller: nearest, uid: found.object.owner_uid ?? '' }, lookups)
@@ -89,6 +91,15 @@ async function resolveHost(host: Wake, lookups: Lookups): Promise<Resolution> {
   const job = await lookups.findOpen({ controller, uid })
   if (job === undefined) return (await resolveHosted(host, lookups)) ?? (await resolveStart(host, lookups))
   return !foreign_event && writer === job.workflow_id ? nothing('own write') : { to: 'open', job }
+}
+
+function parentsIn(
+  found: SubjectState,
+  { hostedBy = [], lanes }: Controller,
+  { registry: { subjectKinds } }: Lookups,
+): Parents {
+  const hosts = hostedBy.flatMap((host) => subjectKinds[host] ?? [])
+  return parentsOf(found, hosts, laneOf(lanes, found.object.projection))
 }
 
 function runningJob({ projection }: Pick<JournaledObject, 'projection'>): string | undefined {
@@ -103,9 +114,9 @@ export async function resolveStart(wake: Wake, lookups: Lookups): Promise<Resolu
   const kind = groupKindOf(controller.target)
   const found = await lookups.readSubject({ cluster: wake.cluster, ...kind, uid: wake.uid })
   if (found === undefined || found.object.deleted) return goneSubject(wake, lookups)
-  const { object, owner } = found
+  const { object } = found
   const lane = laneOf(controller.lanes, object.projection)
-  const above = jobAbove(found, controller.hostedBy?.length ?? 0, lane)
+  const { owner, jobID: above } = parentsIn(found, controller, lookups)
   const wanted = wantedOf(controller.wantedRun, object.projection, owner, above)
   if (wanted === undefined) return { to: 'later', reason: 'its owner was not listed yet' }
   if ('none' in wanted) return nothing(wanted.none)

@@ -73,7 +73,10 @@ export async function sweepOnce(deps: SweeperDeps, options: Omit<SweeperOptions,
   const swept = [...registry.controllers.values()].filter(
     ({ name, mode }) => mode !== 'level' && controllers.includes(name),
   )
-  const woken = await sweepWakes(db, { cluster, now: now(), controllers: swept, watchedKinds: followedBy(registry) })
+  const woken = await sweepWakes(db, {
+    ...{ cluster, now: now(), controllers: swept, subjectKinds: registry.subjectKinds },
+    watchedKinds: followedBy(registry),
+  })
   if (woken > 0) log.info({ woken }, 'sweep woke subjects without a run')
   await each(deps, await formerJobs(db, { cluster, controllers }), async (job) => {
     await endFormer(deps, options, job)

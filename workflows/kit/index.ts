@@ -83,7 +83,9 @@ export type { Condition, ConditionChange, ConditionStatus } from './run/conditio
 export { removePassCondition, reportFaults, setPassCondition } from './run/report-faults.ts'
 export type { ReportingPass, ReportOptions } from './run/report-faults.ts'
 
-export { isJobTaken, jobIDsOf, ownerOfKind, routeEvent } from './run/routes.ts'
+export { isChildOf, ownerOfKind, ownerReferenceOf } from './run/owners.ts'
+export type { Owner } from './run/owners.ts'
+export { isJobTaken, jobIDsOf, routeEvent } from './run/routes.ts'
 export type { ControllerRoutes, Route, RoutedEvent, Routing, WatchedKind } from './run/routes.ts'
 
 export { GONE, GUARDED, HANDED_DOWN, SUPERSEDED } from './run/job.ts'
@@ -142,7 +144,7 @@ export type {
   WantedMeta,
   WantedObject,
 } from './run/level-acts.ts'
-export { writeVerdict } from './run/write-places.ts'
+export { mayBeMarked, writeVerdict } from './run/write-places.ts'
 export type { WritePlace } from './run/write-places.ts'
 export { MADE_FOR, madeFor, MARK_PATHS, markedPlace, marksOf, OWNER_UID } from './run/marks.ts'
 export type { MarkedOwner } from './run/marks.ts'

@@ -1,14 +1,22 @@
 // What the journal knows of objects and their children: which there are, and in which version. No bodies.
 
 import { type Kysely, sql } from 'kysely'
-import { type GroupKind, groupKindText } from '../../../workflows/kit/index.ts'
+import {
+  type GroupKind,
+  groupKindText,
+  isChildOf,
+  isSameGroupKind,
+  type Owner,
+  type OwnerReference,
+} from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
 
 export interface KnownObject extends GroupKind {
   readonly uid: string
   readonly namespace: string
   readonly name: string
-  readonly ownerUid: string | null
+  /** The reference that controls it, as it says of itself. */
+  readonly owner: OwnerReference | null
   readonly version: number
   readonly deleted: boolean
   /** Nobody saw the deletion: a list lacked the object, and a newer one that has it is right. */
@@ -24,43 +32,67 @@ export interface KnownFamily {
   readonly listedKinds: ReadonlySet<string>
 }
 
-/** The families of these objects, in their order; one query. */
+/** The families of these objects, in their order; one query. Namespaces bound what others can make it read: references are anybody's to write. */
 export async function knownFamilies(
   db: Kysely<Database>,
   cluster: string,
-  uids: readonly string[],
+  owners: readonly Owner[],
 ): Promise<KnownFamily[]> {
+  const uids = owners.map(({ uid }) => uid)
+  const namespaces = [...new Set(owners.map(({ namespace }) => namespace))]
+  const near = namespaces.includes('') ? sql`` : sql` and namespace = any(${namespaces}::text[])`
   const { rows } = await sql<{ known: KnownObject[]; listed: GroupKind[] }>`
     select (select coalesce(json_agg(o), '[]') from (
-              select api_group as "group", kind, uid, namespace, name, owner_uid as "ownerUid", resource_version as version, deleted,
-                     presumed_deleted as "presumedDeleted"
-              from object where cluster = ${cluster} and (uid = any(${uids}::text[]) or owner_uid = any(${uids}::text[]))) o) as known,
+              select api_group as "group", kind, uid, namespace, name, projection #> '{metadata,ownerReferences,0}' as owner,
+                     resource_version as version, deleted, presumed_deleted as "presumedDeleted"
+              from object where cluster = ${cluster} and (uid = any(${uids}::text[])
+                or (owner_uid = any(${uids}::text[])${near}))) o) as known,
            (select coalesce(json_agg(json_build_object('group', api_group, 'kind', kind)), '[]') from watch_checkpoint
               where cluster = ${cluster} and resource_version is not null) as listed`.execute(db)
   const { known = [], listed = [] } = rows[0] ?? {}
   const listedKinds = new Set(listed.map(groupKindText))
-  const byUid = new Map(known.map((object) => [object.uid, object]))
-  const byOwner = new Map<string, KnownObject[]>()
-  for (const object of known) {
-    const siblings = byOwner.get(object.ownerUid ?? '')
-    if (siblings === undefined) byOwner.set(object.ownerUid ?? '', [object])
-    else siblings.push(object)
+  const byUid = groupedBy(known, ({ uid }) => uid)
+  const byOwner = groupedBy(known, ({ owner }) => owner?.uid ?? '')
+  return owners.map((owner) => ({
+    self: byUid.get(owner.uid)?.find((object) => isItself(object, owner)),
+    children: (byOwner.get(owner.uid) ?? []).filter((object) => isKnownChild(object, owner)),
+    listedKinds,
+  }))
+}
+
+function groupedBy(objects: readonly KnownObject[], keyOf: (object: KnownObject) => string) {
+  const groups = new Map<string, KnownObject[]>()
+  for (const object of objects) {
+    const key = keyOf(object)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [object])
+    else group.push(object)
   }
-  return uids.map((uid) => ({ self: byUid.get(uid), children: byOwner.get(uid) ?? [], listedKinds }))
+  return groups
+}
+
+function isItself(object: KnownObject, owner: Owner): boolean {
+  return object.uid === owner.uid && isSameGroupKind(object, owner)
+}
+
+/** Whether what is known is a child of this owner (kit/run/owners.ts). */
+export function isKnownChild({ namespace, owner: reference }: KnownObject, owner: Owner): boolean {
+  return reference !== null && isChildOf({ metadata: { namespace, ownerReferences: [reference] } }, owner)
 }
 
 /** The family with what is told of it beside the journal, in order of time: the newer version of an object counts. */
-export function withNewer(family: KnownFamily, uid: string, told: readonly KnownObject[]): KnownFamily {
+export function withNewer(family: KnownFamily, owner: Owner, told: readonly KnownObject[]): KnownFamily {
   if (told.length === 0) return family
-  const all = family.self === undefined ? family.children : [family.self, ...family.children]
-  const newest = new Map(all.map((object) => [object.uid, object]))
+  const before = family.self === undefined ? family.children : [family.self, ...family.children]
+  const newest = new Map(before.map((object) => [object.uid, object]))
   for (const object of told) {
     const known = newest.get(object.uid)
     if (known === undefined || isNewer(object, known)) newest.set(object.uid, object)
   }
   const { listedKinds } = family
-  const children = [...newest.values()].filter(({ ownerUid }) => ownerUid === uid)
-  return { self: newest.get(uid), children, listedKinds }
+  const all = [...newest.values()]
+  const children = all.filter((object) => isKnownChild(object, owner))
+  return { self: all.find((object) => isItself(object, owner)), children, listedKinds }
 }
 
 /** The answer to the write that removes the last finalizer repeats the version. */

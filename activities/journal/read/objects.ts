@@ -6,10 +6,11 @@ import {
   groupKindOf,
   groupKindText,
   isLaneServed,
-  path,
-  valueAt,
+  isSameGroupKind,
+  ownerReferenceOf,
 } from '../../../workflows/kit/index.ts'
-import type { Database, Json, ObjectTable } from '../database.ts'
+import type { Database, ObjectTable } from '../database.ts'
+import { isChildRow } from './children.ts'
 
 export type JournaledObject = Selectable<ObjectTable>
 
@@ -25,22 +26,48 @@ export interface ObjectID extends GroupKind {
 export interface SubjectState {
   readonly object: JournaledObject
   readonly owner: OwnerState
-  /** The jobs that the owner has unfinished, and its own owner; undefined: none. Of its own namespace only: no child crosses it. */
-  readonly jobsAbove: readonly (string | undefined)[]
+  /** The kind that the controlling reference names. */
+  readonly ownerKind: GroupKind | undefined
+  /** The owner and its own owner, as far as they are there and the object is their child (kit/run/owners.ts). */
+  readonly above: readonly Above[]
   /** The lanes that the open run of these jobs serves; null: all, also where none is open. */
   readonly hostServes: readonly string[] | null
 }
 
+export interface Above extends GroupKind {
+  /** Of the job that it has unfinished; undefined: none. */
+  readonly jobID: string | undefined
+}
+
+/** What stands above a subject, for its controller. */
+export interface Parents {
+  readonly owner: OwnerState
+  /** Of the job that hosts it. */
+  readonly jobID: string | undefined
+}
+
 /**
- * The unfinished job of the nearest of so many hosts that has one: a hosted owner may not show yet that it has begun. Undefined, too, when the run
- * of that job does not serve the lane of the object: then nobody hosts it.
+ * What of those above hosts the subject.
+ *
+ * @param hosts the kinds whose runs may, the nearest first. An owner of another kind hands no jobs down: with it the subject is alone. None: any owner is one.
+ * @returns `jobID` of the nearest that has a job unfinished: a hosted owner may not show yet that it has begun. Undefined, too, when the run of
+ * that job does not serve the lane of the object: then nobody hosts it.
  */
-export function jobAbove(
-  { jobsAbove, hostServes }: Pick<SubjectState, 'jobsAbove' | 'hostServes'>,
-  hosts: number,
+export function parentsOf(
+  { owner, ownerKind, above, hostServes }: Omit<SubjectState, 'object'>,
+  hosts: readonly GroupKind[],
   lane?: string,
-): string | undefined {
-  return isLaneServed(hostServes, lane) ? jobsAbove.slice(0, hosts).find((jobID) => jobID !== undefined) : undefined
+): Parents {
+  const [nearest] = hosts
+  if (nearest === undefined) return { owner, jobID: undefined }
+  if (ownerKind === undefined || !isSameGroupKind(ownerKind, nearest)) return { owner: 'gone', jobID: undefined }
+  const strange = above.findIndex((one, index) => !isKind(one, hosts[index]))
+  const found = (strange === -1 ? above : above.slice(0, strange)).find(({ jobID }) => jobID !== undefined)
+  return { owner, jobID: isLaneServed(hostServes, lane) ? found?.jobID : undefined }
+}
+
+function isKind(one: GroupKind, kind: GroupKind | undefined): boolean {
+  return kind !== undefined && isSameGroupKind(one, kind)
 }
 
 /** Objects of one cluster with the states of their owners, in the order of the IDs; undefined for those that were never there. One query. */
@@ -50,41 +77,51 @@ export async function readSubjects(
   watchedKinds: readonly string[],
 ): Promise<readonly (SubjectState | undefined)[]> {
   const cluster = ids[0]?.cluster ?? ''
-  const { rows } = await sql<JournaledObject & Owner>`
-    select o.*, p.deleted as owner_deleted, p.running as owner_job, g.running as next_job,
+  const { rows } = await sql<JournaledObject & OwnerRows>`
+    select o.*, p.deleted as owner_deleted, json_build_array(p.above, g.above) as above,
            h.serves as host_serves, ${listedKinds(cluster)} as listed
     from object o
-    left join lateral (${ownerRow(sql`o`)}) p on true
-    left join lateral (${ownerRow(sql`p`)}) g on true
+    left join lateral (${ownerRow('o')}) p on true
+    left join lateral (${ownerRow('p')}) g on true
     left join lateral (
-      select serves from job where cluster = ${cluster} and uid in (o.owner_uid, p.owner_uid) and outcome is null and serves is not null
+      select serves from job where cluster = ${cluster} and uid in (p.uid, g.uid) and outcome is null and serves is not null
         and job_id in (p.running, g.running)
-      order by uid = o.owner_uid desc limit 1) h on true
+      order by uid = p.uid desc limit 1) h on true
     where o.cluster = ${cluster} and o.uid = any(${[...new Set(ids.map(({ uid }) => uid))]}::text[])`.execute(db)
   return ids.map(({ group, kind, uid }) => {
     const row = rows.find((one) => one.kind === kind && one.api_group === group && one.uid === uid)
     if (row === undefined) return undefined
-    const { owner_deleted, owner_job, next_job, host_serves: hostServes, listed, ...object } = row
-    const owner = stateOfOwner(object, { deleted: owner_deleted, listed }, watchedKinds)
-    const jobsAbove = owner === 'present' ? [owner_job ?? undefined, next_job ?? undefined] : []
-    return { object, owner, jobsAbove, hostServes }
+    const { owner_deleted, above, host_serves: hostServes, listed, ...object } = row
+    const reference = ownerReferenceOf(object.projection)
+    const ownerKind = reference === undefined ? undefined : groupKindOf(reference)
+    const owner = stateOfOwner(ownerKind, { deleted: owner_deleted, listed }, watchedKinds)
+    return { object, owner, ownerKind, above: owner === 'present' ? aboveOf(above) : [], hostServes }
   })
 }
 
-interface Owner {
+interface OwnerRows {
   readonly owner_deleted: boolean | null
-  readonly owner_job: string | null
-  readonly next_job: string | null
+  readonly above: readonly (AboveRow | null)[]
   readonly host_serves: readonly string[] | null
   readonly listed: readonly GroupKind[]
 }
 
-/** What is asked of an object's owner; no row where nothing is known of it. */
-const ownerRow = (of: RawBuilder<unknown>) => sql`
-  select owner_uid, cluster, namespace, deleted, case when namespace = ${of}.namespace and
-      projection #>> '{status,jobID}' is distinct from projection #>> '{status,jobIDFinished}' and not deleted
-    then projection #>> '{status,jobID}' end as running
-  from object where cluster = ${of}.cluster and uid = ${of}.owner_uid order by deleted limit 1`
+interface AboveRow extends GroupKind {
+  readonly jobID: string | null
+}
+
+function aboveOf(rows: readonly (AboveRow | null)[]): readonly Above[] {
+  return rows.flatMap((row) => (row === null ? [] : [{ ...row, jobID: row.jobID ?? undefined }]))
+}
+
+/** What is asked of an object's owner; no row where nothing is known of it. The columns are those by which it may have an owner itself. */
+const ownerRow = (child: string): RawBuilder<unknown> => {
+  const running = sql`case when not deleted and projection #>> '{status,jobID}' is distinct from projection #>> '{status,jobIDFinished}'
+    then projection #>> '{status,jobID}' end`
+  return sql`
+    select candidate.*, ${running} as running, json_build_object('group', api_group, 'kind', kind, 'jobID', ${running}) as above
+    from object candidate where ${isChildRow(child, 'candidate')} order by deleted limit 1`
+}
 
 /** The kinds of which a list was journaled. */
 const listedKinds = (cluster: string) => sql`(
@@ -92,24 +129,15 @@ const listedKinds = (cluster: string) => sql`(
   where cluster = ${cluster} and resource_version is not null)`
 
 function stateOfOwner(
-  { owner_uid, projection }: Pick<JournaledObject, 'owner_uid' | 'projection'>,
+  ownerKind: GroupKind | undefined,
   { deleted, listed }: { readonly deleted: boolean | null; readonly listed: readonly GroupKind[] },
   watchedKinds: readonly string[],
 ): OwnerState {
-  if (owner_uid === null) return 'gone'
+  if (ownerKind === undefined) return 'gone'
   if (deleted === false) return 'present'
-  const kind = ownerKind(projection)
+  const kind = groupKindText(ownerKind)
   if (deleted === true || listed.some((one) => groupKindText(one) === kind)) return 'gone'
   return watchedKinds.includes(kind) ? 'unknown' : 'gone'
-}
-
-const OWNERS = path('metadata.ownerReferences')
-
-/** A projection keeps the controlling owner only. */
-function ownerKind(projection: Json): string {
-  const references = valueAt(projection, OWNERS)
-  const [owner] = Array.isArray(references) ? (references as { apiVersion?: string; kind?: string }[]) : []
-  return groupKindText(groupKindOf({ apiVersion: owner?.apiVersion ?? '', kind: owner?.kind ?? '' }))
 }
 
 /** A version of the kind that a LIST over all namespaces must not be older than; undefined when none is known. */

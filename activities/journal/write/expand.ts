@@ -1,4 +1,8 @@
 // From routes to subjects: owners' dependents and subscribers are looked up, then every subject gets one wake.
+//
+//   X1. What an object says of its owner is anybody's to write. So a route from one object to another holds only where the other is of the kind,
+//       in the place and under the name that the route says, and a dependent is one only as kit/run/owners.ts has it. Of what the journal does not
+//       know nobody can say that: its wake leads to a look, and in there to nothing.
 
 import { sql, type Transaction } from 'kysely'
 import {
@@ -9,6 +13,7 @@ import {
   type Lanes,
   type Route,
 } from '../../../workflows/kit/index.ts'
+import { isChildRow } from '../read/children.ts'
 import type { Known } from './classify.ts'
 import type { Database } from '../database.ts'
 import type { NewWake } from './wakes.ts'
@@ -31,6 +36,9 @@ interface Dependent extends GroupKind {
   readonly namespace: string
   readonly name: string
 }
+
+/** An object that a route leads to. */
+type Addressed = Omit<Dependent, 'owner'>
 
 interface Subscriber extends GroupKind {
   /** `*`: all. */
@@ -80,12 +88,13 @@ export async function expandRoutes(
   expansion: Expansion,
 ): Promise<Expanded> {
   if (news.length === 0) return { wakes: [], writers: new Map() }
-  const owners = news.flatMap(({ routes }) => routes.flatMap(({ dependentsOf }) => dependentsOf ?? []))
-  const { dependents, subscribers, writers } = await lookUp(trx, expansion.cluster, owners, news)
+  const { dependents, addressed, subscribers, writers } = await lookUp(trx, expansion.cluster, news)
   const wakes = news.map((item) => {
     const told = { item, run: item.foreign ? undefined : writers.get(item.writer ?? ''), expansion }
     return [
-      ...item.routes.flatMap((route) => subjectsOf(route, dependents, expansion).map((at) => wakeOf(told, at, route))),
+      ...item.routes
+        .filter((route) => isRight(route, item, addressed, expansion))
+        .flatMap((route) => subjectsOf(route, dependents, expansion).map((at) => wakeOf(told, at, route))),
       ...subscribers
         .filter((subscriber) => isNamed(item.state, subscriber))
         .map((subscriber) => subscriberWake(told, subscriber)),
@@ -94,18 +103,19 @@ export async function expandRoutes(
   return { wakes, writers }
 }
 
-async function lookUp(
-  trx: Transaction<Database>,
-  cluster: string,
-  owners: readonly string[],
-  news: readonly RoutedNews[],
-): Promise<{ dependents: readonly Dependent[]; subscribers: readonly Subscriber[]; writers: Writers }> {
+async function lookUp(trx: Transaction<Database>, cluster: string, news: readonly RoutedNews[]): Promise<LookedUp> {
+  const owners = news.flatMap(({ routes }) => routes.flatMap(({ dependentsOf }) => dependentsOf ?? []))
+  const others = news.flatMap(({ state, routes }) => routes.flatMap(({ uid }) => (uid === state.uid ? [] : [uid])))
   const writers = [...new Set(news.flatMap(({ writer, foreign }) => (writer === undefined || foreign ? [] : [writer])))]
   const names = news.map(({ state: { group, kind, namespace, name } }) => ({ group, kind, namespace, name }))
-  const { rows } = await sql<{ dependents: Dependent[]; subscribers: Subscriber[]; writers: [string, WriterRun][] }>`
+  const { rows } = await sql<Omit<LookedUp, 'writers'> & { writers: [string, WriterRun][] }>`
     select (select coalesce(json_agg(d), '[]') from (
-              select owner_uid as owner, api_group as "group", kind, uid, namespace, name from object
-              where cluster = ${cluster} and not deleted and owner_uid = any(${owners}::text[])) d) as dependents,
+              select d.owner_uid as owner, d.api_group as "group", d.kind, d.uid, d.namespace, d.name
+              from object o join object d on ${isChildRow('d', 'o')}
+              where o.cluster = ${cluster} and o.uid = any(${owners}::text[]) and not d.deleted) d) as dependents,
+           (select coalesce(json_agg(a), '[]') from (
+              select api_group as "group", kind, uid, namespace, name from object
+              where cluster = ${cluster} and uid = any(${[...new Set(others)]}::text[])) a) as addressed,
            (select coalesce(json_agg(s), '[]') from (
               select distinct s.api_group as "group", s.kind, s.namespace, s.name, s.controller, s.uid, s.job_id = '' as "isLevel",
                      coalesce(o.name, '') as "subjectName", o.namespace as "subjectNamespace"
@@ -117,8 +127,30 @@ async function lookUp(
                      'controller', controller, 'uid', uid, 'jobID', job_id, 'isOpen', outcome is null,
                      'serves', serves))), '[]') from job
               where workflow_id = any(${writers}::text[])) as writers`.execute(trx)
-  const { dependents = [], subscribers = [], writers: known = [] } = rows[0] ?? {}
-  return { dependents, subscribers, writers: new Map(known) }
+  const { dependents = [], addressed = [], subscribers = [], writers: known = [] } = rows[0] ?? {}
+  return { dependents, addressed, subscribers, writers: new Map(known) }
+}
+
+interface LookedUp {
+  readonly dependents: readonly Dependent[]
+  readonly addressed: readonly Addressed[]
+  readonly subscribers: readonly Subscriber[]
+  readonly writers: Writers
+}
+
+/** X1 */
+function isRight(
+  { uid, namespace, name, controller, dependentsOf }: Route,
+  { state }: RoutedNews,
+  addressed: readonly Addressed[],
+  { subjectKinds }: Expansion,
+): boolean {
+  if (dependentsOf !== undefined || uid === state.uid) return true
+  const found = addressed.filter((one) => one.uid === uid)
+  const kind = subjectKinds[controller]
+  const isMeant = (one: Addressed) =>
+    one.namespace === namespace && one.name === name && (kind === undefined || isSameGroupKind(one, kind))
+  return found.length === 0 || found.some(isMeant)
 }
 
 type Place = Pick<Route, 'uid' | 'namespace' | 'name'>

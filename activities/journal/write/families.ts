@@ -4,7 +4,7 @@
 //   M2. What the run has written since is laid over it; once that is in the journal (ledger.ts) what was remembered is too old, and forgotten.
 //   M3. An object that the run has made itself since its look has no other children than those that it has made: others would be news (M1).
 
-import type { By } from '../../../workflows/kit/index.ts'
+import type { By, Owner } from '../../../workflows/kit/index.ts'
 import type { KnownFamily } from '../read/known-objects.ts'
 
 const MOST_RUNS = 1000
@@ -18,12 +18,12 @@ interface Memory {
 }
 
 export class Families {
-  readonly #ask: (uid: string) => Promise<KnownFamily>
+  readonly #ask: (owner: Owner) => Promise<KnownFamily>
   /** By workflow ID. */
   readonly #runs = new Map<string, Memory>()
 
   /** @param ask the journal. */
-  constructor(ask: (uid: string) => Promise<KnownFamily>) {
+  constructor(ask: (owner: Owner) => Promise<KnownFamily>) {
     this.#ask = ask
   }
 
@@ -42,15 +42,16 @@ export class Families {
    * @param by undefined: what was remembered does not count. So it is in a pass that looked in another process.
    * @param isNew the run has made the object since its last flush.
    */
-  async of(uid: string, by: Looker | undefined, isNew: () => boolean): Promise<KnownFamily> {
+  async of(owner: Owner, by: Looker | undefined, isNew: () => boolean): Promise<KnownFamily> {
     // A look that begins in the same tick forgets first.
     await Promise.resolve()
     const memory = by === undefined ? undefined : this.#runs.get(by.workflowID)
-    if (by === undefined || memory?.pass !== passOf(by)) return await this.#ask(uid)
+    if (by === undefined || memory?.pass !== passOf(by)) return await this.#ask(owner)
     const { byUid } = memory
+    const { uid } = owner
     const [remembered] = byUid.values()
     const known = byUid.get(uid) ?? (remembered !== undefined && isNew() ? { ...remembered, ...NOBODY } : undefined)
-    const family = known ?? (await this.#ask(uid))
+    const family = known ?? (await this.#ask(owner))
     byUid.set(uid, family)
     return family
   }

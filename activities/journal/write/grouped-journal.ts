@@ -1,7 +1,7 @@
 // The journal as activities use it on the hot path: what concurrent runs ask of it shares statements and transactions.
 
 import type { Kysely } from 'kysely'
-import type { By } from '../../../workflows/kit/index.ts'
+import type { By, Owner } from '../../../workflows/kit/index.ts'
 import { beginActions, type NewAction } from './actions.ts'
 import type { Database } from '../database.ts'
 import { type AnsweredWrites, type JournalDeps, journalWrites, tellWrites, type ToldWrites } from './events.ts'
@@ -34,7 +34,7 @@ export interface GroupedJournal {
    * @param by whose pass asks: what it was told since its look need not be asked again (families.ts).
    * @throws when the journal cannot be read.
    */
-  family(uid: string, by?: Looker): Promise<KnownFamily>
+  family(owner: Owner, by?: Looker): Promise<KnownFamily>
   /** A pass of a run looks; it is counted. @throws when the journal cannot be written. */
   touch(by: Looking): Promise<void>
 }
@@ -62,7 +62,7 @@ function statements({ db, lax }: JournalConnections, cluster: string, deps: Jour
       const over = await beginActions(lax, batches.flat())
       return batches.map(([row]) => (row !== undefined && over.has(row.run_id) ? 'over' : 'begun'))
     }),
-    families: grouped(MOST_LOOKUPS, async (uids: readonly string[]) => await knownFamilies(db, cluster, uids)),
+    families: grouped(MOST_LOOKUPS, async (owners: readonly Owner[]) => await knownFamilies(db, cluster, owners)),
     touch: grouped(MOST_LOOKUPS, async (runs: readonly LookingRun[]) => {
       await touchJobs(lax, runs, deps.now())
       return []
@@ -112,10 +112,10 @@ export function createGroupedJournal(
       await ledgers.flushAll()
     },
     // Asked for first: what is journaled meanwhile is in the answer.
-    family: async (uid, by) => {
-      const told = ledgers.knows(uid)
-      const isNew = () => by !== undefined && ledgers.hasMade(by.workflowID, uid)
-      return withNewer(await families.of(uid, by, isNew), uid, told)
+    family: async (owner, by) => {
+      const told = ledgers.knows(owner)
+      const isNew = () => by !== undefined && ledgers.hasMade(by.workflowID, owner.uid)
+      return withNewer(await families.of(owner, by, isNew), owner, told)
     },
     touch: async (by) => {
       families.looks(by)

@@ -8,6 +8,7 @@ import {
   type WatchedKind,
 } from '../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../kube/client.ts'
+import { withBoundAnnotations } from '../bounded-annotations.ts'
 import { cleanJson } from '../clean-text.ts'
 import { contentHash } from '../content-key.ts'
 
@@ -75,7 +76,7 @@ export function readEvent(event: BatchEvent, source: string, contentKey: Buffer 
     missed: false,
     unfollowed: watched.unfollowed === true,
     ownerUid: metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid,
-    projection: cleanJson(projectObject(event.object, watched.projection)),
+    projection: cleanJson(withBoundAnnotations(projectObject(event.object, watched.projection))),
     hash: contentHash(event.object, watched.hashed, contentKey),
   }
 }

@@ -6,6 +6,7 @@
 //   L3. A process that dies takes its ledgers along. The actions that they belong to are open, so the bridge holds the events of these objects
 //       (actions.ts, A2) and journals them when the hold expires: no write is missing.
 
+import { isChildOf, type Owner, ownerReferenceOf } from '../../../workflows/kit/index.ts'
 import type { KnownObject } from '../read/known-objects.ts'
 import type { ToldWrites } from './events.ts'
 
@@ -59,13 +60,13 @@ export class Ledgers {
     await Promise.all([...this.#ledgers.keys()].map(async (workflowID) => await this.#flushUnasked(workflowID)))
   }
 
-  /** The newest states of these objects and of what they control that the journal may not know yet (L2). */
-  knows(uid: string): readonly KnownObject[] {
+  /** The newest states of the object and of its children that the journal may not know yet (L2). */
+  knows(owner: Owner): readonly KnownObject[] {
     return [...this.#ledgers.values()]
       .flatMap(({ told }) => told.flatMap(({ events }) => events))
-      .filter(({ event }) => !event.unfollowed && (event.uid === uid || event.ownerUid === uid))
-      .map(({ event: { group, kind, uid: own, namespace, name, ownerUid = null, resourceVersion, type } }) => ({
-        ...{ group, kind, uid: own, namespace, name, ownerUid, version: resourceVersion },
+      .filter(({ event }) => !event.unfollowed && (event.uid === owner.uid || isChildOf(event.projection, owner)))
+      .map(({ event: { group, kind, uid, namespace, name, projection, resourceVersion, type } }) => ({
+        ...{ group, kind, uid, namespace, name, owner: ownerReferenceOf(projection) ?? null, version: resourceVersion },
         ...{ deleted: type === 'DELETED', presumedDeleted: false },
       }))
   }

@@ -4,9 +4,17 @@
 //   S1. The sweep only adds wakes; the pass they lead to looks at the object itself. So a needless one costs a look, a missing one a job.
 
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import { type Controller, groupKindOf, laneOf, type TriggerMark, wantedOf } from '../../../workflows/kit/index.ts'
+import {
+  type Controller,
+  type GroupKind,
+  groupKindOf,
+  laneOf,
+  type TriggerMark,
+  wantedOf,
+} from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
-import { jobAbove, type JournaledObject, readSubjects, type SubjectState } from '../read/objects.ts'
+import { isChildRow } from '../read/children.ts'
+import { type JournaledObject, parentsOf, readSubjects, type SubjectState } from '../read/objects.ts'
 import type { Job } from './jobs.ts'
 import { isNotLeft } from './left-lanes.ts'
 import { type Claim, type NewWake, upsertWakes } from './wakes.ts'
@@ -18,6 +26,8 @@ export interface SweepInput {
   readonly cluster: string
   readonly now: Date
   readonly controllers: readonly SweptController[]
+  /** The kind of each controller's subjects, also of those that are not swept. */
+  readonly subjectKinds: Readonly<Record<string, GroupKind>>
   /** The kinds (`groupKindText`) that the bridge follows: until one was listed, a missing object of it says nothing. */
   readonly watchedKinds: readonly string[]
 }
@@ -71,22 +81,23 @@ const PART = 500
 
 async function asking(
   db: Kysely<Database>,
-  { cluster, watchedKinds }: SweepInput,
+  { cluster, watchedKinds, subjectKinds }: SweepInput,
   swept: SweptController,
   candidates: readonly Pick<JournaledObject, 'uid'>[],
 ): Promise<Found[]> {
   const found: Found[] = []
+  const hosts = (swept.hostedBy ?? []).flatMap((host) => subjectKinds[host] ?? [])
   for (let from = 0; from < candidates.length; from += PART) {
     const ids = candidates.slice(from, from + PART).map(({ uid }) => ({ cluster, ...groupKindOf(swept.target), uid }))
     const states = await readSubjects(db, ids, watchedKinds)
-    found.push(...states.flatMap((state) => (state === undefined ? [] : asked(state, swept))))
+    found.push(...states.flatMap((state) => (state === undefined ? [] : asked(state, swept, hosts))))
   }
   return found
 }
 
-function asked(state: SubjectState, { wantedRun, hostedBy = [], lanes }: SweptController): Found[] {
-  const { object, owner } = state
-  const above = jobAbove(state, hostedBy.length, laneOf(lanes, object.projection))
+function asked(state: SubjectState, { wantedRun, lanes }: SweptController, hosts: readonly GroupKind[]): Found[] {
+  const { object } = state
+  const { owner, jobID: above } = parentsOf(state, hosts, laneOf(lanes, object.projection))
   const wanted = wantedOf(wantedRun, object.projection, owner, above)
   if (wanted === undefined || 'none' in wanted) return []
   const { uid, namespace, name, seq } = object
@@ -172,9 +183,12 @@ export async function recordLostJob(db: Kysely<Database>, job: Job, now: Date, c
 export async function wakeIfBehind(db: Kysely<Database>, job: Job, now: Date): Promise<boolean> {
   const { controller, uid, job_id, cluster, last_pass_at, started_at } = job
   const { rows } = await sql<{ seq: number }>`
-    select o.seq from object o
-    where o.cluster = ${cluster} and (o.uid = ${uid} or o.owner_uid = ${uid} or o.owner_uid in (
-      select c.uid from object c where c.cluster = ${cluster} and c.owner_uid = ${uid})) and o.updated_at > ${last_pass_at ?? started_at}
+    with subject as (select * from object where cluster = ${cluster} and uid = ${uid}),
+      child as (select c.* from subject s join object c on ${isChildRow('c', 's')}),
+      tree as (
+        select seq, updated_at from subject union all select seq, updated_at from child
+        union all select c.seq, c.updated_at from child s join object c on ${isChildRow('c', 's')})
+    select o.seq from tree o where o.updated_at > ${last_pass_at ?? started_at}
     union all
     select o.seq from subscription s
     join object o on o.cluster = s.cluster and o.api_group = s.api_group and o.kind = s.kind

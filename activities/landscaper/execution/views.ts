@@ -1,8 +1,9 @@
 // What the Execution's workflow sees: its graph and the states of its deploy items. Item configurations stay here.
 
 import { DEPLOYERS_CONDITION, type Execution } from '../../../workflows/landscaper/execution/kind.ts'
-import type { TargetView } from '../../../workflows/kit/index.ts'
-import { ownerOf, targetView } from '../../kube/views.ts'
+import { ownerOfKind, type TargetView } from '../../../workflows/kit/index.ts'
+import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
+import { targetView } from '../../kube/views.ts'
 import { interruptRequested, withoutUninstall } from '../requests.ts'
 import { decodeItems } from './items.ts'
 
@@ -37,7 +38,7 @@ export function executionView(object: Execution): ExecutionView {
     problem: 'problem' in decoded ? decoded.problem : undefined,
     withoutUninstall: withoutUninstall(object),
     interruptRequested: interruptRequested(object),
-    hasParent: ownerOf(object) !== undefined,
+    hasParent: ownerOfKind(object, installationKind) !== undefined,
     isUnbegun: isUnbegun(object),
     hasExports: object.status?.exportRef !== undefined,
     namesDeployers: namesDeployers(object),

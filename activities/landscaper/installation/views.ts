@@ -61,7 +61,7 @@ const LONGEST_ERROR = 1000
 /** The Execution of this Installation; undefined for one of the same name that belongs to somebody else. */
 export function childExecution(
   object: Execution | undefined,
-  installation: Pick<Subject, 'uid' | 'namespace'>,
+  installation: Pick<Subject, 'uid' | 'namespace' | 'name'>,
 ): ChildExecution | undefined {
   if (object === undefined || !isOwnedBy(object, installationKind, installation)) return undefined
   const view = executionView(object)

@@ -4,7 +4,7 @@ import { FINALIZER, RENDERED_FROM_ANNOTATION } from '../../../workflows/landscap
 import type { DeployItem } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
-import type { By, Subject } from '../../../workflows/kit/index.ts'
+import { type By, ownerOfKind, type Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { subscribe } from '../../journal/write/subscriptions.ts'
 import { finalFailure } from '../../kube/errors.ts'
@@ -111,7 +111,8 @@ async function waitForOther(
 ): Promise<WriteExecutionResult> {
   const name = `execution ${subject.namespace}/${subject.name}`
   const owner = ownerOf(existing)
-  if (existing.metadata.deletionTimestamp === undefined && owner?.kind !== 'Installation') {
+  const isOfEarlier = ownerOfKind(existing, installationKind)?.name === subject.name
+  if (existing.metadata.deletionTimestamp === undefined && !isOfEarlier) {
     throw finalFailure(
       'NameTaken',
       `${name} exists and belongs to ${owner === undefined ? 'nobody' : `${owner.kind} ${owner.name}`}; expected none, or one of this installation`,

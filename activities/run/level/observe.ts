@@ -9,6 +9,7 @@ import {
   groupKindOf,
   isSameGroupKind,
   type By,
+  mayBeMarked,
   type LevelActivities,
   type LevelQuery,
   type LevelResource,
@@ -139,7 +140,7 @@ async function readState(
   const isMeant = (object: KubeObject) =>
     (controller === undefined || ownerOf(object)?.name === controller) &&
     // A list leaves out what is not owned.
-    (!many || owned === undefined || isOwned(object, request))
+    (!many || owned === undefined || isOwned(deps, object, request))
   const meant = await selectObjects(deps, { ...request, fromStore }, isMeant)
   if (!many) return await onlyOne(deps, request, meant, isSecondLook)
   return meant.flatMap(({ seen }) => (seen === undefined ? [] : [seen]))
@@ -151,12 +152,21 @@ function stateOf({ state, target, kind }: Pick<StateRequest, 'state' | 'target' 
 }
 
 function isOwned(
+  deps: Pick<Deps, 'controllers'>,
   object: Pick<KubeObject, 'metadata'>,
-  { query, target, kind, subject }: Pick<StateRequest, 'query' | 'target' | 'kind' | 'subject'>,
+  { by, query, kind, subject }: Pick<StateRequest, 'by' | 'query' | 'kind' | 'subject'>,
 ): boolean {
-  if (query.query.owned === 'label') return isMarkedBy({ subject, target: kind }, object)
-  const { uid = '', namespace = '' } = target.metadata
-  return isOwnedBy(object, kind, { uid, namespace })
+  if (query.query.owned !== 'label') return isOwnedBy(object, kind, subject)
+  const place = { ...groupKindOf(query), namespace: object.metadata.namespace ?? '', home: subject.namespace }
+  return isMarkedBy({ subject, target: kind }, object) && mayBeMarked(writesOf(deps, by), place)
+}
+
+/** @throws a plain Error (a bug) when this process has no such controller: it is not that of the run. */
+function writesOf({ controllers }: Pick<Deps, 'controllers'>, by: By) {
+  const name = controllerOf(by)
+  const controller = controllers.get(name)
+  if (controller?.mode === 'level') return controller.writes
+  throw new Error(`this process has no controller ${name} in mode level`)
 }
 
 /** Q2, Q3. */
@@ -167,7 +177,8 @@ async function onlyOne(
   isSecondLook: boolean,
 ): Promise<unknown> {
   const { query, kind } = request
-  const owned = query.query.owned === undefined ? objects : objects.filter(({ object }) => isOwned(object, request))
+  const owned =
+    query.query.owned === undefined ? objects : objects.filter(({ object }) => isOwned(deps, object, request))
   const [only, ...others] = owned
   const where = stateOf(request)
   if (others.length > 0) {

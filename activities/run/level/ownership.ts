@@ -12,6 +12,7 @@ import {
   type Ownership,
 } from '../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../kube/client.ts'
+import { isOwnedBy } from '../../kube/owners.ts'
 import { ownerOf } from '../../kube/views.ts'
 import type { Patch } from '../../kube/write.ts'
 import { nameOf } from './kinds.ts'
@@ -36,7 +37,7 @@ export function obstacleOf(input: Whose & { readonly adopt?: true }, found: Kube
   const who = nameOf(subject.kind, subject)
   const controller = ownerOf(found)
   if (controller !== undefined) {
-    if (controller.uid === subject.uid) return undefined
+    if (isOwnedBy(found, input.target, subject)) return undefined
     const message = `${where} is owned by ${controller.kind} ${controller.name}; expected nobody, or ${who}`
     return { code: 'OwnedByAnother', message }
   }
@@ -65,11 +66,10 @@ export function ownedMetadata(input: Whose, found: KubeObject['metadata'] | unde
   const references = found?.ownerReferences ?? []
   const others = references.filter((one) => one.uid !== uid)
   const reference = { apiVersion: target.apiVersion, kind: subject.kind, name: subject.name, uid, controller: true }
-  const isReferred = references.some((one) => one.uid === uid && one.controller === true)
   const isLabelled = found?.labels?.[OWNER_UID] === uid
   if (ownership === 'target')
     return {
-      ...(!isReferred && { ownerReferences: [...others, reference] }),
+      ...(!isReferredTo(input, found) && { ownerReferences: [...others, reference] }),
       ...(isLabelled && { labels: { [OWNER_UID]: null } }),
     }
   const label = ownership === 'label' ? uid : isLabelled ? null : undefined
@@ -78,6 +78,10 @@ export function ownedMetadata(input: Whose, found: KubeObject['metadata'] | unde
     ...(label !== undefined && { labels: { [OWNER_UID]: label } }),
     annotations: { [MADE_FOR]: markOf(input) },
   }
+}
+
+function isReferredTo({ subject, target }: Whose, found: KubeObject['metadata'] | undefined): boolean {
+  return found !== undefined && isOwnedBy({ metadata: found }, target, subject)
 }
 
 function markOf({ subject, target }: Pick<Whose, 'subject' | 'target'>): string {

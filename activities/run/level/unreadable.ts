@@ -4,11 +4,11 @@
 //       where one is meant. What may be over in a moment is left to the tries of the call, and is a fault in the last one.
 //   U2. A failure of the journal, or a bug, is nothing of a state.
 
-import { asyncLocalStorage } from '@temporalio/activity'
 import { ApplicationFailure } from '@temporalio/common'
 
-import { type Fault, SHORT_TRIES } from '../../../workflows/kit/index.ts'
+import type { Fault } from '../../../workflows/kit/index.ts'
 import { isFinal, KubeError } from '../../kube/errors.ts'
+import { isLastTry } from '../last-try.ts'
 
 // Neither changes within the tries of a call.
 const LASTING_STATUS = new Set([401, 403, 404])
@@ -38,9 +38,4 @@ function faultOf(where: string, error: unknown): Fault | undefined {
   const final = isFinal(error)
   if (!final && !LASTING_STATUS.has(error.status) && !isLastTry()) return undefined
   return { code: error.reason, message: `${where}: ${error.message}`, retryable: !final }
-}
-
-/** Outside of Temporal there is one. */
-function isLastTry(): boolean {
-  return (asyncLocalStorage.getStore()?.info.attempt ?? SHORT_TRIES) >= SHORT_TRIES
 }

@@ -66,7 +66,7 @@ export function task({
       ...(finalizers && { finalizers }),
       ...(annotations && { annotations }),
       ...(owner && {
-        ownerReferences: [{ apiVersion: 'test.pawl.dev/v1', name: 'owner', controller: true, ...owner }],
+        ownerReferences: [{ apiVersion: 'test.pawl.dev/v1', name: `task-${owner.uid}`, controller: true, ...owner }],
       }),
     },
     ...content,

@@ -4,7 +4,7 @@ import type { KnownFamily, KnownObject } from '../../../activities/journal/read/
 
 const RUN = 'installation/ns/shop/u1/job'
 const object = (uid: string): KnownObject => ({
-  ...{ group: 'g', kind: 'Task', uid, namespace: 'ns', name: uid, ownerUid: null, version: 1 },
+  ...{ group: 'g', kind: 'Task', uid, namespace: 'ns', name: uid, owner: null, version: 1 },
   ...{ deleted: false, presumedDeleted: false },
 })
 
@@ -12,14 +12,15 @@ let asked: string[]
 let families: Families
 beforeEach(() => {
   asked = []
-  families = new Families((uid) => {
+  families = new Families(({ uid }) => {
     asked.push(uid)
     return Promise.resolve({ self: object(uid), children: [], listedKinds: new Set(['Task.g']) })
   })
 })
 
 const by = (pass = 1, workflowID = RUN) => ({ workflowID, runID: 'r', pass })
-const family = async (uid: string, { run = by(), isNew = false } = {}) => await families.of(uid, run, () => isNew)
+const family = async (uid: string, { run = by(), isNew = false } = {}) =>
+  await families.of(object(uid), run, () => isNew)
 
 describe('a pass', () => {
   it('asks once for each object after its look', async () => {

@@ -18,6 +18,7 @@ describe('an object', () => {
     ['another uid', child({ uid: 'uid-before' })],
     ['another kind', child({ kind: 'Shelf' })],
     ['a kind of another group', child({ apiVersion: 'example.org/v1' })],
+    ['another name', child({ name: 's' })],
     ['another namespace', child({}, 'elsewhere')],
     ['a reference that does not control', child({ controller: false })],
     ['no reference', { metadata: { name: 'c', namespace: 'n' } }],

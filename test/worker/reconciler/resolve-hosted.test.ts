@@ -7,8 +7,10 @@ import type { Job } from '../../../activities/journal/write/jobs.ts'
 import type { Wake } from '../../../activities/journal/write/wakes.ts'
 import { type Lookups, resolveWake } from '../../../worker/reconciler/resolve.ts'
 import { builtIn } from '../../../worker/server/registry.ts'
-import { isIdle } from '../../../workflows/kit/index.ts'
+import { groupKindOf, isIdle } from '../../../workflows/kit/index.ts'
 import { FINALIZER } from '../../../workflows/landscaper/contract.ts'
+import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
+import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import { job } from '../../activities/journal/build-job.ts'
 import { NOW } from '../../activities/journal/build-events.ts'
 
@@ -126,7 +128,10 @@ interface Known {
 }
 
 async function resolve(wake: Partial<Wake>, { item = {}, exec, inst = RUNNING, jobs, serves = null }: Known) {
-  const above = { exec: runningOf(exec), inst: runningOf(inst) }
+  const above = {
+    exec: { ...groupKindOf(executionKind), jobID: runningOf(exec) },
+    inst: { ...groupKindOf(installationKind), jobID: runningOf(inst) },
+  }
   const subjects = new Map([
     ['item', { ...subject('item', 'exec', item, [above.exec, above.inst]), hostServes: serves }],
     ['exec', subject('exec', 'inst', exec, [above.inst])],
@@ -150,18 +155,14 @@ const WAKE = {
   ...{ foreign_event: true, may_start: false, writer: null, cause: 'test', version: 1, lease_owner: null },
 } as unknown as Wake
 
-function subject(
-  uid: string,
-  owner_uid: string | null,
-  status: object,
-  jobsAbove: SubjectState['jobsAbove'],
-): SubjectState {
+function subject(uid: string, owner_uid: string | null, status: object, above: SubjectState['above']): SubjectState {
   const projection = { metadata: { finalizers: [FINALIZER] }, spec: { type: MOCK }, status }
   const object = { uid, owner_uid, namespace: 'n', name: 'root', deleted: false, projection }
   return {
     object: object as unknown as JournaledObject,
     owner: owner_uid === null ? 'gone' : 'present',
-    jobsAbove,
+    above,
+    ownerKind: above[0],
     hostServes: null,
   }
 }

@@ -3,6 +3,7 @@
 
 import type { Path } from '../kind/projection.ts'
 import type { OwnedFields } from '../kind/fields.ts'
+import type { WrittenKind } from './declared-writes.ts'
 import type { LevelController, LevelTarget } from './define-level.ts'
 import type { LevelSettings } from './level-settings.ts'
 import { levelKinds, levelRoutes } from './level-routes.ts'
@@ -76,6 +77,8 @@ export interface LevelModeController extends AnyController {
   /** By state; the views among them are called by activities. */
   readonly queries: Readonly<Record<string, StateQuery>>
   readonly settings: LevelSettings | undefined
+  /** What it declares to write: beside its own namespace only there can an object be its target's by label. */
+  readonly writes: readonly WrittenKind[]
   readonly hostedBy?: never
   readonly lanes?: never
 }
@@ -90,6 +93,7 @@ export function levelMode(level: LevelController): LevelModeController {
     target: level.target,
     queries: level.queries,
     settings: level.settings,
+    writes: level.writes,
     watches: levelKinds(level),
     routes: levelRoutes(level),
     wantedRun: () => ({ jobID: '', cause: 'changed' }),

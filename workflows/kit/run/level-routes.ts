@@ -1,16 +1,18 @@
 // What of the events in a cluster concerns a controller in level mode, and which kinds the bridge follows for it. Pure.
 //
 //   V1. The target's own events start a run.
-//   V2. An event of a state's kind, or of one that it declares to write, starts one for the target that is, or was, its owner: by reference,
-//       or by label and annotation (marks.ts).
+//   V2. An event of a state's kind, or of one that it declares to write, starts one for the target that is, or was, its owner: by reference from
+//       the target's namespace (owners.ts), or by label and annotation (marks.ts) from where it may write such an object (write-places.ts, W4).
 //   V3. Other objects of a state's kind wake those that subscribed to them when they were looked at (`subscriptionOf`).
 
 import { isSameKind, type LevelController, type LevelResource, resourceOf } from './define-level.ts'
 import { type GroupKind, groupKindOf, groupKindText } from '../kind/group-kind.ts'
-import { CONTENT, type Path, path, type Projection, valueAt } from '../kind/projection.ts'
+import { CONTENT, type Path, path, valueAt } from '../kind/projection.ts'
 import { MARK_PATHS, markedPlace } from './marks.ts'
+import { ownerOfKind } from './owners.ts'
 import type { QueryData, Selection } from './query.ts'
 import type { ControllerRoutes, Route, RoutedEvent, Routing, WatchedKind } from './routes.ts'
+import { mayBeMarked } from './write-places.ts'
 
 /** The routes of a controller. */
 export function levelRoutes(controller: LevelController): ControllerRoutes {
@@ -82,15 +84,15 @@ function stateResources(controller: LevelController): readonly LevelResource[] {
   return all.filter((resource, index) => all.findIndex((one) => isSameKind(one, resource)) === index)
 }
 
-function ownersOf({ name: controller, target }: LevelController, event: RoutedEvent): readonly Route[] {
+function ownersOf({ name: controller, target, writes }: LevelController, event: RoutedEvent): readonly Route[] {
   const places = [event.projection, event.previous ?? {}].flatMap((projection) => {
-    const owner = ownerIn(projection)
+    const owner = ownerOfKind(projection, groupKindOf(target))
+    const namespace = target.withoutNamespace === true ? '' : event.namespace
     const marked = markedPlace(projection, target)
+    const isMarked = marked !== undefined && mayBeMarked(writes, { ...event, home: marked.namespace })
     return [
-      ...(owner !== undefined && isSameKind(owner, target)
-        ? [{ uid: owner.uid, name: owner.name, namespace: event.namespace }]
-        : []),
-      ...(marked === undefined ? [] : [marked]),
+      ...(owner === undefined ? [] : [{ uid: owner.uid, name: owner.name, namespace }]),
+      ...(isMarked ? [marked] : []),
     ]
   })
   return places
@@ -99,19 +101,6 @@ function ownersOf({ name: controller, target }: LevelController, event: RoutedEv
       ...{ controller, ...place },
       ...{ mode: 'start', cause: `${event.kind} ${event.name} ${event.type.toLowerCase()}` },
     }))
-}
-
-interface Owner {
-  readonly apiVersion: string
-  readonly kind: string
-  readonly name: string
-  readonly uid: string
-}
-
-/** A projection keeps the controlling owner only. */
-function ownerIn(projection: Projection): Owner | undefined {
-  const owners = valueAt(projection, path('metadata.ownerReferences'))
-  return Array.isArray(owners) ? (owners as Owner[])[0] : undefined
 }
 
 function causeOf({ projection, previous }: RoutedEvent): string {

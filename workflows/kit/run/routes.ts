@@ -1,10 +1,9 @@
 // Which events concern which subjects. Pure: the bridge and every journaled write ask the same functions.
 // Source: docs/architecture.md "Subjects and routes".
 
-import { type GroupKind, groupKindOf, groupKindText, isSameGroupKind } from '../kind/group-kind.ts'
+import { type GroupKind, groupKindText } from '../kind/group-kind.ts'
 import { isIdle } from './subject.ts'
-import type { OwnerReference } from '../kind/kind.ts'
-import { path, type Path, type Projection, textAt, valueAt } from '../kind/projection.ts'
+import { path, type Path, type Projection, textAt } from '../kind/projection.ts'
 
 /** A kind that the bridge watches, and what of its objects may enter the journal. */
 export interface WatchedKind {
@@ -76,14 +75,4 @@ export function jobIDsOf(object: object): {
 export function isJobTaken({ projection, previous }: RoutedEvent): boolean {
   const before = previous === undefined ? undefined : jobIDsOf(previous)
   return before !== undefined && !isIdle(before) && before.jobID !== jobIDsOf(projection).jobID
-}
-
-/** The owner of the given kind, in whatever version, by an object or projection; undefined when it has none. */
-export function ownerOfKind(
-  object: object,
-  kind: GroupKind,
-): { readonly uid: string; readonly name: string } | undefined {
-  const owners = valueAt(object, path('metadata.ownerReferences'))
-  if (!Array.isArray(owners)) return undefined
-  return (owners as OwnerReference[]).find((owner) => isSameGroupKind(groupKindOf(owner), kind))
 }

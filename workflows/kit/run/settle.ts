@@ -23,6 +23,8 @@ export interface SettleInput extends By, JobInput {
   readonly attempt: number
   /** What the pass met, also when the status says nothing new; undefined when it met nothing. */
   readonly fault: { readonly reason: string; readonly message: string } | undefined
+  /** How often in a row the server has refused what the run's passes came to. Absent: not the last time. */
+  readonly refusals?: number
 }
 
 export type SettleResult =
@@ -38,6 +40,8 @@ export type SettleResult =
   | { readonly result: 'superseded' }
   /** The job would have ended, but the spec was edited since the pass looked: nothing was written, and another pass is due. */
   | { readonly result: 'overtaken' }
+  /** The server refuses a status: not all of it was written, and another pass is due when the back-off says. */
+  | { readonly result: 'refused' }
 
 export interface EndInput extends By, JobInput {
   readonly outcome: string

@@ -3,7 +3,9 @@
 //   W1. Without declaration an action may write any kind, in the target's namespace.
 //   W2. With one, other kinds are refused; and other namespaces, unless they are named.
 //   W3. Kinds of the whole cluster are declared by being named.
+//   W4. What an action may not write there cannot be the target's by label: label and annotation are written by whoever may write the object.
 
+import { type GroupKind, groupKindOf, groupKindText } from '../kind/group-kind.ts'
 import type { WrittenKind } from './declared-writes.ts'
 
 /** Where an object is to be written: its kind, and its namespace, empty for kinds in none. */
@@ -26,4 +28,18 @@ export function writeVerdict(
   if (found === undefined) return 'undeclared'
   const isNamed = namespace === '' || found.namespaces.includes(namespace)
   return isHome || isNamed ? 'declared' : 'elsewhere'
+}
+
+/** Whether objects of a kind, in whatever version, can be the target's by label in a namespace (W4). */
+export function mayBeMarked(
+  writes: readonly WrittenKind[],
+  { group, kind, namespace, home }: GroupKind & Omit<WritePlace, 'kind'>,
+): boolean {
+  const inAnyVersion = writes.map((one) => ({ ...one, kind: withoutVersion(one.kind) }))
+  return writeVerdict(inAnyVersion, { kind: groupKindText({ group, kind }), namespace, home }) === 'declared'
+}
+
+function withoutVersion(name: string): string {
+  const slash = name.lastIndexOf('/')
+  return groupKindText(groupKindOf({ apiVersion: name.slice(0, slash), kind: name.slice(slash + 1) }))
 }

@@ -6,6 +6,8 @@ import type { ObservedObject, Ownership, WantedObject } from '../run/level-acts.
 import { MADE_FOR, madeFor, OWNER_UID } from '../run/marks.ts'
 import type { LevelController } from '../run/define-level.ts'
 import type { ObjectMeta } from '../kind/kind.ts'
+import { groupKindOf } from '../kind/group-kind.ts'
+import { isChildOf, ownerReferenceOf } from '../run/owners.ts'
 import { metadataOf } from './stored-objects.ts'
 import { isThere, mergedFields } from './written-fields.ts'
 import { type Selection, selectionOf, type StateQuery } from '../run/query.ts'
@@ -112,9 +114,12 @@ function made(object: WantedObject, target: JsonObject, owner: Ownership): JsonO
 }
 
 function whoseIs({ metadata }: JsonObject, target: JsonObject): 'ours' | 'nobody' | { readonly owner: string } {
-  const { ownerReferences = [], labels = {}, annotations = {} } = metadata
-  const owner = ownerReferences.find(({ controller }) => controller)
-  if (owner !== undefined) return owner.uid === target.metadata.uid ? 'ours' : { owner: `${owner.kind} ${owner.name}` }
+  const { labels = {}, annotations = {} } = metadata
+  const owner = ownerReferenceOf({ metadata })
+  if (owner !== undefined)
+    return isChildOf({ metadata }, { ...groupKindOf(target), ...target.metadata })
+      ? 'ours'
+      : { owner: `${owner.kind} ${owner.name}` }
   const marked = labels[OWNER_UID]
   if (marked !== undefined && marked !== target.metadata.uid) return { owner: annotations[MADE_FOR] ?? marked }
   return annotations[MADE_FOR] === markOf(target) ? 'ours' : 'nobody'

@@ -1,5 +1,6 @@
 // Exports of items: one Secret per item, owned by it. Source: spec/landscaper.md 1.15, 4.5, 4.8; names are deterministic (docs/architecture.md "Created names").
 
+import { ownerOfKind } from '../../../../workflows/kit/index.ts'
 import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import type { KubeObject } from '../../../kube/client.ts'
@@ -81,8 +82,8 @@ async function exportWrite(
   deps: LandscaperDeps,
   { object, name, content }: ItemExport,
 ): Promise<Write | ExportFailure | undefined> {
-  const { namespace, uid } = object.metadata
-  const owner = { uid, namespace }
+  const owner = object.metadata
+  const { namespace } = owner
   const data = { config: Buffer.from(JSON.stringify(content)).toString('base64') }
   const target = { watched: secretResource, namespace, name }
   const existing = await readObject(deps, secretResource, namespace, target.name)
@@ -108,7 +109,7 @@ async function exportWrite(
 function takenName({ metadata }: KubeObject, { metadata: { name: item } }: DeployItem): ExportFailure {
   const secret = `secret ${metadata.namespace ?? ''}/${metadata.name}`
   const owner = ownerOf({ metadata })
-  if (owner?.kind === deployItemKind.kind && owner.name === item) {
+  if (ownerOfKind({ metadata }, deployItemKind)?.name === item) {
     const message = `${secret} is left of an earlier deploy item of this name; it is written when it is gone`
     return { code: 'BeingDeleted', message, isFinal: false }
   }

@@ -2,12 +2,17 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { ToldWrites } from '../../../../activities/journal/write/events.ts'
 import { FLUSH_MS, Ledgers } from '../../../../activities/journal/write/ledger.ts'
 
+const at = (uid: string) => ({ group: 'example.com', kind: 'Widget', uid, namespace: 'n', name: uid })
+const ownerReferences = [
+  { apiVersion: 'example.com/v1', kind: 'Widget', name: 'owner', uid: 'owner', controller: true },
+]
+
 const told = (uid: string, resourceVersion: number, type: 'MODIFIED' | 'DELETED' = 'MODIFIED'): ToldWrites => ({
   events: [
     {
       event: {
-        ...{ group: 'example.com', kind: 'Widget', uid, namespace: 'n', name: uid, type, resourceVersion },
-        ...{ missed: false, unfollowed: false, ownerUid: 'owner', projection: {}, hash: undefined },
+        ...{ ...at(uid), type, resourceVersion, missed: false, unfollowed: false, ownerUid: 'owner', hash: undefined },
+        projection: { metadata: { namespace: 'n', ownerReferences } },
       },
       origin: { source: 'write', writer: 'run', conflicted: false },
     },
@@ -70,11 +75,11 @@ describe('what a run has written', () => {
     ledgers.tell('run', told('a', 1))
     const flushed = ledgers.flush('run')
     ledgers.tell('run', told('a', 2))
-    expect(ledgers.knows('a')).toMatchObject([{ version: 1 }, { version: 2 }])
+    expect(ledgers.knows(at('a'))).toMatchObject([{ version: 1 }, { version: 2 }])
     release()
     await flushed
     expect(written).toEqual([['a@1'], ['a@2']])
-    expect(ledgers.knows('a')).toEqual([])
+    expect(ledgers.knows(at('a'))).toEqual([])
   })
 
   it('stays when the journal is away; whoever asked is told, and the next flush has all of it', async () => {
@@ -83,7 +88,7 @@ describe('what a run has written', () => {
     state.refuse = 1
     await expect(ledgers.flush('run')).rejects.toThrow('the journal is away')
     ledgers.tell('run', told('a', 2))
-    expect(ledgers.knows('a')).toHaveLength(2)
+    expect(ledgers.knows(at('a'))).toHaveLength(2)
     await ledgers.flush('run')
     expect(written).toEqual([['a@1', 'a@2']])
   })
@@ -111,8 +116,9 @@ describe('what a run has written', () => {
     const { ledgers } = journal()
     ledgers.tell('run', told('a', 1))
     ledgers.tell('other', told('b', 2, 'DELETED'))
-    expect(ledgers.knows('a')).toMatchObject([{ uid: 'a', ownerUid: 'owner', version: 1, deleted: false }])
-    expect(ledgers.knows('owner')).toMatchObject([{ uid: 'a' }, { uid: 'b', deleted: true }])
-    expect(ledgers.knows('c')).toEqual([])
+    expect(ledgers.knows(at('a'))).toMatchObject([{ uid: 'a', owner: { uid: 'owner' }, version: 1, deleted: false }])
+    expect(ledgers.knows(at('owner'))).toMatchObject([{ uid: 'a' }, { uid: 'b', deleted: true }])
+    expect(ledgers.knows(at('c'))).toEqual([])
+    expect(ledgers.knows({ ...at('owner'), namespace: 'elsewhere' })).toEqual([])
   })
 })

@@ -31,6 +31,15 @@ describe('an object that is there', () => {
     )
   })
 
+  it("is another one's when it names the target from another namespace, as another kind or by another name", () => {
+    for (const change of [
+      { namespace: 'shared', ownerReferences: [reference] },
+      { ownerReferences: [{ ...reference, kind: 'Kiosk' }] },
+      { ownerReferences: [{ ...reference, name: 'other' }] },
+    ])
+      expect(codeOf(change, { adopt: true })).toBe('OwnedByAnother')
+  })
+
   it("is nobody's else, and taken only when that is asked for", () => {
     expect(obstacleOf(base, found())).toEqual({
       code: 'NotOwned',

@@ -2,9 +2,11 @@ import { describe, expect, it } from 'vitest'
 
 import {
   CONTENT,
+  type DeclaredWrite,
   defineLevel,
   groupKindText,
   hashedContent,
+  type LevelController,
   levelKinds,
   levelRoutes,
   MADE_FOR,
@@ -29,7 +31,7 @@ const shop = defineLevel({ name: 'shop', target, queries, plan: nop })
 const owned = (kind = 'Shop', apiVersion = 'example.com/v1') => ({
   metadata: { ownerReferences: [{ apiVersion, kind, name: 'corner', uid: 'uid-corner', controller: true }] },
 })
-const route = (event: Partial<RoutedEvent>): Routing => {
+const route = (event: Partial<RoutedEvent>, controller: LevelController = shop): Routing => {
   const whole: RoutedEvent = {
     ...{
       group: event.kind === 'Shop' ? 'example.com' : '',
@@ -42,7 +44,7 @@ const route = (event: Partial<RoutedEvent>): Routing => {
     },
     ...{ projection: {}, previous: {}, ...event },
   }
-  return levelRoutes(shop).byKind[groupKindText(whole)]?.(whole) ?? { ignored: 'no route' }
+  return levelRoutes(controller).byKind[groupKindText(whole)]?.(whole) ?? { ignored: 'no route' }
 }
 const owner = { controller: 'shop', uid: 'uid-corner', namespace: 'ns', name: 'corner', mode: 'start' }
 
@@ -79,16 +81,24 @@ describe('the routes of a controller in level mode', () => {
       expect(route({ ...other, projection: owned() })).toEqual({ ignored: 'no route' })
   })
 
-  it('start one for the owner that an object of another namespace names by label and annotation', () => {
+  it('start one for the owner that an object names by label and annotation, from where it may write such objects', () => {
     const place = { controller: 'shop', uid: 'uid-corner', namespace: 'home', name: 'corner', mode: 'start' }
     const marked = (made: string) => ({
       projection: {
         metadata: { labels: { [OWNER_UID]: 'uid-corner' }, annotations: { [MADE_FOR]: made } },
       },
     })
-    expect(route(marked('Shop.example.com/home/corner'))).toEqual({ routes: [{ ...place, cause: 'Pod x modified' }] })
+    const wakes = { routes: [{ ...place, cause: 'Pod x modified' }] }
+    const declared = (...writes: readonly DeclaredWrite[]) =>
+      defineLevel({ name: 'shop', target, queries, plan: nop, writes })
+    const here = declared({ kind: 'v1/Pod', namespaces: ['ns'] })
+    expect(route(marked('Shop.example.com/home/corner'), here)).toEqual(wakes)
+    expect(route({ ...marked('Shop.example.com/home/corner'), namespace: 'home' })).toEqual(wakes)
+    const elsewhere = [shop, declared('v1/Pod'), declared({ kind: 'v1/Pod', namespaces: ['other'] })]
+    for (const other of elsewhere)
+      expect(route(marked('Shop.example.com/home/corner'), other)).toEqual({ ignored: 'no Shop of shop owns it' })
     for (const other of ['Shop.other.com/home/corner', 'Shop.example.com/corner', 'Shop.example.com/a/b/c'])
-      expect(route(marked(other))).toEqual({ ignored: 'no Shop of shop owns it' })
+      expect(route(marked(other), here)).toEqual({ ignored: 'no Shop of shop owns it' })
   })
 
   it('ignore kinds that it does not observe', () => {

@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import {
-  type ControllerRoutes,
-  ownerOfKind,
-  type Route,
-  routeEvent,
-  type RoutedEvent,
-} from '../../../../workflows/kit/index.ts'
+import { type ControllerRoutes, type Route, routeEvent, type RoutedEvent } from '../../../../workflows/kit/index.ts'
 
 const route: Route = { controller: 'a', uid: 'u', namespace: 'n', name: 'x', mode: 'start', cause: 'created' }
 
@@ -35,19 +29,6 @@ describe('an event of a kind that has its name of another group', () => {
     const controllers = [controller('a', () => ({ routes: [route] }))]
     const foreign = { ...event, group: 'other.com' }
     expect(routeEvent(controllers, foreign)).toEqual({ ignored: 'no controller watches this kind' })
-  })
-})
-
-describe('the owner of a kind', () => {
-  it('is known by group and name, in any version', () => {
-    const owned = (apiVersion: string) => ({
-      metadata: { ownerReferences: [{ apiVersion, kind: 'Widget', name: 'w', uid: 'u' }] },
-    })
-    const widget = { group: 'example.com', kind: 'Widget' }
-    expect(ownerOfKind(owned('example.com/v2'), widget)).toMatchObject({ uid: 'u' })
-    expect(ownerOfKind(owned('other.com/v1'), widget)).toBeUndefined()
-    expect(ownerOfKind(owned('v1'), widget)).toBeUndefined()
-    expect(ownerOfKind({}, widget)).toBeUndefined()
   })
 })
 

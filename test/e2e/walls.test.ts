@@ -1,0 +1,251 @@
+// Two tenants on real servers. Mallory writes in her own namespace alone, and knows the names and uids of Alice's objects; what she makes says that it
+// is theirs. The same in the journal alone: test/env/journal-walls.test.ts. What it means: docs/security.md "Between namespaces".
+
+import { describe, expect, it, vi } from 'vitest'
+import { parse } from 'yaml'
+import { type KubeObject, type OwnerReference, resourcePath } from '../../activities/kube/client.ts'
+import { crdDocument } from '../../worker/gen/crd.ts'
+import { MADE_FOR, OWNER_UID } from '../../workflows/kit/index.ts'
+import { API, type Cluster, installation, item, type LsObject, waiting } from '../support/cluster.ts'
+import { parcelKind, rackKind, SHARED } from '../support/level/parcel.ts'
+import { useTenants } from '../support/tenants.ts'
+
+const CANARY = 'canary-of-alice'
+const HOLD = 'mallory.example.com/hold'
+const MAPS = { apiVersion: 'v1', plural: 'configmaps' }
+const PATIENT = { timeout: 30_000, interval: 50 }
+
+const tenants = useTenants('walls', ['alice', 'mallory', SHARED], installParcels, {
+  controllers: new URL('../support/level/parcel.ts', import.meta.url).pathname,
+})
+const alice = () => tenants.of('alice')
+const mallory = () => tenants.of('mallory')
+
+describe('an execution and an item that another tenant makes in her namespace, owned by an installation of this one', () => {
+  it('get nothing of what that renders', async () => {
+    const victim = await alice().create(installation('rendered', [secret('db')], { triggered: false }), 'installations')
+    const forged = await forgeExecution('rendered', victim)
+    await tenants.pawl.journaled(forged)
+    await alice().trigger('rendered')
+    await slow('rendered')
+    expect(JSON.stringify(await alice().list('deployitems'))).toContain(CANARY)
+    for (const plural of ['installations', 'executions', 'deployitems', 'dataobjects', 'targets'])
+      expect(JSON.stringify(await mallory().list(plural))).not.toContain(CANARY)
+    expect((await mallory().get('executions', 'rendered'))?.spec).toEqual(forged.spec)
+    await end('rendered')
+  })
+
+  it('are neither believed nor heard: no pass looks because of them', async () => {
+    await alice().create(
+      installation('believed', [secret('db'), { name: 'after', dependsOn: ['db'] }]),
+      'installations',
+    )
+    const running = await slow('believed')
+    const root = (await alice().get('installations', 'believed'))!
+    const execution = (await alice().get('executions', 'believed'))!
+    await vi.waitFor(async () => expect(await wakesOf(root, execution, running)).toEqual([]), PATIENT)
+    const before = await lastPass(root)
+    const { jobID } = root.status ?? {}
+    const ended = { phase: 'Succeeded', jobID, jobIDFinished: jobID }
+    const forged = [
+      await say('executions', await forgeExecution('believed', root), ended),
+      await say('deployitems', await forgeItem(running, execution), ended),
+    ]
+    for (const one of forged) await tenants.pawl.journaled(one)
+    await vi.waitFor(async () => expect(await wakesOf(root, execution)).toEqual([]), PATIENT)
+    expect(await lastPass(root)).toEqual(before)
+    expect(await alice().phases('believed')).toEqual({ db: 'Progressing', after: undefined })
+    await end('believed')
+    expect(await alice().phases('believed')).toEqual({ db: 'Succeeded', after: 'Succeeded' })
+  })
+
+  it('hold up nobody when that is deleted, whatever finalizers they have, and are left alone', async () => {
+    await alice().create(installation('deleted', [secret('db')]), 'installations')
+    const running = await slow('deleted')
+    await end('deleted')
+    const root = (await alice().get('installations', 'deleted'))!
+    const forged = [
+      await forgeExecution('deleted', root),
+      await forgeItem(running, (await alice().get('executions', 'deleted'))!),
+    ]
+    for (const one of forged) await tenants.pawl.journaled(one)
+    await alice().delete('installations', 'deleted')
+    await alice().gone('deleted')
+    for (const plural of ['executions', 'deployitems']) {
+      const [one] = (await mallory().list(plural)).filter(({ metadata }) =>
+        forged.some((o) => o.metadata.uid === metadata.uid),
+      )
+      expect(one?.metadata.finalizers).toContain(HOLD)
+    }
+  })
+
+  it('are written by no run of that', async () => {
+    const rows = await tenants.pawl.db
+      .selectFrom('action')
+      .select(['workflow_id', 'object'])
+      .where('namespace', '=', 'mallory')
+      .execute()
+    expect(rows.filter(({ workflow_id }) => workflow_id.includes('/alice/'))).toEqual([])
+  })
+})
+
+describe('an item that somebody makes by hand in the namespace of an execution, owned by it', () => {
+  it('is deleted with the next job, as one that the spec has no more', async () => {
+    await alice().create(installation('by-hand', [{ name: 'db' }]), 'installations')
+    const first = await alice().finished('by-hand')
+    const ownerReferences = [ownerReference((await alice().get('executions', 'by-hand'))!, LANDSCAPER('Execution'))]
+    const { type, config } = item({ name: 'extra' })
+    const metadata = { name: 'by-hand-extra', ownerReferences }
+    const made = await alice().create({ ...LANDSCAPER('DeployItem'), metadata, spec: { type, config } }, 'deployitems')
+    await tenants.pawl.journaled(made)
+    await alice().trigger('by-hand')
+    const second = await alice().finished('by-hand', first.status?.jobID)
+    expect(second.status).toMatchObject({ phase: 'Succeeded' })
+    expect(await alice().get('deployitems', 'by-hand-extra')).toBeUndefined()
+  })
+})
+
+describe('an object that another tenant makes in her namespace, owned by an object of a controller in level mode', () => {
+  it('does not wake that', async () => {
+    const victim = await pack('seen')
+    const reference = ownerReference(victim, parcelKind)
+    const forged = [
+      await map(mallory(), 'by-reference', { ownerReferences: [reference], finalizers: [HOLD] }),
+      await map(mallory(), 'by-label', marked(victim)),
+    ]
+    expect(await Promise.all(forged.map(fateOf))).toEqual(['ignored', 'ignored'])
+  })
+
+  it('is not seen by that, and stays when that goes', async () => {
+    const victim = await pack('left')
+    const forged = await map(mallory(), 'left-by-label', { ...marked(victim), finalizers: [HOLD] })
+    await alice().kube.request('DELETE', resourcePath(parcelKind, 'alice', 'left'))
+    await vi.waitFor(
+      async () => expect(await alice().get('parcels', 'left', parcelKind.apiVersion)).toBeUndefined(),
+      PATIENT,
+    )
+    const left = await mallory().get('configmaps', 'left-by-label', 'v1')
+    expect(left?.metadata).toMatchObject({ uid: forged.metadata.uid, finalizers: [HOLD] })
+    expect(left?.metadata.deletionTimestamp).toBeUndefined()
+  })
+
+  it('is as good as that one’s own in a namespace that the controller is declared to write in', async () => {
+    const victim = await pack('declared')
+    const made = await map(tenants.of(SHARED), 'by-label', marked(victim))
+    expect(await fateOf(made)).toBe('wake')
+    await alice().kube.request('DELETE', resourcePath(parcelKind, 'alice', 'declared'))
+    await vi.waitFor(
+      async () => expect(await tenants.of(SHARED).get('configmaps', 'by-label', 'v1')).toBeUndefined(),
+      PATIENT,
+    )
+  })
+})
+
+/** An item that waits, and has what is nobody else's. */
+function secret(name: string) {
+  const one = waiting(name)
+  return { ...one, config: { ...one.config, export: { password: CANARY } } }
+}
+
+async function slow(name: string): Promise<LsObject> {
+  const isWaiting = (one?: LsObject) => one?.status?.phase === 'Progressing'
+  return (await alice().untilItems(name, ['db'], isWaiting)).get('db')!
+}
+
+async function end(name: string): Promise<void> {
+  await alice().finishItem(await slow(name), 'Succeeded')
+  expect((await alice().finished(name)).status).toMatchObject({ phase: 'Succeeded' })
+}
+
+function ownerReference(
+  { metadata: { name, uid = '' } }: KubeObject,
+  kind: { apiVersion: string; kind: string },
+): OwnerReference {
+  return { apiVersion: kind.apiVersion, kind: kind.kind, name, uid, controller: true }
+}
+
+const LANDSCAPER = (kind: string) => ({ apiVersion: API, kind })
+
+async function forgeExecution(name: string, owner: LsObject): Promise<LsObject> {
+  const ownerReferences = [ownerReference(owner, LANDSCAPER('Installation'))]
+  const spec = { deployItems: [item({ name: 'db' })] }
+  const metadata = { name, ownerReferences, finalizers: [HOLD] }
+  return await mallory().create({ ...LANDSCAPER('Execution'), metadata, spec }, 'executions')
+}
+
+/** With the name, the labels and the spec of the other's. */
+async function forgeItem({ metadata: { name, labels = {} }, spec }: LsObject, owner: LsObject): Promise<LsObject> {
+  const ownerReferences = [ownerReference(owner, LANDSCAPER('Execution'))]
+  const metadata = { name, labels, ownerReferences, finalizers: [HOLD] }
+  return await mallory().create(
+    { ...LANDSCAPER('DeployItem'), metadata, spec: { type: spec?.['type'] } },
+    'deployitems',
+  )
+}
+
+async function say(plural: string, { metadata: { name } }: LsObject, status: object): Promise<LsObject> {
+  return await mallory().patch(plural, name, { status }, 'status')
+}
+
+/** When a run of an installation has last looked. */
+async function lastPass({ metadata: { uid = '' } }: KubeObject): Promise<Date | null> {
+  const rows = tenants.pawl.db.selectFrom('job').select('last_pass_at').where('uid', '=', uid)
+  return (await rows.orderBy('started_at', 'desc').executeTakeFirstOrThrow()).last_pass_at
+}
+
+/** What became of the event of an object that was just made. */
+async function fateOf(made: KubeObject): Promise<string> {
+  await tenants.pawl.journaled(made)
+  const events = tenants.pawl.db
+    .selectFrom('watch_event')
+    .select('outcome')
+    .where('uid', '=', made.metadata.uid ?? '')
+  return (await events.orderBy('seq').executeTakeFirstOrThrow()).outcome
+}
+
+/** The wakes for these objects that are still to be brought. */
+async function wakesOf(...objects: readonly KubeObject[]): Promise<readonly string[]> {
+  const uids = objects.map(({ metadata: { uid = '' } }) => uid)
+  const wakes = tenants.pawl.db.selectFrom('wake').select('cause').where('uid', 'in', uids)
+  const rows = await wakes.where('due', '<=', new Date()).execute()
+  return rows.map(({ cause }) => cause)
+}
+
+/** A parcel at rest. */
+async function pack(name: string): Promise<KubeObject> {
+  const { apiVersion, kind } = parcelKind
+  const body = { apiVersion, kind, metadata: { name }, spec: { text: 'x' } }
+  const { metadata } = await alice().kube.request<KubeObject>('POST', resourcePath(parcelKind, 'alice'), { body })
+  await vi.waitFor(async () => {
+    // What its two controllers have written last may wake either.
+    await tenants.pawl.journaled(await alice().kube.request<KubeObject>('GET', resourcePath(parcelKind, 'alice', name)))
+    expect(await wakesOf({ metadata })).toEqual([])
+    const rows = await tenants.pawl.db
+      .selectFrom('job')
+      .select('outcome')
+      .where('uid', '=', metadata.uid ?? '')
+      .execute()
+    expect(rows.map(({ outcome }) => outcome)).toEqual(['Converged', 'Converged'])
+  }, PATIENT)
+  return { metadata }
+}
+
+function marked({ metadata: { name, uid = '' } }: KubeObject) {
+  return { labels: { [OWNER_UID]: uid }, annotations: { [MADE_FOR]: `Parcel.writes.test.pawl.dev/alice/${name}` } }
+}
+
+async function map({ kube, namespace }: Cluster, name: string, metadata: object): Promise<KubeObject> {
+  return await kube.request<KubeObject>('POST', resourcePath(MAPS, namespace), {
+    body: { metadata: { name, ...metadata } },
+  })
+}
+
+async function installParcels({ kube }: Cluster): Promise<void> {
+  const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+  for (const kind of [parcelKind, rackKind]) {
+    const crd = parse(crdDocument(kind)) as { readonly spec: object }
+    const scope = kind === rackKind ? 'Cluster' : 'Namespaced'
+    await kube.request('POST', crds, { body: { ...crd, spec: { ...crd.spec, scope } } })
+    await vi.waitFor(async () => await kube.request('GET', resourcePath(kind, undefined)), 20_000)
+  }
+}

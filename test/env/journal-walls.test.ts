@@ -1,0 +1,219 @@
+// Namespaces are walls in the journal, against a real PostgreSQL: what an object says of its owner is anybody's to write, and leads nowhere from
+// another namespace. On real servers: test/e2e/walls.test.ts.
+
+import { describe, expect, inject, it } from 'vitest'
+import { sql } from 'kysely'
+import { holdLease } from '../../activities/journal/write/checkpoints.ts'
+import { journalEvents } from '../../activities/journal/write/events.ts'
+import { touchJobs } from '../../activities/journal/write/jobs.ts'
+import { wakeIfBehind } from '../../activities/journal/write/sweep.ts'
+import { isChildRow } from '../../activities/journal/read/children.ts'
+import { knownFamilies } from '../../activities/journal/read/known-objects.ts'
+import { builtIn } from '../../worker/server/registry.ts'
+import { directLookups, resolveWake } from '../../worker/reconciler/resolve.ts'
+import { groupKindOf, isChildOf, projectObject, type WatchedKind } from '../../workflows/kit/index.ts'
+import { FINALIZER } from '../../workflows/landscaper/contract.ts'
+import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
+import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
+import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
+import { deps, later, rules, seen, task, TASK, taskKind, type TaskOptions } from '../activities/journal/build-events.ts'
+import { job } from '../activities/journal/build-job.ts'
+import { findOpenJob, openJob } from '../activities/journal/one-row.ts'
+import { useJournal } from '../activities/journal/use-journal.ts'
+
+const test = useJournal(inject('servers').databaseUrl)
+const JOB = '4f1c2a54-d0b9-4c7e-9a3b-e8f15d4c7a21'
+const RUNNING = { phase: 'Progressing', jobID: JOB }
+const VICTIM = 'alice'
+const ATTACKER = 'mallory'
+
+const built = { ...deps, ...rules, route: builtIn.route, subjectKinds: builtIn.subjectKinds, modes: builtIn.modes }
+const quiet = { ...deps, route: () => ({ ignored: 'set-up' }) }
+
+type Told = readonly [WatchedKind, TaskOptions]
+
+async function journal(how: typeof built | typeof quiet, ...told: readonly Told[]) {
+  const events = told.map(([watched, options]) => {
+    const event = seen('ADDED', { finalizers: [FINALIZER], ...options }, watched)
+    return { ...event, object: { ...event.object, apiVersion: watched.apiVersion, kind: watched.kind } }
+  })
+  return await journalEvents(test.db, { cluster: 'c', source: 'watch', events }, how)
+}
+
+const ownedBy = (watched: WatchedKind, uid: string, name: string) => {
+  return { owner: { uid, name, kind: watched.kind, apiVersion: watched.apiVersion } }
+}
+const OF_INSTALLATION = ownedBy(installationKind, 'inst', 'shop')
+const OF_EXECUTION = ownedBy(executionKind, 'exec', 'shop')
+
+/** The victim's tree, in the middle of a job. */
+const tree: readonly Told[] = [
+  [installationKind, { uid: 'inst', name: 'shop', namespace: VICTIM, version: 1, status: RUNNING }],
+  [executionKind, { uid: 'exec', name: 'shop', namespace: VICTIM, version: 2, status: RUNNING, ...OF_INSTALLATION }],
+  [deployItemKind, { uid: 'item', name: 'shop-db', namespace: VICTIM, version: 3, ...OF_EXECUTION }],
+]
+
+const ended = { jobID: JOB, jobIDFinished: JOB, phase: 'Succeeded' }
+const forgedExecution: Told = [
+  executionKind,
+  { uid: 'forged-exec', name: 'shop', namespace: ATTACKER, version: 11, status: ended, ...OF_INSTALLATION },
+]
+const forgedItem: Told = [
+  deployItemKind,
+  { uid: 'forged-item', name: 'shop-db', namespace: ATTACKER, version: 12, status: ended, ...OF_EXECUTION },
+]
+
+describe('an object that names an owner in another namespace', () => {
+  it('wakes nobody there', async () => {
+    await journal(quiet, ...tree)
+    await journal(built, forgedExecution, forgedItem)
+    expect(await test.wakes()).toEqual([])
+    expect((await test.outcomes()).slice(-2)).toEqual([
+      'watch 11 ignored: no subject is concerned',
+      'watch 12 ignored: no subject is concerned',
+    ])
+  })
+
+  it('wakes its owner from the same namespace, under its name alone', async () => {
+    await journal(quiet, ...tree)
+    const [, forged] = forgedExecution
+    await journal(built, [
+      executionKind,
+      { ...forged, uid: 'other-name', ...ownedBy(installationKind, 'inst', 'other') },
+    ])
+    expect(await test.wakes()).toEqual([])
+    await journal(built, [executionKind, { ...forged, uid: 'real', namespace: VICTIM }])
+    expect(await test.wakes()).toMatchObject([
+      { controller: 'installation', uid: 'inst', namespace: VICTIM, name: 'shop' },
+    ])
+  })
+
+  it('is among nobody’s children', async () => {
+    await journal(quiet, ...tree, forgedExecution, forgedItem)
+    const owner = { ...groupKindOf(installationKind), uid: 'inst', namespace: VICTIM, name: 'shop' }
+    const other = { ...groupKindOf(executionKind), uid: 'exec', namespace: VICTIM, name: 'shop' }
+    const families = await knownFamilies(test.db, 'c', [owner, other])
+    expect(families.map(({ self, children }) => [self?.uid, ...children.map(({ uid }) => uid)])).toEqual([
+      ['inst', 'exec'],
+      ['exec', 'item'],
+    ])
+  })
+
+  it('is not told that this one has gone', async () => {
+    await journal(quiet, ...tree, forgedExecution)
+    const gone = seen('DELETED', { uid: 'inst', name: 'shop', namespace: VICTIM, version: 20 }, installationKind)
+    await journalEvents(test.db, { cluster: 'c', source: 'watch', events: [gone] }, built)
+    expect((await test.wakes()).filter(({ controller }) => controller === 'execution').map(({ uid }) => uid)).toEqual([
+      'exec',
+    ])
+  })
+
+  it('is hosted by no run of the tree that it names, and its wakes are not for that', async () => {
+    await journal(quiet, ...tree)
+    await openJob(
+      test.db,
+      job({ controller: 'installation', uid: 'inst', job_id: JOB, workflow_id: 'i', namespace: VICTIM }),
+    )
+    await holdLease(test.db, { cluster: 'c', ...groupKindOf(executionKind), owner: 'r', leaseMs: 1000 })
+    await test.db.updateTable('watch_checkpoint').set({ resource_version: 9 }).execute()
+    const [, forged] = forgedItem
+    const spec = { type: 'landscaper.gardener.cloud/mock' }
+    await journal(built, [deployItemKind, { ...forged, spec, status: RUNNING }])
+    const [wake] = await test.wakes()
+    expect(await resolveWake(wake!, directLookups(test.db))).toMatchObject({
+      to: 'start',
+      run: { controller: 'deploy', input: { subject: { uid: 'forged-item', namespace: ATTACKER } } },
+    })
+  })
+
+  it('does not make the sweep wake a quiet job there, whatever changes', async () => {
+    await journal(quiet, ...tree)
+    await openJob(
+      test.db,
+      job({ controller: 'installation', uid: 'inst', job_id: JOB, workflow_id: 'i', namespace: VICTIM }),
+    )
+    await touchJobs(test.db, [{ workflowID: 'i', runID: 'r1' }], later(1000))
+    const isBehind = async () => {
+      const open = await findOpenJob(test.db, 'installation', 'inst')
+      return await wakeIfBehind(test.db, open!, later(3000))
+    }
+    const [, forged] = forgedItem
+    await journal({ ...quiet, now: () => later(2000) }, forgedExecution, [
+      deployItemKind,
+      { ...forged, ...ownedBy(executionKind, 'forged-exec', 'shop'), uid: 'grandchild' },
+    ])
+    expect(await isBehind()).toBe(false)
+    await journal({ ...quiet, now: () => later(2000) }, [deployItemKind, { ...tree[2]![1], version: 30 }])
+    expect(await isBehind()).toBe(true)
+  })
+})
+
+describe('an object whose owner in its own namespace is of a kind that hosts nothing of its kind', () => {
+  // Here somebody made an item by hand and had an Installation own it.
+  const item: Told = [
+    deployItemKind,
+    {
+      ...{ uid: 'odd', name: 'odd', namespace: VICTIM, version: 5, status: RUNNING, ...OF_INSTALLATION },
+      spec: { type: 'landscaper.gardener.cloud/mock' },
+    },
+  ]
+
+  it('has a run of its own, though both have the same job', async () => {
+    await journal(quiet, ...tree)
+    await openJob(
+      test.db,
+      job({ controller: 'installation', uid: 'inst', job_id: JOB, workflow_id: 'i', namespace: VICTIM }),
+    )
+    await journal(built, item)
+    const [wake] = await test.wakes()
+    expect(await resolveWake(wake!, directLookups(test.db))).toMatchObject({
+      to: 'start',
+      run: { controller: 'deploy', input: { subject: { uid: 'odd' }, jobID: JOB } },
+    })
+  })
+
+  it('is deleted without waiting for that to hand a job down', async () => {
+    await journal(quiet, ...tree)
+    await journal(built, [item[0], { ...item[1], status: ended, deleting: true }])
+    const [wake] = await test.wakes()
+    expect(await resolveWake(wake!, directLookups(test.db))).toMatchObject({
+      to: 'start',
+      run: { controller: 'deploy', input: { cause: 'deletion without owner' } },
+    })
+  })
+})
+
+describe('whose child an object is', () => {
+  it('PostgreSQL and the kit decide alike', async () => {
+    const places = [VICTIM, ATTACKER, '']
+    const owners = ['u1', 'u2'].flatMap((uid) => places.map((namespace) => ({ uid: `${uid}${namespace}`, namespace })))
+    const tasks: TaskOptions[] = owners.map((at, index) => ({ ...at, version: index + 1 }))
+    const variants = ['test.pawl.dev/v1', 'test.pawl.dev/v2', 'other.pawl.dev/v1', 'v1'].flatMap((apiVersion) =>
+      ['Task', 'Chore'].flatMap((kind) =>
+        ['same', 'other'].flatMap((name) =>
+          owners.flatMap(({ uid }) =>
+            places.map((namespace) => ({
+              owner: { uid, kind, apiVersion, ...(name === 'other' && { name }) },
+              namespace,
+            })),
+          ),
+        ),
+      ),
+    )
+    const children = variants.map((one, index): TaskOptions => ({ ...one, uid: `c${index}`, version: 100 + index }))
+    await journal(quiet, ...[...tasks, ...children].map((options): Told => [taskKind, options]))
+    const { rows } = await sql<{ pair: string }>`
+      select c.uid || ' of ' || o.uid as pair from object o join object c on ${isChildRow('c', 'o')} order by 1`.execute(
+      test.db,
+    )
+    const expected = tasks.flatMap((one) => {
+      const { uid = '', name, namespace = '' } = { ...one, name: task(one).metadata.name }
+      return children
+        .filter((child) => isChildOf(projectObject(task(child), []), { ...TASK, uid, name, namespace }))
+        .map((child) => `${child.uid ?? ''} of ${uid}`)
+    })
+    expect(rows.map(({ pair }) => pair)).toEqual(expected.sort())
+    expect(expected.length).toBeGreaterThan(10)
+    expect(expected.length).toBeLessThan(children.length / 4)
+  })
+})

@@ -1,0 +1,84 @@
+// Several tenants of one Pawl: a cluster of the test file's own, with a namespace for each, and a Pawl that follows them all. What one of them does
+// goes through a client that names no other namespace than theirs.
+
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, inject } from 'vitest'
+import { installCrds } from '../../worker/dev/pawl-parts.ts'
+import { type Servers, startServers } from '../../worker/dev/servers.ts'
+import { readConfig } from '../../worker/server/config.ts'
+import { Cluster } from './cluster.ts'
+import { Pawl, type PawlOptions } from './pawl.ts'
+import { PATIENT } from './stage.ts'
+import type { TestServers } from './servers.ts'
+
+const SET_UP_MS = 240_000
+
+export class Tenants<Name extends string> {
+  readonly #names: readonly Name[]
+  readonly #clusters = new Map<Name, Cluster>()
+  #servers: Servers | undefined
+  #pawl: Pawl | undefined
+
+  constructor(names: readonly Name[]) {
+    this.#names = names
+  }
+
+  /** What a tenant can reach. */
+  of(name: Name): Cluster {
+    const cluster = this.#clusters.get(name)
+    if (cluster === undefined) throw new Error('the tenants are set up by beforeAll')
+    return cluster
+  }
+
+  get pawl(): Pawl {
+    if (this.#pawl === undefined) throw new Error('the tenants are set up by beforeAll')
+    return this.#pawl
+  }
+
+  async setUp(name: string, shared: TestServers, prepare: Preparation, options: Partial<PawlOptions>): Promise<void> {
+    const { databaseUrl, temporalAddress } = shared
+    const dataDir = await mkdtemp(join(tmpdir(), 'pawl-tenants-'))
+    const own = { databaseUrl, temporalAddress }
+    const progress = (line: string) => process.stderr.write(`${name}: ${line}\n`)
+    this.#servers = await startServers({ config: readConfig(), dataDir, ephemeral: true, own, progress })
+    const { kubeconfigPath } = this.#servers
+    await installCrds(this.#servers)
+    for (const one of this.#names) {
+      const cluster = new Cluster(kubeconfigPath, one)
+      this.#clusters.set(one, cluster)
+      await cluster.createNamespace()
+    }
+    await prepare(this.#clusters.get(this.#names[0]!)!)
+    const servers = { ...shared, kubeconfigPath }
+    const workerFlags = [...PATIENT, ...(options.workerFlags ?? [])]
+    this.#pawl = await Pawl.start({ name, servers, namespace: undefined, ...options, workerFlags })
+  }
+
+  async tearDown(): Promise<void> {
+    await this.#pawl?.stop()
+    await Promise.all([...this.#clusters.values()].map(async ({ kube }) => await kube.close()))
+    await this.#servers?.stop()
+  }
+}
+
+/** What the cluster needs before Pawl starts. */
+type Preparation = (cluster: Cluster) => Promise<void>
+
+/** Sets the tenants up before the tests of the file, and clears everything after them. `names` are the namespaces. */
+export function useTenants<const Name extends string>(
+  name: string,
+  names: readonly Name[],
+  prepare: Preparation = () => Promise.resolve(),
+  options: Partial<PawlOptions> = {},
+): Tenants<Name> {
+  const tenants = new Tenants(names)
+  beforeAll(() => tenants.setUp(name, inject('servers'), prepare, options), SET_UP_MS)
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail')
+      process.stderr.write(`${name}: open after "${task.name}": ${await tenants.pawl.openState()}\n`)
+  })
+  afterAll(() => tenants.tearDown(), SET_UP_MS)
+  return tenants
+}
