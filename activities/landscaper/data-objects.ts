@@ -66,7 +66,7 @@ export async function writeDataObjects(
     const act = acting[index]
     if (act === undefined) continue
     if (answer.result === 'failed') throw named(act, answer.error)
-    if (answer.result === 'superseded') throw takenBy(act.input, answer.object)
+    if (answer.result === 'superseded') throw takenBy(deps, act.input, answer.object)
   }
 }
 
@@ -92,7 +92,7 @@ async function plan(deps: LandscaperDeps, input: WriteDataInput, one: DataToWrit
     const message = `${watched.kind} ${one.name} is being deleted; it is written when it is gone`
     throw retryableFailure('BeingDeleted', message)
   }
-  if (!(await mayTake(deps, input, existing))) throw takenBy(input, existing)
+  if (!(await mayTake(deps, input, existing))) throw takenBy(deps, input, existing)
   const before = ownerOf(existing)?.uid
   const patch = difference(existing, body)
   if (patch === undefined || (input.keepsJobID === true && isSameButJob(existing, body))) return []
@@ -100,7 +100,7 @@ async function plan(deps: LandscaperDeps, input: WriteDataInput, one: DataToWrit
   const isSameJob = (current: KubeObject) =>
     current.metadata.labels?.[JOB_ID_LABEL] === existing.metadata.labels?.[JOB_ID_LABEL]
   const reapply = (current: KubeObject) =>
-    (mayOwn(current, input) || ownerOf(current)?.uid === before) && isSameJob(current)
+    (mayOwn(deps, current, input) || (before !== undefined && ownerOf(current)?.uid === before)) && isSameJob(current)
       ? (difference(current, body) ?? 'done')
       : 'superseded'
   return [{ verb: 'patch', ...target, version: existing.metadata.resourceVersion ?? '', patch, reapply }]
@@ -151,9 +151,14 @@ function isSameButJob(existing: KubeObject, body: KubeObject): boolean {
   return difference(existing, { ...body, metadata }) === undefined
 }
 
-// A hand-made object without an owner is adopted. Source: spec/landscaper.md appendix B 17.
-function mayOwn(existing: KubeObject, { owner, namespace }: Pick<WriteDataInput, 'owner' | 'namespace'>): boolean {
-  return ownerOf(existing) === undefined || isOwnedBy(existing, owner, { ...owner, namespace })
+// A hand-made object without an owner is adopted, unless tenants share the cluster. Source: spec/landscaper.md appendix B 17; docs/security.md.
+function mayOwn(
+  { landscaper: { strictTenancy } }: LandscaperDeps,
+  existing: KubeObject,
+  { owner, namespace }: Pick<WriteDataInput, 'owner' | 'namespace'>,
+): boolean {
+  if (ownerOf(existing) === undefined) return !strictTenancy
+  return isOwnedBy(existing, owner, { ...owner, namespace })
 }
 
 // What an owner left behind, the garbage collector has yet to take: an earlier object of our name, or one that is gone.
@@ -163,7 +168,8 @@ async function mayTake(
   existing: KubeObject,
 ): Promise<boolean> {
   const other = ownerOf(existing)
-  if (other === undefined || mayOwn(existing, { owner, namespace })) return true
+  if (other === undefined) return mayOwn(deps, existing, { owner, namespace })
+  if (mayOwn(deps, existing, { owner, namespace })) return true
   const kind = groupKindOf(other)
   if (other.name === owner.name && isSameGroupKind(kind, groupKindOf(owner))) return true
   const watched = [installationKind, executionKind].find((one) => isSameGroupKind(kind, one))
@@ -172,11 +178,17 @@ async function mayTake(
   return living?.metadata.uid !== other.uid
 }
 
-function takenBy({ watched, owner, takenCode }: WriteDataInput, existing: KubeObject) {
+function takenBy(
+  { landscaper: { strictTenancy } }: LandscaperDeps,
+  { watched, owner, takenCode }: WriteDataInput,
+  existing: KubeObject,
+) {
   const other = ownerOf(existing)
-  const whose = other === undefined ? 'somebody else' : `${other.kind} ${other.name}`
+  const somebody = strictTenancy ? 'nobody' : 'somebody else'
+  const whose = other === undefined ? somebody : `${other.kind} ${other.name}`
+  const expected = `${owner.kind} ${owner.name}`
   return finalFailure(
     takenCode ?? 'ExportConflict',
-    `${watched.kind} ${existing.metadata.name} belongs to ${whose}; expected no owner or ${owner.kind} ${owner.name}`,
+    `${watched.kind} ${existing.metadata.name} belongs to ${whose}; expected ${strictTenancy ? `${expected}, because of --strict-tenancy` : `no owner or ${expected}`}`,
   )
 }

@@ -9,6 +9,8 @@ export interface LandscaperParts {
   readonly targets: TargetAccess
   /** How long a triggered item may wait for a deployer that is not part of Pawl; undefined: for ever. */
   readonly pickupTimeoutMs: number | undefined
+  /** True: what is nobody's is not taken, and ServiceAccounts only where they allow it. Source: docs/security.md. */
+  readonly strictTenancy: boolean
 }
 
 export interface LandscaperDeps extends Deps {

@@ -26,11 +26,11 @@ import { createTemplateEngine } from './render/template-engine.ts'
 export type LandscaperActivities = ReturnType<typeof landscaperActivities>
 
 export const landscaper: ActivityWing<typeof landscaperWing.flags, LandscaperActivities> = {
-  open(deps, { 'pickup-timeout': pickupTimeoutMs }) {
+  open(deps, { 'pickup-timeout': pickupTimeoutMs, 'strict-tenancy': strictTenancy }) {
     const templates = createTemplateEngine()
-    const targets = createTargetAccess(deps)
+    const targets = createTargetAccess({ ...deps, strictTenancy })
     return {
-      activities: landscaperActivities({ ...deps, landscaper: { templates, targets, pickupTimeoutMs } }),
+      activities: landscaperActivities({ ...deps, landscaper: { templates, targets, pickupTimeoutMs, strictTenancy } }),
       close: async () => {
         await Promise.all([targets.close(), templates.close()])
       },

@@ -12,6 +12,10 @@ export const landscaperWing = {
       ...{ takes: '<types>', reads: 'text', default: 'all' },
       text: 'deploy only items of these types, such as mock,kubernetes-manifest',
     },
+    'strict-tenancy': {
+      ...{ takes: '<yes-or-no>', reads: 'yes-or-no', otherwise: 'no' },
+      text: 'whether tenants share the cluster: ServiceAccounts are used only where they allow it, hand-made data is not taken',
+    },
   },
   workerRules: [
     // Imports and exports are read and written by name; nothing needs a list of Secrets.
@@ -19,5 +23,7 @@ export const landscaperWing = {
     { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] },
     // Targets with `selfConfig`: the account of the user deploys, not the worker's.
     { apiGroups: [''], resources: ['serviceaccounts/token'], verbs: ['create'] },
+    // With --strict-tenancy: whether the account allows it.
+    { apiGroups: [''], resources: ['serviceaccounts'], verbs: ['get'] },
   ],
 } as const satisfies Wing

@@ -143,7 +143,7 @@ async function publish(
     {
       ...common,
       watched: targetKind,
-      objects: targets.map(({ name, target }) => withTarget(place(target), targetContent(name, exports[name]))),
+      objects: targets.map(({ name, target }) => withTarget(place(target), targetContent(deps, name, exports[name]))),
     },
   )
 }
@@ -172,12 +172,18 @@ function withTarget(
   return { ...place, ...target, labels: { ...target.labels, ...place.labels } }
 }
 
-function targetContent(name: string, value: unknown) {
+function targetContent({ landscaper: { strictTenancy } }: LandscaperDeps, name: string, value: unknown) {
   const { type, config, secretRef, labels, annotations } = (value ?? {}) as Partial<ExportedTarget>
   if (type === undefined || (config === undefined) === (secretRef === undefined)) {
     throw finalFailure(
       'ERR_CONFIGURATION_PROBLEM',
       `export ${name}: found no target; expected type and either config or secretRef`,
+    )
+  }
+  if (strictTenancy && typeof config === 'object' && config !== null && 'selfConfig' in config) {
+    throw finalFailure(
+      'ERR_CONFIGURATION_PROBLEM',
+      `export ${name}: found selfConfig; expected a kubeconfig, because of --strict-tenancy`,
     )
   }
   return {

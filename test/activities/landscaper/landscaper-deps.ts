@@ -10,7 +10,8 @@ import { landscaperActivities } from '../../../activities/landscaper/wing.ts'
 export function landscaperDeps(deps: Deps, parts: Partial<LandscaperParts> = {}): LandscaperDeps {
   const templates = undefined as unknown as TemplateEngine
   const targets = createTargetAccess(deps)
-  return { ...deps, landscaper: { templates, targets, pickupTimeoutMs: undefined, ...parts } }
+  const usual = { templates, targets, pickupTimeoutMs: undefined, strictTenancy: false }
+  return { ...deps, landscaper: { ...usual, ...parts } }
 }
 
 /** The activities as a worker with this wing registers them. */

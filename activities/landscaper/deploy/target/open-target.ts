@@ -17,6 +17,7 @@ import { createDiscovery } from './discovery.ts'
 import { KubeconfigError } from './kubeconfig.ts'
 import { requestSelfAccess } from './service-account.ts'
 import { unlessAborted } from './shared-work.ts'
+import { selfRefusal } from './strict-tenancy.ts'
 import type { TargetAccess, TargetCluster } from './target-cluster.ts'
 import { TargetClient } from './target-client.ts'
 import {
@@ -33,6 +34,8 @@ export interface TargetDeps {
   /** The engine's own cluster, in which Targets, their Secrets and ServiceAccounts are. */
   readonly kube: KubeClient
   readonly now: () => Date
+  /** True: ServiceAccounts are used as strict-tenancy.ts says. */
+  readonly strictTenancy?: boolean
 }
 
 const MOST_CLIENTS = 100
@@ -73,6 +76,7 @@ class KeptTargets implements TargetAccess {
 
   async open(namespace: string, name: string, signal?: AbortSignal): Promise<TargetCluster> {
     const source = await readSource(this.#deps.kube, { namespace, name, signal })
+    if (this.#deps.strictTenancy === true) await checkTenancy(this.#deps.kube, source, signal)
     const { uid } = source.target.metadata
     const version = versionOf(source)
     let kept = this.#kept.get(uid)
@@ -216,6 +220,18 @@ async function read<Watched extends WatchedKind>(
     if (isNotFound(error)) return undefined
     throw ownFailure(error)
   }
+}
+
+async function checkTenancy(kube: KubeClient, source: Source, signal: AbortSignal | undefined): Promise<void> {
+  const config = configOf(source)
+  if (!('self' in config)) return
+  const { target } = source
+  const refusal = await selfRefusal(kube, target, config.self, signal).catch((error: unknown) => {
+    throw ownFailure(error)
+  })
+  const { namespace, name } = target.metadata
+  if (refusal !== undefined)
+    throw configurationProblem(OPERATION, 'InvalidTarget', `target ${namespace}/${name}: ${refusal}`)
 }
 
 // Our own server's refusals say nothing about the Target: with no code they are tried again.
