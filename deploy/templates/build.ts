@@ -1,10 +1,10 @@
-// Builds the template engine: Go source -> WebAssembly -> bounded memory -> engine.wasm.br and engine.sha256.
+// Builds the template engine: Go source -> WebAssembly -> bounded memory -> engine.wasm.br and engine.sha256; and LICENSES.txt of what is in it.
 // Run it after a change of the Go files: `node deploy/templates/build.ts`. test/env/template-engine-build.test.ts
 // rebuilds and compares. The checksum is of the module before compression, so that it does not depend on brotli.
 
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { brotliCompressSync, constants } from 'node:zlib'
@@ -37,6 +37,30 @@ export function buildEngine(): Buffer {
   } finally {
     rmSync(folder, { recursive: true })
   }
+}
+
+const LICENCE = /^(?:licen[cs]e|copying|notice)/i
+
+/**
+ * The licence texts of Go and of every module that the engine contains, each under a heading.
+ *
+ * @throws Error for a module without one.
+ */
+export function licenceTexts(): string {
+  const target = ['GOOS=wasip1', 'GOARCH=wasm', 'GOFLAGS=', `GOTOOLCHAIN=${pinnedToolchain()}`]
+  const go = (...args: readonly string[]) =>
+    execFileSync('env', [...target, 'go', ...args], { cwd: import.meta.dirname, encoding: 'utf8' }).trim()
+  const format = '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}'
+  const modules = [...new Set(go('list', '-mod=readonly', '-deps', '-f', format, '.').split('\n'))].filter(Boolean).sort()
+  const all = [`Go ${pinnedToolchain().slice(2)} ${go('env', 'GOROOT')}`, ...modules]
+  return all.map((line) => licenceOf(...(line.split(' ') as [string, string, string]))).join('\n')
+}
+
+function licenceOf(name: string, version: string, folder: string): string {
+  const files = readdirSync(folder).filter((file) => LICENCE.test(file)).sort()
+  if (files.length === 0) throw new Error(`${name} ${version}: found no licence in ${folder}, expected one`)
+  const texts = files.map((file) => readFileSync(join(folder, file), 'utf8').replaceAll('\r\n', '\n').trimEnd())
+  return `${'='.repeat(80)}\n${name} ${version}\n${'='.repeat(80)}\n\n${texts.join('\n\n')}\n`
 }
 
 /**
@@ -100,5 +124,6 @@ if (import.meta.main) {
     [constants.BROTLI_PARAM_SIZE_HINT]: wasm.length,
   }
   writeFileSync(join(import.meta.dirname, 'engine.wasm.br'), brotliCompressSync(wasm, { params }))
+  writeFileSync(join(import.meta.dirname, 'LICENSES.txt'), licenceTexts())
   writeFileSync(join(import.meta.dirname, 'engine.sha256'), `${checksum(wasm)}  engine.wasm\n`)
 }

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { brotliDecompressSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { boundMemory, buildEngine, checksum } from '../../deploy/templates/build.ts'
+import { boundMemory, buildEngine, checksum, licenceTexts } from '../../deploy/templates/build.ts'
 
 const FOLDER = new URL('../../deploy/templates/', import.meta.url)
 const BUILD_TIMEOUT_MS = 300_000
@@ -26,5 +26,11 @@ describe('the compiled template engine', () => {
 
   it.skipIf(!hasGo)('is what its source compiles to', { timeout: BUILD_TIMEOUT_MS }, () => {
     expect(checksum(buildEngine())).toBe(kept)
+  })
+
+  it.skipIf(!hasGo)('comes with the licences of all that it contains', { timeout: BUILD_TIMEOUT_MS }, () => {
+    const kept = readFileSync(new URL('LICENSES.txt', FOLDER), 'utf8')
+    expect(kept).toBe(licenceTexts())
+    expect(kept).toContain('github.com/Masterminds/sprig/v3 v3.3.0')
   })
 })
