@@ -47,8 +47,9 @@ describe.concurrent('a worker that is stopped until its job and the next one are
         const count = proxy.writes.length
 
         const since = new Date()
+        const ended = await endedWrites(lane)
         held.release()
-        await written(lane, since, count)
+        await written(lane, { ended, count })
         await atRest(lane)
 
         const late = proxy.writes.slice(count)
@@ -81,13 +82,19 @@ function holdAt({ proxy, pawl }: Lane, at: WritePoint) {
   return { stopped, release: () => release() }
 }
 
+/** How many writes the journal knows the end of. */
+async function endedWrites({ pawl: { db } }: Lane): Promise<number> {
+  return (await db.selectFrom('action').select('seq').where('finished_at', 'is not', null).execute()).length
+}
+
 /** Waits until the write has reached the server and the worker has journaled how it ended: the last thing it does about it. */
-async function written({ pawl: { db }, proxy }: Lane, since: Date, count: number): Promise<void> {
+async function written(lane: Lane, before: { readonly ended: number; readonly count: number }): Promise<void> {
   await vi.waitFor(
     async () => {
-      if (proxy.writes.length <= count) throw new Error('the write that was held has not come to the server')
-      const ended = await db.selectFrom('action').select('step').where('finished_at', '>=', since).execute()
-      if (ended.length === 0) throw new Error('the stopped worker has not journaled the end of its write')
+      if (lane.proxy.writes.length <= before.count)
+        throw new Error('the write that was held has not come to the server')
+      if ((await endedWrites(lane)) <= before.ended)
+        throw new Error('the stopped worker has not journaled the end of its write')
     },
     { timeout: 60_000, interval: 50 },
   )
