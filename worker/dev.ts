@@ -78,13 +78,14 @@ async function completeSet(
   servers: Servers,
   options: DevOptions & { dataDir: string },
 ): Promise<Omit<Dev, 'stop'> & { readonly watched?: CodeWatch }> {
-  const { dataDir, config, wings, controllers, progress, signal, watch = false } = options
+  const { dataDir, config, own, wings, controllers, progress, signal, watch = false } = options
   const { temporalNamespace } = config
   const onEnd = (error: Error) => {
     progress(`${error.message}\nwaits for a change of the code`)
   }
   const pawl = startPawl({
-    ...{ servers, dataDir, temporalNamespace, wings, controllers, progress, onEnd: watch ? onEnd : undefined },
+    ...{ servers, dataDir, wings, controllers, progress, onEnd: watch ? onEnd : undefined },
+    ...{ temporalNamespace, ownTemporal: own?.temporalAddress === undefined ? undefined : options.config },
   })
   try {
     const parts = await Promise.race([pawl, failed(servers.failure), aborted(signal)])

@@ -47,7 +47,7 @@ describe.concurrent('a worker that is stopped until its job and the next one are
         const count = proxy.writes.length
 
         const since = new Date()
-        const ended = await endedWrites(lane)
+        const ended = await lastEnd(lane)
         held.release()
         await written(lane, { ended, count })
         await atRest(lane)
@@ -82,9 +82,13 @@ function holdAt({ proxy, pawl }: Lane, at: WritePoint) {
   return { stopped, release: () => release() }
 }
 
-/** How many writes the journal knows the end of. */
-async function endedWrites({ pawl: { db } }: Lane): Promise<number> {
-  return (await db.selectFrom('action').select('seq').where('finished_at', 'is not', null).execute()).length
+/** When the last write ended, by the journal; a repeated write ends again in the same row. */
+async function lastEnd({ pawl: { db } }: Lane): Promise<number> {
+  const { at } = await db
+    .selectFrom('action')
+    .select((table) => table.fn.max('finished_at').as('at'))
+    .executeTakeFirstOrThrow()
+  return at?.getTime() ?? 0
 }
 
 /** Waits until the write has reached the server and the worker has journaled how it ended: the last thing it does about it. */
@@ -93,7 +97,7 @@ async function written(lane: Lane, before: { readonly ended: number; readonly co
     async () => {
       if (lane.proxy.writes.length <= before.count)
         throw new Error('the write that was held has not come to the server')
-      if ((await endedWrites(lane)) <= before.ended)
+      if ((await lastEnd(lane)) <= before.ended)
         throw new Error('the stopped worker has not journaled the end of its write')
     },
     { timeout: 60_000, interval: 50 },

@@ -7,7 +7,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-import { modulePath, processArgs } from '../server/config.ts'
+import { type Config, modulePath, processArgs } from '../server/config.ts'
+import { readFlags } from '../server/flags.ts'
+import { TEMPORAL_FLAGS, type TemporalTarget, temporalTarget } from '../server/temporal.ts'
 import { wingsOn } from '../server/wings.ts'
 import { migrate } from '../migrate.ts'
 import type { Progress } from './obtain.ts'
@@ -21,6 +23,8 @@ export interface PawlOptions {
   readonly servers: Servers
   readonly dataDir: string
   readonly temporalNamespace: string
+  /** Of a Temporal that is the user's own: how to reach it; undefined: it is ours, without TLS. */
+  readonly ownTemporal?: Config | undefined
   /** Names of the wings that are on, as the flag has them. */
   readonly wings?: string | undefined
   /** Modules of controllers in level mode, as the flag has them. */
@@ -39,7 +43,7 @@ export interface PawlParts {
 export async function startPawl(options: PawlOptions): Promise<PawlParts> {
   const { servers, temporalNamespace, wings, controllers, progress } = options
   const { databaseUrl, temporalAddress, ports } = servers
-  const temporal = { address: temporalAddress, namespace: temporalNamespace }
+  const temporal = { ...temporalAt(options, temporalAddress), namespace: temporalNamespace }
   const [added] = await Promise.all([migrate({ databaseUrl, temporal }), installCrds(servers, wingsOn(wings))])
   progress(`journal: ${added.length === 0 ? 'up to date' : `added ${added.join(', ')}`}`)
 
@@ -68,6 +72,18 @@ export async function startPawl(options: PawlOptions): Promise<PawlParts> {
       }),
   }
 }
+
+function temporalAt({ ownTemporal }: PawlOptions, address: string): Omit<TemporalTarget, 'namespace'> {
+  return ownTemporal === undefined ? { address } : temporalTarget(address, readFlags(TEMPORAL_FLAGS, {}), ownTemporal)
+}
+
+/** What somebody has set for a Temporal of theirs is not meant for ours. */
+const WITHOUT_TLS = Object.fromEntries(
+  [
+    ...['TEMPORAL_TLS', 'TEMPORAL_TLS_SERVER_CA_CERT_PATH', 'TEMPORAL_TLS_SERVER_NAME', 'TEMPORAL_API_KEY'],
+    ...['TEMPORAL_TLS_CLIENT_CERT_PATH', 'TEMPORAL_TLS_CLIENT_KEY_PATH', 'PAWL_TEMPORAL_API_KEY_FILE'],
+  ].map((name) => [name, '']),
+)
 
 /** Applies the generated CRDs of the wings and waits until their storage answers. */
 export async function installCrds(
@@ -120,6 +136,7 @@ async function startProcess({ name, file, healthPort, args }: PawlProcess, optio
     address,
     // Arguments can be read by every user of the machine, so the password is not among them.
     env: {
+      ...(options.ownTemporal === undefined && WITHOUT_TLS),
       ...(password !== '' && { PGPASSWORD: password }),
       // Half of a start is reading the sources.
       NODE_COMPILE_CACHE: join(dataDir, 'compile-cache'),
