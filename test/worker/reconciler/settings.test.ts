@@ -20,7 +20,9 @@ describe('the settings of a worker', () => {
         healthPort: 0,
         sweepMs: 60_000,
         wings: ['landscaper'],
-        wingFlags: new Map([['landscaper', { 'pickup-timeout': 300_000, deployers: undefined, 'strict-tenancy': false }]]),
+        wingFlags: new Map([
+          ['landscaper', { 'pickup-timeout': 300_000, deployers: undefined, 'strict-tenancy': false }],
+        ]),
       },
       dispatcher: { taskQueue: 'pawl-2', cluster: 'local', slots: 20, leaseMs: 10_000, workflowTaskTimeoutMs: 10_000 },
     })
