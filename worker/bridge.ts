@@ -30,9 +30,12 @@ async function bridge({ log, stopping, opened }: Frame): Promise<void> {
     settings.contentKeyPath === undefined ? undefined : await loadOrCreateContentKey(settings.contentKeyPath)
   if (contentKey === undefined) log.warn('no content key: changes of hashed content are not seen')
 
-  // Every reflector may commit and renew its lease at the same time; the upkeep needs one more.
+  // Every reflector may commit and renew its lease at the same time; the clock needs one more.
   const db = openDatabase(settings.databaseUrl, watchedKinds.length * 2 + 1)
   opened(() => db.destroy())
+  // What goes through whole days of events may take its time.
+  const unhurried = openDatabase(settings.databaseUrl, 2, { statementMs: 600_000, answerMs: 660_000 })
+  opened(() => unhurried.destroy())
   const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-bridge' })
   opened(() => kube.close())
   const journal = { route, subjectKinds, modes, lanes, contentKey, now }
@@ -73,6 +76,6 @@ async function bridge({ log, stopping, opened }: Frame): Promise<void> {
   await Promise.all([
     ...reflectors.map((reflector) => reflector.run(stopping.signal)),
     clock.follow(db, log, stopping.signal),
-    keepUp({ db, log, retentionMs: settings.retentionMs, now }, stopping.signal),
+    keepUp({ db: unhurried, log, retentionMs: settings.retentionMs, now }, stopping.signal),
   ])
 }

@@ -188,7 +188,6 @@ export interface ActionTable {
   finished_at: NullableTimestamp
 }
 
-/** Retries of a controller in a namespace. */
 /** A pass that is under way, of a controller that bounds how many may be. */
 export interface PassTurnTable {
   cluster: string
@@ -198,6 +197,7 @@ export interface PassTurnTable {
   since: Timestamp
 }
 
+/** Retries of a controller in a namespace. */
 export interface RetryTurnTable {
   cluster: string
   controller: string

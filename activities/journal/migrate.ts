@@ -50,12 +50,22 @@ export async function migrateUp(url: string, now: Date = new Date()): Promise<st
       await ensurePartitions(db, now)
       return []
     }
-    const { error, results = [] } = await migratorOf(db).migrateToLatest()
-    const failed = results.find(({ status }) => status === 'Error')
-    if (error !== undefined) throw new MigrationFailed(failed?.migrationName, error)
+    const applied = await applyMissing(db)
     await ensurePartitions(db, now)
-    return results.map(({ migrationName }) => migrationName)
+    return applied
   })
+}
+
+const DEADLOCK = '40P01'
+const MOST_TRIES = 5
+
+async function applyMissing(db: Kysely<Database>, tries = 1): Promise<string[]> {
+  const { error, results = [] } = await migratorOf(db).migrateToLatest()
+  if (error === undefined) return results.map(({ migrationName }) => migrationName)
+  // All of it was taken back.
+  if (error instanceof Error && 'code' in error && error.code === DEADLOCK && tries < MOST_TRIES)
+    return await applyMissing(db, tries + 1)
+  throw new MigrationFailed(results.find(({ status }) => status === 'Error')?.migrationName, error)
 }
 
 /** Every known migration and when it was applied. */
@@ -121,7 +131,28 @@ class MigrationFailed extends Error {
 }
 
 function migratorOf(db: Kysely<Database>): Migrator {
-  return new Migrator({ db, provider: { getMigrations: () => Promise.resolve({ ...MIGRATIONS }) } })
+  const locking = Object.entries(MIGRATIONS).map(([name, migration]) => [name, lockingFirst(migration)])
+  return new Migrator({
+    db,
+    provider: { getMigrations: () => Promise.resolve(Object.fromEntries(locking) as Record<string, Migration>) },
+  })
+}
+
+/** In the order in which whoever journals takes them: a migration beside live processes that took them in another one would meet a deadlock. */
+const LOCKED = ['object', 'wake', 'job', 'action']
+
+function lockingFirst(migration: Migration): Migration {
+  return {
+    ...migration,
+    async up(db: Kysely<unknown>) {
+      for (const name of LOCKED) {
+        const { rows } = await sql<{ found: string | null }>`select to_regclass(${name})::text as found`.execute(db)
+        if ((rows[0]?.found ?? null) !== null)
+          await sql`lock table ${sql.table(name)} in access exclusive mode`.execute(db)
+      }
+      await migration.up(db)
+    },
+  }
 }
 
 async function withDatabase<T>(url: string, use: (db: Kysely<Database>) => Promise<T>): Promise<T> {

@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import type { Duplex } from 'node:stream'
 import pg from 'pg'
+import { CONNECT_MS } from './connection.ts'
 
 // SQLSTATE feature_not_supported: "cached plan must not change result type".
 const CHANGED_RESULT = '0A000'
@@ -22,7 +23,11 @@ const names = new Map<string, string>()
 type Run = (this: pg.Client, ...args: unknown[]) => Promise<unknown>
 
 /** A connection that prepares every statement with parameters. */
-export class PreparingClient extends pg.Client {}
+export class PreparingClient extends pg.Client {
+  constructor(config: pg.ClientConfig = {}) {
+    super({ ...config, connectionTimeoutMillis: CONNECT_MS })
+  }
+}
 
 // The method has a dozen overloads; only what the query builder calls (text and parameters) is changed.
 const send = Reflect.get(pg.Client.prototype, 'query') as Run

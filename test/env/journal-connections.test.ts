@@ -67,6 +67,13 @@ describe('a server that falls silent', () => {
     await end
   })
 
+  it('is not what one waits for whose pool has no connection left', async () => {
+    const db = openDatabase(test.url, 1)
+    const asked = [1, 2].map(async (n) => await sql`select pg_sleep(${n === 1 ? 11 : 0}::int)`.execute(db))
+    expect(await Promise.all(asked)).toHaveLength(2)
+    await db.destroy()
+  })
+
   it('ends what takes too long, and says what that was', async () => {
     const db = openDatabase(test.url, 1, { statementMs: 200 })
     await expect(sql`select pg_sleep(${30}::int)`.execute(db)).rejects.toThrow('statement timeout')

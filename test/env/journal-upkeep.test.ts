@@ -5,6 +5,7 @@ import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { beginActions } from '../../activities/journal/write/actions.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
+import { openDatabase } from '../../activities/journal/database.ts'
 import { migrateUp, migrationStatus } from '../../activities/journal/migrate.ts'
 import { ensurePartitions } from '../../activities/journal/write/partitions.ts'
 import { pruneJournal } from '../../activities/journal/write/retention.ts'
@@ -48,6 +49,34 @@ describe('migrating an empty database', () => {
   })
 })
 
+describe('migrating beside processes that journal', () => {
+  it('waits for those that are in the middle of it, and makes no deadlock with them', async () => {
+    await migrateUp(test.url)
+    const later = [
+      ...['0008_prune_by_index', '0009_say_who_may_work', '0010_find_children_by_place'],
+      '0011_take_pass_turns',
+    ]
+    await sql`drop table journal_schema, pass_turn`.execute(test.db)
+    await sql`drop index action_by_time, job_by_end, object_deleted, object_by_owner_and_place`.execute(test.db)
+    await sql`create index object_by_owner on object (owner_uid) where owner_uid is not null`.execute(test.db)
+    await sql`delete from kysely_migration where name = any(${later}::text[])`.execute(test.db)
+    const journaling = new pg.Client({ connectionString: test.url })
+    await journaling.connect()
+    try {
+      // In the order of whoever journals: objects first, actions last.
+      await journaling.query('begin; lock table object in row exclusive mode')
+      const migrating = migrateUp(test.url)
+      await expect
+        .poll(async () => (await sql`select from pg_locks where not granted`.execute(test.db)).rows.length)
+        .toBeGreaterThan(0)
+      await journaling.query('lock table wake, job, action in row exclusive mode; commit')
+      expect(await migrating).toEqual(later)
+    } finally {
+      await journaling.end()
+    }
+  })
+})
+
 describe('the partitions of events', () => {
   const partitions = async (): Promise<string[]> => {
     const { rows } = await sql<{ name: string }>`select inhrelid::regclass::text as name from pg_inherits
@@ -87,7 +116,7 @@ describe('the partitions of events', () => {
   const openTask = async (uid: string, started: Date) =>
     await openJob(test.db, {
       ...{ workflow_id: `task/${uid}`, run_id: null, controller: 'task', cluster: 'c', uid, job_id: 'j' },
-      ...{ namespace: '', name: '', cause: '', started_at: started },
+      ...{ namespace: 'ns', name: '', cause: '', started_at: started },
     })
 
   it('are dropped when they were over before the retention and nothing needs them', async () => {
@@ -160,6 +189,25 @@ describe('the partitions of events', () => {
     } finally {
       await reader.end()
     }
+  })
+
+  it('are gone through in one go, however much of them is kept', async () => {
+    await journalDays(20, 15)
+    await test.db.deleteFrom('wake').execute()
+    await openTask('u2', daysAgo(16))
+    // A job with thousands of objects, and a day with ten times as many events of others.
+    await sql`insert into object (cluster, api_group, kind, uid, namespace, name, owner_uid, resource_version, seq, projection, updated_at)
+      select 'c', 'g', 'K', 'child' || n, 'ns', 'n' || n, 'u2', 1, 1, '{}', ${TODAY}::timestamptz from generate_series(1, 4000) n`.execute(
+      test.db,
+    )
+    await sql`insert into watch_event (seq, at, cluster, api_group, kind, uid, namespace, name, resource_version, type, source, projection, outcome)
+      select n, ${daysAgo(15)}::timestamptz, 'c', 'g', 'K', 'other' || n, '', 'n', n, 'ADDED', 'watch', '{}', 'ignored' from generate_series(100, 40100) n`.execute(
+      test.db,
+    )
+    const db = openDatabase(test.url, 1, { statementMs: 5000 })
+    expect((await pruneJournal(db, 5 * DAY_MS, TODAY))?.rows).toBe(40_001)
+    await db.destroy()
+    expect(await versions()).toEqual([2])
   })
 
   it('go in good order when several processes prune at once', async () => {

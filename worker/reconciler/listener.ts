@@ -2,9 +2,8 @@
 //
 // Who only listens would not notice that nobody talks any more, so it asks from time to time.
 
-import pg from 'pg'
 import { connectionTo } from '../../activities/journal/connection.ts'
-import { closeAtOnce } from '../../activities/journal/prepared.ts'
+import { closeAtOnce, PreparingClient } from '../../activities/journal/prepared.ts'
 import { WAKE_CHANNEL } from '../../activities/journal/write/wakes.ts'
 import { pause } from '../server/backoff.ts'
 import type { Logger } from '../server/log.ts'
@@ -33,7 +32,7 @@ export async function listenForWakes(listening: Listening, signal: AbortSignal):
 /** Until the connection is lost, or the signal. */
 async function listen(listening: Listening, signal: AbortSignal): Promise<void> {
   const { databaseUrl, onWake, log, askEveryMs = ASK_EVERY_MS, answerMs = ANSWER_MS } = listening
-  const connection = new pg.Client(connectionTo(databaseUrl, { answerMs }))
+  const connection = new PreparingClient(connectionTo(databaseUrl, { answerMs }))
   const lost = new AbortController()
   connection.on('error', (error) => {
     log.warn({ err: error }, 'connection for notifications was lost; connecting again')

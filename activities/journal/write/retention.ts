@@ -2,7 +2,8 @@
 //
 //   P1. Nothing is pruned that a pending wake or an open job may still refer to. Each keeps its own rows only: a job that is open for ever costs
 //       nobody else's days.
-//   P4. It goes in small steps, each a statement of its own: a process that journals waits for none of them, and one that dies has done a part.
+//   P4. It goes in small steps, each a statement of its own: a process that journals waits for none of them, and one that dies has done a part. A step
+//       that fails keeps no other from being done.
 
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Database } from '../database.ts'
@@ -45,35 +46,48 @@ export async function pruneJournal(db: Kysely<Database>, retentionMs: number, no
 
 async function prune(db: Kysely<Database>, before: Date, now: Date): Promise<Pruned> {
   const gone: string[] = []
-  let rows = await pruneRows(db, 'watch_event_default', (event) => sql`${event}.at < ${before}`)
-  for (const partition of await partitionsBefore(db, before)) {
-    if (await isNeeded(db, partition)) rows += await pruneRows(db, partition.name, () => sql`true`)
-    else if (await dropPartition(db, partition)) gone.push(partition.name)
-  }
-  await pruneEnded(db, before)
-  await pruneRetryTurns(db, now)
-  await pruneTurns(db, now)
+  let rows = 0
+  const steps = [
+    async () => {
+      rows += await pruneRows(db, 'watch_event_default', (event) => sql`${event}.at < ${before}`)
+    },
+    ...(await partitionsBefore(db, before)).map((partition) => async () => {
+      if (await isNeeded(db, partition)) rows += await pruneRows(db, partition.name, () => sql`true`)
+      else if (await dropPartition(db, partition)) gone.push(partition.name)
+    }),
+    ...endedSteps(db, before),
+    async () => await pruneRetryTurns(db, now),
+    async () => await pruneTurns(db, now),
+  ]
+  const failures: unknown[] = []
+  for (const step of steps) await step().catch((error: unknown) => failures.push(error))
+  if (failures.length > 0) throw new AggregateError(failures, `retention: ${failures.map(String).join('; ')}`)
   return { partitions: gone, rows, before }
 }
 
 // Of an open job: the events of its subject, of the objects that its run hosts and of those that the subject owns, from the one on that it began
 // with. A level run (job ID '') looks at its object anew in every pass, and may be open for years: it keeps none.
 const KEPT = sql`kept as materialized (
-  select k.uid, coalesce(
-      (select max(w.at) from watch_event w where w.uid = j.uid and w.outcome = 'wake' and w.at <= j.started_at), j.started_at) as since
-  from job j cross join lateral (
+  select k.uid, begun.since
+  from job j
+  cross join lateral (select coalesce(
+    (select max(w.at) from watch_event w where w.uid = j.uid and w.outcome = 'wake' and w.at <= j.started_at), j.started_at) as since) begun
+  cross join lateral (
     select j.uid union select h.uid from hosted_job h where h.workflow_id = j.workflow_id
-    union select o.uid from object o where o.owner_uid = j.uid) k
+    union select o.uid from object o where o.owner_uid = j.uid and o.namespace = j.namespace) k
   where j.outcome is null and j.job_id <> '')`
 
-function needs(event: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`(${event}.seq in (select seq from wake)
-    or exists (select from kept where kept.uid = ${event}.uid and kept.since <= ${event}.at))`
-}
+// Each by a join of its own, so that a day is gone through once.
+const needed = (event: RawBuilder<unknown>) => ({
+  byWake: sql`select from wake w where w.seq = ${event}.seq`,
+  byJob: sql`select from kept k where k.uid = ${event}.uid and k.since <= ${event}.at`,
+})
 
 async function isNeeded(db: Kysely<Database>, { name }: Partition): Promise<boolean> {
+  const { byWake, byJob } = needed(sql.ref('e'))
   const { rows } = await sql<{ needed: boolean }>`with ${KEPT}
-    select exists (select from ${sql.table(name)} e where ${needs(sql.ref('e'))}) as needed`.execute(db)
+    select exists (select from ${sql.table(name)} e where exists (${byWake}))
+      or exists (select from ${sql.table(name)} e where exists (${byJob})) as needed`.execute(db)
   return rows[0]?.needed ?? true
 }
 
@@ -84,44 +98,37 @@ async function pruneRows(
   isMeant: (event: RawBuilder<unknown>) => RawBuilder<unknown>,
 ): Promise<number> {
   const event = sql.ref('e')
+  const { byWake, byJob } = needed(event)
   return await inBatches(
     async () =>
       await sql`with ${KEPT} delete from ${sql.table(table)} where ctid = any(array(
-        select e.ctid from ${sql.table(table)} e where ${isMeant(event)} and not ${needs(event)} limit ${BATCH}))`.execute(
-        db,
-      ),
+        select e.ctid from ${sql.table(table)} e
+        where ${isMeant(event)} and not exists (${byWake}) and not exists (${byJob}) limit ${BATCH}))`.execute(db),
   )
 }
 
 /** What no open job can still need (P1). A row of an action or a subscription may be there without one of its job: a worker was killed. */
-async function pruneEnded(db: Kysely<Database>, before: Date): Promise<void> {
-  await inBatches(
-    async () =>
-      await sql`delete from action where seq = any(array(select a.seq from action a where a.started_at < ${before} and not exists (
-        select from job j where j.workflow_id = a.workflow_id and j.job_id <> ''
-          and (j.outcome is null or j.finished_at >= ${before})) limit ${BATCH}))`.execute(db),
-  )
-  // Those of level runs (job ID '') stay while their object is there, also when no run is open.
-  await sql`delete from subscription s where s.created_at < ${before} and s.job_id <> '' and not exists (
-    select from job j where j.controller = s.controller and j.uid = s.uid and j.job_id = s.job_id and j.outcome is null)`.execute(
-    db,
-  )
-  await inBatches(
-    async () =>
-      await sql`delete from job where workflow_id = any(array(
-        select workflow_id from job where outcome is not null and finished_at < ${before} limit ${BATCH}))
-        and outcome is not null and finished_at < ${before}`.execute(db),
-  )
-  await sql`delete from hosted_job h where not exists (select from job j where j.workflow_id = h.workflow_id)`.execute(
-    db,
-  )
-  await inBatches(
-    async () =>
-      await sql`delete from object where deleted and (cluster, api_group, kind, uid) in (
-        select o.cluster, o.api_group, o.kind, o.uid from object o where o.deleted and o.updated_at < ${before} and not exists (
-          select from job j where j.outcome is null and j.job_id <> '' and j.uid in (o.uid, o.owner_uid)) limit ${BATCH})
-        and updated_at < ${before}`.execute(db),
-  )
+function endedSteps(db: Kysely<Database>, before: Date): readonly (() => Promise<unknown>)[] {
+  const deletes = [
+    sql`delete from action where seq = any(array(select a.seq from action a where a.started_at < ${before} and not exists (
+      select from job j where j.workflow_id = a.workflow_id and j.job_id <> ''
+        and (j.outcome is null or j.finished_at >= ${before})) limit ${BATCH}))`,
+    // Those of level runs (job ID '') stay while their object is there, also when no run is open.
+    sql`delete from subscription where ctid = any(array(select s.ctid from subscription s
+      where s.created_at < ${before} and s.job_id <> '' and not exists (
+        select from job j where j.controller = s.controller and j.uid = s.uid and j.job_id = s.job_id and j.outcome is null)
+      limit ${BATCH}))`,
+    sql`delete from job where workflow_id = any(array(
+      select workflow_id from job where outcome is not null and finished_at < ${before} limit ${BATCH}))
+      and outcome is not null and finished_at < ${before}`,
+    sql`delete from hosted_job where ctid = any(array(select h.ctid from hosted_job h
+      where not exists (select from job j where j.workflow_id = h.workflow_id) limit ${BATCH}))`,
+    sql`delete from object where deleted and (cluster, api_group, kind, uid) in (
+      select o.cluster, o.api_group, o.kind, o.uid from object o where o.deleted and o.updated_at < ${before} and not exists (
+        select from job j where j.outcome is null and j.job_id <> '' and j.uid in (o.uid, o.owner_uid)) limit ${BATCH})
+      and updated_at < ${before}`,
+  ]
+  return deletes.map((statement) => async () => await inBatches(async () => await statement.execute(db)))
 }
 
 async function inBatches(prune: () => Promise<{ readonly numAffectedRows?: bigint }>): Promise<number> {

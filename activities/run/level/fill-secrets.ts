@@ -38,8 +38,22 @@ export async function fillSecrets<Value>(
   const filled = structuredClone(value)
   for (const { at, parts } of gaps)
     put(filled, at, parts.map((part) => (typeof part === 'string' ? part : textOf(found, part))).join(''))
-  const texts = [...found.values()].flatMap((bytes) => [bytes.toString('utf8'), bytes.toString('base64')])
-  return { value: filled, conceals: texts }
+  return { value: filled, conceals: formsOf([...found.values()]) }
+}
+
+// A line of a few letters may stand in any message; what short values say is not worth hiding the rest for.
+const LEAST_LINE = 6
+
+/** As what texts a value may come back in messages: whole, without the blanks round it, by lines, quoted, in a URL, in base64. The longest first, so that none leaves a part of another. */
+function formsOf(values: readonly Buffer[]): readonly string[] {
+  const forms = values.flatMap((bytes) => {
+    const text = bytes.toString('utf8')
+    const lines = text.split(/\r?\n/).filter((line) => line.trim().length >= LEAST_LINE)
+    const plain = [text, text.trim(), ...lines, ...lines.map((line) => line.trim())]
+    const quoted = plain.flatMap((one) => [JSON.stringify(one).slice(1, -1), encodeURIComponent(one)])
+    return [...plain, ...quoted, bytes.toString('base64'), Buffer.from(text.trim()).toString('base64')]
+  })
+  return [...new Set(forms)].filter((form) => form.trim() !== '').sort((one, other) => other.length - one.length)
 }
 
 /** The data of a Secret, as the API server has it, from the texts that are wanted in it. */

@@ -5,7 +5,7 @@
 //   O2. A heartbeat of the kit repeats what the activity's last one has said.
 //   O3. Values of Secrets are filled into the input here, and no failure repeats them.
 
-import { ApplicationFailure } from '@temporalio/common'
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common'
 import { Context, log } from '@temporalio/activity'
 import {
   type ActionLog,
@@ -63,7 +63,7 @@ function registered(name: string, { heartbeatMs }: CallOptions, { run, deps }: R
       refuseTooLarge(name, result)
       return result
     } catch (error) {
-      throw context.signal.aborted ? error : toFailure(error, conceals)
+      throw isCancellation(error) ? error : toFailure(error, conceals)
     } finally {
       clearInterval(timer)
     }
@@ -97,6 +97,11 @@ function logOf(fields: object): ActionLog {
     warn: (message, own) => void log.warn(message, { ...own, ...fields }),
     error: (message, own) => void log.error(message, { ...own, ...fields }),
   }
+}
+
+/** What the SDK takes for a call that was given up. Whatever else is thrown meanwhile may repeat what the call was given. */
+function isCancellation(error: unknown): boolean {
+  return error instanceof CancelledFailure || (error instanceof Error && error.name === 'AbortError')
 }
 
 /** O1, O3. */
