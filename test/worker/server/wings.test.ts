@@ -26,7 +26,7 @@ describe('the flag --wings', () => {
 
 describe('the flags of wings', () => {
   it('are flags of the worker', () => {
-    expect(Object.keys(WING_FLAGS)).toEqual(['pickup-timeout', 'deployers'])
+    expect(Object.keys(WING_FLAGS)).toEqual(['pickup-timeout', 'deployers', 'strict-tenancy'])
   })
 
   const wings = {
