@@ -8,9 +8,10 @@ import { touchJobs } from '../../activities/journal/write/jobs.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { upsertWakes } from '../../activities/journal/write/wakes.ts'
 import { AtWork } from '../../activities/run/at-work.ts'
-import { builtIn } from '../../worker/server/registry.ts'
+import { builtIn, createRegistry } from '../../worker/server/registry.ts'
 import { createLogger } from '../../worker/server/log.ts'
 import { Dispatcher } from '../../worker/reconciler/dispatcher.ts'
+import { defineLevel, nop } from '../../workflows/kit/index.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { deps, seen } from '../activities/journal/build-events.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
@@ -31,10 +32,10 @@ const atWork = new AtWork(now)
 
 let dispatcher: Dispatcher
 let running: Promise<void>
-function start(): void {
+function start(registry = builtIn): void {
   dispatcher = new Dispatcher(
     {
-      ...{ db: test.db, lax: test.db, client: new Client({ connection }), now, atWork, registry: builtIn },
+      ...{ db: test.db, lax: test.db, client: new Client({ connection }), now, atWork, registry },
       ...{ log: createLogger('test', 'silent'), report: () => undefined },
     },
     {
@@ -51,8 +52,8 @@ afterEach(async () => {
   for (const { workflow_id } of await started()) await client.workflow.getHandle(workflow_id).terminate()
 })
 
-/** Items that nobody hosts, each with a job that asks for a run. */
-async function ask(namespace: string, count: number): Promise<void> {
+/** Items that nobody hosts, each with a job that asks for a run of this controller. */
+async function ask(namespace: string, count: number, controller = 'deploy'): Promise<void> {
   const items = Array.from({ length: count }, () => ({ uid: randomUUID(), namespace }))
   const events = items.map((item) =>
     seen(
@@ -67,7 +68,7 @@ async function ask(namespace: string, count: number): Promise<void> {
     { ...deps, route: () => ({ ignored: 'set-up' }) },
   )
   const wakes = items.map(({ uid }) => ({
-    ...{ controller: 'deploy', uid, job_id: '', cluster: 'c', namespace, name: `task-${uid}`, seq: 1, due: now() },
+    ...{ controller, uid, job_id: '', cluster: 'c', namespace, name: `task-${uid}`, seq: 1, due: now() },
     ...{ foreign_event: true, may_start: true, writer: null, cause: 'test' },
   }))
   await upsertWakes(test.db, wakes, now())
@@ -109,5 +110,36 @@ describe('a namespace that asks for very many jobs', () => {
       (await test.db.selectFrom('wake').select('uid').where('uid', '=', 'gone').execute()).length
     await expect.poll(isThere, { timeout: 4000 }).toBe(0)
     expect(await namespaces()).toEqual(crowd(FRESH))
+  })
+})
+
+describe('a controller for which very many objects wait', () => {
+  const { apiVersion, kind } = deployItemKind
+  const target = { apiVersion, kind, plural: 'deployitems' }
+  const bounded = (name: string) => defineLevel({ name, target, queries: {}, plan: nop, settings: { passes: 20 } })
+  const registry = createRegistry([bounded('shop'), bounded('till')])
+  /** One more of the crowd's runs begins. */
+  const begin = async (begun: string[]) => {
+    const next = (await started()).find(
+      ({ namespace, workflow_id }) => namespace === 'crowd' && !begun.includes(workflow_id),
+    )
+    begun.push(next!.workflow_id)
+    atWork.acts(next!.workflow_id)
+  }
+
+  it.each([
+    ['one without a bound', 'deploy', 'one that bounds its passes', 'shop'],
+    ['one that bounds its passes', 'shop', 'one without a bound', 'deploy'],
+    ['one that bounds its passes', 'shop', 'another that does', 'till'],
+  ])('takes turns with others: %s (%s) with %s (%s)', async (_, crowded, __, other) => {
+    const begun: string[] = []
+    await ask('crowd', CROWD, crowded)
+    start(registry)
+    await untilStarted(crowd(FRESH))
+    await ask('other', CROWD, other)
+    await begin(begun)
+    await untilStarted([...crowd(FRESH), 'other'])
+    await begin(begun)
+    await untilStarted([...crowd(FRESH + 1), 'other'])
   })
 })

@@ -1,7 +1,9 @@
 // Rows of runs in level mode, and what their subscriptions lead to; against a real PostgreSQL.
 
+import { sql } from 'kysely'
 import { describe, expect, inject, it } from 'vitest'
 
+import { openDatabase } from '../../activities/journal/database.ts'
 import { closeRun } from '../../activities/journal/write/close-runs.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { recordJobPhase, touchJobs } from '../../activities/journal/write/jobs.ts'
@@ -189,5 +191,24 @@ describe('a wake of a controller in level mode', () => {
     expect(
       await wakeSubjects(test.db, { cluster: 'c', controller: 'shop', ...TASK, cause: 'a worker started' }, NOW),
     ).toBe(0)
+  })
+
+  it('is made for very many objects in parts, so that what can be looked at does not wait for all of them', async () => {
+    const others = Array.from({ length: 2500 }, (_, index) => seen('ADDED', { uid: `u${10_000 + index}`, version: 5 }))
+    await journalEvents(test.db, { ...watch, events: others }, ignored)
+    const all = { cluster: 'c', controller: 'shop', ...TASK, cause: 'a worker started' }
+    expect(await wakeSubjects(test.db, all, NOW)).toBe(2500)
+    await test.db.deleteFrom('wake').where('uid', '!=', 'u12499').execute()
+    const count = async () => (await test.wakes()).length
+    const other = openDatabase(test.url)
+    const waking = await other.transaction().execute(async (trx) => {
+      await sql`select from wake for update`.execute(trx)
+      const again = wakeSubjects(test.db, all, NOW)
+      await expect.poll(count).toBe(2001)
+      return { again }
+    })
+    expect(await waking.again).toBe(2500)
+    expect(await count()).toBe(2500)
+    await other.destroy()
   })
 })

@@ -1,6 +1,8 @@
 // Turns of passes, of a controller that bounds how many are under way: against a real PostgreSQL.
 
+import { type RawBuilder, sql } from 'kysely'
 import { describe, expect, inject, it } from 'vitest'
+import { openDatabase } from '../../activities/journal/database.ts'
 import { recordLastError } from '../../activities/journal/write/stuck-runs.ts'
 import { touchJobs } from '../../activities/journal/write/jobs.ts'
 import { giveTurnBack, pruneTurns, takeTurn, turnsTaken } from '../../activities/journal/write/pass-turns.ts'
@@ -19,6 +21,26 @@ const take = async (uid: string, now = NOW, controller = 'shop', cluster = 'c') 
 const taken = async (now = NOW) => {
   const found = await turnsTaken(test.db, { cluster: 'c', controllers: ['shop', 'till'] }, now)
   return Object.fromEntries([...found].map(([controller, uids]) => [controller, uids.length]))
+}
+/** More than a process has connections. */
+const ASKING = Array.from({ length: 30 }, (_, index) => `u${index + 10}`)
+/** While another process is stopped in a transaction that has done this. */
+const stopped = async <T>(did: RawBuilder<unknown>, act: () => Promise<T>): Promise<T> => {
+  const other = openDatabase(test.url)
+  try {
+    return await other.transaction().execute(async (trx) => {
+      await did.execute(trx)
+      return await act()
+    })
+  } finally {
+    await other.destroy()
+  }
+}
+/** How many statements wait for a lock. */
+const waiting = async () => {
+  const { rows } = await sql`
+    select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(test.db)
+  return rows.length
 }
 const open = async (uid: string) => {
   await openJob(test.db, {
@@ -52,6 +74,33 @@ describe('the turns of a controller', () => {
     const got = await Promise.all(Array.from({ length: 20 }, async (_, index) => await take(`u${index}`)))
     expect(got.filter(Boolean)).toHaveLength(2)
     expect(await taken()).toEqual({ shop: 2 })
+    expect(await test.wakes()).toHaveLength(18)
+  })
+
+  it('are asked for again a little later while somebody is stopped who has the lock, and hold up nobody else', async () => {
+    const lock = sql`select pg_advisory_xact_lock(hashtextextended('pawl passes c shop', 0))`
+    await stopped(lock, async () => {
+      const asking = ASKING.map(async (uid) => await take(uid))
+      expect(await take('a', NOW, 'till')).toBe(true)
+      expect(await Promise.all(asking)).toEqual(ASKING.map(() => false))
+    })
+    const wakes = await test.wakes()
+    expect(wakes.map(({ uid, due, may_start }) => ({ uid, due, may_start }))).toEqual(
+      ASKING.map((uid) => ({ uid, due: later(200), may_start: true })),
+    )
+    expect([await take('u10'), await take('u11'), await take('u12')]).toEqual([true, true, false])
+  })
+
+  it('are given to others while the wake of one who gets none is locked', async () => {
+    for (const uid of ['a', 'b', 'c']) await take(uid)
+    const asking = await stopped(sql`select from wake where uid = 'c' for update`, async () => {
+      const again = take('c')
+      await expect.poll(waiting).toBe(1)
+      await giveTurnBack(test.db, turn('a'))
+      expect(await take('d')).toBe(true)
+      return { again }
+    })
+    expect(await asking.again).toBe(false)
   })
 
   it('are had as long as their runs are open, and a minute without a row', async () => {

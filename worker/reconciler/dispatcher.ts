@@ -5,6 +5,7 @@
 //   P2. A wake is acknowledged only after a run was woken or started for it, or it is known to lead to nothing, or its run has seen it.
 //   P3. Temporal or PostgreSQL being away loses nothing: the wake stays, the next try is delayed.
 //   P4. Of a controller that bounds its passes only as many wakes are taken as there is room for; what it has beyond that delays no other.
+//   P5. No controller waits behind the backlog of another for good: who has taken all that could be started comes after the others (claim-order.ts).
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { grouped } from '../../activities/journal/write/grouped.ts'
@@ -21,6 +22,7 @@ import {
 import { delayAfter } from '../server/backoff.ts'
 import { builtIn } from '../server/registry.ts'
 import { Bringer, type BringerDeps, type BringerOptions, type Brought } from './bring-wake.ts'
+import { ClaimOrder, UNBOUNDED } from './claim-order.ts'
 import { FreshRuns } from './fresh-runs.ts'
 import { leftLanes } from './lanes.ts'
 import { isOfTemporal } from './wake-failure.ts'
@@ -64,6 +66,7 @@ export class Dispatcher {
   readonly #options: DispatcherOptions
   readonly #fresh: FreshRuns
   readonly #room: PassRoom
+  readonly #order = new ClaimOrder()
   readonly #bringer: Bringer
   readonly #inFlight = new Set<Promise<void>>()
   #nudge: () => void = () => undefined
@@ -126,29 +129,43 @@ export class Dispatcher {
     // What this process does not know is somebody else's, or will be when the next worker starts.
     const all = this.#options.controllers ?? [...registry.controllers.keys()]
     const room = await this.#room.left(lax, { cluster, controllers: all }, now())
-    const controllers = all.filter((name) => !room.has(name))
-    const { free } = this.#fresh
-    const limit = this.#slotsLeft()
-    const { begins, others } = await this.#claim(controllers, { limit, starts: free })
-    if (others >= limit || (free > 0 && begins >= free)) return 0
-    const roomy = await this.#claimBounded(room)
-    const waited = { cluster, controllers: [...controllers, ...roomy], left: leftLanes(shares) }
+    const unbounded = all.filter((name) => !room.has(name))
+    const waiting: string[] = []
+    for (const claimant of this.#order.of(room.keys())) {
+      const most = room.get(claimant)
+      const names = claimant === UNBOUNDED ? unbounded : [claimant]
+      const left = await this.#claimFor(claimant, names, most)
+      if (left === 'nothing') return 0
+      if (left === 'more') waiting.push(...names)
+    }
+    const waited = { cluster, controllers: waiting, left: leftLanes(shares) }
     const due = await nextWakeDue(lax, { ...waited, starts: this.#fresh.free })
     const dueMs = due === undefined ? idleMs : due.getTime() - now().getTime()
     // What is due and could not be claimed, another process is claiming.
     return dueMs <= 0 ? CONTENDED_MS : Math.min(idleMs, dueMs)
   }
 
-  /** P4. @returns those that have room left. */
-  async #claimBounded(room: ReadonlyMap<string, number>): Promise<readonly string[]> {
-    const roomy: string[] = []
-    for (const [name, most] of room) {
-      const bounds = { limit: Math.min(most, this.#slotsLeft()), starts: Math.min(most, this.#fresh.free), most }
-      if (bounds.limit <= 0) continue
-      const { begins, others } = await this.#claim([name], bounds)
-      if (begins + others < most) roomy.push(name)
-    }
-    return roomy
+  /**
+   * P4, P5. @param most how many there is room for, where passes are bounded.
+   * @returns what this leaves: nothing for anybody, or no room for more of this claimant, or more.
+   */
+  async #claimFor(
+    claimant: string,
+    controllers: readonly string[],
+    most = Number.POSITIVE_INFINITY,
+  ): Promise<'nothing' | 'no room' | 'more'> {
+    const slots = this.#slotsLeft()
+    const { free } = this.#fresh
+    if (slots <= 0) return 'nothing'
+    if (most <= 0 || controllers.length === 0) return 'no room'
+    const bounds = { limit: Math.min(most, slots), starts: Math.min(most, free) }
+    const isBounded = Number.isFinite(most)
+    const { begins, others } = await this.#claim(controllers, { ...bounds, ...(isBounded && { most }) })
+    const hadAll = others >= slots || (free > 0 && begins >= free)
+    // Where nothing could be started, it has not had its turn.
+    if (hadAll && free > 0) this.#order.hadAll(claimant)
+    if (hadAll) return 'nothing'
+    return begins + others < most ? 'more' : 'no room'
   }
 
   /** @returns how many wakes were claimed that may start a run, and how many others. */

@@ -15,7 +15,7 @@ import {
   sweepWakes,
   wakeIfBehind,
 } from '../../activities/journal/write/sweep.ts'
-import { groupKindOf } from '../../workflows/kit/index.ts'
+import { groupKindOf, type LevelController } from '../../workflows/kit/index.ts'
 import { builtIn, type Registry } from '../server/registry.ts'
 import type { Logger } from '../server/log.ts'
 import { followedBy } from './resolve.ts'
@@ -37,32 +37,47 @@ export interface SweeperDeps {
   readonly registry?: Registry
 }
 
-/** Sweeps until the signal is aborted. An error ends one sweep, not the next. */
+/** Sweeps until the signal is aborted. An error ends one sweep, not the next; and what cannot be woken at the start keeps nothing else from it. */
 export async function runSweeper(deps: SweeperDeps, options: SweeperOptions, signal: AbortSignal): Promise<void> {
-  let isWoken = false
+  const unwoken = new Set(levelsOf(deps, options))
   while (!signal.aborted) {
-    try {
-      if (!isWoken) await wakeLevels(deps, options, 'a worker started')
-      isWoken = true
-      await sweepOnce(deps, options)
-    } catch (error) {
-      deps.log.warn({ err: error }, 'sweep failed; trying again')
-    }
+    for (const level of unwoken)
+      await attempt(deps, { controller: level.name }, async () => {
+        await wakeLevel(deps, options, level, 'a worker started')
+        unwoken.delete(level)
+      })
+    await attempt(deps, {}, async () => await sweepOnce(deps, options))
     await sleep(options.everyMs, undefined, { signal }).catch(() => undefined)
   }
 }
 
+async function attempt({ log }: SweeperDeps, subject: object, act: () => Promise<void>): Promise<void> {
+  try {
+    await act()
+  } catch (error) {
+    log.warn({ ...subject, err: error }, 'sweep failed; trying again')
+  }
+}
+
+type Served = Pick<SweeperOptions, 'cluster' | 'controllers'>
+
+function levelsOf({ registry = builtIn }: SweeperDeps, { controllers }: Served): readonly LevelController[] {
+  return registry.levels.filter(({ name }) => controllers?.includes(name) !== false)
+}
+
 /** What a controller in level mode does may be new: its objects are looked at once by every worker that starts. */
-export async function wakeLevels(
-  { db, log, now, registry = builtIn }: SweeperDeps,
-  { cluster, controllers }: Pick<SweeperOptions, 'cluster' | 'controllers'>,
+export async function wakeLevels(deps: SweeperDeps, options: Served, cause: string): Promise<void> {
+  for (const level of levelsOf(deps, options)) await wakeLevel(deps, options, level, cause)
+}
+
+async function wakeLevel(
+  { db, log, now }: SweeperDeps,
+  { cluster }: Served,
+  { name, target }: LevelController,
   cause: string,
 ): Promise<void> {
-  for (const { name, target } of registry.levels) {
-    if (controllers?.includes(name) === false) continue
-    const woken = await wakeSubjects(db, { cluster, controller: name, ...groupKindOf(target), cause }, now())
-    if (woken > 0) log.info({ controller: name, woken, cause }, 'the objects of a controller are woken')
-  }
+  const woken = await wakeSubjects(db, { cluster, controller: name, ...groupKindOf(target), cause }, now())
+  if (woken > 0) log.info({ controller: name, woken, cause }, 'the objects of a controller are woken')
 }
 
 /** One sweep, of the controllers that this process runs. Runs that it could not start again are left to those who can. */

@@ -6,7 +6,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { GroupKind } from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
-import { upsertWakes } from './wakes.ts'
+import { type NewWake, upsertWakes } from './wakes.ts'
 
 /** Whose subscriptions: one controller's, for one object. */
 export interface LevelSubject {
@@ -45,31 +45,45 @@ export async function replaceSubscriptions(
   return rows
 }
 
-/** Wakes every known object of a controller's kind: what the controller does may have changed since its runs ended. @returns how many. */
+// A kind may have more objects than one statement can wake in its time, and what follows and claims wakes is not to wait for all of them.
+const PART = 1000
+
+/**
+ * Wakes every known object of a controller's kind: what the controller does may have changed since its runs ended. In parts: those before one that
+ * fails are woken.
+ *
+ * @returns how many.
+ */
 export async function wakeSubjects(
   db: Kysely<Database>,
-  {
-    cluster,
-    controller,
-    group,
-    kind,
-    cause,
-  }: GroupKind & { readonly cluster: string; readonly controller: string; readonly cause: string },
+  { cluster, controller, cause, ...of }: GroupKind & Pick<NewWake, 'cluster' | 'controller' | 'cause'>,
   now: Date,
 ): Promise<number> {
-  const objects = await db
+  const wake = { controller, cluster, cause, job_id: '', due: now, foreign_event: true, may_start: true, writer: null }
+  let count = 0
+  let part = await objectsAfter(db, cluster, of, '')
+  for (let last = part.at(-1); last !== undefined; last = part.at(-1)) {
+    await upsertWakes(
+      db,
+      part.map((object) => ({ ...object, ...wake })),
+      now,
+    )
+    count += part.length
+    part = part.length < PART ? [] : await objectsAfter(db, cluster, of, last.uid)
+  }
+  return count
+}
+
+async function objectsAfter(db: Kysely<Database>, cluster: string, { group, kind }: GroupKind, uid: string) {
+  return await db
     .selectFrom('object')
     .select(['uid', 'namespace', 'name', 'seq'])
     .where('cluster', '=', cluster)
     .where('api_group', '=', group)
     .where('kind', '=', kind)
+    .where('uid', '>', uid)
     .where('deleted', '=', false)
+    .orderBy('uid')
+    .limit(PART)
     .execute()
-  const rest = { controller, cluster, job_id: '', due: now, foreign_event: true, may_start: true, writer: null }
-  await upsertWakes(
-    db,
-    objects.map((object) => ({ ...object, ...rest, cause })),
-    now,
-  )
-  return objects.length
 }

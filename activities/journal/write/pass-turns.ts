@@ -4,8 +4,11 @@
 //   T2. The bound holds for all workers of the cluster: who takes a turn counts under a lock of the controller.
 //   T3. A turn keeps nobody waiting whose run is not open any more, has met a bug and waits for other code, or never looked at the world with it: a
 //       worker that was stopped took it late. The row of a run may be written after its first pass has begun, so a turn counts for LONE_MS anyway.
+//   T4. Nobody waits for the lock, nor for a wake with the lock, on a connection that others need: who does not get it comes again a little later. That
+//       wake is written after the lock, and before the run is answered: who is stopped between the two is asked again.
 
 import { sql, type Kysely, type RawBuilder } from 'kysely'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../database.ts'
 import { upsertWakes, WAKE_CHANNEL } from './wakes.ts'
 
@@ -32,16 +35,48 @@ function counts(now: Date): RawBuilder<unknown> {
     and not exists (${isOpen} and j.last_error ->> 'reason' = 'Bug'))`
 }
 
+// Whoever has the lock has it for some milliseconds; but one that is stopped in there has it until PostgreSQL ends its transaction.
+const TRIES = 6
+const BETWEEN_MS = { least: 5, most: 20 }
+// From when it was asked for: the tries take up to 100 ms of that.
+const LATER_MS = 200
+
 /**
- * Takes the turn of an object, when fewer than `most` of its controller's are taken; else leaves a wake, which is brought when one is free.
+ * Takes the turn of an object, when fewer than `most` of its controller's are taken; else leaves a wake, which is brought when one is free (T4).
  *
  * @returns whether the pass may begin.
  */
 export async function takeTurn(db: Kysely<Database>, taker: TurnTaker, most: number, now: Date): Promise<boolean> {
-  const { cluster, controller, uid, workflowID, namespace, name } = taker
+  const answer = await askForTurn(db, taker, most, now)
+  if (answer === 'taken') return true
+  const { cluster, controller, uid, namespace, name } = taker
+  const due = answer === 'contended' ? new Date(now.getTime() + LATER_MS) : now
+  const wake = { controller, uid, job_id: '', cluster, namespace, name, seq: 0, due, cause: 'waits for its turn' }
+  await upsertWakes(db, [{ ...wake, foreign_event: true, may_start: true, writer: null }], now)
+  return false
+}
+
+type Answer = 'taken' | 'full' | 'contended'
+
+async function askForTurn(db: Kysely<Database>, taker: TurnTaker, most: number, now: Date): Promise<Answer> {
+  for (let tries = 1; ; tries++) {
+    const answer = await tryForTurn(db, taker, most, now)
+    if (answer !== 'contended' || tries === TRIES) return answer
+    await sleep(BETWEEN_MS.least + Math.random() * (BETWEEN_MS.most - BETWEEN_MS.least))
+  }
+}
+
+async function tryForTurn(
+  db: Kysely<Database>,
+  { cluster, controller, uid, workflowID }: TurnTaker,
+  most: number,
+  now: Date,
+): Promise<Answer> {
   return await db.transaction().execute(async (trx) => {
-    // T2
-    await sql`select pg_advisory_xact_lock(hashtextextended(${`pawl passes ${cluster} ${controller}`}, 0))`.execute(trx)
+    // T2, T4. In a statement of its own: the next one has to see what the last one who had the lock has written.
+    const lock = sql`hashtextextended(${`pawl passes ${cluster} ${controller}`}, 0)`
+    const locked = await sql<{ isOurs: boolean }>`select pg_try_advisory_xact_lock(${lock}) as "isOurs"`.execute(trx)
+    if (locked.rows[0]?.isOurs !== true) return 'contended'
     const { rows } = await sql`
       insert into pass_turn (cluster, controller, uid, workflow_id, since)
       select ${cluster}, ${controller}, ${uid}, ${workflowID}, ${now}
@@ -49,20 +84,7 @@ export async function takeTurn(db: Kysely<Database>, taker: TurnTaker, most: num
         and ${counts(now)}) < ${most}
       on conflict (cluster, controller, uid) do update set workflow_id = excluded.workflow_id, since = excluded.since
       returning 1`.execute(trx)
-    if (rows.length > 0) return true
-    const wake = {
-      controller,
-      uid,
-      job_id: '',
-      cluster,
-      namespace,
-      name,
-      seq: 0,
-      due: now,
-      cause: 'waits for its turn',
-    }
-    await upsertWakes(trx, [{ ...wake, foreign_event: true, may_start: true, writer: null }], now)
-    return false
+    return rows.length > 0 ? 'taken' : 'full'
   })
 }
 
