@@ -1,4 +1,4 @@
-// What people are told of a run whose workflow task fails: a bug with its place, and that a run is started anew because it was made by other code.
+// What people are told of a run whose workflow task fails: a bug with its place, and why a run is started anew.
 
 import type { ErrorReport, Thrown } from '../../workflows/kit/index.ts'
 
@@ -30,9 +30,18 @@ export function bugReport({ name, message, stack, jobID }: Thrown, folder: strin
   return { operation: 'Reconcile', reason: 'Bug', message: told }
 }
 
-/** @param found what does not fit. */
-export function restartReport(found: string): ErrorReport {
-  const message = `the code of the controller has changed, and the run was made by other code (${found}); it is ended, and a new one goes on from what the object shows`
+/** Why a run is started anew: it does not fit the code, its bug was met by other code, or its object has changed since it met a bug. */
+export type RestartCause = 'misfit' | 'bug of other code' | 'bug before a change'
+
+const WHY: Readonly<Record<RestartCause, (found: string) => string>> = {
+  misfit: (found) => `the code of the controller has changed, and the run was made by other code (${found})`,
+  'bug of other code': (found) => `the run met a bug (${found}) in a worker with other code than this one`,
+  'bug before a change': (found) => `the run met a bug (${found}), and its object has changed since then`,
+}
+
+/** @param found what does not fit, or the bug. */
+export function restartReport(cause: RestartCause, found: string): ErrorReport {
+  const message = `${WHY[cause](found)}; it is ended, and a new one goes on from what the object shows`
   return { operation: 'Reconcile', reason: 'RunStartedAnew', message }
 }
 

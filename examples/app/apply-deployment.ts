@@ -2,6 +2,7 @@
 //
 //   D1. One look at the clock, `pass.now`: whether a pause is on, and when to come again, must not be answered by two times.
 //   D2. A pause that cannot be read pauses nothing, and is a fault.
+//   D3. A probe that nobody asks for any more is mentioned with null: what is not mentioned stays.
 
 import { again, contentHash, done, fail, type Outcome, type WantedObject } from 'pawl/kit'
 
@@ -22,10 +23,10 @@ export async function applyDeployment({ target, act, status, now }: AppPass): Pr
 function deploymentOf({ metadata: { name }, spec }: App, replicas: number): WantedObject {
   const { image, port, health, settings = {} } = spec
   const labels = { 'app.kubernetes.io/name': name }
-  const probe = health === undefined ? {} : { readinessProbe: { httpGet: { path: health, port } } }
   const container = {
-    ...{ name: 'app', image, ports: [{ containerPort: port }] },
-    ...{ envFrom: [{ configMapRef: { name } }], ...probe },
+    ...{ name: 'app', image, ports: [{ containerPort: port }], envFrom: [{ configMapRef: { name } }] },
+    // D3
+    readinessProbe: health === undefined ? null : { httpGet: { path: health, port } },
   }
   return {
     apiVersion: 'apps/v1',

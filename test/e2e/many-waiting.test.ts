@@ -42,6 +42,15 @@ afterAll(async () => {
   await rm(dir, { recursive: true })
 })
 
+/** What is open, for whoever must explain a failure. */
+async function stateOf(root: LsObject): Promise<string> {
+  const phases = Object.values(await lane.cluster.phases('many'))
+  const ended = phases.filter((phase) => phase === 'Succeeded').length
+  const log = lane.pawl.log('worker').slice(-5000)
+  const under = JSON.stringify(await course(root))
+  return `${ended} of ${phases.length} items have ended; ${under}; ${await lane.pawl.openState()}; the worker's log ends with:\n${log}`
+}
+
 /** The runs that the job has had so far, and what its present one has under way. */
 async function course(root: LsObject) {
   const { db, client } = lane.pawl
@@ -125,7 +134,11 @@ describe('a job with very many items that wait', () => {
       await Promise.all(long.map(release))
       const items = await cluster.items('many')
       for (const name of quick) await cluster.finishItem(items.get(name)!, 'Succeeded')
-      const finished = await cluster.finished('many', undefined, 'installations', PATIENT_MS)
+      const finished = await cluster
+        .finished('many', undefined, 'installations', PATIENT_MS)
+        .catch(async (error: unknown) => {
+          throw new Error(await stateOf(root), { cause: error })
+        })
       expect(finished.status).toMatchObject({ phase: 'Succeeded', jobID: root.status?.jobID })
       const ends = [...(await cluster.items('many')).values()].map(({ status }) => status)
       expect(ends).toHaveLength(QUICK + LONG)

@@ -57,6 +57,15 @@ describe('an open run whose workflow task fails again and again', () => {
     expect(await sweep()).toEqual({ outcomes: [null], wakes: [] })
     await handle.terminate()
   })
+
+  it('is ended when the note is of a run before it: in level mode all runs of an object have one workflow ID', async () => {
+    const handle = await openRun()
+    await failTask(3)
+    const former = { workflowID: handle.workflowId, runID: '00000000-0000-7000-8000-000000000000' }
+    await noteStuckRun(test.db, { ...former, what: 'bug', build: 'b', message: 'a bug' }, new Date())
+    expect(await sweep()).toMatchObject({ outcomes: ['lost'] })
+    expect((await handle.describe()).status.name).toBe('TERMINATED')
+  })
 })
 
 /** A run of the execution controller, with its row in the journal, without a pass for long. */

@@ -144,6 +144,34 @@ describe('an object that is only created', () => {
     expect(await create({ key: '1' })).toBe('exists')
     expect(await subscriptions()).toEqual(['shop ConfigMap n a'])
   })
+
+  /** Others hold the name, and let it go just before the subject could hear of it: after each refusal, for so many times. */
+  const heldFor = (times: number) => {
+    api.put(`${MAPS}/a`, map({ key: 'theirs' }))
+    let [gets, held] = [0, 1]
+    api.intercept = ({ method, path }) => {
+      if (method === 'POST' && stored() === undefined && held < times) {
+        held++
+        api.put(`${MAPS}/a`, map({ key: 'theirs' }))
+      }
+      // The first look is that of the refused create, the second one comes after the subscription.
+      if (method === 'GET' && path === `${MAPS}/a` && ++gets % 2 === 0) api.objects.delete(path)
+      return undefined
+    }
+  }
+
+  it('is looked at again after the subscription, and made when it is gone by then', async () => {
+    heldFor(2)
+    expect(await create({ key: 'ours' })).toBe('created')
+    expect(stored()).toMatchObject({ data: { key: 'ours' }, metadata: { ownerReferences: [owner] } })
+  })
+
+  it('is tried again later when others make and remove it as often as it is tried', async () => {
+    heldFor(100)
+    const message = 'ConfigMap n/a was made and removed by others 3 times while it was created'
+    await expect(create({ key: 'ours' })).rejects.toMatchObject({ type: 'Conflict', nonRetryable: false, message })
+    expect(writes()).toHaveLength(3)
+  })
 })
 
 describe('an object in the way', () => {
@@ -237,6 +265,42 @@ describe("a field of somebody else's object", () => {
     expect(await patch(object, { status: { seen: 'yes' }, data: { ours: 'x' } }, true)).toBe('patched')
     expect(writes()).toEqual(['PATCH configmaps/a', 'PATCH a/status'])
     expect(stored()).toMatchObject({ status: { seen: 'yes' }, data: { ours: 'x' } })
+  })
+
+  /** Somebody writes just before the status is written. */
+  const beforeStatus = (change: () => void) => {
+    api.intercept = ({ method, path }) => {
+      if (method === 'PATCH' && path.endsWith('/status')) {
+        api.intercept = () => undefined
+        change()
+      }
+      return undefined
+    }
+  }
+  const both = { data: { ours: 'x' }, status: { seen: 'ours' } }
+
+  it('is fenced in its status too: what came after the first part is not overwritten', async () => {
+    const object = api.put(`${MAPS}/a`, map({ theirs: '1' }))
+    beforeStatus(() => api.put(`${MAPS}/a`, { ...map({ theirs: '2', ours: 'x' }), status: { seen: 'theirs' } }))
+    expect(await patch(object, both, true)).toBe('changed')
+    expect(stored()).toMatchObject({ data: { theirs: '2' }, status: { seen: 'theirs' } })
+  })
+
+  it('is fenced in its status also when others have made the first part so', async () => {
+    const object = api.put(`${MAPS}/a`, map({ theirs: '1' }))
+    race(() => api.put(`${MAPS}/a`, { ...map({ theirs: '2', ours: 'x' }), status: { seen: 'theirs' } }))
+    expect(await patch(object, both, true)).toBe('changed')
+    expect(stored()).toMatchObject({ status: { seen: 'theirs' } })
+    const again = api.put(`${MAPS}/a`, map({ theirs: '1' }))
+    race(() => api.put(`${MAPS}/a`, { ...map({ ours: 'x' }), status: { seen: 'ours' } }))
+    expect(await patch(again, both, true)).toBe('patched')
+  })
+
+  it('is written to the status beside what others write meanwhile when it is not fenced', async () => {
+    const object = api.put(`${MAPS}/a`, map({ theirs: '1' }))
+    beforeStatus(() => api.put(`${MAPS}/a`, { ...map({ theirs: '2', ours: 'x' }), status: { theirs: 'yes' } }))
+    expect(await patch(object, both)).toBe('patched')
+    expect(stored()).toMatchObject({ data: { theirs: '2' }, status: { seen: 'ours', theirs: 'yes' } })
   })
 })
 

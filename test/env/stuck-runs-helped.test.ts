@@ -4,10 +4,11 @@ import type { Client } from '@temporalio/client'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, inject, it, vi } from 'vitest'
 
-import { noteStuckRun } from '../../activities/journal/write/stuck-runs.ts'
+import { journalEvents } from '../../activities/journal/write/events.ts'
+import { noteStuckRun, type StuckNote } from '../../activities/journal/write/stuck-runs.ts'
 import { StuckRuns } from '../../worker/reconciler/stuck-runs.ts'
 import { builtIn } from '../../worker/server/registry.ts'
-import { later, NOW } from '../activities/journal/build-events.ts'
+import { deps, later, NOW, seen } from '../activities/journal/build-events.ts'
 import { job } from '../activities/journal/build-job.ts'
 import { findOpenJob, openJob } from '../activities/journal/one-row.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
@@ -17,35 +18,47 @@ const row = job({ controller: 'installation', workflow_id: 'installation/ns/n/u1
 beforeEach(async () => {
   await sql`delete from stuck_run`.execute(test.db)
   await openJob(test.db, row)
-  const note = {
-    workflowID: row.workflow_id,
-    runID: 'r1',
-    what: 'misfit',
-    build: 'old',
-    message: 'no such step',
-  } as const
-  await noteStuckRun(test.db, note, NOW)
+  await note()
 })
+
+async function note(overrides: Partial<StuckNote> = {}, now = NOW): Promise<void> {
+  const misfit = { runID: 'r1', what: 'misfit', build: 'old', message: 'no such step' } as const
+  await noteStuckRun(test.db, { workflowID: row.workflow_id, ...misfit, ...overrides }, now)
+}
 
 /** One look, when Temporal says so of the run. @returns the runs that were ended, and whether the note is left. */
 async function looked(status: string, attempt: number, now: Date) {
+  const { ended, posted, isNoted } = await worker(status, attempt)(now)
+  return { ended, posted, isNoted }
+}
+
+/** A worker that looks when it is told to. */
+function worker(status: string, attempt: number) {
+  let now = NOW
   const ended: string[] = []
+  const reasons: string[] = []
   const getHandle = (workflowID: string, runID: string) => ({
     describe: () => Promise.resolve({ status: { name: status }, raw: { pendingWorkflowTask: { attempt } } }),
-    terminate: () => Promise.resolve(ended.push(`${workflowID} ${runID}`)),
+    terminate(why: string) {
+      reasons.push(why)
+      return Promise.resolve(ended.push(`${workflowID} ${runID}`))
+    },
   })
   const client = { workflow: { getHandle } } as unknown as Client
   const posted: string[] = []
   const kube = { request: (method: string, path: string) => Promise.resolve(posted.push(`${method} ${path}`)) } as never
   const log = { warn: vi.fn(), info: vi.fn(), debug: vi.fn(), error: vi.fn() } as never
-  const deps = { db: test.db, kube, client, log, now: () => now, registry: builtIn }
-  const stuckRuns = new StuckRuns(deps, { cluster: 'c', controllers: undefined, build: 'new' })
-  const stopping = new AbortController()
-  const running = stuckRuns.run(stopping.signal)
-  stopping.abort()
-  await running
-  const notes = (await sql`select 1 from stuck_run`.execute(test.db)).rows
-  return { ended, posted, isNoted: notes.length > 0 }
+  const workerDeps = { db: test.db, kube, client, log, now: () => now, registry: builtIn }
+  const stuckRuns = new StuckRuns(workerDeps, { cluster: 'c', controllers: undefined, build: 'new' })
+  return async (at: Date) => {
+    now = at
+    const stopping = new AbortController()
+    const running = stuckRuns.run(stopping.signal)
+    stopping.abort()
+    await running
+    const notes = (await sql`select 1 from stuck_run`.execute(test.db)).rows
+    return { ended, posted, reasons, isNoted: notes.length > 0 }
+  }
 }
 
 describe('a run that was noted as stuck', () => {
@@ -66,5 +79,38 @@ describe('a run that was noted as stuck', () => {
 
   it('is forgotten when it has ended', async () => {
     expect(await looked('COMPLETED', 0, NOW)).toEqual({ ended: [], posted: [], isNoted: false })
+  })
+})
+
+describe('a run that met a bug', () => {
+  const GOES_ON = 'it is ended, and a new one goes on from what the object shows'
+  const bug = (runID: string, now: Date, build = 'old') => note({ what: 'bug', runID, build, message: 'no found' }, now)
+
+  it('is started anew at once by a worker with other code, and ever more rarely when its code has the bug too', async () => {
+    await bug('r1', NOW)
+    const look = worker('RUNNING', 2)
+    const { ended, reasons, posted } = await look(NOW)
+    expect(ended).toEqual([`${row.workflow_id} r1`])
+    expect(reasons).toEqual([`the run met a bug (no found) in a worker with other code than this one; ${GOES_ON}`])
+    expect(posted).toEqual([])
+    for (const [runID, sinceMs, pauseMs] of [
+      ['r2', 0, 20_000],
+      ['r3', 20_000, 40_000],
+      ['r4', 60_000, 80_000],
+    ] as const) {
+      await openJob(test.db, { ...row, run_id: runID })
+      await bug(runID, later(sinceMs))
+      expect((await look(later(sinceMs + pauseMs - 1))).ended).not.toContain(`${row.workflow_id} ${runID}`)
+      expect((await look(later(sinceMs + pauseMs))).ended).toContain(`${row.workflow_id} ${runID}`)
+    }
+  })
+
+  it('says that its object has changed when that is why it is started anew', async () => {
+    await bug('r1', NOW, 'new')
+    const events = [seen('ADDED', { uid: 'u1', version: 2 })]
+    const changed = { ...deps, now: () => later(5), route: () => ({ ignored: 'set-up' }) }
+    await journalEvents(test.db, { cluster: 'c', source: 'watch', events }, changed)
+    const { reasons } = await worker('RUNNING', 2)(later(6))
+    expect(reasons).toEqual([`the run met a bug (no found), and its object has changed since then; ${GOES_ON}`])
   })
 })

@@ -49,14 +49,34 @@ describe('a note of a run that fails', () => {
     await noteStuckRun(test.db, note(), NOW)
     await endJob(test.db, 'task/u1/j1', NOW)
     expect(await found('new', later(SPACING_MS + 1))).toEqual([])
-    expect(await isNotedStuck(test.db, 'task/u1/j1')).toBe(false)
+    expect(await isNotedStuck(test.db, { workflowID: 'task/u1/j1', runID: 'r1' })).toBe(false)
   })
 
   it('does not go over a note of the next run', async () => {
     await noteStuckRun(test.db, note({ runID: 'r2' }), NOW)
     const open = (await findOpenJob(test.db, 'task', 'u1'))!
     await forgetStuckRun(test.db, { job: open, runID: 'r1' })
-    expect(await isNotedStuck(test.db, 'task/u1/j1')).toBe(true)
+    expect(await isNotedStuck(test.db, { workflowID: 'task/u1/j1', runID: 'r2' })).toBe(true)
+  })
+})
+
+describe('a note of a run that another one has followed under the same ID, as in level mode', () => {
+  const workflowID = 'task/u1/j1'
+  const notes = async () => (await sql`select run_id from stuck_run`.execute(test.db)).rows
+
+  it('says nothing of that one, and goes at the next look', async () => {
+    await noteStuckRun(test.db, note({ what: 'bug', build: 'new' }), NOW)
+    await endJob(test.db, workflowID, NOW)
+    await openJob(test.db, job({ run_id: 'r2' }))
+    expect(await isNotedStuck(test.db, { workflowID, runID: 'r1' })).toBe(true)
+    expect(await isNotedStuck(test.db, { workflowID, runID: 'r2' })).toBe(false)
+    expect([await found('old'), await notes()]).toEqual([[], []])
+  })
+
+  it('stays when it is of a later run than that which the row names: one that continued as new', async () => {
+    await noteStuckRun(test.db, note({ what: 'bug', runID: 'r2' }), NOW)
+    expect(await found('new')).toEqual(['task/u1/j1 bug'])
+    expect(await notes()).toEqual([{ run_id: 'r2' }])
   })
 })
 
@@ -89,6 +109,20 @@ describe('a run that met a bug', () => {
 
   it('is left alone by the code that has it', async () => {
     expect([await found('old'), await found('new')]).toEqual([[], ['task/u1/j1 bug']])
+  })
+
+  it('is left for ever longer also by other code, when that has helped once and it is met again', async () => {
+    await sql`update job set restarts = 3, restarted_at = ${NOW}`.execute(test.db)
+    const query = { cluster: 'c', controllers: ['task'], build: 'new' }
+    const foundBy = async (helped: string[], now: Date) =>
+      (await stuckRuns(test.db, { ...query, helped }, now)).map(({ what }) => what)
+    // A worker with new code, which may be the better one, waits for nobody but S3.
+    expect([await foundBy([], later(SPACING_MS - 1)), await foundBy(['another'], later(SPACING_MS))]).toEqual([
+      [],
+      ['bug'],
+    ])
+    const helped = ['task/u1/j1']
+    expect([await foundBy(helped, later(79_999)), await foundBy(helped, later(80_000))]).toEqual([[], ['bug']])
   })
 
   it('may meet none when its object has changed', async () => {

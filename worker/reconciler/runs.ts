@@ -84,6 +84,7 @@ export async function signalRun(client: Client, workflowID: string, seq: number)
 }
 
 export interface OpenRun {
+  readonly runID: string
   readonly taskQueue: string
   /** How often its workflow task was tried that is pending; 0 when none is. */
   readonly tries: number
@@ -92,8 +93,8 @@ export interface OpenRun {
 /** The open run of this ID; undefined when Temporal has none. */
 export async function openRunOf(client: Client, workflowID: string): Promise<OpenRun | undefined> {
   try {
-    const { status, taskQueue, raw } = await client.workflow.getHandle(workflowID).describe()
-    return status.name === 'RUNNING' ? { taskQueue, tries: raw.pendingWorkflowTask?.attempt ?? 0 } : undefined
+    const { runId: runID, status, taskQueue, raw } = await client.workflow.getHandle(workflowID).describe()
+    return status.name === 'RUNNING' ? { runID, taskQueue, tries: raw.pendingWorkflowTask?.attempt ?? 0 } : undefined
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined
     throw error

@@ -6,7 +6,8 @@
 //   U2. A run that does not fit is started anew by whoever is there. The new one is made by one build, so it fits until it changes hands.
 //   U3. A run that met a bug is started anew by another build, or when its object has changed: the same code would throw at the same object again.
 //   U4. Nobody is ended who goes on: Temporal is asked, for that very run, whether its task fails.
-//   U5. The next restart of a job comes not before SPACING_MS, so two builds that take a run from each other do no more than that.
+//   U5. The next restart of a job comes not before SPACING_MS, so two builds that take a run from each other do no more than that. A bug that this
+//       worker has helped with as the other build comes ever more rarely, as for the code that has it.
 
 import { type Client, WorkflowNotFoundError } from '@temporalio/client'
 import type { WorkflowInfo } from '@temporalio/workflow'
@@ -30,7 +31,7 @@ import {
 import { recordLostJob } from '../../activities/journal/write/sweep.ts'
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { recordWarning } from '../../activities/kube/events.ts'
-import { bugReport, misfitIn, restartReport } from '../../activities/run/stuck-reports.ts'
+import { bugReport, misfitIn, type RestartCause, restartReport } from '../../activities/run/stuck-reports.ts'
 import {
   controllerInID,
   type ErrorReport,
@@ -67,11 +68,19 @@ const SOON_MS = 500
 /** A run whose task does not fail after that has gone on. */
 const GONE_ON_MS = 15_000
 
+const WHY: Readonly<Record<RestartCause, string>> = {
+  misfit: 'a run does not fit the present code; it is started anew from what its object shows',
+  'bug of other code': 'a run that met a bug of other code is started anew',
+  'bug before a change': 'a run that met a bug is started anew: its object has changed',
+}
+
 type Failing = 'fails' | 'not yet' | 'ended'
 
 export class StuckRuns {
   readonly #deps: StuckRunsDeps
   readonly #options: StuckRunsOptions
+  /** Workflow IDs (U5). */
+  readonly #helped = new Set<string>()
   #nudge: () => void = () => undefined
 
   constructor(deps: StuckRunsDeps, options: StuckRunsOptions) {
@@ -155,7 +164,8 @@ export class StuckRuns {
   async #look(): Promise<void> {
     const { db, log, now, registry } = this.#deps
     const { cluster, build, controllers = [...registry.controllers.keys()], shares = [] } = this.#options
-    for (const stuck of await stuckRuns(db, { cluster, controllers, left: leftLanes(shares), build }, now())) {
+    const query = { cluster, controllers, left: leftLanes(shares), build, helped: this.#helped }
+    for (const stuck of await stuckRuns(db, query, now())) {
       try {
         await this.#help(stuck)
       } catch (error) {
@@ -192,17 +202,20 @@ export class StuckRuns {
     const { job, runID, what, message: found } = stuck
     const { workflow_id: workflowID } = job
     if (!(await claimRestart(db, workflowID, now()))) return
-    const report = restartReport(found)
+    const cause = this.#causeOf(stuck)
+    if (cause === 'bug of other code') this.#helped.add(workflowID)
+    const report = restartReport(cause, found)
     await terminateStranded(client, workflowID, report.message, runID)
     const subject = this.#subjectOf(job)
-    const why =
-      what === 'misfit'
-        ? 'a run does not fit the present code; it is started anew from what its object shows'
-        : 'a run that met a bug is started anew: the code or its object has changed'
-    log.warn({ ...named(subject, workflowID), found }, why)
+    log.warn({ ...named(subject, workflowID), found }, WHY[cause])
     await recordLostJob(db, job, now(), what === 'misfit' ? 'its run was made by other code' : 'its run met a bug')
     await forgetStuckRun(db, stuck)
     if (what === 'misfit') await this.#warn(subject, workflowID, runID, report)
+  }
+
+  #causeOf({ what, build }: StuckRun): RestartCause {
+    if (what === 'misfit') return 'misfit'
+    return build === this.#options.build ? 'bug before a change' : 'bug of other code'
   }
 
   #subjectOf({ controller, uid, namespace, name }: Job): Subject {

@@ -145,10 +145,10 @@ async function isAtWork({ db, client, log, now }: SweeperDeps, options: Queues, 
     log.info({ workflowID }, 'run is not in Temporal any more')
     return false
   }
-  const { taskQueue, tries } = run
-  if (tries > MOST_TRIES && !(await isNotedStuck(db, workflowID))) {
+  const { runID, taskQueue, tries } = run
+  if (tries > MOST_TRIES && !(await isNotedStuck(db, { workflowID, runID }))) {
     log.warn({ workflowID, tries }, 'the workflow task of a run fails; it is started again')
-    await terminateStranded(client, workflowID, `its workflow task was tried ${tries} times`)
+    await terminateStranded(client, workflowID, `its workflow task was tried ${tries} times`, runID)
     return false
   }
   if (queuesOf(options, job.controller).includes(taskQueue) || (await isServed(client, taskQueue, now()))) return true

@@ -1,24 +1,23 @@
 // Runs whose workflow task fails again and again: noted by the worker that sees it, found by every worker that may help.
 // Source: docs/adr/0029.
 //
-//   S1. A note is of one run, by its run ID: the run that takes its place has none.
+//   S1. A note is of one run, by its run ID: the run that takes its place has none. In level mode all runs of an object have one workflow ID.
 //   S2. It keeps the time at which the run first failed so.
 //   S3. A restart is claimed in the row of the job: of several workers one makes it, and not the next one before SPACING_MS.
 //   S4. A bug is met again by the code that has it, as a rule, and a pass may change its own object before it gets there. So its restarts come ever
-//       more rarely.
+//       more rarely. Only a worker of another build that has not helped yet does so at once: its code may be the better one. If all builds have the
+//       bug, each such worker has tried once.
 
 import { type Kysely, sql } from 'kysely'
 import type { Database } from '../database.ts'
-import type { Job } from './jobs.ts'
+import type { Job, RunID } from './jobs.ts'
 import { isNotLeft } from './left-lanes.ts'
 import type { Claim } from './wakes.ts'
 
 /** `misfit`: the run was made by other code than that of the build. `bug`: the code of the build throws. */
 export type Stuck = 'misfit' | 'bug'
 
-export interface StuckNote {
-  readonly workflowID: string
-  readonly runID: string
+export interface StuckNote extends RunID {
   readonly what: Stuck
   /** Of the worker in which it fails. */
   readonly build: string
@@ -41,9 +40,11 @@ export async function noteStuckRun(
   return rows.length > 0
 }
 
-/** Whether a worker has noted that a run of this ID fails, so that it is looked after. */
-export async function isNotedStuck(db: Kysely<Database>, workflowID: string): Promise<boolean> {
-  const { rows } = await sql`select 1 from stuck_run where workflow_id = ${workflowID}`.execute(db)
+/** Whether a worker has noted that this very run fails, so that it is looked after (S1). */
+export async function isNotedStuck(db: Kysely<Database>, { workflowID, runID }: RunID): Promise<boolean> {
+  const { rows } = await sql`select 1 from stuck_run where workflow_id = ${workflowID} and run_id = ${runID}`.execute(
+    db,
+  )
   return rows.length > 0
 }
 
@@ -81,6 +82,8 @@ export interface StuckRun {
   readonly job: Job
   readonly runID: string
   readonly what: Stuck
+  /** Of the worker in which it failed. */
+  readonly build: string
   readonly message: string
   readonly at: Date
 }
@@ -95,32 +98,42 @@ export interface StuckQuery extends Pick<Claim, 'cluster' | 'left'> {
   readonly controllers: readonly string[]
   /** Of the worker that asks. */
   readonly build: string
+  /** Workflow IDs of those whose bugs of other builds it has helped with (S4). */
+  readonly helped?: Iterable<string>
 }
 
 /**
  * The runs that a worker of this build may start anew: those that do not fit some code, and those that met a bug of another build, or of this one before
- * their object changed. Notes of runs that have ended go.
+ * their object changed. Notes of runs that have ended go, and of those that another run has followed: Temporal's run IDs are in order of time (UUIDv7),
+ * and the row of a run that continued as new may still name the one before.
  */
 export async function stuckRuns(
   db: Kysely<Database>,
-  { cluster, controllers, left = [], build }: StuckQuery,
+  { cluster, controllers, left = [], build, helped = [] }: StuckQuery,
   now: Date,
 ): Promise<readonly StuckRun[]> {
-  const { rows } = await sql<Job & { stuck_run: string; stuck_what: Stuck; stuck_message: string; stuck_at: Date }>`
+  type Note = { stuck_run: string; stuck_what: Stuck; stuck_build: string; stuck_message: string; stuck_at: Date }
+  const { rows } = await sql<Job & Note>`
     with past as (
-      delete from stuck_run s where s.at < ${new Date(now.getTime() - SPACING_MS)}
-        and not exists (select from job j where j.workflow_id = s.workflow_id and j.outcome is null))
-    select j.*, s.run_id as stuck_run, s.what as stuck_what, s.message as stuck_message, s.at as stuck_at
-    from stuck_run s join job j on j.workflow_id = s.workflow_id
+      delete from stuck_run s where (s.at < ${new Date(now.getTime() - SPACING_MS)}
+          and not exists (select from job j where j.workflow_id = s.workflow_id and j.outcome is null))
+        or exists (select from job j where j.workflow_id = s.workflow_id and j.run_id > s.run_id))
+    select j.*, s.run_id as stuck_run, s.what as stuck_what, s.build as stuck_build, s.message as stuck_message, s.at as stuck_at
+    from stuck_run s join job j on j.workflow_id = s.workflow_id and (j.run_id is null or j.run_id <= s.run_id)
     where j.outcome is null and j.cluster = ${cluster} and j.controller = any(${[...controllers]}::text[])
       and ${isNotLeft('j', left)} and ${isSpaced(now)}
-      and (s.what = 'misfit' or s.build <> ${build} or (
-        (j.restarted_at is null or j.restarted_at <= ${now}::timestamptz - least(${LONGEST_MS}, ${FIRST_MS} * 2.0 ^ least(j.restarts, 20)) * interval '1 ms')
-        and exists (select from object o where o.cluster = j.cluster and o.uid = j.uid and o.updated_at > s.at)))
+      and (s.what = 'misfit' or (s.build <> ${build} and not j.workflow_id = any(${[...helped]}::text[])) or (${isRested(now)}
+        and (s.build <> ${build} or exists (select from object o where o.cluster = j.cluster and o.uid = j.uid and o.updated_at > s.at))))
     order by s.at`.execute(db)
-  return rows.map(({ stuck_run: runID, stuck_what: what, stuck_message: message, stuck_at: at, ...job }) => ({
-    ...{ job, runID, what, message, at },
+  return rows.map(({ stuck_run, stuck_what, stuck_build, stuck_message, stuck_at, ...job }) => ({
+    ...{ job, runID: stuck_run, what: stuck_what, build: stuck_build, message: stuck_message, at: stuck_at },
   }))
+}
+
+/** S4 */
+function isRested(now: Date) {
+  return sql<boolean>`(j.restarted_at is null
+    or j.restarted_at <= ${now}::timestamptz - least(${LONGEST_MS}, ${FIRST_MS} * 2.0 ^ least(j.restarts, 20)) * interval '1 ms')`
 }
 
 function isSpaced(now: Date) {

@@ -28,7 +28,7 @@ export async function apply(deps: Deps, given: ApplyInput): Promise<'applied' | 
     const ended = await applyOnce(deps, input, at)
     if (ended !== undefined) return ended
   }
-  throw retryableFailure('Conflict', `${at.where} was made and removed by others ${TRIES} times while it was applied`)
+  throw neverStill(at, 'applied')
 }
 
 /** Undefined: others were faster. */
@@ -53,13 +53,20 @@ async function applyOnce(
 export async function create(deps: Deps, given: CreateInput): Promise<'created' | 'exists'> {
   const at = placeOf(deps, given)
   const input = await filled(deps, given)
-  const answer = await make(deps, input, at, 'create')
-  if (answer.result === 'ok') return 'created'
-  if (answer.result === 'failed') throw about(at.where, answer.error)
-  if (answer.result === 'gone') throw notServed(at.where)
-  // What it says to the plan may be a reason to wait until it is gone.
-  if (obstacleOf(input, answer.object) !== undefined) await hearOf(deps, input, at)
-  return 'exists'
+  for (let tries = 1; tries <= TRIES; tries++) {
+    const answer = await make(deps, input, at, 'create')
+    if (answer.result === 'ok') return 'created'
+    if (answer.result === 'failed') throw about(at.where, answer.error)
+    if (answer.result === 'gone') throw notServed(at.where)
+    if (!(await hasGone(deps, input, at, answer.object))) return 'exists'
+  }
+  throw neverStill(at, 'created')
+}
+
+/** What is in the way may be a reason for the plan to wait until it is gone. @returns true when it went before anybody would have heard of it (A4). */
+async function hasGone(deps: Deps, input: CreateInput, at: NamedPlace, existing: KubeObject): Promise<boolean> {
+  if (obstacleOf(input, existing) === undefined || !(await hearOf(deps, input, at))) return false
+  return (await readObject(deps, at.watched, at.namespace, at.name)) === undefined
 }
 
 type Filled<Input extends CreateInput> = Input & Pick<Write, 'conceals'>
@@ -90,6 +97,9 @@ function placeOf(deps: Deps, { subject, resource, object, elsewhere }: CreateInp
     )
   return { watched: followedKind(deps, resource), namespace, name, where }
 }
+
+const neverStill = ({ where }: NamedPlace, done: string) =>
+  retryableFailure('Conflict', `${where} was made and removed by others ${TRIES} times while it was ${done}`)
 
 const notServed = (where: string) =>
   retryableFailure('NotFound', `${where} cannot be made; expected the server to have its kind and its namespace`)

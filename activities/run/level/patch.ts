@@ -2,6 +2,7 @@
 //
 //   P1. Only the fields that are mentioned, and never whose an object is.
 //   P2. What is so already is not written; a conflict re-reads and re-applies, unless one version is meant.
+//   P3. Fields and status are two writes. Fenced, the second one is meant for the version that the first one made.
 
 import type { ObservedObject, PatchInput, ReleaseInput } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
@@ -33,13 +34,16 @@ export async function patchObserved(deps: Deps, input: PatchInput): Promise<'pat
   const wanted = parts.filter((part) => current === undefined || wantedPatch(current, part.wanted) !== undefined)
   if (current?.metadata.uid !== object.metadata.uid) return 'changed'
   let found: KubeObject = current
-  for (const [index, { verb, wanted: part }] of wanted.entries()) {
-    // The second part of a fenced patch is on the version that the first one made.
-    const isFenced = input.fenced && index === 0
-    if (isFenced && found.metadata.resourceVersion !== object.metadata.resourceVersion) return 'changed'
-    const answer = await write(deps, input, at, { verb, found, wanted: part, isFenced })
+  let meant: string | undefined = object.metadata.resourceVersion
+  for (const { verb, wanted: part } of wanted) {
+    const left = wantedPatch(found, part)
+    if (left === undefined) continue
+    if (input.fenced && found.metadata.resourceVersion !== meant) return 'changed'
+    const answer = await write(deps, input, at, { verb, found, wanted: part, patch: left })
     if (answer === undefined) return 'changed'
-    found = answer
+    found = answer.object
+    // P3. What others have made so is a version of theirs.
+    if (answer.wrote) meant = found.metadata.resourceVersion
   }
   return 'patched'
 }
@@ -48,27 +52,26 @@ interface Part {
   readonly verb: 'patch' | 'patchStatus'
   readonly found: KubeObject
   readonly wanted: Patch
-  readonly isFenced: boolean
+  /** What is left to do of it. */
+  readonly patch: Patch
 }
 
 async function write(
   deps: Deps,
-  { by, object }: PatchInput,
+  { by, object, fenced }: PatchInput,
   at: Place & Pick<Write, 'conceals'>,
-  { verb, found, wanted, isFenced }: Part,
+  { verb, found, wanted, patch }: Part,
 ) {
-  const patch = wantedPatch(found, wanted)
-  if (patch === undefined) return found
   const answer = await send(deps, writerOf(by, 'patch'), {
     ...{ ...at, isStrict: true, verb, patch, version: found.metadata.resourceVersion ?? '' },
     reapply: (now) => {
       const left = now.metadata.uid === object.metadata.uid ? wantedPatch(now, wanted) : patch
       if (left === undefined) return 'done'
-      return now.metadata.uid === object.metadata.uid && !isFenced ? left : 'superseded'
+      return now.metadata.uid === object.metadata.uid && !fenced ? left : 'superseded'
     },
   })
   if (answer.result === 'failed') throw about(nameOf(object.kind, object.metadata), answer.error)
-  return answer.result === 'ok' ? answer.object : undefined
+  return answer.result === 'ok' ? answer : undefined
 }
 
 // P1

@@ -143,6 +143,20 @@ describe('settings of an App that change', () => {
   })
 })
 
+describe('an App whose health is asked for', () => {
+  const probeOf = (deployment: Deployment | undefined) => deployment?.spec?.template.spec?.containers[0]?.readinessProbe
+
+  it('has a probe, until nobody asks for it any more', async () => {
+    const first = await runPass(appController, { target: shop({ health: '/healthz' }) })
+    expect(probeOf(first.next.state.deployment)).toEqual({ httpGet: { path: '/healthz', port: 8080 } })
+    const { written, next } = await runPass(appController, { target: shop(), state: first.next.state })
+    expect(written).toEqual(['apply Deployment shop'])
+    expect(next.state.deployment?.spec?.template.spec?.containers).toHaveLength(1)
+    expect(probeOf(next.state.deployment)).toBeUndefined()
+    expect((await runPass(appController, { target: shop(), state: next.state })).written).toEqual([])
+  })
+})
+
 describe('an App with a pause', () => {
   const replicasAt = async (time: string) => {
     vi.setSystemTime(time)

@@ -19,9 +19,15 @@ export function mergedFields(found: Fields, wanted: Fields): Fields {
   const written = Object.entries(wanted).flatMap(([key, value]) => {
     if (value === undefined || value === null) return []
     const before = ownField(found, key)
-    return [[key, isFields(value) ? mergedFields(isFields(before) ? before : {}, value) : value] as const]
+    return [[key, isFields(value) ? mergedFields(isFields(before) ? before : {}, value) : withoutNulls(value)] as const]
   })
   return Object.fromEntries([...kept, ...written])
+}
+
+/** A new element of a list has no field where null is wanted. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls)
+  return isFields(value) ? mergedFields({}, value) : value
 }
 
 function ownField(fields: Fields, key: string): unknown {
