@@ -1,22 +1,18 @@
 // What actions of level mode do to objects: whose these are, what is in the way, and what others write meanwhile. Against an API server that the
 // test drives, and a real journal.
 
-import { inspect } from 'node:util'
-import { asyncLocalStorage } from '@temporalio/activity'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 
 import type { Deps } from '../../activities/deps.ts'
-import { createActivities, ownActivities } from '../../activities/index.ts'
+import { createActivities } from '../../activities/index.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import {
   type ApplyInput,
   CONTENT,
-  type LevelController,
   MADE_FOR,
   type ObjectPatch,
   type ObservedObject,
   OWNER_UID,
-  ownActivityName,
   type StatusInput,
   type TargetEvent,
   type WantedObject,
@@ -397,36 +393,6 @@ describe('a value of a Secret', () => {
     })
     const rows = await deps.db.selectFrom('action').select('error').execute()
     expect(JSON.stringify(rows)).not.toMatch(/canary|Y2FuYXJ5/)
-  })
-
-  it.each([
-    ['is under way', false],
-    ['is given up', true],
-  ])('is not told by what an own activity throws, however it puts it, while that %s', async (_, isGivenUp) => {
-    const value = 'p&ss "canary"\nsecond canary\n'
-    api.put(SECRET, secret({ password: Buffer.from(value).toString('base64') }))
-    const stop = new AbortController()
-    const says = [value, value.trim(), JSON.stringify(value), encodeURIComponent(value.trim()), value.split('\n')[1]]
-    const connect = () => {
-      if (isGivenUp) stop.abort()
-      throw new Error(`cannot log in: ${says.join(' or ')}`)
-    }
-    const controller = { name: 'shop', activities: { options: { connect: {} } } } as unknown as LevelController
-    const call = ownActivities(controller, { connect }, deps)[ownActivityName('shop', 'connect')]!
-    const context = {
-      info: { workflowExecution: { workflowId: 'w', runId: 'r' }, activityId: '1', attempt: 1 },
-      heartbeat: () => undefined,
-      cancellationSignal: stop.signal,
-    }
-    const input = { subject: { ...base.subject }, input: { data: { url: '' } }, gaps }
-    const thrown: unknown = await asyncLocalStorage
-      .run(context as never, async () => await call(input as never))
-      .catch((error: unknown) => error)
-    expect(thrown).toMatchObject({
-      message: 'cannot log in: *** or *** or "***" or *** or ***',
-      type: 'ActivityFailed',
-    })
-    expect(inspect(thrown, { depth: 9 })).not.toContain('canary')
   })
 })
 
