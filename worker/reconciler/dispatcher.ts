@@ -131,10 +131,12 @@ export class Dispatcher {
     const room = await this.#room.left(lax, { cluster, controllers: all }, now())
     const unbounded = all.filter((name) => !room.has(name))
     const waiting: string[] = []
+    // What is given back during this round is for the next one: those who come first have been asked already.
+    const { free } = this.#fresh
     for (const claimant of this.#order.of(room.keys())) {
       const most = room.get(claimant)
       const names = claimant === UNBOUNDED ? unbounded : [claimant]
-      const left = await this.#claimFor(claimant, names, most)
+      const left = await this.#claimFor({ claimant, controllers: names, free }, most)
       if (left === 'nothing') return 0
       if (left === 'more') waiting.push(...names)
     }
@@ -150,12 +152,12 @@ export class Dispatcher {
    * @returns what this leaves: nothing for anybody, or no room for more of this claimant, or more.
    */
   async #claimFor(
-    claimant: string,
-    controllers: readonly string[],
+    round: { readonly claimant: string; readonly controllers: readonly string[]; readonly free: number },
     most = Number.POSITIVE_INFINITY,
   ): Promise<'nothing' | 'no room' | 'more'> {
+    const { claimant, controllers } = round
     const slots = this.#slotsLeft()
-    const { free } = this.#fresh
+    const free = Math.min(round.free, this.#fresh.free)
     if (slots <= 0) return 'nothing'
     if (most <= 0 || controllers.length === 0) return 'no room'
     const bounds = { limit: Math.min(most, slots), starts: Math.min(most, free) }
