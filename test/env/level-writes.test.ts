@@ -10,7 +10,6 @@ import {
   type ApplyInput,
   CONTENT,
   MADE_FOR,
-  type ObjectPatch,
   type ObservedObject,
   OWNER_UID,
   type StatusInput,
@@ -227,76 +226,6 @@ describe('an object that is expected in one version', () => {
     api.objects.clear()
     expect(await apply(wanted({ key: '2' }), { expected })).toBe('changed')
     expect(stored()).toBeUndefined()
-  })
-})
-
-describe("a field of somebody else's object", () => {
-  const patch = async (object: KubeObject, fields: ObjectPatch, fenced = false) =>
-    await act.patchLevel({ ...base, resource: maps, object: observed(object), patch: fields, fenced })
-
-  it('is written alone, beside what others write meanwhile, and never whose the object is', async () => {
-    const object = api.put(`${MAPS}/a`, map({ theirs: '1' }))
-    race(() => api.put(`${MAPS}/a`, map({ theirs: '2' })))
-    expect(await patch(object, { data: { ours: 'x' }, metadata: { annotations: { seen: 'yes' } } })).toBe('patched')
-    expect(stored()).toMatchObject({ data: { theirs: '2', ours: 'x' }, metadata: { annotations: { seen: 'yes' } } })
-    expect(stored()?.metadata).not.toHaveProperty('ownerReferences')
-    const before = writes().length
-    expect(await patch(object, { data: { ours: 'x' } })).toBe('patched')
-    expect(writes()).toHaveLength(before)
-    const forged = { metadata: { ownerReferences: [owner] } } as ObjectPatch
-    await expect(patch(object, forged)).rejects.toMatchObject({ type: 'InvalidPatch', nonRetryable: true })
-  })
-
-  it('is not written to another object of the name, nor, fenced, in another version', async () => {
-    const object = api.put(`${MAPS}/a`, map({ theirs: '1' }))
-    api.put(`${MAPS}/a`, map({ theirs: '2' }))
-    expect(await patch(object, { data: { ours: 'x' } }, true)).toBe('changed')
-    api.put(`${MAPS}/a`, map({ theirs: '2' }, { uid: 'uid-b' }))
-    expect(await patch(object, { data: { ours: 'x' } })).toBe('changed')
-    expect(writes()).toEqual([])
-  })
-
-  it('may be one of its status, which has an endpoint of its own', async () => {
-    const object = api.put(`${MAPS}/a`, map({}))
-    expect(await patch(object, { status: { seen: 'yes' }, data: { ours: 'x' } }, true)).toBe('patched')
-    expect(writes()).toEqual(['PATCH configmaps/a', 'PATCH a/status'])
-    expect(stored()).toMatchObject({ status: { seen: 'yes' }, data: { ours: 'x' } })
-  })
-
-  /** Somebody writes just before the status is written. */
-  const beforeStatus = (change: () => void) => {
-    api.intercept = ({ method, path }) => {
-      if (method === 'PATCH' && path.endsWith('/status')) {
-        api.intercept = () => undefined
-        change()
-      }
-      return undefined
-    }
-  }
-  const both = { data: { ours: 'x' }, status: { seen: 'ours' } }
-
-  it('is fenced in its status too: what came after the first part is not overwritten', async () => {
-    const object = api.put(`${MAPS}/a`, map({ theirs: '1' }))
-    beforeStatus(() => api.put(`${MAPS}/a`, { ...map({ theirs: '2', ours: 'x' }), status: { seen: 'theirs' } }))
-    expect(await patch(object, both, true)).toBe('changed')
-    expect(stored()).toMatchObject({ data: { theirs: '2' }, status: { seen: 'theirs' } })
-  })
-
-  it('is fenced in its status also when others have made the first part so', async () => {
-    const object = api.put(`${MAPS}/a`, map({ theirs: '1' }))
-    race(() => api.put(`${MAPS}/a`, { ...map({ theirs: '2', ours: 'x' }), status: { seen: 'theirs' } }))
-    expect(await patch(object, both, true)).toBe('changed')
-    expect(stored()).toMatchObject({ status: { seen: 'theirs' } })
-    const again = api.put(`${MAPS}/a`, map({ theirs: '1' }))
-    race(() => api.put(`${MAPS}/a`, { ...map({ ours: 'x' }), status: { seen: 'ours' } }))
-    expect(await patch(again, both, true)).toBe('patched')
-  })
-
-  it('is written to the status beside what others write meanwhile when it is not fenced', async () => {
-    const object = api.put(`${MAPS}/a`, map({ theirs: '1' }))
-    beforeStatus(() => api.put(`${MAPS}/a`, { ...map({ theirs: '2', ours: 'x' }), status: { theirs: 'yes' } }))
-    expect(await patch(object, both)).toBe('patched')
-    expect(stored()).toMatchObject({ data: { theirs: '2' }, status: { seen: 'ours', theirs: 'yes' } })
   })
 })
 
