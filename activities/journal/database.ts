@@ -116,7 +116,7 @@ export interface JobTable {
   cause: string
   phase: string | null
   phases: ColumnType<{ phase: string; at: string }[], string | undefined, string>
-  /** Null while open; else Succeeded, Failed, DeleteFailed, Deleted, Superseded, lost. */
+  /** Null while open; else Succeeded, Failed, DeleteFailed, Deleted, Superseded, lost; Finished: its object had the next job when its end was seen. */
   outcome: string | null
   attempt: number
   last_error: NullableJsonColumn<Json>

@@ -60,7 +60,8 @@ export async function announceJobs(
     left join lateral (
       select case when o.deleted then 'Deleted'
                   when r.job_id <> '' and o.projection #>> '{status,jobIDFinished}' = r.job_id
-                  then coalesce(o.projection #>> '{status,phase}', 'Succeeded') end as outcome
+                  then coalesce(case when o.projection #>> '{status,jobID}' = r.job_id then o.projection #>> '{status,phase}' end, 'Finished')
+             end as outcome
       from object o where r.ends and o.cluster = r.cluster and o.api_group = r."group" and o.kind = r.kind and o.uid = r.uid) e on true
     on conflict (workflow_id) do nothing
     returning case when outcome is null then workflow_id end as workflow_id`.execute(db)

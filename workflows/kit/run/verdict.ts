@@ -14,7 +14,8 @@ export function verdict(
   jobID: string,
   { begins }: { readonly begins: boolean },
 ): string | undefined {
-  if (target.jobIDFinished === jobID) return target.phase ?? 'Finished'
+  // The phase may be the next job's already.
+  if (target.jobIDFinished === jobID) return (target.jobID === jobID ? target.phase : undefined) ?? 'Finished'
   if (target.jobID === jobID) return undefined
   return begins && isIdle(target) ? undefined : 'Superseded'
 }
