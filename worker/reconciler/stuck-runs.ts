@@ -205,7 +205,8 @@ export class StuckRuns {
     const cause = this.#causeOf(stuck)
     if (cause === 'bug of other code') this.#helped.add(workflowID)
     const report = restartReport(cause, found)
-    await terminateStranded(client, workflowID, report.message, runID)
+    // What was found may quote an object, and this text goes to Temporal as it is.
+    await terminateStranded(client, workflowID, WHY[cause], runID)
     const subject = this.#subjectOf(job)
     log.warn({ ...named(subject, workflowID), found }, WHY[cause])
     await recordLostJob(db, job, now(), what === 'misfit' ? 'its run was made by other code' : 'its run met a bug')
