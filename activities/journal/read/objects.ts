@@ -49,7 +49,8 @@ export interface Parents {
 /**
  * What of those above hosts the subject.
  *
- * @param hosts the kinds whose runs may, the nearest first. An owner of another kind hands no jobs down: with it the subject is alone. None: any owner is one.
+ * @param hosts the kinds whose runs may, the nearest first. An owner of another kind hands no jobs down: with it the subject would wait for ever, so it counts as alone.
+ * Empty for kinds that nobody hosts, such as those of users: of whatever kind their owner is, only whether it is there matters.
  * @returns `jobID` of the nearest that has a job unfinished: a hosted owner may not show yet that it has begun. Undefined, too, when the run of
  * that job does not serve the lane of the object: then nobody hosts it.
  */

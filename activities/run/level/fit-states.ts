@@ -20,18 +20,16 @@ export function fitStates(subject: Subject, observed: Observed): Observed {
   const sizes = Object.entries(states)
     .map(([state, value]) => ({ state, value, bytes: bytesOf(value) }))
     .sort((one, other) => other.bytes - one.bytes)
-  const left = { ...states }
   const faults: Record<string, Fault> = { ...unreadable }
   let size = bytes
   for (const { state, value, bytes: own } of sizes) {
     if (size <= MOST_BYTES) break
     size -= own
-    // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- of an object of our own
-    delete left[state]
     const { type: code, message } = stateTooLarge(subject, { state, value, bytes: own })
     faults[state] = { code: code ?? 'StatesTooLarge', message, retryable: false }
   }
-  return { target, states: left, unreadable: faults }
+  const left = Object.entries(states).filter(([state]) => faults[state] === undefined)
+  return { target, states: Object.fromEntries(left), unreadable: faults }
 }
 
 /** @throws `StatesTooLarge` (final) for a state that is too large by itself. */

@@ -6,7 +6,8 @@
 //   V3. A run ends only when no wake is there: it has no next job that a wake could lead to.
 //   V4. The finalizer is on the object before the first action, and off only after `onDelete` came to `done`.
 //   V5. Nobody runs in circles: a plan that wishes for pass after pass at once gets one a second, after the first twenty.
-//   V6. Where the controller bounds its passes, each asks for its turn first, and observes after that. A run whose turn it is not waits as any other does.
+//   V6. Where the controller bounds its passes, each asks for its turn first, and observes after that: what was seen before a long wait is old. A run whose
+//       turn it is not gives its workflow task back and waits for a signal, so that those who have a turn find a free worker.
 
 import type { LevelController } from '../define-level.ts'
 import type { JobInput } from '../job.ts'
