@@ -2,12 +2,12 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { migrateUp, readSchema } from '../../activities/journal/migrate.ts'
 import { childEnvironment, processArgs } from '../../worker/server/config.ts'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+import { freePort } from '../support/free-port.ts'
 
 const servers = inject('servers')
 let test: TestDatabase
@@ -24,14 +24,6 @@ afterEach(async () => {
 async function migrateFurther(needs: string): Promise<void> {
   await sql`insert into kysely_migration (name, timestamp) values ('9999_from_the_future', 'later')`.execute(test.db)
   await sql`update journal_schema set needs = ${needs}`.execute(test.db)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
 }
 
 async function start(part: 'bridge' | 'worker') {

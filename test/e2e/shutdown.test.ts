@@ -1,10 +1,10 @@
 // A worker that is told to stop: it says so first, lets go of what takes long, and ends within a pod's grace period. What it left goes on elsewhere.
 
 import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
 import { beforeAll, describe, expect, it } from 'vitest'
 
 import { installation, waiting } from '../support/cluster.ts'
+import { freePort } from '../support/free-port.ts'
 import { useStage } from '../support/stage.ts'
 
 const GRACE_MS = 30_000
@@ -13,14 +13,6 @@ const stage = useStage('shutdown', () => Promise.resolve({ workerFlags: ['--drai
 beforeAll(async () => {
   await stage.pawl.startWorker('leaving', undefined, ['--health-port', String(port)])
 }, 120_000)
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
-}
 
 describe('a worker that is told to stop in the middle of jobs', () => {
   it('is not ready from the first moment, ends within the grace period, and its jobs go on', async () => {
