@@ -60,6 +60,10 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined
   /** Instead of the client's. */
   readonly maxBodyBytes?: number
+  /** A list of which less is asked for when this does not come in time: a silence says little of the server yet. */
+  readonly mayBeSmaller?: boolean
+  /** Form of the answer; JSON as it is without it. */
+  readonly accept?: string
 }
 
 export interface StreamedResponse {
@@ -98,6 +102,8 @@ export interface KubeClientOptions {
   readonly userAgent?: string
   /** A longer answer is a failure; absent: no limit. For servers that are not trusted. */
   readonly maxBodyBytes?: number
+  /** In place of connections as the kubeconfig says; closed with the client. */
+  readonly dispatcher?: Dispatcher
 }
 
 // Tokens from files and exec plugins are asked for again after this time; in-cluster tokens rotate hourly.
@@ -132,11 +138,12 @@ class HttpKubeClient implements KubeClient {
   #headers: Record<string, string> = {}
   #authenticatedAt = -Infinity
 
-  constructor(config: KubeConfig, { userAgent = 'pawl', maxBodyBytes = Infinity }: KubeClientOptions) {
+  constructor(config: KubeConfig, { userAgent = 'pawl', maxBodyBytes = Infinity, dispatcher }: KubeClientOptions) {
     this.#config = config
     this.#server = currentCluster(config).server.replace(/\/$/, '')
     this.#userAgent = userAgent
     this.#maxBodyBytes = maxBodyBytes
+    this.#dispatcher = dispatcher
   }
 
   // Read each time: the file of the pod's authority rotates.
@@ -198,12 +205,7 @@ class HttpKubeClient implements KubeClient {
     try {
       return await undiciRequest(`${this.#server}${path}${query}`, {
         method,
-        headers: {
-          ...this.#headers,
-          'user-agent': this.#userAgent,
-          accept: 'application/json',
-          ...(options.body !== undefined && { 'content-type': options.contentType ?? 'application/json' }),
-        },
+        headers: { ...this.#headers, 'user-agent': this.#userAgent, ...formsOf(options) },
         ...(options.body !== undefined && { body: JSON.stringify(options.body) }),
         ...(this.#dispatcher !== undefined && { dispatcher: this.#dispatcher }),
         ...(options.signal !== undefined && { signal: options.signal }),
@@ -225,6 +227,12 @@ class HttpKubeClient implements KubeClient {
     this.#authenticatedAt = performance.now()
   }
 }
+
+function formsOf({ accept = JSON_FORM, body, contentType = JSON_FORM }: RequestOptions): Record<string, string> {
+  return { accept, ...(body !== undefined && { 'content-type': contentType }) }
+}
+
+const JSON_FORM = 'application/json'
 
 /** Of an object that is sent; the path of one that is made has no name. */
 function nameIn(body: unknown): string {

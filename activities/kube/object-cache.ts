@@ -4,11 +4,13 @@
 //   O2. It is used only where the journal, or the reader, says which version is the newest: alone the cache proves nothing.
 
 import { answerBytes, type KubeObject } from './client.ts'
+import { GoneObjects } from './gone-objects.ts'
 
 // Text of the API server's answers; the objects made of it take some three times as much.
 const LIMIT_BYTES = 24 * 1024 * 1024
 
 export class ObjectCache {
+  readonly gone = new GoneObjects()
   readonly #objects = new Map<string, { readonly object: KubeObject; readonly bytes: number }>()
   readonly #limit: number
   #bytes = 0
@@ -25,6 +27,7 @@ export class ObjectCache {
   put(object: KubeObject): KubeObject {
     const { uid } = object.metadata
     if (uid === undefined) return object
+    this.gone.forget(uid)
     const known = this.#objects.get(uid)
     if (known !== undefined && versionOf(known.object) > versionOf(object)) return known.object
     this.forget(uid)

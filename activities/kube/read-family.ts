@@ -4,6 +4,9 @@
 //
 //   R1. What a run wrote is in the journal, or in the ledger of this process, before its activity ends: a run reads its own writes.
 //   R2. Whatever the journal does not know yet comes with a wake of its own, and a write on an older version is refused by the server.
+//   R3. What the journal has seen is not unseen: where a GET shows less, an older version or nothing of what lives, a LIST not older than that
+//       decides, which a server that is behind cannot answer. And what only a list has lacked (`presumedDeleted`) is asked for again, once in a while
+//       (gone-objects.ts).
 
 import {
   type By,
@@ -18,10 +21,12 @@ import type { Deps } from '../deps.ts'
 import type { Looker } from '../journal/write/families.ts'
 import type { KnownFamily, KnownObject } from '../journal/read/known-objects.ts'
 import { newestVersion } from '../journal/read/objects.ts'
+import { activitySignal } from './activity-signal.ts'
 import { type KubeObject, type ObjectList, resourcePath } from './client.ts'
 import { isNotFound } from './errors.ts'
 import { versionOf } from './object-cache.ts'
 import { isOwnedBy } from './owners.ts'
+import { readAll } from './pages.ts'
 import { type StoredAs, storedAs } from './stored.ts'
 
 /** What a run knows of objects, and is told the difference to: resourceVersion by uid. */
@@ -121,16 +126,22 @@ async function readChildren<Child extends WatchedKind>(
   const kind = groupKindOf(watched)
   const known = family.children.filter((child) => isSameGroupKind(child, kind))
   // What is called otherwise need not be read to be left out.
-  const living = known.filter((child) => !child.deleted && (!('name' in by) || child.name === by.name))
+  const isGone = ({ deleted, presumedDeleted }: KnownObject) => deleted && !presumedDeleted
+  const now = deps.now()
+  const isConfirmed = (child: KnownObject) => child.presumedDeleted && deps.objects.gone.has(child, now)
+  const living = known.filter(
+    (child) => !isGone(child) && !isConfirmed(child) && (!('name' in by) || child.name === by.name),
+  )
   const unseen = living.filter((child) => seen(deps, child) === undefined)
   if (family.listedKinds.has(groupKindText(kind)) && unseen.length <= MOST_READS) {
     const read = await Promise.all(living.map((child) => readKnown(deps, watched, child, child)))
+    confirmGone(deps, living, read)
     return read.filter((child) => child !== undefined).filter(isMeant)
   }
   const found = 'name' in by ? await readNamed(deps, watched, namespace, by.name) : await readLabelled(by.labelSelector)
+  confirmGone(deps, living, found)
   // The list may be older than the end of a finalizer, which the journal knows under the version before.
-  const ended = known.filter(({ deleted, presumedDeleted }) => deleted && !presumedDeleted)
-  const gone = new Set(ended.map((child) => child.uid))
+  const gone = new Set(known.filter(isGone).map((child) => child.uid))
   return found
     .filter((child) => isMeant(child) && !gone.has(child.metadata.uid ?? ''))
     .map((child) => storedAs(watched, deps.objects.put(child)))
@@ -139,6 +150,16 @@ async function readChildren<Child extends WatchedKind>(
     const ownVersion = living.reduce((newest, { version }) => Math.max(newest, version), children.ownVersion ?? 0)
     return await listObjects(deps, watched, namespace, { labelSelector, ownVersion })
   }
+}
+
+/** What the bridge's list has lacked and the server does not have, either. */
+function confirmGone(
+  { objects, now }: Deps,
+  asked: readonly KnownObject[],
+  found: readonly (KubeObject | undefined)[],
+) {
+  const there = new Set(found.map((object) => object?.metadata.uid))
+  for (const child of asked) if (child.presumedDeleted && !there.has(child.uid)) objects.gone.confirm(child, now())
 }
 
 async function readNamed<Watched extends WatchedKind>(deps: Deps, watched: Watched, namespace: string, name: string) {
@@ -164,8 +185,28 @@ async function readKnown<Watched extends WatchedKind>(
 ): Promise<StoredAs<Watched> | undefined> {
   const before = known === undefined ? undefined : seen(deps, known)
   if (before !== undefined) return storedAs(watched, before)
-  const object = await readObject(deps, watched, namespace, name)
+  const found = await readObject(deps, watched, namespace, name)
+  const object = isLess(found, uid, known) ? await readNotOlder(deps, watched, known) : found
   return object?.metadata.uid === uid ? storedAs(watched, deps.objects.put(object)) : undefined
+}
+
+/** Whether the server shows less of an object than the journal has seen (R3). */
+function isLess(found: KubeObject | undefined, uid: string, known: KnownObject | undefined): known is KnownObject {
+  if (known === undefined || known.deleted) return false
+  return found?.metadata.uid !== uid || versionOf(found) < known.version
+}
+
+/** @throws KubeError where the server does not know that version yet, or not any more; retryable. */
+async function readNotOlder(
+  { kube }: Deps,
+  watched: WatchedKind,
+  { uid, namespace, name, version }: KnownObject,
+): Promise<KubeObject | undefined> {
+  const freshness = { resourceVersionMatch: 'NotOlderThan', resourceVersion: String(version) }
+  const list = await kube.request<ObjectList>('GET', resourcePath(watched, namespace), {
+    query: { fieldSelector: `metadata.name=${name}`, ...freshness },
+  })
+  return list.items.find((object) => object.metadata.uid === uid)
 }
 
 /** The object as this process saw it, when the journal knows no newer state of it. */
@@ -203,10 +244,10 @@ export async function listObjects<Watched extends WatchedKind>(
   const journaled = await newestVersion(deps.db, deps.cluster, groupKindOf(watched), namespace)
   const version = Math.max(journaled ?? 0, ownVersion)
   const freshness = version > 0 ? { resourceVersionMatch: 'NotOlderThan', resourceVersion: String(version) } : undefined
-  const list = await deps.kube.request<ObjectList>('GET', resourcePath(watched, namespace), {
-    query: { labelSelector, ...freshness },
-  })
-  return list.items.map((object) => storedAs(watched, object))
+  const query = { labelSelector, ...freshness }
+  const how = { query, limit: undefined, signal: activitySignal() }
+  const objects = await readAll(deps.kube, resourcePath(watched, namespace), how)
+  return objects.map((object) => storedAs(watched, object))
 }
 
 /**

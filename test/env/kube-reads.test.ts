@@ -10,7 +10,7 @@ import { readFamily, readSubject } from '../../activities/kube/read-family.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
-import type { TinyApi } from '../activities/kube/tiny-api.ts'
+import { refusal, type Request, type TinyApi } from '../activities/kube/tiny-api.ts'
 
 const stage = useWriteStage(inject('servers').databaseUrl)
 let api: TinyApi
@@ -116,7 +116,7 @@ describe('the children of a subject', () => {
     expect(reads().sort()).toEqual(['deployitems/item-3', 'deployitems/item-4'])
   })
 
-  it('that the journal knows as deleted are left out of a list that is older', async () => {
+  it('S5: that the journal knows as deleted are left out of a list that is older', async () => {
     const one = put('DeployItem', 'one')
     await journal(put('Execution', 'exec'), one, put('DeployItem', 'two'))
     // The answer to the end of the last finalizer: the version before, without finalizers.
@@ -135,6 +135,78 @@ describe('the children of a subject', () => {
     const { children } = await readFamily(deps, executionKind, SUBJECT, CHILDREN)
     expect(children.map(({ metadata }) => metadata.name)).toEqual(['one'])
   })
+
+  it('S6: that a list of the bridge only lacked are asked for one by one, too', async () => {
+    await listKind('DeployItem')
+    await journal(put('Execution', 'exec'), put('DeployItem', 'one'), put('DeployItem', 'two'))
+    const missed = ['one', 'two'].map((name) => ({
+      ...{ watched: deployItemKind, listVersion: 10_000 },
+      missing: { uid: `uid-${name}`, namespace: 'n', name },
+    }))
+    await journalEvents(deps.db, { cluster: 'local', source: 'relist', events: missed }, deps)
+    api.objects.delete(`${ROOT}/deployitems/two`)
+    const { children } = await readFamily(deps, executionKind, SUBJECT, CHILDREN)
+    expect(children.map(({ metadata }) => metadata.name)).toEqual(['one'])
+  })
+
+  it.each([
+    ['one by one', 2],
+    ['by a list', 8],
+  ])(
+    'that a list of the bridge lacked and the server does, too, are not asked for in every pass: %s',
+    async (_how, count) => {
+      await listKind('DeployItem')
+      const names = Array.from({ length: count }, (_, index) => `item-${index}`)
+      await journal(put('Execution', 'exec'), ...names.map((name) => put('DeployItem', name)))
+      const missed = names.map((name) => ({
+        ...{ watched: deployItemKind, listVersion: 10_000 },
+        missing: { uid: `uid-${name}`, namespace: 'n', name },
+      }))
+      await journalEvents(deps.db, { cluster: 'local', source: 'relist', events: missed }, deps)
+      const items = names.map((name) => `${ROOT}/deployitems/${name}`)
+      const first = api.objects.get(items[0] ?? '')
+      for (const item of items) api.objects.delete(item)
+      const look = async () => (await readFamily(deps, executionKind, SUBJECT, CHILDREN)).children.length
+      expect(await look()).toBe(0)
+      api.requests.length = 0
+      expect(await look()).toBe(0)
+      expect(reads()).toEqual([])
+      // The server was behind: what is told of the object makes it be there again, and so does time.
+      api.objects.set(items[0] ?? '', first as KubeObject)
+      const { now } = deps
+      const later = { ...deps, now: () => new Date(now().getTime() + 11 * 60_000) }
+      expect((await readFamily(later, executionKind, SUBJECT, CHILDREN)).children).toHaveLength(1)
+      await journal(first as KubeObject)
+      expect(await look()).toBe(1)
+    },
+  )
+
+  it.each([
+    ['of an older version', (one: KubeObject) => ({ status: 200, body: one })],
+    ['not there', () => refusal(404, 'NotFound')],
+  ])(
+    'S5: that a GET shows %s are read by a list that is as new as the journal, if there is one',
+    async (_what, older) => {
+      await listKind('DeployItem')
+      const [before, now] = [put('DeployItem', 'one'), put('DeployItem', 'one')]
+      await journal(put('Execution', 'exec'), now)
+      const queries: (Request['query'] | undefined)[] = []
+      let list = refusal(504, 'Timeout')
+      api.intercept = ({ method, path, query }) => {
+        if (method !== 'GET' || !path.startsWith(`${ROOT}/deployitems`)) return undefined
+        if (path.endsWith('/one')) return older(before)
+        queries.push(query)
+        return list
+      }
+      await expect(readFamily(deps, executionKind, SUBJECT, CHILDREN)).rejects.toMatchObject({ status: 504 })
+      list = { status: 200, body: { metadata: { resourceVersion: '1' }, items: [now] } }
+      const { children } = await readFamily(deps, executionKind, SUBJECT, CHILDREN)
+      expect(children.map(({ metadata }) => metadata.resourceVersion)).toEqual([now.metadata.resourceVersion])
+      const { resourceVersion } = now.metadata
+      const asked = { fieldSelector: 'metadata.name=one', resourceVersionMatch: 'NotOlderThan', resourceVersion }
+      expect(queries).toEqual([asked, asked])
+    },
+  )
 
   it('are not those of another namespace, nor of an owner of another kind, though they name its uid', async () => {
     await listKind('DeployItem')

@@ -107,7 +107,7 @@ describe('a deletion', () => {
     expect(stage.api.objects.size).toBe(0)
   })
 
-  it('spares another object of the same name', async () => {
+  it('S6: spares another object of the same name', async () => {
     stage.api.put(PATH, execution({}, { uid: 'another' }))
     expect(await writeAll(stage.deps, WRITER, [remove()])).toEqual([{ result: 'gone' }])
     expect(stage.api.objects.size).toBe(1)

@@ -13,8 +13,10 @@ import {
 } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 import { newestVersion, newestVersionAnywhere } from '../../journal/read/objects.ts'
-import { type KubeObject, type ObjectList, resourcePath } from '../../kube/client.ts'
+import { activitySignal } from '../../kube/activity-signal.ts'
+import { type KubeObject, resourcePath } from '../../kube/client.ts'
 import { finalFailure } from '../../kube/errors.ts'
+import { readPages } from '../../kube/pages.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { controllerOf } from '../controllers.ts'
 import { followedKind, nameOf } from './kinds.ts'
@@ -55,7 +57,7 @@ export async function selectObjects(
 }
 
 // What the API server answers at once; 500 Pods are some 5 MB.
-const PAGE = '500'
+const PAGE = 500
 
 async function* pages(
   deps: Deps,
@@ -70,15 +72,11 @@ async function* pages(
     return
   }
   const path = resourcePath(kind, namespace)
-  const selectors = selectorsOf(query, selection)
+  const selectors = selectorsOf(selection)
   const fresh = !fromStore && (await freshness(deps, groupKindOf(kind), namespace))
-  let asked: Readonly<Record<string, string>> | undefined = { ...selectors, ...fresh }
-  while (asked !== undefined) {
-    const { items, metadata }: ObjectList = await deps.kube.request<ObjectList>('GET', path, { query: asked })
-    yield items
-    const next: string = metadata.continue ?? ''
-    asked = next === '' ? undefined : { ...selectors, continue: next }
-  }
+  const limit = isReduced(query) ? PAGE : undefined
+  const how = { query: { ...selectors, ...fresh }, limit, signal: activitySignal() }
+  for await (const { items } of readPages(deps.kube, path, how)) yield items
 }
 
 /** Read by its path. A name in all namespaces is a selector, and so is one beside others. */
@@ -86,12 +84,11 @@ function isNamedAlone({ withoutNamespace }: LevelQuery, { namespace, labelSelect
   return labelSelector === '' && fieldSelector === '' && (namespace !== undefined || withoutNamespace === true)
 }
 
-function selectorsOf(query: LevelQuery, { name, labelSelector, fieldSelector }: Selection) {
+function selectorsOf({ name, labelSelector, fieldSelector }: Selection) {
   const fields = [name === undefined ? '' : `metadata.name=${name}`, fieldSelector].filter((one) => one !== '')
   return {
     ...(labelSelector !== '' && { labelSelector }),
     ...(fields.length > 0 && { fieldSelector: fields.join(',') }),
-    ...(isReduced(query) && { limit: PAGE }),
   }
 }
 

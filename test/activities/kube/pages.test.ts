@@ -1,0 +1,200 @@
+// Lists whose pages do not fit, from a server that answers as it likes.
+
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+
+import { createKubeClient, type KubeClient } from '../../../activities/kube/client.ts'
+import { type PagesOptions, readPages } from '../../../activities/kube/pages.ts'
+
+const KIB = 1024
+/** What the server sends at the most. */
+const MOST = 64 * KIB
+const PATH = '/api/v1/namespaces/n/configmaps'
+
+let server: Server
+let kube: KubeClient
+/** Limit and continue token of each request. */
+let asked: string[]
+let sizes: readonly number[]
+/** How the server says that a page is too large; undefined: it sends it. */
+let refusal: { readonly status: number; readonly message?: string; readonly retryAfter?: string } | undefined
+/** What the server answers to whoever asks for metadata only; undefined: what it has. */
+let bare: unknown
+
+beforeEach(async () => {
+  ;[asked, sizes, refusal, bare] = [[], [], undefined, undefined]
+  server = createServer((request, response) => {
+    const { searchParams: query } = new URL(request.url ?? '', 'http://x')
+    const from = Number(query.get('continue'))
+    const limit = Number(query.get('limit') ?? sizes.length)
+    const isBare = String(request.headers.accept).includes('PartialObjectMetadataList')
+    asked.push(`${query.get('limit') ?? 'all'} from ${from}${isBare ? ', metadata' : ''}`)
+    const items = sizes.slice(from, from + limit).map((bytes, index) => ({
+      metadata: { name: `object-${from + index}`, namespace: 'n' },
+      ...(!isBare && { data: 'x'.repeat(bytes) }),
+    }))
+    const token = from + limit < sizes.length ? { continue: String(from + limit) } : {}
+    const body = JSON.stringify({ metadata: { resourceVersion: '7', ...token }, items })
+    const { status, message, retryAfter } =
+      body.length > MOST ? { status: 200, ...refusal } : ({ status: 200 } as Partial<NonNullable<typeof refusal>>)
+    const wait = retryAfter === undefined ? {} : { 'retry-after': retryAfter }
+    response.writeHead(status ?? 200, { 'content-type': 'application/json', ...wait })
+    if (isBare && bare !== undefined) response.end(JSON.stringify(bare))
+    else response.end(status === 200 ? body : JSON.stringify({ message }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const kubeconfig = JSON.stringify({
+    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'c', users: [{ name: 'c', user: {} }] },
+    clusters: [{ name: 'c', cluster: { server: url, 'insecure-skip-tls-verify': true } }],
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
+  })
+  kube = createKubeClient({ kubeconfig })
+})
+afterEach(async () => {
+  await kube.close()
+  server.closeAllConnections()
+  await new Promise((resolve) => server.close(resolve))
+})
+
+async function namesOf(options: PagesOptions): Promise<string[]> {
+  const names: string[] = []
+  for await (const { items } of readPages(kube, PATH, { mostBytes: MOST, ...options }))
+    names.push(...items.map(({ metadata }) => metadata.name))
+  return names
+}
+
+const TOO_LARGE = [
+  ['longer than what is read', undefined],
+  ['refused by its size', { status: 413 }],
+  ['refused as the store does it', { status: 500, message: 'rpc error: trying to send message larger than max' }],
+] as const
+
+describe('a page that is too large', () => {
+  it.each(TOO_LARGE)('is read in smaller ones, behind what was read before: %s', async (_, how) => {
+    refusal = how
+    sizes = [...Array<number>(8).fill(KIB), ...Array<number>(8).fill(20 * KIB)]
+    expect(await namesOf({ limit: 8 })).toEqual(sizes.map((_size, index) => `object-${index}`))
+    expect(asked).toEqual([...['8 from 0', '8 from 8', '4 from 8', '2 from 8', '2 from 10', '2 from 12', '2 from 14']])
+  })
+
+  it('is read in pages where all was asked for at once', async () => {
+    sizes = Array<number>(600).fill(KIB / 4)
+    expect(await namesOf({ limit: undefined, query: { labelSelector: 'a=b' } })).toHaveLength(600)
+    expect(asked).toEqual([
+      'all from 0',
+      '500 from 0',
+      '250 from 0',
+      '125 from 0',
+      '125 from 125',
+      '125 from 250',
+      '125 from 375',
+      '125 from 500',
+    ])
+  })
+
+  it.each(TOO_LARGE)('names the object that is so by itself: %s', async (_, how) => {
+    refusal = how
+    sizes = [KIB, KIB, KIB, 70 * KIB, KIB]
+    await expect(namesOf({ limit: 4 })).rejects.toMatchObject({
+      ...{ status: 413, reason: 'RequestEntityTooLarge' },
+      message: `GET ${PATH}: object n/object-3 alone is more than the server sends, or than 0.0625 MiB; expected less in it`,
+    })
+    expect(asked).toEqual(['4 from 0', '2 from 0', '2 from 2', '1 from 2', '1 from 3', '1 from 3, metadata'])
+  })
+
+  it('is remembered for the next time, until all fits in one', async () => {
+    sizes = Array<number>(600).fill(KIB / 4)
+    await namesOf({ limit: undefined })
+    asked = []
+    expect(await namesOf({ limit: undefined })).toHaveLength(600)
+    expect(asked.slice(0, 2)).toEqual(['125 from 0', '125 from 125'])
+    // Other selectors, other objects.
+    ;[asked, sizes] = [[], [1, 1]]
+    await namesOf({ limit: undefined, query: { labelSelector: 'c=d' } })
+    await namesOf({ limit: undefined })
+    await namesOf({ limit: undefined })
+    expect(asked).toEqual(['all from 0', '125 from 0', 'all from 0'])
+  })
+
+  it.each([{}, { items: null }, { items: [null] }, { items: [{ metadata: null }] }, null, 'x'])(
+    'is named as an object where its metadata are %j',
+    async (answer) => {
+      ;[bare, sizes] = [answer, [70 * KIB]]
+      await expect(namesOf({ limit: 1 })).rejects.toMatchObject({
+        ...{
+          status: 413,
+          message: `GET ${PATH}: an object alone is more than the server sends, or than 0.0625 MiB; expected less in it`,
+        },
+      })
+    },
+  )
+
+  it.each(['two\nlines', '<b>', 'sign in at https://x.example/?a', 'x'.repeat(300), ''])(
+    'has no name that is none: %j',
+    async (name) => {
+      ;[bare, sizes] = [{ items: [{ metadata: { name, namespace: 'n' } }] }, [70 * KIB]]
+      await expect(namesOf({ limit: 1 })).rejects.toThrow(`GET ${PATH}: an object alone is`)
+    },
+  )
+
+  it('is no reason for other failures', async () => {
+    refusal = { status: 503 }
+    sizes = Array<number>(4).fill(40 * KIB)
+    await expect(namesOf({ limit: 4 })).rejects.toMatchObject({ status: 503 })
+    expect(asked).toEqual(['4 from 0'])
+  })
+})
+
+describe('a page that is not ready in time', () => {
+  beforeEach(() => {
+    sizes = [...Array<number>(8).fill(KIB), ...Array<number>(8).fill(20 * KIB)]
+  })
+
+  it('is read in much smaller ones, after the time that the server wants', async () => {
+    refusal = { status: 504, message: 'Timeout', retryAfter: '1' }
+    const from = performance.now()
+    expect(await namesOf({ limit: 16 })).toHaveLength(16)
+    expect(asked).toEqual(Array.from({ length: 9 }, (_, page) => (page === 0 ? '16 from 0' : `2 from ${page * 2 - 2}`)))
+    expect(performance.now() - from).toBeGreaterThan(990)
+  })
+
+  it('is asked for twice more, and no more', async () => {
+    refusal = { status: 504, message: 'Timeout' }
+    sizes = Array<number>(600).fill(20 * KIB)
+    await expect(namesOf({ limit: undefined })).rejects.toMatchObject({ status: 504 })
+    expect(asked).toEqual(['all from 0', '62 from 0', '7 from 0'])
+  })
+
+  it.each([
+    ['the server wants long to be left alone', { message: 'Timeout', retryAfter: '60' }],
+    ['the server does not know the version yet', { message: 'Too large resource version: 9, current: 7' }],
+  ])('is left to the caller where %s', async (_, how) => {
+    refusal = { status: 504, ...how }
+    await expect(namesOf({ limit: 16 })).rejects.toMatchObject({ status: 504 })
+    expect(asked).toEqual(['16 from 0'])
+  })
+
+  it('is not asked for again once nobody wants it', async () => {
+    refusal = { status: 504, message: 'Timeout', retryAfter: '5' }
+    const { signal, abort } = abortable()
+    setTimeout(abort, 20)
+    await expect(namesOf({ limit: 16, signal })).rejects.toMatchObject({ name: 'AbortError' })
+    expect(asked).toEqual(['16 from 0'])
+  })
+
+  function abortable() {
+    const controller = new AbortController()
+    return { signal: controller.signal, abort: () => controller.abort() }
+  }
+})
+
+describe('a list that fits', () => {
+  it('is asked for once, without a limit', async () => {
+    sizes = [1, 1, 1]
+    expect(await namesOf({ limit: undefined })).toHaveLength(3)
+    expect(asked).toEqual(['all from 0'])
+  })
+})
