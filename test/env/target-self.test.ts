@@ -10,7 +10,9 @@ import { toDeployError } from '../../activities/landscaper/deploy/run/deploy-err
 import { createTargetAccess } from '../../activities/landscaper/deploy/target/open-target.ts'
 import type { TargetCluster } from '../../activities/landscaper/deploy/target/target-cluster.ts'
 import { createKubeClient, type KubeObject } from '../../activities/kube/client.ts'
+import { LISTED_TARGETS } from '../support/pawl.ts'
 import { failure, until, useTargetStage, whoami } from './target-stage.ts'
+import { dataOf } from '../activities/landscaper/tenant-data.ts'
 
 const NAMESPACE = 'target-self'
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
@@ -51,7 +53,7 @@ describe('a Target with selfConfig', () => {
     expect((await failure(() => cluster.kube.request('GET', '/api/v1/nodes'))).reason).toBe('Forbidden')
   })
 
-  it('gets a new token after most of the life of the old one', async () => {
+  it('T10: gets a new token after most of the life of the old one', async () => {
     await self('renewed', { expirationSeconds: 1000 })
     const first = await open('renewed')
     stage().nowMs += 799_000
@@ -97,7 +99,7 @@ describe('a Target with selfConfig', () => {
     )
     const kubeconfig = JSON.stringify(stage().changed(({ users: [entry] }) => (entry.user = { token: status.token })))
     const worker = createKubeClient({ kubeconfig })
-    const own = createTargetAccess({ kube: worker, now: () => new Date() })
+    const own = createTargetAccess({ kube: worker, data: dataOf, now: () => new Date(), allow: [LISTED_TARGETS] })
     try {
       expect(await whoami({ kube: worker })).toBe(`system:serviceaccount:${NAMESPACE}:worker`)
       await until(async () => (await own.open(NAMESPACE, 'by-worker').catch(() => undefined)) !== undefined)

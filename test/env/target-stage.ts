@@ -10,7 +10,9 @@ import { toDeployError } from '../../activities/landscaper/deploy/run/deploy-err
 import { createTargetAccess, KUBERNETES_TARGET_TYPE } from '../../activities/landscaper/deploy/target/open-target.ts'
 import type { TargetAccess, TargetCluster } from '../../activities/landscaper/deploy/target/target-cluster.ts'
 import { createKubeClient, type KubeClient } from '../../activities/kube/client.ts'
+import { LISTED_TARGETS } from '../support/pawl.ts'
 import { targetKind } from '../../workflows/landscaper/target/kind.ts'
+import { dataOf } from '../activities/landscaper/tenant-data.ts'
 
 export interface UserConfig {
   clusters: [{ name: string; cluster: Record<string, unknown> }]
@@ -31,7 +33,8 @@ export class TargetStage {
     this.namespace = namespace
     this.admin = admin
     this.text = text
-    this.access = createTargetAccess({ kube: admin, now: () => new Date(this.nowMs) })
+    const allow = [LISTED_TARGETS]
+    this.access = createTargetAccess({ kube: admin, data: dataOf, now: () => new Date(this.nowMs), allow })
   }
 
   get core(): string {

@@ -4,11 +4,13 @@
 
 import type { KubeClient, KubeObject } from '../../../kube/client.ts'
 import { KubeError } from '../../../kube/errors.ts'
+import { readPages } from '../../../kube/pages.ts'
 import { isNestedDeeper } from '../objects/nesting.ts'
-import { type Fields, isMap } from '../objects/readiness/field-reader.ts'
+import { isMap } from '../objects/readiness/field-reader.ts'
 
 const PAGE_SIZE = 200
 const MOST_PAGES = 500
+const MAX_LIST_BYTES = 16 * 1024 * 1024
 /** As many objects as are read of one list. */
 export const MOST_OBJECTS = PAGE_SIZE * MOST_PAGES
 // What is deeper could not be written again.
@@ -46,25 +48,20 @@ interface ListOptions {
   readonly tooMany: () => Error
 }
 
-/** The objects of a collection, page after page. @throws KubeError */
+/** The objects of a collection, page after page, in smaller ones where they are too large. @throws KubeError */
 export async function* listed(
   kube: Pick<KubeClient, 'request'>,
   path: string,
   { labelSelector, signal, tooMany }: ListOptions,
 ): AsyncIterable<KubeObject> {
-  let next: string | undefined
-  for (let page = 0; page < MOST_PAGES; page += 1) {
-    const more = {
-      ...(labelSelector !== undefined && { labelSelector }),
-      ...(next !== undefined && { continue: next }),
-    }
-    const answer = await kube.request<unknown>('GET', path, { query: { limit: String(PAGE_SIZE), ...more }, signal })
-    const { items, metadata }: Fields = isMap(answer) ? answer : {}
+  const query = labelSelector === undefined ? {} : { labelSelector }
+  let left = MOST_OBJECTS
+  for await (const page of readPages(kube, path, { query, limit: PAGE_SIZE, signal, mostBytes: MAX_LIST_BYTES })) {
+    // A server may send empty pages for ever, so they count as full ones.
+    if (left <= 0) throw tooMany()
+    left -= page.limit ?? PAGE_SIZE
+    const { items } = page as { readonly items: unknown }
     if (!Array.isArray(items)) throw KubeError.unreachable('GET', path, 'the answer is no list')
     for (const item of items as readonly unknown[]) yield objectOf(item, ['GET', path])
-    const token: unknown = isMap(metadata) ? metadata['continue'] : undefined
-    if (!isText(token) || token === '') return
-    next = token
   }
-  throw tooMany()
 }

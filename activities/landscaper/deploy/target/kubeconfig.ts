@@ -10,7 +10,6 @@ import { X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 
 import { describe, type Fields, isMap } from '../objects/readiness/field-reader.ts'
-import { readYamlDocument } from './yaml-document.ts'
 
 export interface ClusterAccess {
   readonly server: string
@@ -84,10 +83,8 @@ interface Entry {
 }
 
 function rootOf(kubeconfig: unknown, field: string): Fields {
-  const read = typeof kubeconfig === 'string' ? readYamlDocument(kubeconfig) : { value: kubeconfig }
-  if ('problem' in read) throw new KubeconfigError(field, read.problem, 'a kubeconfig')
-  if (!isMap(read.value)) throw new KubeconfigError(field, describe(read.value), 'a kubeconfig')
-  return read.value
+  if (!isMap(kubeconfig)) throw new KubeconfigError(field, describe(kubeconfig), 'a kubeconfig')
+  return kubeconfig
 }
 
 function entryOf(

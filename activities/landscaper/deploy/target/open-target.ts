@@ -3,6 +3,7 @@
 //   G1. Target and Secret are read at each opening, so a change takes effect at the next one; a client lives as long as neither changes.
 //   G2. Credentials are the Target's own, always. What is missing or malformed is an error; nothing falls back to the engine's.
 //   G3. A client that was put aside is closed when nobody has used it for a while: an item may still be at work with it.
+//   G4. A server that a user names is spoken to only where address-rule.ts lets it through; `selfConfig` leads to the engine's own.
 
 import { type Target, targetKind } from '../../../../workflows/landscaper/target/kind.ts'
 import type { WatchedKind } from '../../../../workflows/kit/index.ts'
@@ -10,11 +11,15 @@ import { type KubeClient, type KubeObject, resourcePath } from '../../../kube/cl
 import { isFinal, isNotFound, KubeError } from '../../../kube/errors.ts'
 import { entriesOf, secretResource } from '../../../kube/secrets.ts'
 import { type StoredAs, storedAs } from '../../../kube/stored.ts'
+import type { TenantData } from '../../bounded/tenant-data.ts'
+import type { Customer } from '../../bounded/thread-pool.ts'
 import { configurationProblem, toDeployError } from '../run/deploy-errors.ts'
 import { DeployError } from '../run/deployer.ts'
 import { describe } from '../objects/readiness/field-reader.ts'
+import { type AddressRule, createAddressRule } from './address-rule.ts'
 import { createDiscovery } from './discovery.ts'
-import { KubeconfigError } from './kubeconfig.ts'
+import type { RefusedAddress } from './guarded-agent.ts'
+import { type ClusterAccess, KubeconfigError } from './kubeconfig.ts'
 import { requestSelfAccess } from './service-account.ts'
 import { unlessAborted } from './shared-work.ts'
 import { selfRefusal } from './strict-tenancy.ts'
@@ -31,11 +36,15 @@ import {
 export const KUBERNETES_TARGET_TYPE = 'landscaper.gardener.cloud/kubernetes-cluster'
 
 export interface TargetDeps {
+  /** How texts of Targets and their Secrets are read. */
+  readonly data: (customer: Customer) => TenantData
   /** The engine's own cluster, in which Targets, their Secrets and ServiceAccounts are. */
   readonly kube: KubeClient
   readonly now: () => Date
   /** True: ServiceAccounts are used as strict-tenancy.ts says. */
   readonly strictTenancy?: boolean
+  /** Where Targets may lead beside what address-rule.ts lets through, as `--target-allow` has it. */
+  readonly allow?: readonly string[]
 }
 
 const MOST_CLIENTS = 100
@@ -66,17 +75,19 @@ interface Source {
 
 class KeptTargets implements TargetAccess {
   readonly #deps: TargetDeps
+  readonly #rule: AddressRule
   /** By uid of the Target, the least recently used first. */
   readonly #kept = new Map<string, Kept>()
   #aside: TargetClient[] = []
 
   constructor(deps: TargetDeps) {
     this.#deps = deps
+    this.#rule = createAddressRule(deps.allow ?? [])
   }
 
   async open(namespace: string, name: string, signal?: AbortSignal): Promise<TargetCluster> {
     const source = await readSource(this.#deps.kube, { namespace, name, signal })
-    if (this.#deps.strictTenancy === true) await checkTenancy(this.#deps.kube, source, signal)
+    if (this.#deps.strictTenancy === true) await checkTenancy(this.#deps, source, signal)
     const { uid } = source.target.metadata
     const version = versionOf(source)
     let kept = this.#kept.get(uid)
@@ -143,16 +154,10 @@ class KeptTargets implements TargetAccess {
 
   async #connect(source: Source, forget: () => void): Promise<OpenTarget> {
     const { namespace, name } = source.target.metadata
-    const config = configOf(source)
+    // Whoever asked first may be gone when others still wait for the same.
+    const config = await configOf(this.#deps.data({ namespace }), source)
     const { now } = this.#deps
-    if ('cluster' in config) {
-      const refused = (error: KubeError) => {
-        const { reason, message, codes } = toDeployError(OPERATION, error)
-        const found = `target ${namespace}/${name}: its server refuses the credentials (${message})`
-        return new DeployError(OPERATION, reason, `${found}; expected valid ones, not expired`, codes)
-      }
-      return connected(new TargetClient({ access: config.cluster, now, refused }), now, Infinity)
-    }
+    if ('cluster' in config) return this.#connectTo(config.cluster, `target ${namespace}/${name}`)
     const account = `target ${namespace}/${name}: service account ${namespace}/${config.self.serviceAccount}`
     const { access, renewAtMs } = await requestSelfAccess(this.#deps, namespace, config.self).catch(
       (error: unknown) => {
@@ -171,6 +176,24 @@ class KeptTargets implements TargetAccess {
       return new DeployError(OPERATION, 'Unauthorized', `${account}: its token is refused; the next try uses a new one`)
     }
     return connected(new TargetClient({ access, now, refused }), now, renewAtMs)
+  }
+
+  #connectTo(access: ClusterAccess, at: string): OpenTarget {
+    const { now } = this.#deps
+    const { server } = access
+    const misled = (refusal: string) => configurationProblem(OPERATION, 'TargetNotAllowed', `${at}: ${refusal}`)
+    const refusal = this.#rule.serverRefusal(server)
+    if (refusal !== undefined) throw misled(refusal)
+    const guard = {
+      check: (address: string) => this.#rule.addressRefusal(server, address),
+      refused: ({ message }: RefusedAddress) => misled(message),
+    }
+    const refused = (error: KubeError) => {
+      const { reason, message, codes } = toDeployError(OPERATION, error)
+      const found = `${at}: its server refuses the credentials (${message})`
+      return new DeployError(OPERATION, reason, `${found}; expected valid ones, not expired`, codes)
+    }
+    return connected(new TargetClient({ access, now, refused, guard }), now, Infinity)
   }
 }
 
@@ -222,8 +245,12 @@ async function read<Watched extends WatchedKind>(
   }
 }
 
-async function checkTenancy(kube: KubeClient, source: Source, signal: AbortSignal | undefined): Promise<void> {
-  const config = configOf(source)
+async function checkTenancy(
+  { kube, data }: TargetDeps,
+  source: Source,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const config = await configOf(data({ namespace: source.target.metadata.namespace, signal }), source)
   if (!('self' in config)) return
   const { target } = source
   const refusal = await selfRefusal(kube, target, config.self, signal).catch((error: unknown) => {
@@ -247,10 +274,11 @@ function versionOf({ target, secret }: Source): string {
     .join(' ')
 }
 
-function configOf({ target, secret }: Source): TargetConfig {
+async function configOf(data: TenantData, { target, secret }: Source): Promise<TargetConfig> {
   try {
     const { config, secretRef } = target.spec
-    return secret === undefined ? readTargetConfig(config, 'spec.config') : readSecret(secret, secretRef?.key)
+    if (secret === undefined) return await readTargetConfig(data, config, 'spec.config')
+    return await readSecret(data, secret, secretRef?.key)
   } catch (error) {
     if (!(error instanceof KubeconfigError)) throw error
     const { namespace, name } = target.metadata
@@ -258,14 +286,18 @@ function configOf({ target, secret }: Source): TargetConfig {
   }
 }
 
-function readSecret(secret: KubeObject, key: string | undefined): TargetConfig {
+async function readSecret(data: TenantData, secret: KubeObject, key: string | undefined): Promise<TargetConfig> {
   const entries = entriesOf(secret) ?? {}
   const decoded = (name: string) => Buffer.from(entries[name] ?? '', 'base64').toString('utf8')
   const field = `secret ${secret.metadata.namespace ?? ''}/${secret.metadata.name}`
   if (key === undefined || key === '') {
-    return readSecretEntries(Object.fromEntries(Object.keys(entries).map((name) => [name, decoded(name)])), field)
+    return await readSecretEntries(
+      data,
+      Object.fromEntries(Object.keys(entries).map((name) => [name, decoded(name)])),
+      field,
+    )
   }
-  if (Object.hasOwn(entries, key)) return readSecretEntry(decoded(key), `${field}, key ${key}:`)
+  if (Object.hasOwn(entries, key)) return await readSecretEntry(data, decoded(key), `${field}, key ${key}:`)
   throw new KubeconfigError(`${field}, key ${key}`, describe(undefined), 'a kubeconfig or a configuration')
 }
 

@@ -2,12 +2,13 @@
 
 import { createKubeClient, type KubeClient, type RequestOptions } from '../../../kube/client.ts'
 import { KubeError } from '../../../kube/errors.ts'
+import { isSilent } from '../../../kube/pages.ts'
 import { isMap } from '../objects/readiness/field-reader.ts'
+import { type AddressCheck, createGuardedAgent, RefusedAddress } from './guarded-agent.ts'
 import { type ClusterAccess, writeKubeconfig } from './kubeconfig.ts'
 
 // Servers store objects of at most 1.5 MB.
 const MAX_OBJECT_BYTES = 4 * 1024 * 1024
-const MAX_LIST_BYTES = 16 * 1024 * 1024
 // The whole answer, not only its beginning: a server may send a byte now and then. Writes may wait for webhooks.
 const LONGEST_READ_MS = 10_000
 const LONGEST_WRITE_MS = 30_000
@@ -17,8 +18,12 @@ const REST_MS = 3000
 export interface TargetClientOptions {
   readonly access: ClusterAccess
   readonly now: () => Date
+  /** Within which a read is complete. Default 10 s. */
+  readonly longestReadMs?: number
   /** Called when the server refuses the credentials; what it returns is thrown. */
   readonly refused: (error: KubeError) => Error
+  /** For a server that a user has named: where connections must not lead, and what is thrown when they would. */
+  readonly guard?: { readonly check: AddressCheck; readonly refused: (error: RefusedAddress) => Error }
 }
 
 export class TargetClient implements KubeClient {
@@ -29,8 +34,11 @@ export class TargetClient implements KubeClient {
   #silence: { readonly error: KubeError; readonly at: number } | undefined
 
   constructor(options: TargetClientOptions) {
-    const kubeconfig = writeKubeconfig(options.access)
-    this.#kube = createKubeClient({ kubeconfig, userAgent: 'pawl-deploy', maxBodyBytes: MAX_OBJECT_BYTES })
+    const { access, guard } = options
+    this.#kube = createKubeClient({
+      ...{ kubeconfig: writeKubeconfig(access), userAgent: 'pawl-deploy', maxBodyBytes: MAX_OBJECT_BYTES },
+      ...(guard !== undefined && { dispatcher: createGuardedAgent(access, guard.check) }),
+    })
     this.#options = options
     this.#usedAt = options.now().getTime()
   }
@@ -62,27 +70,31 @@ export class TargetClient implements KubeClient {
   ): Promise<T> => {
     const { silence } = this
     if (silence !== undefined) throw KubeError.unreachable(method, path, silence.cause)
-    const longestMs = method === 'GET' ? LONGEST_READ_MS : LONGEST_WRITE_MS
+    const longestMs = method === 'GET' ? (this.#options.longestReadMs ?? LONGEST_READ_MS) : LONGEST_WRITE_MS
     const limit = AbortSignal.timeout(longestMs)
     const signal = options.signal === undefined ? limit : AbortSignal.any([options.signal, limit])
     this.#running += 1
     try {
-      const answer = await this.#kube.request<unknown>(method, path, { ...sizeOf(options), ...options, signal })
+      const answer = await this.#kube.request<unknown>(method, path, { ...options, signal })
       if (!isMap(answer)) throw KubeError.unreachable(method, path, 'the answer is no object')
       return answer as T
     } catch (error) {
       if (options.signal?.aborted === true) throw error
-      throw this.#failed(limit.aborted ? KubeError.unreachable(method, path, tooLong(longestMs)) : error)
+      const failure = limit.aborted ? KubeError.unreachable(method, path, tooLong(longestMs)) : error
+      throw this.#failed(failure, options.mayBeSmaller)
     } finally {
       this.#running -= 1
       this.touch()
     }
   }
 
-  #failed(error: unknown): unknown {
+  #failed(error: unknown, mayBeSmaller = false): unknown {
     if (!(error instanceof KubeError)) return error
+    if (error.cause instanceof RefusedAddress) return this.#options.guard?.refused(error.cause) ?? error
     if (error.status === 401) return this.#options.refused(error)
-    if (isUnanswered(error)) this.#silence = { error, at: this.#options.now().getTime() }
+    // One page that is too slow is not the server's silence towards everybody.
+    if (isUnanswered(error) && !(mayBeSmaller && isSilent(error)))
+      this.#silence = { error, at: this.#options.now().getTime() }
     return error
   }
 
@@ -94,10 +106,6 @@ export class TargetClient implements KubeClient {
   async close(): Promise<void> {
     await this.#kube.close()
   }
-}
-
-function sizeOf({ query }: RequestOptions): Pick<RequestOptions, 'maxBodyBytes'> {
-  return query?.['limit'] === undefined ? {} : { maxBodyBytes: MAX_LIST_BYTES }
 }
 
 function tooLong(limitMs: number): Error {

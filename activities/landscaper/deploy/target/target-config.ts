@@ -2,13 +2,16 @@
 
 import { describe, type Fields, isMap } from '../objects/readiness/field-reader.ts'
 import { type ClusterAccess, KubeconfigError, readKubeconfig } from './kubeconfig.ts'
-import { readYamlDocument } from './yaml-document.ts'
+import type { TenantData } from '../../bounded/tenant-data.ts'
 
 /** The engine's own cluster, as a ServiceAccount of the Target's namespace. */
 export interface SelfConfig {
   readonly serviceAccount: string
   readonly expirationSeconds: number
 }
+
+/** How texts are read. */
+type TextData = Pick<TenantData, 'document'>
 
 export type TargetConfig = { readonly cluster: ClusterAccess } | { readonly self: SelfConfig }
 
@@ -20,7 +23,7 @@ const MOST_EXPIRATION_SECONDS = 2 ** 32
 const CONFIG_FIELDS = ['kubeconfig', 'selfConfig', 'oidcConfig']
 
 /** @param field how errors name the configuration. @throws KubeconfigError */
-export function readTargetConfig(config: unknown, field: string): TargetConfig {
+export async function readTargetConfig(data: TextData, config: unknown, field: string): Promise<TargetConfig> {
   if (!isMap(config)) throw new KubeconfigError(field, describe(config), 'a map with kubeconfig or selfConfig')
   const given = CONFIG_FIELDS.filter((name) => Object.hasOwn(config, name) && config[name] !== null)
   if (given.includes('oidcConfig')) {
@@ -35,26 +38,41 @@ export function readTargetConfig(config: unknown, field: string): TargetConfig {
   if (isMap(kubeconfig) && Object.hasOwn(kubeconfig, 'secretRef')) {
     throw new KubeconfigError(`${field}.kubeconfig.secretRef`, 'set', 'spec.secretRef of the target instead')
   }
-  return { cluster: readKubeconfig(kubeconfig, `${field}.kubeconfig`) }
+  const at = `${field}.kubeconfig`
+  return { cluster: readKubeconfig(await documentOf(data, kubeconfig, at), at) }
 }
 
 /** One key of a Secret: the configuration, or a bare kubeconfig. @throws KubeconfigError */
-export function readSecretEntry(text: string, field: string): TargetConfig {
-  const read = readYamlDocument(text)
+export async function readSecretEntry(data: TextData, text: string, field: string): Promise<TargetConfig> {
+  const read = await data.document(text)
   if ('problem' in read) throw new KubeconfigError(field, read.problem, 'a kubeconfig or a configuration in YAML')
   const isConfig = isMap(read.value) && CONFIG_FIELDS.some((name) => Object.hasOwn(read.value as Fields, name))
-  return isConfig ? readTargetConfig(read.value, field) : { cluster: readKubeconfig(read.value, field) }
+  if (isConfig) return await readTargetConfig(data, read.value, field)
+  return { cluster: readKubeconfig(await documentOf(data, read.value, field), field) }
 }
 
 /** A whole Secret: its keys are the fields of the configuration. @param entries decoded. @throws KubeconfigError */
-export function readSecretEntries(entries: Readonly<Record<string, string>>, field: string): TargetConfig {
+export async function readSecretEntries(
+  data: TextData,
+  entries: Readonly<Record<string, string>>,
+  field: string,
+): Promise<TargetConfig> {
   const given = CONFIG_FIELDS.filter((name) => Object.hasOwn(entries, name))
-  const config = given.map((name) => {
-    const read = readYamlDocument(entries[name] ?? '')
+  const config: (readonly [string, unknown])[] = []
+  for (const name of given) {
+    const read = await data.document(entries[name] ?? '')
     if ('problem' in read) throw new KubeconfigError(`${field}.${name}`, read.problem, 'YAML')
-    return [name, read.value] as const
-  })
-  return readTargetConfig(Object.fromEntries(config), field)
+    config.push([name, read.value])
+  }
+  return await readTargetConfig(data, Object.fromEntries(config), field)
+}
+
+/** A kubeconfig may be given as text. @throws KubeconfigError */
+async function documentOf(data: TextData, value: unknown, field: string): Promise<unknown> {
+  if (typeof value !== 'string') return value
+  const read = await data.document(value)
+  if ('problem' in read) throw new KubeconfigError(field, read.problem, 'a kubeconfig')
+  return read.value
 }
 
 function readSelfConfig(value: unknown, field: string): SelfConfig {

@@ -2,12 +2,12 @@
 
 import { type Document, isScalar, parseDocument, visit } from 'yaml'
 
-import { excessOf } from '../../yaml-effort.ts'
+import { excessOf } from '../../bounded/yaml-effort.ts'
 
 // A Secret holds at most 1 MiB.
 const LONGEST_TEXT = 1024 * 1024
 const MOST_ALIASES = 100
-// A kubeconfig with a thousand clusters has some tens of thousands of tokens; it is read on the main thread.
+// A kubeconfig with a thousand clusters has some tens of thousands of tokens.
 const LIMITS = { maxTokens: 50_000, maxOpenBrackets: 100, maxLooks: 1_000_000 }
 const TOO_MUCH = { problem: 'a text with too many entries' }
 const TOO_DEEP = { problem: 'a text with too many aliases or levels' }

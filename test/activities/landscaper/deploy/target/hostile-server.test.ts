@@ -5,9 +5,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { toDeployError } from '../../../../../activities/landscaper/deploy/run/deploy-errors.ts'
 import { checkReadiness } from '../../../../../activities/landscaper/deploy/objects/readiness/check-readiness.ts'
 import { readReadinessConfig } from '../../../../../activities/landscaper/deploy/objects/readiness/readiness-config.ts'
-import { readExports, readExportsConfig } from '../../../../../activities/landscaper/deploy/objects/resource-exports.ts'
+import { readExportsConfig } from '../../../../../activities/landscaper/deploy/objects/export-config.ts'
+import { readExports } from '../../../../../activities/landscaper/deploy/objects/resource-exports.ts'
 import { readObject } from '../../../../../activities/landscaper/deploy/target/read-object.ts'
 import { HostileServer } from './hostile-server.ts'
+import { data } from '../../tenant-data.ts'
 
 let server: HostileServer
 beforeEach(async () => {
@@ -66,7 +68,7 @@ describe('a list of a server', () => {
     const config = readReadinessConfig({ custom: [{ ...check, labelSelector }] }, 'r', [])
     const target = await server.open()
     return await checkReadiness({
-      work: { target, openTarget: () => Promise.resolve(target), signal },
+      work: { target, openTarget: () => Promise.resolve(target), data, signal },
       objects: [],
       config,
     })
@@ -167,7 +169,7 @@ describe('a reference without namespace to an object that is in one', () => {
   it('is a mistake of the configuration, in a check as in an export', async () => {
     server.serve(() => ({ status: 404, body: {} }))
     const target = await server.open()
-    const work = { target, openTarget: () => Promise.resolve(target), signal }
+    const work = { target, openTarget: () => Promise.resolve(target), data, signal }
     const custom = [
       { name: 'c', resourceSelector: [reference], requirements: [{ jsonPath: '.x', operator: 'exists' }] },
     ]

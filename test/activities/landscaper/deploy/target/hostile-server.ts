@@ -9,6 +9,7 @@ import {
 } from '../../../../../activities/landscaper/deploy/target/open-target.ts'
 import type { TargetAccess, TargetCluster } from '../../../../../activities/landscaper/deploy/target/target-cluster.ts'
 import type { KubeClient } from '../../../../../activities/kube/client.ts'
+import { dataOf } from '../../tenant-data.ts'
 
 interface Answer {
   readonly status?: number
@@ -35,7 +36,12 @@ export class HostileServer {
     const metadata = { name: 'hostile', namespace: 'n', uid: 'u', resourceVersion: '1' }
     const target = { metadata, spec: { type: KUBERNETES_TARGET_TYPE, config: { kubeconfig } } }
     const kube: Pick<KubeClient, 'request'> = { request: <T>() => Promise.resolve(target as T) }
-    this.#access = createTargetAccess({ kube: kube as KubeClient, now: () => new Date(this.nowMs) })
+    this.#access = createTargetAccess({
+      kube: kube as KubeClient,
+      data: dataOf,
+      now: () => new Date(this.nowMs),
+      allow: ['127.0.0.1'],
+    })
   }
 
   /** Answers discovery of `v1` with ConfigMaps, all else as the test wants. */

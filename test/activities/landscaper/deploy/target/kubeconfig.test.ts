@@ -9,6 +9,8 @@ import {
   readKubeconfig,
   writeKubeconfig,
 } from '../../../../../activities/landscaper/deploy/target/kubeconfig.ts'
+import { readSecretEntry } from '../../../../../activities/landscaper/deploy/target/target-config.ts'
+import { data } from '../../tenant-data.ts'
 import { CERTIFICATE, KEY } from './credentials.ts'
 
 interface Parts {
@@ -36,9 +38,16 @@ function kubeconfig({ cluster = {}, user = { token: 'secret' }, context = {}, ro
   }
 }
 
-const refusal = (config: unknown): string => {
+/** As the text of a Secret's entry. */
+async function ofText(text: string): Promise<unknown> {
+  const config = await readSecretEntry(data, text, 'kubeconfig')
+  return 'cluster' in config ? config.cluster : config
+}
+
+const refusal = async (config: unknown): Promise<string> => {
   try {
-    readKubeconfig(config)
+    if (typeof config === 'string') await ofText(config)
+    else readKubeconfig(config)
   } catch (error) {
     if (error instanceof KubeconfigError) return error.message
     throw error
@@ -79,12 +88,12 @@ describe('a kubeconfig with inline data', () => {
       },
       { server: SERVER, isInsecure: false, credentials: { token: 'secret' } },
     ],
-  ])('%s is accepted, as value, JSON and YAML, and written for the client', (_, parts, access) => {
+  ])('%s is accepted, as value, JSON and YAML, and written for the client', async (_, parts, access) => {
     const config = kubeconfig(parts)
     expect(readKubeconfig(config)).toEqual(access)
-    expect(readKubeconfig(JSON.stringify(config))).toEqual(access)
-    expect(readKubeconfig(stringify(config))).toEqual(access)
-    expect(readKubeconfig(writeKubeconfig(readKubeconfig(config)))).toEqual(access)
+    expect(await ofText(JSON.stringify(config))).toEqual(access)
+    expect(await ofText(stringify(config))).toEqual(access)
+    expect(await ofText(writeKubeconfig(readKubeconfig(config)))).toEqual(access)
   })
 
   it('may break its base64 into lines', () => {
@@ -236,11 +245,11 @@ describe('a kubeconfig that reaches for more', () => {
     ],
     ['another kind', { root: { kind: 'canary' } }, 'kubeconfig.kind is another text; expected Config'],
     ['another version', { root: { apiVersion: 'canary' } }, 'kubeconfig.apiVersion is another text; expected v1'],
-  ])('by %s is refused', (_, parts, expected) => {
-    const message = refusal(kubeconfig(parts))
+  ])('by %s is refused', async (_, parts, expected) => {
+    const message = await refusal(kubeconfig(parts))
     expect(message).toContain(expected)
     expect(message).not.toContain('canary')
-    expect(refusal(stringify(kubeconfig(parts)))).toBe(message)
+    expect(await refusal(stringify(kubeconfig(parts)))).toBe(message)
   })
 
   it.each<[string, unknown, string]>([
@@ -253,8 +262,8 @@ describe('a kubeconfig that reaches for more', () => {
     ['an alias bomb', bomb(), 'kubeconfig is a text with too many aliases or levels'],
     ['deep nesting', '['.repeat(100_000), 'kubeconfig is a text'],
     ['a great length', 'canary: x\n'.repeat(200_000), 'kubeconfig is a text of 2000000 characters'],
-  ])('by %s is refused', (_, text, expected) => {
-    const message = refusal(text)
+  ])('by %s is refused', async (_, text, expected) => {
+    const message = await refusal(text)
     expect(message).toContain(expected)
     expect(message).not.toContain('canary')
   })

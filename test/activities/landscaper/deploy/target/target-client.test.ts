@@ -1,0 +1,71 @@
+// Which silence of a Target's server keeps others from asking it: its own, not that of one page that is too much for it.
+
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+
+import { listed } from '../../../../../activities/landscaper/deploy/target/answers.ts'
+import { TargetClient } from '../../../../../activities/landscaper/deploy/target/target-client.ts'
+
+const PATH = '/api/v1/namespaces/n/configmaps'
+
+let server: Server
+let client: TargetClient
+/** The limit of each request. */
+let asked: number[]
+/** Longer pages never come. */
+let most: number
+
+beforeEach(async () => {
+  asked = []
+  server = createServer((request, response) => {
+    const limit = Number(new URL(request.url ?? '', 'http://x').searchParams.get('limit'))
+    asked.push(limit)
+    if (limit > most) return
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ metadata: {}, items: [{ metadata: { name: 'a' } }] }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  client = new TargetClient({
+    access: { server: url, isInsecure: false, credentials: { token: 't' } },
+    // Time stands still, so a silence lasts.
+    ...{ now: () => new Date(0), refused: (error) => error, longestReadMs: 300 },
+  })
+})
+afterEach(async () => {
+  await client.close()
+  server.closeAllConnections()
+  await new Promise((resolve) => server.close(resolve))
+})
+
+async function list(): Promise<string[]> {
+  const names: string[] = []
+  const { signal } = new AbortController()
+  const tooMany = () => new Error('too many')
+  for await (const { metadata } of listed(client, PATH, { signal, tooMany })) names.push(metadata.name)
+  return names
+}
+
+describe('a list that a Target does not answer in time', () => {
+  it('is asked for in smaller pages, and silences nobody', async () => {
+    most = 30
+    expect(await list()).toEqual(['a'])
+    expect(asked).toEqual([200, 25])
+    expect(client.silence).toBeUndefined()
+  })
+
+  it('is a silence when the smallest page does not come, either', async () => {
+    most = 0
+    await expect(list()).rejects.toMatchObject({ reason: 'Unreachable' })
+    expect(asked).toEqual([200, 25, 3])
+    expect(client.silence).toMatchObject({ reason: 'Unreachable' })
+  })
+})
+
+it('a single object that does not come is a silence', async () => {
+  most = -1
+  await expect(client.request('GET', `${PATH}/a`)).rejects.toMatchObject({ reason: 'Unreachable' })
+  expect(client.silence).toBeDefined()
+})
