@@ -2,10 +2,10 @@
 
 import type { Deps } from '../deps.ts'
 import type { TargetAccess } from './deploy/target/target-cluster.ts'
-import type { TemplateEngine } from './render/template-engine.ts'
+import type { TemplateEngines } from './render/template-engine.ts'
 
 export interface LandscaperParts {
-  readonly templates: TemplateEngine
+  readonly templates: TemplateEngines
   readonly targets: TargetAccess
   /** How long a triggered item may wait for a deployer that is not part of Pawl; undefined: for ever. */
   readonly pickupTimeoutMs: number | undefined

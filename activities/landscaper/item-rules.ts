@@ -99,3 +99,11 @@ function timeoutProblems(timeout: unknown): string[] {
   if (typeof timeout === 'string' && GO_DURATION.test(timeout)) return []
   return ['timeout: found no duration, expected one such as 10m or none']
 }
+
+/** Each is an object, and a row of the journal; a run holds a track for each. */
+export const MOST_ITEMS = 5000
+
+/** What is wrong with so many items, in words. */
+export function countProblem(items: number): string | undefined {
+  return items > MOST_ITEMS ? `found ${items} deploy items, expected at most ${MOST_ITEMS}` : undefined
+}

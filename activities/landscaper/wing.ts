@@ -8,7 +8,7 @@ import { itemActivities } from './deploy/run/item-activities.ts'
 import { observeActivities as observeDeployItem } from './deploy/run/observe.ts'
 import { sendActivities } from './deploy/run/send-items.ts'
 import { Sending } from './deploy/run/sending.ts'
-import { createTargetAccess } from './deploy/target/open-target.ts'
+import { createTargetAccess, type TargetDeps } from './deploy/target/open-target.ts'
 import type { LandscaperDeps } from './deps.ts'
 import { deployItemActivities } from './execution/deploy-items.ts'
 import { endItemActivities } from './execution/end-items.ts'
@@ -26,9 +26,10 @@ import { createTemplateEngine } from './render/template-engine.ts'
 export type LandscaperActivities = ReturnType<typeof landscaperActivities>
 
 export const landscaper: ActivityWing<typeof landscaperWing.flags, LandscaperActivities> = {
-  open(deps, { 'pickup-timeout': pickupTimeoutMs, 'strict-tenancy': strictTenancy }) {
+  open(deps, { 'pickup-timeout': pickupTimeoutMs, 'strict-tenancy': strictTenancy, 'target-allow': allow }) {
     const templates = createTemplateEngine()
-    const targets = createTargetAccess({ ...deps, strictTenancy })
+    const data: TargetDeps['data'] = (customer) => templates.of(customer).data
+    const targets = createTargetAccess({ ...deps, strictTenancy, allow, data })
     return {
       activities: landscaperActivities({ ...deps, landscaper: { templates, targets, pickupTimeoutMs, strictTenancy } }),
       close: async () => {

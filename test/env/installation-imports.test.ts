@@ -7,7 +7,7 @@ import type { KubeObject } from '../../activities/kube/client.ts'
 import { storedAs } from '../../activities/kube/stored.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
 import { dataObjectName, installationContext } from '../../activities/landscaper/render/names.ts'
-import { createTemplateEngine, type TemplateEngine } from '../../activities/landscaper/render/template-engine.ts'
+import { createTemplateEngine, type TemplateEngines } from '../../activities/landscaper/render/template-engine.ts'
 import { API } from '../support/cluster.ts'
 import { dataObject, importing } from '../support/imports.ts'
 import type { Request, TinyApi } from '../activities/kube/tiny-api.ts'
@@ -22,7 +22,7 @@ const COPY = `${ROOT}/dataobjects/${dataObjectName(installationContext('root'), 
 const OPTIONAL = { imports: [{ name: 'size', type: 'data', schema: {}, required: false }] }
 
 const stage = useWriteStage(inject('servers').databaseUrl)
-let templates: TemplateEngine
+let templates: TemplateEngines
 let api: TinyApi
 let deps: LandscaperDeps
 

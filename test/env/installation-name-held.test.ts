@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'v
 import { applyExecutionActivities } from '../../activities/landscaper/installation/apply-execution.ts'
 import type { Database } from '../../activities/journal/database.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { createTemplateEngine, type TemplateEngine } from '../../activities/landscaper/render/template-engine.ts'
+import { createTemplateEngine, type TemplateEngines } from '../../activities/landscaper/render/template-engine.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
 import { landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
 import { API, installation } from '../support/cluster.ts'
@@ -17,7 +17,7 @@ const SUBJECT = { kind: 'Installation', uid: 'uid-new', namespace: 'n', name: 'a
 const BY = { workflowID: 'installation/uid-new/job', runID: 'run', pass: 1 }
 
 const stage = useWriteStage(inject('servers').databaseUrl)
-let templates: TemplateEngine
+let templates: TemplateEngines
 
 beforeAll(() => {
   templates = createTemplateEngine({ threads: 1 })

@@ -293,6 +293,8 @@ describe('an uninstall', () => {
     const served = async (version: string) => (await stage.get(`/apis/gears.example/${version}`))?.['resources']
     await expect.poll(() => served('v1'), { timeout: 20_000 }).toBeUndefined()
     await expect.poll(() => served('v2'), { timeout: 20_000 }).toBeDefined()
+    // What is served is told before the server has all of it at hand.
+    await expect.poll(() => stage.get('/apis/gears.example/v2/gears/g'), { timeout: 20_000 }).toBeDefined()
     const next = stage.item('gears').configure([resource('g', {})])
     next.providerStatus = item.providerStatus
     await next.uninstall()

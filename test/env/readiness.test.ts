@@ -8,8 +8,10 @@ import {
   checkReadiness,
 } from '../../activities/landscaper/deploy/objects/readiness/check-readiness.ts'
 import { readReadinessConfig } from '../../activities/landscaper/deploy/objects/readiness/readiness-config.ts'
-import { readExports, readExportsConfig } from '../../activities/landscaper/deploy/objects/resource-exports.ts'
+import { readExportsConfig } from '../../activities/landscaper/deploy/objects/export-config.ts'
+import { readExports } from '../../activities/landscaper/deploy/objects/resource-exports.ts'
 import { until, useTargetStage } from './target-stage.ts'
+import { data } from '../activities/landscaper/tenant-data.ts'
 
 const NAMESPACE = 'readiness'
 const stage = useTargetStage(NAMESPACE)
@@ -20,7 +22,7 @@ async function work() {
     .target('cluster', { config: { kubeconfig: stage().text } })
     .catch(() => undefined)
   const openTarget = (name: string) => stage().open(name)
-  return { target: await openTarget('cluster'), openTarget, signal: new AbortController().signal }
+  return { target: await openTarget('cluster'), openTarget, data, signal: new AbortController().signal }
 }
 
 async function look(objects: readonly ManagedObject[], checks?: unknown): Promise<DeployStep> {

@@ -5,13 +5,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'v
 import { createTargetAccess } from '../../activities/landscaper/deploy/target/open-target.ts'
 import type { LandscaperDeps } from '../../activities/landscaper/deps.ts'
 import { dataLabels, dataObjectName } from '../../activities/landscaper/render/names.ts'
-import { createTemplateEngine, type TemplateEngine } from '../../activities/landscaper/render/template-engine.ts'
+import { createTemplateEngine, type TemplateEngines } from '../../activities/landscaper/render/template-engine.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
 import type { Request, TinyApi } from '../activities/kube/tiny-api.ts'
 import { activitiesOf, landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
 import { API } from '../support/cluster.ts'
 import { importing } from '../support/imports.ts'
 import { failure, useTargetStage, whoami } from './target-stage.ts'
+import { dataOf } from '../activities/landscaper/tenant-data.ts'
 
 const NAMESPACE = 'strict-tenancy'
 const cluster = useTargetStage(NAMESPACE)
@@ -23,7 +24,8 @@ describe('a ServiceAccount that a Target with selfConfig names', () => {
     await cluster().admin.request('POST', `${cluster().core}/serviceaccounts`, { body: { metadata: { name } } })
     await cluster().target(name, { config: { selfConfig: { serviceAccount: { name } } } })
   }
-  const strict = () => createTargetAccess({ kube: cluster().admin, now: () => new Date(), strictTenancy: true })
+  const strict = () =>
+    createTargetAccess({ kube: cluster().admin, data: dataOf, now: () => new Date(), strictTenancy: true })
 
   it('is used only while it allows it', async () => {
     await self('careful')
@@ -75,7 +77,7 @@ describe('exports of an installation', () => {
     target: `${ROOT}/targets/${dataObjectName('', 'there')}`,
   }
   const stage = useWriteStage(inject('servers').databaseUrl)
-  let templates: TemplateEngine
+  let templates: TemplateEngines
   let api: TinyApi
   let deps: LandscaperDeps
 
@@ -127,6 +129,26 @@ describe('exports of an installation', () => {
     expect(api.objects.has(place.data)).toBe(false)
     await publish({ kubeconfig: 'x' })
     expect(api.objects.has(place.target)).toBe(true)
+  })
+
+  it('that were taken or made without the flag go on being written with it', async () => {
+    const lax = landscaperDeps(stage().deps, { templates })
+    const metadata = { name: dataObjectName('', 'there'), namespace: 'n', uid: 'by-hand', resourceVersion: '5' }
+    api.put(place.target, { metadata, spec: { type: 'mine', config: {} } })
+    await publish(SELF, lax)
+    await publish({ kubeconfig: 'x' })
+    expect(api.objects.get(place.target)).toMatchObject({
+      metadata: { uid: 'by-hand', ownerReferences: [{ uid: SUBJECT.uid }] },
+      spec: { config: { kubeconfig: 'x' } },
+    })
+    expect(api.objects.has(place.data)).toBe(true)
+  })
+
+  it('that lead to an account stay as they are when the flag refuses them, and nothing else is published', async () => {
+    await publish(SELF, landscaperDeps(stage().deps, { templates }))
+    const before = [place.target, place.data].map((path) => JSON.stringify(api.objects.get(path)))
+    await expect(publish(SELF)).rejects.toThrow('export there: found selfConfig; expected a kubeconfig')
+    expect([place.target, place.data].map((path) => JSON.stringify(api.objects.get(path)))).toEqual(before)
   })
 
   it('are not taken from whoever has made them', async () => {

@@ -8,11 +8,12 @@ import { type DeployItem, deployItemKind } from '../../../workflows/landscaper/d
 import { type DeployItemTemplate, type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import { jobStatus } from '../../../workflows/landscaper/job-status.ts'
+import { dataOf } from '../customer.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { handDown, release, remove } from '../../run/children.ts'
-import { itemProblems, ownerNameProblem, shownName } from '../item-rules.ts'
+import { countProblem, itemProblems, ownerNameProblem, shownName } from '../item-rules.ts'
 import { additivePatch, mergePatch } from '../../kube/merge.ts'
 import { isOwnedBy } from '../../kube/owners.ts'
 import { targetView } from '../../kube/views.ts'
@@ -73,7 +74,9 @@ async function apply(deps: LandscaperDeps, { by, subject, jobID, generation }: A
     const found = execution.metadata.generation
     throw finalFailure('Changed', `${name} has generation ${found}; the pass observed ${generation}`)
   }
-  const writes = plannedWrites(execution, existing, jobID)
+  const decoded = await decodeItems(execution, dataOf(deps, subject))
+  if ('problem' in decoded) throw finalFailure('ERR_CONFIGURATION_PROBLEM', decoded.problem)
+  const writes = plannedWrites(execution, decoded.items, existing, jobID)
   const result = await send(deps, { by, step: 'applyDeployItems' }, writes)
   const written = new Set(writes.map((write) => write.name))
   const untouched = existing
@@ -86,20 +89,23 @@ function childOf({ namespace }: Subject, { uid, name, version, finalizers, jobID
   return { uid, name, version, finalizers, jobID, watched: deployItemKind, namespace }
 }
 
-function plannedWrites(execution: Execution, existing: readonly DeployItem[], jobID: string): ItemWrite[] {
-  const decoded = decodeItems(execution)
-  if ('problem' in decoded) throw finalFailure('ERR_CONFIGURATION_PROBLEM', decoded.problem)
+function plannedWrites(
+  execution: Execution,
+  items: readonly DeployItemTemplate[],
+  existing: readonly DeployItem[],
+  jobID: string,
+): ItemWrite[] {
   const nameProblem = ownerNameProblem('execution', execution.metadata.name)
   if (nameProblem !== undefined) throw finalFailure('ERR_CONFIGURATION_PROBLEM', nameProblem)
-  refuseUnfit(decoded.items)
+  refuseUnfit(items)
   const kept = new Map(
     existing.filter((item) => item.metadata.deletionTimestamp === undefined).map((item) => [itemNameOf(item), item]),
   )
-  const wanted = new Set(decoded.items.map((item) => item.name))
-  refuseSharedNames(execution, decoded.items, kept, jobID)
+  const wanted = new Set(items.map((item) => item.name))
+  refuseSharedNames(execution, items, kept, jobID)
   const orphans = [...kept.entries()].filter(([name]) => !wanted.has(name)).map(([, item]) => item)
   return [
-    ...decoded.items.flatMap((item) => itemWrite(execution, item, kept.get(item.name), jobID)),
+    ...items.flatMap((item) => itemWrite(execution, item, kept.get(item.name), jobID)),
     ...orphans.map((item) => {
       const { uid, resourceVersion: version } = item.metadata
       return remove({ ...objectAt(item), uid, version })
@@ -109,6 +115,8 @@ function plannedWrites(execution: Execution, existing: readonly DeployItem[], jo
 
 // The first refusal of the API server would name one item only, and the object instead of its item.
 function refuseUnfit(items: readonly DeployItemTemplate[]): void {
+  const excess = countProblem(items.length)
+  if (excess !== undefined) throw finalFailure('InvalidDeployItems', excess)
   const problems = items.flatMap((item) =>
     itemProblems(item).map((problem) => `deploy item ${shownName(item.name)}: ${problem}`),
   )

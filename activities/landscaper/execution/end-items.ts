@@ -10,6 +10,7 @@ import { nextError } from '../../../workflows/landscaper/contract.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { type DeployItem, deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { type By, type ErrorReport, type Subject } from '../../../workflows/kit/index.ts'
+import { dataOf } from '../customer.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { deployItemView, isTakenUp, itemNameOf, pickupMs, waitedForPickupMs } from '../deploy-item-view.ts'
@@ -180,5 +181,5 @@ async function takeInterruptOff(
   const write = withdraw({ ...subject, watched: executionKind, version }, INTERRUPT, isMeant)
   const [answer] = await writeAll(deps, { ...by, step: 'takeInterruptOff', fieldManager: FIELD_MANAGER }, [write])
   if (answer?.result === 'failed') throw answer.error
-  return answer?.result === 'ok' ? executionView(answer.object) : undefined
+  return answer?.result === 'ok' ? await executionView(answer.object, dataOf(deps, subject)) : undefined
 }

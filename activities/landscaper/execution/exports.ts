@@ -3,14 +3,16 @@
 import { dataObjectKind } from '../../../workflows/landscaper/data-object/kind.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
-import { parse } from 'yaml'
+import { forNamespace } from '../customer.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import { writeDataObjects } from '../data-objects.ts'
+import { PARALLEL_READS, writeDataObjects } from '../data-objects.ts'
 import { finalFailure } from '../../kube/errors.ts'
+import { inParallel } from '../../kube/in-parallel.ts'
 import { ownerReference } from '../../kube/owners.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { entriesOf, secretResource } from '../../kube/secrets.ts'
 import { dataLabels, dataObjectName, executionContext } from '../render/names.ts'
+import { YamlError } from '../render/yaml.ts'
 import type { DeployItemView } from '../deploy-item-view.ts'
 
 export interface CollectInput {
@@ -20,7 +22,7 @@ export interface CollectInput {
   readonly items: readonly Pick<DeployItemView, 'item' | 'exportRef'>[]
 }
 
-export const exportActivities = (deps: LandscaperDeps) => ({
+export const exportActivities = (all: LandscaperDeps) => ({
   /**
    * Reads the export Secrets of the items and writes the Execution's DataObject.
    *
@@ -28,9 +30,10 @@ export const exportActivities = (deps: LandscaperDeps) => ({
    * @throws `ERR_CONFIGURATION_PROBLEM` (final) when a Secret is missing, unreadable or in another namespace.
    */
   async collectExports({ by, subject, jobID, items }: CollectInput): Promise<{ name: string; namespace: string }> {
-    const exports = await Promise.all(
-      items.map(async (item) => [item.item, await readExport(deps, subject, item)] as const),
-    )
+    const deps = forNamespace(all, subject.namespace)
+    const exports = await inParallel(items, PARALLEL_READS, async (item) => {
+      return [item.item, await readExport(deps, subject, item)] as const
+    })
     const owner = ownerReference(executionKind, subject)
     const context = executionContext(subject.name)
     const name = dataObjectName(context, '')
@@ -75,24 +78,24 @@ async function readExport(
       'ERR_CONFIGURATION_PROBLEM',
       `deploy item ${item}: secret ${namespace}/${name} has no key config; expected a YAML map`,
     )
-  const value = parseExport(content)
-  if (value === undefined) {
-    // The parser's own message would quote the content.
-    throw finalFailure(
-      'ERR_CONFIGURATION_PROBLEM',
-      `deploy item ${item}: key config of secret ${namespace}/${name} is not a YAML map`,
-    )
-  }
-  return value
+  return await parseExport(deps, content, `deploy item ${item}: key config of secret ${namespace}/${name}`)
 }
 
-function parseExport(content: string): unknown {
+async function parseExport(deps: LandscaperDeps, content: string, where: string): Promise<unknown> {
+  const value = await valueIn(deps, content, where)
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  throw finalFailure('ERR_CONFIGURATION_PROBLEM', `${where} is not a YAML map`)
+}
+
+async function valueIn(deps: LandscaperDeps, content: string, where: string): Promise<unknown> {
   try {
-    // Its warnings go to the log otherwise, and quote the content.
-    const options = { maxAliasCount: 100, logLevel: 'error' } as const
-    const value: unknown = parse(Buffer.from(content, 'base64').toString('utf8'), options)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
-  } catch {
-    return undefined
+    return await deps.landscaper.templates.data.yaml(Buffer.from(content, 'base64').toString('utf8'))
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error
+    // Its message would quote the content.
+    throw finalFailure(
+      'ERR_CONFIGURATION_PROBLEM',
+      `${where} is not a YAML map: line ${error.line}, column ${error.column}: ${error.reason}`,
+    )
   }
 }

@@ -9,15 +9,14 @@ import {
   MANAGED_BY_LABEL,
 } from '../../../workflows/landscaper/contract.ts'
 import { createHash } from 'node:crypto'
-import { gunzipSync } from 'node:zlib'
 import { deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { type DeployItemTemplate, type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { ownerReference } from '../../kube/owners.ts'
+import type { TenantData } from '../bounded/tenant-data.ts'
 import { withoutUninstall } from '../requests.ts'
+import type { DecodedItems } from '../bounded/packed-items.ts'
 
-// An Execution holds at most 1.5 MiB (etcd); its items, decompressed, are bounded to what a hostile archive must not exceed.
-const ITEMS_LIMIT_BYTES = 32 * 1024 * 1024
 const GENERATED_NAME_LIMIT = 63
 const SUFFIX_LENGTH = 5
 // Where names were cut, the hash alone tells items apart.
@@ -27,50 +26,12 @@ const TARGET_ANNOTATION = 'landscaper.gardener.cloud/deployer-target-name'
 const NO_TARGET = '.noTargetName'
 
 /** The items of `spec.deployItems`, or of `spec.deployItemsCompressed` (base64 of gzipped JSON), or why they cannot be read. */
-export function decodeItems({
-  spec,
-}: Pick<Execution, 'spec'>): { items: readonly DeployItemTemplate[] } | { problem: string } {
-  const compressed = spec.deployItemsCompressed ?? ''
-  if (compressed === '') return { items: spec.deployItems ?? [] }
-  const json = unpack(compressed)
-  if (typeof json !== 'string') return json
-  const items = parseJson(json)
-  if (Array.isArray(items) && items.every(isTemplate)) return { items }
-  // Neither the content nor the parser's message, which quotes it: configurations may be secret.
-  const found =
-    items === undefined ? 'no JSON' : Array.isArray(items) ? 'a list with other things' : 'JSON of another shape'
-  return {
-    problem: `spec.deployItemsCompressed holds ${found}; expected a gzipped JSON list of deploy items with name and type`,
-  }
-}
-
-function unpack(compressed: string): string | { problem: string } {
-  try {
-    return gunzipSync(Buffer.from(compressed, 'base64'), { maxOutputLength: ITEMS_LIMIT_BYTES }).toString('utf8')
-  } catch (error) {
-    const isLarge = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE'
-    const message = error instanceof Error ? error.message : String(error)
-    const found = isLarge ? `more than ${ITEMS_LIMIT_BYTES} bytes when unpacked` : message
-    return {
-      problem: `spec.deployItemsCompressed cannot be read (${found}); expected base64 of a gzipped JSON list of deploy items`,
-    }
-  }
-}
-
-function parseJson(json: string): unknown {
-  try {
-    return JSON.parse(json)
-  } catch {
-    return undefined
-  }
-}
-
-// The API server checks the plain form only.
-function isTemplate(value: unknown): value is DeployItemTemplate {
-  if (typeof value !== 'object' || value === null) return false
-  const { name, type, dependsOn = [] } = value as Partial<Readonly<Record<keyof DeployItemTemplate, unknown>>>
-  const isListOfNames = Array.isArray(dependsOn) && dependsOn.every((one) => typeof one === 'string')
-  return typeof name === 'string' && typeof type === 'string' && isListOfNames
+export async function decodeItems(
+  { spec }: Pick<Execution, 'spec'>,
+  data: Pick<TenantData, 'items'>,
+): Promise<DecodedItems> {
+  const packed = spec.deployItemsCompressed ?? ''
+  return packed === '' ? { items: spec.deployItems ?? [] } : await data.items(packed)
 }
 
 /** The name of the DeployItem for an item: the same in every try of a job, another one in another job. Source: docs/architecture.md "Created names". */

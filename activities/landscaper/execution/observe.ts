@@ -3,6 +3,7 @@
 import { type DeployItem, deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { type By, isIdle, type Subject } from '../../../workflows/kit/index.ts'
+import { dataOf } from '../customer.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { type Children, type Family, type KnownVersions, newestKnown, readFamily } from '../../kube/read-family.ts'
 import { targetView } from '../../kube/views.ts'
@@ -44,7 +45,10 @@ export const observeActivities = (deps: LandscaperDeps) => ({
     const reading = readExecution(deps, { by, subject }, newestKnown(known))
     const { subject: execution, children: items } = await observed(deps, by, reading)
     return {
-      target: execution === undefined ? undefined : withoutKnown(executionView(execution), generation),
+      target:
+        execution === undefined
+          ? undefined
+          : withoutKnown(await executionView(execution, dataOf(deps, subject)), generation),
       ...itemsNews(deps, by, items, known),
     }
   },

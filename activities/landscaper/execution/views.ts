@@ -5,6 +5,7 @@ import { ownerOfKind, type TargetView } from '../../../workflows/kit/index.ts'
 import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import { targetView } from '../../kube/views.ts'
 import { interruptRequested, withoutUninstall } from '../requests.ts'
+import type { TenantData } from '../bounded/tenant-data.ts'
 import { decodeItems } from './items.ts'
 
 export interface ItemView {
@@ -29,8 +30,9 @@ export interface ExecutionView extends TargetView {
   readonly namesDeployers?: boolean
 }
 
-export function executionView(object: Execution): ExecutionView {
-  const decoded = decodeItems(object)
+/** @param data for the Execution's namespace. */
+export async function executionView(object: Execution, data: Pick<TenantData, 'items'>): Promise<ExecutionView> {
+  const decoded = await decodeItems(object, data)
   const items = 'problem' in decoded ? [] : decoded.items
   return {
     ...targetView(object),

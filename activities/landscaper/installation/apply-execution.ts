@@ -4,6 +4,7 @@
 import type { Execution } from '../../../workflows/landscaper/execution/kind.ts'
 import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
+import { forNamespace } from '../customer.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { writeDataObjects } from '../data-objects.ts'
@@ -38,7 +39,7 @@ export type ApplyExecutionResult =
   /** The imports are not what the blueprint wants, or are not there. */
   | ({ readonly result: 'refused' } & ImportFault)
 
-export const applyExecutionActivities = (deps: LandscaperDeps) => ({
+export const applyExecutionActivities = (all: LandscaperDeps) => ({
   /**
    * Renders the Installation's deploy items from its imports and makes its Execution hold them; keeps a copy of each import, and the states
    * of its executions. Idempotent; writes nothing that is so already, and renders nothing once an item has begun in this job.
@@ -47,10 +48,11 @@ export const applyExecutionActivities = (deps: LandscaperDeps) => ({
    * what its author can mend.
    */
   async applyExecution(input: ApplyExecutionInput): Promise<ApplyExecutionResult> {
+    const deps = forNamespace(all, input.subject.namespace)
     try {
       const installation = await readInstallation(deps, input)
       const { execution: existing, items } = await readTree(deps, input, {})
-      if (existing !== undefined && stands(existing, items, input.jobID)) return standing(existing, input)
+      if (existing !== undefined && stands(existing, items, input.jobID)) return await standing(deps, existing, input)
       const rendered = await renderInstallation(deps, input.subject, installation)
       if ('fault' in rendered) return { result: 'refused', ...rendered.fault }
       const { imports, execution } = rendered
@@ -61,7 +63,7 @@ export const applyExecutionActivities = (deps: LandscaperDeps) => ({
         { installation, existing },
         { ...execution, importsHash: imports.hash },
       )
-      if (written.result === 'stands') return standing(written.execution, input)
+      if (written.result === 'stands') return await standing(deps, written.execution, input)
       await checkImports(deps, installation, imports)
       if (written.result === 'waiting' || imports.hash === undefined) return written
       return { ...written, importsHash: imports.hash }
@@ -71,8 +73,12 @@ export const applyExecutionActivities = (deps: LandscaperDeps) => ({
   },
 })
 
-function standing(existing: Execution, { subject }: ApplyExecutionInput): ApplyExecutionResult {
-  const execution = childExecution(existing, subject)
+async function standing(
+  deps: LandscaperDeps,
+  existing: Execution,
+  { subject }: ApplyExecutionInput,
+): Promise<ApplyExecutionResult> {
+  const execution = await childExecution(deps, existing, subject)
   const { generation, importsHash } = execution?.renderedFrom ?? {}
   return {
     ...{ result: 'applied', execution },

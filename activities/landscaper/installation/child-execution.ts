@@ -52,7 +52,7 @@ async function writeOne(
   const [answer] = await writeAll(deps, { ...by, step, fieldManager: 'pawl-installation' }, [write])
   switch (answer?.result) {
     case 'ok':
-      return isReleased(answer.object) ? undefined : childExecution(answer.object, subject)
+      return isReleased(answer.object) ? undefined : await childExecution(deps, answer.object, subject)
     case 'failed':
       throw answer.error
     case 'superseded':

@@ -9,6 +9,7 @@ import { finalFailure } from '../../kube/errors.ts'
 import { ownerReference } from '../../kube/owners.ts'
 import { readObject } from '../../kube/read-family.ts'
 import type { Writer } from '../../kube/write.ts'
+import { forNamespace } from '../customer.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { type Blueprint, readBlueprint } from '../render/blueprint.ts'
 import { finishExports } from '../render/exports.ts'
@@ -42,7 +43,7 @@ interface ExportedTarget {
   readonly annotations?: Readonly<Record<string, string>>
 }
 
-export const exportActivities = (deps: LandscaperDeps) => ({
+export const exportActivities = (all: LandscaperDeps) => ({
   /**
    * Checks that the imports are still those of Init, deletes copies of imports that are none any more, renders the export executions and
    * writes what the Installation lists in `spec.exports`. Idempotent: one write per object that differs.
@@ -51,10 +52,11 @@ export const exportActivities = (deps: LandscaperDeps) => ({
    * @throws final faults: `CheckImportsHash`, `ImportNotFound`, `ExportNotProduced`, `SchemaValidationFailed`, `ExportConflict`, template errors.
    */
   async writeExports(input: ExportInput): Promise<{ imports: boolean }> {
+    const deps = forNamespace(all, input.subject.namespace)
     try {
       const installation = await readInstallation(deps, input)
       const spec = installation.spec
-      const blueprint = readBlueprint(spec.blueprint)
+      const blueprint = await readBlueprint(deps.landscaper.templates.data, spec.blueprint)
       const imports = await unchangedImports(deps, input, installation, blueprint)
       const writer = { ...input.by, step: 'writeExports', fieldManager: 'pawl-installation' }
       if (input.importsHash !== undefined) {

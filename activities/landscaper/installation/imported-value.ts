@@ -8,7 +8,8 @@ import { dataObjectKind } from '../../../workflows/landscaper/data-object/kind.t
 import type { KubeObject } from '../../kube/client.ts'
 import { entriesOf } from '../../kube/secrets.ts'
 import { storedAs } from '../../kube/stored.ts'
-import { parseYaml, YamlError } from '../render/yaml.ts'
+import type { TenantData } from '../bounded/tenant-data.ts'
+import { YamlError } from '../render/yaml.ts'
 import type { DataSource } from './import-sources.ts'
 
 // Objects are at most 1.5 MB; what is larger was made by aliases.
@@ -24,35 +25,43 @@ export type Imported =
   | { readonly problem: string }
 
 /** What the source's object, which is there, holds for it. */
-export function importedValue({ watched, key }: DataSource, object: KubeObject): Imported {
+export async function importedValue(
+  data: Pick<TenantData, 'yaml'>,
+  { watched, key }: DataSource,
+  object: KubeObject,
+): Promise<Imported> {
   const read =
     watched.kind === dataObjectKind.kind
       ? { value: storedAs(dataObjectKind, object).data ?? null }
-      : entryOf(object, watched.kind, key)
+      : await entryOf(data, object, { kind: watched.kind, key })
   if (!('value' in read)) return read
   const excess = excessOf(read.value)
   return excess === undefined ? read : { problem: excess }
 }
 
-function entryOf(object: KubeObject, kind: string, key: string | undefined): Imported {
+async function entryOf(
+  reader: Pick<TenantData, 'yaml'>,
+  object: KubeObject,
+  { kind, key }: { kind: string; key: string | undefined },
+): Promise<Imported> {
   const data = entriesOf(object) ?? {}
   const decode = (text: string) => (kind === 'Secret' ? Buffer.from(text, 'base64').toString('utf8') : text)
   if (key !== undefined) {
     const text = Object.hasOwn(data, key) ? data[key] : undefined
-    return text === undefined ? { missing: `key ${key}` } : parseEntry(key, decode(text))
+    return text === undefined ? { missing: `key ${key}` } : await parseEntry(reader, key, decode(text))
   }
   const entries: [string, unknown][] = []
   for (const [name, text] of Object.entries(data)) {
-    const parsed = parseEntry(name, decode(text))
+    const parsed = await parseEntry(reader, name, decode(text))
     if (!('value' in parsed)) return parsed
     entries.push([name, parsed.value])
   }
   return { value: Object.fromEntries(entries) }
 }
 
-function parseEntry(key: string, text: string): Imported {
+async function parseEntry(reader: Pick<TenantData, 'yaml'>, key: string, text: string): Promise<Imported> {
   try {
-    return { value: parseYaml(text).value ?? null }
+    return { value: (await reader.yaml(text)) ?? null }
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
     return { problem: `key ${key} is no YAML: line ${error.line}, column ${error.column}: ${error.reason}` }

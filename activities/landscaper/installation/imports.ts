@@ -41,7 +41,10 @@ export async function loadImports(deps: LandscaperDeps, installation: Installati
   ])
   const missing: string[] = []
   const problems: string[] = []
-  const data = sources.data.map((source) => [source.name, valueOf(source, objects, { missing, problems })] as const)
+  const data: (readonly [string, unknown])[] = []
+  for (const source of sources.data) {
+    data.push([source.name, await valueOf(deps, source, objects, { missing, problems })])
+  }
   const targets = sources.targets.map(({ name, place, names }) => {
     const absent = targetsIn(names).filter((target) => objects.get(targetKind, target) === undefined)
     missing.push(...absent.map((target) => `${place}: found no ${objects.describe(targetKind, target)}`))
@@ -57,11 +60,12 @@ export async function loadImports(deps: LandscaperDeps, installation: Installati
   return { ...loaded, count, hash: await importsHash(deps, objects, loaded) }
 }
 
-function valueOf(
+async function valueOf(
+  deps: LandscaperDeps,
   source: DataSource,
   objects: ObjectReader,
   { missing, problems }: { missing: string[]; problems: string[] },
-): unknown {
+): Promise<unknown> {
   const { place, watched, object: name } = source
   const what = objects.describe(watched, name)
   const object = objects.get(watched, name)
@@ -69,7 +73,7 @@ function valueOf(
     missing.push(`${place}: found no ${what}`)
     return undefined
   }
-  const imported = importedValue(source, object)
+  const imported = await importedValue(deps.landscaper.templates.data, source, object)
   if ('value' in imported) return imported.value
   if ('missing' in imported) missing.push(`${place}: found no ${imported.missing} in ${what}`)
   else problems.push(`${place}: ${what}: ${imported.problem}`)

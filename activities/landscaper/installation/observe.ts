@@ -34,7 +34,7 @@ export const observeActivities = (deps: LandscaperDeps) => ({
     const { installation, execution, items } = await observed(deps, by, readTree(deps, { by, subject }, known))
     return {
       target: installation === undefined ? undefined : installationView(installation),
-      execution: childExecution(execution, subject),
+      execution: await childExecution(deps, execution, subject),
       ...itemsNews(deps, by, items, known),
     }
   },

@@ -37,7 +37,7 @@ export async function renderInstallation(
   const { context: named, blueprint: source } = installation.spec
   const context = named ?? 'default'
   await checkContext(deps, subject.namespace, context)
-  const blueprint = readBlueprint(source)
+  const blueprint = await readBlueprint(deps.landscaper.templates.data, source)
   const imports = await withImportFaults(() => prepareImports(deps, installation, blueprint))
   if ('fault' in imports) return imports
   const loaded = await loadStates(deps, subject, 'deploy', blueprint.deployExecutions)

@@ -18,7 +18,7 @@ import { inParallel } from '../../kube/in-parallel.ts'
 import type { TemplateExecutor } from '../render/blueprint.ts'
 import type { ExecutionStates } from '../render/executor.ts'
 import { stateSecretName } from '../render/names.ts'
-import { parseYaml, YamlError } from '../render/yaml.ts'
+import { YamlError } from '../render/yaml.ts'
 
 export type StateUse = 'deploy' | 'export'
 
@@ -37,17 +37,18 @@ export async function loadStates(
     const secret = await readObject(deps, secretResource, subject.namespace, name)
     if (secret === undefined) return []
     if (ownerOf(secret) !== undefined && !isOwnedBy(secret, installationKind, subject)) return []
-    const state = stateIn(secret, executor)
+    const state = await stateIn(deps, secret, executor)
     return state === undefined ? [] : [[executor, state] as const]
   })
   return Object.fromEntries(found.flat())
 }
 
-function stateIn(secret: KubeObject, executor: string): unknown {
+async function stateIn(deps: LandscaperDeps, secret: KubeObject, executor: string): Promise<unknown> {
   const encoded = entriesOf(secret)?.[STATE_KEY]
   if (encoded === undefined) return undefined
   try {
-    return parseYaml(Buffer.from(encoded, 'base64').toString('utf8')).value ?? undefined
+    const text = Buffer.from(encoded, 'base64').toString('utf8')
+    return (await deps.landscaper.templates.data.yaml(text)) ?? undefined
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
     const { namespace = '', name } = secret.metadata

@@ -11,6 +11,8 @@ import { type Execution, executionKind } from '../../../workflows/landscaper/exe
 import type { Subject, TargetView } from '../../../workflows/kit/index.ts'
 import { isOwnedBy } from '../../kube/owners.ts'
 import { targetView } from '../../kube/views.ts'
+import { dataOf } from '../customer.ts'
+import type { LandscaperDeps } from '../deps.ts'
 import { type ExecutionView, executionView } from '../execution/views.ts'
 import { interruptRequested, withoutUninstall } from '../requests.ts'
 
@@ -59,12 +61,13 @@ export function installationView(object: Installation): InstallationView {
 const LONGEST_ERROR = 1000
 
 /** The Execution of this Installation; undefined for one of the same name that belongs to somebody else. */
-export function childExecution(
+export async function childExecution(
+  deps: LandscaperDeps,
   object: Execution | undefined,
   installation: Pick<Subject, 'uid' | 'namespace' | 'name'>,
-): ChildExecution | undefined {
+): Promise<ChildExecution | undefined> {
   if (object === undefined || !isOwnedBy(object, installationKind, installation)) return undefined
-  const view = executionView(object)
+  const view = await executionView(object, dataOf(deps, installation))
   const { phase, lastError } = view
   const hasFailed = phase === 'Failed' || phase === 'DeleteFailed'
   return {

@@ -63,7 +63,7 @@ export async function writeExecution(
   switch (answer?.result) {
     case 'ok':
       // One that was there is from a try that ended before its answer was journaled; it may hold the items of that try.
-      if (answer.wrote) return { result: 'applied', execution: childExecution(answer.object, subject) }
+      if (answer.wrote) return { result: 'applied', execution: await childExecution(deps, answer.object, subject) }
       return stands(answer.object, await readItemsOf(deps, by, answer.object, {}), jobID)
         ? { result: 'stands', execution: answer.object }
         : await bringUpToDate(deps, { ...input, writer }, answer.object, wanted)
@@ -93,11 +93,11 @@ async function bringUpToDate(
   const { subject, jobID, writer } = input
   if (existing.metadata.deletionTimestamp !== undefined) return await waitForOther(deps, input, existing)
   const write = update(existing, wanted)
-  if (write === undefined) return { result: 'applied', execution: childExecution(existing, subject) }
+  if (write === undefined) return { result: 'applied', execution: await childExecution(deps, existing, subject) }
   const [answer] = await writeAll(deps, writer, [write])
   if (answer?.result === 'failed') throw answer.error
   if (answer?.result !== 'ok') throw replaced(subject, jobID)
-  return { result: 'applied', execution: childExecution(answer.object, subject) }
+  return { result: 'applied', execution: await childExecution(deps, answer.object, subject) }
 }
 
 function replaced({ namespace, name }: Subject, jobID: string): Error {

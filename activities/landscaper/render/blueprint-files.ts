@@ -3,7 +3,7 @@
 
 import { BlueprintError } from './blueprint-error.ts'
 import { isFields, printPath, typeName } from './field-reader.ts'
-import { parseYaml, YamlError, type YamlPath } from './yaml.ts'
+import { YamlError, type YamlPath } from './yaml.ts'
 
 const WHERE = 'spec.blueprint.inline.filesystem'
 const MAX_TOTAL_BYTES = 8 * 1024 * 1024
@@ -12,13 +12,18 @@ const MAX_DEPTH = 64
 /** Paths without a leading slash, e.g. `templates/items.yaml`. */
 export type BlueprintFiles = Readonly<Record<string, string>>
 
+export interface FilesystemData {
+  /** @throws YamlError */
+  yaml(text: string): Promise<unknown>
+}
+
 /**
  * Reads the `filesystem` field: a map, or one text that holds the map as YAML.
  *
  * @throws BlueprintError naming the file whose content is neither text nor a directory, or whose path leaves the blueprint.
  */
-export function readInlineFiles(filesystem: unknown): BlueprintFiles {
-  const root = typeof filesystem === 'string' ? parseFilesystem(filesystem) : filesystem
+export async function readInlineFiles(data: FilesystemData, filesystem: unknown): Promise<BlueprintFiles> {
+  const root = typeof filesystem === 'string' ? await parseFilesystem(data, filesystem) : filesystem
   if (!isFields(root)) throw problem([], `found ${typeName(root)}, expected a map of files and directories`)
   const files = listFiles(root, [])
   const bytes = files.reduce((sum, [path, content]) => sum + path.length + content.length, 0)
@@ -26,9 +31,9 @@ export function readInlineFiles(filesystem: unknown): BlueprintFiles {
   return Object.fromEntries(files)
 }
 
-function parseFilesystem(text: string): unknown {
+async function parseFilesystem(data: FilesystemData, text: string): Promise<unknown> {
   try {
-    return parseYaml(text).value
+    return await data.yaml(text)
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
     throw problem([], `line ${error.line}, column ${error.column}: ${error.message}`)

@@ -28,13 +28,22 @@ export function readImports(blueprint: FieldReader, report: ReportProblem): read
   return readList(blueprint, ['imports'], report, places)
 }
 
+/** Imports, those in others counted; also exports: each is held against a schema. */
+export const MOST_DEFINITIONS = 2000
+
 function readList(
   owner: FieldReader,
   path: YamlPath,
   report: ReportProblem,
   places: Map<string, YamlPath>,
 ): readonly ImportDefinition[] {
-  return (owner.list('imports') ?? []).map((value, index) => readImport(value, [...path, index], report, places))
+  const list = owner.list('imports') ?? []
+  const found = places.size + list.length
+  if (found > MOST_DEFINITIONS) {
+    report(path, `found ${found} imports, expected at most ${MOST_DEFINITIONS}, those in others counted`)
+    return []
+  }
+  return list.map((value, index) => readImport(value, [...path, index], report, places))
 }
 
 function readImport(

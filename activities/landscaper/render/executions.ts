@@ -4,6 +4,7 @@ import type { Blueprint } from './blueprint.ts'
 import { BlueprintError, joinProblems } from './blueprint-error.ts'
 import { checkDeployItems, decodeDeployItems, type DeployItemTemplate, type ImportedTarget } from './deploy-items.ts'
 import { renderExecutor, reportInto, type ExecutionStates } from './executor.ts'
+import { countProblem } from '../item-rules.ts'
 import { mergeExports } from './exports.ts'
 import { readFields, typeName, type Fields } from './field-reader.ts'
 import type { TemplateEngine } from './template-engine.ts'
@@ -74,7 +75,12 @@ export async function renderDeployItems(
       kept.push([executor.name, rendered.state])
       states = { ...states, ...Object.fromEntries(kept) }
     }
-    items.push(...decodeDeployItems(document, scope, reportInto(problems, executor)))
+    for (const item of decodeDeployItems(document, scope, reportInto(problems, executor))) items.push(item)
+    const excess = countProblem(items.length)
+    if (excess !== undefined) {
+      problems.push(`template "${executor.name}": ${excess}`)
+      break
+    }
   }
   // A list that was not understood would only repeat itself here.
   const found = problems.length > 0 ? problems : checkDeployItems(items)

@@ -47,7 +47,7 @@ export async function renderExecutor(
       : { ...source, binding, state }
   const rendered = await renderOrExplain(engine, request)
   if (isGo && !mayMissValues) refuseMissingValues(request, rendered.output)
-  const document = decodeDocument(request, rendered.output)
+  const document = await decodeDocument(engine, request, rendered.output)
   const kept = isGo ? readFields(document, [], () => undefined, 'fold').raw('state') : rendered.state
   return states === undefined || kept === undefined ? { document } : { document, state: kept }
 }

@@ -5,8 +5,8 @@ import { BlueprintError } from './blueprint-error.ts'
 import { isFields, typeName, type Fields } from './field-reader.ts'
 import { dumpShape, redactOutput } from './redact.ts'
 import { TemplateError } from './template-error.ts'
-import type { TemplateRequest } from './template-engine.ts'
-import { parseYaml, YamlError } from './yaml.ts'
+import type { TemplateEngine, TemplateRequest } from './template-engine.ts'
+import { YamlError } from './yaml.ts'
 
 const NO_VALUE = '<no value>'
 const LINES_AROUND = 5
@@ -19,8 +19,13 @@ const MAX_DEPTH = 200
  *
  * @throws BlueprintError `TemplatingFailed` when it is not YAML, or not a map.
  */
-export function decodeDocument(request: TemplateRequest, output: string): Fields {
-  const value = (request.engine === 'Spiff' ? decodeValue(request, output) : parseOutput(request, output)) ?? {}
+export async function decodeDocument(
+  { data }: Pick<TemplateEngine, 'data'>,
+  request: TemplateRequest,
+  output: string,
+): Promise<Fields> {
+  const isSpiff = request.engine === 'Spiff'
+  const value = (isSpiff ? decodeValue(request, output) : await parseOutput(data, request, output)) ?? {}
   if (isFields(value)) return value
   throw failed(`template "${request.name}": rendered ${typeName(value)}, expected a map`)
 }
@@ -38,9 +43,9 @@ function isDeeperThan(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((entry) => isDeeperThan(entry, levels - 1))
 }
 
-function parseOutput(request: TemplateRequest, output: string): unknown {
+async function parseOutput(data: TemplateEngine['data'], request: TemplateRequest, output: string): Promise<unknown> {
   try {
-    const { value } = parseYaml(output)
+    const value = await data.yaml(output)
     if (!isDeeperThan(value, MAX_DEPTH)) return value
     throw failed(`template "${request.name}": rendered more than ${MAX_DEPTH} levels, expected fewer`)
   } catch (error) {

@@ -1,6 +1,6 @@
 // Brings the schemas that a blueprint's schema refers to together, and into the form that the validator takes: `local://` and
 // `blueprint://` become identifiers of documents; dialects that the original accepts are evened out. Source: spec/landscaper.md 3.11.
-// Runs inside the schema thread, since schemas may be as large, deep and cyclic as their author likes.
+// Runs inside the process that checks schemas, since schemas may be as large, deep and cyclic as their author likes.
 
 import type { BlueprintFiles } from './blueprint-files.ts'
 import { isFields, type Fields } from './field-reader.ts'

@@ -1,14 +1,16 @@
-// The inside of the schema thread: compiles one JSON schema and holds one value against it. What it answers names places, keywords
-// and what the schema expects, never the value. Source: spec/landscaper.md 3.11.
+// The inside of the process that checks schemas: compiles one JSON schema and holds one value against it. What it answers names places,
+// keywords and what the schema expects, never the value. Source: spec/landscaper.md 3.11.
+//
+// The validator makes code from the schema, whose author is a tenant: should it ever let text of his into that code, there is nothing to take
+// where it runs (../bounded/sealed-process.ts).
 
-import { parentPort } from 'node:worker_threads'
 import type { ErrorObject } from 'ajv'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import formats from 'ajv-formats'
 import { typeName } from './field-reader.ts'
 import { collectDocuments, type SchemaSources } from './schema-documents.ts'
 import { readPattern } from './schema-pattern.ts'
-import { threadID } from './thread-id.ts'
+import { serveSealed } from '../bounded/sealed-process.ts'
 
 /** As JSON text, one per message. */
 export interface SchemaQuestion extends SchemaSources {
@@ -122,10 +124,7 @@ function complaintOf(error: unknown): string {
   return shorten(message.replace(/^schema is invalid: /, '').replaceAll('data/', '/'))
 }
 
-const port = parentPort
-if (port === null) throw new Error('schema worker: started as a program, expected to be a worker thread')
 // Compiles the schema of schemas before the first question is timed, and before the first cleaning.
 ajv.compile({ type: 'object' })
 ajv.removeSchema()
-port.on('message', (question: string) => port.postMessage(answer(question)))
-port.postMessage({ threadID: threadID() })
+serveSealed(answer)

@@ -1,16 +1,18 @@
 // Renders templates in worker threads. What a template can do to us is bounded: memory by the module, time by stopping its thread,
 // output by the engine; it has no file system, no network, no process. It is not for templates of our own code.
-// Schemas of blueprints are checked beside it in a thread of their own, because they are as hostile.
+// Schemas of blueprints are checked beside it in processes of their own, because they are as hostile and code is made from them.
 
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { brotliDecompress } from 'node:zlib'
-import { checkOn, startSchemaThread, type SchemaReport, type SchemaRequest } from './schema-thread.ts'
+import { checkOn, startSchemaProcess, type SchemaReport, type SchemaRequest } from './schema-process.ts'
 import { redactMessage, shorten, type BlueprintText } from './redact.ts'
 import { TemplateError } from './template-error.ts'
 import { renderOn, startTemplateThread } from './template-thread.ts'
-import { createThreadPool } from './thread-pool.ts'
+import type { BoundedThread } from '../bounded/bounded-thread.ts'
+import { createDataReader, type TenantData } from '../bounded/tenant-data.ts'
+import { createThreadPool, type Customer } from '../bounded/thread-pool.ts'
 import { compileModule, type WasmModule } from './web-assembly.ts'
 
 const ENGINE_FILE = new URL('../../../deploy/templates/engine.wasm.br', import.meta.url)
@@ -54,6 +56,14 @@ export interface TemplateEngine {
    * @throws BlueprintError `SchemaValidationFailed` when that takes more time or memory than it may.
    */
   checkSchema(request: SchemaRequest): Promise<SchemaReport>
+  /** How the texts and objects are read that templates are made of, or make. */
+  readonly data: TenantData
+}
+
+/** The engine of a process; what is not said to be for a customer is for one without a name. */
+export interface TemplateEngines extends TemplateEngine {
+  /** For one customer: namespaces share the threads, and what a signal ends goes on no longer. Both reject with the signal's reason. */
+  of(customer: Customer): TemplateEngine
   /** Stops all threads; renders in flight fail, later ones are refused. */
   close(): Promise<void>
 }
@@ -77,13 +87,15 @@ interface EngineAnswer {
 }
 
 /** Creates an engine. Threads start with the first render that needs them; the module is compiled once per process. */
-export function createTemplateEngine(options: TemplateEngineOptions = {}): TemplateEngine {
+export function createTemplateEngine(options: TemplateEngineOptions = {}): TemplateEngines {
   const { timeoutMs = 10_000, schemaTimeoutMs = 5_000, threads = 2 } = options
   const { outputLimitBytes = 4 * MIB, requestLimitBytes = 16 * MIB } = options
   const renderers = createThreadPool('template engine', { kept: threads, spare: SPARE_THREADS })
   const checkers = createThreadPool('schema checker', { kept: 1, spare: SPARE_THREADS })
 
-  return {
+  const reader = createDataReader()
+
+  const of = (customer: Customer): TemplateEngine => ({
     async render(request) {
       const text = requestText(request, outputLimitBytes)
       if (text.length > requestLimitBytes) throw tooLarge(request.name, 'the request', text.length, requestLimitBytes)
@@ -95,16 +107,24 @@ export function createTemplateEngine(options: TemplateEngineOptions = {}): Templ
           // WebAssembly memory never shrinks; an instance that has grown this far is replaced before it fails somebody else's template.
           return { answer: reply.answer, worn: thread.isSlow || reply.memoryBytes > WORN_MEMORY_BYTES }
         },
+        customer,
       )
       return renderedOf(request, answer, outputLimitBytes)
     },
     async checkSchema(request) {
-      return await checkers.use(startSchemaThread, async (thread) => {
+      const check = async (thread: BoundedThread) => {
         return { answer: await checkOn(thread, request, schemaTimeoutMs), worn: thread.isSlow }
-      })
+      }
+      return await checkers.use(startSchemaProcess, check, customer)
     },
+    data: reader.of(customer),
+  })
+
+  return {
+    ...of({ namespace: '' }),
+    of,
     async close() {
-      await Promise.all([renderers.close(), checkers.close()])
+      await Promise.all([renderers.close(), checkers.close(), reader.close()])
     },
   }
 }

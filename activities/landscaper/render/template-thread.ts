@@ -2,7 +2,7 @@
 
 import { extname } from 'node:path'
 
-import { ThreadEnded, startThread, type BoundedThread } from './bounded-thread.ts'
+import { ThreadEnded, startThread, type BoundedThread } from '../bounded/bounded-thread.ts'
 import { TemplateError } from './template-error.ts'
 import type { DeathReason, ThreadReply } from './template-worker.ts'
 import type { WasmModule } from './web-assembly.ts'

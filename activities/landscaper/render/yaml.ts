@@ -1,9 +1,9 @@
 // Reads YAML as the original's library does: YAML 1.1 words (yes, on), later duplicates win, nothing but JSON values comes out.
-// Bombs of aliases, size and nesting end in an error. It runs on the main thread, so it also bounds the time: parsing takes some
-// microseconds a token, and each alias a look through the whole document.
+// Bombs of aliases, size and nesting end in an error. The time is bounded beforehand: parsing takes some microseconds
+// a token, and each alias a look through the whole document. Where it is read, bounded/tenant-data.ts decides.
 
 import { isNode, LineCounter, parseDocument, type Tags, type YAMLParseError } from 'yaml'
-import { excessOf } from '../yaml-effort.ts'
+import { excessOf } from '../bounded/yaml-effort.ts'
 
 const MAX_ALIAS_COUNT = 100
 const MAX_TEXT_BYTES = 4 * 1024 * 1024
@@ -41,10 +41,29 @@ const TOO_DEEP = 'nested too deeply, expected fewer levels'
 
 /** @throws YamlError for the first error in the text. */
 export function parseYaml(text: string): ParsedYaml {
-  if (text.length > MAX_TEXT_BYTES) {
-    throw new YamlError(START, `found ${text.length} characters, expected at most ${MAX_TEXT_BYTES}`)
+  checkLength(text)
+  return parseChecked(text)
+}
+
+/** The value alone. @throws YamlError for the first error in the text. */
+export function readYaml(text: string): unknown {
+  checkLength(text)
+  const json = jsonIn(text)
+  return json === undefined ? parseChecked(text).value : json.value
+}
+
+// JSON needs a small part of the memory and time. As YAML it has the same value, with the last of equal keys, too: its keys and texts
+// are in quotes, where nothing is a word, a merge or a date.
+function jsonIn(text: string): { readonly value: unknown } | undefined {
+  if (!/^[ \n\r]*[[{]/.test(text)) return undefined
+  try {
+    return { value: JSON.parse(text) as unknown }
+  } catch {
+    return undefined
   }
-  checkEffort(text)
+}
+
+function parseChecked(text: string): ParsedYaml {
   const lines = new LineCounter()
   try {
     const document = parseDocument(text, {
@@ -71,7 +90,10 @@ export function parseYaml(text: string): ParsedYaml {
   }
 }
 
-function checkEffort(text: string): void {
+function checkLength(text: string): void {
+  if (text.length > MAX_TEXT_BYTES) {
+    throw new YamlError(START, `found ${text.length} characters, expected at most ${MAX_TEXT_BYTES}`)
+  }
   switch (excessOf(text, LIMITS)) {
     case 'maxOpenBrackets':
       throw new YamlError(START, TOO_DEEP)

@@ -1,15 +1,17 @@
-// The wing's part of the dependencies, for tests: without templates, and nobody waits for a deployer, unless the test says otherwise.
+// The wing's part of the dependencies, for tests: and nobody waits for a deployer, unless the test says otherwise.
 
 import type { Deps } from '../../../activities/deps.ts'
 import { type Activities, createActivities } from '../../../activities/index.ts'
 import type { LandscaperDeps, LandscaperParts } from '../../../activities/landscaper/deps.ts'
 import { createTargetAccess } from '../../../activities/landscaper/deploy/target/open-target.ts'
-import type { TemplateEngine } from '../../../activities/landscaper/render/template-engine.ts'
+import { createTemplateEngine } from '../../../activities/landscaper/render/template-engine.ts'
 import { landscaperActivities } from '../../../activities/landscaper/wing.ts'
 
+/** Its threads start with the first work that needs them. */
+const templates = createTemplateEngine({ threads: 1 })
+
 export function landscaperDeps(deps: Deps, parts: Partial<LandscaperParts> = {}): LandscaperDeps {
-  const templates = undefined as unknown as TemplateEngine
-  const targets = createTargetAccess(deps)
+  const targets = createTargetAccess({ ...deps, data: (customer) => templates.of(customer).data })
   const usual = { templates, targets, pickupTimeoutMs: undefined, strictTenancy: false }
   return { ...deps, landscaper: { ...usual, ...parts } }
 }

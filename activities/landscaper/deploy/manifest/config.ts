@@ -7,7 +7,7 @@ import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/ki
 import { DeployError } from '../run/deployer.ts'
 import { isNestedDeeper } from '../objects/nesting.ts'
 import { type ReadinessConfig, readReadinessConfig } from '../objects/readiness/readiness-config.ts'
-import { readExportsConfig, type ResourceExport } from '../objects/resource-exports.ts'
+import { readExportsConfig, type ResourceExport } from '../objects/export-config.ts'
 import { describeObject } from '../target/read-object.ts'
 import { ConfigReader, isMap, type Json } from '../objects/config-reader.ts'
 import { type DeletionGroup, readDeletionGroups } from '../objects/deletion-groups.ts'

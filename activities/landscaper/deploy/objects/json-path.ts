@@ -9,6 +9,10 @@ import { JSONPathEnvironment, type JSONPathQuery, type JSONValue } from 'json-p3
 import { CostlyPathError, toQueryText } from './json-path-text.ts'
 
 export interface JsonPath {
+  /** As it was written. */
+  readonly text: string
+  /** What a look at an object costs, in effort (bounded/effort.ts): `perLook` for any object, `perNode` for each of its nodes. */
+  readonly cost: { readonly perLook: number; readonly perNode: number }
   /** All values that the path finds, in order; none when something on the way is missing. @throws JsonPathError for an object that is nested too deeply */
   valuesIn(object: unknown): readonly unknown[]
 }
@@ -24,6 +28,10 @@ export class JsonPathError extends Error {
 const LONGEST_PATH = 1000
 const DEEPEST_OBJECT = 200
 const MOST_VALUES = 10_000
+/** Names and indexes only: one node each, however large the object. */
+const PLAIN = /^\$(?:\[(?:"(?:[^"\\]|\\.)*"|-?\d+)\])*$/
+/** A visit of a node, beside what each character of the path costs there. */
+const PER_VISIT = 10
 
 const environment = new JSONPathEnvironment({ maxRecursionDepth: DEEPEST_OBJECT })
 environment.functionRegister.clear()
@@ -33,18 +41,26 @@ export function compileJsonPath(path: string): JsonPath {
   if (path.length > LONGEST_PATH) {
     throw new JsonPathError(`a path of ${path.length} characters; expected at most ${LONGEST_PATH}`)
   }
-  const query = compile(path)
-  return { valuesIn: (object) => valuesIn(query, object) }
+  const { query, cost } = compile(path)
+  return { text: path, cost, valuesIn: (object) => valuesIn(query, object) }
 }
 
-function compile(path: string): JSONPathQuery {
+function compile(path: string): { query: JSONPathQuery; cost: JsonPath['cost'] } {
   try {
-    return environment.compile(toQueryText(path))
+    const text = toQueryText(path)
+    return { query: environment.compile(text), cost: costOf(text) }
   } catch (error) {
     if (error instanceof CostlyPathError) throw new JsonPathError(error.message)
     // The library's message quotes the path; a person sees it in his manifest, beside the field that is named to him.
     throw new JsonPathError('not a JSON path; expected one such as .status.phase or .items[?(@.name=="a")].value')
   }
+}
+
+function costOf(queryText: string): JsonPath['cost'] {
+  const perLook = PER_VISIT + queryText.length
+  if (PLAIN.test(queryText)) return { perLook, perNode: 0 }
+  // A filter may hold the whole object against each of its nodes.
+  return { perLook, perNode: queryText.includes('$', 1) ? Infinity : perLook }
 }
 
 function valuesIn(query: JSONPathQuery, object: unknown): readonly unknown[] {

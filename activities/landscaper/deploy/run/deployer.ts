@@ -4,6 +4,7 @@
 
 import type { ErrorReport } from '../../../../workflows/kit/index.ts'
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import type { TenantData } from '../../bounded/tenant-data.ts'
 import type { TargetCluster } from '../target/target-cluster.ts'
 
 /** The work of one item in one job. */
@@ -12,6 +13,8 @@ export interface Work {
   readonly item: DeployItem
   /** Another Target of the item's namespace, for configurations that name one (`targetName`). @throws DeployError */
   openTarget(name: string): Promise<TargetCluster>
+  /** How objects of the target are looked through. */
+  readonly data: TenantData
   /** Aborted when the item's time is up, another hand has ended its job, or the worker stops. Long loops look at it. */
   readonly signal: AbortSignal
 }

@@ -193,6 +193,8 @@ class ItemRun {
       const work = {
         item: job.object,
         openTarget: async (name: string) => watch.guard(await opened.openTarget(name)),
+        data: this.#deps.landscaper.templates.of({ namespace: job.object.metadata.namespace, signal: watch.signal })
+          .data,
         signal: watch.signal,
       }
       const step = await this.#step(deployer, work, opened.target && watch.guard(opened.target))

@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest'
 
 import { storedAs } from '../../../../activities/kube/stored.ts'
 import { decodeItems, deployItemName } from '../../../../activities/landscaper/execution/items.ts'
+import { countTurns } from '../../../support/turns.ts'
+import { data } from '../tenant-data.ts'
 import { executionKind } from '../../../../workflows/landscaper/execution/kind.ts'
 
 const ITEMS = [
@@ -10,22 +12,25 @@ const ITEMS = [
   { name: 'b', type: 'mock', dependsOn: ['a'], config: {} },
 ]
 
+// Archives one after the other are one; the last says its own size alone.
+const hidden = Buffer.concat([gzipSync(Buffer.alloc(33 * 1024 * 1024, ' ')), gzipSync('[]')]).toString('base64')
+
 const execution = (spec: object) => storedAs(executionKind, { metadata: { name: 'exec', uid: 'uid-1' }, spec })
-const packed = (content: string | Buffer) =>
-  decodeItems(execution({ deployItemsCompressed: gzipSync(content).toString('base64') }))
-const raw = (deployItemsCompressed: string) => decodeItems(execution({ deployItemsCompressed }))
+const decoded = async (spec: object) => await decodeItems(execution(spec), data)
+const raw = async (deployItemsCompressed: string) => await decoded({ deployItemsCompressed })
+const packed = async (content: string | Buffer) => await raw(gzipSync(content).toString('base64'))
 
 describe('the items of an execution', () => {
-  it('are read in both forms; the packed one wins', () => {
-    expect(decodeItems(execution({ deployItems: ITEMS }))).toEqual({ items: ITEMS })
-    expect(packed(JSON.stringify(ITEMS))).toEqual({ items: ITEMS })
+  it('are read in both forms; the packed one wins', async () => {
+    expect(await decoded({ deployItems: ITEMS })).toEqual({ items: ITEMS })
+    expect(await packed(JSON.stringify(ITEMS))).toEqual({ items: ITEMS })
     const both = { deployItems: [], deployItemsCompressed: gzipSync(JSON.stringify(ITEMS)).toString('base64') }
-    expect(decodeItems(execution(both))).toEqual({ items: ITEMS })
+    expect(await decoded(both)).toEqual({ items: ITEMS })
   })
 
-  it('are none in an empty spec, or with an empty text', () => {
-    expect(decodeItems(execution({}))).toEqual({ items: [] })
-    expect(decodeItems(execution({ deployItemsCompressed: '' }))).toEqual({ items: [] })
+  it('are none in an empty spec, or with an empty text', async () => {
+    expect(await decoded({})).toEqual({ items: [] })
+    expect(await decoded({ deployItemsCompressed: '' })).toEqual({ items: [] })
   })
 
   it.each([
@@ -40,6 +45,8 @@ describe('the items of an execution', () => {
       'cannot be read (unexpected end of file)',
     ],
     ['a bomb', packed(Buffer.alloc(33 * 1024 * 1024, ' ')), 'cannot be read (more than 33554432 bytes when unpacked)'],
+    ['a bomb of values', packed(`[${'[],'.repeat(8_000_000)}[]]`), 'cannot be read (more than 1000000 values)'],
+    ['a bomb behind a small archive', raw(hidden), 'cannot be read (more than 33554432 bytes when unpacked)'],
     ['no JSON', packed('canary'), 'holds no JSON; expected'],
     ['a map', packed('{"name":"canary"}'), 'holds JSON of another shape; expected'],
     ['a list of other things', packed('["canary"]'), 'holds a list with other things; expected'],
@@ -50,9 +57,24 @@ describe('the items of an execution', () => {
       packed('[{"name":"canary","type":"t","dependsOn":"x"}]'),
       'holds a list with other things; expected',
     ],
-  ])('cannot be read when they are %s, and nothing of them is quoted', (_, decoded, problem) => {
-    expect('problem' in decoded && decoded.problem).toContain(`spec.deployItemsCompressed ${problem}`)
-    expect(JSON.stringify(decoded)).not.toContain('canary')
+  ])('cannot be read when they are %s, and nothing of them is quoted', async (_, reading, problem) => {
+    const read = await reading
+    expect('problem' in read && read.problem).toContain(`spec.deployItemsCompressed ${problem}`)
+    expect(JSON.stringify(read)).not.toContain('canary')
+  })
+})
+
+describe('very many items', () => {
+  it('are read while the event loop turns', async () => {
+    const many = Array.from({ length: 20_000 }, (_, index) => ({
+      name: `item-${index}`,
+      type: 'mock',
+      config: { index },
+    }))
+    const text = gzipSync(JSON.stringify(many)).toString('base64')
+    const { result, turns } = await countTurns(async () => await raw(text))
+    expect(result).toEqual({ items: many })
+    expect(turns).toBeGreaterThan(5)
   })
 })
 

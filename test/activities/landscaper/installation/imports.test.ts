@@ -8,6 +8,7 @@ import { storedAs } from '../../../../activities/kube/stored.ts'
 import { installationKind } from '../../../../workflows/landscaper/installation/kind.ts'
 import { API } from '../../../support/cluster.ts'
 import { refusal, TinyApi } from '../../kube/tiny-api.ts'
+import { data } from '../tenant-data.ts'
 
 const CANARY = 'canary-5d1c'
 let api: TinyApi
@@ -32,11 +33,11 @@ const putSecret = (name: string, entries: Readonly<Record<string, string>>) => {
   put('secrets', name, { data: Object.fromEntries(encoded) as object })
 }
 
-async function load(data: readonly object[], targets: readonly object[] = [], contentKey?: Buffer) {
-  const object = { metadata: { name: 'i', namespace: 'n' }, spec: { imports: { data, targets } } }
+async function load(imported: readonly object[], targets: readonly object[] = [], contentKey?: Buffer) {
+  const object = { metadata: { name: 'i', namespace: 'n' }, spec: { imports: { data: imported, targets } } }
   const installation = storedAs(installationKind, object)
   // All that reading needs.
-  return await loadImports({ kube, contentKey } as LandscaperDeps, installation)
+  return await loadImports({ kube, contentKey, landscaper: { templates: { data } } } as LandscaperDeps, installation)
 }
 
 const size = { name: 'size', dataRef: 'size' }

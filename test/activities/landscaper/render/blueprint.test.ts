@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { readBlueprint } from '../../../../activities/landscaper/render/blueprint.ts'
+import { data } from '../tenant-data.ts'
 
 const VERSION = 'https://json-schema.org/draft/2019-09/schema'
 
 describe('an inline blueprint', () => {
-  it('is read from nested maps, with its executions and exports', () => {
+  it('is read from nested maps, with its executions and exports', async () => {
     const definition = `
 apiVersion: landscaper.gardener.cloud/v1alpha1
 kind: Blueprint
@@ -36,7 +37,7 @@ exportExecutions:
       exports: {}
 `
     const files = { 'blueprint.yaml': definition, templates: { 'items.yaml': 'deployItems: []' }, 'a/b.txt': 'B' }
-    expect(readBlueprint({ inline: { filesystem: files } })).toEqual({
+    expect(await readBlueprint(data, { inline: { filesystem: files } })).toEqual({
       files: { 'blueprint.yaml': definition, 'templates/items.yaml': 'deployItems: []', 'a/b.txt': 'B' },
       localTypes: { port: { type: 'integer' } },
       jsonSchemaVersion: VERSION,
@@ -83,9 +84,9 @@ exportExecutions:
     })
   })
 
-  it('is read from one text that holds the files', () => {
+  it('is read from one text that holds the files', async () => {
     const filesystem = 'blueprint.yaml: |\n  deployExecutions: []\ndata:\n  a.txt: A\n'
-    expect(readBlueprint({ inline: { filesystem } })).toEqual({
+    expect(await readBlueprint(data, { inline: { filesystem } })).toEqual({
       files: { 'blueprint.yaml': 'deployExecutions: []\n', 'data/a.txt': 'A' },
       localTypes: {},
       jsonSchemaVersion: VERSION,
@@ -97,11 +98,11 @@ exportExecutions:
     })
   })
 
-  it('may have an empty definition, and a default of null, but none of a required import', () => {
-    expect(readBlueprint(inline('')).deployExecutions).toEqual([])
+  it('may have an empty definition, and a default of null, but none of a required import', async () => {
+    expect((await readBlueprint(data, inline(''))).deployExecutions).toEqual([])
     const definition =
       'imports: [{ name: a, required: false, schema: {}, default: { value: null } }, { name: b, schema: {}, default: { value: 1 } }]'
-    const [a, b] = readBlueprint(inline(definition)).imports
+    const [a, b] = (await readBlueprint(data, inline(definition))).imports
     expect(a?.default).toEqual({ value: null })
     expect(b).not.toHaveProperty('default')
   })
@@ -191,20 +192,20 @@ describe('a blueprint that cannot be read', () => {
       inline(['a: &a [x, x]', ...'bcdefghij'.split('').map(bomb)].join('\n')),
       'blueprint.yaml, line 1, column 1: found too many or unknown aliases, expected fewer; expected YAML',
     ],
-  ])('says so for %s', (_, spec, message) => {
-    expect(errorOf(spec)).toEqual({ code: 'ERR_CONFIGURATION_PROBLEM', message })
+  ])('says so for %s', async (_, spec, message) => {
+    expect(await errorOf(spec)).toEqual({ code: 'ERR_CONFIGURATION_PROBLEM', message })
   })
 
-  it('says so for files that are a bomb of aliases', () => {
+  it('says so for files that are a bomb of aliases', async () => {
     const filesystem = ['blueprint.yaml: ""', 'a: &a { f: x, g: x }', ...'bcdefghij'.split('').map(mapBomb)].join('\n')
-    expect(errorOf({ inline: { filesystem } })).toEqual({
+    expect(await errorOf({ inline: { filesystem } })).toEqual({
       code: 'ERR_CONFIGURATION_PROBLEM',
       message: expect.stringContaining('found too many or unknown aliases, expected fewer') as string,
     })
   })
 
-  it('says so for lists without end', () => {
-    expect(errorOf(inline('['.repeat(100_000)))).toEqual({
+  it('says so for lists without end', async () => {
+    expect(await errorOf(inline('['.repeat(100_000)))).toEqual({
       code: 'ERR_CONFIGURATION_PROBLEM',
       // The column is where the stack ended.
       message: expect.stringMatching(
@@ -224,8 +225,8 @@ describe('a blueprint that cannot be read', () => {
       inline('subinstallations: [{ file: a }]\nsubinstallationExecutions: [{ name: a }]'),
       'blueprint.yaml: subinstallations, subinstallationExecutions are not supported yet',
     ],
-  ])('refuses %s, which do not exist yet, instead of ignoring them', (_, spec, message) => {
-    expect(errorOf(spec)).toEqual({ code: 'NotSupported', message })
+  ])('refuses %s, which do not exist yet, instead of ignoring them', async (_, spec, message) => {
+    expect(await errorOf(spec)).toEqual({ code: 'NotSupported', message })
   })
 })
 
@@ -243,9 +244,9 @@ function mapBomb(letter: string): string {
   return `${letter}: &${letter} { ${Array.from({ length: 9 }, (_, index) => `k${index}: *${before}`).join(', ')} }`
 }
 
-function errorOf(spec: unknown): unknown {
+async function errorOf(spec: unknown): Promise<unknown> {
   try {
-    return readBlueprint(spec)
+    return await readBlueprint(data, spec)
   } catch (error) {
     const { code, message } = error as { code: unknown; message: string }
     return { code, message }

@@ -1,6 +1,7 @@
 // Blueprints and bindings for tests of executions.
 
-import { readBlueprint, type Blueprint } from '../../../../activities/landscaper/render/blueprint.ts'
+import type { Blueprint } from '../../../../activities/landscaper/render/blueprint.ts'
+import { readDefinition } from '../../../../activities/landscaper/render/blueprint-definition.ts'
 import type { BlueprintError } from '../../../../activities/landscaper/render/blueprint-error.ts'
 import type { DeployBindings } from '../../../../activities/landscaper/render/executions.ts'
 
@@ -8,7 +9,7 @@ export type ExecutorFields = { type?: string; file?: string; template?: unknown 
 
 export function blueprintOf(...executors: ExecutorFields[]): Blueprint {
   const deployExecutions = executors.map((fields, index) => ({ name: `exec-${index}`, type: 'GoTemplate', ...fields }))
-  return { ...readBlueprint({ inline: { filesystem: { 'blueprint.yaml': '' } } }), files: {}, deployExecutions }
+  return { ...readDefinition(''), files: {}, deployExecutions }
 }
 
 export function exportsOf(...templates: string[]): Blueprint {

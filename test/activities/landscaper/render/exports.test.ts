@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
-import { readBlueprint } from '../../../../activities/landscaper/render/blueprint.ts'
+import { readDefinition } from '../../../../activities/landscaper/render/blueprint-definition.ts'
 import { finishExports, mergeExports } from '../../../../activities/landscaper/render/exports.ts'
 import { createTemplateEngine } from '../../../../activities/landscaper/render/template-engine.ts'
 
@@ -120,7 +120,7 @@ async function finish(
   requested: string[],
   definition = DEFINITION,
 ) {
-  const blueprint = readBlueprint({ inline: { filesystem: { 'blueprint.yaml': definition } } })
+  const blueprint = { ...readDefinition(definition), files: {} }
   return await finishExports(engine, blueprint, { produced, mappings, requested })
 }
 

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { checkDeployItems } from '../../../../activities/landscaper/render/deploy-items.ts'
-import { readBlueprint } from '../../../../activities/landscaper/render/blueprint.ts'
+import { readDefinition } from '../../../../activities/landscaper/render/blueprint-definition.ts'
 import { redactMessage, redactOutput } from '../../../../activities/landscaper/render/redact.ts'
 import { parseYaml, YamlError } from '../../../../activities/landscaper/render/yaml.ts'
 
@@ -56,10 +56,9 @@ describe('lists with very many names', () => {
     const config = { apiVersion: 'mock/v1', kind: 'ProviderConfiguration' }
     const items = Array.from({ length: 100_000 }, (_, index) => ({ name: `n${index}`, type: 't', config }))
     expect(timed(() => checkDeployItems(items))).toEqual([])
-    const exports = Array.from({ length: 9_000 }, () => '- { name: a, schema: {} }')
-    const filesystem = { 'blueprint.yaml': `exports:\n${exports.join('\n')}` }
-    const read = () => timed(() => readBlueprint({ inline: { filesystem } }))
-    expect(read).toThrow(/found a twice, expected unique names; and 8979 more$/)
+    const exports = Array.from({ length: 2_000 }, () => '- { name: a, schema: {} }')
+    const read = () => timed(() => readDefinition(`exports:\n${exports.join('\n')}`))
+    expect(read).toThrow(/found a twice, expected unique names; and 1979 more$/)
   })
 })
 

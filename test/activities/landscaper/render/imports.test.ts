@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { readBlueprint, type Blueprint } from '../../../../activities/landscaper/render/blueprint.ts'
+import type { Blueprint } from '../../../../activities/landscaper/render/blueprint.ts'
+import { readDefinition } from '../../../../activities/landscaper/render/blueprint-definition.ts'
 import type { BlueprintError } from '../../../../activities/landscaper/render/blueprint-error.ts'
 import {
   constructImports,
@@ -234,7 +235,7 @@ async function construct({ data = {}, targets = {}, mappings = {} }: Given, defi
 }
 
 function blueprintOf(definition: string): Blueprint {
-  return readBlueprint({ inline: { filesystem: { 'blueprint.yaml': definition } } })
+  return { ...readDefinition(definition), files: { 'blueprint.yaml': definition } }
 }
 
 function target(name: string, type = FULL_TYPE): TargetObject {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { storedAs } from '../../../../activities/kube/stored.ts'
+import { data } from '../../../activities/landscaper/tenant-data.ts'
 import { executionView } from '../../../../activities/landscaper/execution/views.ts'
 import { executionKind } from '../../../../workflows/landscaper/execution/kind.ts'
 import { nameDeployers, releaseDeployers } from '../../../../workflows/landscaper/execution/name-deployers.ts'
@@ -61,7 +62,7 @@ describe('the view of an Execution', () => {
   it.each([
     ['False', true],
     ['True', false],
-  ])('knows of the condition with status %s', (status, namesDeployers) => {
+  ])('knows of the condition with status %s', async (status, namesDeployers) => {
     const conditions = [{ type: 'DeployItemsFinished', status }]
     const object = {
       apiVersion: 'landscaper.gardener.cloud/v1alpha1',
@@ -70,6 +71,6 @@ describe('the view of an Execution', () => {
       spec: { deployItems: [] },
       status: { conditions },
     }
-    expect(executionView(storedAs(executionKind, object))).toMatchObject({ namesDeployers })
+    expect(await executionView(storedAs(executionKind, object), data)).toMatchObject({ namesDeployers })
   })
 })

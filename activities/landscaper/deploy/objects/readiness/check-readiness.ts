@@ -10,7 +10,6 @@ import { inParallel } from '../../../../kube/in-parallel.ts'
 import { listed, MOST_OBJECTS } from '../../target/answers.ts'
 import { describeObject, type ObjectReference, readObject, readReferred } from '../../target/read-object.ts'
 import type { TargetCluster } from '../../target/target-cluster.ts'
-import { unsatisfied } from './custom-checks.ts'
 import { notReady } from './default-checks.ts'
 import type { CustomCheck, LabelSelector, ReadinessConfig } from './readiness-config.ts'
 
@@ -18,7 +17,7 @@ import type { CustomCheck, LabelSelector, ReadinessConfig } from './readiness-co
 export type ManagedObject = ObjectReference
 
 export interface ReadinessInput {
-  readonly work: Pick<ItemWork, 'target' | 'openTarget' | 'signal'>
+  readonly work: Pick<ItemWork, 'target' | 'openTarget' | 'data' | 'signal'>
   readonly objects: readonly ManagedObject[]
   readonly config: ReadinessConfig
 }
@@ -64,31 +63,36 @@ async function customCheck(work: ReadinessInput['work'], check: CustomCheck): Pr
   const named = await inParallel(check.resources, READS_AT_ONCE, async (reference) => {
     const object = await readReferred(target, reference, work.signal)
     if (object === undefined) return { reference, what: `${describeObject(reference)} is not there` }
-    return lackOf(check, object, reference.kind)
+    return await lackOf(work, check, object, reference.kind)
   })
   const lack = named.find((one) => one !== undefined)
   if (lack !== undefined || check.labels === undefined) return lack
-  return await labelCheck(target, check, { labels: check.labels, signal: work.signal })
+  return await labelCheck(target, check, { labels: check.labels, work })
 }
 
 async function labelCheck(
   target: TargetCluster,
   check: CustomCheck,
-  { labels, signal }: { labels: LabelSelector; signal: AbortSignal },
+  { labels, work }: { labels: LabelSelector; work: ReadinessInput['work'] },
 ): Promise<Lack | undefined> {
   let hasFound = false
-  for await (const object of selected(target, labels, signal)) {
+  for await (const object of selected(target, labels, work.signal)) {
     hasFound = true
-    const lack = lackOf(check, object, labels.kind)
+    const lack = await lackOf(work, check, object, labels.kind)
     if (lack !== undefined) return lack
   }
   if (hasFound) return undefined
   return { reference: { kind: labels.kind, name: '*' }, what: `no ${labels.kind} has the labels of the selector` }
 }
 
-function lackOf(check: CustomCheck, object: KubeObject, kind: string): Lack | undefined {
+async function lackOf(
+  { data }: ReadinessInput['work'],
+  check: CustomCheck,
+  object: KubeObject,
+  kind: string,
+): Promise<Lack | undefined> {
   const { name, namespace } = object.metadata
-  const problem = unsatisfied(object, check.requirements)
+  const problem = await data.unsatisfied(object, check.requirements)
   return problem === undefined
     ? undefined
     : {

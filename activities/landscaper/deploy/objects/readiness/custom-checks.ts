@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from 'node:util'
 
 import type { KubeObject } from '../../../../kube/client.ts'
 import { JsonPathError } from '../json-path.ts'
-import type { Operator, Requirement } from './readiness-config.ts'
+import type { Operator, Requirement } from './requirement.ts'
 
 /** What the object lacks, in words; undefined = all requirements hold. */
 export function unsatisfied(object: KubeObject, requirements: readonly Requirement[]): string | undefined {

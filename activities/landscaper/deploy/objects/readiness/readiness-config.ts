@@ -3,6 +3,7 @@
 import { compileJsonPath, type JsonPath, JsonPathError } from '../json-path.ts'
 import type { ObjectReference } from '../../target/read-object.ts'
 import { describe, FieldReader, type Fields } from './field-reader.ts'
+import type { Operator, Requirement } from './requirement.ts'
 
 export interface ReadinessConfig {
   readonly disableDefault: boolean
@@ -25,16 +26,6 @@ export interface LabelSelector {
   readonly matchLabels: Readonly<Record<string, string>>
 }
 
-export type Operator = 'exists' | '!' | '==' | '!=' | 'in' | 'notin'
-
-export interface Requirement {
-  readonly path: JsonPath
-  /** The path as it is written, for people. */
-  readonly pathText: string
-  readonly operator: Operator
-  readonly values: readonly unknown[]
-}
-
 // A comma or an equals sign would make another selector of it.
 const LABEL_VALUE = /^[\w.-]{0,63}$/
 const LABEL_NAME = /^[\w./-]+$/
@@ -44,6 +35,12 @@ const OPERATORS: ReadonlyMap<unknown, Operator> = new Map([
   ['=', '=='],
 ])
 
+/** Of one item; each is a look at objects, every few seconds while it waits. */
+export const MOST_CHECKS = 200
+/** Of one item, in all its checks. */
+export const MOST_REQUIREMENTS = 500
+export const MOST_RESOURCES = 1000
+
 /** Reads the field; absent = default checks only. What is wrong is added to `mistakes`; then the result is not to be used. */
 export function readReadinessConfig(value: unknown, field: string, mistakes: string[]): ReadinessConfig {
   const reader = new FieldReader(mistakes)
@@ -51,7 +48,17 @@ export function readReadinessConfig(value: unknown, field: string, mistakes: str
   const disableDefault = reader.flag(config['disableDefault'], `${field}.disableDefault`)
   const list = reader.list(config['custom'], `${field}.custom`)
   const names = new Set<string>()
+  if (list.length > MOST_CHECKS) {
+    reader.refuse(`${field}.custom`, `a list of ${list.length}`, `at most ${MOST_CHECKS} checks`)
+    return { disableDefault, custom: [] }
+  }
   const custom = list.flatMap((one, index) => readCheck(reader, one, { field: `${field}.custom[${index}]`, names }))
+  const paths = custom.reduce((sum, { requirements }) => sum + requirements.length, 0)
+  const found = `with ${paths} requirements`
+  if (paths > MOST_REQUIREMENTS) reader.refuse(`${field}.custom`, found, `at most ${MOST_REQUIREMENTS} in all checks`)
+  const resources = custom.reduce((sum, check) => sum + check.resources.length, 0)
+  const selected = `with ${resources} resources`
+  if (resources > MOST_RESOURCES) reader.refuse(`${field}.custom`, selected, `at most ${MOST_RESOURCES} in all checks`)
   return { disableDefault, custom }
 }
 

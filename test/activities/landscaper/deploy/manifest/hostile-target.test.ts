@@ -10,6 +10,7 @@ import { deployer } from '../../../../../activities/landscaper/deploy/manifest/d
 import { readManifestConfig } from '../../../../../activities/landscaper/deploy/manifest/config.ts'
 import { HostileServer } from '../target/hostile-server.ts'
 import { config, configMap, deployItem, manifest } from './manifests.ts'
+import { data } from '../../tenant-data.ts'
 
 let server: HostileServer
 beforeEach(async () => {
@@ -27,7 +28,7 @@ const remembered = (name: string) => ({
 async function work(fields: object, managedResources: readonly object[] = []): Promise<ItemWork> {
   const target = await server.open()
   const status = { providerStatus: { managedResources } }
-  return { item: deployItem(config({ ...fields }), status), target, openTarget: () => server.open(), signal }
+  return { item: deployItem(config({ ...fields }), status), target, openTarget: () => server.open(), data, signal }
 }
 
 /** What an item shows of a step, thrown or not. */

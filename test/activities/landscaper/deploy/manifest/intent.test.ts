@@ -7,6 +7,7 @@ import { type ItemWork, takeStep } from '../../../../../activities/landscaper/de
 import { readManaged } from '../../../../../activities/landscaper/deploy/objects/managed-resources.ts'
 import type { ServedKind } from '../../../../../activities/landscaper/deploy/target/target-cluster.ts'
 import { config, configMap, deployItem, V2 } from './manifests.ts'
+import { data } from '../../tenant-data.ts'
 
 const ROLE = {
   apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -82,7 +83,7 @@ describe('a look after a crash between intent and first request', () => {
     const target = { kube: { request }, servedKind: () => Promise.resolve(served) } as unknown as ItemWork['target']
     const manifests = [{ manifest: configMap('a') }]
     const item = deployItem(config({ manifests }), { providerStatus: intend([configMap('a')]) })
-    const work = { item, target, openTarget: () => Promise.resolve(target), signal: new AbortController().signal }
+    const work = { item, target, openTarget: () => Promise.resolve(target), data, signal: new AbortController().signal }
     const step = await takeStep(deployer, 'check', work)
     expect(requests[0]).toBe('GET /api/v1/namespaces/n/configmaps/a')
     expect(requests[1]).toBe('PUT /api/v1/namespaces/n/configmaps/a')

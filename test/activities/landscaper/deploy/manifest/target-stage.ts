@@ -12,6 +12,7 @@ import { isNotFound, KubeError } from '../../../../../activities/kube/errors.ts'
 import { storedAs } from '../../../../../activities/kube/stored.ts'
 import { deployItemKind } from '../../../../../workflows/landscaper/deploy-item/kind.ts'
 import { config } from './manifests.ts'
+import { data } from '../../tenant-data.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -178,6 +179,7 @@ export class TestItem {
         const other = this.#others[name]
         return other === undefined ? Promise.reject(new Error(`no target ${name}`)) : Promise.resolve(other)
       },
+      data,
       signal: new AbortController().signal,
     }
   }

@@ -15,6 +15,7 @@ import type { TargetCluster } from '../../../../../activities/landscaper/deploy/
 import { createKubeClient } from '../../../../../activities/kube/client.ts'
 import { TinyApi } from '../../../kube/tiny-api.ts'
 import { config, configMap, deployItem } from '../manifest/manifests.ts'
+import { data } from '../../tenant-data.ts'
 
 const PATH = '/api/v1/namespaces/n/configmaps'
 
@@ -80,6 +81,7 @@ async function step(
     item: deployItem(config({ manifests }), status, targetName),
     target: open(targetName),
     openTarget: (name) => Promise.resolve().then(() => open(name)),
+    data,
     signal: new AbortController().signal,
   }
   const answer = await takeStep(deployer, act, work)

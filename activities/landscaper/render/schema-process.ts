@@ -1,9 +1,11 @@
-// One question to the schema thread, and the ends that it can come to.
+// One question to the process that checks schemas, and the ends that it can come to.
 
 import { extname } from 'node:path'
 
 import { BlueprintError } from './blueprint-error.ts'
-import { ThreadEnded, startThread, type BoundedThread } from './bounded-thread.ts'
+import { startProcess } from '../bounded/bounded-process.ts'
+import { ThreadEnded, type BoundedThread } from '../bounded/bounded-thread.ts'
+import { isFields } from './field-reader.ts'
 import type { SchemaSources } from './schema-documents.ts'
 import type { SchemaQuestion, SchemaReport } from './schema-worker.ts'
 import { TemplateError } from './template-error.ts'
@@ -19,21 +21,23 @@ export interface SchemaRequest extends SchemaSources {
   readonly value: unknown
 }
 
-export function startSchemaThread(): BoundedThread {
-  return startThread(WORKER_FILE)
+/** What it imports beside our own code. */
+const PACKAGES = ['ajv', 'ajv-formats', 'yaml']
+
+export function startSchemaProcess(): BoundedThread {
+  return startProcess(WORKER_FILE, PACKAGES)
 }
 
 /**
  * Holds a value against a schema.
  *
- * @throws BlueprintError `SchemaValidationFailed` when it takes too much time or memory, TemplateError `TemplateCrashed`; the thread is then dead.
+ * @throws BlueprintError `SchemaValidationFailed` when it takes too much time or memory, TemplateError `TemplateCrashed`; the process is then dead.
  */
 export async function checkOn(thread: BoundedThread, request: SchemaRequest, timeoutMs: number): Promise<SchemaReport> {
   const { what } = request
   const text = questionText(request)
   try {
-    // Its messages are those of schema-worker.ts.
-    return (await thread.run(text, timeoutMs)) as SchemaReport
+    return reportOf(await thread.run(text, timeoutMs))
   } catch (error) {
     if (!(error instanceof ThreadEnded)) throw error
     switch (error.reason) {
@@ -57,6 +61,18 @@ function questionText({ what, schema, value, localTypes, files }: SchemaRequest)
     if (!(error instanceof RangeError)) throw error
     throw tooMuch(`${what}: schema or value is nested too deeply, expected fewer levels`)
   }
+}
+
+// What has run in the process was made from a tenant's text, so its word is not taken for it.
+function reportOf(reply: unknown): SchemaReport {
+  if (!isFields(reply)) throw new ThreadEnded('crash')
+  const { problems, unsupported } = reply
+  if (!isTexts(problems) || !isTexts(unsupported)) throw new ThreadEnded('crash')
+  return { problems, unsupported }
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((entry) => typeof entry === 'string')
 }
 
 function tooMuch(message: string): BlueprintError {

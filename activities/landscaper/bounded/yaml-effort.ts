@@ -1,4 +1,4 @@
-// What reading a YAML text would cost, known from its tokens before it is parsed. Texts of users are read on the main thread: parsing takes some
+// What reading a YAML text would cost, known from its tokens before it is parsed. Parsing takes some
 // microseconds a token, and each alias a look through the whole document.
 
 import { Lexer } from 'yaml'

@@ -1,0 +1,53 @@
+// The inside of the data thread: answers one question about tenants' data at a time.
+
+import { parentPort } from 'node:worker_threads'
+import { BlueprintError } from '../render/blueprint-error.ts'
+import { YamlError } from '../render/yaml.ts'
+import { unpackedItems } from './packed-items.ts'
+import { compileJsonPath } from '../deploy/objects/json-path.ts'
+import { definitionOf, documentValue, foundValues, lackOf, yamlValue } from './data-answers.ts'
+import type { DataFault, DataQuestion, DataReply } from './data-questions.ts'
+import { threadID } from './thread-id.ts'
+
+function answerTo(question: DataQuestion): unknown {
+  switch (question.ask) {
+    case 'yaml':
+      return yamlValue(question.text)
+    case 'document':
+      return documentValue(question.text)
+    case 'definition':
+      return definitionOf(question.text)
+    case 'items':
+      return unpackedItems(question.packed)
+    case 'values':
+      return foundValues(question.object, question.paths.map(compileJsonPath))
+    case 'unsatisfied': {
+      const requirements = question.requirements.map((one) => ({ ...one, path: compileJsonPath(one.pathText) }))
+      return lackOf(question.object, requirements)
+    }
+  }
+}
+
+function faultOf(error: unknown): DataFault | undefined {
+  if (error instanceof YamlError) {
+    const { line, column, reason, message } = error
+    return { of: 'yaml', line, column, reason, message }
+  }
+  return error instanceof BlueprintError ? { of: 'definition', code: error.code, message: error.message } : undefined
+}
+
+function reply(text: string): DataReply {
+  try {
+    // Written by tenant-data.ts.
+    return { answer: answerTo(JSON.parse(text) as DataQuestion) }
+  } catch (error) {
+    const fault = faultOf(error)
+    if (fault === undefined) throw error
+    return { fault }
+  }
+}
+
+const port = parentPort
+if (port === null) throw new Error('data worker: started as a program, expected to be a worker thread')
+port.on('message', (question: string) => port.postMessage(reply(question)))
+port.postMessage({ threadID: threadID() })

@@ -1,0 +1,34 @@
+// For whom an activity does its work on tenants' data, and how long: what the activity's end leaves behind nobody waits for.
+
+import { asyncLocalStorage } from '@temporalio/activity'
+import type { TenantData } from './bounded/tenant-data.ts'
+import type { Customer } from './bounded/thread-pool.ts'
+import type { LandscaperDeps } from './deps.ts'
+
+/**
+ * The dependencies with templates and data for one namespace, for as long as the call at work is waited for: until it is cancelled, or its time is over,
+ * of which Temporal may tell late.
+ */
+export function forNamespace(deps: LandscaperDeps, namespace: string): LandscaperDeps {
+  const { landscaper } = deps
+  const templates = { ...landscaper.templates, ...landscaper.templates.of({ namespace, signal: waitedFor() }) }
+  return { ...deps, landscaper: { ...landscaper, templates } }
+}
+
+/** Data of one namespace, read for as long as the call at work is waited for. */
+export function dataOf({ landscaper }: LandscaperDeps, { namespace }: { readonly namespace: string }): TenantData {
+  return landscaper.templates.of({ namespace, signal: waitedFor() }).data
+}
+
+/** Undefined outside of Temporal. */
+function waitedFor(): Customer['signal'] {
+  const context = asyncLocalStorage.getStore()
+  if (context === undefined) return undefined
+  const { cancellationSignal, info } = context
+  const { startToCloseTimeoutMs } = info
+  if (!(startToCloseTimeoutMs > 0) || startToCloseTimeoutMs > LONGEST_MS) return cancellationSignal
+  return AbortSignal.any([cancellationSignal, AbortSignal.timeout(startToCloseTimeoutMs)])
+}
+
+/** A longer wait than a timer can have is none. */
+const LONGEST_MS = 2 ** 31 - 1

@@ -1,0 +1,13 @@
+// One requirement that a user makes of objects of the target. Source: spec/landscaper.md 4.5.
+
+import type { JsonPath } from '../json-path.ts'
+
+export type Operator = 'exists' | '!' | '==' | '!=' | 'in' | 'notin'
+
+export interface Requirement {
+  readonly path: JsonPath
+  /** The path as it is written, for people. */
+  readonly pathText: string
+  readonly operator: Operator
+  readonly values: readonly unknown[]
+}

@@ -1,0 +1,125 @@
+// The life of the processes in which schemas are checked: when they begin, what they may cost, and that each ends.
+
+import { spawn, spawnSync } from 'node:child_process'
+import { constants, getPriority } from 'node:os'
+import { describe, expect, it } from 'vitest'
+import { startProcess } from '../../../../activities/landscaper/bounded/bounded-process.ts'
+import { createTemplateEngine } from '../../../../activities/landscaper/render/template-engine.ts'
+import { isSealed, sealedChildren } from './sealed-children.ts'
+
+const ENGINE = new URL('../../../../activities/landscaper/render/template-engine.ts', import.meta.url).href
+const PROBE = new URL('./probe.ts', import.meta.url)
+const endless = { what: 'a', schema: { pattern: '^(a+)+$' }, value: `${'a'.repeat(60)}!`, localTypes: {}, files: {} }
+const quick = { ...endless, value: 'aaa' }
+const fine = { problems: [], unsupported: [] }
+const polled = { timeout: 20_000 }
+
+const lowered = (pid: number) => getPriority(pid) === constants.priority.PRIORITY_BELOW_NORMAL
+
+describe.runIf(process.platform === 'linux')('the process that checks schemas', () => {
+  const children = () => sealedChildren(process.pid)
+
+  it('is started for the first schema, and stays', async () => {
+    const engine = createTemplateEngine({ threads: 1 })
+    const request = { engine: 'GoTemplate', name: 'one', template: 'done', files: {}, binding: {} } as const
+    expect((await engine.render(request)).output).toBe('done')
+    expect(children()).toEqual([])
+    expect(await engine.checkSchema(quick)).toEqual(fine)
+    const first = children()
+    expect(first).toHaveLength(1)
+    expect(await engine.checkSchema(quick)).toEqual(fine)
+    expect(children()).toEqual(first)
+    await engine.close()
+    expect(children()).toEqual([])
+  })
+
+  it('is ended and replaced when a schema takes too long', async () => {
+    const engine = createTemplateEngine({ threads: 1, schemaTimeoutMs: 1500 })
+    await engine.checkSchema(quick)
+    expect(children()).toHaveLength(1)
+    await expect(engine.checkSchema(endless)).rejects.toThrow('a: not checked within 1500 ms')
+    expect(children()).toEqual([])
+    expect(await engine.checkSchema(quick)).toEqual(fine)
+    await engine.close()
+  })
+
+  it('is ended and replaced when a value takes too much memory', async () => {
+    const engine = createTemplateEngine({ threads: 1 })
+    const large = { ...quick, value: 'x'.repeat(64 * 1024 * 1024) }
+    await expect(engine.checkSchema(large)).rejects.toThrow('a: its check needed more memory than it may have')
+    expect(children()).toEqual([])
+    expect(await engine.checkSchema(quick)).toEqual(fine)
+    await engine.close()
+  })
+
+  it('is ended when nobody waits for it any more', async () => {
+    const engine = createTemplateEngine({ threads: 1, schemaTimeoutMs: 600_000 })
+    const ending = new AbortController()
+    const check = engine.of({ namespace: 'n', signal: ending.signal }).checkSchema(endless)
+    const rejected = expect(check).rejects.toBe('over')
+    await expect.poll(() => children().filter(lowered).length, polled).toBe(1)
+    ending.abort('over')
+    await rejected
+    await expect.poll(children, polled).toEqual([])
+    await engine.close()
+  })
+
+  it('lives on when a signal to a whole group reaches it', async () => {
+    const engine = createTemplateEngine({ threads: 1 })
+    await engine.checkSchema(quick)
+    const before = children()
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1'] as const) process.kill(before[0] ?? 0, signal)
+    expect(await engine.checkSchema(quick)).toEqual(fine)
+    expect(children()).toEqual(before)
+    await engine.close()
+  })
+
+  it('tells when code in it has taken all its memory, or has ended it', async () => {
+    const greedy = startProcess(PROBE, [])
+    const bomb = '(() => { for (const all = []; ; ) all.push(new Array(10_000).fill(1.5)) })()'
+    const running = greedy.run(JSON.stringify({ ask: 'run', code: bomb }), 20_000)
+    await expect(running).rejects.toMatchObject({ reason: 'memory' })
+    await expect(greedy.run(JSON.stringify({ ask: 'outcome' }), 20_000)).rejects.toMatchObject({ reason: 'crash' })
+    await greedy.stop()
+
+    const broken = startProcess(PROBE, [])
+    await expect(broken.run('no JSON', 20_000)).rejects.toMatchObject({ reason: 'crash' })
+    await broken.stop()
+  })
+
+  it.each([
+    ['has nothing to do', 'await engine.checkSchema(quick)'],
+    ['is in the midst of a check', 'await engine.checkSchema(quick); void engine.checkSchema(endless).catch(() => 0)'],
+  ])('ends after a worker that was killed, also when it %s', async (_, work) => {
+    const program = `import { createTemplateEngine } from ${JSON.stringify(ENGINE)}
+      const [endless, quick] = ${JSON.stringify([endless, quick])}
+      const engine = createTemplateEngine({ threads: 1, schemaTimeoutMs: 4000 })
+      ${work}
+      console.log('begun')
+      setInterval(() => 0, 1000)`
+    const worker = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    await new Promise((resolve) => worker.stdout.once('data', resolve))
+    const [child = 0] = sealedChildren(worker.pid ?? 0)
+    expect(isSealed(child)).toBe(true)
+    // It has been at work for a while: the loss of its channel is not told to it any more.
+    if (work.includes('void')) await expect.poll(() => lowered(child), polled).toBe(true)
+    worker.kill('SIGKILL')
+    await expect.poll(() => isSealed(child), polled).toBe(false)
+  })
+
+  it('keeps a worker alive for its answers and its end, and no longer', () => {
+    const program = `import { createTemplateEngine } from ${JSON.stringify(ENGINE)}
+      const [endless, quick] = ${JSON.stringify([endless, quick])}
+      const engine = createTemplateEngine()
+      const hasty = engine.of({ namespace: 'n', signal: AbortSignal.timeout(500) })
+      const failure = await hasty.checkSchema(endless).catch(({ name }) => name)
+      console.log(failure, JSON.stringify(await engine.checkSchema(quick)))`
+    const { status, stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+      encoding: 'utf8',
+      timeout: 20_000,
+    })
+    expect({ status, stdout }).toEqual({ status: 0, stdout: `TimeoutError ${JSON.stringify(fine)}\n` })
+  })
+})
