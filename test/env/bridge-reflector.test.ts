@@ -4,7 +4,7 @@ import { describe, expect, inject, it } from 'vitest'
 import { newestVersion } from '../../activities/journal/read/objects.ts'
 import { notCaughtUp } from '../../worker/bridge/caught-up.ts'
 import { TASK, task } from '../activities/journal/build-events.ts'
-import type { BadServer } from '../worker/bridge/bad-server.ts'
+import type { BadServer, Connection } from '../worker/bridge/bad-server.ts'
 import { event, eventually, useReflectorStage } from './reflector-stage.ts'
 
 const stage = useReflectorStage(inject('servers').databaseUrl)
@@ -25,6 +25,16 @@ describe('a reflector that starts for the first time', () => {
       await stage.db.selectFrom('watch_checkpoint').select(['resource_version', 'epoch', 'lease_owner']).execute(),
     ).toEqual([{ resource_version: 100, epoch: 1, lease_owner: 'one' }])
     await eventually(async () => expect(await Promise.resolve(notCaughtUp([reflector]))).toEqual({}))
+  })
+
+  it('lists on in smaller pages when the server says that one is too large', async () => {
+    stage.server.objects = [1, 2, 3].map((version) => event(`u${version}`, version))
+    stage.server.refusals.push({ sort: 'list', status: 413 }, { sort: 'list', status: 504 })
+    start({ pageLimit: 4 })
+    await stage.server.nextWatch()
+    // Of four, of two, and three pages of one, without the delay of a failure.
+    expect(stage.server.requests).toEqual(['list', 'list', 'list', 'list', 'list', 'watch 100'])
+    expect(await journaled()).toEqual([1, 2, 3].map((version) => `relist ADDED u${version} ${version} wake`))
   })
 
   it('says what it is doing until it is caught up', async () => {
@@ -87,14 +97,14 @@ describe('a reflector that watches', () => {
     expect(await journaled()).toEqual(['watch ADDED a 101 wake', 'watch MODIFIED a 102 wake'])
   })
 
-  it.each([401, 403, 429, 500, 503])('asks again when it is refused with %d', async (status) => {
+  it.each([401, 403, 429, 500, 503])('T10: asks again when it is refused with %d', async (status) => {
     stage.server.refusals.push({ sort: 'watch', status }, { sort: 'watch', status })
     start()
     await stage.server.nextWatch()
     expect(stage.server.requests).toEqual(['list', 'watch 100', 'watch 100', 'watch 100'])
   })
 
-  it('waits as long as Retry-After says', async () => {
+  it('T10: waits as long as Retry-After says', async () => {
     stage.server.refusals.push({ sort: 'watch', status: 429, headers: { 'retry-after': '1' } })
     const from = Date.now()
     start()
@@ -132,6 +142,54 @@ describe('a reflector that watches', () => {
   })
 })
 
+describe('a watch that leaves events out', () => {
+  it('S4: is made up for by a list, at the latest when one is due, which tells nothing that is known', async () => {
+    start({ relistMs: 600, watchSeconds: [300, 600] })
+    const first = await stage.server.nextWatch()
+    expect(first.url.searchParams.get('timeoutSeconds')).toBe('1')
+    for (const [index, uid] of ['a', 'b', 'c'].entries()) first.send('ADDED', event(uid, 101 + index))
+    await upTo(103)
+    // Nothing tells that b has changed, that c is gone, and that d is there.
+    stage.server.objects = [event('a', 101), event('b', 104), event('d', 106)]
+    stage.server.version = 107
+    first.bookmark(107)
+    for (let watch = first; stage.server.requests.filter((one) => one === 'list').length < 2;)
+      watch = await ended(watch)
+    await upTo(107)
+    expect((await journaled()).slice(3)).toEqual([
+      'relist MODIFIED b 104 wake',
+      'relist ADDED d 106 wake',
+      'relist DELETED c 107 wake',
+    ])
+  })
+
+  it.each([429, 504, 410, 500])('S4: is watched on when the list that is due is refused with %d', async (status) => {
+    start({ relistMs: 40, watchSeconds: [300, 600] })
+    const first = await stage.server.nextWatch()
+    // A 504 is asked for with smaller pages first.
+    const refusals = Array.from({ length: 400 }, () => ({ sort: 'list', status }) as const)
+    stage.server.refusals.push(...refusals)
+    first.send('ADDED', event('a', 101))
+    await upTo(101)
+    let watch = await ended(first)
+    while (stage.server.refusals.length === 400) watch = await ended(watch)
+    expect(watch.url.searchParams.get('resourceVersion')).toBe('101')
+    watch.send('ADDED', event('b', 102))
+    await upTo(102)
+    // The list is still due, and made as soon as the server lets it.
+    stage.server.refusals.splice(0)
+    stage.server.objects = [event('a', 101), event('b', 102), event('c', 103)]
+    stage.server.version = 104
+    while ((await stage.checkpoint()) !== 104) watch = await ended(watch)
+    expect((await journaled()).at(-1)).toBe('relist ADDED c 103 wake')
+  })
+
+  async function ended(watch: Connection): Promise<Connection> {
+    watch.end()
+    return await stage.server.nextWatch()
+  }
+})
+
 describe('a watch whose version is too old', () => {
   it.each([
     [
@@ -144,7 +202,7 @@ describe('a watch whose version is too old', () => {
         }),
     ],
     ['by an error event', undefined],
-  ])('is answered %s, and a list shows what was missed', async (_case, refuse) => {
+  ])('S4, T10: is answered %s, and a list shows what was missed', async (_case, refuse) => {
     start()
     const first = await stage.server.nextWatch()
     for (const [index, uid] of ['a', 'b', 'c', 'd', 'e', 'f', 'g'].entries())
@@ -162,7 +220,6 @@ describe('a watch whose version is too old', () => {
       [
         ...['c', 'd', 'e', 'f', 'g'].map((uid) => `relist DELETED ${uid} 200 wake`),
         'relist ADDED new 160 wake',
-        'relist MODIFIED a 101 stale',
         'relist MODIFIED b 150 wake',
       ].sort(),
     )

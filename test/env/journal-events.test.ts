@@ -3,7 +3,7 @@
 import { describe, expect, inject, it } from 'vitest'
 import { askArrivals } from '../../activities/journal/read/arrivals.ts'
 import { beginActions, finishActions } from '../../activities/journal/write/actions.ts'
-import { holdLease, LeaseLost } from '../../activities/journal/write/checkpoints.ts'
+import { holdLease, renewLease, LeaseLost } from '../../activities/journal/write/checkpoints.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { newestVersion } from '../../activities/journal/read/objects.ts'
 import type { RoutedEvent, Routing } from '../../workflows/kit/index.ts'
@@ -320,16 +320,29 @@ describe('journaling with a checkpoint', () => {
     expect(await newestVersion(test.db, 'c', TASK, 'ns')).toBe(7)
   })
 
+  it('ends the lease of who was given it by a server whose place another one has taken', async () => {
+    const mine = { cluster: 'c', ...TASK, owner: 'me', leaseMs: 60_000 }
+    const held = await holdLease(test.db, mine)
+    await renewLease(test.db, { ...mine, timeline: held?.timeline })
+    await expect(renewLease(test.db, { ...mine, timeline: 'FFFFFFFF' })).rejects.toThrow(LeaseLost)
+    const batch = (timeline: string | undefined) => {
+      const checkpoint = { ...TASK, resourceVersion: 7, epoch: 1, leaseOwner: 'me', timeline }
+      return { ...watch, events: [seen('ADDED', { version: 7 })], checkpoint }
+    }
+    await expect(journalEvents(test.db, batch('FFFFFFFF'), deps)).rejects.toThrow(LeaseLost)
+    expect(await test.outcomes()).toEqual([])
+    await journalEvents(test.db, batch(held?.timeline), deps)
+    expect(await newestVersion(test.db, 'c', TASK, 'ns')).toBe(7)
+  })
+
   it('gives the lease to one of two owners, and to the other when it lapses', async () => {
     expect(await holdLease(test.db, { cluster: 'c', ...TASK, owner: 'a', leaseMs: 60_000 })).toEqual({
-      resourceVersion: undefined,
-      epoch: 0,
+      ...{ resourceVersion: undefined, epoch: 0, timeline: expect.stringMatching(/^[0-9A-F]{8}$/) as string },
     })
     expect(await holdLease(test.db, { cluster: 'c', ...TASK, owner: 'b', leaseMs: 60_000 })).toBeUndefined()
     await holdLease(test.db, { cluster: 'c', ...TASK, owner: 'a', leaseMs: -1 })
     expect(await holdLease(test.db, { cluster: 'c', ...TASK, owner: 'b', leaseMs: 60_000 })).toEqual({
-      resourceVersion: undefined,
-      epoch: 0,
+      ...{ resourceVersion: undefined, epoch: 0, timeline: expect.stringMatching(/^[0-9A-F]{8}$/) as string },
     })
   })
 })

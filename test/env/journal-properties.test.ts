@@ -122,7 +122,7 @@ async function play(cluster: Cluster, script: readonly Step[]): Promise<void> {
 
 const clear = () => emptyJournal(test.db)
 
-describe('a journal that has seen any history, however told', () => {
+describe('S7, S8: a journal that has seen any history, however told', () => {
   it(
     'knows the cluster as it is, went back in no version, and accounts for every event',
     { timeout: 60_000 },

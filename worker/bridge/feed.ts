@@ -5,13 +5,12 @@
 //   F3. What the journal knows already, such as what runs have written, gets no row of its own. Where a batch has nothing else, only the checkpoint
 //       moves on, and that now and then: a watch that resumes before it brings the same again.
 
-import { askArrivals, type ArrivedVersion, versionKey } from '../../activities/journal/read/arrivals.ts'
+import { askArrivals, versionKey } from '../../activities/journal/read/arrivals.ts'
 import { type Checkpoint, LeaseLost, writeCheckpoint } from '../../activities/journal/write/checkpoints.ts'
-import type { SeenEvent } from '../../activities/journal/write/incoming.ts'
 import { journalCarefully } from '../../activities/journal/write/refused.ts'
 import { createBackoff, pause } from '../server/backoff.ts'
 import { isUrgent } from './echo.ts'
-import { objectKey, type PendingItem, type PendingQueue, selectReady, writersOf } from './pending.ts'
+import { objectKey, type PendingItem, type PendingQueue, selectReady, versionOf, writersOf } from './pending.ts'
 import { groupKindOf } from '../../workflows/kit/index.ts'
 import { carefully, labelOf, type Position, type Term } from './term.ts'
 
@@ -119,8 +118,9 @@ async function save(term: Term, progress: Progress): Promise<void> {
   progress.savedAt = Date.now()
 }
 
-function checkpointOf({ watched, position: { epoch }, owner }: Term, resourceVersion: number | undefined): Checkpoint {
-  return { ...groupKindOf(watched), resourceVersion, epoch, leaseOwner: owner }
+function checkpointOf({ watched, position, owner }: Term, resourceVersion: number | undefined): Checkpoint {
+  const { epoch, timeline } = position
+  return { ...groupKindOf(watched), resourceVersion, epoch, leaseOwner: owner, timeline }
 }
 
 interface Waiting {
@@ -159,8 +159,4 @@ async function journalOnce(term: Term, queue: PendingQueue, progress: Progress):
   if (progress.unsaved !== undefined && Date.now() >= progress.savedAt + SAVE_MS) await save(term, progress)
   queue.replaceFirst(items.length, waiting, Date.now())
   return waiting.length > 0 ? { held, looked: waiting.length } : undefined
-}
-
-function versionOf({ type, object: { metadata } }: SeenEvent): ArrivedVersion {
-  return { uid: metadata.uid ?? '', version: Number(metadata.resourceVersion), gone: type === 'DELETED' }
 }

@@ -5,7 +5,7 @@ import { type FlagTable, type GivenFlags, readFlags } from '../server/flags.ts'
 import { newOwner, readSurroundings, type Surroundings } from '../server/surroundings.ts'
 import { type BridgeSettings, DEFAULT_SETTINGS } from './settings.ts'
 
-const { leaseMs, watchdogMs, holdMs } = DEFAULT_SETTINGS
+const { leaseMs, watchdogMs, holdMs, relistMs } = DEFAULT_SETTINGS
 
 export const BRIDGE_FLAGS = {
   kubeconfig: {
@@ -51,6 +51,10 @@ export const BRIDGE_FLAGS = {
     ...{ takes: '<ms>', reads: 'number', least: 100, otherwise: watchdogMs },
     text: 'a watch without a byte for this long is dead',
   },
+  'relist-ms': {
+    ...{ takes: '<ms>', reads: 'number', least: 1000, otherwise: relistMs },
+    text: 'the longest time between two lists of a kind, which show what a watch has left out',
+  },
   'hold-ms': {
     ...{ takes: '<ms>', reads: 'number', least: 0, otherwise: holdMs },
     text: 'how long an event waits for the answer of the write that caused it',
@@ -80,6 +84,7 @@ export function processSettings(given: GivenFlags, config: Config): ProcessSetti
       leaseMs: flags['lease-ms'],
       watchdogMs: flags['watchdog-ms'],
       holdMs: flags['hold-ms'],
+      relistMs: flags['relist-ms'],
     },
   }
 }

@@ -1,16 +1,20 @@
 // Lists a kind anew: the beginning of an epoch.
 //
-//   L1. Pages are journaled as they come; the checkpoint moves last. A crash in between leads to another list, whose known versions are stale.
+//   L1. Pages are journaled as they come; the checkpoint moves last. A crash in between leads to another list.
 //   L2. What the list lacks is deleted by uid, and only when the known state is not newer than the list.
 //   L3. A list older than the checkpoint says that the cluster went back in time: then the list decides about every row (rewindObjects).
+//   L4. What the journal knows in this version gets no row of its own, as in feed.ts (F3).
 
+import { askArrivals, versionKey } from '../../activities/journal/read/arrivals.ts'
 import { listedBefore, rewindObjects } from '../../activities/journal/write/checkpoints.ts'
 import type { EventBatch } from '../../activities/journal/write/events.ts'
-import type { MissedDeletion } from '../../activities/journal/write/incoming.ts'
+import type { MissedDeletion, SeenEvent } from '../../activities/journal/write/incoming.ts'
 import { journalCarefully } from '../../activities/journal/write/refused.ts'
 import { type ObjectList, resourcePath } from '../../activities/kube/client.ts'
+import { readPages } from '../../activities/kube/pages.ts'
 import { groupKindOf } from '../../workflows/kit/index.ts'
-import { carefully, labelOf, type Term } from './term.ts'
+import { objectKey, versionOf } from './pending.ts'
+import { carefully, labelOf, nextList, type Term } from './term.ts'
 
 /** Journals a list and the deletions it shows; afterwards the position is the list's. */
 export async function relist(term: Term): Promise<void> {
@@ -24,16 +28,22 @@ export async function relist(term: Term): Promise<void> {
         { kind: labelOf(watched), known: position.journaled, listed: version, rewound },
         'cluster went back in time',
       )
+      // The versions of the past are no place to watch from, should this list fail.
+      position.read = undefined
     }
     listVersion = version
     for (const { metadata } of items) seen.add(metadata.uid ?? '')
-    await journalUnderLease(
-      term,
-      items.map((object) => ({ watched, type: 'ADDED', object })),
-    )
+    await journalUnderLease(term, await newsAmong(term, items))
   }
   if (listVersion === undefined) throw new Error(`list of ${labelOf(watched)}: the server sent no page`)
   await journalDeletions(term, listVersion, seen)
+}
+
+async function newsAmong({ db, cluster, watched }: Term, items: ObjectList['items']): Promise<readonly SeenEvent[]> {
+  const events = items.map((object): SeenEvent => ({ watched, type: 'ADDED', object }))
+  const asked = { cluster, ...groupKindOf(watched), objects: events.map(objectKey), versions: events.map(versionOf) }
+  const { known } = await askArrivals(db, asked, new Date(0))
+  return events.filter((event) => !known.has(versionKey(versionOf(event))))
 }
 
 async function journalDeletions(term: Term, listVersion: number, seen: ReadonlySet<string>): Promise<void> {
@@ -51,6 +61,7 @@ async function journalDeletions(term: Term, listVersion: number, seen: ReadonlyS
   await journalUnderLease(term, missing.slice(last), listVersion)
   position.journaled = listVersion
   position.read = listVersion
+  position.listDue = nextList(term)
   const { epoch } = position
   log.info(
     { kind: labelOf(watched), objects: seen.size, missing: missing.length, version: listVersion, epoch },
@@ -65,7 +76,8 @@ async function journalUnderLease(
 ): Promise<void> {
   const { db, cluster, watched, position, owner, journal, signal } = term
   signal.throwIfAborted()
-  const checkpoint = { ...groupKindOf(watched), resourceVersion, epoch: position.epoch, leaseOwner: owner }
+  const { epoch, timeline } = position
+  const checkpoint = { ...groupKindOf(watched), resourceVersion, epoch, leaseOwner: owner, timeline }
   await journalCarefully(db, { cluster, source: 'relist', events, checkpoint }, journal, carefully(term))
 }
 
@@ -77,12 +89,6 @@ export function collectionPath({ watched, namespace }: Pick<Term, 'watched' | 'n
 /** The pages of one consistent list. A continue token that expired throws; the caller lists again from the beginning. */
 async function* pages(term: Term): AsyncGenerator<{ items: ObjectList['items']; version: number }> {
   const { kube, settings, signal } = term
-  const path = collectionPath(term)
-  let token: string | undefined
-  do {
-    const query = { limit: String(settings.pageLimit), ...(token !== undefined && { continue: token }) }
-    const list = await kube.request<ObjectList>('GET', path, { query, signal })
-    yield { items: list.items, version: Number(list.metadata.resourceVersion) }
-    token = list.metadata.continue
-  } while (token !== undefined && token !== '')
+  for await (const { items, metadata } of readPages(kube, collectionPath(term), { limit: settings.pageLimit, signal }))
+    yield { items, version: Number(metadata.resourceVersion) }
 }

@@ -7,7 +7,7 @@
 //       For people only. It may have been somebody else's all the same, so what follows is as of anybody's event.
 
 import { EventEmitter, once } from 'node:events'
-import type { UnansweredWrite } from '../../activities/journal/read/arrivals.ts'
+import type { ArrivedVersion, UnansweredWrite } from '../../activities/journal/read/arrivals.ts'
 import { objectText } from '../../activities/journal/write/actions.ts'
 import type { SeenEvent } from '../../activities/journal/write/incoming.ts'
 
@@ -65,6 +65,10 @@ export function writersOf(
 /** As the journal's action rows name an object. */
 export function objectKey({ watched, object }: SeenEvent): string {
   return objectText(watched, object.metadata.namespace ?? '', object.metadata.name)
+}
+
+export function versionOf({ type, object: { metadata } }: SeenEvent): ArrivedVersion {
+  return { uid: metadata.uid ?? '', version: Number(metadata.resourceVersion), gone: type === 'DELETED' }
 }
 
 export class PendingQueue {

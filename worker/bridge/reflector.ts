@@ -4,7 +4,9 @@
 //
 //   R1. One reflector per cluster and kind writes: the lease is checked in every transaction.
 //   R2. Any error reconnects, none ends the reflector. Only the signal does.
-//   R3. The watch resumes where it was read to; after a restart or a lost lease, from the checkpoint.
+//   R3. The watch resumes where it was read to; after a restart or a lost lease, and when another PostgreSQL has the journal, from the checkpoint.
+//   R4. Now and then the kind is listed all the same: a watch may have left out what nobody would tell again. Where that fails the watch goes on: servers
+//       throttle lists first, and what is seen by the watch must not wait for them.
 
 import {
   type HeldLease,
@@ -20,7 +22,7 @@ import { feedJournal } from './feed.ts'
 import { collectionPath, relist } from './list.ts'
 import { type Backoff, createBackoff, pause } from '../server/backoff.ts'
 import { PendingQueue } from './pending.ts'
-import { labelOf, type ReflectorDeps, type ReflectorHealth, type Term } from './term.ts'
+import { labelOf, laterList, nextList, type ReflectorDeps, type ReflectorHealth, type Term } from './term.ts'
 import { needsList, parseStatus, readMessages, type StatusAnswer } from './watch-stream.ts'
 
 export interface Reflector {
@@ -88,7 +90,10 @@ async function holdTerm(
     if (signal.aborted) return 0
     health.phase = 'starting'
     health.journalFailing = !(error instanceof LeaseLost)
-    log.warn({ kind: labelOf(watched), error: String(error) }, 'lost the watch')
+    log.warn(
+      { kind: labelOf(watched), error: String(error) },
+      error instanceof LeaseLost ? 'lost the watch' : 'could not follow the kind',
+    )
     return backoff.next()
   }
 }
@@ -99,7 +104,8 @@ async function followUnderLease(
   signal: AbortSignal,
 ): Promise<void> {
   const ending = new AbortController()
-  const position = { read: lease.resourceVersion, journaled: lease.resourceVersion, epoch: lease.epoch }
+  const { resourceVersion, epoch, timeline } = lease
+  const position = { read: resourceVersion, journaled: resourceVersion, epoch, timeline, listDue: nextList(deps) }
   const term: Term = { ...deps, watched, health, position, signal: AbortSignal.any([signal, ending.signal]) }
   const parts = [keepLease(term), feedJournal(term, queue), follow(term, queue)]
   try {
@@ -110,12 +116,13 @@ async function followUnderLease(
   }
 }
 
-async function keepLease({ db, cluster, watched, owner, settings, signal, log }: Term): Promise<void> {
+async function keepLease({ db, cluster, watched, owner, position, settings, signal, log }: Term): Promise<void> {
   for (;;) {
     await pause(settings.leaseMs / 3, signal)
     signal.throwIfAborted()
     try {
-      await renewLease(db, { cluster, ...groupKindOf(watched), owner, leaseMs: settings.leaseMs })
+      const { timeline } = position
+      await renewLease(db, { cluster, ...groupKindOf(watched), owner, leaseMs: settings.leaseMs, timeline })
     } catch (error) {
       if (error instanceof LeaseLost) throw error
       // The journal is away. Whoever takes the lease when it is back is found out by the next transaction (R1).
@@ -132,6 +139,7 @@ async function follow(term: Term, queue: PendingQueue): Promise<never> {
     signal.throwIfAborted()
     try {
       if (position.read === undefined) await listAnew(term, queue)
+      else if (performance.now() >= position.listDue) await listWhatIsDue(term, queue)
       health.phase = 'connecting'
       await watch(term, queue, backoff)
     } catch (error) {
@@ -155,10 +163,27 @@ async function follow(term: Term, queue: PendingQueue): Promise<never> {
 }
 
 async function listAnew(term: Term, queue: PendingQueue): Promise<void> {
-  if (term.health.phase !== 'not served') term.health.phase = 'listing'
+  const { health, position } = term
+  // A list that is only due (R4) says nothing of events that are waiting.
+  if (health.phase !== 'not served' && position.read === undefined) health.phase = 'listing'
   // What was read before belongs to the last epoch and enters the journal first.
   await queue.drained(term.signal)
   await relist(term)
+}
+
+/** R4. @throws only what another watch does not help against. */
+async function listWhatIsDue(term: Term, queue: PendingQueue): Promise<void> {
+  const { log, watched, position, signal } = term
+  try {
+    await listAnew(term, queue)
+  } catch (error) {
+    // Without a version to watch from (the cluster went back in time) only a list helps.
+    const isOver = signal.aborted || error instanceof LeaseLost || isNotFound(error) || position.read === undefined
+    if (isOver) throw error
+    const leastMs = error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0
+    position.listDue = laterList(term, leastMs)
+    log.warn({ kind: labelOf(watched), error: String(error) }, 'could not list what is due; watching on')
+  }
 }
 
 // Soon enough after `kubectl apply` of a definition.
@@ -206,11 +231,12 @@ async function watch(term: Term, queue: PendingQueue, backoff: Backoff): Promise
 function watchPath(term: Term): string {
   const { settings, position, random } = term
   const [shortest, longest] = settings.watchSeconds
+  const seconds = Math.min(shortest + random() * (longest - shortest), (position.listDue - performance.now()) / 1000)
   const query = new URLSearchParams({
     watch: '1',
     allowWatchBookmarks: 'true',
     resourceVersion: String(position.read),
-    timeoutSeconds: String(Math.round(shortest + random() * (longest - shortest))),
+    timeoutSeconds: String(Math.max(1, Math.round(seconds))),
   })
   return `${collectionPath(term)}?${query.toString()}`
 }

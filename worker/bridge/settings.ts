@@ -13,6 +13,11 @@ export interface BridgeSettings {
   readonly watchSeconds: readonly [number, number]
   /** Without a byte for this long the connection counts as dead; the server sends a bookmark about every minute. Source: spec/engine.md 2.4. */
   readonly watchdogMs: number
+  /**
+   * The longest time between two lists of a kind. A watch that goes on tells everything, says Kubernetes; servers have left events out all the same
+   * (etcd #15271), and only a list shows what was lost. Source: docs/adr/0037.
+   */
+  readonly relistMs: number
   readonly backoffMs: { readonly first: number; readonly longest: number }
   /** How long a watch event waits at most for the answer of the write that caused it. Source: docs/architecture.md "Own writes". */
   readonly holdMs: number
@@ -27,6 +32,7 @@ export const DEFAULT_SETTINGS: BridgeSettings = {
   pendingLimit: 1000,
   watchSeconds: [300, 600],
   watchdogMs: 75_000,
+  relistMs: 3_600_000,
   backoffMs: { first: 100, longest: 10_000 },
   holdMs: 1000,
   holdPollMs: 100,

@@ -31,6 +31,10 @@ export interface Position {
   /** The checkpoint. */
   journaled: number | undefined
   epoch: number
+  /** When the kind is listed again though its watch goes on, by `performance.now()`. */
+  listDue: number
+  /** Of the PostgreSQL that gave the lease. */
+  readonly timeline: string
 }
 
 export interface ReflectorHealth {
@@ -45,6 +49,19 @@ export interface Term extends ReflectorDeps {
   readonly health: ReflectorHealth
   /** Ends the term: the process stops, or the lease is lost. */
   readonly signal: AbortSignal
+}
+
+/** When the next list is due: not for all kinds, nor all bridges, at once. */
+export function nextList({ settings, random }: Pick<ReflectorDeps, 'settings' | 'random'>): number {
+  return performance.now() + settings.relistMs * (0.5 + random() / 2)
+}
+
+// Long enough for a server that throttles lists to recover, short beside the time between two lists.
+const LATER_MS = 5 * 60_000
+
+/** When a list that was due and failed is tried again. */
+export function laterList({ settings, random }: Pick<ReflectorDeps, 'settings' | 'random'>, leastMs: number): number {
+  return performance.now() + Math.max(leastMs, Math.min(LATER_MS, settings.relistMs) * (0.5 + random() / 2))
 }
 
 /** The kind as logs and /readyz name it, `Widget.example.com`. */

@@ -1,6 +1,8 @@
 // How far each kind was followed, and by whom. Leases use the database's clock, so that no two machines' clocks are compared.
 //
 //   K1. A checkpoint moves only in the transaction that journals the events it covers, and only while its writer owns the lease.
+//      Of a PostgreSQL that took the place of another one (failover, restored backup) nobody knows which last commits it lacks, so the lease holds on one
+//      timeline only: on the next one its holder begins anew, at the checkpoint that is there.
 //   K2. An epoch begins with a list; only its beginning may take versions back (the cluster was restored or made anew).
 
 import { type Kysely, sql } from 'kysely'
@@ -12,51 +14,82 @@ export interface Checkpoint extends GroupKind {
   readonly resourceVersion: number | undefined
   readonly epoch: number
   readonly leaseOwner: string
+  /** Undefined: whatever server it is. */
+  readonly timeline?: string | undefined
 }
 
 export interface HeldLease {
   /** Undefined before the first list. */
   readonly resourceVersion: number | undefined
   readonly epoch: number
+  /** Of the server: its name changes when another one takes its place (K1). */
+  readonly timeline: string
 }
 
 export interface LeaseRequest extends GroupKind {
   readonly cluster: string
   readonly owner: string
   readonly leaseMs: number
+  /** To renew a lease that was given on this timeline; undefined: on whichever. */
+  readonly timeline?: string | undefined
 }
 
-/** Another reflector follows the kind now; what this one gathered must be dropped. */
+// The first part of the name of the file that the server writes its log to.
+const TIMELINE = sql<string>`left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)`
+const sameTimeline = (timeline: string | undefined) =>
+  timeline === undefined ? sql`true` : sql`${TIMELINE} = ${timeline}`
+
+/** Another reflector follows the kind now, or another server has the journal (K1); what this one gathered must be dropped. */
 export class LeaseLost extends Error {
   constructor(cluster: string, kind: GroupKind, owner: string) {
-    super(`watch of ${groupKindText(kind)} in cluster ${cluster}: the lease is no longer held by ${owner}`)
+    super(
+      `watch of ${groupKindText(kind)} in cluster ${cluster}: ${owner} has lost its lease: another process holds it, or another PostgreSQL has taken the place of the one that gave it`,
+    )
     this.name = 'LeaseLost'
   }
 }
 
-/** Takes the lease; undefined while somebody else holds it. */
+/** Takes the lease; undefined while somebody else holds it. @throws a plain Error where the store has no timelines; failures of the database. */
 export async function holdLease(db: Kysely<Database>, request: LeaseRequest): Promise<HeldLease | undefined> {
+  try {
+    return await takeLease(db, request)
+  } catch (error) {
+    throw hasNoTimelines(error) ? new Error(NO_TIMELINES, { cause: error }) : error
+  }
+}
+
+const NO_TIMELINES =
+  'the journal is in a store that does not let pg_walfile_name and pg_current_wal_insert_lsn be called; expected a PostgreSQL that does: by them the bridge notices that another server has taken its place'
+
+/** SQLSTATE undefined_function, insufficient_privilege, feature_not_supported. */
+function hasNoTimelines(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error)) return false
+  return ['42883', '42501', '0A000'].includes(String(error.code)) && /wal/.test(error.message)
+}
+
+async function takeLease(db: Kysely<Database>, request: LeaseRequest): Promise<HeldLease | undefined> {
   const { cluster, group, kind, owner, leaseMs } = request
-  const { rows } = await sql<{ resource_version: number | null; epoch: number }>`
+  const { rows } = await sql<{ resource_version: number | null; epoch: number; timeline: string }>`
     insert into watch_checkpoint as c (cluster, api_group, kind, lease_owner, lease_until)
     values (${cluster}, ${group}, ${kind}, ${owner}, clock_timestamp() + ${leaseMs} * interval '1 ms')
     on conflict (cluster, api_group, kind) do update set lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
     where c.lease_owner is null or c.lease_owner = excluded.lease_owner or c.lease_until < clock_timestamp()
-    returning c.resource_version, c.epoch`.execute(db)
+    returning c.resource_version, c.epoch, ${TIMELINE} as timeline`.execute(db)
   const [row] = rows
-  return row && { resourceVersion: row.resource_version ?? undefined, epoch: row.epoch }
+  return row && { resourceVersion: row.resource_version ?? undefined, epoch: row.epoch, timeline: row.timeline }
 }
 
 /**
  * Renews a lease that is held. Never makes the row anew: when the journal was emptied, the next holder must begin with a list.
  *
- * @throws LeaseLost when another owner has the kind, or nobody has.
+ * @throws LeaseLost when another owner has the kind, or nobody has, or another server has the journal.
  */
 export async function renewLease(db: Kysely<Database>, request: LeaseRequest): Promise<void> {
-  const { cluster, group, kind, owner, leaseMs } = request
+  const { cluster, group, kind, owner, leaseMs, timeline } = request
   const { numAffectedRows } = await sql`
     update watch_checkpoint set lease_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
-    where cluster = ${cluster} and api_group = ${group} and kind = ${kind} and lease_owner = ${owner}`.execute(db)
+    where cluster = ${cluster} and api_group = ${group} and kind = ${kind} and lease_owner = ${owner}
+      and ${sameTimeline(timeline)}`.execute(db)
   if (numAffectedRows !== 1n) throw new LeaseLost(cluster, request, owner)
 }
 
@@ -71,18 +104,18 @@ export async function releaseLease(
     where cluster = ${cluster} and api_group = ${group} and kind = ${kind} and lease_owner = ${owner}`.execute(db)
 }
 
-/** @throws LeaseLost when another owner has taken the kind (K1). A lease that ran out but was not taken still counts: the row lock decides. */
+/** @throws LeaseLost when another owner has taken the kind, or another server the journal (K1). A lease that ran out but was not taken still counts: the row lock decides. */
 export async function writeCheckpoint(
   trx: Kysely<Database>,
   cluster: string,
   checkpoint: Checkpoint,
   now: Date,
 ): Promise<void> {
-  const { group, kind, resourceVersion, epoch, leaseOwner } = checkpoint
+  const { group, kind, resourceVersion, epoch, leaseOwner, timeline } = checkpoint
   const { numAffectedRows } = await sql`
     update watch_checkpoint set resource_version = ${resourceVersion ?? null}, epoch = ${epoch}, updated_at = ${now}
     where cluster = ${cluster} and api_group = ${group} and kind = ${kind} and lease_owner = ${leaseOwner}
-      and epoch <= ${epoch}`.execute(trx)
+      and epoch <= ${epoch} and ${sameTimeline(timeline)}`.execute(trx)
   if (numAffectedRows !== 1n) throw new LeaseLost(cluster, checkpoint, leaseOwner)
 }
 
