@@ -25,7 +25,8 @@ import { connectToTemporal, followApiKey } from './reconciler/connect.ts'
 import { Dispatcher } from './reconciler/dispatcher.ts'
 import { handOver, identityOf } from './reconciler/hand-over.ts'
 import { listenForWakes } from './reconciler/listener.ts'
-import { sealingConverter } from './reconciler/payload-codec.ts'
+import { payloadConverter } from './reconciler/payload-codec.ts'
+import { sizedResult } from './reconciler/result-guard.ts'
 import { reconcilerSettings, WORKER_FLAGS } from './reconciler/settings.ts'
 import { StuckRuns } from './reconciler/stuck-runs.ts'
 import { runSweeper } from './reconciler/sweeper.ts'
@@ -39,7 +40,7 @@ const registry = createRegistry(added, wingsOn(given['wings']))
 const { route, subjectKinds, modes, lanes, controllers, watchedKinds } = registry
 const settings = reconcilerSettings(given, config, { names: [...controllers.keys()], queues: registry.queues })
 const ownModules = await loadOwnActivities(registry.levels.filter(isRunHere))
-const sealing = sealingConverter(settings.payloadKeyPath)
+const sealing = payloadConverter(settings.payloadKeyPath)
 const clock = createJournalClock()
 const now = () => clock.now()
 // Statements of groups: claims, lookups, openings, acknowledgements, beginnings.
@@ -103,7 +104,7 @@ async function createWorkers(frame: Frame, parts: Parts): Promise<readonly Worke
     workflowBundle: { code: build.code },
     sinks: stuckRuns.sinks(),
     activities: activitiesOf(frame, parts),
-    maxCachedWorkflows: 300,
+    maxCachedWorkflows: settings.cachedRuns,
     // More at once only wait for each other: a run in hand is finished rather than another one begun (spec/engine.md 1.5).
     maxConcurrentWorkflowTaskExecutions: 10,
     maxConcurrentLocalActivityExecutions: 30,
@@ -119,15 +120,15 @@ async function createWorkers(frame: Frame, parts: Parts): Promise<readonly Worke
   )
 }
 
-/** Local activities run inside workflow tasks, so their runs are at work. */
-function actsBy(atWork: AtWork, { isLocal, workflowExecution }: Info): ActivityInboundCallsInterceptor {
+/** Local activities run inside workflow tasks, so their runs are at work. What they return is measured. */
+function actsBy(atWork: AtWork, { isLocal, workflowExecution, activityType }: Info): ActivityInboundCallsInterceptor {
   const acts = () => {
     if (isLocal && workflowExecution !== undefined) atWork.acts(workflowExecution.workflowId)
   }
   return {
     async execute(input, next) {
       acts()
-      return await next(input).finally(acts)
+      return sizedResult(activityType, input.args, await next(input).finally(acts))
     },
   }
 }

@@ -67,6 +67,11 @@ const OWN_FLAGS = {
     ...{ takes: '<count>', reads: 'number', least: 1, otherwise: 20 },
     text: 'wakes in hand at the same time',
   },
+  'cached-runs': {
+    // Enough for the runs at work; one of a thousand items takes some MB.
+    ...{ takes: '<count>', reads: 'number', least: 2, otherwise: 300 },
+    text: 'runs kept in memory between two looks; the others are replayed from their histories',
+  },
   'wake-lease-ms': {
     ...{ takes: '<ms>', reads: 'number', least: 100, otherwise: 10_000 },
     text: 'how long a wake stays with a worker that fell silent',
@@ -116,6 +121,7 @@ export interface ReconcilerSettings extends Surroundings {
   /** Values of the wings' own flags, by wing. */
   readonly wingFlags: ReadonlyMap<string, FlagValues<FlagTable>>
   readonly stickyTimeoutMs: number
+  readonly cachedRuns: number
   readonly drainMs: number
   readonly dispatcher: DispatcherOptions
 }
@@ -169,6 +175,7 @@ export function reconcilerSettings(given: GivenFlags, config: Config, known?: Kn
     sweepMs: flags['sweep-ms'],
     wingFlags: readWingFlags(surroundings.wings, given),
     stickyTimeoutMs: flags['sticky-timeout-ms'],
+    cachedRuns: flags['cached-runs'],
     drainMs: flags['drain-ms'],
     dispatcher: {
       ...{ owner: newOwner(), cluster, ...queues },

@@ -49,6 +49,15 @@ describe('sealed payloads', () => {
     )
   })
 
+  it('are opened, and none are sealed, with a file that begins with the word readable', async () => {
+    const codec = codecOf('# not yet', 'readable', first, second)
+    expect(await codec.encode([payload])).toEqual([payload])
+    for (const one of [first, second]) {
+      const [back] = await codec.decode(await codecOf(one).encode([payload]))
+      expect(Buffer.from(back?.data ?? []).toString()).toBe('"planted"')
+    }
+  })
+
   it('are refused when somebody has changed them', async () => {
     const codec = codecOf(first)
     const [sealed] = await codec.encode([payload])
@@ -61,6 +70,8 @@ describe('sealed payloads', () => {
 describe('a file of payload keys', () => {
   it.each([
     ['', 'has no key; expected a line with a name and 32 bytes in base64'],
+    ['readable', 'has no key; expected a line with a name and 32 bytes in base64'],
+    [`${first}\nreadable`, 'line 2: found 1 words, expected a name and a key'],
     ['alone', 'line 1: found 1 words, expected a name and a key'],
     [`${first} more`, 'line 1: found 3 words, expected a name and a key'],
     [`${first}\na c2hvcnQ=`, 'line 2: found a key of 5 bytes, expected 32 in base64'],

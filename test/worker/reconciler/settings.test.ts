@@ -21,7 +21,10 @@ describe('the settings of a worker', () => {
         sweepMs: 60_000,
         wings: ['landscaper'],
         wingFlags: new Map([
-          ['landscaper', { 'pickup-timeout': 300_000, deployers: undefined, 'strict-tenancy': false }],
+          [
+            'landscaper',
+            { 'pickup-timeout': 300_000, deployers: undefined, 'strict-tenancy': false, 'target-allow': [] },
+          ],
         ]),
       },
       dispatcher: { taskQueue: 'pawl-2', cluster: 'local', slots: 20, leaseMs: 10_000, workflowTaskTimeoutMs: 10_000 },
