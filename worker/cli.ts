@@ -3,7 +3,6 @@
 import { Command } from 'commander'
 import { readFileSync } from 'node:fs'
 
-import { devCommand } from './cli/dev.ts'
 import { genCommand } from './cli/gen.ts'
 import { runProgram } from './cli/usage.ts'
 
@@ -17,6 +16,7 @@ async function createProgram(first: string | undefined): Promise<Command> {
     .enablePositionalOptions()
   // It writes the registries that the other commands import, and mends them when a folder they name is gone.
   if (first === 'gen') return program.addCommand(genCommand())
+  const { devCommand } = await import('./cli/dev.ts')
   const { migrateCommand } = await import('./cli/migrate.ts')
   const { bridgeCommand, workerCommand } = await import('./cli/serve.ts')
   const { planCommand } = await import('./cli/plan.ts')

@@ -10,6 +10,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 import type { Config } from './server/config.ts'
+import type { GivenFlags } from './server/flags.ts'
 import { LockHeldError, takeLock } from './dev/lock.ts'
 import type { Progress } from './dev/obtain.ts'
 import { type PawlParts, startPawl } from './dev/pawl-parts.ts'
@@ -34,6 +35,8 @@ export interface DevOptions {
   readonly temporalStore?: TemporalStore
   /** Names of the wings that are on, separated by commas; undefined: all. */
   readonly wings?: string | undefined
+  /** What `pawl dev` was given of flags of wings. */
+  readonly wingFlags?: GivenFlags
   /** Modules of controllers in level mode, separated by commas. */
   readonly controllers?: string | undefined
   /** Starts bridge and worker anew when the code of the controllers changes. */
@@ -78,13 +81,13 @@ async function completeSet(
   servers: Servers,
   options: DevOptions & { dataDir: string },
 ): Promise<Omit<Dev, 'stop'> & { readonly watched?: CodeWatch }> {
-  const { dataDir, config, own, wings, controllers, progress, signal, watch = false } = options
+  const { dataDir, config, own, wings, wingFlags, controllers, progress, signal, watch = false } = options
   const { temporalNamespace } = config
   const onEnd = (error: Error) => {
     progress(`${error.message}\nwaits for a change of the code`)
   }
   const pawl = startPawl({
-    ...{ servers, dataDir, wings, controllers, progress, onEnd: watch ? onEnd : undefined },
+    ...{ servers, dataDir, wings, wingFlags, controllers, progress, onEnd: watch ? onEnd : undefined },
     ...{ temporalNamespace, ownTemporal: own?.temporalAddress === undefined ? undefined : options.config },
   })
   try {

@@ -99,13 +99,16 @@ describe('the command of the package', () => {
     })
   })
 
-  it('renders templates, in a thread of its own', async () => {
+  it('renders templates in a thread of its own, and checks schemas in a process of its own', async () => {
     const path = join(project.pawl, 'activities/landscaper/render/template-engine.js')
     const { createTemplateEngine } = (await import(pathToFileURL(path).href)) as Pick<Engine, 'createTemplateEngine'>
     const engine = createTemplateEngine({ threads: 1 })
     try {
       const request = { name: 'a', template: '{{ .name | upper }}', binding: { name: 'pawl' }, files: {} } as const
       expect(await engine.render({ engine: 'GoTemplate', ...request })).toEqual({ output: 'PAWL' })
+      const check = { what: 'a', schema: { $ref: 'blueprint://b' }, value: 'pawl', localTypes: {} }
+      const report = await engine.checkSchema({ ...check, files: { b: 'format: ipv4' } })
+      expect(report).toEqual({ problems: ['format: must match format "ipv4"'], unsupported: [] })
     } finally {
       await engine.close()
     }

@@ -7,13 +7,16 @@ import { join, resolve } from 'node:path'
 import { modulePath, readConfig } from '../server/config.ts'
 import { onSignals } from '../server/process.ts'
 import { UsageError } from '../server/usage-error.ts'
+import { DEV_WING_FLAGS, readWingFlags, wingsOn } from '../server/wings.ts'
 import type { DevOptions } from '../dev.ts'
+import type { GivenFlags } from '../server/flags.ts'
 import { startDetached, stopDetached } from '../dev/detach.ts'
 import type { Progress } from '../dev/obtain.ts'
 import type { Ports } from '../dev/ports.ts'
 import { readStatus, type DevStatus } from '../dev/state.ts'
 import type { TemporalStore } from '../dev/servers.ts'
 import { checkControllers } from './check-controllers.ts'
+import { optionsOf, withFlags } from './flags.ts'
 import { joined, parseOneOf, parsePort } from './usage.ts'
 
 const CLI = modulePath('cli.ts')
@@ -45,6 +48,14 @@ const STORE_OPTION = [
 ] as const
 
 export function devCommand(): Command {
+  return withFlags(devItself(), DEV_WING_FLAGS)
+    .action((flags: DevFlags, command: Command) => dev(flags, optionsOf(command)))
+    .addCommand(fetchCommand())
+    .addCommand(statusCommand())
+    .addCommand(stopCommand())
+}
+
+function devItself(): Command {
   return new Command('dev')
     .description('start real servers on this machine, and Pawl on them; Ctrl-C stops all')
     .option('--data-dir <dir>', 'where all state lives (default: dev in the cache folder)')
@@ -63,10 +74,6 @@ export function devCommand(): Command {
     .option('--temporal-port <port>', 'port of Temporal (default: a free one, kept)', parsePort)
     .option('--temporal-ui-port <port>', "port of Temporal's UI (default: a free one, kept)", parsePort)
     .option('--audit-log', 'log every request to kube-apiserver to logs/audit.log')
-    .action((flags: DevFlags) => dev(flags))
-    .addCommand(fetchCommand())
-    .addCommand(statusCommand())
-    .addCommand(stopCommand())
 }
 
 function fetchCommand(): Command {
@@ -107,9 +114,11 @@ function stopCommand(): Command {
     })
 }
 
-async function dev(flags: DevFlags): Promise<void> {
+async function dev(flags: DevFlags, given: GivenFlags): Promise<void> {
   await checkControllers(flags.controllers, flags.wings, { acts: true })
   checkWatch(flags)
+  const wingFlags = Object.fromEntries(Object.keys(DEV_WING_FLAGS).map((name) => [name, given[name]]))
+  readWingFlags(wingsOn(flags.wings), wingFlags)
   const abort = new AbortController()
   const options: DevOptions = {
     config: readConfig(),
@@ -120,6 +129,7 @@ async function dev(flags: DevFlags): Promise<void> {
     audit: flags.auditLog ?? false,
     temporalStore: storeOf(flags),
     wings: flags.wings,
+    wingFlags,
     controllers: flags.controllers,
     watch: flags.watch ?? false,
     progress: (line) => process.stdout.write(`${line}\n`),

@@ -7,10 +7,14 @@ import { joined } from './usage.ts'
 
 const LISTS: ReadonlySet<string> = new Set(['controllers', 'wings'])
 
-/** The command with the flags of the table, in its order; `--controllers` and `--wings` may be given several times. */
+/** The command with the flags of the table, in its order; `--controllers`, `--wings` and lists may be given several times. */
 export function withFlags(command: Command, table: FlagTable): Command {
   for (const [name, flag] of Object.entries(table))
-    command.option(`--${name} ${flag.takes}`, helpOf(flag), LISTS.has(name) ? joined : (last: string) => last)
+    command.option(
+      `--${name} ${flag.takes}`,
+      helpOf(flag),
+      LISTS.has(name) || flag.reads === 'list' ? joined : (last: string) => last,
+    )
   return command
 }
 

@@ -7,6 +7,7 @@ import { UsageError } from '../server/usage-error.ts'
 import { joined } from './usage.ts'
 
 interface GenRbacFlags {
+  readonly wings?: string
   readonly name?: string
   readonly namespace?: string
   readonly accounts?: string
@@ -16,8 +17,13 @@ interface GenRbacFlags {
 
 export function genRbacCommand(): Command {
   return new Command('rbac')
-    .description('write the roles that bridge and worker need for the controllers of modules')
-    .argument('<files...>', 'modules that export controllers, as for --controllers')
+    .description('write the roles that bridge and worker need for the controllers of modules, or for wings')
+    .argument('[files...]', 'modules that export controllers, as for --controllers')
+    .option(
+      '--wings <names>',
+      'for these wings, such as landscaper; in all namespaces deploy/rbac has their roles',
+      joined,
+    )
     .option('--name <name>', "roles are called pawl-bridge-NAME and pawl-worker-NAME (default: the controllers' names)")
     .option(
       '--namespace <names>',
@@ -30,14 +36,20 @@ export function genRbacCommand(): Command {
     )
     .option('--out <file>', 'the file to write, such as rbac.yaml (default: standard output)')
     .option('--check', 'change nothing; exit code 1 when the file is stale')
-    .action(async (files: readonly string[], { name, namespace, accounts, out, check }: GenRbacFlags) => {
+    .action(async (files: readonly string[], { wings, name, namespace, accounts, out, check }: GenRbacFlags) => {
       if (check === true && out === undefined)
         throw new UsageError('--check has nothing to compare with, expected --out <file>')
+      if (files.length === 0 && wings === undefined)
+        throw new UsageError('neither modules nor wings are named, expected controllers.ts or --wings landscaper')
       process.exitCode = await genRbac({
         ...{ files, name, accounts, out, check: check ?? false },
-        namespaces: (namespace ?? '').split(',').flatMap((one) => (one.trim() === '' ? [] : [one.trim()])),
+        ...{ wings: namesIn(wings), namespaces: namesIn(namespace) },
         print: (text) => process.stdout.write(text),
         complain: (line) => process.stderr.write(`${line}\n`),
       })
     })
+}
+
+function namesIn(flag = ''): readonly string[] {
+  return flag.split(',').flatMap((one) => (one.trim() === '' ? [] : [one.trim()]))
 }

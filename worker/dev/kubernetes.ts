@@ -146,6 +146,8 @@ async function startApiServer(options: ClusterOptions, adminToken: string): Prom
         `--token-auth-file=${join(dir, 'tokens.csv')}`,
         '--anonymous-auth=false',
         '--authorization-mode=RBAC',
+        // As some distributions have it: what a role lacks there is missing here, too.
+        '--enable-admission-plugins=OwnerReferencesPermissionEnforcement',
         '--service-account-issuer=https://kubernetes.default.svc',
         `--service-account-key-file=${join(dir, 'service-account.pub')}`,
         `--service-account-signing-key-file=${join(dir, 'service-account.key')}`,
@@ -178,6 +180,8 @@ async function auditArguments({ dir, auditLogPath }: ClusterOptions): Promise<re
     `--audit-log-path=${auditLogPath}`,
     '--audit-log-mode=blocking',
     '--audit-log-format=json',
+    // In MiB; one file, as a whole run of tests is read at its end.
+    '--audit-log-maxsize=8192',
   ]
 }
 

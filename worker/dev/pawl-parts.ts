@@ -8,9 +8,9 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 import { type Config, modulePath, processArgs } from '../server/config.ts'
-import { readFlags } from '../server/flags.ts'
+import { type GivenFlags, readFlags } from '../server/flags.ts'
 import { TEMPORAL_FLAGS, type TemporalTarget, temporalTarget } from '../server/temporal.ts'
-import { wingsOn } from '../server/wings.ts'
+import { devWingFlags, wingsOn } from '../server/wings.ts'
 import { migrate } from '../migrate.ts'
 import type { Progress } from './obtain.ts'
 import { type PartDiedError, startPart } from './part.ts'
@@ -27,6 +27,8 @@ export interface PawlOptions {
   readonly ownTemporal?: Config | undefined
   /** Names of the wings that are on, as the flag has them. */
   readonly wings?: string | undefined
+  /** What was given of flags of wings, beside what the worker is told of this set. */
+  readonly wingFlags?: GivenFlags | undefined
   /** Modules of controllers in level mode, as the flag has them. */
   readonly controllers?: string | undefined
   readonly progress: Progress
@@ -41,8 +43,8 @@ export interface PawlParts {
 
 /** Migrates, installs the CRDs and starts bridge and worker; each belongs to the servers' group. */
 export async function startPawl(options: PawlOptions): Promise<PawlParts> {
-  const { servers, temporalNamespace, wings, controllers, progress } = options
-  const { databaseUrl, temporalAddress, ports } = servers
+  const { servers, temporalNamespace, wings, wingFlags = {}, controllers, progress } = options
+  const { kubernetesUrl, databaseUrl, temporalAddress, ports } = servers
   const temporal = { ...temporalAt(options, temporalAddress), namespace: temporalNamespace }
   const [added] = await Promise.all([migrate({ databaseUrl, temporal }), installCrds(servers, wingsOn(wings))])
   progress(`journal: ${added.length === 0 ? 'up to date' : `added ${added.join(', ')}`}`)
@@ -52,9 +54,10 @@ export async function startPawl(options: PawlOptions): Promise<PawlParts> {
     ...(controllers === undefined ? [] : ['--controllers', controllers]),
   ]
   const ofWorker = ['--temporal-address', temporalAddress, '--temporal-namespace', temporalNamespace, ...ofBoth]
+  const ofWings = devWingFlags(wingsOn(wings), kubernetesUrl, wingFlags)
   const processes: readonly PawlProcess[] = [
     { name: 'bridge', file: 'bridge.ts', healthPort: ports.bridgeHealth, args: ofBoth },
-    { name: 'worker', file: 'reconciler.ts', healthPort: ports.workerHealth, args: ofWorker },
+    { name: 'worker', file: 'reconciler.ts', healthPort: ports.workerHealth, args: [...ofWorker, ...ofWings] },
   ]
   const each = async (start: (one: PawlProcess) => Promise<void>) => {
     const starts = await Promise.allSettled(processes.map(start))

@@ -27,7 +27,7 @@ function observing(controller: LevelController): readonly Right[] {
     const resource = resourceOf(controller, query.kind)
     const place = placeOf(resource, query.namespace)
     return [
-      right('bridge', place, resource, ['get', 'list', 'watch']),
+      right('bridge', place, resource, ['list', 'watch']),
       right('worker', place, resource, [query.name === undefined ? 'list' : 'get']),
     ]
   })
@@ -38,7 +38,7 @@ function ofTarget({ target, finalizer, writes }: LevelController): readonly Righ
   const isWhole = target.statusSubresource === false
   const owns = writes.length > 0
   return [
-    right('bridge', place, target, ['get', 'list', 'watch']),
+    right('bridge', place, target, ['list', 'watch']),
     right('worker', place, target, ['get', ...(finalizer !== undefined || isWhole ? ['patch'] : [])]),
     ...(isWhole ? [] : [right('worker', place, part(target, 'status'), ['patch'])]),
     // Where the server protects owner references, whoever makes objects of an owner needs it.
@@ -52,7 +52,7 @@ function writing(controller: LevelController): readonly Right[] {
     const places = [placeOf(resource, undefined), ...namespaces.map((namespace) => ({ namespace }))]
     return places.flatMap((place) => [
       // What is in the way of a write wakes the pass when it changes or goes.
-      right('bridge', place, resource, ['get', 'list', 'watch']),
+      right('bridge', place, resource, ['list', 'watch']),
       right('worker', place, resource, ['get', 'create', 'patch', 'delete']),
     ])
   })

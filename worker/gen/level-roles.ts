@@ -1,4 +1,4 @@
-// The roles of users' controllers, as manifests: ClusterRoles, or in given namespaces Roles and what has to be a ClusterRole all the same. Pure.
+// The roles that hold such rights, as manifests: ClusterRoles, or in given namespaces Roles and what has to be a ClusterRole all the same. Pure.
 
 import { stringify } from 'yaml'
 
@@ -22,9 +22,13 @@ interface Role {
   readonly rules: readonly AccessRule[]
 }
 
-/** The manifests, one document each. */
+/** The roles of users' controllers. */
 export function levelRoles(controllers: readonly LevelController[], options: RoleOptions): string {
-  const rights = controllers.flatMap(rightsOf)
+  return rolesOf(controllers.flatMap(rightsOf), options)
+}
+
+/** The manifests, one document each. */
+export function rolesOf(rights: readonly Right[], options: RoleOptions): string {
   const roles = (['bridge', 'worker'] as const).flatMap((process) => {
     const own = rights.filter((one) => one.process === process)
     const places = new Set(own.flatMap(({ place }) => namespacesOf(place, options)))

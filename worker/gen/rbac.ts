@@ -8,9 +8,7 @@ import type { KindFolder } from '../server/kind-folders.ts'
 import type { FoundWing } from './wing-index.ts'
 
 /** What the worker does whatever wings are on. */
-export const ENGINE_RULES: readonly AccessRule[] = [
-  { apiGroups: ['', 'events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
-]
+export const ENGINE_RULES: readonly AccessRule[] = [{ apiGroups: [''], resources: ['events'], verbs: ['create'] }]
 
 /** The roles by path: `worker.yaml` of the engine, and `<wing>/bridge.yaml` and `<wing>/worker.yaml`. */
 export function roleFiles(
@@ -35,9 +33,9 @@ function ofWing(wing: string, kinds: readonly Kind[], more: readonly AccessRule[
   const watched = kinds.filter(({ projection, hashed }) => projection.length + hashed.length > 0)
   const bridgeRules = watched.map(({ group, plural }) => ({
     ...{ apiGroups: [group], resources: [plural] },
-    verbs: ['get', 'list', 'watch'],
+    verbs: ['list', 'watch'],
   }))
-  // The worker reads all kinds and writes what their `workerVerbs` say.
+  // The worker does what the kinds' `workerVerbs` say.
   return [
     ['bridge.yaml', roleYaml(`pawl-bridge-${wing}`, bridgeRules, source)],
     ['worker.yaml', roleYaml(`pawl-worker-${wing}`, [...kinds.flatMap(workerRules), ...more], source)],
@@ -45,12 +43,11 @@ function ofWing(wing: string, kinds: readonly Kind[], more: readonly AccessRule[
 }
 
 function workerRules({ group, plural, statusSubresource, workerVerbs }: Kind): AccessRule[] {
-  const rules: AccessRule[] = [{ apiGroups: [group], resources: [plural], verbs: ['get', 'list', ...workerVerbs] }]
+  if (workerVerbs.length === 0) return []
+  const rules: AccessRule[] = [{ apiGroups: [group], resources: [plural], verbs: workerVerbs }]
   if (statusSubresource && workerVerbs.includes('patch')) {
-    rules.push({ apiGroups: [group], resources: [`${plural}/status`], verbs: ['patch', 'update'] })
-  }
-  if (workerVerbs.includes('create')) {
-    // Owner references with blockOwnerDeletion need this right on the owner.
+    rules.push({ apiGroups: [group], resources: [`${plural}/status`], verbs: ['patch'] })
+    // What is made for the object refers to it as its owner; where the server protects such references (blockOwnerDeletion), that needs this right.
     rules.push({ apiGroups: [group], resources: [`${plural}/finalizers`], verbs: ['update'] })
   }
   return rules

@@ -3,7 +3,7 @@
 
 import { parseArgs } from 'node:util'
 
-import { type Flag, type FlagTable, type FlagValues, parseDuration } from '../../workflows/kit/index.ts'
+import { type Flag, type FlagTable, type FlagValue, type FlagValues, parseDuration } from '../../workflows/kit/index.ts'
 import { UsageError } from './usage-error.ts'
 
 export type { Flag, FlagTable, FlagValue, FlagValues } from '../../workflows/kit/index.ts'
@@ -21,7 +21,7 @@ export function joinTables(...tables: readonly FlagTable[]): FlagTable {
 
 /** The help's sentence on a flag. */
 export function helpOf(flag: Flag): string {
-  const usual = flag.default ?? flag.otherwise
+  const usual = flag.default ?? ('otherwise' in flag ? flag.otherwise : undefined)
   return usual === undefined ? flag.text : `${flag.text} (default: ${usual})`
 }
 
@@ -48,7 +48,7 @@ export function needed(name: string, value: string | undefined, expected: string
   return value
 }
 
-function valueOf(name: string, flag: Flag, text: string | undefined): string | number | boolean | undefined {
+function valueOf(name: string, flag: Flag, text: string | undefined): FlagValue<Flag> {
   switch (flag.reads) {
     case 'text':
       return text ?? flag.otherwise
@@ -58,6 +58,8 @@ function valueOf(name: string, flag: Flag, text: string | undefined): string | n
       return duration(name, text ?? flag.otherwise)
     case 'yes-or-no':
       return yesOrNo(name, text ?? flag.otherwise)
+    case 'list':
+      return text === undefined ? [] : list(name, text, flag)
   }
 }
 
@@ -76,4 +78,11 @@ function duration(name: string, text: string): number | undefined {
 function yesOrNo(name: string, text: string): boolean {
   if (text === 'yes' || text === 'no') return text === 'yes'
   throw new UsageError(`--${name} is "${text}"; expected yes or no`)
+}
+
+function list(name: string, text: string, { accepts, expected }: Flag & { readonly reads: 'list' }): readonly string[] {
+  const entries = text.split(',').map((entry) => entry.trim())
+  const wrong = entries.find((entry) => !accepts(entry))
+  if (wrong !== undefined) throw new UsageError(`--${name} has "${wrong}"; expected ${expected}`)
+  return entries
 }

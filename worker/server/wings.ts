@@ -8,6 +8,11 @@ import { UsageError } from './usage-error.ts'
 /** The flags of the worker that belong to wings, whether they are on or not. */
 export const WING_FLAGS: FlagTable = joinTables(...Object.values(SAYING).map(({ flags }) => flags))
 
+/** Those of them that `pawl dev` has as well. */
+export const DEV_WING_FLAGS: FlagTable = Object.fromEntries(
+  Object.entries(WING_FLAGS).filter(([, flag]) => flag.inDev !== undefined),
+)
+
 /** For processes that run controllers of users alone. */
 const NONE = 'none'
 
@@ -50,3 +55,19 @@ export function readWingFlags(
   }
   return new Map(on.map((wing) => [wing, readFlags(wings[wing]?.flags ?? {}, given)]))
 }
+
+/**
+ * What the worker of `pawl dev` is given of the flags of the wings that are on.
+ *
+ * @param apiServer the URL of its API server. @param given to `pawl dev` itself.
+ */
+export function devWingFlags(on: readonly string[], apiServer: string, given: GivenFlags): readonly string[] {
+  const flags = joinTables(...on.map((wing) => SAYING_OF.get(wing)?.flags ?? {}))
+  const { hostname, port, protocol } = new URL(apiServer)
+  const ours = `${hostname}:${port === '' ? (protocol === 'http:' ? 80 : 443) : port}`
+  return Object.entries(flags).flatMap(([name, { inDev }]) =>
+    inDev === undefined ? [] : [`--${name}=${[ours, ...[given[name]].flatMap((value) => value ?? [])].join(',')}`],
+  )
+}
+
+const SAYING_OF: ReadonlyMap<string, { readonly flags: FlagTable }> = new Map(Object.entries(SAYING))

@@ -1,6 +1,7 @@
 // What the wing needs of a worker that runs it: a flag, and rights on Kubernetes' own kinds.
 
 import type { Wing } from '../kit/index.ts'
+import { LISTED_SERVER, readListedServer } from './listed-server.ts'
 
 export const landscaperWing = {
   flags: {
@@ -16,10 +17,16 @@ export const landscaperWing = {
       ...{ takes: '<yes-or-no>', reads: 'yes-or-no', otherwise: 'no' },
       text: 'whether tenants share the cluster: ServiceAccounts are used only where they allow it, hand-made data is not taken',
     },
+    'target-allow': {
+      ...{ takes: '<servers>', reads: 'list', default: 'none', inDev: 'api-server' },
+      text: 'where Targets may lead beside public and private networks: hosts, which may also lack TLS, or addresses such as 127.0.0.0/8',
+      accepts: (entry) => readListedServer(entry) !== undefined,
+      expected: LISTED_SERVER,
+    },
   },
   workerRules: [
     // Imports and exports are read and written by name; nothing needs a list of Secrets.
-    { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'update', 'patch', 'delete'] },
+    { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'patch', 'delete'] },
     { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] },
     // Targets with `selfConfig`: the account of the user deploys, not the worker's.
     { apiGroups: [''], resources: ['serviceaccounts/token'], verbs: ['create'] },

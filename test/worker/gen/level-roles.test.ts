@@ -34,8 +34,18 @@ function rolesOf(change: Partial<LevelDefinition<Record<string, unknown>, unknow
   )
 }
 
-const EVENTS = ['events: create patch', 'events.events.k8s.io: create patch']
-const WATCH = 'get list watch'
+/** Each right once, sorted. */
+function rightsIn(documents: readonly Document[]): readonly string[] {
+  const rules = documents.flatMap((one) => one.rules ?? [])
+  return rules
+    .flatMap(({ apiGroups, resources, verbs }) =>
+      resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}.${apiGroups.join()}`)),
+    )
+    .sort()
+}
+
+const EVENTS = ['events: create']
+const WATCH = 'list watch'
 
 describe('the roles of a controller', () => {
   it('let it read its objects and write their status, when it declares nothing else', () => {
@@ -149,7 +159,27 @@ describe('pawl gen rbac', () => {
     expect(complaints[0]).toMatch(/^gen rbac: controller widget declares no `writes`/)
   })
 
+  it('writes what a wing needs as Roles, the same as it is shipped for all namespaces', async () => {
+    const { code, printed } = await run([], { wings: ['landscaper'], namespaces: ['a'], accounts: 'pawl' })
+    const documents = parseAllDocuments(printed).map((one) => one.toJS() as Document)
+    expect([
+      code,
+      documents.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`),
+    ]).toEqual([
+      0,
+      ['bridge', 'worker'].flatMap((one) => [`Role a/pawl-${one}-landscaper`, `RoleBinding a/pawl-${one}-landscaper`]),
+    ])
+    const shipped = await Promise.all(
+      ['landscaper/bridge', 'landscaper/worker', 'worker'].map(async (path) => {
+        const text = await readFile(join(import.meta.dirname, `../../../deploy/rbac/${path}.yaml`), 'utf8')
+        return parseAllDocuments(text).map((one) => one.toJS() as Document)
+      }),
+    )
+    expect(rightsIn(documents)).toEqual(rightsIn(shipped.flat()))
+  })
+
   it.each([
+    [[], { wings: ['chess'] }, /no wing is called "chess", expected landscaper/],
     [[join(import.meta.dirname, 'nothing.ts')], {}, /nothing\.ts cannot be loaded/],
     [[WIDGETS], { name: 'Shop' }, /would be called after "Shop", expected small letters/],
     [[WIDGETS], { namespaces: ['*'] }, /a namespace is "\*", expected a name of one/],

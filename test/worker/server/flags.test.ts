@@ -8,20 +8,28 @@ const TABLE = {
   file: { takes: '<file>', reads: 'text', text: 'where it is', default: '$FILE' },
   'every-ms': { takes: '<ms>', reads: 'number', least: 100, text: 'how often', otherwise: 250 },
   limit: { takes: '<duration>', reads: 'duration', text: 'how long', otherwise: '5m' },
+  guests: {
+    ...{ takes: '<names>', reads: 'list', text: 'who may come' },
+    ...{ accepts: (entry: string) => /^[a-z]+$/.test(entry), expected: 'names' },
+  },
   loud: { takes: '<yes-or-no>', reads: 'yes-or-no', text: 'whether it is heard', otherwise: 'no' },
 } as const satisfies FlagTable
 
 describe('the flags of a table', () => {
   it('have defaults', () => {
     expect(readFlags(TABLE, {})).toEqual({
-      ...{ name: 'local', file: undefined, 'every-ms': 250, limit: 300_000, loud: false },
+      ...{ name: 'local', file: undefined, 'every-ms': 250, limit: 300_000, guests: [], loud: false },
     })
   })
 
   it('are read as what they take', () => {
-    const values = readFlags(TABLE, { name: 'a', file: 'b', 'every-ms': '100', limit: 'none', loud: 'yes' })
-    expect(values).toEqual({ name: 'a', file: 'b', 'every-ms': 100, limit: undefined, loud: true })
-    const typed: { readonly name: string; readonly 'every-ms': number; readonly loud: boolean } = values
+    const values = readFlags(TABLE, {
+      ...{ name: 'a', file: 'b', 'every-ms': '100', limit: 'none', guests: 'ann, bob', loud: 'yes' },
+    })
+    expect(values).toEqual({
+      ...{ name: 'a', file: 'b', 'every-ms': 100, limit: undefined, guests: ['ann', 'bob'], loud: true },
+    })
+    const typed: { readonly name: string; readonly guests: readonly string[]; readonly loud: boolean } = values
     expect(typed).toBe(values)
   })
 
@@ -30,6 +38,8 @@ describe('the flags of a table', () => {
     [{ 'every-ms': '' }, '--every-ms is ""; expected a whole number of at least 100'],
     [{ 'every-ms': '100.5' }, '--every-ms is "100.5"; expected a whole number of at least 100'],
     [{ limit: '5' }, '--limit is "5"; expected a duration such as 1m30s, or none'],
+    [{ guests: 'ann,b0b' }, '--guests has "b0b"; expected names'],
+    [{ guests: '' }, '--guests has ""; expected names'],
     [{ loud: 'maybe' }, '--loud is "maybe"; expected yes or no'],
   ])('%j are refused with what was found and what was expected', (given: Readonly<Record<string, string>>, message) => {
     expect(() => readFlags(TABLE, given)).toThrow(new UsageError(message))
@@ -42,7 +52,7 @@ describe('the flags of a table', () => {
   it('tell their default in the help, if they have one', () => {
     expect(Object.values(TABLE).map(helpOf)).toEqual([
       ...['what it is called (default: local)', 'where it is (default: $FILE)', 'how often (default: 250)'],
-      ...['how long (default: 5m)', 'whether it is heard (default: no)'],
+      ...['how long (default: 5m)', 'who may come', 'whether it is heard (default: no)'],
     ])
     expect(helpOf({ takes: '<x>', reads: 'text', text: 'plain' })).toBe('plain')
   })

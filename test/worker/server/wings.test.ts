@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { isPartOfWings, readWingFlags, WING_FLAGS, wingsOn } from '../../../worker/server/wings.ts'
+import { devWingFlags, isPartOfWings, readWingFlags, WING_FLAGS, wingsOn } from '../../../worker/server/wings.ts'
 import { UsageError } from '../../../worker/server/usage-error.ts'
 
 const KNOWN = ['landscaper', 'chess']
@@ -26,7 +26,7 @@ describe('the flag --wings', () => {
 
 describe('the flags of wings', () => {
   it('are flags of the worker', () => {
-    expect(Object.keys(WING_FLAGS)).toEqual(['pickup-timeout', 'deployers', 'strict-tenancy'])
+    expect(Object.keys(WING_FLAGS)).toEqual(['pickup-timeout', 'deployers', 'strict-tenancy', 'target-allow'])
   })
 
   const wings = {
@@ -50,5 +50,21 @@ describe('the flags of wings', () => {
     expect(() => readWingFlags(['go'], { clock: '1h' }, wings)).toThrow(
       '--clock is given, but wing chess, whose flag it is, is off; expected it in --wings',
     )
+  })
+
+  it('name what they were given where it is wrong', () => {
+    expect(() => readWingFlags(['landscaper'], { 'target-allow': '127.0.0.0/8,https://here' })).toThrow(
+      new UsageError(
+        '--target-allow has "https://here"; expected a host such as 10.0.0.5:8080 or [::1]:6443, or addresses such as 127.0.0.0/8',
+      ),
+    )
+  })
+
+  it('tell the worker of pawl dev where its API server is, beside what pawl dev was given', () => {
+    expect(devWingFlags(['landscaper'], 'https://127.0.0.1:6443/', {})).toEqual(['--target-allow=127.0.0.1:6443'])
+    expect(devWingFlags(['landscaper'], 'https://kube.example', { 'target-allow': '10.0.0.1,::1' })).toEqual([
+      '--target-allow=kube.example:443,10.0.0.1,::1',
+    ])
+    expect(devWingFlags([], 'https://kube.example', {})).toEqual([])
   })
 })

@@ -8,7 +8,7 @@ import { schemaProblems } from './schema-problems.ts'
 import { type DescribedVersion, type KindVersion, versionProblems } from './versions.ts'
 
 /** What the worker does to objects of a kind, beside reading them. */
-export type WorkerVerb = 'create' | 'update' | 'patch' | 'delete'
+export type WorkerVerb = 'get' | 'list' | 'create' | 'patch' | 'delete'
 
 /** Whether objects are in namespaces, or of the whole cluster. */
 export type Scope = 'Namespaced' | 'Cluster'
@@ -33,7 +33,7 @@ export interface KindDefinition<Name extends string, F extends Fields, S extends
   readonly hashed?: readonly Path[]
   /** Fields beyond metadata by which clients may select: each text, number or flag, in no list. */
   readonly selectableFields?: readonly Path[]
-  /** Verbs beyond get, list and watch that the worker's role needs; its status, where there is one, follows `patch`. */
+  /** What the worker's role needs, where no controller in level mode says so; its status, where there is one, follows `patch`. */
   readonly workerVerbs: readonly WorkerVerb[]
   /** Default `Namespaced`. */
   readonly scope?: S

@@ -7,6 +7,8 @@ interface Described {
   readonly text: string
   /** The default as the help tells it, where `otherwise` does not say it. */
   readonly default?: string
+  /** The worker of `pawl dev` gets the host and port of its API server as the flag's value, and what `pawl dev` itself is given of the flag behind it. */
+  readonly inDev?: 'api-server'
 }
 
 /** One flag; `otherwise` is its value when it is not given. */
@@ -17,6 +19,8 @@ export type Flag = Described &
     /** In milliseconds; undefined for `none`. */
     | { readonly reads: 'duration'; readonly otherwise: string }
     | { readonly reads: 'yes-or-no'; readonly otherwise: 'yes' | 'no' }
+    /** Separated by commas, or given several times; none without the flag. Each is one that `accepts` takes: `expected`, for people. */
+    | { readonly reads: 'list'; readonly accepts: (entry: string) => boolean; readonly expected: string }
   )
 
 /** Flags by name, in the order of the help. */
@@ -29,9 +33,11 @@ export type FlagValue<F> = F extends { readonly reads: 'number' }
     ? number | undefined
     : F extends { readonly reads: 'yes-or-no' }
       ? boolean
-      : F extends { readonly otherwise: string }
-        ? string
-        : string | undefined
+      : F extends { readonly reads: 'list' }
+        ? readonly string[]
+        : F extends { readonly otherwise: string }
+          ? string
+          : string | undefined
 
 export type FlagValues<Table extends FlagTable> = { readonly [Name in keyof Table]: FlagValue<Table[Name]> }
 

@@ -45,7 +45,8 @@ export const contextKind = defineKind({
     path('componentVersionOverwrites'),
     path('verificationSignatures'),
   ],
-  workerVerbs: [],
+  // Whether the Context that an Installation names is there.
+  workerVerbs: ['get'],
 })
 
 export type Context = ObjectOf<typeof contextKind>

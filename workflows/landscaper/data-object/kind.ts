@@ -20,7 +20,7 @@ export const dataObjectKind = defineKind({
   schema: { data: required(anyJson('The value; any JSON.')) },
   projection: DATA_LABELS,
   hashed: [path('data')],
-  workerVerbs: ['create', 'patch', 'update', 'delete'],
+  workerVerbs: ['get', 'list', 'create', 'patch', 'delete'],
 })
 
 export type DataObject = ObjectOf<typeof dataObjectKind>

@@ -102,7 +102,7 @@ export const deployItemKind = defineKind({
     path('status.jobIDGenerationTime'),
     path('status.exportRef'),
   ],
-  workerVerbs: ['create', 'patch', 'update', 'delete'],
+  workerVerbs: ['get', 'list', 'create', 'patch', 'delete'],
 })
 
 export type DeployItem = ObjectOf<typeof deployItemKind>

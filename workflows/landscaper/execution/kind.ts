@@ -100,7 +100,7 @@ export const executionKind = defineKind({
     path('status.observedGeneration'),
     path('status.exportRef'),
   ],
-  workerVerbs: ['create', 'patch', 'update', 'delete'],
+  workerVerbs: ['get', 'list', 'create', 'patch', 'delete'],
 })
 
 export type Execution = ObjectOf<typeof executionKind>

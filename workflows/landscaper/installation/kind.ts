@@ -197,7 +197,7 @@ export const installationKind = defineKind({
     path('status.observedGeneration'),
     path('status.executionRef'),
   ],
-  workerVerbs: ['create', 'patch', 'update', 'delete'],
+  workerVerbs: ['get', 'list', 'patch'],
 })
 
 export type Installation = ObjectOf<typeof installationKind>

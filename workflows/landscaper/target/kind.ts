@@ -41,7 +41,7 @@ export const targetKind = defineKind({
   },
   projection: DATA_LABELS,
   hashed: [path('spec')],
-  workerVerbs: ['create', 'patch', 'update', 'delete'],
+  workerVerbs: ['get', 'list', 'create', 'patch', 'delete'],
 })
 
 export type Target = ObjectOf<typeof targetKind>

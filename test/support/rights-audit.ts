@@ -1,0 +1,101 @@
+// What the audit log of a whole test run says of the roles that Pawl ships: nothing was denied to bridge and worker that had them, and each right was
+// used by somebody. Source: docs/security.md "What each process may do".
+
+import { createReadStream } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { parse } from 'yaml'
+
+import { PROCESSES, type ProcessName, RIGHTS } from './rights.ts'
+
+const ROLES = new URL('../../deploy/rbac/', import.meta.url).pathname
+
+export interface RightsReport {
+  /** Requests, without query, and what was forbidden; each once. */
+  readonly denied: readonly string[]
+  /** `worker: patch executions.landscaper.gardener.cloud/status`, shipped and never used. */
+  readonly unused: readonly string[]
+}
+
+/** Rights that no request shows. */
+const UNSEEN = [
+  // Asked for by an admission plugin of the server (OwnerReferencesPermissionEnforcement), when an owner reference blocks the owner's deletion.
+  /^worker: update \w+\.[\w.]+\/finalizers$/,
+]
+
+export async function reportRights(auditLogPath: string): Promise<RightsReport> {
+  const denied = new Set<string>()
+  const used = new Set<string>()
+  for await (const { event, isForbidden } of eventsOf(auditLogPath, ACCOUNT)) {
+    const name = PROCESSES.find((one) => event.user?.username?.endsWith(`:pawl-${one}`))
+    if (name === undefined) continue
+    const right = rightOf(name, event)
+    if (isForbidden) denied.add(`${right} (${event.requestURI.replace(/\?.*$/, '')})`)
+    else used.add(right)
+  }
+  const shipped = await shippedRights()
+  const unused = shipped.filter((right) => !used.has(right) && !UNSEEN.some((pattern) => pattern.test(right)))
+  return { denied: [...denied].sort(), unused: unused.sort() }
+}
+
+/** What was forbidden to accounts whose names begin so; each once. */
+export async function deniedTo(auditLogPath: string, account: string): Promise<readonly string[]> {
+  const denied = new Set<string>()
+  for await (const { event, isForbidden } of eventsOf(auditLogPath, account))
+    if (isForbidden) denied.add(`${event.verb} ${event.requestURI}`)
+  return [...denied]
+}
+
+async function* eventsOf(auditLogPath: string, account: string) {
+  for await (const line of createInterface({ input: createReadStream(auditLogPath) })) {
+    // The last line may be half written.
+    if (!line.includes(`"username":"${account}`) || !line.endsWith('}')) continue
+    const event = JSON.parse(line) as AuditEvent
+    yield { event, isForbidden: event.annotations?.[DECISION] === 'forbid' }
+  }
+}
+
+const ACCOUNT = `system:serviceaccount:${RIGHTS}`
+const DECISION = 'authorization.k8s.io/decision'
+
+interface AuditEvent {
+  readonly verb: string
+  readonly requestURI: string
+  readonly user?: { readonly username?: string }
+  readonly objectRef?: { readonly apiGroup?: string; readonly resource?: string; readonly subresource?: string }
+  readonly annotations?: Readonly<Record<string, string>>
+}
+
+function rightOf(
+  name: ProcessName,
+  { verb, objectRef: { apiGroup = '', resource = '', subresource } = {} }: AuditEvent,
+) {
+  return rightText(name, verb, apiGroup, subresource === undefined ? resource : `${resource}/${subresource}`)
+}
+
+function rightText(name: ProcessName, verb: string, group: string, path: string): string {
+  const [resource = '', subresource] = path.split('/')
+  const full = group === '' ? resource : `${resource}.${group}`
+  return `${name}: ${verb} ${subresource === undefined ? full : `${full}/${subresource}`}`
+}
+
+interface Role {
+  readonly rules: readonly { readonly apiGroups: string[]; readonly resources: string[]; readonly verbs: string[] }[]
+}
+
+async function shippedRights(): Promise<readonly string[]> {
+  const files = (await readdir(ROLES, { recursive: true })).filter((path) => path.endsWith('.yaml'))
+  const rights = await Promise.all(
+    files.map(async (path) => {
+      const { rules } = parse(await readFile(join(ROLES, path), 'utf8')) as Role
+      const name = path.endsWith('bridge.yaml') ? 'bridge' : 'worker'
+      return rules.flatMap(({ apiGroups, resources, verbs }) =>
+        apiGroups.flatMap((group) =>
+          resources.flatMap((resource) => verbs.map((verb) => rightText(name, verb, group, resource))),
+        ),
+      )
+    }),
+  )
+  return rights.flat()
+}
