@@ -1,0 +1,54 @@
+// Random histories of edits: whatever was done to an Installation and its tree, once its specification is right again the next job ends as that of a fresh
+// Installation with this specification. Source: spec/engine.md 4.3, A2, A4, A5, A7.
+
+import { beforeAll, describe, expect, it } from 'vitest'
+
+import { holds, LONG } from '../support/fuzz/course.ts'
+import { fresh, plant, PLANTED, played } from '../support/fuzz/edited-installation.ts'
+import { type Edit, history } from '../support/fuzz/edits.ts'
+import { endState } from '../support/fuzz/end-state.ts'
+import { SOUND, soundness } from '../support/fuzz/soundness.ts'
+import { useStage } from '../support/stage.ts'
+
+const LANES = Array.from({ length: 5 }, (_, lane) => lane)
+const LONGEST = LONG ? 20 : 6
+const RUNS = LONG ? 30 : 1
+const LIMIT_MS = LONG ? 3_600_000 : 240_000
+
+const stage = useStage('fuzz-edits')
+beforeAll(() => plant(stage.cluster))
+
+let count = 0
+
+/** Plays it, and compares. @throws with what is not as it is with a fresh one. */
+async function endsAsFresh(edits: readonly Edit[]): Promise<void> {
+  const { cluster, pawl } = stage
+  const [name, other] = [`edited-${++count}x`, `fresh-${count}x`]
+  const { spec, root } = await played(cluster, name, edits)
+  const made = await fresh(cluster, other, spec)
+  expect(made.status).toMatchObject({ phase: 'Succeeded' })
+  expect(root.status, JSON.stringify(root.status)).toMatchObject({ phase: 'Succeeded' })
+  await Promise.all([pawl.settled(root), pawl.settled(made)])
+  expect(await endState(cluster, name)).toEqual(await endState(cluster, other))
+}
+
+describe.concurrent('an installation with any history', () => {
+  it.each(LANES)(
+    'ends as a fresh one with the same specification (lane %i)',
+    async (lane) => {
+      const tried = { name: 'edits', values: history(LONGEST), runs: RUNS, lane, isFirst: lane === 0 }
+      await holds({ ...tried, limitMs: LIMIT_MS / 10 }, endsAsFresh)
+    },
+    LIMIT_MS,
+  )
+})
+
+describe('Pawl after all of this', () => {
+  it(
+    'is at rest and well, and has told nobody what the objects hold',
+    async () => {
+      expect(await soundness(stage.pawl, stage.cluster, PLANTED)).toEqual(SOUND)
+    },
+    LIMIT_MS,
+  )
+})

@@ -1,0 +1,135 @@
+// Every field of the kinds that Pawl works on, with strange values that the API server takes: the job ends, and where it fails it says where. Whatever
+// somebody writes into a status by hand, the jobs that follow put it right. What the API server refuses is in test/env/fuzz-schema.test.ts.
+// Source: spec/engine.md 4.3, A1 and A7.
+
+import { randomUUID } from 'node:crypto'
+import { beforeAll, describe, expect, it } from 'vitest'
+
+import { type JsonSchema, type JsonValue, type Kind, openApiSchema } from '../../workflows/kit/index.ts'
+import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
+import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
+import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
+import { targetKind } from '../../workflows/landscaper/target/kind.ts'
+import { API, type LsObject } from '../support/cluster.ts'
+import { holds, LONG } from '../support/fuzz/course.ts'
+import { BASES, PLANTED, plant } from '../support/fuzz/bases.ts'
+import { expectLocated } from '../support/fuzz/located.ts'
+import { SOUND, soundness } from '../support/fuzz/soundness.ts'
+import { fieldsOf, type FieldPath, type JsonObject, pathText, withValue } from '../support/fuzz/schema-fields.ts'
+import { validValue } from '../support/fuzz/valid-values.ts'
+import { createTarget } from '../support/manifests.ts'
+import { useStage } from '../support/stage.ts'
+
+const RUNS = LONG ? 25 : 1
+const AT_ONCE = 10
+const LIMIT_MS = LONG ? 3_600_000 : 120_000
+const JOB_MS = 90_000
+
+const NAMESPACE = 'fuzz-fields'
+const stage = useStage(NAMESPACE, () => Promise.resolve({ workerFlags: ['--pickup-timeout', '3s'] }))
+beforeAll(async () => {
+  await createTarget(stage.cluster)
+  await plant(stage.cluster)
+})
+
+let count = 0
+
+/** Creates what a base has for this value, and starts its job. @returns the object whose job it is, when that has ended. */
+async function answer(kind: Kind, at: FieldPath, value: JsonValue): Promise<LsObject> {
+  const { cluster } = stage
+  const name = `${kind.singular}-${++count}`
+  const { spec, run } = BASES[kind.kind as keyof typeof BASES]
+  const schema = openApiSchema(kind).properties?.['spec'] as JsonSchema
+  const fuzzed = withValue(schema, spec(name, at), at, value) as JsonObject
+  await cluster.create({ apiVersion: API, kind: kind.kind, metadata: { name }, spec: fuzzed }, kind.plural)
+  const [plural, subject] = await run(cluster, name)
+  return await cluster.finished(subject, undefined, plural, JOB_MS)
+}
+
+/** Does all, some at once. @throws with what went wrong in each. */
+async function forAll<Item>(items: readonly Item[], work: (item: Item, lane: number) => Promise<void>): Promise<void> {
+  const left = items.map((item, index) => ({ item, index }))
+  const errors: unknown[] = []
+  const lane = async () => {
+    for (let next = left.shift(); next !== undefined; next = left.shift())
+      await work(next.item, next.index).catch((error: unknown) => errors.push(error))
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, lane))
+  if (errors.length > 0) throw new Error(errors.map(String).join('\n\n'))
+}
+
+describe.concurrent('a job over an object with a strange value', () => {
+  const kinds: readonly Kind[] = [installationKind, executionKind, deployItemKind, targetKind]
+
+  it.each(kinds.map((kind) => [kind.kind, kind] as const))(
+    'ends for each field of the kind %s, and fails with words that lead there',
+    async (_, kind) => {
+      const schema = openApiSchema(kind).properties?.['spec'] as JsonSchema
+      // A type that Pawl does not serve is waited for by nobody where no Execution does; what that comes to is in the kind Execution.
+      const isAwaited = ({ at }: { readonly at: FieldPath }) => kind.kind !== 'DeployItem' || at.join() !== 'type'
+      await forAll(fieldsOf(schema).filter(isAwaited), async ({ at, schema: field }, lane) => {
+        const tried = {
+          name: `answer-${kind.kind}-${pathText(at)}`,
+          values: validValue(field, { isServer: true }),
+          runs: RUNS,
+          lane,
+        }
+        await holds(tried, async (value) => {
+          expectLocated(await answer(kind, at, value), at, value)
+        })
+      })
+    },
+    LIMIT_MS,
+  )
+})
+
+describe.concurrent('an object whose status somebody has written by hand', () => {
+  const kinds: readonly Kind[] = [installationKind, executionKind, deployItemKind]
+
+  it.each(kinds.map((kind) => [kind.kind, kind] as const))(
+    'is put right by the jobs that follow: %s',
+    async (_, { kind, plural, singular, schema }) => {
+      const { cluster } = stage
+      const lanes = Array.from({ length: 3 }, (_, lane) => lane)
+      await forAll(lanes, async (lane) => {
+        const status = schema['status']?.schema as JsonSchema
+        const tried = {
+          name: `status-${kind}`,
+          values: validValue(status, { isServer: true }),
+          runs: LONG ? 40 : 1,
+          lane,
+        }
+        await holds(tried, async (value) => {
+          const name = `${singular}-by-hand-${++count}`
+          const { spec, run } = BASES[kind as keyof typeof BASES]
+          await cluster.create({ apiVersion: API, kind, metadata: { name }, spec: spec(name, []) }, plural)
+          await run(cluster, name)
+          const { status: first } = await cluster.finished(name, undefined, plural, JOB_MS)
+          expect(first).toMatchObject({ phase: 'Succeeded' })
+          await cluster.patch(plural, name, { status: value }, 'status')
+          // What was written may ask for a job of its own, in a phase that there is not; it ends, well or not.
+          await run(cluster, name, randomUUID())
+          await cluster.finished(name, undefined, plural, JOB_MS)
+          await run(cluster, name, randomUUID())
+          const isWell = (object?: LsObject) =>
+            object?.status?.phase === 'Succeeded' &&
+            object.status.jobID === object.status.jobIDFinished &&
+            object.status.lastError === undefined
+          const last = await cluster.until(plural, name, isWell, JOB_MS)
+          expect(last.status?.observedGeneration).toBe(last.metadata.generation)
+        })
+      })
+    },
+    LIMIT_MS,
+  )
+})
+
+describe('Pawl after all of this', () => {
+  it(
+    'is at rest and well, and has told nobody what the objects hold',
+    async () => {
+      expect(await soundness(stage.pawl, stage.cluster, PLANTED)).toEqual(SOUND)
+    },
+    LIMIT_MS,
+  )
+})

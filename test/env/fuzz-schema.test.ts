@@ -1,0 +1,142 @@
+// Every field of every kind, with values that its schema takes and values that it does not: the API server takes the ones, and refuses the others with
+// words that name the field. What Pawl does with what was taken is in test/e2e/fuzz-fields.test.ts.
+
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+
+import { createKubeClient, type KubeObject, resourcePath } from '../../activities/kube/client.ts'
+import { KubeError } from '../../activities/kube/errors.ts'
+import { readKindFolders } from '../../worker/server/kind-folders.ts'
+import { type JsonSchema, type JsonValue, type Kind, openApiSchema } from '../../workflows/kit/index.ts'
+import { holds, LONG } from '../support/fuzz/course.ts'
+import { invalidValue } from '../support/fuzz/invalid-values.ts'
+import {
+  type FieldPath,
+  fieldsOf,
+  type JsonObject,
+  leanValue,
+  pathText,
+  withValue,
+} from '../support/fuzz/schema-fields.ts'
+import { validValue } from '../support/fuzz/valid-values.ts'
+
+const NAMESPACE = 'fuzz-schema'
+const RUNS = LONG ? 60 : 1
+// A field whose requests wait for those of the others would be slow for no reason.
+const AT_ONCE = 4
+
+const kube = createKubeClient({ kubeconfigPath: inject('servers').kubeconfigPath, userAgent: 'test' })
+const folders = await readKindFolders(fileURLToPath(new URL('../..', import.meta.url)))
+const kinds = folders.flatMap((folder) => folder.kinds).map((kind) => [kind.kind, kind] as const)
+
+beforeAll(async () => {
+  await kube.request('POST', '/api/v1/namespaces', { body: { metadata: { name: NAMESPACE } } })
+})
+afterAll(() => kube.close())
+
+/** The metadata of an object of each kind whose status is an endpoint. */
+const lean = new Map<string, object>()
+
+/** Sends an object with this value, as a dry run. @returns what the API server would store, or what it says against it. */
+async function sent(kind: Kind, at: FieldPath, value: JsonValue): Promise<{ stored?: JsonObject; refusal?: string }> {
+  const object = withValue(openApiSchema(kind), undefined, at, value) as JsonObject
+  const { apiVersion, kind: name, plural } = kind
+  // The status that a new object comes with is left out, unread.
+  const isStatus = kind.statusSubresource && at[0] === 'status'
+  const path = resourcePath(
+    { apiVersion, plural },
+    NAMESPACE,
+    isStatus ? 'lean' : undefined,
+    isStatus ? 'status' : undefined,
+  )
+  const metadata = isStatus ? lean.get(name) : { name: 'fuzzed' }
+  const body = { ...object, apiVersion, kind: name, metadata }
+  try {
+    const query = { dryRun: 'All', fieldValidation: 'Strict' }
+    return { stored: await kube.request<JsonObject>(isStatus ? 'PUT' : 'POST', path, { body, query }) }
+  } catch (error) {
+    if (error instanceof KubeError && (error.status === 422 || error.status === 400)) return { refusal: error.message }
+    throw error
+  }
+}
+
+/** Does it for all fields, some at once; every field that fails is told. */
+async function forEach<Item>(
+  items: readonly Item[],
+  work: (item: Item, index: number) => Promise<void>,
+): Promise<void> {
+  const left = items.map((item, index) => ({ item, index }))
+  const errors: unknown[] = []
+  const lane = async () => {
+    for (let next = left.shift(); next !== undefined; next = left.shift())
+      await work(next.item, next.index).catch((error: unknown) => errors.push(error))
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, lane))
+  if (errors.length > 0) throw new Error(errors.map(String).join('\n\n'))
+}
+
+describe.each(kinds)('the fields of the kind %s', (name, kind) => {
+  const schema = openApiSchema(kind)
+  // metadata is the API server's own, and so is what kind an object is of.
+  const fields = fieldsOf(schema).filter(({ at: [top] }) => !['apiVersion', 'kind', 'metadata'].includes(top ?? ''))
+  const spec = (leanValue(schema) as JsonObject)['spec']
+
+  beforeAll(async () => {
+    if (!kind.statusSubresource) return
+    const { apiVersion, plural } = kind
+    const body = { apiVersion, kind: name, metadata: { name: 'lean' }, ...(spec !== undefined && { spec }) }
+    const { metadata } = await kube.request<KubeObject>('POST', resourcePath({ apiVersion, plural }, NAMESPACE), {
+      body,
+    })
+    lean.set(name, metadata)
+  })
+
+  it(`are taken with what their schema takes, ${RUNS} of each`, async () => {
+    expect(fields.length).toBeGreaterThan(0)
+    await forEach(fields, async ({ at, schema: field }, lane) => {
+      const isTaken = async (value: JsonValue) => {
+        const { refusal: said } = await sent(kind, at, value)
+        if (said !== undefined) throw new Error(`${name} ${pathText(at)}: refused ${JSON.stringify(value)}: ${said}`)
+      }
+      await holds(
+        { name: `taken-${name}-${pathText(at)}`, values: validValue(field, { isServer: true }), runs: RUNS, lane },
+        isTaken,
+      )
+    })
+  })
+
+  it(`are refused with what their schema does not take, ${RUNS} of each, and named`, async () => {
+    await forEach(fields, async ({ at, schema: field }, lane) => {
+      const values = invalidValue(field)
+      if (values === undefined) return
+      const tried = { name: `refused-${name}-${pathText(at)}`, values, runs: RUNS, lane }
+      await holds(tried, async ({ value, below, why }) => {
+        const { refusal: said } = await sent(kind, at, value)
+        const place = pathText([...at, ...below])
+        if (said?.includes(place) !== true)
+          throw new Error(`${name} ${place} ${why}: ${JSON.stringify(value)}: ${said ?? 'was taken'}`)
+      })
+    })
+  })
+
+  it('are stored as if they were left out where they are null and need not be there', async () => {
+    const isNeeded = ({ at }: { readonly at: FieldPath }) =>
+      at.at(-1) === '[]' || at.at(-1) === '*' || requires(schema, at)
+    await forEach(
+      fields.filter((one) => !isNeeded(one) && one.schema.type !== undefined),
+      async ({ at }) => {
+        const { stored, refusal } = await sent(kind, at, null)
+        if (refusal !== undefined || JSON.stringify(stored).includes('null'))
+          throw new Error(`${name} ${pathText(at)}: ${refusal ?? JSON.stringify(stored)}`)
+      },
+    )
+  })
+})
+
+/** Whether the parent of a field says that it has to be there. */
+function requires(schema: JsonSchema, at: FieldPath): boolean {
+  const [name = '', ...rest] = at
+  if (rest.length === 0) return schema.required?.includes(name) === true
+  const child = name === '[]' ? schema.items : name === '*' ? schema.additionalProperties : schema.properties?.[name]
+  return child !== undefined && requires(child, rest)
+}

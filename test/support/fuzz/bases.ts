@@ -1,0 +1,123 @@
+// Objects that are as they should be, one of whose fields is then replaced. All of them meet a planted secret.
+
+import type { JsonValue } from '../../../workflows/kit/index.ts'
+import { API, blueprintOf, type Cluster, item } from '../cluster.ts'
+import { configMap, dataObject, secret, target } from '../imports.ts'
+import { configMap as deployedConfigMap, manifestItem, TARGET_TYPE as HERE_TYPE } from '../manifests.ts'
+import type { FieldPath, JsonObject } from './schema-fields.ts'
+
+export const PLANTED = 'planted-6c1fe02b77'
+const TARGET_TYPE = 'example.org/cluster'
+
+/** What the bases import. */
+export async function plant(cluster: Cluster): Promise<void> {
+  await cluster.create(secret('given', { password: PLANTED }), 'secrets')
+  await cluster.create(configMap('given', { password: PLANTED }), 'configmaps')
+  await cluster.create(dataObject('given', { password: PLANTED }), 'dataobjects')
+  await cluster.create(target('given', { type: TARGET_TYPE, config: { token: PLANTED } }), 'targets')
+}
+
+interface Base {
+  /** @param at what is replaced: of fields that exclude each other, the others are not there. */
+  readonly spec: (name: string, at: FieldPath) => JsonObject
+  /** Starts a job of the object. @returns plural and name of the object that says how it ended. */
+  readonly run: (cluster: Cluster, name: string, jobID?: string) => Promise<readonly [plural: string, name: string]>
+}
+
+export const BASES = {
+  Installation: {
+    spec: installationSpec,
+    run: async (cluster, name) => {
+      await cluster.trigger(name)
+      return ['installations', name]
+    },
+  },
+  Execution: {
+    spec: () => ({
+      deployItems: asJson([
+        item({ name: 'a', config: { export: { password: PLANTED } } }),
+        item({ name: 'b', dependsOn: ['a'] }),
+      ]),
+    }),
+    run: byJobID('executions'),
+  },
+  DeployItem: {
+    spec: () => {
+      const { type, config } = item({ name: 'a', config: { export: { password: PLANTED } } })
+      return { type, config: asJson(config) }
+    },
+    run: byJobID('deployitems'),
+  },
+  Target: {
+    spec: () => ({ type: HERE_TYPE, config: { selfConfig: { serviceAccount: { name: 'here' } } } }),
+    run: async (cluster, name) => {
+      const manifests = [deployedConfigMap(name, cluster.namespace, { password: PLANTED })]
+      const spec = { deployItems: [manifestItem({ name: 'a', target: name, timeout: '15s', manifests })] }
+      await cluster.create({ apiVersion: API, kind: 'Execution', metadata: { name }, spec }, 'executions')
+      return await byJobID('executions')(cluster, name)
+    },
+  },
+} as const satisfies Readonly<Record<string, Base>>
+
+function byJobID(plural: string): Base['run'] {
+  return async (cluster, name, jobID = `${name}-1`) => {
+    await cluster.patch(plural, name, { status: { jobID } }, 'status')
+    return [plural, name]
+  }
+}
+
+// Exactly one of each line may be there.
+const SOURCES = [
+  ['dataRef', 'secretRef', 'configMapRef'],
+  ['target', 'targets', 'targetListRef', 'targetMap', 'targetMapRef'],
+  ['ref', 'inline'],
+]
+
+function installationSpec(name: string, at: FieldPath): JsonObject {
+  const anything = (one: string) => ({ name: one, type: 'data', schema: {} })
+  const show = [item({ name: 'show', config: { export: 'IMPORTS' } })]
+  const template = JSON.stringify({ deployItems: show }).replace('"IMPORTS"', '{{ toJson .imports }}')
+  const blueprint = blueprintOf([], {
+    imports: [
+      ...['password', 'object', 'config'].map(anything),
+      { name: 'cluster', type: 'target', targetType: TARGET_TYPE },
+    ],
+    exports: [anything('out'), { name: 'behind', type: 'target', targetType: TARGET_TYPE }],
+    deployExecutions: [{ name: 'items', type: 'GoTemplate', template }],
+    exportExecutions: [
+      {
+        ...{ name: 'out', type: 'GoTemplate' },
+        template: `exports: { out: {{ toJson .values.deployitems }}, behind: { type: ${TARGET_TYPE}, config: { token: ${PLANTED} } } }`,
+      },
+    ],
+  })
+  const base = {
+    blueprint: { inline: { filesystem: { 'blueprint.yaml': JSON.stringify(blueprint) } } },
+    imports: {
+      data: [
+        { name: 'password', secretRef: { name: 'given', key: 'password' } },
+        { name: 'object', dataRef: 'given' },
+        { name: 'config', configMapRef: { name: 'given' } },
+      ],
+      targets: [{ name: 'cluster', target: 'given' }],
+    },
+    exports: {
+      data: [{ name: 'out', dataRef: `${name}-out` }],
+      targets: [{ name: 'behind', target: `${name}-behind` }],
+    },
+  }
+  return without(asJson(base), at) as JsonObject
+}
+
+/** Without the siblings that a field on the way excludes. */
+function without(value: JsonValue, [name, ...rest]: FieldPath): JsonValue {
+  if (name === undefined || typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((one: JsonValue, index) => (index === 0 ? without(one, rest) : one))
+  const others = SOURCES.find((line) => line.includes(name))?.filter((other) => other !== name) ?? []
+  const entries = Object.entries(value).filter(([key]) => !others.includes(key))
+  return Object.fromEntries(entries.map(([key, one]) => [key, key === name ? without(one, rest) : one]))
+}
+
+function asJson(value: unknown): JsonValue {
+  return JSON.parse(JSON.stringify(value)) as JsonValue
+}

@@ -1,0 +1,88 @@
+// How much is tried, and how. In the suite each property is tried a little, the same each time. PAWL_LONG=1 tries much, from a seed that is printed and
+// that PAWL_SEED repeats. What has failed once is kept as a file in `kept/`, and is tried first, each time.
+
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import fc from 'fast-check'
+
+export const LONG = process.env['PAWL_LONG'] !== undefined
+const SUITE_SEED = 20_261_123
+
+export const SEED = Number(process.env['PAWL_SEED'] ?? (LONG ? Date.now() % 2 ** 31 : SUITE_SEED))
+if (LONG) process.stderr.write(`fuzz: PAWL_SEED=${SEED}\n`)
+
+/** As kept: a failure that was mended, shrunk. */
+export interface Kept<Value> {
+  /** What it showed. */
+  readonly comment: string
+  /** Which property it broke: the name that `holds` has. */
+  readonly of: string
+  readonly value: Value
+}
+
+const KEPT = new URL('kept/', import.meta.url)
+
+/** The failures of former days that a property has to hold for. */
+export function keptOf<Value>(of: string): readonly Kept<Value>[] {
+  const files = readdirSync(KEPT).filter((name) => name.endsWith('.json'))
+  const all = files.sort().map((name) => JSON.parse(readFileSync(new URL(name, KEPT), 'utf8')) as Kept<Value>)
+  return all.filter((one) => one.of === of)
+}
+
+export interface Tried<Value> {
+  /** Of the property. */
+  readonly name: string
+  readonly values: fc.Arbitrary<Value>
+  readonly runs: number
+  /** Added to the seed: properties that are tried side by side try different values. */
+  readonly lane?: number
+  /** How long a failure is made smaller, in milliseconds from the first run on. */
+  readonly limitMs?: number
+  /** Whether what is kept is tried: of several lanes with the same property, by one. Default true. */
+  readonly isFirst?: boolean
+}
+
+/**
+ * Tries a property with what is kept, then with new values.
+ *
+ * @throws with the smallest value that it does not hold for, and with the name of a file that has it in the form of those that are kept.
+ */
+export async function holds<Value>(
+  { name, values, runs, lane = 0, limitMs = 60_000, isFirst = true }: Tried<Value>,
+  check: (value: Value) => Promise<void>,
+): Promise<void> {
+  const kept = isFirst ? keptOf<Value>(name) : []
+  for (const { comment, value } of kept) {
+    await check(value).catch((error: unknown) => {
+      throw new Error(`again: ${comment}: ${String(error)}`, { cause: error })
+    })
+  }
+  const deadline = Date.now() + limitMs
+  let hasFailed = false
+  const inTime = async (value: Value) => {
+    // What is not tried any more counts as no smaller failure.
+    if (hasFailed && Date.now() > deadline) return
+    await check(value).catch((error: unknown) => {
+      hasFailed = true
+      throw error
+    })
+  }
+  const details = await fc.check(fc.asyncProperty(values, inTime), { numRuns: runs, seed: SEED + lane })
+  if (!details.failed) return
+  const [value] = details.counterexample ?? []
+  throw new Error(
+    `${String(details.errorInstance)}\n${write({ comment: 'what it shows', of: name, value }, SEED + lane)}`,
+    {
+      cause: details.errorInstance,
+    },
+  )
+}
+
+function write(kept: Kept<unknown>, seed: number): string {
+  const file = join(tmpdir(), `${kept.of}-${seed}.json`)
+  const text = `${JSON.stringify(kept, undefined, 2)}\n`
+  writeFileSync(file, text)
+  const said = `shrunk to ${file}; once it is mended it belongs into test/support/fuzz/kept/, as ${basename(file)}`
+  return `${said}:\n${text.slice(0, 20_000)}`
+}

@@ -1,0 +1,226 @@
+// Plays histories of edits (edits.ts) on a cluster, as users do who wait for nothing that they need not wait for.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { isConflict, isNotFound, KubeError } from '../../../activities/kube/errors.ts'
+import { blueprintOf, type Cluster, installation, item, type LsObject, OPERATION } from '../cluster.ts'
+import { dataObject, secret, target } from '../imports.ts'
+import { configMap, createTarget, MANIFEST_TYPE, manifestItem, TARGET_TYPE } from '../manifests.ts'
+import { type Edit, edited, type EditedItem, type EditedSpec, FIRST, healed } from './edits.ts'
+
+export const PLANTED = 'planted-3e90ab51c4'
+const SPARE_TYPE = 'example.org/cluster'
+const WITHOUT_UNINSTALL = 'landscaper.gardener.cloud/delete-without-uninstall'
+const JOB_MS = 90_000
+const WAIT_MS = 5_000
+
+/** What all installations of the test import. */
+export async function plant(cluster: Cluster): Promise<void> {
+  await createTarget(cluster)
+  await cluster.create(secret('given', { password: PLANTED }), 'secrets')
+  await cluster.create(target('spare', { type: SPARE_TYPE, config: { kubeconfig: PLANTED } }), 'targets')
+}
+
+/** An item whose configuration shows the imports. */
+function template(
+  name: string,
+  cluster: Cluster,
+  itemName: string,
+  { type, dependsOn, value, way }: EditedItem,
+): object {
+  const shown = { value: String(value), imported: '{{ .imports.value }}', password: '{{ .imports.password }}' }
+  if (type === 'manifest') {
+    const manifests = [configMap(`${name}-${itemName}`, cluster.namespace, shown)]
+    return { ...manifestItem({ name: itemName, dependsOn, manifests }), target: { import: 'cluster' } }
+  }
+  const outcome = { well: {}, failing: { phase: 'Failed' }, held: { initialPhase: 'Progressing' } }[way]
+  return item({ name: itemName, dependsOn, config: { ...outcome, export: shown } })
+}
+
+/** The Installation of a specification. */
+function objectOf(cluster: Cluster, name: string, { items, spoiled }: EditedSpec) {
+  const list = Object.entries(items).map(([itemName, one]) => template(name, cluster, itemName, one))
+  const deployItems = spoiled === 'twin' ? [...list, ...list] : list
+  const text = `${spoiled === 'template' ? '{{ fail "spoiled" }}' : ''}${JSON.stringify({ deployItems })}`
+  const blueprint = blueprintOf([], {
+    imports: [
+      { name: 'value', type: 'data', schema: { type: 'integer' } },
+      { name: 'password', type: 'data', schema: { type: 'string' } },
+      { name: 'cluster', type: 'target', targetType: TARGET_TYPE },
+      { name: 'spare', type: 'target', targetType: SPARE_TYPE },
+    ],
+    exports: [{ name: 'out', type: 'data', schema: {} }],
+    deployExecutions: [{ name: 'items', type: 'GoTemplate', template: text }],
+    exportExecutions: [
+      {
+        name: 'out',
+        type: 'GoTemplate',
+        template: 'exports: { out: {{ toJson (default dict .values.deployitems) }} }',
+      },
+    ],
+  })
+  const spec = {
+    imports: {
+      data: [
+        { name: 'value', dataRef: spoiled === 'import' ? 'nowhere' : `${name}-value` },
+        { name: 'password', secretRef: { name: 'given', key: 'password' } },
+      ],
+      targets: [
+        { name: 'cluster', target: 'here' },
+        { name: 'spare', target: 'spare' },
+      ],
+    },
+    exports: { data: [{ name: 'out', dataRef: `${name}-out` }] },
+  }
+  return installation(name, [], { spec, blueprint, triggered: false })
+}
+
+/** Creates it, and waits for its job. */
+export async function fresh(cluster: Cluster, name: string, spec: EditedSpec): Promise<LsObject> {
+  await cluster.create(dataObject(`${name}-value`, spec.imported), 'dataobjects')
+  await cluster.create(objectOf(cluster, name, spec), 'installations')
+  await cluster.trigger(name)
+  return await cluster.finished(name, undefined, 'installations', JOB_MS)
+}
+
+/** Plays the history, mends what it broke, and runs a last job. @returns the specification that it came to, and the Installation. */
+export async function played(cluster: Cluster, name: string, history: readonly Edit[]) {
+  await cluster.create(dataObject(`${name}-value`, FIRST.imported), 'dataobjects')
+  await cluster.create(objectOf(cluster, name, FIRST), 'installations')
+  await cluster.trigger(name)
+  let spec = FIRST
+  for (const edit of history) {
+    spec = edited(spec, edit)
+    await perform(cluster, name, spec, edit)
+    if (edit.triggered) await ifThere(() => cluster.trigger(name))
+  }
+  return await mended(cluster, name, healed(spec))
+}
+
+async function perform(cluster: Cluster, name: string, spec: EditedSpec, edit: Edit): Promise<void> {
+  switch (edit.do) {
+    case 'put':
+    case 'remove':
+    case 'rename':
+    case 'depend':
+    case 'spoil':
+      await apply(cluster, name, spec)
+      return
+    case 'import':
+      await cluster.patch('dataobjects', `${name}-value`, { data: edit.value })
+      return
+    case 'annotate': {
+      const metadata = { annotations: { [OPERATION]: edit.operation } }
+      await ifThere(() => cluster.patch(edit.plural, name, { metadata }))
+      return
+    }
+    case 'delete': {
+      const object = await objectName(cluster, name, edit)
+      await ifThere(() => cluster.delete(edit.plural, object))
+      return
+    }
+    case 'write status': {
+      const object = await objectName(cluster, name, edit)
+      await ifThere(() => cluster.patch(edit.plural, object, { status: edit.status }, 'status'))
+      return
+    }
+    case 'wait':
+      await idle(cluster, name)
+  }
+}
+
+async function objectName(cluster: Cluster, name: string, edit: { readonly plural: string; readonly name: string }) {
+  if (edit.plural !== 'deployitems') return name
+  return (await cluster.items(name)).get(edit.name)?.metadata.name ?? 'nobody'
+}
+
+/** Writes the specification, anew where it is gone. */
+async function apply(cluster: Cluster, name: string, spec: EditedSpec): Promise<void> {
+  const object = objectOf(cluster, name, spec)
+  const there = await ifThere(() => cluster.patch('installations', name, { spec: object.spec }))
+  if (there === undefined) await cluster.create(object, 'installations')
+}
+
+/** A while, or until no job runs: what is held is waited for by nobody. */
+async function idle(cluster: Cluster, name: string): Promise<void> {
+  const deadline = Date.now() + WAIT_MS
+  while (Date.now() < deadline) {
+    const object = await cluster.get('installations', name)
+    const { jobID, jobIDFinished } = object?.status ?? {}
+    if (object === undefined || (jobID === jobIDFinished && object.metadata.annotations?.[OPERATION] === undefined))
+      return
+    await sleep(50)
+  }
+}
+
+/** A user mends the specification, ends each job that may wait for ever, and runs another one. */
+async function mended(cluster: Cluster, name: string, wanted: EditedSpec) {
+  const left = await jobsEnded(cluster, name)
+  if (left?.metadata.deletionTimestamp !== undefined) {
+    await letGo(cluster, name)
+  }
+  const spec = await withTypes(cluster, name, wanted)
+  await apply(cluster, name, spec)
+  const before = (await cluster.get('installations', name))?.status?.jobID
+  await cluster.trigger(name)
+  return { spec, root: await cluster.finished(name, before, 'installations', JOB_MS) }
+}
+
+/** Deletes on; items that depend on each other cannot be uninstalled, and users do what the error says, and take away by hand what is left. */
+async function letGo(cluster: Cluster, name: string): Promise<void> {
+  await ifThere(() => cluster.trigger(name))
+  const isDecided = (object?: LsObject) => {
+    const { jobID, jobIDFinished, phase } = object?.status ?? {}
+    const isAsked = object?.metadata.annotations?.[OPERATION] === 'reconcile'
+    return object === undefined || (!isAsked && jobID === jobIDFinished && phase === 'DeleteFailed')
+  }
+  const found = (await cluster.until('installations', name, isDecided, JOB_MS)) as LsObject | undefined
+  if (found === undefined) return
+  if (found.status?.lastError?.message.includes(WITHOUT_UNINSTALL) !== true)
+    throw new Error(`${name} cannot be deleted: ${JSON.stringify(found.status)}; expected words on what to do`)
+  const metadata = { annotations: { [WITHOUT_UNINSTALL]: 'true', [OPERATION]: 'reconcile' } }
+  await ifThere(() => cluster.patch('installations', name, { metadata }))
+  await cluster.gone(name, 'installations', JOB_MS)
+  const left = (await cluster.list('configmaps', 'v1')).filter((one) => one.metadata.name.startsWith(`${name}-`))
+  const path = `/api/v1/namespaces/${cluster.namespace}/configmaps`
+  for (const one of left) await cluster.kube.request('DELETE', `${path}/${one.metadata.name}`)
+}
+
+/** Interrupts until no job runs and none is asked for. @returns the Installation, if it is there. */
+async function jobsEnded(cluster: Cluster, name: string): Promise<LsObject | undefined> {
+  const interrupted = new Set<string>()
+  const isOver = (object?: LsObject) => {
+    const { jobID, jobIDFinished } = object?.status ?? {}
+    return jobID === jobIDFinished && object?.metadata.annotations?.[OPERATION] !== 'reconcile'
+  }
+  const isNext = (object?: LsObject) => isOver(object) || !interrupted.has(object?.status?.jobID ?? '')
+  for (;;) {
+    const object = (await cluster.until('installations', name, isNext, JOB_MS)) as LsObject | undefined
+    if (isOver(object)) return object
+    interrupted.add(object?.status?.jobID ?? '')
+    const metadata = { annotations: { [OPERATION]: 'interrupt' } }
+    if (object?.status?.jobID !== object?.status?.jobIDFinished)
+      await ifThere(() => cluster.patch('installations', name, { metadata }))
+  }
+}
+
+/** The type of an item cannot be changed: users take back what they wrote. */
+async function withTypes(cluster: Cluster, name: string, spec: EditedSpec): Promise<EditedSpec> {
+  const live = await cluster.items(name)
+  const typed = Object.entries(spec.items).map(([itemName, one]): [string, EditedItem] => {
+    const type = live.get(itemName)?.spec?.['type']
+    return [itemName, type === undefined ? one : { ...one, type: type === MANIFEST_TYPE ? 'manifest' : 'mock' }]
+  })
+  return { ...spec, items: Object.fromEntries(typed) }
+}
+
+/** Undefined where the object is not there, or is refused for what it is meanwhile. */
+async function ifThere<T>(act: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await act()
+  } catch (error) {
+    if (isNotFound(error) || isConflict(error)) return undefined
+    if (error instanceof KubeError && error.status === 422) return undefined
+    throw error
+  }
+}

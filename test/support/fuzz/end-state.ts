@@ -1,0 +1,93 @@
+// What a run of jobs has come to, comparable with what another one came to: specifications, how the last jobs ended, exports, and what is deployed.
+// Left out is what tells of the way there: generations, times, conditions, job IDs, errors of former jobs. Source: spec/engine.md 4.3, A4.
+
+import { gunzipSync } from 'node:zlib'
+
+import type { KubeObject } from '../../../activities/kube/client.ts'
+import { ITEM_NAME_LABEL, KEY_LABEL } from '../../../workflows/landscaper/contract.ts'
+import { API, type Cluster, type LsObject } from '../cluster.ts'
+
+const LISTS: readonly (readonly [plural: string, apiVersion: string])[] = [
+  ['installations', API],
+  ['executions', API],
+  ['deployitems', API],
+  ['dataobjects', API],
+  ['targets', API],
+  ['secrets', 'v1'],
+  ['configmaps', 'v1'],
+]
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
+const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g
+const OUTCOME = ['phase', 'lastError', 'executionRef', 'exportRef', 'deployItemCache', 'providerStatus'] as const
+
+/** Every object of the Installation's tree, of its exports, and of what it has deployed. */
+export async function endState(cluster: Cluster, name: string): Promise<readonly unknown[]> {
+  const lists = await Promise.all(
+    LISTS.map(async ([plural, apiVersion]) =>
+      (await cluster.list(plural, apiVersion)).map((object) => ({ object, role: roleOf(plural, object) })),
+    ),
+  )
+  const all = lists.flat()
+  const objects = all.map(({ object }) => object)
+  const found = all.filter(({ object }) => isOf(name, object, objects) && !isForgotten(object, objects))
+  const names = found.flatMap(({ object: { metadata }, role }): [string, string][] => [
+    [metadata.uid ?? '', `<uid of ${role}>`],
+    ...(metadata.name === name ? [] : [[metadata.name, `<${role}>`] as [string, string]]),
+  ])
+  // Longer names first: one may be the beginning of another.
+  names.sort(([left], [right]) => right.length - left.length)
+  const texts = found.map(({ object, role }) =>
+    names
+      .reduce((text, [from, to]) => text.replaceAll(from, to), JSON.stringify({ role, ...shown(object) }))
+      .replaceAll(name, '<name>')
+      .replaceAll(UUID, '<uuid>')
+      .replaceAll(TIME, '<time>'),
+  )
+  return texts.sort().map((text) => JSON.parse(text) as unknown)
+}
+
+/** Whether it is the Installation, or is owned by what is, or named after it. An owner that is gone leaves the rest to the garbage collector. */
+function isOf(name: string, { metadata }: KubeObject, all: readonly KubeObject[]): boolean {
+  const owners = metadata.ownerReferences ?? []
+  if (owners.length === 0) return metadata.name === name || metadata.name.startsWith(`${name}-`)
+  const parents = all.filter((one) => owners.some(({ uid }) => uid === one.metadata.uid))
+  return parents.some((parent) => isOf(name, parent, all))
+}
+
+/** The exports of an Execution that exports nothing any more: they stay as long as it does, and it no longer names them (collect-exports.ts). */
+function isForgotten({ metadata }: KubeObject, all: readonly LsObject[]): boolean {
+  if (metadata.labels?.[KEY_LABEL] !== '') return false
+  const owner = all.find(({ metadata: { uid } }) => uid === metadata.ownerReferences?.[0]?.uid)
+  return owner !== undefined && owner.status?.exportRef === undefined
+}
+
+function roleOf(plural: string, { metadata }: LsObject): string {
+  const { labels = {} } = metadata
+  const known = labels[ITEM_NAME_LABEL] ?? labels[KEY_LABEL]
+  return known === undefined ? plural : `${plural} ${known}`
+}
+
+function shown(object: LsObject): object {
+  const { metadata, spec, status, data } = object as LsObject & { readonly data?: unknown }
+  const { name, labels, finalizers, ownerReferences, deletionTimestamp } = metadata
+  const outcome = Object.fromEntries(OUTCOME.map((field) => [field, status?.[field]]))
+  const isSecret = object.apiVersion === undefined && typeof data === 'object' && data !== null
+  return {
+    metadata: { name, labels, finalizers, ownerReferences, deletionTimestamp },
+    spec: unpacked(spec),
+    outcome,
+    data: isSecret ? decoded(data) : data,
+  }
+}
+
+/** The items as they are listed, not as they are packed: names are in there. */
+function unpacked(spec: Readonly<Record<string, unknown>> | undefined): unknown {
+  const packed = spec?.['deployItemsCompressed']
+  if (typeof packed !== 'string') return spec
+  return { ...spec, deployItemsCompressed: JSON.parse(gunzipSync(Buffer.from(packed, 'base64')).toString()) as unknown }
+}
+
+function decoded(data: object): unknown {
+  const texts = Object.entries(data as Readonly<Record<string, string>>)
+  return Object.fromEntries(texts.map(([key, text]) => [key, [text, Buffer.from(text, 'base64').toString()]]))
+}

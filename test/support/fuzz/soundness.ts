@@ -1,0 +1,81 @@
+// What holds of a Pawl after anything that users did. Source: Acto's oracles "no crash" and "explicit error".
+//
+//   S1. Bridge and worker are the processes that they were, ready, and their logs tell of no trouble but users' mistakes.
+//   S2. The journal is at rest: it knows every object that has jobs as it is, no wake is left and no run is open.
+//   S3. No workflow task has failed: what a run meets is no bug.
+//   S4. A planted secret is in no row, history, log, status or Event.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+
+import { complaints } from '../bad-input.ts'
+import type { Cluster } from '../cluster.ts'
+import type { Pawl } from '../pawl.ts'
+import { eventsOf, historiesOf, journalOf, leaks } from '../planted-secret.ts'
+import { readiness } from '../readiness.ts'
+
+const PARTS = ['bridge', 'worker'] as const
+const SUBJECTS = { Installation: 'installations', Execution: 'executions', DeployItem: 'deployitems' } as const
+// Fenced: nothing is written. Where users edit all the time, and tasks are slow, jobs end before they were looked at.
+const LATE_STEP = '"msg":"a late step of a job that is over: nothing is written"'
+const REST_MS = 60_000
+
+export interface Soundness {
+  readonly trouble: readonly unknown[]
+  readonly leaks: readonly string[]
+}
+
+/** Nothing is wrong. */
+export const SOUND: Soundness = { trouble: [], leaks: [] }
+
+/** @throws when the journal does not come to rest. */
+export async function soundness(pawl: Pawl, cluster: Cluster, secret: string): Promise<Soundness> {
+  await atRest(pawl, cluster)
+  const [histories, journal, objects, events, stuck, ready] = await Promise.all([
+    historiesOf(pawl, cluster, 1),
+    journalOf(pawl),
+    Promise.all(Object.values(SUBJECTS).map((plural) => cluster.list(plural))),
+    eventsOf(cluster),
+    sql`select workflow_id, last_error, restarts from job where restarts > 0`.execute(pawl.db),
+    Promise.all(PARTS.map(async (part) => ({ part, status: await readiness(pawl.log(part)) }))),
+  ])
+  const statuses = objects.flat().map(({ metadata, status }) => [metadata.name, status])
+  // A task that is voided by a signal has failed too, and is no bug.
+  const failedTasks = histories.match(/.{0,600}(UNHANDLED_FAILURE|NON_DETERMINISTIC_ERROR).{0,600}/g) ?? []
+  const trouble = PARTS.flatMap((part) => [
+    ...(pawl.child(part).exitCode === null ? [] : [`${part} has ended`]),
+    ...complaints(pawl, part).filter((line) => !String(line).includes(LATE_STEP)),
+  ])
+  const places = [
+    histories,
+    journal,
+    JSON.stringify(statuses),
+    JSON.stringify(events),
+    ...PARTS.map((part) => pawl.log(part)),
+  ]
+  return {
+    trouble: [...trouble, ...failedTasks, ...stuck.rows, ...ready.filter(({ status }) => status !== 200)],
+    leaks: places.flatMap((place) => leaks(place, secret)),
+  }
+}
+
+async function atRest({ db }: Pawl, cluster: Cluster): Promise<void> {
+  const deadline = Date.now() + REST_MS
+  for (;;) {
+    const [lists, rows, wakes, jobs] = await Promise.all([
+      Promise.all(Object.values(SUBJECTS).map((plural) => cluster.list(plural))),
+      db.selectFrom('object').selectAll().where('deleted', '=', false).execute(),
+      db.selectFrom('wake').selectAll().execute(),
+      db.selectFrom('job').select(['workflow_id', 'last_error']).where('outcome', 'is', null).execute(),
+    ])
+    const found = lists.flat().map(({ metadata: { name, resourceVersion } }) => `${name} ${resourceVersion ?? ''}`)
+    const known = rows
+      .filter(({ kind }) => Object.hasOwn(SUBJECTS, kind))
+      .map(({ name, resource_version }) => `${name} ${resource_version}`)
+    const news = [...found.filter((one) => !known.includes(one)), ...known.filter((one) => !found.includes(one))]
+    if (news.length + wakes.length + jobs.length === 0) return
+    if (Date.now() > deadline)
+      throw new Error(`the journal is not at rest: ${JSON.stringify({ news, wakes, jobs }, undefined, 1)}`)
+    await sleep(100)
+  }
+}

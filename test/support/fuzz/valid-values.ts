@@ -1,0 +1,90 @@
+// Values that a schema takes, the strange ones among them. Rules in CEL are not looked at: what has some may still be refused for them.
+
+import fc from 'fast-check'
+
+import type { JsonSchema, JsonValue } from '../../../workflows/kit/index.ts'
+import { mapOf, strangeJson, strangeText } from './strange.ts'
+
+export interface Reader {
+  /** As the API server reads schemas: it takes lists for texts of a format, and null for what may be left out. */
+  readonly isServer: boolean
+}
+
+/** What a user may have meant, and anything else that the schema does not forbid. */
+export function validValue(schema: JsonSchema, reader: Reader = { isServer: false }): fc.Arbitrary<JsonValue> {
+  if (schema['x-kubernetes-embedded-resource'] === true) return embedded
+  return schema.type === undefined ? strangeJson : VALUES[schema.type](schema, reader)
+}
+
+type Values = (schema: JsonSchema, reader: Reader) => fc.Arbitrary<JsonValue>
+
+const VALUES: Readonly<Record<NonNullable<JsonSchema['type']>, Values>> = {
+  array: ({ items = {}, minItems = 0, maxItems = minItems + 3 }, reader) =>
+    fc.array(validValue(items, reader), { minLength: minItems, maxLength: maxItems }),
+  object: objectOf,
+  boolean: () => fc.boolean(),
+  integer: integerOf,
+  number: ({ minimum = -1e9, maximum = 1e9 }) =>
+    fc.double({ min: minimum, max: maximum, noNaN: true }).map((found) => (Object.is(found, -0) ? 0 : found)),
+  string: (schema, { isServer }) =>
+    isServer && schema.format !== undefined ? fc.oneof(textOf(schema), SLIPS) : textOf(schema),
+}
+
+// Source: k8s.io/kube-openapi v1.34's validation, by trial: an item that is no list would be refused, a list of any items is not.
+const SLIPS = fc.constantFrom<JsonValue[]>([], ['x'], [null], [{}])
+const NOTHING = { weight: 1, arbitrary: fc.constant(null) }
+
+// Its own metadata has to be that of an object.
+const embedded = fc
+  .tuple(mapOf(strangeJson), fc.constantFrom('v1', 'example.org/v1'), fc.constantFrom('Strange', 'constructor'))
+  .map(([more, apiVersion, kind]): JsonValue => {
+    const entries = Object.entries(more).filter(([name]) => name !== 'metadata')
+    return Object.fromEntries([...entries, ['apiVersion', apiVersion], ['kind', kind]])
+  })
+
+function objectOf(
+  { properties = {}, required = [], additionalProperties, maxProperties }: JsonSchema,
+  reader: Reader,
+): fc.Arbitrary<JsonValue> {
+  if (additionalProperties !== undefined)
+    return mapOf(validValue(additionalProperties, reader)).filter(
+      (found) => Object.keys(found).length <= (maxProperties ?? 3),
+    )
+  const values = Object.fromEntries(
+    Object.entries(properties).map(([name, child]): [string, fc.Arbitrary<JsonValue>] => {
+      const value = validValue(child, reader)
+      const isOptional = !required.includes(name)
+      return [name, reader.isServer && isOptional ? fc.oneof({ weight: 9, arbitrary: value }, NOTHING) : value]
+    }),
+  )
+  return fc.record(values, { requiredKeys: [...required], noNullPrototype: true })
+}
+
+const BOUNDS = { int32: [-(2 ** 31), 2 ** 31 - 1], int64: [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER] } as const
+
+function integerOf({ format, minimum, maximum }: JsonSchema): fc.Arbitrary<number> {
+  const [least, most] = BOUNDS[format === 'int64' ? 'int64' : 'int32']
+  const [min, max] = [minimum ?? least, maximum ?? most]
+  return fc.oneof(fc.constantFrom(min, max), fc.integer({ min, max }))
+}
+
+function textOf({ enum: values, format, pattern, minLength = 0, maxLength }: JsonSchema): fc.Arbitrary<string> {
+  if (values !== undefined) return fc.constantFrom(...values)
+  if (format === 'date-time') {
+    const range = { min: new Date('0001-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59Z'), noInvalidDate: true }
+    return fc.date(range).map((found) => found.toISOString())
+  }
+  // An empty text is no base64 for the API server.
+  if (format === 'byte')
+    return fc.uint8Array({ minLength: 1, maxLength: 40 }).map((bytes) => Buffer.from(bytes).toString('base64'))
+  const fits = (found: string) => {
+    const length = Array.from(found).length
+    return length >= minLength && (maxLength === undefined || length <= maxLength)
+  }
+  if (pattern !== undefined) return fc.stringMatching(new RegExp(pattern)).filter(fits)
+  if (minLength === 0 && maxLength === undefined) return strangeText
+  return fc.oneof(
+    strangeText.filter(fits),
+    fc.string({ minLength, maxLength: maxLength ?? minLength + 9 }).filter(fits),
+  )
+}
