@@ -11,7 +11,7 @@ import { type Options, readOptions, USAGE } from './options.ts'
 import { takeProfiles } from './profile.ts'
 import { type Say, startProgress } from './progress.ts'
 import { writeReport } from './report.ts'
-import type { Scenario, ScenarioResult } from './scenario.ts'
+import type { LoneScenario, Scenario, ScenarioResult } from './scenario.ts'
 import { SCENARIOS } from './scenarios.ts'
 import { openSet } from './servers.ts'
 import type { Stage } from './stage.ts'
@@ -31,7 +31,7 @@ async function main(args: readonly string[]): Promise<number> {
   const interrupt = interruption()
   const startedAt = new Date()
   const loadBefore = load()
-  const measured = await onSet({ options, say, interrupt, forProfile: false }, (stage) => runScenario(scenario, stage))
+  const measured = await runOne(scenario, { options, say, interrupt, forProfile: false })
   const { result, yardsticks } = measured
   const profile =
     options.profileSeconds === undefined
@@ -80,6 +80,13 @@ async function onSet<Result>(
     await kube.close()
     await set.stop()
   }
+}
+
+async function runOne(scenario: Scenario | LoneScenario, setting: Setting): Promise<Measured> {
+  if (!('runAlone' in scenario)) return await onSet(setting, (stage) => runScenario(scenario, stage))
+  const { options, say, interrupt } = setting
+  const result = await Promise.race([scenario.runAlone(options, say), interrupt.happened])
+  return { result, yardsticks: undefined }
 }
 
 interface Measured {

@@ -36,9 +36,9 @@ const STORES: readonly TemporalStore[] = ['sqlite', 'postgres']
 
 const DEFAULTS = { scenario: 'table', out: 'bench-report.md', runs: 3, timeoutSeconds: 600 }
 
-export const USAGE = `usage: npm run bench -- [options]
+export const USAGE = `usage: npm run bench -- [SCENARIO] [options]
 
-  --scenario NAME       what to measure (${DEFAULTS.scenario})
+  --scenario NAME       the same as SCENARIO: what to measure (${DEFAULTS.scenario})
   --rows LIST           of the table, e.g. 1x1,1x10,100x5: installations x items, also NxM-chain (all)
   --deployers LIST      ${DEPLOYERS.join(', ')} (both)
   --ops LIST            ${OPERATIONS.join(', ')}; create always comes first (all)
@@ -57,8 +57,9 @@ The exit code is 1 if any row did not complete, or a scenario's claim is not kep
 
 /** Reads the arguments; undefined: help is wanted. @throws with all that is wrong. */
 export function readOptions(args: readonly string[]): Options | undefined {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
     args: [...args],
+    allowPositionals: true,
     options: {
       ...SCENARIO_FLAGS,
       ...{ scenario: { type: 'string' }, rows: { type: 'string' }, deployers: { type: 'string' } },
@@ -77,7 +78,7 @@ export function readOptions(args: readonly string[]): Options | undefined {
   if (values.record === true && !yardsticks)
     throw new Error('--record needs the yardsticks, expected no --no-yardsticks')
   return {
-    scenario: values.scenario ?? DEFAULTS.scenario,
+    scenario: scenarioOf(values.scenario, positionals),
     rows: values.rows?.split(',').map((name) => name.trim()),
     deployers: chosen('deployers', values.deployers, DEPLOYERS),
     operations: chosen('ops', values.ops, OPERATIONS),
@@ -91,6 +92,12 @@ export function readOptions(args: readonly string[]): Options | undefined {
     yardsticks,
     scenarioOptions: readScenarioOptions(values),
   }
+}
+
+function scenarioOf(flag: string | undefined, positionals: readonly string[]): string {
+  const names = [...positionals, ...(flag === undefined ? [] : [flag])]
+  if (names.length > 1) throw new Error(`found the scenarios ${names.join(', ')}, expected one`)
+  return names[0] ?? DEFAULTS.scenario
 }
 
 function chosen<Name extends string>(flag: string, text: string | undefined, all: readonly Name[]): readonly Name[] {

@@ -21,11 +21,17 @@ export interface ScenarioOptions {
   readonly plot: string | undefined
   /** soak: how long changes are made. */
   readonly minutes: number
+  /** faults: how many strike. */
+  readonly faults: number
+  /** faults: what chance is drawn from; undefined: another one each time. */
+  readonly seed: number | undefined
+  /** faults: how many Pawls side by side. */
+  readonly lanes: number
   /** All of them: whether a load comes first that is not measured. Without it, times say nothing. */
   readonly warmUp: boolean
 }
 
-const DEFAULTS = { count: '100', size: 'small', minutes: '20' }
+const DEFAULTS = { count: '100', size: 'small', minutes: '20', faults: '10000', lanes: '2' }
 
 export const SCENARIO_FLAGS = {
   count: { type: 'string' },
@@ -33,6 +39,9 @@ export const SCENARIO_FLAGS = {
   parts: { type: 'string' },
   plot: { type: 'string' },
   minutes: { type: 'string' },
+  faults: { type: 'string' },
+  seed: { type: 'string' },
+  lanes: { type: 'string' },
   'no-warm-up': { type: 'boolean' },
 } as const
 
@@ -42,6 +51,9 @@ export const SCENARIO_USAGE = `options of single scenarios:
   --parts LIST          scale: ${SCALE_PARTS.join(', ')} (all)
   --plot FILE           scale: draw the growth, e.g. docs/performance-growth.svg
   --minutes N           soak: how long (${DEFAULTS.minutes})
+  --faults N            faults: how many strike (${DEFAULTS.faults})
+  --seed N              faults: to repeat a run's chance (another one each time)
+  --lanes N             faults: how many Pawls live through them side by side (${DEFAULTS.lanes})
   --no-warm-up          all of these: only to see that it works
 `
 
@@ -52,12 +64,16 @@ export function readScenarioOptions(
   values: Readonly<Partial<Record<TextFlag, string>> & { 'no-warm-up'?: boolean }>,
 ): ScenarioOptions {
   const { count = DEFAULTS.count, size = DEFAULTS.size, minutes = DEFAULTS.minutes, parts, plot } = values
+  const { faults = DEFAULTS.faults, lanes = DEFAULTS.lanes, seed } = values
   return {
     count: positive('count', count),
     size: oneOf('size', size, SIZES),
     parts: parts === undefined ? SCALE_PARTS : parts.split(',').map((part) => oneOf('parts', part.trim(), SCALE_PARTS)),
     plot: plot === undefined ? undefined : resolve(plot),
     minutes: positive('minutes', minutes),
+    faults: positive('faults', faults),
+    seed: seed === undefined ? undefined : positive('seed', seed),
+    lanes: positive('lanes', lanes),
     warmUp: values['no-warm-up'] !== true,
   }
 }

@@ -1,5 +1,7 @@
 // What a scenario of the bench is and gives back. One file per scenario; scenarios.ts lists them.
 
+import type { Options } from './options.ts'
+import type { Say } from './progress.ts'
 import type { Stage } from './stage.ts'
 import type { YardsticksOfRun } from './yardsticks.ts'
 
@@ -7,6 +9,12 @@ export interface Scenario {
   /** One line for --help. */
   readonly summary: string
   readonly run: (stage: Stage) => Promise<ScenarioResult>
+}
+
+/** One that brings its servers and its Pawls along: a set beside it would do the same work. */
+export interface LoneScenario {
+  readonly summary: string
+  readonly runAlone: (options: Options, say: Say) => Promise<ScenarioResult>
 }
 
 export interface ScenarioResult {

@@ -1,16 +1,18 @@
 // The scenarios by name.
 
+import { faults } from './faults.ts'
 import { latency } from './latency.ts'
 import { scale } from './scale.ts'
-import type { Scenario } from './scenario.ts'
+import type { LoneScenario, Scenario } from './scenario.ts'
 import { soak } from './soak.ts'
 import { table } from './table.ts'
 import { two } from './two.ts'
 
-export const SCENARIOS: ReadonlyMap<string, Scenario> = new Map([
+export const SCENARIOS: ReadonlyMap<string, Scenario | LoneScenario> = new Map<string, Scenario | LoneScenario>([
   ['table', table],
   ['latency', latency],
   ['scale', scale],
   ['two', two],
   ['soak', soak],
+  ['faults', faults],
 ])

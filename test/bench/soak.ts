@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { type ObjectList, resourcePath } from '../../activities/kube/client.ts'
 import { API } from '../support/cluster.ts'
+import { diceOf } from '../support/dice.ts'
 import { openNamespaces } from './bench-namespaces.ts'
 import { brokenClaims, type Claim, claimsTable } from './claims.ts'
 import { warmUp } from './course-of-plan.ts'
@@ -84,19 +85,8 @@ function usersOf({ set }: Stage, namespaces: readonly string[], seed: number): r
   return Array.from({ length: USERS }, (_, index) => {
     const namespace = namespaces[index % namespaces.length] ?? ''
     const { kubeconfigPath } = set
-    return new SoakUser({ kubeconfigPath, namespace, prefix: `user-${index}`, random: randomOf(seed + index) })
+    return new SoakUser({ kubeconfigPath, namespace, prefix: `user-${index}`, random: diceOf(seed + index) })
   })
-}
-
-/** X2: mulberry32, which is small and good enough for dice. */
-function randomOf(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
 }
 
 interface Killing {

@@ -172,6 +172,10 @@ const IMPORTS: Rows = {
     blueprint({ imports: [data('size', { type: 'integer' }, { required: false, default: { value: 'large' } })] }),
     { reason: 'InvalidDefaultValue', says: ['size', 'integer'] },
   ],
+  'a Context that is not there': [
+    (name) => importing(name, { spec: { context: 'nowhere' } }),
+    { reason: 'ContextNotFound', says: ['spec.context names context bad-input/nowhere; there is none'] },
+  ],
   'a DataObject in another namespace': [
     (name) => importing(name, { imports: [{ name: 'size', dataRef: '../default/size' }] }),
     { reason: 'ImportNotFound', says: ['spec.imports.data[0] "size"'] },

@@ -59,7 +59,7 @@ describe.each(SHAPES)('an installation with $title', ({ items, levels, exporting
   // A name of its own: exports of a deleted one stay until the cluster collects them.
   const root = `root-${count}-${exporting ? 'exporting' : 'plain'}`
 
-  it('keeps within the budget of writes, runs and history events in its first job', async () => {
+  it('T14: keeps within the budget of writes, runs and history events in its first job', async () => {
     const mark = auditMark(servers.auditLogPath)
     await cluster.create(
       installation(root, withExports(items, exporting), exportOptions(exporting, items)),
@@ -78,7 +78,7 @@ describe.each(SHAPES)('an installation with $title', ({ items, levels, exporting
     expect(await historyExcess(done.status?.jobID ?? '', { levels, exporting })).toEqual([])
   })
 
-  it('keeps within the smaller budget in a further job on an unchanged spec', async () => {
+  it('T14: keeps within the smaller budget in a further job on an unchanged spec', async () => {
     const before = await cluster.get('installations', root)
     const mark = auditMark(servers.auditLogPath)
     await cluster.trigger(root)
@@ -94,14 +94,14 @@ describe.each(SHAPES)('an installation with $title', ({ items, levels, exporting
     expect(await historyExcess(done.status?.jobID ?? '', { levels, exporting })).toEqual([])
   })
 
-  it('writes nothing for what has converged, however often it is swept', async () => {
+  it('T12: writes nothing for what has converged, however often it is swept', async () => {
     const { uid = '' } = (await cluster.get('installations', root))?.metadata ?? {}
     const mark = auditMark(servers.auditLogPath)
     await sweeps(uid)
     expect(written(mark)).toEqual([])
   })
 
-  it('keeps within the budget of its deletion', async () => {
+  it('T14: keeps within the budget of its deletion', async () => {
     const mark = auditMark(servers.auditLogPath)
     await cluster.delete('installations', root)
     await cluster.gone(root)

@@ -10,10 +10,13 @@ import { type KubeObject, resourcePath } from '../../activities/kube/client.ts'
 import { isNotFound } from '../../activities/kube/errors.ts'
 import { crdDocument } from '../../worker/gen/crd.ts'
 import { CONTROLLERS, type Name, roverKind } from '../support/code-changes/rover.ts'
+import { administrators } from '../support/rights.ts'
 import { useStage } from '../support/stage.ts'
 
 const moduleOf = (name: string) => new URL(`../support/code-changes/${name}.ts`, import.meta.url).pathname
-const stage = useStage('code-change', () => Promise.resolve({ controllers: moduleOf('before') }))
+const stage = useStage('code-change', () =>
+  Promise.resolve({ controllers: moduleOf('before'), accounts: administrators(stage.servers) }),
+)
 
 const ROVERS = ['rover-0', 'rover-1', 'rover-2', 'rover-3'] as const
 const MAPS = { apiVersion: 'v1', plural: 'configmaps' }

@@ -111,7 +111,7 @@ describe.concurrent('an execution of manifests that nothing disturbs', () => {
   })
 })
 
-describe.concurrent('an execution of manifests whose worker is killed', () => {
+describe.concurrent('S1: an execution of manifests whose worker is killed', () => {
   it.each(RUNS)(
     '$title ends like any other',
     async ({ name, halves }) => {

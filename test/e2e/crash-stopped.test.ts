@@ -26,7 +26,7 @@ const lanes = new LanePool(() => openLane('stopped', servers))
 beforeAll(() => lanes.fill(2), LIMIT_MS)
 afterAll(() => lanes.close())
 
-describe.concurrent('a worker that is stopped until its job and the next one are over', () => {
+describe.concurrent('T7, T13: a worker that is stopped until its job and the next one are over', () => {
   it.each(POINTS)(
     'cannot land $what',
     async ({ label, nth }) => {
@@ -36,7 +36,7 @@ describe.concurrent('a worker that is stopped until its job and the next one are
         const held = holdAt(lane, { label, nth })
         const first = install(lane, name)
         await held.stopped
-        await pawl.startWorker('second', servers.kubeconfigPath)
+        await pawl.startWorker('second', servers.accounts.worker)
         const { jobIDs } = await first
         expect(jobIDs).toBe(1)
         const job = (await cluster.get('installations', name))?.status?.jobID

@@ -107,7 +107,7 @@ describe('an installation that nothing disturbs', () => {
   })
 })
 
-describe.concurrent('an installation whose process is killed', () => {
+describe.concurrent('S1, S9, S10: an installation whose process is killed', () => {
   it.each(RUNS.map((run) => [run.title, run] as const))(
     'ends like any other: %s',
     async (_title, { name, job, deletion }) => {

@@ -10,7 +10,7 @@ import { useStage } from '../support/stage.ts'
 
 let proxy: ApiProxy | undefined
 const stage = useStage('between', async () => {
-  proxy = await ApiProxy.start(stage.servers.kubeconfigPath)
+  proxy = await ApiProxy.start(stage.servers.accounts.worker)
   return { workerKubeconfig: proxy.kubeconfigPath }
 })
 afterAll(() => proxy?.stop())

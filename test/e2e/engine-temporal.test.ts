@@ -25,7 +25,7 @@ afterAll(async () => {
 })
 
 describe('an installation whose Temporal goes away and comes back empty', () => {
-  it('finishes the job that ran, and starts the one that was asked for meanwhile', async () => {
+  it('T2: finishes the job that ran, and starts the one that was asked for meanwhile', async () => {
     const { cluster, pawl } = stage
     await cluster.create(
       installation('before', [waiting('slow'), { name: 'next', dependsOn: ['slow'] }]),

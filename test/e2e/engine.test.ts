@@ -9,7 +9,7 @@ import { useStage } from '../support/stage.ts'
 
 let proxy: ApiProxy | undefined
 const stage = useStage('engine', async () => {
-  proxy = await ApiProxy.start(stage.servers.kubeconfigPath)
+  proxy = await ApiProxy.start(stage.servers.accounts.worker)
   return { workerKubeconfig: proxy.kubeconfigPath }
 })
 afterAll(() => proxy?.stop())
@@ -273,7 +273,7 @@ async function reasonOf({ metadata: { uid = '', resourceVersion } }: LsObject): 
   return row.reason
 }
 
-describe('two workers on one task queue and one journal', () => {
+describe('T5: two workers on one task queue and one journal', () => {
   it('run twenty installations, each of them once', async () => {
     const names = Array.from({ length: 20 }, (_, index) => `many-${index}`)
     await stage.pawl.startWorker('second')

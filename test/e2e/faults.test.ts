@@ -13,11 +13,10 @@ import type { Disturb, Disturbance } from '../support/api-proxy.ts'
 import {
   closeLane,
   type Course,
-  install,
   type Lane,
   openLane,
+  runBoth,
   undisturbedOn,
-  uninstall,
   withoutSettles,
 } from '../support/crash.ts'
 import { TEST_APPLICATION } from '../support/pawl.ts'
@@ -38,13 +37,6 @@ beforeAll(async () => {
 }, LIMIT_MS)
 afterAll(() => closeLane(lane))
 
-async function runBoth(on: Lane, name: string, disturb?: Disturb): Promise<readonly Course[]> {
-  on.proxy.arm(undefined, disturb)
-  const installed = await install(on, name)
-  on.proxy.arm(undefined, disturb)
-  return [installed, await uninstall(on, name)]
-}
-
 describe('an installation whose journal', { timeout: LIMIT_MS }, () => {
   it('loses all its connections at every fourth write ends like any other', async () => {
     const ended: number[] = []
@@ -57,7 +49,7 @@ describe('an installation whose journal', { timeout: LIMIT_MS }, () => {
     expect(Math.min(...ended)).toBeGreaterThan(0)
   })
 
-  it('delivers every wake twice ends like any other', async () => {
+  it('S8: delivers every wake twice ends like any other', async () => {
     // Every acknowledged wake comes back once, as one that nobody may suppress.
     await sql`create sequence again`.execute(lane.pawl.db)
     await sql`create function deliver_again() returns trigger language plpgsql as $$ begin
@@ -89,7 +81,7 @@ describe('an installation whose API server', { timeout: LIMIT_MS }, () => {
     'lost after',
   ]
 
-  it('fails every third write in one way or another ends like any other', async () => {
+  it('T10: fails every third write in one way or another ends like any other', async () => {
     let failed = 0
     const disturb: Disturb = (_label, nth) => (nth % 3 === 0 ? DISTURBANCES[failed++ % DISTURBANCES.length] : undefined)
     const courses = await runBoth(lane, 'refusing', disturb)
@@ -109,7 +101,7 @@ describe('an installation whose API server', { timeout: LIMIT_MS }, () => {
 })
 
 describe('an installation whose Temporal', { timeout: LIMIT_MS }, () => {
-  it('is restarted in the middle of its job and of its deletion ends like any other', async () => {
+  it('T2: is restarted in the middle of its job and of its deletion ends like any other', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'pawl-temporal-'))
     const ports = await choosePorts(join(dir, 'ports.json'), {})
     const options = { binary: servers.temporalBinary, dir, logDir: dir, ports, ephemeral: false }

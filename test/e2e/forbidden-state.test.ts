@@ -53,11 +53,14 @@ describe('a state that the worker may not read', { timeout: 120_000 }, () => {
     const { message } = await ready('one')
     expect(message).toContain(`secrets "token" is forbidden: ${user} cannot get ${where}`)
     expect(message).toContain(`secrets is forbidden: ${user} cannot list ${where}`)
-    expect(await find({ apiVersion: 'v1', plural: 'configmaps' }, 'one')).toMatchObject({
-      metadata: { ownerReferences: [{ kind: 'Depot', name: 'one' }] },
-    })
-    const { last_error, outcome } = await rowOf('one')
-    expect([last_error, outcome]).toEqual([{ reason: 'Forbidden', message }, null])
+    // What a pass has said stands before all that it has done is done, and journaled.
+    await vi.waitFor(async () => {
+      expect(await find({ apiVersion: 'v1', plural: 'configmaps' }, 'one')).toMatchObject({
+        metadata: { ownerReferences: [{ kind: 'Depot', name: 'one' }] },
+      })
+      const { last_error, outcome } = await rowOf('one')
+      expect([last_error, outcome]).toEqual([{ reason: 'Forbidden', message }, null])
+    }, WAIT)
   })
 
   it('does not hold up a deletion', async () => {

@@ -9,6 +9,7 @@ import { parse } from 'yaml'
 import { type KubeObject, resourcePath } from '../../activities/kube/client.ts'
 import { crdDocument } from '../../worker/gen/crd.ts'
 import { crateKind } from '../support/level/crate.ts'
+import { administrators } from '../support/rights.ts'
 import { useStage } from '../support/stage.ts'
 
 const WAIT = { timeout: 60_000, interval: 50 }
@@ -19,8 +20,9 @@ const LONGEST_MS = 1600
 const stage = useStage('level-settings', () => {
   const controllers = new URL('../support/level/crate.ts', import.meta.url).pathname
   // A worker that is killed is given up soon.
+  const accounts = administrators(stage.servers)
   const workerFlags = ['--workflow-task-timeout-ms', '2000', '--sticky-timeout-ms', '1000', '--wake-lease-ms', '2000']
-  return Promise.resolve({ controllers, workerFlags })
+  return Promise.resolve({ controllers, accounts, workerFlags })
 })
 
 beforeAll(async () => {

@@ -12,6 +12,7 @@ import { type KubeObject, resourcePath } from '../../activities/kube/client.ts'
 import { isNotFound } from '../../activities/kube/errors.ts'
 import { crdDocument } from '../../worker/gen/crd.ts'
 import { widgetKind } from '../support/level/widget.ts'
+import { administrators } from '../support/rights.ts'
 import { useStage } from '../support/stage.ts'
 
 const CONFIG_MAPS = { apiVersion: 'v1', plural: 'configmaps' }
@@ -22,7 +23,7 @@ const IMPATIENT = ['--workflow-task-timeout-ms', '2000', '--sticky-timeout-ms', 
 
 const stage = useStage('level', () => {
   const controllers = new URL('../support/level/widget.ts', import.meta.url).pathname
-  return Promise.resolve({ controllers, workerFlags: IMPATIENT })
+  return Promise.resolve({ controllers, accounts: administrators(stage.servers), workerFlags: IMPATIENT })
 })
 
 beforeAll(async () => {

@@ -9,6 +9,7 @@ import { parseAllDocuments } from 'yaml'
 
 import { createKubeClient, type KubeObject, resourcePath } from '../../activities/kube/client.ts'
 import { installation, item } from '../support/cluster.ts'
+import { administrators } from '../support/rights.ts'
 import { useStage } from '../support/stage.ts'
 import { Checkout } from '../support/throw-away-wing/checkout.ts'
 import { FILES } from '../support/throw-away-wing/files.ts'
@@ -22,7 +23,8 @@ const stage = useStage('throw-away-wing', async () => {
   checkout.pawl('gen', 'new', 'Kiosk', '--group', 'zoo.pawl.dev', '--wing', 'zoo')
   checkout.pawl('gen')
   for (const plural of ['parcels', 'kiosks', 'bells']) await installCrd(`deploy/crds/zoo/zoo.pawl.dev_${plural}.yaml`)
-  return { checkout: checkout.folder, workerFlags: ['--parcel-unit', 'stone'] }
+  // The roles of a wing are those of its kinds; what its controllers in level mode write is not in them yet.
+  return { checkout: checkout.folder, accounts: administrators(stage.servers), workerFlags: ['--parcel-unit', 'stone'] }
 })
 
 afterAll(async () => {

@@ -74,7 +74,7 @@ describe('the recorded runs', () => {
   })
 })
 
-describe('a recorded run', () => {
+describe('T1: a recorded run', () => {
   let errors: Errors
   beforeAll(async () => {
     errors = await replay(await bundled('../../workflows/index.ts'), jobs)
@@ -86,7 +86,7 @@ describe('a recorded run', () => {
   })
 })
 
-describe('a recorded run in level mode', () => {
+describe('T1: a recorded run in level mode', () => {
   let errors: Errors
   beforeAll(async () => {
     errors = await replay(await bundledByWorker(LEVEL_CONTROLLERS), levels)

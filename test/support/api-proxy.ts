@@ -1,17 +1,18 @@
 // A proxy in front of kube-apiserver that sees every request of one process, and lets a test act before or after a chosen write:
-// so a process can be killed at each of its writes without a hook in production code. It can also answer badly, and cut watches.
+// so a process can be killed at each of its writes without a hook in production code. It can also answer badly, cut watches,
+// and spoil what its client reads (read-faults.ts).
 //
 //   Y1. `before`: the request has come and was not forwarded. `after`: the answer has come and was not returned.
 //   Y2. What was forwarded is recorded with its answer, also when nobody is left to be told.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { KubeConfig } from '@kubernetes/client-node'
-import { Agent, request } from 'undici'
 import type { KubeObject } from '../../activities/kube/client.ts'
+import { Upstream } from './api-upstream.ts'
+import { EXPIRED, type Instead, type ReadFaults, type Refusal, seenRead, statusOf, watchLines } from './read-faults.ts'
 
 /** A write that reached the server. */
 export interface SeenWrite {
@@ -39,10 +40,7 @@ export interface Trap {
 }
 
 /** How a write goes wrong: an answer that the server never gave, or a connection that is lost before or after the server acted. */
-export type Disturbance =
-  | { readonly status: number; readonly reason: string; readonly retryAfterSeconds?: number }
-  | 'lost before'
-  | 'lost after'
+export type Disturbance = Refusal | 'lost before' | 'lost after'
 
 /** Asked for each write, the nth (from 1) of all since the proxy was armed; the write waits for the answer. */
 export type Disturb = (
@@ -59,6 +57,8 @@ export class ApiProxy {
   readonly #server: Server
   readonly #upstream: Upstream
   readonly #watches = new Set<ServerResponse>()
+  /** How the reads of its client go wrong; also those of watches that are open already. */
+  reads: ReadFaults = {}
   #counts = new Map<string, number>()
   #total = 0
   #disturb: Disturb = () => undefined
@@ -111,6 +111,14 @@ export class ApiProxy {
     return count
   }
 
+  /** Tells every watch that its version is too old, as after a compaction of the store; returns how many there were. */
+  expireWatches(): number {
+    const count = this.#watches.size
+    for (const watch of this.#watches) watch.end(`${JSON.stringify({ type: 'ERROR', object: EXPIRED })}\n`)
+    this.#watches.clear()
+    return count
+  }
+
   async stop(): Promise<void> {
     this.#server.closeAllConnections()
     await new Promise((resolve) => this.#server.close(resolve))
@@ -129,16 +137,30 @@ export class ApiProxy {
   }
 
   async #serveRead(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const answer = await this.#upstream.send(req, undefined)
-    res.writeHead(answer.statusCode, { 'content-type': 'application/json' })
+    const read = seenRead(req.url ?? '')
+    const instead = await this.reads.instead?.(read)
+    if (instead !== undefined) {
+      answer(res, instead)
+      return
+    }
+    const { statusCode, body } = await this.#upstream.send(req, undefined)
+    res.writeHead(statusCode, { 'content-type': 'application/json' })
     res.flushHeaders()
-    if (req.url?.includes('watch=') === true) this.#watches.add(res)
     res.on('close', () => {
       this.#watches.delete(res)
-      answer.body.destroy()
+      body.destroy()
     })
-    answer.body.on('error', () => res.destroy())
-    answer.body.pipe(res)
+    body.on('error', () => res.destroy())
+    if (!read.isWatch || statusCode !== 200) {
+      body.pipe(res)
+      return
+    }
+    this.#watches.add(res)
+    for await (const line of watchLines(body)) {
+      for (const told of (await this.reads.lines?.(read, line)) ?? [line])
+        if (!res.writableEnded) res.write(`${told}\n`)
+    }
+    res.end()
   }
 
   async #serveWrite(req: IncomingMessage, res: ServerResponse): Promise<void> {
@@ -148,20 +170,20 @@ export class ApiProxy {
     const disturbance = await this.#disturb(label, this.#total, (req.url ?? '').replace(/\?.*$/, ''))
     if ((await isCut(trap, 'before')) || disturbance === 'lost before') throw new Error('lost before the write')
     if (typeof disturbance === 'object') {
-      refuse(res, disturbance)
+      answer(res, { ...disturbance, body: statusOf(disturbance) })
       return
     }
-    const answer = await this.#upstream.send(req, sent)
-    const text = await answer.body.text()
+    const { statusCode, body } = await this.#upstream.send(req, sent)
+    const text = await body.text()
     this.writes.push({
       label,
       path: req.url ?? '',
-      status: answer.statusCode,
+      status: statusCode,
       body: parse(sent.toString()),
       answer: parse(text) as unknown as KubeObject,
     })
     if ((await isCut(trap, 'after')) || disturbance === 'lost after') throw new Error('lost after the write')
-    res.writeHead(answer.statusCode, { 'content-type': 'application/json' })
+    res.writeHead(statusCode, { 'content-type': 'application/json' })
     res.end(text)
   }
 
@@ -173,47 +195,6 @@ export class ApiProxy {
     if (trap?.at.label !== label || trap.at.nth !== nth) return undefined
     this.#trap = undefined
     return trap
-  }
-}
-
-/** The API server behind a proxy, with its credentials. */
-class Upstream {
-  readonly #url: string
-  readonly #headers: Readonly<Record<string, string>>
-  readonly #agent: Agent
-
-  private constructor(url: string, headers: Readonly<Record<string, string>>, agent: Agent) {
-    this.#url = url
-    this.#headers = headers
-    this.#agent = agent
-  }
-
-  static async of(kubeconfigPath: string): Promise<Upstream> {
-    const config = new KubeConfig()
-    config.loadFromString(readFileSync(kubeconfigPath, 'utf8'))
-    const options: { ca?: Buffer | string; headers?: Record<string, string> } = {}
-    await config.applyToHTTPSOptions(options)
-    const agent = new Agent({ connect: options.ca === undefined ? {} : { ca: options.ca }, bodyTimeout: 0 })
-    return new Upstream(config.getCurrentCluster()?.server ?? '', options.headers ?? {}, agent)
-  }
-
-  async send(req: IncomingMessage, body: Buffer | undefined) {
-    const contentType = req.headers['content-type']
-    return await request(`${this.#url}${req.url ?? ''}`, {
-      method: (req.method ?? 'GET') as 'GET',
-      headers: {
-        ...this.#headers,
-        accept: 'application/json',
-        'user-agent': req.headers['user-agent'] ?? '',
-        ...(contentType !== undefined && { 'content-type': contentType }),
-      },
-      ...(body !== undefined && body.length > 0 && { body }),
-      dispatcher: this.#agent,
-    })
-  }
-
-  async close(): Promise<void> {
-    await this.#agent.destroy()
   }
 }
 
@@ -232,20 +213,10 @@ async function isCut(trap: Trap | undefined, when: Trap['when']): Promise<boolea
   return trap?.when === when && (await trap.act()) === 'cut'
 }
 
-function refuse(res: ServerResponse, disturbance: Exclude<Disturbance, string>): void {
-  const { status, reason, retryAfterSeconds } = disturbance
+function answer(res: ServerResponse, { status, retryAfterSeconds, body }: Instead): void {
   const headers = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }
   res.writeHead(status, { 'content-type': 'application/json', ...headers })
-  res.end(
-    JSON.stringify({
-      kind: 'Status',
-      apiVersion: 'v1',
-      status: 'Failure',
-      code: status,
-      reason,
-      message: 'made up by a test',
-    }),
-  )
+  res.end(JSON.stringify(body))
 }
 
 function parse(text: string): Readonly<Record<string, unknown>> {

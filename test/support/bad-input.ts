@@ -43,7 +43,13 @@ export async function mend(cluster: Cluster, failed: LsObject): Promise<LsObject
   const old = typeof filesystem === 'string' ? [] : Object.keys(filesystem).map((path) => [path, null] as const)
   const files = { ...Object.fromEntries(old), ...spec.blueprint.inline.filesystem }
   await cluster.patch('installations', failed.metadata.name, {
-    spec: { imports: null, exports: null, importDataMappings: null, blueprint: { inline: { filesystem: files } } },
+    spec: {
+      context: null,
+      imports: null,
+      exports: null,
+      importDataMappings: null,
+      blueprint: { inline: { filesystem: files } },
+    },
     metadata: { annotations: { [OPERATION]: 'reconcile' } },
   })
   return await cluster.finished(failed.metadata.name, failed.status?.jobID)

@@ -30,6 +30,10 @@ const off = (...says: Ending['says']): Ending => ({
   says,
   codes: ['ERR_CONFIGURATION_PROBLEM'],
 })
+const notAllowed = (...says: Ending['says']): Ending => ({
+  ...{ reason: 'TargetNotAllowed', codes: ['ERR_CONFIGURATION_PROBLEM'] },
+  says: ['target bad-deploy/', ...says],
+})
 function target(config: object) {
   return { type: TARGET_TYPE, config: { kubeconfig: config } }
 }
@@ -126,6 +130,26 @@ export const BAD_TARGETS: readonly [
     'whose server nobody vouches for',
     ({ server }) => target(kubeconfig({ server } as never)),
     { reason: 'UntrustedServer', says: ['not trusted'] },
+  ],
+  [
+    'that leads to the machine of the worker',
+    (cluster) => target(kubeconfig({ ...cluster, server: 'https://127.0.0.2:6443' })),
+    notAllowed('https://127.0.0.2:6443 is at 127.0.0.2, a loopback address', '127.0.0.2:6443 in --target-allow'),
+  ],
+  [
+    'that leads to the machine of the worker by a name',
+    (cluster) => target(kubeconfig({ ...cluster, server: 'https://localhost:6443' })),
+    notAllowed('https://localhost:6443 is at ', 'a loopback address', 'localhost:6443 in --target-allow of the worker'),
+  ],
+  [
+    'that leads to the metadata of a cloud',
+    () => target(kubeconfig({ server: 'https://169.254.169.254', 'insecure-skip-tls-verify': true } as never)),
+    notAllowed('https://169.254.169.254 is at 169.254.169.254, a link-local address'),
+  ],
+  [
+    'without TLS',
+    () => target(kubeconfig({ server: 'http://10.0.0.1:8080' } as never)),
+    notAllowed('http://10.0.0.1:8080 is spoken to without TLS; expected https, or 10.0.0.1:8080 in --target-allow'),
   ],
   [
     'whose account is not there',

@@ -7,9 +7,10 @@ import { ITEM_NAME_LABEL } from '../../workflows/landscaper/contract.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { ApiProxy, type SeenWrite, type WritePoint } from './api-proxy.ts'
+import { ApiProxy, type Disturb, type SeenWrite, type WritePoint } from './api-proxy.ts'
 import { API, Cluster, installation, type Item } from './cluster.ts'
 import { Pawl, type PawlOptions } from './pawl.ts'
+import { accountsOf } from './rights.ts'
 import type { TestServers } from './servers.ts'
 import { PATIENT } from './stage.ts'
 
@@ -36,13 +37,14 @@ let laneCount = 0
 export async function openLane(name: string, servers: TestServers, options: Partial<PawlOptions> = {}): Promise<Lane> {
   const namespace = `${name}-${++laneCount}`
   const cluster = new Cluster(servers.kubeconfigPath, namespace)
+  const accounts = options.accounts ?? (await accountsOf(servers, { name: namespace, ...options }))
   const [proxy, bridgeProxy] = await Promise.all([
-    ApiProxy.start(servers.kubeconfigPath),
-    ApiProxy.start(servers.kubeconfigPath),
+    ApiProxy.start(accounts.worker),
+    ApiProxy.start(accounts.bridge),
     cluster.createNamespace(),
   ])
   const pawl = await Pawl.start({
-    ...{ name: namespace, servers, namespace, workerKubeconfig: proxy.kubeconfigPath },
+    ...{ name: namespace, servers, accounts, namespace, workerKubeconfig: proxy.kubeconfigPath },
     bridgeKubeconfig: bridgeProxy.kubeconfigPath,
     ...options,
   })
@@ -119,9 +121,9 @@ export interface Course {
   readonly jobIDs: number
 }
 
-/** Applies the reference Installation and waits until its job is over and nothing more is to come. */
-export async function install(lane: Lane, name: string): Promise<Course> {
-  await lane.cluster.create(installation(name, ITEMS), 'installations')
+/** Applies the reference Installation, or one of other items, and waits until its job is over and nothing more is to come. */
+export async function install(lane: Lane, name: string, items = ITEMS): Promise<Course> {
+  await lane.cluster.create(installation(name, items), 'installations')
   await lane.cluster.finished(name, undefined, 'installations', RESTART_MS)
   return await courseOf(lane, name)
 }
@@ -133,7 +135,16 @@ export async function uninstall(lane: Lane, name: string): Promise<Course> {
   return await courseOf(lane, name)
 }
 
-async function courseOf(lane: Lane, name: string): Promise<Course> {
+/** Both halves, each disturbed in the same way. */
+export async function runBoth(on: Lane, name: string, disturb?: Disturb): Promise<readonly Course[]> {
+  on.proxy.arm(undefined, disturb)
+  const installed = await install(on, name)
+  on.proxy.arm(undefined, disturb)
+  return [installed, await uninstall(on, name)]
+}
+
+/** What has come of the scenario so far, when nothing more is to come. */
+export async function courseOf(lane: Lane, name: string): Promise<Course> {
   await atRest(lane)
   return {
     state: await stateOf(lane, name),
@@ -169,7 +180,7 @@ async function unknownTo({ db }: Pawl, cluster: Cluster): Promise<readonly strin
     .select(['uid', 'resource_version'])
     .where('deleted', '=', false)
     // Written, but not followed.
-    .where('kind', '<>', 'Secret')
+    .where('kind', 'not in', ['Secret', 'Target'])
     .execute()
   const known = rows.map(({ uid, resource_version }) => `${uid} ${resource_version}`)
   return [...found.filter((one) => !known.includes(one)), ...known.filter((one) => !found.includes(one))]

@@ -3,7 +3,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, openSync, readFileSync, closeSync } from 'node:fs'
+import { existsSync, mkdtempSync, openSync, readFileSync, closeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -15,6 +15,7 @@ import { type Database, openDatabase } from '../../activities/journal/database.t
 import { migrateUp } from '../../activities/journal/migrate.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { childEnvironment, processArgs } from '../../worker/server/config.ts'
+import { accountsOf, type Accounts } from './rights.ts'
 import type { TestServers } from './servers.ts'
 
 export interface PawlOptions {
@@ -22,6 +23,8 @@ export interface PawlOptions {
   readonly servers: TestServers
   /** The namespace that this Pawl follows; undefined: all, which needs a cluster of its own (tenants.ts). */
   readonly namespace: string | undefined
+  /** Default: accounts with the rights of what is run, and no other. */
+  readonly accounts?: Accounts
   /** Kubeconfig for the worker alone, e.g. one that leads through a proxy. */
   readonly workerKubeconfig?: string
   readonly bridgeKubeconfig?: string
@@ -34,7 +37,7 @@ export interface PawlOptions {
   /** By how much the clock of a process is off, in milliseconds, by its name. */
   readonly clocksMs?: Readonly<Record<string, number>>
   /** Another checkout, whose processes are run; its worker bundles its own workflows. */
-  readonly checkout?: string
+  readonly checkout?: string | undefined
 }
 
 // Time-outs short enough for tests that kill workers. Source: issue text "1-2 s in these tests".
@@ -60,20 +63,26 @@ const SHIFTED_CLOCK = new URL('shifted-clock.js', import.meta.url).href
 /** The name of the test's own connections to the journal, which tells them from those of the processes. */
 export const TEST_APPLICATION = 'pawl-test'
 
+/** The servers of the tests are on this machine, where Targets may lead only if that is said. */
+export const LISTED_TARGETS = '127.0.0.1'
+
 let count = 0
 
 export class Pawl {
-  readonly options: PawlOptions
+  #options: PawlOptions
   readonly databaseUrl: string
   readonly taskQueue: string
   readonly db: Kysely<Database>
   readonly client: Client
+  #isKeyed = false
   readonly #connection: Connection
+  readonly #accounts: Accounts
   readonly #dir = mkdtempSync(join(tmpdir(), 'pawl-e2e-'))
   readonly #children = new Map<string, ChildProcess>()
 
-  private constructor(options: PawlOptions, databaseUrl: string, connection: Connection) {
-    this.options = options
+  private constructor(options: PawlOptions, databaseUrl: string, connection: Connection, accounts: Accounts) {
+    this.#options = options
+    this.#accounts = accounts
     this.databaseUrl = databaseUrl
     this.taskQueue = new URL(databaseUrl).pathname.slice(1)
     this.db = openDatabase(`${databaseUrl}?application_name=${TEST_APPLICATION}`, 4)
@@ -92,7 +101,8 @@ export class Pawl {
     url.pathname = `/${database}`
     await migrateUp(url.href)
     const connection = await Connection.connect({ address: options.servers.temporalAddress })
-    const pawl = new Pawl(options, url.href, connection)
+    const accounts = options.accounts ?? (await accountsOf(options.servers, options))
+    const pawl = new Pawl(options, url.href, connection, accounts)
     const starts = await Promise.allSettled([pawl.startBridge(), pawl.startWorker()])
     const failed = starts.find((start) => start.status === 'rejected')
     if (failed === undefined) return pawl
@@ -100,8 +110,18 @@ export class Pawl {
     throw failed.reason
   }
 
+  get options(): PawlOptions {
+    return this.#options
+  }
+
+  /** What is started from now on is of this checkout; undefined: of the present one. The content key stays: jobs that are open have hashes by it. */
+  become(checkout: string | undefined): void {
+    this.#isKeyed = this.#levelFlags().length > 0
+    this.#options = { ...this.#options, checkout }
+  }
+
   async startBridge(name = 'bridge'): Promise<void> {
-    const { servers, namespace, bridgeKubeconfig = servers.kubeconfigPath, bridgeFlags = [] } = this.options
+    const { namespace, bridgeKubeconfig = this.#accounts.bridge, bridgeFlags = [] } = this.options
     const levels = this.#levelFlags()
     const flags = ['--kubeconfig', bridgeKubeconfig, '--database-url', this.databaseUrl]
     const scope = namespace === undefined ? [] : ['--namespace', namespace]
@@ -118,17 +138,33 @@ export class Pawl {
     own: readonly string[] = [],
   ): Promise<void> {
     const { servers, workerFlags = [] } = this.options
-    const flags = ['--kubeconfig', kubeconfig ?? servers.kubeconfigPath, '--database-url', this.databaseUrl]
+    const flags = ['--kubeconfig', kubeconfig ?? this.#accounts.worker, '--database-url', this.databaseUrl]
     const temporal = ['--temporal-address', servers.temporalAddress, '--task-queue', this.taskQueue]
     const levels = this.#levelFlags()
+    const targets =
+      workerFlags.includes('--wings') || !this.#knows('--target-allow') ? [] : ['--target-allow', LISTED_TARGETS]
     const bundle = levels.length > 0 ? levels : ['--workflow-bundle', servers.workflowBundle]
-    await this.#spawn(name, 'reconciler.ts', [...flags, ...temporal, ...bundle, ...FAST, ...workerFlags, ...own])
+    await this.#spawn(name, 'reconciler.ts', [
+      ...flags,
+      ...temporal,
+      ...bundle,
+      ...FAST,
+      ...targets,
+      ...workerFlags,
+      ...own,
+    ])
+  }
+
+  /** A former release lacks flags of the present one; the page of each has all of its own. */
+  #knows(flag: string): boolean {
+    const page = join(this.options.checkout ?? '', 'docs/operating.md')
+    return this.options.checkout === undefined || !existsSync(page) || readFileSync(page, 'utf8').includes(flag)
   }
 
   #levelFlags(): readonly string[] {
     const { controllers, checkout } = this.options
     const key = ['--content-key', join(this.#dir, 'content.key')]
-    if (controllers === undefined) return checkout === undefined ? [] : key
+    if (controllers === undefined) return checkout === undefined && !this.#isKeyed ? [] : key
     return ['--controllers', controllers, ...key]
   }
 

@@ -13,6 +13,8 @@ import { readConfig } from '../../worker/server/config.ts'
 import { installCrds } from '../../worker/dev/pawl-parts.ts'
 import { startServers, type Servers } from '../../worker/dev/servers.ts'
 import { bundleWorkflows } from '../../worker/reconciler/bundle.ts'
+import { reportRights } from './rights-audit.ts'
+import { type Accounts, shippedAccounts } from './rights.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -23,6 +25,8 @@ declare module 'vitest' {
 export interface TestServers {
   readonly kubeconfigPath: string
   readonly kubectlPath: string
+  /** Of bridge and worker, with the roles that are shipped and no other right. */
+  readonly accounts: Accounts
   /** Administrator's address of PostgreSQL: each test file creates a database of its own. */
   readonly databaseUrl: string
   readonly temporalAddress: string
@@ -34,9 +38,14 @@ export interface TestServers {
   readonly temporalBinary: string
 }
 
+interface Started {
+  readonly servers: Servers
+  readonly accounts: Accounts
+}
+
 interface Shared {
   users: number
-  servers: Promise<Servers> | undefined
+  servers: Promise<Started> | undefined
   bundle: Promise<string> | undefined
 }
 
@@ -49,33 +58,52 @@ export async function setup(project: TestProject): Promise<void> {
   shared.users += 1
   shared.servers ??= start()
   if (project.name === 'e2e') shared.bundle ??= bundle()
-  const [servers, workflowBundle] = await Promise.all([shared.servers, shared.bundle ?? ''])
-  project.provide('servers', addresses(servers, workflowBundle))
+  const [started, workflowBundle] = await Promise.all([shared.servers, shared.bundle ?? ''])
+  project.provide('servers', addresses(started, workflowBundle))
 }
 
 export async function teardown(): Promise<void> {
   shared.users -= 1
   if (shared.users > 0) return
-  const servers = await shared.servers
+  const started = await shared.servers
   shared.servers = undefined
-  await servers?.stop()
   const bundlePath = await shared.bundle
   shared.bundle = undefined
   if (bundlePath !== undefined) await rm(dirname(bundlePath), { recursive: true })
+  if (started === undefined) return
+  // Stopping removes the log.
+  try {
+    await tellRights(started.servers.auditLogPath ?? '')
+  } finally {
+    await started.servers.stop()
+  }
+}
+
+/** Says when what is shipped was too little for the processes of the tests; or too much, where all tests ran. */
+async function tellRights(auditLogPath: string): Promise<void> {
+  const { denied, unused } = await reportRights(auditLogPath)
+  const isWhole = process.env['PAWL_WHOLE_SUITE'] !== undefined
+  if (!isWhole && denied.length === 0) return
+  const said = [
+    ...denied.map((right) => `denied: ${right}`),
+    ...(isWhole ? unused.map((right) => `unused: ${right}`) : []),
+  ]
+  for (const line of said) process.stderr.write(`deploy/rbac, by the audit log: ${line}\n`)
 }
 
 /** The servers without vitest, for programs. `close` stops them. */
 export async function openServers(): Promise<{ readonly servers: TestServers; readonly close: () => Promise<void> }> {
-  const [servers, workflowBundle] = await Promise.all([start(), bundle()])
+  const [started, workflowBundle] = await Promise.all([start(), bundle()])
   const close = async () => {
-    await servers.stop()
+    await started.servers.stop()
     await rm(dirname(workflowBundle), { recursive: true })
   }
-  return { servers: addresses(servers, workflowBundle), close }
+  return { servers: addresses(started, workflowBundle), close }
 }
 
-function addresses(servers: Servers, workflowBundle: string): TestServers {
+function addresses({ servers, accounts }: Started, workflowBundle: string): TestServers {
   return {
+    accounts,
     kubeconfigPath: servers.kubeconfigPath,
     kubectlPath: servers.kubectlPath,
     databaseUrl: servers.databaseUrl,
@@ -86,13 +114,13 @@ function addresses(servers: Servers, workflowBundle: string): TestServers {
   }
 }
 
-async function start(): Promise<Servers> {
+async function start(): Promise<Started> {
   const dataDir = await mkdtemp(join(tmpdir(), 'pawl-test-'))
   const progress = (line: string) => process.stderr.write(`servers: ${line}\n`)
   const servers = await startServers({ config: readConfig(), dataDir, ephemeral: true, audit: true, progress })
   await installCrds(servers)
   void servers.failure.then((error) => process.stderr.write(`servers: ${error.message}\n`))
-  return servers
+  return { servers, accounts: await shippedAccounts(servers) }
 }
 
 async function bundle(): Promise<string> {

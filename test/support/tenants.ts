@@ -10,6 +10,7 @@ import { type Servers, startServers } from '../../worker/dev/servers.ts'
 import { readConfig } from '../../worker/server/config.ts'
 import { Cluster } from './cluster.ts'
 import { Pawl, type PawlOptions } from './pawl.ts'
+import { shippedAccounts } from './rights.ts'
 import { PATIENT } from './stage.ts'
 import type { TestServers } from './servers.ts'
 
@@ -51,7 +52,7 @@ export class Tenants<Name extends string> {
       await cluster.createNamespace()
     }
     await prepare(this.#clusters.get(this.#names[0]!)!)
-    const servers = { ...shared, kubeconfigPath }
+    const servers = { ...shared, kubeconfigPath, accounts: await shippedAccounts(this.#servers) }
     const workerFlags = [...PATIENT, ...(options.workerFlags ?? [])]
     this.#pawl = await Pawl.start({ name, servers, namespace: undefined, ...options, workerFlags })
   }

@@ -1,6 +1,7 @@
 // Every version of every object of a namespace, as a watch of the API server tells it.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { versionOf } from '../../activities/kube/object-cache.ts'
 import { type KubeObject, type ObjectList, type Resource, resourcePath } from '../../activities/kube/client.ts'
 import type { Cluster } from './cluster.ts'
 
@@ -17,6 +18,8 @@ export class VersionWatch {
   readonly #cluster: Cluster
   readonly #resources: readonly Resource[]
   readonly #living = new Set<string>()
+  /** The version in which an object went, by uid. */
+  readonly #gone = new Map<string, number>()
   readonly #stopping = new AbortController()
   readonly #streams: Promise<void>[]
 
@@ -56,6 +59,18 @@ export class VersionWatch {
     return isKnown && [...this.#living].every((uid) => there.has(uid))
   }
 
+  follows(plural: string): boolean {
+    return this.#resources.some((resource) => resource.plural === plural)
+  }
+
+  /** Every object as it was in a version of the store. It knows only what the watches have told. */
+  asOf(version: number): readonly KubeObject[] {
+    return [...this.versions].flatMap(([uid, versions]) => {
+      if ((this.#gone.get(uid) ?? Infinity) <= version) return []
+      return versions.filter((one) => versionOf(one) <= version).slice(-1)
+    })
+  }
+
   async stop(): Promise<void> {
     this.#stopping.abort()
     await Promise.all(this.#streams)
@@ -82,7 +97,9 @@ export class VersionWatch {
     // What is told last is the object as it was before its last finalizer was taken off.
     const version = type === 'DELETED' ? { ...object, metadata: { ...object.metadata, finalizers: [] } } : object
     this.versions.set(uid, [...(this.versions.get(uid) ?? []), version])
-    if (type === 'DELETED') this.#living.delete(uid)
-    else this.#living.add(uid)
+    if (type === 'DELETED') {
+      this.#living.delete(uid)
+      this.#gone.set(uid, versionOf(object))
+    } else this.#living.add(uid)
   }
 }

@@ -1,0 +1,222 @@
+// Two workers of one release are replaced by two of another, one at a time, under load, with more than fifty jobs open: each job ends as it should,
+// as the same job, and nothing is written twice. The other release has more steps in its plans, so that no open run fits it.
+// Source: docs/operating.md "Changing code". PAWL_LONG=1 rolls back as well; PAWL_FORMER=CHECKOUT rolls from bridge and workers of a former release, which work
+// beside the present journal and the present workers meanwhile.
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { bundleWorkflowCode } from '@temporalio/worker'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+
+import type { SeenWrite } from '../support/api-proxy.ts'
+import { installation, type LsObject } from '../support/cluster.ts'
+import { atRest, closeLane, type Lane, openLane } from '../support/crash.ts'
+import { createTarget } from '../support/manifests.ts'
+import {
+  doubled,
+  edit,
+  effective,
+  effectsOf,
+  end,
+  held,
+  keepCreating,
+  letGo,
+  letReady,
+  PATIENT_MS,
+  QUICK,
+  STEPS,
+  withManifest,
+  withoutNode,
+} from '../support/rolling.ts'
+import { PATIENT } from '../support/stage.ts'
+
+const servers = inject('servers')
+const names = (prefix: string, count: number) => Array.from({ length: count }, (_, index) => `${prefix}-${index}`)
+const stepping = names('steps', 26)
+const tracked = names('tracks', 12)
+const leaving = names('leaves', 12)
+const open = [...stepping, ...tracked, ...leaving]
+const edited = names('edited', 4)
+/** On a busy machine a process takes many seconds to start. */
+const LIMIT_MS = 600_000
+/** Longer than any pause of a process here that has nothing to do: sweeps come every 1.5 s. */
+const QUIET_MS = 4000
+
+const folder = await mkdtemp(join(tmpdir(), 'pawl-rolling-'))
+const next = join(folder, 'workflows.js')
+beforeAll(async () => {
+  const workflowsPath = fileURLToPath(new URL('../support/code-changes/landscaper-rolled.ts', import.meta.url))
+  await writeFile(next, (await bundleWorkflowCode({ workflowsPath })).code)
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+interface Release {
+  readonly checkout?: string
+  readonly flags: readonly string[]
+}
+
+const PRESENT: Release = { flags: ['--workflow-bundle', servers.workflowBundle] }
+const NEXT: Release = { flags: ['--workflow-bundle', next] }
+const DIRECTIONS: [title: string, name: string, from: Release, to: Release][] = [
+  ['to the next release', 'forth', PRESENT, NEXT],
+]
+if (process.env['PAWL_LONG'] !== undefined) DIRECTIONS.push(['back to the former release', 'back', NEXT, PRESENT])
+const former = process.env['PAWL_FORMER']
+if (former !== undefined)
+  DIRECTIONS.push(['from the checkout of $PAWL_FORMER', 'former', { checkout: former, flags: [] }, PRESENT])
+
+describe.each(DIRECTIONS)('workers that are rolled %s under load', (_, name, from, to) => {
+  let lane: Lane
+  /** By name, of the jobs that were open when the roll began. */
+  let jobIDs: ReadonlyMap<string, string | undefined>
+  let created: readonly string[]
+
+  beforeAll(async () => {
+    const { checkout, flags } = from
+    lane = await openLane(`rolling-${name}`, servers, { workerFlags: [...PATIENT, ...flags], checkout })
+    await createTarget(lane.cluster)
+    await lane.pawl.startWorker('worker-2')
+    lane.proxy.arm()
+    await undisturbed()
+    await begin()
+  }, LIMIT_MS)
+  afterAll(() => closeLane(lane))
+
+  /** What else a job of such items writes is compared with these. */
+  async function undisturbed(): Promise<void> {
+    const { cluster } = lane
+    await cluster.create(installation('calm', QUICK), 'installations')
+    await cluster.create(installation('calm-steps', STEPS), 'installations')
+    for (const step of ['one', 'two']) await end(cluster, 'calm-steps', step)
+    for (const one of ['calm', 'calm-steps']) await cluster.finished(one)
+  }
+
+  async function begin(): Promise<void> {
+    const { cluster } = lane
+    const { namespace } = cluster
+    const create = async (object: ReturnType<typeof installation>) => await cluster.create(object, 'installations')
+    await Promise.all([
+      ...[...leaving, ...tracked].map((one) =>
+        create(withManifest(one, leaving.includes(one) ? held(one, namespace) : withoutNode(one, namespace))),
+      ),
+      ...edited.map((one) => create(installation(one, QUICK))),
+    ])
+    await Promise.all(leaving.map((one) => cluster.finished(one, undefined, 'installations', PATIENT_MS)))
+    await Promise.all(leaving.map((one) => cluster.delete('installations', one)))
+    await Promise.all(stepping.map((one) => create(installation(one, STEPS))))
+    const phase = (wanted: string) => (one?: LsObject) => one?.status?.phase === wanted
+    const item = (one: string) => (leaving.includes(one) || tracked.includes(one) ? 'only' : 'one')
+    for (const one of open) {
+      const waits = phase(leaving.includes(one) ? 'Deleting' : 'Progressing')
+      await cluster.untilItems(one, [item(one)], waits, PATIENT_MS)
+      await cluster.until('installations', one, waits, PATIENT_MS)
+    }
+    for (const one of edited) await cluster.finished(one)
+    const found = await cluster.list('installations')
+    jobIDs = new Map(found.map(({ metadata, status }) => [metadata.name, status?.jobID]))
+  }
+
+  const some = (all: readonly string[], part: number) => all.filter((_, index) => index % 4 === part)
+  const letEnd = async (part: number) => {
+    await Promise.all([
+      ...some(stepping, part).map((one) => end(lane.cluster, one, 'one')),
+      ...some(tracked, part).map((one) => letReady(lane.cluster, one)),
+      ...some(leaving, part).map((one) => letGo(lane.cluster, one)),
+      ...some(edited, part).map((one) => edit(lane.cluster, one)),
+    ])
+  }
+
+  it('T9: go on with what the former ones have begun, and end it', { timeout: LIMIT_MS }, async () => {
+    const { cluster, pawl } = lane
+    expect(await openJobs()).toHaveLength(open.length)
+    const stopCreating = keepCreating(cluster, 'load')
+    const own = to.flags
+    if (from.checkout !== to.checkout) {
+      pawl.become(to.checkout)
+      await pawl.kill('bridge', 'SIGTERM')
+      await pawl.startBridge()
+    }
+    await Promise.all([pawl.kill('worker', 'SIGTERM'), letEnd(0)])
+    await Promise.all([pawl.startWorker('next', undefined, own), letEnd(1)])
+    await Promise.all([pawl.kill('worker-2', 'SIGTERM'), letEnd(2)])
+    await Promise.all([pawl.startWorker('next-2', undefined, own), letEnd(3)])
+    created = await stopCreating()
+    await Promise.all(stepping.map((one) => end(cluster, one, 'two')))
+
+    const ends = async (one: string, after?: string) =>
+      (await cluster.finished(one, after, 'installations', PATIENT_MS)).status
+    for (const one of [...stepping, ...tracked]) {
+      const status = await ends(one)
+      const { phase, jobIDFinished, lastError } = status ?? {}
+      expect({ one, phase, jobIDFinished, lastError }).toEqual({
+        ...{ one, phase: 'Succeeded', jobIDFinished: jobIDs.get(one) },
+        lastError: undefined,
+      })
+    }
+    for (const one of created) expect(await ends(one), one).toMatchObject({ phase: 'Succeeded' })
+    for (const one of edited) expect(await ends(one, jobIDs.get(one)), one).toMatchObject({ phase: 'Succeeded' })
+    for (const one of leaving) await cluster.gone(one, 'installations', PATIENT_MS)
+    expect((await cluster.phases('steps-0'))['three']).toBe('Succeeded')
+    expect(created.length).toBeGreaterThan(5)
+  })
+
+  it('leave nothing open, and are quiet', { timeout: LIMIT_MS }, async () => {
+    await atRest(lane)
+    const stuck = async () => (await sql`select * from stuck_run`.execute(lane.pawl.db)).rows
+    await vi.waitFor(async () => expect(await stuck()).toEqual([]), { timeout: 30_000, interval: 200 })
+    const before = lane.proxy.writes.length
+    await new Promise((resolve) => setTimeout(resolve, QUIET_MS))
+    expect(lane.proxy.writes.slice(before).map(({ label, path }) => `${label} ${path}`)).toEqual([])
+  })
+
+  it('close the row of each job once, as what the job was', async () => {
+    const { db } = lane.pawl
+    const rows = await db.selectFrom('job').select(['name', 'job_id', 'outcome', 'restarts', 'cause']).execute()
+    const jobs = rows.filter(({ cause }) => cause !== 'first seen')
+    expect(doubled(jobs.map(({ name, job_id }) => `${name} ${job_id}`))).toEqual({})
+    expect(new Set(jobs.map(({ outcome }) => outcome))).toEqual(new Set(['Succeeded', 'Deleted']))
+    const outcome = (one: string) =>
+      jobs.find(({ name, job_id }) => name === one && job_id === jobIDs.get(one))?.outcome
+    expect(open.map((one) => [one, outcome(one)])).toEqual(
+      open.map((one) => [one, leaving.includes(one) ? 'Deleted' : 'Succeeded']),
+    )
+    // Else nothing was changed under an open run.
+    const anew = jobs.filter(({ name, restarts }) => open.includes(name) && restarts > 0)
+    if (from.checkout === to.checkout) expect(anew.length).toBeGreaterThan(open.length / 2)
+  })
+
+  it('T9: have written nothing twice', () => {
+    const writes = effective(lane.proxy.writes)
+    const made = writes.filter(({ label }) => label.startsWith('POST '))
+    expect(made.length).toBeGreaterThan(3 * open.length)
+    expect(doubled(made.map(({ label, answer }) => `${label} ${answer.metadata.name}`))).toEqual({})
+    const ended = writes.filter(({ body }) => statusOf(body)['jobIDFinished'] !== undefined)
+    expect(ended.length).toBeGreaterThan(3 * open.length)
+    expect(
+      doubled(ended.map(({ label, uid, body }) => `${label} ${uid} ${String(statusOf(body)['jobIDFinished'])}`)),
+    ).toEqual({})
+    const removed = writes.filter(({ label }) => label.startsWith('DELETE '))
+    expect(removed.length).toBeGreaterThan(2 * leaving.length)
+    expect(doubled(removed.map(({ path }) => path))).toEqual({})
+  })
+
+  it('have written of each job what an undisturbed one writes', () => {
+    const writes = effective(lane.proxy.writes)
+    for (const one of created) expect({ [one]: effectsOf(writes, one) }).toEqual({ [one]: effectsOf(writes, 'calm') })
+    for (const one of stepping)
+      expect({ [one]: effectsOf(writes, one) }).toEqual({ [one]: effectsOf(writes, 'calm-steps') })
+  })
+
+  async function openJobs(): Promise<readonly string[]> {
+    const { db } = lane.pawl
+    const rows = await db.selectFrom('job').select('name').where('outcome', 'is', null).execute()
+    return rows.map(({ name }) => name)
+  }
+})
+
+function statusOf(body: SeenWrite['body']): Readonly<Record<string, unknown>> {
+  return (body['status'] ?? {}) as Readonly<Record<string, unknown>>
+}

@@ -1,0 +1,132 @@
+// A process is killed between two steps of which each is committed elsewhere: the dispatcher between journal and Temporal, the bridge between API
+// server and journal (Sieve's "intermediate state"). What comes out is what comes out of an undisturbed run, and no creation, deletion or trigger
+// happened more or less often. A statement of the process waits for a lock that the test holds; meanwhile the process is killed.
+// Source: spec/engine.md 4.2; docs/faults.md.
+
+import { type RawBuilder, sql } from 'kysely'
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import {
+  closeLane,
+  type Course,
+  install,
+  type Lane,
+  openLane,
+  RESTART_MS,
+  runBoth,
+  undisturbedOn,
+  uninstall,
+  withoutSettles,
+} from '../support/crash.ts'
+
+const servers = inject('servers')
+
+// On a busy machine a process takes many seconds to start.
+const LIMIT_MS = 240_000
+const LOCK = 4711
+
+let lane: Lane
+let expected: readonly Course[]
+
+beforeAll(async () => {
+  expected = await undisturbedOn('dispatch', servers, (own) => runBoth(own, 'undisturbed'))
+  lane = await openLane('dispatch', servers)
+  await sql`create function wait_for_test() returns trigger language plpgsql as $$ begin
+    perform pg_advisory_xact_lock(${sql.lit(LOCK)});
+    return coalesce(new, old);
+  end $$`.execute(lane.pawl.db)
+}, LIMIT_MS)
+afterEach(() => {
+  lane.bridgeProxy.reads = {}
+})
+afterAll(() => closeLane(lane))
+
+describe('an installation whose dispatcher is killed', { timeout: LIMIT_MS }, () => {
+  it.each([
+    ['S2: before its run is started, when it has been claimed', sql`insert on job`],
+    ['S2: after its run was started, before that is acknowledged', sql`delete on wake`],
+  ])('%s ends like any other', async (title, statement) => {
+    const name = title.includes('before its run') ? 'claimed' : 'started'
+    const job = await killedAt('worker', statement, () => install(lane, name))
+    const deletion = await killedAt('worker', statement, () => uninstall(lane, name))
+    expect([job, deletion].map(({ course }) => course).map(withoutSettles)).toEqual(expected.map(withoutSettles))
+  })
+})
+
+describe('an installation whose bridge is killed', { timeout: LIMIT_MS }, () => {
+  it('S3: with an event in hand ends like any other; the next bridge goes on from the checkpoint, without a list', async () => {
+    const asked: string[] = []
+    lane.bridgeProxy.reads = {
+      instead({ plural, isWatch, query }) {
+        if (plural === 'installations') asked.push(isWatch ? `watch ${query.get('resourceVersion') ?? ''}` : 'list')
+        return undefined
+      },
+    }
+    const resumed = async (half: () => Promise<Course>) => {
+      asked.length = 0
+      const { course, checkpoint } = await killedAt('bridge', sql`insert on watch_event`, half)
+      expect(asked).toEqual([`watch ${checkpoint}`])
+      return course
+    }
+    const job = await resumed(() => install(lane, 'received'))
+    const deletion = await resumed(() => uninstall(lane, 'received'))
+    expect([job, deletion].map(withoutSettles)).toEqual(expected.map(withoutSettles))
+  })
+})
+
+/** Runs a half; at the first statement of the kind the process is killed, before that is committed, and started again. */
+async function killedAt(
+  part: 'worker' | 'bridge',
+  statement: RawBuilder<unknown>,
+  half: () => Promise<Course>,
+): Promise<{ readonly course: Course; readonly checkpoint: number }> {
+  const { pawl, proxy } = lane
+  proxy.arm()
+  const locked = await pawl.db.connection().execute(async (held) => {
+    await sql`select pg_advisory_lock(${LOCK})`.execute(held)
+    await sql`create trigger wait before ${statement} for each row execute function wait_for_test()`.execute(pawl.db)
+    try {
+      const course = half()
+      const reached = vi.waitFor(async () => expect(await waiting()).toBeGreaterThan(0), PATIENT).then(() => 'waits')
+      expect(await Promise.race([reached, course.then(() => 'is over')])).toBe('waits')
+      await pawl.kill(part)
+      return { course }
+    } finally {
+      // What waits goes on, or ends with its client; then nothing waits any more.
+      await sql`select pg_advisory_unlock(${LOCK})`.execute(held)
+      await sql`drop trigger wait on ${sql.raw(await triggered())}`.execute(pawl.db)
+    }
+  })
+  const left = await checkpoint()
+  await (part === 'worker' ? pawl.startWorker() : pawl.startBridge())
+  return { course: await locked.course, checkpoint: left }
+}
+
+const PATIENT = { timeout: RESTART_MS, interval: 20 }
+
+/** How many sessions of the journal wait for the test. */
+async function waiting(): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*)::int as count from pg_locks
+    where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`.execute(
+    lane.pawl.db,
+  )
+  return rows[0]?.count ?? 0
+}
+
+/** The table that has the trigger. */
+async function triggered(): Promise<string> {
+  const { rows } = await sql<{ name: string }>`
+    select tgrelid::regclass::text as name from pg_trigger where tgname = 'wait' and tgparentid = 0`.execute(
+    lane.pawl.db,
+  )
+  return rows[0]?.name ?? ''
+}
+
+/** How far installations were followed. */
+async function checkpoint(): Promise<number> {
+  const { resource_version } = await lane.pawl.db
+    .selectFrom('watch_checkpoint')
+    .select('resource_version')
+    .where('kind', '=', 'Installation')
+    .executeTakeFirstOrThrow()
+  return resource_version ?? 0
+}

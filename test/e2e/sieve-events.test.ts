@@ -1,0 +1,236 @@
+// The bridge sees less than has happened, twice what has happened, or one kind long after another, while a job and a deletion run: patterns of
+// Sieve (OSDI '22). What comes out is what comes out of an undisturbed run, object by object; no creation, deletion or trigger happened more or
+// less often (S9), and afterwards nothing waits and nothing is open (S10). Source: spec/engine.md 4.2; docs/faults.md.
+
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import { FINALIZER, installation, type LsObject, waiting } from '../support/cluster.ts'
+import {
+  atRest,
+  closeLane,
+  type Course,
+  install,
+  type Lane,
+  openLane,
+  runBoth,
+  undisturbedOn,
+  uninstall,
+} from '../support/crash.ts'
+import { Gate } from '../support/gate.ts'
+import { bookmarkOf, eventIn, type ReadFaults } from '../support/read-faults.ts'
+import { PATIENT_TASKS } from '../support/stage.ts'
+
+const servers = inject('servers')
+
+// On a busy machine a process takes many seconds to start, and a course that is disturbed some more.
+const LIMIT_MS = 240_000
+const CONVERGED_MS = process.env['PAWL_LONG'] === undefined ? 3_000 : 60_000
+// The items are the many; the executions are told late in the long form.
+const LATE = process.env['PAWL_LONG'] === undefined ? ['deployitems'] : ['executions', 'deployitems']
+
+let lane: Lane
+let expected: readonly Course[]
+
+beforeAll(async () => {
+  expected = await undisturbedOn('sieve', servers, (own) => runBoth(own, 'undisturbed'))
+  lane = await openLane('sieve', servers, { workerFlags: PATIENT_TASKS })
+}, LIMIT_MS)
+afterEach(() => {
+  lane.bridgeProxy.reads = {}
+})
+afterAll(() => closeLane(lane))
+
+describe('S9, S10: an installation whose watches', { timeout: LIMIT_MS }, () => {
+  it('S8: tell everything twice ends like any other', async () => {
+    let twice = 0
+    lane.bridgeProxy.reads = { lines: (_read, line) => (twice++, [line, line]) }
+    expect(await runBoth(lane, 'twice')).toEqual(expected)
+    expect(twice).toBeGreaterThan(10)
+  })
+
+  it('S4: have to begin anew at every write, with a list of what is there by then, ends like any other', async () => {
+    let expired = 0
+    const disturb = () => {
+      expired += lane.bridgeProxy.expireWatches()
+      return undefined
+    }
+    expect(await runBoth(lane, 'expired', disturb)).toEqual(expected)
+    expect(expired).toBeGreaterThan(5)
+  })
+
+  it.each(LATE)('S7: tell of its %s only when all is over ends like any other', async (plural) => {
+    let late = 0
+    const [job, deletion] = [new Gate(), new Gate()]
+    const after = (gate: Gate): ReadFaults => ({
+      async lines(read, line) {
+        if (read.plural !== plural || eventIn(line).type === 'BOOKMARK') return [line]
+        late++
+        await gate.passed
+        return [line]
+      },
+    })
+    lane.bridgeProxy.reads = after(job)
+    const courses: Course[] = []
+    lane.proxy.arm()
+    courses.push(await install(lane, `late-${plural}`))
+    job.open()
+    lane.bridgeProxy.reads = after(deletion)
+    lane.proxy.arm()
+    courses.push(await uninstall(lane, `late-${plural}`))
+    deletion.open()
+    expect(courses).toEqual(expected)
+    expect(late).toBeGreaterThan(0)
+  })
+})
+
+describe('S9, S10: an installation whose runs', { timeout: LIMIT_MS }, () => {
+  it('S8: are signalled twice more at each kind of write ends like any other', async () => {
+    let signals = 0
+    const met = new Set<string>()
+    const disturb = async (label: string) => {
+      // A signal voids the end of the task, which is repeated with all its writes.
+      if (!met.has(label)) signals += await signalOpenRuns()
+      met.add(label)
+      return undefined
+    }
+    expect(await runBoth(lane, 'signalled', disturb)).toEqual(expected)
+    expect(signals).toBeGreaterThan(10)
+  })
+})
+
+describe('S4: an installation that is taken away and made anew while nobody looks', { timeout: LIMIT_MS }, () => {
+  it('has a job of its own; of the first one nothing was to be seen', async () => {
+    const { cluster, bridgeProxy, pawl } = lane
+    const gate = holdAll()
+    const first = await cluster.create(installation('unseen', []), 'installations')
+    await cluster.delete('installations', 'unseen')
+    await cluster.create(installation('unseen', [{ name: 'a' }]), 'installations')
+    bridgeProxy.expireWatches()
+    gate.open()
+    const second = await cluster.finished('unseen')
+    await atRest(lane)
+    expect(second.status?.phase).toBe('Succeeded')
+    expect(await rowsOf(first)).toEqual({ jobs: [], events: [] })
+    expect(await pawl.jobs(second)).toMatchObject([{ jobID: second.status?.jobID, outcome: 'Succeeded' }])
+  })
+
+  it('in the middle of its job ends that, and has another; no deletion was to be seen', async () => {
+    const { cluster, bridgeProxy, pawl } = lane
+    const name = 'replaced'
+    const first = await cluster.create(installation(name, [waiting('slow')]), 'installations')
+    const isWaiting = (one?: LsObject) => one?.status?.phase === 'Progressing' && one.status.jobID !== undefined
+    const items = await cluster.untilItems(name, ['slow'], isWaiting)
+    await cluster.until('installations', name, isWaiting)
+    const gate = holdAll()
+    const former = [
+      ['installations', name],
+      ['executions', name],
+      ['deployitems', items.get('slow')!.metadata.name],
+    ] as const
+    for (const [plural, one] of former) await goneByHand(plural, one)
+    await cluster.create(installation(name, [waiting('slow')]), 'installations')
+    bridgeProxy.expireWatches()
+    gate.open()
+
+    const isNew = (one?: LsObject) => isWaiting(one) && one?.metadata.uid !== items.get('slow')!.metadata.uid
+    const again = await cluster.untilItems(name, ['slow'], isNew)
+    await cluster.finishItem(again.get('slow')!, 'Succeeded')
+    const second = await cluster.finished(name)
+    await atRest(lane)
+    expect(second.status?.phase).toBe('Succeeded')
+    expect(second.metadata.uid).not.toBe(first.metadata.uid)
+    expect(await pawl.jobs(second)).toMatchObject([{ jobID: second.status?.jobID, outcome: 'Succeeded' }])
+    expect(await pawl.jobs(first)).toHaveLength(1)
+  })
+})
+
+describe('T12: what has converged', { timeout: LIMIT_MS }, () => {
+  it('is written by nobody, whatever is told of it again', async () => {
+    const { proxy, bridgeProxy } = lane
+    bridgeProxy.reads = { lines: (_read, line) => [line, line] }
+    proxy.arm()
+    await install(lane, 'converged')
+    const before = proxy.writes.length
+    const until = Date.now() + CONVERGED_MS
+    for (let lists = 0; lists < 3 || Date.now() < until; lists++) {
+      const epochs = await epochSum()
+      bridgeProxy.expireWatches()
+      // Of the kinds whose objects there are.
+      await vi.waitFor(async () => expect(await epochSum()).toBeGreaterThanOrEqual(epochs + 3), { timeout: 60_000 })
+      await signalOpenRuns()
+      await atRest(lane)
+    }
+    expect(proxy.writes.slice(before)).toEqual([])
+  })
+})
+
+describe('S4: an installation whose watches tell nothing at all', { timeout: LIMIT_MS }, () => {
+  it('goes on by the lists that are due, and ends like any other', async () => {
+    const flags = { workerFlags: PATIENT_TASKS, bridgeFlags: ['--relist-ms', '1500'] }
+    const own = await openLane('unheard', servers, flags)
+    try {
+      let lost = 0
+      own.bridgeProxy.reads = {
+        lines: (_read, line) => (eventIn(line).type === 'BOOKMARK' ? [line] : (lost++, [bookmarkOf(line)])),
+      }
+      expect(await runBoth(own, 'unheard')).toEqual(expected)
+      expect(lost).toBeGreaterThan(5)
+    } finally {
+      await closeLane(own)
+    }
+  })
+})
+
+/** What the journal has of an object. */
+async function rowsOf({ metadata: { uid = '' } }: LsObject) {
+  const { db } = lane.pawl
+  const [jobs, events] = await Promise.all([
+    db.selectFrom('job').select('workflow_id').where('uid', '=', uid).execute(),
+    db.selectFrom('watch_event').select('seq').where('uid', '=', uid).execute(),
+  ])
+  return { jobs, events }
+}
+
+/** Holds all that the bridge's watches tell. */
+function holdAll(): Gate {
+  const gate = new Gate()
+  lane.bridgeProxy.reads = {
+    async lines(_read, line) {
+      await gate.passed
+      return [line]
+    },
+  }
+  return gate
+}
+
+/** As a user does who wants it gone at once. */
+async function goneByHand(plural: string, name: string): Promise<void> {
+  const { cluster } = lane
+  await cluster.delete(plural, name)
+  const found = await cluster.get(plural, name)
+  if (found?.metadata.finalizers?.includes(FINALIZER) === true)
+    await cluster.patch(plural, name, { metadata: { finalizers: null } })
+  await cluster.gone(name, plural)
+}
+
+/** Twice each. @returns how many signals. */
+async function signalOpenRuns(): Promise<number> {
+  const { db, client } = lane.pawl
+  const open = await db.selectFrom('job').select('workflow_id').where('outcome', 'is', null).execute()
+  const signals = open.flatMap(({ workflow_id }) => {
+    const run = client.workflow.getHandle(workflow_id)
+    return [1, 2].map(
+      async () =>
+        await run
+          .signal('wake', { seq: 0 })
+          .then(() => 1)
+          .catch(() => 0),
+    )
+  })
+  return (await Promise.all(signals)).reduce<number>((sum, one) => sum + one, 0)
+}
+
+/** How often kinds were listed, all together. */
+async function epochSum(): Promise<number> {
+  const rows = await lane.pawl.db.selectFrom('watch_checkpoint').select('epoch').execute()
+  return rows.reduce((sum, { epoch }) => sum + epoch, 0)
+}

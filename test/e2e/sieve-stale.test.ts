@@ -1,0 +1,195 @@
+// A process is killed, and the one that follows it reads an older state of the cluster than its predecessor has left (Sieve's "stale state" and
+// "time travel"). What comes out is what comes out of an undisturbed run, and no creation, deletion or trigger happened more or less often.
+// Source: spec/engine.md 4.2; docs/faults.md.
+
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import type { WritePoint } from '../support/api-proxy.ts'
+import { API, type Item, type LsObject, waiting } from '../support/cluster.ts'
+import {
+  closeLane,
+  type Course,
+  courseOf,
+  crashed,
+  install,
+  type Lane,
+  openLane,
+  RESTART_MS,
+  runBoth,
+  undisturbedOn,
+  uninstall,
+  withoutSettles,
+} from '../support/crash.ts'
+import { Gate } from '../support/gate.ts'
+import { type Instead, type ReadFaults, refused, type SeenRead } from '../support/read-faults.ts'
+import { asOldAsAllowed, frozenAt } from '../support/stale-reads.ts'
+import { VersionWatch } from '../support/version-watch.ts'
+
+const servers = inject('servers')
+
+// On a busy machine a process takes many seconds to start, and a course that is disturbed some more.
+const LIMIT_MS = 240_000
+// More than are read one by one: they are listed.
+const MANY: readonly Item[] = Array.from({ length: 8 }, (_, index) => ({ name: `item-${index}` }))
+const FOLLOWED = ['installations', 'executions', 'deployitems'].map((plural) => ({ apiVersion: API, plural }))
+/** So many reads are stale; then the server has caught up. */
+const STALE_READS = 12
+
+let lane: Lane
+let history: VersionWatch
+let both: readonly Course[]
+let many: readonly Course[]
+let waited: Course
+
+beforeAll(async () => {
+  await undisturbedOn('stale', servers, async (own) => {
+    both = await runBoth(own, 'undisturbed')
+    own.proxy.arm()
+    const job = await install(own, 'many', MANY)
+    own.proxy.arm()
+    many = [job, await uninstall(own, 'many')]
+    waited = await waitAndEnd(own, 'waiting', () => Promise.resolve())
+  })
+  lane = await openLane('stale', servers)
+  history = VersionWatch.start(lane.cluster, FOLLOWED)
+}, LIMIT_MS)
+afterEach(() => {
+  lane.proxy.reads = {}
+  lane.bridgeProxy.reads = {}
+})
+afterAll(async () => {
+  await history.stop()
+  await closeLane(lane)
+})
+
+const CRASHES: readonly { readonly job: WritePoint; readonly deletion: WritePoint }[] = [
+  { job: { label: 'POST executions', nth: 1 }, deletion: { label: 'DELETE executions', nth: 1 } },
+  { job: { label: 'POST deployitems', nth: 2 }, deletion: { label: 'PATCH deployitems', nth: 1 } },
+  { job: { label: 'PATCH deployitems/status', nth: 1 }, deletion: { label: 'DELETE deployitems', nth: 2 } },
+]
+// Each takes a minute on a busy machine. The short form has the one whose half-written list of items is the worst to misread.
+const TRIED = process.env['PAWL_LONG'] === '1' ? CRASHES : CRASHES.slice(1, 2)
+const named = TRIED.map((one) => [`${one.job.label}, then ${one.deletion.label}`, one] as const)
+
+describe('S5: an installation whose next worker', { timeout: LIMIT_MS }, () => {
+  it.each(named)('reads what was there before the last write ends like any other: after %s', async (_title, at) => {
+    const name = `frozen-${CRASHES.indexOf(at)}`
+    const job = await frozen(at.job, () => install(lane, name))
+    const deletion = await frozen(at.deletion, () => uninstall(lane, name))
+    expect([job, deletion].map(withoutSettles)).toEqual(both.map(withoutSettles))
+  })
+
+  it('is told by its lists no more than it must be ends like any other', async () => {
+    let stale = 0
+    lane.proxy.reads = { instead: asOldAsAllowed(history, () => stale++) }
+    const after = (label: string, nth: number) => ({ part: 'worker', when: 'after', at: { label, nth } }) as const
+    const job = await crashed(lane, after('PATCH deployitems/status', 5), () => install(lane, 'lists', MANY))
+    const deletion = await crashed(lane, after('DELETE deployitems', 5), () => uninstall(lane, 'lists'))
+    expect([job, deletion].map(withoutSettles)).toEqual(many.map(withoutSettles))
+    expect(stale).toBeGreaterThan(0)
+  })
+})
+
+describe('S6: a bridge that is restarted and lists an older state', { timeout: LIMIT_MS }, () => {
+  it('neither triggers nor deletes what has converged', async () => {
+    const { cluster, proxy, pawl } = lane
+    proxy.arm()
+    const before = await install(lane, 'old')
+    const found = await cluster.get('installations', 'old')
+    await backInTime(createdAt(found?.metadata.uid ?? ''))
+    const after = await courseOf(lane, 'old')
+    expect({ ...after, runs: [] }).toEqual({ ...before, runs: [] })
+    // A run that began for what the list has shown has found nothing to do.
+    expect(after.runs.filter((run) => run === 'installation: Succeeded')).toHaveLength(1)
+    expect(await pawl.wakesOf('old')).toEqual([])
+  })
+
+  it.each([
+    ['the execution, and no item', 'waits', ({ execution }: Found) => execution],
+    ['nothing of it', 'waits-too', ({ uid }: Found) => createdAt(uid) - 1],
+  ])('loses nothing of a job that is waiting: there is %s', async (_title, name, version) => {
+    const course = await waitAndEnd(lane, name, async (found) => {
+      await backInTime(version(found))
+    })
+    expect(withoutSettles({ ...course, runs: [] })).toEqual(withoutSettles({ ...waited, runs: [] }))
+    expect(course.runs).toContain('installation: Succeeded')
+  })
+})
+
+/** The version in which an object was created. */
+function createdAt(uid: string): number {
+  return Number(history.versions.get(uid)?.[0]?.metadata.resourceVersion)
+}
+
+/** A half whose worker is killed after a write; to the next one this and whatever follows has not happened yet, for so many reads. */
+async function frozen(at: WritePoint, half: () => Promise<Course>): Promise<Course> {
+  const { proxy } = lane
+  let stale = 0
+  let frozenReads: ReadFaults['instead']
+  // Asked again and again: the version is known when the write is.
+  proxy.reads = {
+    instead: (read: SeenRead): Instead | undefined | Promise<Instead | undefined> => {
+      const last = proxy.writes.findLast(({ status }) => status < 300)
+      if (proxy.isArmed || last === undefined) return undefined
+      frozenReads ??= frozenAt(history, Number(last.answer.metadata.resourceVersion) - 1, () => stale++ < STALE_READS)
+      return frozenReads(read)
+    },
+  }
+  const course = await crashed(lane, { part: 'worker', when: 'after', at }, half)
+  expect(stale).toBeGreaterThan(0)
+  return course
+}
+
+/** Kills the bridge; its next one has to list, and what it lists is of this version. Only when all wakes of that are done with the watches go on. */
+async function backInTime(version: number): Promise<void> {
+  const { pawl, bridgeProxy } = lane
+  const gate = new Gate()
+  const refusedOnce = new Set<string>()
+  const listed = frozenAt(history, version, () => true)
+  await pawl.kill('bridge')
+  bridgeProxy.reads = {
+    async instead(read) {
+      if (!history.follows(read.plural)) return undefined
+      if (!read.isWatch) return await listed(read)
+      if (refusedOnce.has(read.plural)) return undefined
+      refusedOnce.add(read.plural)
+      return refused({ status: 410, reason: 'Expired' })
+    },
+    async lines(_read, line) {
+      await gate.passed
+      return [line]
+    },
+  }
+  await pawl.startBridge()
+  await vi.waitFor(async () => expect(await quiet(version)).toBe(true), { timeout: RESTART_MS, interval: 50 })
+  gate.open()
+}
+
+/** Whether all kinds are listed as of this version, and nothing is on its way. */
+async function quiet(version: number): Promise<boolean> {
+  const { db } = lane.pawl
+  const [checkpoints, wakes] = await Promise.all([
+    db.selectFrom('watch_checkpoint').select('kind').where('resource_version', '=', version).execute(),
+    db.selectFrom('wake').select('uid').where('due', '<=', new Date()).execute(),
+  ])
+  return checkpoints.length >= FOLLOWED.length && wakes.length === 0
+}
+
+interface Found {
+  readonly uid: string
+  /** The version in which the Execution was created. */
+  readonly execution: number
+}
+
+/** An installation of an item that waits; meanwhile something happens. */
+async function waitAndEnd(on: Lane, name: string, meanwhile: (found: Found) => Promise<void>): Promise<Course> {
+  const { cluster, proxy } = on
+  proxy.arm()
+  const isWaiting = (one?: LsObject) => one?.status?.phase === 'Progressing' && one.status.jobID !== undefined
+  const root = install(on, name, [waiting('slow')])
+  const { metadata } = await cluster.until('installations', name, isWaiting, RESTART_MS)
+  const items = await cluster.untilItems(name, ['slow'], isWaiting, RESTART_MS)
+  const created = proxy.writes.find(({ label }) => label === 'POST executions')
+  await meanwhile({ uid: metadata.uid ?? '', execution: Number(created?.answer.metadata.resourceVersion) })
+  await cluster.finishItem(items.get('slow')!, 'Succeeded')
+  return await root
+}

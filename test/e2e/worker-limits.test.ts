@@ -1,0 +1,75 @@
+// A worker that keeps hardly any run in memory, and a run that is signalled far more often than anybody can look. Source: spec/engine.md 4.4 (T6, T8).
+
+import { describe, expect, it } from 'vitest'
+import { installation, type LsObject, waiting } from '../support/cluster.ts'
+import { useStage } from '../support/stage.ts'
+
+// One run is at work while another is woken: with room for two, hardly any is found in memory again.
+const CACHED = ['--cached-runs', '2']
+const RUNS = 8
+const SIGNALS = process.env['PAWL_LONG'] === undefined ? 1_000 : 10_000
+const AT_ONCE = 100
+
+const stage = useStage('worker-limits', () => Promise.resolve({ workerFlags: CACHED }))
+
+const isWaiting = (one?: LsObject) => one?.status?.phase === 'Progressing' && one.status.jobID !== undefined
+
+describe('T6: a worker that keeps two runs in memory', { timeout: 180_000 }, () => {
+  it('goes on with eight that wait, by replaying them, and ends each once', async () => {
+    const { cluster, pawl } = stage
+    const names = Array.from({ length: RUNS }, (_, index) => `replayed-${index}`)
+    const items = [waiting('one'), waiting('two', ['one'])]
+    await Promise.all(names.map((name) => cluster.create(installation(name, items), 'installations')))
+    for (const item of ['one', 'two']) {
+      await Promise.all(
+        names.map(async (name) => {
+          const found = await cluster.untilItems(name, [item], isWaiting, 120_000)
+          await cluster.finishItem(found.get(item)!, 'Succeeded')
+        }),
+      )
+    }
+    const roots = await Promise.all(names.map((name) => cluster.finished(name, undefined, 'installations', 120_000)))
+    for (const root of roots) {
+      expect(root.status?.phase).toBe('Succeeded')
+      expect(await pawl.jobs(root)).toMatchObject([{ jobID: root.status?.jobID, outcome: 'Succeeded' }])
+    }
+    expect(await evicted(roots)).toBeGreaterThan(0)
+  })
+})
+
+describe('T8: a run that is signalled more often than it can look', { timeout: 180_000 }, () => {
+  it('looks a few times, and ends like any other', async () => {
+    const { cluster, pawl } = stage
+    const created = await cluster.create(installation('stormed', [waiting('slow')]), 'installations')
+    const items = await cluster.untilItems('stormed', ['slow'], isWaiting, 120_000)
+    await cluster.until('installations', 'stormed', isWaiting)
+    const { workflow_id } = await rowOf(created)
+    const run = pawl.client.workflow.getHandle(workflow_id)
+    for (let sent = 0; sent < SIGNALS; sent += AT_ONCE)
+      await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => run.signal('wake', { seq: sent + index })))
+    await cluster.finishItem(items.get('slow')!, 'Succeeded')
+    const root = await cluster.finished('stormed', undefined, 'installations', 120_000)
+    expect(root.status?.phase).toBe('Succeeded')
+    await pawl.settled(root)
+    const { passes, outcome } = await rowOf(created)
+    expect(outcome).toBe('Succeeded')
+    expect(passes).toBeLessThan(SIGNALS / 4)
+  })
+})
+
+async function rowOf({ metadata: { uid = '' } }: LsObject) {
+  return await stage.pawl.db.selectFrom('job').selectAll().where('uid', '=', uid).executeTakeFirstOrThrow()
+}
+
+/** How many workflow tasks of these runs came without what was in memory: they went to the queue of all. */
+async function evicted(roots: readonly LsObject[]): Promise<number> {
+  const counts = roots.map(async (root) => {
+    const { workflow_id } = await rowOf(root)
+    const { events } = await stage.pawl.client.workflow.getHandle(workflow_id).fetchHistory()
+    const queues = (events ?? []).flatMap(
+      ({ workflowTaskScheduledEventAttributes: task }) => task?.taskQueue?.name ?? [],
+    )
+    return queues.slice(1).filter((queue) => queue.startsWith(stage.pawl.taskQueue)).length
+  })
+  return (await Promise.all(counts)).reduce((sum, one) => sum + one, 0)
+}

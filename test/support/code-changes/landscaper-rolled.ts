@@ -1,0 +1,35 @@
+// The workflows of a release whose plans of Installations and Executions have other steps than those of this one: steps more, in front and in between, in
+// most phases that jobs wait in, forwards and in deletion. What the plans bring about is the same.
+
+import { action, done, sequential, type Step } from '../../../workflows/kit/index.ts'
+import type { ExecutionPass } from '../../../workflows/landscaper/execution/pass.ts'
+import { executionPlan } from '../../../workflows/landscaper/execution/plan.ts'
+import type { InstallationPass } from '../../../workflows/landscaper/installation/pass.ts'
+import { installationPlan } from '../../../workflows/landscaper/installation/plan.ts'
+
+export { deploy, execution, installation } from '../../../workflows/index.ts'
+
+const lookAgain = action<InstallationPass>('lookAgain', async ({ by, subject, act }) => {
+  await act.observeInstallation({ by, subject, known: {} })
+  return done
+})
+
+const lookAtItems = action<ExecutionPass>('lookAtItems', async ({ by, subject, act }) => {
+  await act.observeExecution({ by, subject, known: {} })
+  return done
+})
+
+interface Phases<Pass> {
+  readonly phases: Readonly<Record<string, { readonly step: Step<Pass>; readonly next: string }>>
+}
+
+/** The plan itself is what the workflows run, so it is changed in its place; each run has the modules of its own. */
+function change<Pass>(plan: Phases<Pass>, phase: string, changed: (step: Step<Pass>) => Step<Pass>): void {
+  const { step, next } = plan.phases[phase]!
+  Object.assign(plan.phases, { [phase]: { step: changed(step), next } })
+}
+
+for (const phase of ['Init', 'Progressing', 'Deleting'])
+  change(installationPlan, phase, (step) => sequential(lookAgain, step))
+change(installationPlan, 'Completing', (step) => sequential(step, lookAgain))
+for (const phase of ['Progressing', 'Deleting']) change(executionPlan, phase, (step) => sequential(lookAtItems, step))

@@ -1,0 +1,66 @@
+// Reads that are answered by an older state of the store than it has.
+//
+//   O1. As old as allowed: of what a server may answer to a LIST `NotOlderThan` a version, that version. Everything else is as it is: what is
+//       read without a version is read from the store.
+//   O2. Frozen: every GET and LIST shows one old version, as a cache would that nothing reaches any more. No server may answer so, and some
+//       have (Kubernetes #59848). A LIST that asks for something newer is refused, as such a cache would do.
+
+import type { KubeObject } from '../../activities/kube/client.ts'
+import { versionOf } from '../../activities/kube/object-cache.ts'
+import { type Instead, type SeenRead, statusOf } from './read-faults.ts'
+import type { VersionWatch } from './version-watch.ts'
+
+/** O1. @param told called with each answer that lacks something that the store has. */
+export function asOldAsAllowed(watch: VersionWatch, told: () => void) {
+  return async (read: SeenRead): Promise<Instead | undefined> => {
+    const version = Number(read.query.get('resourceVersion') ?? 0)
+    if (read.isWatch || read.name !== undefined || version === 0 || !watch.follows(read.plural)) return undefined
+    await watch.upToDate()
+    const answer = listAt(watch, read, version)
+    if (JSON.stringify(answer) !== JSON.stringify(listAt(watch, read, Infinity))) told()
+    return { status: 200, body: inList(answer, version) }
+  }
+}
+
+/** O2. @param isFrozen asked for each read. */
+export function frozenAt(watch: VersionWatch, version: number, isFrozen: () => boolean) {
+  if (!Number.isInteger(version)) throw new Error(`the version to freeze at is ${version}, expected a number`)
+  return async (read: SeenRead): Promise<Instead | undefined> => {
+    if (read.isWatch || !watch.follows(read.plural) || !isFrozen()) return undefined
+    await watch.upToDate()
+    const { name, query } = read
+    if (Number(query.get('resourceVersion') ?? 0) > version) return TOO_LARGE
+    const found = listAt(watch, read, version)
+    if (name === undefined) return { status: 200, body: inList(found, version) }
+    const [object] = found.filter(({ metadata }) => metadata.name === name)
+    if (object !== undefined) return { status: 200, body: object }
+    return { status: 404, body: statusOf({ status: 404, reason: 'NotFound' }) }
+  }
+}
+
+const TOO_LARGE: Instead = {
+  status: 504,
+  retryAfterSeconds: 1,
+  body: statusOf({ status: 504, reason: 'Timeout' }, { details: { causes: [{ reason: 'ResourceVersionTooLarge' }] } }),
+}
+
+function listAt(watch: VersionWatch, { plural, query }: SeenRead, version: number): readonly KubeObject[] {
+  const wanted = (query.get('labelSelector') ?? '').split(',').filter((part) => part !== '')
+  const isSelected = ({ metadata: { labels = {} } }: KubeObject) =>
+    wanted.every((part) => {
+      const [key = '', value, ...rest] = part.split('=')
+      if (value === undefined || rest.length > 0) throw new Error(`this label selector is not known here: ${part}`)
+      return labels[key] === value
+    })
+  return watch.asOf(version).filter((object) => pluralOf(object) === plural && isSelected(object))
+}
+
+function pluralOf({ kind = '' }: KubeObject): string {
+  return `${kind.toLowerCase()}s`
+}
+
+function inList(items: readonly KubeObject[], version: number): object {
+  const newest = Math.max(0, ...items.map(versionOf))
+  const resourceVersion = String(Number.isFinite(version) ? version : newest)
+  return { kind: 'List', apiVersion: 'v1', metadata: { resourceVersion }, items }
+}

@@ -1,0 +1,143 @@
+// What users do in a storm of faults: Installations are created, changed, interrupted and deleted, with patience and without. What stands at the end has to
+// have been reconciled as it was last written.
+//
+//   L1. A life without patience goes on before its job has ended; what that job then ends with is not asked.
+//   L2. What a life leaves behind after its last change is in `kept`; what it deletes has to go.
+
+import { isDeepStrictEqual } from 'node:util'
+import {
+  blueprintOf,
+  type Cluster,
+  installation,
+  item,
+  type Item,
+  type LsObject,
+  OPERATION,
+  waiting,
+} from './cluster.ts'
+
+/** In a storm a job may take its time; one that does not end in the calm after it is lost. */
+const LIMIT_MS = 900_000
+const CHANGES = 3
+
+export class StormLives {
+  readonly #cluster: Cluster
+  readonly #random: () => number
+  /** The items that each Installation was last written with (L2). */
+  readonly kept = new Map<string, readonly Item[]>()
+  readonly failures: string[] = []
+  readonly counts = { created: 0, changed: 0, interrupted: 0, deleted: 0 }
+  #made = 0
+
+  constructor(cluster: Cluster, random: () => number) {
+    this.#cluster = cluster
+    this.#random = random
+  }
+
+  /** Lives follow each other, so many side by side, until told to end. */
+  async run(abreast: number, signal: AbortSignal): Promise<void> {
+    const lane = async () => {
+      while (!signal.aborted) {
+        const name = `life-${this.#made++}`
+        await this.#live(name, signal).catch((error: unknown) => this.failures.push(String(error)))
+      }
+    }
+    await Promise.all(Array.from({ length: abreast }, lane))
+  }
+
+  /** What does not stand as it was last written, one sentence each. */
+  async wrong(): Promise<readonly string[]> {
+    const found = await Promise.all([...this.kept].map(async ([name, items]) => await this.#wrongWith(name, items)))
+    return found.flat()
+  }
+
+  async #live(name: string, signal: AbortSignal): Promise<void> {
+    this.counts.created += 1
+    let items = this.#items()
+    this.kept.set(name, items)
+    await this.#cluster.create(installation(name, items), 'installations')
+    if (this.#random() < 0.15) await this.#interrupt(name)
+    else if (this.#isPatient()) await this.#succeeded(name)
+    // One in any case: an interrupted job has failed.
+    for (let change = 0; change === 0 || (change < CHANGES && !signal.aborted); change++) {
+      this.counts.changed += 1
+      items = this.#items()
+      this.kept.set(name, items)
+      const text = JSON.stringify(blueprintOf(items))
+      await this.#cluster.patch('installations', name, {
+        metadata: { annotations: { [OPERATION]: 'reconcile' } },
+        spec: { blueprint: { inline: { filesystem: { 'blueprint.yaml': text } } } },
+      })
+      if (this.#isPatient()) await this.#succeeded(name)
+    }
+    if (signal.aborted) {
+      await this.#succeeded(name)
+      return
+    }
+    this.kept.delete(name)
+    this.counts.deleted += 1
+    await this.#cluster.delete('installations', name)
+    await this.#cluster.gone(name, 'installations', LIMIT_MS)
+  }
+
+  /** A job that would never end is ended by hand. */
+  async #interrupt(name: string): Promise<void> {
+    const items = [waiting('slow')]
+    const text = JSON.stringify(blueprintOf(items))
+    await this.#cluster.patch('installations', name, {
+      metadata: { annotations: { [OPERATION]: 'reconcile' } },
+      spec: { blueprint: { inline: { filesystem: { 'blueprint.yaml': text } } } },
+    })
+    await this.#cluster.untilItems(name, ['slow'], (one) => one?.status?.phase === 'Progressing', LIMIT_MS)
+    this.counts.interrupted += 1
+    await this.#cluster.patch('installations', name, { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
+    await this.#cluster.finished(name, undefined, 'installations', LIMIT_MS)
+  }
+
+  /** Of a job that has seen what was written last. */
+  async #succeeded(name: string): Promise<void> {
+    const isDone = (object: LsObject | undefined) =>
+      object !== undefined && isFinished(object) && object.status?.observedGeneration === object.metadata.generation
+    const { status } = await this.#cluster.until('installations', name, isDone, LIMIT_MS)
+    if (status?.phase !== 'Succeeded') throw new Error(`${name} ended in ${status?.phase}: ${JSON.stringify(status)}`)
+  }
+
+  async #wrongWith(name: string, wanted: readonly Item[]): Promise<readonly string[]> {
+    const object = await this.#cluster.get('installations', name)
+    if (object === undefined) return [`${name} is gone`]
+    if (!isFinished(object) || object.status?.phase !== 'Succeeded')
+      return [`${name} is ${JSON.stringify(object.status)}, expected a job that Succeeded`]
+    const found = await this.#cluster.items(name)
+    const names = [...found.keys()].sort().join()
+    const expected = wanted
+      .map((one) => one.name)
+      .sort()
+      .join()
+    if (names !== expected) return [`${name} has the items ${names}, expected ${expected}`]
+    return wanted.flatMap((one) => {
+      const { spec, status } = found.get(one.name)!
+      const isSame = isDeepStrictEqual(spec?.['config'], item(one).config)
+      if (!isSame)
+        return [`item ${one.name} of ${name} has ${JSON.stringify(spec?.['config'])}, not what was written last`]
+      return status?.phase === 'Succeeded' ? [] : [`item ${one.name} of ${name} is ${status?.phase}`]
+    })
+  }
+
+  #items(): readonly Item[] {
+    const count = 1 + Math.floor(this.#random() * 3)
+    return Array.from({ length: count }, (_, index) => {
+      const dependsOn = index > 0 && this.#random() < 0.5 ? [`item-${index - 1}`] : []
+      const providerStatus = { apiVersion: 'v1', kind: 'Status', key: String(this.#random()) }
+      return { name: `item-${index}`, dependsOn, config: { providerStatus } }
+    })
+  }
+
+  #isPatient(): boolean {
+    return this.#random() < 0.7
+  }
+}
+
+function isFinished({ metadata, status }: LsObject): boolean {
+  const { jobID, jobIDFinished } = status ?? {}
+  return jobID !== undefined && jobID === jobIDFinished && metadata.annotations?.[OPERATION] === undefined
+}
