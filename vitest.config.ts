@@ -16,7 +16,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: [
-            'test/{workflows,activities,worker,types,docs,bench,examples}/**/*.test.ts',
+            'test/{workflows,activities,worker,types,docs,bench,examples,support}/**/*.test.ts',
             'test/architecture.test.ts',
           ],
           testTimeout: 20_000,

@@ -171,35 +171,44 @@ export const TABLE: readonly Row[] = [
     packages: ANY,
   },
   {
+    sentence: "what bounds the work on tenants' data imports what does the work, which is pure",
+    of: /^activities\/([^/]+)\/bounded\//,
+    may: ['^activities/$1/(?:bounded|render|deploy/(?:objects|target))/', '^activities/kube/client\\.ts$', KIT, WING],
+    packages: ANY,
+  },
+  {
     sentence: 'the list of deployers imports the deployers',
     of: /^activities\/([^/]+)\/deploy\/deployers\.gen\.ts$/,
     may: ['^activities/$1/deploy/[^/]+/deployer\\.ts$'],
     packages: NONE,
   },
   {
-    sentence: 'what deployers share imports what deployers share, the top of the wing and the engine: no deployer',
+    sentence:
+      'what deployers share imports what deployers share, bounded work, the top of the wing and the engine: no deployer',
     of: /^activities\/([^/]+)\/deploy\/(?:run|target|objects)\//,
     may: [
-      '^activities/$1/(?:deploy/(?:run|target|objects)/|[^/]+\\.ts$)',
+      '^activities/$1/(?:bounded/|deploy/(?:run|target|objects)/|[^/]+\\.ts$)',
       '^activities/(?:run|kube|journal)/',
       ...[DEPS, KIT, WING],
     ],
     packages: ANY,
   },
   {
-    sentence: 'a deployer imports itself, what deployers share, the top of the wing and the engine: no other deployer',
+    sentence:
+      'a deployer imports itself, what deployers share, bounded work, the top of the wing and the engine: no other deployer',
     of: /^activities\/([^/]+)\/deploy\/([^/]+)\//,
     may: [
-      '^activities/$1/(?:deploy/(?:run|target|objects|$2)/|[^/]+\\.ts$)',
+      '^activities/$1/(?:bounded/|deploy/(?:run|target|objects|$2)/|[^/]+\\.ts$)',
       '^activities/(?:run|kube|journal)/',
       ...[DEPS, KIT, WING],
     ],
     packages: ANY,
   },
   {
-    sentence: 'rendering imports of its wing what lies at its top, and the kit: it neither reads nor writes a cluster',
+    sentence:
+      'rendering imports of its wing what lies at its top, bounded work, and the kit: it neither reads nor writes a cluster',
     of: /^activities\/([^/]+)\/render\//,
-    may: ['^activities/$1/(?:render/|[^/]+\\.ts$)', KIT, WING],
+    may: ['^activities/$1/(?:bounded/|render/|[^/]+\\.ts$)', KIT, WING],
     packages: ANY,
   },
   {

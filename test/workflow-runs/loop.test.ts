@@ -95,7 +95,7 @@ describe('a job', () => {
     ])
   })
 
-  it('makes one pass for many wakes that arrive during one', async () => {
+  it('T8: makes one pass for many wakes that arrive during one', async () => {
     const working = deferred<Answer>()
     const world = await start({ work: [() => working.promise, () => done] })
     await world.reached('work 1')

@@ -1,0 +1,33 @@
+// The tests that a page names: `path of the file`: "name of a test", "name of another".
+
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = new URL('../../', import.meta.url)
+const NAMED = /`(test\/[^`]+\.test\.ts)`: ("[^"]+"(?:, "[^"]+")*)/g
+
+export interface NamedTest {
+  readonly file: string
+  readonly name: string
+}
+
+export function namedTests(page: string): readonly NamedTest[] {
+  return groupsOf(page).flatMap(([, file = '', names = '']) =>
+    [...names.matchAll(/"([^"]+)"/g)].map(([, name = '']) => ({ file, name })),
+  )
+}
+
+/** How often a page names a file with tests in it. */
+export function namedFiles(page: string): number {
+  return groupsOf(page).length
+}
+
+function groupsOf(page: string) {
+  return [...page.replaceAll(/\s+/g, ' ').matchAll(NAMED)]
+}
+
+/** As the whole name of a test, or of a row of a table of tests. */
+export async function isThere({ file, name }: NamedTest): Promise<boolean> {
+  const text = await readFile(fileURLToPath(new URL(file, ROOT)), 'utf8').catch(() => '')
+  return [`'${name}'`, `"${name}"`, `\`${name}\``].some((quoted) => text.includes(quoted))
+}
