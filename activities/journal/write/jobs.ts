@@ -70,6 +70,7 @@ export async function announceJobs(
 }
 
 const PHASE = path('status.phase')
+const JOB_ID = path('status.jobID')
 const JOB_ID_FINISHED = path('status.jobIDFinished')
 
 /**
@@ -139,7 +140,10 @@ export function shownEnd({
 }): { readonly jobID: string | undefined; readonly outcome: string } | undefined {
   const jobID = textAt(projection, JOB_ID_FINISHED)
   if (deleted) return { jobID, outcome: 'Deleted' }
-  return jobID === undefined ? undefined : { jobID, outcome: textAt(projection, PHASE) ?? 'Succeeded' }
+  if (jobID === undefined) return undefined
+  // The phase may be the next job's already.
+  const phase = textAt(projection, JOB_ID) === jobID ? textAt(projection, PHASE) : undefined
+  return { jobID, outcome: phase ?? 'Finished' }
 }
 
 /** The row after an opening; undefined when it stays as it is. */
