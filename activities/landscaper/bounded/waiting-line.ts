@@ -27,8 +27,7 @@ export class WaitingLine<Place> {
     return await new Promise<Place>((resolve, reject) => {
       const leave = () => {
         this.#remove(namespace, waiter)
-        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- whatever the signal was aborted with
-        reject(signal?.reason)
+        reject(signal?.reason as Error)
       }
       const waiter: Waiter<Place> = {
         take: (place) => {

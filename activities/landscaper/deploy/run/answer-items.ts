@@ -17,12 +17,12 @@ import {
   ended,
   failing,
   FINAL_PHASES,
+  isOverdue,
   isStarting,
   isUnchanged,
   type ItemJob,
   itemStatus,
   pickedUp,
-  remainingMs,
   timeoutProblem,
   unchanged,
 } from './item-status.ts'
@@ -181,11 +181,6 @@ function nextStatus(deps: LandscaperDeps, job: ItemJob, deployer: QuickDeployer)
 }
 
 const INVALID = { operation: 'Reconcile', reason: 'InvalidConfiguration', codes }
-
-function isOverdue(job: ItemJob): boolean {
-  const remaining = remainingMs(job.object, job.now)
-  return !isStarting(job) && remaining !== undefined && remaining <= 0
-}
 
 function timedOut(job: ItemJob, { name, checkpoint }: QuickDeployer): NextStatus {
   const message = `timeout at: "${name} deployer: ${checkpoint}"`

@@ -72,6 +72,12 @@ export function remainingMs(object: DeployItem, now: Date): number | undefined {
   return Date.parse(started) + limitMs - now.getTime()
 }
 
+/** The job has begun, and its time is up. */
+export function isOverdue(job: ItemJob): boolean {
+  const remaining = remainingMs(job.object, job.now)
+  return !isStarting(job) && remaining !== undefined && remaining <= 0
+}
+
 /** The spec that was done before is the spec of this job: nothing but the times is new. Source: spec/landscaper.md 2.9. */
 export function unchanged(job: ItemJob): Patch {
   const now = job.now.toISOString()

@@ -7,7 +7,6 @@
 
 import { type By, canonicalJson, type ErrorReport } from '../../../../workflows/kit/index.ts'
 import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
-import { ApplicationFailure } from '@temporalio/common'
 import type { LandscaperDeps } from '../../deps.ts'
 import { isFinal, KubeError, toApplicationFailure } from '../../../kube/errors.ts'
 import { isReleased } from '../../../kube/views.ts'
@@ -30,6 +29,7 @@ import { type ItemExport, exportName, writeExports } from './item-export.ts'
 import {
   ended,
   failing,
+  isOverdue,
   isStarting,
   isUnchanged,
   type ItemJob,
@@ -42,6 +42,8 @@ import {
 } from './item-status.ts'
 import { takeUp } from './begin-job.ts'
 import { isOurs, watchItem } from './item-watch.ts'
+import { ownTarget } from './own-target.ts'
+import { retryIn } from './retry-in.ts'
 import { type ItemWrite, releaseWrite, statusWrite, warnOfError } from './item-write.ts'
 import type { TargetCluster } from '../target/target-cluster.ts'
 import { saysOtherwise, setReady, withdrawReady } from './ready-condition.ts'
@@ -371,19 +373,6 @@ function begun(job: ItemJob, object: DeployItem): ItemJob {
   return { ...job, object, begins: undefined }
 }
 
-function ownTarget({ metadata, spec }: DeployItem): string {
-  const { target } = spec
-  const codes = ['ERR_CONFIGURATION_PROBLEM']
-  if (target === undefined) {
-    const message = `deploy item ${metadata.name}: spec.target is absent; expected a target of this namespace`
-    throw new DeployError('Reconcile', 'NoTargetFound', message, codes)
-  }
-  if (target.namespace === undefined || target.namespace === metadata.namespace) return target.name
-  const found = `deploy item ${metadata.name}: spec.target.namespace is ${target.namespace}`
-  const message = `${found}; expected ${metadata.namespace}, references never leave it`
-  throw new DeployError('Reconcile', 'InvalidTarget', message, codes)
-}
-
 function remembered({ providerStatus }: Pick<DeployStep, 'providerStatus'>): { providerStatus?: ProviderStatus } {
   return providerStatus === undefined ? {} : { providerStatus }
 }
@@ -395,25 +384,7 @@ function changed({ object }: ItemJob, fields: Patch): Patch {
   return isSame ? {} : fields
 }
 
-function isOverdue(job: ItemJob): boolean {
-  const remaining = remainingMs(job.object, job.now)
-  return !isStarting(job) && remaining !== undefined && remaining <= 0
-}
-
 // Source: spec/landscaper.md 4.5 "Timeout checkpoints".
 function startOf({ name }: LongDeployer, act: ItemAct): string {
   return `${name} deployer: ${act === 'uninstall' ? 'start delete' : 'start reconcile'}`
-}
-
-// For people who look at the pending activity in Temporal; the whole of it stands in the item's status.
-const LONGEST_MESSAGE = 2000
-
-function retryIn(type: string, message: string, delayMs: number): ApplicationFailure {
-  const failure = ApplicationFailure.create({
-    ...{ type, message: message.slice(0, LONGEST_MESSAGE) },
-    ...{ nextRetryDelay: delayMs, nonRetryable: false },
-  })
-  // It would only say where this line is, in half of the page.
-  failure.stack = ''
-  return failure
 }
