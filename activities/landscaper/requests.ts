@@ -1,6 +1,10 @@
 // What people and parents ask of objects by annotations. Source: spec/landscaper.md 1.13.
 
-import { DELETE_WITHOUT_UNINSTALL_ANNOTATION, OPERATION_ANNOTATION } from '../../workflows/landscaper/contract.ts'
+import {
+  DELETE_IGNORE_SUCCESSORS_ANNOTATION,
+  DELETE_WITHOUT_UNINSTALL_ANNOTATION,
+  OPERATION_ANNOTATION,
+} from '../../workflows/landscaper/contract.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { isAsked, type Request } from '../run/children.ts'
 
@@ -9,6 +13,9 @@ export const INTERRUPT: Request = { annotation: OPERATION_ANNOTATION, value: 'in
 
 /** Lets go what was deployed when the object goes. Source: spec/landscaper.md 2.4. */
 export const WITHOUT_UNINSTALL: Request = { annotation: DELETE_WITHOUT_UNINSTALL_ANNOTATION, value: 'true' }
+
+/** It is deleted without waiting for siblings that import its exports. Source: spec/landscaper.md 2.4. */
+export const IGNORE_SUCCESSORS: Request = { annotation: DELETE_IGNORE_SUCCESSORS_ANNOTATION, value: 'true' }
 
 /** What was deployed stays when the object goes. */
 export function withoutUninstall(object: KubeObject): boolean {

@@ -15,12 +15,13 @@ import { endItemActivities } from './execution/end-items.ts'
 import { exportActivities as executionExports } from './execution/exports.ts'
 import { observeActivities as observeExecution } from './execution/observe.ts'
 import { adoptActivities } from './installation/adopt.ts'
-import { applyExecutionActivities } from './installation/apply-execution.ts'
+import { applyChildrenActivities } from './installation/apply-children.ts'
 import { childExecutionActivities } from './installation/child-execution.ts'
 import { exportActivities as installationExports } from './installation/exports.ts'
 import { interruptActivities } from './installation/interrupt.ts'
 import { observeActivities as observeInstallation } from './installation/observe.ts'
 import { startActivities } from './installation/start.ts'
+import { subInstallationActivities } from './installation/sub-installations.ts'
 import { createTemplateEngine } from './render/template-engine.ts'
 
 export type LandscaperActivities = ReturnType<typeof landscaperActivities>
@@ -45,9 +46,10 @@ export function landscaperActivities(deps: LandscaperDeps) {
     ...observeInstallation(deps),
     ...startActivities(deps),
     ...adoptActivities(deps),
-    ...applyExecutionActivities(deps),
+    ...applyChildrenActivities(deps),
     ...childExecutionActivities(deps),
     ...interruptActivities(deps),
+    ...subInstallationActivities(deps),
     ...installationExports(deps),
     ...observeExecution(deps),
     ...deployItemActivities(deps),

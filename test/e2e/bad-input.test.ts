@@ -70,9 +70,9 @@ const BLUEPRINTS: Rows = {
       }),
     offSchema('import size', 'schema'),
   ],
-  'has sub-installations': [
+  'has a sub-installation in a file that is not there': [
     blueprint({ subinstallations: [{ file: 'sub.yaml' }] }),
-    { reason: 'NotSupported', says: ['blueprint.yaml', 'subinstallations'] },
+    wrong('subinstallations[0]', 'found no file sub.yaml'),
   ],
 }
 

@@ -56,7 +56,7 @@ function lists({ method, path }: Request) {
 }
 
 const apply = async (jobID = 'job') =>
-  await activitiesOf(deps).applyExecution({ by: BY, subject: SUBJECT, jobID, generation: 1 })
+  await activitiesOf(deps).applyChildren({ by: BY, subject: SUBJECT, jobID, generation: 1 })
 const complete = async (importsHash: string | undefined, jobID = 'job') => {
   const given = { by: BY, subject: SUBJECT, jobID, generation: 1, importsHash, hasItemExports: false }
   return await activitiesOf(deps).writeExports(given)

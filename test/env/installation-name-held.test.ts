@@ -3,7 +3,7 @@
 
 import { type Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
-import { applyExecutionActivities } from '../../activities/landscaper/installation/apply-execution.ts'
+import { applyChildrenActivities } from '../../activities/landscaper/installation/apply-children.ts'
 import type { Database } from '../../activities/journal/database.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { createTemplateEngine, type TemplateEngines } from '../../activities/landscaper/render/template-engine.ts'
@@ -43,7 +43,7 @@ beforeEach(() => {
 })
 
 const apply = async () =>
-  await applyExecutionActivities(landscaperDeps(stage().deps, { templates })).applyExecution({
+  await applyChildrenActivities(landscaperDeps(stage().deps, { templates })).applyChildren({
     ...{ by: BY, subject: SUBJECT, jobID: 'job', generation: 1 },
   })
 const waits = async () =>

@@ -34,6 +34,12 @@ export const RECONCILE_REASON_ANNOTATION = 'landscaper.gardener.cloud/reconcile-
 export const DELETE_IGNORE_SUCCESSORS_ANNOTATION = 'landscaper.gardener.cloud/delete-ignore-successors'
 /** `true`: no job starts; one that runs goes on to its end. Source: spec/landscaper.md 1.13 and decision 16 of appendix B. */
 export const IGNORE_ANNOTATION = 'landscaper.gardener.cloud/ignore'
+/** The name of the Installation whose sub-installation it is. */
+export const ENCOMPASSED_BY_LABEL = 'landscaper.gardener.cloud/encompassed-by'
+/** The name of the template that a sub-installation was made of. */
+export const SUBINSTALLATION_NAME_ANNOTATION = 'landscaper.gardener.cloud/subinstallation-name'
+/** Handed down to sub-installations, Executions and items. */
+export const CACHE_HELM_CHARTS_ANNOTATION = 'landscaper.gardener.cloud/cache-helm-charts'
 /** Its presence is toggled to raise an event. */
 export const TOUCH_ANNOTATION = 'landscaper.gardener.cloud/touch'
 

@@ -15,7 +15,17 @@ import { type Blueprint, readBlueprint } from '../render/blueprint.ts'
 import { finishExports } from '../render/exports.ts'
 import { renderExports } from '../render/executions.ts'
 import type { ExecutionStates } from '../render/executor.ts'
-import { dataLabels, dataObjectName, executionContext, installationContext, ROOT_CONTEXT } from '../render/names.ts'
+import {
+  dataLabels,
+  dataObjectName,
+  executionContext,
+  installationContext,
+  surroundingContext,
+} from '../render/names.ts'
+import type { ExportBindings } from '../render/executions.ts'
+import type { Fields } from '../render/field-reader.ts'
+import { exportsWithin } from './exports-within.ts'
+import { type Parent, parentOf } from './parent.ts'
 import { construct, type InstallationImports } from './construct-imports.ts'
 import { importCopies, removeStaleCopies } from './import-copies.ts'
 import { loadImports } from './imports.ts'
@@ -32,6 +42,8 @@ export interface ExportInput {
   readonly importsHash?: string | undefined
   /** Whether the Execution of this job exports anything; its status may not say so yet. */
   readonly hasItemExports: boolean
+  /** Whether there may be exports of sub-installations; absent: no. */
+  readonly hasSubInstallations?: boolean
 }
 
 /** What an exported target must look like. Source: spec/landscaper.md 1.5. */
@@ -63,7 +75,7 @@ export const exportActivities = (all: LandscaperDeps) => ({
         await removeStaleCopies(deps, writer, input.subject, importCopies(input.subject, input.jobID, imports))
       }
       const produced = await produce(deps, input, { spec, blueprint, imports })
-      if (produced !== undefined) await publish(deps, writer, input, { spec, produced })
+      if (produced !== undefined) await publish(deps, writer, input, { spec, parent: parentOf(installation), produced })
       return { imports: imports.hash !== undefined }
     } catch (error) {
       throw userMistake(error)
@@ -103,7 +115,7 @@ interface Produced {
 /** Renders what the Installation lists in `spec.exports`, and writes nothing; undefined when that is nothing. */
 async function produce(
   deps: LandscaperDeps,
-  { subject, hasItemExports }: ExportInput,
+  { subject, hasItemExports, hasSubInstallations }: ExportInput,
   { spec, blueprint, imports }: Production,
 ): Promise<Produced | undefined> {
   const { data = [], targets = [] } = spec.exports ?? {}
@@ -114,9 +126,7 @@ async function produce(
     blueprint: spec.blueprint,
     imports: imports.bindings,
     deployitems: hasItemExports ? await readItemExports(deps, subject) : {},
-    // Without sub-installations the own scope holds the imports.
-    dataobjects: imports.data,
-    targets: pick(imports.bindings, Object.keys(imports.targetObjects)),
+    ...joinedScope(imports, hasSubInstallations === true ? await exportsWithin(deps, subject) : NOTHING),
     states: loaded,
   })
   const mappings = spec.exportDataMappings ?? {}
@@ -124,15 +134,22 @@ async function produce(
   return { exports, states: { loaded, rendered } }
 }
 
+interface Publication {
+  readonly spec: InstallationSpec
+  readonly parent: Parent | undefined
+  readonly produced: Produced
+}
+
 async function publish(
   deps: LandscaperDeps,
   writer: Writer,
   { subject, jobID }: ExportInput,
-  { spec, produced: { exports, states } }: { readonly spec: InstallationSpec; readonly produced: Produced },
+  { spec, parent, produced: { exports, states } }: Publication,
 ): Promise<void> {
   const { data = [], targets = [] } = spec.exports ?? {}
+  const context = surroundingContext(parent?.name)
   const common = { namespace: subject.namespace, owner: ownerReference(installationKind, subject), jobID }
-  const place = (key: string) => placeOf(subject, jobID, key)
+  const place = (key: string) => placeOf({ subject, jobID, context }, key)
   await writeDataObjects(
     deps,
     writer,
@@ -150,6 +167,21 @@ async function publish(
   )
 }
 
+const NOTHING = { dataobjects: {}, targets: {} }
+
+/** The own scope: the imports, and what sub-installations have exported into it. */
+function joinedScope(imports: InstallationImports, exported: Pick<ExportBindings, 'dataobjects' | 'targets'>) {
+  return {
+    dataobjects: joined(imports.data, exported.dataobjects),
+    targets: joined(pick(imports.bindings, Object.keys(imports.targetObjects)), exported.targets),
+  }
+}
+
+// fromEntries defines own properties, also for a key such as __proto__.
+function joined(earlier: Fields, later: Fields): Fields {
+  return Object.fromEntries([...Object.entries(earlier), ...Object.entries(later)])
+}
+
 async function readItemExports(deps: LandscaperDeps, { namespace, name }: Subject): Promise<JsonValue> {
   const object = await readObject(deps, dataObjectKind, namespace, dataObjectName(executionContext(name), ''))
   return object?.data ?? {}
@@ -159,11 +191,18 @@ function pick(fields: Readonly<Record<string, unknown>>, names: readonly string[
   return Object.fromEntries(names.map((name) => [name, fields[name]]))
 }
 
-function placeOf(subject: Subject, jobID: string, key: string): Pick<DataToWrite, 'name' | 'labels'> {
+interface Publisher {
+  readonly subject: Subject
+  readonly jobID: string
+  /** Into which it exports. */
+  readonly context: string
+}
+
+function placeOf({ subject, jobID, context }: Publisher, key: string): Pick<DataToWrite, 'name' | 'labels'> {
   const source = installationContext(subject.name)
   return {
-    name: dataObjectName(ROOT_CONTEXT, key),
-    labels: dataLabels({ context: ROOT_CONTEXT, key, sourceType: 'export', source, jobID }),
+    name: dataObjectName(context, key),
+    labels: dataLabels({ context, key, sourceType: 'export', source, jobID }),
   }
 }
 

@@ -1,4 +1,4 @@
-// Where the imports of a root Installation come from: what spec.imports says, checked before anything is read. Pure.
+// Where the imports of an Installation come from: what spec.imports says, checked before anything is read. Pure.
 // Source: spec/landscaper.md 1.2, 1.15 and 5.3.
 
 import { dataObjectKind } from '../../../workflows/landscaper/data-object/kind.ts'
@@ -23,10 +23,16 @@ export interface DataSource {
 /** Names of Target objects. */
 export type TargetNames = TargetShape<string>
 
+/** All elements of a list or map that the parent imports: what they are stands in the cluster. */
+export interface ElementsOf {
+  readonly elementsOf: string
+  readonly as: 'list' | 'map'
+}
+
 export interface TargetSource {
   readonly name: string
   readonly place: string
-  readonly names: TargetNames
+  readonly names: TargetNames | ElementsOf
 }
 
 export interface ImportSources {
@@ -47,14 +53,17 @@ export function isObjectName(text: string): boolean {
   return OBJECT_NAME.test(text)
 }
 
-/** @throws `ERR_CONFIGURATION_PROBLEM` (final) with everything that is wrong in spec.imports. */
-export function importSources({ imports = {} }: Pick<InstallationSpec, 'imports'>): ImportSources {
+/**
+ * @param context the scope in which the names are meant: that of the parent, or of roots.
+ * @throws `ERR_CONFIGURATION_PROBLEM` (final) with everything that is wrong in spec.imports.
+ */
+export function importSources({ imports = {} }: Pick<InstallationSpec, 'imports'>, context: string): ImportSources {
   const problems: string[] = []
   const places = new Map<string, string>()
   const data = (imports.data ?? []).flatMap((one, index) => {
     const place = placeOf('data', index, one.name)
     problems.push(...nameProblems(one.name, place, places))
-    const source = dataSource(one, place)
+    const source = dataSource(one, place, context)
     if (typeof source === 'object') return [source]
     problems.push(`${place}: ${source}`)
     return []
@@ -62,7 +71,7 @@ export function importSources({ imports = {} }: Pick<InstallationSpec, 'imports'
   const targets = (imports.targets ?? []).flatMap((one, index) => {
     const place = placeOf('targets', index, one.name)
     problems.push(...nameProblems(one.name, place, places))
-    const names = targetNames(one)
+    const names = targetNames(one, context)
     if (typeof names === 'object') return [{ name: one.name, place, names }]
     problems.push(`${place}: ${names}`)
     return []
@@ -83,11 +92,11 @@ function nameProblems(name: string, place: string, places: Map<string, string>):
 }
 
 /** The source, or what is wrong with it. */
-function dataSource(one: DataImport, place: string): DataSource | string {
+function dataSource(one: DataImport, place: string, context: string): DataSource | string {
   const problem = exactlyOne(one, DATA_FIELDS)
   if (problem !== undefined) return problem
   if (one.dataRef !== undefined) {
-    const object = objectName(one.dataRef)
+    const object = objectName(one.dataRef, context)
     if (object === undefined) return noObjectName('dataRef', one.dataRef)
     return { name: one.name, place, watched: dataObjectKind, object, key: undefined }
   }
@@ -103,37 +112,42 @@ function dataSource(one: DataImport, place: string): DataSource | string {
   return { name: one.name, place, watched, object: reference.name, key }
 }
 
-function targetNames(one: TargetImport): TargetNames | string {
+function targetNames(one: TargetImport, context: string): TargetSource['names'] | string {
   const problem = exactlyOne(one, TARGET_FIELDS)
   if (problem !== undefined) return problem
   const { target, targets, targetMap } = one
-  if (target !== undefined) return withNames([['target', target]], ([name = '']) => ({ target: name }))
+  if (target !== undefined) return withNames([['target', target]], context, ([name = '']) => ({ target: name }))
   if (targets !== undefined) {
     const fields = targets.map((name, index) => [`targets[${index}]`, name] as const)
-    return withNames(fields, (names) => ({ list: names }))
+    return withNames(fields, context, (names) => ({ list: names }))
   }
-  if (targetMap !== undefined) return targetMapNames(targetMap)
-  const [field, instead] =
-    one.targetListRef === undefined ? (['targetMapRef', 'targetMap'] as const) : (['targetListRef', 'targets'] as const)
-  return `found ${field}, which is for sub-installations; expected ${instead}`
+  if (targetMap !== undefined) return targetMapNames(targetMap, context)
+  const isList = one.targetListRef !== undefined
+  const [field, instead] = isList ? (['targetListRef', 'targets'] as const) : (['targetMapRef', 'targetMap'] as const)
+  if (context === ROOT_CONTEXT) return `found ${field}, which is for sub-installations; expected ${instead}`
+  const elementsOf = one[field] ?? ''
+  return elementsOf === '' ? noObjectName(field, '') : { elementsOf, as: isList ? 'list' : 'map' }
 }
 
-function targetMapNames(targetMap: Readonly<Record<string, string>>): TargetNames | string {
+function targetMapNames(targetMap: Readonly<Record<string, string>>, context: string): TargetNames | string {
   const keys = Object.keys(targetMap)
   const wrong = keys.find((key) => !MAP_KEY.test(key))
   if (wrong !== undefined) {
     return `targetMap: found key "${wrong}", expected at most 63 lower-case letters, digits, dots and dashes`
   }
   const fields = Object.entries(targetMap).map(([key, name]) => [`targetMap.${key}`, name] as const)
-  return withNames(fields, (names) => ({ map: Object.fromEntries(keys.map((key, at) => [key, names[at] ?? ''])) }))
+  return withNames(fields, context, (names) => ({
+    map: Object.fromEntries(keys.map((key, at) => [key, names[at] ?? ''])),
+  }))
 }
 
 /** The objects that the references of the fields mean, put together; or which one means none. */
 function withNames(
   fields: readonly (readonly [string, string])[],
+  context: string,
   join: (names: readonly string[]) => TargetNames,
 ): TargetNames | string {
-  const names = fields.map(([, reference]) => objectName(reference))
+  const names = fields.map(([, reference]) => objectName(reference, context))
   const wrong = fields.find((_, index) => names[index] === undefined)
   return wrong === undefined ? join(names.filter((name) => name !== undefined)) : noObjectName(...wrong)
 }
@@ -145,9 +159,9 @@ function exactlyOne(one: Readonly<Record<string, unknown>>, fields: readonly str
 }
 
 /** The object that a reference means; undefined where it can be no object's name. */
-function objectName(reference: string): string | undefined {
+function objectName(reference: string, context: string): string | undefined {
   if (reference === '') return undefined
-  const name = dataObjectName(ROOT_CONTEXT, reference)
+  const name = dataObjectName(context, reference)
   return isObjectName(name) ? name : undefined
 }
 

@@ -1,7 +1,7 @@
 // Reads what an Installation imports, once per object, and hashes it. Nothing that is read here leaves the activity.
 // Source: spec/landscaper.md 2.3 "Init" 4 and 5, 3.10, appendix B 9.
 
-import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
+import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import { createHash, createHmac } from 'node:crypto'
 import { canonicalJson, type WatchedKind } from '../../../workflows/kit/index.ts'
 import { type Target, targetKind } from '../../../workflows/landscaper/target/kind.ts'
@@ -9,13 +9,31 @@ import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { PARALLEL_READS } from '../data-objects.ts'
 import { finalFailure } from '../../kube/errors.ts'
-import { readObject } from '../../kube/read-family.ts'
+import { listObjects, readObject } from '../../kube/read-family.ts'
 import { entriesOf, secretResource } from '../../kube/secrets.ts'
 import { type StoredAs, storedAs } from '../../kube/stored.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
 import type { LoadedImports, TargetObject } from '../render/imports.ts'
 import { contentOf, mapTargets, targetsIn } from '../render/target-shape.ts'
-import { type DataSource, importSources, isObjectName } from './import-sources.ts'
+import {
+  type DataSource,
+  type ElementsOf,
+  importSources,
+  isObjectName,
+  type TargetNames,
+  type TargetSource,
+} from './import-sources.ts'
+import { type Parent, parentOf } from './parent.ts'
+import { isOwnedBy } from '../../kube/owners.ts'
+import { labelValue } from '../label-value.ts'
+import { installationContext, surroundingContext } from '../render/names.ts'
+import {
+  CONTEXT_LABEL,
+  INDEX_LABEL,
+  KEY_LABEL,
+  SOURCE_TYPE_LABEL,
+  TARGET_MAP_KEY_LABEL,
+} from '../../../workflows/landscaper/contract.ts'
 import { importedValue } from './imported-value.ts'
 
 export interface GivenImports extends LoadedImports {
@@ -28,16 +46,19 @@ export interface GivenImports extends LoadedImports {
 const MAX_PROBLEMS = 20
 
 /**
- * Reads every import of a root Installation.
+ * Reads every import of an Installation.
  *
  * @throws final faults: `ERR_CONFIGURATION_PROBLEM` for a malformed import, `ImportNotFound` for an object or key that is not there.
  */
 export async function loadImports(deps: LandscaperDeps, installation: Installation): Promise<GivenImports> {
-  const sources = importSources(installation.spec)
-  const objects = createReader(deps, installation.metadata.namespace)
+  const { namespace } = installation.metadata
+  const parent = parentOf(installation)
+  const sources = importSources(installation.spec, surroundingContext(parent?.name))
+  const objects = createReader(deps, namespace)
+  const targetNames = await namesOf(deps, namespace, parent, sources.targets)
   await objects.read([
     ...sources.data.map(({ watched, object }) => ({ watched, name: object })),
-    ...sources.targets.flatMap(({ names }) => targetsIn(names).map((name) => ({ watched: targetKind, name }))),
+    ...targetNames.flatMap(({ names }) => targetsIn(names).map((name) => ({ watched: targetKind, name }))),
   ])
   const missing: string[] = []
   const problems: string[] = []
@@ -45,7 +66,7 @@ export async function loadImports(deps: LandscaperDeps, installation: Installati
   for (const source of sources.data) {
     data.push([source.name, await valueOf(deps, source, objects, { missing, problems })])
   }
-  const targets = sources.targets.map(({ name, place, names }) => {
+  const targets = targetNames.map(({ name, place, names }) => {
     const absent = targetsIn(names).filter((target) => objects.get(targetKind, target) === undefined)
     missing.push(...absent.map((target) => `${place}: found no ${objects.describe(targetKind, target)}`))
     return [name, absent.length > 0 ? undefined : mapTargets(names, (target) => targetOf(objects, target))] as const
@@ -58,6 +79,44 @@ export async function loadImports(deps: LandscaperDeps, installation: Installati
   }
   const count = data.length + targets.length
   return { ...loaded, count, hash: await importsHash(deps, objects, loaded) }
+}
+
+interface NamedTargets extends TargetSource {
+  readonly names: TargetNames
+}
+
+async function namesOf(
+  deps: LandscaperDeps,
+  namespace: string,
+  parent: Parent | undefined,
+  sources: readonly TargetSource[],
+): Promise<readonly NamedTargets[]> {
+  return await inParallel(sources, PARALLEL_READS, async ({ name, place, names }) => {
+    if (!('elementsOf' in names)) return { name, place, names }
+    if (parent === undefined) throw new Error(`${place} names elements of a parent; this installation has none`)
+    return { name, place, names: await elementsOf(deps, namespace, parent, names) }
+  })
+}
+
+// As the parent has copied them. An element that it has no more is taken away before its sub-installations begin.
+async function elementsOf(
+  deps: LandscaperDeps,
+  namespace: string,
+  parent: Parent,
+  { elementsOf: key, as }: ElementsOf,
+): Promise<TargetNames> {
+  const labels = { [CONTEXT_LABEL]: installationContext(parent.name), [KEY_LABEL]: key, [SOURCE_TYPE_LABEL]: 'import' }
+  const labelSelector = Object.entries(labels)
+    .map(([label, value]) => `${label}=${labelValue(value)}`)
+    .join(',')
+  const found = await listObjects(deps, targetKind, namespace, { labelSelector })
+  const own = found.filter((one) => isOwnedBy(one, installationKind, { ...parent, namespace }))
+  const elements = own.flatMap(({ metadata: { name, labels = {} } }) => {
+    const element = labels[as === 'list' ? INDEX_LABEL : TARGET_MAP_KEY_LABEL]
+    return element === undefined ? [] : [[element, name] as const]
+  })
+  if (as === 'map') return { map: Object.fromEntries(elements) }
+  return { list: elements.sort(([left], [right]) => Number(left) - Number(right)).map(([, name]) => name) }
 }
 
 async function valueOf(
@@ -86,9 +145,13 @@ const VOLATILE_METADATA = new Set(['managedFields', 'resourceVersion'])
 function targetOf(objects: ObjectReader, name: string): TargetObject {
   const target = objects.get(targetKind, name)
   if (target === undefined) throw new Error(`${objects.describe(targetKind, name)} was not read`)
-  const { apiVersion, kind, metadata, spec } = target
+  return targetObject(target)
+}
+
+/** As templates see it. */
+export function targetObject({ apiVersion, kind, metadata, spec }: Target): TargetObject {
   const kept = Object.entries(metadata).filter(([key]) => !VOLATILE_METADATA.has(key))
-  return { apiVersion, kind, metadata: { ...Object.fromEntries(kept), name }, spec }
+  return { apiVersion, kind, metadata: { ...Object.fromEntries(kept), name: metadata.name }, spec }
 }
 
 type SecretReference = NonNullable<Target['spec']['secretRef']>

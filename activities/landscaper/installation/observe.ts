@@ -1,12 +1,13 @@
-// What a pass of an Installation sees: itself and its Execution, which has its name.
+// What a pass of an Installation sees: itself, its Execution, which has its name, with the items of that, and its sub-installations.
 
 import type { DeployItem } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
-import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
+import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
+import { installationQueries } from '../../../workflows/landscaper/installation/controller.gen.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { type Children, type KnownVersions, newestKnown, readFamily, readOwned } from '../../kube/read-family.ts'
-import { declaredChildren, observed } from '../../run/observe.ts'
+import { childrenOf, declaredChildren, newsOf, observed } from '../../run/observe.ts'
 import type { DeployItemView } from '../deploy-item-view.ts'
 import { type ItemsOwner, itemsNews, itemsOf } from '../execution/observe.ts'
 import { type ChildExecution, childExecution, type InstallationView, installationView } from './views.ts'
@@ -19,6 +20,14 @@ export interface InstallationObservation {
   readonly changed: readonly DeployItemView[]
   /** uids of known deploy items that are there no more. */
   readonly gone: readonly string[]
+  readonly subInstallations: SubsNews
+}
+
+/** Those that are not as the run knows them. */
+export interface SubsNews {
+  readonly changed: readonly InstallationView[]
+  /** uids */
+  readonly gone: readonly string[]
 }
 
 export interface ObserveInstallationInput {
@@ -26,27 +35,58 @@ export interface ObserveInstallationInput {
   readonly subject: Subject
   /** Of the Execution's deploy items. */
   readonly known: KnownVersions
+  /** Of the sub-installations; absent: none. */
+  readonly knownSubs?: KnownVersions
 }
 
 export const observeActivities = (deps: LandscaperDeps) => ({
   /** Reads an Installation with the Execution that it hosts, and its items. @throws retryable failures of the API server and the journal. */
-  async observeInstallation({ by, subject, known }: ObserveInstallationInput): Promise<InstallationObservation> {
-    const { installation, execution, items } = await observed(deps, by, readTree(deps, { by, subject }, known))
+  async observeInstallation({
+    by,
+    subject,
+    known,
+    knownSubs = {},
+  }: ObserveInstallationInput): Promise<InstallationObservation> {
+    const { installation, execution, items, subs } = await observed(
+      deps,
+      by,
+      readTree(deps, { by, subject }, known, knownSubs),
+    )
+    const { changed, gone } = newsOf(subs, knownSubs, () => false)
     return {
       target: installation === undefined ? undefined : installationView(installation),
       execution: await childExecution(deps, execution, subject),
       ...itemsNews(deps, by, items, known),
+      subInstallations: { changed: changed.map(installationView), gone },
     }
   },
 })
 
-/** An Installation, its Execution, and the items of that. */
-export async function readTree(deps: LandscaperDeps, owner: ItemsOwner, known: KnownVersions) {
-  const family = await readFamily(deps, installationKind, owner.subject, executionsOf(deps, owner))
+/** An Installation, its Execution with its items, and its sub-installations. */
+export async function readTree(
+  deps: LandscaperDeps,
+  owner: ItemsOwner,
+  known: KnownVersions,
+  knownSubs: KnownVersions = {},
+) {
+  const [family, subs] = await Promise.all([
+    readFamily(deps, installationKind, owner.subject, executionsOf(deps, owner)),
+    readSubInstallations(deps, owner.subject, { looker: owner.by, ownVersion: newestKnown(knownSubs) }),
+  ])
   const { subject: installation, children } = family
   const [execution] = children
-  if (execution === undefined) return { installation, execution, items: [] }
-  return { installation, execution, items: await readItemsOf(deps, owner.by, execution, known) }
+  if (execution === undefined) return { installation, execution, subs, items: [] }
+  return { installation, execution, subs, items: await readItemsOf(deps, owner.by, execution, known) }
+}
+
+/** The Installations that an Installation has made of its blueprint's templates. */
+export async function readSubInstallations(
+  deps: LandscaperDeps,
+  owner: Pick<Subject, 'uid' | 'namespace' | 'name'>,
+  how: Pick<Children, 'looker' | 'ownVersion'> = {},
+): Promise<readonly Installation[]> {
+  const children = childrenOf(installationQueries.subInstallations, installationKind, owner, how.ownVersion ?? 0)
+  return await readOwned(deps, { ...owner, watched: installationKind }, { ...children, ...how })
 }
 
 /** The items of an Installation's Execution. @param by of the Installation's run. */

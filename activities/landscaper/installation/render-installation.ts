@@ -11,12 +11,15 @@ import { ownerNameProblem } from '../item-rules.ts'
 import { readBlueprint } from '../render/blueprint.ts'
 import { type RenderedExecution, renderExecution } from '../render/execution-spec.ts'
 import type { ExecutionStates } from '../render/executor.ts'
+import type { SubinstallationTemplate } from '../render/subinstallation-template.ts'
+import { renderSubinstallations } from '../render/subinstallations.ts'
 import { type ImportFault, type InstallationImports, prepareImports, withImportFaults } from './construct-imports.ts'
 import { loadStates } from './states.ts'
 
 export interface RenderedInstallation {
   readonly imports: InstallationImports
   readonly execution: Pick<RenderedExecution, 'spec' | 'hasItems'>
+  readonly subInstallations: readonly SubinstallationTemplate[]
   /** The states of its executions as they were kept last, and as the next rendering needs them. */
   readonly states: { readonly loaded: ExecutionStates; readonly rendered: ExecutionStates }
 }
@@ -40,16 +43,17 @@ export async function renderInstallation(
   const blueprint = await readBlueprint(deps.landscaper.templates.data, source)
   const imports = await withImportFaults(() => prepareImports(deps, installation, blueprint))
   if ('fault' in imports) return imports
-  const loaded = await loadStates(deps, subject, 'deploy', blueprint.deployExecutions)
-  const { states: rendered, ...execution } = await renderExecution(deps.landscaper.templates, blueprint, {
-    context,
-    blueprint: source,
-    imports: imports.bindings,
-    namespace: subject.namespace,
-    targets: imports.targets,
-    states: loaded,
+  const { templates } = deps.landscaper
+  const executors = [...blueprint.deployExecutions, ...blueprint.subinstallationExecutions]
+  const loaded = await loadStates(deps, subject, 'deploy', executors)
+  const bindings = { blueprint: source, imports: imports.bindings, states: loaded }
+  const subs = await renderSubinstallations(templates, blueprint, bindings, imports)
+  const { states: ofItems, ...execution } = await renderExecution(templates, blueprint, {
+    ...{ ...bindings, context, namespace: subject.namespace, targets: imports.targets },
   })
-  return { imports, execution, states: { loaded, rendered } }
+  // Executions of both kinds that have one name share their state, as in the original (spec appendix B 18).
+  const rendered = { ...ofItems, ...subs.states }
+  return { imports, execution, subInstallations: subs.templates, states: { loaded, rendered } }
 }
 
 // An absent Context named default counts as empty; any other must be there. Source: issue text and spec/landscaper.md 1.7.

@@ -14,9 +14,14 @@ import { targetView } from '../../kube/views.ts'
 import { dataOf } from '../customer.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { type ExecutionView, executionView } from '../execution/views.ts'
-import { interruptRequested, withoutUninstall } from '../requests.ts'
+import { IGNORE_SUCCESSORS, interruptRequested, withoutUninstall } from '../requests.ts'
+import { isAsked } from '../../run/children.ts'
+import { parentOf } from './parent.ts'
+import { templateOf } from './sub-installation-objects.ts'
 
 export interface InstallationView extends TargetView {
+  readonly uid: string
+  readonly name: string
   /** Why an idle Installation shall start a job; undefined when it shall not. */
   readonly trigger: string | undefined
   readonly reconcileRequested: boolean
@@ -29,6 +34,16 @@ export interface InstallationView extends TargetView {
   readonly importsHash: string | undefined
   /** The condition of the imports says that they were refused. */
   readonly importsRefused: boolean
+  /** It is a sub-installation: its jobs come from its parent. */
+  readonly hasParent: boolean
+  /** Of a sub-installation: the template that it was made of. */
+  readonly template?: string | undefined
+  /** Siblings that import its exports have to go before it does. */
+  readonly awaitsSuccessors: boolean
+  /** The objects of the current blueprint's sub-installations, as the status says. */
+  readonly activeSubs: readonly string[]
+  /** What its last job failed of, cut short; undefined while it runs, and when it did not fail. */
+  readonly error?: string | undefined
 }
 
 /** The Execution as its Installation hosts it. */
@@ -42,19 +57,32 @@ export interface ChildExecution extends ExecutionView {
 
 export function installationView(object: Installation): InstallationView {
   const { spec, status } = object
+  const exports = (spec.exports?.data ?? []).length + (spec.exports?.targets ?? []).length > 0
   return {
     ...targetView(object),
+    uid: object.metadata.uid,
+    name: object.metadata.name,
     trigger: installationTrigger(object),
     reconcileRequested: object.metadata.annotations?.[OPERATION_ANNOTATION] === 'reconcile',
     interruptRequested: interruptRequested(object),
     hasContext: (spec.context ?? '') !== '',
-    exports: (spec.exports?.data ?? []).length + (spec.exports?.targets ?? []).length > 0,
+    exports,
     withoutUninstall: withoutUninstall(object),
     importsHash: status?.importsHash,
     importsRefused: (status?.conditions ?? []).some(
       ({ type, status }) => type === IMPORTS_CONDITION && status === 'False',
     ),
+    hasParent: parentOf(object) !== undefined,
+    template: templateOf(object),
+    awaitsSuccessors: exports && spec.optimization?.hasNoSiblingExports !== true && !isAsked(object, IGNORE_SUCCESSORS),
+    activeSubs: (status?.subInstCache?.activeSubs ?? []).map(({ objectName }) => objectName),
+    error: errorOf(targetView(object)),
   }
+}
+
+function errorOf({ phase, lastError }: Pick<TargetView, 'phase' | 'lastError'>): string | undefined {
+  const hasFailed = phase === 'Failed' || phase === 'DeleteFailed'
+  return hasFailed ? lastError?.message.slice(0, LONGEST_ERROR) : undefined
 }
 
 // The whole of it stands in the Execution's own status.
@@ -68,13 +96,11 @@ export async function childExecution(
 ): Promise<ChildExecution | undefined> {
   if (object === undefined || !isOwnedBy(object, installationKind, installation)) return undefined
   const view = await executionView(object, dataOf(deps, installation))
-  const { phase, lastError } = view
-  const hasFailed = phase === 'Failed' || phase === 'DeleteFailed'
   return {
     ...view,
     uid: object.metadata.uid,
     renderedFrom: readRenderedFrom(object),
-    error: hasFailed ? lastError?.message.slice(0, LONGEST_ERROR) : undefined,
+    error: errorOf(view),
   }
 }
 

@@ -57,7 +57,7 @@ export async function writeExecution(
   const renderedFrom = writtenRenderedFrom({ generation: installation.metadata.generation, importsHash })
   const wanted = { spec, renderedFrom }
   if (existing === undefined && !hasItems) return { result: 'applied', execution: undefined }
-  const writer = { ...by, step: 'applyExecution', fieldManager: 'pawl-installation' }
+  const writer = { ...by, step: 'applyChildren', fieldManager: 'pawl-installation' }
   if (existing !== undefined) return await bringUpToDate(deps, { ...input, writer }, existing, wanted)
   const [answer] = await writeAll(deps, writer, [creation(installation, wanted)])
   switch (answer?.result) {

@@ -1,5 +1,5 @@
 // What a blueprint.yaml says. Read leniently, as the original does: unknown keys mean nothing, unless they are misspelt ones of ours.
-// Source: spec/landscaper.md 3.1-3.6. Component references and sub-installations are refused until they exist here.
+// Source: spec/landscaper.md 3.1-3.6.
 
 import { nearMisses } from '../../../workflows/kit/index.ts'
 import { BlueprintError, joinProblems } from './blueprint-error.ts'
@@ -15,6 +15,8 @@ const KEYS = [
 ]
 /** Each may take as long as a template may: what a blueprint asks for ends some day. */
 export const MOST_EXECUTIONS = 1000
+/** Each is an object with a run of its own. */
+export const MOST_SUBINSTALLATIONS = 1000
 /** A label only: all schemas are read alike. Source: spec/landscaper.md 3.2 and 3.11. */
 const DEFAULT_SCHEMA_VERSION = 'https://json-schema.org/draft/2019-09/schema'
 
@@ -43,6 +45,9 @@ export interface BlueprintDefinition {
   readonly importExecutions: readonly TemplateExecutor[]
   readonly deployExecutions: readonly TemplateExecutor[]
   readonly exportExecutions: readonly TemplateExecutor[]
+  /** Templates of sub-installations, or `{file}` with the path of one, as written. */
+  readonly subinstallations: readonly unknown[]
+  readonly subinstallationExecutions: readonly TemplateExecutor[]
   readonly exports: readonly ExportDefinition[]
 }
 
@@ -66,10 +71,11 @@ export function readDefinition(text: string): BlueprintDefinition {
     importExecutions: readExecutors(fields, 'importExecutions', report),
     deployExecutions: readExecutors(fields, 'deployExecutions', report),
     exportExecutions: readExecutors(fields, 'exportExecutions', report),
+    subinstallations: listOf(fields, 'subinstallations', MOST_SUBINSTALLATIONS, report),
+    subinstallationExecutions: readExecutors(fields, 'subinstallationExecutions', report),
     exports: readExports(fields, report),
   }
   if (problems.length > 0) throw invalid(joinProblems(problems))
-  refuseUnsupported(fields)
   return definition
 }
 
@@ -141,14 +147,6 @@ function required(fields: FieldReader, key: string, path: YamlPath, report: Repo
   if (text === '' || (text === undefined && fields.raw(key) === undefined))
     report(path, `found no ${key}, expected one`)
   return text ?? ''
-}
-
-// Ignoring these would report success for what was never done.
-function refuseUnsupported(fields: FieldReader): void {
-  const found = ['subinstallations', 'subinstallationExecutions'].filter((key) => (fields.list(key) ?? []).length > 0)
-  if (found.length > 0) {
-    throw new BlueprintError('NotSupported', `${DEFINITION_FILE}: ${found.join(', ')} are not supported yet`)
-  }
 }
 
 function invalid(message: string, cause?: unknown): BlueprintError {

@@ -3,7 +3,7 @@
 import type { Blueprint } from './blueprint.ts'
 import { BlueprintError, joinProblems } from './blueprint-error.ts'
 import { checkDeployItems, decodeDeployItems, type DeployItemTemplate, type ImportedTarget } from './deploy-items.ts'
-import { renderExecutor, reportInto, type ExecutionStates } from './executor.ts'
+import { renderExecutor, renderInTurn, reportInto, type ExecutionStates } from './executor.ts'
 import { countProblem } from '../item-rules.ts'
 import { mergeExports } from './exports.ts'
 import { readFields, typeName, type Fields } from './field-reader.ts'
@@ -66,26 +66,17 @@ export async function renderDeployItems(
   const scope = { namespace: bindings.namespace, imports: bindings.targets ?? {} }
   const problems: string[] = []
   const items: DeployItemTemplate[] = []
-  let states = bindings.states ?? {}
-  const kept: [string, unknown][] = []
-  for (const executor of blueprint.deployExecutions) {
-    const input = { binding: commonBinding(bindings), states, mayMissValues: false }
-    const { document, ...rendered } = await renderExecutor(engine, blueprint, executor, input)
-    if ('state' in rendered) {
-      kept.push([executor.name, rendered.state])
-      states = { ...states, ...Object.fromEntries(kept) }
-    }
+  const turn = { executors: blueprint.deployExecutions, binding: commonBinding(bindings), states: bindings.states }
+  const states = await renderInTurn(engine, blueprint, turn, (document, executor) => {
     for (const item of decodeDeployItems(document, scope, reportInto(problems, executor))) items.push(item)
     const excess = countProblem(items.length)
-    if (excess !== undefined) {
-      problems.push(`template "${executor.name}": ${excess}`)
-      break
-    }
-  }
+    if (excess !== undefined) problems.push(`template "${executor.name}": ${excess}`)
+    return excess === undefined
+  })
   // A list that was not understood would only repeat itself here.
   const found = problems.length > 0 ? problems : checkDeployItems(items)
   if (found.length > 0) throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', joinProblems(found))
-  return { items, states: Object.fromEntries(kept) }
+  return { items, states }
 }
 
 /**
@@ -103,20 +94,15 @@ export async function renderExports(
   const values = { deployitems, dataobjects, targets }
   const problems: string[] = []
   let exports: Fields = {}
-  let states = bindings.states ?? {}
-  const kept: [string, unknown][] = []
-  for (const executor of blueprint.exportExecutions) {
-    const input = { binding: { ...commonBinding(bindings), ...values, values }, states, mayMissValues: false }
-    const { document, ...rendered } = await renderExecutor(engine, blueprint, executor, input)
-    if ('state' in rendered) {
-      kept.push([executor.name, rendered.state])
-      states = { ...states, ...Object.fromEntries(kept) }
-    }
+  const binding = { ...commonBinding(bindings), ...values, values }
+  const turn = { executors: blueprint.exportExecutions, binding, states: bindings.states }
+  const states = await renderInTurn(engine, blueprint, turn, (document, executor) => {
     const fields = readFields(document, [], reportInto(problems, executor), 'fold')
     exports = mergeExports(exports, fields.fields('exports') ?? {})
-  }
+    return true
+  })
   if (problems.length > 0) throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', joinProblems(problems))
-  return { exports, states: Object.fromEntries(kept) }
+  return { exports, states }
 }
 
 /**
@@ -155,6 +141,7 @@ function reported(name: string, errors: readonly unknown[]): BlueprintError {
   return new BlueprintError('ImportExecutionFailed', `import execution ${name}: ${[...texts, ...more].join('; ')}`)
 }
 
-function commonBinding({ blueprint, imports }: ExecutionBindings): Fields {
+/** What every execution's template sees. */
+export function commonBinding({ blueprint, imports }: ExecutionBindings): Fields {
   return { imports, blueprint, blueprintDef: blueprint }
 }

@@ -52,6 +52,39 @@ export async function renderExecutor(
   return states === undefined || kept === undefined ? { document } : { document, state: kept }
 }
 
+/**
+ * Renders executors one after the other, each with the states that those before it have left.
+ *
+ * @param take what becomes of each document; false: no more.
+ * @returns the new states, of the executors that have one.
+ * @throws as `renderExecutor`.
+ */
+export async function renderInTurn(
+  engine: TemplateEngine,
+  blueprint: Blueprint,
+  { executors, binding, states: loaded = {} }: InTurn,
+  take: (document: Fields, executor: TemplateExecutor) => boolean,
+): Promise<ExecutionStates> {
+  const kept = new Map<string, unknown>()
+  for (const executor of executors) {
+    const states = { ...loaded, ...Object.fromEntries(kept) }
+    const { document, ...rendered } = await renderExecutor(engine, blueprint, executor, {
+      ...{ binding, states, mayMissValues: false },
+    })
+    if ('state' in rendered) kept.set(executor.name, rendered.state)
+    if (!take(document, executor)) break
+  }
+  return Object.fromEntries(kept)
+}
+
+export interface InTurn {
+  readonly executors: readonly TemplateExecutor[]
+  /** What the templates see, their states not included. */
+  readonly binding: Fields
+  /** As they were kept last; absent: none. */
+  readonly states?: ExecutionStates | undefined
+}
+
 /** Problems in what an executor rendered, named by the executor and the place. */
 export function reportInto(problems: string[], { name }: TemplateExecutor): ReportProblem {
   return (path, problem) => problems.push(`template "${name}": ${printPath(path)}: ${problem}`)

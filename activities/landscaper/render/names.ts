@@ -16,6 +16,11 @@ export function installationContext(name: string): string {
   return `Inst.${name}`
 }
 
+/** The scope that an Installation takes its imports from and exports into. @param parent its name; undefined: it is a root. */
+export function surroundingContext(parent: string | undefined): string {
+  return parent === undefined ? ROOT_CONTEXT : installationContext(parent)
+}
+
 /** The scope of an Execution's exports. */
 export function executionContext(name: string): string {
   return `Exec.${name}`

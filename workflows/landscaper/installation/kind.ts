@@ -37,6 +37,9 @@ import {
 /** Whether the imports are what the blueprint wants; written once they were not. Source: spec/landscaper.md 1.14. */
 export const IMPORTS_CONDITION = 'ValidateImports'
 
+/** Whether the sub-installations are there as the blueprint has them; written where there are, or were, some. Source: spec/landscaper.md 1.14. */
+export const SUB_INSTALLATIONS_CONDITION = 'EnsureSubInstallations'
+
 const NAME_OF_IMPORT = 'Name of the import in the blueprint, or of a value that the import mappings use.'
 const INTERVAL = 'Time between two jobs, such as 5m.'
 const CRON = 'When to start a job, in cron syntax; instead of an interval.'
@@ -197,7 +200,8 @@ export const installationKind = defineKind({
     path('status.observedGeneration'),
     path('status.executionRef'),
   ],
-  workerVerbs: ['get', 'list', 'patch'],
+  // Sub-installations are made and deleted.
+  workerVerbs: ['create', 'delete', 'get', 'list', 'patch'],
 })
 
 export type Installation = ObjectOf<typeof installationKind>

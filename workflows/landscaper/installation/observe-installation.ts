@@ -1,5 +1,6 @@
 import type { By, JobInput } from '../../kit/index.ts'
 import { versionsOf, withNews } from '../execution/observe-execution.ts'
+import { withSubsNews } from './sub-installations.ts'
 import type { InstallationActivities, InstallationState } from './pass.ts'
 
 type Act = Pick<InstallationActivities, 'startInstallation' | 'observeInstallation' | 'itemsOfExecution'>
@@ -11,14 +12,26 @@ export async function observeInstallation(
   by: By,
   latest: () => InstallationState | undefined,
 ): Promise<InstallationState | undefined> {
-  const isFirst = latest() === undefined
-  const { target, execution, start, ...news } = isFirst
+  const before = latest()
+  const isFirst = before === undefined
+  const knownSubs = Object.fromEntries((before?.subInstallations ?? []).map(({ uid, version }) => [uid, version]))
+  const {
+    target,
+    execution,
+    start,
+    subInstallations: subs,
+    ...news
+  } = isFirst
     ? await act.startInstallation({ by, subject, jobID, asked })
     : {
-        ...(await act.observeInstallation({ by, subject, known: versionsOf(act.itemsOfExecution()) })),
+        ...(await act.observeInstallation({ by, subject, known: versionsOf(act.itemsOfExecution()), knownSubs })),
         start: undefined,
       }
   if (target === undefined) return undefined
-  const { isAdopted = false, isEmpty = false } = latest() ?? {}
-  return { target, execution, start, deployItems: withNews(act.itemsOfExecution(), news), isAdopted, isEmpty }
+  const { isAdopted = false, isEmpty = false, wantedSubs } = latest() ?? {}
+  return {
+    ...{ target, execution, start, isAdopted, isEmpty, wantedSubs },
+    subInstallations: withSubsNews(latest()?.subInstallations ?? [], subs),
+    deployItems: withNews(act.itemsOfExecution(), news),
+  }
 }

@@ -16,6 +16,8 @@ export interface InstallationState extends InstallationObservation {
   readonly isAdopted: boolean
   /** This run has rendered no items and made no Execution. */
   readonly isEmpty: boolean
+  /** Names of the sub-installations that this run has rendered; undefined: none rendered yet, and the status names them. */
+  readonly wantedSubs?: readonly string[] | undefined
 }
 
 /** What the pass of a hosted Execution came to. */
@@ -38,8 +40,12 @@ type WritingActivities = Pick<
   | 'adoptInstallation'
   | 'guardSubject'
   | 'forgetInterrupt'
-  | 'applyExecution'
+  | 'applyChildren'
   | 'deleteExecution'
+  | 'triggerSubInstallations'
+  | 'interruptSubInstallations'
+  | 'deleteSubInstallations'
+  | 'lookForSuccessors'
   | 'interruptInstallation'
   | 'writeExports'
 >

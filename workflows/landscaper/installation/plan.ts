@@ -1,49 +1,60 @@
 // The phases of an Installation and their steps, on one screen. Source: spec/landscaper.md 2.3, 2.4.
 
-import { type JobPlan, nop, sequential } from '../../kit/index.ts'
-import { applyExecution } from './apply-execution.ts'
+import { type JobPlan, sequential } from '../../kit/index.ts'
+import { applyChildren } from './apply-children.ts'
 import { awaitDeletion } from './await-deletion.ts'
-import { awaitExecution } from './await-execution.ts'
+import { awaitChildren } from './await-children.ts'
 import { checkGeneration } from './check-generation.ts'
 import type { InstallationPass } from './pass.ts'
 import { installationSteps } from './controller.gen.ts'
-import { deleteExecution } from './delete-execution.ts'
+import { deleteChildren } from './delete-children.ts'
+import { awaitSuccessors } from './await-successors.ts'
 import { interruptInstallation } from './interrupt-installation.ts'
 import { writeExports } from './write-exports.ts'
 import { runExecution } from './run-execution.ts'
+import { cleanUpSubInstallations, triggerSubInstallations } from './sub-installations.ts'
 import { jobStatus, reportOf } from '../job-status.ts'
 
 const step = installationSteps({
-  applyExecution,
+  applyChildren,
+  cleanUpSubInstallations,
+  triggerSubInstallations,
   interruptInstallation,
   runExecution,
-  awaitExecution,
+  awaitChildren,
   checkGeneration,
   writeExports,
-  deleteExecution,
+  awaitSuccessors,
+  deleteChildren,
   awaitDeletion,
 })
 
 export const installationPlan: JobPlan<InstallationPass> = {
   kind: 'Installation',
   phases: {
-    Init: { step: step.applyExecution, next: 'CleanupOrphaned' },
-    // Sub-installations come with a later capability; until then there are no orphans.
-    CleanupOrphaned: { step: nop, next: 'ObjectsCreated' },
-    ObjectsCreated: { step: step.interruptInstallation, next: 'Progressing' },
+    // One that a hand has deleted has to be gone before it is made anew.
+    Init: { step: sequential(step.cleanUpSubInstallations, step.applyChildren), next: 'CleanupOrphaned' },
+    CleanupOrphaned: { step: step.cleanUpSubInstallations, next: 'ObjectsCreated' },
+    ObjectsCreated: { step: sequential(step.interruptInstallation, step.triggerSubInstallations), next: 'Progressing' },
     Progressing: {
-      step: sequential(step.interruptInstallation, step.runExecution, step.awaitExecution),
+      step: sequential(step.interruptInstallation, step.runExecution, step.awaitChildren),
       next: 'Completing',
     },
     Completing: {
       step: sequential(step.checkGeneration, step.writeExports),
       next: 'Succeeded',
     },
-    InitDelete: { step: step.deleteExecution, next: 'TriggerDelete' },
-    TriggerDelete: { step: step.interruptInstallation, next: 'Deleting' },
+    InitDelete: { step: sequential(step.awaitSuccessors, step.deleteChildren), next: 'TriggerDelete' },
+    TriggerDelete: { step: sequential(step.interruptInstallation, step.triggerSubInstallations), next: 'Deleting' },
     // A decision to let go may come at any time.
     Deleting: {
-      step: sequential(step.deleteExecution, step.interruptInstallation, step.runExecution, step.awaitDeletion),
+      step: sequential(
+        step.deleteChildren,
+        step.triggerSubInstallations,
+        step.interruptInstallation,
+        step.runExecution,
+        step.awaitDeletion,
+      ),
       next: 'Deleting',
     },
   },

@@ -9,6 +9,7 @@ import {
   ownerOfKind,
   jobIDProblem,
   path,
+  type Route,
   type RoutedEvent,
   type Routing,
   textAt,
@@ -24,29 +25,58 @@ export const installationRoutes: ControllerRoutes = {
 }
 
 function fromInstallation(event: RoutedEvent): Routing {
+  const own = ofItself(event)
+  const ofParent = toParent(event, `sub-installation ${event.name}`)
+  const orphaned = event.type === 'DELETED' ? [toSubInstallations(event)] : []
+  const routes = [own, ofParent].flatMap((one) => ('routes' in one ? one.routes : []))
+  return routes.length + orphaned.length > 0 ? { routes: [...routes, ...orphaned] } : own
+}
+
+function ofItself(event: RoutedEvent): Routing {
   const subject = { controller: 'installation', uid: event.uid, namespace: event.namespace, name: event.name }
   if (event.type === 'DELETED') return { routes: [{ ...subject, mode: 'notify', cause: 'deleted' }] }
+  const ids = jobIDsOf(event.projection)
+  // Whether its parent is gone is resolved when the wake is dispatched.
+  if (isIdle(ids) && isSubInstallation(event.projection) && isDeleting(event.projection))
+    return { routes: [{ ...subject, mode: 'start', cause: 'deletion' }] }
   const run = installationRun(event.projection)
-  if ('none' in run) return { ignored: jobIDProblem(jobIDsOf(event.projection).jobID) ?? run.none }
+  if ('none' in run) return { ignored: jobIDProblem(ids.jobID) ?? run.none }
   return { routes: [{ ...subject, mode: 'start', cause: run.cause }] }
 }
 
-// Source: docs/architecture.md "Subjects and routes": only its end and its deletion; and that a hand has taken its job away, which is handed out again.
+/** Those under deletion that no parent is left of get a job of their own. */
+function toSubInstallations({ uid, namespace, name }: RoutedEvent): Route {
+  const cause = 'parent gone'
+  return { controller: 'installation', uid: '', dependentsOf: uid, namespace, name, mode: 'start', cause }
+}
+
 function fromExecution(event: RoutedEvent): Routing {
+  return toParent(event, 'execution')
+}
+
+// Source: docs/architecture.md "Subjects and routes": only its end and its deletion; and that a hand has taken its job away, which is handed out again.
+function toParent(event: RoutedEvent, child: string): Routing {
   const owner = ownerOfKind(event.projection, installationKind)
   const before = event.previous && ownerOfKind(event.previous, installationKind)
-  // An Execution that was taken away is missing for the one that waits for it.
-  if (before !== undefined && before.uid !== owner?.uid) return notify(event, before, 'execution has another owner')
-  if (owner === undefined) return { ignored: 'execution has no installation' }
+  // A child that was taken away is missing for the one that waits for it.
+  if (before !== undefined && before.uid !== owner?.uid) return notify(event, before, `${child} has another owner`)
+  if (owner === undefined) return { ignored: `${child} has no installation` }
   const finished = path('status.jobIDFinished')
   const isFinishedNow = textAt(event.projection, finished) !== (event.previous && textAt(event.previous, finished))
-  const isLeaving = valueAt(event.projection, path('metadata.deletionTimestamp')) !== undefined
-  if (event.type === 'DELETED') return notify(event, owner, 'execution gone')
-  if (isFinishedNow) return notify(event, owner, 'execution finished')
-  if (isJobTaken(event)) return notify(event, owner, 'execution has another job')
-  return isLeaving
-    ? notify(event, owner, 'execution is being deleted')
-    : { ignored: 'installation waits for the end of its execution only' }
+  if (event.type === 'DELETED') return notify(event, owner, `${child} gone`)
+  if (isFinishedNow) return notify(event, owner, `${child} finished`)
+  if (isJobTaken(event)) return notify(event, owner, `${child} has another job`)
+  return isDeleting(event.projection)
+    ? notify(event, owner, `${child} is being deleted`)
+    : { ignored: 'installation waits for the end of its children only' }
+}
+
+function isDeleting(object: object): boolean {
+  return valueAt(object, path('metadata.deletionTimestamp')) !== undefined
+}
+
+function isSubInstallation(object: object): boolean {
+  return ownerOfKind(object, installationKind) !== undefined
 }
 
 function notify(
@@ -57,12 +87,21 @@ function notify(
   return { routes: [{ controller: 'installation', uid, namespace, name, mode: 'notify', cause }] }
 }
 
-/** The run that an Installation's state asks for (jobID undefined: a new one), or why none. */
-export function installationRun(subject: object): WantedRun {
+/** The run that an Installation's state asks for (jobID undefined: a new one), or why none. `ownerGone`: it has no parent that still exists. */
+export function installationRun(subject: object, ownerGone = false): WantedRun {
   const ids = jobIDsOf(subject)
   if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'unfinished job' }
+  if (isSubInstallation(subject)) return runOfSub(subject, ownerGone)
   const trigger = installationTrigger(subject)
   return trigger === undefined
     ? { none: 'installation is idle and not triggered' }
     : { jobID: undefined, cause: trigger }
+}
+
+function runOfSub(subject: object, ownerGone: boolean): WantedRun {
+  if (!isDeleting(subject)) return { none: 'the jobs of a sub-installation come from its parent' }
+  if (!ownerGone) return { none: 'deletion waits for the job ID of the parent' }
+  return textAt(subject, path('status.phase')) === 'DeleteFailed'
+    ? { none: 'deletion failed' }
+    : { jobID: undefined, cause: 'deletion without parent' }
 }

@@ -2,11 +2,11 @@
 
 import type { ChildExecution } from '../../../activities/landscaper/installation/views.ts'
 import { again, done, isIdle, type Outcome, stop } from '../../kit/index.ts'
-import { isBegun } from './interrupt-installation.ts'
+import { isExecutionBegun, takeInterruptOff } from './interrupt-installation.ts'
 import { executionKind } from '../execution/kind.ts'
 import type { ExecutionProgress, InstallationPass } from './pass.ts'
 
-/** One pass over the Execution; `done` however far it came: `awaitExecution` and `awaitDeletion` say what that means. */
+/** One pass over the Execution; `done` however far it came: `awaitChildren` and `awaitDeletion` say what that means. */
 export async function runExecution(pass: InstallationPass): Promise<Outcome> {
   const { subject, jobID, act, state } = pass
   if (state.execution === undefined) return done
@@ -16,12 +16,13 @@ export async function runExecution(pass: InstallationPass): Promise<Outcome> {
   // Gone, or it has another job: the next pass sees which.
   if (execution === undefined) return again(0)
   pass.draft.marks.push('waitTime')
-  const isInterrupted = isBegun(pass) && state.target.interruptRequested
+  const isInterrupted = isExecutionBegun(pass) && state.target.interruptRequested
   const given = { target: execution, deployItems: state.deployItems, isInterrupted }
   const ran = await act.runExecution(pass, given)
   pass.state = { ...pass.state, ...after(execution, jobID, ran) }
   const hasEnded = ran.result !== undefined || ran.state.isInterrupted !== true
-  return isInterrupted && hasEnded ? await takeInterruptOff(pass) : done
+  if (!isInterrupted || !hasEnded) return done
+  return (await takeInterruptOff(pass)) ? done : again(0)
 }
 
 /** An interrupt that is on the Execution before the job begins was meant for an earlier one. */
@@ -29,7 +30,7 @@ async function withoutEarlierInterrupt(
   pass: InstallationPass,
   execution: ChildExecution,
 ): Promise<ChildExecution | undefined> {
-  if (!execution.interruptRequested || isBegun(pass)) return execution
+  if (!execution.interruptRequested || isExecutionBegun(pass)) return execution
   const { by, subject, act } = pass
   const { group, kind } = executionKind
   const { uid, version, jobID } = execution
@@ -51,13 +52,4 @@ function after(before: ChildExecution, jobID: string, { result, state, draft }: 
     hasExports,
   }
   return { execution, deployItems }
-}
-
-async function takeInterruptOff(pass: InstallationPass): Promise<Outcome> {
-  const { by, subject, jobID, act, state } = pass
-  const left = await act.interruptInstallation({ by, subject, jobID, version: state.target.version })
-  // Gone, or another job's: the next pass sees which.
-  if (left === undefined) return again(0)
-  pass.state = { ...pass.state, target: left }
-  return done
 }

@@ -23,8 +23,12 @@ export async function installation(input: JobInput): Promise<RunResult> {
       adoptInstallation: short.adoptInstallation,
       guardSubject: short.guardSubject,
       forgetInterrupt: short.forgetInterrupt,
-      applyExecution: short.applyExecution,
+      applyChildren: short.applyChildren,
       deleteExecution: short.deleteExecution,
+      triggerSubInstallations: short.triggerSubInstallations,
+      interruptSubInstallations: short.interruptSubInstallations,
+      deleteSubInstallations: short.deleteSubInstallations,
+      lookForSuccessors: short.lookForSuccessors,
       interruptInstallation: short.interruptInstallation,
       writeExports: short.writeExports,
       runExecution: async (pass, state) =>

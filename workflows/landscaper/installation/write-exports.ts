@@ -11,7 +11,10 @@ export async function writeExports({ by, subject, jobID, act, draft, state }: In
   const importsHash = typeof found === 'string' ? found : state.target.importsHash
   if (!exports && importsHash === undefined) return done
   const hasItemExports = state.execution?.hasExports === true
-  const { imports } = await act.writeExports({ by, subject, jobID, generation, importsHash, hasItemExports })
+  const hasSubInstallations = state.subInstallations.length > 0
+  const { imports } = await act.writeExports({
+    ...{ by, subject, jobID, generation, importsHash, hasItemExports, hasSubInstallations },
+  })
   if (!imports && importsHash !== undefined) draft.fields['importsHash'] = null
   return done
 }

@@ -9,13 +9,13 @@ type Imports = NonNullable<InstallationSpec['imports']>
 type DataImport = NonNullable<Imports['data']>[number]
 type TargetImport = NonNullable<Imports['targets']>[number]
 
-const sources = (imports: Imports) => importSources({ imports })
+const sources = (imports: Imports) => importSources({ imports }, '')
 const ofData = (one: Partial<DataImport>) => sources({ data: [{ name: 'a', ...one }] })
 const ofTargets = (one: Partial<TargetImport>) => sources({ targets: [{ name: 'a', ...one }] })
 
 describe('the imports of a root', () => {
   it('may be absent', () => {
-    expect(importSources({})).toEqual({ data: [], targets: [] })
+    expect(importSources({}, '')).toEqual({ data: [], targets: [] })
   })
 
   it('name their objects as they are, or by the hash of what can be no name', () => {

@@ -27,6 +27,7 @@ const TARGET: InstallationView = {
     interruptRequested: false,
   },
   ...{ hasContext: true, exports: false, withoutUninstall: false, importsHash: undefined, importsRefused: false },
+  ...{ uid: 'u', name: 'root', hasParent: false, awaitsSuccessors: false, activeSubs: [] },
 }
 
 /** The execution while it runs the job. */
@@ -39,6 +40,12 @@ export const EXECUTION: ChildExecution = {
 
 /** The same after the job before. */
 export const IDLE: ChildExecution = { ...EXECUTION, jobID: 'job-1', phase: 'Succeeded' }
+
+/** A sub-installation that runs the job. */
+export const SUB: InstallationView = {
+  ...TARGET,
+  ...{ uid: 'uid-sub', name: 'sub-1', version: '8', hasParent: true, template: 'sub' },
+}
 
 /** An item of it that runs the job. */
 export const ITEM: DeployItemView = {
@@ -73,6 +80,12 @@ export function installationPass({ target = {}, act = {}, state = {}, ...given }
     // As results of activities travel: absent fields are left out.
     return Promise.resolve(result === undefined ? result : (JSON.parse(JSON.stringify(result)) as Result))
   }
+  const namesOf = (subs: readonly { readonly name: string }[]) => subs.map(({ name }) => name).join(' ')
+  const told = (subs: readonly { readonly uid: string }[], change: Partial<InstallationView>) => {
+    const known = state.subInstallations ?? []
+    const changed = known.filter(({ uid }) => subs.some((sub) => sub.uid === uid)).map((one) => ({ ...one, ...change }))
+    return { changed, gone: [] }
+  }
   const fakes: InstallationActivities = {
     observeInstallation: () => Promise.reject(new Error('was not expected')),
     startInstallation: () => Promise.reject(new Error('was not expected')),
@@ -88,8 +101,19 @@ export function installationPass({ target = {}, act = {}, state = {}, ...given }
         },
       }),
     guardSubject: () => called('guardSubject', observed),
-    applyExecution: () => called('applyExecution', { result: 'applied' as const, execution: EXECUTION }),
+    applyChildren: () =>
+      called('applyChildren', { result: 'applied' as const, execution: EXECUTION, subInstallations: [] }),
     deleteExecution: () => called('deleteExecution', { ...EXECUTION, deleting: true }),
+    triggerSubInstallations: ({ subInstallations, jobID }) =>
+      called(`triggerSubInstallations ${namesOf(subInstallations)}`, told(subInstallations, { jobID })),
+    interruptSubInstallations: ({ subInstallations }) =>
+      called(
+        `interruptSubInstallations ${namesOf(subInstallations)}`,
+        told(subInstallations, { interruptRequested: true }),
+      ),
+    deleteSubInstallations: ({ subInstallations }) =>
+      called(`deleteSubInstallations ${namesOf(subInstallations)}`, told(subInstallations, { deleting: true })),
+    lookForSuccessors: () => called('lookForSuccessors', { unfinished: [], failed: [] }),
     interruptInstallation: () => called('takeInterruptOff', { ...observed, interruptRequested: false }),
     runExecution: (_, given) => {
       const isAsked = given.target.interruptRequested || given.isInterrupted === true
@@ -109,7 +133,10 @@ export function installationPass({ target = {}, act = {}, state = {}, ...given }
     jobID: JOB,
     by: { workflowID: `installation/u/${JOB}`, runID: 'run', pass: 1 },
     act: { ...fakes, ...act },
-    state: { target: observed, execution, deployItems: [], isAdopted: false, isEmpty: false, ...state },
+    state: {
+      ...{ target: observed, execution, deployItems: [], subInstallations: [], isAdopted: false, isEmpty: false },
+      ...state,
+    },
     ...{ tracks: new HeldTracks<InstallationState>(), wake: () => undefined, hosted: [] },
     draft: {
       ...{ phase: observed.phase, observedGeneration: observed.observedGeneration, lastError: undefined },

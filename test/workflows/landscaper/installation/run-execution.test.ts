@@ -3,9 +3,9 @@
 import { describe, expect, it } from 'vitest'
 
 import { again, done, fail, type HostedProgress, stop } from '../../../../workflows/kit/index.ts'
-import { applyExecution } from '../../../../workflows/landscaper/installation/apply-execution.ts'
+import { applyChildren } from '../../../../workflows/landscaper/installation/apply-children.ts'
 import { awaitDeletion } from '../../../../workflows/landscaper/installation/await-deletion.ts'
-import { awaitExecution } from '../../../../workflows/landscaper/installation/await-execution.ts'
+import { awaitChildren } from '../../../../workflows/landscaper/installation/await-children.ts'
 import type { InstallationActivities } from '../../../../workflows/landscaper/installation/pass.ts'
 import { runExecution } from '../../../../workflows/landscaper/installation/run-execution.ts'
 import { EXECUTION, IDLE, installationPass, ITEM, JOB, progress } from './installation-pass.ts'
@@ -31,7 +31,7 @@ describe('an installation that hosts its execution', () => {
     expect(given).toEqual([{ target: IDLE, deployItems: [ITEM], isInterrupted: false }])
     expect(pass.state.execution).toMatchObject({ ...IDLE, phase: 'Progressing', jobID: JOB, error: undefined })
     expect(pass.draft.marks).toEqual(['waitTime'])
-    expect(awaitExecution(pass)).toEqual(stop('waiting for execution root'))
+    expect(awaitChildren(pass)).toEqual(stop('waiting for execution root'))
   })
 
   it('sees in the same pass that it has succeeded, and what it exports', async () => {
@@ -46,7 +46,7 @@ describe('an installation that hosts its execution', () => {
     const same = installationPass({ execution: { ...IDLE, hasExports: true }, act: { runExecution: ended({}) } })
     for (const { pass } of [some, none, same]) {
       expect(await runExecution(pass)).toEqual(done)
-      expect(awaitExecution(pass)).toEqual(done)
+      expect(awaitChildren(pass)).toEqual(done)
     }
     expect([some, none, same].map(({ pass }) => pass.state.execution?.hasExports)).toEqual([true, false, true])
   })
@@ -59,7 +59,7 @@ describe('an installation that hosts its execution', () => {
     const { pass } = installationPass({ act })
     await runExecution(pass)
     const message = 'execution root is Failed; expected Succeeded: db: no disk'
-    expect(awaitExecution(pass)).toEqual(fail('ChildrenFailed', message))
+    expect(awaitChildren(pass)).toEqual(fail('ChildrenFailed', message))
   })
 
   it('takes an end that was written before its own for what it is', async () => {
@@ -150,14 +150,14 @@ describe('an installation in phase Init', () => {
   it('does not render again once an item has the job: it says what the items were rendered from', async () => {
     const execution = { ...IDLE, renderedFrom: { generation: 3, importsHash: 'b6589fc6' } }
     const { pass, calls } = installationPass({ target: rendering, execution, state: { deployItems: [ITEM] } })
-    expect(await applyExecution(pass)).toEqual(done)
+    expect(await applyChildren(pass)).toEqual(done)
     expect(calls).toEqual([])
     expect(pass.draft).toMatchObject({ observedGeneration: 3, fields: { executionRef, importsHash: 'b6589fc6' } })
   })
 
   it('says of items that nothing was imported for only their generation', async () => {
     const { pass } = installationPass({ target: rendering, execution: EXECUTION, state: { deployItems: [ITEM] } })
-    await applyExecution(pass)
+    await applyChildren(pass)
     expect(pass.draft.observedGeneration).toBe(2)
     expect(pass.draft.fields).toEqual({ executionRef })
   })
@@ -166,15 +166,15 @@ describe('an installation in phase Init', () => {
     const execution = { ...EXECUTION, renderedFrom: undefined }
     const target = { ...rendering, importsHash: 'of the status' }
     const { pass } = installationPass({ target, execution, state: { deployItems: [ITEM] } })
-    await applyExecution(pass)
+    await applyChildren(pass)
     expect(pass.draft).toMatchObject({ observedGeneration: 4, fields: { importsHash: 'of the status' } })
   })
 
   it('renders while no item has the job', async () => {
     const items = [{ ...ITEM, jobID: 'job-1', jobIDFinished: 'job-1' }]
     const { pass, calls } = installationPass({ target: rendering, execution: IDLE, state: { deployItems: items } })
-    expect(await applyExecution(pass)).toEqual(done)
-    expect(calls).toEqual(['applyExecution'])
+    expect(await applyChildren(pass)).toEqual(done)
+    expect(calls).toEqual(['applyChildren'])
     expect(pass.draft.observedGeneration).toBe(4)
   })
 })
@@ -184,8 +184,8 @@ describe('an execution that a hand has deleted', () => {
 
   it('is let go by the next job, and made anew in the same pass where that is quick', async () => {
     const { pass, calls } = installationPass({ execution: leaving, act: { runExecution: deletion } })
-    expect(await applyExecution(pass)).toEqual(done)
-    expect(calls).toEqual(['applyExecution'])
+    expect(await applyChildren(pass)).toEqual(done)
+    expect(calls).toEqual(['applyChildren'])
     expect(pass.state.execution).toEqual(JSON.parse(JSON.stringify(EXECUTION)))
   })
 
@@ -196,7 +196,7 @@ describe('an execution that a hand has deleted', () => {
       state: { deployItems: [{ ...ITEM, deleting: true }] },
     })
     for (const { pass, calls } of [first, then]) {
-      expect(await applyExecution(pass)).toEqual(stop('waiting for execution root to be gone'))
+      expect(await applyChildren(pass)).toEqual(stop('waiting for execution root to be gone'))
       expect(calls).toEqual(['runExecution'])
     }
   })
@@ -207,6 +207,6 @@ describe('an execution that a hand has deleted', () => {
     }
     const { pass } = installationPass({ execution: leaving, act })
     const message = 'execution root is DeleteFailed; expected none'
-    expect(await applyExecution(pass)).toEqual(fail('UndeletedSubobjects', message))
+    expect(await applyChildren(pass)).toEqual(fail('UndeletedSubobjects', message))
   })
 })

@@ -3,13 +3,13 @@
 import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { describe, expect, it } from 'vitest'
 
-import { applyExecution } from '../../../../workflows/landscaper/installation/apply-execution.ts'
+import { applyChildren } from '../../../../workflows/landscaper/installation/apply-children.ts'
 import { awaitDeletion } from '../../../../workflows/landscaper/installation/await-deletion.ts'
-import { awaitExecution } from '../../../../workflows/landscaper/installation/await-execution.ts'
+import { awaitChildren } from '../../../../workflows/landscaper/installation/await-children.ts'
 import { beginInstallation } from '../../../../workflows/landscaper/installation/begin-installation.ts'
 import { checkGeneration } from '../../../../workflows/landscaper/installation/check-generation.ts'
 import type { InstallationActivities } from '../../../../workflows/landscaper/installation/pass.ts'
-import { deleteExecution } from '../../../../workflows/landscaper/installation/delete-execution.ts'
+import { deleteChildren } from '../../../../workflows/landscaper/installation/delete-children.ts'
 import { interruptInstallation } from '../../../../workflows/landscaper/installation/interrupt-installation.ts'
 import { writeExports } from '../../../../workflows/landscaper/installation/write-exports.ts'
 import { again, done, fail, GONE, stop } from '../../../../workflows/kit/index.ts'
@@ -19,7 +19,7 @@ import { EXECUTION, IDLE, installationPass, ITEM, JOB } from './installation-pas
 describe('an installation in phase Init', () => {
   it('has its execution applied, and refers to it', async () => {
     const { pass } = installationPass({ target: { generation: 4 }, execution: undefined })
-    expect(await applyExecution(pass)).toEqual(done)
+    expect(await applyChildren(pass)).toEqual(done)
     expect(pass.state.execution).toEqual(EXECUTION)
     expect(pass.draft).toMatchObject({
       observedGeneration: 4,
@@ -29,9 +29,9 @@ describe('an installation in phase Init', () => {
 
   it('keeps the hash of its imports', async () => {
     const importsHash = 'b6589fc6'
-    const applied = { result: 'applied' as const, execution: EXECUTION, importsHash }
-    const { pass } = installationPass({ act: { applyExecution: () => Promise.resolve(applied) } })
-    expect(await applyExecution(pass)).toEqual(done)
+    const applied = { result: 'applied' as const, execution: EXECUTION, subInstallations: [], importsHash }
+    const { pass } = installationPass({ act: { applyChildren: () => Promise.resolve(applied) } })
+    expect(await applyChildren(pass)).toEqual(done)
     expect(pass.draft.fields).toMatchObject({ importsHash })
     expect(pass.draft.conditions).toEqual([])
   })
@@ -39,22 +39,22 @@ describe('an installation in phase Init', () => {
   it('says that its imports are refused, and once they are not any more', async () => {
     const code = 'ImportNotFound'
     const message = 'spec.imports.data[0] "size": found no DataObject n/size'
-    const act = { applyExecution: () => Promise.resolve({ result: 'refused' as const, code, message }) }
+    const act = { applyChildren: () => Promise.resolve({ result: 'refused' as const, code, message }) }
     const refused = installationPass({ act })
-    expect(await applyExecution(refused.pass)).toEqual(fail(code, message))
+    expect(await applyChildren(refused.pass)).toEqual(fail(code, message))
     const condition = { type: 'ValidateImports', status: 'False', reason: 'ImportValidationFailed', message }
     expect(refused.pass.draft).toMatchObject({ conditions: [condition], fields: {} })
     const mended = installationPass({ target: { importsRefused: true } })
-    expect(await applyExecution(mended.pass)).toEqual(done)
+    expect(await applyChildren(mended.pass)).toEqual(done)
     expect(mended.pass.draft.conditions).toMatchObject([{ type: 'ValidateImports', status: 'True' }])
   })
 
   it('waits while it cannot be', async () => {
     const act = {
-      applyExecution: () => Promise.resolve({ result: 'waiting' as const, reason: 'the old one is leaving' }),
+      applyChildren: () => Promise.resolve({ result: 'waiting' as const, reason: 'the old one is leaving' }),
     }
     const { pass } = installationPass({ act })
-    expect(await applyExecution(pass)).toEqual(stop('the old one is leaving'))
+    expect(await applyChildren(pass)).toEqual(stop('the old one is leaving'))
     expect(pass.draft.fields).toEqual({})
   })
 })
@@ -66,24 +66,24 @@ describe('an installation in phase Progressing', () => {
     ['has another job', { ...finished, jobID: 'job-1' }],
     ['has not finished this one', { ...finished, jobIDFinished: 'job-1' }],
   ])('waits while its execution %s', (_, execution) => {
-    expect(awaitExecution(installationPass({ execution }).pass)).toEqual(stop('waiting for execution root'))
+    expect(awaitChildren(installationPass({ execution }).pass)).toEqual(stop('waiting for execution root'))
   })
 
   it('fails when its execution is gone, and has none to wait for when it rendered no items', () => {
     const { pass } = installationPass({ execution: undefined })
-    expect(awaitExecution(pass)).toEqual(fail('ExecutionMissing', 'execution root is gone'))
+    expect(awaitChildren(pass)).toEqual(fail('ExecutionMissing', 'execution root is gone'))
     pass.state = { ...pass.state, isEmpty: true }
-    expect(awaitExecution(pass)).toEqual(done)
+    expect(awaitChildren(pass)).toEqual(done)
   })
 
   it('goes on when it succeeded, fails when it did not', () => {
-    expect(awaitExecution(installationPass({ execution: { ...finished, phase: 'Succeeded' } }).pass)).toEqual(done)
+    expect(awaitChildren(installationPass({ execution: { ...finished, phase: 'Succeeded' } }).pass)).toEqual(done)
     const message = 'execution root is Failed; expected Succeeded'
-    expect(awaitExecution(installationPass({ execution: { ...finished, phase: 'Failed' } }).pass)).toEqual(
+    expect(awaitChildren(installationPass({ execution: { ...finished, phase: 'Failed' } }).pass)).toEqual(
       fail('ChildrenFailed', message),
     )
     const told = { ...finished, phase: 'Failed', error: 'db: no disk' }
-    expect(awaitExecution(installationPass({ execution: told }).pass)).toEqual(
+    expect(awaitChildren(installationPass({ execution: told }).pass)).toEqual(
       fail('ChildrenFailed', `${message}: db: no disk`),
     )
   })
@@ -149,11 +149,11 @@ describe('the deletion of an installation', () => {
   it('deletes its execution, once, and again when it shall let its items go', async () => {
     const leaving = { ...EXECUTION, deleting: true }
     const first = installationPass()
-    expect(await deleteExecution(first.pass)).toEqual(done)
+    expect(await deleteChildren(first.pass)).toEqual(done)
     const repeated = installationPass({ execution: leaving })
-    expect(await deleteExecution(repeated.pass)).toEqual(done)
+    expect(await deleteChildren(repeated.pass)).toEqual(done)
     const forced = installationPass({ execution: leaving, target: { withoutUninstall: true } })
-    expect(await deleteExecution(forced.pass)).toEqual(done)
+    expect(await deleteChildren(forced.pass)).toEqual(done)
     expect([first.calls, repeated.calls, forced.calls]).toEqual([['deleteExecution'], [], ['deleteExecution']])
   })
 

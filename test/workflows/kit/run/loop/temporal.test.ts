@@ -4,7 +4,7 @@ import { done } from '../../../../../workflows/kit/index.ts'
 import { temporalRuntime } from '../../../../../workflows/kit/run/loop/temporal.ts'
 
 const wrapped = (cause: Error) =>
-  new ActivityFailure('Activity task failed', 'applyExecution', '4', RetryState.NON_RETRYABLE_FAILURE, 'worker', cause)
+  new ActivityFailure('Activity task failed', 'applyChildren', '4', RetryState.NON_RETRYABLE_FAILURE, 'worker', cause)
 
 describe('a failure that reaches a workflow', () => {
   const final = ApplicationFailure.nonRetryable('spec.blueprint is missing', 'MissingBlueprint')

@@ -1,26 +1,35 @@
-// Init: renders the blueprint's deploy items from the imports into the Execution; once in a job. Source: spec/landscaper.md 2.3 "Init" 4-11.
+// Init: renders the blueprint's deploy items and sub-installations from the imports; once in a job. Source: spec/landscaper.md 2.3 "Init" 4-11.
 
-import { done, fail, interrupts, type Outcome, stop } from '../../kit/index.ts'
+import { again, done, fail, interrupts, type Outcome, stop } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
-import { IMPORTS_CONDITION } from './kind.ts'
+import { takeInterruptOff } from './interrupt-installation.ts'
+import { IMPORTS_CONDITION, SUB_INSTALLATIONS_CONDITION } from './kind.ts'
 import { runExecution } from './run-execution.ts'
 
-export async function applyExecution(pass: InstallationPass): Promise<Outcome> {
+export async function applyChildren(pass: InstallationPass): Promise<Outcome> {
   const { by, subject, jobID, act, draft } = pass
   if (isRendered(pass)) return goOn(pass)
   const leaving = await letGo(pass)
   if (leaving !== undefined) return leaving
   const { state } = pass
-  const applied = await act.applyExecution({ by, subject, jobID, generation: state.target.generation })
+  const applied = await act.applyChildren({ by, subject, jobID, generation: state.target.generation })
   if (applied.result === 'refused') {
     const { code, message } = applied
     draft.conditions.push({ type: IMPORTS_CONDITION, status: 'False', reason: 'ImportValidationFailed', message })
     return fail(code, message)
   }
-  if (applied.result === 'waiting') return stop(applied.reason)
-  pass.state = { ...state, execution: applied.execution, isEmpty: applied.execution === undefined }
+  if (applied.result === 'waiting') return await wait(pass, applied.reason)
+  const { execution, subInstallations } = applied
+  const wantedSubs = subInstallations.filter(({ deleting }) => !deleting).map(({ name }) => name)
+  pass.state = { ...state, execution, subInstallations, wantedSubs, isEmpty: execution === undefined }
   rendered(pass, applied.generation ?? state.target.generation, applied.importsHash)
   return done
+}
+
+/** Nothing has begun: an interrupt ends the job here. */
+async function wait(pass: InstallationPass, reason: string): Promise<Outcome> {
+  if (!pass.state.target.interruptRequested) return stop(reason)
+  return (await takeInterruptOff(pass)) ? fail('InterruptOperation', `operation was interrupted, ${reason}`) : again(0)
 }
 
 /** Items of this job are there, so they stand: templates may be random, and imports may have been edited since. Not those that it takes away. */
@@ -41,9 +50,24 @@ function rendered({ draft, state, subject }: InstallationPass, generation: numbe
   if (state.execution !== undefined) draft.fields['executionRef'] = { name: subject.name, namespace: subject.namespace }
   // Without imports an earlier hash stays until Completing has removed the copies of that time.
   if (importsHash !== undefined) draft.fields['importsHash'] = importsHash
+  tellOfSubs(draft, state)
   if (!state.target.importsRefused) return
   const message = 'the imports are what the blueprint wants'
   draft.conditions.push({ type: IMPORTS_CONDITION, status: 'True', reason: 'ImportsSatisfied', message })
+}
+
+function tellOfSubs({ fields, conditions }: InstallationPass['draft'], state: InstallationPass['state']): void {
+  const { target, subInstallations, wantedSubs } = state
+  if (wantedSubs === undefined || (wantedSubs.length === 0 && target.activeSubs.length === 0)) return
+  const [active, orphaned] = [false, true].map((isLeaving) =>
+    subInstallations.filter((one) => one.deleting === isLeaving),
+  )
+  fields['subInstCache'] = {
+    activeSubs: (active ?? []).map(({ template = '', name }) => ({ specName: template, objectName: name })),
+    orphanedSubs: (orphaned ?? []).map(({ name }) => name),
+  }
+  const message = `${wantedSubs.length} sub-installations are as the blueprint has them`
+  conditions.push({ type: SUB_INSTALLATIONS_CONDITION, status: 'True', reason: 'InstallationsInstalled', message })
 }
 
 /** Our own Execution, deleted by hand, runs its deletion here; then it is made anew. */

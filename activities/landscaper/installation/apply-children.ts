@@ -1,4 +1,4 @@
-// From blueprint to Execution: renders (render-installation.ts) and writes the result, all inside one activity, so that no value of the user
+// From blueprint to Execution and sub-installations: renders (render-installation.ts) and writes the result, all inside one activity, so that no value of the user
 // passes through a workflow. Source: spec/landscaper.md 2.3 "Init", 3.6.
 
 import type { Execution } from '../../../workflows/landscaper/execution/kind.ts'
@@ -9,37 +9,41 @@ import type { LandscaperDeps } from '../deps.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { writeDataObjects } from '../data-objects.ts'
 import type { ImportFault, InstallationImports } from './construct-imports.ts'
-import { importCopies } from './import-copies.ts'
+import { importCopies, removeStaleCopies } from './import-copies.ts'
 import { loadImports } from './imports.ts'
 import { readInstallation, userMistake } from './read-installation.ts'
 import { renderInstallation, type RenderedInstallation } from './render-installation.ts'
 import { stateSecrets } from './states.ts'
 import { readTree } from './observe.ts'
-import { type ChildExecution, childExecution } from './views.ts'
+import { predecessorsOf } from './siblings.ts'
+import { applySubInstallations } from './sub-installations.ts'
+import { type ChildExecution, childExecution, installationView, type InstallationView } from './views.ts'
 import { stands, writeExecution } from './write-execution.ts'
 
-export interface ApplyExecutionInput {
+export interface ApplyChildrenInput {
   readonly by: By
   readonly subject: Subject
   readonly jobID: string
   readonly generation: number
 }
 
-export type ApplyExecutionResult =
+export type ApplyChildrenResult =
   | {
       readonly result: 'applied'
       readonly execution: ChildExecution | undefined
+      /** All, those under deletion too. */
+      readonly subInstallations: readonly InstallationView[]
       /** For the status; absent when nothing is imported. */
       readonly importsHash?: string
       /** That the items are of, where they stood already; absent: the one that was asked for. */
       readonly generation?: number
     }
-  /** An Execution of an earlier Installation of this name is still being deleted; its end will wake this job. */
+  /** For siblings, or for an Execution of an earlier Installation of this name that is still being deleted; their end will wake this job. */
   | { readonly result: 'waiting'; readonly reason: string }
   /** The imports are not what the blueprint wants, or are not there. */
   | ({ readonly result: 'refused' } & ImportFault)
 
-export const applyExecutionActivities = (all: LandscaperDeps) => ({
+export const applyChildrenActivities = (all: LandscaperDeps) => ({
   /**
    * Renders the Installation's deploy items from its imports and makes its Execution hold them; keeps a copy of each import, and the states
    * of its executions. Idempotent; writes nothing that is so already, and renders nothing once an item has begun in this job.
@@ -47,12 +51,15 @@ export const applyExecutionActivities = (all: LandscaperDeps) => ({
    * @throws `Changed` when the Installation has another generation than the pass observed, or an import changed meanwhile; final faults for
    * what its author can mend.
    */
-  async applyExecution(input: ApplyExecutionInput): Promise<ApplyExecutionResult> {
+  async applyChildren(input: ApplyChildrenInput): Promise<ApplyChildrenResult> {
     const deps = forNamespace(all, input.subject.namespace)
     try {
       const installation = await readInstallation(deps, input)
-      const { execution: existing, items } = await readTree(deps, input, {})
-      if (existing !== undefined && stands(existing, items, input.jobID)) return await standing(deps, existing, input)
+      const { execution: existing, items, subs } = await readTree(deps, input, {})
+      if (existing !== undefined && stands(existing, items, input.jobID))
+        return await standing(deps, { existing, subs }, input)
+      const early = await awaitPredecessors(deps, input, installation)
+      if (early !== undefined) return early
       const rendered = await renderInstallation(deps, input.subject, installation)
       if ('fault' in rendered) return { result: 'refused', ...rendered.fault }
       const { imports, execution } = rendered
@@ -63,25 +70,44 @@ export const applyExecutionActivities = (all: LandscaperDeps) => ({
         { installation, existing },
         { ...execution, importsHash: imports.hash },
       )
-      if (written.result === 'stands') return await standing(deps, written.execution, input)
+      if (written.result === 'stands') return await standing(deps, { existing: written.execution, subs }, input)
+      if (written.result === 'waiting') return written
+      const templates = rendered.subInstallations
+      const applied = await applySubInstallations(deps, input, { parent: installation, templates, existing: subs })
       await checkImports(deps, installation, imports)
-      if (written.result === 'waiting' || imports.hash === undefined) return written
-      return { ...written, importsHash: imports.hash }
+      const result = { ...written, subInstallations: applied }
+      return imports.hash === undefined ? result : { ...result, importsHash: imports.hash }
     } catch (error) {
       throw userMistake(error)
     }
   },
 })
 
+/** Undefined: none is in the way. */
+async function awaitPredecessors(
+  deps: LandscaperDeps,
+  input: ApplyChildrenInput,
+  installation: Installation,
+): Promise<ApplyChildrenResult | undefined> {
+  const { unfinished, failed } = await predecessorsOf(deps, input, installation)
+  if (unfinished.length > 0)
+    return { result: 'waiting', reason: `waiting for siblings whose exports are imported: ${unfinished.join(', ')}` }
+  if (failed.length === 0) return undefined
+  throw finalFailure(
+    'NotCompletedDependents',
+    `siblings whose exports are imported have not succeeded: ${failed.join(', ')}; expected Succeeded`,
+  )
+}
+
 async function standing(
   deps: LandscaperDeps,
-  existing: Execution,
-  { subject }: ApplyExecutionInput,
-): Promise<ApplyExecutionResult> {
+  { existing, subs }: { readonly existing: Execution; readonly subs: readonly Installation[] },
+  { subject }: ApplyChildrenInput,
+): Promise<ApplyChildrenResult> {
   const execution = await childExecution(deps, existing, subject)
   const { generation, importsHash } = execution?.renderedFrom ?? {}
   return {
-    ...{ result: 'applied', execution },
+    ...{ result: 'applied', execution, subInstallations: subs.map(installationView) },
     ...(generation !== undefined && { generation }),
     ...(importsHash !== undefined && { importsHash }),
   }
@@ -90,15 +116,14 @@ async function standing(
 /** Keeps what the next rendering needs before anybody sees this one's result. */
 async function keep(
   deps: LandscaperDeps,
-  { by, subject, jobID }: ApplyExecutionInput,
-  { imports, states }: RenderedInstallation,
+  { by, subject, jobID }: ApplyChildrenInput,
+  { imports, states, subInstallations }: RenderedInstallation,
 ): Promise<void> {
-  await writeDataObjects(
-    deps,
-    { ...by, step: 'applyExecution', fieldManager: 'pawl-installation' },
-    ...importCopies(subject, jobID, imports),
-    stateSecrets(subject, jobID, 'deploy', states),
-  )
+  const writer = { ...by, step: 'applyChildren', fieldManager: 'pawl-installation' }
+  const copies = importCopies(subject, jobID, imports)
+  await writeDataObjects(deps, writer, ...copies, stateSecrets(subject, jobID, 'deploy', states))
+  // Whoever imports a whole list or map takes what is there for its elements.
+  if (subInstallations.length > 0) await removeStaleCopies(deps, writer, subject, copies)
 }
 
 // What was rendered from values that changed meanwhile is rendered again. Source: spec/landscaper.md 2.3 "Init" 10.

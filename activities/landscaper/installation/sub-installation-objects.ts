@@ -1,0 +1,90 @@
+// Sub-installations as objects: what they shall be, by the parent's blueprint. Source: spec/landscaper.md 1.13, 1.15, 2.5.
+
+import {
+  CACHE_HELM_CHARTS_ANNOTATION,
+  ENCOMPASSED_BY_LABEL,
+  FINALIZER,
+  SUBINSTALLATION_NAME_ANNOTATION,
+} from '../../../workflows/landscaper/contract.ts'
+import { createHash } from 'node:crypto'
+import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
+import type { KubeObject } from '../../kube/client.ts'
+import { mergePatch } from '../../kube/merge.ts'
+import { ownerReference } from '../../kube/owners.ts'
+import type { Patch } from '../../kube/write.ts'
+import type { SubinstallationTemplate } from '../render/subinstallation-template.ts'
+
+const SUFFIX_LENGTH = 5
+
+/** The template that an object was made of; undefined: none. */
+export function templateOf({ metadata }: KubeObject): string | undefined {
+  return metadata.annotations?.[SUBINSTALLATION_NAME_ANNOTATION]
+}
+
+/** The same in every try of a job, another one in another job. Source: docs/architecture.md "Created names". */
+export function subInstallationName({ metadata }: Installation, template: string, jobID: string): string {
+  const hash = createHash('sha256')
+    .update(JSON.stringify([metadata.uid, template, jobID]))
+    .digest('hex')
+  return `${template}-${hash.slice(0, SUFFIX_LENGTH)}`
+}
+
+/** The whole object to create. */
+export function newSubInstallation(parent: Installation, template: SubinstallationTemplate, jobID: string): KubeObject {
+  const { labels, annotations, spec } = desired(parent, template)
+  return {
+    apiVersion: installationKind.apiVersion,
+    kind: installationKind.kind,
+    metadata: {
+      name: subInstallationName(parent, template.name, jobID),
+      namespace: parent.metadata.namespace,
+      ...{ labels, annotations, finalizers: [FINALIZER] },
+      ownerReferences: [ownerReference(installationKind, parent.metadata)],
+    },
+    spec,
+  }
+}
+
+/** What of it is otherwise; undefined: nothing. Labels and annotations of others go, a request for the job before among them. */
+export function subInstallationPatch(
+  parent: Installation,
+  template: SubinstallationTemplate,
+  { metadata, spec: found }: Installation,
+): Patch | undefined {
+  const wanted = desired(parent, template)
+  const labels = mergePatch(metadata.labels ?? {}, wanted.labels)
+  const annotations = mergePatch(metadata.annotations ?? {}, wanted.annotations)
+  const { finalizers = [] } = metadata
+  const isGuarded = finalizers.includes(FINALIZER)
+  const spec = mergePatch(found, wanted.spec)
+  if (labels === undefined && annotations === undefined && spec === undefined && isGuarded) return undefined
+  return {
+    metadata: {
+      ...(labels !== undefined && { labels }),
+      ...(annotations !== undefined && { annotations }),
+      ...(!isGuarded && { finalizers: [...finalizers, FINALIZER] }),
+    },
+    ...(spec !== undefined && { spec }),
+  }
+}
+
+function desired({ metadata, spec }: Installation, template: SubinstallationTemplate) {
+  const { name, blueprint, imports, exports, importDataMappings, exportDataMappings, optimization } = template
+  const cached = metadata.annotations?.[CACHE_HELM_CHARTS_ANNOTATION]
+  return {
+    labels: { [ENCOMPASSED_BY_LABEL]: metadata.name },
+    annotations: {
+      [SUBINSTALLATION_NAME_ANNOTATION]: name,
+      ...(cached !== undefined && { [CACHE_HELM_CHARTS_ANNOTATION]: cached }),
+    },
+    spec: {
+      context: spec.context ?? 'default',
+      ...(spec.componentDescriptor !== undefined && { componentDescriptor: spec.componentDescriptor }),
+      blueprint,
+      ...{ imports, exports },
+      ...(importDataMappings !== undefined && { importDataMappings }),
+      ...(exportDataMappings !== undefined && { exportDataMappings }),
+      ...(optimization !== undefined && { optimization }),
+    },
+  }
+}

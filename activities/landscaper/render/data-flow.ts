@@ -1,0 +1,67 @@
+// Who among siblings hands what to whom: by the names that their specs export and import in the scope that they share. Pure.
+// Source: spec/landscaper.md 2.3 "Init" 3, 2.5, 2.6. Unlike the original, maps of targets count in both directions (appendix B 8).
+
+import { findCycle, type Node } from '../../../workflows/kit/index.ts'
+import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
+
+/** What of a spec is looked at; of Installations and of templates. */
+export type DataFlow = Pick<Installation['spec'], 'imports' | 'exports'>
+
+/** A name in the shared scope, with what it is a name of: DataObjects and Targets of one name are two things. */
+export type SharedName = `data ${string}` | `target ${string}`
+
+/** The names that a spec imports, in its order; those of lists and maps are their parent's, never a sibling's. */
+export function importedNames({ imports = {} }: DataFlow): readonly SharedName[] {
+  const data = (imports.data ?? []).flatMap(({ dataRef = '' }): SharedName[] =>
+    dataRef === '' ? [] : [`data ${dataRef}`],
+  )
+  const targets = (imports.targets ?? []).flatMap(({ target = '', targets: list = [], targetMap = {} }) =>
+    [target, ...list, ...Object.values(targetMap)].flatMap((name): SharedName[] =>
+      name === '' ? [] : [`target ${name}`],
+    ),
+  )
+  return [...data, ...targets]
+}
+
+/** The names that a spec exports. */
+export function exportedNames({ exports = {} }: DataFlow): readonly SharedName[] {
+  const data = (exports.data ?? []).map(({ dataRef }): SharedName => `data ${dataRef}`)
+  const targets = (exports.targets ?? []).map(({ target }): SharedName => `target ${target}`)
+  return [...data, ...targets]
+}
+
+/** Whether the one imports what the other exports. */
+export function isSuccessor(one: DataFlow, of: DataFlow): boolean {
+  const exported = new Set(exportedNames(of))
+  return exported.size > 0 && importedNames(one).some((name) => exported.has(name))
+}
+
+interface Named extends DataFlow {
+  readonly name: string
+}
+
+/** The siblings as a graph: each depends on those whose exports it imports. */
+export function flowGraph(siblings: readonly Named[]): readonly Node[] {
+  const exporters = new Map<SharedName, Set<string>>()
+  for (const one of siblings) {
+    for (const name of exportedNames(one)) exporters.set(name, (exporters.get(name) ?? new Set()).add(one.name))
+  }
+  return siblings.map((one) => ({
+    name: one.name,
+    dependsOn: [...new Set(importedNames(one).flatMap((name) => [...(exporters.get(name) ?? [])]))],
+  }))
+}
+
+/** What cannot be among siblings, in words: an export of two, and a cycle with its path. Empty: nothing. */
+export function flowProblems(siblings: readonly Named[]): readonly string[] {
+  const exporters = new Map<SharedName, string>()
+  const twice = siblings.flatMap((one) =>
+    exportedNames(one).flatMap((name) => {
+      const other = exporters.get(name)
+      exporters.set(name, other ?? one.name)
+      return other === undefined ? [] : [`${name} is exported by ${other} and ${one.name}, expected one exporter`]
+    }),
+  )
+  const cycle = findCycle(flowGraph(siblings))
+  return cycle === undefined ? twice : [...twice, `they import from each other: ${cycle.join(' -> ')}`]
+}

@@ -1,0 +1,209 @@
+// The sub-installations of a blueprint: those that it lists, then those that its executions render. Source: spec/landscaper.md 2.5, 3.5, 3.6.
+
+import { BlueprintError, joinProblems } from './blueprint-error.ts'
+import { MOST_SUBINSTALLATIONS, type TemplateExecutor } from './blueprint-definition.ts'
+import type { ImportDefinition } from './blueprint-imports.ts'
+import type { Blueprint, BlueprintData } from './blueprint.ts'
+import { flowProblems } from './data-flow.ts'
+import { commonBinding, type ExecutionBindings } from './executions.ts'
+import { renderInTurn, type ExecutionStates } from './executor.ts'
+import { isFields, readFields, type Fields } from './field-reader.ts'
+import type { ConstructedImports } from './imports.ts'
+import { readTemplate, type SubinstallationTemplate } from './subinstallation-template.ts'
+import type { TemplateEngine } from './template-engine.ts'
+import { YamlError } from './yaml.ts'
+
+export interface SubinstallationBindings extends ExecutionBindings {
+  /** As they were kept last. */
+  readonly states?: ExecutionStates
+}
+
+export interface RenderedSubinstallations {
+  readonly templates: readonly SubinstallationTemplate[]
+  /** New states, of the executors that have one. */
+  readonly states: ExecutionStates
+}
+
+/** What the parent hands on. */
+type ParentImports = Pick<ConstructedImports, 'data' | 'targetObjects'>
+
+/**
+ * All templates of a blueprint, checked against each other and against what the parent imports.
+ *
+ * @param imports of the parent, as they were constructed: optional data that it does not have is no import of the sub-installation either.
+ * @throws BlueprintError `ERR_CONFIGURATION_PROBLEM` with all problems, `ERR_CYCLIC_DEPENDENCIES` with the path; what a template fails with.
+ */
+export async function renderSubinstallations(
+  engine: TemplateEngine & { readonly data: BlueprintData },
+  blueprint: Blueprint,
+  bindings: SubinstallationBindings,
+  imports: ParentImports,
+): Promise<RenderedSubinstallations> {
+  const problems: string[] = []
+  const listed = await listedTemplates(engine.data, blueprint, problems)
+  const { rendered, states } = await executed(engine, blueprint, bindings, problems)
+  const templates = [...listed, ...rendered]
+  if (templates.length > MOST_SUBINSTALLATIONS)
+    problems.push(`found ${templates.length} sub-installations, expected at most ${MOST_SUBINSTALLATIONS}`)
+  problems.push(...nameProblems(templates))
+  // What was not understood would only repeat itself here.
+  if (problems.length === 0) problems.push(...scopeProblems(blueprint.imports, templates))
+  if (problems.length === 0) problems.push(...flowProblems(templates).map((problem) => `subinstallations: ${problem}`))
+  if (problems.length > 0) throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', joinProblems(problems))
+  const absent = absentData(blueprint.imports, imports)
+  return { templates: templates.map((template) => withoutImports(template, absent)), states }
+}
+
+async function listedTemplates(
+  data: BlueprintData,
+  { subinstallations, files }: Blueprint,
+  problems: string[],
+): Promise<readonly SubinstallationTemplate[]> {
+  const templates: SubinstallationTemplate[] = []
+  for (const [index, listed] of subinstallations.entries()) {
+    const place = `subinstallations[${index}]`
+    const file = isFields(listed) && typeof listed['file'] === 'string' ? listed['file'] : undefined
+    const template = file === undefined ? { value: listed } : await readFileOf(data, files, file)
+    if ('problem' in template) problems.push(`${place}: ${template.problem}`)
+    else templates.push(readTemplate(template.value, file === undefined ? place : `${place} (${file})`, problems))
+  }
+  return templates
+}
+
+async function readFileOf(data: BlueprintData, files: Blueprint['files'], file: string) {
+  const path = file.replace(/^\.?\/+/, '')
+  const text = Object.hasOwn(files, path) ? files[path] : undefined
+  if (text === undefined) return { problem: `found no file ${file} in the blueprint` }
+  try {
+    return { value: await data.yaml(text) }
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error
+    return { problem: `${file}, line ${error.line}, column ${error.column}: ${error.message}; expected YAML` }
+  }
+}
+
+async function executed(
+  engine: TemplateEngine,
+  blueprint: Blueprint,
+  bindings: SubinstallationBindings,
+  problems: string[],
+): Promise<{ readonly rendered: readonly SubinstallationTemplate[]; readonly states: ExecutionStates }> {
+  const rendered: SubinstallationTemplate[] = []
+  const executors = blueprint.subinstallationExecutions
+  const turn = { executors, binding: commonBinding(bindings), states: bindings.states }
+  const states = await renderInTurn(engine, blueprint, turn, (document, executor) => {
+    rendered.push(...templatesIn(document, executor, problems))
+    return rendered.length <= MOST_SUBINSTALLATIONS
+  })
+  return { rendered, states }
+}
+
+function templatesIn(document: Fields, { name }: TemplateExecutor, problems: string[]): SubinstallationTemplate[] {
+  const place = `template "${name}"`
+  const report = (_: unknown, problem: string) => problems.push(`${place}: subinstallations: ${problem}`)
+  const list = readFields(document, [], report, 'fold').list('subinstallations') ?? []
+  if (list.length > MOST_SUBINSTALLATIONS) {
+    problems.push(`${place}: found ${list.length} sub-installations, expected at most ${MOST_SUBINSTALLATIONS}`)
+    return []
+  }
+  return list.map((one, index) => readTemplate(one, `${place}: subinstallations[${index}]`, problems))
+}
+
+function nameProblems(templates: readonly SubinstallationTemplate[]): readonly string[] {
+  const names = templates.map(({ name }) => name)
+  const twice = new Set(names.filter((name, index) => name !== '' && names.indexOf(name) !== index))
+  return [...twice].map((name) => `sub-installation ${name}: the name occurs twice, expected unique names`)
+}
+
+// Every import comes from the parent or from a sibling, and nobody exports what the parent imports.
+function scopeProblems(
+  definitions: readonly ImportDefinition[],
+  templates: readonly SubinstallationTemplate[],
+): readonly string[] {
+  const known = allDefinitions(definitions)
+  const of = (...types: readonly string[]) =>
+    new Set(known.flatMap(({ name, type }) => (types.includes(type) ? [name] : [])))
+  const scope = {
+    data: union(
+      of('data'),
+      templates.flatMap(({ exports }) => exports.data.map(({ dataRef }) => dataRef)),
+    ),
+    targets: union(
+      of('target'),
+      templates.flatMap(({ exports }) => exports.targets.map(({ target }) => target)),
+    ),
+    lists: of('targetList'),
+    maps: of('targetMap'),
+  }
+  const imported = new Set(known.map(({ name }) => name))
+  return templates.flatMap((template) => {
+    const say = (problem: string) => `sub-installation ${template.name}: ${problem}`
+    const exported = [
+      ...template.exports.data.map(({ dataRef }) => dataRef),
+      ...template.exports.targets.map(({ target }) => target),
+    ]
+    const taken = exported.filter((name) => imported.has(name))
+    return [
+      ...unsatisfied(template, scope).map((place) =>
+        say(`${place}, which neither the parent imports nor a sibling exports`),
+      ),
+      ...taken.map((name) => say(`exports ${name}, which the parent imports; expected another name`)),
+    ]
+  })
+}
+
+interface Scope {
+  readonly data: ReadonlySet<string>
+  readonly targets: ReadonlySet<string>
+  readonly lists: ReadonlySet<string>
+  readonly maps: ReadonlySet<string>
+}
+
+function unsatisfied({ imports }: SubinstallationTemplate, { data, targets, lists, maps }: Scope): readonly string[] {
+  const isThere = (name: string, names: ReadonlySet<string>) => name.startsWith('#') || names.has(name)
+  const isTarget = (name: string) =>
+    isThere(name, targets) || [...elementOwners(name)].some((one) => lists.has(one) || maps.has(one))
+  const ofData = imports.data.flatMap(({ name, dataRef = '' }) =>
+    isThere(dataRef, data) ? [] : [`import ${name} wants data ${dataRef}`],
+  )
+  const ofTargets = imports.targets.flatMap(
+    ({ name, target, targets: list = [], targetMap = {}, targetListRef, targetMapRef }) => {
+      const single = [...(target === undefined ? [] : [target]), ...list, ...Object.values(targetMap)]
+      return [
+        ...single.filter((one) => !isTarget(one)).map((one) => `import ${name} wants target ${one}`),
+        ...(targetListRef === undefined || lists.has(targetListRef)
+          ? []
+          : [`import ${name} wants target list ${targetListRef}`]),
+        ...(targetMapRef === undefined || maps.has(targetMapRef)
+          ? []
+          : [`import ${name} wants target map ${targetMapRef}`]),
+      ]
+    },
+  )
+  return [...ofData, ...ofTargets]
+}
+
+/** Of `clusters[2]` and `clusters[eu]`: `clusters`. */
+function elementOwners(name: string): readonly string[] {
+  const [, owner] = /^(.+)\[[^[\]]*\]$/.exec(name) ?? []
+  return owner === undefined ? [] : [owner]
+}
+
+function union(left: ReadonlySet<string>, right: readonly string[]): ReadonlySet<string> {
+  return new Set([...left, ...right])
+}
+
+function allDefinitions(definitions: readonly ImportDefinition[]): readonly ImportDefinition[] {
+  return definitions.flatMap((one) => [one, ...allDefinitions(one.imports)])
+}
+
+// Only data: an optional target that the parent does not have is the business of whoever renders the template.
+function absentData(definitions: readonly ImportDefinition[], { data }: ParentImports): ReadonlySet<string> {
+  const absent = allDefinitions(definitions).filter(({ name, type }) => type === 'data' && !Object.hasOwn(data, name))
+  return new Set(absent.map(({ name }) => name))
+}
+
+function withoutImports(template: SubinstallationTemplate, absent: ReadonlySet<string>): SubinstallationTemplate {
+  const { data, targets } = template.imports
+  return { ...template, imports: { data: data.filter(({ dataRef = '' }) => !absent.has(dataRef)), targets } }
+}

@@ -1,0 +1,80 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  flowGraph,
+  flowProblems,
+  isSuccessor,
+  type DataFlow,
+} from '../../../../activities/landscaper/render/data-flow.ts'
+
+const imports = (...names: readonly string[]): DataFlow => ({
+  imports: { data: names.map((dataRef) => ({ name: dataRef, dataRef })) },
+})
+const exports = (...names: readonly string[]): DataFlow => ({
+  exports: { data: names.map((dataRef) => ({ name: dataRef, dataRef })) },
+})
+
+describe('a successor', () => {
+  it('imports data that the other exports', () => {
+    expect(isSuccessor(imports('a', 'b'), exports('b'))).toBe(true)
+    expect(isSuccessor(imports('a'), exports('b'))).toBe(false)
+    expect(isSuccessor({}, exports('b'))).toBe(false)
+  })
+
+  it.each([
+    ['a target', { name: 'x', target: 't' }],
+    ['a list', { name: 'x', targets: ['u', 't'] }],
+    // Unlike the original, which leaves maps out (spec appendix B 8).
+    ['a map', { name: 'x', targetMap: { one: 't' } }],
+  ])('imports %s that the other exports', (_, one) => {
+    const exporter = { exports: { targets: [{ name: 'e', target: 't' }] } }
+    expect(isSuccessor({ imports: { targets: [one] } }, exporter)).toBe(true)
+    expect(isSuccessor({ imports: { targets: [one] } }, exports('t'))).toBe(false)
+  })
+
+  it('is none by the elements of a list or map, which are the parent’s', () => {
+    const one = { imports: { targets: [{ name: 'x', targetListRef: 't' }] } }
+    expect(isSuccessor(one, { exports: { targets: [{ name: 'e', target: 't' }] } })).toBe(false)
+  })
+})
+
+describe('siblings', () => {
+  it('depend on those whose exports they import', () => {
+    const graph = flowGraph([
+      { name: 'app', ...imports('address', 'port') },
+      { name: 'db', ...exports('address') },
+    ])
+    expect(graph).toEqual([
+      { name: 'app', dependsOn: ['db'] },
+      { name: 'db', dependsOn: [] },
+    ])
+    expect(
+      flowProblems([
+        { name: 'app', ...imports('address') },
+        { name: 'db', ...exports('address') },
+      ]),
+    ).toEqual([])
+  })
+
+  it('are told who exports the same', () => {
+    const both = [
+      { name: 'a', ...exports('x') },
+      { name: 'b', ...exports('x') },
+    ]
+    expect(flowProblems(both)).toEqual(['data x is exported by a and b, expected one exporter'])
+  })
+
+  it('in a ring are told its path, however long it is', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 40 }), (length) => {
+        const ring = Array.from({ length }, (_, index) => ({
+          name: `s${index}`,
+          ...imports(`e${index}`),
+          ...exports(`e${(index + 1) % length}`),
+        }))
+        const [problem = ''] = flowProblems(ring)
+        expect(problem.split(' -> ')).toHaveLength(length + 1)
+      }),
+    )
+  })
+})

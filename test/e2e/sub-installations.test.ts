@@ -1,0 +1,251 @@
+// An Installation whose blueprint has sub-installations: data flows between them and their parent, in its order; deletion goes the other way.
+// Source: spec/landscaper.md 2.3 to 2.6, 2.11, 3.5.
+
+import { describe, expect, it, vi } from 'vitest'
+import { API, installation, type LsObject, OPERATION, waiting } from '../support/cluster.ts'
+import { dataObject, mockItems, target, TARGET_TYPE } from '../support/imports.ts'
+import { useStage } from '../support/stage.ts'
+import { deploying, exportingData, sub, subsOf } from '../support/sub-installations.ts'
+
+const stage = useStage('sub-installations')
+const PATIENT = { timeout: 60_000, interval: 100 }
+
+const exported = (name: string, config: unknown) => ({ name, config: { export: config } })
+
+/** `db` exports its address, `app` imports that and exports a link, which the root exports. */
+function shop(name: string) {
+  const db = sub('db', {
+    imports: { data: [{ name: 'port', dataRef: 'port' }] },
+    exports: { data: [{ name: 'address', dataRef: 'db-address' }] },
+    blueprint: {
+      imports: [{ name: 'port', type: 'data', schema: { type: 'number' } }],
+      ...deploying(exported('server', { host: 'db.example.org' })),
+      ...exportingData('address', '{{ .values.deployitems.server.host }}:{{ .imports.port }}'),
+    },
+  })
+  const app = sub('app', {
+    imports: { data: [{ name: 'database', dataRef: 'db-address' }] },
+    exports: { data: [{ name: 'link', dataRef: 'app-link' }] },
+    blueprint: {
+      imports: [{ name: 'database', type: 'data', schema: { type: 'string' } }],
+      ...deploying({ name: 'web' }),
+      ...exportingData('link', 'https://app.example.org/?db={{ .imports.database }}'),
+    },
+  })
+  return installation(name, [{ name: 'own' }], {
+    spec: {
+      imports: { data: [{ name: 'port', dataRef: `${name}-port` }] },
+      exports: { data: [{ name: 'link', dataRef: `${name}-link` }] },
+    },
+    blueprint: {
+      imports: [{ name: 'port', type: 'data', schema: { type: 'number' } }],
+      ...exportingData('link', '{{ index .values.dataobjects "app-link" }}'),
+      subinstallations: [app, db],
+    },
+  })
+}
+
+async function runShop(name: string): Promise<LsObject> {
+  await stage.cluster.create(dataObject(`${name}-port`, 5432), 'dataobjects')
+  await stage.cluster.create(shop(name), 'installations')
+  return await stage.cluster.finished(name)
+}
+
+describe.concurrent('an installation with sub-installations', () => {
+  it('runs them in the order of their data, and exports what comes of it', async () => {
+    const { cluster } = stage
+    const root = await runShop('shop')
+    expect(root.status).toMatchObject({ phase: 'Succeeded' })
+    const link = await cluster.get('dataobjects', 'shop-link')
+    expect(link?.['data']).toBe('https://app.example.org/?db=db.example.org:5432')
+
+    const subs = await subsOf(cluster, 'shop')
+    expect([...subs.keys()].sort()).toEqual(['app', 'db'])
+    for (const one of subs.values()) {
+      expect(one.metadata.ownerReferences).toMatchObject([
+        { kind: 'Installation', name: 'shop', uid: root.metadata.uid },
+      ])
+      expect(one.status).toMatchObject({
+        phase: 'Succeeded',
+        jobID: root.status?.jobID,
+        jobIDFinished: root.status?.jobID,
+      })
+    }
+    const { db, app } = Object.fromEntries(subs)
+    const endOf = (one?: LsObject) => Date.parse(one?.status?.transitionTimes?.['finishedTime'] ?? '')
+    expect(endOf(app)).toBeGreaterThanOrEqual(endOf(db))
+    expect(root.status?.['subInstCache']).toMatchObject({
+      activeSubs: [...subs]
+        .map(([specName, { metadata }]) => ({ specName, objectName: metadata.name }))
+        .sort((a, b) => (a.objectName < b.objectName ? -1 : 1)),
+    })
+  })
+
+  it('is gone with them when it is deleted, importers first', async () => {
+    const { cluster } = stage
+    await runShop('bygone')
+    await cluster.delete('installations', 'bygone')
+    await cluster.until('installations', 'bygone', (one) => one === undefined)
+    expect((await subsOf(cluster, 'bygone')).size).toBe(0)
+    expect((await cluster.items('bygone')).size).toBe(0)
+  })
+
+  it('takes away those that the blueprint no longer has, and runs the others again', async () => {
+    const { cluster } = stage
+    const two = (...names: readonly string[]) => ({
+      blueprint: { subinstallations: names.map((name) => sub(name, { blueprint: deploying({ name: 'a' }) })) },
+    })
+    await cluster.create(installation('shrinking', [], two('one', 'two')), 'installations')
+    const first = await cluster.finished('shrinking')
+    expect(first.status).toMatchObject({ phase: 'Succeeded' })
+    const before = await subsOf(cluster, 'shrinking')
+    const { spec } = installation('shrinking', [], two('two', 'three')) as LsObject
+    await cluster.patch('installations', 'shrinking', { spec, metadata: { annotations: { [OPERATION]: 'reconcile' } } })
+    const second = await cluster.finished('shrinking', first.status?.jobID)
+    expect(second.status).toMatchObject({ phase: 'Succeeded' })
+    const after = await subsOf(cluster, 'shrinking')
+    expect([...after.keys()].sort()).toEqual(['three', 'two'])
+    expect(after.get('two')?.metadata.uid).toBe(before.get('two')?.metadata.uid)
+    expect(after.get('two')?.status).toMatchObject({ jobIDFinished: second.status?.jobID })
+  })
+
+  it('fails when one fails, once all have finished; who imports from that one fails too', async () => {
+    const { cluster } = stage
+    const failing = sub('failing', {
+      exports: { data: [{ name: 'value', dataRef: 'value' }] },
+      blueprint: { ...deploying({ name: 'bad', config: { phase: 'Failed' } }), ...exportingData('value', '1') },
+    })
+    const after = sub('after', {
+      imports: { data: [{ name: 'value', dataRef: 'value' }] },
+      blueprint: { imports: [{ name: 'value', type: 'data', schema: {} }], ...deploying({ name: 'a' }) },
+    })
+    const beside = sub('beside', { blueprint: deploying({ name: 'a' }) })
+    const blueprint = { subinstallations: [failing, after, beside] }
+    await cluster.create(installation('broken', [], { blueprint }), 'installations')
+    const root = await cluster.finished('broken')
+    expect(root.status).toMatchObject({ phase: 'Failed', lastError: { reason: 'children failed' } })
+    const subs = await subsOf(cluster, 'broken')
+    const phases = [...subs].map(([name, { status }]) => [name, status?.phase]).sort()
+    expect(phases).toEqual([
+      ['after', 'Failed'],
+      ['beside', 'Succeeded'],
+      ['failing', 'Failed'],
+    ])
+    expect(subs.get('after')?.status?.lastError).toMatchObject({ reason: 'NotCompletedDependents' })
+    for (const name of ['after', 'failing'])
+      expect(root.status?.lastError?.message).toContain(`installation ${subs.get(name)?.metadata.name} is Failed`)
+  })
+
+  it('hands an interrupt down to all that run', async () => {
+    const { cluster } = stage
+    const inner = sub('inner', { blueprint: deploying(waiting('slow')) })
+    const outer = sub('outer', { blueprint: { subinstallations: [inner] } })
+    await cluster.create(installation('stopped', [], { blueprint: { subinstallations: [outer] } }), 'installations')
+    const waitingItem = async () => {
+      const [one] = [...(await subsOf(cluster, 'stopped')).values()]
+      const [two] = one === undefined ? [] : [...(await subsOf(cluster, one.metadata.name)).values()]
+      const items = two === undefined ? undefined : await cluster.items(two.metadata.name)
+      expect(items?.get('slow')?.status).toMatchObject({ phase: 'Progressing' })
+      return items?.get('slow')
+    }
+    const slow = await vi.waitFor(waitingItem, PATIENT)
+    await cluster.patch('installations', 'stopped', { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
+    const root = await cluster.finished('stopped')
+    expect(root.status).toMatchObject({ phase: 'Failed' })
+    expect(root.metadata.annotations?.[OPERATION]).toBeUndefined()
+    const ended = await cluster.get('deployitems', slow?.metadata.name ?? '')
+    expect(ended?.status).toMatchObject({ phase: 'Failed', lastError: { reason: 'InterruptOperation' } })
+  })
+
+  it('is told the path of a cycle, and what two export', async () => {
+    const { cluster } = stage
+    const link = (name: string, from: string, to: string) =>
+      sub(name, {
+        imports: { data: [{ name: 'in', dataRef: from }] },
+        exports: { data: [{ name: 'out', dataRef: to }] },
+      })
+    const cyclic = [link('a', 'z', 'x'), link('b', 'x', 'y'), link('c', 'y', 'z')]
+    await cluster.create(installation('cyclic', [], { blueprint: { subinstallations: cyclic } }), 'installations')
+    const root = await cluster.finished('cyclic')
+    expect(root.status).toMatchObject({ phase: 'Failed' })
+    expect(root.status?.lastError?.message).toContain('a -> c -> b -> a')
+    const twice = [link('a', '#x', 'x'), link('b', '#x', 'x')]
+    await cluster.create(installation('twice', [], { blueprint: { subinstallations: twice } }), 'installations')
+    const other = await cluster.finished('twice')
+    expect(other.status?.lastError?.message).toContain('data x is exported by a and b')
+    expect((await subsOf(cluster, 'twice')).size).toBe(0)
+  })
+
+  it('hands lists, maps and elements of them on', async () => {
+    const { cluster } = stage
+    for (const name of ['eu', 'us']) await cluster.create(target(`lists-${name}`), 'targets')
+    const types = (type: string) => ({ type, targetType: TARGET_TYPE })
+    const show = JSON.stringify({ deployItems: mockItems('IMPORTS') }).replace('"IMPORTS"', '{{ toJson .imports }}')
+    const reader = sub('reader', {
+      imports: {
+        targets: [
+          { name: 'all', targetListRef: 'clusters' },
+          { name: 'map', targetMapRef: 'regions' },
+          { name: 'second', target: 'clusters[1]' },
+          { name: 'eu', target: 'regions[eu]' },
+        ],
+      },
+      blueprint: {
+        imports: [
+          { name: 'all', ...types('targetList') },
+          { name: 'map', ...types('targetMap') },
+          { name: 'second', ...types('target') },
+          { name: 'eu', ...types('target') },
+        ],
+        deployExecutions: [{ name: 'items', type: 'GoTemplate', template: show }],
+      },
+    })
+    const root = installation('lists', [], {
+      spec: {
+        imports: {
+          targets: [
+            { name: 'clusters', targets: ['lists-eu', 'lists-us'] },
+            { name: 'regions', targetMap: { eu: 'lists-eu', us: 'lists-us' } },
+          ],
+        },
+      },
+      blueprint: {
+        imports: [
+          { name: 'clusters', ...types('targetList') },
+          { name: 'regions', ...types('targetMap') },
+        ],
+        subinstallations: [reader],
+      },
+    })
+    await cluster.create(root, 'installations')
+    expect((await cluster.finished('lists')).status).toMatchObject({ phase: 'Succeeded' })
+    const [one] = [...(await subsOf(cluster, 'lists')).values()]
+    const items = await cluster.items(one?.metadata.name ?? '')
+    const { export: shown } = items.get('show')?.spec?.['config'] as { export: Record<string, unknown> }
+    const token = (name: string) => ({ spec: { config: { token: `t-lists-${name}` } } })
+    expect(shown).toMatchObject({
+      all: [token('eu'), token('us')],
+      map: { eu: token('eu'), us: token('us') },
+      second: token('us'),
+      eu: token('eu'),
+    })
+  })
+})
+
+describe('a sub-installation', () => {
+  it('starts no job of its own', async () => {
+    const { cluster } = stage
+    const blueprint = { subinstallations: [sub('one', { blueprint: deploying({ name: 'a' }) })] }
+    await cluster.create(installation('asked', [], { blueprint }), 'installations')
+    const root = await cluster.finished('asked')
+    const [one] = [...(await subsOf(cluster, 'asked')).values()]
+    const asked = await cluster.patch('installations', one?.metadata.name ?? '', {
+      metadata: { annotations: { [OPERATION]: 'reconcile' } },
+    })
+    await stage.pawl.journaled(asked)
+    await stage.pawl.settled(asked)
+    const now = await cluster.get('installations', asked.metadata.name)
+    expect(now?.apiVersion).toBe(API)
+    expect(now?.status).toMatchObject({ jobID: root.status?.jobID, jobIDFinished: root.status?.jobID })
+  })
+})

@@ -1,0 +1,38 @@
+// What tests of sub-installations make: blueprints that list others, and the objects that come of them.
+
+import { type Cluster, item, type Item, type LsObject } from './cluster.ts'
+
+const ENCOMPASSED_BY = 'landscaper.gardener.cloud/encompassed-by'
+const TEMPLATE = 'landscaper.gardener.cloud/subinstallation-name'
+
+/** A template of a sub-installation with a blueprint in place. */
+export function sub(name: string, { blueprint = {}, ...more }: Readonly<Record<string, object>> = {}) {
+  return {
+    apiVersion: 'landscaper.gardener.cloud/v1alpha1',
+    kind: 'InstallationTemplate',
+    name,
+    blueprint: { filesystem: { 'blueprint.yaml': JSON.stringify(blueprint) } },
+    ...more,
+  }
+}
+
+/** Of a blueprint: executions that render these items. */
+export function deploying(...items: readonly Item[]) {
+  const template = JSON.stringify({ deployItems: items.map(item) })
+  return { deployExecutions: [{ name: 'items', type: 'GoTemplate', template }] }
+}
+
+/** Of a blueprint: a data export that is rendered so. */
+export function exportingData(name: string, template: string) {
+  return {
+    exports: [{ name, type: 'data', schema: {} }],
+    exportExecutions: [{ name: 'exports', type: 'GoTemplate', template: `exports:\n  ${name}: ${template}` }],
+  }
+}
+
+/** The sub-installations of an Installation, by the name of their template. */
+export async function subsOf(cluster: Cluster, parent: string): Promise<ReadonlyMap<string, LsObject>> {
+  const all = await cluster.list('installations')
+  const own = all.filter(({ metadata }) => metadata.labels?.[ENCOMPASSED_BY] === parent)
+  return new Map(own.map((one) => [one.metadata.annotations?.[TEMPLATE] ?? '', one]))
+}

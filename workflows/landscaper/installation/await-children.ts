@@ -1,0 +1,40 @@
+// Progressing: waits for the Execution and the sub-installations to finish this job; for all of them, also when one has failed.
+// Source: spec/landscaper.md 2.3 "Progressing".
+
+import { done, fail, type Outcome, stop } from '../../kit/index.ts'
+import type { InstallationPass } from './pass.ts'
+import { names, shown } from './sub-installations.ts'
+
+export function awaitChildren(pass: InstallationPass): Outcome {
+  const { state, jobID, subject } = pass
+  const { execution } = state
+  const isRunning = execution !== undefined && (execution.jobID !== jobID || execution.jobIDFinished !== jobID)
+  const subs = state.subInstallations.filter((sub) => sub.jobID === jobID)
+  const unfinished = subs.filter((sub) => sub.jobIDFinished !== jobID)
+  if (isRunning || unfinished.length > 0) {
+    const waitedFor = [
+      ...(isRunning ? [`execution ${subject.name}`] : []),
+      ...(unfinished.length > 0 ? [`sub-installations ${names(unfinished)}`] : []),
+    ]
+    return stop(`waiting for ${waitedFor.join(' and ')}`)
+  }
+  if (execution === undefined && !state.isEmpty) return fail('ExecutionMissing', `execution ${subject.name} is gone`)
+  const failures = [...executionFailures(pass), ...subFailures(pass)]
+  return failures.length === 0 ? done : fail('ChildrenFailed', failures.join('; '))
+}
+
+function executionFailures({ state: { execution }, subject }: InstallationPass): string[] {
+  if (execution === undefined || execution.phase === 'Succeeded') return []
+  const found = `execution ${subject.name} is ${execution.phase ?? 'unfinished'}; expected Succeeded`
+  return [execution.error === undefined ? found : `${found}: ${execution.error}`]
+}
+
+function subFailures({ state, jobID }: InstallationPass): string[] {
+  const wanted = state.wantedSubs ?? state.target.activeSubs
+  const there = new Set(state.subInstallations.filter((sub) => sub.jobID === jobID).map(({ name }) => name))
+  const failed = state.subInstallations.filter((sub) => sub.jobID === jobID && sub.phase !== 'Succeeded')
+  return [
+    ...failed.map(shown),
+    ...wanted.filter((name) => !there.has(name)).map((name) => `installation ${name} is gone; expected Succeeded`),
+  ]
+}

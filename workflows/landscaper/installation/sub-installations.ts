@@ -1,0 +1,82 @@
+// What the run knows of its sub-installations, and the steps that are about them alone. Source: spec/landscaper.md 2.3 "CleanupOrphaned",
+// "ObjectsCreated", 2.4.
+
+import type { SubsResult } from '../../../activities/landscaper/installation/sub-installations.ts'
+import type { InstallationView } from '../../../activities/landscaper/installation/views.ts'
+import { again, done, fail, isIdle, type Outcome, stop } from '../../kit/index.ts'
+import type { InstallationPass } from './pass.ts'
+
+/** What a write has come to, into the state. */
+export function absorbSubs(pass: InstallationPass, { changed, gone }: SubsResult): void {
+  const { subInstallations } = pass.state
+  pass.state = { ...pass.state, subInstallations: withSubsNews(subInstallations, { changed, gone }) }
+}
+
+/** By name, so that every pass treats them in the same order. */
+export function withSubsNews(
+  known: readonly InstallationView[],
+  { changed, gone }: Pick<SubsResult, 'changed' | 'gone'>,
+): readonly InstallationView[] {
+  const byUid = new Map(known.filter(({ uid }) => !gone.includes(uid)).map((one) => [one.uid, one]))
+  for (const one of changed) byUid.set(one.uid, one)
+  return [...byUid.values()].sort((left, right) => (left.name < right.name ? -1 : 1))
+}
+
+/** Hands the job to those that are under deletion, and waits until they are gone. */
+export async function cleanUpSubInstallations(pass: InstallationPass): Promise<Outcome> {
+  const { jobID } = pass
+  const leaving = () => pass.state.subInstallations.filter(({ deleting }) => deleting)
+  if (leaving().length === 0) return done
+  const untold = leaving().filter((sub) => sub.jobID !== jobID && isIdle(sub))
+  // Their successors stay: they are made anew, or were there without them.
+  if (untold.length > 0) await handDown(pass, untold, { ignoresSuccessors: true })
+  const left = leaving()
+  if (left.length === 0) return done
+  const unfinished = left.filter((sub) => sub.jobIDFinished !== jobID)
+  if (unfinished.length > 0) return stop(`waiting for sub-installations to be uninstalled: ${names(unfinished)}`)
+  return fail('OrphanedSubInstallations', `sub-installations could not be uninstalled: ${left.map(shown).join('; ')}`)
+}
+
+/** Hands the job to all that are to run it: in a deletion those under deletion, else the others. */
+export async function triggerSubInstallations(pass: InstallationPass): Promise<Outcome> {
+  const { state, jobID } = pass
+  const { target } = state
+  const waiting = state.subInstallations.filter((sub) => sub.jobID !== jobID && (target.deleting || !sub.deleting))
+  if (waiting.length === 0) return done
+  // What they were rendered from stands in the status before one of them begins: a run that is lost afterwards renders nothing again.
+  if (!target.deleting && target.phase !== 'ObjectsCreated') return again(0)
+  const idle = waiting.filter(isIdle)
+  if (idle.length > 0) await handDown(pass, idle, { ignoresSuccessors: false })
+  const busy = waiting.filter((sub) => !isIdle(sub))
+  return busy.length === 0 ? done : stop(`waiting for sub-installations to finish another job: ${names(busy)}`)
+}
+
+async function handDown(
+  pass: InstallationPass,
+  subs: readonly InstallationView[],
+  { ignoresSuccessors }: { readonly ignoresSuccessors: boolean },
+): Promise<void> {
+  const { by, subject, jobID, act } = pass
+  const subInstallations = subs.map(asChild)
+  absorbSubs(pass, await act.triggerSubInstallations({ by, subject, jobID, subInstallations, ignoresSuccessors }))
+}
+
+/** What an activity needs of a sub-installation. */
+export function asChild({ uid, name, version, jobID }: InstallationView) {
+  return { uid, name, version, jobID }
+}
+
+const MOST_NAMES = 10
+
+/** Names for people; of very many only the first. */
+export function names(subs: readonly InstallationView[]): string {
+  const shown = subs.slice(0, MOST_NAMES).map(({ name }) => name)
+  const more = subs.length - shown.length
+  return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
+}
+
+/** Its state for people, with what it failed of. */
+export function shown({ name, phase, error }: InstallationView): string {
+  const found = `installation ${name} is ${phase ?? 'unfinished'}`
+  return error === undefined ? found : `${found}: ${error}`
+}
