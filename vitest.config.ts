@@ -11,6 +11,8 @@ export default defineConfig({
     maxWorkers: 2,
     // What is awaited may take long on a machine that others share; only a failure takes all of it.
     expect: { poll: { timeout: 20_000 } },
+    // At the end the audit log of the whole run is read (test/support/rights-audit.ts); a process that is ended meanwhile would end well.
+    teardownTimeout: 180_000,
     projects: [
       {
         test: {

@@ -58,7 +58,7 @@ async function runTests() {
       '--reporter=json',
       `--outputFile.json=${outputFile}`,
     ]
-    // Only where all tests run, a right that none of them used is told (test/support/servers.ts).
+    // Only where all tests run, a right that none of them used is one too many (test/support/rights-audit.ts).
     if (filters.length === 0) process.env.PAWL_WHOLE_SUITE = '1'
     const code = await run(node, [packaged('vitest/vitest.mjs'), 'run', ...reporters, ...filters])
     const result = tally(readReport(outputFile), code)

@@ -8,10 +8,11 @@ import { staleText } from './gen/controllers.ts'
 import { controllerIndex } from './gen/controller-index.ts'
 import { crdFileName, crdYaml } from './gen/crd.ts'
 import { deployerLists } from './gen/deployers.ts'
-import { foldersWith, readKindFolders } from './server/kind-folders.ts'
+import { foldersWith } from './server/kind-folders.ts'
 import { compareFiles, type GeneratedFiles, writeFiles } from './gen/output.ts'
 import { roleFiles } from './gen/rbac.ts'
-import { readWings, wingFiles } from './gen/wing-index.ts'
+import { wingFiles } from './gen/wing-index.ts'
+import { partsByWing, readParts } from './gen/wing-rights.ts'
 import { workflowIndex } from './gen/workflow-index.ts'
 
 const DOCUMENT = 'controller.cm'
@@ -29,33 +30,36 @@ export interface GenOptions {
 
 /** Generates, or checks. Returns the exit code: 0 when all is up to date, 1 when a check found something stale, 2 for a wrong document or deployer. */
 export async function gen({ root, check, print, complain }: GenOptions): Promise<0 | 1 | 2> {
-  const controllers = await controllerModules(root, complain)
+  const modules = await controllerModules(root, complain)
   const deployers = await deployerLists(root, complain)
-  if (controllers === undefined || deployers === undefined) return 2
-  const files = new Map([...(await generatedFiles(root)), ...controllers, ...deployers])
-  const differences = await compareFiles(root, files, [CRDS, RBAC])
-  for (const { path, state, detail } of differences) {
-    print(check ? `${state}: ${path}: ${detail}` : `${verb(state)} ${path}`)
-    if (check && state === 'stale') print(staleText(path, await readText(join(root, path)), files.get(path) ?? ''))
+  if (modules === undefined || deployers === undefined) return 2
+  const bring = async (files: GeneratedFiles, owned: readonly string[]) => {
+    const differences = await compareFiles(root, files, owned)
+    for (const { path, state, detail } of differences) {
+      print(check ? `${state}: ${path}: ${detail}` : `${verb(state)} ${path}`)
+      if (check && state === 'stale') print(staleText(path, await readText(join(root, path)), files.get(path) ?? ''))
+    }
+    if (!check) await writeFiles(root, files, differences)
+    return differences.length
   }
-  if (check) {
-    if (differences.length > 0) print('run `pawl gen` and commit the result')
-    return differences.length > 0 ? 1 : 0
-  }
-  await writeFiles(root, files, differences)
-  return 0
+  // First what controllers are made of: the rest is read from their values.
+  const first = await bring(modules, [])
+  const count = first + (await bring(new Map([...(await generatedFiles(root)), ...deployers]), [CRDS, RBAC]))
+  if (!check || count === 0) return 0
+  print('run `pawl gen` and commit the result')
+  return 1
 }
 
 async function generatedFiles(root: string): Promise<GeneratedFiles> {
-  const folders = await readKindFolders(root)
-  const wings = await readWings(root)
+  const parts = await readParts(root)
+  const { folders, controllers, wings } = parts
   return new Map([
     ...folders.flatMap(({ wing, folder, kinds }) =>
       kinds.map((kind) => [`${CRDS}/${wing}/${crdFileName(kind)}`, crdYaml(kind, folder)] as const),
     ),
-    ...roleFiles(RBAC, folders, wings),
+    ...roleFiles(RBAC, partsByWing(parts)),
     ['workflows/index.ts', workflowIndex(folders)],
-    ['workflows/controllers.gen.ts', await controllerIndex(root, folders)],
+    ['workflows/controllers.gen.ts', controllerIndex(controllers)],
     ...wingFiles(wings),
   ])
 }

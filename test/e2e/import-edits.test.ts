@@ -25,8 +25,8 @@ afterAll(async () => {
 })
 
 const anything = (name: string, more: object = {}) => ({ name, type: 'data', schema: {}, ...more })
-const copyOf = async (installation: string, name: string) =>
-  await stage.cluster.get('dataobjects', dataObjectName(installationContext(installation), name))
+const copyOf = async (installation: string, name: string, plural = 'dataobjects') =>
+  await stage.cluster.get(plural, dataObjectName(installationContext(installation), name))
 
 /** Imports the data `<name>-size` and the target `<name>-cluster`, whose configuration is in the Secret `<name>-access`. */
 function holding(name: string) {
@@ -135,18 +135,23 @@ describe.concurrent('an installation that runs again', () => {
   it('loses the copy of an import that it has no more, and its hash with the last one', async () => {
     const { cluster } = stage
     for (const name of ['gone-a', 'gone-b']) await cluster.create(dataObject(name, name), 'dataobjects')
+    await cluster.create(target('gone-t'), 'targets')
     const optional = { required: false }
-    const blueprint = { imports: [anything('a', optional), anything('b', optional)] }
+    const there = { name: 't', type: 'target', targetType: TARGET_TYPE, ...optional }
+    const blueprint = { imports: [anything('a', optional), anything('b', optional), there] }
     const both = ['a', 'b'].map((name) => ({ name, dataRef: `gone-${name}` }))
-    await cluster.create(importing('gone', { imports: both, blueprint }), 'installations')
+    const targets = [{ name: 't', target: 'gone-t' }]
+    await cluster.create(importing('gone', { imports: both, targets, blueprint }), 'installations')
     const first = await cluster.finished('gone')
     const kept = await copyOf('gone', 'a')
     expect([kept?.['data'], (await copyOf('gone', 'b'))?.['data']]).toEqual(['gone-a', 'gone-b'])
+    expect(await copyOf('gone', 't', 'targets')).toMatchObject({ spec: target('gone-t').spec })
 
-    await cluster.patch('installations', 'gone', { spec: { imports: { data: both.slice(0, 1) } } })
+    await cluster.patch('installations', 'gone', { spec: { imports: { data: both.slice(0, 1), targets: null } } })
     const second = await again('gone', first)
     expect(await rendered(cluster, 'gone', 'show')).toEqual({ a: 'gone-a' })
     expect(await copyOf('gone', 'b')).toBeUndefined()
+    expect(await copyOf('gone', 't', 'targets')).toBeUndefined()
     expect(await copyOf('gone', 'a')).toEqual(kept)
 
     await cluster.patch('installations', 'gone', { spec: { imports: null } })

@@ -9,6 +9,7 @@ import {
   closeLane,
   type Course,
   courseOf,
+  type Crash,
   crashed,
   install,
   type Lane,
@@ -86,6 +87,32 @@ describe('S5: an installation whose next worker', { timeout: LIMIT_MS }, () => {
     const deletion = await crashed(lane, after('DELETE deployitems', 5), () => uninstall(lane, 'lists'))
     expect([job, deletion].map(withoutSettles)).toEqual(many.map(withoutSettles))
     expect(stale).toBeGreaterThan(0)
+  })
+})
+
+describe('S5: an installation whose next worker gets single objects from before the job', { timeout: LIMIT_MS }, () => {
+  it('goes by lists that are not older than what the journal has seen', async () => {
+    const { proxy } = lane
+    const listed = new Set<string>()
+    let stale = 0
+    let before: ReadFaults['instead']
+    proxy.reads = {
+      instead(read) {
+        const root = proxy.writes.find(({ label }) => label === 'PATCH installations/status')
+        if (proxy.isArmed || root === undefined) return undefined
+        if (read.name === undefined) {
+          listed.add(read.plural)
+          return undefined
+        }
+        before ??= frozenAt(history, createdAt(root.answer.metadata.uid ?? ''), () => stale++ < STALE_READS)
+        return before(read)
+      },
+    }
+    const at: Crash = { part: 'worker', when: 'after', at: { label: 'POST deployitems', nth: 2 } }
+    const job = await crashed(lane, at, () => install(lane, 'gets'))
+    expect(withoutSettles(job)).toEqual(withoutSettles(both[0]!))
+    expect(stale).toBeGreaterThan(0)
+    expect([...listed]).toEqual(expect.arrayContaining(['installations', 'executions']))
   })
 })
 

@@ -9,7 +9,6 @@ import { parseAllDocuments } from 'yaml'
 
 import { createKubeClient, type KubeObject, resourcePath } from '../../activities/kube/client.ts'
 import { installation, item } from '../support/cluster.ts'
-import { administrators } from '../support/rights.ts'
 import { useStage } from '../support/stage.ts'
 import { Checkout } from '../support/throw-away-wing/checkout.ts'
 import { FILES } from '../support/throw-away-wing/files.ts'
@@ -23,8 +22,7 @@ const stage = useStage('throw-away-wing', async () => {
   checkout.pawl('gen', 'new', 'Kiosk', '--group', 'zoo.pawl.dev', '--wing', 'zoo')
   checkout.pawl('gen')
   for (const plural of ['parcels', 'kiosks', 'bells']) await installCrd(`deploy/crds/zoo/zoo.pawl.dev_${plural}.yaml`)
-  // The roles of a wing are those of its kinds; what its controllers in level mode write is not in them yet.
-  return { checkout: checkout.folder, accounts: administrators(stage.servers), workerFlags: ['--parcel-unit', 'stone'] }
+  return { checkout: checkout.folder, workerFlags: ['--parcel-unit', 'stone'] }
 })
 
 afterAll(async () => {
@@ -50,6 +48,12 @@ async function installCrd(path: string): Promise<void> {
     expect(conditions.find(({ type }) => type === 'Established')).toMatchObject({ status: 'True' })
   }, 20_000)
   await kube.close()
+}
+
+interface Role {
+  readonly kind: string
+  readonly metadata: { readonly namespace?: string }
+  readonly rules: readonly { readonly resources: readonly string[]; readonly verbs: readonly string[] }[]
 }
 
 const create = async (kind: string, plural: string, spec: object) =>
@@ -87,6 +91,20 @@ describe('a wing that is added as folders', () => {
     await vi.waitFor(async () => {
       expect((await stage.cluster.get('bells', 'one', ZOO))?.status).toEqual({ heard })
     }, 60_000)
+  })
+
+  it('has Roles of one namespace, too, with what its controllers declare', () => {
+    const text = checkout.pawl('gen', 'rbac', '--wings', 'zoo', '--namespace', 'a')
+    const roles = parseAllDocuments(text).map((one) => one.toJS() as Role)
+    expect(roles.map(({ kind, metadata: { namespace } }) => [kind, namespace])).toEqual([
+      ['Role', 'a'],
+      ['Role', 'a'],
+    ])
+    const withMaps = roles.map(({ rules }) => rules.find(({ resources }) => resources.includes('configmaps'))?.verbs)
+    expect(withMaps).toEqual([
+      ['list', 'watch'],
+      ['get', 'create', 'patch', 'delete'],
+    ])
   })
 
   it('deploys items of a type of its own, beside those of others', async () => {

@@ -1,5 +1,8 @@
-// What the audit log of a whole test run says of the roles that Pawl ships: nothing was denied to bridge and worker that had them, and each right was
-// used by somebody. Source: docs/security.md "What each process may do".
+// What the audit log of a test run says of the roles that Pawl ships and generates. A run that shows them wrong fails. Source: docs/security.md "What
+// each process may do".
+//
+//   A1. Nothing is denied to a bridge or a worker that has them and no other right.
+//   A2. Each right that is shipped is used by one of them; only a run of all tests can tell.
 
 import { createReadStream } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
@@ -11,20 +14,34 @@ import { PROCESSES, type ProcessName, RIGHTS } from './rights.ts'
 
 const ROLES = new URL('../../deploy/rbac/', import.meta.url).pathname
 
-export interface RightsReport {
+interface RightsReport {
   /** Requests, without query, and what was forbidden; each once. */
   readonly denied: readonly string[]
   /** `worker: patch executions.landscaper.gardener.cloud/status`, shipped and never used. */
   readonly unused: readonly string[]
 }
 
-/** Rights that no request shows. */
+/** Rights that no request shows, each with the reason. A right that is only seldom used gets a test that uses it instead. */
 const UNSEEN = [
   // Asked for by an admission plugin of the server (OwnerReferencesPermissionEnforcement), when an owner reference blocks the owner's deletion.
   /^worker: update \w+\.[\w.]+\/finalizers$/,
 ]
 
-export async function reportRights(auditLogPath: string): Promise<RightsReport> {
+/** Judges a run. @param isWhole all tests have run. @throws a plain Error that names what was denied (A1) and what was not used (A2). */
+export async function checkRights(auditLogPath: string, isWhole: boolean, roles = ROLES): Promise<void> {
+  const { denied, unused } = await reportRights(auditLogPath, roles)
+  const wrong = [
+    ...denied.map((right) => `denied: ${right}`),
+    ...(isWhole ? unused.map((right) => `unused: ${right}`) : []),
+  ]
+  if (wrong.length === 0) return
+  throw new Error(
+    `the roles of bridge and worker are not what they need, by the audit log (CONTRIBUTING.md "Rights"):\n${wrong.join('\n')}`,
+  )
+}
+
+/** @param roles the folder of roles that are shipped. */
+async function reportRights(auditLogPath: string, roles: string): Promise<RightsReport> {
   const denied = new Set<string>()
   const used = new Set<string>()
   for await (const { event, isForbidden } of eventsOf(auditLogPath, ACCOUNT)) {
@@ -34,7 +51,7 @@ export async function reportRights(auditLogPath: string): Promise<RightsReport> 
     if (isForbidden) denied.add(`${right} (${event.requestURI.replace(/\?.*$/, '')})`)
     else used.add(right)
   }
-  const shipped = await shippedRights()
+  const shipped = await shippedRights(roles)
   const unused = shipped.filter((right) => !used.has(right) && !UNSEEN.some((pattern) => pattern.test(right)))
   return { denied: [...denied].sort(), unused: unused.sort() }
 }
@@ -84,11 +101,11 @@ interface Role {
   readonly rules: readonly { readonly apiGroups: string[]; readonly resources: string[]; readonly verbs: string[] }[]
 }
 
-async function shippedRights(): Promise<readonly string[]> {
-  const files = (await readdir(ROLES, { recursive: true })).filter((path) => path.endsWith('.yaml'))
+async function shippedRights(roles: string): Promise<readonly string[]> {
+  const files = (await readdir(roles, { recursive: true })).filter((path) => path.endsWith('.yaml'))
   const rights = await Promise.all(
     files.map(async (path) => {
-      const { rules } = parse(await readFile(join(ROLES, path), 'utf8')) as Role
+      const { rules } = parse(await readFile(join(roles, path), 'utf8')) as Role
       const name = path.endsWith('bridge.yaml') ? 'bridge' : 'worker'
       return rules.flatMap(({ apiGroups, resources, verbs }) =>
         apiGroups.flatMap((group) =>

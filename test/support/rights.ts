@@ -1,5 +1,5 @@
 // Bridge and worker of a test run as they are installed: as ServiceAccounts with the roles that Pawl ships or generates, and no other right.
-// What was denied to them, and which right nobody used, the audit log tells at the end of the run (rights-audit.ts).
+// A run of tests fails by what was denied to them, and by a right that none of all tests used (rights-audit.ts).
 
 import { execFile } from 'node:child_process'
 import { access, readdir, readFile } from 'node:fs/promises'

@@ -13,7 +13,7 @@ import { readConfig } from '../../worker/server/config.ts'
 import { installCrds } from '../../worker/dev/pawl-parts.ts'
 import { startServers, type Servers } from '../../worker/dev/servers.ts'
 import { bundleWorkflows } from '../../worker/reconciler/bundle.ts'
-import { reportRights } from './rights-audit.ts'
+import { checkRights } from './rights-audit.ts'
 import { type Accounts, shippedAccounts } from './rights.ts'
 
 declare module 'vitest' {
@@ -71,24 +71,12 @@ export async function teardown(): Promise<void> {
   shared.bundle = undefined
   if (bundlePath !== undefined) await rm(dirname(bundlePath), { recursive: true })
   if (started === undefined) return
-  // Stopping removes the log.
+  // Stopping removes the log. What is thrown here makes vitest's exit code 1.
   try {
-    await tellRights(started.servers.auditLogPath ?? '')
+    await checkRights(started.servers.auditLogPath ?? '', process.env['PAWL_WHOLE_SUITE'] !== undefined)
   } finally {
     await started.servers.stop()
   }
-}
-
-/** Says when what is shipped was too little for the processes of the tests; or too much, where all tests ran. */
-async function tellRights(auditLogPath: string): Promise<void> {
-  const { denied, unused } = await reportRights(auditLogPath)
-  const isWhole = process.env['PAWL_WHOLE_SUITE'] !== undefined
-  if (!isWhole && denied.length === 0) return
-  const said = [
-    ...denied.map((right) => `denied: ${right}`),
-    ...(isWhole ? unused.map((right) => `unused: ${right}`) : []),
-  ]
-  for (const line of said) process.stderr.write(`deploy/rbac, by the audit log: ${line}\n`)
 }
 
 /** The servers without vitest, for programs. `close` stops them. */

@@ -1,30 +1,50 @@
-// Writes workflows/controllers.gen.ts: the value of every controller, by wing.
+// Reads the value of every controller, and writes workflows/controllers.gen.ts, which has them by wing.
 
 import { readdir } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
+import type { JobModeController, LevelController } from '../../workflows/kit/index.ts'
 import type { KindFolder } from '../server/kind-folders.ts'
 
 // The published package has JavaScript where the checkout has TypeScript.
 const FILE = `controller${extname(import.meta.filename)}`
 
+/** What the controller.ts of a kind folder exports. */
+export interface FoundControllers {
+  readonly wing: string
+  /** Path below `workflows/`, such as `landscaper/deploy-item`. */
+  readonly folder: string
+  /** By the names under which they are exported, in their order. */
+  readonly values: ReadonlyMap<string, JobModeController | LevelController>
+}
+
 /**
- * The module that lists the controllers of the kind folders: what their controller.ts exports.
+ * The controllers of the kind folders that have some.
  *
  * @throws with the file when it exports no controller.
  */
-export async function controllerIndex(root: string, folders: readonly KindFolder[]): Promise<string> {
+export async function readControllers(
+  root: string,
+  folders: readonly KindFolder[],
+): Promise<readonly FoundControllers[]> {
   const found = await Promise.all(
-    folders.map(async ({ wing, folder }) => ({ wing, folder, names: await controllersIn(root, folder) })),
+    folders.map(async ({ wing, folder }) => ({ wing, folder, values: await controllersIn(root, folder) })),
   )
-  const listed = found.filter(({ names }) => names.length > 0)
+  return found.filter(({ values }) => values.size > 0)
+}
+
+/** The module that lists them. */
+export function controllerIndex(listed: readonly FoundControllers[]): string {
   const wings = [...new Set(listed.map(({ wing }) => wing))]
-  const namesOf = (wing: string) => listed.filter((one) => one.wing === wing).flatMap(({ names }) => names)
+  const namesOf = (wing: string) =>
+    listed.filter((one) => one.wing === wing).flatMap(({ values }) => [...values.keys()])
   return [
     HEADER,
     "import { type JobModeController, type LevelController } from './kit/index.ts'",
-    ...listed.map(({ folder, names }) => `import { ${names.join(', ')} } from './${folder}/controller.ts'`),
+    ...listed.map(
+      ({ folder, values }) => `import { ${[...values.keys()].join(', ')} } from './${folder}/controller.ts'`,
+    ),
     '',
     '/** By wing. */',
     ...(wings.length === 0
@@ -46,19 +66,21 @@ function lineOf(wing: string, names: readonly string[]): string {
   return line.length <= LINE_WIDTH ? line : `  ${key}: [\n${names.map((name) => `    ${name},\n`).join('')}  ],`
 }
 
-async function controllersIn(root: string, folder: string): Promise<readonly string[]> {
+async function controllersIn(root: string, folder: string): Promise<FoundControllers['values']> {
   const path = join(root, 'workflows', folder)
-  if (!(await readdir(path)).includes(FILE)) return []
+  if (!(await readdir(path)).includes(FILE)) return new Map()
   const module = (await import(pathToFileURL(join(path, FILE)).href)) as Readonly<Record<string, unknown>>
-  const names = Object.keys(module).filter((name) => isController(module[name]))
-  if (names.length > 0) return names.sort()
+  const found = Object.keys(module)
+    .sort()
+    .flatMap((name) => (isController(module[name]) ? [[name, module[name]] as const] : []))
+  if (found.length > 0) return new Map(found)
   throw new Error(
     `workflows/${folder}/controller.ts exports no controller; expected a value of defineLevel, or one with a mode`,
   )
 }
 
 /** Whether a value is a controller: of `defineLevel`, in whichever copy of the kit, or one with a mode. */
-function isController(value: unknown): boolean {
+function isController(value: unknown): value is JobModeController | LevelController {
   if (typeof value !== 'object' || value === null || !('name' in value) || !('target' in value)) return false
   return 'mode' in value || ('queries' in value && 'plan' in value)
 }

@@ -5,7 +5,7 @@
 //       objects in none and for what nobody can tell before an object is there.
 
 import { type AccessRule, type LevelController, type LevelResource, resourceOf } from '../../workflows/kit/index.ts'
-import { ENGINE_RULES } from './rbac.ts'
+import { ENGINE_RULES } from './access-rules.ts'
 
 /** Where a right is used (R2). */
 export type Place = 'beside the target' | 'anywhere' | { readonly namespace: string }

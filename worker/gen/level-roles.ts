@@ -3,8 +3,8 @@
 import { stringify } from 'yaml'
 
 import type { AccessRule, LevelController } from '../../workflows/kit/index.ts'
+import { merged } from './access-rules.ts'
 import { type Place, type Right, rightsOf } from './level-rbac.ts'
-import { merged } from './rbac.ts'
 
 export interface RoleOptions {
   /** Roles are called `pawl-bridge-<name>` and `pawl-worker-<name>`. */
@@ -34,7 +34,7 @@ export function rolesOf(rights: readonly Right[], options: RoleOptions): string 
     const places = new Set(own.flatMap(({ place }) => namespacesOf(place, options)))
     return [...places].sort().map((namespace): Role => {
       const here = own.filter(({ place }) => namespacesOf(place, options).includes(namespace))
-      return { process, namespace, rules: merged(joined(here.map(({ rule }) => rule))) }
+      return { process, namespace, rules: merged(here.map(({ rule }) => rule)) }
     })
   })
   const documents = roles.flatMap((role) => [manifest(role, options), ...binding(role, options)])
@@ -46,23 +46,6 @@ function namespacesOf(place: Place, { namespaces }: RoleOptions): readonly strin
   if (place === 'anywhere' || namespaces.length === 0) return ['']
   return place === 'beside the target' ? namespaces : [place.namespace]
 }
-
-/** One rule for each group and resource, with all verbs that are asked for, in the order in which people write them. */
-function joined(rules: readonly AccessRule[]): readonly AccessRule[] {
-  const verbs = new Map<string, Set<string>>()
-  for (const { apiGroups, resources, verbs: wanted } of rules)
-    for (const group of apiGroups)
-      for (const resource of resources) {
-        const key = JSON.stringify([group, resource])
-        verbs.set(key, new Set([...(verbs.get(key) ?? []), ...wanted]))
-      }
-  return [...verbs].map(([key, found]) => {
-    const [group = '', resource = ''] = JSON.parse(key) as string[]
-    return { apiGroups: [group], resources: [resource], verbs: VERBS.filter((verb) => found.has(verb)) }
-  })
-}
-
-const VERBS = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete']
 
 const nameOf = ({ process }: Role, { name }: RoleOptions): string => `pawl-${process}-${name}`
 const GROUP = 'rbac.authorization.k8s.io'

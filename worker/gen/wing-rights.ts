@@ -1,29 +1,57 @@
-// The rights of the wings that Pawl ships, from `deploy/rbac/`, for who wants them in other roles than those: Roles of single namespaces.
+// The wings as their folders have them, in a checkout and in the published package alike, and the rights of those that Pawl ships.
 
-import { readdir, readFile } from 'node:fs/promises'
-import { parse } from 'yaml'
+import { fileURLToPath } from 'node:url'
 
-import type { AccessRule } from '../../workflows/kit/index.ts'
+import { type KindFolder, readKindFolders } from '../server/kind-folders.ts'
+import { ENGINE_RULES } from './access-rules.ts'
+import { type FoundControllers, readControllers } from './controller-index.ts'
 import type { Right } from './level-rbac.ts'
-import { ENGINE_RULES } from './rbac.ts'
+import { type FoundWing, readWings } from './wing-index.ts'
+import { rightsOfWing, type WingParts } from './wing-rbac.ts'
 
-const ROLES = new URL('../../deploy/rbac/', import.meta.url)
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-/** What bridge and worker need for these wings, beside what they work on. @throws a plain Error that names a wing which is none, and those there are. */
-export async function wingRights(wings: readonly string[]): Promise<readonly Right[]> {
-  const entries = await readdir(ROLES, { withFileTypes: true })
-  const known = entries.filter((one) => one.isDirectory()).map((one) => one.name)
-  const unknown = wings.find((wing) => !known.includes(wing))
-  if (unknown !== undefined) throw new Error(`no wing is called "${unknown}", expected ${known.join(' or ')}`)
-  const engine = ENGINE_RULES.map((rule): Right => ({ process: 'worker', place: 'beside the target', rule }))
-  const found = await Promise.all(
-    wings.flatMap((wing) => (['bridge', 'worker'] as const).map((process) => rightsIn(wing, process))),
-  )
-  return [...engine, ...found.flat()]
+/** What stands in the folders of all wings. */
+export interface FoundParts {
+  readonly folders: readonly KindFolder[]
+  readonly controllers: readonly FoundControllers[]
+  readonly wings: readonly FoundWing[]
 }
 
-async function rightsIn(wing: string, process: Right['process']): Promise<readonly Right[]> {
-  const text = await readFile(new URL(`${wing}/${process}.yaml`, ROLES), 'utf8')
-  const { rules } = parse(text) as { readonly rules: readonly AccessRule[] }
-  return rules.map((rule) => ({ process, place: 'beside the target', rule }))
+/** @throws with the file that does not export what it should. */
+export async function readParts(root: string): Promise<FoundParts> {
+  const [folders, wings] = [await readKindFolders(root), await readWings(root)]
+  return { folders, wings, controllers: await readControllers(root, folders) }
+}
+
+/** The same by wing, ordered by name. */
+export function partsByWing({ folders, controllers, wings }: FoundParts): ReadonlyMap<string, WingParts> {
+  const names = [...new Set([...folders, ...wings].map(({ wing }) => wing))].sort()
+  return new Map(
+    names.map((name) => {
+      const isOf = ({ wing }: { readonly wing: string }) => wing === name
+      const parts: WingParts = {
+        kinds: folders.filter(isOf).flatMap(({ kinds }) => kinds),
+        controllers: controllers.filter(isOf).flatMap(({ values }) => [...values.values()]),
+        workerRules: wings.find(isOf)?.said?.value.workerRules ?? [],
+      }
+      return [name, parts]
+    }),
+  )
+}
+
+/**
+ * What bridge and worker need for wings that Pawl ships, beside what they work on; for other roles than those of `deploy/rbac/`.
+ *
+ * @throws a plain Error that names a wing which is none, and those there are.
+ */
+export async function wingRights(wings: readonly string[]): Promise<readonly Right[]> {
+  const known = partsByWing(await readParts(ROOT))
+  const engine = ENGINE_RULES.map((rule): Right => ({ process: 'worker', place: 'beside the target', rule }))
+  const rights = wings.flatMap((wing) => {
+    const parts = known.get(wing)
+    if (parts !== undefined) return rightsOfWing(parts)
+    throw new Error(`no wing is called "${wing}", expected ${[...known.keys()].join(' or ')}`)
+  })
+  return [...engine, ...rights]
 }

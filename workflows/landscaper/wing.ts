@@ -25,8 +25,8 @@ export const landscaperWing = {
     },
   },
   workerRules: [
-    // Imports and exports are read and written by name; nothing needs a list of Secrets.
-    { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'patch', 'delete'] },
+    // Imports and exports are read and written by name; nothing needs a list of Secrets. What is retained goes with its owner.
+    { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'patch'] },
     { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] },
     // Targets with `selfConfig`: the account of the user deploys, not the worker's.
     { apiGroups: [''], resources: ['serviceaccounts/token'], verbs: ['create'] },

@@ -43,7 +43,7 @@ export const parcelKind = defineKind({
     }),
   },
   projection: ['phase', 'jobID', 'jobIDFinished', 'observedGeneration'].map((field) => path(\`status.\${field}\`)),
-  workerVerbs: ['patch'],
+  workerVerbs: ['get', 'patch'],
 })
 
 export type Parcel = ObjectOf<typeof parcelKind>
@@ -210,7 +210,7 @@ export const bellKind = defineKind({
     status: record('What was heard.', { heard: text('Its sound, hashed.') }),
   },
   projection: [],
-  workerVerbs: ['patch'],
+  workerVerbs: [],
 })
 
 export type Bell = ObjectOf<typeof bellKind>

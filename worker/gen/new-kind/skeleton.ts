@@ -92,7 +92,7 @@ export const ${value}Kind = defineKind({
     status: record('What is there.', { message: text('What the ConfigMap said when it was last looked at.') }),
   },
   projection: [path('status.message')],
-  workerVerbs: ['patch'],
+  workerVerbs: [],
 })
 
 export type ${kind} = ObjectOf<typeof ${value}Kind>

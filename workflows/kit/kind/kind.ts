@@ -7,7 +7,7 @@ import { type Fields, type JsonSchema, type ObjectValueOf, objectSchema, type Va
 import { schemaProblems } from './schema-problems.ts'
 import { type DescribedVersion, type KindVersion, versionProblems } from './versions.ts'
 
-/** What the worker does to objects of a kind, beside reading them. */
+/** What the worker may do to objects of a kind. */
 export type WorkerVerb = 'get' | 'list' | 'create' | 'patch' | 'delete'
 
 /** Whether objects are in namespaces, or of the whole cluster. */
@@ -33,7 +33,7 @@ export interface KindDefinition<Name extends string, F extends Fields, S extends
   readonly hashed?: readonly Path[]
   /** Fields beyond metadata by which clients may select: each text, number or flag, in no list. */
   readonly selectableFields?: readonly Path[]
-  /** What the worker's role needs, where no controller in level mode says so; its status, where there is one, follows `patch`. */
+  /** What the worker's role needs beyond what controllers in level mode declare; the status, where there is one, follows `patch`. */
   readonly workerVerbs: readonly WorkerVerb[]
   /** Default `Namespaced`. */
   readonly scope?: S

@@ -1,0 +1,138 @@
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { describe, expect, it } from 'vitest'
+import { parse, parseAllDocuments } from 'yaml'
+
+import { defineKind, defineLevel, type LevelDefinition, nop, record } from '../../../workflows/kit/index.ts'
+import { installationController } from '../../../workflows/landscaper/installation/controller.ts'
+import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
+import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
+import { gen } from '../../../worker/gen.ts'
+import { rolesOf } from '../../../worker/gen/level-roles.ts'
+import { genNew } from '../../../worker/gen/new-kind.ts'
+import { roleFiles } from '../../../worker/gen/rbac.ts'
+import { rightsOfWing, type WingParts } from '../../../worker/gen/wing-rbac.ts'
+
+interface Role {
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace?: string }
+  readonly rules: readonly { apiGroups: string[]; resources: string[]; verbs: string[] }[]
+}
+
+const shopKind = defineKind({
+  ...{ group: 'example.com', version: 'v1', kind: 'Shop', plural: 'shops', singular: 'shop', shortNames: [] },
+  ...{ statusSubresource: true, printerColumns: [], description: 'Sells.', projection: [], workerVerbs: [] },
+  schema: { spec: record('What it is.', {}) },
+})
+
+function shop(change: Partial<LevelDefinition<Record<string, unknown>, unknown>> = {}): WingParts {
+  const controller = defineLevel({ name: 'shop', target: shopKind, queries: {}, plan: nop, ...change })
+  return { kinds: [shopKind], controllers: [controller], workerRules: [] }
+}
+
+const rightsOf = ({ rules }: Role) =>
+  rules.flatMap(({ apiGroups: [group = ''], resources, verbs }) =>
+    resources.map((resource) => `${resource}${group === '' ? '' : `.${group}`}: ${verbs.join(' ')}`),
+  )
+
+/** The rights in the files of a wing. */
+function shipped(parts: WingParts) {
+  const files = new Map(roleFiles('deploy/rbac', new Map([['fair', parts]])))
+  const [bridge = [], worker = []] = ['bridge', 'worker'].map((process) =>
+    rightsOf(parse(files.get(`deploy/rbac/fair/${process}.yaml`) ?? '') as Role),
+  )
+  return { bridge, worker }
+}
+
+describe('the roles of a wing', () => {
+  it('let its controllers in level mode read and write what these declare', () => {
+    const queries = {
+      pods: { kind: 'v1/Pod', many: true as const, labels: { app: 'shop' } },
+      password: { kind: 'v1/Secret', name: '${target.metadata.name}' },
+    }
+    const writes = ['v1/ConfigMap', { kind: 'apps/v1/Deployment', namespaces: ['x'] }]
+    expect(shipped(shop({ queries, writes, finalizer: 'example.com/shop' }))).toEqual({
+      bridge: [
+        ...['configmaps: list watch', 'pods: list watch', 'secrets: list watch'],
+        ...['shops.example.com: list watch', 'deployments.apps: list watch'],
+      ],
+      worker: [
+        ...['pods: list', 'secrets: get', 'shops.example.com: get patch', 'shops/status.example.com: patch'],
+        ...['shops/finalizers.example.com: update', 'configmaps: get create patch delete'],
+        'deployments.apps: get create patch delete',
+      ],
+    })
+  })
+
+  it('say once what its kinds, its wing.ts and its controllers say', () => {
+    const workerRules = [
+      { apiGroups: [''], resources: ['configmaps', 'pods'], verbs: ['deletecollection', 'list', 'get'] },
+    ]
+    const kinds = [{ ...shopKind, workerVerbs: ['list', 'patch'] as const }]
+    expect(shipped({ ...shop({ writes: ['v1/ConfigMap'] }), kinds, workerRules }).worker).toEqual([
+      ...['shops.example.com: get list patch', 'shops/status.example.com: patch'],
+      ...['shops/finalizers.example.com: update', 'configmaps: get list create patch delete deletecollection'],
+      'pods: get list deletecollection',
+    ])
+  })
+
+  it('let the bridge follow what controllers in job mode watch, and no other kind', () => {
+    const kinds = [installationKind, targetKind]
+    expect(shipped({ kinds, controllers: [installationController], workerRules: [] }).bridge).toEqual([
+      'installations.landscaper.gardener.cloud: list watch',
+    ])
+  })
+
+  it('leave events to the role that every worker has', () => {
+    expect(shipped(shop()).worker).toEqual(['shops.example.com: get', 'shops/status.example.com: patch'])
+  })
+
+  it('are for the namespaces that are given, and for those that its controllers name', () => {
+    const cityKind = defineKind({ ...shopKind, kind: 'City', plural: 'cities', scope: 'Cluster', workerVerbs: ['get'] })
+    const parts = shop({ writes: [{ kind: 'v1/Pod', namespaces: ['x'] }] })
+    const rights = rightsOfWing({ ...parts, kinds: [shopKind, cityKind] })
+    const text = rolesOf(rights, { name: 'fair', namespaces: ['a'], accounts: undefined })
+    const roles = parseAllDocuments(text).map((one) => one.toJS() as Role)
+    expect(
+      Object.fromEntries(
+        roles.map((role) => [`${role.metadata.namespace ?? '*'} ${role.metadata.name}`, rightsOf(role)]),
+      ),
+    ).toEqual({
+      'a pawl-bridge-fair': ['shops.example.com: list watch', 'pods: list watch'],
+      'x pawl-bridge-fair': ['pods: list watch'],
+      '* pawl-worker-fair': ['cities.example.com: get'],
+      'a pawl-worker-fair': [
+        ...['shops.example.com: get', 'shops/status.example.com: patch', 'shops/finalizers.example.com: update'],
+        ...['pods: get create patch delete', 'events: create'],
+      ],
+      'x pawl-worker-fair': ['pods: get create patch delete'],
+    })
+  })
+})
+
+describe('pawl gen after an edit of a document', () => {
+  it('makes roles of what it says now', async () => {
+    const root = await mkdtemp(join(tmpdir(), 'pawl-wing-rbac-'))
+    const silent = { print: () => undefined, complain: (line: string) => expect.fail(line) }
+    const kit = 'workflows/kit'
+    await cp(join(import.meta.dirname, '../../..', kit), join(root, kit), { recursive: true })
+    await genNew({ root, layout: 'checkout', kind: 'Stall', group: 'example.com', wing: 'fair', ...silent })
+    const path = join(root, 'workflows/fair/stall/controller.cm')
+    const text = await readFile(path, 'utf8')
+    await writeFile(
+      path,
+      text
+        .replace('alias', 'alias Pod v1/Pod\nalias')
+        .replace('  state {', '  state {\n    pods []Pod { labels/app=stall }')
+        .replace('ApplyConfigMap(', 'ApplyConfigMap(pods, '),
+    )
+    expect(await gen({ root, check: false, ...silent })).toBe(0)
+    const rights = async (process: string) =>
+      rightsOf(parse(await readFile(join(root, `deploy/rbac/fair/${process}.yaml`), 'utf8')) as Role)
+    expect(await rights('bridge')).toContain('pods: list watch')
+    expect(await rights('worker')).toEqual(expect.arrayContaining(['pods: list', 'stalls.example.com: get patch']))
+    await rm(root, { recursive: true })
+  })
+})

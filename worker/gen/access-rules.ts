@@ -1,0 +1,38 @@
+// Rules of roles, as people would write them. Pure.
+
+import type { AccessRule } from '../../workflows/kit/index.ts'
+
+/** What the worker does whatever wings are on. */
+export const ENGINE_RULES: readonly AccessRule[] = [{ apiGroups: [''], resources: ['events'], verbs: ['create'] }]
+
+/** Each resource once, with all verbs that are asked for; one rule for all that have group and verbs in common. */
+export function merged(rules: readonly AccessRule[]): readonly AccessRule[] {
+  const byRight = new Map<string, AccessRule>()
+  for (const rule of byResource(rules)) {
+    const right = JSON.stringify([rule.apiGroups, rule.verbs])
+    const resources = [...(byRight.get(right)?.resources ?? []), ...rule.resources].sort()
+    byRight.set(right, { ...rule, resources })
+  }
+  return [...byRight.values()]
+}
+
+function byResource(rules: readonly AccessRule[]): readonly AccessRule[] {
+  const verbs = new Map<string, Set<string>>()
+  for (const { apiGroups, resources, verbs: wanted } of rules)
+    for (const group of apiGroups)
+      for (const resource of resources) {
+        const key = JSON.stringify([group, resource])
+        verbs.set(key, new Set([...(verbs.get(key) ?? []), ...wanted]))
+      }
+  return [...verbs].map(([key, found]) => {
+    const [group = '', resource = ''] = JSON.parse(key) as string[]
+    return { apiGroups: [group], resources: [resource], verbs: inOrder(found) }
+  })
+}
+
+const VERBS = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete']
+
+/** In the order in which people write them, rarer ones behind. */
+function inOrder(verbs: ReadonlySet<string>): readonly string[] {
+  return [...VERBS.filter((verb) => verbs.has(verb)), ...[...verbs].filter((verb) => !VERBS.includes(verb)).sort()]
+}
