@@ -19,7 +19,10 @@ import { loadRegistry } from './server/registry.ts'
 const config = readConfig()
 const settings = processSettings(givenFlags(BRIDGE_FLAGS), config)
 const { cluster, namespace, owner } = settings
-const { route, subjectKinds, modes, lanes, watchedKinds } = await loadRegistry(settings.controllerFiles, settings.wings)
+const { route, subjectKinds, modes, lanes, hosts, watchedKinds } = await loadRegistry(
+  settings.controllerFiles,
+  settings.wings,
+)
 const clock = createJournalClock()
 const now = () => clock.now()
 
@@ -38,7 +41,7 @@ async function bridge({ log, stopping, opened }: Frame): Promise<void> {
   opened(() => unhurried.destroy())
   const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-bridge' })
   opened(() => kube.close())
-  const journal = { route, subjectKinds, modes, lanes, contentKey, now }
+  const journal = { route, subjectKinds, modes, lanes, hosts, contentKey, now }
   const shared = {
     cluster,
     namespace,

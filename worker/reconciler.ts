@@ -37,7 +37,7 @@ const given = givenFlags(WORKER_FLAGS)
 const config = readConfig()
 const added = await loadControllers(controllerFiles(given['controllers']))
 const registry = createRegistry(added, wingsOn(given['wings']))
-const { route, subjectKinds, modes, lanes, controllers, watchedKinds } = registry
+const { route, subjectKinds, modes, lanes, hosts, controllers, watchedKinds } = registry
 const settings = reconcilerSettings(given, config, { names: [...controllers.keys()], queues: registry.queues })
 const ownModules = await loadOwnActivities(registry.levels.filter(isRunHere))
 const sealing = payloadConverter(settings.payloadKeyPath)
@@ -78,7 +78,7 @@ async function openParts({ log, stopping, opened }: Frame) {
   const connection = await connectToTemporal(settings.temporal, { log, troubles }, stopping.signal)
   if (connection === undefined) return undefined
   opened(() => connection.close())
-  const routing = { route, subjectKinds, modes, lanes, controllers, followed: watchedKinds, contentKey, now }
+  const routing = { route, subjectKinds, modes, lanes, hosts, controllers, followed: watchedKinds, contentKey, now }
   // Eager starts need client and worker on one connection (spec/engine.md 1.2).
   const client = new Client({ connection, namespace: settings.temporal.namespace, ...sealing })
   const build = await buildOf(

@@ -41,6 +41,7 @@ const ENDS: Readonly<Record<string, End>> = {
   },
   'imports.yaml': { phase: 'Succeeded', items: { database: 'Succeeded', app: 'Succeeded' } },
   'manifest.yaml': { phase: 'Succeeded', items: { database: 'Succeeded', app: 'Succeeded' } },
+  'sub-installations.yaml': { phase: 'Succeeded', items: {} },
   'spiff.yaml': { phase: 'Succeeded', items: { 'zone-eu-1a': 'Succeeded', 'zone-eu-1b': 'Succeeded' } },
 }
 
@@ -74,6 +75,12 @@ describe.concurrent('what an example says in its first lines', () => {
     await stage.cluster.finished('shop', first.status?.jobID)
     const database = (await stage.cluster.items('shop')).get('database')
     expect(database?.status?.['providerStatus']).toMatchObject({ cpu: 4, region: 'eu-1' })
+  })
+
+  it('is true of the one with sub-installations', async () => {
+    await stage.cluster.finished('store')
+    expect(await exported('store-link')).toBe('https://app.example.com/?db=db.example.com:5432')
+    expect(await kubectl('get', 'inst')).toMatch(/app-\w+ +Succeeded[^]*database-\w+ +Succeeded[^]*store +Succeeded/)
   })
 
   it('is true of the one with Spiff', async () => {

@@ -33,6 +33,8 @@ export interface Registry {
   readonly modes: Readonly<Record<string, Mode>>
   /** Of the controllers whose subjects workers may share out. */
   readonly lanes: Readonly<Record<string, Lanes>>
+  /** Of the controllers whose subjects may be hosted: the controllers whose runs host them. */
+  readonly hosts: Readonly<Record<string, readonly string[]>>
   /** The task queues that controllers ask for, by the controller's name. */
   readonly queues: ReadonlyMap<string, string>
   /** Those in level mode. */
@@ -72,6 +74,9 @@ export function createRegistry(added: readonly LevelController[], wings: readonl
     subjectKinds: Object.fromEntries(all.map(({ name, target }) => [name, groupKindOf(target)])),
     modes: Object.fromEntries(all.map(({ name, mode }) => [name, mode])),
     lanes: Object.fromEntries(all.flatMap(({ name, lanes }) => (lanes === undefined ? [] : [[name, lanes] as const]))),
+    hosts: Object.fromEntries(
+      all.flatMap(({ name, hostedBy }) => (hostedBy === undefined ? [] : [[name, hostedBy] as const])),
+    ),
     route: (event) => routeEvent(routes, event),
     wantedRun: (name, projection, ownerGone) =>
       controllers.get(name)?.wantedRun(projection, ownerGone) ?? { none: `no controller is called ${name}` },

@@ -200,8 +200,8 @@ async function wakesOf(
       routes: routing !== undefined && 'routes' in routing ? routing.routes : [],
     }
   })
-  const { subjectKinds, lanes } = deps
-  const expansion = { cluster, subjectKinds, lanes, now: deps.now() }
+  const { subjectKinds, lanes, hosts } = deps
+  const expansion = { cluster, subjectKinds, lanes, hosts, now: deps.now() }
   const { wakes, writers } = await expandRoutes(trx, routed, expansion)
   const writerOf = ({ foreign_event, writer }: NewWake) => (foreign_event ? undefined : writers.get(writer ?? ''))
   const isLast = ({ state }: News, index: number) =>

@@ -59,6 +59,8 @@ export interface Expansion {
   /** The kind whose objects a controller has as subjects; a controller that is missing takes dependents of every kind. */
   readonly subjectKinds: Readonly<Record<string, GroupKind>>
   readonly lanes?: Readonly<Record<string, Lanes>> | undefined
+  /** As in `SubjectRules`. */
+  readonly hosts?: Readonly<Record<string, readonly string[]>> | undefined
   readonly now: Date
 }
 
@@ -192,16 +194,22 @@ function wakeOf(told: ToldNews, at: Place, route: Route): NewWake {
 
 /**
  * Whether the news is the subject's own run's. A run that writes before its row is there may be that: its wake keeps the writer, and whoever finds the
- * run compares them (docs/architecture.md "Own writes"). A child that is in no lane which the run serves is not hosted: it has a run of its own.
+ * run compares them (docs/architecture.md "Own writes"). A child that is in no lane which the run serves is not hosted, nor is one of a controller
+ * whose subjects this run's controller never hosts: it has a run of its own.
  */
 function isOwn({ item, run, expansion }: ToldNews, at: Place, { controller }: Route): boolean {
   const { foreign, tree, state } = item
   if (foreign || run === undefined) return !foreign
   if (run.controller === controller && run.uid === at.uid) return true
+  if (!mayHost(expansion, run, controller)) return false
   const isOfObject = at.uid === state.uid
   const lane = isOfObject ? laneOf(expansion.lanes?.[controller], state.projection) : undefined
   const isInTree = tree.includes(at.uid) || (isOfObject && tree.includes(state.ownerUid ?? ''))
   return isInTree && isLaneServed(run.serves, lane)
+}
+
+function mayHost({ hosts }: Expansion, run: WriterRun, controller: string): boolean {
+  return hosts === undefined || hosts[controller]?.includes(run.controller) === true
 }
 
 function subscriberWake(told: ToldNews, subscriber: Subscriber): NewWake {

@@ -16,6 +16,8 @@ export interface SubjectRules {
   readonly modes: Readonly<Record<string, Mode>>
   /** Of the controllers that have some. */
   readonly lanes?: Readonly<Record<string, Lanes>>
+  /** Of the controllers whose subjects may be hosted: the controllers whose runs host them. Absent: any may. */
+  readonly hosts?: Readonly<Record<string, readonly string[]>>
 }
 
 export interface NewJob {

@@ -3,7 +3,7 @@
 import { CONTEXT_LABEL, KEY_LABEL, SOURCE_TYPE_LABEL } from '../../../workflows/landscaper/contract.ts'
 import { dataObjectKind } from '../../../workflows/landscaper/data-object/kind.ts'
 import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
-import type { Subject } from '../../../workflows/kit/index.ts'
+import type { By, Subject } from '../../../workflows/kit/index.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { labelValue } from '../label-value.ts'
@@ -17,6 +17,7 @@ import { readSubInstallations } from './observe.ts'
 /** By the names under which they were exported: values, and Targets as templates see them. */
 export async function exportsWithin(
   deps: LandscaperDeps,
+  by: By,
   subject: Subject,
 ): Promise<Pick<ExportBindings, 'dataobjects' | 'targets'>> {
   const { namespace, name } = subject
@@ -25,7 +26,7 @@ export async function exportsWithin(
     `${SOURCE_TYPE_LABEL}=export`,
   ].join(',')
   const [subs, data, targets] = await Promise.all([
-    readSubInstallations(deps, subject),
+    readSubInstallations(deps, by, subject),
     listObjects(deps, dataObjectKind, namespace, { labelSelector }),
     listObjects(deps, targetKind, namespace, { labelSelector }),
   ])

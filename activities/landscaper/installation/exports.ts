@@ -115,7 +115,7 @@ interface Produced {
 /** Renders what the Installation lists in `spec.exports`, and writes nothing; undefined when that is nothing. */
 async function produce(
   deps: LandscaperDeps,
-  { subject, hasItemExports, hasSubInstallations }: ExportInput,
+  { by, subject, hasItemExports, hasSubInstallations }: ExportInput,
   { spec, blueprint, imports }: Production,
 ): Promise<Produced | undefined> {
   const { data = [], targets = [] } = spec.exports ?? {}
@@ -126,7 +126,7 @@ async function produce(
     blueprint: spec.blueprint,
     imports: imports.bindings,
     deployitems: hasItemExports ? await readItemExports(deps, subject) : {},
-    ...joinedScope(imports, hasSubInstallations === true ? await exportsWithin(deps, subject) : NOTHING),
+    ...joinedScope(imports, hasSubInstallations === true ? await exportsWithin(deps, by, subject) : NOTHING),
     states: loaded,
   })
   const mappings = spec.exportDataMappings ?? {}

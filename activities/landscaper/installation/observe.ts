@@ -3,11 +3,10 @@
 import type { DeployItem } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
-import { installationQueries } from '../../../workflows/landscaper/installation/controller.gen.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { type Children, type KnownVersions, newestKnown, readFamily, readOwned } from '../../kube/read-family.ts'
-import { childrenOf, declaredChildren, newsOf, observed } from '../../run/observe.ts'
+import { declaredChildren, newsOf, observed } from '../../run/observe.ts'
 import type { DeployItemView } from '../deploy-item-view.ts'
 import { type ItemsOwner, itemsNews, itemsOf } from '../execution/observe.ts'
 import { type ChildExecution, childExecution, type InstallationView, installationView } from './views.ts'
@@ -69,24 +68,24 @@ export async function readTree(
   known: KnownVersions,
   knownSubs: KnownVersions = {},
 ) {
-  const [family, subs] = await Promise.all([
-    readFamily(deps, installationKind, owner.subject, executionsOf(deps, owner)),
-    readSubInstallations(deps, owner.subject, { looker: owner.by, ownVersion: newestKnown(knownSubs) }),
-  ])
+  const family = await readFamily(deps, installationKind, owner.subject, executionsOf(deps, owner))
   const { subject: installation, children } = family
   const [execution] = children
+  // The journal has told of all children together: asked at the same time it would be asked twice.
+  const subs = await readSubInstallations(deps, owner.by, owner.subject, newestKnown(knownSubs))
   if (execution === undefined) return { installation, execution, subs, items: [] }
   return { installation, execution, subs, items: await readItemsOf(deps, owner.by, execution, known) }
 }
 
-/** The Installations that an Installation has made of its blueprint's templates. */
+/** The Installations that an Installation has made of its blueprint's templates. @param by whose run asks: of one of its own, or of its parent's others. */
 export async function readSubInstallations(
   deps: LandscaperDeps,
-  owner: Pick<Subject, 'uid' | 'namespace' | 'name'>,
-  how: Pick<Children, 'looker' | 'ownVersion'> = {},
+  by: By,
+  parent: Pick<Subject, 'uid' | 'namespace' | 'name'>,
+  ownVersion = 0,
 ): Promise<readonly Installation[]> {
-  const children = childrenOf(installationQueries.subInstallations, installationKind, owner, how.ownVersion ?? 0)
-  return await readOwned(deps, { ...owner, watched: installationKind }, { ...children, ...how })
+  const asked = { by, subject: parent, state: 'subInstallations', watched: installationKind, ownVersion }
+  return await readOwned(deps, { ...parent, watched: installationKind }, declaredChildren(deps, asked))
 }
 
 /** The items of an Installation's Execution. @param by of the Installation's run. */

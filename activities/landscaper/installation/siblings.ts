@@ -4,7 +4,7 @@
 //   S1. Whoever waits subscribes first and looks then, at the API server (docs/architecture.md "Subjects and routes").
 
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
-import type { Subject } from '../../../workflows/kit/index.ts'
+import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { subscribe } from '../../journal/write/subscriptions.ts'
 import { readObject } from '../../kube/read-family.ts'
@@ -16,6 +16,7 @@ import { parentOf } from './parent.ts'
 
 /** Whose job looks. */
 export interface Onlooker {
+  readonly by: By
   readonly subject: Subject
   readonly jobID: string
 }
@@ -31,14 +32,14 @@ export interface InTheWay {
 /** Those whose exports are imported, and that have not succeeded in this job. */
 export async function predecessorsOf(
   deps: LandscaperDeps,
-  { subject, jobID }: Onlooker,
+  onlooker: Onlooker,
   installation: Installation,
 ): Promise<InTheWay> {
   if (installation.spec.optimization?.hasNoSiblingImports === true) return NOBODY
-  const siblings = await siblingsOf(deps, installation)
+  const siblings = await siblingsOf(deps, onlooker, installation)
   const predecessors = siblings.filter((one) => isSuccessor(installation.spec, one.spec))
-  const isFinished = (one: Installation) => one.status?.jobIDFinished === jobID
-  const now = await lookedAt(deps, { subject, jobID }, predecessors, isFinished)
+  const isFinished = (one: Installation) => one.status?.jobIDFinished === onlooker.jobID
+  const now = await lookedAt(deps, onlooker, predecessors, isFinished)
   const names = (some: readonly Installation[]) => some.map(({ metadata }) => metadata.name)
   return {
     unfinished: names(now.filter((one) => !isFinished(one))),
@@ -53,13 +54,14 @@ export async function predecessorsOf(
 /** Those that import what this one exports, and are there still. */
 export async function successorsOf(
   deps: LandscaperDeps,
-  { subject, jobID }: Onlooker,
+  onlooker: Onlooker,
   installation: Installation,
 ): Promise<InTheWay> {
-  const siblings = await siblingsOf(deps, installation)
+  const siblings = await siblingsOf(deps, onlooker, installation)
   const successors = siblings.filter((one) => isSuccessor(one.spec, installation.spec))
-  const hasFailed = (one: Installation) => one.status?.jobIDFinished === jobID && one.status.phase === 'DeleteFailed'
-  const now = await lookedAt(deps, { subject, jobID }, successors, hasFailed)
+  const hasFailed = (one: Installation) =>
+    one.status?.jobIDFinished === onlooker.jobID && one.status.phase === 'DeleteFailed'
+  const now = await lookedAt(deps, onlooker, successors, hasFailed)
   const failed = now.filter(hasFailed)
   return {
     unfinished: now.filter((one) => !failed.includes(one)).map(({ metadata }) => metadata.name),
@@ -69,11 +71,15 @@ export async function successorsOf(
 
 const NOBODY: InTheWay = { unfinished: [], failed: [] }
 
-async function siblingsOf(deps: LandscaperDeps, { metadata }: Installation): Promise<readonly Installation[]> {
+async function siblingsOf(
+  deps: LandscaperDeps,
+  { by }: Onlooker,
+  { metadata }: Installation,
+): Promise<readonly Installation[]> {
   const { namespace, uid } = metadata
   const parent = parentOf({ metadata })
   if (parent === undefined) return []
-  const all = await readSubInstallations(deps, { ...parent, namespace })
+  const all = await readSubInstallations(deps, by, { ...parent, namespace })
   return all.filter((one) => one.metadata.uid !== uid)
 }
 

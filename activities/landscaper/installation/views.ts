@@ -56,28 +56,38 @@ export interface ChildExecution extends ExecutionView {
 }
 
 export function installationView(object: Installation): InstallationView {
-  const { spec, status } = object
-  const exports = (spec.exports?.data ?? []).length + (spec.exports?.targets ?? []).length > 0
+  const { spec, status, metadata } = object
+  const target = targetView(object)
   return {
-    ...targetView(object),
-    uid: object.metadata.uid,
-    name: object.metadata.name,
+    ...target,
+    ...{ uid: metadata.uid, name: metadata.name },
     trigger: installationTrigger(object),
-    reconcileRequested: object.metadata.annotations?.[OPERATION_ANNOTATION] === 'reconcile',
+    reconcileRequested: metadata.annotations?.[OPERATION_ANNOTATION] === 'reconcile',
     interruptRequested: interruptRequested(object),
     hasContext: (spec.context ?? '') !== '',
-    exports,
+    exports: hasExports(object),
     withoutUninstall: withoutUninstall(object),
     importsHash: status?.importsHash,
-    importsRefused: (status?.conditions ?? []).some(
-      ({ type, status }) => type === IMPORTS_CONDITION && status === 'False',
-    ),
+    importsRefused: importsRefused(object),
     hasParent: parentOf(object) !== undefined,
     template: templateOf(object),
-    awaitsSuccessors: exports && spec.optimization?.hasNoSiblingExports !== true && !isAsked(object, IGNORE_SUCCESSORS),
+    awaitsSuccessors: awaitsSuccessors(object),
     activeSubs: (status?.subInstCache?.activeSubs ?? []).map(({ objectName }) => objectName),
-    error: errorOf(targetView(object)),
+    error: errorOf(target),
   }
+}
+
+function hasExports({ spec: { exports = {} } }: Installation): boolean {
+  return (exports.data ?? []).length + (exports.targets ?? []).length > 0
+}
+
+function importsRefused({ status }: Installation): boolean {
+  return (status?.conditions ?? []).some(({ type, status }) => type === IMPORTS_CONDITION && status === 'False')
+}
+
+function awaitsSuccessors(object: Installation): boolean {
+  const isPromised = object.spec.optimization?.hasNoSiblingExports === true
+  return hasExports(object) && !isPromised && !isAsked(object, IGNORE_SUCCESSORS)
 }
 
 function errorOf({ phase, lastError }: Pick<TargetView, 'phase' | 'lastError'>): string | undefined {

@@ -1,0 +1,71 @@
+// Which events a sub-installation and its parent hear of. Source: docs/architecture.md "Subjects and routes"; spec/landscaper.md 2.2.
+
+import { describe, expect, it } from 'vitest'
+import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
+import { installationKind } from '../../../../workflows/landscaper/installation/kind.ts'
+import { installationRoutes, installationRun } from '../../../../workflows/landscaper/installation/routes.ts'
+import { type Projection, type RoutedEvent, routeEvent } from '../../../../workflows/kit/index.ts'
+
+const { apiVersion, group, kind } = installationKind
+const OPERATION = 'landscaper.gardener.cloud/operation'
+const parent = { apiVersion, kind, uid: 'parent', name: 'parent', controller: true }
+const metadata = { finalizers: [FINALIZER], ownerReferences: [parent] }
+const running = { jobID: 'job', jobIDFinished: 'before', phase: 'Progressing' }
+const idle = { jobID: 'job', jobIDFinished: 'job', phase: 'Succeeded' }
+const deletionTimestamp = '2026-01-01T00:00:00Z'
+
+function routesOf(projection: Projection, previous?: Projection, type: RoutedEvent['type'] = 'MODIFIED') {
+  const at = { uid: 'self', namespace: 'n', name: 'sub', resourceVersion: 2 }
+  const routing = routeEvent([installationRoutes], { group, kind, ...at, type, projection, previous })
+  if ('ignored' in routing) return routing.ignored
+  return routing.routes.map(({ uid, mode, cause, dependentsOf }) => `${dependentsOf ?? uid} ${mode}: ${cause}`)
+}
+
+describe('a sub-installation', () => {
+  it('that is given a job starts it', () => {
+    expect(routesOf({ metadata, status: running }, { metadata, status: { jobIDFinished: 'before' } })).toEqual([
+      'self start: unfinished job',
+    ])
+  })
+
+  it('that ends its job wakes its parent, nothing else', () => {
+    expect(routesOf({ metadata, status: idle }, { metadata, status: { ...idle, jobIDFinished: 'before' } })).toEqual([
+      'parent notify: sub-installation sub finished',
+    ])
+  })
+
+  it('starts nothing by an annotation or an edit', () => {
+    const annotations = { [OPERATION]: 'reconcile', 'landscaper.gardener.cloud/reconcile-if-changed': 'true' }
+    const asked = { metadata: { ...metadata, annotations, generation: 7 }, status: idle }
+    expect(routesOf(asked, { metadata, status: idle })).toContain('the jobs of a sub-installation come from its parent')
+    expect(installationRun(asked)).toEqual({ none: 'the jobs of a sub-installation come from its parent' })
+  })
+
+  it('under deletion waits for its parent, and gets a job of its own when that is gone', () => {
+    const leaving = { metadata: { ...metadata, deletionTimestamp }, status: idle }
+    expect(routesOf(leaving, { metadata, status: idle })).toEqual([
+      'self start: deletion',
+      'parent notify: sub-installation sub is being deleted',
+    ])
+    expect(installationRun(leaving, false)).toEqual({ none: 'deletion waits for the job ID of the parent' })
+    expect(installationRun(leaving, true)).toEqual({ jobID: undefined, cause: 'deletion without parent' })
+    const failed = { ...leaving, status: { ...idle, phase: 'DeleteFailed' } }
+    expect(installationRun(failed, true)).toEqual({ none: 'deletion failed' })
+  })
+
+  it('that goes wakes its parent, and those whose parent it was', () => {
+    const known = { metadata, status: idle }
+    expect(routesOf(known, known, 'DELETED')).toEqual([
+      'self notify: deleted',
+      'parent notify: sub-installation sub gone',
+      'self start: parent gone',
+    ])
+  })
+
+  it('that a hand takes from its parent is told to that one', () => {
+    const taken = { metadata: { ...metadata, ownerReferences: [] }, status: running }
+    expect(routesOf(taken, { metadata, status: running })).toContain(
+      'parent notify: sub-installation sub has another owner',
+    )
+  })
+})

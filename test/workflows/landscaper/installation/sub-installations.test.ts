@@ -1,0 +1,160 @@
+// What a job does with the sub-installations, step by step. Source: spec/landscaper.md 2.3, 2.4, 2.11.
+
+import { describe, expect, it } from 'vitest'
+import { awaitChildren } from '../../../../workflows/landscaper/installation/await-children.ts'
+import { awaitDeletion } from '../../../../workflows/landscaper/installation/await-deletion.ts'
+import { awaitSuccessors } from '../../../../workflows/landscaper/installation/await-successors.ts'
+import { deleteChildren } from '../../../../workflows/landscaper/installation/delete-children.ts'
+import { interruptInstallation } from '../../../../workflows/landscaper/installation/interrupt-installation.ts'
+import {
+  cleanUpSubInstallations,
+  triggerSubInstallations,
+} from '../../../../workflows/landscaper/installation/sub-installations.ts'
+import { applyChildren } from '../../../../workflows/landscaper/installation/apply-children.ts'
+import { again, done, fail, stop } from '../../../../workflows/kit/index.ts'
+import { EXECUTION, installationPass, JOB, SUB } from './installation-pass.ts'
+
+const IDLE_SUB = { ...SUB, jobID: 'job-1', phase: 'Succeeded' }
+const FINISHED = { ...SUB, jobIDFinished: JOB, phase: 'Succeeded' }
+const LEAVING = { ...IDLE_SUB, deleting: true }
+const SETTLED = { phase: 'ObjectsCreated' }
+const SUCCEEDED = { ...EXECUTION, jobIDFinished: JOB, phase: 'Succeeded' }
+
+describe('the sub-installations that a job has', () => {
+  it('get it once what they were rendered from stands in the status', async () => {
+    const early = installationPass({ state: { subInstallations: [IDLE_SUB] } })
+    expect(await triggerSubInstallations(early.pass)).toEqual(again(0))
+    const { pass, calls } = installationPass({ target: SETTLED, state: { subInstallations: [IDLE_SUB] } })
+    expect(await triggerSubInstallations(pass)).toEqual(done)
+    expect([early.calls, calls]).toEqual([[], ['triggerSubInstallations sub-1']])
+    expect(pass.state.subInstallations).toMatchObject([{ name: 'sub-1', jobID: JOB }])
+  })
+
+  it('that have it get it no second time, and one with another job is waited for', async () => {
+    const had = installationPass({ target: SETTLED, state: { subInstallations: [SUB] } })
+    expect(await triggerSubInstallations(had.pass)).toEqual(done)
+    const busy = { ...SUB, jobID: 'by-hand' }
+    const other = installationPass({ target: SETTLED, state: { subInstallations: [busy] } })
+    expect(await triggerSubInstallations(other.pass)).toEqual(
+      stop('waiting for sub-installations to finish another job: sub-1'),
+    )
+    expect([had.calls, other.calls]).toEqual([[], []])
+  })
+
+  it('are waited for like the execution; all of them, also when one has failed', () => {
+    const failed = { ...FINISHED, phase: 'Failed', error: 'no' }
+    const two = { ...SUB, uid: 'uid-2', name: 'sub-2' }
+    const wantedSubs = ['sub-1', 'sub-2']
+    const waiting = installationPass({ execution: SUCCEEDED, state: { subInstallations: [failed, two], wantedSubs } })
+    expect(awaitChildren(waiting.pass)).toEqual(stop('waiting for sub-installations sub-2'))
+    const both = installationPass({ state: { subInstallations: [failed, two], wantedSubs } })
+    expect(awaitChildren(both.pass)).toEqual(stop('waiting for execution root and sub-installations sub-2'))
+    const over = installationPass({
+      execution: SUCCEEDED,
+      state: { subInstallations: [failed, { ...FINISHED, uid: 'uid-2', name: 'sub-2' }], wantedSubs },
+    })
+    expect(awaitChildren(over.pass)).toEqual(fail('ChildrenFailed', 'installation sub-1 is Failed: no'))
+    const gone = installationPass({ execution: SUCCEEDED, state: { subInstallations: [FINISHED], wantedSubs } })
+    expect(awaitChildren(gone.pass)).toEqual(fail('ChildrenFailed', 'installation sub-2 is gone; expected Succeeded'))
+  })
+
+  it('that the blueprint no longer has are told that they go, and waited for', async () => {
+    const orphan = installationPass({ state: { subInstallations: [LEAVING] } })
+    const waiting = stop('waiting for sub-installations to be uninstalled: sub-1')
+    expect(await cleanUpSubInstallations(orphan.pass)).toEqual(waiting)
+    expect(await cleanUpSubInstallations(orphan.pass)).toEqual(waiting)
+    expect(orphan.calls).toEqual(['triggerSubInstallations sub-1'])
+    const stuck = { ...FINISHED, deleting: true, phase: 'DeleteFailed', error: 'no' }
+    const failed = installationPass({ state: { subInstallations: [stuck] } })
+    expect((await cleanUpSubInstallations(failed.pass)).faults).toMatchObject([{ code: 'OrphanedSubInstallations' }])
+    const none = installationPass({ state: { subInstallations: [SUB] } })
+    expect(await cleanUpSubInstallations(none.pass)).toEqual(done)
+  })
+
+  it('are named in the status, with those that leave', async () => {
+    const orphan = { ...LEAVING, uid: 'uid-0', name: 'sub-0' }
+    const applied = { result: 'applied' as const, execution: undefined, subInstallations: [orphan, IDLE_SUB] }
+    const { pass } = installationPass({ execution: undefined, act: { applyChildren: () => Promise.resolve(applied) } })
+    expect(await applyChildren(pass)).toEqual(done)
+    expect(pass.draft.fields['subInstCache']).toEqual({
+      activeSubs: [{ specName: 'sub', objectName: 'sub-1' }],
+      orphanedSubs: ['sub-0'],
+    })
+    expect(pass.draft.conditions).toMatchObject([{ type: 'EnsureSubInstallations', status: 'True' }])
+  })
+})
+
+describe('a job that waits for siblings', () => {
+  const waiting = { result: 'waiting' as const, reason: 'waiting for siblings whose exports are imported: a' }
+  const act = { applyChildren: () => Promise.resolve(waiting) }
+
+  it('waits', async () => {
+    expect(await applyChildren(installationPass({ act, execution: undefined }).pass)).toEqual(stop(waiting.reason))
+  })
+
+  it('can be interrupted', async () => {
+    const { pass, calls } = installationPass({ act, execution: undefined, target: { interruptRequested: true } })
+    expect((await applyChildren(pass)).faults).toMatchObject([{ code: 'InterruptOperation' }])
+    expect(calls).toEqual(['takeInterruptOff'])
+  })
+})
+
+describe('an interrupt', () => {
+  it('is handed to those that run, once, and taken off', async () => {
+    const given = { execution: undefined, target: { interruptRequested: true }, state: { subInstallations: [SUB] } }
+    const { pass, calls } = installationPass(given)
+    expect(await interruptInstallation(pass)).toEqual(done)
+    expect(await interruptInstallation(pass)).toEqual(done)
+    expect(calls).toEqual(['interruptSubInstallations sub-1', 'takeInterruptOff'])
+  })
+
+  it('before any of them has the job ends it', async () => {
+    const given = {
+      execution: undefined,
+      target: { interruptRequested: true },
+      state: { subInstallations: [IDLE_SUB] },
+    }
+    expect((await interruptInstallation(installationPass(given).pass)).faults).toMatchObject([
+      { code: 'InterruptOperation' },
+    ])
+  })
+})
+
+describe('the deletion of an installation with sub-installations', () => {
+  const deleting = { deleting: true, phase: 'Deleting' }
+
+  it('deletes them, hands them its job and waits until they are gone', async () => {
+    const { pass, calls } = installationPass({
+      ...{ execution: undefined, target: deleting, state: { subInstallations: [IDLE_SUB] } },
+    })
+    expect(await deleteChildren(pass)).toEqual(done)
+    expect(await triggerSubInstallations(pass)).toEqual(done)
+    expect(await awaitDeletion(pass)).toEqual(stop('waiting for sub-installations sub-1 to be gone'))
+    expect(calls).toEqual(['deleteSubInstallations sub-1', 'triggerSubInstallations sub-1'])
+  })
+
+  it('fails with those that could not go, once all have tried', async () => {
+    const stuck = { ...FINISHED, deleting: true, phase: 'DeleteFailed', error: 'no' }
+    const { pass } = installationPass({
+      ...{ execution: undefined, target: deleting, state: { subInstallations: [stuck] } },
+    })
+    expect((await awaitDeletion(pass)).faults).toMatchObject([
+      { code: 'UndeletedSubobjects', message: 'installation sub-1 is DeleteFailed: no' },
+    ])
+  })
+
+  it('waits for siblings that import from it, and fails with them', async () => {
+    const target = { ...deleting, hasParent: true, awaitsSuccessors: true }
+    const looking = (unfinished: readonly string[], failed: readonly string[]) =>
+      installationPass({ target, act: { lookForSuccessors: () => Promise.resolve({ unfinished, failed }) } }).pass
+    expect(await awaitSuccessors(looking(['a'], []))).toEqual(
+      stop('waiting for siblings that import from here to be gone: a'),
+    )
+    expect((await awaitSuccessors(looking([], ['a is DeleteFailed']))).faults).toMatchObject([
+      { code: 'SuccessorsNotDeleted' },
+    ])
+    expect(await awaitSuccessors(looking([], []))).toEqual(done)
+    const none = installationPass({ target: { ...target, awaitsSuccessors: false } })
+    expect([await awaitSuccessors(none.pass), none.calls]).toEqual([done, []])
+  })
+})
