@@ -14,19 +14,17 @@ import {
   type JobSubject,
   type NewJob,
   openJobs,
-  servedBy,
 } from '../../activities/journal/write/jobs.ts'
 import { type ObjectID, readSubjects } from '../../activities/journal/read/objects.ts'
 import { recordLostJob } from '../../activities/journal/write/sweep.ts'
 import { upsertWakes, type Wake } from '../../activities/journal/write/wakes.ts'
-import { isLaneServed } from '../../workflows/kit/index.ts'
 import { builtIn, type Registry } from '../server/registry.ts'
 import type { Logger } from '../server/log.ts'
 import type { AtWork } from '../../activities/run/at-work.ts'
 import type { FreshRuns } from './fresh-runs.ts'
-import { servesOf } from './lanes.ts'
 import { followedBy, type Resolution, resolveStart, resolveWake } from './resolve.ts'
 import { type Run, type RunOptions, signalRun, type StartAnswer, startRun } from './runs.ts'
+import { goingOn, serving } from './served-runs.ts'
 
 export interface BringerOptions extends RunOptions {
   readonly cluster: string
@@ -134,7 +132,7 @@ export class Bringer {
 
   async #start(wake: Wake, wanted: Run): Promise<Brought> {
     if (!this.#isOurs(wanted)) return await this.#wakeHost(wake, wanted)
-    return await this.#startOurs(wake, this.#serving(wanted))
+    return await this.#startOurs(wake, serving(wanted, this.#options.shares))
   }
 
   /** A host's run may be of a controller that this process leaves to others. */
@@ -161,19 +159,6 @@ export class Bringer {
     return { led: 'its host is woken' }
   }
 
-  #serving(run: Run): Run {
-    const serves = servesOf(this.#options.shares ?? [], run.controller)
-    return serves === undefined ? run : { ...run, input: { ...run.input, serves } }
-  }
-
-  /** A job that is begun again serves what it did, as far as this process can: what it left to others may be at work there. */
-  async #goingOn(run: Run): Promise<Run> {
-    const ours = this.#serving(run)
-    const serves = (await servedBy(this.#deps.db, run.workflowID)) ?? undefined
-    const canGoOn = serves?.every((lane) => isLaneServed(ours.input.serves, lane)) === true
-    return canGoOn ? { ...ours, input: { ...ours.input, serves } } : ours
-  }
-
   async #startOurs(wake: Wake, run: Run): Promise<Brought> {
     const { atWork } = this.#deps
     atWork.starts(run.workflowID)
@@ -197,7 +182,7 @@ export class Bringer {
     const wanted = await resolveStart(wake, this.#journal)
     if (wanted.to === 'nothing') return { led: 'stale: the job is finished' }
     if (wanted.to !== 'start') return await this.#follow(wake, wanted)
-    const next = await this.#goingOn(wanted.run)
+    const next = await goingOn(this.#deps.db, wanted.run, this.#options.shares)
     if (!isLevel(next)) await this.#opened(wake, next, null)
     const second = await this.#startRun(next, true)
     return second.answer === 'started' ? await this.#started(wake, next, second) : await this.#signal(wake, next)
