@@ -22,9 +22,9 @@ const isLong = process.env['PAWL_LONG'] === '1'
 const LIMIT_MS = isLong ? 900_000 : 240_000
 const SEED = 20_261_123
 
-// Source: the rates of the server's own config/development-cass-es-fi.yaml.
+// Source: the rates of the server's own config/development-cass-es-fi.yaml. More starts time out, so that some do so twice: once without a run, then with one.
 const FAULTS = {
-  CreateWorkflowExecution: { ResourceExhausted: 0.05, Timeout: 0.05, ExecuteAndTimeout: 0.05 },
+  CreateWorkflowExecution: { ResourceExhausted: 0.05, Timeout: 0.25, ExecuteAndTimeout: 0.25 },
   UpdateWorkflowExecution: { ResourceExhausted: 0.1, Timeout: 0.05, ExecuteAndTimeout: 0.05 },
   GetWorkflowExecution: { ResourceExhausted: 0.05, Timeout: 0.05 },
   GetCurrentExecution: { ResourceExhausted: 0.05, Timeout: 0.05 },
@@ -48,20 +48,17 @@ describe.skipIf(binary === undefined)(`a Temporal whose store lies${reason}`, { 
     await rm(dir, { recursive: true })
   }, LIMIT_MS)
 
-  // Now and then a run counts as lost though it is there, which is not explained yet: not in the short form.
-  it.runIf(process.env['PAWL_LONG'] === '1')(
-    'T3: times out, also after it has executed, and refuses: every job ends, and nothing is doubled',
-    async () => {
-      const { cluster, pawl, proxy } = lane
-      proxy.arm()
-      const lives = isLong ? 50 : 8
-      await crowd(cluster, { prefix: 'lies', lives, abreast: 4, limitMs: RESTART_MS })
-      await atRest(lane)
-      expect(doubled(proxy.writes)).toEqual([])
-      expect(await unevenJobs(pawl)).toEqual([])
-      expect(await readFile(temporal.spec.logFile, 'utf8')).toContain('fault injection error')
-    },
-  )
+  it('T3: times out, also after it has executed, and refuses: every job ends, and nothing is doubled', async () => {
+    const { cluster, pawl, proxy } = lane
+    proxy.arm()
+    const lives = isLong ? 50 : 8
+    await crowd(cluster, { prefix: 'lies', lives, abreast: 4, limitMs: RESTART_MS })
+    await atRest(lane)
+    expect(doubled(proxy.writes)).toEqual([])
+    expect(await unevenJobs(pawl)).toEqual([])
+    expect(pawl.log('worker')).not.toContain('run is not in Temporal any more')
+    expect(await readFile(temporal.spec.logFile, 'utf8')).toContain('fault injection error')
+  })
 })
 
 describe('a Temporal behind a bad network', { timeout: LIMIT_MS }, () => {

@@ -17,23 +17,27 @@ const CHANGED: readonly Item[] = [
 export interface CrowdOptions {
   readonly prefix: string
   readonly lives: number
+  /** More lives are begun until it says so. */
+  readonly isOver?: () => boolean
   /** How many go on side by side. */
   readonly abreast: number
   /** How long a step of a life may take, in milliseconds. */
   readonly limitMs: number
 }
 
-/** Lives that go on; resolves when all are over. @param onStep told after each step of each life. @throws what did not get there. */
+/** Lives that go on; resolves to their number when all are over. @param onStep told after each step of each life. @throws what did not get there. */
 export async function crowd(
   cluster: Cluster,
   options: CrowdOptions,
   onStep: () => void = () => undefined,
-): Promise<void> {
+): Promise<number> {
   let begun = 0
   const lane = async () => {
-    while (begun < options.lives) await live(cluster, `${options.prefix}-${begun++}`, options.limitMs, onStep)
+    while (begun < options.lives || options.isOver?.() === false)
+      await live(cluster, `${options.prefix}-${begun++}`, options.limitMs, onStep)
   }
   await Promise.all(Array.from({ length: options.abreast }, lane))
+  return begun
 }
 
 async function live(cluster: Cluster, name: string, limitMs: number, onStep: () => void): Promise<void> {

@@ -2,6 +2,8 @@
 //
 //   B1. The row of a job is opened before its run can write anything, so that its writes are known as its own.
 //   B2. What is told of a run holds only while the wake's lease does: who took the wake after that may have seen the end of the job.
+//   B3. A run may end at any moment, so also between a look at its row, or an answer of Temporal, and the signal. Then its wake is looked at anew.
+//   B4. A row without a run in Temporal is that of a start that is under way, or has failed, before it is that of a run that is lost.
 
 import type { Client } from '@temporalio/client'
 import type { Kysely } from 'kysely'
@@ -11,27 +13,28 @@ import {
   announceJobs,
   findOpenJobs,
   isRecorded,
+  type Job,
   type JobSubject,
   type NewJob,
   openJobs,
-  servedBy,
 } from '../../activities/journal/write/jobs.ts'
 import { type ObjectID, readSubjects } from '../../activities/journal/read/objects.ts'
 import { recordLostJob } from '../../activities/journal/write/sweep.ts'
 import { upsertWakes, type Wake } from '../../activities/journal/write/wakes.ts'
-import { isLaneServed } from '../../workflows/kit/index.ts'
 import { builtIn, type Registry } from '../server/registry.ts'
 import type { Logger } from '../server/log.ts'
 import type { AtWork } from '../../activities/run/at-work.ts'
 import type { FreshRuns } from './fresh-runs.ts'
-import { servesOf } from './lanes.ts'
-import { followedBy, type Resolution, resolveStart, resolveWake } from './resolve.ts'
+import { followedBy, resolveStart, resolveWake, type Unopened } from './resolve.ts'
 import { type Run, type RunOptions, signalRun, type StartAnswer, startRun } from './runs.ts'
+import { goingOn, serving } from './served-runs.ts'
 
 export interface BringerOptions extends RunOptions {
   readonly cluster: string
   /** How many wakes are on their way to Temporal at once. */
   readonly slots: number
+  /** How long a wake is this process's. */
+  readonly leaseMs: number
 }
 
 export interface BringerDeps {
@@ -48,6 +51,8 @@ export interface BringerDeps {
 
 // How long a wake waits whose owner is not known yet: the first list of a kind takes seconds.
 const LATER_MS = 1000
+// After runs of the subject have ended under both looks.
+const SOON_MS = 200
 
 /** What the wakes in hand ask of the journal, in one statement or transaction for all that ask at the same time. */
 function journalOf({ db, lax, registry = builtIn }: BringerDeps, { cluster, slots }: BringerOptions) {
@@ -93,20 +98,45 @@ export class Bringer {
 
   /** @throws when the journal or Temporal is away: the wake is to be brought again. */
   async bring(wake: Wake): Promise<Brought> {
-    const { db, client, now, log, atWork } = this.#deps
+    const brought = (await this.#look(wake)) ?? (await this.#look(wake))
+    return brought ?? { led: 'its runs end while they are signalled', again: this.#in(SOON_MS) }
+  }
+
+  /** @returns undefined: a run has ended meanwhile (B3). */
+  async #look(wake: Wake): Promise<Brought | undefined> {
+    const { client, atWork } = this.#deps
     const resolution = await resolveWake(wake, this.#journal)
     if (resolution.to !== 'open') return await this.#follow(wake, resolution)
-    const { workflow_id } = resolution.job
-    const met = atWork.meets(wake, resolution.job)
+    const { job } = resolution
+    const met = atWork.meets(wake, job)
     if (met === 'seen') return { led: 'its run has seen it' }
     if (met !== 'signal') return { led: 'its run is at work', again: met }
-    const stirred = this.#isBounded(wake) ? this.#fresh.expect(workflow_id) : undefined
-    if (await signalRun(client, workflow_id, wake.seq)) return { ...SIGNALLED, ...(stirred && { stirred }) }
-    if (stirred !== undefined) this.#fresh.forget(workflow_id)
-    log.info({ workflowID: workflow_id }, 'run is not in Temporal any more')
+    const stirred = this.#isBounded(wake) ? this.#fresh.expect(job.workflow_id) : undefined
+    if (await signalRun(client, job.workflow_id, wake.seq)) return { ...SIGNALLED, ...(stirred && { stirred }) }
+    if (stirred !== undefined) this.#fresh.forget(job.workflow_id)
+    return isAnnounced(job) ? await this.#startAnnounced(wake, job) : await this.#lose(job)
+  }
+
+  /** B4. A start that has failed is made again; one that is under way is waited for. */
+  async #startAnnounced(wake: Wake, job: Job): Promise<Brought | undefined> {
+    const wanted = wake.may_start && isOf(wake, job) ? await resolveStart(wake, this.#journal) : undefined
+    // Nobody is lost by that: where the start has come through after all, Temporal says so.
+    if (wanted?.to === 'start' && wanted.run.workflowID === job.workflow_id) return await this.#start(wake, wanted.run)
+    const isUnderWay = this.#deps.now().getTime() < job.started_at.getTime() + this.#options.leaseMs
+    return isUnderWay ? { led: 'its run is being started', again: this.#in(LATER_MS) } : await this.#lose(job)
+  }
+
+  /** @returns undefined: the run has closed its row and ended. */
+  async #lose(job: Job): Promise<Brought | undefined> {
+    const { db, log, now } = this.#deps
     // With a wake of its own, in one transaction: this one may not start a run, and whoever stops here leaves nothing half done.
-    await recordLostJob(db, resolution.job, now())
+    if ((await recordLostJob(db, job, now())) === 'over') return undefined
+    log.info({ workflowID: job.workflow_id }, 'run is not in Temporal any more')
     return { led: 'run is not in Temporal any more: its subject is woken' }
+  }
+
+  #in(ms: number): Date {
+    return new Date(this.#deps.now().getTime() + ms)
   }
 
   /** Then a wake takes room until its run asks for its turn (pass-room.ts). */
@@ -115,16 +145,13 @@ export class Bringer {
     return known?.mode === 'level' && known.settings?.passes !== undefined
   }
 
-  async #follow(wake: Wake, resolution: Resolution): Promise<Brought> {
-    const { db, client, now } = this.#deps
+  async #follow(wake: Wake, resolution: Unopened): Promise<Brought | undefined> {
+    const { db, client } = this.#deps
     switch (resolution.to) {
       case 'start':
         return await this.#start(wake, resolution.run)
-      case 'open':
-        if (await signalRun(client, resolution.job.workflow_id, wake.seq)) return SIGNALLED
-        throw new Error(`run ${resolution.job.workflow_id} is not in Temporal any more`)
       case 'later':
-        return { led: resolution.reason, again: new Date(now().getTime() + LATER_MS) }
+        return { led: resolution.reason, again: this.#in(LATER_MS) }
       case 'nothing':
         if (resolution.unrecorded !== undefined && !(await isRecorded(db, resolution.unrecorded)))
           await signalRun(client, resolution.unrecorded, wake.seq)
@@ -132,9 +159,9 @@ export class Bringer {
     }
   }
 
-  async #start(wake: Wake, wanted: Run): Promise<Brought> {
+  async #start(wake: Wake, wanted: Run): Promise<Brought | undefined> {
     if (!this.#isOurs(wanted)) return await this.#wakeHost(wake, wanted)
-    return await this.#startOurs(wake, this.#serving(wanted))
+    return await this.#startOurs(wake, serving(wanted, this.#options.shares))
   }
 
   /** A host's run may be of a controller that this process leaves to others. */
@@ -161,27 +188,15 @@ export class Bringer {
     return { led: 'its host is woken' }
   }
 
-  #serving(run: Run): Run {
-    const serves = servesOf(this.#options.shares ?? [], run.controller)
-    return serves === undefined ? run : { ...run, input: { ...run.input, serves } }
-  }
-
-  /** A job that is begun again serves what it did, as far as this process can: what it left to others may be at work there. */
-  async #goingOn(run: Run): Promise<Run> {
-    const ours = this.#serving(run)
-    const serves = (await servedBy(this.#deps.db, run.workflowID)) ?? undefined
-    const canGoOn = serves?.every((lane) => isLaneServed(ours.input.serves, lane)) === true
-    return canGoOn ? { ...ours, input: { ...ours.input, serves } } : ours
-  }
-
-  async #startOurs(wake: Wake, run: Run): Promise<Brought> {
+  async #startOurs(wake: Wake, run: Run): Promise<Brought | undefined> {
     const { atWork } = this.#deps
     atWork.starts(run.workflowID)
     // Before the run writes anything: by its row its writes are known as its own. A start that fails leaves a row that the next try finds.
     // The row of one that has ended is left as it is until it is known whether it is to be started again.
     const isOpen = !isLevel(run) && (await this.#journal.announced(this.#rowOf(run, null)))
     const first = await this.#startRun(run, isLevel(run))
-    if (first.answer === 'started' && isOpen) return { led: 'started', begun: first.begun }
+    // After a lease it may have been closed (B2).
+    if (first.answer === 'started' && isOpen && this.#isLeased(wake)) return { led: 'started', begun: first.begun }
     if (first.answer === 'started') return await this.#started(wake, run, first)
     if (first.answer === 'running' && isLevel(run)) return await this.#wakeLevel(wake, run)
     if (first.answer === 'running')
@@ -193,11 +208,11 @@ export class Bringer {
    * A run of this ID has ended. If the journal, read again, still asks for the job, it was left unfinished: a crash, a termination, or a run
    * that was superseded.
    */
-  async #startAgain(wake: Wake): Promise<Brought> {
+  async #startAgain(wake: Wake): Promise<Brought | undefined> {
     const wanted = await resolveStart(wake, this.#journal)
     if (wanted.to === 'nothing') return { led: 'stale: the job is finished' }
     if (wanted.to !== 'start') return await this.#follow(wake, wanted)
-    const next = await this.#goingOn(wanted.run)
+    const next = await goingOn(this.#deps.db, wanted.run, this.#options.shares)
     if (!isLevel(next)) await this.#opened(wake, next, null)
     const second = await this.#startRun(next, true)
     return second.answer === 'started' ? await this.#started(wake, next, second) : await this.#signal(wake, next)
@@ -222,30 +237,31 @@ export class Bringer {
 
   /**
    * In level mode a run may end at any moment, and closes its row when it does: so the row is opened before the run is signalled, and when it
-   * has ended the next one is started at once.
+   * has ended the next one is started at once. Undefined: another has done that.
    */
-  async #wakeLevel(wake: Wake, run: Run): Promise<Brought> {
+  async #wakeLevel(wake: Wake, run: Run): Promise<Brought | undefined> {
     if (isOwn(wake, run)) return { led: 'own write' }
     const { client } = this.#deps
     await this.#opened(wake, run, null)
     if (await signalRun(client, run.workflowID, wake.seq)) return SIGNALLED
     const next = await this.#startRun(run, true)
-    if (next.answer === 'started') return await this.#started(wake, run, next)
-    throw new Error(`run ${run.workflowID} ended and was started by another while it was signalled`)
+    return next.answer === 'started' ? await this.#started(wake, run, next) : undefined
   }
 
-  async #signal(wake: Wake, run: Run): Promise<Brought> {
-    if (!(await signalRun(this.#deps.client, run.workflowID, wake.seq)))
-      throw new Error(`run ${run.workflowID} ended while it was signalled`)
-    return await this.#opened(wake, run, null)
+  async #signal(wake: Wake, run: Run): Promise<Brought | undefined> {
+    const isThere = await signalRun(this.#deps.client, run.workflowID, wake.seq)
+    return isThere ? await this.#opened(wake, run, null) : undefined
   }
 
   /** @throws when the lease ran out meanwhile: this process was stopped, and who took the wake may have seen the end of the job since. */
-  async #opened({ lease_until }: Wake, run: Run, runID: string | null): Promise<Brought> {
-    if (lease_until !== null && lease_until <= this.#deps.now())
-      throw new Error(`the lease of the wake ran out while run ${run.workflowID} was started`)
+  async #opened(wake: Wake, run: Run, runID: string | null): Promise<Brought> {
+    if (!this.#isLeased(wake)) throw new Error(`the lease of the wake ran out while run ${run.workflowID} was started`)
     await this.#journal.opened(this.#rowOf(run, runID))
     return SIGNALLED
+  }
+
+  #isLeased({ lease_until }: Wake): boolean {
+    return lease_until === null || lease_until > this.#deps.now()
   }
 
   #rowOf({ controller, workflowID, input: { subject, jobID, cause, serves } }: Run, runID: string | null): NewJob {
@@ -268,6 +284,15 @@ export class Bringer {
 /** In level mode every run of an object has the same ID. */
 function isLevel({ input }: Run): boolean {
   return input.jobID === ''
+}
+
+/** Nobody has heard yet that its run was started. In level mode a row is opened for a run that is there. */
+function isAnnounced({ job_id, run_id }: Job): boolean {
+  return job_id !== '' && run_id === null
+}
+
+function isOf(wake: Wake, { controller, uid }: Job): boolean {
+  return wake.controller === controller && wake.uid === uid
 }
 
 /** A write never wakes the run that made it; here the run's row was not written yet. */

@@ -31,7 +31,6 @@ import { rest } from './rest.ts'
 
 export interface DispatcherOptions extends BringerOptions {
   readonly owner: string
-  readonly leaseMs: number
   /** Longest time between two looks at the journal when no notification comes. */
   readonly idleMs: number
 }

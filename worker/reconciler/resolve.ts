@@ -39,6 +39,8 @@ export type Resolution =
   /** `unrecorded`: the ID of a run that may be open although the journal has no row of it: whoever started it died in between. */
   | { readonly to: 'nothing'; readonly reason: string; readonly unrecorded?: string }
 
+export type Unopened = Exclude<Resolution, { readonly to: 'open' }>
+
 /** What most wakes ask of the journal; a dispatcher answers those in hand together. */
 export interface Lookups {
   readonly registry: Registry
@@ -108,7 +110,7 @@ function runningJob({ projection }: Pick<JournaledObject, 'projection'>): string
 }
 
 /** The run that the subject asks for now. */
-export async function resolveStart(wake: Wake, lookups: Lookups): Promise<Resolution> {
+export async function resolveStart(wake: Wake, lookups: Lookups): Promise<Unopened> {
   const controller = lookups.registry.controllers.get(wake.controller)
   if (controller === undefined) return nothing(`no controller is called ${wake.controller}`)
   const kind = groupKindOf(controller.target)
@@ -145,7 +147,7 @@ interface WantedJob {
   readonly asked: AskingTarget | undefined
 }
 
-function startOf(wake: Wake, subject: Run['input']['subject'], { jobID, cause, lane, asked }: WantedJob): Resolution {
+function startOf(wake: Wake, subject: Run['input']['subject'], { jobID, cause, lane, asked }: WantedJob): Unopened {
   const { controller } = wake
   // In level mode an object has one run, whatever it is for.
   const isLevel = jobID === ''
@@ -157,7 +159,7 @@ function startOf(wake: Wake, subject: Run['input']['subject'], { jobID, cause, l
 }
 
 /** In level mode its run may be open without a row of it: a worker died between the start and the row. */
-function goneSubject(wake: Wake, { registry }: Lookups): Resolution {
+function goneSubject(wake: Wake, { registry }: Lookups): Unopened {
   const isLevel = registry.levels.some(({ name }) => name === wake.controller)
   return isLevel ? nothing('subject is gone', wake) : nothing('subject is gone')
 }
@@ -180,7 +182,7 @@ export function deriveJobID({ uid, resource_version }: Pick<JournaledObject, 'ui
 }
 
 /** @param meant the wake of a run in level mode that may be open unknown to the journal. */
-function nothing(reason: string, meant?: Wake): Resolution {
+function nothing(reason: string, meant?: Wake): Unopened {
   if (meant === undefined) return { to: 'nothing', reason }
   const unrecorded = workflowIDOf(meant.controller, meant, '')
   // A write never wakes the run that made it.

@@ -183,8 +183,8 @@ async function upsertJobs(trx: Transaction<Database>, rows: readonly Job[]): Pro
       (excluded.run_id, excluded.cause, excluded.phase, excluded.phases, excluded.outcome, excluded.attempt,
        excluded.last_error, excluded.passes, excluded.last_pass_at, excluded.started_at, excluded.finished_at,
        excluded.lookup_after, excluded.lookups, excluded.serves)
-    -- The run may have closed its row since it was looked for (close-runs.ts, C2).
-    where job.outcome is null or excluded.outcome is not null or job.run_id is distinct from excluded.run_id`.execute(
+    -- The run may have closed its row since it was looked for (close-runs.ts, C2). No run says of itself that it is lost.
+    where job.outcome is null or job.outcome = 'lost' or excluded.outcome is not null or job.run_id is distinct from excluded.run_id`.execute(
     trx,
   )
 }

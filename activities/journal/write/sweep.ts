@@ -152,9 +152,16 @@ export async function lookUpAgain(db: Kysely<Database>, { workflow_id }: Job): P
 
 /**
  * Temporal does not run this job any more: closes its row as `lost` and wakes its subject, which starts it again if it is unfinished.
+ *
+ * @returns 'over' when the row is closed, or another run's: the run has ended by itself, and told so.
  */
-export async function recordLostJob(db: Kysely<Database>, job: Job, now: Date, cause = 'run lost'): Promise<void> {
-  await db.transaction().execute(async (trx) => {
+export async function recordLostJob(
+  db: Kysely<Database>,
+  job: Job,
+  now: Date,
+  cause = 'run lost',
+): Promise<'lost' | 'over'> {
+  return await db.transaction().execute(async (trx) => {
     const { numUpdatedRows } = await trx
       .updateTable('job')
       .set({ outcome: 'lost', finished_at: now })
@@ -162,7 +169,7 @@ export async function recordLostJob(db: Kysely<Database>, job: Job, now: Date, c
       .where('run_id', 'is not distinct from', job.run_id)
       .where('outcome', 'is', null)
       .executeTakeFirstOrThrow()
-    if (numUpdatedRows === 0n) return
+    if (numUpdatedRows === 0n) return 'over'
     const wake = {
       ...subjectOf(job),
       seq: 0,
@@ -173,6 +180,7 @@ export async function recordLostJob(db: Kysely<Database>, job: Job, now: Date, c
       cause,
     }
     await upsertWakes(trx, [wake], now)
+    return 'lost'
   })
 }
 
