@@ -86,12 +86,28 @@ export async function readFamily<Watched extends WatchedKind, Child extends Watc
   subject: Omit<Subject, 'group' | 'kind'>,
   children: Children<Child>,
 ): Promise<Family<Watched, Child>> {
-  const family = await deps.journal.family(ownerAt(watched, subject), children.looker)
-  const [object, found] = await Promise.all([
+  const { subject: object, children: found } = await readKin(deps, watched, subject, [children])
+  return { subject: object, children: found[0] }
+}
+
+/** Lists of children, as they were asked for. */
+export type Kin<Asked extends readonly Children[]> = {
+  readonly [Index in keyof Asked]: Asked[Index] extends Children<infer Child> ? readonly StoredAs<Child>[] : never
+}
+
+/** The subject and those it controls of several kinds, of which the journal is asked once. @param asked of one looker. */
+export async function readKin<Watched extends WatchedKind, const Asked extends readonly Children[]>(
+  deps: Deps,
+  watched: Watched,
+  subject: Omit<Subject, 'group' | 'kind'>,
+  asked: Asked,
+): Promise<{ readonly subject: StoredAs<Watched> | undefined; readonly children: Kin<Asked> }> {
+  const family = await deps.journal.family(ownerAt(watched, subject), asked[0]?.looker)
+  const [object, ...children] = await Promise.all([
     readKnown(deps, watched, subject, family.self),
-    readChildren(deps, { watched, ...subject }, children, family),
+    ...asked.map((one) => readChildren(deps, { watched, ...subject }, one, family)),
   ])
-  return { subject: object, children: found }
+  return { subject: object as StoredAs<Watched> | undefined, children: children as unknown as Kin<Asked> }
 }
 
 /** Those that the subject controls, without the subject. */

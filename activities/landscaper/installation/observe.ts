@@ -5,7 +5,7 @@ import { type Execution, executionKind } from '../../../workflows/landscaper/exe
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import { type Children, type KnownVersions, newestKnown, readFamily, readOwned } from '../../kube/read-family.ts'
+import { type Children, type KnownVersions, newestKnown, readKin, readOwned } from '../../kube/read-family.ts'
 import { declaredChildren, newsOf, observed } from '../../run/observe.ts'
 import type { DeployItemView } from '../deploy-item-view.ts'
 import { type ItemsOwner, itemsNews, itemsOf } from '../execution/observe.ts'
@@ -68,11 +68,11 @@ export async function readTree(
   known: KnownVersions,
   knownSubs: KnownVersions = {},
 ) {
-  const family = await readFamily(deps, installationKind, owner.subject, executionsOf(deps, owner))
-  const { subject: installation, children } = family
-  const [execution] = children
-  // The journal has told of all children together: asked at the same time it would be asked twice.
-  const subs = await readSubInstallations(deps, owner.by, owner.subject, newestKnown(knownSubs))
+  const executions = executionsOf(deps, owner)
+  const subInstallations = subInstallationsOf(deps, owner.by, owner.subject, newestKnown(knownSubs))
+  const kin = await readKin(deps, installationKind, owner.subject, [executions, subInstallations])
+  const { subject: installation, children } = kin
+  const [[execution], subs] = children
   if (execution === undefined) return { installation, execution, subs, items: [] }
   return { installation, execution, subs, items: await readItemsOf(deps, owner.by, execution, known) }
 }
@@ -81,11 +81,16 @@ export async function readTree(
 export async function readSubInstallations(
   deps: LandscaperDeps,
   by: By,
-  parent: Pick<Subject, 'uid' | 'namespace' | 'name'>,
-  ownVersion = 0,
+  parent: Parent,
 ): Promise<readonly Installation[]> {
+  return await readOwned(deps, { ...parent, watched: installationKind }, subInstallationsOf(deps, by, parent, 0))
+}
+
+type Parent = Pick<Subject, 'uid' | 'namespace' | 'name'>
+
+function subInstallationsOf(deps: LandscaperDeps, by: By, parent: Parent, ownVersion: number) {
   const asked = { by, subject: parent, state: 'subInstallations', watched: installationKind, ownVersion }
-  return await readOwned(deps, { ...parent, watched: installationKind }, declaredChildren(deps, asked))
+  return declaredChildren(deps, asked)
 }
 
 /** The items of an Installation's Execution. @param by of the Installation's run. */
