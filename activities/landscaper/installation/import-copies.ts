@@ -52,17 +52,22 @@ function dataCopies(installation: string, jobID: string, { data }: Copied): Data
       .filter(([, value]) => value !== null)
       .map(([key, value]) => ({
         name: dataObjectName(context, key),
-        labels: dataLabels({ context, key, sourceType: 'import', jobID }),
+        labels: copyLabels(context, key, jobID),
         content: { data: value },
       }))
   )
+}
+
+// Users select by the source: whose copy it is.
+function copyLabels(context: string, key: string, jobID: string): Record<string, string> {
+  return dataLabels({ context, key, sourceType: 'import', source: context, jobID })
 }
 
 function targetCopies(installation: string, jobID: string, { targetObjects }: Copied): DataToWrite[] {
   const context = installationContext(installation)
   const copy = (key: string, name: string, { spec }: TargetObject, labels: Record<string, string> = {}) => ({
     name: dataObjectName(context, name),
-    labels: { ...dataLabels({ context, key, sourceType: 'import', jobID }), ...labels },
+    labels: { ...copyLabels(context, key, jobID), ...labels },
     content: { spec },
   })
   return Object.entries(targetObjects).flatMap(([key, one]) => {

@@ -59,7 +59,8 @@ export interface DataLabels {
 /** The labels of a DataObject or Target that Pawl writes. */
 export function dataLabels({ context, key, sourceType, source, jobID }: DataLabels): Record<string, string> {
   return {
-    [`${DATA_DOMAIN}/context`]: context,
+    // Of roots absent, as by the original.
+    ...(context === ROOT_CONTEXT ? {} : { [`${DATA_DOMAIN}/context`]: context }),
     [`${DATA_DOMAIN}/sourceType`]: sourceType,
     [`${DATA_DOMAIN}/key`]: key,
     ...(source === undefined ? {} : { [`${DATA_DOMAIN}/source`]: source }),

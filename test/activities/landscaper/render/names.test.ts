@@ -57,7 +57,6 @@ describe('the labels of a data object', () => {
       jobID: 'job-1',
     })
     expect(labels).toEqual({
-      'data.landscaper.gardener.cloud/context': '',
       'data.landscaper.gardener.cloud/key': 'url',
       'data.landscaper.gardener.cloud/sourceType': 'export',
       'data.landscaper.gardener.cloud/source': 'Inst.a',
