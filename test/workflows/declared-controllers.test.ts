@@ -1,6 +1,6 @@
 // The documents of Pawl's own controllers say what their activities read and what their plans do: a query that is another reads otherwise.
 
-import { MANAGED_BY_LABEL } from '../../workflows/landscaper/contract.ts'
+import { MANAGED_BY_LABEL, ENCOMPASSED_BY_LABEL } from '../../workflows/landscaper/contract.ts'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -56,7 +56,7 @@ const owner = ({ apiVersion, kind }: Kind, uid: string, controller: boolean): Ow
   ...{ uid, ...(controller && { controller }) },
 })
 // What is selected comes more often, so that several are among a few objects.
-const OWN_LABELS = { [MANAGED_BY_LABEL]: PLACE.name }
+const OWN_LABELS = { [MANAGED_BY_LABEL]: PLACE.name, [ENCOMPASSED_BY_LABEL]: PLACE.name }
 const CHANGED_LABELS = { tier: `${PLACE.namespace}-${PLACE.uid}` }
 const ownersOf = (target: Kind) => [
   [owner(target, PLACE.uid, true)],
@@ -100,7 +100,8 @@ const twoOf = (target: Kind, children: Kind): readonly KubeObject[] => {
   const [labels, ownerReferences] = [{ ...OWN_LABELS, ...CHANGED_LABELS }, [owner(target, PLACE.uid, true)]]
   return storedChildren(
     children,
-    [PLACE.name, 'x-a'].map((name) => ({ name, namespace, labels, ownerReferences })),
+    // The name of the target is taken where both are of one kind.
+    [target === children ? 'x-b' : PLACE.name, 'x-a'].map((name) => ({ name, namespace, labels, ownerReferences })),
   )
 }
 
@@ -131,6 +132,8 @@ const BY_BOTH: StateQuery = { ...BY_UID, labels: { ...BY_UID.labels, ...executio
 const ALL_OWNED: StateQuery = { kind: BY_UID.kind, many: true, owned: true }
 const OTHER_NAME: StateQuery = { ...installationQueries.execution, name: '${target.metadata.name}-a' }
 
+const SUBS_OF_TIER: StateQuery = { ...BY_UID, kind: installationQueries.subInstallations.kind }
+
 describe('what the activities of a controller observe', () => {
   const sees = async (
     controllers: readonly JobModeController[],
@@ -153,7 +156,7 @@ describe('what the activities of a controller observe', () => {
 
   it.each([installationQueries.execution, OTHER_NAME])('is what an Installation declares: %j', async (query) => {
     const kinds = { target: installationKind, children: executionKind }
-    const controller = { ...installationController, queries: { execution: query } }
+    const controller = { ...installationController, queries: { ...installationQueries, execution: query } }
     // What the Execution has is read as its own controller declares it.
     const most = await sees([controller, executionController], kinds, query, async (deps) => {
       const given = { by: byOf('installation'), subject: subjectOf(installationKind), known: {} }
@@ -162,6 +165,19 @@ describe('what the activities of a controller observe', () => {
     })
     expect(most).toBe(1)
   })
+
+  it.each([installationQueries.subInstallations, SUBS_OF_TIER])(
+    'is what an Installation declares of those that it has made: %j',
+    async (query) => {
+      const kinds = { target: installationKind, children: installationKind }
+      const controller = { ...installationController, queries: { ...installationQueries, subInstallations: query } }
+      const most = await sees([controller, executionController], kinds, query, async (deps) => {
+        const given = { by: byOf('installation'), subject: subjectOf(installationKind), known: {} }
+        return (await installationActivities(deps).observeInstallation(given)).subInstallations.changed
+      })
+      expect(most).toBeGreaterThan(1)
+    },
+  )
 
   it.each([executionQueries.deployItems, BY_UID, BY_BOTH, ALL_OWNED])(
     'is what an Execution declares: %j',
