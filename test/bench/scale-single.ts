@@ -1,5 +1,6 @@
-// Parts of scale: a single Execution of very many items, and one of very many levels.
+// Parts of scale: a single Execution of many items, one of as many as is of any use, and one of many levels.
 
+import { MOST_ITEMS } from '../../activities/landscaper/item-rules.ts'
 import { measuredOf, measurePlan, titleOf } from './course-of-plan.ts'
 import type { Plan, Shape } from './installations.ts'
 import { OPERATIONS } from './load.ts'
@@ -12,6 +13,10 @@ const LEVELS = 500
 
 export async function measureItems(stage: Stage): Promise<PartResult> {
   return await measureOne(stage, 'wide', sized(ITEMS, stage.options.scenarioOptions.size))
+}
+
+export async function measureMostItems(stage: Stage): Promise<PartResult> {
+  return await measureOne(stage, 'wide', sized(MOST_ITEMS, stage.options.scenarioOptions.size))
 }
 
 export async function measureLevels(stage: Stage): Promise<PartResult> {
