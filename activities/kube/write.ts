@@ -80,8 +80,12 @@ export type WriteAnswer<Watched extends WatchedKind = WatchedKind> =
 // The API server's default limit of mutating requests is 200 in flight; one batch takes a tenth of it.
 export const PARALLEL_WRITES = 20
 const CONFLICT_TRIES = 5
-// Batches over 100 writes are chunked to stay under a second, and under PostgreSQL's limit of parameters (docs/architecture.md "How data flows").
-const BATCH = 100
+// The bridge holds the events of a batch from its begin on, for HOLD_MS (actions.ts), and the flush takes its time, too: what takes longer is told by
+// the watch first, as anybody's. How many writes that is, the first of them show (docs/architecture.md "How data flows").
+const FIRST_BATCH = 20
+const SMALLEST_BATCH = 10
+const LARGEST_BATCH = 100
+const BATCH_MS = 300
 
 /** Sends the writes of one step and journals their answers. @throws only when the journal cannot be written. */
 export async function writeAll<Watched extends WatchedKind>(
@@ -91,12 +95,21 @@ export async function writeAll<Watched extends WatchedKind>(
   signal?: AbortSignal,
 ): Promise<WriteAnswer<Watched>[]> {
   const answers: WriteAnswer<Watched>[] = []
-  for (let start = 0; start < writes.length; start += BATCH) {
-    const batch = writes.slice(start, start + BATCH)
+  let size = FIRST_BATCH
+  while (answers.length < writes.length) {
+    const batch = writes.slice(answers.length, answers.length + size)
+    const begunAt = deps.now().getTime()
     const answered = await writeBatch(deps, writer, batch, signal)
     answers.push(...batch.map((write, index) => typed(write, answered[index])))
+    size = nextBatch(batch.length, deps.now().getTime() - begunAt)
   }
   return answers
+}
+
+/** How many writes there is time for, where so many have taken so long. */
+function nextBatch(writes: number, tookMs: number): number {
+  const fitting = Math.floor((writes * BATCH_MS) / Math.max(tookMs, 1))
+  return Math.min(LARGEST_BATCH, Math.max(SMALLEST_BATCH, fitting))
 }
 
 /** The answer to a write, with its object as one of the kind that was written. Where none is left to be answered with, it is gone. */

@@ -5,6 +5,7 @@ import { measuredOf, measurePlan, titleOf } from './course-of-plan.ts'
 import type { Plan, Shape } from './installations.ts'
 import { OPERATIONS } from './load.ts'
 import { count, figure, markdownTable, seconds } from './markdown.ts'
+import type { Usages } from './processes.ts'
 import { type PartResult, sized } from './scale-part.ts'
 import type { Stage } from './stage.ts'
 
@@ -36,6 +37,7 @@ async function measureOne(stage: Stage, shape: Shape, items: number): Promise<Pa
       count(requests.reads),
       count(requests.conflicts),
       figure(cpuSeconds),
+      largestOf(usages),
       figure(usages['worker']?.peakMemoryMiB),
     ]
   })
@@ -47,8 +49,20 @@ async function measureOne(stage: Stage, shape: Shape, items: number): Promise<Pa
     'reads',
     'conflicts',
     'CPU, s',
+    'of which',
     'peak memory of the worker, MiB',
   ]
   const title = shape === 'wide' ? `One Execution of ${items} items` : `One Execution of ${items} levels`
   return { title, text: `${titleOf(plan)}.\n\n${markdownTable(header, rows)}`, claims: [] }
+}
+
+const PARTS_SHOWN = 4
+
+/** The parts that took most, with their CPU in seconds. */
+function largestOf(usages: Usages): string {
+  const parts = Object.entries(usages).sort(([, one], [, other]) => other.cpuSeconds - one.cpuSeconds)
+  return parts
+    .slice(0, PARTS_SHOWN)
+    .map(([name, { cpuSeconds }]) => `${name} ${figure(cpuSeconds)}`)
+    .join(', ')
 }
