@@ -7,7 +7,7 @@
 import type { Deps } from '../deps.ts'
 import { activitySignal } from '../kube/activity-signal.ts'
 
-/** As many as are written in one batch (kube/write.ts). */
+/** As many as a batch has at most (kube/write.ts). */
 const PART = 100
 // The last part may take as long again, on a machine that is short of everything.
 const CALL_MS = 8000
