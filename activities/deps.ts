@@ -33,5 +33,5 @@ export interface Deps {
   readonly contentKey: Buffer | undefined
   readonly now: () => Date
   /** For what neither an outcome nor a status can say. */
-  readonly log: Pick<Logger, 'warn'>
+  readonly log: Pick<Logger, 'info' | 'warn'>
 }

@@ -122,13 +122,11 @@ async function createWorkers(frame: Frame, parts: Parts): Promise<readonly Worke
 
 /** Local activities run inside workflow tasks, so their runs are at work. What they return is measured. */
 function actsBy(atWork: AtWork, { isLocal, workflowExecution, activityType }: Info): ActivityInboundCallsInterceptor {
-  const acts = () => {
-    if (isLocal && workflowExecution !== undefined) atWork.acts(workflowExecution.workflowId)
-  }
+  const isOfTask = isLocal && workflowExecution !== undefined
   return {
     async execute(input, next) {
-      acts()
-      return sizedResult(activityType, input.args, await next(input).finally(acts))
+      const acted = isOfTask ? atWork.acts(workflowExecution.workflowId) : () => undefined
+      return sizedResult(activityType, input.args, await next(input).finally(acted))
     },
   }
 }

@@ -78,10 +78,14 @@ export type WriteAnswer<Watched extends WatchedKind = WatchedKind> =
   | { readonly result: 'failed'; readonly error: KubeError }
 
 // The API server's default limit of mutating requests is 200 in flight; one batch takes a tenth of it.
-const PARALLEL_WRITES = 20
+export const PARALLEL_WRITES = 20
 const CONFLICT_TRIES = 5
-// Batches over 100 writes are chunked to stay under a second, and under PostgreSQL's limit of parameters (docs/architecture.md "How data flows").
-const BATCH = 100
+// The bridge holds the events of a batch from its begin on, for HOLD_MS (actions.ts), and the flush takes its time, too: what takes longer is told by
+// the watch first, as anybody's. How many writes that is, the first of them show (docs/architecture.md "How data flows").
+const FIRST_BATCH = 20
+const SMALLEST_BATCH = 10
+const LARGEST_BATCH = 100
+const BATCH_MS = 300
 
 /** Sends the writes of one step and journals their answers. @throws only when the journal cannot be written. */
 export async function writeAll<Watched extends WatchedKind>(
@@ -91,12 +95,21 @@ export async function writeAll<Watched extends WatchedKind>(
   signal?: AbortSignal,
 ): Promise<WriteAnswer<Watched>[]> {
   const answers: WriteAnswer<Watched>[] = []
-  for (let start = 0; start < writes.length; start += BATCH) {
-    const batch = writes.slice(start, start + BATCH)
+  let size = FIRST_BATCH
+  while (answers.length < writes.length) {
+    const batch = writes.slice(answers.length, answers.length + size)
+    const begunAt = deps.now().getTime()
     const answered = await writeBatch(deps, writer, batch, signal)
     answers.push(...batch.map((write, index) => typed(write, answered[index])))
+    size = nextBatch(batch.length, deps.now().getTime() - begunAt)
   }
   return answers
+}
+
+/** How many writes there is time for, where so many have taken so long. */
+function nextBatch(writes: number, tookMs: number): number {
+  const fitting = Math.floor((writes * BATCH_MS) / Math.max(tookMs, 1))
+  return Math.min(LARGEST_BATCH, Math.max(SMALLEST_BATCH, fitting))
 }
 
 /** The answer to a write, with its object as one of the kind that was written. Where none is left to be answered with, it is gone. */
@@ -206,38 +219,55 @@ async function sendOne(
 
 /** What the writes would have found (W5). Nothing is journaled: whoever wrote it has done so, and the bridge sees the rest. */
 async function lookInstead(
-  deps: Deps,
+  { kube, log }: Deps,
   { workflowID, pass, step }: Writer,
   writes: readonly Write[],
   signal: AbortSignal | undefined,
 ): Promise<WriteAnswer[]> {
-  deps.log.warn({ workflowID, pass, step }, 'a late step of a job that is over: nothing is written')
-  return await inParallel(writes, PARALLEL_WRITES, (write) => lookOne(deps, write, signal))
+  const looks = await inParallel(writes, PARALLEL_WRITES, (write) => lookOne(kube, write, signal))
+  const withheld = looks.filter(({ isWithheld }) => isWithheld).length
+  const where = { workflowID, pass, step }
+  // A task that was lost, or voided by a signal, is made again from its begin; so is one whose object went before it began.
+  if (withheld === 0) log.info(where, 'a step of a job that is over: it has nothing to write')
+  else log.warn({ ...where, withheld }, 'a late step of a job that is over: nothing is written')
+  return looks.map(({ answer }) => answer)
 }
 
-async function lookOne(deps: Deps, write: Write, signal: AbortSignal | undefined): Promise<WriteAnswer> {
+interface Look {
+  readonly answer: WriteAnswer
+  /** The fence alone has kept it from being written. */
+  readonly isWithheld: boolean
+}
+
+async function lookOne(kube: Deps['kube'], write: Write, signal: AbortSignal | undefined): Promise<Look> {
   try {
-    const object = await deps.kube.request<KubeObject>('GET', pathOf(write), { signal })
-    if (write.verb === 'delete' && object.metadata.uid !== write.uid) return { result: 'gone' }
-    return isSoAlready(write, object)
-      ? { result: 'ok', object, wrote: false, conflicted: true }
-      : { result: 'superseded', object }
+    return lookAt(write, await kube.request<KubeObject>('GET', pathOf(write), { signal }))
   } catch (error) {
-    if (isNotFound(error)) return { result: 'gone' }
-    if (error instanceof KubeError) return { result: 'failed', error }
+    if (isNotFound(error)) return { answer: { result: 'gone' }, isWithheld: write.verb === 'create' }
+    if (error instanceof KubeError) return { answer: { result: 'failed', error }, isWithheld: false }
     throw error
   }
 }
 
-function isSoAlready(write: Write, found: KubeObject): boolean {
+function lookAt(write: Write, object: KubeObject): Look {
+  if (write.verb === 'delete' && object.metadata.uid !== write.uid)
+    return { answer: { result: 'gone' }, isWithheld: false }
+  const left = leftToDo(write, object)
+  if (left === 'done') return { answer: { result: 'ok', object, wrote: false, conflicted: true }, isWithheld: false }
+  return { answer: { result: 'superseded', object }, isWithheld: left === 'write' }
+}
+
+function leftToDo(write: Write, found: KubeObject): 'write' | 'done' | 'superseded' {
   switch (write.verb) {
     case 'create':
-      return write.isOurs(found)
+      return write.isOurs(found) ? 'done' : 'superseded'
     case 'delete':
-      return found.metadata.deletionTimestamp !== undefined
+      return found.metadata.deletionTimestamp === undefined ? 'write' : 'done'
     case 'patch':
-    case 'patchStatus':
-      return write.reapply(found) === 'done'
+    case 'patchStatus': {
+      const left = write.reapply(found)
+      return typeof left === 'string' ? left : 'write'
+    }
   }
 }
 

@@ -5,11 +5,12 @@
 //       noted again while the run is at work, and a signal otherwise.
 //   A2. A look here may be a ghost's: the process was stopped, and the server gave the task to another, which looked before. So what was seen
 //       here counts only while the run's row counts no other looks.
-//   A3. A run that did nothing for SURE_MS is not at work here, whatever became of it.
+//   A3. A run that did nothing for SURE_MS is not at work here, whatever became of it. While one of its calls goes on it is, as long as a call may take.
 //   A4. An object that is touched without end holds no task: the pass that follows a noted wake notes none. They come again after SPACING_MS, when
 //       the run may have given its task back.
 //   A5. For events a run is signalled once in SPACING_MS at most, and not sooner after its start: it may be at work by then. Due times, which the
-//       run asked for itself, are not spaced.
+//       run asked for itself, are not spaced. What waits for the next signal is done with when that is sent: the look that it leads to sees it.
+//   A6. Each of the thousands of items that a run hosts may have a wake of its own. One of them does, so the more of them wait, the later they come again.
 
 import type { Job } from '../journal/write/jobs.ts'
 import type { Wake } from '../journal/write/wakes.ts'
@@ -17,6 +18,11 @@ import type { Wake } from '../journal/write/wakes.ts'
 /** Longer than most passes, and than most jobs that end. */
 const SURE_MS = 2000
 const SPACING_MS = 100
+// As the time-out of short calls (kit/run/loop/temporal.ts).
+const LONGEST_CALL_MS = 30_000
+// A6: so many as before, the others at most a hundred a second.
+const MOST_AT_ONCE = 100
+const APART_MS = 10
 // Of runs that ended elsewhere nobody tells; forgotten, those that go on cost a signal.
 const MOST_REMEMBERED = 10_000
 
@@ -25,15 +31,20 @@ interface Run {
   looks: number
   /** When it last did something in its pass, in milliseconds; undefined: it waits, or is elsewhere. */
   at: number | undefined
+  /** Calls of activities that go on. */
+  calls: number
   /** Versions of the wakes that came since it looked, and of those that came before, by their rows. */
   readonly noted: Map<string, number>
   readonly seen: Map<string, number>
+  /** Versions of the wakes that wait for the next signal, and of those that had one (A5). */
+  readonly waiting: Map<string, number>
+  readonly served: Map<string, number>
   /** Its pass is the one after a noted wake (A4). */
   isWoken: boolean
   signalledAt: number | undefined
 }
 
-const IDLE = { looks: 0, at: undefined, isWoken: false, signalledAt: undefined }
+const IDLE = { looks: 0, at: undefined, calls: 0, isWoken: false, signalledAt: undefined }
 
 /** What becomes of a wake: its run has seen it, has to be signalled, or is asked again at that time. */
 export type Met = 'seen' | 'signal' | Date
@@ -62,11 +73,19 @@ export class AtWork {
     this.#acted = acted
   }
 
-  /** The pass does something. */
-  acts(workflowID: string): void {
+  /** The pass does something. @returns to be called when that is over. */
+  acts(workflowID: string): () => void {
+    this.#touch(workflowID, 1)
+    return () => this.#touch(workflowID, -1)
+  }
+
+  #touch(workflowID: string, calls: number): void {
     this.#acted(workflowID)
     const run = this.#runs.get(workflowID)
-    if (run?.at !== undefined) run.at = this.#ms()
+    if (run === undefined) return
+    // The first call of a run begins before its look is known here.
+    run.calls = Math.max(0, run.calls + calls)
+    if (run.at !== undefined) run.at = this.#ms()
   }
 
   /** The pass is settled. @returns whether a wake was noted since it looked: the run looks again before it waits. */
@@ -97,16 +116,24 @@ export class AtWork {
     const now = this.#ms()
     // A2
     if (run.seen.get(row) === version && run.looks === passes) return 'seen'
-    if (run.at !== undefined && now < run.at + SURE_MS) {
-      if (run.isWoken) return new Date(now + SPACING_MS)
-      run.noted.set(row, version)
-      return new Date(now + SURE_MS)
+    if (run.served.get(row) === version) return 'seen'
+    if (run.at !== undefined && now < run.at + (run.calls > 0 ? LONGEST_CALL_MS : SURE_MS)) {
+      if (run.isWoken) return later(run.waiting, row, version, now + SPACING_MS)
+      return later(run.noted, row, version, now + SURE_MS)
     }
     const { signalledAt } = run
     if (seq > 0 && signalledAt !== undefined && now < signalledAt + SPACING_MS)
-      return new Date(signalledAt + SPACING_MS)
-    run.signalledAt = now
+      return later(run.waiting, row, version, signalledAt + SPACING_MS)
+    // Not this one: it comes again for a signal that fails.
+    run.waiting.delete(row)
+    this.#signals(run)
     return 'signal'
+  }
+
+  #signals(run: Run): void {
+    run.signalledAt = this.#ms()
+    for (const [row, version] of run.waiting) run.served.set(row, version)
+    run.waiting.clear()
   }
 
   #ms(): number {
@@ -117,8 +144,15 @@ export class AtWork {
     const known = this.#runs.get(workflowID)
     if (known !== undefined) return known
     if (this.#runs.size >= MOST_REMEMBERED) this.#runs.clear()
-    const run: Run = { ...IDLE, noted: new Map(), seen: new Map() }
+    const run: Run = { ...IDLE, noted: new Map(), seen: new Map(), waiting: new Map(), served: new Map() }
     this.#runs.set(workflowID, run)
     return run
   }
+}
+
+/** A6. @param ms when it comes again at the soonest. */
+function later(wakes: Map<string, number>, row: string, version: number, ms: number): Date {
+  const before = wakes.size
+  wakes.set(row, version)
+  return new Date(ms + Math.max(0, before - MOST_AT_ONCE) * APART_MS)
 }

@@ -30,27 +30,41 @@ const MANIFEST_API = 'manifest.deployer.landscaper.gardener.cloud/v1alpha2'
 const TARGET = 'bench-cluster'
 const IMPORT = 'cluster'
 
+// More than that come from a loop: written out they would not fit into one object.
+const MOST_LISTED = 1000
+
 /** The body of the Installation of that number. */
 export function installationBody(plan: Plan, index: number, namespace: string) {
-  const deployItems = Array.from({ length: plan.items }, (_, position) => itemOf(plan, index, position, namespace))
   const isManifest = plan.deployer === 'manifest'
   const body = installation(installationName(index), [], {
     ...(isManifest && { spec: { imports: { targets: [{ name: IMPORT, target: TARGET }] } } }),
     blueprint: {
       ...(isManifest && { imports: [{ name: IMPORT, type: 'target', targetType: TARGET_TYPE }] }),
-      deployExecutions: [{ name: 'default', type: 'GoTemplate', template: JSON.stringify({ deployItems }) }],
+      deployExecutions: [{ name: 'default', type: 'GoTemplate', template: templateOf(plan, index, namespace) }],
     },
   })
   return { ...body, metadata: { ...body.metadata, namespace } }
+}
+
+function templateOf(plan: Plan, index: number, namespace: string): string {
+  const { items, shape } = plan
+  if (shape === 'wide' && items > MOST_LISTED) {
+    const one = JSON.stringify(itemOf(plan, index, '{{ $position }}', namespace))
+    return `deployItems:\n{{ range $position := until ${items} }}- ${one}\n{{ end }}`
+  }
+  const deployItems = Array.from({ length: items }, (_, position) => itemOf(plan, index, position, namespace))
+  return JSON.stringify({ deployItems })
 }
 
 export function installationName(index: number): string {
   return `inst-${index}`
 }
 
-function itemOf({ shape, deployer }: Plan, index: number, position: number, namespace: string): object {
+/** @param position a template's variable where a loop makes the items. */
+function itemOf({ shape, deployer }: Plan, index: number, position: number | string, namespace: string): object {
   const name = `item-${position}`
-  const dependsOn = shape === 'chain' && position > 0 ? { dependsOn: [`item-${position - 1}`] } : {}
+  const before = shape === 'chain' ? Number(position) - 1 : -1
+  const dependsOn = before >= 0 ? { dependsOn: [`item-${before}`] } : {}
   if (deployer === 'mock') {
     const providerStatus = { apiVersion: MOCK_API, kind: 'ProviderStatus', key: name }
     return item({ name, config: { providerStatus }, ...dependsOn })

@@ -5,7 +5,7 @@ import { warmUp } from './course-of-plan.ts'
 import { measureGrowth } from './scale-growth.ts'
 import { measureIdle } from './scale-idle.ts'
 import type { PartResult } from './scale-part.ts'
-import { measureItems, measureLevels } from './scale-single.ts'
+import { measureItems, measureLevels, measureMostItems } from './scale-single.ts'
 import { measureThroughput } from './scale-throughput.ts'
 import { measureTurns } from './scale-turns.ts'
 import { measureWakes } from './scale-wakes.ts'
@@ -21,6 +21,7 @@ export const scale: Scenario = {
 const PARTS: Readonly<Record<ScalePart, (stage: Stage) => Promise<PartResult>>> = {
   throughput: measureThroughput,
   items: measureItems,
+  'most-items': measureMostItems,
   levels: measureLevels,
   wakes: measureWakes,
   growth: measureGrowth,

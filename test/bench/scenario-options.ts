@@ -7,7 +7,7 @@ export const SIZES = ['tiny', 'small', 'full'] as const
 export type Size = (typeof SIZES)[number]
 
 /** The parts of the scale scenario. */
-export const SCALE_PARTS = ['throughput', 'items', 'levels', 'wakes', 'growth', 'idle', 'turns'] as const
+export const SCALE_PARTS = ['throughput', 'items', 'most-items', 'levels', 'wakes', 'growth', 'idle', 'turns'] as const
 export type ScalePart = (typeof SCALE_PARTS)[number]
 
 export interface ScenarioOptions {

@@ -89,6 +89,23 @@ describe.concurrent('an installation that exports', () => {
     expect(address?.metadata.labels?.['data.landscaper.gardener.cloud/jobid']).toBe(second.status?.jobID)
   })
 
+  it('takes back what its execution has collected when no item exports any more', async () => {
+    const { cluster } = stage
+    await cluster.create(installation('silenced', ITEMS), 'installations')
+    const first = await cluster.finished('silenced')
+    const collected = await collectedOf('silenced')
+    expect(collected?.['data']).toMatchObject({ db: { port: 5432 } })
+    await cluster.patch('installations', 'silenced', installation('silenced', [{ name: 'app' }]))
+    const second = await cluster.finished('silenced', first.status?.jobID)
+    expect(second.status).toMatchObject({ phase: 'Succeeded' })
+    expect(await cluster.get('dataobjects', collected?.metadata.name ?? '')).toBeUndefined()
+    expect(await cluster.get('executions', 'silenced')).not.toHaveProperty('status.exportRef')
+
+    await cluster.patch('installations', 'silenced', installation('silenced', ITEMS))
+    await cluster.finished('silenced', second.status?.jobID)
+    expect((await collectedOf('silenced'))?.['data']).toEqual(collected?.['data'])
+  })
+
   it('loses what it published with its deletion', async () => {
     const { cluster } = stage
     await run('leaving')

@@ -7,7 +7,7 @@ import { holds, LONG } from '../support/fuzz/course.ts'
 import { fresh, plant, PLANTED, played } from '../support/fuzz/edited-installation.ts'
 import { type Edit, history } from '../support/fuzz/edits.ts'
 import { endState } from '../support/fuzz/end-state.ts'
-import { SOUND, soundness } from '../support/fuzz/soundness.ts'
+import { describeSoundness } from '../support/fuzz/soundness.ts'
 import { useStage } from '../support/stage.ts'
 
 const LANES = Array.from({ length: 5 }, (_, lane) => lane)
@@ -43,12 +43,4 @@ describe.concurrent('an installation with any history', () => {
   )
 })
 
-describe('Pawl after all of this', () => {
-  it(
-    'is at rest and well, and has told nobody what the objects hold',
-    async () => {
-      expect(await soundness(stage.pawl, stage.cluster, PLANTED)).toEqual(SOUND)
-    },
-    LIMIT_MS,
-  )
-})
+describeSoundness(stage, PLANTED, LIMIT_MS)

@@ -11,10 +11,10 @@ import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
 import { targetKind } from '../../workflows/landscaper/target/kind.ts'
 import { API, type LsObject } from '../support/cluster.ts'
-import { holds, LONG } from '../support/fuzz/course.ts'
+import { forEach, holds, LONG } from '../support/fuzz/course.ts'
 import { BASES, PLANTED, plant } from '../support/fuzz/bases.ts'
 import { expectLocated } from '../support/fuzz/located.ts'
-import { SOUND, soundness } from '../support/fuzz/soundness.ts'
+import { describeSoundness } from '../support/fuzz/soundness.ts'
 import { fieldsOf, type FieldPath, type JsonObject, pathText, withValue } from '../support/fuzz/schema-fields.ts'
 import { validValue } from '../support/fuzz/valid-values.ts'
 import { createTarget } from '../support/manifests.ts'
@@ -46,18 +46,6 @@ async function answer(kind: Kind, at: FieldPath, value: JsonValue): Promise<LsOb
   return await cluster.finished(subject, undefined, plural, JOB_MS)
 }
 
-/** Does all, some at once. @throws with what went wrong in each. */
-async function forAll<Item>(items: readonly Item[], work: (item: Item, lane: number) => Promise<void>): Promise<void> {
-  const left = items.map((item, index) => ({ item, index }))
-  const errors: unknown[] = []
-  const lane = async () => {
-    for (let next = left.shift(); next !== undefined; next = left.shift())
-      await work(next.item, next.index).catch((error: unknown) => errors.push(error))
-  }
-  await Promise.all(Array.from({ length: AT_ONCE }, lane))
-  if (errors.length > 0) throw new Error(errors.map(String).join('\n\n'))
-}
-
 describe.concurrent('a job over an object with a strange value', () => {
   const kinds: readonly Kind[] = [installationKind, executionKind, deployItemKind, targetKind]
 
@@ -67,7 +55,7 @@ describe.concurrent('a job over an object with a strange value', () => {
       const schema = openApiSchema(kind).properties?.['spec'] as JsonSchema
       // A type that Pawl does not serve is waited for by nobody where no Execution does; what that comes to is in the kind Execution.
       const isAwaited = ({ at }: { readonly at: FieldPath }) => kind.kind !== 'DeployItem' || at.join() !== 'type'
-      await forAll(fieldsOf(schema).filter(isAwaited), async ({ at, schema: field }, lane) => {
+      await forEach(fieldsOf(schema).filter(isAwaited), AT_ONCE, async ({ at, schema: field }, lane) => {
         const tried = {
           name: `answer-${kind.kind}-${pathText(at)}`,
           values: validValue(field, { isServer: true }),
@@ -91,7 +79,7 @@ describe.concurrent('an object whose status somebody has written by hand', () =>
     async (_, { kind, plural, singular, schema }) => {
       const { cluster } = stage
       const lanes = Array.from({ length: 3 }, (_, lane) => lane)
-      await forAll(lanes, async (lane) => {
+      await forEach(lanes, AT_ONCE, async (lane) => {
         const status = schema['status']?.schema as JsonSchema
         const tried = {
           name: `status-${kind}`,
@@ -124,12 +112,4 @@ describe.concurrent('an object whose status somebody has written by hand', () =>
   )
 })
 
-describe('Pawl after all of this', () => {
-  it(
-    'is at rest and well, and has told nobody what the objects hold',
-    async () => {
-      expect(await soundness(stage.pawl, stage.cluster, PLANTED)).toEqual(SOUND)
-    },
-    LIMIT_MS,
-  )
-})
+describeSoundness(stage, PLANTED, LIMIT_MS)

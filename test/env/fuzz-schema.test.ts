@@ -8,7 +8,7 @@ import { createKubeClient, type KubeObject, resourcePath } from '../../activitie
 import { KubeError } from '../../activities/kube/errors.ts'
 import { readKindFolders } from '../../worker/server/kind-folders.ts'
 import { type JsonSchema, type JsonValue, type Kind, openApiSchema } from '../../workflows/kit/index.ts'
-import { holds, LONG } from '../support/fuzz/course.ts'
+import { forEach, holds, LONG } from '../support/fuzz/course.ts'
 import { invalidValue } from '../support/fuzz/invalid-values.ts'
 import {
   type FieldPath,
@@ -60,21 +60,6 @@ async function sent(kind: Kind, at: FieldPath, value: JsonValue): Promise<{ stor
   }
 }
 
-/** Does it for all fields, some at once; every field that fails is told. */
-async function forEach<Item>(
-  items: readonly Item[],
-  work: (item: Item, index: number) => Promise<void>,
-): Promise<void> {
-  const left = items.map((item, index) => ({ item, index }))
-  const errors: unknown[] = []
-  const lane = async () => {
-    for (let next = left.shift(); next !== undefined; next = left.shift())
-      await work(next.item, next.index).catch((error: unknown) => errors.push(error))
-  }
-  await Promise.all(Array.from({ length: AT_ONCE }, lane))
-  if (errors.length > 0) throw new Error(errors.map(String).join('\n\n'))
-}
-
 describe.each(kinds)('the fields of the kind %s', (name, kind) => {
   const schema = openApiSchema(kind)
   // metadata is the API server's own, and so is what kind an object is of.
@@ -93,7 +78,7 @@ describe.each(kinds)('the fields of the kind %s', (name, kind) => {
 
   it(`are taken with what their schema takes, ${RUNS} of each`, async () => {
     expect(fields.length).toBeGreaterThan(0)
-    await forEach(fields, async ({ at, schema: field }, lane) => {
+    await forEach(fields, AT_ONCE, async ({ at, schema: field }, lane) => {
       const isTaken = async (value: JsonValue) => {
         const { refusal: said } = await sent(kind, at, value)
         if (said !== undefined) throw new Error(`${name} ${pathText(at)}: refused ${JSON.stringify(value)}: ${said}`)
@@ -106,7 +91,7 @@ describe.each(kinds)('the fields of the kind %s', (name, kind) => {
   })
 
   it(`are refused with what their schema does not take, ${RUNS} of each, and named`, async () => {
-    await forEach(fields, async ({ at, schema: field }, lane) => {
+    await forEach(fields, AT_ONCE, async ({ at, schema: field }, lane) => {
       const values = invalidValue(field)
       if (values === undefined) return
       const tried = { name: `refused-${name}-${pathText(at)}`, values, runs: RUNS, lane }
@@ -122,14 +107,12 @@ describe.each(kinds)('the fields of the kind %s', (name, kind) => {
   it('are stored as if they were left out where they are null and need not be there', async () => {
     const isNeeded = ({ at }: { readonly at: FieldPath }) =>
       at.at(-1) === '[]' || at.at(-1) === '*' || requires(schema, at)
-    await forEach(
-      fields.filter((one) => !isNeeded(one) && one.schema.type !== undefined),
-      async ({ at }) => {
-        const { stored, refusal } = await sent(kind, at, null)
-        if (refusal !== undefined || JSON.stringify(stored).includes('null'))
-          throw new Error(`${name} ${pathText(at)}: ${refusal ?? JSON.stringify(stored)}`)
-      },
-    )
+    const optional = fields.filter((one) => !isNeeded(one) && one.schema.type !== undefined)
+    await forEach(optional, AT_ONCE, async ({ at }) => {
+      const { stored, refusal } = await sent(kind, at, null)
+      if (refusal !== undefined || JSON.stringify(stored).includes('null'))
+        throw new Error(`${name} ${pathText(at)}: ${refusal ?? JSON.stringify(stored)}`)
+    })
   })
 })
 

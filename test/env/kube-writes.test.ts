@@ -120,3 +120,36 @@ describe('a deletion', () => {
     expect(answers).toMatchObject([{ result: 'ok', wrote: false }])
   })
 })
+
+describe('a batch of many writes', () => {
+  const objects = Array.from({ length: 140 }, (_, index) => `exec-${index}`)
+  const created = objects.map((name): Write => ({
+    ...at,
+    verb: 'create',
+    name,
+    body: { ...execution({}, { name }) },
+    isOurs: () => true,
+  }))
+
+  /** How many writes were begun together, on a clock on which each request takes so long. */
+  async function batches(requestMs: number): Promise<readonly number[]> {
+    let ms = Date.parse('2030-01-01T00:00:00Z')
+    stage.api.intercept = () => {
+      ms += requestMs
+      return undefined
+    }
+    const answers = await writeAll({ ...stage.deps, now: () => new Date(ms) }, WRITER, created)
+    expect(answers.filter(({ result }) => result === 'ok')).toHaveLength(objects.length)
+    await stage.deps.journal.flushAll()
+    const begun = stage.db.selectFrom('action').select(({ fn }) => fn.countAll().as('count'))
+    return (await begun.groupBy('started_at').orderBy('started_at').execute()).map(({ count }) => Number(count))
+  }
+
+  it.each([
+    ['as large as may be where they are quick', 1, [20, 100, 20]],
+    ['no larger than what is done before the bridge waits no more', 10, [20, 30, 30, 30, 30]],
+    ['not so small that beginning them is the work', 1000, [20, ...Array.from({ length: 12 }, () => 10)]],
+  ])('is %s', async (_, requestMs, sizes) => {
+    expect(await batches(requestMs)).toEqual(sizes)
+  })
+})

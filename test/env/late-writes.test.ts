@@ -1,6 +1,7 @@
 // What a run still sends when its job is over, and what it may: against an API server that the test drives, and a real journal.
 // Source: activities/journal/write/actions.ts, A3.
 
+import { pino } from 'pino'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 
 import { recordObservation } from '../../activities/kube/read-family.ts'
@@ -51,6 +52,24 @@ describe('a run whose job is over', () => {
     stage.api.objects.clear()
     expect(await writeAll(stage.deps, WRITER, [created, removed])).toEqual([{ result: 'gone' }, { result: 'gone' }])
     expect(stage.api.objects.size).toBe(0)
+  })
+
+  // A task that is voided by a signal has ended its job, and is made again from its begin: nobody has to look after that.
+  it.each([
+    ['is a warning where the fence has kept a write back', () => patched(phase('again')), 'warn'],
+    ['is a warning where it would have made what is gone', () => ({ ...created, name: 'gone' }), 'warn'],
+    ['is nobody’s trouble where it is repeated', () => patched('done'), 'info'],
+    ['is nobody’s trouble where the field is another job’s', () => patched('superseded'), 'info'],
+    ['is nobody’s trouble where the object is gone', () => ({ ...patched(phase('again')), name: 'gone' }), 'info'],
+  ] as const)('%s', async (_, write, level) => {
+    await over()
+    const lines: string[] = []
+    const log = pino({ level: 'info' }, { write: (line) => lines.push(line) })
+    await writeAll({ ...stage.deps, log }, WRITER, [write()])
+    const { workflowID, pass, step } = WRITER
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { level: pino.levels.values[level], workflowID, pass, step },
+    ])
   })
 
   it('is not woken again', async () => {

@@ -100,16 +100,11 @@ export class Neighbour {
 const USUAL = /^Activity (failed|cancelled)|^no content key/
 /** What the SDK's core says of a pass that waits for an endless template, and of one that lost its task on a busy machine: it is done again. */
 const SLOW_TASK = /TMPRL1104|WARN.*temporalio_sdk_core/
-const LATE_STEP = '"msg":"a late step of a job that is over: nothing is written"'
 const WARNING_LEVEL = 40
 
 /** The lines of a part's log that tell of trouble of the part itself. */
 export function complaints(pawl: Pawl, part: string): readonly unknown[] {
-  const lines = pawl.log(part).split('\n')
-  const late = lines.filter((line) => line.includes(LATE_STEP))
-  // What a lost task did is done again, and found to be over: no more often than tasks were slow.
-  const areUsual = late.length <= lines.filter((line) => SLOW_TASK.test(line)).length
-  return lines.filter((line) => isComplaint(line) && !(areUsual && late.includes(line)))
+  return pawl.log(part).split('\n').filter(isComplaint)
 }
 
 function isComplaint(line: string): boolean {

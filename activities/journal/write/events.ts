@@ -149,13 +149,14 @@ async function journalTold(
   }
   const entries = await judge(trx, cluster, told, now)
   const news = entries.flatMap((entry) => entry.news ?? [])
+  const indexOf = new Map(news.map((item, index) => [item, index]))
   const ended = endedJobs(news, deps)
   const routings = news.map(({ event }) => deps.route(event))
   const wakesOfNews = await wakesOf(trx, { cluster, news, routings, ended }, deps)
 
   const rows = entries.map(({ row, news: item }): EventRow => {
     if (item === undefined) return row
-    const index = news.indexOf(item)
+    const index = indexOf.get(item) ?? -1
     return { ...row, ...conclude(routings[index], wakesOfNews[index]) }
   })
   await insertEvents(trx, cluster, rows, now)
@@ -204,12 +205,11 @@ async function wakesOf(
   const expansion = { cluster, subjectKinds, lanes, hosts, now: deps.now() }
   const { wakes, writers } = await expandRoutes(trx, routed, expansion)
   const writerOf = ({ foreign_event, writer }: NewWake) => (foreign_event ? undefined : writers.get(writer ?? ''))
-  const isLast = ({ state }: News, index: number) =>
-    !news.slice(index + 1).some((later) => objectKey(later.state) === objectKey(state))
+  const last = new Map(news.map(({ state }, index) => [objectKey(state), index]))
   const isLeftOut = (wake: NewWake, item: News, index: number) => {
     const run = writerOf(wake)
     if (run?.isOpen !== true) return false
-    const asksAgain = wake.may_start && wake.uid === item.state.uid && isLast(item, index)
+    const asksAgain = wake.may_start && wake.uid === item.state.uid && last.get(objectKey(item.state)) === index
     return !(asksAgain && ended.some((job) => ends(job, run)))
   }
   return news.map((item, index) => {

@@ -16,6 +16,7 @@ import { handDown, release, remove } from '../../run/children.ts'
 import { countProblem, itemProblems, ownerNameProblem, shownName } from '../item-rules.ts'
 import { additivePatch, mergePatch } from '../../kube/merge.ts'
 import { isOwnedBy } from '../../kube/owners.ts'
+import { isNews, type KnownVersions } from '../../kube/read-family.ts'
 import { targetView } from '../../kube/views.ts'
 import type { Patch } from '../../kube/write.ts'
 import { type BatchResult, type ItemsInput, type ItemWrite, send } from './item-batch.ts'
@@ -32,6 +33,10 @@ export interface ApplyInput {
   readonly generation: number
   /** As the run knows them, for people who read the call's summary; what is applied stands in the Execution. */
   readonly items?: readonly { readonly name: string }[]
+  /** What an earlier call has left (`BatchResult`); absent: all. */
+  readonly only?: readonly string[]
+  /** Of the deploy items: those that are so still are not told again. */
+  readonly known?: KnownVersions
 }
 
 export const deployItemActivities = (deps: LandscaperDeps) => ({
@@ -66,7 +71,10 @@ export const deployItemActivities = (deps: LandscaperDeps) => ({
   },
 })
 
-async function apply(deps: LandscaperDeps, { by, subject, jobID, generation }: ApplyInput): Promise<BatchResult> {
+async function apply(
+  deps: LandscaperDeps,
+  { by, subject, jobID, generation, only, known = {} }: ApplyInput,
+): Promise<BatchResult> {
   const { subject: execution, children: existing } = await readExecution(deps, { by, subject }, 0)
   const name = `execution ${subject.namespace}/${subject.name}`
   if (execution === undefined) throw finalFailure('NotFound', `${name} is gone`)
@@ -77,10 +85,12 @@ async function apply(deps: LandscaperDeps, { by, subject, jobID, generation }: A
   const decoded = await decodeItems(execution, dataOf(deps, subject))
   if ('problem' in decoded) throw finalFailure('ERR_CONFIGURATION_PROBLEM', decoded.problem)
   const writes = plannedWrites(execution, decoded.items, existing, jobID)
-  const result = await send(deps, { by, step: 'applyDeployItems' }, writes)
+  const asked = only && new Set(only)
+  const due = asked === undefined ? writes : writes.filter(({ name }) => asked.has(name))
+  const result = await send(deps, { by, step: 'applyDeployItems' }, due)
   const written = new Set(writes.map((write) => write.name))
   const untouched = existing
-    .filter((item) => !written.has(item.metadata.name))
+    .filter((item) => !written.has(item.metadata.name) && isNews(item, known))
     .map((item) => deployItemView(item, by, deps))
   return { ...result, items: [...untouched, ...result.items] }
 }

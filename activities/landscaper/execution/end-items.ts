@@ -14,12 +14,12 @@ import { dataOf } from '../customer.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { deployItemView, isTakenUp, itemNameOf, pickupMs, waitedForPickupMs } from '../deploy-item-view.ts'
-import { recordWarning } from '../../kube/events.ts'
 import { targetView } from '../../kube/views.ts'
 import { withdraw } from '../../run/children.ts'
 import { INTERRUPT } from '../requests.ts'
 import { type Patch, writeAll } from '../../kube/write.ts'
-import { type BatchResult, batchResult, FIELD_MANAGER, type ItemsInput, type ItemWrite } from './item-batch.ts'
+import { type BatchResult, FIELD_MANAGER, type ItemsInput, type ItemWrite, send } from './item-batch.ts'
+import { warnOfError } from '../deploy/run/item-write.ts'
 import { readOwned } from '../../kube/read-family.ts'
 import { itemsOf } from './observe.ts'
 import { type ExecutionView, executionView } from './views.ts'
@@ -43,7 +43,8 @@ export const endItemActivities = (deps: LandscaperDeps) => ({
   /** Ends the given items, triggered or not, of any type, and takes the interrupt off the Execution. Idempotent. @throws retryable failures. */
   async interruptExecution({ request, ...input }: InterruptInput): Promise<InterruptResult> {
     const ended = await endItems(deps, 'interruptExecution', input, () => INTERRUPTED)
-    if (ended.failures.length > 0 || request === undefined) return { ...ended, target: undefined }
+    const isDone = ended.failures.length === 0 && ended.left?.length === 0
+    if (!isDone || request === undefined) return { ...ended, target: undefined }
     return { ...ended, target: await takeInterruptOff(deps, { ...input, ...request }) }
   },
 
@@ -79,7 +80,7 @@ function unclaimed(deps: LandscaperDeps, by: By, object: DeployItem): ErrorRepor
   }
 }
 
-/** @param why the item ends; undefined: it does not. */
+/** @param why the item ends; undefined: it does not. What a call has no time for is left. */
 async function endItems(
   deps: LandscaperDeps,
   step: string,
@@ -104,11 +105,7 @@ async function endItems(
       { verb: 'patchStatus', watched: deployItemKind, namespace: subject.namespace, name, version, patch, reapply },
     ]
   })
-  const answers = await writeAll(deps, { ...by, step, fieldManager: FIELD_MANAGER }, ends)
-  for (const answer of answers) {
-    if (answer.result === 'ok' && answer.wrote) await warn(deps, jobID, answer.object)
-  }
-  const result = batchResult(deps, by, ends, answers)
+  const result = await send(deps, { by, step }, ends, (answer) => warnOfError(deps, jobID, answer))
   const names = new Set(ends.map(({ name }) => name))
   const untouched = found.filter(({ metadata }) => !names.has(metadata.name))
   const there = new Set(found.map(({ metadata }) => metadata.uid))
@@ -159,18 +156,6 @@ function endPatch(object: DeployItem, jobID: string, report: ErrorReport, now: s
       transitionTimes: { ...times, finishedTime: now },
     },
   }
-}
-
-async function warn(deps: LandscaperDeps, jobID: string, object: DeployItem): Promise<void> {
-  const lastError = object.status?.lastError
-  const { name, namespace, uid } = object.metadata
-  if (lastError !== undefined)
-    await recordWarning(
-      deps,
-      { apiVersion: deployItemKind.apiVersion, kind: deployItemKind.kind, namespace, name, uid },
-      jobID,
-      lastError,
-    )
 }
 
 async function takeInterruptOff(

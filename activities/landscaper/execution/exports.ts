@@ -8,9 +8,11 @@ import type { LandscaperDeps } from '../deps.ts'
 import { PARALLEL_READS, writeDataObjects } from '../data-objects.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
-import { ownerReference } from '../../kube/owners.ts'
+import { isOwnedBy, ownerReference } from '../../kube/owners.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { entriesOf, secretResource } from '../../kube/secrets.ts'
+import { type Writer, writeAll } from '../../kube/write.ts'
+import { remove } from '../../run/children.ts'
 import { dataLabels, dataObjectName, executionContext } from '../render/names.ts'
 import { YamlError } from '../render/yaml.ts'
 import type { DeployItemView } from '../deploy-item-view.ts'
@@ -19,39 +21,58 @@ export interface CollectInput {
   readonly by: By
   readonly subject: Subject
   readonly jobID: string
+  /** Those that export something. */
   readonly items: readonly Pick<DeployItemView, 'item' | 'exportRef'>[]
 }
 
+type ExportRef = Readonly<Record<'name' | 'namespace', string>>
+
 export const exportActivities = (all: LandscaperDeps) => ({
   /**
-   * Reads the export Secrets of the items and writes the Execution's DataObject.
+   * Reads the export Secrets of the items and writes the Execution's DataObject; without items, deletes what an earlier job has collected.
    *
-   * @returns the reference for `status.exportRef`.
+   * @returns the reference for `status.exportRef`; null without items.
    * @throws `ERR_CONFIGURATION_PROBLEM` (final) when a Secret is missing, unreadable or in another namespace.
    */
-  async collectExports({ by, subject, jobID, items }: CollectInput): Promise<{ name: string; namespace: string }> {
+  async collectExports({ by, subject, jobID, items }: CollectInput): Promise<ExportRef | null> {
     const deps = forNamespace(all, subject.namespace)
+    const writer = { ...by, step: 'collectExports', fieldManager: 'pawl-execution' }
+    const context = executionContext(subject.name)
+    const name = dataObjectName(context, '')
+    if (items.length === 0) {
+      await deleteCollected(deps, writer, { subject, name })
+      return null
+    }
     const exports = await inParallel(items, PARALLEL_READS, async (item) => {
       return [item.item, await readExport(deps, subject, item)] as const
     })
-    const owner = ownerReference(executionKind, subject)
-    const context = executionContext(subject.name)
-    const name = dataObjectName(context, '')
     const labels = dataLabels({ context, key: '', sourceType: 'export', source: context, jobID })
-    await writeDataObjects(
-      deps,
-      { ...by, step: 'collectExports', fieldManager: 'pawl-execution' },
-      {
+    await writeDataObjects(deps, writer, {
+      ...{
         watched: dataObjectKind,
         namespace: subject.namespace,
-        owner,
+        owner: ownerReference(executionKind, subject),
         jobID,
-        objects: [{ name, labels, content: { data: Object.fromEntries(exports) } }],
       },
-    )
+      objects: [{ name, labels, content: { data: Object.fromEntries(exports) } }],
+    })
     return { name, namespace: subject.namespace }
   },
 })
+
+// The reference writes an empty DataObject then. Here an Execution without exports has none, whatever it had before.
+async function deleteCollected(
+  deps: LandscaperDeps,
+  writer: Writer,
+  { subject, name }: { readonly subject: Subject; readonly name: string },
+): Promise<void> {
+  const { namespace } = subject
+  const object = await readObject(deps, dataObjectKind, namespace, name)
+  if (object === undefined || !isOwnedBy(object, executionKind, subject)) return
+  const { uid, resourceVersion: version } = object.metadata
+  const [answer] = await writeAll(deps, writer, [remove({ watched: dataObjectKind, namespace, name, uid, version })])
+  if (answer?.result === 'failed') throw answer.error
+}
 
 async function readExport(
   deps: LandscaperDeps,

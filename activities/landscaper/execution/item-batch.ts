@@ -4,13 +4,17 @@ import type { deployItemKind } from '../../../workflows/landscaper/deploy-item/k
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import { type DeployItemView, deployItemView } from '../deploy-item-view.ts'
 import { type KubeError, toApplicationFailure } from '../../kube/errors.ts'
+import { inParallel } from '../../kube/in-parallel.ts'
 import { isReleased } from '../../kube/views.ts'
-import { type Write, type WriteAnswer, writeAll } from '../../kube/write.ts'
+import { PARALLEL_WRITES, type Write, type WriteAnswer, writeAll } from '../../kube/write.ts'
+import { inTime } from '../../run/call-time.ts'
 import type { LandscaperDeps } from '../deps.ts'
 
 export const FIELD_MANAGER = 'pawl-execution'
 
 export type ItemWrite = Write<typeof deployItemKind>
+
+type ItemAnswer = WriteAnswer<typeof deployItemKind>
 
 export interface ItemsInput {
   readonly by: By
@@ -31,22 +35,37 @@ export interface BatchResult {
     readonly message: string
     readonly retryable: boolean
   }[]
+  /** Names of the objects that one call had no time for: as they were, and to be asked for again. Absent: none. */
+  readonly left?: readonly string[]
 }
 
-/** Sends the writes of one step. @throws retryable failures of the journal; those of single writes are in the result. */
+/**
+ * Sends the writes of one step, as far as the time of a call goes.
+ *
+ * @param told of each answer, after its write.
+ * @throws retryable failures of the journal; those of single writes are in the result.
+ */
 export async function send(
   deps: LandscaperDeps,
   { by, step }: { readonly by: By; readonly step: string },
   writes: readonly ItemWrite[],
+  told?: (answer: ItemAnswer) => Promise<void>,
 ): Promise<BatchResult> {
-  return batchResult(deps, by, writes, await writeAll(deps, { ...by, step, fieldManager: FIELD_MANAGER }, writes))
+  const writer = { ...by, step, fieldManager: FIELD_MANAGER }
+  const { results, left } = await inTime(deps, writes, async (part) => {
+    const answers = await writeAll(deps, writer, part)
+    if (told !== undefined) await inParallel(answers, PARALLEL_WRITES, told)
+    return answers
+  })
+  const sent = writes.slice(0, writes.length - left.length)
+  return { ...batchResult(deps, by, sent, results.flat()), left: left.map(({ name }) => name) }
 }
 
-export function batchResult(
+function batchResult(
   deps: LandscaperDeps,
   by: By,
   writes: readonly ItemWrite[],
-  answers: readonly WriteAnswer<typeof deployItemKind>[],
+  answers: readonly ItemAnswer[],
 ): BatchResult {
   const items: DeployItemView[] = []
   const gone: string[] = []

@@ -33,7 +33,23 @@ describe('a run that waits', () => {
     expect(wake({ version: 2 })).toBe(70)
     expect(wake({ version: 2, seq: 0 })).toBe('signal')
     ms = 130
-    expect(wake({ version: 2 })).toBe('signal')
+    expect(wake({ version: 3 })).toBe('signal')
+  })
+
+  it('is signalled once for all the wakes that have waited for that', () => {
+    expect([wake(), wake({ uid: 'item', version: 2 }), wake({ uid: 'other', version: 3 })]).toEqual([
+      'signal',
+      100,
+      100,
+    ])
+    ms = 100
+    expect(wake({ uid: 'item', version: 2 })).toBe('signal')
+    expect(wake({ uid: 'other', version: 3 })).toBe('seen')
+    // The signal has failed.
+    ms = 200
+    expect(wake({ uid: 'item', version: 2 })).toBe('signal')
+    // Something came since.
+    expect(wake({ uid: 'other', version: 4 })).toBe(100)
   })
 
   it('may be at work as soon as it is started', () => {
@@ -77,17 +93,42 @@ describe('a run that is at work', () => {
   it('is noted again as long as it is at work, and signalled two seconds after the last that it did', () => {
     expect(wake()).toBe(2000)
     ms = 1999
-    atWork.acts(RUN)
+    atWork.acts(RUN)()
     ms = 3998
     expect(wake()).toBe(2000)
     ms = 3999
     expect(wake()).toBe('signal')
-    atWork.acts('installation/ns/other/u2/job')
+    atWork.acts('installation/ns/other/u2/job')()
+  })
+
+  it('is noted as long as one of its calls goes on, but not for ever', () => {
+    const ended = atWork.acts(RUN)
+    ms = 29_999
+    expect(wake()).toBe(2000)
+    ended()
+    ms = 31_998
+    expect(wake()).toBe(2000)
+    ms = 31_999
+    expect(wake()).toBe('signal')
+    atWork.looks(RUN)
+    atWork.acts(RUN)
+    ms = 61_999
+    expect(wake({ version: 2, passes: 2 })).toBe('signal')
+  })
+
+  it('has the wakes of thousands of items come again a hundred a second, and sees them all in one look', () => {
+    const items = Array.from({ length: 5000 }, (_, index) => ({ uid: `item-${index}`, version: index }))
+    const later = items.map((item) => Number(wake(item)))
+    expect(later.slice(0, 101)).toEqual(Array.from({ length: 101 }, () => 2000))
+    expect(later.slice(101)).toEqual(Array.from({ length: 4899 }, (_, index) => 2010 + index * 10))
+    expect(atWork.settles(RUN)).toBe(true)
+    atWork.looks(RUN)
+    for (const item of items) expect(wake({ ...item, passes: 2 })).toBe('seen')
   })
 
   it('waits after its settle, whatever it does beside its passes', () => {
     atWork.settles(RUN)
-    atWork.acts(RUN)
+    atWork.acts(RUN)()
     expect(wake()).toBe('signal')
   })
 

@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import fc from 'fast-check'
 
+import { inParallel } from '../../../activities/kube/in-parallel.ts'
+
 export const LONG = process.env['PAWL_LONG'] !== undefined
 const SUITE_SEED = 20_261_123
 
@@ -77,6 +79,19 @@ export async function holds<Value>(
       cause: details.errorInstance,
     },
   )
+}
+
+/** Does the work for each of the items, some at once. @throws with what went wrong, for all of them. */
+export async function forEach<Item>(
+  items: readonly Item[],
+  atOnce: number,
+  work: (item: Item, index: number) => Promise<void>,
+): Promise<void> {
+  const errors: unknown[] = []
+  await inParallel([...items.entries()], atOnce, async ([index, item]) => {
+    await work(item, index).catch((error: unknown) => errors.push(error))
+  })
+  if (errors.length > 0) throw new Error(errors.map(String).join('\n\n'))
 }
 
 function write(kept: Kept<unknown>, seed: number): string {

@@ -29,7 +29,7 @@ export async function endState(cluster: Cluster, name: string): Promise<readonly
   )
   const all = lists.flat()
   const objects = all.map(({ object }) => object)
-  const found = all.filter(({ object }) => isOf(name, object, objects) && !isForgotten(object, objects))
+  const found = all.filter(({ object }) => isOf(name, object, objects))
   const names = found.flatMap(({ object: { metadata }, role }): [string, string][] => [
     [metadata.uid ?? '', `<uid of ${role}>`],
     ...(metadata.name === name ? [] : [[metadata.name, `<${role}>`] as [string, string]]),
@@ -52,13 +52,6 @@ function isOf(name: string, { metadata }: KubeObject, all: readonly KubeObject[]
   if (owners.length === 0) return metadata.name === name || metadata.name.startsWith(`${name}-`)
   const parents = all.filter((one) => owners.some(({ uid }) => uid === one.metadata.uid))
   return parents.some((parent) => isOf(name, parent, all))
-}
-
-/** The exports of an Execution that exports nothing any more: they stay as long as it does, and it no longer names them (collect-exports.ts). */
-function isForgotten({ metadata }: KubeObject, all: readonly LsObject[]): boolean {
-  if (metadata.labels?.[KEY_LABEL] !== '') return false
-  const owner = all.find(({ metadata: { uid } }) => uid === metadata.ownerReferences?.[0]?.uid)
-  return owner !== undefined && owner.status?.exportRef === undefined
 }
 
 function roleOf(plural: string, { metadata }: LsObject): string {

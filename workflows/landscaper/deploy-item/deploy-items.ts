@@ -48,26 +48,36 @@ async function answerItems<State extends DeployState>(
   quick: readonly DeployItemView[],
   isHosted: boolean,
 ): Promise<Outcome> {
+  const faults: Fault[] = []
+  for (let asked = quick; asked.length > 0;) {
+    const { failures, left = [] } = await answerSome(pass, asked, isHosted)
+    faults.push(
+      ...failures.map(({ object, code, message }) => ({ code, message: `${object}: ${message}`, retryable: true })),
+    )
+    const uids = new Set(left)
+    asked = asked.filter(({ uid }) => uids.has(uid))
+  }
+  const retry = faults.length === 0 ? done : again(RETRY_MS)
+  return joinOutcomes({ ...done, faults }, retry, ...timeouts(pass))
+}
+
+async function answerSome<State extends DeployState>(
+  pass: DeployPass<State>,
+  asked: readonly DeployItemView[],
+  isHosted: boolean,
+) {
   const { by, subject, jobID, act, state } = pass
-  const { items, gone, failures } = await act.deployMockItems({
+  const answered = await act.deployMockItems({
     ...{ by, subject, jobID, isHosted },
-    items: quick.map(({ uid, item }) => ({ uid, item })),
+    items: asked.map(({ uid, item }) => ({ uid, item })),
     ownVersion: newestVersion(state.deployItems),
   })
   // A track may have ended meanwhile: what it has put into the state stays.
-  const byUid = new Map(
-    pass.state.deployItems.filter((item) => !gone.includes(item.uid)).map((item) => [item.uid, item]),
-  )
-  for (const item of items) byUid.set(item.uid, item)
+  const gone = new Set(answered.gone)
+  const byUid = new Map(pass.state.deployItems.filter(({ uid }) => !gone.has(uid)).map((item) => [item.uid, item]))
+  for (const item of answered.items) byUid.set(item.uid, item)
   pass.state = { ...pass.state, deployItems: [...byUid.values()] }
-
-  const faults: Fault[] = failures.map(({ object, code, message }) => ({
-    code,
-    message: `${object}: ${message}`,
-    retryable: true,
-  }))
-  const retry = faults.length === 0 ? done : again(RETRY_MS)
-  return joinOutcomes({ ...done, faults }, retry, ...timeouts(pass))
+  return answered
 }
 
 // Source: spec/landscaper.md 2.9: what failed is tried again every 5 s; settle's back-off may make it sooner.

@@ -1,14 +1,22 @@
 // Init: the deploy items become what the spec says; those it no longer names are deleted (orphans).
 // Source: seeds/landscaper-execution-controller.txt "Init".
 
-import type { Outcome } from '../../kit/index.ts'
+import { done, joinOutcomes, type Outcome } from '../../kit/index.ts'
+import { versionsOf } from './observe-execution.ts'
 import { absorb, type ExecutionPass } from './pass.ts'
 
 export async function applyDeployItems(pass: ExecutionPass): Promise<Outcome> {
   const { by, subject, jobID, state, act } = pass
   const { generation } = state.target
   const items = state.target.items.map(({ name }) => ({ name }))
-  const applied = absorb(pass, await act.applyDeployItems({ by, subject, jobID, generation, items }))
+  let applied = done
+  let only: readonly string[] | undefined
+  do {
+    const known = versionsOf(pass.state.deployItems)
+    const result = await act.applyDeployItems({ by, subject, jobID, generation, items, known, ...(only && { only }) })
+    applied = joinOutcomes(applied, absorb(pass, result))
+    only = result.left ?? []
+  } while (only.length > 0)
   pass.draft.observedGeneration = generation
   pass.draft.marks.push('waitTime')
   return applied

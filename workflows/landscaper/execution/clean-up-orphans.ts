@@ -4,20 +4,20 @@
 
 import { done, fail, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
 import { classifyDeployItems } from './classify-deploy-items.ts'
-import { absorb, batch, causes, type ExecutionPass, isAtWork, isToBeReleased, names } from './pass.ts'
+import { absorbAll, causes, type ExecutionPass, isAtWork, isToBeReleased, names } from './pass.ts'
 import { drained, takeUpItems } from './take-up-items.ts'
 
 export async function cleanUpOrphans(pass: ExecutionPass): Promise<Outcome> {
   const kept = await deleteUnwanted(pass)
   if (kept.faults.length > 0) return kept
-  const { state, jobID, act } = pass
+  const { state, jobID } = pass
   const { orphans } = classesOf(pass)
   if (orphans.length === 0) return done
 
-  if (state.target.withoutUninstall) return absorb(pass, await act.releaseDeployItems(batch(pass, orphans)))
+  if (state.target.withoutUninstall) return await absorbAll(pass, 'releaseDeployItems', orphans)
   const untouched = orphans.filter((orphan) => isToBeReleased(orphan) && orphan.jobID !== jobID)
   if (untouched.length > 0) {
-    const released = absorb(pass, await act.releaseDeployItems(batch(pass, untouched)))
+    const released = await absorbAll(pass, 'releaseDeployItems', untouched)
     return released.faults.length > 0 ? released : await cleanUpOrphans(pass)
   }
   return await uninstall(pass)
@@ -53,9 +53,8 @@ async function uninstall(pass: ExecutionPass): Promise<Outcome> {
 
 // Items that an edit of the spec has dropped during the job: a job ID would deploy them, so they are deleted first.
 async function deleteUnwanted(pass: ExecutionPass): Promise<Outcome> {
-  const { act } = pass
   const unwanted = classesOf(pass).orphans.filter((orphan) => !orphan.deleting)
-  return unwanted.length === 0 ? done : absorb(pass, await act.deleteDeployItems(batch(pass, unwanted)))
+  return await absorbAll(pass, 'deleteDeployItems', unwanted)
 }
 
 function classesOf({ state, jobID, tracks }: ExecutionPass) {

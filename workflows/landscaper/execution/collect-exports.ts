@@ -8,7 +8,8 @@ export async function collectExports(pass: ExecutionPass): Promise<Outcome> {
   const items = state.deployItems
     .filter((item) => item.exportRef !== undefined)
     .map(({ item, exportRef }) => ({ item, exportRef }))
-  // Without exports the reference of an earlier job goes, so that nobody reads what is exported no more.
-  draft.fields['exportRef'] = items.length > 0 ? await act.collectExports({ by, subject, jobID, items }) : null
+  // Without exports those of an earlier job go, and the reference, so that nobody reads what is exported no more.
+  const isDue = items.length > 0 || state.target.hasExports
+  draft.fields['exportRef'] = isDue ? await act.collectExports({ by, subject, jobID, items }) : null
   return done
 }

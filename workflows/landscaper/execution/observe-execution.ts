@@ -36,7 +36,8 @@ export interface ItemsNews {
  * @param latest as the run knows them after the look: one that was worked on meanwhile may be newer than what the look has found.
  */
 export function withNews(latest: readonly DeployItemView[], { changed, gone }: ItemsNews): readonly DeployItemView[] {
-  const byUid = new Map(latest.filter(({ uid }) => !gone.includes(uid)).map((item) => [item.uid, item]))
+  const left = new Set(gone)
+  const byUid = new Map(latest.filter(({ uid }) => !left.has(uid)).map((item) => [item.uid, item]))
   for (const item of changed) if (!isOlder(item, byUid.get(item.uid))) byUid.set(item.uid, item)
   return [...byUid.values()].sort((left, right) => (left.name < right.name ? -1 : 1))
 }

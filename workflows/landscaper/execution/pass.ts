@@ -46,6 +46,29 @@ export function absorb(pass: ExecutionPass, result: BatchResult): Outcome {
   return faults.length === 0 ? done : joinOutcomes({ ...done, faults })
 }
 
+type ItemsActivity = 'triggerDeployItems' | 'deleteDeployItems' | 'releaseDeployItems' | 'endUnclaimedItems'
+
+/** Asks for something to be done with the items, in as many calls as that takes, and takes in what was written. None: no call. */
+export async function absorbAll(
+  pass: ExecutionPass,
+  name: ItemsActivity,
+  items: readonly DeployItemView[],
+): Promise<Outcome> {
+  let outcome = done
+  for (let asked = items; asked.length > 0;) {
+    const result = await pass.act[name](batch(pass, asked))
+    outcome = joinOutcomes(outcome, absorb(pass, result))
+    asked = leftOf(asked, result)
+  }
+  return outcome
+}
+
+/** Those of the items that a call had no time for. */
+export function leftOf(asked: readonly DeployItemView[], { left }: BatchResult): readonly DeployItemView[] {
+  const names = new Set(left)
+  return asked.filter(({ name }) => names.has(name))
+}
+
 /** Runs this job: the item has it, or is worked on before its own first write brings it. */
 export function isAtWork({ jobID, tracks }: ExecutionPass, item: DeployItemView): boolean {
   return item.jobIDFinished !== jobID && (item.jobID === jobID || tracks.has(item.uid))

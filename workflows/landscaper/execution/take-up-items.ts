@@ -5,7 +5,7 @@ import type { DeployItemView } from '../../../activities/landscaper/deploy-item-
 import { done, isIdle, joinOutcomes, type Outcome } from '../../kit/index.ts'
 import { deployItems } from '../deploy-item/deploy-items.ts'
 import { isServed } from '../deploy-item/pass.ts'
-import { absorb, batch, type ExecutionPass } from './pass.ts'
+import { absorbAll, type ExecutionPass } from './pass.ts'
 
 /** @param items that have the job unfinished, or do not have it yet. One that runs another job is left to end it first. */
 export async function takeUpItems(pass: ExecutionPass, items: readonly DeployItemView[]): Promise<Outcome> {
@@ -13,7 +13,7 @@ export async function takeUpItems(pass: ExecutionPass, items: readonly DeployIte
   const free = items.filter((item) => item.jobID === jobID || isIdle(item))
   const foreign = free.filter((item) => !isServed(item, pass) && item.jobID !== jobID)
   const served = free.filter((item) => isServed(item, pass))
-  const handedDown = foreign.length === 0 ? done : absorb(pass, await pass.act.triggerDeployItems(batch(pass, foreign)))
+  const handedDown = await absorbAll(pass, 'triggerDeployItems', foreign)
   const deployed = served.length === 0 ? done : await deployItems(pass, served, true)
   return joinOutcomes(handedDown, deployed)
 }

@@ -7,13 +7,13 @@
 import { done, fail, findCycle, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import { classifyForDeletion } from './classify-deploy-items.ts'
-import { absorb, batch, causes, type ExecutionPass, isToBeReleased, names } from './pass.ts'
+import { absorbAll, causes, type ExecutionPass, isToBeReleased, names } from './pass.ts'
 import { drained, takeUpLevels } from './take-up-items.ts'
 
 export async function triggerDeletion(pass: ExecutionPass): Promise<Outcome> {
-  const { state, act } = pass
+  const { state } = pass
   if (state.deployItems.length === 0) return done
-  if (state.target.withoutUninstall) return absorb(pass, await act.releaseDeployItems(batch(pass, state.deployItems)))
+  if (state.target.withoutUninstall) return await absorbAll(pass, 'releaseDeployItems', state.deployItems)
   const released = await releaseUntouched(pass)
   if (released.faults.length > 0) return released
 
@@ -37,8 +37,7 @@ export async function triggerDeletion(pass: ExecutionPass): Promise<Outcome> {
 
 /** Nobody may be there to say that nothing was deployed of these. */
 async function releaseUntouched(pass: ExecutionPass): Promise<Outcome> {
-  const untouched = untouchedOf(pass)
-  return untouched.length === 0 ? done : absorb(pass, await pass.act.releaseDeployItems(batch(pass, untouched)))
+  return await absorbAll(pass, 'releaseDeployItems', untouchedOf(pass))
 }
 
 function untouchedOf(pass: ExecutionPass): readonly DeployItemView[] {

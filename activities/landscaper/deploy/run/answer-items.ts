@@ -2,14 +2,16 @@
 // Source: spec/landscaper.md 2.9, 4.9.
 //
 //   A1. One write per item and job when the item ends at once, one more for an export.
-//   A2. All items of a call are written together; one that fails delays none of its siblings.
+//   A2. All items of a call are written together, as far as its time goes; one that fails delays none of its siblings.
 
 import type { By, Subject } from '../../../../workflows/kit/index.ts'
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import { isFinal } from '../../../kube/errors.ts'
 import { isReleased, targetView } from '../../../kube/views.ts'
-import { type Patch, type Writer, writeAll } from '../../../kube/write.ts'
+import { inParallel } from '../../../kube/in-parallel.ts'
+import { type Patch, PARALLEL_WRITES, type Writer, writeAll } from '../../../kube/write.ts'
+import { inTime } from '../../../run/call-time.ts'
 import { internalProblem, reportOf } from './deploy-errors.ts'
 import { DeployError, type Deployer, isQuick, type QuickAnswer, type QuickDeployer } from './deployer.ts'
 import { type ExportFailure, exportName, type ItemExport, writeExports } from './item-export.ts'
@@ -46,6 +48,8 @@ export interface AnswerResult {
   readonly items: readonly DeployItemView[]
   readonly gone: readonly string[]
   readonly failures: readonly { readonly object: string; readonly code: string; readonly message: string }[]
+  /** uids of the items that the call had no time for: to be asked for again. Absent: none. */
+  readonly left?: readonly string[]
 }
 
 const WRITER = 'pawl-deploy'
@@ -55,7 +59,7 @@ export const answerActivities = (deps: LandscaperDeps, deployers: readonly Deplo
    * Brings items of quick deployers to what becomes of them in this job. Idempotent: an item that is finished, or that waits as it shall, is
    * left alone. Its name and those of its writes' steps stand in open runs and in the journal, from when mock was the only such deployer.
    *
-   * @returns the items as they are now; failures per item, to be tried again.
+   * @returns the items as they are now; failures per item, to be tried again; those that are left.
    */
   async deployMockItems({
     by,
@@ -72,19 +76,29 @@ export const answerActivities = (deps: LandscaperDeps, deployers: readonly Deplo
     const decided = all
       .filter((object) => uids.has(object.metadata.uid))
       .map((object) => decide(deps, quick.get(object.spec.type), { object, jobID, now }, isHosted))
-    const exports = decided.flatMap(({ exported }) => exported ?? [])
-    const refused = await writeExports(deps, { ...by, step: 'exportMockItems', fieldManager: WRITER }, exports)
-    const steps = decided.map((step) => withoutExport(step, refused))
-    const first = await write(deps, { ...by, step: 'deployMockItems', fieldManager: WRITER }, steps)
-    // What the server refuses is not tried in vain for ever: the item ends, and says why.
-    const ends = first.flatMap(({ step, answer }) => refusedEnd(step, answer))
-    const second = await write(deps, { ...by, step: 'endRefusedItems', fieldManager: WRITER }, ends)
-    const ended = new Set(ends.map(({ object }) => object))
-    const written = [...first.filter(({ step }) => !ended.has(step.object)), ...second]
-    for (const { answer } of written) await warnOfError(deps, jobID, answer)
-    return result(deps, by, steps, written)
+    const { results, left } = await inTime(deps, decided, (part) => carryOut(deps, { by, jobID }, part))
+    return { ...result(deps, by, results), left: left.map(({ object }) => object.metadata.uid) }
   },
 })
+
+interface Acting {
+  readonly by: By
+  readonly jobID: string
+}
+
+async function carryOut(deps: LandscaperDeps, { by, jobID }: Acting, decided: readonly Step[]): Promise<Done> {
+  const exports = decided.flatMap(({ exported }) => exported ?? [])
+  const refused = await writeExports(deps, { ...by, step: 'exportMockItems', fieldManager: WRITER }, exports)
+  const steps = decided.map((step) => withoutExport(step, refused))
+  const first = await write(deps, { ...by, step: 'deployMockItems', fieldManager: WRITER }, steps)
+  // What the server refuses is not tried in vain for ever: the item ends, and says why.
+  const ends = first.flatMap(({ step, answer }) => refusedEnd(step, answer))
+  const second = await write(deps, { ...by, step: 'endRefusedItems', fieldManager: WRITER }, ends)
+  const ended = new Set(ends.map(({ object }) => object))
+  const written = [...first.filter(({ step }) => !ended.has(step.object)), ...second]
+  await inParallel(written, PARALLEL_WRITES, ({ answer }) => warnOfError(deps, jobID, answer))
+  return { steps, written }
+}
 
 interface Step {
   readonly object: DeployItem
@@ -99,6 +113,11 @@ interface Step {
 interface Written {
   readonly step: Step
   readonly answer: ItemAnswer
+}
+
+interface Done {
+  readonly steps: readonly Step[]
+  readonly written: readonly Written[]
 }
 
 async function write(deps: LandscaperDeps, writer: Writer, steps: readonly Step[]): Promise<Written[]> {
@@ -201,13 +220,14 @@ function answered(job: ItemJob, deployer: QuickDeployer, answer: QuickAnswer): N
   return { patch: isNew ? pickedUp(job, phase, fields) : undefined, ...exported }
 }
 
-function result(deps: LandscaperDeps, by: By, steps: readonly Step[], written: readonly Written[]): AnswerResult {
+function result(deps: LandscaperDeps, by: By, parts: readonly Done[]): AnswerResult {
+  const steps = parts.flatMap((part) => part.steps)
   const items = steps.filter((step) => step.write === undefined).map((step) => deployItemView(step.object, by, deps))
   const gone: string[] = []
   const failures: AnswerResult['failures'][number][] = steps.flatMap(({ object, failure }) =>
     failure === undefined ? [] : [{ object: object.metadata.name, code: failure.code, message: failure.message }],
   )
-  for (const { step, answer } of written) {
+  for (const { step, answer } of parts.flatMap(({ written }) => written)) {
     const { name, uid } = step.object.metadata
     if (answer.result === 'failed') {
       failures.push({ object: name, code: answer.error.reason, message: answer.error.message })

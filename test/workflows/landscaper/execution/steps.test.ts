@@ -164,9 +164,22 @@ describe('the exports of an execution', () => {
     expect(pass.draft.fields).toEqual({ exportRef: { name: 'exports', namespace: 'n' } })
   })
 
-  it('are no object when no item has any, and an earlier reference goes', async () => {
+  it('are no object when no item has any, and nothing is asked of anybody', async () => {
     const { pass } = executionPass([succeeded('a')])
     expect(await collectExports(pass)).toEqual(done)
+    expect(pass.draft.fields).toEqual({ exportRef: null })
+  })
+
+  it('are taken back with the reference to them when an earlier job had some', async () => {
+    const collected: unknown[] = []
+    const taken: ExecutionActivities['collectExports'] = ({ items }) => {
+      collected.push(items)
+      return Promise.resolve(null)
+    }
+    const given = { target: { hasExports: true }, act: { collectExports: taken } }
+    const { pass } = executionPass([succeeded('a')], given)
+    expect(await collectExports(pass)).toEqual(done)
+    expect(collected).toEqual([[]])
     expect(pass.draft.fields).toEqual({ exportRef: null })
   })
 })
