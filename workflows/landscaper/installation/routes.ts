@@ -4,11 +4,13 @@ import {
   type ControllerRoutes,
   groupKindText,
   isIdle,
+  isJobIDRefused,
   isJobTaken,
   jobIDsOf,
   ownerOfKind,
   jobIDProblem,
   path,
+  REFUSED_ID,
   type RoutedEvent,
   type Routing,
   textAt,
@@ -27,6 +29,7 @@ function fromInstallation(event: RoutedEvent): Routing {
   const subject = { controller: 'installation', uid: event.uid, namespace: event.namespace, name: event.name }
   if (event.type === 'DELETED') return { routes: [{ ...subject, mode: 'notify', cause: 'deleted' }] }
   const run = installationRun(event.projection)
+  if ('none' in run && isJobIDRefused(event)) return { routes: [{ ...subject, mode: 'start', cause: REFUSED_ID }] }
   if ('none' in run) return { ignored: jobIDProblem(jobIDsOf(event.projection).jobID) ?? run.none }
   return { routes: [{ ...subject, mode: 'start', cause: run.cause }] }
 }
