@@ -2,6 +2,7 @@
 // Source: seeds/landscaper-execution-controller.txt "Init".
 
 import type { Outcome } from '../../kit/index.ts'
+import { nameDeployItems } from './deploy-item-cache.ts'
 import { absorb, type ExecutionPass } from './pass.ts'
 
 export async function applyDeployItems(pass: ExecutionPass): Promise<Outcome> {
@@ -11,5 +12,7 @@ export async function applyDeployItems(pass: ExecutionPass): Promise<Outcome> {
   const applied = absorb(pass, await act.applyDeployItems({ by, subject, jobID, generation, items }))
   pass.draft.observedGeneration = generation
   pass.draft.marks.push('waitTime')
+  // A pass that is made again for a fault would write them each time.
+  if (applied.faults.length === 0) nameDeployItems(pass)
   return applied
 }

@@ -6,6 +6,7 @@
 
 import { done, fail, findCycle, interrupts, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
 import { classifyDeployItems } from './classify-deploy-items.ts'
+import { nameDeployItems } from './deploy-item-cache.ts'
 import { causes, type ExecutionPass, names } from './pass.ts'
 import { releaseDeployers } from './name-deployers.ts'
 import { drained, takeUpLevels } from './take-up-items.ts'
@@ -13,7 +14,10 @@ import { drained, takeUpLevels } from './take-up-items.ts'
 export async function triggerDeployItems(pass: ExecutionPass): Promise<Outcome> {
   const outcome = await triggerReady(pass)
   const isOver = outcome.stopped === undefined && outcome.againMs === undefined
-  if (isOver && outcome.faults.every((fault) => !fault.retryable)) releaseDeployers(pass)
+  if (isOver && outcome.faults.every((fault) => !fault.retryable)) {
+    releaseDeployers(pass)
+    nameDeployItems(pass)
+  }
   return outcome
 }
 
