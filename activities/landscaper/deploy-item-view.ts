@@ -22,7 +22,7 @@ export interface DeployItemView {
   readonly jobID: string | undefined
   readonly jobIDFinished: string | undefined
   readonly exportRef: { readonly name: string; readonly namespace?: string } | undefined
-  /** It is idle and no deployer has ever worked on it: nothing can have been deployed. */
+  /** It is idle and no deployer has ever worked on it: nothing can have been deployed. Of an item of the run's own only where it is being deleted. */
   readonly untouched?: boolean
   /** What its last job failed of, cut short; undefined while it runs, and when it did not fail. */
   readonly error?: string | undefined
@@ -90,11 +90,11 @@ function timesOf({ status = {} }: DeployItem): Pick<DeployItemView, 'since' | 't
 // Ends that were written without the deployer. Source: spec/landscaper.md 2.10, 2.11.
 const ENDED_FROM_OUTSIDE: readonly string[] = ['PickupTimeout', 'InterruptOperation']
 
-// The run's own deployers know themselves what they have deployed.
-function untouchedMark({ spec, status = {} }: DeployItem, run: Serving): Pick<DeployItemView, 'untouched'> {
+// Of items that the run deploys itself nobody asks on the way forward. They are claimed in their status before anything is sent.
+function untouchedMark({ metadata, spec, status = {} }: DeployItem, run: Serving): Pick<DeployItemView, 'untouched'> {
   const isUnstarted = (status.phase ?? '') === '' || ENDED_FROM_OUTSIDE.includes(status.lastError?.reason ?? '')
-  const isForeign = !isTypeServed(spec.type, run)
-  return isForeign && isIdle(status) && isUnstarted && !isSeen(status) ? { untouched: true } : {}
+  const isAsked = metadata.deletionTimestamp !== undefined || !isTypeServed(spec.type, run)
+  return isAsked && isIdle(status) && isUnstarted && !isSeen(status) ? { untouched: true } : {}
 }
 
 type ItemStatus = NonNullable<DeployItem['status']>

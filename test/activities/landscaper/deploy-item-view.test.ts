@@ -65,4 +65,25 @@ describe('an item that nobody has taken up', () => {
     const isForeign = pickupMs !== undefined
     expect(deployItemView(item(type, {}), run).untouched === true).toBe(isForeign)
   })
+
+  it.each([
+    ['has nothing to uninstall', {}, true],
+    [
+      'has nothing either where it was only interrupted',
+      { phase: 'Failed', lastError: { reason: 'InterruptOperation', message: 'x' } },
+      true,
+    ],
+    [
+      'may have something where it was claimed',
+      { phase: 'Progressing', jobID: 'a', lastReconcileTime: TRIGGERED },
+      false,
+    ],
+    ['may have something where a job of it has ended', { phase: 'Failed', lastReconcileTime: TRIGGERED }, false],
+    ['is not known to be alone where it has a job', { jobID: 'a' }, false],
+  ])('of a type that is deployed here %s, once it is being deleted', (_, status, untouched) => {
+    const one = item(MOCK, status as NonNullable<DeployItem['status']>)
+    const deleted = { ...one, metadata: { ...one.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }
+    expect(deployItemView(deleted, {}).untouched === true).toBe(untouched)
+    expect(deployItemView(one, {}).untouched).toBeUndefined()
+  })
 })

@@ -10,12 +10,12 @@ import { drained, takeUpItems } from './take-up-items.ts'
 export async function cleanUpOrphans(pass: ExecutionPass): Promise<Outcome> {
   const kept = await deleteUnwanted(pass)
   if (kept.faults.length > 0) return kept
-  const { state, jobID, act } = pass
+  const { state, act } = pass
   const { orphans } = classesOf(pass)
   if (orphans.length === 0) return done
 
   if (state.target.withoutUninstall) return absorb(pass, await act.releaseDeployItems(batch(pass, orphans)))
-  const untouched = orphans.filter((orphan) => isToBeReleased(orphan) && orphan.jobID !== jobID)
+  const untouched = orphans.filter((orphan) => isToBeReleased(pass, orphan))
   if (untouched.length > 0) {
     const released = absorb(pass, await act.releaseDeployItems(batch(pass, untouched)))
     return released.faults.length > 0 ? released : await cleanUpOrphans(pass)

@@ -51,9 +51,12 @@ export function isAtWork({ jobID, tracks }: ExecutionPass, item: DeployItemView)
   return item.jobIDFinished !== jobID && (item.jobID === jobID || tracks.has(item.uid))
 }
 
-/** Nothing was ever deployed of it, and its finalizer is still ours to take off; one that others hold beyond that is waited for. */
-export function isToBeReleased({ untouched, finalizers }: DeployItemView): boolean {
-  return untouched === true && finalizers.includes(FINALIZER)
+/**
+ * Nothing was ever deployed of it nor is being, and its finalizer is still ours to take off; one that others hold beyond that is waited for.
+ */
+export function isToBeReleased({ jobID, tracks }: ExecutionPass, item: DeployItemView): boolean {
+  const isAlone = item.jobID !== jobID && !tracks.has(item.uid)
+  return item.untouched === true && isAlone && item.finalizers.includes(FINALIZER)
 }
 
 /** Faults that must not end the job: what a step could not write for good would be left as it is, and nobody would come back to it. */

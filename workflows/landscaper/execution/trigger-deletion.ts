@@ -3,6 +3,8 @@
 //
 //   X1. A failed item stops new triggers; items already running are left to finish.
 //   X2. Nothing running and nothing ready, yet items blocked: stuck, so the phase fails, with the cycle's path and the way out.
+//   X3. An item that no deployer ever took up has nothing to uninstall: it goes at once, and binds no order. So a graph that was cyclic from the start
+//       is gone at once.
 
 import { done, fail, findCycle, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
@@ -29,21 +31,14 @@ export async function triggerDeletion(pass: ExecutionPass): Promise<Outcome> {
       running,
       stop(`a deploy item could not be triggered; waiting for the running ones: ${names(running)}`),
     )
-  // Those that nothing keeps any more, now that their successors are gone.
-  if (untouchedOf(pass).length > 0) return await triggerDeletion(pass)
   const found = verdict(pass)
   return found.stopped === undefined ? found : joinOutcomes(found, taken)
 }
 
-/** Nobody may be there to say that nothing was deployed of these. */
+/** X3. Nobody may be there to say that nothing was deployed of these. */
 async function releaseUntouched(pass: ExecutionPass): Promise<Outcome> {
-  const untouched = untouchedOf(pass)
+  const untouched = pass.state.deployItems.filter((item) => isToBeReleased(pass, item))
   return untouched.length === 0 ? done : absorb(pass, await pass.act.releaseDeployItems(batch(pass, untouched)))
-}
-
-function untouchedOf(pass: ExecutionPass): readonly DeployItemView[] {
-  const { failed, ready } = classesOf(pass)
-  return failed.length > 0 ? [] : ready.filter(isToBeReleased)
 }
 
 function verdict(pass: ExecutionPass): Outcome {

@@ -102,11 +102,40 @@ describe('an execution in phase Deleting', () => {
     expect(called.triggered).toEqual(['b', 'c'])
   })
 
-  it('lets items go that no deployer ever took up, in their turn', async () => {
-    const untouched = { ...pending('b', ['a']), untouched: true }
-    const { pass, called } = executionPass([pending('a'), untouched].map(leaving))
+  it('lets items go that no deployer ever took up, at once and in no order (X3)', async () => {
+    const untouched = ['a', 'b'].map((item) => ({ ...pending(item, ['c']), untouched: true }))
+    const objects = [...untouched, pending('c', ['a']), pending('d', ['c'])].map(leaving)
+    const { pass, called } = executionPass(objects)
+    expect(await triggerDeletion(pass)).toEqual(stop('waiting for d to be uninstalled'))
+    expect([called.released, called.triggered]).toEqual([['a', 'b'], ['d']])
+  })
+
+  it('is done at once when the items of a cycle were never taken up (X3)', async () => {
+    const cycle = [pending('a', ['b']), served(pending('b', ['a']))].map((item) => ({ ...item, untouched: true }))
+    const { pass, called } = executionPass(cycle.map(leaving))
+    expect(await triggerDeletion(pass)).toEqual(done)
+    expect([called.released, called.triggered]).toEqual([['a', 'b'], []])
+  })
+
+  it('uninstalls the rest of a cycle of which some were never taken up, also while somebody else holds these', async () => {
+    const held = { ...pending('b', ['a']), untouched: true, finalizers: ['theirs'] }
+    const { pass, called } = executionPass([pending('a', ['b']), held].map(leaving))
     expect(await triggerDeletion(pass)).toEqual(stop('waiting for a to be uninstalled'))
-    expect([called.released, called.triggered]).toEqual([['b'], ['a']])
+    expect([called.released, called.triggered]).toEqual([[], ['a']])
+  })
+
+  it('lets those go that were never taken up when another could not be uninstalled', async () => {
+    const { pass, called } = executionPass([failed('a'), { ...pending('b', ['a']), untouched: true }].map(leaving))
+    expect((await triggerDeletion(pass)).faults).toMatchObject([{ code: 'DeployItemsNotDeleted' }])
+    expect(called.released).toEqual(['b'])
+  })
+
+  it('does not let an item go whose first try is under way', async () => {
+    const begun = leaving({ ...slow(pending('a')), untouched: true })
+    const { pass, called, tracks } = executionPass([begun])
+    tracks.start(begun.uid, () => Promise.reject(new Error('is never asked')))
+    await triggerDeletion(pass)
+    expect(called.released).toEqual([])
   })
 
   it('waits for items that somebody else holds after they were let go', async () => {
