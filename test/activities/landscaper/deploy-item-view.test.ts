@@ -49,6 +49,24 @@ describe('an item with a new job ID is taken up', () => {
   })
 })
 
+describe('an item that has failed', () => {
+  it('tells the codes of its error, and nothing else that a deployer calls one', () => {
+    const lastError = {
+      ...{
+        operation: 'Reconcile',
+        reason: 'Bad',
+        message: 'no',
+        lastTransitionTime: TRIGGERED,
+        lastUpdateTime: TRIGGERED,
+      },
+      codes: ['ERR_TIMEOUT', 'canary: a text', 'ERR_UNAUTHORIZED'],
+    }
+    const view = deployItemView(item('example.org/any', { phase: 'Failed', lastError }), {})
+    expect(view).toMatchObject({ reason: 'Bad', codes: ['ERR_TIMEOUT', 'ERR_UNAUTHORIZED'] })
+    expect(deployItemView(item('example.org/any', { phase: 'Succeeded', lastError }), {}).codes).toBeUndefined()
+  })
+})
+
 describe('an item that nobody has taken up', () => {
   const MOCK = 'landscaper.gardener.cloud/mock'
   const limit = { landscaper: { pickupTimeoutMs: 5000 }, now: () => new Date('2026-01-01T00:00:07.700Z') }

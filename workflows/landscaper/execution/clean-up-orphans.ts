@@ -4,7 +4,7 @@
 
 import { done, fail, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
 import { classifyDeployItems } from './classify-deploy-items.ts'
-import { absorb, batch, causes, type ExecutionPass, isAtWork, isToBeReleased, names } from './pass.ts'
+import { absorb, batch, causes, codesOf, type ExecutionPass, isAtWork, isToBeReleased, names } from './pass.ts'
 import { drained, takeUpItems } from './take-up-items.ts'
 
 export async function cleanUpOrphans(pass: ExecutionPass): Promise<Outcome> {
@@ -48,6 +48,7 @@ async function uninstall(pass: ExecutionPass): Promise<Outcome> {
   return fail(
     'OrphanedDeployItems',
     `orphaned deploy items could not be uninstalled: ${names(orphans)}${causes(orphans)}`,
+    codesOf(orphans),
   )
 }
 

@@ -90,6 +90,11 @@ export function causes(items: readonly Pick<DeployItemView, 'item' | 'error'>[])
   return said.map(({ item, error = '' }) => `; ${item}: ${error}`).join('')
 }
 
+/** The codes of what items failed of, each once. Source: spec/landscaper.md 1.16. */
+export function codesOf(items: readonly Pick<DeployItemView, 'codes'>[]): readonly string[] {
+  return [...new Set(items.flatMap(({ codes = [] }) => codes))]
+}
+
 /** Names of items for people, few enough to read. */
 export function names(items: readonly { readonly item?: string; readonly name: string }[]): string {
   const all = items.map(({ item, name }) => item ?? name)

@@ -9,7 +9,7 @@
 import { done, fail, findCycle, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import { classifyForDeletion } from './classify-deploy-items.ts'
-import { absorb, batch, causes, type ExecutionPass, isToBeReleased, names } from './pass.ts'
+import { absorb, batch, causes, codesOf, type ExecutionPass, isToBeReleased, names } from './pass.ts'
 import { drained, takeUpLevels } from './take-up-items.ts'
 
 export async function triggerDeletion(pass: ExecutionPass): Promise<Outcome> {
@@ -47,10 +47,15 @@ function verdict(pass: ExecutionPass): Outcome {
   if (failed.length > 0) {
     return running.length > 0
       ? stop(`a deploy item could not be uninstalled; waiting for the running ones: ${names(running)}`)
-      : fail('DeployItemsNotDeleted', `deploy items could not be uninstalled: ${names(failed)}${causes(failed)}`)
+      : notDeleted(failed)
   }
   const waitedFor = [...running, ...ready]
   return waitedFor.length > 0 ? stop(`waiting for ${names(waitedFor)} to be uninstalled`) : stuck(blocked)
+}
+
+function notDeleted(failed: readonly DeployItemView[]): Outcome {
+  const found = `deploy items could not be uninstalled: ${names(failed)}${causes(failed)}`
+  return fail('DeployItemsNotDeleted', found, codesOf(failed))
 }
 
 function classesOf({ state, jobID, tracks }: ExecutionPass) {

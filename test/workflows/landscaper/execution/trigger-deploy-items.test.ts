@@ -5,6 +5,7 @@ import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import type { DeployItemView } from '../../../../activities/landscaper/deploy-item-view.ts'
 import { fail, type Outcome, stop } from '../../../../workflows/kit/index.ts'
 import { done } from '../../../../workflows/kit/plan/outcome.ts'
+import { executionPlan } from '../../../../workflows/landscaper/execution/plan.ts'
 import { triggerDeletion } from '../../../../workflows/landscaper/execution/trigger-deletion.ts'
 import { triggerDeployItems } from '../../../../workflows/landscaper/execution/trigger-deploy-items.ts'
 import {
@@ -60,6 +61,20 @@ describe('an execution in phase Progressing', () => {
     expect((await triggerDeployItems(pass)).faults[0]?.message).toBe(
       'has failed or missing deploy items: z, a, b, c, d; a: no a; b: no b; c: no c',
     )
+  })
+
+  it('passes the codes of failed items on, each once', async () => {
+    const coded = (item: string, ...codes: string[]) => ({ ...failed(item), codes })
+    const { pass } = executionPass([
+      coded('a', 'ERR_TIMEOUT'),
+      coded('b', 'ERR_TIMEOUT', 'ERR_UNAUTHORIZED'),
+      failed('c'),
+    ])
+    const { faults } = await triggerDeployItems(pass)
+    expect(faults).toMatchObject([{ code: 'DeployItemsFailed', codes: ['ERR_TIMEOUT', 'ERR_UNAUTHORIZED'] }])
+    expect(executionPlan.report?.('Progressing', faults).codes).toEqual(['ERR_TIMEOUT', 'ERR_UNAUTHORIZED'])
+    const deletion = await triggerDeletion(executionPass([coded('a', 'ERR_CONFIGURATION_PROBLEM')].map(leaving)).pass)
+    expect(deletion.faults).toMatchObject([{ codes: ['ERR_CONFIGURATION_PROBLEM'] }])
   })
 
   it('fails with the path instead of waiting for ever when dependencies form a cycle (P2)', async () => {
