@@ -8,6 +8,7 @@ import { loadOrCreateContentKey } from '../activities/journal/content-key.ts'
 import { openDatabase } from '../activities/journal/database.ts'
 import { createGroupedJournal } from '../activities/journal/write/grouped-journal.ts'
 import { createKubeClient } from '../activities/kube/client.ts'
+import { recordWarning } from '../activities/kube/events.ts'
 import { ObjectCache } from '../activities/kube/object-cache.ts'
 import { AtWork } from '../activities/run/at-work.ts'
 import { readConfig } from './server/config.ts'
@@ -22,7 +23,7 @@ import { createTroubles } from './server/troubles.ts'
 import { wingsOn } from './server/wings.ts'
 import { buildOf } from './reconciler/build.ts'
 import { connectToTemporal, followApiKey } from './reconciler/connect.ts'
-import { Dispatcher } from './reconciler/dispatcher.ts'
+import { Dispatcher, type DispatcherDeps } from './reconciler/dispatcher.ts'
 import { handOver, identityOf } from './reconciler/hand-over.ts'
 import { listenForWakes } from './reconciler/listener.ts'
 import { payloadConverter } from './reconciler/payload-codec.ts'
@@ -158,9 +159,10 @@ function activitiesOf({ log, opened }: Frame, { db, lax, kube, atWork, routing, 
 
 /** Runs dispatcher, sweeper and workers until one of them ends or the process is told to stop. */
 async function serve({ log, stopping }: Frame, parts: Parts, workers: readonly Worker[]): Promise<void> {
-  const { troubles, health, db, lax, connection, client, build, stuckRuns, atWork } = parts
+  const { troubles, health, db, lax, kube, connection, client, build, stuckRuns, atWork } = parts
+  const warn: DispatcherDeps['warn'] = async (...told) => await recordWarning({ kube, log, now }, ...told)
   const dispatcher = new Dispatcher(
-    { db, lax, client, log, now, atWork, registry, report: troubles.report },
+    { db, lax, client, log, now, atWork, registry, warn, report: troubles.report },
     settings.dispatcher,
   )
   const running = [

@@ -9,7 +9,7 @@ import { canonicalJson, groupKindOf, isSameGroupKind, type WatchedKind } from '.
 import type { LandscaperDeps } from './deps.ts'
 import type { KubeObject, OwnerReference } from '../kube/client.ts'
 import { finalFailure, KubeError, retryableFailure } from '../kube/errors.ts'
-import { safeLabels } from './label-value.ts'
+import { labelValue, safeLabels } from './label-value.ts'
 import { mergePatch } from '../kube/merge.ts'
 import { readObject } from '../kube/read-family.ts'
 import { inParallel } from '../kube/in-parallel.ts'
@@ -85,7 +85,7 @@ async function plan(deps: LandscaperDeps, input: WriteDataInput, one: DataToWrit
   const body = desired(input, one)
   if (existing === undefined) {
     const isOurs = (found: KubeObject) =>
-      isOwnedBy(found, owner, { ...owner, namespace }) && found.metadata.labels?.[JOB_ID_LABEL] === jobID
+      isOwnedBy(found, owner, { ...owner, namespace }) && found.metadata.labels?.[JOB_ID_LABEL] === labelValue(jobID)
     return [{ verb: 'create', ...target, body, isOurs }]
   }
   if (existing.metadata.deletionTimestamp !== undefined) {

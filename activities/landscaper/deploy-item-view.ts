@@ -22,12 +22,14 @@ export interface DeployItemView {
   readonly jobID: string | undefined
   readonly jobIDFinished: string | undefined
   readonly exportRef: { readonly name: string; readonly namespace?: string } | undefined
-  /** It is idle and no deployer has ever worked on it: nothing can have been deployed. */
+  /** It is idle and no deployer has ever worked on it: nothing can have been deployed. Of an item of the run's own only where it is being deleted. */
   readonly untouched?: boolean
   /** What its last job failed of, cut short; undefined while it runs, and when it did not fail. */
   readonly error?: string | undefined
   /** The reason of that error. */
   readonly reason?: string
+  /** Its codes, for its Execution to say too. */
+  readonly codes?: readonly string[]
   /** When its job began, for people. */
   readonly since?: string | undefined
   /** How long its last job took, in milliseconds. */
@@ -90,11 +92,11 @@ function timesOf({ status = {} }: DeployItem): Pick<DeployItemView, 'since' | 't
 // Ends that were written without the deployer. Source: spec/landscaper.md 2.10, 2.11.
 const ENDED_FROM_OUTSIDE: readonly string[] = ['PickupTimeout', 'InterruptOperation']
 
-// The run's own deployers know themselves what they have deployed.
-function untouchedMark({ spec, status = {} }: DeployItem, run: Serving): Pick<DeployItemView, 'untouched'> {
+// Of items that the run deploys itself nobody asks on the way forward. They are claimed in their status before anything is sent.
+function untouchedMark({ metadata, spec, status = {} }: DeployItem, run: Serving): Pick<DeployItemView, 'untouched'> {
   const isUnstarted = (status.phase ?? '') === '' || ENDED_FROM_OUTSIDE.includes(status.lastError?.reason ?? '')
-  const isForeign = !isTypeServed(spec.type, run)
-  return isForeign && isIdle(status) && isUnstarted && !isSeen(status) ? { untouched: true } : {}
+  const isAsked = metadata.deletionTimestamp !== undefined || !isTypeServed(spec.type, run)
+  return isAsked && isIdle(status) && isUnstarted && !isSeen(status) ? { untouched: true } : {}
 }
 
 type ItemStatus = NonNullable<DeployItem['status']>
@@ -106,11 +108,20 @@ function isSeen({ lastReconcileTime, deployer, providerStatus }: ItemStatus): bo
 // Enough to know where to look; the whole of it stands in the item's own status.
 const LONGEST_ERROR = 300
 
-function errorOf({ status = {} }: DeployItem): Pick<DeployItemView, 'error' | 'reason'> {
+// Other deployers write them: what looks like none of spec/landscaper.md 1.16 stays where it is.
+const CODE = /^ERR_[A-Z_]{1,60}$/
+const MOST_CODES = 10
+
+function errorOf({ status = {} }: DeployItem): Pick<DeployItemView, 'error' | 'reason' | 'codes'> {
   const { phase, lastError } = status
   const hasFailed = phase === 'Failed' || phase === 'DeleteFailed'
   if (!hasFailed || lastError === undefined) return { error: undefined }
-  return { error: lastError.message.slice(0, LONGEST_ERROR), reason: lastError.reason }
+  const codes = (lastError.codes ?? []).filter((code) => CODE.test(code)).slice(0, MOST_CODES)
+  return {
+    error: lastError.message.slice(0, LONGEST_ERROR),
+    reason: lastError.reason,
+    ...(codes.length > 0 && { codes }),
+  }
 }
 
 /**

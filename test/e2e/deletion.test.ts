@@ -53,6 +53,21 @@ describe.concurrent('an installation that is deleted', () => {
     expect(await left('new')).toEqual([])
   })
 
+  it('goes at once when its items were a cycle from the start, and so is its namespace free', async () => {
+    const { cluster } = stage
+    const deployer = Deployer.start(cluster, 'test/cycle', {})
+    const failed = await run('cycle', [
+      ...CYCLE,
+      { name: 'theirs', type: 'test/cycle' },
+      { name: 'late', dependsOn: ['b'] },
+    ])
+    expect(failed.status).toMatchObject({ phase: 'Failed' })
+    await cluster.delete('installations', 'cycle')
+    await cluster.gone('cycle')
+    expect(await left('cycle')).toEqual([])
+    await deployer.stop()
+  })
+
   it('can be created again under its name while it still goes, and runs when the old one is gone', async () => {
     const { cluster } = stage
     const deployer = Deployer.start(cluster, 'test/again', { uninstall: () => 'wait' })
@@ -86,13 +101,20 @@ describe.concurrent('an installation that is deleted', () => {
   })
 })
 
+const CYCLE: readonly Item[] = [
+  { name: 'a', dependsOn: ['b'] },
+  { name: 'b', dependsOn: ['a'] },
+]
+
 describe.concurrent('a deletion that is stuck', () => {
   it('ends in DeleteFailed with the path, and goes on without uninstalling when it is told to', async () => {
     const { cluster } = stage
-    await run('stuck', [
-      { name: 'a', dependsOn: ['b'] },
-      { name: 'b', dependsOn: ['a'] },
-    ])
+    // Both have run when an edit makes a cycle of them.
+    await run('stuck', [{ name: 'a' }, { name: 'b', dependsOn: ['a'] }])
+    const { spec } = installation('stuck', CYCLE)
+    const before = await cluster.patch('installations', 'stuck', { spec })
+    await cluster.trigger('stuck')
+    await cluster.finished('stuck', before.status?.jobIDFinished)
     await cluster.delete('installations', 'stuck')
     const failed = await cluster.until('installations', 'stuck', (it) => it?.status?.phase === 'DeleteFailed')
     expect(failed.status).toMatchObject({

@@ -3,6 +3,7 @@
 
 import { sql } from 'kysely'
 import { afterAll, describe, expect, it, vi } from 'vitest'
+import { type ObjectList, resourcePath } from '../../activities/kube/client.ts'
 import { ApiProxy } from '../support/api-proxy.ts'
 import { CHAIN, execution, FINALIZER, installation, item, type LsObject, API, waiting } from '../support/cluster.ts'
 import { useStage } from '../support/stage.ts'
@@ -174,18 +175,20 @@ describe('an installation that is edited between its trigger and the first write
 
 describe('a job ID that somebody writes by hand and that is none', () => {
   it.each([
-    ['with spaces', 'with space'],
+    ['with line breaks', 'with\nbreak'],
     ['with a path', '../../etc'],
     ['with a slash', 'a/b'],
     ['of 300 characters', 'x'.repeat(300)],
-  ])('starts nothing on an execution when it is one %s, and the journal says why', async (title, jobID) => {
+  ])('starts nothing on an execution when it is one %s, and the object says why', async (title, jobID) => {
     const name = title.replaceAll(' ', '-')
     await stage.cluster.create(execution(name, CHAIN), 'executions')
     await stage.cluster.until('executions', name, isGuarded)
     const patched = await stage.cluster.patch('executions', name, { status: { jobID } }, 'status')
     await stage.pawl.journaled(patched)
     await stage.pawl.settled(patched)
-    expect(await reasonOf(patched)).toContain('status.jobID is not a job ID; expected at most 63 letters')
+    await expect
+      .poll(() => refusalsOf(patched))
+      .toEqual([expect.stringContaining('expected a text of at most 128 bytes')])
     expect(await stage.pawl.jobs(patched)).toEqual([])
     expect(await stage.cluster.get('executions', name)).toMatchObject({ status: patched.status })
 
@@ -204,9 +207,25 @@ describe('a job ID that somebody writes by hand and that is none', () => {
       const patched = await stage.cluster.patch(plural, 'strange', { status: { jobID: '../..' } }, 'status')
       await stage.pawl.journaled(patched)
       await stage.pawl.settled(patched)
-      expect(await reasonOf(patched)).toContain('status.jobID is not a job ID; expected at most 63 letters')
+      await expect.poll(() => refusalsOf(patched)).toEqual([expect.stringContaining('status.jobID is not a job ID')])
       expect(await stage.cluster.get(plural, 'strange')).toMatchObject({ status: patched.status })
     }
+  })
+})
+
+describe('a job ID of uncommon signs', () => {
+  it.each(['-1', 'a b', '.ü:1'])('starts a job on an execution, and labels what it exports: %s', async (jobID) => {
+    const name = `signs-${['-1', 'a b', '.ü:1'].indexOf(jobID)}`
+    const exporting = execution(name, [{ name: 'a', config: { export: { answer: 42 } } }])
+    await stage.cluster.create(exporting, 'executions')
+    await stage.cluster.until('executions', name, isGuarded)
+    await stage.cluster.patch('executions', name, { status: { jobID } }, 'status')
+    const finished = await stage.cluster.finished(name, undefined, 'executions')
+    expect(finished.status).toMatchObject({
+      phase: 'Succeeded',
+      jobIDFinished: jobID,
+      exportRef: expect.anything() as unknown,
+    })
   })
 })
 
@@ -263,14 +282,11 @@ describe('a job that another hand ends', () => {
 
 const isGuarded = (object?: LsObject) => object?.metadata.finalizers?.includes(FINALIZER) === true
 
-async function reasonOf({ metadata: { uid = '', resourceVersion } }: LsObject): Promise<string | null> {
-  const row = await stage.pawl.db
-    .selectFrom('watch_event')
-    .select('reason')
-    .where('uid', '=', uid)
-    .where('resource_version', '=', Number(resourceVersion))
-    .executeTakeFirstOrThrow()
-  return row.reason
+async function refusalsOf({ metadata: { uid = '' } }: LsObject): Promise<readonly unknown[]> {
+  const path = resourcePath({ apiVersion: 'v1', plural: 'events' }, stage.cluster.namespace)
+  const query = { fieldSelector: `involvedObject.uid=${uid},reason=InvalidJobID` }
+  const { items } = await stage.cluster.kube.request<ObjectList>('GET', path, { query })
+  return items.map(({ message }) => message)
 }
 
 describe('T5: two workers on one task queue and one journal', () => {

@@ -124,6 +124,8 @@ describe('a manifest item', () => {
   })
 })
 
+const CONTAINER = { name: 'main', image: 'example/app:1' }
+
 describe('a look', () => {
   it('waits for a Deployment until its pods run, and names what is missing', async () => {
     const labels = { app: 'slow' }
@@ -142,6 +144,33 @@ describe('a look', () => {
     expect(await item.step('install')).toMatchObject({ result: 'waiting', checkpoint })
     expect(await item.step('check')).toMatchObject({ result: 'waiting', checkpoint })
     expect(await item.configure([web({})]).reconcile()).toMatchObject({ result: 'done' })
+  })
+
+  it('sends again what vanishes while it waits, and keeps what is there as it is', async () => {
+    const labels = { app: 'waits' }
+    const template = { metadata: { labels }, spec: { nodeSelector: { nowhere: 'true' }, containers: [CONTAINER] } }
+    const metadata = { name: 'waits', namespace: stage.namespace }
+    const web = {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata,
+      spec: { selector: { matchLabels: labels }, template },
+    }
+    const item = stage.item('vanishing').configure([web, stage.configMap('vanishing'), stage.configMap('staying')])
+    await item.step('install')
+    const before = [await stage.map('vanishing'), await stage.map('staying')]
+    await stage.kube.request('DELETE', stage.mapPath('vanishing'))
+    expect(await item.step('check')).toMatchObject({
+      result: 'waiting',
+      waitingFor: expect.stringContaining('waits') as string,
+    })
+    const after = [await stage.map('vanishing'), await stage.map('staying')]
+    expect(after[0]?.metadata.uid).not.toBe(before[0]?.metadata.uid)
+    expect(after[1]).toEqual(before[1])
+    expect(JSON.stringify(item.providerStatus)).toContain(after[0]?.metadata.uid)
+    stage.kube.requests = []
+    await item.step('check')
+    expect(stage.kube.writes).toEqual([])
   })
 
   it('sends what the configuration has got since', async () => {

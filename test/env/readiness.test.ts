@@ -60,6 +60,7 @@ describe('the objects of an item', () => {
       result: 'waiting',
       checkpoint,
       waitingFor: 'Deployment readiness/web: it is not there',
+      hasVanished: true,
     })
 
     const selector = { matchLabels: { app: 'web' } }

@@ -21,6 +21,8 @@ import {
 import { type ObjectID, readSubjects } from '../../activities/journal/read/objects.ts'
 import { recordLostJob } from '../../activities/journal/write/sweep.ts'
 import { upsertWakes, type Wake } from '../../activities/journal/write/wakes.ts'
+import type { Involved } from '../../activities/kube/events.ts'
+import type { ErrorReport } from '../../workflows/kit/index.ts'
 import { builtIn, type Registry } from '../server/registry.ts'
 import type { Logger } from '../server/log.ts'
 import type { AtWork } from '../../activities/run/at-work.ts'
@@ -45,6 +47,8 @@ export interface BringerDeps {
   readonly log: Logger
   readonly now: () => Date
   readonly atWork: AtWork
+  /** Tells of a job ID that is none on its object. Default: nobody is told. */
+  readonly warn?: (object: Involved, job: string, error: ErrorReport) => Promise<void>
   /** Default: Pawl's own controllers. */
   readonly registry?: Registry
 }
@@ -106,6 +110,8 @@ export class Bringer {
   async #look(wake: Wake): Promise<Brought | undefined> {
     const { client, atWork } = this.#deps
     const resolution = await resolveWake(wake, this.#journal)
+    const { refused } = resolution
+    if (refused !== undefined) await this.#deps.warn?.(refused.object, refused.text, refused.error)
     if (resolution.to !== 'open') return await this.#follow(wake, resolution)
     const { job } = resolution
     const met = atWork.meets(wake, job)

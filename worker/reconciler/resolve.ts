@@ -14,9 +14,11 @@ import {
   type SubjectState,
 } from '../../activities/journal/read/objects.ts'
 import type { Wake } from '../../activities/journal/write/wakes.ts'
+import type { Involved } from '../../activities/kube/events.ts'
 import {
   type AskingTarget,
   type Controller,
+  type ErrorReport,
   groupKindOf,
   groupKindText,
   isIdle,
@@ -31,7 +33,17 @@ import {
 import { builtIn, type Registry } from '../server/registry.ts'
 import type { Run } from './runs.ts'
 
-export type Resolution =
+/** `refused`: the subject has a text in `status.jobID` that is no job ID; whoever wrote it is told. */
+export type Resolution = Leads & { readonly refused?: RefusedID }
+
+export interface RefusedID {
+  readonly object: Involved
+  /** What was written: part of what makes the Event one, and told to nobody. */
+  readonly text: string
+  readonly error: ErrorReport
+}
+
+type Leads =
   | { readonly to: 'open'; readonly job: Job }
   | { readonly to: 'start'; readonly run: Run }
   /** The journal does not know yet; ask again later. */
@@ -121,11 +133,24 @@ export async function resolveStart(wake: Wake, lookups: Lookups): Promise<Unopen
   const { owner, jobID: above } = parentsIn(found, controller, lookups)
   const wanted = wantedOf(controller.wantedRun, object.projection, owner, above)
   if (wanted === undefined) return { to: 'later', reason: 'its owner was not listed yet' }
-  if ('none' in wanted) return nothing(wanted.none)
   const subject = { ...kind, uid: object.uid, namespace: object.namespace, name: object.name }
+  const refusal = refusalOf(controller, subject, object)
+  if ('none' in wanted) return { ...nothing(wanted.none), ...refusal }
   const { jobID = deriveJobID(object), cause } = wanted
   const asked = wanted.jobID === undefined ? askingTarget(object) : undefined
-  return startOf(wake, subject, { jobID, cause, lane, asked })
+  return { ...startOf(wake, subject, { jobID, cause, lane, asked }), ...refusal }
+}
+
+function refusalOf(
+  { mode, target: { apiVersion } }: Controller,
+  subject: Run['input']['subject'],
+  { projection }: JournaledObject,
+): { readonly refused?: RefusedID } {
+  const { jobID: text } = jobIDsOf(projection)
+  const message = jobIDProblem(text)
+  if (mode !== 'job' || text === undefined || message === undefined) return {}
+  const error = { operation: 'Reconcile', reason: 'InvalidJobID', message }
+  return { refused: { object: { ...subject, apiVersion }, text, error } }
 }
 
 /** What a job begins on unread: any later version refuses its first write. */

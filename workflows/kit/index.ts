@@ -21,7 +21,7 @@ export { always, join, joinOrdered, orElse, parallelJoin, retry, sequential, tim
 export type { RetryOptions } from './plan/combine.ts'
 export { lastAction } from './plan/last.ts'
 export type { LastAction } from './plan/last.ts'
-export { checkedPlan, isJobID, jobIDProblem } from './plan/guard.ts'
+export { checkedPlan } from './plan/guard.ts'
 export { describe, phasesToMermaid, toJson, toMermaid } from './plan/describe.ts'
 export type { DrawnPhases, DrawnStep, PlanJson } from './plan/describe.ts'
 export { describeTrace, recordSteps, traceToMermaid } from './plan/trace.ts'
@@ -85,7 +85,8 @@ export type { ReportingPass, ReportOptions } from './run/report-faults.ts'
 
 export { isChildOf, ownerOfKind, ownerReferenceOf } from './run/owners.ts'
 export type { Owner } from './run/owners.ts'
-export { isJobTaken, jobIDsOf, routeEvent } from './run/routes.ts'
+export { isJobID, jobIDProblem } from './run/job-id.ts'
+export { isJobIDRefused, isJobTaken, jobIDsOf, REFUSED_ID, routeEvent } from './run/routes.ts'
 export type { ControllerRoutes, Route, RoutedEvent, Routing, WatchedKind } from './run/routes.ts'
 
 export { GONE, GUARDED, HANDED_DOWN, SUPERSEDED } from './run/job.ts'

@@ -48,12 +48,13 @@ export interface ReportWords {
 export function reportOf({ codes = {}, names = {} }: ReportWords = {}) {
   return (phase: string, faults: readonly Fault[]): ErrorReport => {
     const code = faults[0]?.code ?? 'Unknown'
+    const own = (fault: Fault) => codes[fault.code] ?? (fault.code.startsWith('ERR_') ? [fault.code] : [])
     return {
       operation: `handlePhase${phase}`,
       reason: code,
       ...names[code],
       message: faults.map((fault) => fault.message).join('; '),
-      codes: faults.flatMap((fault) => codes[fault.code] ?? (fault.code.startsWith('ERR_') ? [fault.code] : [])),
+      codes: [...new Set(faults.flatMap((fault) => [...own(fault), ...(fault.codes ?? [])]))],
     }
   }
 }

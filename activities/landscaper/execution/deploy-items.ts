@@ -20,7 +20,7 @@ import { isNews, type KnownVersions } from '../../kube/read-family.ts'
 import { targetView } from '../../kube/views.ts'
 import type { Patch } from '../../kube/write.ts'
 import { type BatchResult, type ItemsInput, type ItemWrite, send } from './item-batch.ts'
-import { decodeItems, deployItemName, desiredDeployItem, newDeployItem } from './items.ts'
+import { decodeItems, deployItemName, desiredDeployItem, newDeployItem, writtenAt } from './items.ts'
 import { readExecution } from './observe.ts'
 import { deployItemView, itemNameOf } from '../deploy-item-view.ts'
 
@@ -84,7 +84,7 @@ async function apply(
   }
   const decoded = await decodeItems(execution, dataOf(deps, subject))
   if ('problem' in decoded) throw finalFailure('ERR_CONFIGURATION_PROBLEM', decoded.problem)
-  const writes = plannedWrites(execution, decoded.items, existing, jobID)
+  const writes = plannedWrites(execution, decoded.items, existing, { jobID, now: deps.now() })
   const asked = only && new Set(only)
   const due = asked === undefined ? writes : writes.filter(({ name }) => asked.has(name))
   const result = await send(deps, { by, step: 'applyDeployItems' }, due)
@@ -99,11 +99,17 @@ function childOf({ namespace }: Subject, { uid, name, version, finalizers, jobID
   return { uid, name, version, finalizers, jobID, watched: deployItemKind, namespace }
 }
 
+/** For which job items are written, and when. */
+interface Writing {
+  readonly jobID: string
+  readonly now: Date
+}
+
 function plannedWrites(
   execution: Execution,
   items: readonly DeployItemTemplate[],
   existing: readonly DeployItem[],
-  jobID: string,
+  writing: Writing,
 ): ItemWrite[] {
   const nameProblem = ownerNameProblem('execution', execution.metadata.name)
   if (nameProblem !== undefined) throw finalFailure('ERR_CONFIGURATION_PROBLEM', nameProblem)
@@ -112,10 +118,10 @@ function plannedWrites(
     existing.filter((item) => item.metadata.deletionTimestamp === undefined).map((item) => [itemNameOf(item), item]),
   )
   const wanted = new Set(items.map((item) => item.name))
-  refuseSharedNames(execution, items, kept, jobID)
+  refuseSharedNames(execution, items, kept, writing.jobID)
   const orphans = [...kept.entries()].filter(([name]) => !wanted.has(name)).map(([, item]) => item)
   return [
-    ...items.flatMap((item) => itemWrite(execution, item, kept.get(item.name), jobID)),
+    ...items.flatMap((item) => itemWrite(execution, item, kept.get(item.name), writing)),
     ...orphans.map((item) => {
       const { uid, resourceVersion: version } = item.metadata
       return remove({ ...objectAt(item), uid, version })
@@ -159,24 +165,29 @@ function itemWrite(
   execution: Execution,
   item: DeployItemTemplate,
   existing: DeployItem | undefined,
-  jobID: string,
+  writing: Writing,
 ): ItemWrite[] {
   if (existing === undefined) {
-    const body = newDeployItem(execution, item, jobID)
+    const body = newDeployItem(execution, item, writing)
     const isOurs = (found: KubeObject) => isOwnedBy(found, executionKind, execution.metadata)
     return [{ verb: 'create', ...objectAt(body, execution), body, isOurs }]
   }
-  const patch = itemPatch(execution, item, existing)
+  const patch = itemPatch(execution, item, existing, writing)
   if (patch === undefined) return []
   // Another job of it means that ours is over, and its spec is old.
   const isSame = (current: KubeObject) =>
     current.metadata.uid === existing.metadata.uid && targetView(current).jobID === targetView(existing).jobID
   const reapply = (current: DeployItem) =>
-    isSame(current) ? (itemPatch(execution, item, current) ?? 'done') : 'superseded'
+    isSame(current) ? (itemPatch(execution, item, current, writing) ?? 'done') : 'superseded'
   return [{ verb: 'patch', ...objectAt(existing), version: existing.metadata.resourceVersion, patch, reapply }]
 }
 
-function itemPatch(execution: Execution, item: DeployItemTemplate, existing: DeployItem): Patch | undefined {
+function itemPatch(
+  execution: Execution,
+  item: DeployItemTemplate,
+  existing: DeployItem,
+  { now }: Writing,
+): Patch | undefined {
   const desired = desiredDeployItem(execution, item)
   const found = existing.spec
   if (found.type !== desired.spec.type) {
@@ -193,7 +204,7 @@ function itemPatch(execution: Execution, item: DeployItemTemplate, existing: Dep
   const spec = mergePatch(found, desired.spec)
   if (labels === undefined && annotations === undefined && spec === undefined) return undefined
   return {
-    metadata: { ...(labels !== undefined && { labels }), ...(annotations !== undefined && { annotations }) },
+    metadata: { ...(labels !== undefined && { labels }), annotations: { ...annotations, ...writtenAt(now) } },
     ...(spec !== undefined && { spec }),
   }
 }

@@ -24,6 +24,8 @@ const CUT_SUFFIX_LENGTH = 10
 const TYPE_ANNOTATION = 'landscaper.gardener.cloud/deployer-type'
 const TARGET_ANNOTATION = 'landscaper.gardener.cloud/deployer-target-name'
 const NO_TARGET = '.noTargetName'
+/** When the Execution wrote the item last, in whole seconds. It is no reason to write. */
+const RECONCILE_TIME_ANNOTATION = 'landscaper.gardener.cloud/reconcile-time'
 
 /** The items of `spec.deployItems`, or of `spec.deployItemsCompressed` (base64 of gzipped JSON), or why they cannot be read. */
 export async function decodeItems(
@@ -72,8 +74,17 @@ export function desiredDeployItem(execution: Execution, item: DeployItemTemplate
   }
 }
 
+/** The annotation that goes with every write of an item's metadata or spec. Source: spec/landscaper.md 1.13. */
+export function writtenAt(now: Date): Readonly<Record<string, string>> {
+  return { [RECONCILE_TIME_ANNOTATION]: now.toISOString().replace(/\.\d+/, '') }
+}
+
 /** The whole DeployItem to create. */
-export function newDeployItem(execution: Execution, item: DeployItemTemplate, jobID: string): KubeObject {
+export function newDeployItem(
+  execution: Execution,
+  item: DeployItemTemplate,
+  { jobID, now }: { readonly jobID: string; readonly now: Date },
+): KubeObject {
   const { metadata } = execution
   const { labels, annotations, spec } = desiredDeployItem(execution, item)
   return {
@@ -83,7 +94,7 @@ export function newDeployItem(execution: Execution, item: DeployItemTemplate, jo
       name: deployItemName(execution, item.name, jobID),
       namespace: metadata.namespace,
       labels,
-      annotations,
+      annotations: { ...annotations, ...writtenAt(now) },
       finalizers: [FINALIZER],
       ownerReferences: [ownerReference(executionKind, metadata)],
     },

@@ -1,11 +1,12 @@
 // A value out of a cluster object: what DataObjects, Secrets and ConfigMaps hold. Source: spec/landscaper.md 3.10.
 //
-//   V1. Entries of Secrets and ConfigMaps are YAML: `"42"` becomes a number.
+//   V1. Entries of Secrets and ConfigMaps, also those in `binaryData`, are YAML: `"42"` becomes a number.
 //   V2. No value is larger or deeper than what the engine can carry on: aliases make much out of little text.
 //   V3. No message holds a value.
 
 import { dataObjectKind } from '../../../workflows/landscaper/data-object/kind.ts'
 import type { KubeObject } from '../../kube/client.ts'
+import { binaryEntriesOf } from '../../kube/config-maps.ts'
 import { entriesOf } from '../../kube/secrets.ts'
 import { storedAs } from '../../kube/stored.ts'
 import type { TenantData } from '../bounded/tenant-data.ts'
@@ -44,19 +45,30 @@ async function entryOf(
   object: KubeObject,
   { kind, key }: { kind: string; key: string | undefined },
 ): Promise<Imported> {
-  const data = entriesOf(object) ?? {}
-  const decode = (text: string) => (kind === 'Secret' ? Buffer.from(text, 'base64').toString('utf8') : text)
+  const texts = textsOf(object, kind)
   if (key !== undefined) {
-    const text = Object.hasOwn(data, key) ? data[key] : undefined
-    return text === undefined ? { missing: `key ${key}` } : await parseEntry(reader, key, decode(text))
+    const text = texts.get(key)
+    return text === undefined ? { missing: `key ${key}` } : await parseEntry(reader, key, text())
   }
   const entries: [string, unknown][] = []
-  for (const [name, text] of Object.entries(data)) {
-    const parsed = await parseEntry(reader, name, decode(text))
+  for (const [name, text] of texts) {
+    const parsed = await parseEntry(reader, name, text())
     if (!('value' in parsed)) return parsed
     entries.push([name, parsed.value])
   }
   return { value: Object.fromEntries(entries) }
+}
+
+/** By key; decoded when it is asked for, because one entry of many may be wanted. The server lets no key stand in both maps of a ConfigMap. */
+function textsOf(object: KubeObject, kind: string): ReadonlyMap<string, () => string> {
+  const decoded = (base64: string) => () => Buffer.from(base64, 'base64').toString('utf8')
+  const data = Object.entries(entriesOf(object) ?? {})
+  if (kind === 'Secret') return new Map(data.map(([key, base64]) => [key, decoded(base64)]))
+  const binary = Object.entries(binaryEntriesOf(object) ?? {})
+  return new Map([
+    ...data.map(([key, text]) => [key, () => text] as const),
+    ...binary.map(([key, base64]) => [key, decoded(base64)] as const),
+  ])
 }
 
 async function parseEntry(reader: Pick<TenantData, 'yaml'>, key: string, text: string): Promise<Imported> {

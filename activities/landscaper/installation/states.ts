@@ -16,6 +16,7 @@ import { entriesOf, secretResource } from '../../kube/secrets.ts'
 import { ownerOf } from '../../kube/views.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
 import type { TemplateExecutor } from '../render/blueprint.ts'
+import { titleOf } from '../render/blueprint-definition.ts'
 import type { ExecutionStates } from '../render/executor.ts'
 import { stateSecretName } from '../render/names.ts'
 import { YamlError } from '../render/yaml.ts'
@@ -31,19 +32,19 @@ export async function loadStates(
   use: StateUse,
   executors: readonly TemplateExecutor[],
 ): Promise<ExecutionStates> {
-  const names = [...new Set(executors.map(({ name }) => name))]
-  const found = await inParallel(names, PARALLEL_READS, async (executor) => {
-    const name = stateSecretName(subject.name, use, executor)
+  const byName = [...new Map(executors.map((executor) => [executor.name, executor])).values()]
+  const found = await inParallel(byName, PARALLEL_READS, async (executor) => {
+    const name = stateSecretName(subject.name, use, executor.name)
     const secret = await readObject(deps, secretResource, subject.namespace, name)
     if (secret === undefined) return []
     if (ownerOf(secret) !== undefined && !isOwnedBy(secret, installationKind, subject)) return []
     const state = await stateIn(deps, secret, executor)
-    return state === undefined ? [] : [[executor, state] as const]
+    return state === undefined ? [] : [[executor.name, state] as const]
   })
   return Object.fromEntries(found.flat())
 }
 
-async function stateIn(deps: LandscaperDeps, secret: KubeObject, executor: string): Promise<unknown> {
+async function stateIn(deps: LandscaperDeps, secret: KubeObject, executor: TemplateExecutor): Promise<unknown> {
   const encoded = entriesOf(secret)?.[STATE_KEY]
   if (encoded === undefined) return undefined
   try {
@@ -54,7 +55,7 @@ async function stateIn(deps: LandscaperDeps, secret: KubeObject, executor: strin
     const { namespace = '', name } = secret.metadata
     throw finalFailure(
       'ERR_CONFIGURATION_PROBLEM',
-      `secret ${namespace}/${name}: key ${STATE_KEY} holds the state of execution "${executor}" and is no YAML: line ${error.line}: ${error.reason}`,
+      `secret ${namespace}/${name}: key ${STATE_KEY} holds the state of execution "${titleOf(executor)}" and is no YAML: line ${error.line}: ${error.reason}`,
     )
   }
 }

@@ -21,7 +21,10 @@ export const MOST_SUBINSTALLATIONS = 1000
 const DEFAULT_SCHEMA_VERSION = 'https://json-schema.org/draft/2019-09/schema'
 
 export interface TemplateExecutor {
+  /** Empty where the blueprint gives none. Its state is kept under it. */
   readonly name: string
+  /** Where it stands, e.g. `deployExecutions[0]`; there where it has no name. */
+  readonly place?: string
   readonly type: string
   /** Either the path of the template in the blueprint, or the template itself. */
   readonly file?: string
@@ -89,12 +92,17 @@ function parseDefinition(text: string): ParsedYaml {
   }
 }
 
-/** Executed in the order given; a name is only needed to tell them apart in messages and states. */
+/** How messages name an execution. */
+export function titleOf({ name, place = '' }: Pick<TemplateExecutor, 'name' | 'place'>): string {
+  return name === '' ? place : name
+}
+
+/** Executed in the order given; a name only tells them apart in messages and states, and may be absent. */
 function readExecutors(blueprint: FieldReader, key: string, report: ReportProblem): readonly TemplateExecutor[] {
   return listOf(blueprint, key, MOST_EXECUTIONS, report).map((value, index) => {
     const path = [key, index]
     const fields = readFields(value, path, report, 'exact')
-    const name = required(fields, 'name', path, report)
+    const name = fields.text('name') ?? ''
     const type = required(fields, 'type', path, report)
     const file = fields.text('file')
     const template = fields.raw('template')
@@ -104,7 +112,12 @@ function readExecutors(blueprint: FieldReader, key: string, report: ReportProble
         `found ${file === undefined ? 'neither file nor template' : 'both file and template'}, expected one of them`,
       )
     }
-    return { name, type, ...(file === undefined ? {} : { file }), ...(template === undefined ? {} : { template }) }
+    return {
+      ...{ name, type },
+      ...(name === '' && { place: printPath(path) }),
+      ...(file !== undefined && { file }),
+      ...(template !== undefined && { template }),
+    }
   })
 }
 

@@ -1,6 +1,7 @@
 // Runs the executions of a blueprint: what templates see, and what becomes of what they render. Source: spec/landscaper.md 3.6.
 
 import type { Blueprint } from './blueprint.ts'
+import { titleOf } from './blueprint-definition.ts'
 import { BlueprintError, joinProblems } from './blueprint-error.ts'
 import { checkDeployItems, decodeDeployItems, type DeployItemTemplate, type ImportedTarget } from './deploy-items.ts'
 import { renderExecutor, renderInTurn, reportInto, type ExecutionStates } from './executor.ts'
@@ -70,7 +71,7 @@ export async function renderDeployItems(
   const states = await renderInTurn(engine, blueprint, turn, (document, executor) => {
     for (const item of decodeDeployItems(document, scope, reportInto(problems, executor))) items.push(item)
     const excess = countProblem(items.length)
-    if (excess !== undefined) problems.push(`template "${executor.name}": ${excess}`)
+    if (excess !== undefined) problems.push(`template "${titleOf(executor)}": ${excess}`)
     return excess === undefined
   })
   // A list that was not understood would only repeat itself here.
@@ -125,7 +126,7 @@ export async function runImportExecutions(
     const errors = fields.list('errors') ?? []
     const bound = fields.fields('bindings') ?? {}
     if (problems.length > 0) throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', joinProblems(problems))
-    if (errors.length > 0) throw reported(executor.name, errors)
+    if (errors.length > 0) throw reported(titleOf(executor), errors)
     imports = Object.fromEntries([...Object.entries(imports), ...Object.entries(bound)])
   }
   return imports

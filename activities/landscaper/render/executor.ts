@@ -1,5 +1,6 @@
 // Runs one execution of a blueprint: which template, in which language, with which state. Source: spec/landscaper.md 3.2, 3.6-3.8.
 
+import { titleOf } from './blueprint-definition.ts'
 import { BlueprintError } from './blueprint-error.ts'
 import type { Blueprint, TemplateExecutor } from './blueprint.ts'
 import { printPath, readFields, typeName, type Fields, type ReportProblem } from './field-reader.ts'
@@ -38,7 +39,12 @@ export async function renderExecutor(
   const { name } = executor
   const state = states !== undefined && Object.hasOwn(states, name) ? states[name] : undefined
   const language = languageOf(executor)
-  const source = { engine: language, name, ...templateOf(blueprint, executor), files: blueprint.files }
+  const source = {
+    engine: language,
+    name: titleOf(executor),
+    ...templateOf(blueprint, executor),
+    files: blueprint.files,
+  }
   // A Spiff template has its state in nodes of its own, which a variable would hide.
   const isGo = language === 'GoTemplate'
   const request: TemplateRequest =
@@ -86,8 +92,8 @@ export interface InTurn {
 }
 
 /** Problems in what an executor rendered, named by the executor and the place. */
-export function reportInto(problems: string[], { name }: TemplateExecutor): ReportProblem {
-  return (path, problem) => problems.push(`template "${name}": ${printPath(path)}: ${problem}`)
+export function reportInto(problems: string[], executor: TemplateExecutor): ReportProblem {
+  return (path, problem) => problems.push(`template "${titleOf(executor)}": ${printPath(path)}: ${problem}`)
 }
 
 async function renderOrExplain(engine: TemplateEngine, request: TemplateRequest) {
@@ -98,35 +104,35 @@ async function renderOrExplain(engine: TemplateEngine, request: TemplateRequest)
   }
 }
 
-function languageOf({ name, type }: TemplateExecutor): TemplateLanguage {
+function languageOf(executor: TemplateExecutor): TemplateLanguage {
+  const { type } = executor
   if (type === 'GoTemplate' || type === 'Spiff') return type
-  throw invalid(`template "${name}": found type ${type}, expected GoTemplate or Spiff`)
+  throw invalid(`template "${titleOf(executor)}": found type ${type}, expected GoTemplate or Spiff`)
 }
 
-function templateOf(
-  blueprint: Blueprint,
-  { name, type, file, template }: TemplateExecutor,
-): Pick<TemplateRequest, 'template' | 'form'> {
+function templateOf(blueprint: Blueprint, executor: TemplateExecutor): Pick<TemplateRequest, 'template' | 'form'> {
+  const { type, file, template } = executor
+  const title = titleOf(executor)
   if (file === undefined) {
     if (typeof template === 'string') return { template }
-    if (type === 'Spiff') return { template: jsonOf(name, template), form: 'json' }
-    throw invalid(`template "${name}": found ${typeName(template)}, expected text for a GoTemplate`)
+    if (type === 'Spiff') return { template: jsonOf(title, template), form: 'json' }
+    throw invalid(`template "${title}": found ${typeName(template)}, expected text for a GoTemplate`)
   }
   const path = file
     .split('/')
     .filter((segment) => segment !== '' && segment !== '.')
     .join('/')
   const content = Object.hasOwn(blueprint.files, path) ? blueprint.files[path] : undefined
-  if (content === undefined) throw invalid(`template "${name}": found no file ${file} in the blueprint`)
+  if (content === undefined) throw invalid(`template "${title}": found no file ${file} in the blueprint`)
   return { template: content }
 }
 
-function jsonOf(name: string, template: unknown): string {
+function jsonOf(title: string, template: unknown): string {
   try {
     return JSON.stringify(template)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    throw invalid(`template "${name}": nested too deeply, expected fewer levels`)
+    throw invalid(`template "${title}": nested too deeply, expected fewer levels`)
   }
 }
 

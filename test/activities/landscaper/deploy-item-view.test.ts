@@ -49,6 +49,24 @@ describe('an item with a new job ID is taken up', () => {
   })
 })
 
+describe('an item that has failed', () => {
+  it('tells the codes of its error, and nothing else that a deployer calls one', () => {
+    const lastError = {
+      ...{
+        operation: 'Reconcile',
+        reason: 'Bad',
+        message: 'no',
+        lastTransitionTime: TRIGGERED,
+        lastUpdateTime: TRIGGERED,
+      },
+      codes: ['ERR_TIMEOUT', 'canary: a text', 'ERR_UNAUTHORIZED'],
+    }
+    const view = deployItemView(item('example.org/any', { phase: 'Failed', lastError }), {})
+    expect(view).toMatchObject({ reason: 'Bad', codes: ['ERR_TIMEOUT', 'ERR_UNAUTHORIZED'] })
+    expect(deployItemView(item('example.org/any', { phase: 'Succeeded', lastError }), {}).codes).toBeUndefined()
+  })
+})
+
 describe('an item that nobody has taken up', () => {
   const MOCK = 'landscaper.gardener.cloud/mock'
   const limit = { landscaper: { pickupTimeoutMs: 5000 }, now: () => new Date('2026-01-01T00:00:07.700Z') }
@@ -64,5 +82,26 @@ describe('an item that nobody has taken up', () => {
     expect(deployItemView(item(type, HANDED_DOWN), run, limit).pickupMs).toBe(pickupMs)
     const isForeign = pickupMs !== undefined
     expect(deployItemView(item(type, {}), run).untouched === true).toBe(isForeign)
+  })
+
+  it.each([
+    ['has nothing to uninstall', {}, true],
+    [
+      'has nothing either where it was only interrupted',
+      { phase: 'Failed', lastError: { reason: 'InterruptOperation', message: 'x' } },
+      true,
+    ],
+    [
+      'may have something where it was claimed',
+      { phase: 'Progressing', jobID: 'a', lastReconcileTime: TRIGGERED },
+      false,
+    ],
+    ['may have something where a job of it has ended', { phase: 'Failed', lastReconcileTime: TRIGGERED }, false],
+    ['is not known to be alone where it has a job', { jobID: 'a' }, false],
+  ])('of a type that is deployed here %s, once it is being deleted', (_, status, untouched) => {
+    const one = item(MOCK, status as NonNullable<DeployItem['status']>)
+    const deleted = { ...one, metadata: { ...one.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }
+    expect(deployItemView(deleted, {}).untouched === true).toBe(untouched)
+    expect(deployItemView(one, {}).untouched).toBeUndefined()
   })
 })

@@ -1,24 +1,9 @@
-// Checks at the borders of pure code: of plans when they are built, of names before they become part of a workflow ID.
-// Not a schema validator; the API server validates objects.
+// Checks of plans when they are built. Not a schema validator; the API server validates objects.
 
 import type { Step } from './step.ts'
 
-// As strict as a label value and as loose as the formats in use: UUIDs of our own jobs, any short name of a parent written by others.
-const JOB_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/
-
 // Steps that many places of a plan may share: they stand for nothing that is recorded, or are empty groups.
 const SHARED_NAMES: ReadonlySet<string> = new Set(['nop', 'sequential', 'join', 'joinOrdered', 'parallelJoin'])
-
-/** Whether a job ID read from an object may become part of a workflow ID. A UUID is one. Source: docs/architecture.md "Writes, fields, errors". */
-export function isJobID(value: unknown): value is string {
-  return typeof value === 'string' && JOB_ID.test(value)
-}
-
-/** Why a job ID starts nothing, for the journal; undefined when it is one, or when there is none. The value stays out: anybody may write it. */
-export function jobIDProblem(value: string | undefined): string | undefined {
-  if (value === undefined || isJobID(value)) return undefined
-  return 'status.jobID is not a job ID; expected at most 63 letters, digits, ".", "_" and "-"'
-}
 
 /**
  * Returns the plan when every leaf has a name of its own, because actions are recorded and drawn by it.

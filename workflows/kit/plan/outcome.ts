@@ -11,6 +11,8 @@ export interface Fault {
   readonly message: string
   /** True when trying again later may help; false ends the job in its failed phase. */
   readonly retryable: boolean
+  /** Further codes of the wire format, such as those of what failed below. */
+  readonly codes?: readonly string[]
 }
 
 export interface Outcome {
@@ -50,9 +52,9 @@ export function stop(reason: string): Outcome {
   return { ...done, stopped: reason }
 }
 
-/** A final fault: the job ends in its failed phase. */
-export function fail(code: string, message: string): Outcome {
-  return { ...done, faults: [{ code, message, retryable: false }] }
+/** A final fault: the job ends in its failed phase. @param codes further ones of the wire format. */
+export function fail(code: string, message: string, codes: readonly string[] = []): Outcome {
+  return { ...done, faults: [{ code, message, retryable: false, ...(codes.length > 0 && { codes }) }] }
 }
 
 /** A fault that a later pass may not meet again; the loop backs off. RFC: RequeueIfError. */

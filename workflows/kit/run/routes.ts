@@ -2,6 +2,7 @@
 // Source: docs/architecture.md "Subjects and routes".
 
 import { type GroupKind, groupKindText } from '../kind/group-kind.ts'
+import { jobIDProblem } from './job-id.ts'
 import { isIdle } from './subject.ts'
 import { path, type Path, type Projection, textAt } from '../kind/projection.ts'
 
@@ -76,3 +77,12 @@ export function isJobTaken({ projection, previous }: RoutedEvent): boolean {
   const before = previous === undefined ? undefined : jobIDsOf(previous)
   return before !== undefined && !isIdle(before) && before.jobID !== jobIDsOf(projection).jobID
 }
+
+/** `status.jobID` has become a text that is no job ID: whoever wrote it is told, which the dispatcher does. */
+export function isJobIDRefused({ projection, previous }: RoutedEvent): boolean {
+  const { jobID } = jobIDsOf(projection)
+  return jobIDProblem(jobID) !== undefined && jobID !== (previous && jobIDsOf(previous).jobID)
+}
+
+/** The cause of a wake that is for that. */
+export const REFUSED_ID = 'status.jobID is not a job ID'

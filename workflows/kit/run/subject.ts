@@ -1,6 +1,6 @@
 // The object whose job it is: its name, what every controller sees of it, and who acts on it.
 
-import { isJobID } from '../plan/guard.ts'
+import { isJobID } from './job-id.ts'
 import type { Serving } from './lanes.ts'
 
 /** The object whose job it is. */

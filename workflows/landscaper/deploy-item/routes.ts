@@ -5,10 +5,12 @@ import {
   type ControllerRoutes,
   groupKindText,
   isIdle,
+  isJobIDRefused,
   isJobTaken,
   jobIDProblem,
   jobIDsOf,
   path,
+  REFUSED_ID,
   type RoutedEvent,
   type Routing,
   textAt,
@@ -37,6 +39,8 @@ function fromDeployItem(event: RoutedEvent): Routing {
   // Whether its execution is gone is resolved when the wake is dispatched.
   if (isDeleting(projection)) return { routes: [{ ...subject, mode: 'start', cause: 'deletion' }] }
   if (isFirstSeen(projection)) return { routes: [{ ...subject, mode: 'start', cause: FIRST_SEEN.cause }] }
+  if (isJobIDRefused(event) && isOfBuiltInType(projection))
+    return { routes: [{ ...subject, mode: 'start', cause: REFUSED_ID }] }
   return { ignored: jobIDProblem(ids.jobID) ?? 'deploy item is idle' }
 }
 

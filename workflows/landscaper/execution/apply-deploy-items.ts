@@ -3,6 +3,7 @@
 
 import { done, joinOutcomes, type Outcome } from '../../kit/index.ts'
 import { versionsOf } from './observe-execution.ts'
+import { nameDeployItems } from './deploy-item-cache.ts'
 import { absorb, type ExecutionPass } from './pass.ts'
 
 export async function applyDeployItems(pass: ExecutionPass): Promise<Outcome> {
@@ -19,5 +20,7 @@ export async function applyDeployItems(pass: ExecutionPass): Promise<Outcome> {
   } while (only.length > 0)
   pass.draft.observedGeneration = generation
   pass.draft.marks.push('waitTime')
+  // A pass that is made again for a fault would write them each time.
+  if (applied.faults.length === 0) nameDeployItems(pass)
   return applied
 }

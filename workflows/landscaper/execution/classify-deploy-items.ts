@@ -65,8 +65,11 @@ export function classifyForDeletion(
   jobID: string,
   isAtWork: IsAtWork,
 ): DeletionClasses {
-  // Their names in the graph are those of the items, not of the objects.
-  const nodes = objects.map((object) => ({ name: object.item, dependsOn: object.dependsOn, object }))
+  // Their names in the graph are those of the items, not of the objects. What was never deployed binds no order.
+  const nodes = objects.map((object) => ({
+    ...{ name: object.item, object },
+    dependsOn: object.untouched === true ? [] : object.dependsOn,
+  }))
   const { failed, running, ready, blocked } = classifyBackward(nodes, ({ object }) => {
     if (object.jobID !== jobID) return isAtWork(object.uid) ? 'running' : 'waiting'
     return object.jobIDFinished === jobID ? 'failed' : 'running'

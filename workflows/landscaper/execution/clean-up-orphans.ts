@@ -4,18 +4,18 @@
 
 import { done, fail, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
 import { classifyDeployItems } from './classify-deploy-items.ts'
-import { absorbAll, causes, type ExecutionPass, isAtWork, isToBeReleased, names } from './pass.ts'
+import { absorbAll, causes, codesOf, type ExecutionPass, isAtWork, isToBeReleased, names } from './pass.ts'
 import { drained, takeUpItems } from './take-up-items.ts'
 
 export async function cleanUpOrphans(pass: ExecutionPass): Promise<Outcome> {
   const kept = await deleteUnwanted(pass)
   if (kept.faults.length > 0) return kept
-  const { state, jobID } = pass
+  const { state } = pass
   const { orphans } = classesOf(pass)
   if (orphans.length === 0) return done
 
   if (state.target.withoutUninstall) return await absorbAll(pass, 'releaseDeployItems', orphans)
-  const untouched = orphans.filter((orphan) => isToBeReleased(orphan) && orphan.jobID !== jobID)
+  const untouched = orphans.filter((orphan) => isToBeReleased(pass, orphan))
   if (untouched.length > 0) {
     const released = await absorbAll(pass, 'releaseDeployItems', untouched)
     return released.faults.length > 0 ? released : await cleanUpOrphans(pass)
@@ -48,6 +48,7 @@ async function uninstall(pass: ExecutionPass): Promise<Outcome> {
   return fail(
     'OrphanedDeployItems',
     `orphaned deploy items could not be uninstalled: ${names(orphans)}${causes(orphans)}`,
+    codesOf(orphans),
   )
 }
 

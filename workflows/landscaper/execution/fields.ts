@@ -17,6 +17,7 @@ export const executionFields: OwnedFields = {
       path('status.conditions'),
       path('status.lastError'),
       path('status.exportRef'),
+      path('status.deployItemCache'),
       path('status.transitionTimes'),
     ],
     DeployItem: [

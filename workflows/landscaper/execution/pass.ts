@@ -74,9 +74,12 @@ export function isAtWork({ jobID, tracks }: ExecutionPass, item: DeployItemView)
   return item.jobIDFinished !== jobID && (item.jobID === jobID || tracks.has(item.uid))
 }
 
-/** Nothing was ever deployed of it, and its finalizer is still ours to take off; one that others hold beyond that is waited for. */
-export function isToBeReleased({ untouched, finalizers }: DeployItemView): boolean {
-  return untouched === true && finalizers.includes(FINALIZER)
+/**
+ * Nothing was ever deployed of it nor is being, and its finalizer is still ours to take off; one that others hold beyond that is waited for.
+ */
+export function isToBeReleased({ jobID, tracks }: ExecutionPass, item: DeployItemView): boolean {
+  const isAlone = item.jobID !== jobID && !tracks.has(item.uid)
+  return item.untouched === true && isAlone && item.finalizers.includes(FINALIZER)
 }
 
 /** Faults that must not end the job: what a step could not write for good would be left as it is, and nobody would come back to it. */
@@ -108,6 +111,11 @@ const ERRORS_SHOWN = 3
 export function causes(items: readonly Pick<DeployItemView, 'item' | 'error'>[]): string {
   const said = items.filter(({ error = '' }) => error !== '').slice(0, ERRORS_SHOWN)
   return said.map(({ item, error = '' }) => `; ${item}: ${error}`).join('')
+}
+
+/** The codes of what items failed of, each once. Source: spec/landscaper.md 1.16. */
+export function codesOf(items: readonly Pick<DeployItemView, 'codes'>[]): readonly string[] {
+  return [...new Set(items.flatMap(({ codes = [] }) => codes))]
 }
 
 /** Names of items for people, few enough to read. */

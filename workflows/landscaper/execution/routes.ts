@@ -4,11 +4,13 @@ import {
   type ControllerRoutes,
   groupKindText,
   isIdle,
+  isJobIDRefused,
   isJobTaken,
   jobIDsOf,
   ownerOfKind,
   jobIDProblem,
   path,
+  REFUSED_ID,
   type RoutedEvent,
   type Routing,
   textAt,
@@ -41,6 +43,7 @@ function fromExecution(event: RoutedEvent): Routing {
     return { routes: [{ ...subject, mode: 'start', cause: 'deletion' }] }
   if (isUnguarded(event.projection, installationKind))
     return { routes: [{ ...subject, mode: 'start', cause: FIRST_SEEN.cause }] }
+  if (isJobIDRefused(event)) return { routes: [{ ...subject, mode: 'start', cause: REFUSED_ID }] }
   return { ignored: jobIDProblem(ids.jobID) ?? 'execution is idle' }
 }
 

@@ -3,11 +3,13 @@
 //
 //   X1. A failed item stops new triggers; items already running are left to finish.
 //   X2. Nothing running and nothing ready, yet items blocked: stuck, so the phase fails, with the cycle's path and the way out.
+//   X3. An item that no deployer ever took up has nothing to uninstall: it goes at once, and binds no order. So a graph that was cyclic from the start
+//       is gone at once.
 
 import { done, fail, findCycle, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import { classifyForDeletion } from './classify-deploy-items.ts'
-import { absorbAll, causes, type ExecutionPass, isToBeReleased, names } from './pass.ts'
+import { absorbAll, causes, codesOf, type ExecutionPass, isToBeReleased, names } from './pass.ts'
 import { drained, takeUpLevels } from './take-up-items.ts'
 
 export async function triggerDeletion(pass: ExecutionPass): Promise<Outcome> {
@@ -29,20 +31,14 @@ export async function triggerDeletion(pass: ExecutionPass): Promise<Outcome> {
       running,
       stop(`a deploy item could not be triggered; waiting for the running ones: ${names(running)}`),
     )
-  // Those that nothing keeps any more, now that their successors are gone.
-  if (untouchedOf(pass).length > 0) return await triggerDeletion(pass)
   const found = verdict(pass)
   return found.stopped === undefined ? found : joinOutcomes(found, taken)
 }
 
-/** Nobody may be there to say that nothing was deployed of these. */
+/** X3. Nobody may be there to say that nothing was deployed of these. */
 async function releaseUntouched(pass: ExecutionPass): Promise<Outcome> {
-  return await absorbAll(pass, 'releaseDeployItems', untouchedOf(pass))
-}
-
-function untouchedOf(pass: ExecutionPass): readonly DeployItemView[] {
-  const { failed, ready } = classesOf(pass)
-  return failed.length > 0 ? [] : ready.filter(isToBeReleased)
+  const untouched = pass.state.deployItems.filter((item) => isToBeReleased(pass, item))
+  return await absorbAll(pass, 'releaseDeployItems', untouched)
 }
 
 function verdict(pass: ExecutionPass): Outcome {
@@ -51,10 +47,15 @@ function verdict(pass: ExecutionPass): Outcome {
   if (failed.length > 0) {
     return running.length > 0
       ? stop(`a deploy item could not be uninstalled; waiting for the running ones: ${names(running)}`)
-      : fail('DeployItemsNotDeleted', `deploy items could not be uninstalled: ${names(failed)}${causes(failed)}`)
+      : notDeleted(failed)
   }
   const waitedFor = [...running, ...ready]
   return waitedFor.length > 0 ? stop(`waiting for ${names(waitedFor)} to be uninstalled`) : stuck(blocked)
+}
+
+function notDeleted(failed: readonly DeployItemView[]): Outcome {
+  const found = `deploy items could not be uninstalled: ${names(failed)}${causes(failed)}`
+  return fail('DeployItemsNotDeleted', found, codesOf(failed))
 }
 
 function classesOf({ state, jobID, tracks }: ExecutionPass) {

@@ -5,15 +5,20 @@
 //   P2. Nothing running and nothing ready, yet items blocked: the graph is stuck, so the phase fails, with the cycle's path.
 
 import { done, fail, findCycle, interrupts, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
+import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import { classifyDeployItems } from './classify-deploy-items.ts'
-import { causes, type ExecutionPass, names } from './pass.ts'
+import { nameDeployItems } from './deploy-item-cache.ts'
+import { causes, codesOf, type ExecutionPass, names } from './pass.ts'
 import { releaseDeployers } from './name-deployers.ts'
 import { drained, takeUpLevels } from './take-up-items.ts'
 
 export async function triggerDeployItems(pass: ExecutionPass): Promise<Outcome> {
   const outcome = await triggerReady(pass)
   const isOver = outcome.stopped === undefined && outcome.againMs === undefined
-  if (isOver && outcome.faults.every((fault) => !fault.retryable)) releaseDeployers(pass)
+  if (isOver && outcome.faults.every((fault) => !fault.retryable)) {
+    releaseDeployers(pass)
+    nameDeployItems(pass)
+  }
   return outcome
 }
 
@@ -41,7 +46,7 @@ function verdict(pass: ExecutionPass): Outcome {
   if (failed.length > 0) {
     return running.length > 0
       ? stop(`a deploy item failed; waiting for the running ones: ${names(running)}`)
-      : fail('DeployItemsFailed', `has failed or missing deploy items: ${failed.join(', ')}${causes(of(failed))}`)
+      : failedItems(failed, of(failed))
   }
   // What is ready still has been tried, and runs another job of its own.
   if (running.length > 0 || ready.length > 0) return stop(`waiting for ${names([...running, ...ready])}`)
@@ -51,6 +56,12 @@ function verdict(pass: ExecutionPass): Outcome {
   return cycle === undefined
     ? fail('StuckDependencies', `items could not be started: ${names(blocked)}`)
     : fail('CyclicDependencies', `items could not be started because they depend on each other: ${cycle.join(' -> ')}`)
+}
+
+/** @param names also of items that are missing. */
+function failedItems(names: readonly string[], failed: readonly DeployItemView[]): Outcome {
+  const found = `has failed or missing deploy items: ${names.join(', ')}${causes(failed)}`
+  return fail('DeployItemsFailed', found, codesOf(failed))
 }
 
 function classesOf({ state, jobID, tracks }: ExecutionPass) {

@@ -4,11 +4,13 @@ import {
   type ControllerRoutes,
   groupKindText,
   isIdle,
+  isJobIDRefused,
   isJobTaken,
   jobIDsOf,
   ownerOfKind,
   jobIDProblem,
   path,
+  REFUSED_ID,
   type Route,
   type RoutedEvent,
   type Routing,
@@ -40,6 +42,7 @@ function ofItself(event: RoutedEvent): Routing {
   if (isIdle(ids) && isSubInstallation(event.projection) && isDeleting(event.projection))
     return { routes: [{ ...subject, mode: 'start', cause: 'deletion' }] }
   const run = installationRun(event.projection)
+  if ('none' in run && isJobIDRefused(event)) return { routes: [{ ...subject, mode: 'start', cause: REFUSED_ID }] }
   if ('none' in run) return { ignored: jobIDProblem(ids.jobID) ?? run.none }
   return { routes: [{ ...subject, mode: 'start', cause: run.cause }] }
 }

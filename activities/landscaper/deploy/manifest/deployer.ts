@@ -2,7 +2,8 @@
 //
 //   D1. One look goes as far as it can: apply, clean up orphans, readiness, exports, patches. What is missing is looked at again; nothing sleeps.
 //   D2. From the first write on, every result carries what is on the target now, so that no failure forgets it.
-//   D3. Orphans go before the new objects are ready (appendix B 32), and only after an apply without errors.
+//   D3. What vanishes while a check waits is sent again, for whatever waits may wait for it.
+//   D4. Orphans go before the new objects are ready (appendix B 32), and only after an apply without errors.
 
 import type { KubeObject } from '../../../kube/client.ts'
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
@@ -59,6 +60,7 @@ class Deployment {
   #managed: readonly ManagedResource[]
   /** The uids of what this look has already seen ready. */
   #ready: ReadonlySet<string | undefined> = new Set()
+  #hasVanished = false
 
   constructor(work: ItemWork, config: ManifestConfig) {
     const { managed: remembered } = rememberedBy(work.item)
@@ -76,7 +78,10 @@ class Deployment {
     if (applied !== undefined) return this.#withStatus(applied, this.#orphans)
     const cleaned = await this.#guarded('CleanupOrphaned', () => this.#cleanUp())
     if (cleaned !== undefined) return this.#withStatus(cleaned, this.#orphans)
-    return this.#withStatus(await this.#guarded('CheckReadiness', () => this.#finish()), [])
+    const finished = await this.#guarded('CheckReadiness', () => this.#finish())
+    // D3. Once a look: the next one sees what has become of it.
+    const again = mode === 'continue' && this.#hasVanished ? await this.#apply() : undefined
+    return this.#withStatus(again ?? finished, [])
   }
 
   /** @returns what stands in the way on another Target; the status stays as it was until nothing is left there. */
@@ -143,7 +148,8 @@ class Deployment {
     const objects = this.#managed.map(({ resource }) => resource).filter(({ uid }) => !this.#ready.has(uid))
     const definition = readiness.disableDefault ? undefined : await awaitedDefinition(target, objects, signal)
     if (definition !== undefined) return waitingForDefinition(definition)
-    const ready = await checkReadiness({ work: this.#work, objects, config: readiness })
+    const { hasVanished = false, ...ready } = await checkReadiness({ work: this.#work, objects, config: readiness })
+    this.#hasVanished = hasVanished
     if (ready.result !== 'done') return ready
     const exported = await readExports({ work: this.#work, exports, deployer: NAME })
     if (exported.result !== 'done') return exported

@@ -1,4 +1,4 @@
-// All objects of an item onto its target: class after class, within a class in parallel. Source: spec/landscaper.md 4.2 "Apply algorithm".
+// All objects of an item onto its target: class after class (placement.ts), within a class in parallel. Source: spec/landscaper.md 4.2 "Apply algorithm".
 //
 //   B1. A failing object stops neither its siblings nor the following classes; only refused credentials do.
 //   B2. Every object that was sent, or was about to be, is in `managed`, whatever happened to it.

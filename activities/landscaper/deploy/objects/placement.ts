@@ -1,5 +1,5 @@
-// In which order objects are sent, and how their kinds are served: CRDs, then cluster-scoped objects, then those in namespaces.
-// Source: spec/landscaper.md 4.2 "Apply algorithm" 2.
+// In which order objects are sent, and how their kinds are served: Namespaces, CRDs, other cluster-scoped objects, and of those in namespaces
+// first what the others refer to. Source: spec/landscaper.md 4.2 "Apply algorithm" 2, which knows neither the first class nor the order within namespaces.
 
 import { DeployError } from '../run/deployer.ts'
 import type { ServedKind, TargetCluster } from '../target/target-cluster.ts'
@@ -9,8 +9,18 @@ import type { Manifest } from './manifest.ts'
 import type { Desired } from './manifest-object.ts'
 
 /** Classes in their order. */
-export const CLASSES = ['definition', 'cluster', 'namespace'] as const
+export const CLASSES = ['tenancy', 'definition', 'cluster', 'account', 'referred', 'namespace'] as const
 export type PlacementClass = (typeof CLASSES)[number]
+
+/** By `kindKey`. A token Secret that comes before its ServiceAccount is removed by Kubernetes; a RoleBinding whose Role is not there may be refused. */
+const FIRST: ReadonlyMap<string, PlacementClass> = new Map([
+  ['v1|Namespace', 'tenancy'],
+  ['v1|ServiceAccount', 'account'],
+  ...['Secret', 'ConfigMap', 'PersistentVolumeClaim', 'LimitRange', 'ResourceQuota'].map(
+    (kind) => [`v1|${kind}`, 'referred'] as const,
+  ),
+  ['rbac.authorization.k8s.io/v1|Role', 'referred'],
+])
 
 /** A kind that a CustomResourceDefinition of the same item defines. */
 export interface DefinedKind {
@@ -49,6 +59,8 @@ interface Asking {
 /** Whether a kind that only the item's own definition knows counts as one of its scope, else what the cluster says. */
 export async function classOf(asking: Asking, { object }: Manifest, own: Kinds): Promise<PlacementClass> {
   if (isCrd(object)) return 'definition'
+  const first = FIRST.get(kindKey(object))
+  if (first !== undefined) return first
   const defined = own.get(kindKey(object))
   const { namespaced } = defined ?? (await servedKind(asking, object))
   return namespaced ? 'namespace' : 'cluster'

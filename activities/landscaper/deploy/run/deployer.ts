@@ -52,7 +52,7 @@ export type DeployStep =
 interface Described<Config> {
   /** The `spec.type` that it serves. */
   readonly type: string
-  /** That of its folder. In `status.deployer`, and in the checkpoints of time-outs: `<name> deployer: start reconcile`. */
+  /** That of its folder. In `status.deployer`, before the domain of all deployers, and in the checkpoints of time-outs: `<name> deployer: start reconcile`. */
   readonly name: string
   /** The item's `spec.config`, all mistakes at once. Pure. @throws DeployError for a configuration that is wrong. */
   parse(item: DeployItem): Config

@@ -14,7 +14,7 @@ export interface ItemJob {
   readonly object: DeployItem
   readonly jobID: string
   readonly now: Date
-  /** Name of the deployer, for `status.deployer`. */
+  /** Name of the deployer's folder, for `status.deployer`. */
   readonly deployer: string
   /** The job begins with the next status write: the object shows it as it will be. Absent: it has begun. */
   readonly begins?: Beginning | undefined
@@ -155,12 +155,15 @@ function errors(job: ItemJob, error: ErrorReport): Patch {
   }
 }
 
+// What is behind the word in the full names of the original deployers. Source: spec/landscaper.md 1.13, 4.1.
+const DEPLOYER_DOMAIN = '.deployer.landscaper.gardener.cloud'
+
 function common(job: ItemJob): Patch {
   const now = job.now.toISOString()
   return {
     observedGeneration: job.object.metadata.generation,
     lastReconcileTime: now,
-    deployer: { identity: 'pawl', name: job.deployer, version: '0.1.0' },
+    deployer: { identity: 'pawl', name: `${job.deployer}${DEPLOYER_DOMAIN}`, version: '0.1.0' },
     transitionTimes: { initTime: initTime(job) },
   }
 }

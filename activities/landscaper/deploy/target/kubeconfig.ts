@@ -1,7 +1,8 @@
 // What a user's kubeconfig may contain, and the connection that is made of it. Pure.
 //
 // A kubeconfig can name files of this machine, run programs on it, and act as somebody else: only inline data of the current context get
-// through, everything else of that context is refused. Source: spec/landscaper.md 4.6; docs/architecture.md "Kubeconfigs of users".
+// through. What would reach for more is refused; fields that kubectl does not know are ignored, as kubectl does: clients write such ones
+// (JavaScript's a `name` into every context). Source: spec/landscaper.md 4.6; docs/architecture.md "Kubeconfigs of users".
 //
 //   K1. What leaves `readKubeconfig` was read field by field; no object of the user is passed on.
 //   K2. Refusals name the field and what kind of mistake it is, never a value.
@@ -47,18 +48,12 @@ export function readKubeconfig(kubeconfig: unknown, field = 'kubeconfig'): Clust
   const config = rootOf(kubeconfig, field)
   expectWord(config, { name: 'apiVersion', word: 'v1', field })
   expectWord(config, { name: 'kind', word: 'Config', field })
-  allowOnly(
-    config,
-    ['apiVersion', 'kind', 'preferences', 'extensions', 'clusters', 'contexts', 'users', 'current-context'],
-    field,
-  )
   const context = entryOf(config, {
     list: 'contexts',
     item: 'context',
     name: textOf(config, 'current-context', field),
     field,
   })
-  allowOnly(context.fields, ['cluster', 'user', 'namespace', 'extensions'], context.field)
   const cluster = entryOf(config, {
     list: 'clusters',
     item: 'cluster',
@@ -111,16 +106,6 @@ function entryOf(
   return { fields, field: `${at}.${item}` }
 }
 
-const CLUSTER_FIELDS = [
-  'server',
-  'certificate-authority-data',
-  'insecure-skip-tls-verify',
-  'tls-server-name',
-  'disable-compression',
-  'extensions',
-]
-const USER_FIELDS = ['client-certificate-data', 'client-key-data', 'token', 'username', 'password', 'extensions']
-
 // What is left out by design, so that a person sees why.
 const REFUSED: ReadonlyMap<string, string> = new Map([
   ...['certificate-authority', 'client-certificate', 'client-key'].map(
@@ -136,7 +121,7 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
 ])
 
 function readCluster({ fields, field }: Entry): Omit<ClusterAccess, 'credentials'> {
-  allowOnly(fields, CLUSTER_FIELDS, field)
+  refuseReaching(fields, field)
   const isInsecure = flagOf(fields, 'insecure-skip-tls-verify', field)
   const caData = base64Of(fields, 'certificate-authority-data', field)
   if (isInsecure && caData !== undefined) {
@@ -171,7 +156,7 @@ function serverOf(text: string, field: string): string {
 }
 
 function readCredentials({ fields, field }: Entry): Credentials {
-  allowOnly(fields, USER_FIELDS, field)
+  refuseReaching(fields, field)
   const certificate = certificateOf({ fields, field })
   const token = optionalTextOf(fields, 'token', field)
   if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
@@ -251,12 +236,9 @@ function isSecureContext(options: { cert: Buffer; key?: Buffer }): boolean {
   }
 }
 
-function allowOnly(fields: Fields, allowed: readonly string[], field: string): void {
-  for (const name of Object.keys(fields)) {
-    if (allowed.includes(name) || isAbsent(fields[name])) continue
-    const instead = REFUSED.get(name)
-    if (instead !== undefined) throw new KubeconfigError(`${field}.${name}`, 'set', instead)
-    throw new KubeconfigError(field, 'a map with an unknown field', allowed.join(', '))
+function refuseReaching(fields: Fields, field: string): void {
+  for (const [name, instead] of REFUSED) {
+    if (!isAbsent(valueOf(fields, name))) throw new KubeconfigError(`${field}.${name}`, 'set', instead)
   }
 }
 

@@ -179,6 +179,29 @@ describe('an entry of a Secret', () => {
   })
 })
 
+describe('an entry of a ConfigMap', () => {
+  const base64 = (text: string) => Buffer.from(text).toString('base64')
+  const imported = async (reference: object) => {
+    put('configmaps', 'c', { data: { a: '1' }, binaryData: { b: base64('{ x: [2, ü] }'), c: base64('- 3') } })
+    return (await load([{ name: 'v', configMapRef: reference }])).data['v']
+  }
+
+  it('is YAML also where it is binary, alone and beside the others', async () => {
+    expect(await imported({ name: 'c', key: 'a' })).toBe(1)
+    expect(await imported({ name: 'c', key: 'b' })).toEqual({ x: [2, 'ü'] })
+    expect(await imported({ name: 'c' })).toEqual({ a: 1, b: { x: [2, 'ü'] }, c: [3] })
+    await expect(imported({ name: 'c', key: 'd' })).rejects.toThrow('found no key d in ConfigMap n/c')
+  })
+
+  it('changes the hash of imports also where it is binary', async () => {
+    const hashOf = async (text: string) => {
+      put('configmaps', 'c', { binaryData: { b: base64(text) } })
+      return (await load([{ name: 'v', configMapRef: { name: 'c' } }])).hash
+    }
+    expect(await hashOf('1')).not.toBe(await hashOf('2'))
+  })
+})
+
 /** Each level refers ten times to the one before. */
 function bomb(levels: number): string {
   const lines = ['l0: &l0 x']

@@ -86,6 +86,17 @@ exportExecutions:
     })
   })
 
+  it('may leave its executions without names', async () => {
+    const executions =
+      "[{ type: GoTemplate, file: a }, { name: '', type: Spiff, file: b }, { name: c, type: Spiff, file: c }]"
+    const { exportExecutions } = await readBlueprint(data, inline(`exportExecutions: ${executions}`))
+    expect(exportExecutions).toEqual([
+      { name: '', place: 'exportExecutions[0]', type: 'GoTemplate', file: 'a' },
+      { name: '', place: 'exportExecutions[1]', type: 'Spiff', file: 'b' },
+      { name: 'c', type: 'Spiff', file: 'c' },
+    ])
+  })
+
   it('is read from one text that holds the files', async () => {
     const filesystem = 'blueprint.yaml: |\n  deployExecutions: []\ndata:\n  a.txt: A\n'
     expect(await readBlueprint(data, { inline: { filesystem } })).toEqual({
@@ -159,7 +170,6 @@ describe('a blueprint that cannot be read', () => {
         'exports: { a: b }\ndeployExecutions:\n  - name: default\n    type: GoTemplate\n  - type: 7\n    file: a\n',
       ),
       'blueprint.yaml, line 3, deployExecutions[0]: found neither file nor template, expected one of them; ' +
-        'blueprint.yaml, line 5, deployExecutions[1]: found no name, expected one; ' +
         'blueprint.yaml, line 5, deployExecutions[1].type: found a number, expected text; ' +
         'blueprint.yaml, line 1, exports: found a map, expected a list',
     ],

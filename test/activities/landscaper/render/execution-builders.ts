@@ -5,7 +5,7 @@ import { readDefinition } from '../../../../activities/landscaper/render/bluepri
 import type { BlueprintError } from '../../../../activities/landscaper/render/blueprint-error.ts'
 import type { DeployBindings } from '../../../../activities/landscaper/render/executions.ts'
 
-export type ExecutorFields = { type?: string; file?: string; template?: unknown }
+export type ExecutorFields = { name?: string; place?: string; type?: string; file?: string; template?: unknown }
 
 export function blueprintOf(...executors: ExecutorFields[]): Blueprint {
   const deployExecutions = executors.map((fields, index) => ({ name: `exec-${index}`, type: 'GoTemplate', ...fields }))

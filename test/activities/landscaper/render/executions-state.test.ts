@@ -48,6 +48,13 @@ describe('the state of an execution', () => {
     expect(two.states).toEqual({ 'exec-0': { count: 2 } })
   })
 
+  it('is kept under the empty name where there is none', async () => {
+    const blueprint = blueprintOf({ name: '', place: 'deployExecutions[0]', template: go })
+    const first = await renderDeployItems(engine, blueprint, bindings({}))
+    const second = await renderDeployItems(engine, blueprint, { ...bindings({}), states: first.states })
+    expect([first.states, second.states]).toEqual([{ '': { count: 1 } }, { '': { count: 2 } }])
+  })
+
   it('is kept for export executions too', async () => {
     const blueprint = exportsOf('state: { seen: true }\nexports: { before: {{ hasKey .state "seen" }} }')
     const bound = { blueprint: {}, imports: {}, deployitems: {}, dataobjects: {}, targets: {} }

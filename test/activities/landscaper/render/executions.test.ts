@@ -71,6 +71,19 @@ describe('the deploy executions of a blueprint', () => {
   ])('fail on %s', async (_, executor, message) => {
     expect(await failureOf(executor)).toMatchObject({ code: 'ERR_CONFIGURATION_PROBLEM', message })
   })
+
+  it.each([
+    [{ template: 'deployItems: none' }, 'template "deployExecutions[1]": deployItems: found a string'],
+    [{ template: '{{ .nothing.at.all }}' }, 'template: deployExecutions[1]:1:'],
+    [{ template: 'a: b: c' }, 'template "deployExecutions[1]": what it rendered is not YAML'],
+    [{ type: 'Jsonnet', template: 'x' }, 'template "deployExecutions[1]": found type Jsonnet'],
+    [{ file: 'nope.yaml' }, 'template "deployExecutions[1]": found no file nope.yaml'],
+  ])('are named by their place where they have no name: %o', async (executor, message) => {
+    const unnamed = { name: '', place: 'deployExecutions[1]' }
+    const { message: found } = await failureOf({ template: '# none' }, { ...executor, ...unnamed })
+    expect(found).toContain(message)
+    expect(found).not.toContain('""')
+  })
 })
 
 describe('an execution in Spiff', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { action, checkedPlan, done, isJobID, join, nop, sequential } from '../../../../workflows/kit/index.ts'
+import { action, checkedPlan, done, join, nop, sequential } from '../../../../workflows/kit/index.ts'
 
 const step = (name: string) => action(name, () => done)
 
@@ -17,15 +17,5 @@ describe('a plan that is checked', () => {
 
   it('is refused when a step has no name', () => {
     expect(() => checkedPlan(join(step(' ')))).toThrow('a step of the plan has no name')
-  })
-})
-
-describe('a job ID', () => {
-  it.each(['8d7f3a4e-3c1b-5f0e-9a44-0f1d1c2b3a49', 'job-1', 'A.b_c', 'x'.repeat(63)])('may be %s', (value) => {
-    expect(isJobID(value)).toBe(true)
-  })
-
-  it.each(['', '-a', 'a/b', 'a b', 'a\n', 'ä', 'x'.repeat(64), undefined, 7])('is never %j', (value) => {
-    expect(isJobID(value)).toBe(false)
   })
 })

@@ -48,6 +48,19 @@ describe('an event of an item', () => {
   })
 })
 
+describe('a text in the status of an item that is no job ID', () => {
+  const status = { ...idle, jobID: 'no/job ID' }
+
+  it('wakes those who tell its author once, where the item is deployed here', () => {
+    expect(asked({ spec, metadata: guarded, status })).toEqual(['start self: status.jobID is not a job ID'])
+    expect(asked({ spec, metadata: guarded, status }, { previous: { status } })).toMatch(
+      /^status.jobID is not a job ID;/,
+    )
+    expect(asked({ spec: theirs, metadata: guarded, status })).toMatch(/^status.jobID is not a job ID;/)
+    expect(deployItemRun({ spec, metadata: guarded, status }, true)).toEqual({ none: 'deploy item is idle' })
+  })
+})
+
 describe('an event of an execution', () => {
   const kind = executionKind.kind
 

@@ -112,13 +112,18 @@ describe('an Execution that is seen for the first time', () => {
 })
 
 describe('a text in status.jobID that is no job ID', () => {
-  const junk = { jobID: 'no job ID', jobIDFinished: 'job', phase: 'Progressing' }
+  const junk = { jobID: 'no/job ID', jobIDFinished: 'job', phase: 'Progressing' }
   const reason = 'status.jobID is not a job ID'
 
-  it('starts nothing, and the journal says why', () => {
-    expect(asked(event('Execution', { metadata: { finalizers: [FINALIZER] }, status: junk }))).toContain(reason)
-    expect(asked(event('Installation', { status: junk }))).toContain(reason)
-    expect(asked(event('DeployItem', { status: junk }))).toContain(reason)
+  it('starts nothing, and wakes those who tell its author once', () => {
+    const guarded = { metadata: { finalizers: [FINALIZER] }, status: junk }
+    expect(executionRun(guarded, true)).toEqual({ none: 'execution is idle' })
+    expect(installationRun(guarded)).toEqual({ none: 'installation is idle and not triggered' })
+    for (const kind of ['Execution', 'Installation'] as const) {
+      expect(asked(event(kind, guarded))).toEqual([`${kind.toLowerCase()}: ${reason}`])
+      // Ignored, and the journal says why.
+      expect(asked(event(kind, guarded, guarded))).toMatch(`${reason}; expected`)
+    }
   })
 
   it('does not keep a request or a deletion from starting a job', () => {

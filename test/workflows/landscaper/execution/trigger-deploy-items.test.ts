@@ -5,6 +5,7 @@ import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import type { DeployItemView } from '../../../../activities/landscaper/deploy-item-view.ts'
 import { fail, type Outcome, stop } from '../../../../workflows/kit/index.ts'
 import { done } from '../../../../workflows/kit/plan/outcome.ts'
+import { executionPlan } from '../../../../workflows/landscaper/execution/plan.ts'
 import { triggerDeletion } from '../../../../workflows/landscaper/execution/trigger-deletion.ts'
 import { triggerDeployItems } from '../../../../workflows/landscaper/execution/trigger-deploy-items.ts'
 import {
@@ -62,6 +63,20 @@ describe('an execution in phase Progressing', () => {
     )
   })
 
+  it('passes the codes of failed items on, each once', async () => {
+    const coded = (item: string, ...codes: string[]) => ({ ...failed(item), codes })
+    const { pass } = executionPass([
+      coded('a', 'ERR_TIMEOUT'),
+      coded('b', 'ERR_TIMEOUT', 'ERR_UNAUTHORIZED'),
+      failed('c'),
+    ])
+    const { faults } = await triggerDeployItems(pass)
+    expect(faults).toMatchObject([{ code: 'DeployItemsFailed', codes: ['ERR_TIMEOUT', 'ERR_UNAUTHORIZED'] }])
+    expect(executionPlan.report?.('Progressing', faults).codes).toEqual(['ERR_TIMEOUT', 'ERR_UNAUTHORIZED'])
+    const deletion = await triggerDeletion(executionPass([coded('a', 'ERR_CONFIGURATION_PROBLEM')].map(leaving)).pass)
+    expect(deletion.faults).toMatchObject([{ codes: ['ERR_CONFIGURATION_PROBLEM'] }])
+  })
+
   it('fails with the path instead of waiting for ever when dependencies form a cycle (P2)', async () => {
     const { pass } = executionPass([pending('a', ['b']), pending('b', ['c']), pending('c', ['a']), succeeded('d')])
     const message = 'items could not be started because they depend on each other: a -> b -> c -> a'
@@ -102,11 +117,40 @@ describe('an execution in phase Deleting', () => {
     expect(called.triggered).toEqual(['b', 'c'])
   })
 
-  it('lets items go that no deployer ever took up, in their turn', async () => {
-    const untouched = { ...pending('b', ['a']), untouched: true }
-    const { pass, called } = executionPass([pending('a'), untouched].map(leaving))
+  it('lets items go that no deployer ever took up, at once and in no order (X3)', async () => {
+    const untouched = ['a', 'b'].map((item) => ({ ...pending(item, ['c']), untouched: true }))
+    const objects = [...untouched, pending('c', ['a']), pending('d', ['c'])].map(leaving)
+    const { pass, called } = executionPass(objects)
+    expect(await triggerDeletion(pass)).toEqual(stop('waiting for d to be uninstalled'))
+    expect([called.released, called.triggered]).toEqual([['a', 'b'], ['d']])
+  })
+
+  it('is done at once when the items of a cycle were never taken up (X3)', async () => {
+    const cycle = [pending('a', ['b']), served(pending('b', ['a']))].map((item) => ({ ...item, untouched: true }))
+    const { pass, called } = executionPass(cycle.map(leaving))
+    expect(await triggerDeletion(pass)).toEqual(done)
+    expect([called.released, called.triggered]).toEqual([['a', 'b'], []])
+  })
+
+  it('uninstalls the rest of a cycle of which some were never taken up, also while somebody else holds these', async () => {
+    const held = { ...pending('b', ['a']), untouched: true, finalizers: ['theirs'] }
+    const { pass, called } = executionPass([pending('a', ['b']), held].map(leaving))
     expect(await triggerDeletion(pass)).toEqual(stop('waiting for a to be uninstalled'))
-    expect([called.released, called.triggered]).toEqual([['b'], ['a']])
+    expect([called.released, called.triggered]).toEqual([[], ['a']])
+  })
+
+  it('lets those go that were never taken up when another could not be uninstalled', async () => {
+    const { pass, called } = executionPass([failed('a'), { ...pending('b', ['a']), untouched: true }].map(leaving))
+    expect((await triggerDeletion(pass)).faults).toMatchObject([{ code: 'DeployItemsNotDeleted' }])
+    expect(called.released).toEqual(['b'])
+  })
+
+  it('does not let an item go whose first try is under way', async () => {
+    const begun = leaving({ ...slow(pending('a')), untouched: true })
+    const { pass, called, tracks } = executionPass([begun])
+    tracks.start(begun.uid, () => Promise.reject(new Error('is never asked')))
+    await triggerDeletion(pass)
+    expect(called.released).toEqual([])
   })
 
   it('waits for items that somebody else holds after they were let go', async () => {

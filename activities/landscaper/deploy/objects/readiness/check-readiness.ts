@@ -24,10 +24,13 @@ export interface ReadinessInput {
 
 const READS_AT_ONCE = 10
 
-/** @returns `done`, or `waiting` for the first object that lacks something. @throws KubeError, DeployError */
-export async function checkReadiness({ work, objects, config }: ReadinessInput): Promise<DeployStep> {
-  const missing = config.disableDefault ? undefined : await defaultChecks(work, objects)
-  if (missing !== undefined) return waitingFor(missing)
+/** @returns `done`, or `waiting` for the first object that lacks something; `hasVanished`: some are not there any more. @throws KubeError, DeployError */
+export async function checkReadiness({ work, objects, config }: ReadinessInput): Promise<Readiness> {
+  const [missing, ...others] = config.disableDefault ? [] : await defaultChecks(work, objects)
+  if (missing !== undefined) {
+    const hasVanished = [missing, ...others].some(({ isGone }) => isGone)
+    return { ...waitingFor(missing), ...(hasVanished && { hasVanished }) }
+  }
   for (const check of config.custom) {
     const lack = await customCheck(work, check)
     if (lack !== undefined) return waitingFor({ ...lack, what: `check ${check.name}: ${lack.what}` })
@@ -35,9 +38,12 @@ export async function checkReadiness({ work, objects, config }: ReadinessInput):
   return { result: 'done' }
 }
 
+export type Readiness = DeployStep & { readonly hasVanished?: true }
+
 interface Lack {
   readonly reference: Omit<ObjectReference, 'apiVersion'>
   readonly what: string
+  readonly isGone?: boolean
 }
 
 // Source: spec/landscaper.md 4.5 "Timeout checkpoints".
@@ -49,13 +55,14 @@ function waitingFor({ reference: { namespace = '', name, kind }, what }: Lack): 
 async function defaultChecks(
   work: ReadinessInput['work'],
   objects: readonly ManagedObject[],
-): Promise<Lack | undefined> {
-  const lacks = await inParallel(objects, READS_AT_ONCE, async (reference) => {
+): Promise<readonly Lack[]> {
+  const lacks = await inParallel(objects, READS_AT_ONCE, async (reference): Promise<Lack | undefined> => {
     const object = await readObject(work.target, reference, work.signal)
-    const problem = object === undefined ? 'it is not there' : notReady(object)
-    return problem === undefined ? undefined : { reference, what: `${describeObject(reference)}: ${problem}` }
+    const isGone = object === undefined
+    const problem = isGone ? 'it is not there' : notReady(object)
+    return problem === undefined ? undefined : { reference, what: `${describeObject(reference)}: ${problem}`, isGone }
   })
-  return lacks.find((lack) => lack !== undefined)
+  return lacks.filter((lack) => lack !== undefined)
 }
 
 async function customCheck(work: ReadinessInput['work'], check: CustomCheck): Promise<Lack | undefined> {

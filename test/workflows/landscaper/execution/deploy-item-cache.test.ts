@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest'
+
+import { applyDeployItems } from '../../../../workflows/landscaper/execution/apply-deploy-items.ts'
+import { nameDeployItems } from '../../../../workflows/landscaper/execution/deploy-item-cache.ts'
+import { triggerDeployItems } from '../../../../workflows/landscaper/execution/trigger-deploy-items.ts'
+import { executionPass, failed, leaving, pending, running, succeeded, THEIRS, wrote } from './execution-pass.ts'
+
+const items = ['a', 'b'].map((name) => ({ name, type: THEIRS, dependsOn: [] }))
+const active = (...names: readonly string[]) => names.map((specName) => ({ specName, objectName: `exec-${specName}` }))
+
+describe('the names of deploy items in the status of an execution', () => {
+  it('are those of the spec, and those that it no longer has or somebody deletes', () => {
+    const { pass } = executionPass([succeeded('a'), succeeded('old'), leaving(succeeded('b'))], { target: { items } })
+    nameDeployItems(pass)
+    expect(pass.draft.fields).toEqual({
+      deployItemCache: { activeDIs: active('a'), orphanedDIs: ['exec-old', 'exec-b'] },
+    })
+  })
+
+  it('come with the write of the job that makes the items', async () => {
+    const applied = () => Promise.resolve(wrote([pending('a'), pending('b')]))
+    const { pass } = executionPass([], { target: { items, phase: 'Init' }, act: { applyDeployItems: applied } })
+    await applyDeployItems(pass)
+    expect(pass.draft.fields).toEqual({ deployItemCache: { activeDIs: active('a', 'b'), orphanedDIs: [] } })
+  })
+
+  it('are not written while items cannot be made, nor while they run', async () => {
+    const failures = [{ object: 'exec-a', code: 'Timeout', message: 'no', retryable: true }]
+    const applied = () => Promise.resolve({ ...wrote([]), failures })
+    const { pass } = executionPass([], { target: { items, phase: 'Init' }, act: { applyDeployItems: applied } })
+    await applyDeployItems(pass)
+    const waiting = executionPass([running('a'), running('b')]).pass
+    await triggerDeployItems(waiting)
+    expect([pass.draft.fields, waiting.draft.fields]).toEqual([{}, {}])
+  })
+
+  it('come again with the end of the items, however that is', async () => {
+    const ends = [executionPass([succeeded('a')]), executionPass([failed('a')])]
+    for (const { pass } of ends) {
+      await triggerDeployItems(pass)
+      expect(pass.draft.fields).toEqual({ deployItemCache: { activeDIs: active('a'), orphanedDIs: [] } })
+    }
+  })
+
+  it('are left out where they are very many', () => {
+    const { pass } = executionPass(Array.from({ length: 501 }, (_, index) => succeeded(`i${index}`)))
+    nameDeployItems(pass)
+    expect(pass.draft.fields).toEqual({ deployItemCache: null })
+  })
+})
