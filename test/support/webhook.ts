@@ -53,9 +53,10 @@ export class WebhookStage {
     return new WebhookStage({ cluster, home }, { account, dir: await mkdtemp(join(tmpdir(), 'pawl-webhook-')) })
   }
 
-  /** Starts one that is reached by a port of its own. @returns its port, when it is ready. */
-  async start(name: string, flags: readonly string[] = [], taken?: number): Promise<number> {
-    const [port, healthPort] = [taken ?? (await freePort()), await freePort()]
+  /** Starts one that is reached by a port of its own, in place of a former one of the name. @returns its port, when it is ready. */
+  async start(name: string, flags: readonly string[] = []): Promise<number> {
+    await this.stop(name)
+    const [port, healthPort] = [await freePort(), await freePort()]
     const fd = openSync(join(this.#dir, `${name}.log`), 'a')
     const given = [
       ...['--kubeconfig', this.#account, '--namespace', this.cluster.namespace, '--host', '127.0.0.1'],
