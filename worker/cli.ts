@@ -18,13 +18,14 @@ async function createProgram(first: string | undefined): Promise<Command> {
   if (first === 'gen') return program.addCommand(genCommand())
   const { devCommand } = await import('./cli/dev.ts')
   const { migrateCommand } = await import('./cli/migrate.ts')
-  const { bridgeCommand, workerCommand } = await import('./cli/serve.ts')
+  const { bridgeCommand, webhookCommand, workerCommand } = await import('./cli/serve.ts')
   const { planCommand } = await import('./cli/plan.ts')
   return program
     .addCommand(devCommand())
     .addCommand(migrateCommand())
     .addCommand(bridgeCommand())
     .addCommand(workerCommand())
+    .addCommand(webhookCommand())
     .addCommand(genCommand())
     .addCommand(planCommand())
 }

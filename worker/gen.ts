@@ -3,6 +3,7 @@
 
 import { join, relative, sep } from 'node:path'
 
+import { admissionIndex, readAdmissions } from './gen/admission-index.ts'
 import { compileFile, readText } from './gen/controller/controller-files.ts'
 import { staleText } from './gen/controllers.ts'
 import { controllerIndex } from './gen/controller-index.ts'
@@ -11,6 +12,8 @@ import { deployerLists } from './gen/deployers.ts'
 import { foldersWith } from './server/kind-folders.ts'
 import { compareFiles, type GeneratedFiles, writeFiles } from './gen/output.ts'
 import { roleFiles } from './gen/rbac.ts'
+import { webhookRoles } from './gen/webhook-rbac.ts'
+import { DEFAULT_SECRET } from './server/webhook-secret.ts'
 import { wingFiles } from './gen/wing-index.ts'
 import { partsByWing, readParts } from './gen/wing-rights.ts'
 import { workflowIndex } from './gen/workflow-index.ts'
@@ -53,12 +56,18 @@ export async function gen({ root, check, print, complain }: GenOptions): Promise
 async function generatedFiles(root: string): Promise<GeneratedFiles> {
   const parts = await readParts(root)
   const { folders, controllers, wings } = parts
+  const admissions = await readAdmissions(root, wings)
+  const configurations = wings.flatMap(({ said }) => said?.value.admission?.configuration ?? [])
   return new Map([
     ...folders.flatMap(({ wing, folder, kinds }) =>
       kinds.map((kind) => [`${CRDS}/${wing}/${crdFileName(kind)}`, crdYaml(kind, folder)] as const),
     ),
     ...roleFiles(RBAC, partsByWing(parts)),
+    ...(configurations.length > 0
+      ? [[`${RBAC}/webhook.yaml`, webhookRoles(configurations, DEFAULT_SECRET)] as const]
+      : []),
     ['workflows/index.ts', workflowIndex(folders)],
+    ['workflows/admission.gen.ts', admissionIndex(admissions)],
     ['workflows/controllers.gen.ts', controllerIndex(controllers)],
     ...wingFiles(wings),
   ])

@@ -93,6 +93,12 @@ export const TABLE: readonly Row[] = [
     packages: NONE,
   },
   {
+    sentence: 'the registry of rules of admission imports these',
+    of: /^workflows\/admission\.gen\.ts$/,
+    may: ['^workflows/(?!kit/)[^/]+/[^/]+/admission\\.ts$', KIT],
+    packages: NONE,
+  },
+  {
     sentence: 'the registry of what wings say of themselves imports just that',
     of: /^workflows\/wings\.gen\.ts$/,
     may: ['^workflows/(?!kit/)[^/]+/wing\\.ts$', KIT],
@@ -220,7 +226,12 @@ export const TABLE: readonly Row[] = [
   {
     sentence: 'the command line imports the processes and their parts, activities, and of workflows the registry',
     of: /^worker\/(?:pawl\.js|cli\.ts|cli\/)/,
-    may: ['^worker/', '^activities/(?:journal|kube|run)/', KIT, '^workflows/(?:controllers|wings)\\.gen\\.ts$'],
+    may: [
+      '^worker/',
+      '^activities/(?:journal|kube|run)/',
+      KIT,
+      '^workflows/(?:admission|controllers|wings)\\.gen\\.ts$',
+    ],
     packages: ANY,
   },
   {
@@ -240,7 +251,7 @@ export const TABLE: readonly Row[] = [
       '^activities/(?:index\\.ts$|(?:journal|kube|run)/)',
       KIT,
       '^workflows/kit/dsl/index\\.ts$',
-      '^workflows/(?:controllers|wings)\\.gen\\.ts$',
+      '^workflows/(?:admission|controllers|wings)\\.gen\\.ts$',
     ],
     packages: ANY,
   },

@@ -45,7 +45,7 @@ describe('pawl dev, detached, with a data folder', { timeout: 300_000 }, () => {
     expect(second.parts.map(addressed).toSorted()).toEqual(first.parts.map(addressed).toSorted())
     expect(await kubectl(dataDir, 'get', 'configmap', 'kept', '-o', 'jsonpath={.data.key}')).toBe('value')
     expect(await kubectl(dataDir, 'get', 'crd', '-o', 'name')).toContain('installations.landscaper.gardener.cloud')
-    for (const name of ['bridge', 'worker'])
+    for (const name of ['bridge', 'worker', 'webhook'])
       expect(await readFile(join(dataDir, 'logs', `${name}.log`), 'utf8')).toContain('"wings":["landscaper"]')
     await pawl('dev', 'stop', '--data-dir', dataDir)
   })

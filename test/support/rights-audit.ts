@@ -1,16 +1,20 @@
 // What the audit log of a test run says of the roles that Pawl ships and generates. A run that shows them wrong fails. Source: docs/security.md "What
 // each process may do".
 //
-//   A1. Nothing is denied to a bridge or a worker that has them and no other right.
+//   A1. Nothing is denied to a bridge, a worker or a webhook that has them and no other right.
 //   A2. Each right that is shipped is used by one of them; only a run of all tests can tell.
 
 import { createReadStream } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { parse } from 'yaml'
+import { parseAllDocuments } from 'yaml'
 
-import { PROCESSES, type ProcessName, RIGHTS } from './rights.ts'
+import { PROCESSES, RIGHTS } from './rights.ts'
+
+// The webhook's account is that of its own tests (webhook.ts).
+const AUDITED = [...PROCESSES, 'webhook'] as const
+type AuditedName = (typeof AUDITED)[number]
 
 const ROLES = new URL('../../deploy/rbac/', import.meta.url).pathname
 
@@ -36,7 +40,7 @@ export async function checkRights(auditLogPath: string, isWhole: boolean, roles 
   ]
   if (wrong.length === 0) return
   throw new Error(
-    `the roles of bridge and worker are not what they need, by the audit log (CONTRIBUTING.md "Rights"):\n${wrong.join('\n')}`,
+    `the roles of the processes are not what they need, by the audit log (CONTRIBUTING.md "Rights"):\n${wrong.join('\n')}`,
   )
 }
 
@@ -45,7 +49,7 @@ async function reportRights(auditLogPath: string, roles: string): Promise<Rights
   const denied = new Set<string>()
   const used = new Set<string>()
   for await (const { event, isForbidden } of eventsOf(auditLogPath, ACCOUNT)) {
-    const name = PROCESSES.find((one) => event.user?.username?.endsWith(`:pawl-${one}`))
+    const name = AUDITED.find((one) => event.user?.username?.endsWith(`:pawl-${one}`))
     if (name === undefined) continue
     const right = rightOf(name, event)
     if (isForbidden) denied.add(`${right} (${event.requestURI.replace(/\?.*$/, '')})`)
@@ -85,13 +89,13 @@ interface AuditEvent {
 }
 
 function rightOf(
-  name: ProcessName,
+  name: AuditedName,
   { verb, objectRef: { apiGroup = '', resource = '', subresource } = {} }: AuditEvent,
 ) {
   return rightText(name, verb, apiGroup, subresource === undefined ? resource : `${resource}/${subresource}`)
 }
 
-function rightText(name: ProcessName, verb: string, group: string, path: string): string {
+function rightText(name: AuditedName, verb: string, group: string, path: string): string {
   const [resource = '', subresource] = path.split('/')
   const full = group === '' ? resource : `${resource}.${group}`
   return `${name}: ${verb} ${subresource === undefined ? full : `${full}/${subresource}`}`
@@ -105,13 +109,15 @@ async function shippedRights(roles: string): Promise<readonly string[]> {
   const files = (await readdir(roles, { recursive: true })).filter((path) => path.endsWith('.yaml'))
   const rights = await Promise.all(
     files.map(async (path) => {
-      const { rules } = parse(await readFile(join(roles, path), 'utf8')) as Role
-      const name = path.endsWith('bridge.yaml') ? 'bridge' : 'worker'
-      return rules.flatMap(({ apiGroups, resources, verbs }) =>
-        apiGroups.flatMap((group) =>
-          resources.flatMap((resource) => verbs.map((verb) => rightText(name, verb, group, resource))),
-        ),
-      )
+      const documents = parseAllDocuments(await readFile(join(roles, path), 'utf8'))
+      const name = AUDITED.find((one) => path.endsWith(`${one}.yaml`)) ?? 'worker'
+      return documents
+        .flatMap((document) => (document.toJS() as Role).rules)
+        .flatMap(({ apiGroups, resources, verbs }) =>
+          apiGroups.flatMap((group) =>
+            resources.flatMap((resource) => verbs.map((verb) => rightText(name, verb, group, resource))),
+          ),
+        )
     }),
   )
   return rights.flat()

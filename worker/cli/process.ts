@@ -1,4 +1,4 @@
-// The commands that run one of Pawl's processes (`pawl worker`, `pawl bridge`): they check the flags and pass them on.
+// The commands that run one of Pawl's processes (`pawl worker`, `pawl bridge`, `pawl webhook`): they check the flags and pass them on.
 
 import { Command } from 'commander'
 import { spawn } from 'node:child_process'

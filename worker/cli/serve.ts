@@ -1,9 +1,10 @@
-// The commands `pawl bridge` and `pawl worker`.
+// The commands `pawl bridge`, `pawl worker` and `pawl webhook`.
 
 import type { Command } from 'commander'
 
 import { BRIDGE_FLAGS, processSettings } from '../bridge/flags.ts'
 import { reconcilerSettings, WORKER_FLAGS } from '../reconciler/settings.ts'
+import { WEBHOOK_FLAGS, webhookSettings } from '../webhook/flags.ts'
 import { processCommand } from './process.ts'
 
 export function bridgeCommand(): Command {
@@ -25,5 +26,16 @@ export function workerCommand(): Command {
     flags: WORKER_FLAGS,
     check: reconcilerSettings,
     acts: true,
+  })
+}
+
+export function webhookCommand(): Command {
+  return processCommand({
+    name: 'webhook',
+    description: 'answer the API server whether objects may be stored',
+    entry: 'webhook.ts',
+    flags: WEBHOOK_FLAGS,
+    check: webhookSettings,
+    acts: false,
   })
 }

@@ -1,4 +1,4 @@
-// Pawl's own part of a development set: tables, CRDs, then the bridge and the worker as child processes.
+// Pawl's own part of a development set: tables, CRDs, then the bridge, the worker and the webhook as child processes.
 
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 import { type Config, modulePath, processArgs } from '../server/config.ts'
 import { type GivenFlags, readFlags } from '../server/flags.ts'
 import { TEMPORAL_FLAGS, type TemporalTarget, temporalTarget } from '../server/temporal.ts'
+import { DEFAULT_SECRET } from '../server/webhook-secret.ts'
 import { devWingFlags, wingsOn } from '../server/wings.ts'
 import { migrate } from '../migrate.ts'
 import type { Progress } from './obtain.ts'
@@ -32,16 +33,16 @@ export interface PawlOptions {
   /** Modules of controllers in level mode, as the flag has them. */
   readonly controllers?: string | undefined
   readonly progress: Progress
-  /** Told when bridge or worker ends by itself; without it the whole set ends. */
+  /** Told when one of the processes ends by itself; without it the whole set ends. */
   readonly onEnd?: ((error: PartDiedError) => void) | undefined
 }
 
 export interface PawlParts {
-  /** Starts bridge and worker anew, with the code as it is now. @throws PartDiedError when one does not come up. */
+  /** Starts the processes anew, with the code as it is now. @throws PartDiedError when one does not come up. */
   readonly restart: () => Promise<void>
 }
 
-/** Migrates, installs the CRDs and starts bridge and worker; each belongs to the servers' group. */
+/** Migrates, installs the CRDs and starts bridge, worker and webhook; each belongs to the servers' group. */
 export async function startPawl(options: PawlOptions): Promise<PawlParts> {
   const { servers, temporalNamespace, wings, wingFlags = {}, controllers, progress } = options
   const { kubernetesUrl, databaseUrl, temporalAddress, ports } = servers
@@ -55,9 +56,17 @@ export async function startPawl(options: PawlOptions): Promise<PawlParts> {
   ]
   const ofWorker = ['--temporal-address', temporalAddress, '--temporal-namespace', temporalNamespace, ...ofBoth]
   const ofWings = devWingFlags(wingsOn(wings), kubernetesUrl, wingFlags)
+  const ofJournal = journalFlags(options)
   const processes: readonly PawlProcess[] = [
-    { name: 'bridge', file: 'bridge.ts', healthPort: ports.bridgeHealth, args: ofBoth },
-    { name: 'worker', file: 'reconciler.ts', healthPort: ports.workerHealth, args: [...ofWorker, ...ofWings] },
+    { name: 'bridge', file: 'bridge.ts', healthPort: ports.bridgeHealth, args: [...ofJournal, ...ofBoth] },
+    {
+      ...{ name: 'worker', file: 'reconciler.ts', healthPort: ports.workerHealth },
+      args: [...ofJournal, ...ofWorker, ...ofWings],
+    },
+    // An API server that is the user's own may not reach this machine.
+    ...(isServerOurs(servers)
+      ? [{ name: 'webhook', file: 'webhook.ts', healthPort: ports.webhookHealth, args: webhookFlags(options) }]
+      : []),
   ]
   const each = async (start: (one: PawlProcess) => Promise<void>) => {
     const starts = await Promise.allSettled(processes.map(start))
@@ -74,6 +83,25 @@ export async function startPawl(options: PawlOptions): Promise<PawlParts> {
         await startProcess(one, options)
       }),
   }
+}
+
+/** Of the processes that work on the journal. Arguments can be read by every user of the machine, so the password is not among them. */
+function journalFlags({ servers, dataDir }: PawlOptions): readonly string[] {
+  const { databaseUrl } = withoutPassword(servers.databaseUrl)
+  return ['--database-url', databaseUrl, '--content-key', join(dataDir, 'content.key')]
+}
+
+function isServerOurs({ parts }: Servers): boolean {
+  return parts.some(({ spec }) => spec.name === 'kube-apiserver')
+}
+
+/** While the set is down nothing is asked: objects can still be written with whatever runs of it. */
+function webhookFlags({ servers: { ports }, wings }: PawlOptions): readonly string[] {
+  return [
+    ...['--host', '127.0.0.1', '--port', String(ports.webhook), '--url', `https://127.0.0.1:${ports.webhook}`],
+    ...['--certificate-secret', `kube-system/${DEFAULT_SECRET}`, '--failure-policy', 'Ignore', '--drain-ms', '0'],
+    ...(wings === undefined ? [] : ['--wings', wings]),
+  ]
 }
 
 function temporalAt({ ownTemporal }: PawlOptions, address: string): Omit<TemporalTarget, 'namespace'> {
@@ -127,14 +155,13 @@ async function startProcess({ name, file, healthPort, args }: PawlProcess, optio
     progress(`${name}: worker/${file} is not there, left out`)
     return
   }
-  const { databaseUrl, password } = withoutPassword(servers.databaseUrl)
-  const shared = ['--kubeconfig', servers.kubeconfigPath, '--database-url', databaseUrl]
-  const own = ['--content-key', join(dataDir, 'content.key'), '--health-port', String(healthPort)]
+  const { password } = withoutPassword(servers.databaseUrl)
+  const shared = ['--kubeconfig', servers.kubeconfigPath, '--health-port', String(healthPort)]
   const address = `http://127.0.0.1:${healthPort}`
   const spec = {
     name,
     command: process.execPath,
-    args: processArgs(file, [...shared, ...own, ...args]),
+    args: processArgs(file, [...shared, ...args]),
     logFile: join(dataDir, 'logs', `${name}.log`),
     address,
     // Arguments can be read by every user of the machine, so the password is not among them.

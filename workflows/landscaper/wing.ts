@@ -33,4 +33,10 @@ export const landscaperWing = {
     // With --strict-tenancy: whether the account allows it.
     { apiGroups: [''], resources: ['serviceaccounts'], verbs: ['get'] },
   ],
+  // Source: spec/landscaper.md 5.3.
+  admission: {
+    configuration: 'landscaper-validation-webhook',
+    domain: 'validation.landscaper.gardener.cloud',
+    skipLabel: 'validation.landscaper.gardener.cloud/skip-validation',
+  },
 } as const satisfies Wing

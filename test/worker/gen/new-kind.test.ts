@@ -84,6 +84,7 @@ describe('the skeleton of a new kind', () => {
       'wrote deploy/rbac/example/bridge.yaml',
       'wrote deploy/rbac/example/worker.yaml',
       'wrote deploy/rbac/worker.yaml',
+      'wrote workflows/admission.gen.ts',
       'wrote workflows/controllers.gen.ts',
       'wrote workflows/index.ts',
       'wrote workflows/wings.gen.ts',

@@ -54,4 +54,16 @@ export interface Wing {
   readonly flags: FlagTable
   /** What the worker does to kinds of others; its own kinds say so themselves (`workerVerbs`). */
   readonly workerRules: readonly AccessRule[]
+  /** Under which names the API server asks the webhook about the wing's kinds (admission.ts); undefined: about none. */
+  readonly admission?: WingAdmission
+}
+
+/** Names that users and other programs know. */
+export interface WingAdmission {
+  /** Of the ValidatingWebhookConfiguration. */
+  readonly configuration: string
+  /** The webhooks of the configuration are called after their kinds, and end in this. */
+  readonly domain: string
+  /** An object with this label, of value `true`, is not asked about. */
+  readonly skipLabel: string
 }

@@ -35,7 +35,12 @@ export type DeployItemPhase =
   'Init' | 'Progressing' | 'Completing' | 'Succeeded' | 'Failed' | 'InitDelete' | 'Deleting' | 'DeleteFailed'
 
 const spec = record('What to deploy, and how.', {
-  type: required(text('The type selects the deployer; it cannot be changed.')),
+  type: required(
+    text('The type selects the deployer; it cannot be changed.', {
+      minLength: 1,
+      rules: [{ rule: 'self == oldSelf', message: 'the type cannot be changed; give the item another name' }],
+    }),
+  ),
   target: objectReference('The target to deploy to; some types need none.'),
   context: text('Name of the Context in the same namespace; default "default".'),
   config: embedded('Configuration for the deployer; its apiVersion and kind tell its form.'),

@@ -1,0 +1,217 @@
+// The webhook as API servers ask it: what it refuses and with which words, what passes without it, and its certificates.
+
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { connect } from 'node:tls'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { KubeError } from '../../activities/kube/errors.ts'
+import type { KubeObject } from '../../activities/kube/client.ts'
+import { API, FINALIZER, type LsObject } from '../support/cluster.ts'
+import { WebhookStage } from '../support/webhook.ts'
+import { deniedTo } from '../support/rights-audit.ts'
+
+const SKIP = { 'validation.landscaper.gardener.cloud/skip-validation': 'true' }
+const MOCK = {
+  type: 'landscaper.gardener.cloud/mock',
+  config: { apiVersion: 'mock.deployer.landscaper.gardener.cloud/v1alpha1', kind: 'ProviderConfiguration' },
+}
+const CYCLE = [
+  { ...MOCK, name: 'a', dependsOn: ['c'] },
+  { ...MOCK, name: 'b', dependsOn: ['a'] },
+  { ...MOCK, name: 'c', dependsOn: ['b'] },
+]
+const BOTH = { type: 'x', config: {}, secretRef: { name: 'x' } }
+
+let stage: WebhookStage
+const PLURALS = { Execution: 'executions', DeployItem: 'deployitems', Target: 'targets', Installation: 'installations' }
+
+async function create(kind: keyof typeof PLURALS, name: string, spec: object, more: object = {}): Promise<LsObject> {
+  const object = { apiVersion: API, kind, metadata: { name, ...more }, spec }
+  return await stage.cluster.create(object, PLURALS[kind])
+}
+
+async function refusalOf(work: Promise<unknown>): Promise<string> {
+  const error = await work.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  if (error instanceof KubeError) return error.message
+  throw new Error('it was not refused', { cause: error })
+}
+
+beforeAll(async () => {
+  stage = await WebhookStage.open(inject('servers'), 'webhook')
+  await stage.start('one')
+  await untilAsked(true)
+}, 240_000)
+afterAll(() => stage.close())
+
+describe('what the webhook refuses', () => {
+  it('is told with the path of a cycle', async () => {
+    expect(await refusalOf(create('Execution', 'cyclic', { deployItems: CYCLE }))).toMatch(/spec\.deployItems/)
+    const { stderr } = await kubectlApply('cyclic', { deployItems: CYCLE })
+    expect(stderr).toContain(
+      'spec.deployItems: Invalid value: found items that depend on each other: a -> c -> b -> a, expected an order in which they can run',
+    )
+  })
+
+  it('is a Target with both configuration and Secret', async () => {
+    expect(await refusalOf(create('Target', 'both', BOTH))).toContain('422 Invalid: Target "both" is refused: spec')
+  })
+
+  it('is a change of spec only: labels, status and finalizers of what stands wrong already can be written', async () => {
+    await create('Target', 'skipped', BOTH, { labels: SKIP })
+    await stage.cluster.patch('targets', 'skipped', { metadata: { labels: { [Object.keys(SKIP)[0] ?? '']: null } } })
+    await stage.cluster.patch('targets', 'skipped', { metadata: { labels: { other: 'x' } } })
+    expect(await refusalOf(stage.cluster.patch('targets', 'skipped', { spec: { type: 'y' } }))).toContain('422')
+    await stage.cluster.patch('targets', 'skipped', { spec: { secretRef: null } })
+  })
+
+  it('is nothing that carries the label', async () => {
+    await create('Execution', 'labelled', { deployItems: CYCLE }, { labels: SKIP })
+  })
+
+  it('is nothing of another namespace', async () => {
+    const body = { apiVersion: API, kind: 'Target', metadata: { name: 'both' }, spec: BOTH }
+    await stage.home.create(body, 'targets')
+  })
+})
+
+describe('what the schema refuses, where nobody is asked', () => {
+  it('is a DeployItem without type, and a change of the type; what is wrong with it keeps nothing from going away', async () => {
+    const item = (name: string, type: string) => ({
+      ...{ apiVersion: API, kind: 'DeployItem', metadata: { name, finalizers: [FINALIZER] }, spec: { ...MOCK, type } },
+    })
+    expect(await refusalOf(stage.home.create(item('none', ''), 'deployitems'))).toContain('spec.type')
+    await stage.home.create(item('kept', 'a'), 'deployitems')
+    expect(await refusalOf(stage.home.patch('deployitems', 'kept', { spec: { type: 'b' } }))).toContain('spec.type')
+    await stage.home.patch('deployitems', 'kept', { spec: { timeout: '1m' } })
+    await stage.home.delete('deployitems', 'kept')
+    await stage.home.patch('deployitems', 'kept', { status: { phase: 'Deleting' } }, 'status')
+    await stage.home.patch('deployitems', 'kept', { metadata: { finalizers: null } })
+    expect(await stage.home.get('deployitems', 'kept')).toBeUndefined()
+  })
+})
+
+describe('the webhook', () => {
+  it('needs no right that its roles do not have', async () => {
+    expect(await deniedTo(inject('servers').auditLogPath, `system:serviceaccount:${stage.home.namespace}`)).toEqual([])
+  })
+
+  it('leaves of its configuration what is not its own, and mends what is', async () => {
+    const { kube } = stage.cluster
+    const { webhooks } = await kube.request<{ webhooks: { name: string; timeoutSeconds: number }[] }>(
+      'GET',
+      stage.configurationPath,
+    )
+    const [first] = webhooks
+    if (first === undefined) throw new Error('the configuration has no entry')
+    const foreign = { ...first, name: 'others.example.org', failurePolicy: 'Ignore', rules: [] }
+    await kube.request('PATCH', stage.configurationPath, {
+      body: {
+        metadata: { labels: { theirs: 'yes' } },
+        webhooks: [foreign, ...webhooks.map((one) => ({ ...one, timeoutSeconds: 1 }))],
+      },
+      contentType: 'application/merge-patch+json',
+    })
+    await stage.stop('one')
+    await stage.start('one', ['--timeout', '7s'])
+    const now = await kube.request<KubeObject & { webhooks: { name: string; timeoutSeconds: number }[] }>(
+      'GET',
+      stage.configurationPath,
+    )
+    expect(now.metadata.labels).toEqual({ theirs: 'yes' })
+    expect(now.webhooks.map(({ name, timeoutSeconds }) => [name, timeoutSeconds])).toEqual([
+      ['others.example.org', first.timeoutSeconds],
+      ...webhooks.map(({ name }) => [name, 7]),
+    ])
+  })
+
+  it('keeps, when it is down, nothing from going away; what is new is refused', async () => {
+    await create('DeployItem', 'leaving', MOCK, { finalizers: [FINALIZER] })
+    await stage.stop('one', 'SIGKILL')
+    expect(await refusalOf(create('DeployItem', 'coming', MOCK))).toContain('failed calling webhook')
+    await stage.cluster.delete('deployitems', 'leaving')
+    await stage.cluster.patch('deployitems', 'leaving', { status: { phase: 'Deleting' } }, 'status')
+    await stage.cluster.patch('deployitems', 'leaving', { metadata: { finalizers: null } })
+    expect(await stage.cluster.get('deployitems', 'leaving')).toBeUndefined()
+  })
+
+  it('lets everything pass when it is down and told to', async () => {
+    await stage.start('one', ['--failure-policy', 'Ignore', '--timeout', '1s'])
+    await stage.stop('one', 'SIGKILL')
+    await untilAsked(false)
+  })
+})
+
+describe('its certificates', () => {
+  it('are changed by two processes while requests go on, authorities too, and no request meets a wrong one', async () => {
+    const short = ['--certificate-lifetime', '12s', '--authority-lifetime', '30s']
+    await stage.home.kube.request('DELETE', secretPath())
+    const port = await stage.start('one', short)
+    // Shares the Secret; API servers are sent to the first.
+    await stage.start('two', [...short, '--url', `https://127.0.0.1:${port}`])
+    const seen = new Set<string>()
+    const bundles = new Set<string>()
+    const end = Date.now() + 45_000
+    for (let turn = 0; Date.now() < end; turn++) {
+      expect(await refusalOf(create('Target', `turn-${turn}`, BOTH))).toContain('is refused')
+      const { data } = await stage.home.kube.request<{ data: Record<string, string> }>('GET', secretPath())
+      await handshake(port)
+      seen.add(data['tls.crt'] ?? '')
+      bundles.add(data['ca.crt'] ?? '')
+      await sleep(200)
+    }
+    expect(seen.size).toBeGreaterThan(3)
+    expect(bundles.size).toBeGreaterThan(2)
+  }, 200_000)
+})
+
+function secretPath(): string {
+  return `/api/v1/namespaces/${stage.home.namespace}/secrets/pawl-webhook-certificates`
+}
+
+/** Waits until the API server, which hears of the configuration by its watch, refuses by it, or does not. */
+async function untilAsked(isAsked: boolean): Promise<void> {
+  const deadline = Date.now() + 30_000
+  for (;;) {
+    const name = `probe-${(probes += 1)}`
+    const isRefused = await create('Target', name, BOTH).then(
+      () => false,
+      () => true,
+    )
+    if (isRefused === isAsked) return
+    if (Date.now() > deadline)
+      throw new Error(`after 30 s an object with mistakes is still ${isRefused ? '' : 'not '}refused`)
+    await sleep(100)
+  }
+}
+
+let probes = 0
+
+/** As an API server that has no connection yet. @throws when the configuration does not trust what is served. */
+async function handshake(port: number): Promise<void> {
+  const { webhooks } = await stage.cluster.kube.request<{ webhooks: { clientConfig: { caBundle: string } }[] }>(
+    'GET',
+    stage.configurationPath,
+  )
+  const ca = Buffer.from(webhooks.at(-1)?.clientConfig.caBundle ?? '', 'base64')
+  const socket = connect({ host: '127.0.0.1', port, ca })
+  await once(socket, 'secureConnect')
+  socket.destroy()
+}
+
+async function kubectlApply(name: string, spec: object): Promise<{ readonly stderr: string }> {
+  const { kubectlPath, kubeconfigPath } = inject('servers')
+  const manifest = { apiVersion: API, kind: 'Execution', metadata: { name, namespace: stage.cluster.namespace }, spec }
+  return await new Promise((resolve) => {
+    const child = execFile(
+      kubectlPath,
+      [`--kubeconfig=${kubeconfigPath}`, 'create', '-f', '-'],
+      (_error, _out, stderr) => resolve({ stderr }),
+    )
+    child.stdin?.end(JSON.stringify(manifest))
+  })
+}

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest'
+
+import { type AskedBy, wantedConfiguration } from '../../../worker/webhook/configuration.ts'
+import { ADMISSIONS } from '../../../workflows/admission.gen.ts'
+import { WINGS } from '../../../workflows/wings.gen.ts'
+
+const ASKED: AskedBy = {
+  reached: { service: { namespace: 'pawl', name: 'pawl-webhook' } },
+  ...{ failurePolicy: 'Fail', timeoutSeconds: 10, namespace: undefined, bundle: 'PEM' },
+}
+
+function wanted(asked: Partial<AskedBy> = {}) {
+  const names = WINGS['landscaper']?.admission
+  if (names === undefined) throw new Error('the wing says no names')
+  return wantedConfiguration(names, ADMISSIONS['landscaper'] ?? [], { ...ASKED, ...asked })
+}
+
+describe('the configuration of the webhook', () => {
+  it('has the names that users of the original know', () => {
+    const { name, webhooks } = wanted()
+    expect(name).toBe('landscaper-validation-webhook')
+    expect(webhooks.map((one) => one.name)).toEqual(
+      ['deployitems', 'executions', 'installations', 'targets'].map(
+        (plural) => `${plural}.validation.landscaper.gardener.cloud`,
+      ),
+    )
+  })
+
+  it('asks about what is made and changed, not about what is labelled or being deleted', () => {
+    expect(wanted().webhooks[0]).toMatchObject({
+      rules: [{ operations: ['CREATE', 'UPDATE'], resources: ['deployitems'], scope: 'Namespaced' }],
+      objectSelector: {
+        matchExpressions: [
+          { key: 'validation.landscaper.gardener.cloud/skip-validation', operator: 'NotIn', values: ['true'] },
+        ],
+      },
+      matchConditions: [{ expression: '!has(object.metadata.deletionTimestamp)' }],
+      ...{ failurePolicy: 'Fail', sideEffects: 'None', timeoutSeconds: 10 },
+    })
+  })
+
+  it('leads to the Service, or to a URL', () => {
+    expect(wanted().webhooks[0]?.['clientConfig']).toEqual({
+      caBundle: 'UEVN',
+      service: { namespace: 'pawl', name: 'pawl-webhook', path: '/validate', port: 443 },
+    })
+    expect(wanted({ reached: { url: 'https://127.0.0.1:9443' } }).webhooks[0]?.['clientConfig']).toEqual({
+      ...{ caBundle: 'UEVN', url: 'https://127.0.0.1:9443/validate' },
+    })
+  })
+
+  it('of one namespace has its name and selects it', () => {
+    const { name, webhooks } = wanted({ namespace: 'team-a' })
+    expect(name).toBe('landscaper-validation-webhook-team-a')
+    expect(webhooks[0]?.['namespaceSelector']).toEqual({
+      matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'In', values: ['team-a'] }],
+    })
+  })
+})

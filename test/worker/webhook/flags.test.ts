@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest'
+
+import { readConfig } from '../../../worker/server/config.ts'
+import { servedNames, webhookSettings } from '../../../worker/webhook/flags.ts'
+
+const config = readConfig({ HOME: '/nowhere' })
+const SERVICE = { service: 'pawl/pawl-webhook' }
+
+describe('the settings of the webhook', () => {
+  it('need a Service only', () => {
+    expect(webhookSettings(SERVICE, config)).toMatchObject({
+      reached: { service: { namespace: 'pawl', name: 'pawl-webhook' } },
+      certificates: { secret: { namespace: 'pawl', name: 'pawl-webhook-certificates' } },
+      ...{ failurePolicy: 'Fail', timeoutSeconds: 10, namespace: undefined, port: 9443 },
+    })
+  })
+
+  it.each([
+    [{}, '--service is missing'],
+    [{ ...SERVICE, url: 'https://x' }, '--url is given beside --service'],
+    [{ service: 'pawl' }, '--service is "pawl"'],
+    [{ service: 'Pawl/x' }, '--service is "Pawl"'],
+    [{ url: 'http://127.0.0.1:1' }, '--url is "http://127.0.0.1:1"'],
+    [{ url: 'https://127.0.0.1:1' }, '--certificate-secret is missing beside --url'],
+    [{ ...SERVICE, 'certificate-dir': 'x', 'certificate-secret': 'a/b' }, '--certificate-dir is given beside'],
+    [{ ...SERVICE, 'failure-policy': 'fail' }, '--failure-policy is "fail"'],
+    [{ ...SERVICE, timeout: '31s' }, '--timeout'],
+    [{ ...SERVICE, timeout: 'none' }, '--timeout'],
+    [{ ...SERVICE, 'certificate-lifetime': '1s' }, '--certificate-lifetime'],
+    [{ ...SERVICE, 'certificate-lifetime': '2h', 'authority-lifetime': '1h' }, '--authority-lifetime'],
+    [{ ...SERVICE, namespace: 'Team' }, '--namespace is "Team"'],
+  ])('refuse %j', (given, told) => {
+    expect(() => webhookSettings(given, config)).toThrow(told)
+  })
+
+  it('say what its certificate is for', () => {
+    expect(servedNames({ service: { namespace: 'pawl', name: 'hook' } })).toEqual(['hook.pawl.svc'])
+    expect(servedNames({ url: 'https://[::1]:9443' })).toEqual(['::1'])
+    expect(servedNames({ url: 'https://hook.example.org' })).toEqual(['hook.example.org'])
+  })
+})

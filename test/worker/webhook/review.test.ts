@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest'
+
+import { answerReview } from '../../../worker/webhook/review.ts'
+import { ADMISSIONS } from '../../../workflows/admission.gen.ts'
+
+const RULES = ADMISSIONS['landscaper'] ?? []
+const BAD = { metadata: { name: 'it' }, spec: { type: 't', config: {}, secretRef: { name: 's' } } }
+const GOOD = { metadata: { name: 'it' }, spec: { type: 't' } }
+
+function review(request: object) {
+  const kind = { group: 'landscaper.gardener.cloud', version: 'v1alpha1', kind: 'Target' }
+  const body = {
+    ...{ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' },
+    request: {
+      uid: 'u-1',
+      kind,
+      operation: 'CREATE',
+      name: 'it',
+      userInfo: { username: 'x', groups: ['y'] },
+      ...request,
+    },
+  }
+  return answerReview(body, RULES) as { response: { uid: string; allowed: boolean; status?: object } }
+}
+
+describe('a review', () => {
+  it('is answered under its uid', () => {
+    expect(review({ object: GOOD })).toEqual({
+      ...{ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' },
+      response: { uid: 'u-1', allowed: true },
+    })
+  })
+
+  it('is refused with every field that is wrong, as kubectl prints them', () => {
+    expect(review({ object: BAD }).response).toEqual({
+      ...{ uid: 'u-1', allowed: false },
+      status: {
+        ...{ status: 'Failure', code: 422, reason: 'Invalid' },
+        message: 'spec: found config and secretRef, expected one of them',
+        details: {
+          ...{ group: 'landscaper.gardener.cloud', kind: 'Target', name: 'it' },
+          causes: [
+            {
+              ...{ reason: 'FieldValueInvalid', field: 'spec' },
+              message: 'Invalid value: found config and secretRef, expected one of them',
+            },
+          ],
+        },
+      },
+    })
+  })
+
+  it('of many mistakes names the first, and says how many there are', () => {
+    const kind = { group: 'landscaper.gardener.cloud', version: 'v1alpha1', kind: 'Execution' }
+    const config = { apiVersion: 'v1', kind: 'X' }
+    const deployItems = Array.from({ length: 1000 }, () => ({ name: '', type: 't', config }))
+    const { status } = review({ kind, object: { metadata: {}, spec: { deployItems } } }).response as {
+      status: { message: string; details: { causes: object[] } }
+    }
+    expect(status.message).toMatch(/; and 980 more$/)
+    expect(status.details.causes).toHaveLength(20)
+  })
+
+  it.each([
+    [
+      'of a change of metadata alone',
+      { operation: 'UPDATE', object: { ...BAD, metadata: { labels: { a: 'b' } } }, oldObject: BAD },
+    ],
+    [
+      'of a change of status alone',
+      { operation: 'UPDATE', object: { ...BAD, status: { phase: 'x' } }, oldObject: BAD },
+    ],
+    [
+      'of what is being deleted',
+      {
+        operation: 'UPDATE',
+        object: { ...BAD, metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } },
+        oldObject: GOOD,
+      },
+    ],
+    ['of a deletion', { operation: 'DELETE', object: null, oldObject: BAD }],
+    ['of a subresource', { object: BAD, subResource: 'status', operation: 'UPDATE' }],
+    ['of a kind without rules', { object: BAD, kind: { group: 'example.org', kind: 'Target' } }],
+  ])('%s passes', (_, request) => {
+    expect(review(request).response.allowed).toBe(true)
+  })
+
+  it('of a change of the spec is looked at as a whole', () => {
+    const object = { ...BAD, spec: { ...BAD.spec, type: 'other' } }
+    expect(review({ operation: 'UPDATE', object, oldObject: BAD }).response.allowed).toBe(false)
+  })
+
+  it.each([undefined, null, 7, [], {}, { kind: 'AdmissionReview' }, { kind: 'AdmissionReview', request: {} }])(
+    'is not %j',
+    (body) => {
+      expect(answerReview(body, RULES)).toBeUndefined()
+    },
+  )
+})

@@ -1,0 +1,105 @@
+// The webhook process: API servers ask it about objects before they store them; the rules are the wings'. Any number may run, all asked.
+//
+//   W1. The configuration is written when the server answers, not before: with policy Fail nothing could be written meanwhile.
+//   W2. New authorities are in the configuration before anything that they sign is served (certificates.ts, C2).
+
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { ADMISSIONS } from '../workflows/admission.gen.ts'
+import { WINGS } from '../workflows/wings.gen.ts'
+import { createKubeClient, type KubeClient } from '../activities/kube/client.ts'
+import { readConfig } from './server/config.ts'
+import { givenFlags } from './server/flags.ts'
+import { serveHealth } from './server/health.ts'
+import { type Frame, runProcess } from './server/process.ts'
+import { createTroubles } from './server/troubles.ts'
+import { type CertificateStore, folderStore, secretStore, type Served } from './webhook/certificate-store.ts'
+import { bringConfiguration, wantedConfiguration } from './webhook/configuration.ts'
+import { servedNames, WEBHOOK_FLAGS, webhookSettings } from './webhook/flags.ts'
+import { serveReviews } from './webhook/server.ts'
+
+const config = readConfig()
+const settings = webhookSettings(givenFlags(WEBHOOK_FLAGS), config)
+const asked = settings.wings.flatMap((wing) => {
+  const [names, admissions] = [WINGS[wing]?.admission, ADMISSIONS[wing] ?? []]
+  return names === undefined || admissions.length === 0 ? [] : [{ names, admissions }]
+})
+// Often enough that all have a new certificate long before the former one ends.
+const lookMs = Math.min(Math.max(Math.round(settings.certificateMs / 30), 300), 60_000)
+// The others look meanwhile, each writes the bundle, and API servers hear of it by their watch.
+const settleMs = Math.min(Math.max(5 * lookMs, 2000), settings.authorityMs / 6)
+
+await runProcess('webhook', config.logLevel, webhook)
+
+async function webhook({ log, stopping, opened }: Frame): Promise<void> {
+  const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-webhook' })
+  opened(() => kube.close())
+  const store = storeOf(kube)
+  const troubles = createTroubles()
+  troubles.report('configuration', new Error('it is not written yet'))
+  const health = await serveHealth(troubles, settings.healthHost, settings.healthPort)
+  opened(() => health.close())
+
+  const initial = await first(store, troubles, { log, stopping })
+  if (initial === undefined) return
+  let served: Served = initial
+  const { host, port } = settings
+  const admissions = asked.flatMap((one) => one.admissions)
+  const server = await serveReviews({ host, port, pair: served.serving, admissions, log })
+  opened(() => server.close())
+
+  for (let isFirst = true; !stopping.signal.aborted; isFirst = false) {
+    try {
+      const now: Served = isFirst ? served : await store(Date.now())
+      // Only what can be served is let in; what is wrong in a folder leaves the former certificate in place.
+      if (now.serving.certificate !== served.serving.certificate) {
+        server.use(now.serving)
+        log.info('a new certificate is served')
+      }
+      served = now
+      if (await configure(kube, served)) log.info('the configuration is written')
+      troubles.report('configuration', undefined)
+    } catch (error) {
+      troubles.report('configuration', error)
+      log.warn({ err: error, delayMs: lookMs }, 'certificates or configuration could not be looked at; looking again')
+    }
+    if (isFirst) log.info({ port: server.port, healthPort: health.port, wings: settings.wings }, 'webhook is running')
+    await sleep(lookMs, undefined, { signal: stopping.signal }).catch(() => undefined)
+  }
+  troubles.report('process', new Error('it is about to stop'))
+  await sleep(settings.drainMs)
+}
+
+function storeOf(kube: KubeClient): CertificateStore {
+  const { certificates, certificateMs, authorityMs, reached } = settings
+  if ('dir' in certificates) return folderStore(certificates.dir)
+  return secretStore(kube, certificates.secret, { names: servedNames(reached), certificateMs, authorityMs, settleMs })
+}
+
+/** The first certificates; the API server may be on its way as well. Undefined when the process is told to stop before that. */
+async function first(
+  store: CertificateStore,
+  troubles: ReturnType<typeof createTroubles>,
+  { log, stopping }: Pick<Frame, 'log' | 'stopping'>,
+): Promise<Served | undefined> {
+  while (!stopping.signal.aborted) {
+    try {
+      return await store(Date.now())
+    } catch (error) {
+      troubles.report('configuration', error)
+      log.warn({ err: error, delayMs: 1000 }, 'there is no certificate yet; looking again')
+    }
+    await sleep(1000, undefined, { signal: stopping.signal }).catch(() => undefined)
+  }
+  return undefined
+}
+
+/** @returns whether one had to be written. */
+async function configure(kube: KubeClient, { bundle }: Served): Promise<boolean> {
+  let isWritten = false
+  for (const { names, admissions } of asked) {
+    const wanted = wantedConfiguration(names, admissions, { ...settings, bundle })
+    if (await bringConfiguration(kube, wanted)) isWritten = true
+  }
+  return isWritten
+}

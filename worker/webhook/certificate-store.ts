@@ -1,0 +1,109 @@
+// Where the webhook's certificates are: a Secret that it keeps itself and that several processes share, or a folder that others keep.
+//
+//   S1. The Secret is written on the version that was read: of processes that renew at the same time one wins, the others take what it wrote.
+//   S2. A Secret of this name that is somebody else's is left alone.
+
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { type KubeClient, type KubeObject, resourcePath } from '../../activities/kube/client.ts'
+import { isAlreadyExists, isConflict, isNotFound } from '../../activities/kube/errors.ts'
+import { entriesOf, secretResource } from '../../activities/kube/secrets.ts'
+import { type Certificates, bundleOf, isWhole, type Pair, renewed, type Wanted } from './certificates.ts'
+import type { Place } from './flags.ts'
+
+/** What the server serves, and what its configuration trusts. PEM. */
+export interface Served {
+  readonly serving: Pair
+  readonly bundle: string
+}
+
+/** @returns what is to be served at this time. */
+export type CertificateStore = (now: number) => Promise<Served>
+
+const MANAGED_BY = 'app.kubernetes.io/managed-by'
+const OURS = 'pawl-webhook'
+// Each lost race means that another one has written what is due.
+const MOST_TRIES = 5
+
+export function secretStore(kube: KubeClient, place: Place, wanted: Wanted): CertificateStore {
+  return async (now) => {
+    for (let tries = 1; ; tries++) {
+      const secret = await read(kube, place)
+      const found = secret && certificatesIn(secret, place)
+      const due = await renewed(found, wanted, now)
+      try {
+        if (due !== found) await write(kube, place, due, secret)
+        return { serving: due.serving, bundle: bundleOf(due) }
+      } catch (error) {
+        if (tries === MOST_TRIES || !(isConflict(error) || isAlreadyExists(error))) throw error
+      }
+    }
+  }
+}
+
+export function folderStore(dir: string): CertificateStore {
+  return async () => {
+    const [certificate, key, bundle] = await Promise.all(
+      ['tls.crt', 'tls.key', 'ca.crt'].map(async (name) => await readFile(join(dir, name), 'utf8')),
+    )
+    return { serving: { certificate: certificate ?? '', key: key ?? '' }, bundle: bundle ?? '' }
+  }
+}
+
+async function read(kube: KubeClient, { namespace, name }: Place): Promise<KubeObject | undefined> {
+  try {
+    return await kube.request<KubeObject>('GET', resourcePath(secretResource, namespace, name))
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+/** Undefined where there are none that can be read. @throws for a Secret of somebody else (S2). */
+function certificatesIn(secret: KubeObject, { namespace, name }: Place): Certificates | undefined {
+  if (secret.metadata.labels?.[MANAGED_BY] !== OURS)
+    throw new Error(
+      `Secret ${namespace}/${name} has no label ${MANAGED_BY}=${OURS}; expected one of the webhook's own, or another name in --certificate-secret`,
+    )
+  const text = (key: string) => Buffer.from(entriesOf(secret)?.[key] ?? '', 'base64').toString('utf8')
+  const [authorities, keys] = [blocksIn(text('ca.crt')), blocksIn(text('ca.key'))]
+  const found = {
+    authorities: authorities.map((certificate, index) => ({ certificate, key: keys[index] ?? '' })),
+    serving: { certificate: text('tls.crt'), key: text('tls.key') },
+  }
+  return isWhole(found) ? found : undefined
+}
+
+function blocksIn(pem: string): readonly string[] {
+  return pem.match(/-----BEGIN [^-]+-----[^-]+-----END [^-]+-----/g) ?? []
+}
+
+async function write(
+  kube: KubeClient,
+  { namespace, name }: Place,
+  certificates: Certificates,
+  before: KubeObject | undefined,
+): Promise<void> {
+  const { authorities, serving } = certificates
+  const texts = {
+    'ca.crt': bundleOf(certificates),
+    'ca.key': authorities.map(({ key }) => `${key.trim()}\n`).join(''),
+    'tls.crt': serving.certificate,
+    'tls.key': serving.key,
+  }
+  const data = Object.fromEntries(
+    Object.entries(texts).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
+  )
+  if (before === undefined) {
+    const metadata = { name, labels: { [MANAGED_BY]: OURS } }
+    const body = { apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls', metadata, data }
+    await kube.request('POST', resourcePath(secretResource, namespace), { body })
+    return
+  }
+  const { uid, resourceVersion } = before.metadata
+  await kube.request('PATCH', resourcePath(secretResource, namespace, name), {
+    body: { metadata: { uid, resourceVersion }, data },
+    contentType: 'application/merge-patch+json',
+  })
+}

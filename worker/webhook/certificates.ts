@@ -1,0 +1,161 @@
+// The certificates by which API servers know the webhook: an authority of its own, what it signs, and when which of them is made anew. No clock
+// and no store in here.
+//
+//   C1. Whoever trusts all `authorities` trusts every serving certificate that may still be in use.
+//   C2. A new authority signs nothing before API servers have had the time to learn of it (`settleMs`).
+//   C3. A serving certificate ends no later than the authority that has signed it.
+//   C4. What holds is kept: nothing is made before a third of its life is left.
+
+import 'reflect-metadata'
+import { X509Certificate as Parsed, randomBytes, webcrypto } from 'node:crypto'
+import {
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  PemConverter,
+  SubjectAlternativeNameExtension,
+  X509Certificate,
+  X509CertificateGenerator,
+} from '@peculiar/x509'
+
+import { isAddress } from './flags.ts'
+
+/** PEM texts. */
+export interface Pair {
+  readonly certificate: string
+  readonly key: string
+}
+
+export interface Certificates {
+  /** The newest first. */
+  readonly authorities: readonly Pair[]
+  readonly serving: Pair
+}
+
+export interface Wanted {
+  /** DNS names and addresses. */
+  readonly names: readonly string[]
+  readonly certificateMs: number
+  readonly authorityMs: number
+  /** C2. */
+  readonly settleMs: number
+}
+
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+/** An API server whose clock is behind takes a new certificate, too. */
+const SKEW_MS = 60_000
+
+/** All authorities as one PEM text. */
+export function bundleOf({ authorities }: Certificates): string {
+  return authorities.map(({ certificate }) => `${certificate.trim()}\n`).join('')
+}
+
+/** What is due at this time (milliseconds); the same value when nothing is. */
+export async function renewed(found: Certificates | undefined, wanted: Wanted, now: number): Promise<Certificates> {
+  const valid = (found?.authorities ?? []).filter((one) => leftOf(one, now) > 0)
+  const isDue = valid[0] === undefined || isWorn(valid[0], now)
+  const authorities = isDue ? [await makeAuthority(wanted.authorityMs, now), ...valid] : valid
+  const isKept = found !== undefined && isUsable(found.serving, authorities, wanted.names, now)
+  if (isKept && !isDue && valid.length === found.authorities.length) return found
+  if (isKept) return { authorities, serving: found.serving }
+  const settled = authorities.find((one) => lifeOf(one).from + SKEW_MS + wanted.settleMs <= now)
+  const signer = settled ?? authorities.at(-1)
+  if (signer === undefined) throw new Error('there is no authority; expected the one that was made')
+  return { authorities, serving: await issue(signer, wanted, now) }
+}
+
+/** Whether these can be read. */
+export function isWhole({ authorities, serving }: Certificates): boolean {
+  return [...authorities, serving].every(
+    ({ certificate, key }) => isReadable(certificate) && key.includes('PRIVATE KEY'),
+  )
+}
+
+function isReadable(certificate: string): boolean {
+  try {
+    new Parsed(certificate)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function isUsable(serving: Pair, authorities: readonly Pair[], names: readonly string[], now: number): boolean {
+  const parsed = new Parsed(serving.certificate)
+  const isSigned = authorities.some(({ certificate }) => parsed.verify(new Parsed(certificate).publicKey))
+  const isNamed = names.every((name) =>
+    isAddress(name) ? parsed.checkIP(name) !== undefined : parsed.checkHost(name) !== undefined,
+  )
+  return isSigned && isNamed && !isWorn(serving, now)
+}
+
+/** C4. */
+function isWorn(pair: Pair, now: number): boolean {
+  const { from, to } = lifeOf(pair)
+  return to - now < (to - from - SKEW_MS) / 3
+}
+
+function leftOf(pair: Pair, now: number): number {
+  return lifeOf(pair).to - now
+}
+
+/** From when to when it holds, in milliseconds. */
+export function lifeOf({ certificate }: Pair): { readonly from: number; readonly to: number } {
+  const { validFrom, validTo } = new Parsed(certificate)
+  return { from: Date.parse(validFrom), to: Date.parse(validTo) }
+}
+
+async function makeAuthority(lifetimeMs: number, now: number): Promise<Pair> {
+  const keys = await newKeys()
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    // A name of its own: who looks for the issuer by name finds one.
+    ...{ name: `CN=pawl-webhook-${randomBytes(4).toString('hex')}`, serialNumber: serial() },
+    ...{ keys, signingAlgorithm: ALGORITHM, notBefore: new Date(now - SKEW_MS), notAfter: new Date(now + lifetimeMs) },
+    extensions: [
+      new BasicConstraintsExtension(true, 0, true),
+      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+    ],
+  })
+  return await pairOf(certificate, keys)
+}
+
+async function issue(authority: Pair, { names, certificateMs }: Wanted, now: number): Promise<Pair> {
+  const keys = await newKeys()
+  const signingKey = await webcrypto.subtle.importKey(
+    'pkcs8',
+    PemConverter.decodeFirst(authority.key),
+    ALGORITHM,
+    false,
+    ['sign'],
+  )
+  const notAfter = new Date(Math.min(now + certificateMs, lifeOf(authority).to))
+  const certificate = await X509CertificateGenerator.create({
+    ...{ subject: `CN=pawl-webhook`, issuer: new X509Certificate(authority.certificate).subject },
+    ...{ publicKey: keys.publicKey, signingKey, signingAlgorithm: ALGORITHM, serialNumber: serial() },
+    ...{ notBefore: new Date(now - SKEW_MS), notAfter },
+    extensions: [
+      new SubjectAlternativeNameExtension(
+        names.map((value) => ({ type: isAddress(value) ? ('ip' as const) : ('dns' as const), value })),
+      ),
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+      new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
+    ],
+  })
+  return await pairOf(certificate, keys)
+}
+
+async function pairOf(certificate: X509Certificate, keys: webcrypto.CryptoKeyPair): Promise<Pair> {
+  const key = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)
+  return { certificate: certificate.toString('pem'), key: PemConverter.encode(key, 'PRIVATE KEY') }
+}
+
+async function newKeys(): Promise<webcrypto.CryptoKeyPair> {
+  return await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
+}
+
+/** 16 bytes, of which the first is positive. */
+function serial(): string {
+  return `01${randomBytes(15).toString('hex')}`
+}

@@ -1,0 +1,193 @@
+// The webhook's settings, from flags and environment; wrong ones end the process with what was found and what was expected.
+
+import { isIP } from 'node:net'
+
+import type { Config } from '../server/config.ts'
+import { type FlagTable, type GivenFlags, needed, readFlags } from '../server/flags.ts'
+import { DEFAULT_SECRET } from '../server/webhook-secret.ts'
+import { wingsOn } from '../server/wings.ts'
+
+export const WEBHOOK_FLAGS = {
+  kubeconfig: {
+    ...{ takes: '<file>', reads: 'text', text: 'the cluster whose API server asks' },
+    default: '$KUBECONFIG, else in-cluster or the usual file',
+  },
+  wings: {
+    ...{ takes: '<names>', reads: 'text', default: 'all' },
+    text: 'be asked about the kinds of these wings only, such as landscaper',
+  },
+  namespace: {
+    ...{ takes: '<name>', reads: 'text', default: 'all' },
+    text: 'be asked about one namespace only; the names of the configurations end in it',
+  },
+  host: { takes: '<address>', reads: 'text', text: 'where it is asked over HTTPS', otherwise: '0.0.0.0' },
+  port: { takes: '<port>', reads: 'number', least: 0, otherwise: 9443, text: 'its port there; 0 for a free one' },
+  service: {
+    ...{ takes: '<namespace/name>', reads: 'text' },
+    text: 'the Service by which the API server reaches it, on port 443; this or --url',
+  },
+  url: {
+    ...{ takes: '<url>', reads: 'text' },
+    text: 'where the API server reaches it outside of the cluster, such as https://10.0.0.7:9443; this or --service',
+  },
+  'certificate-secret': {
+    ...{ takes: '<namespace/name>', reads: 'text', default: `${DEFAULT_SECRET} beside the Service` },
+    text: 'the Secret in which it keeps the certificates that it makes, and that several share',
+  },
+  'certificate-dir': {
+    ...{ takes: '<folder>', reads: 'text' },
+    text: 'certificates that others make, in place of the Secret: tls.crt, tls.key, ca.crt; read anew when they change',
+  },
+  'certificate-lifetime': {
+    ...{ takes: '<duration>', reads: 'duration', otherwise: '720h' },
+    text: 'how long a serving certificate holds; a new one is made when a third is left',
+  },
+  'authority-lifetime': {
+    ...{ takes: '<duration>', reads: 'duration', otherwise: '8760h' },
+    text: 'how long the authority holds that signs them; a second one is made when a third is left',
+  },
+  'failure-policy': {
+    ...{ takes: '<policy>', reads: 'text', otherwise: 'Fail' },
+    text: 'what becomes of writes while the webhook does not answer: Fail refuses them, Ignore lets them pass',
+  },
+  timeout: {
+    ...{ takes: '<duration>', reads: 'duration', otherwise: '10s' },
+    text: 'how long the API server waits for an answer, 1s to 30s',
+  },
+  'drain-ms': {
+    ...{ takes: '<ms>', reads: 'number', least: 0, otherwise: 5000 },
+    text: 'how long it still answers after SIGTERM, until nobody is sent to it any more',
+  },
+  'health-host': {
+    ...{ takes: '<address>', reads: 'text', text: 'where /healthz and /readyz are served' },
+    otherwise: '127.0.0.1',
+  },
+  'health-port': {
+    ...{ takes: '<port>', reads: 'number', least: 0, otherwise: 0 },
+    ...{ text: 'their port', default: 'a free one, logged' },
+  },
+} as const satisfies FlagTable
+
+export interface Place {
+  readonly namespace: string
+  readonly name: string
+}
+
+export type FailurePolicy = 'Fail' | 'Ignore'
+
+/** How the API server reaches the webhook. */
+export type Reached = { readonly service: Place } | { readonly url: string }
+
+export interface WebhookSettings {
+  readonly kubeconfigPath: string | undefined
+  readonly wings: readonly string[]
+  /** The only namespace that it is asked about; undefined: all. */
+  readonly namespace: string | undefined
+  readonly host: string
+  readonly port: number
+  readonly reached: Reached
+  readonly certificates: { readonly secret: Place } | { readonly dir: string }
+  readonly certificateMs: number
+  readonly authorityMs: number
+  readonly failurePolicy: FailurePolicy
+  readonly timeoutSeconds: number
+  readonly drainMs: number
+  readonly healthHost: string
+  readonly healthPort: number
+}
+
+/** @throws with the name of the flag, what was found and what was expected. */
+export function webhookSettings(given: GivenFlags, config: Config): WebhookSettings {
+  const flags = readFlags(WEBHOOK_FLAGS, given)
+  const reached = readReached(flags.service, flags.url)
+  const [certificateMs, authorityMs] = lifetimes(flags['certificate-lifetime'], flags['authority-lifetime'])
+  return {
+    kubeconfigPath: flags.kubeconfig ?? config.kubeconfig,
+    wings: wingsOn(flags.wings),
+    namespace: flags.namespace === undefined ? undefined : nameIn('namespace', flags.namespace),
+    host: flags.host,
+    port: flags.port,
+    reached,
+    certificates: readCertificates(flags['certificate-secret'], flags['certificate-dir'], reached),
+    certificateMs,
+    authorityMs,
+    failurePolicy: readPolicy(flags['failure-policy']),
+    timeoutSeconds: readTimeout(flags.timeout),
+    drainMs: flags['drain-ms'],
+    healthHost: flags['health-host'],
+    healthPort: flags['health-port'],
+  }
+}
+
+function readReached(service: string | undefined, url: string | undefined): Reached {
+  if (service !== undefined && url !== undefined)
+    throw new Error('--url is given beside --service; expected one of them')
+  if (service !== undefined) return { service: placeIn('service', service) }
+  const text = needed('service', url, 'the Service by which the API server reaches the webhook, or --url')
+  const parsed = URL.canParse(text) ? new URL(text) : undefined
+  if (parsed?.protocol === 'https:' && parsed.pathname === '/' && parsed.search === '') return { url: parsed.origin }
+  throw new Error(`--url is "${text}"; expected https, a host and a port, such as https://10.0.0.7:9443`)
+}
+
+function readCertificates(
+  secret: string | undefined,
+  dir: string | undefined,
+  reached: Reached,
+): WebhookSettings['certificates'] {
+  if (dir !== undefined) {
+    if (secret === undefined) return { dir }
+    throw new Error('--certificate-dir is given beside --certificate-secret; expected one of them')
+  }
+  if (secret !== undefined) return { secret: placeIn('certificate-secret', secret) }
+  if ('service' in reached) return { secret: { namespace: reached.service.namespace, name: DEFAULT_SECRET } }
+  throw new Error(
+    `--certificate-secret is missing beside --url; expected the Secret for its certificates, such as pawl/${DEFAULT_SECRET}`,
+  )
+}
+
+// An authority has to hold for longer than what it signs, and both for longer than it takes everybody to know them.
+const LEAST_LIFETIME_MS = 10_000
+
+function lifetimes(certificate: number | undefined, authority: number | undefined): readonly [number, number] {
+  if (certificate === undefined || certificate < LEAST_LIFETIME_MS)
+    throw new Error('--certificate-lifetime is too short; expected at least 10s')
+  if (authority === undefined || authority < certificate)
+    throw new Error('--authority-lifetime is shorter than --certificate-lifetime; expected at least as long a time')
+  return [certificate, authority]
+}
+
+function readPolicy(text: string): FailurePolicy {
+  if (text === 'Fail' || text === 'Ignore') return text
+  throw new Error(`--failure-policy is "${text}"; expected Fail or Ignore`)
+}
+
+function readTimeout(ms: number | undefined): number {
+  const seconds = (ms ?? Infinity) / 1000
+  if (Number.isInteger(seconds) && seconds >= 1 && seconds <= 30) return seconds
+  throw new Error('--timeout is no whole number of seconds from 1s to 30s; expected one, as the API server does')
+}
+
+function placeIn(flag: string, text: string): Place {
+  const [namespace = '', name = '', ...more] = text.split('/')
+  if (more.length === 0 && name !== '') return { namespace: nameIn(flag, namespace), name }
+  throw new Error(`--${flag} is "${text}"; expected namespace/name`)
+}
+
+// Source: RFC 1123 labels, as Kubernetes demands of namespaces.
+const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
+
+function nameIn(flag: string, text: string): string {
+  if (NAMESPACE.test(text)) return text
+  throw new Error(`--${flag} is "${text}"; expected the name of one namespace`)
+}
+
+/** Under which names the API server knows the server: what its certificate is for. */
+export function servedNames(reached: Reached): readonly string[] {
+  if ('url' in reached) return [new URL(reached.url).hostname.replace(/^\[|\]$/g, '')]
+  const { name, namespace } = reached.service
+  return [`${name}.${namespace}.svc`]
+}
+
+export function isAddress(name: string): boolean {
+  return isIP(name) !== 0
+}

@@ -1,0 +1,103 @@
+// The HTTPS server that API servers ask. Certificates are changed while it serves: connections that are open stay.
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+
+import type { Admission } from '../../workflows/kit/index.ts'
+import type { Logger } from '../server/log.ts'
+import type { Pair } from './certificates.ts'
+import { VALIDATE_PATH } from './configuration.ts'
+import { answerReview } from './review.ts'
+
+// An object and the one before it; the API server takes bodies of 3 MiB.
+const MOST_BYTES = 8 * 1024 * 1024
+// Longer than any API server waits (30 s).
+const REQUEST_MS = 35_000
+
+export interface ReviewServer {
+  readonly port: number
+  readonly use: (pair: Pair) => void
+  /** Answers what it was asked before, and ends. */
+  readonly close: () => Promise<void>
+}
+
+export interface ServeOptions {
+  readonly host: string
+  readonly port: number
+  readonly pair: Pair
+  readonly admissions: readonly Admission[]
+  readonly log: Logger
+}
+
+export async function serveReviews({ host, port, pair, admissions, log }: ServeOptions): Promise<ReviewServer> {
+  const server = createServer({ cert: pair.certificate, key: pair.key }, (request, response) => {
+    answer(request, admissions).then(
+      ({ status, body }) => send(response, status, body),
+      (error: unknown) => {
+        // Without the object: it may hold secrets.
+        log.error({ err: error }, 'a review could not be answered')
+        send(response, 500, { error: 'the review could not be answered' })
+      },
+    )
+  })
+  server.requestTimeout = REQUEST_MS
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+  const { port: taken } = server.address() as AddressInfo
+  return {
+    port: taken,
+    use: ({ certificate, key }) => server.setSecureContext({ cert: certificate, key }),
+    close: async () => {
+      const late = setTimeout(() => server.closeAllConnections(), REQUEST_MS)
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve())
+        server.closeIdleConnections()
+      })
+      clearTimeout(late)
+    },
+  }
+}
+
+interface Answer {
+  readonly status: number
+  readonly body: object
+}
+
+async function answer(request: IncomingMessage, admissions: readonly Admission[]): Promise<Answer> {
+  if (request.url?.split('?')[0] !== VALIDATE_PATH) return { status: 404, body: { error: 'not found' } }
+  if (request.method !== 'POST') return { status: 405, body: { error: 'expected POST' } }
+  const text = await readBody(request)
+  if (text === undefined) return { status: 413, body: { error: `expected at most ${MOST_BYTES} bytes` } }
+  const review = answerReview(parsed(text), admissions)
+  return review === undefined
+    ? { status: 400, body: { error: 'expected an AdmissionReview of admission.k8s.io/v1' } }
+    : { status: 200, body: review }
+}
+
+/** Undefined when it is too long. */
+async function readBody(request: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > MOST_BYTES) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function send(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json' })
+  response.end(JSON.stringify(body))
+}

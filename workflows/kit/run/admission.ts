@@ -1,0 +1,38 @@
+// Rules about objects that users write, asked before the API server stores them. Pure values, one per kind, listed by `pawl gen`; who asks is
+// the webhook, which knows no kind.
+//
+//   A1. A rule never throws, whatever stands in the object: a webhook that fails would refuse, or let pass, by its failure policy.
+//   A2. A rule sees one object and nothing else. What depends on others is told when a job begins.
+//   A3. No rule stands in the way of a deletion: what is being deleted, and what changes in metadata or status alone, is not asked about.
+
+import type { Kind } from '../kind/kind.ts'
+
+/** What is wrong with one field: all three for people. Values that may be secret are not quoted. */
+export interface Problem {
+  /** Its path from the object, such as `spec.imports.data[1].name`. */
+  readonly field: string
+  readonly found: string
+  readonly expected: string
+}
+
+export type AdmissionOperation = 'CREATE' | 'UPDATE'
+
+export interface AdmissionRequest {
+  readonly operation: AdmissionOperation
+  /** As it would be stored. */
+  readonly object: object
+  /** As it is stored; of an UPDATE. */
+  readonly old: object | undefined
+  readonly user: { readonly name: string; readonly groups: readonly string[] }
+}
+
+/** The value that `<wing>/<kind>/admission.ts` exports. */
+export interface Admission {
+  readonly kind: Kind
+  readonly operations: readonly AdmissionOperation[]
+  readonly validate: (request: AdmissionRequest) => readonly Problem[]
+}
+
+export function problemText({ field, found, expected }: Problem): string {
+  return `${field === '' ? '' : `${field}: `}found ${found}, expected ${expected}`
+}

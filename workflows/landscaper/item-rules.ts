@@ -1,0 +1,143 @@
+// What an item must be to become a DeployItem: said in words before the API server refuses the object in its own. Pure.
+// For items that templates rendered, and for those of an Execution written by hand, when it is made and when its job begins.
+// Source: spec/landscaper.md 1.1, 1.3, 1.15 and 5.3.
+
+import { type Problem, problemText } from '../kit/index.ts'
+import { fieldsOf, textOf } from './json-fields.ts'
+
+/** An item as somebody wrote it; only what the rules look at. */
+export interface WrittenItem {
+  readonly name?: string
+  readonly config?: unknown
+  readonly labels?: unknown
+  readonly target?: unknown
+  readonly timeout?: unknown
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+// The name becomes a part of the object's name, and the value of a label.
+const NAME_LIMIT = 63
+/** Each item of an Execution carries its name in a label. */
+export const EXECUTION_NAME_LIMIT = 63
+const DNS_LABEL = '[a-z0-9]([a-z0-9-]*[a-z0-9])?'
+const DNS_SUBDOMAIN = new RegExp(`^${DNS_LABEL}(\\.${DNS_LABEL})*$`)
+const QUALIFIED_NAME = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/
+const PREFIX_LIMIT = 253
+const LABEL_VALUE = /^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/
+/** Without a sign: nothing can take less than no time. */
+const GO_DURATION = /^(none|0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$/
+const LONGEST_SHOWN = 80
+
+/** An item's name for messages. */
+export function shownName(name: string): string {
+  return name.length <= LONGEST_SHOWN ? name : `${name.slice(0, LONGEST_SHOWN)}...`
+}
+
+/** Why an Execution, or an Installation, whose Execution has its name, can have no items; undefined when nothing is wrong. */
+export function ownerNameProblem(kind: string, name: string): string | undefined {
+  if (name.length <= EXECUTION_NAME_LIMIT) return undefined
+  const found = `${kind} ${shownName(name)}: metadata.name has ${name.length} characters`
+  return `${found}, expected at most ${EXECUTION_NAME_LIMIT}: its deploy items carry it as a label`
+}
+
+/** What is wrong with an item, in words: field, found, expected. Values are not quoted, names are. */
+export function itemProblems(item: WrittenItem): string[] {
+  return [...itemDefects(item), ...targetDefects(item.target)].map(problemText)
+}
+
+/** The same without its target, fields as paths from the item; an empty one is the item itself. */
+export function itemDefects({ name = '', config, labels, timeout }: WrittenItem): Problem[] {
+  return [
+    ...(name === '' ? [] : nameProblems(name)),
+    ...configProblems(config),
+    ...labelsProblems(labels),
+    ...timeoutProblems(timeout),
+  ]
+}
+
+function nameProblems(name: string): Problem[] {
+  if (name.length > NAME_LIMIT)
+    return [{ field: 'name', found: `${name.length} characters`, expected: `at most ${NAME_LIMIT}` }]
+  if (DNS_SUBDOMAIN.test(name)) return []
+  return [
+    {
+      field: 'name',
+      found: 'other characters',
+      expected: 'lower-case letters and digits, with dashes and dots between them',
+    },
+  ]
+}
+
+// The API server takes an embedded object only with both.
+function configProblems(config: unknown): Problem[] {
+  if (!isMap(config) || Object.keys(config).length === 0) return [{ field: '', found: 'no config', expected: 'a map' }]
+  return ['apiVersion', 'kind'].flatMap((field) => {
+    const value = config[field]
+    if (typeof value === 'string' && value !== '') return []
+    const found = value === undefined || value === null || value === '' ? 'nothing' : 'another type'
+    return [{ field: `config.${field}`, found, expected: "the text that tells the configuration's form" }]
+  })
+}
+
+function labelsProblems(labels: unknown): Problem[] {
+  if (labels === undefined || labels === null) return []
+  if (!isMap(labels)) return [{ field: 'labels', found: 'no map', expected: 'one of texts' }]
+  return Object.entries(labels).flatMap(([key, value]) => labelProblems(key, value))
+}
+
+/** What is wrong with the reference of an object that a user writes to its target: it says both name and namespace. */
+export function targetReferenceDefects(target: unknown): Problem[] {
+  if (target === undefined || target === null) return []
+  const fields = fieldsOf(target)
+  return ['name', 'namespace'].flatMap((name) =>
+    textOf(fields[name]) === ''
+      ? [{ field: `target.${name}`, found: 'nothing', expected: `the ${name} of a Target` }]
+      : [],
+  )
+}
+
+/** What is wrong with the reference to its target. */
+function targetDefects(target: unknown): Problem[] {
+  if (target === undefined || target === null) return []
+  if (isMap(target) && typeof target['name'] === 'string' && target['name'] !== '') return []
+  return [{ field: 'target', found: 'no name in it', expected: 'that of a Target of this namespace' }]
+}
+
+function isMap(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function labelProblems(key: string, value: unknown): Problem[] {
+  const at = `labels.${shownName(key)}`
+  if (!isLabelKey(key))
+    return [{ field: at, found: 'no key of a label', expected: 'a name such as tier or example.org/tier' }]
+  if (typeof value === 'string' && LABEL_VALUE.test(value)) return []
+  return [
+    {
+      field: at,
+      found: 'no value of a label',
+      expected: 'at most 63 letters, digits, dots, dashes and underscores',
+    },
+  ]
+}
+
+function isLabelKey(key: string): boolean {
+  const [name = '', prefix, ...more] = key.split('/').reverse()
+  if (more.length > 0 || !QUALIFIED_NAME.test(name)) return false
+  return prefix === undefined || (prefix.length <= PREFIX_LIMIT && DNS_SUBDOMAIN.test(prefix))
+}
+
+function timeoutProblems(timeout: unknown): Problem[] {
+  if (timeout === undefined || timeout === null) return []
+  if (typeof timeout === 'string' && GO_DURATION.test(timeout)) return []
+  return [{ field: 'timeout', found: 'no duration', expected: 'one such as 10m or none' }]
+}
+
+/** Each is an object, and a row of the journal; a run holds a track for each. */
+export const MOST_ITEMS = 5000
+
+/** What is wrong with so many items, in words. */
+export function countProblem(items: number): string | undefined {
+  return items > MOST_ITEMS ? `found ${items} deploy items, expected at most ${MOST_ITEMS}` : undefined
+}
