@@ -232,6 +232,33 @@ describe.concurrent('an installation with sub-installations', () => {
   })
 })
 
+describe('an installation of sub-installations alone', () => {
+  it('goes on when its run is lost', async () => {
+    const { cluster, pawl } = stage
+    const blueprint = { subinstallations: [sub('one', { blueprint: deploying(waiting('slow')) })] }
+    const without = { blueprint: { ...blueprint, deployExecutions: [] } }
+    await cluster.create(installation('lost', [], without), 'installations')
+    const root = await cluster.until('installations', 'lost', (one) => one?.status?.phase === 'Progressing')
+    const one = await vi.waitFor(async () => {
+      const found = (await subsOf(cluster, 'lost')).get('one')
+      expect(found?.status?.phase).toBe('Progressing')
+      return found as LsObject
+    }, PATIENT)
+    const { client, db } = pawl
+    const runs = await db
+      .selectFrom('job')
+      .select('workflow_id')
+      .where('uid', '=', root.metadata.uid ?? '')
+      .execute()
+    for (const { workflow_id } of runs) await client.workflow.getHandle(workflow_id).terminate()
+    const slow = (await cluster.items(one.metadata.name)).get('slow') as LsObject
+    await cluster.finishItem(slow, 'Succeeded')
+    const done = await cluster.finished('lost')
+    expect(done.status).toMatchObject({ phase: 'Succeeded', jobID: root.status?.jobID })
+    expect(done.status?.['executionRef']).toBeUndefined()
+  })
+})
+
 describe('a tree of sub-installations', () => {
   it('may be five deep', async () => {
     const { cluster } = stage

@@ -27,6 +27,8 @@ export interface InstallationView extends TargetView {
   readonly reconcileRequested: boolean
   readonly interruptRequested: boolean
   readonly hasContext: boolean
+  /** The status refers to an Execution: the blueprint has rendered items. */
+  readonly hasExecution: boolean
   /** Something is to be exported. */
   readonly exports: boolean
   readonly withoutUninstall: boolean
@@ -65,6 +67,7 @@ export function installationView(object: Installation): InstallationView {
     reconcileRequested: metadata.annotations?.[OPERATION_ANNOTATION] === 'reconcile',
     interruptRequested: interruptRequested(object),
     hasContext: (spec.context ?? '') !== '',
+    hasExecution: status?.executionRef !== undefined,
     exports: hasExports(object),
     withoutUninstall: withoutUninstall(object),
     importsHash: status?.importsHash,

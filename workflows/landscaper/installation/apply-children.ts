@@ -21,7 +21,7 @@ export async function applyChildren(pass: InstallationPass): Promise<Outcome> {
   if (applied.result === 'waiting') return await wait(pass, applied.reason)
   const { execution, subInstallations } = applied
   const wantedSubs = subInstallations.filter(({ deleting }) => !deleting).map(({ name }) => name)
-  pass.state = { ...state, execution, subInstallations, wantedSubs, isEmpty: execution === undefined }
+  pass.state = { ...state, execution, subInstallations, wantedSubs }
   rendered(pass, applied.generation ?? state.target.generation, applied.importsHash)
   return done
 }
@@ -48,6 +48,8 @@ function goOn(pass: InstallationPass): Outcome {
 function rendered({ draft, state, subject }: InstallationPass, generation: number, importsHash?: string): void {
   draft.observedGeneration = generation
   if (state.execution !== undefined) draft.fields['executionRef'] = { name: subject.name, namespace: subject.namespace }
+  // One that a hand has deleted, and that no item asks for any more: nobody is to miss it.
+  else if (state.target.hasExecution) draft.fields['executionRef'] = null
   // Without imports an earlier hash stays until Completing has removed the copies of that time.
   if (importsHash !== undefined) draft.fields['importsHash'] = importsHash
   tellOfSubs(draft, state)

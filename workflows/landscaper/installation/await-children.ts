@@ -18,9 +18,16 @@ export function awaitChildren(pass: InstallationPass): Outcome {
     ]
     return stop(`waiting for ${waitedFor.join(' and ')}`)
   }
-  if (execution === undefined && !state.isEmpty) return fail('ExecutionMissing', `execution ${subject.name} is gone`)
+  if (execution === undefined && isExecutionWanted(pass))
+    return fail('ExecutionMissing', `execution ${subject.name} is gone`)
   const failures = [...executionFailures(pass), ...subFailures(pass)]
   return failures.length === 0 ? done : fail('ChildrenFailed', failures.join('; '))
+}
+
+/** As the status says, or will with this pass: a run that is lost remembers nothing. */
+function isExecutionWanted({ draft, state: { target } }: InstallationPass): boolean {
+  const rendered = draft.fields['executionRef']
+  return rendered === undefined ? target.hasExecution : rendered !== null
 }
 
 function executionFailures({ state: { execution }, subject }: InstallationPass): string[] {

@@ -14,8 +14,6 @@ export interface InstallationState extends InstallationObservation {
   readonly start?: 'begun' | 'superseded' | undefined
   /** This run has taken the request off the object; one that is there now is the next job's. */
   readonly isAdopted: boolean
-  /** This run has rendered no items and made no Execution. */
-  readonly isEmpty: boolean
   /** Names of the sub-installations that this run has rendered; undefined: none rendered yet, and the status names them. */
   readonly wantedSubs?: readonly string[] | undefined
 }
