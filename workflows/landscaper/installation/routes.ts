@@ -1,6 +1,7 @@
 // Which events concern an Installation, and which run its state asks for.
 
 import {
+  annotation,
   type ControllerRoutes,
   groupKindText,
   isIdle,
@@ -18,6 +19,7 @@ import {
   valueAt,
   type WantedRun,
 } from '../../kit/index.ts'
+import { OPERATION_ANNOTATION } from '../contract.ts'
 import { executionKind } from '../execution/kind.ts'
 import { installationKind, installationTrigger } from './kind.ts'
 
@@ -104,6 +106,9 @@ export function installationRun(subject: object, ownerGone = false): WantedRun {
 function runOfSub(subject: object, ownerGone: boolean): WantedRun {
   if (!isDeleting(subject)) return { none: 'the jobs of a sub-installation come from its parent' }
   if (!ownerGone) return { none: 'deletion waits for the job ID of the parent' }
+  // As a root: once it has failed, a person asks for the next try.
+  if (textAt(subject, annotation(OPERATION_ANNOTATION)) === 'reconcile')
+    return { jobID: undefined, cause: 'reconcile annotation' }
   return textAt(subject, path('status.phase')) === 'DeleteFailed'
     ? { none: 'deletion failed' }
     : { jobID: undefined, cause: 'deletion without parent' }

@@ -37,11 +37,11 @@ export async function cleanUpSubInstallations(pass: InstallationPass): Promise<O
   return fail('OrphanedSubInstallations', `sub-installations could not be uninstalled: ${left.map(shown).join('; ')}`)
 }
 
-/** Hands the job to all that are to run it: in a deletion those under deletion, else the others. */
+/** Hands the job to all; one that a hand has deleted since it was made is uninstalled in it. */
 export async function triggerSubInstallations(pass: InstallationPass): Promise<Outcome> {
   const { state, jobID } = pass
   const { target } = state
-  const waiting = state.subInstallations.filter((sub) => sub.jobID !== jobID && (target.deleting || !sub.deleting))
+  const waiting = state.subInstallations.filter((sub) => sub.jobID !== jobID)
   if (waiting.length === 0) return done
   // What they were rendered from stands in the status before one of them begins: a run that is lost afterwards renders nothing again.
   if (!target.deleting && target.phase !== 'ObjectsCreated') return again(0)

@@ -30,6 +30,13 @@ describe('the sub-installations that a job has', () => {
     expect(pass.state.subInstallations).toMatchObject([{ name: 'sub-1', jobID: JOB }])
   })
 
+  it('get it, too, when a hand deletes them before: they are uninstalled in it', async () => {
+    const { pass, calls } = installationPass({ target: SETTLED, state: { subInstallations: [LEAVING] } })
+    expect(await triggerSubInstallations(pass)).toEqual(done)
+    expect(calls).toEqual(['triggerSubInstallations sub-1'])
+    expect(awaitChildren(pass)).toEqual(stop('waiting for execution root and sub-installations sub-1'))
+  })
+
   it('that have it get it no second time, and one with another job is waited for', async () => {
     const had = installationPass({ target: SETTLED, state: { subInstallations: [SUB] } })
     expect(await triggerSubInstallations(had.pass)).toEqual(done)
