@@ -260,6 +260,26 @@ describe('an installation of sub-installations alone', () => {
 })
 
 describe('a tree of sub-installations', () => {
+  it('is refused where it has no end, with its path', async () => {
+    const { cluster } = stage
+    const template = JSON.stringify({
+      subinstallations: [{ name: 'again', blueprint: { filesystem: 'FILES' } }],
+    }).replace('"FILES"', '{{ toJson .blueprint.inline.filesystem }}')
+    const subinstallationExecutions = [{ name: 'itself', type: 'GoTemplate', template }]
+    const blueprint = { subinstallationExecutions, deployExecutions: [] }
+    await cluster.create(installation('endless', [], { blueprint }), 'installations')
+    const root = await cluster.finished('endless', undefined, 'installations', 120_000)
+    expect(root.status).toMatchObject({ phase: 'Failed', lastError: { reason: 'children failed' } })
+    const all = (await cluster.list('installations')).filter(({ metadata }) => metadata.name.startsWith('again-'))
+    expect(all).toHaveLength(20)
+    const deepest = all.filter(({ status }) => status?.lastError?.reason === 'ERR_CONFIGURATION_PROBLEM')
+    expect(deepest).toHaveLength(1)
+    expect(deepest[0]?.status?.lastError?.message).toMatch(/at most 20: endless( -> again){21}$/)
+    expect(deepest[0]?.status?.['conditions']).toMatchObject([
+      { type: 'EnsureSubInstallations', status: 'False', reason: 'InstallationCreatingFailed' },
+    ])
+  })
+
   it('may be five deep', async () => {
     const { cluster } = stage
     const nested = [4, 3, 2, 1].reduce(

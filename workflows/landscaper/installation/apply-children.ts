@@ -14,17 +14,21 @@ export async function applyChildren(pass: InstallationPass): Promise<Outcome> {
   const { state } = pass
   const applied = await act.applyChildren({ by, subject, jobID, generation: state.target.generation })
   if (applied.result === 'refused') {
-    const { code, message } = applied
-    draft.conditions.push({ type: IMPORTS_CONDITION, status: 'False', reason: 'ImportValidationFailed', message })
+    const { of, code, message } = applied
+    draft.conditions.push({ ...REFUSED[of], status: 'False', message })
     return fail(code, message)
   }
   if (applied.result === 'waiting') return await wait(pass, applied.reason)
-  const { execution, subInstallations } = applied
-  const wantedSubs = subInstallations.filter(({ deleting }) => !deleting).map(({ name }) => name)
+  const { execution, subInstallations, wantedSubs } = applied
   pass.state = { ...state, execution, subInstallations, wantedSubs }
   rendered(pass, applied.generation ?? state.target.generation, applied.importsHash)
   return done
 }
+
+const REFUSED = {
+  imports: { type: IMPORTS_CONDITION, reason: 'ImportValidationFailed' },
+  subInstallations: { type: SUB_INSTALLATIONS_CONDITION, reason: 'InstallationCreatingFailed' },
+} as const
 
 /** Nothing has begun: an interrupt ends the job here. */
 async function wait(pass: InstallationPass, reason: string): Promise<Outcome> {
@@ -60,13 +64,12 @@ function rendered({ draft, state, subject }: InstallationPass, generation: numbe
 
 function tellOfSubs({ fields, conditions }: InstallationPass['draft'], state: InstallationPass['state']): void {
   const { target, subInstallations, wantedSubs } = state
-  if (wantedSubs === undefined || (wantedSubs.length === 0 && target.activeSubs.length === 0)) return
-  const [active, orphaned] = [false, true].map((isLeaving) =>
-    subInstallations.filter((one) => one.deleting === isLeaving),
-  )
+  if (wantedSubs === undefined) return
+  if (wantedSubs.length === 0 && target.activeSubs.length === 0 && !target.subsRefused) return
+  const byName = [...wantedSubs].sort((left, right) => (left.name < right.name ? -1 : 1))
   fields['subInstCache'] = {
-    activeSubs: (active ?? []).map(({ template = '', name }) => ({ specName: template, objectName: name })),
-    orphanedSubs: (orphaned ?? []).map(({ name }) => name),
+    activeSubs: byName.map(({ template, name }) => ({ specName: template, objectName: name })),
+    orphanedSubs: subInstallations.filter(({ deleting }) => deleting).map(({ name }) => name),
   }
   const message = `${wantedSubs.length} sub-installations are as the blueprint has them`
   conditions.push({ type: SUB_INSTALLATIONS_CONDITION, status: 'True', reason: 'InstallationsInstalled', message })

@@ -34,7 +34,7 @@ const TARGET: InstallationView = {
     importsHash: undefined,
     importsRefused: false,
   },
-  ...{ uid: 'u', name: 'root', hasParent: false, awaitsSuccessors: false, activeSubs: [] },
+  ...{ subsRefused: false, uid: 'u', name: 'root', hasParent: false, awaitsSuccessors: false, activeSubs: [] },
 }
 
 /** The execution while it runs the job. */

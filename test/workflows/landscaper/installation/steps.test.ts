@@ -39,7 +39,9 @@ describe('an installation in phase Init', () => {
   it('says that its imports are refused, and once they are not any more', async () => {
     const code = 'ImportNotFound'
     const message = 'spec.imports.data[0] "size": found no DataObject n/size'
-    const act = { applyChildren: () => Promise.resolve({ result: 'refused' as const, code, message }) }
+    const act = {
+      applyChildren: () => Promise.resolve({ result: 'refused' as const, of: 'imports' as const, code, message }),
+    }
     const refused = installationPass({ act })
     expect(await applyChildren(refused.pass)).toEqual(fail(code, message))
     const condition = { type: 'ValidateImports', status: 'False', reason: 'ImportValidationFailed', message }

@@ -17,6 +17,7 @@ import { EXECUTION, installationPass, JOB, SUB } from './installation-pass.ts'
 const IDLE_SUB = { ...SUB, jobID: 'job-1', phase: 'Succeeded' }
 const FINISHED = { ...SUB, jobIDFinished: JOB, phase: 'Succeeded' }
 const LEAVING = { ...IDLE_SUB, deleting: true }
+const WANTED = { template: 'sub', name: 'sub-1' }
 const SETTLED = { phase: 'ObjectsCreated' }
 const SUCCEEDED = { ...EXECUTION, jobIDFinished: JOB, phase: 'Succeeded' }
 
@@ -51,7 +52,7 @@ describe('the sub-installations that a job has', () => {
   it('are waited for like the execution; all of them, also when one has failed', () => {
     const failed = { ...FINISHED, phase: 'Failed', error: 'no' }
     const two = { ...SUB, uid: 'uid-2', name: 'sub-2' }
-    const wantedSubs = ['sub-1', 'sub-2']
+    const wantedSubs = [WANTED, { template: 'two', name: 'sub-2' }]
     const waiting = installationPass({ execution: SUCCEEDED, state: { subInstallations: [failed, two], wantedSubs } })
     expect(awaitChildren(waiting.pass)).toEqual(stop('waiting for sub-installations sub-2'))
     const both = installationPass({ state: { subInstallations: [failed, two], wantedSubs } })
@@ -63,6 +64,44 @@ describe('the sub-installations that a job has', () => {
     expect(awaitChildren(over.pass)).toEqual(fail('ChildrenFailed', 'installation sub-1 is Failed: no'))
     const gone = installationPass({ execution: SUCCEEDED, state: { subInstallations: [FINISHED], wantedSubs } })
     expect(awaitChildren(gone.pass)).toEqual(fail('ChildrenFailed', 'installation sub-2 is gone; expected Succeeded'))
+    const reason = 'SubInstallationsNotFound'
+    expect(gone.pass.draft.conditions).toMatchObject([{ type: 'EnsureSubInstallations', status: 'False', reason }])
+  })
+
+  it('count as missing when a hand deletes them while they are made', async () => {
+    const applied = { result: 'applied' as const, execution: undefined, subInstallations: [], wantedSubs: [WANTED] }
+    const act = { applyChildren: () => Promise.resolve(applied) }
+    const { pass } = installationPass({ execution: undefined, act })
+    expect(await applyChildren(pass)).toEqual(done)
+    const activeSubs = [{ specName: 'sub', objectName: 'sub-1' }]
+    expect(pass.draft.fields['subInstCache']).toEqual({ activeSubs, orphanedSubs: [] })
+    // Which they are stands in the status before an item begins.
+    expect(await triggerSubInstallations(pass)).toEqual(again(0))
+    expect(awaitChildren(pass).faults).toMatchObject([{ code: 'ChildrenFailed' }])
+  })
+
+  it('are told of in few words, however many have failed', () => {
+    const many = Array.from({ length: 200 }, (_, index) => ({
+      ...{ ...FINISHED, phase: 'Failed', error: 'x'.repeat(1000) },
+      ...{ uid: `uid-${index}`, name: `sub-${index}` },
+    }))
+    const { pass } = installationPass({ execution: SUCCEEDED, state: { subInstallations: many, wantedSubs: [] } })
+    const [fault] = awaitChildren(pass).faults
+    expect(fault?.message).toMatch(/; and 190 more$/)
+    expect(fault?.message.length).toBeLessThan(4200)
+  })
+
+  it('that cannot be made are told in the condition, and that they can in the next job', async () => {
+    const refused = { result: 'refused' as const, of: 'subInstallations' as const, code: 'NameTaken', message: 'no' }
+    const { pass } = installationPass({ execution: undefined, act: { applyChildren: () => Promise.resolve(refused) } })
+    expect(await applyChildren(pass)).toEqual(fail('NameTaken', 'no'))
+    const condition = { type: 'EnsureSubInstallations', status: 'False', reason: 'InstallationCreatingFailed' }
+    expect(pass.draft.conditions).toEqual([{ ...condition, message: 'no' }])
+    const none = { result: 'applied' as const, execution: undefined, subInstallations: [], wantedSubs: [] }
+    const act = { applyChildren: () => Promise.resolve(none) }
+    const next = installationPass({ execution: undefined, act, target: { subsRefused: true } })
+    await applyChildren(next.pass)
+    expect(next.pass.draft.conditions).toMatchObject([{ type: 'EnsureSubInstallations', status: 'True' }])
   })
 
   it('that the blueprint no longer has are told that they go, and waited for', async () => {
@@ -74,13 +113,15 @@ describe('the sub-installations that a job has', () => {
     const stuck = { ...FINISHED, deleting: true, phase: 'DeleteFailed', error: 'no' }
     const failed = installationPass({ state: { subInstallations: [stuck] } })
     expect((await cleanUpSubInstallations(failed.pass)).faults).toMatchObject([{ code: 'OrphanedSubInstallations' }])
+    expect(failed.pass.draft.conditions).toMatchObject([{ status: 'False', reason: 'InstallationNotDeleted' }])
     const none = installationPass({ state: { subInstallations: [SUB] } })
     expect(await cleanUpSubInstallations(none.pass)).toEqual(done)
   })
 
   it('are named in the status, with those that leave', async () => {
     const orphan = { ...LEAVING, uid: 'uid-0', name: 'sub-0' }
-    const applied = { result: 'applied' as const, execution: undefined, subInstallations: [orphan, IDLE_SUB] }
+    const subInstallations = [orphan, IDLE_SUB]
+    const applied = { result: 'applied' as const, execution: undefined, subInstallations, wantedSubs: [WANTED] }
     const { pass } = installationPass({ execution: undefined, act: { applyChildren: () => Promise.resolve(applied) } })
     expect(await applyChildren(pass)).toEqual(done)
     expect(pass.draft.fields['subInstCache']).toEqual({
