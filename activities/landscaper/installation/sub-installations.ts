@@ -8,14 +8,14 @@ import type { LandscaperDeps } from '../deps.ts'
 import { retryableFailure } from '../../kube/errors.ts'
 import { isReleased } from '../../kube/views.ts'
 import { type Write, writeAll } from '../../kube/write.ts'
-import { ask, handDown, isRunning, remove, type Request } from '../../run/children.ts'
+import { ask, handDown, isRunning, remove, type Request, withdraw } from '../../run/children.ts'
 import { IGNORE_SUCCESSORS, INTERRUPT, WITHOUT_UNINSTALL } from '../requests.ts'
 import { type InTheWay, successorsOf } from './siblings.ts'
 import { readInstallation } from './read-installation.ts'
 import { type InstallationView, subInstallationView } from './views.ts'
 
 /** A sub-installation as the pass observed it. */
-export type ObservedSub = Pick<InstallationView, 'uid' | 'name' | 'version' | 'jobID'>
+export type ObservedSub = Pick<InstallationView, 'uid' | 'name' | 'version' | 'jobID' | 'interruptRequested'>
 
 export interface SubsInput {
   readonly by: By
@@ -33,18 +33,26 @@ export interface SubsResult {
 }
 
 export const subInstallationActivities = (deps: LandscaperDeps) => ({
-  /** Hands the job down; one that has it stays as it is. @throws retryable failures, `SubInstallationBusy` among them. */
+  /**
+   * Hands the job down; one that has it stays as it is. An interrupt that is there before was meant for an earlier job, and goes.
+   *
+   * @throws retryable failures, `SubInstallationBusy` among them.
+   */
   async triggerSubInstallations({
     ignoresSuccessors,
     ...input
   }: SubsInput & { readonly ignoresSuccessors: boolean }): Promise<SubsResult> {
     const step = 'triggerSubInstallations'
     const fields = jobStatus.handedDown(deps.now().toISOString())
-    const trigger = async (subs: readonly ObservedSub[]) =>
-      await send(deps, { ...input, subInstallations: subs }, step, (sub) => handDown(sub, input.jobID, fields))
-    if (!ignoresSuccessors) return await trigger(input.subInstallations)
-    const asked = await send(deps, input, step, (sub) => ask(sub, IGNORE_SUCCESSORS, () => true))
-    return joined(asked, await trigger(asked.changed))
+    const write = async (subInstallations: readonly ObservedSub[], writeOf: (sub: Child) => SubWrite) =>
+      await send(deps, { ...input, subInstallations }, step, writeOf)
+    const subs = input.subInstallations
+    const interrupted = subs.filter(({ interruptRequested }) => interruptRequested)
+    const forgotten = await write(interrupted, (sub) => withdraw(sub, INTERRUPT, () => true))
+    const toAsk = ignoresSuccessors ? withChanges(subs, forgotten) : []
+    const prepared = joined(forgotten, await write(toAsk, (sub) => ask(sub, IGNORE_SUCCESSORS, () => true)))
+    const trigger = (sub: Child) => handDown(sub, input.jobID, fields)
+    return joined(prepared, await write(withChanges(subs, prepared), trigger))
   },
 
   /** Has them end the job that they run. */
@@ -92,6 +100,11 @@ function joined(first: SubsResult, then: SubsResult): SubsResult {
   const gone = [...first.gone, ...then.gone]
   const now = new Map([...first.changed, ...then.changed].map((one) => [one.uid, one]))
   return { changed: [...now.values()].filter(({ uid }) => !gone.includes(uid)), gone }
+}
+
+function withChanges(subs: readonly ObservedSub[], { changed, gone }: SubsResult): readonly ObservedSub[] {
+  const now = new Map<string, ObservedSub>(changed.map((one) => [one.uid, one]))
+  return subs.filter(({ uid }) => !gone.includes(uid)).map((one) => now.get(one.uid) ?? one)
 }
 
 type Child = ObservedSub & { readonly watched: typeof installationKind; readonly namespace: string }

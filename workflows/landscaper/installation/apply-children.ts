@@ -1,8 +1,7 @@
 // Init: renders the blueprint's deploy items and sub-installations from the imports; once in a job. Source: spec/landscaper.md 2.3 "Init" 4-11.
 
-import { again, done, fail, interrupts, type Outcome, stop } from '../../kit/index.ts'
+import { done, fail, interrupts, type Outcome, stop } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
-import { takeInterruptOff } from './interrupt-installation.ts'
 import { IMPORTS_CONDITION, SUB_INSTALLATIONS_CONDITION } from './kind.ts'
 import { runExecution } from './run-execution.ts'
 
@@ -18,7 +17,7 @@ export async function applyChildren(pass: InstallationPass): Promise<Outcome> {
     draft.conditions.push({ ...REFUSED[of], status: 'False', message })
     return fail(code, message)
   }
-  if (applied.result === 'waiting') return await wait(pass, applied.reason)
+  if (applied.result === 'waiting') return stop(applied.reason)
   const { execution, subInstallations, wantedSubs } = applied
   pass.state = { ...state, execution, subInstallations, wantedSubs }
   rendered(pass, applied.generation ?? state.target.generation, applied.importsHash)
@@ -29,12 +28,6 @@ const REFUSED = {
   imports: { type: IMPORTS_CONDITION, reason: 'ImportValidationFailed' },
   subInstallations: { type: SUB_INSTALLATIONS_CONDITION, reason: 'InstallationCreatingFailed' },
 } as const
-
-/** Nothing has begun: an interrupt ends the job here. */
-async function wait(pass: InstallationPass, reason: string): Promise<Outcome> {
-  if (!pass.state.target.interruptRequested) return stop(reason)
-  return (await takeInterruptOff(pass)) ? fail('InterruptOperation', `operation was interrupted, ${reason}`) : again(0)
-}
 
 /** Items of this job are there, so they stand: templates may be random, and imports may have been edited since. Not those that it takes away. */
 function isRendered({ state: { execution, deployItems }, jobID }: InstallationPass): boolean {

@@ -75,8 +75,8 @@ async function handDown(
 }
 
 /** What an activity needs of a sub-installation. */
-export function asChild({ uid, name, version, jobID }: InstallationView) {
-  return { uid, name, version, jobID }
+export function asChild({ uid, name, version, jobID, interruptRequested }: InstallationView) {
+  return { uid, name, version, jobID, interruptRequested }
 }
 
 /** Names for people; of very many only the first. */

@@ -1,6 +1,7 @@
 // What a job does with the sub-installations, step by step. Source: spec/landscaper.md 2.3, 2.4, 2.11.
 
 import { describe, expect, it } from 'vitest'
+import { beginInstallation } from '../../../../workflows/landscaper/installation/begin-installation.ts'
 import { awaitChildren } from '../../../../workflows/landscaper/installation/await-children.ts'
 import { awaitDeletion } from '../../../../workflows/landscaper/installation/await-deletion.ts'
 import { awaitSuccessors } from '../../../../workflows/landscaper/installation/await-successors.ts'
@@ -140,9 +141,9 @@ describe('a job that waits for siblings', () => {
     expect(await applyChildren(installationPass({ act, execution: undefined }).pass)).toEqual(stop(waiting.reason))
   })
 
-  it('can be interrupted', async () => {
-    const { pass, calls } = installationPass({ act, execution: undefined, target: { interruptRequested: true } })
-    expect((await applyChildren(pass)).faults).toMatchObject([{ code: 'InterruptOperation' }])
+  it.each(['Init', 'CleanupOrphaned', 'InitDelete'])('can be interrupted in %s', async (phase) => {
+    const { pass, calls } = installationPass({ execution: undefined, target: { interruptRequested: true, phase } })
+    expect((await interruptInstallation(pass)).faults).toMatchObject([{ code: 'InterruptOperation' }])
     expect(calls).toEqual(['takeInterruptOff'])
   })
 })
@@ -154,6 +155,40 @@ describe('an interrupt', () => {
     expect(await interruptInstallation(pass)).toEqual(done)
     expect(await interruptInstallation(pass)).toEqual(done)
     expect(calls).toEqual(['interruptSubInstallations sub-1', 'takeInterruptOff'])
+  })
+
+  it('stays where others have not begun, until those that run have ended; nothing else begins', async () => {
+    const interrupted = { interruptRequested: true }
+    const idle = { ...IDLE_SUB, uid: 'uid-2', name: 'sub-2' }
+    const execution = { ...EXECUTION, jobID: 'job-1' }
+    const waiting = stop('interrupted: waiting for sub-installations sub-1 to end')
+    const half = { execution: undefined, target: { ...interrupted, ...SETTLED } }
+    const some = installationPass({ ...half, state: { subInstallations: [SUB, idle] } })
+    const other = installationPass({ execution, target: interrupted, state: { subInstallations: [SUB] } })
+    for (const { pass, calls } of [some, other]) {
+      expect(await interruptInstallation(pass)).toEqual(waiting)
+      expect(calls).toEqual(['interruptSubInstallations sub-1'])
+    }
+    const over = installationPass({ ...half, state: { subInstallations: [FINISHED, idle] } })
+    expect((await interruptInstallation(over.pass)).faults).toMatchObject([{ code: 'InterruptOperation' }])
+    expect(over.calls).toEqual(['takeInterruptOff'])
+  })
+
+  it('reaches those that are uninstalled before anything is made', async () => {
+    const leaving = { ...SUB, deleting: true, phase: 'Deleting' }
+    const { pass, calls } = installationPass({
+      ...{ target: { interruptRequested: true, phase: 'Init' }, execution: undefined },
+      state: { subInstallations: [leaving] },
+    })
+    expect(await interruptInstallation(pass)).toEqual(stop('interrupted: waiting for sub-installations sub-1 to end'))
+    expect(calls).toEqual(['interruptSubInstallations sub-1'])
+  })
+
+  it('of a sub-installation is no earlier job’s: its parent has taken those off', async () => {
+    const target = { interruptRequested: true, phase: 'Init', hasParent: true }
+    const { pass, calls } = installationPass({ target })
+    await beginInstallation(pass)
+    expect([calls, pass.state.target.interruptRequested]).toEqual([[], true])
   })
 
   it('before any of them has the job ends it', async () => {
