@@ -168,7 +168,11 @@ describe.concurrent('an installation with sub-installations', () => {
     await cluster.create(installation('cyclic', [], { blueprint: { subinstallations: cyclic } }), 'installations')
     const root = await cluster.finished('cyclic')
     expect(root.status).toMatchObject({ phase: 'Failed' })
-    expect(root.status?.lastError?.message).toContain('a -> c -> b -> a')
+    expect(root.status?.lastError).toMatchObject({
+      reason: 'ERR_CYCLIC_DEPENDENCIES',
+      message: expect.stringContaining('a -> c -> b -> a') as string,
+      codes: ['ERR_CYCLIC_DEPENDENCIES'],
+    })
     const twice = [link('a', '#x', 'x'), link('b', '#x', 'x')]
     await cluster.create(installation('twice', [], { blueprint: { subinstallations: twice } }), 'installations')
     const other = await cluster.finished('twice')
