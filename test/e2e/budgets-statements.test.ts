@@ -10,7 +10,7 @@ const stage = useStage('statements')
 const FIVE: readonly Item[] = Array.from({ length: 5 }, (_, index) => ({ name: `item-${index}` }))
 const BUDGET = 40
 /** What takes long on a busy machine is flushed and asked for more often. */
-const TRIES = 5
+const TRIES = 20
 
 interface Counted {
   readonly query: string

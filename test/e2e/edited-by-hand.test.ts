@@ -69,7 +69,7 @@ describe.concurrent('an execution whose spec is edited while it runs', () => {
 describe.concurrent('a job ID that is taken away while the job runs', () => {
   it.each([
     ['taken', null],
-    ['junk', 'no job ID'],
+    ['junk', 'no/job ID'],
   ])('from an execution is handed out again (%s)', async (name, jobID) => {
     const running = await start(`exec-${name}`)
     await status('executions', `exec-${name}`, { jobID })
@@ -97,13 +97,13 @@ describe.concurrent('a job ID that is taken away while the job runs', () => {
     const { cluster, pawl } = stage
     await cluster.create(installation('root', [{ name: 'only' }]), 'installations')
     const first = await cluster.finished('root')
-    await pawl.settled(await status('installations', 'root', { jobID: 'no job ID' }))
+    await pawl.settled(await status('installations', 'root', { jobID: 'no/job ID' }))
     await cluster.trigger('root')
-    const second = await cluster.finished('root', 'no job ID')
+    const second = await cluster.finished('root', 'no/job ID')
     expect(second.status).toMatchObject({ phase: 'Succeeded' })
     expect(second.status?.jobID).not.toBe(first.status?.jobID)
     await pawl.settled(second)
-    await status('installations', 'root', { jobID: 'no job ID' })
+    await status('installations', 'root', { jobID: 'no/job ID' })
     await cluster.delete('installations', 'root')
     await cluster.gone('root')
   })

@@ -16,7 +16,11 @@ describe('an item that is deployed', () => {
     stage.answers = [{ result: 'done', providerStatus: PROVIDER }]
     const { item: after, isWaiting } = await run()
     expect([after?.phase, after?.jobIDFinished, isWaiting]).toEqual(['Succeeded', 'job', false])
-    expect(status()).toMatchObject({ providerStatus: PROVIDER, observedGeneration: 1, deployer: { name: 'test' } })
+    expect(status()).toMatchObject({
+      providerStatus: PROVIDER,
+      observedGeneration: 1,
+      deployer: { name: 'test.deployer.landscaper.gardener.cloud' },
+    })
     expect(status()).not.toHaveProperty('conditions')
     expect(statusWrites()).toBe(1)
   })

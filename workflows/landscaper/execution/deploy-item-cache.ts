@@ -3,6 +3,7 @@
 //
 //   C1. It rides on writes that happen anyway, the first of the job and the last of its items; it causes none of its own.
 //   C2. Decisions are made without it: items are found by their labels.
+//   C3. In the order of the specification: children come as they were made or read, which is another one after a crash.
 
 import type { ExecutionPass } from './pass.ts'
 
@@ -10,10 +11,13 @@ import type { ExecutionPass } from './pass.ts'
 const MOST_NAMES = 500
 
 export function nameDeployItems({ state: { target, deployItems }, draft }: ExecutionPass): void {
-  const wanted = new Set(target.items.map(({ name }) => name))
-  const isActive = ({ item, deleting }: (typeof deployItems)[number]) => wanted.has(item) && !deleting
-  const active = deployItems.filter(isActive)
+  const place = new Map(target.items.map(({ name }, index) => [name, index]))
+  const isActive = ({ item, deleting }: (typeof deployItems)[number]) => place.has(item) && !deleting
+  const active = deployItems.filter(isActive).sort((a, b) => place.get(a.item)! - place.get(b.item)!)
   const activeDIs = active.map(({ item, name }) => ({ specName: item, objectName: name }))
-  const orphanedDIs = deployItems.filter((item) => !isActive(item)).map(({ name }) => name)
+  const orphanedDIs = deployItems
+    .filter((item) => !isActive(item))
+    .map(({ name }) => name)
+    .sort()
   draft.fields['deployItemCache'] = deployItems.length > MOST_NAMES ? null : { activeDIs, orphanedDIs }
 }

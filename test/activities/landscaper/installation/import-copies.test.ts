@@ -15,6 +15,7 @@ describe('the copies of imports', () => {
     const [data, targets] = copies({ data: { size: { cpu: 1 } }, targetObjects: { one: { target: target('x') } } })
     const labels = (key: string) => ({
       [`${PREFIX}/context`]: 'Inst.root',
+      [`${PREFIX}/source`]: 'Inst.root',
       [`${PREFIX}/sourceType`]: 'import',
       [`${PREFIX}/key`]: key,
       [`${PREFIX}/jobid`]: 'job',

@@ -13,7 +13,17 @@ describe('the names of deploy items in the status of an execution', () => {
     const { pass } = executionPass([succeeded('a'), succeeded('old'), leaving(succeeded('b'))], { target: { items } })
     nameDeployItems(pass)
     expect(pass.draft.fields).toEqual({
-      deployItemCache: { activeDIs: active('a'), orphanedDIs: ['exec-old', 'exec-b'] },
+      deployItemCache: { activeDIs: active('a'), orphanedDIs: ['exec-b', 'exec-old'] },
+    })
+  })
+
+  it('are in the order of the spec, however the items were found', () => {
+    const { pass } = executionPass([succeeded('b'), succeeded('old'), succeeded('a'), succeeded('more')], {
+      target: { items },
+    })
+    nameDeployItems(pass)
+    expect(pass.draft.fields).toEqual({
+      deployItemCache: { activeDIs: active('a', 'b'), orphanedDIs: ['exec-more', 'exec-old'] },
     })
   })
 
