@@ -283,27 +283,6 @@ describe('a tree of sub-installations', () => {
       { type: 'EnsureSubInstallations', status: 'False', reason: 'InstallationCreatingFailed' },
     ])
   })
-
-  it('may be five deep', async () => {
-    const { cluster } = stage
-    const nested = [4, 3, 2, 1].reduce(
-      (inner: object, depth) => sub(`level-${depth}`, { blueprint: { subinstallations: [inner] } }),
-      sub('level-5', { blueprint: deploying({ name: 'leaf' }) }),
-    )
-    await cluster.create(installation('deep', [], { blueprint: { subinstallations: [nested] } }), 'installations')
-    const root = await cluster.finished('deep')
-    expect(root.status).toMatchObject({ phase: 'Succeeded' })
-    let parent = 'deep'
-    for (const depth of [1, 2, 3, 4, 5]) {
-      const one = (await subsOf(cluster, parent)).get(`level-${depth}`)
-      expect(one?.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: root.status?.jobID })
-      parent = one?.metadata.name ?? ''
-    }
-    expect(await cluster.phases(parent)).toEqual({ leaf: 'Succeeded' })
-    await cluster.delete('installations', 'deep')
-    await cluster.until('installations', 'deep', (one) => one === undefined)
-    expect(await cluster.get('installations', parent)).toBeUndefined()
-  })
 })
 
 describe('a sub-installation', () => {
