@@ -4,7 +4,7 @@ import { BlueprintError, joinProblems } from './blueprint-error.ts'
 import { MOST_SUBINSTALLATIONS, type TemplateExecutor } from './blueprint-definition.ts'
 import type { ImportDefinition } from './blueprint-imports.ts'
 import type { Blueprint, BlueprintData } from './blueprint.ts'
-import { flowProblems } from './data-flow.ts'
+import { exportProblems, ringProblem } from './data-flow.ts'
 import { commonBinding, type ExecutionBindings } from './executions.ts'
 import { renderInTurn, type ExecutionStates } from './executor.ts'
 import { isFields, readFields, type Fields } from './field-reader.ts'
@@ -31,7 +31,8 @@ type ParentImports = Pick<ConstructedImports, 'data' | 'targetObjects'>
  * All templates of a blueprint, checked against each other and against what the parent imports.
  *
  * @param imports of the parent, as they were constructed: optional data that it does not have is no import of the sub-installation either.
- * @throws BlueprintError `ERR_CONFIGURATION_PROBLEM` with all problems, `ERR_CYCLIC_DEPENDENCIES` with the path; what a template fails with.
+ * @throws BlueprintError `ERR_CONFIGURATION_PROBLEM` with all problems; where there are none but a ring, `ERR_CYCLIC_DEPENDENCIES` with its path;
+ * what a template fails with.
  */
 export async function renderSubinstallations(
   engine: TemplateEngine & { readonly data: BlueprintData },
@@ -48,8 +49,11 @@ export async function renderSubinstallations(
   problems.push(...nameProblems(templates))
   // What was not understood would only repeat itself here.
   if (problems.length === 0) problems.push(...scopeProblems(blueprint.imports, templates))
-  if (problems.length === 0) problems.push(...flowProblems(templates).map((problem) => `subinstallations: ${problem}`))
+  if (problems.length === 0)
+    problems.push(...exportProblems(templates).map((problem) => `subinstallations: ${problem}`))
   if (problems.length > 0) throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', joinProblems(problems))
+  const ring = ringProblem(templates)
+  if (ring !== undefined) throw new BlueprintError('ERR_CYCLIC_DEPENDENCIES', `subinstallations: ${ring}`)
   const absent = absentData(blueprint.imports, imports)
   return { templates: templates.map((template) => withoutImports(template, absent)), states }
 }

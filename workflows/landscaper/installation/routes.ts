@@ -20,6 +20,7 @@ import {
   valueAt,
   type WantedRun,
 } from '../../kit/index.ts'
+import { OPERATION_ANNOTATION } from '../contract.ts'
 import { executionKind } from '../execution/kind.ts'
 import { automaticReconcile, countAnew } from './automatic-reconcile.ts'
 import { installationKind, installationTrigger } from './kind.ts'
@@ -115,6 +116,9 @@ function runByItself(subject: object): WantedRun | undefined {
 function runOfSub(subject: object, ownerGone: boolean): WantedRun {
   if (!isDeleting(subject)) return { none: 'the jobs of a sub-installation come from its parent' }
   if (!ownerGone) return { none: 'deletion waits for the job ID of the parent' }
+  // As a root: once it has failed, a person asks for the next try.
+  if (textAt(subject, annotation(OPERATION_ANNOTATION)) === 'reconcile')
+    return { jobID: undefined, cause: 'reconcile annotation' }
   return textAt(subject, path('status.phase')) === 'DeleteFailed'
     ? { none: 'deletion failed' }
     : { jobID: undefined, cause: 'deletion without parent' }
