@@ -9,7 +9,7 @@ import { isDeepStrictEqual } from 'node:util'
 
 import { type Admission, type AdmissionOperation, type Problem, problemText } from '../../workflows/kit/index.ts'
 
-// An object with a thousand mistakes is not better told of with all of them.
+// An object with a thousand mistakes is not better told of with all of them, and they are not looked for.
 const PROBLEMS_SHOWN = 20
 const FIELD_SHOWN = 200
 
@@ -39,13 +39,20 @@ export function answerReview(body: unknown, admissions: readonly Admission[]): o
   return { apiVersion, kind, response: { uid: request['uid'], ...response } }
 }
 
+/** One more than is told, where there are more. */
 function problemsOf(request: ReviewRequest, admissions: readonly Admission[]): readonly Problem[] {
   const { object, oldObject, subResource = '', userInfo } = request
   const admission = admissionFor(request, admissions)
   const operation = admission?.operations.find((one): one is AdmissionOperation => one === request.operation)
   if (admission === undefined || operation === undefined || subResource !== '' || !isFields(object)) return []
   const old = isFields(oldObject) ? oldObject : undefined
-  return isAskedAbout(object, old) ? admission.validate({ operation, object, old, user: userOf(userInfo) }) : []
+  if (!isAskedAbout(object, old)) return []
+  const problems: Problem[] = []
+  for (const problem of admission.validate({ operation, object, old, user: userOf(userInfo) })) {
+    problems.push(problem)
+    if (problems.length > PROBLEMS_SHOWN) break
+  }
+  return problems
 }
 
 /** By group and kind (R2). */
@@ -75,13 +82,12 @@ function judgedPart(object: Fields): Fields {
 /** What kubectl prints: the fields with what is wrong with them, as for what the schema refuses. */
 function refusal({ kind, name }: ReviewRequest, problems: readonly Problem[]): object {
   const shown = problems.slice(0, PROBLEMS_SHOWN)
-  const more = problems.length - shown.length
   const words = shown.map(problemText).join('; ')
   return {
     status: 'Failure',
     code: 422,
     reason: 'Invalid',
-    message: more > 0 ? `${words}; and ${more} more` : words,
+    message: problems.length > shown.length ? `${words}; and more` : words,
     details: {
       ...{ group: kind?.group, kind: kind?.kind, name },
       causes: shown.map(({ field, found, expected }) => ({

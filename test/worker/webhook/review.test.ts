@@ -50,14 +50,14 @@ describe('a review', () => {
     })
   })
 
-  it('of many mistakes names the first, and says how many there are', () => {
+  it('of many mistakes names the first, and that there are more', () => {
     const kind = { group: 'landscaper.gardener.cloud', version: 'v1alpha1', kind: 'Execution' }
     const config = { apiVersion: 'v1', kind: 'X' }
     const deployItems = Array.from({ length: 1000 }, () => ({ name: '', type: 't', config }))
     const { status } = review({ kind, object: { metadata: {}, spec: { deployItems } } }).response as {
       status: { message: string; details: { causes: object[] } }
     }
-    expect(status.message).toMatch(/; and 980 more$/)
+    expect(status.message).toMatch(/; and more$/)
     expect(status.details.causes).toHaveLength(20)
   })
 

@@ -30,7 +30,8 @@ export interface AdmissionRequest {
 export interface Admission {
   readonly kind: Kind
   readonly operations: readonly AdmissionOperation[]
-  readonly validate: (request: AdmissionRequest) => readonly Problem[]
+  /** Who asks takes as many as it tells of: where there may be very many, they are made as they are taken. */
+  readonly validate: (request: AdmissionRequest) => Iterable<Problem>
 }
 
 export function problemText({ field, found, expected }: Problem): string {
