@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { KubeError } from '../../activities/kube/errors.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
+import { OPERATION_ANNOTATION } from '../../workflows/landscaper/contract.ts'
 import { API, FINALIZER, type LsObject } from '../support/cluster.ts'
 import { WebhookStage } from '../support/webhook.ts'
 import { deniedTo } from '../support/rights-audit.ts'
@@ -129,10 +130,22 @@ describe('the webhook', () => {
     ])
   })
 
-  it('keeps, when it is down, nothing from going away; what is new is refused', async () => {
+  it('keeps, when it is down, nothing from going away nor from being asked for; what is new and other specs are refused', async () => {
     await create('DeployItem', 'leaving', MOCK, { finalizers: [FINALIZER] })
+    // Large enough to cost an API server that compares it.
+    const large = Object.fromEntries(
+      Array.from({ length: 20_000 }, (_, index) => [`key-${index}`, { of: [`${index}`] }]),
+    )
+    await create('DeployItem', 'held', { ...MOCK, config: { ...MOCK.config, large } }, { finalizers: [FINALIZER] })
     await stage.stop('one', 'SIGKILL')
     expect(await refusalOf(create('DeployItem', 'coming', MOCK))).toContain('failed calling webhook')
+    const edit = { spec: { timeout: '1m' } }
+    expect(await refusalOf(stage.cluster.patch('deployitems', 'held', edit))).toContain('failed calling webhook')
+    const metadata = { annotations: { [OPERATION_ANNOTATION]: 'reconcile' }, labels: { a: 'b' } }
+    await stage.cluster.patch('deployitems', 'held', { metadata })
+    await stage.cluster.patch('deployitems', 'held', { metadata: { finalizers: null } })
+    await stage.cluster.delete('deployitems', 'held')
+    expect(await stage.cluster.get('deployitems', 'held')).toBeUndefined()
     await stage.cluster.delete('deployitems', 'leaving')
     await stage.cluster.patch('deployitems', 'leaving', { status: { phase: 'Deleting' } }, 'status')
     await stage.cluster.patch('deployitems', 'leaving', { metadata: { finalizers: null } })
