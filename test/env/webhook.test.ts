@@ -160,6 +160,18 @@ describe('the webhook', () => {
 })
 
 describe('its certificates', () => {
+  it('are served, and it is ready, while they cannot be looked at; not when they have ended', async () => {
+    await stage.home.kube.request('DELETE', secretPath())
+    await stage.start('one', ['--certificate-lifetime', '12s', '--authority-lifetime', '600s'])
+    await labelSecret('others')
+    const begun = Date.now()
+    // Many looks.
+    for (; Date.now() < begun + 4000; await sleep(100)) expect(await stage.isReady('one')).toBe(true)
+    await untilReady('one', false)
+    await labelSecret('pawl-webhook')
+    await untilReady('one', true)
+  }, 200_000)
+
   it('are changed by two processes while requests go on, authorities too, and no request meets a wrong one', async () => {
     const short = ['--certificate-lifetime', '12s', '--authority-lifetime', '30s']
     await stage.home.kube.request('DELETE', secretPath())
@@ -184,6 +196,18 @@ describe('its certificates', () => {
 
 function secretPath(): string {
   return `/api/v1/namespaces/${stage.home.namespace}/secrets/pawl-webhook-certificates`
+}
+
+async function untilReady(name: string, isReady: boolean): Promise<void> {
+  await expect.poll(async () => await stage.isReady(name), { timeout: 20_000, interval: 100 }).toBe(isReady)
+}
+
+/** Says whose the Secret is: nobody but its owner touches it. */
+async function labelSecret(manager: string): Promise<void> {
+  await stage.home.kube.request('PATCH', secretPath(), {
+    body: { metadata: { labels: { 'app.kubernetes.io/managed-by': manager } } },
+    contentType: 'application/merge-patch+json',
+  })
 }
 
 /** Waits until the API server, which hears of the configuration by its watch, refuses by it, or does not. */

@@ -32,6 +32,7 @@ export class WebhookStage {
   readonly #account: string
   readonly #dir: string
   readonly #running = new Map<string, ChildProcess>()
+  readonly #healthPorts = new Map<string, number>()
 
   private constructor(
     clusters: { readonly cluster: Cluster; readonly home: Cluster },
@@ -71,6 +72,7 @@ export class WebhookStage {
     })
     closeSync(fd)
     this.#running.set(name, child)
+    this.#healthPorts.set(name, healthPort)
     const deadline = Date.now() + START_LIMIT_MS
     while (!(await isReady(healthPort))) {
       if (child.exitCode !== null || Date.now() > deadline)
@@ -87,6 +89,10 @@ export class WebhookStage {
     const ended = once(child, 'exit')
     child.kill(signal)
     await ended
+  }
+
+  async isReady(name: string): Promise<boolean> {
+    return await isReady(this.#healthPorts.get(name) ?? 0)
   }
 
   async log(name: string): Promise<string> {
