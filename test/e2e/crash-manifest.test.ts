@@ -1,7 +1,7 @@
 // The worker is killed at each kind of write of a manifest item's jobs, on the engine's cluster and on the target, before and after the server
 // has done it, and started again. What comes out is what comes out of an undisturbed run: nothing is deployed twice, forgotten or left behind.
 //
-// To stay within a minute on two cores a run takes one crash in its first job, and as long as there are points one in the job on the edited spec and one in the deletion.
+// To stay within a minute on two cores the suite has every other run (PAWL_LONG=1 has all), and a run takes one crash in its first job, and as long as there are points one in the job on the edited spec and one in the deletion.
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { WritePoint } from '../support/api-proxy.ts'
@@ -43,7 +43,7 @@ interface Planned {
   readonly crash: Crash | undefined
 }
 
-const RUNS = WHENS.flatMap((when) =>
+const ALL = WHENS.flatMap((when) =>
   JOB.map((_, index) => {
     const at = HALVES.map(({ points }) => points[index])
     const title = at.flatMap((point) => (point === undefined ? [] : [point.what])).join(', ')
@@ -54,6 +54,8 @@ const RUNS = WHENS.flatMap((when) =>
     return { title: `${when} ${title}`, name: `${when}-${index}`, halves }
   }),
 )
+
+const RUNS = process.env['PAWL_LONG'] === undefined ? ALL.filter((_, index) => index % 2 === 0) : ALL
 
 const lanes = new LanePool(async () => {
   const lane = await openLane('crash-manifest', servers)

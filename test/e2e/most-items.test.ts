@@ -9,7 +9,7 @@ import { closeLane, type Lane, openLane } from '../support/crash.ts'
 import { PATIENT } from '../support/stage.ts'
 
 const isLong = process.env['PAWL_LONG'] !== undefined
-const ITEMS = isLong ? MOST_ITEMS : 1200
+const ITEMS = isLong ? MOST_ITEMS : 800
 const LIMIT_MS = isLong ? 3_600_000 : 600_000
 /** Some come before the run is known to be at work, and after. One for each item would be thousands. */
 const MOST_SIGNALS = 50

@@ -7,7 +7,7 @@ import { installation } from '../support/cluster.ts'
 import { useTenants } from '../support/tenants.ts'
 
 // A worker has ten slots for workflow tasks.
-const MANY = 30
+const MANY = process.env['PAWL_LONG'] === undefined ? 15 : 30
 const SOME = 5
 const USUAL_MS = 10_000
 
