@@ -17,6 +17,7 @@ import { createTroubles } from './server/troubles.ts'
 import { type CertificateStore, folderStore, secretStore, type Served } from './webhook/certificate-store.ts'
 import { lifeOf } from './webhook/certificates.ts'
 import { bringConfiguration, wantedConfiguration } from './webhook/configuration.ts'
+import { openFurther } from './webhook/further.ts'
 import { servedNames, WEBHOOK_FLAGS, webhookSettings } from './webhook/flags.ts'
 import { serveReviews } from './webhook/server.ts'
 
@@ -47,7 +48,9 @@ async function webhook({ log, stopping, opened }: Frame): Promise<void> {
   let served: Served = initial
   const { host, port } = settings
   const admissions = asked.flatMap((one) => one.admissions)
-  const server = await serveReviews({ host, port, pair: served.serving, admissions, log })
+  const further = await openFurther(admissions, { limitMs: settings.timeoutSeconds * 800, log })
+  opened(() => further.close())
+  const server = await serveReviews({ host, port, pair: served.serving, admissions, further: further.ask, log })
   opened(() => server.close())
 
   let failures = 0

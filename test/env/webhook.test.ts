@@ -3,6 +3,7 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:tls'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -55,6 +56,20 @@ describe('what the webhook refuses', () => {
     const { stderr } = await kubectlApply('cyclic', { deployItems: CYCLE })
     expect(stderr).toContain(
       'spec.deployItems: Invalid value: found items that depend on each other: a -> c -> b -> a, expected an order in which they can run',
+    )
+  })
+
+  it('is also what has to be unpacked or parsed first', async () => {
+    const deployItemsCompressed = gzipSync(JSON.stringify(CYCLE)).toString('base64')
+    expect(await refusalOf(create('Execution', 'packed', { deployItemsCompressed }))).toContain(
+      'spec.deployItemsCompressed',
+    )
+    const subinstallations = [
+      { name: 'a', imports: { data: [{ name: 'x', dataRef: 'y' }] }, exports: { data: [{ name: 'x', dataRef: 'y' }] } },
+    ]
+    const filesystem = { 'blueprint.yaml': JSON.stringify({ subinstallations }) }
+    expect(await refusalOf(create('Installation', 'ring', { blueprint: { inline: { filesystem } } }))).toContain(
+      'spec.blueprint.inline',
     )
   })
 
@@ -166,7 +181,10 @@ describe('its certificates', () => {
     await labelSecret('others')
     const begun = Date.now()
     // Many looks.
-    for (; Date.now() < begun + 4000; await sleep(100)) expect(await stage.isReady('one')).toBe(true)
+    while (Date.now() < begun + 4000) {
+      expect(await stage.isReady('one')).toBe(true)
+      await sleep(100)
+    }
     await untilReady('one', false)
     await labelSecret('pawl-webhook')
     await untilReady('one', true)

@@ -1,4 +1,4 @@
-// Answers an AdmissionReview by the rules of the kind that it is about. Pure.
+// Answers an AdmissionReview by the rules of the kind that it is about: those that need nothing first, and the others where these say nothing.
 //
 //   R1. Nothing stands in the way of a deletion: what is being deleted passes, and so does a change of metadata or status alone.
 //   R2. What no rule is about passes.
@@ -8,6 +8,7 @@
 import { isDeepStrictEqual } from 'node:util'
 
 import { type Admission, type AdmissionOperation, type Problem, problemText } from '../../workflows/kit/index.ts'
+import type { AskFurther } from './further.ts'
 
 // An object with a thousand mistakes is not better told of with all of them, and they are not looked for.
 const PROBLEMS_SHOWN = 20
@@ -25,30 +26,46 @@ interface ReviewRequest {
   readonly operation?: unknown
   readonly subResource?: unknown
   readonly name?: unknown
+  readonly namespace?: unknown
   readonly object?: unknown
   readonly oldObject?: unknown
   readonly userInfo?: { readonly username?: unknown; readonly groups?: unknown }
 }
 
 /** The answer as it is sent; undefined when this is no review. */
-export function answerReview(body: unknown, admissions: readonly Admission[]): object | undefined {
+export async function answerReview(
+  body: unknown,
+  admissions: readonly Admission[],
+  further: AskFurther,
+): Promise<object | undefined> {
   const { apiVersion, kind, request } = (isFields(body) ? body : {}) as Review
   if (kind !== 'AdmissionReview' || !isFields(request) || typeof request['uid'] !== 'string') return undefined
-  const problems = problemsOf(request, admissions)
+  const problems = await problemsOf(request, admissions, further)
   const response = problems.length === 0 ? { allowed: true } : { allowed: false, status: refusal(request, problems) }
   return { apiVersion, kind, response: { uid: request['uid'], ...response } }
 }
 
 /** One more than is told, where there are more. */
-function problemsOf(request: ReviewRequest, admissions: readonly Admission[]): readonly Problem[] {
-  const { object, oldObject, subResource = '', userInfo } = request
+async function problemsOf(
+  request: ReviewRequest,
+  admissions: readonly Admission[],
+  further: AskFurther,
+): Promise<readonly Problem[]> {
+  const { object, oldObject, subResource = '', userInfo, namespace } = request
   const admission = admissionFor(request, admissions)
   const operation = admission?.operations.find((one): one is AdmissionOperation => one === request.operation)
   if (admission === undefined || operation === undefined || subResource !== '' || !isFields(object)) return []
   const old = isFields(oldObject) ? oldObject : undefined
   if (!isAskedAbout(object, old)) return []
+  const asked = { operation, object, old, user: userOf(userInfo) }
+  const problems = first(admission.validate(asked))
+  if (problems.length > 0) return problems
+  return first(await further(admission, { ...asked, namespace: typeof namespace === 'string' ? namespace : '' }))
+}
+
+function first(all: Iterable<Problem>): readonly Problem[] {
   const problems: Problem[] = []
-  for (const problem of admission.validate({ operation, object, old, user: userOf(userInfo) })) {
+  for (const problem of all) {
     problems.push(problem)
     if (problems.length > PROBLEMS_SHOWN) break
   }

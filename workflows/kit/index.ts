@@ -119,7 +119,15 @@ export type {
   TriggerMark,
   WantedRun,
 } from './run/controller.ts'
-export type { Admission, AdmissionOperation, AdmissionRequest, Problem } from './run/admission.ts'
+export type {
+  Admission,
+  AdmissionOperation,
+  AdmissionRequest,
+  FurtherRequest,
+  FurtherRules,
+  FurtherRulesModule,
+  Problem,
+} from './run/admission.ts'
 export { problemText } from './run/admission.ts'
 export type { AccessRule, Flag, FlagTable, FlagValue, FlagValues, Wing, WingAdmission } from './run/wing.ts'
 export { ActivityError, activitiesOf, MOST_CALL_BYTES, ownActivityName } from './run/own-activities.ts'
