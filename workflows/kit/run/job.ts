@@ -137,6 +137,9 @@ export interface StepController<State, Act> {
   readonly details: (pass: StepPass<State, Act>) => string
 }
 
+/** The operation of the error of a job that `begin` could not begin yet: its first writes are still to be made. */
+export const BEGIN_OPERATION = 'Begin'
+
 /** The reason with which `begin` says that another run has the job. */
 export const SUPERSEDED = 'superseded'
 

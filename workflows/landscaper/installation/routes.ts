@@ -20,7 +20,6 @@ import {
   valueAt,
   type WantedRun,
 } from '../../kit/index.ts'
-import { OPERATION_ANNOTATION } from '../contract.ts'
 import { executionKind } from '../execution/kind.ts'
 import { automaticReconcile, countAnew } from './automatic-reconcile.ts'
 import { installationKind, installationTrigger } from './kind.ts'
