@@ -85,5 +85,5 @@ export async function askProjections(
     .where('deleted', '=', false)
     .where('uid', 'in', uids)
     .execute()
-  return new Map(rows.map(({ uid, version, projection }) => [versionKey({ uid, version }), projection as Projection]))
+  return new Map(rows.map(({ uid, version, projection }) => [versionKey({ uid, version }), projection]))
 }
