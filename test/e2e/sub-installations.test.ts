@@ -4,6 +4,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { API, installation, type LsObject, OPERATION, waiting } from '../support/cluster.ts'
 import { dataObject, mockItems, target, TARGET_TYPE } from '../support/imports.ts'
+import { manifestItem } from '../support/manifests.ts'
 import { useStage } from '../support/stage.ts'
 import { deploying, exportingData, sub, subsOf } from '../support/sub-installations.ts'
 
@@ -134,6 +135,27 @@ describe.concurrent('an installation with sub-installations', () => {
     expect(subs.get('after')?.status?.lastError).toMatchObject({ reason: 'NotCompletedDependents' })
     for (const name of ['after', 'failing'])
       expect(root.status?.lastError?.message).toContain(`installation ${subs.get(name)?.metadata.name} is Failed`)
+  })
+
+  it('has the codes of what failed below, at every level', async () => {
+    const { cluster } = stage
+    const codes = ['ERR_CONFIGURATION_PROBLEM']
+    const odd = { ...manifestItem({ name: 'odd', manifests: [] }), target: undefined }
+    const inner = sub('inner', { blueprint: deploying({ ...odd, config: { ...odd.config, kind: 'Odd' } }) })
+    const outer = sub('outer', { blueprint: { subinstallations: [inner] } })
+    const blueprint = { subinstallations: [outer] }
+    await cluster.create(installation('coded', [{ name: 'good' }], { blueprint }), 'installations')
+    await cluster.create(
+      installation('coded-too', [{ ...odd, config: { ...odd.config, kind: 'Odd' } }]),
+      'installations',
+    )
+    for (const name of ['coded', 'coded-too'])
+      expect((await cluster.finished(name)).status).toMatchObject({
+        phase: 'Failed',
+        lastError: { reason: 'children failed', codes },
+      })
+    const found = (await subsOf(cluster, 'coded')).get('outer')
+    expect(found?.status?.lastError).toMatchObject({ codes })
   })
 
   it('hands an interrupt down to all that run', async () => {

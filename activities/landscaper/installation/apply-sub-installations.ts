@@ -6,7 +6,7 @@ import type { LandscaperDeps } from '../deps.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { isOwnedBy } from '../../kube/owners.ts'
 import { targetView } from '../../kube/views.ts'
-import { writeAll } from '../../kube/write.ts'
+import { writeAll, type WriteAnswer } from '../../kube/write.ts'
 import { IGNORE_SUCCESSORS } from '../requests.ts'
 import type { SubinstallationTemplate } from '../render/subinstallation-template.ts'
 import { newSubInstallation, subInstallationPatch, templateOf } from './sub-installation-objects.ts'
@@ -101,8 +101,7 @@ async function create(
   for (let attempt = 0; left.length > 0; attempt++) {
     const writes = left.map((template) => creation(parent, template, { jobID: input.jobID, attempt }))
     const answers = await writeAll(deps, { ...input.by, step: STEP, fieldManager: 'pawl-installation' }, writes)
-    const failed = answers.find(({ result }) => result === 'failed')
-    if (failed?.result === 'failed') throw failed.error
+    throwFailed(answers)
     const named = left.map((template, index) => ({ template, name: writes[index]?.name ?? '', answer: answers[index] }))
     const taken = named.filter(({ answer }) => answer?.result === 'superseded')
     if (taken.length > 0 && attempt + 1 === ATTEMPTS) throw nameTaken(parent, taken[0]?.name ?? '')
@@ -114,6 +113,10 @@ async function create(
     left = taken.map(({ template }) => template)
   }
   return { changed, wantedSubs }
+}
+
+function throwFailed(answers: readonly WriteAnswer<typeof installationKind>[]): void {
+  for (const answer of answers) if (answer.result === 'failed') throw answer.error
 }
 
 function nameTaken({ metadata: { namespace } }: Installation, name: string): Error {

@@ -20,7 +20,8 @@ import { isAsked } from '../../run/children.ts'
 import { parentOf } from './parent.ts'
 import { templateOf } from './sub-installation-objects.ts'
 
-export interface InstallationView extends TargetView {
+/** Of a sub-installation with what it failed of. */
+export interface InstallationView extends TargetView, Failure {
   readonly uid: string
   readonly name: string
   /** Why an idle Installation shall start a job; undefined when it shall not. */
@@ -47,17 +48,20 @@ export interface InstallationView extends TargetView {
   readonly activeSubs: readonly string[]
   /** The condition of the sub-installations says that they could not be made, or not be taken away. */
   readonly subsRefused: boolean
-  /** Of a sub-installation: what its last job failed of, cut short; undefined while it runs, and when it did not fail. */
+}
+
+/** What the last job of a child failed of; nothing while it runs, and when it did not fail. */
+interface Failure {
+  /** Cut short. */
   readonly error?: string | undefined
+  readonly codes?: readonly string[] | undefined
 }
 
 /** The Execution as its Installation hosts it. */
-export interface ChildExecution extends ExecutionView {
+export interface ChildExecution extends ExecutionView, Failure {
   readonly uid: string
   /** What its items were rendered from. */
   readonly renderedFrom: RenderedFrom | undefined
-  /** What its last job failed of, cut short; undefined while it runs, and when it did not fail. */
-  readonly error?: string | undefined
 }
 
 export function installationView(object: Installation): InstallationView {
@@ -85,7 +89,7 @@ export function installationView(object: Installation): InstallationView {
 /** A sub-installation as its parent sees it: without what only its own run needs, because there may be hundreds. */
 export function subInstallationView(object: Installation): InstallationView {
   const view = installationView(object)
-  return { ...view, finalizers: [], lastError: undefined, activeSubs: [], error: errorOf(view) }
+  return { ...view, finalizers: [], lastError: undefined, activeSubs: [], ...failureOf(view, object) }
 }
 
 function hasExports({ spec: { exports = {} } }: Installation): boolean {
@@ -101,9 +105,14 @@ function awaitsSuccessors(object: Installation): boolean {
   return hasExports(object) && !isPromised && !isAsked(object, IGNORE_SUCCESSORS)
 }
 
-function errorOf({ phase, lastError }: Pick<TargetView, 'phase' | 'lastError'>): string | undefined {
+function failureOf(
+  { phase, lastError }: Pick<TargetView, 'phase' | 'lastError'>,
+  { status }: Installation | Execution,
+): Failure {
   const hasFailed = phase === 'Failed' || phase === 'DeleteFailed'
-  return hasFailed ? lastError?.message.slice(0, LONGEST_ERROR) : undefined
+  if (!hasFailed || lastError === undefined) return {}
+  const codes = status?.lastError?.codes ?? []
+  return { error: lastError.message.slice(0, LONGEST_ERROR), ...(codes.length > 0 && { codes }) }
 }
 
 // The whole of it stands in the Execution's own status.
@@ -121,7 +130,7 @@ export async function childExecution(
     ...view,
     uid: object.metadata.uid,
     renderedFrom: readRenderedFrom(object),
-    error: errorOf(view),
+    ...failureOf(view, object),
   }
 }
 

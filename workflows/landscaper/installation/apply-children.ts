@@ -4,6 +4,7 @@ import { done, fail, interrupts, type Outcome, stop } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
 import { IMPORTS_CONDITION, SUB_INSTALLATIONS_CONDITION } from './kind.ts'
 import { runExecution } from './run-execution.ts'
+import { childCodes } from './sub-installations.ts'
 
 export async function applyChildren(pass: InstallationPass): Promise<Outcome> {
   const { by, subject, jobID, act, draft } = pass
@@ -77,6 +78,10 @@ async function letGo(pass: InstallationPass): Promise<Outcome | undefined> {
   const { execution } = state
   if (execution === undefined) return undefined
   return execution.jobIDFinished === jobID
-    ? fail('UndeletedSubobjects', `execution ${subject.name} is ${execution.phase ?? 'unfinished'}; expected none`)
+    ? fail(
+        'UndeletedSubobjects',
+        `execution ${subject.name} is ${execution.phase ?? 'unfinished'}; expected none`,
+        childCodes(execution, []),
+      )
     : stop(`waiting for execution ${subject.name} to be gone`)
 }

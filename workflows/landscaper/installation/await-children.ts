@@ -5,7 +5,7 @@ import { done, fail, type Outcome, stop } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
 import { SUB_INSTALLATIONS_CONDITION } from './kind.ts'
 import { shortList } from '../short-list.ts'
-import { names, shown } from './sub-installations.ts'
+import { childCodes, names, shown } from './sub-installations.ts'
 
 export function awaitChildren(pass: InstallationPass): Outcome {
   const { state, jobID, subject } = pass
@@ -23,7 +23,9 @@ export function awaitChildren(pass: InstallationPass): Outcome {
   if (execution === undefined && isExecutionWanted(pass))
     return fail('ExecutionMissing', `execution ${subject.name} is gone`)
   const failures = [...executionFailures(pass), ...subFailures(pass)]
-  return failures.length === 0 ? done : fail('ChildrenFailed', shortList(failures).join('; '))
+  return failures.length === 0
+    ? done
+    : fail('ChildrenFailed', shortList(failures).join('; '), childCodes(execution, subs))
 }
 
 /** As the status says, or will with this pass: a run that is lost remembers nothing. */

@@ -4,7 +4,7 @@ import { FINALIZER } from '../contract.ts'
 import { again, done, fail, GONE, interrupts, type Outcome, stop } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
 import { shortList } from '../short-list.ts'
-import { names, shown } from './sub-installations.ts'
+import { childCodes, names, shown } from './sub-installations.ts'
 
 export async function awaitDeletion(pass: InstallationPass): Promise<Outcome> {
   const children = childrenLeft(pass)
@@ -30,7 +30,8 @@ function childrenLeft({ subject, jobID, state: { execution, subInstallations } }
     ...(execution === undefined ? [] : [found(subject.name, execution)]),
     ...subInstallations.map(shown),
   ]
-  return failures.length === 0 ? done : fail('UndeletedSubobjects', shortList(failures).join('; '))
+  if (failures.length === 0) return done
+  return fail('UndeletedSubobjects', shortList(failures).join('; '), childCodes(execution, subInstallations))
 }
 
 function found(

@@ -45,10 +45,11 @@ function after(before: ChildExecution, jobID: string, { result, state, draft }: 
   const { phase, lastError, exportRef } = { ...target, ...draft, exportRef: draft?.fields['exportRef'] }
   const hasExports = exportRef === undefined ? target.hasExports : exportRef !== null
   const isOver = result !== undefined
-  const error = isOver && phase !== 'Succeeded' ? (lastError?.message ?? before.error) : undefined
+  const { message: error = before.error, codes = before.codes } = lastError ?? {}
+  const failure = isOver && phase !== 'Succeeded' ? { error, codes } : { error: undefined, codes: undefined }
   const jobIDFinished = isOver ? jobID : target.jobIDFinished
   const execution: ChildExecution = {
-    ...{ ...target, uid, renderedFrom, phase, lastError, jobID, jobIDFinished, error },
+    ...{ ...target, uid, renderedFrom, phase, lastError, jobID, jobIDFinished, ...failure },
     hasExports,
   }
   return { execution, deployItems }

@@ -2,7 +2,7 @@
 // "ObjectsCreated", 2.4.
 
 import type { SubsResult } from '../../../activities/landscaper/installation/sub-installations.ts'
-import type { InstallationView } from '../../../activities/landscaper/installation/views.ts'
+import type { ChildExecution, InstallationView } from '../../../activities/landscaper/installation/views.ts'
 import { again, done, fail, isIdle, type Outcome, stop } from '../../kit/index.ts'
 import { shortList } from '../short-list.ts'
 import { SUB_INSTALLATIONS_CONDITION } from './kind.ts'
@@ -41,7 +41,7 @@ export async function cleanUpSubInstallations(pass: InstallationPass): Promise<O
     ...{ type: SUB_INSTALLATIONS_CONDITION, status: 'False', reason: 'InstallationNotDeleted' },
     message,
   })
-  return fail('OrphanedSubInstallations', message)
+  return fail('OrphanedSubInstallations', message, childCodes(undefined, left))
 }
 
 /** Hands the job to all; one that a hand has deleted since it was made is uninstalled in it. */
@@ -82,6 +82,14 @@ export function asChild({ uid, name, version, jobID, interruptRequested }: Insta
 /** Names for people; of very many only the first. */
 export function names(subs: readonly InstallationView[]): string {
   return shortList(subs.map(({ name }) => name)).join(', ')
+}
+
+/** The codes of what children failed of, each once. Source: spec/landscaper.md 1.16. */
+export function childCodes(
+  execution: ChildExecution | undefined,
+  subs: readonly InstallationView[],
+): readonly string[] {
+  return [...new Set([...(execution?.codes ?? []), ...subs.flatMap(({ codes = [] }) => codes)])]
 }
 
 /** Its state for people, with what it failed of. */
