@@ -25,6 +25,7 @@ interface End {
 }
 
 const ENDS: Readonly<Record<string, End>> = {
+  'automatic-reconcile.yaml': { phase: 'Succeeded', items: { report: 'Succeeded' } },
   'cycle.yaml': {
     phase: 'Failed',
     items: { start: 'Succeeded', a: undefined, b: undefined, c: undefined },

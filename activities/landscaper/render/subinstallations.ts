@@ -7,11 +7,11 @@ import type { Blueprint, BlueprintData } from './blueprint.ts'
 import { exportProblems, ringProblem } from './data-flow.ts'
 import { commonBinding, type ExecutionBindings } from './executions.ts'
 import { renderInTurn, type ExecutionStates } from './executor.ts'
-import { isFields, readFields, type Fields } from './field-reader.ts'
+import { readFields, type Fields } from './field-reader.ts'
 import type { ConstructedImports } from './imports.ts'
+import { listedTemplates } from './listed-subinstallations.ts'
 import { readTemplate, type SubinstallationTemplate } from './subinstallation-template.ts'
 import type { TemplateEngine } from './template-engine.ts'
-import { YamlError } from './yaml.ts'
 
 export interface SubinstallationBindings extends ExecutionBindings {
   /** As they were kept last. */
@@ -56,34 +56,6 @@ export async function renderSubinstallations(
   if (ring !== undefined) throw new BlueprintError('ERR_CYCLIC_DEPENDENCIES', `subinstallations: ${ring}`)
   const absent = absentData(blueprint.imports, imports)
   return { templates: templates.map((template) => withoutImports(template, absent)), states }
-}
-
-async function listedTemplates(
-  data: BlueprintData,
-  { subinstallations, files }: Blueprint,
-  problems: string[],
-): Promise<readonly SubinstallationTemplate[]> {
-  const templates: SubinstallationTemplate[] = []
-  for (const [index, listed] of subinstallations.entries()) {
-    const place = `subinstallations[${index}]`
-    const file = isFields(listed) && typeof listed['file'] === 'string' ? listed['file'] : undefined
-    const template = file === undefined ? { value: listed } : await readFileOf(data, files, file)
-    if ('problem' in template) problems.push(`${place}: ${template.problem}`)
-    else templates.push(readTemplate(template.value, file === undefined ? place : `${place} (${file})`, problems))
-  }
-  return templates
-}
-
-async function readFileOf(data: BlueprintData, files: Blueprint['files'], file: string) {
-  const path = file.replace(/^\.?\/+/, '')
-  const text = Object.hasOwn(files, path) ? files[path] : undefined
-  if (text === undefined) return { problem: `found no file ${file} in the blueprint` }
-  try {
-    return { value: await data.yaml(text) }
-  } catch (error) {
-    if (!(error instanceof YamlError)) throw error
-    return { problem: `${file}, line ${error.line}, column ${error.column}: ${error.message}; expected YAML` }
-  }
 }
 
 async function executed(

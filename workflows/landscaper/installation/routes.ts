@@ -1,5 +1,6 @@
 // Which events concern an Installation, and which run its state asks for.
 
+import { IGNORE_ANNOTATION, OPERATION_ANNOTATION } from '../contract.ts'
 import {
   annotation,
   type ControllerRoutes,
@@ -19,8 +20,8 @@ import {
   valueAt,
   type WantedRun,
 } from '../../kit/index.ts'
-import { OPERATION_ANNOTATION } from '../contract.ts'
 import { executionKind } from '../execution/kind.ts'
+import { automaticReconcile, countAnew } from './automatic-reconcile.ts'
 import { installationKind, installationTrigger } from './kind.ts'
 
 export const installationRoutes: ControllerRoutes = {
@@ -98,9 +99,17 @@ export function installationRun(subject: object, ownerGone = false): WantedRun {
   if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'unfinished job' }
   if (isSubInstallation(subject)) return runOfSub(subject, ownerGone)
   const trigger = installationTrigger(subject)
-  return trigger === undefined
-    ? { none: 'installation is idle and not triggered' }
-    : { jobID: undefined, cause: trigger }
+  if (trigger !== undefined) return { jobID: undefined, cause: trigger, ...countAnew(subject) }
+  return runByItself(subject) ?? { none: 'installation is idle and not triggered' }
+}
+
+// Another operation, or that it shall be left alone, comes before.
+function runByItself(subject: object): WantedRun | undefined {
+  const isFree =
+    textAt(subject, annotation(IGNORE_ANNOTATION)) !== 'true' &&
+    valueAt(subject, annotation(OPERATION_ANNOTATION)) === undefined
+  const automatic = isFree ? automaticReconcile(subject) : undefined
+  return automatic === undefined || 'none' in automatic ? automatic : { jobID: undefined, ...automatic }
 }
 
 function runOfSub(subject: object, ownerGone: boolean): WantedRun {
