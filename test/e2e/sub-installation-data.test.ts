@@ -152,12 +152,18 @@ describe.concurrent('targets of a sub-installation', () => {
 
   it('come from a sibling and from the parent, into lists and maps that go further down', async () => {
     const { cluster } = stage
-    for (const name of ['on-eu', 'on-us', 'on-asia']) await cluster.create(target(name), 'targets')
+    // More than ten: as text, the index 10 comes before 2.
+    const many = ['on-eu', 'on-us', ...Array.from({ length: 9 }, (_, index) => `on-${index}`)]
+    for (const name of many) await cluster.create(target(name), 'targets')
     const blueprint = {
       imports: [targets('clusters', 'targetList'), targets('regions', 'targetMap')],
+      exports: [targets('up', 'target')],
+      exportExecutions: [
+        { name: 'up', type: 'GoTemplate', template: 'exports: { up: {{ toJson .values.targets.made.spec }} }' },
+      ],
       subinstallations: [outer, maker],
     }
-    const spec = { imports: imports(['on-eu', 'on-us', 'on-asia']) }
+    const spec = { imports: imports(many), exports: { targets: [{ name: 'up', target: 'lists-up' }] } }
     const first = await run(installation('lists', [], { spec, blueprint }))
     expect(first.status).toMatchObject({ phase: 'Succeeded' })
     expect(await shown('lists', 'outer', 'inner')).toMatchObject({
@@ -166,7 +172,8 @@ describe.concurrent('targets of a sub-installation', () => {
       first: token('made'),
       eu: token('on-eu'),
     })
-    expect(await shown('lists', 'outer')).toMatchObject({ given: [token('on-eu'), token('on-us'), token('on-asia')] })
+    expect(await shown('lists', 'outer')).toMatchObject({ given: many.map(token) })
+    expect(await cluster.get('targets', 'lists-up')).toMatchObject(token('made'))
 
     // A shorter list in another order.
     const second = await runAgain(first, { spec: { imports: imports(['on-us', 'on-eu']) } })

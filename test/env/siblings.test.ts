@@ -130,6 +130,19 @@ describe('a sub-installation among many siblings', () => {
   const MANY = 200
   const wide = Array.from({ length: MANY }, (_, index) => ({ name: `sub-${index}`, exports: [`value-${index}`] }))
 
+  it.each([
+    ['imports nothing', {}],
+    ['says that it imports from none', { optimization: { hasNoSiblingImports: true } }],
+  ])('looks at none of them where it %s', async (_, more) => {
+    const imports = 'optimization' in more ? wide.flatMap((one) => one.exports) : []
+    const { metadata, spec } = storedAs(installationKind, put({ name: 'alone', imports, status: running('Init') }))
+    const { deps, api } = stage()
+    api.requests.length = 0
+    const alone = { metadata, spec: { ...spec, ...more } } as Parameters<typeof predecessorsOf>[2]
+    expect(await predecessorsOf(deps, onlooker('alone'), alone)).toEqual({ unfinished: [], failed: [] })
+    expect(api.requests).toEqual([])
+  })
+
   it('looks at all of them with one statement and two lists', async () => {
     parent()
     const { deps, api } = stage()

@@ -15,7 +15,7 @@ import { subscribeAll } from '../../journal/write/subscriptions.ts'
 import { listNow, readObject, readSubject } from '../../kube/read-family.ts'
 import { PARALLEL_READS } from '../data-objects.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
-import { isSuccessor } from '../render/data-flow.ts'
+import { importedNames, isSuccessor } from '../render/data-flow.ts'
 import { readSubInstallations } from './observe.ts'
 import { parentOf } from './parent.ts'
 
@@ -42,7 +42,9 @@ export async function predecessorsOf(
   onlooker: Onlooker,
   installation: Installation,
 ): Promise<InTheWay> {
-  if (installation.spec.optimization?.hasNoSiblingImports === true) return NOBODY
+  // Who imports nothing need not look at hundreds of siblings.
+  const isAlone = importedNames(installation.spec).length === 0
+  if (isAlone || installation.spec.optimization?.hasNoSiblingImports === true) return NOBODY
   const { jobID } = onlooker
   const siblings = await siblingsOf(deps, onlooker, installation)
   const predecessors = siblings.filter((one) => isSuccessor(installation.spec, one.spec))

@@ -1,0 +1,180 @@
+// Sub-installations that somebody deletes by hand, or takes the parent from, at all times of a job: none waits for ever, and the next job has them anew.
+// Source: spec/landscaper.md 2.3 "CleanupOrphaned", 2.4, 2.5; docs/sub-installations.md "Order".
+
+import { describe, expect, it, vi } from 'vitest'
+import { FINALIZER, installation, type LsObject, OPERATION } from '../support/cluster.ts'
+import { Deployer } from '../support/deployer.ts'
+import { useStage } from '../support/stage.ts'
+import { deploying, exportingData, sub, subsOf } from '../support/sub-installations.ts'
+
+const stage = useStage('subs-by-hand')
+const MOCK = 'landscaper.gardener.cloud/mock'
+const PATIENT = { timeout: 60_000, interval: 100 }
+
+/** `app` imports what `db` exports; the items of both are of these types. */
+function pair(db: string, app = db): readonly object[] {
+  const exporter = sub('db', {
+    exports: { data: [{ name: 'address', dataRef: 'address' }] },
+    blueprint: { ...deploying({ name: 'server', type: db }), ...exportingData('address', 'here') },
+  })
+  const importer = sub('app', {
+    imports: { data: [{ name: 'address', dataRef: 'address' }] },
+    blueprint: {
+      imports: [{ name: 'address', type: 'data', schema: {} }],
+      ...deploying({ name: 'web', type: app }),
+    },
+  })
+  return [importer, exporter]
+}
+
+function rootOf(name: string, subinstallations: readonly object[]) {
+  return installation(name, [], { blueprint: { subinstallations, deployExecutions: [] } })
+}
+
+async function untilSub(parent: string, template: string, isSo: (one: LsObject) => boolean): Promise<LsObject> {
+  return await vi.waitFor(async () => {
+    const one = (await subsOf(stage.cluster, parent)).get(template)
+    if (one === undefined || !isSo(one))
+      throw new Error(`${template} did not get there: ${JSON.stringify(one?.status)}`)
+    return one
+  }, PATIENT)
+}
+
+const isIn =
+  (phase: string) =>
+  ({ status }: LsObject) =>
+    status?.phase === phase
+
+const deleteSub = async ({ metadata }: LsObject) => await stage.cluster.delete('installations', metadata.name)
+
+async function runAgain(name: string, before: LsObject): Promise<LsObject> {
+  await stage.cluster.trigger(name)
+  return await stage.cluster.finished(name, before.status?.jobID)
+}
+
+/** With a deployer of an item type of its own. */
+async function withDeployer(name: string, use: (type: string, deployer: Deployer) => Promise<void>): Promise<void> {
+  const type = `example.org/${name}`
+  const deployer = Deployer.start(stage.cluster, type)
+  try {
+    await use(type, deployer)
+  } finally {
+    await deployer.stop()
+  }
+}
+
+describe.concurrent('a sub-installation that a hand deletes', () => {
+  it.each([
+    ['waits for a sibling', 'app', 'Init'],
+    ['runs', 'db', 'Progressing'],
+  ])('while it %s ends its job, and is made anew in the next', async (_, deleted, phase) => {
+    const { cluster } = stage
+    const name = `midway-${deleted}`
+    await withDeployer(name, async (type, deployer) => {
+      deployer.install = () => 'wait'
+      await cluster.create(rootOf(name, pair(type)), 'installations')
+      await untilSub(name, 'db', isIn('Progressing'))
+      const one = await untilSub(name, deleted, isIn(phase))
+      await deleteSub(one)
+      deployer.install = () => 'done'
+      const first = await cluster.finished(name)
+      expect(first.status).toMatchObject({ phase: 'Succeeded' })
+      const second = await runAgain(name, first)
+      expect(second.status).toMatchObject({ phase: 'Succeeded' })
+      const anew = await untilSub(name, deleted, isIn('Succeeded'))
+      expect(anew.metadata.uid).not.toBe(one.metadata.uid)
+    })
+  })
+
+  it('before it gets the job is uninstalled in it and missed, and made anew in the next', async () => {
+    const { cluster } = stage
+    await withDeployer('before', async (type, deployer) => {
+      const orphan = sub('orphan', { blueprint: deploying({ name: 'slow', type }) })
+      await cluster.create(rootOf('before', [...pair(MOCK), orphan]), 'installations')
+      const first = await cluster.finished('before')
+      expect(first.status).toMatchObject({ phase: 'Succeeded' })
+      deployer.uninstall = () => 'wait'
+      await cluster.patch('installations', 'before', { spec: rootOf('before', pair(MOCK)).spec })
+      await cluster.trigger('before')
+      await cluster.until('installations', 'before', (one) => one?.status?.phase === 'CleanupOrphaned')
+      const db = await untilSub('before', 'db', () => true)
+      await deleteSub(db)
+      await cluster.gone(db.metadata.name)
+      deployer.uninstall = () => 'done'
+      const second = await cluster.finished('before', first.status?.jobID)
+      const missed = `installation ${db.metadata.name} is gone; expected Succeeded`
+      expect(second.status).toMatchObject({
+        phase: 'Failed',
+        lastError: { reason: 'children failed', message: expect.stringContaining(missed) as string },
+        conditions: [{ type: 'EnsureSubInstallations', status: 'False', reason: 'SubInstallationsNotFound' }],
+      })
+      const third = await runAgain('before', second)
+      expect(third.status).toMatchObject({ phase: 'Succeeded' })
+      expect([...(await subsOf(cluster, 'before')).keys()].sort()).toEqual(['app', 'db'])
+    })
+  })
+
+  it('between two jobs stays until the next, which uninstalls it and makes it anew', async () => {
+    const { cluster, pawl } = stage
+    await withDeployer('idle', async (type) => {
+      await cluster.create(rootOf('between', pair(type)), 'installations')
+      const first = await cluster.finished('between')
+      expect(first.status).toMatchObject({ phase: 'Succeeded' })
+      const before = await subsOf(cluster, 'between')
+      for (const one of before.values()) await deleteSub(one)
+      const asked = await untilSub('between', 'app', ({ metadata }) => metadata.deletionTimestamp !== undefined)
+      await pawl.journaled(asked)
+      await pawl.settled(asked)
+      expect((await untilSub('between', 'app', () => true)).status).toMatchObject({ jobID: first.status?.jobID })
+      const second = await runAgain('between', first)
+      expect(second.status).toMatchObject({ phase: 'Succeeded' })
+      const after = await subsOf(cluster, 'between')
+      expect([...after.keys()].sort()).toEqual(['app', 'db'])
+      for (const [name, one] of after) expect(one.metadata.uid).not.toBe(before.get(name)?.metadata.uid)
+    })
+  })
+})
+
+describe.concurrent('sub-installations whose parent is gone', () => {
+  it('go by jobs of their own, in no order; one that cannot is tried again when it is told to', async () => {
+    const { cluster } = stage
+    await withDeployer('stuck', async (type, deployer) => {
+      deployer.uninstall = () => 'failed'
+      await cluster.create(rootOf('orphans', pair(MOCK, type)), 'installations')
+      await cluster.finished('orphans')
+      const app = await untilSub('orphans', 'app', isIn('Succeeded'))
+      await cluster.patch('installations', 'orphans', { metadata: { finalizers: null } })
+      await cluster.delete('installations', 'orphans')
+      const stuck = await untilSub('orphans', 'app', isIn('DeleteFailed'))
+      expect([...(await subsOf(cluster, 'orphans')).keys()]).toContain('app')
+      await vi.waitFor(async () => {
+        expect([...(await subsOf(cluster, 'orphans')).keys()]).toEqual(['app'])
+      }, PATIENT)
+      expect(stuck.metadata.uid).toBe(app.metadata.uid)
+      deployer.uninstall = () => 'done'
+      await cluster.trigger(app.metadata.name)
+      await cluster.gone(app.metadata.name)
+    })
+  })
+
+  it('end the deletion that their parent had begun', async () => {
+    const { cluster } = stage
+    await withDeployer('slow', async (type, deployer) => {
+      deployer.uninstall = () => 'wait'
+      await cluster.create(rootOf('left', pair(type)), 'installations')
+      await cluster.finished('left')
+      await cluster.delete('installations', 'left')
+      await untilSub('left', 'app', isIn('Deleting'))
+      await untilSub('left', 'db', isIn('InitDelete'))
+      const root = await cluster.get('installations', 'left')
+      expect(root?.metadata.finalizers).toContain(FINALIZER)
+      expect(root?.metadata.annotations?.[OPERATION]).toBeUndefined()
+      await cluster.patch('installations', 'left', { metadata: { finalizers: null } })
+      deployer.uninstall = () => 'done'
+      await vi.waitFor(async () => {
+        expect((await subsOf(cluster, 'left')).size).toBe(0)
+      }, PATIENT)
+      await cluster.gone('left')
+    })
+  })
+})
