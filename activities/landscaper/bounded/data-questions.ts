@@ -14,6 +14,8 @@ export type DataQuestion =
   | { readonly ask: 'definition'; readonly text: string }
   /** The items of an Execution, packed. */
   | { readonly ask: 'items'; readonly packed: string }
+  /** The files in a tar archive, in base64. */
+  | { readonly ask: 'archive'; readonly packed: string }
   /** For each path all values that it finds. */
   | { readonly ask: 'values'; readonly object: unknown; readonly paths: readonly string[] }
   /** What an object lacks. */
