@@ -1,7 +1,8 @@
 // The webhook process: API servers ask it about objects before they store them; the rules are the wings'. Any number may run, all asked.
 //
 //   W1. The configuration is written when the server answers, not before: with policy Fail nothing could be written meanwhile.
-//   W2. New authorities are in the configuration before anything that they sign is served (certificates.ts, C2).
+//   W2. New authorities are in the configuration before anything that they sign is served (certificates.ts, C2), if it can be written in that time.
+//   W3. Who answers with a certificate that holds is ready, whatever the last look has met: with policy Fail one that is not asked is one that is away.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -14,7 +15,9 @@ import { serveHealth } from './server/health.ts'
 import { type Frame, runProcess } from './server/process.ts'
 import { createTroubles } from './server/troubles.ts'
 import { type CertificateStore, folderStore, secretStore, type Served } from './webhook/certificate-store.ts'
+import { lifeOf } from './webhook/certificates.ts'
 import { bringConfiguration, wantedConfiguration } from './webhook/configuration.ts'
+import { openFurther } from './webhook/further.ts'
 import { servedNames, WEBHOOK_FLAGS, webhookSettings } from './webhook/flags.ts'
 import { serveReviews } from './webhook/server.ts'
 
@@ -45,12 +48,15 @@ async function webhook({ log, stopping, opened }: Frame): Promise<void> {
   let served: Served = initial
   const { host, port } = settings
   const admissions = asked.flatMap((one) => one.admissions)
-  const server = await serveReviews({ host, port, pair: served.serving, admissions, log })
+  const further = await openFurther(admissions, { limitMs: settings.timeoutSeconds * 800, log })
+  opened(() => further.close())
+  const server = await serveReviews({ host, port, pair: served.serving, admissions, further: further.ask, log })
   opened(() => server.close())
 
-  for (let isFirst = true; !stopping.signal.aborted; isFirst = false) {
+  let failures = 0
+  for (let looks = 0; !stopping.signal.aborted; looks++) {
     try {
-      const now: Served = isFirst ? served : await store(Date.now())
+      const now: Served = looks === 0 ? served : await store(Date.now())
       // Only what can be served is let in; what is wrong in a folder leaves the former certificate in place.
       if (now.serving.certificate !== served.serving.certificate) {
         server.use(now.serving)
@@ -59,15 +65,26 @@ async function webhook({ log, stopping, opened }: Frame): Promise<void> {
       served = now
       if (await configure(kube, served)) log.info('the configuration is written')
       troubles.report('configuration', undefined)
+      failures = 0
     } catch (error) {
-      troubles.report('configuration', error)
-      log.warn({ err: error, delayMs: lookMs }, 'certificates or configuration could not be looked at; looking again')
+      failures += 1
+      if (lifeOf(served.serving).to <= Date.now()) troubles.report('configuration', error)
+      log.warn(
+        { err: error, delayMs: delayMs(failures) },
+        'certificates or configuration could not be looked at; looking again',
+      )
     }
-    if (isFirst) log.info({ port: server.port, healthPort: health.port, wings: settings.wings }, 'webhook is running')
-    await sleep(lookMs, undefined, { signal: stopping.signal }).catch(() => undefined)
+    if (looks === 0)
+      log.info({ port: server.port, healthPort: health.port, wings: settings.wings }, 'webhook is running')
+    await sleep(delayMs(failures), undefined, { signal: stopping.signal }).catch(() => undefined)
   }
   troubles.report('process', new Error('it is about to stop'))
   await sleep(settings.drainMs)
+}
+
+/** Until the next look. @param failures in a row. */
+function delayMs(failures: number): number {
+  return failures === 0 ? lookMs : Math.min(lookMs, 1000 * 2 ** (failures - 1))
 }
 
 function storeOf(kube: KubeClient): CertificateStore {

@@ -40,13 +40,12 @@ export class KubeError extends Error {
       const message = `${request}: the object is over the limit of the server's store, usually 1.5 MB; expected less in it`
       return new KubeError(message, { status: 413, reason: 'RequestEntityTooLarge' })
     }
+    const reason = WEBHOOK_AWAY.test(answer.message) ? 'WebhookUnavailable' : answer.reason
     const seconds = Number(response.headers['retry-after'])
-    const message = [`${request}: ${response.statusCode} ${answer.reason}`, answer.message].filter(
-      (part) => part !== '',
-    )
+    const message = [`${request}: ${response.statusCode} ${reason}`, answer.message].filter((part) => part !== '')
     return new KubeError(message.join(': '), {
       status: response.statusCode,
-      reason: answer.reason,
+      reason,
       retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : undefined,
     })
   }
@@ -59,6 +58,9 @@ export class KubeError extends Error {
 
 // etcd and gRPC refuse what is too large with an answer that looks like a failure of the server; it would be tried again for ever.
 const TOO_LARGE = /request is too large|trying to send message larger than max/
+
+// The server's reason is InternalError, as for its own faults. Source: k8s.io/apiserver, webhook errors ("failed calling webhook").
+const WEBHOOK_AWAY = /^Internal error occurred: failed calling webhook /
 
 interface ApiStatus {
   readonly reason?: string
@@ -128,6 +130,13 @@ const PASSING_STATUS = new Set([0, 401, 408, 409, 429, 502, 503, 504])
 
 /** Whether the server has answered about this object that it does not take the request: by its rules, its roles, or a webhook of theirs. */
 export const isRefusal = (error: KubeError): boolean => !PASSING_STATUS.has(error.status)
+
+const REFUSALS: ReadonlySet<string> = new Set([
+  ...['Invalid', 'BadRequest', 'Forbidden', 'MethodNotAllowed', 'RequestEntityTooLarge', 'WebhookUnavailable'],
+])
+
+/** The same, of the reason that a failure has kept. */
+export const isRefusalReason = (reason: string): boolean => REFUSALS.has(reason)
 
 /**
  * The one way out of an activity for failures of the world.

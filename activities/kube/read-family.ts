@@ -266,6 +266,18 @@ export async function listObjects<Watched extends WatchedKind>(
   return objects.map((object) => storedAs(watched, object))
 }
 
+/** Objects of a kind in a namespace as the server has them now: for whoever has subscribed before (subscriptions.ts, S1). */
+export async function listNow<Watched extends WatchedKind>(
+  { kube }: Pick<Deps, 'kube'>,
+  watched: Watched,
+  namespace: string,
+  labelSelector: string,
+): Promise<readonly StoredAs<Watched>[]> {
+  const how = { query: { labelSelector }, limit: undefined, signal: activitySignal() }
+  const objects = await readAll(kube, resourcePath(watched, namespace), how)
+  return objects.map((object) => storedAs(watched, object))
+}
+
 /**
  * A pass of a job looks: the run is at work here until its settle, and the journal is told, because the sweep looks up jobs that had none for a
  * while. Call it in the tick in which the reading begins.

@@ -1,7 +1,14 @@
 // The first write of a job that its subject starts itself: the job ID and the first phase, fenced, so that exactly one run has the job.
 // Source: docs/architecture.md "A root's new job".
 
-import type { AskingTarget, By, JobModeController, Subject, TargetView } from '../../workflows/kit/index.ts'
+import type {
+  AskingTarget,
+  By,
+  JobModeController,
+  StatusFields,
+  Subject,
+  TargetView,
+} from '../../workflows/kit/index.ts'
 import { isIdle } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
@@ -66,18 +73,23 @@ function rebegin(
   if (found === jobID) return 'done'
   // Whoever began without an owner has none: it was looked for when the run was started.
   const wanted = controller.wantedRun(current, true)
-  const triggered = 'jobID' in wanted && wanted.jobID === undefined
   // A job that came and went meanwhile may have been this one: another trigger needs another ID.
-  return found === before && isIdle({ jobID: found, jobIDFinished }) && triggered
-    ? firstStatus(controller, targetView(current), jobID, now)
+  return found === before && isIdle({ jobID: found, jobIDFinished }) && 'jobID' in wanted && wanted.jobID === undefined
+    ? firstStatus(controller, { ...targetView(current), begun: wanted.begun?.(now) }, jobID, now)
     : 'superseded'
 }
 
 function firstStatus(
   { status }: JobModeController,
-  { generation, deleting }: Pick<TargetView, 'generation' | 'deleting'>,
+  {
+    generation,
+    deleting,
+    begun,
+  }: Pick<TargetView, 'generation' | 'deleting'> & { readonly begun?: StatusFields | undefined },
   jobID: string,
   now: string,
 ): Patch {
-  return { status: { jobID, phase: status.first(deleting), observedGeneration: generation, ...status.begun(now) } }
+  return {
+    status: { jobID, phase: status.first(deleting), observedGeneration: generation, ...status.begun(now), ...begun },
+  }
 }

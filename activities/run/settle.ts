@@ -11,7 +11,7 @@ import type {
   Subject,
 } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
-import { isRefusal, KubeError, retryableFailure, toApplicationFailure } from '../kube/errors.ts'
+import { isRefusal, isRefusalReason, KubeError, retryableFailure, toApplicationFailure } from '../kube/errors.ts'
 import { recordWarning } from '../kube/events.ts'
 import { type HostedJob, recordHosted } from '../journal/write/hosted-jobs.ts'
 import { controllerOf, jobController } from './controllers.ts'
@@ -19,6 +19,8 @@ import { endRun } from './end-run.ts'
 import { isLastTry } from './last-try.ts'
 import { recordPass } from './record-pass.ts'
 import { settledAsIs, writeStatus } from './write-status.ts'
+
+const LASTING_ATTEMPTS = 3
 
 export const statusActivities = (deps: Deps): SettleActivities => ({
   /**
@@ -61,9 +63,17 @@ async function settle(deps: Deps, input: SettleInput): Promise<SettleResult> {
   const hosted = children.map((child) => hostedJob(deps, { ...input, ...child }, child.change))
   await Promise.all([flushed, recordHosted(deps.db, hosted, deps.now())])
   if (change !== undefined || againMs !== undefined) await recordSettled(deps, input)
+  if (input.isUnseen === true) await tellRefusal(deps, input)
   const woken = deps.atWork.settles(input.workflowID)
   if (change?.finished === true) deps.atWork.ends(input.workflowID)
   return { ...result, woken }
+}
+
+/** What the server refuses where a pass looks stands in no status: told once it has lasted. */
+async function tellRefusal(deps: Deps, { workflowID, subject, jobID, attempt, fault }: SettleInput): Promise<void> {
+  if (fault === undefined || attempt < LASTING_ATTEMPTS || !isRefusalReason(fault.reason)) return
+  const { apiVersion } = jobController(deps, { workflowID }).target
+  await recordWarning(deps, { ...subject, apiVersion }, jobID, { operation: 'Observe', ...fault })
 }
 
 /** The server does not take what the pass came to: the run gives its workflow task back, and is woken as after any other fault. */

@@ -105,10 +105,10 @@ export const TABLE: readonly Row[] = [
     packages: NONE,
   },
   {
-    sentence: 'what all kinds of a wing have in common imports the kit',
+    sentence: 'what all kinds of a wing have in common imports the kit, and packages that are pure',
     of: /^workflows\/([^/]+)\/[^/]+\.ts$/,
     may: [KIT, '^workflows/$1/[^/]+\\.ts$'],
-    packages: NONE,
+    packages: /^croner$/,
   },
   {
     sentence:

@@ -92,24 +92,27 @@ describe('S5: an installation whose next worker', { timeout: LIMIT_MS }, () => {
 describe('S5: an installation whose next worker gets single objects from before the job', { timeout: LIMIT_MS }, () => {
   it('goes by lists that are not older than what the journal has seen', async () => {
     const { proxy, pawl } = lane
-    const listed = new Set<string>()
+    const reads: string[] = []
+    const lists = FOLLOWED.map(({ plural }) => `LIST ${plural}`)
     let stale = 0
-    // What the next worker looks at first is the job that waits: it has seen nothing of that itself.
-    const job = await waitAndEnd(lane, 'gets', async ({ uid }) => {
+    const isBehind = () => stale++ < STALE_READS || lists.some((list) => !reads.includes(list))
+    // What the next worker looks at first is the job that waits: it has seen nothing of that itself, and nothing is left to be done again.
+    const job = await waitAndEnd(lane, 'gets', async ({ uid, item }) => {
+      await pawl.journaled(item)
+      await vi.waitFor(async () => expect(await underWay(uid)).toEqual([]), { timeout: RESTART_MS, interval: 50 })
       await pawl.kill('worker')
-      const before = frozenAt(history, createdAt(uid), () => stale++ < STALE_READS)
+      const before = frozenAt(history, createdAt(uid), isBehind)
       proxy.reads = {
         instead(read) {
-          if (read.name !== undefined) return before(read)
-          listed.add(read.plural)
-          return undefined
+          reads.push(`${read.name === undefined ? 'LIST' : 'GET'} ${read.plural}`)
+          return read.name === undefined ? undefined : before(read)
         },
       }
       await pawl.startWorker()
     })
     expect(withoutSettles(job)).toEqual(withoutSettles(waited))
     expect(stale).toBeGreaterThan(0)
-    expect([...listed]).toEqual(expect.arrayContaining(['installations', 'executions', 'deployitems']))
+    expect(reads).toEqual(expect.arrayContaining(lists))
   })
 })
 
@@ -138,6 +141,21 @@ describe('S6: a bridge that is restarted and lists an older state', { timeout: L
     expect(course.runs).toContain('installation: Succeeded')
   })
 })
+
+/** What the run of an object has yet to be told of: wakes, and ends of its activities. */
+async function underWay(uid: string): Promise<readonly string[]> {
+  const { db, client } = lane.pawl
+  const wakes = await db.selectFrom('wake').select('controller').where('due', '<=', new Date()).execute()
+  const { workflow_id: id } = await db
+    .selectFrom('job')
+    .select('workflow_id')
+    .where('uid', '=', uid)
+    .where('outcome', 'is', null)
+    .executeTakeFirstOrThrow()
+  const { raw } = await client.workflow.getHandle(id).describe()
+  const activities = (raw.pendingActivities ?? []).map(({ activityType }) => activityType?.name ?? '')
+  return [...wakes.map(({ controller }) => controller), ...activities]
+}
 
 /** The version in which an object was created. */
 function createdAt(uid: string): number {
@@ -202,6 +220,8 @@ interface Found {
   readonly uid: string
   /** The version in which the Execution was created. */
   readonly execution: number
+  /** The item, as it waits. */
+  readonly item: LsObject
 }
 
 /** An installation of an item that waits; meanwhile something happens. */
@@ -213,7 +233,8 @@ async function waitAndEnd(on: Lane, name: string, meanwhile: (found: Found) => P
   const { metadata } = await cluster.until('installations', name, isWaiting, RESTART_MS)
   const items = await cluster.untilItems(name, ['slow'], isWaiting, RESTART_MS)
   const created = proxy.writes.find(({ label }) => label === 'POST executions')
-  await meanwhile({ uid: metadata.uid ?? '', execution: Number(created?.answer.metadata.resourceVersion) })
-  await cluster.finishItem(items.get('slow')!, 'Succeeded')
+  const item = items.get('slow')!
+  await meanwhile({ uid: metadata.uid ?? '', execution: Number(created?.answer.metadata.resourceVersion), item })
+  await cluster.finishItem(item, 'Succeeded')
   return await root
 }

@@ -168,7 +168,11 @@ describe.concurrent('an installation with sub-installations', () => {
     await cluster.create(installation('cyclic', [], { blueprint: { subinstallations: cyclic } }), 'installations')
     const root = await cluster.finished('cyclic')
     expect(root.status).toMatchObject({ phase: 'Failed' })
-    expect(root.status?.lastError?.message).toContain('a -> c -> b -> a')
+    expect(root.status?.lastError).toMatchObject({
+      reason: 'ERR_CYCLIC_DEPENDENCIES',
+      message: expect.stringContaining('a -> c -> b -> a') as string,
+      codes: ['ERR_CYCLIC_DEPENDENCIES'],
+    })
     const twice = [link('a', '#x', 'x'), link('b', '#x', 'x')]
     await cluster.create(installation('twice', [], { blueprint: { subinstallations: twice } }), 'installations')
     const other = await cluster.finished('twice')
@@ -232,26 +236,52 @@ describe.concurrent('an installation with sub-installations', () => {
   })
 })
 
+describe('an installation of sub-installations alone', () => {
+  it('goes on when its run is lost', async () => {
+    const { cluster, pawl } = stage
+    const blueprint = { subinstallations: [sub('one', { blueprint: deploying(waiting('slow')) })] }
+    const without = { blueprint: { ...blueprint, deployExecutions: [] } }
+    await cluster.create(installation('lost', [], without), 'installations')
+    const root = await cluster.until('installations', 'lost', (one) => one?.status?.phase === 'Progressing')
+    const one = await vi.waitFor(async () => {
+      const found = (await subsOf(cluster, 'lost')).get('one')
+      expect(found?.status?.phase).toBe('Progressing')
+      return found as LsObject
+    }, PATIENT)
+    const { client, db } = pawl
+    const runs = await db
+      .selectFrom('job')
+      .select('workflow_id')
+      .where('uid', '=', root.metadata.uid ?? '')
+      .execute()
+    for (const { workflow_id } of runs) await client.workflow.getHandle(workflow_id).terminate()
+    const slow = (await cluster.items(one.metadata.name)).get('slow') as LsObject
+    await cluster.finishItem(slow, 'Succeeded')
+    const done = await cluster.finished('lost')
+    expect(done.status).toMatchObject({ phase: 'Succeeded', jobID: root.status?.jobID })
+    expect(done.status?.['executionRef']).toBeUndefined()
+  })
+})
+
 describe('a tree of sub-installations', () => {
-  it('may be five deep', async () => {
+  it('is refused where it has no end, with its path', async () => {
     const { cluster } = stage
-    const nested = [4, 3, 2, 1].reduce(
-      (inner: object, depth) => sub(`level-${depth}`, { blueprint: { subinstallations: [inner] } }),
-      sub('level-5', { blueprint: deploying({ name: 'leaf' }) }),
-    )
-    await cluster.create(installation('deep', [], { blueprint: { subinstallations: [nested] } }), 'installations')
-    const root = await cluster.finished('deep')
-    expect(root.status).toMatchObject({ phase: 'Succeeded' })
-    let parent = 'deep'
-    for (const depth of [1, 2, 3, 4, 5]) {
-      const one = (await subsOf(cluster, parent)).get(`level-${depth}`)
-      expect(one?.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: root.status?.jobID })
-      parent = one?.metadata.name ?? ''
-    }
-    expect(await cluster.phases(parent)).toEqual({ leaf: 'Succeeded' })
-    await cluster.delete('installations', 'deep')
-    await cluster.until('installations', 'deep', (one) => one === undefined)
-    expect(await cluster.get('installations', parent)).toBeUndefined()
+    const template = JSON.stringify({
+      subinstallations: [{ name: 'again', blueprint: { filesystem: 'FILES' } }],
+    }).replace('"FILES"', '{{ toJson .blueprint.inline.filesystem }}')
+    const subinstallationExecutions = [{ name: 'itself', type: 'GoTemplate', template }]
+    const blueprint = { subinstallationExecutions, deployExecutions: [] }
+    await cluster.create(installation('endless', [], { blueprint }), 'installations')
+    const root = await cluster.finished('endless', undefined, 'installations', 120_000)
+    expect(root.status).toMatchObject({ phase: 'Failed', lastError: { reason: 'children failed' } })
+    const all = (await cluster.list('installations')).filter(({ metadata }) => metadata.name.startsWith('again-'))
+    expect(all).toHaveLength(20)
+    const deepest = all.filter(({ status }) => status?.lastError?.reason === 'ERR_CONFIGURATION_PROBLEM')
+    expect(deepest).toHaveLength(1)
+    expect(deepest[0]?.status?.lastError?.message).toMatch(/at most 20: endless( -> again){21}$/)
+    expect(deepest[0]?.status?.['conditions']).toMatchObject([
+      { type: 'EnsureSubInstallations', status: 'False', reason: 'InstallationCreatingFailed' },
+    ])
   })
 })
 

@@ -127,6 +127,20 @@ describe('a settle', () => {
     expect(atWork.meets({ ...wake, version: 2 }, { workflow_id: workflowID, passes: 2 })).toBe('signal')
   })
 
+  it.each([
+    ['says with an Event what the server refuses where the pass looks, once that has lasted', 'Invalid', 3, 1],
+    ['says nothing of what may be over at once', 'Invalid', 1, 0],
+    ['says nothing of a server that is away', 'Unreachable', 3, 0],
+  ])('%s', async (_, reason, attempt, events) => {
+    const fault = { reason, message: 'it is refused' }
+    const seen = { ...SETTLE, change: undefined, fault, attempt, againMs: 0 }
+    await statusActivities(stage.deps).settle({ ...seen, isUnseen: true })
+    await statusActivities(stage.deps).settle(seen)
+    const told = [...stage.api.objects.values()].filter(({ kind }) => kind === 'Event')
+    expect(told).toHaveLength(events)
+    for (const one of told) expect(one).toMatchObject({ type: 'Warning', ...fault, involvedObject: { name: 'exec' } })
+  })
+
   it('puts the next due time into the journal, later with each attempt', async () => {
     const dues: number[] = []
     // The last: a wish for another pass beside a fault is not put off by the back-off.

@@ -3,11 +3,13 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:tls'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { KubeError } from '../../activities/kube/errors.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
+import { OPERATION_ANNOTATION } from '../../workflows/landscaper/contract.ts'
 import { API, FINALIZER, type LsObject } from '../support/cluster.ts'
 import { WebhookStage } from '../support/webhook.ts'
 import { deniedTo } from '../support/rights-audit.ts'
@@ -54,6 +56,20 @@ describe('what the webhook refuses', () => {
     const { stderr } = await kubectlApply('cyclic', { deployItems: CYCLE })
     expect(stderr).toContain(
       'spec.deployItems: Invalid value: found items that depend on each other: a -> c -> b -> a, expected an order in which they can run',
+    )
+  })
+
+  it('is also what has to be unpacked or parsed first', async () => {
+    const deployItemsCompressed = gzipSync(JSON.stringify(CYCLE)).toString('base64')
+    expect(await refusalOf(create('Execution', 'packed', { deployItemsCompressed }))).toContain(
+      'spec.deployItemsCompressed',
+    )
+    const subinstallations = [
+      { name: 'a', imports: { data: [{ name: 'x', dataRef: 'y' }] }, exports: { data: [{ name: 'x', dataRef: 'y' }] } },
+    ]
+    const filesystem = { 'blueprint.yaml': JSON.stringify({ subinstallations }) }
+    expect(await refusalOf(create('Installation', 'ring', { blueprint: { inline: { filesystem } } }))).toContain(
+      'spec.blueprint.inline',
     )
   })
 
@@ -129,10 +145,22 @@ describe('the webhook', () => {
     ])
   })
 
-  it('keeps, when it is down, nothing from going away; what is new is refused', async () => {
+  it('keeps, when it is down, nothing from going away nor from being asked for; what is new and other specs are refused', async () => {
     await create('DeployItem', 'leaving', MOCK, { finalizers: [FINALIZER] })
+    // Large enough to cost an API server that compares it.
+    const large = Object.fromEntries(
+      Array.from({ length: 20_000 }, (_, index) => [`key-${index}`, { of: [`${index}`] }]),
+    )
+    await create('DeployItem', 'held', { ...MOCK, config: { ...MOCK.config, large } }, { finalizers: [FINALIZER] })
     await stage.stop('one', 'SIGKILL')
     expect(await refusalOf(create('DeployItem', 'coming', MOCK))).toContain('failed calling webhook')
+    const edit = { spec: { timeout: '1m' } }
+    expect(await refusalOf(stage.cluster.patch('deployitems', 'held', edit))).toContain('failed calling webhook')
+    const metadata = { annotations: { [OPERATION_ANNOTATION]: 'reconcile' }, labels: { a: 'b' } }
+    await stage.cluster.patch('deployitems', 'held', { metadata })
+    await stage.cluster.patch('deployitems', 'held', { metadata: { finalizers: null } })
+    await stage.cluster.delete('deployitems', 'held')
+    expect(await stage.cluster.get('deployitems', 'held')).toBeUndefined()
     await stage.cluster.delete('deployitems', 'leaving')
     await stage.cluster.patch('deployitems', 'leaving', { status: { phase: 'Deleting' } }, 'status')
     await stage.cluster.patch('deployitems', 'leaving', { metadata: { finalizers: null } })
@@ -147,6 +175,21 @@ describe('the webhook', () => {
 })
 
 describe('its certificates', () => {
+  it('are served, and it is ready, while they cannot be looked at; not when they have ended', async () => {
+    await stage.home.kube.request('DELETE', secretPath())
+    await stage.start('one', ['--certificate-lifetime', '12s', '--authority-lifetime', '600s'])
+    await labelSecret('others')
+    const begun = Date.now()
+    // Many looks.
+    while (Date.now() < begun + 4000) {
+      expect(await stage.isReady('one')).toBe(true)
+      await sleep(100)
+    }
+    await untilReady('one', false)
+    await labelSecret('pawl-webhook')
+    await untilReady('one', true)
+  }, 200_000)
+
   it('are changed by two processes while requests go on, authorities too, and no request meets a wrong one', async () => {
     const short = ['--certificate-lifetime', '12s', '--authority-lifetime', '30s']
     await stage.home.kube.request('DELETE', secretPath())
@@ -171,6 +214,18 @@ describe('its certificates', () => {
 
 function secretPath(): string {
   return `/api/v1/namespaces/${stage.home.namespace}/secrets/pawl-webhook-certificates`
+}
+
+async function untilReady(name: string, isReady: boolean): Promise<void> {
+  await expect.poll(async () => await stage.isReady(name), { timeout: 20_000, interval: 100 }).toBe(isReady)
+}
+
+/** Says whose the Secret is: nobody but its owner touches it. */
+async function labelSecret(manager: string): Promise<void> {
+  await stage.home.kube.request('PATCH', secretPath(), {
+    body: { metadata: { labels: { 'app.kubernetes.io/managed-by': manager } } },
+    contentType: 'application/merge-patch+json',
+  })
 }
 
 /** Waits until the API server, which hears of the configuration by its watch, refuses by it, or does not. */

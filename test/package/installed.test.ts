@@ -45,7 +45,9 @@ afterAll(() => project.remove())
 describe('the package', () => {
   it('has what is run and what is read, and nothing of the work on it', () => {
     expect(files).toEqual(expect.arrayContaining(['worker/cli.js', 'workflows/index.js', 'README.md', 'LICENSE']))
-    expect(files).toEqual(expect.arrayContaining(['deploy/templates/engine.wasm.br', 'deploy/binaries/pins.json']))
+    expect(files).toEqual(
+      expect.arrayContaining(['deploy/templates/engine.wasm.br', 'deploy/binaries/pins.json', 'deploy/webhook.yaml']),
+    )
     const tops = [...new Set(files.map((file) => file.split('/')[0]))].sort()
     const folders = ['activities', 'deploy', 'docs', 'examples', 'migrations', 'worker', 'workflows']
     expect(tops).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', ...folders].sort())

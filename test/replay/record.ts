@@ -149,8 +149,9 @@ async function listed(
 ): Promise<Map<RunKind, Run>> {
   const found = new Map<RunKind, Run & { readonly at: number }>()
   const jobID = status?.jobID
-  // In level mode there are no jobs.
-  const query = jobID === undefined ? `PawlUid = '${metadata.uid ?? ''}'` : `PawlJobId = '${jobID}'`
+  // In level mode there are no jobs; the job of a tree has a run for each of its Installations.
+  const ofJob = jobID === undefined ? '' : ` and PawlJobId = '${jobID}'`
+  const query = `PawlUid = '${metadata.uid ?? ''}'${ofJob}`
   for await (const { type, workflowId, runId, startTime } of client.workflow.list({ query })) {
     const kind = type as RunKind
     const at = startTime.getTime()

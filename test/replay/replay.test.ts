@@ -57,7 +57,7 @@ describe('the recorded runs', () => {
         'imports-changed',
         'interrupted',
       ],
-      ...['manifest-failed', 'manifest-interrupted', 'manifest-timeout', 'pickup', 'superseded'],
+      ...['manifest-failed', 'manifest-interrupted', 'manifest-timeout', 'pickup', 'superseded', 'tree-interrupted'],
     ]
     expect([...new Set(outcomes)].toSorted()).toEqual(unlucky)
   })

@@ -32,6 +32,7 @@ export class WebhookStage {
   readonly #account: string
   readonly #dir: string
   readonly #running = new Map<string, ChildProcess>()
+  readonly #healthPorts = new Map<string, number>()
 
   private constructor(
     clusters: { readonly cluster: Cluster; readonly home: Cluster },
@@ -71,6 +72,7 @@ export class WebhookStage {
     })
     closeSync(fd)
     this.#running.set(name, child)
+    this.#healthPorts.set(name, healthPort)
     const deadline = Date.now() + START_LIMIT_MS
     while (!(await isReady(healthPort))) {
       if (child.exitCode !== null || Date.now() > deadline)
@@ -87,6 +89,10 @@ export class WebhookStage {
     const ended = once(child, 'exit')
     child.kill(signal)
     await ended
+  }
+
+  async isReady(name: string): Promise<boolean> {
+    return await isReady(this.#healthPorts.get(name) ?? 0)
   }
 
   async log(name: string): Promise<string> {
@@ -115,25 +121,38 @@ async function isReady(port: number): Promise<boolean> {
   )
 }
 
-/** The shipped roles, whose configuration has the name that it has for one namespace. */
+export interface ShippedObject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace?: string }
+  readonly spec?: Readonly<Record<string, unknown>>
+  readonly roleRef?: { readonly name: string }
+  readonly subjects?: readonly object[]
+}
+
+/** The objects of `deploy/webhook.yaml`. */
+export async function shippedObjects(): Promise<readonly ShippedObject[]> {
+  return objectsIn(await readFile(new URL('../../deploy/webhook.yaml', import.meta.url), 'utf8'))
+}
+
+function objectsIn(text: string): readonly ShippedObject[] {
+  return parseAllDocuments(text).map((document) => document.toJS() as ShippedObject)
+}
+
+/** The shipped roles and bindings, whose configuration has the name that it has for one namespace. */
 async function grant({ kube, namespace }: Cluster, configuration: string): Promise<void> {
-  const shipped = await readFile(new URL('../../deploy/rbac/webhook.yaml', import.meta.url), 'utf8')
-  const text = shipped
-    .replace(`- ${CONFIGURATION}\n`, `- ${configuration}\n`)
-    .replaceAll(/name: pawl-webhook/g, `name: ${namespace}-webhook`)
-  for (const document of parseAllDocuments(text)) {
-    const role = document.toJS() as { readonly metadata: { readonly name: string } }
-    await kube.request('POST', resourcePath({ apiVersion: RBAC, plural: 'clusterroles' }, undefined), { body: role })
-    const { name } = role.metadata
-    const isOfHome = name.endsWith('-certificates')
-    const kind = isOfHome ? 'RoleBinding' : 'ClusterRoleBinding'
-    const path = resourcePath({ apiVersion: RBAC, plural: `${kind.toLowerCase()}s` }, isOfHome ? namespace : undefined)
-    await kube.request('POST', path, {
-      body: {
-        ...{ apiVersion: RBAC, kind, metadata: { name } },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
-        subjects: [{ kind: 'ServiceAccount', namespace, name: 'pawl-webhook' }],
-      },
-    })
+  const roles = await readFile(new URL('../../deploy/rbac/webhook.yaml', import.meta.url), 'utf8')
+  const bindings = await readFile(new URL('../../deploy/webhook.yaml', import.meta.url), 'utf8')
+  const named = (text: string) => text.replaceAll(/^( +name: )pawl-webhook/gm, `$1${namespace}-webhook`)
+  for (const object of objectsIn(named(roles.replace(`- ${CONFIGURATION}\n`, `- ${configuration}\n`)))) {
+    await kube.request('POST', resourcePath({ apiVersion: RBAC, plural: 'clusterroles' }, undefined), { body: object })
+  }
+  for (const object of objectsIn(named(bindings)).filter(({ kind }) => kind.endsWith('RoleBinding'))) {
+    const isOfHome = object.metadata.namespace !== undefined
+    const subjects = [{ kind: 'ServiceAccount', namespace, name: 'pawl-webhook' }]
+    const metadata = { name: object.metadata.name, ...(isOfHome && { namespace }) }
+    const plural = `${object.kind.toLowerCase()}s`
+    const path = resourcePath({ apiVersion: RBAC, plural }, isOfHome ? namespace : undefined)
+    await kube.request('POST', path, { body: { ...object, metadata, subjects } })
   }
 }

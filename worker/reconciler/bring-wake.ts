@@ -59,9 +59,10 @@ const LATER_MS = 1000
 const SOON_MS = 200
 
 /** What the wakes in hand ask of the journal, in one statement or transaction for all that ask at the same time. */
-function journalOf({ db, lax, registry = builtIn }: BringerDeps, { cluster, slots }: BringerOptions) {
+function journalOf({ db, lax, now, registry = builtIn }: BringerDeps, { cluster, slots }: BringerOptions) {
   return {
     registry,
+    now,
     findOpen: grouped(slots, async (subjects: readonly JobSubject[]) => await findOpenJobs(db, subjects)),
     readSubject: grouped(slots, async (ids: readonly ObjectID[]) => await readSubjects(db, ids, followedBy(registry))),
     announced: grouped(slots, async (jobs: readonly NewJob[]) => await announceJobs(lax, { subjects: registry }, jobs)),
@@ -157,7 +158,7 @@ export class Bringer {
       case 'start':
         return await this.#start(wake, resolution.run)
       case 'later':
-        return { led: resolution.reason, again: this.#in(LATER_MS) }
+        return { led: resolution.reason, again: resolution.at ?? this.#in(LATER_MS) }
       case 'nothing':
         if (resolution.unrecorded !== undefined && !(await isRecorded(db, resolution.unrecorded)))
           await signalRun(client, resolution.unrecorded, wake.seq)

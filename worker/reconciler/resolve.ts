@@ -46,8 +46,8 @@ export interface RefusedID {
 type Leads =
   | { readonly to: 'open'; readonly job: Job }
   | { readonly to: 'start'; readonly run: Run }
-  /** The journal does not know yet; ask again later. */
-  | { readonly to: 'later'; readonly reason: string }
+  /** The journal does not know yet, or the time has not come; ask again later, or at that time. */
+  | { readonly to: 'later'; readonly reason: string; readonly at?: Date }
   /** `unrecorded`: the ID of a run that may be open although the journal has no row of it: whoever started it died in between. */
   | { readonly to: 'nothing'; readonly reason: string; readonly unrecorded?: string }
 
@@ -56,6 +56,7 @@ export type Unopened = Exclude<Resolution, { readonly to: 'open' }>
 /** What most wakes ask of the journal; a dispatcher answers those in hand together. */
 export interface Lookups {
   readonly registry: Registry
+  now(): Date
   findOpen(subject: JobSubject): Promise<Job | undefined>
   readSubject(id: ObjectID): Promise<SubjectState | undefined>
 }
@@ -64,6 +65,7 @@ export interface Lookups {
 export function directLookups(db: Kysely<Database>, registry = builtIn): Lookups {
   return {
     registry,
+    now: () => new Date(),
     findOpen: async (subject) => (await findOpenJobs(db, [subject]))[0],
     readSubject: async (id) => (await readSubjects(db, [id], followedBy(registry)))[0],
   }
@@ -136,9 +138,21 @@ export async function resolveStart(wake: Wake, lookups: Lookups): Promise<Unopen
   const subject = { ...kind, uid: object.uid, namespace: object.namespace, name: object.name }
   const refusal = refusalOf(controller, subject, object)
   if ('none' in wanted) return { ...nothing(wanted.none), ...refusal }
-  const { jobID = deriveJobID(object), cause } = wanted
-  const asked = wanted.jobID === undefined ? askingTarget(object) : undefined
+  const now = lookups.now()
+  const { notBefore = 0 } = wanted
+  if (now.getTime() < notBefore) return { ...notYet(wanted.cause, notBefore, now.getTime()), ...refusal }
+  const { jobID = deriveJobID(object), cause, begun } = wanted
+  const first = begun === undefined ? {} : { begun: begun(now.toISOString()) }
+  const asked = wanted.jobID === undefined ? { ...askingTarget(object), ...first } : undefined
   return { ...startOf(wake, subject, { jobID, cause, lane, asked }), ...refusal }
+}
+
+// The longest time that a database and a calendar both know well; then it is asked again.
+const LONGEST_WAIT_MS = 365 * 24 * 3_600_000
+
+function notYet(cause: string, notBefore: number, nowMs: number): Unopened {
+  const at = new Date(Math.min(notBefore, nowMs + LONGEST_WAIT_MS))
+  return { to: 'later', reason: `${cause}: not before ${at.toISOString()}`, at }
 }
 
 function refusalOf(

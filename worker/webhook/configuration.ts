@@ -2,9 +2,10 @@
 // nothing else.
 //
 //   V1. An entry is ours by its name; those of others stay, and so does all metadata.
-//   V2. What is being deleted is not asked about, so that a webhook that is down keeps nothing from going away.
+//   V2. What is being deleted is not asked about, nor what changes in metadata or status alone, so that a webhook that is down keeps nothing from going
+//       away and holds up nobody who wants something done with what is there.
 
-import { type Admission, canonicalJson, type WingAdmission } from '../../workflows/kit/index.ts'
+import { type Admission, canonicalJson, type Kind, type WingAdmission } from '../../workflows/kit/index.ts'
 import { type KubeClient, type KubeObject, resourcePath } from '../../activities/kube/client.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../../activities/kube/errors.ts'
 import type { FailurePolicy, Reached } from './flags.ts'
@@ -48,7 +49,6 @@ export function wantedConfiguration(
     admissionReviewVersions: ['v1'],
     clientConfig: clientOf(asked),
     failurePolicy: asked.failurePolicy,
-    matchConditions: [{ name: 'is-not-being-deleted', expression: '!has(object.metadata.deletionTimestamp)' }],
     matchPolicy: 'Equivalent',
     namespaceSelector:
       namespace === undefined
@@ -64,9 +64,21 @@ export function wantedConfiguration(
     const rules = [
       { apiGroups: [group], apiVersions: [version], operations: [...operations], resources: [plural], scope },
     ]
-    return { name: `${plural}.${domain}`, rules, ...shared }
+    return { name: `${plural}.${domain}`, rules, matchConditions: conditionsOf(kind), ...shared }
   })
   return { name: namespace === undefined ? configuration : `${configuration}-${namespace}`, domain, webhooks }
+}
+
+/** V2, in CEL. The process itself judges by the same (review.ts, R1). */
+function conditionsOf({ schema }: Kind) {
+  const changes = Object.keys(schema).flatMap((field) => {
+    const [now, before] = [`object.${field}`, `oldObject.${field}`]
+    return field === 'status' ? [] : [`has(${now}) != has(${before}) || (has(${now}) && ${now} != ${before})`]
+  })
+  return [
+    { name: 'is-not-being-deleted', expression: '!has(object.metadata.deletionTimestamp)' },
+    { name: 'is-new-or-changed', expression: ['oldObject == null', ...changes].join(' || ') },
+  ]
 }
 
 function clientOf({ reached, bundle }: AskedBy) {

@@ -1,4 +1,4 @@
-// Answers an AdmissionReview by the rules of the kind that it is about. Pure.
+// Answers an AdmissionReview by the rules of the kind that it is about: those that need nothing first, and the others where these say nothing.
 //
 //   R1. Nothing stands in the way of a deletion: what is being deleted passes, and so does a change of metadata or status alone.
 //   R2. What no rule is about passes.
@@ -8,8 +8,9 @@
 import { isDeepStrictEqual } from 'node:util'
 
 import { type Admission, type AdmissionOperation, type Problem, problemText } from '../../workflows/kit/index.ts'
+import type { AskFurther } from './further.ts'
 
-// An object with a thousand mistakes is not better told of with all of them.
+// An object with a thousand mistakes is not better told of with all of them, and they are not looked for.
 const PROBLEMS_SHOWN = 20
 const FIELD_SHOWN = 200
 
@@ -25,27 +26,50 @@ interface ReviewRequest {
   readonly operation?: unknown
   readonly subResource?: unknown
   readonly name?: unknown
+  readonly namespace?: unknown
   readonly object?: unknown
   readonly oldObject?: unknown
   readonly userInfo?: { readonly username?: unknown; readonly groups?: unknown }
 }
 
 /** The answer as it is sent; undefined when this is no review. */
-export function answerReview(body: unknown, admissions: readonly Admission[]): object | undefined {
+export async function answerReview(
+  body: unknown,
+  admissions: readonly Admission[],
+  further: AskFurther,
+): Promise<object | undefined> {
   const { apiVersion, kind, request } = (isFields(body) ? body : {}) as Review
   if (kind !== 'AdmissionReview' || !isFields(request) || typeof request['uid'] !== 'string') return undefined
-  const problems = problemsOf(request, admissions)
+  const problems = await problemsOf(request, admissions, further)
   const response = problems.length === 0 ? { allowed: true } : { allowed: false, status: refusal(request, problems) }
   return { apiVersion, kind, response: { uid: request['uid'], ...response } }
 }
 
-function problemsOf(request: ReviewRequest, admissions: readonly Admission[]): readonly Problem[] {
-  const { object, oldObject, subResource = '', userInfo } = request
+/** One more than is told, where there are more. */
+async function problemsOf(
+  request: ReviewRequest,
+  admissions: readonly Admission[],
+  further: AskFurther,
+): Promise<readonly Problem[]> {
+  const { object, oldObject, subResource = '', userInfo, namespace } = request
   const admission = admissionFor(request, admissions)
   const operation = admission?.operations.find((one): one is AdmissionOperation => one === request.operation)
   if (admission === undefined || operation === undefined || subResource !== '' || !isFields(object)) return []
   const old = isFields(oldObject) ? oldObject : undefined
-  return isAskedAbout(object, old) ? admission.validate({ operation, object, old, user: userOf(userInfo) }) : []
+  if (!isAskedAbout(object, old)) return []
+  const asked = { operation, object, old, user: userOf(userInfo) }
+  const problems = first(admission.validate(asked))
+  if (problems.length > 0) return problems
+  return first(await further(admission, { ...asked, namespace: typeof namespace === 'string' ? namespace : '' }))
+}
+
+function first(all: Iterable<Problem>): readonly Problem[] {
+  const problems: Problem[] = []
+  for (const problem of all) {
+    problems.push(problem)
+    if (problems.length > PROBLEMS_SHOWN) break
+  }
+  return problems
 }
 
 /** By group and kind (R2). */
@@ -75,13 +99,12 @@ function judgedPart(object: Fields): Fields {
 /** What kubectl prints: the fields with what is wrong with them, as for what the schema refuses. */
 function refusal({ kind, name }: ReviewRequest, problems: readonly Problem[]): object {
   const shown = problems.slice(0, PROBLEMS_SHOWN)
-  const more = problems.length - shown.length
   const words = shown.map(problemText).join('; ')
   return {
     status: 'Failure',
     code: 422,
     reason: 'Invalid',
-    message: more > 0 ? `${words}; and ${more} more` : words,
+    message: problems.length > shown.length ? `${words}; and more` : words,
     details: {
       ...{ group: kind?.group, kind: kind?.kind, name },
       causes: shown.map(({ field, found, expected }) => ({

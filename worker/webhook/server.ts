@@ -8,6 +8,7 @@ import type { Admission } from '../../workflows/kit/index.ts'
 import type { Logger } from '../server/log.ts'
 import type { Pair } from './certificates.ts'
 import { VALIDATE_PATH } from './configuration.ts'
+import type { AskFurther } from './further.ts'
 import { answerReview } from './review.ts'
 
 // An object and the one before it; the API server takes bodies of 3 MiB.
@@ -27,12 +28,13 @@ export interface ServeOptions {
   readonly port: number
   readonly pair: Pair
   readonly admissions: readonly Admission[]
+  readonly further: AskFurther
   readonly log: Logger
 }
 
-export async function serveReviews({ host, port, pair, admissions, log }: ServeOptions): Promise<ReviewServer> {
+export async function serveReviews({ host, port, pair, log, ...rules }: ServeOptions): Promise<ReviewServer> {
   const server = createServer({ cert: pair.certificate, key: pair.key }, (request, response) => {
-    answer(request, admissions).then(
+    answer(request, rules).then(
       ({ status, body }) => send(response, status, body),
       (error: unknown) => {
         // Without the object: it may hold secrets.
@@ -66,12 +68,15 @@ interface Answer {
   readonly body: object
 }
 
-async function answer(request: IncomingMessage, admissions: readonly Admission[]): Promise<Answer> {
+async function answer(
+  request: IncomingMessage,
+  { admissions, further }: Pick<ServeOptions, 'admissions' | 'further'>,
+): Promise<Answer> {
   if (request.url?.split('?')[0] !== VALIDATE_PATH) return { status: 404, body: { error: 'not found' } }
   if (request.method !== 'POST') return { status: 405, body: { error: 'expected POST' } }
   const text = await readBody(request)
   if (text === undefined) return { status: 413, body: { error: `expected at most ${MOST_BYTES} bytes` } }
-  const review = answerReview(parsed(text), admissions)
+  const review = await answerReview(parsed(text), admissions, further)
   return review === undefined
     ? { status: 400, body: { error: 'expected an AdmissionReview of admission.k8s.io/v1' } }
     : { status: 200, body: review }

@@ -89,7 +89,7 @@ export { isJobID, jobIDProblem } from './run/job-id.ts'
 export { isJobIDRefused, isJobTaken, jobIDsOf, REFUSED_ID, routeEvent } from './run/routes.ts'
 export type { ControllerRoutes, Route, RoutedEvent, Routing, WatchedKind } from './run/routes.ts'
 
-export { GONE, GUARDED, HANDED_DOWN, SUPERSEDED } from './run/job.ts'
+export { BEGIN_OPERATION, GONE, GUARDED, HANDED_DOWN, SUPERSEDED } from './run/job.ts'
 export { isIdle } from './run/subject.ts'
 export type { By, ErrorReport, Subject, TargetView, TransitionMark } from './run/subject.ts'
 export type { HostedEnd, SettledTarget, StatusChange } from './run/status-change.ts'
@@ -119,7 +119,15 @@ export type {
   TriggerMark,
   WantedRun,
 } from './run/controller.ts'
-export type { Admission, AdmissionOperation, AdmissionRequest, Problem } from './run/admission.ts'
+export type {
+  Admission,
+  AdmissionOperation,
+  AdmissionRequest,
+  FurtherRequest,
+  FurtherRules,
+  FurtherRulesModule,
+  Problem,
+} from './run/admission.ts'
 export { problemText } from './run/admission.ts'
 export type { AccessRule, Flag, FlagTable, FlagValue, FlagValues, Wing, WingAdmission } from './run/wing.ts'
 export { ActivityError, activitiesOf, MOST_CALL_BYTES, ownActivityName } from './run/own-activities.ts'

@@ -38,6 +38,8 @@ export const IGNORE_ANNOTATION = 'landscaper.gardener.cloud/ignore'
 export const ENCOMPASSED_BY_LABEL = 'landscaper.gardener.cloud/encompassed-by'
 /** The name of the template that a sub-installation was made of. */
 export const SUBINSTALLATION_NAME_ANNOTATION = 'landscaper.gardener.cloud/subinstallation-name'
+/** On a sub-installation, by its parent: the root's name, then the templates' down to its own, with `/` between them. */
+export const PATH_ANNOTATION = 'landscaper.gardener.cloud/pawl-path'
 /** Handed down to sub-installations, Executions and items. */
 export const CACHE_HELM_CHARTS_ANNOTATION = 'landscaper.gardener.cloud/cache-helm-charts'
 /** Its presence is toggled to raise an event. */

@@ -34,6 +34,18 @@ export function shownName(name: string): string {
   return name.length <= LONGEST_SHOWN ? name : `${name.slice(0, LONGEST_SHOWN)}...`
 }
 
+const NAMES_SHOWN = 20
+
+/** The first of these names, each once, for messages. */
+export function shownNames(names: readonly string[]): string {
+  const shown = new Set<string>()
+  for (const name of names) {
+    if (shown.size === NAMES_SHOWN) break
+    shown.add(shownName(name))
+  }
+  return [...shown].join(', ')
+}
+
 /** Why an Execution, or an Installation, whose Execution has its name, can have no items; undefined when nothing is wrong. */
 export function ownerNameProblem(kind: string, name: string): string | undefined {
   if (name.length <= EXECUTION_NAME_LIMIT) return undefined
@@ -139,5 +151,13 @@ export const MOST_ITEMS = 5000
 
 /** What is wrong with so many items, in words. */
 export function countProblem(items: number): string | undefined {
-  return items > MOST_ITEMS ? `found ${items} deploy items, expected at most ${MOST_ITEMS}` : undefined
+  const defect = countDefect(items)
+  return defect && problemText(defect)
+}
+
+/** The same; its field is the list. */
+export function countDefect(items: number): Problem | undefined {
+  return items > MOST_ITEMS
+    ? { field: '', found: `${items} deploy items`, expected: `at most ${MOST_ITEMS}` }
+    : undefined
 }

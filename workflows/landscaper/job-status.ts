@@ -44,11 +44,14 @@ export interface ReportWords {
   readonly names?: Readonly<Record<string, { readonly operation: string; readonly reason: string }>>
 }
 
+const COMMON: ReportWords = { codes: { WebhookUnavailable: ['ERR_WEBHOOK'] } }
+
 /** What a job says of the faults that it met in a phase. */
 export function reportOf({ codes = {}, names = {} }: ReportWords = {}) {
   return (phase: string, faults: readonly Fault[]): ErrorReport => {
     const code = faults[0]?.code ?? 'Unknown'
-    const own = (fault: Fault) => codes[fault.code] ?? (fault.code.startsWith('ERR_') ? [fault.code] : [])
+    const own = (fault: Fault) =>
+      codes[fault.code] ?? COMMON.codes?.[fault.code] ?? (fault.code.startsWith('ERR_') ? [fault.code] : [])
     return {
       operation: `handlePhase${phase}`,
       reason: code,

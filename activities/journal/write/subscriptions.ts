@@ -17,14 +17,20 @@ export interface Subscription extends GroupKind {
 }
 
 /** Adds a subscription; one that is there already stays. The caller looks at the object after it (S1). */
-export async function subscribe(
+export async function subscribe(db: Kysely<Database>, subscription: Subscription, now: Date): Promise<void> {
+  await subscribeAll(db, [subscription], now)
+}
+
+/** The same of some, in one statement. */
+export async function subscribeAll(
   db: Kysely<Database>,
-  { group, ...subscription }: Subscription,
+  subscriptions: readonly Subscription[],
   now: Date,
 ): Promise<void> {
+  if (subscriptions.length === 0) return
   await db
     .insertInto('subscription')
-    .values({ ...subscription, api_group: group, created_at: now })
+    .values(subscriptions.map(({ group, ...one }) => ({ ...one, api_group: group, created_at: now })))
     .onConflict((conflict) => conflict.doNothing())
     .execute()
 }

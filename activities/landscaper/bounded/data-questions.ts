@@ -16,6 +16,10 @@ export type DataQuestion =
   | { readonly ask: 'items'; readonly packed: string }
   /** The files in a tar archive, in base64. */
   | { readonly ask: 'archive'; readonly packed: string }
+  /** What rules of admission say of the items of an Execution, packed. */
+  | { readonly ask: 'packedProblems'; readonly packed: string }
+  /** The same of the blueprint of an Installation. */
+  | { readonly ask: 'blueprintProblems'; readonly blueprint: unknown }
   /** For each path all values that it finds. */
   | { readonly ask: 'values'; readonly object: unknown; readonly paths: readonly string[] }
   /** What an object lacks. */

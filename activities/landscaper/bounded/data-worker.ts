@@ -7,10 +7,11 @@ import { YamlError } from '../render/yaml.ts'
 import { unpackedItems } from './packed-items.ts'
 import { compileJsonPath } from '../deploy/objects/json-path.ts'
 import { definitionOf, documentValue, foundValues, lackOf, yamlValue } from './data-answers.ts'
+import { blueprintProblems, packedProblems } from './further-problems.ts'
 import type { DataFault, DataQuestion, DataReply } from './data-questions.ts'
 import { threadID } from './thread-id.ts'
 
-function answerTo(question: DataQuestion): unknown {
+async function answerTo(question: DataQuestion): Promise<unknown> {
   switch (question.ask) {
     case 'yaml':
       return yamlValue(question.text)
@@ -22,6 +23,10 @@ function answerTo(question: DataQuestion): unknown {
       return unpackedItems(question.packed)
     case 'archive':
       return unpackArchive(Buffer.from(question.packed, 'base64'))
+    case 'packedProblems':
+      return packedProblems(question.packed)
+    case 'blueprintProblems':
+      return await blueprintProblems(question.blueprint)
     case 'values':
       return foundValues(question.object, question.paths.map(compileJsonPath))
     case 'unsatisfied': {
@@ -39,10 +44,10 @@ function faultOf(error: unknown): DataFault | undefined {
   return error instanceof BlueprintError ? { of: 'definition', code: error.code, message: error.message } : undefined
 }
 
-function reply(text: string): DataReply {
+async function reply(text: string): Promise<DataReply> {
   try {
     // Written by tenant-data.ts.
-    return { answer: answerTo(JSON.parse(text) as DataQuestion) }
+    return { answer: await answerTo(JSON.parse(text) as DataQuestion) }
   } catch (error) {
     const fault = faultOf(error)
     if (fault === undefined) throw error
@@ -52,5 +57,6 @@ function reply(text: string): DataReply {
 
 const port = parentPort
 if (port === null) throw new Error('data worker: started as a program, expected to be a worker thread')
-port.on('message', (question: string) => port.postMessage(reply(question)))
+// What is no fault of the author's is unhandled, and ends the thread.
+port.on('message', (question: string) => void reply(question).then((answer) => port.postMessage(answer)))
 port.postMessage({ threadID: threadID() })

@@ -7,7 +7,13 @@
 import { gunzipSync } from 'node:zlib'
 import type { DeployItemTemplate } from '../../../workflows/landscaper/execution/kind.ts'
 
-export type DecodedItems = { readonly items: readonly DeployItemTemplate[] } | { readonly problem: string }
+export type DecodedItems = { readonly items: readonly DeployItemTemplate[] } | UnreadItems
+
+/** In words: all, and what was found. */
+export interface UnreadItems {
+  readonly problem: string
+  readonly found: string
+}
 
 // An Execution holds at most 1.5 MiB (etcd); its items, unpacked, are bounded to what a hostile archive must not exceed.
 export const MOST_UNPACKED_BYTES = 32 * 1024 * 1024
@@ -23,9 +29,8 @@ export function unpackedItems(packed: string, mostBytes = MOST_UNPACKED_BYTES): 
   // Neither the content nor the parser's message, which quotes it: configurations may be secret.
   const found =
     items === undefined ? 'no JSON' : Array.isArray(items) ? 'a list with other things' : 'JSON of another shape'
-  return {
-    problem: `spec.deployItemsCompressed holds ${found}; expected a gzipped JSON list of deploy items with name and type`,
-  }
+  const problem = `spec.deployItemsCompressed holds ${found}; expected a gzipped JSON list of deploy items with name and type`
+  return { problem, found }
 }
 
 /** What the packed text says of its size when unpacked, in bytes; anybody may have written that. */
@@ -35,7 +40,7 @@ export function claimedBytes(packed: string): number {
   return end.length < 4 ? 0 : end.readUInt32LE(end.length - 4)
 }
 
-function unpack(packed: string, mostBytes: number): string | { problem: string } | undefined {
+function unpack(packed: string, mostBytes: number): string | UnreadItems | undefined {
   try {
     const json = gunzipSync(Buffer.from(packed, 'base64'), { maxOutputLength: mostBytes })
     return hasMoreValues(json, MOST_VALUES) ? unreadable(`more than ${MOST_VALUES} values`) : json.toString('utf8')
@@ -65,10 +70,9 @@ function hasMoreValues(json: Uint8Array, most: number): boolean {
 }
 
 /** @param found in words. */
-export function unreadable(found: string): { problem: string } {
-  return {
-    problem: `spec.deployItemsCompressed cannot be read (${found}); expected base64 of a gzipped JSON list of deploy items`,
-  }
+export function unreadable(found: string): UnreadItems {
+  const problem = `spec.deployItemsCompressed cannot be read (${found}); expected base64 of a gzipped JSON list of deploy items`
+  return { problem, found }
 }
 
 function parseJson(json: string): unknown {

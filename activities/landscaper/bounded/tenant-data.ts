@@ -3,6 +3,7 @@
 //   T1. Neither the loop nor another namespace waits for it, it ends in bounded time and memory, and when nobody waits for it any more.
 
 import { extname } from 'node:path'
+import type { Problem } from '../../../workflows/kit/index.ts'
 import { BlueprintError } from '../render/blueprint-error.ts'
 import { unpackArchive } from '../render/blueprint-archive.ts'
 import type { BlueprintDefinition } from '../render/blueprint-definition.ts'
@@ -24,6 +25,7 @@ import {
 } from './data-answers.ts'
 import type { DataFault, DataQuestion, DataReply } from './data-questions.ts'
 import { CHEAP_FOUND, CHEAP_UNPACKED_BYTES, countNodes, MOST_EFFORT, packedEffort, yamlEffort } from './effort.ts'
+import { packedProblem } from './further-problems.ts'
 import { LoopShare } from './loop-share.ts'
 import { createThreadPool, type Customer } from './thread-pool.ts'
 
@@ -38,6 +40,10 @@ export interface TenantData {
   archive(packed: Buffer): Promise<BlueprintFiles>
   /** The items of an Execution in their packed form, or why they cannot be read. */
   items(packed: string): Promise<DecodedItems>
+  /** What is wrong with the items of an Execution in their packed form, by the rules of admission. */
+  packedProblems(packed: string): Promise<readonly Problem[]>
+  /** The same of the blueprint of an Installation; nothing where it takes too long to say. */
+  blueprintProblems(blueprint: unknown): Promise<readonly Problem[]>
   /** For each path what it finds in the object. */
   values(object: unknown, paths: readonly JsonPath[]): Promise<readonly FoundValues[]>
   /** What the object lacks, in words; undefined = all requirements hold. */
@@ -128,6 +134,10 @@ function dataBy({ ask, orOnLoop }: Ways): TenantData {
         () => orSay(ask({ ask: 'archive', packed: text }), tooMuchArchive),
       )
     },
+    packedProblems: async (packed) =>
+      (await orSay(ask({ ask: 'packedProblems', packed }), (why) => [packedProblem(why)])) as readonly Problem[],
+    blueprintProblems: async (blueprint) =>
+      (await orSay(ask({ ask: 'blueprintProblems', blueprint }), () => [])) as readonly Problem[],
     values: (object, paths) =>
       orOnLoop(
         pathsEffort(object, paths) + CHEAP_FOUND.nodes,

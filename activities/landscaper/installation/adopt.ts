@@ -1,7 +1,8 @@
 // The second write of a job: the request is taken off, finalizer and defaults are put in. Source: docs/architecture.md "A root's new job".
 //
 //   A1. The annotation is removed only while the spec is the one that the first write saw; one that came with a newer spec is the next job's.
-//   A2. An interrupt that is there when the job begins was meant for an earlier one.
+//   A2. An interrupt that is there when the job begins was meant for an earlier one. Not that of a job that was handed down: the parent has taken
+//       those off before (sub-installations.ts).
 
 import { FINALIZER, OPERATION_ANNOTATION, RECONCILE_REASON_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
@@ -15,6 +16,8 @@ export interface AdoptInput {
   readonly subject: Subject
   readonly jobID: string
   readonly target: InstallationView
+  /** The job came from a parent. */
+  readonly isHandedDown?: boolean
 }
 
 export const adoptActivities = (deps: LandscaperDeps) => ({
@@ -23,7 +26,13 @@ export const adoptActivities = (deps: LandscaperDeps) => ({
    *
    * @returns the target as it is now; undefined when the Installation is gone.
    */
-  async adoptInstallation({ by, subject, jobID, target }: AdoptInput): Promise<InstallationView | undefined> {
+  async adoptInstallation({
+    by,
+    subject,
+    jobID,
+    target,
+    isHandedDown = false,
+  }: AdoptInput): Promise<InstallationView | undefined> {
     const [answer] = await writeAll(deps, { ...by, step: 'adoptInstallation', fieldManager: 'pawl-installation' }, [
       {
         verb: 'patch',
@@ -31,8 +40,8 @@ export const adoptActivities = (deps: LandscaperDeps) => ({
         namespace: subject.namespace,
         name: subject.name,
         version: target.version,
-        patch: adoption(target),
-        reapply: (current) => readopt(current, subject.uid, jobID),
+        patch: adoption(target, isHandedDown),
+        reapply: (current) => readopt(current, { uid: subject.uid, jobID, isHandedDown }),
       },
     ])
     if (answer?.result === 'failed') throw answer.error
@@ -40,23 +49,29 @@ export const adoptActivities = (deps: LandscaperDeps) => ({
   },
 })
 
-function readopt(current: Installation, uid: string, jobID: string): Patch | 'done' | 'superseded' {
+interface Adopted {
+  readonly uid: string
+  readonly jobID: string
+  readonly isHandedDown: boolean
+}
+
+function readopt(current: Installation, { uid, jobID, isHandedDown }: Adopted): Patch | 'done' | 'superseded' {
   const view = installationView(current)
   // Whoever comes late finds a later phase; the annotation is then the next job's.
   const isBeginning = view.phase === 'Init' || view.phase === 'InitDelete'
   if (current.metadata.uid !== uid || view.jobID !== jobID || !isBeginning) return 'superseded'
-  return isToBeAdopted(view) ? adoption(view) : 'done'
+  return isToBeAdopted(view, isHandedDown) ? adoption(view, isHandedDown) : 'done'
 }
 
 /** Whether there is anything to put right when the job begins. */
-export function isToBeAdopted(target: InstallationView): boolean {
-  return Object.keys(adoption(target)).length > 0
+export function isToBeAdopted(target: InstallationView, isHandedDown = false): boolean {
+  return Object.keys(adoption(target, isHandedDown)).length > 0
 }
 
-function adoption(target: InstallationView): Patch {
+function adoption(target: InstallationView, isHandedDown: boolean): Patch {
   const isSameSpec = target.observedGeneration === target.generation
   const annotations =
-    target.interruptRequested || (target.reconcileRequested && isSameSpec)
+    (target.interruptRequested && !isHandedDown) || (target.reconcileRequested && isSameSpec)
       ? { [OPERATION_ANNOTATION]: null, [RECONCILE_REASON_ANNOTATION]: null }
       : undefined
   const finalizers =

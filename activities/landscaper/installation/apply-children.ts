@@ -8,16 +8,17 @@ import { forNamespace } from '../customer.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { writeDataObjects } from '../data-objects.ts'
-import type { ImportFault, InstallationImports } from './construct-imports.ts'
+import { type AuthorFault, withAuthorFaults } from './author-faults.ts'
+import { applySubInstallations, type WantedSub } from './apply-sub-installations.ts'
+import type { InstallationImports } from './construct-imports.ts'
 import { importCopies, removeStaleCopies } from './import-copies.ts'
 import { loadImports } from './imports.ts'
 import { readInstallation, userMistake } from './read-installation.ts'
-import { renderInstallation, type RenderedInstallation } from './render-installation.ts'
+import { type Refusal, renderInstallation, type RenderedInstallation } from './render-installation.ts'
 import { stateSecrets } from './states.ts'
 import { readTree } from './observe.ts'
 import { predecessorsOf } from './siblings.ts'
-import { applySubInstallations } from './sub-installations.ts'
-import { type ChildExecution, childExecution, installationView, type InstallationView } from './views.ts'
+import { type ChildExecution, childExecution, type InstallationView, subInstallationView } from './views.ts'
 import { stands, writeExecution } from './write-execution.ts'
 
 export interface ApplyChildrenInput {
@@ -33,6 +34,8 @@ export type ApplyChildrenResult =
       readonly execution: ChildExecution | undefined
       /** All, those under deletion too. */
       readonly subInstallations: readonly InstallationView[]
+      /** Those of the templates; absent where they stood already: the status names them. */
+      readonly wantedSubs?: readonly WantedSub[]
       /** For the status; absent when nothing is imported. */
       readonly importsHash?: string
       /** That the items are of, where they stood already; absent: the one that was asked for. */
@@ -40,8 +43,8 @@ export type ApplyChildrenResult =
     }
   /** For siblings, or for an Execution of an earlier Installation of this name that is still being deleted; their end will wake this job. */
   | { readonly result: 'waiting'; readonly reason: string }
-  /** The imports are not what the blueprint wants, or are not there. */
-  | ({ readonly result: 'refused' } & ImportFault)
+  /** The imports are not what the blueprint wants, or are not there; or its sub-installations cannot be. */
+  | ({ readonly result: 'refused'; readonly of: Refusal['of'] } & AuthorFault)
 
 export const applyChildrenActivities = (all: LandscaperDeps) => ({
   /**
@@ -61,7 +64,7 @@ export const applyChildrenActivities = (all: LandscaperDeps) => ({
       const early = await awaitPredecessors(deps, input, installation)
       if (early !== undefined) return early
       const rendered = await renderInstallation(deps, input.subject, { installation, jobID: input.jobID })
-      if ('fault' in rendered) return { result: 'refused', ...rendered.fault }
+      if ('fault' in rendered) return { result: 'refused', of: rendered.of, ...rendered.fault }
       const { imports, execution } = rendered
       await keep(deps, input, rendered)
       const written = await writeExecution(
@@ -73,9 +76,12 @@ export const applyChildrenActivities = (all: LandscaperDeps) => ({
       if (written.result === 'stands') return await standing(deps, { existing: written.execution, subs }, input)
       if (written.result === 'waiting') return written
       const templates = rendered.subInstallations
-      const applied = await applySubInstallations(deps, input, { parent: installation, templates, existing: subs })
+      const applied = await withAuthorFaults(() =>
+        applySubInstallations(deps, input, { parent: installation, templates, existing: subs }),
+      )
+      if ('fault' in applied) return { result: 'refused', of: 'subInstallations', ...applied.fault }
       await checkImports(deps, installation, imports)
-      const result = { ...written, subInstallations: applied }
+      const result = { ...written, ...applied }
       return imports.hash === undefined ? result : { ...result, importsHash: imports.hash }
     } catch (error) {
       throw userMistake(error)
@@ -107,7 +113,7 @@ async function standing(
   const execution = await childExecution(deps, existing, subject)
   const { generation, importsHash } = execution?.renderedFrom ?? {}
   return {
-    ...{ result: 'applied', execution, subInstallations: subs.map(installationView) },
+    ...{ result: 'applied', execution, subInstallations: subs.map(subInstallationView) },
     ...(generation !== undefined && { generation }),
     ...(importsHash !== undefined && { importsHash }),
   }

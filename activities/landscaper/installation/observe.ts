@@ -9,7 +9,13 @@ import { type Children, type KnownVersions, newestKnown, readKin, readOwned } fr
 import { declaredChildren, newsOf, observed } from '../../run/observe.ts'
 import type { DeployItemView } from '../deploy-item-view.ts'
 import { type ItemsOwner, itemsNews, itemsOf } from '../execution/observe.ts'
-import { type ChildExecution, childExecution, type InstallationView, installationView } from './views.ts'
+import {
+  type ChildExecution,
+  childExecution,
+  type InstallationView,
+  installationView,
+  subInstallationView,
+} from './views.ts'
 
 export interface InstallationObservation {
   /** Undefined: the Installation is gone. */
@@ -56,7 +62,7 @@ export const observeActivities = (deps: LandscaperDeps) => ({
       target: installation === undefined ? undefined : installationView(installation),
       execution: await childExecution(deps, execution, subject),
       ...itemsNews(deps, by, items, known),
-      subInstallations: { changed: changed.map(installationView), gone },
+      subInstallations: { changed: changed.map(subInstallationView), gone },
     }
   },
 })

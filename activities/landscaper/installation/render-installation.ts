@@ -10,8 +10,10 @@ import { type RenderedExecution, renderExecution } from '../render/execution-spe
 import type { ExecutionStates } from '../render/executor.ts'
 import type { SubinstallationTemplate } from '../render/subinstallation-template.ts'
 import { renderSubinstallations } from '../render/subinstallations.ts'
-import { type ImportFault, type InstallationImports, prepareImports, withImportFaults } from './construct-imports.ts'
+import { type AuthorFault, withAuthorFaults } from './author-faults.ts'
+import { type InstallationImports, prepareImports } from './construct-imports.ts'
 import { blueprintOf, checkContext } from './installation-blueprint.ts'
+import { checkNesting } from './nesting.ts'
 import { loadStates } from './states.ts'
 
 export interface RenderedInstallation {
@@ -22,30 +24,41 @@ export interface RenderedInstallation {
   readonly states: { readonly loaded: ExecutionStates; readonly rendered: ExecutionStates }
 }
 
+/** What the author can mend, and of what it is. */
+export interface Refusal {
+  readonly fault: AuthorFault
+  readonly of: 'imports' | 'subInstallations'
+}
+
 /**
  * Renders an Installation that was read. The same again as long as installation, imports and states are the same, unless its templates are random.
  *
- * @returns the fault when the imports are not what the blueprint wants, or are not there.
+ * @returns the fault when the imports are not what the blueprint wants, or are not there, or when its sub-installations cannot be.
  * @throws final faults for what its author can mend, BlueprintError among them; retryable failures of the API server.
  */
 export async function renderInstallation(
   deps: LandscaperDeps,
   subject: Subject,
   { installation, jobID }: { readonly installation: Installation; readonly jobID: string },
-): Promise<RenderedInstallation | { readonly fault: ImportFault }> {
+): Promise<RenderedInstallation | Refusal> {
   const nameProblem = ownerNameProblem('installation', installation.metadata.name)
   if (nameProblem !== undefined) throw finalFailure('ERR_CONFIGURATION_PROBLEM', nameProblem)
   const { context: named, blueprint: source } = installation.spec
   const context = named ?? 'default'
   await checkContext(deps, installation)
   const blueprint = await blueprintOf(deps, installation, jobID)
-  const imports = await withImportFaults(() => prepareImports(deps, installation, blueprint))
-  if ('fault' in imports) return imports
+  const imports = await withAuthorFaults(() => prepareImports(deps, installation, blueprint))
+  if ('fault' in imports) return { ...imports, of: 'imports' }
   const { templates } = deps.landscaper
   const executors = [...blueprint.deployExecutions, ...blueprint.subinstallationExecutions]
   const loaded = await loadStates(deps, subject, 'deploy', executors)
   const bindings = { blueprint: source, imports: imports.bindings, states: loaded }
-  const subs = await renderSubinstallations(templates, blueprint, bindings, imports)
+  const subs = await withAuthorFaults(async () => {
+    const rendered = await renderSubinstallations(templates, blueprint, bindings, imports)
+    checkNesting(installation, rendered.templates)
+    return rendered
+  })
+  if ('fault' in subs) return { ...subs, of: 'subInstallations' }
   const { states: ofItems, ...execution } = await renderExecution(templates, blueprint, {
     ...{ ...bindings, context, namespace: subject.namespace, targets: imports.targets },
   })

@@ -2,12 +2,17 @@
 // Source: spec/landscaper.md 2.3 "Init" 3, 2.4, 2.6.
 //
 //   S1. Whoever waits subscribes first and looks then, at the API server (docs/architecture.md "Subjects and routes").
+//   S2. A wait ends: it is for siblings that have this job, or get it from the parent. One that goes instead is waited for by nobody who wants its
+//       exports, and one that stays, or has ended this job, by nobody who goes.
+//   S3. A look takes one statement and a few requests, however many the siblings are.
 
+import { ENCOMPASSED_BY_LABEL } from '../../../workflows/landscaper/contract.ts'
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
+import { shortList } from '../../../workflows/landscaper/short-list.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import { subscribe } from '../../journal/write/subscriptions.ts'
-import { readObject } from '../../kube/read-family.ts'
+import { subscribeAll } from '../../journal/write/subscriptions.ts'
+import { listNow, readObject, readSubject } from '../../kube/read-family.ts'
 import { PARALLEL_READS } from '../data-objects.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
 import { isSuccessor } from '../render/data-flow.ts'
@@ -21,13 +26,15 @@ export interface Onlooker {
   readonly jobID: string
 }
 
-/** Siblings that are in the way, by their names. */
+/** Siblings that are in the way, by their names; of very many the first. */
 export interface InTheWay {
   /** Their end will wake the job. */
   readonly unfinished: readonly string[]
   /** With their phases. */
   readonly failed: readonly string[]
 }
+
+const NOBODY: InTheWay = { unfinished: [], failed: [] }
 
 /** Those whose exports are imported, and that have not succeeded in this job. */
 export async function predecessorsOf(
@@ -36,40 +43,62 @@ export async function predecessorsOf(
   installation: Installation,
 ): Promise<InTheWay> {
   if (installation.spec.optimization?.hasNoSiblingImports === true) return NOBODY
+  const { jobID } = onlooker
   const siblings = await siblingsOf(deps, onlooker, installation)
   const predecessors = siblings.filter((one) => isSuccessor(installation.spec, one.spec))
-  const isFinished = (one: Installation) => one.status?.jobIDFinished === onlooker.jobID
-  const now = await lookedAt(deps, onlooker, predecessors, isFinished)
-  const names = (some: readonly Installation[]) => some.map(({ metadata }) => metadata.name)
+  const isOver = (one: Installation) => hasEnded(one, jobID) || goesInstead(one, jobID)
+  const now = await lookedAt(deps, onlooker, predecessors, isOver)
+  const open = now.filter((one) => !isOver(one))
+  const withoutJob = open.filter(({ status }) => status?.jobID !== jobID)
+  const lost = withoutJob.length > 0 && (await isOrphan(deps, onlooker, installation)) ? withoutJob : []
+  const failed = now.filter((one) => isOver(one) && !(hasEnded(one, jobID) && one.status?.phase === 'Succeeded'))
   return {
-    unfinished: names(now.filter((one) => !isFinished(one))),
-    failed: now.flatMap((one) =>
-      isFinished(one) && one.status?.phase !== 'Succeeded'
-        ? [`${one.metadata.name} is ${one.status?.phase ?? ''}`]
-        : [],
-    ),
+    unfinished: shortList(open.filter((one) => !lost.includes(one)).map(({ metadata }) => metadata.name)),
+    failed: shortList([...failed, ...lost].map((one) => stateOf(one, jobID))),
   }
 }
 
-/** Those that import what this one exports, and are there still. */
+/** Those under deletion that import what this one exports, and are there still. */
 export async function successorsOf(
   deps: LandscaperDeps,
   onlooker: Onlooker,
   installation: Installation,
 ): Promise<InTheWay> {
+  const { jobID } = onlooker
   const siblings = await siblingsOf(deps, onlooker, installation)
-  const successors = siblings.filter((one) => isSuccessor(one.spec, installation.spec))
-  const hasFailed = (one: Installation) =>
-    one.status?.jobIDFinished === onlooker.jobID && one.status.phase === 'DeleteFailed'
-  const now = await lookedAt(deps, onlooker, successors, hasFailed)
-  const failed = now.filter(hasFailed)
+  const successors = siblings.filter((one) => isLeaving(one) && isSuccessor(one.spec, installation.spec))
+  const now = await lookedAt(deps, onlooker, successors, (one) => hasEnded(one, jobID))
+  const open = now.filter((one) => !hasEnded(one, jobID))
+  const failed = now.filter((one) => hasEnded(one, jobID) && one.status?.phase === 'DeleteFailed')
+  // Each goes by a job of its own then, or has failed to: there is no order to keep.
+  if (open.length > 0 && (await isOrphan(deps, onlooker, installation))) return NOBODY
   return {
-    unfinished: now.filter((one) => !failed.includes(one)).map(({ metadata }) => metadata.name),
-    failed: failed.map(({ metadata }) => `${metadata.name} is DeleteFailed`),
+    unfinished: shortList(open.map(({ metadata }) => metadata.name)),
+    failed: shortList(failed.map((one) => stateOf(one, jobID))),
   }
 }
 
-const NOBODY: InTheWay = { unfinished: [], failed: [] }
+function hasEnded({ status }: Installation, jobID: string): boolean {
+  return status?.jobIDFinished === jobID
+}
+
+function isLeaving({ metadata }: Installation): boolean {
+  return metadata.deletionTimestamp !== undefined
+}
+
+const MAKING: readonly string[] = ['Init', 'CleanupOrphaned', 'ObjectsCreated', 'Progressing', 'Completing']
+
+/** It is under deletion, and had not begun to make anything in this job: it uninstalls, in this job or in a later one. */
+function goesInstead(one: Installation, jobID: string): boolean {
+  const { jobID: has, phase = '' } = one.status ?? {}
+  return isLeaving(one) && !(has === jobID && MAKING.includes(phase))
+}
+
+function stateOf(one: Installation, jobID: string): string {
+  const { name } = one.metadata
+  if (hasEnded(one, jobID)) return `${name} is ${one.status?.phase ?? ''}`
+  return isLeaving(one) ? `${name} is being deleted` : `${name} has no job, and its parent is gone`
+}
 
 async function siblingsOf(
   deps: LandscaperDeps,
@@ -83,6 +112,14 @@ async function siblingsOf(
   return all.filter((one) => one.metadata.uid !== uid)
 }
 
+/** Nobody hands out its jobs any more. Its parent's end wakes it (workflows/landscaper/installation/routes.ts). */
+async function isOrphan(deps: LandscaperDeps, { by }: Onlooker, { metadata }: Installation): Promise<boolean> {
+  const { namespace } = metadata
+  const parent = parentOf({ metadata })
+  if (parent === undefined) return true
+  return (await readSubject(deps, installationKind, { ...parent, namespace }, by)) === undefined
+}
+
 /** Those that are not what is waited for are waited for, and looked at again (S1); one that has gone meanwhile is left out. */
 async function lookedAt(
   deps: LandscaperDeps,
@@ -90,14 +127,41 @@ async function lookedAt(
   siblings: readonly Installation[],
   isOver: (one: Installation) => boolean,
 ): Promise<readonly Installation[]> {
+  const open = siblings.filter((one) => !isOver(one))
+  if (open.length === 0) return siblings
   const { group, kind } = installationKind
-  const looked = await inParallel(siblings, PARALLEL_READS, async (one) => {
-    if (isOver(one)) return [one]
-    const { namespace, name, uid } = one.metadata
-    const at = { cluster: deps.cluster, group, kind, namespace, name }
-    await subscribe(deps.db, { ...at, controller: 'installation', uid: subject.uid, job_id: jobID }, deps.now())
+  const waiter = { cluster: deps.cluster, controller: 'installation', uid: subject.uid, job_id: jobID }
+  const waits = open.map(({ metadata: { namespace, name } }) => ({ ...waiter, group, kind, namespace, name }))
+  await subscribeAll(deps.db, waits, deps.now())
+  const now = await readAgain(deps, open)
+  return siblings.flatMap((one) => (isOver(one) ? [one] : (now.get(one.metadata.uid) ?? [])))
+}
+
+// As many GETs cost the server less than a list of all.
+const MOST_READS = 5
+
+/** As the server has them now, by uid. */
+async function readAgain(
+  deps: LandscaperDeps,
+  siblings: readonly Installation[],
+): Promise<ReadonlyMap<string, Installation>> {
+  const listed = siblings.length > MOST_READS ? await listSiblings(deps, siblings) : new Map<string, Installation>()
+  // One that a hand has taken the label from is in no list.
+  const unlisted = siblings.filter(({ metadata }) => !listed.has(metadata.uid))
+  const read = await inParallel(unlisted, PARALLEL_READS, async ({ metadata: { namespace, name, uid } }) => {
     const now = await readObject(deps, installationKind, namespace, name)
     return now?.metadata.uid === uid ? [now] : []
   })
-  return looked.flat()
+  return new Map([...listed, ...read.flat().map((one) => [one.metadata.uid, one] as const)])
+}
+
+async function listSiblings(
+  deps: LandscaperDeps,
+  [first]: readonly Installation[],
+): Promise<Map<string, Installation>> {
+  const parent = first && parentOf(first)
+  if (first === undefined || parent === undefined) return new Map()
+  const labelSelector = `${ENCOMPASSED_BY_LABEL}=${parent.name}`
+  const found = await listNow(deps, installationKind, first.metadata.namespace, labelSelector)
+  return new Map(found.map((one) => [one.metadata.uid, one]))
 }

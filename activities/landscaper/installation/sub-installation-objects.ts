@@ -4,6 +4,7 @@ import {
   CACHE_HELM_CHARTS_ANNOTATION,
   ENCOMPASSED_BY_LABEL,
   FINALIZER,
+  PATH_ANNOTATION,
   SUBINSTALLATION_NAME_ANNOTATION,
 } from '../../../workflows/landscaper/contract.ts'
 import { createHash } from 'node:crypto'
@@ -13,6 +14,7 @@ import { mergePatch } from '../../kube/merge.ts'
 import { ownerReference } from '../../kube/owners.ts'
 import type { Patch } from '../../kube/write.ts'
 import type { SubinstallationTemplate } from '../render/subinstallation-template.ts'
+import { pathBelow } from './nesting.ts'
 
 const SUFFIX_LENGTH = 5
 
@@ -21,22 +23,33 @@ export function templateOf({ metadata }: KubeObject): string | undefined {
   return metadata.annotations?.[SUBINSTALLATION_NAME_ANNOTATION]
 }
 
+/** Which name in which job: where somebody else's object has one, the next attempt has another. */
+export interface Naming {
+  readonly jobID: string
+  /** From 0. */
+  readonly attempt: number
+}
+
 /** The same in every try of a job, another one in another job. Source: docs/architecture.md "Created names". */
-export function subInstallationName({ metadata }: Installation, template: string, jobID: string): string {
+export function subInstallationName({ metadata }: Installation, template: string, { jobID, attempt }: Naming): string {
   const hash = createHash('sha256')
-    .update(JSON.stringify([metadata.uid, template, jobID]))
+    .update(JSON.stringify([metadata.uid, template, jobID, ...(attempt === 0 ? [] : [attempt])]))
     .digest('hex')
   return `${template}-${hash.slice(0, SUFFIX_LENGTH)}`
 }
 
 /** The whole object to create. */
-export function newSubInstallation(parent: Installation, template: SubinstallationTemplate, jobID: string): KubeObject {
+export function newSubInstallation(
+  parent: Installation,
+  template: SubinstallationTemplate,
+  naming: Naming,
+): KubeObject {
   const { labels, annotations, spec } = desired(parent, template)
   return {
     apiVersion: installationKind.apiVersion,
     kind: installationKind.kind,
     metadata: {
-      name: subInstallationName(parent, template.name, jobID),
+      name: subInstallationName(parent, template.name, naming),
       namespace: parent.metadata.namespace,
       ...{ labels, annotations, finalizers: [FINALIZER] },
       ownerReferences: [ownerReference(installationKind, parent.metadata)],
@@ -76,6 +89,7 @@ function desired({ metadata, spec }: Installation, template: SubinstallationTemp
     labels: { [ENCOMPASSED_BY_LABEL]: metadata.name },
     annotations: {
       [SUBINSTALLATION_NAME_ANNOTATION]: name,
+      [PATH_ANNOTATION]: pathBelow({ metadata }, name),
       ...(cached !== undefined && { [CACHE_HELM_CHARTS_ANNOTATION]: cached }),
     },
     spec: {

@@ -6,6 +6,7 @@ import {
   IMPORTS_CONDITION,
   installationKind,
   installationTrigger,
+  SUB_INSTALLATIONS_CONDITION,
 } from '../../../workflows/landscaper/installation/kind.ts'
 import { type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import type { Subject, TargetView } from '../../../workflows/kit/index.ts'
@@ -27,6 +28,8 @@ export interface InstallationView extends TargetView {
   readonly reconcileRequested: boolean
   readonly interruptRequested: boolean
   readonly hasContext: boolean
+  /** The status refers to an Execution: the blueprint has rendered items. */
+  readonly hasExecution: boolean
   /** Something is to be exported. */
   readonly exports: boolean
   readonly withoutUninstall: boolean
@@ -42,7 +45,9 @@ export interface InstallationView extends TargetView {
   readonly awaitsSuccessors: boolean
   /** The objects of the current blueprint's sub-installations, as the status says. */
   readonly activeSubs: readonly string[]
-  /** What its last job failed of, cut short; undefined while it runs, and when it did not fail. */
+  /** The condition of the sub-installations says that they could not be made, or not be taken away. */
+  readonly subsRefused: boolean
+  /** Of a sub-installation: what its last job failed of, cut short; undefined while it runs, and when it did not fail. */
   readonly error?: string | undefined
 }
 
@@ -57,32 +62,38 @@ export interface ChildExecution extends ExecutionView {
 
 export function installationView(object: Installation): InstallationView {
   const { spec, status, metadata } = object
-  const target = targetView(object)
   return {
-    ...target,
+    ...targetView(object),
     ...{ uid: metadata.uid, name: metadata.name },
     trigger: installationTrigger(object),
     reconcileRequested: metadata.annotations?.[OPERATION_ANNOTATION] === 'reconcile',
     interruptRequested: interruptRequested(object),
     hasContext: (spec.context ?? '') !== '',
+    hasExecution: status?.executionRef !== undefined,
     exports: hasExports(object),
     withoutUninstall: withoutUninstall(object),
     importsHash: status?.importsHash,
-    importsRefused: importsRefused(object),
+    importsRefused: isRefused(object, IMPORTS_CONDITION),
+    subsRefused: isRefused(object, SUB_INSTALLATIONS_CONDITION),
     hasParent: parentOf(object) !== undefined,
     template: templateOf(object),
     awaitsSuccessors: awaitsSuccessors(object),
     activeSubs: (status?.subInstCache?.activeSubs ?? []).map(({ objectName }) => objectName),
-    error: errorOf(target),
   }
+}
+
+/** A sub-installation as its parent sees it: without what only its own run needs, because there may be hundreds. */
+export function subInstallationView(object: Installation): InstallationView {
+  const view = installationView(object)
+  return { ...view, finalizers: [], lastError: undefined, activeSubs: [], error: errorOf(view) }
 }
 
 function hasExports({ spec: { exports = {} } }: Installation): boolean {
   return (exports.data ?? []).length + (exports.targets ?? []).length > 0
 }
 
-function importsRefused({ status }: Installation): boolean {
-  return (status?.conditions ?? []).some(({ type, status }) => type === IMPORTS_CONDITION && status === 'False')
+function isRefused({ status }: Installation, condition: string): boolean {
+  return (status?.conditions ?? []).some(({ type, status }) => type === condition && status === 'False')
 }
 
 function awaitsSuccessors(object: Installation): boolean {

@@ -1,7 +1,8 @@
 // A mistake in a blueprint, or in what its templates produce: for the person who wrote it, on the object's status. Never retried.
 
 /**
- * `ERR_CONFIGURATION_PROBLEM`: the blueprint or what it produces is malformed. `TemplatingFailed`: a template does not render to what it should.
+ * `ERR_CONFIGURATION_PROBLEM`: the blueprint or what it produces is malformed. `ERR_CYCLIC_DEPENDENCIES`: its sub-installations import from each
+ * other in a ring. `TemplatingFailed`: a template does not render to what it should.
  * `ImportNotSatisfied`: a required import has no value, or a value of another kind. `InvalidDefaultValue`: a default is not of its import's schema.
  * `SchemaValidationFailed`: an import or an export is not of its declared type, or a schema is invalid. `ImportExecutionFailed`: an import
  * execution reports errors. `ExportNotProduced`: a wanted export was not produced. `NotSupported`: valid, but Pawl cannot do it yet.
@@ -10,6 +11,7 @@
  */
 export type BlueprintErrorCode =
   | 'ERR_CONFIGURATION_PROBLEM'
+  | 'ERR_CYCLIC_DEPENDENCIES'
   | 'TemplatingFailed'
   | 'ImportNotSatisfied'
   | 'InvalidDefaultValue'

@@ -16,11 +16,14 @@ export interface Blueprint extends BlueprintDefinition {
 }
 
 /** How its texts are read: see bounded/tenant-data.ts. */
-export interface BlueprintData {
+export interface InlineBlueprintData {
   /** @throws YamlError */
   yaml(text: string): Promise<unknown>
   /** @throws BlueprintError */
   definition(text: string): Promise<BlueprintDefinition>
+}
+
+export interface BlueprintData extends InlineBlueprintData {
   /** @throws BlueprintError in words that go on "NAME: " */
   archive(packed: Buffer): Promise<BlueprintFiles>
 }
@@ -39,20 +42,29 @@ export async function readBlueprint(
   spec: unknown,
   component?: ComponentScope,
 ): Promise<Blueprint> {
-  if (!isFields(spec)) throw invalid(`spec.blueprint: found ${typeName(spec)}, expected inline or ref`)
-  const { ref, inline } = spec
-  const files = isFields(ref) ? await referredFiles(data, ref, component) : await inlineFiles(data, inline)
-  const place = isFields(ref)
-    ? `spec.blueprint.ref, resource ${String(ref['resourceName'])}`
-    : 'spec.blueprint.inline.filesystem'
-  const text = files[DEFINITION_FILE]
-  if (text === undefined) throw invalid(`${place}: found ${listed(files)}, expected a file ${DEFINITION_FILE}`)
-  return { files, ...(await data.definition(text)), ...(component !== undefined && { component }) }
+  const ref = isFields(spec) ? spec['ref'] : undefined
+  if (!isFields(ref)) {
+    const blueprint = await readInlineBlueprint(data, spec)
+    return component === undefined ? blueprint : { ...blueprint, component }
+  }
+  const files = await referredFiles(data, ref, component)
+  const place = `spec.blueprint.ref, resource ${String(ref['resourceName'])}`
+  return { ...(await blueprintIn(data, files, place)), ...(component !== undefined && { component }) }
 }
 
-async function inlineFiles(data: BlueprintData, inline: unknown): Promise<BlueprintFiles> {
+/** The same of one in place, without component. @throws BlueprintError */
+export async function readInlineBlueprint(data: InlineBlueprintData, spec: unknown): Promise<Blueprint> {
+  if (!isFields(spec)) throw invalid(`spec.blueprint: found ${typeName(spec)}, expected inline or ref`)
+  const { inline } = spec
   if (!isFields(inline)) throw invalid(`spec.blueprint.inline: found ${typeName(inline)}, expected a map`)
-  return await readInlineFiles(data, inline['filesystem'])
+  const files = await readInlineFiles(data, inline['filesystem'])
+  return await blueprintIn(data, files, 'spec.blueprint.inline.filesystem')
+}
+
+async function blueprintIn(data: InlineBlueprintData, files: BlueprintFiles, place: string): Promise<Blueprint> {
+  const text = files[DEFINITION_FILE]
+  if (text === undefined) throw invalid(`${place}: found ${listed(files)}, expected a file ${DEFINITION_FILE}`)
+  return { files, ...(await data.definition(text)) }
 }
 
 async function referredFiles(

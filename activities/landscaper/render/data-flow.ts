@@ -52,16 +52,20 @@ export function flowGraph(siblings: readonly Named[]): readonly Node[] {
   }))
 }
 
-/** What cannot be among siblings, in words: an export of two, and a cycle with its path. Empty: nothing. */
-export function flowProblems(siblings: readonly Named[]): readonly string[] {
+/** What cannot be among siblings, in words: exports of two. Empty: nothing. */
+export function exportProblems(siblings: readonly Named[]): readonly string[] {
   const exporters = new Map<SharedName, string>()
-  const twice = siblings.flatMap((one) =>
+  return siblings.flatMap((one) =>
     exportedNames(one).flatMap((name) => {
       const other = exporters.get(name)
       exporters.set(name, other ?? one.name)
       return other === undefined ? [] : [`${name} is exported by ${other} and ${one.name}, expected one exporter`]
     }),
   )
+}
+
+/** A ring of siblings that import from each other, in words, with its path; undefined: none. */
+export function ringProblem(siblings: readonly Named[]): string | undefined {
   const cycle = findCycle(flowGraph(siblings))
-  return cycle === undefined ? twice : [...twice, `they import from each other: ${cycle.join(' -> ')}`]
+  return cycle && `they import from each other: ${cycle.join(' -> ')}`
 }

@@ -4,14 +4,14 @@ import { BlueprintError, joinProblems } from './blueprint-error.ts'
 import { MOST_SUBINSTALLATIONS, type TemplateExecutor } from './blueprint-definition.ts'
 import type { ImportDefinition } from './blueprint-imports.ts'
 import type { Blueprint, BlueprintData } from './blueprint.ts'
-import { flowProblems } from './data-flow.ts'
+import { exportProblems, ringProblem } from './data-flow.ts'
 import { commonBinding, type ExecutionBindings } from './executions.ts'
 import { renderInTurn, type ExecutionStates } from './executor.ts'
-import { isFields, readFields, type Fields } from './field-reader.ts'
+import { readFields, type Fields } from './field-reader.ts'
 import type { ConstructedImports } from './imports.ts'
+import { listedTemplates } from './listed-subinstallations.ts'
 import { readTemplate, type SubinstallationTemplate } from './subinstallation-template.ts'
 import type { TemplateEngine } from './template-engine.ts'
-import { YamlError } from './yaml.ts'
 
 export interface SubinstallationBindings extends ExecutionBindings {
   /** As they were kept last. */
@@ -31,7 +31,8 @@ type ParentImports = Pick<ConstructedImports, 'data' | 'targetObjects'>
  * All templates of a blueprint, checked against each other and against what the parent imports.
  *
  * @param imports of the parent, as they were constructed: optional data that it does not have is no import of the sub-installation either.
- * @throws BlueprintError `ERR_CONFIGURATION_PROBLEM` with all problems, `ERR_CYCLIC_DEPENDENCIES` with the path; what a template fails with.
+ * @throws BlueprintError `ERR_CONFIGURATION_PROBLEM` with all problems; where there are none but a ring, `ERR_CYCLIC_DEPENDENCIES` with its path;
+ * what a template fails with.
  */
 export async function renderSubinstallations(
   engine: TemplateEngine & { readonly data: BlueprintData },
@@ -48,41 +49,13 @@ export async function renderSubinstallations(
   problems.push(...nameProblems(templates))
   // What was not understood would only repeat itself here.
   if (problems.length === 0) problems.push(...scopeProblems(blueprint.imports, templates))
-  if (problems.length === 0) problems.push(...flowProblems(templates).map((problem) => `subinstallations: ${problem}`))
+  if (problems.length === 0)
+    problems.push(...exportProblems(templates).map((problem) => `subinstallations: ${problem}`))
   if (problems.length > 0) throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', joinProblems(problems))
+  const ring = ringProblem(templates)
+  if (ring !== undefined) throw new BlueprintError('ERR_CYCLIC_DEPENDENCIES', `subinstallations: ${ring}`)
   const absent = absentData(blueprint.imports, imports)
   return { templates: templates.map((template) => withoutImports(template, absent)), states }
-}
-
-async function listedTemplates(
-  data: BlueprintData,
-  { subinstallations, files, component }: Blueprint,
-  problems: string[],
-): Promise<readonly SubinstallationTemplate[]> {
-  const templates: SubinstallationTemplate[] = []
-  for (const [index, listed] of subinstallations.entries()) {
-    const place = `subinstallations[${index}]`
-    const file = isFields(listed) && typeof listed['file'] === 'string' ? listed['file'] : undefined
-    const template = file === undefined ? { value: listed } : await readFileOf(data, files, file)
-    if ('problem' in template) problems.push(`${place}: ${template.problem}`)
-    else {
-      const where = file === undefined ? place : `${place} (${file})`
-      templates.push(readTemplate(template.value, { place: where, component }, problems))
-    }
-  }
-  return templates
-}
-
-async function readFileOf(data: BlueprintData, files: Blueprint['files'], file: string) {
-  const path = file.replace(/^\.?\/+/, '')
-  const text = Object.hasOwn(files, path) ? files[path] : undefined
-  if (text === undefined) return { problem: `found no file ${file} in the blueprint` }
-  try {
-    return { value: await data.yaml(text) }
-  } catch (error) {
-    if (!(error instanceof YamlError)) throw error
-    return { problem: `${file}, line ${error.line}, column ${error.column}: ${error.message}; expected YAML` }
-  }
 }
 
 async function executed(

@@ -5,8 +5,9 @@ import { jobScenarios } from './jobs.ts'
 import { continuedLevelScenarios, levelScenarios } from './levels.ts'
 import { continuedScenarios, manifestScenarios } from './manifests.ts'
 import type { Scenarios } from './scenario.ts'
+import { treeScenarios } from './trees.ts'
 
-export const ORDINARY: Scenarios = { ...jobScenarios, ...manifestScenarios, ...importScenarios }
+export const ORDINARY: Scenarios = { ...jobScenarios, ...manifestScenarios, ...importScenarios, ...treeScenarios }
 export const SHORT_HISTORIES: Scenarios = continuedScenarios
 export const LEVELS: Scenarios = levelScenarios
 export const SHORT_LEVELS: Scenarios = continuedLevelScenarios

@@ -139,6 +139,7 @@ async function resolve(wake: Partial<Wake>, { item = {}, exec, inst = RUNNING, j
   ])
   const lookups: Lookups = {
     registry: builtIn,
+    now: () => NOW,
     findOpen: ({ controller, uid }) =>
       Promise.resolve(jobs.find((one) => one.controller === controller && one.uid === uid)),
     readSubject: ({ uid }) => Promise.resolve(subjects.get(uid)),

@@ -26,7 +26,7 @@ describe('the configuration of the webhook', () => {
     )
   })
 
-  it('asks about what is made and changed, not about what is labelled or being deleted', () => {
+  it('asks about what is made and of which the spec changes, not about what is labelled or being deleted', () => {
     expect(wanted().webhooks[0]).toMatchObject({
       rules: [{ operations: ['CREATE', 'UPDATE'], resources: ['deployitems'], scope: 'Namespaced' }],
       objectSelector: {
@@ -34,7 +34,13 @@ describe('the configuration of the webhook', () => {
           { key: 'validation.landscaper.gardener.cloud/skip-validation', operator: 'NotIn', values: ['true'] },
         ],
       },
-      matchConditions: [{ expression: '!has(object.metadata.deletionTimestamp)' }],
+      matchConditions: [
+        { expression: '!has(object.metadata.deletionTimestamp)' },
+        {
+          expression:
+            'oldObject == null || has(object.spec) != has(oldObject.spec) || (has(object.spec) && object.spec != oldObject.spec)',
+        },
+      ],
       ...{ failurePolicy: 'Fail', sideEffects: 'None', timeoutSeconds: 10 },
     })
   })

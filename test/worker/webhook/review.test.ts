@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
+import type { AskFurther } from '../../../worker/webhook/further.ts'
 import { answerReview } from '../../../worker/webhook/review.ts'
 import { ADMISSIONS } from '../../../workflows/admission.gen.ts'
 
@@ -7,7 +8,7 @@ const RULES = ADMISSIONS['landscaper'] ?? []
 const BAD = { metadata: { name: 'it' }, spec: { type: 't', config: {}, secretRef: { name: 's' } } }
 const GOOD = { metadata: { name: 'it' }, spec: { type: 't' } }
 
-function review(request: object) {
+async function review(request: object, further: AskFurther = () => Promise.resolve([])) {
   const kind = { group: 'landscaper.gardener.cloud', version: 'v1alpha1', kind: 'Target' }
   const body = {
     ...{ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' },
@@ -20,19 +21,19 @@ function review(request: object) {
       ...request,
     },
   }
-  return answerReview(body, RULES) as { response: { uid: string; allowed: boolean; status?: object } }
+  return (await answerReview(body, RULES, further)) as { response: { uid: string; allowed: boolean; status?: object } }
 }
 
 describe('a review', () => {
-  it('is answered under its uid', () => {
-    expect(review({ object: GOOD })).toEqual({
+  it('is answered under its uid', async () => {
+    expect(await review({ object: GOOD })).toEqual({
       ...{ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' },
       response: { uid: 'u-1', allowed: true },
     })
   })
 
-  it('is refused with every field that is wrong, as kubectl prints them', () => {
-    expect(review({ object: BAD }).response).toEqual({
+  it('is refused with every field that is wrong, as kubectl prints them', async () => {
+    expect((await review({ object: BAD })).response).toEqual({
       ...{ uid: 'u-1', allowed: false },
       status: {
         ...{ status: 'Failure', code: 422, reason: 'Invalid' },
@@ -50,14 +51,14 @@ describe('a review', () => {
     })
   })
 
-  it('of many mistakes names the first, and says how many there are', () => {
+  it('of many mistakes names the first, and that there are more', async () => {
     const kind = { group: 'landscaper.gardener.cloud', version: 'v1alpha1', kind: 'Execution' }
     const config = { apiVersion: 'v1', kind: 'X' }
     const deployItems = Array.from({ length: 1000 }, () => ({ name: '', type: 't', config }))
-    const { status } = review({ kind, object: { metadata: {}, spec: { deployItems } } }).response as {
+    const { status } = (await review({ kind, object: { metadata: {}, spec: { deployItems } } })).response as {
       status: { message: string; details: { causes: object[] } }
     }
-    expect(status.message).toMatch(/; and 980 more$/)
+    expect(status.message).toMatch(/; and more$/)
     expect(status.details.causes).toHaveLength(20)
   })
 
@@ -81,19 +82,34 @@ describe('a review', () => {
     ['of a deletion', { operation: 'DELETE', object: null, oldObject: BAD }],
     ['of a subresource', { object: BAD, subResource: 'status', operation: 'UPDATE' }],
     ['of a kind without rules', { object: BAD, kind: { group: 'example.org', kind: 'Target' } }],
-  ])('%s passes', (_, request) => {
-    expect(review(request).response.allowed).toBe(true)
+  ])('%s passes', async (_, request) => {
+    expect((await review(request)).response.allowed).toBe(true)
   })
 
-  it('of a change of the spec is looked at as a whole', () => {
+  it('is asked of further rules where the first have nothing to say, and there alone', async () => {
+    const problem = { field: 'spec', found: 'an archive', expected: 'another' }
+    const asked: string[] = []
+    const further: AskFurther = async ({ kind }, { namespace }) => {
+      asked.push(`${namespace}/${kind.kind}`)
+      return await Promise.resolve([problem])
+    }
+    expect((await review({ object: GOOD, namespace: 'n' }, further)).response).toMatchObject({
+      ...{ allowed: false, status: { message: 'spec: found an archive, expected another' } },
+    })
+    await review({ object: BAD, namespace: 'n' }, further)
+    await review({ operation: 'UPDATE', object: GOOD, oldObject: { ...GOOD, metadata: {} }, namespace: 'n' }, further)
+    expect(asked).toEqual(['n/Target'])
+  })
+
+  it('of a change of the spec is looked at as a whole', async () => {
     const object = { ...BAD, spec: { ...BAD.spec, type: 'other' } }
-    expect(review({ operation: 'UPDATE', object, oldObject: BAD }).response.allowed).toBe(false)
+    expect((await review({ operation: 'UPDATE', object, oldObject: BAD })).response.allowed).toBe(false)
   })
 
   it.each([undefined, null, 7, [], {}, { kind: 'AdmissionReview' }, { kind: 'AdmissionReview', request: {} }])(
     'is not %j',
-    (body) => {
-      expect(answerReview(body, RULES)).toBeUndefined()
+    async (body) => {
+      expect(await answerReview(body, RULES, () => Promise.resolve([]))).toBeUndefined()
     },
   )
 })

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 
 import { ADMISSIONS } from '../../../workflows/admission.gen.ts'
 import { type AdmissionOperation, openApiSchema, problemText } from '../../../workflows/kit/index.ts'
+import { MOST_ITEMS } from '../../../workflows/landscaper/item-rules.ts'
 import { strangeJson } from '../../support/fuzz/strange.ts'
 import { validValue } from '../../support/fuzz/valid-values.ts'
 
@@ -22,7 +23,7 @@ function problems(kind: string, spec: unknown, { operation = 'CREATE', metadata,
   const admission = (ADMISSIONS['landscaper'] ?? []).find((one) => one.kind.kind === kind)
   if (admission === undefined) throw new Error(`${kind} has no rules`)
   const object = { metadata: { name: 'it', ...metadata }, spec }
-  return admission.validate({ operation, object, old, user: USER }).map(problemText)
+  return [...admission.validate({ operation, object, old, user: USER })].map(problemText)
 }
 
 const CONFIG = { apiVersion: 'x/v1', kind: 'X' }
@@ -132,6 +133,33 @@ describe('the rules of an Execution', () => {
     expect(told).toContain('i0 -> i1 -> i2')
     expect(told).toContain('-> ... (5000 items)')
     expect(told.length).toBeLessThan(400)
+  })
+})
+
+describe('the rules of a large Execution', () => {
+  const large = (count: number) =>
+    Array.from({ length: count }, (_, index) =>
+      item(`i${index}`, { dependsOn: Array.from({ length: 20 }, (_, other) => `none-${index}-${other}`) }),
+    )
+
+  it('take no longer for each of its mistakes than for one of a small', () => {
+    const begun = performance.now()
+    expect(problems(EXECUTION, { deployItems: large(MOST_ITEMS) })).toHaveLength(MOST_ITEMS * 20)
+    // Minutes when each looks through all items anew.
+    expect(performance.now() - begun).toBeLessThan(5000)
+  }, 300_000)
+
+  it('refuse more items than a job can have, and look at none of them', () => {
+    expect(problems(EXECUTION, { deployItems: large(MOST_ITEMS + 1) })).toEqual([
+      'spec.deployItems: found 5001 deploy items, expected at most 5000',
+    ])
+  })
+
+  it('tell a dependency that is there twice once', () => {
+    expect(problems(EXECUTION, { deployItems: [item('a', { dependsOn: ['b', 'b', 'c'] })] })).toEqual([
+      'spec.deployItems[0].dependsOn: found "b", which is no item of the list, expected names of a',
+      'spec.deployItems[0].dependsOn: found "c", which is no item of the list, expected names of a',
+    ])
   })
 })
 

@@ -74,8 +74,8 @@ export function nodeDefects(nodes: readonly Node[]): readonly (readonly NodeDefe
   return nodes.map(({ name, dependsOn }): readonly NodeDefect[] => {
     const own: NodeDefect[] = name === '' ? [{ defect: 'unnamed' }] : seen.has(name) ? [{ defect: 'named twice' }] : []
     seen.add(name)
-    const unknown = dependsOn.filter((one) => !known.has(one))
-    return [...own, ...unknown.map((one) => ({ defect: 'unknown dependency' as const, name: one }))]
+    const unknown = new Set(dependsOn.filter((one) => !known.has(one)))
+    return [...own, ...[...unknown].map((one) => ({ defect: 'unknown dependency' as const, name: one }))]
   })
 }
 

@@ -30,7 +30,29 @@ export interface AdmissionRequest {
 export interface Admission {
   readonly kind: Kind
   readonly operations: readonly AdmissionOperation[]
-  readonly validate: (request: AdmissionRequest) => readonly Problem[]
+  /** Who asks takes as many as it tells of: where there may be very many, they are made as they are taken. */
+  readonly validate: (request: AdmissionRequest) => Iterable<Problem>
+  /** Loads the rules about what has to be read first; asked when `validate` has found nothing. The webhook alone makes the call. */
+  readonly further?: () => Promise<FurtherRulesModule>
+}
+
+/** What a module of such rules exports; kinds may share one, which is opened once. */
+export interface FurtherRulesModule {
+  openFurtherRules(): FurtherRules
+}
+
+/** Bounded in time, memory and size, and off the event loop: what is looked into is anybody's. */
+export interface FurtherRules {
+  /** @throws for what is wrong with itself; the object then passes. */
+  validate(request: FurtherRequest): Promise<readonly Problem[]>
+  close(): Promise<void>
+}
+
+export interface FurtherRequest extends AdmissionRequest {
+  readonly kind: Kind
+  readonly namespace: string
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: AbortSignal
 }
 
 export function problemText({ field, found, expected }: Problem): string {

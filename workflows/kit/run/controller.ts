@@ -21,7 +21,16 @@ export type Mode = 'job' | 'level'
  * The run a subject's state asks for; `jobID` undefined: a new one, derived from uid and version. Empty: the one run of the object, in level
  * mode.
  */
-export type WantedRun = { readonly jobID: string | undefined; readonly cause: string } | { readonly none: string }
+export type WantedRun = WantedJob | { readonly none: string }
+
+interface WantedJob {
+  readonly jobID: string | undefined
+  readonly cause: string
+  /** It is asked for from then on, in milliseconds since 1970; absent: now. Until then its wake waits in the journal. */
+  readonly notBefore?: number
+  /** What the first write of a new job says beside `JobStatus.begun`. */
+  readonly begun?: JobStatus['begun']
+}
 
 /** What may ask for a job of an idle object. The sweep looks at the objects that have one of these; `wantedRun` decides. */
 export interface TriggerMark {

@@ -2,6 +2,7 @@
 // Pure data and types; loop/run-job.ts and run-steps.ts run it on Temporal, unit tests run it with a fake.
 
 import type { ConditionChange } from './conditions.ts'
+import type { StatusFields } from './job-status.ts'
 import type { HostedEnd } from './status-change.ts'
 import type { Serving } from './lanes.ts'
 import type { By, ErrorReport, Subject, TargetView, TransitionMark } from './subject.ts'
@@ -20,7 +21,10 @@ export interface JobInput extends Serving {
 }
 
 /** What a job begins on, without a read: its first write is fenced by the version. */
-export type AskingTarget = Pick<TargetView, 'version' | 'generation' | 'deleting' | 'jobID'>
+export type AskingTarget = Pick<TargetView, 'version' | 'generation' | 'deleting' | 'jobID'> & {
+  /** Of `WantedRun.begun`. */
+  readonly begun?: StatusFields
+}
 
 /** What settle will write. Steps set it through the pass; the loop compares it with what is there and writes only a difference. */
 export interface StatusDraft {
@@ -132,6 +136,9 @@ export interface StepController<State, Act> {
   readonly hooks?: StepHooks<StepPass<State, Act>>
   readonly details: (pass: StepPass<State, Act>) => string
 }
+
+/** The operation of the error of a job that `begin` could not begin yet: its first writes are still to be made. */
+export const BEGIN_OPERATION = 'Begin'
 
 /** The reason with which `begin` says that another run has the job. */
 export const SUPERSEDED = 'superseded'

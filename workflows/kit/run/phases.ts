@@ -6,7 +6,7 @@
 
 import type { JobPass, JobPlan, JobState } from './job.ts'
 import type { ErrorReport } from './subject.ts'
-import { GONE } from './job.ts'
+import { BEGIN_OPERATION, GONE } from './job.ts'
 import { CHANGED, retryable } from './next-pass.ts'
 import { done, type Fault, interrupts, joinOutcomes, type Outcome } from '../plan/outcome.ts'
 import type { Step } from '../plan/step.ts'
@@ -49,6 +49,20 @@ export async function runPhases<State extends JobState, Act>(
       return { outcome: done, result: phase.next }
     }
   }
+}
+
+/** Says in the pass's draft why the job cannot begin yet; a pass that looked at an older object than there is says nothing. */
+export function tellBegin<State extends JobState, Act>(
+  plan: JobPlan<JobPass<State, Act>>,
+  { draft }: JobPass<State, Act>,
+  faults: readonly Fault[],
+): void {
+  const report = errorOf(
+    plan,
+    draft.phase ?? '',
+    faults.filter(({ code }) => code !== CHANGED),
+  )
+  if (report !== undefined) draft.lastError = { ...report, operation: BEGIN_OPERATION }
 }
 
 function startPhases<State extends JobState, Act>(

@@ -23,6 +23,8 @@ export interface SettleInput extends By, JobInput {
   readonly attempt: number
   /** What the pass met, also when the status says nothing new; undefined when it met nothing. */
   readonly fault: { readonly reason: string; readonly message: string } | undefined
+  /** The pass has seen no object in whose status it could say what it met. Absent: it has. */
+  readonly isUnseen?: true | undefined
   /** How often in a row the server has refused what the run's passes came to. Absent: not the last time. */
   readonly refusals?: number
 }

@@ -2,40 +2,35 @@
 // An unreadable list must not make orphans of all items. Source: spec/landscaper.md 1.3 and decision 5 of appendix B.
 // A cycle is not refused here: its items cannot start, the others can (trigger-deploy-items.ts).
 
-import {
-  done,
-  fail,
-  joinOutcomes,
-  type Node,
-  type NodeDefect,
-  nodeDefects,
-  type Outcome,
-  stop,
-} from '../../kit/index.ts'
+import { done, fail, joinOutcomes, type NodeDefect, nodeDefects, type Outcome, stop } from '../../kit/index.ts'
+import { shownNames } from '../item-rules.ts'
 import { type ExecutionPass, isAtWork, names } from './pass.ts'
 import { takeUpItems } from './take-up-items.ts'
 
+const PROBLEMS_SHOWN = 20
+
 export function checkItems({ state: { target } }: ExecutionPass): Outcome {
   if (target.problem !== undefined) return fail('ERR_CONFIGURATION_PROBLEM', target.problem)
-  const problems = nodeDefects(target.items).flatMap((defects, index) =>
-    defects.map((defect) => `spec.deployItems[${index}]${inWords(defect, target.items, index)}`),
-  )
-  return problems.length === 0 ? done : fail('InvalidDeployItems', problems.join('; '))
+  const defects = nodeDefects(target.items).flatMap((some, index) => some.map((defect) => ({ defect, index })))
+  if (defects.length === 0) return done
+  const known = shownNames(target.items.map(({ name }) => name))
+  const told = defects.slice(0, PROBLEMS_SHOWN).map(({ defect, index }) => {
+    const name = target.items[index]?.name ?? ''
+    return `spec.deployItems[${index}]${inWords(defect, name, known)}`
+  })
+  const more = defects.length - told.length
+  return fail('InvalidDeployItems', [...told, ...(more > 0 ? [`and ${more} more`] : [])].join('; '))
 }
 
-const NAMES_SHOWN = 20
-
-function inWords(defect: NodeDefect, items: readonly Node[], index: number): string {
-  const name = items[index]?.name ?? ''
+/** @param known the names of items, in words. */
+function inWords(defect: NodeDefect, name: string, known: string): string {
   switch (defect.defect) {
     case 'unnamed':
       return '.name is empty; expected a name'
     case 'named twice':
       return `.name "${name}" is there twice; expected unique names`
-    case 'unknown dependency': {
-      const known = [...new Set(items.map((item) => item.name))].slice(0, NAMES_SHOWN).join(', ')
+    case 'unknown dependency':
       return ` "${name}" depends on "${defect.name}", which is not in the list; expected one of ${known}`
-    }
   }
 }
 

@@ -32,6 +32,7 @@ export const installationAdmission: Admission = {
       ...cronProblems(fieldsOf(fields['automaticReconcile'])),
     ]
   },
+  further: () => import('../../../activities/landscaper/further-rules.ts'),
 }
 
 function nameProblems(metadata: JsonFields): readonly Problem[] {

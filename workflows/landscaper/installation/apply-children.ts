@@ -1,8 +1,7 @@
 // Init: renders the blueprint's deploy items and sub-installations from the imports; once in a job. Source: spec/landscaper.md 2.3 "Init" 4-11.
 
-import { again, done, fail, interrupts, type Outcome, stop } from '../../kit/index.ts'
+import { done, fail, interrupts, type Outcome, stop } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
-import { takeInterruptOff } from './interrupt-installation.ts'
 import { IMPORTS_CONDITION, SUB_INSTALLATIONS_CONDITION } from './kind.ts'
 import { runExecution } from './run-execution.ts'
 
@@ -14,23 +13,21 @@ export async function applyChildren(pass: InstallationPass): Promise<Outcome> {
   const { state } = pass
   const applied = await act.applyChildren({ by, subject, jobID, generation: state.target.generation })
   if (applied.result === 'refused') {
-    const { code, message } = applied
-    draft.conditions.push({ type: IMPORTS_CONDITION, status: 'False', reason: 'ImportValidationFailed', message })
+    const { of, code, message } = applied
+    draft.conditions.push({ ...REFUSED[of], status: 'False', message })
     return fail(code, message)
   }
-  if (applied.result === 'waiting') return await wait(pass, applied.reason)
-  const { execution, subInstallations } = applied
-  const wantedSubs = subInstallations.filter(({ deleting }) => !deleting).map(({ name }) => name)
-  pass.state = { ...state, execution, subInstallations, wantedSubs, isEmpty: execution === undefined }
+  if (applied.result === 'waiting') return stop(applied.reason)
+  const { execution, subInstallations, wantedSubs } = applied
+  pass.state = { ...state, execution, subInstallations, wantedSubs }
   rendered(pass, applied.generation ?? state.target.generation, applied.importsHash)
   return done
 }
 
-/** Nothing has begun: an interrupt ends the job here. */
-async function wait(pass: InstallationPass, reason: string): Promise<Outcome> {
-  if (!pass.state.target.interruptRequested) return stop(reason)
-  return (await takeInterruptOff(pass)) ? fail('InterruptOperation', `operation was interrupted, ${reason}`) : again(0)
-}
+const REFUSED = {
+  imports: { type: IMPORTS_CONDITION, reason: 'ImportValidationFailed' },
+  subInstallations: { type: SUB_INSTALLATIONS_CONDITION, reason: 'InstallationCreatingFailed' },
+} as const
 
 /** Items of this job are there, so they stand: templates may be random, and imports may have been edited since. Not those that it takes away. */
 function isRendered({ state: { execution, deployItems }, jobID }: InstallationPass): boolean {
@@ -48,6 +45,8 @@ function goOn(pass: InstallationPass): Outcome {
 function rendered({ draft, state, subject }: InstallationPass, generation: number, importsHash?: string): void {
   draft.observedGeneration = generation
   if (state.execution !== undefined) draft.fields['executionRef'] = { name: subject.name, namespace: subject.namespace }
+  // One that a hand has deleted, and that no item asks for any more: nobody is to miss it.
+  else if (state.target.hasExecution) draft.fields['executionRef'] = null
   // Without imports an earlier hash stays until Completing has removed the copies of that time.
   if (importsHash !== undefined) draft.fields['importsHash'] = importsHash
   tellOfSubs(draft, state)
@@ -58,13 +57,12 @@ function rendered({ draft, state, subject }: InstallationPass, generation: numbe
 
 function tellOfSubs({ fields, conditions }: InstallationPass['draft'], state: InstallationPass['state']): void {
   const { target, subInstallations, wantedSubs } = state
-  if (wantedSubs === undefined || (wantedSubs.length === 0 && target.activeSubs.length === 0)) return
-  const [active, orphaned] = [false, true].map((isLeaving) =>
-    subInstallations.filter((one) => one.deleting === isLeaving),
-  )
+  if (wantedSubs === undefined) return
+  if (wantedSubs.length === 0 && target.activeSubs.length === 0 && !target.subsRefused) return
+  const byName = [...wantedSubs].sort((left, right) => (left.name < right.name ? -1 : 1))
   fields['subInstCache'] = {
-    activeSubs: (active ?? []).map(({ template = '', name }) => ({ specName: template, objectName: name })),
-    orphanedSubs: (orphaned ?? []).map(({ name }) => name),
+    activeSubs: byName.map(({ template, name }) => ({ specName: template, objectName: name })),
+    orphanedSubs: subInstallations.filter(({ deleting }) => deleting).map(({ name }) => name),
   }
   const message = `${wantedSubs.length} sub-installations are as the blueprint has them`
   conditions.push({ type: SUB_INSTALLATIONS_CONDITION, status: 'True', reason: 'InstallationsInstalled', message })

@@ -3,6 +3,8 @@
 
 import { done, fail, type Outcome, stop } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
+import { SUB_INSTALLATIONS_CONDITION } from './kind.ts'
+import { shortList } from '../short-list.ts'
 import { names, shown } from './sub-installations.ts'
 
 export function awaitChildren(pass: InstallationPass): Outcome {
@@ -18,9 +20,16 @@ export function awaitChildren(pass: InstallationPass): Outcome {
     ]
     return stop(`waiting for ${waitedFor.join(' and ')}`)
   }
-  if (execution === undefined && !state.isEmpty) return fail('ExecutionMissing', `execution ${subject.name} is gone`)
+  if (execution === undefined && isExecutionWanted(pass))
+    return fail('ExecutionMissing', `execution ${subject.name} is gone`)
   const failures = [...executionFailures(pass), ...subFailures(pass)]
-  return failures.length === 0 ? done : fail('ChildrenFailed', failures.join('; '))
+  return failures.length === 0 ? done : fail('ChildrenFailed', shortList(failures).join('; '))
+}
+
+/** As the status says, or will with this pass: a run that is lost remembers nothing. */
+function isExecutionWanted({ draft, state: { target } }: InstallationPass): boolean {
+  const rendered = draft.fields['executionRef']
+  return rendered === undefined ? target.hasExecution : rendered !== null
 }
 
 function executionFailures({ state: { execution }, subject }: InstallationPass): string[] {
@@ -29,12 +38,15 @@ function executionFailures({ state: { execution }, subject }: InstallationPass):
   return [execution.error === undefined ? found : `${found}: ${execution.error}`]
 }
 
-function subFailures({ state, jobID }: InstallationPass): string[] {
-  const wanted = state.wantedSubs ?? state.target.activeSubs
+function subFailures({ state, jobID, draft }: InstallationPass): string[] {
+  const wanted = state.wantedSubs?.map(({ name }) => name) ?? state.target.activeSubs
   const there = new Set(state.subInstallations.filter((sub) => sub.jobID === jobID).map(({ name }) => name))
   const failed = state.subInstallations.filter((sub) => sub.jobID === jobID && sub.phase !== 'Succeeded')
-  return [
-    ...failed.map(shown),
-    ...wanted.filter((name) => !there.has(name)).map((name) => `installation ${name} is gone; expected Succeeded`),
-  ]
+  const missing = wanted.filter((name) => !there.has(name))
+  if (missing.length > 0) {
+    const message = `sub-installations are gone: ${shortList(missing).join(', ')}`
+    const type = SUB_INSTALLATIONS_CONDITION
+    draft.conditions.push({ type, status: 'False', reason: 'SubInstallationsNotFound', message })
+  }
+  return [...failed.map(shown), ...missing.map((name) => `installation ${name} is gone; expected Succeeded`)]
 }

@@ -3,6 +3,7 @@
 import { FINALIZER } from '../contract.ts'
 import { again, done, fail, GONE, interrupts, type Outcome, stop } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
+import { shortList } from '../short-list.ts'
 import { names, shown } from './sub-installations.ts'
 
 export async function awaitDeletion(pass: InstallationPass): Promise<Outcome> {
@@ -29,7 +30,7 @@ function childrenLeft({ subject, jobID, state: { execution, subInstallations } }
     ...(execution === undefined ? [] : [found(subject.name, execution)]),
     ...subInstallations.map(shown),
   ]
-  return failures.length === 0 ? done : fail('UndeletedSubobjects', failures.join('; '))
+  return failures.length === 0 ? done : fail('UndeletedSubobjects', shortList(failures).join('; '))
 }
 
 function found(

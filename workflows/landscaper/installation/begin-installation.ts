@@ -2,7 +2,7 @@
 // them makes the second one here. Source: docs/architecture.md "A root's new job".
 
 import { FINALIZER } from '../contract.ts'
-import { done, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
+import { BEGIN_OPERATION, done, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
 
 export async function beginInstallation(pass: InstallationPass): Promise<Outcome> {
@@ -17,19 +17,24 @@ export async function beginInstallation(pass: InstallationPass): Promise<Outcome
 }
 
 // Before the first settle only: later the annotation belongs to the next job. A run that was started again in Init cannot tell from
-// itself whether it has settled; an error in the status can.
+// itself whether it has settled; an error in the status can, unless it is that of a job that could not begin.
 function needsAdoption({ state: { target, isAdopted } }: InstallationPass): boolean {
   if (isAdopted || (target.phase !== 'Init' && target.phase !== 'InitDelete')) return false
-  const isFirst = target.lastError === undefined
+  const isFirst = target.lastError === undefined || target.lastError.operation === BEGIN_OPERATION
   const isSameSpec = target.observedGeneration === target.generation
-  const isRequestOurs = isFirst && (target.interruptRequested || (target.reconcileRequested && isSameSpec))
+  // An interrupt of a sub-installation came after the job: its parent has taken earlier ones off.
+  const isInterruptOld = target.interruptRequested && !target.hasParent
+  const isRequestOurs = isFirst && (isInterruptOld || (target.reconcileRequested && isSameSpec))
   const isUnprepared = !target.deleting && (!target.finalizers.includes(FINALIZER) || !target.hasContext)
   return isRequestOurs || isUnprepared
 }
 
 async function adopt(pass: InstallationPass): Promise<Outcome> {
   const { by, subject, jobID, state, act } = pass
-  const adopted = await act.adoptInstallation({ by, subject, jobID, target: state.target })
+  const adopted = await act.adoptInstallation({
+    ...{ by, subject, jobID, target: state.target },
+    isHandedDown: state.target.hasParent,
+  })
   if (adopted === undefined) return stop(SUPERSEDED)
   pass.draft.observedGeneration = adopted.generation
   const target = { ...adopted, observedGeneration: state.target.observedGeneration }

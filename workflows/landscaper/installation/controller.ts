@@ -1,7 +1,7 @@
 // What the engine knows of the controller of Installations.
 
 import { RECONCILE_IF_CHANGED_ANNOTATION, OPERATION_ANNOTATION } from '../contract.ts'
-import { annotation, type JobModeController } from '../../kit/index.ts'
+import { annotation, type JobModeController, path } from '../../kit/index.ts'
 import { installationQueries } from './controller.gen.ts'
 import { installationFields } from './fields.ts'
 import { installationKind } from './kind.ts'
@@ -22,6 +22,7 @@ export const installationController: JobModeController = {
   triggers: [
     { at: annotation(OPERATION_ANNOTATION) },
     { at: annotation(RECONCILE_IF_CHANGED_ANNOTATION), when: 'edited' },
+    { at: path('spec.automaticReconcile') },
   ],
   fields: installationFields,
 }

@@ -1,20 +1,23 @@
 // An interrupt: the sub-installations that run get it too, so that it goes down the whole tree; the items end where the Execution runs
-// (run-execution.ts). One that comes before any child has the job ends the job here, and nothing is begun. Source: spec/landscaper.md 2.11.
+// (run-execution.ts). Source: spec/landscaper.md 2.11.
+//
+//   N1. Nothing begins after it. While children run and others have not begun, it stays on the object, so that a run that comes after this one
+//       begins nothing, either; once those have ended, it is taken off and the job fails.
+//   N2. Where all children have the job, they have got it: what becomes of them says how the job ends.
 
-import { again, done, fail, type Outcome } from '../../kit/index.ts'
+import { again, done, fail, type Outcome, stop } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
-import { absorbSubs, asChild } from './sub-installations.ts'
+import { absorbSubs, asChild, names } from './sub-installations.ts'
 
 export async function interruptInstallation(pass: InstallationPass): Promise<Outcome> {
-  const { state, jobID } = pass
-  if (!state.target.interruptRequested) return done
+  if (!pass.state.target.interruptRequested) return done
   await interruptSubs(pass)
   // It is taken off where its items have ended.
-  if (isExecutionBegun(pass) && state.execution?.jobIDFinished !== jobID) return done
-  const isRunning = isBegun(pass)
-  const hasChildren = state.execution !== undefined || state.subInstallations.length > 0
-  if (!(await takeInterruptOff(pass))) return again(0)
-  return isRunning || !hasChildren ? done : fail('InterruptOperation', 'operation was interrupted')
+  if (isExecutionBegun(pass) && pass.state.execution?.jobIDFinished !== pass.jobID) return done
+  if (isAllBegun(pass)) return (await takeInterruptOff(pass)) ? done : again(0)
+  const running = runningSubs(pass)
+  if (running.length > 0) return stop(`interrupted: waiting for sub-installations ${names(running)} to end`)
+  return (await takeInterruptOff(pass)) ? fail('InterruptOperation', 'operation was interrupted') : again(0)
 }
 
 /** @returns false: the object is gone, or another job's; the next pass sees which. */
@@ -27,17 +30,25 @@ export async function takeInterruptOff(pass: InstallationPass): Promise<boolean>
 }
 
 async function interruptSubs(pass: InstallationPass): Promise<void> {
-  const { by, subject, jobID, act, state } = pass
-  const running = state.subInstallations.filter(
-    (sub) => sub.jobID === jobID && sub.jobIDFinished !== jobID && !sub.interruptRequested,
-  )
-  if (running.length === 0) return
-  absorbSubs(pass, await act.interruptSubInstallations({ by, subject, jobID, subInstallations: running.map(asChild) }))
+  const { by, subject, jobID, act } = pass
+  const untold = runningSubs(pass).filter((sub) => !sub.interruptRequested)
+  if (untold.length === 0) return
+  absorbSubs(pass, await act.interruptSubInstallations({ by, subject, jobID, subInstallations: untold.map(asChild) }))
 }
 
-/** A child has the job. */
-export function isBegun(pass: InstallationPass): boolean {
-  return isExecutionBegun(pass) || pass.state.subInstallations.some((sub) => sub.jobID === pass.jobID)
+function runningSubs({ state: { subInstallations }, jobID }: InstallationPass) {
+  return subInstallations.filter((sub) => sub.jobID === jobID && sub.jobIDFinished !== jobID)
+}
+
+/** Phases in which only children of earlier jobs have the job. */
+const EARLY: readonly string[] = ['Init', 'CleanupOrphaned', 'InitDelete']
+
+function isAllBegun(pass: InstallationPass): boolean {
+  const { state, draft, jobID } = pass
+  // A run that was lost may have come further than its status says.
+  if (EARLY.includes(draft.phase ?? '') && !isExecutionBegun(pass)) return false
+  const isExecutionLeft = state.execution !== undefined && !isExecutionBegun(pass)
+  return !isExecutionLeft && state.subInstallations.every((sub) => sub.jobID === jobID)
 }
 
 /** The Execution, or an item of it, has the job. */

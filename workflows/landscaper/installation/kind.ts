@@ -199,6 +199,9 @@ export const installationKind = defineKind({
     path('status.jobIDFinished'),
     path('status.observedGeneration'),
     path('status.executionRef'),
+    path('spec.automaticReconcile'),
+    path('status.automaticReconcileStatus'),
+    path('status.transitionTimes.finishedTime'),
   ],
   // Sub-installations are made and deleted.
   workerVerbs: ['create', 'delete', 'get', 'list', 'patch'],

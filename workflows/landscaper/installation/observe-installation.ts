@@ -28,9 +28,9 @@ export async function observeInstallation(
         start: undefined,
       }
   if (target === undefined) return undefined
-  const { isAdopted = false, isEmpty = false, wantedSubs } = latest() ?? {}
+  const { isAdopted = false, wantedSubs } = latest() ?? {}
   return {
-    ...{ target, execution, start, isAdopted, isEmpty, wantedSubs },
+    ...{ target, execution, start, isAdopted, wantedSubs },
     subInstallations: withSubsNews(latest()?.subInstallations ?? [], subs),
     deployItems: withNews(act.itemsOfExecution(), news),
   }

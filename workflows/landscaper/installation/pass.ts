@@ -2,6 +2,7 @@
 
 import type { Activities } from '../../../activities/index.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
+import type { WantedSub } from '../../../activities/landscaper/installation/apply-sub-installations.ts'
 import type { ChildExecution } from '../../../activities/landscaper/installation/views.ts'
 import type { HostedProgress, JobPass } from '../../kit/index.ts'
 import type { ExecutionState } from '../execution/pass.ts'
@@ -14,10 +15,8 @@ export interface InstallationState extends InstallationObservation {
   readonly start?: 'begun' | 'superseded' | undefined
   /** This run has taken the request off the object; one that is there now is the next job's. */
   readonly isAdopted: boolean
-  /** This run has rendered no items and made no Execution. */
-  readonly isEmpty: boolean
-  /** Names of the sub-installations that this run has rendered; undefined: none rendered yet, and the status names them. */
-  readonly wantedSubs?: readonly string[] | undefined
+  /** The sub-installations of the templates that this run has rendered; undefined: none rendered yet, and the status names them. */
+  readonly wantedSubs?: readonly WantedSub[] | undefined
 }
 
 /** What the pass of a hosted Execution came to. */

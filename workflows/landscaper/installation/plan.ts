@@ -33,8 +33,14 @@ export const installationPlan: JobPlan<InstallationPass> = {
   kind: 'Installation',
   phases: {
     // One that a hand has deleted has to be gone before it is made anew.
-    Init: { step: sequential(step.cleanUpSubInstallations, step.applyChildren), next: 'CleanupOrphaned' },
-    CleanupOrphaned: { step: step.cleanUpSubInstallations, next: 'ObjectsCreated' },
+    Init: {
+      step: sequential(step.interruptInstallation, step.cleanUpSubInstallations, step.applyChildren),
+      next: 'CleanupOrphaned',
+    },
+    CleanupOrphaned: {
+      step: sequential(step.interruptInstallation, step.cleanUpSubInstallations),
+      next: 'ObjectsCreated',
+    },
     ObjectsCreated: { step: sequential(step.interruptInstallation, step.triggerSubInstallations), next: 'Progressing' },
     Progressing: {
       step: sequential(step.interruptInstallation, step.runExecution, step.awaitChildren),
@@ -44,14 +50,17 @@ export const installationPlan: JobPlan<InstallationPass> = {
       step: sequential(step.checkGeneration, step.writeExports),
       next: 'Succeeded',
     },
-    InitDelete: { step: sequential(step.awaitSuccessors, step.deleteChildren), next: 'TriggerDelete' },
+    InitDelete: {
+      step: sequential(step.interruptInstallation, step.awaitSuccessors, step.deleteChildren),
+      next: 'TriggerDelete',
+    },
     TriggerDelete: { step: sequential(step.interruptInstallation, step.triggerSubInstallations), next: 'Deleting' },
     // A decision to let go may come at any time.
     Deleting: {
       step: sequential(
         step.deleteChildren,
-        step.triggerSubInstallations,
         step.interruptInstallation,
+        step.triggerSubInstallations,
         step.runExecution,
         step.awaitDeletion,
       ),

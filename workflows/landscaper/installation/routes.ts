@@ -1,6 +1,8 @@
 // Which events concern an Installation, and which run its state asks for.
 
+import { IGNORE_ANNOTATION, OPERATION_ANNOTATION } from '../contract.ts'
 import {
+  annotation,
   type ControllerRoutes,
   groupKindText,
   isIdle,
@@ -19,6 +21,7 @@ import {
   type WantedRun,
 } from '../../kit/index.ts'
 import { executionKind } from '../execution/kind.ts'
+import { automaticReconcile, countAnew } from './automatic-reconcile.ts'
 import { installationKind, installationTrigger } from './kind.ts'
 
 export const installationRoutes: ControllerRoutes = {
@@ -96,14 +99,25 @@ export function installationRun(subject: object, ownerGone = false): WantedRun {
   if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'unfinished job' }
   if (isSubInstallation(subject)) return runOfSub(subject, ownerGone)
   const trigger = installationTrigger(subject)
-  return trigger === undefined
-    ? { none: 'installation is idle and not triggered' }
-    : { jobID: undefined, cause: trigger }
+  if (trigger !== undefined) return { jobID: undefined, cause: trigger, ...countAnew(subject) }
+  return runByItself(subject) ?? { none: 'installation is idle and not triggered' }
+}
+
+// Another operation, or that it shall be left alone, comes before.
+function runByItself(subject: object): WantedRun | undefined {
+  const isFree =
+    textAt(subject, annotation(IGNORE_ANNOTATION)) !== 'true' &&
+    valueAt(subject, annotation(OPERATION_ANNOTATION)) === undefined
+  const automatic = isFree ? automaticReconcile(subject) : undefined
+  return automatic === undefined || 'none' in automatic ? automatic : { jobID: undefined, ...automatic }
 }
 
 function runOfSub(subject: object, ownerGone: boolean): WantedRun {
   if (!isDeleting(subject)) return { none: 'the jobs of a sub-installation come from its parent' }
   if (!ownerGone) return { none: 'deletion waits for the job ID of the parent' }
+  // As a root: once it has failed, a person asks for the next try.
+  if (textAt(subject, annotation(OPERATION_ANNOTATION)) === 'reconcile')
+    return { jobID: undefined, cause: 'reconcile annotation' }
   return textAt(subject, path('status.phase')) === 'DeleteFailed'
     ? { none: 'deletion failed' }
     : { jobID: undefined, cause: 'deletion without parent' }

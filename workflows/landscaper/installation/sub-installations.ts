@@ -4,6 +4,8 @@
 import type { SubsResult } from '../../../activities/landscaper/installation/sub-installations.ts'
 import type { InstallationView } from '../../../activities/landscaper/installation/views.ts'
 import { again, done, fail, isIdle, type Outcome, stop } from '../../kit/index.ts'
+import { shortList } from '../short-list.ts'
+import { SUB_INSTALLATIONS_CONDITION } from './kind.ts'
 import type { InstallationPass } from './pass.ts'
 
 /** What a write has come to, into the state. */
@@ -34,21 +36,32 @@ export async function cleanUpSubInstallations(pass: InstallationPass): Promise<O
   if (left.length === 0) return done
   const unfinished = left.filter((sub) => sub.jobIDFinished !== jobID)
   if (unfinished.length > 0) return stop(`waiting for sub-installations to be uninstalled: ${names(unfinished)}`)
-  return fail('OrphanedSubInstallations', `sub-installations could not be uninstalled: ${left.map(shown).join('; ')}`)
+  const message = `sub-installations could not be uninstalled: ${shortList(left.map(shown)).join('; ')}`
+  pass.draft.conditions.push({
+    ...{ type: SUB_INSTALLATIONS_CONDITION, status: 'False', reason: 'InstallationNotDeleted' },
+    message,
+  })
+  return fail('OrphanedSubInstallations', message)
 }
 
-/** Hands the job to all that are to run it: in a deletion those under deletion, else the others. */
+/** Hands the job to all; one that a hand has deleted since it was made is uninstalled in it. */
 export async function triggerSubInstallations(pass: InstallationPass): Promise<Outcome> {
   const { state, jobID } = pass
   const { target } = state
-  const waiting = state.subInstallations.filter((sub) => sub.jobID !== jobID && (target.deleting || !sub.deleting))
+  // What they were rendered from, and which they are, stands in the status before one of them begins, and before an item does: a run that is
+  // lost afterwards renders nothing again.
+  if (!target.deleting && target.phase !== 'ObjectsCreated' && hasAny(pass)) return again(0)
+  const waiting = state.subInstallations.filter((sub) => sub.jobID !== jobID)
   if (waiting.length === 0) return done
-  // What they were rendered from stands in the status before one of them begins: a run that is lost afterwards renders nothing again.
-  if (!target.deleting && target.phase !== 'ObjectsCreated') return again(0)
   const idle = waiting.filter(isIdle)
   if (idle.length > 0) await handDown(pass, idle, { ignoresSuccessors: false })
   const busy = waiting.filter((sub) => !isIdle(sub))
   return busy.length === 0 ? done : stop(`waiting for sub-installations to finish another job: ${names(busy)}`)
+}
+
+/** There are any, or were in the job before. */
+function hasAny({ state: { subInstallations, wantedSubs = [], target } }: InstallationPass): boolean {
+  return subInstallations.length + wantedSubs.length + target.activeSubs.length > 0
 }
 
 async function handDown(
@@ -62,17 +75,13 @@ async function handDown(
 }
 
 /** What an activity needs of a sub-installation. */
-export function asChild({ uid, name, version, jobID }: InstallationView) {
-  return { uid, name, version, jobID }
+export function asChild({ uid, name, version, jobID, interruptRequested }: InstallationView) {
+  return { uid, name, version, jobID, interruptRequested }
 }
-
-const MOST_NAMES = 10
 
 /** Names for people; of very many only the first. */
 export function names(subs: readonly InstallationView[]): string {
-  const shown = subs.slice(0, MOST_NAMES).map(({ name }) => name)
-  const more = subs.length - shown.length
-  return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
+  return shortList(subs.map(({ name }) => name)).join(', ')
 }
 
 /** Its state for people, with what it failed of. */

@@ -93,8 +93,11 @@ describe('the sub-installations of a blueprint', () => {
         imports: { data: [{ name: 'in', dataRef: from }] },
         exports: { data: [{ name: 'out', dataRef: to }] },
       })
-    expect(await problemOf(link('a', 'y', 'x'), link('b', 'x', 'y'))).toBe(
-      'subinstallations: they import from each other: a -> b -> a',
-    )
+    expect(await rejection(render(listing(link('a', 'y', 'x'), link('b', 'x', 'y'))))).toMatchObject({
+      code: 'ERR_CYCLIC_DEPENDENCIES',
+      message: 'subinstallations: they import from each other: a -> b -> a',
+    })
+    const twice = [link('a', '#y', 'x'), link('b', '#x', 'x')]
+    expect(await rejection(render(listing(...twice)))).toMatchObject({ code: 'ERR_CONFIGURATION_PROBLEM' })
   })
 })

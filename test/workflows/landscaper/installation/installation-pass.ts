@@ -26,8 +26,15 @@ const TARGET: InstallationView = {
     reconcileRequested: false,
     interruptRequested: false,
   },
-  ...{ hasContext: true, exports: false, withoutUninstall: false, importsHash: undefined, importsRefused: false },
-  ...{ uid: 'u', name: 'root', hasParent: false, awaitsSuccessors: false, activeSubs: [] },
+  ...{
+    hasContext: true,
+    hasExecution: true,
+    exports: false,
+    withoutUninstall: false,
+    importsHash: undefined,
+    importsRefused: false,
+  },
+  ...{ subsRefused: false, uid: 'u', name: 'root', hasParent: false, awaitsSuccessors: false, activeSubs: [] },
 }
 
 /** The execution while it runs the job. */
@@ -134,7 +141,7 @@ export function installationPass({ target = {}, act = {}, state = {}, ...given }
     by: { workflowID: `installation/u/${JOB}`, runID: 'run', pass: 1 },
     act: { ...fakes, ...act },
     state: {
-      ...{ target: observed, execution, deployItems: [], subInstallations: [], isAdopted: false, isEmpty: false },
+      ...{ target: observed, execution, deployItems: [], subInstallations: [], isAdopted: false },
       ...state,
     },
     ...{ tracks: new HeldTracks<InstallationState>(), wake: () => undefined, hosted: [] },

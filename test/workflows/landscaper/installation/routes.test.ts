@@ -51,6 +51,9 @@ describe('a sub-installation', () => {
     expect(installationRun(leaving, true)).toEqual({ jobID: undefined, cause: 'deletion without parent' })
     const failed = { ...leaving, status: { ...idle, phase: 'DeleteFailed' } }
     expect(installationRun(failed, true)).toEqual({ none: 'deletion failed' })
+    const again = { ...failed, metadata: { ...failed.metadata, annotations: { [OPERATION]: 'reconcile' } } }
+    expect(installationRun(again, true)).toEqual({ jobID: undefined, cause: 'reconcile annotation' })
+    expect(installationRun(again, false)).toEqual({ none: 'deletion waits for the job ID of the parent' })
   })
 
   it('that goes wakes its parent, and those whose parent it was', () => {

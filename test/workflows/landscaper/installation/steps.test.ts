@@ -39,7 +39,9 @@ describe('an installation in phase Init', () => {
   it('says that its imports are refused, and once they are not any more', async () => {
     const code = 'ImportNotFound'
     const message = 'spec.imports.data[0] "size": found no DataObject n/size'
-    const act = { applyChildren: () => Promise.resolve({ result: 'refused' as const, code, message }) }
+    const act = {
+      applyChildren: () => Promise.resolve({ result: 'refused' as const, of: 'imports' as const, code, message }),
+    }
     const refused = installationPass({ act })
     expect(await applyChildren(refused.pass)).toEqual(fail(code, message))
     const condition = { type: 'ValidateImports', status: 'False', reason: 'ImportValidationFailed', message }
@@ -69,10 +71,18 @@ describe('an installation in phase Progressing', () => {
     expect(awaitChildren(installationPass({ execution }).pass)).toEqual(stop('waiting for execution root'))
   })
 
-  it('fails when its execution is gone, and has none to wait for when it rendered no items', () => {
-    const { pass } = installationPass({ execution: undefined })
-    expect(awaitChildren(pass)).toEqual(fail('ExecutionMissing', 'execution root is gone'))
-    pass.state = { ...pass.state, isEmpty: true }
+  it('fails when its execution is gone, and has none to wait for when it rendered no items', async () => {
+    const missing = fail('ExecutionMissing', 'execution root is gone')
+    expect(awaitChildren(installationPass({ execution: undefined }).pass)).toEqual(missing)
+    // The status says so: the run that has rendered may have been lost.
+    expect(awaitChildren(installationPass({ execution: undefined, target: { hasExecution: false } }).pass)).toEqual(
+      done,
+    )
+    const applied = { result: 'applied' as const, execution: undefined, subInstallations: [] }
+    const act = { applyChildren: () => Promise.resolve(applied) }
+    const { pass } = installationPass({ execution: undefined, act })
+    await applyChildren(pass)
+    expect(pass.draft.fields).toMatchObject({ executionRef: null })
     expect(awaitChildren(pass)).toEqual(done)
   })
 

@@ -1,6 +1,7 @@
 // What a job does with the sub-installations, step by step. Source: spec/landscaper.md 2.3, 2.4, 2.11.
 
 import { describe, expect, it } from 'vitest'
+import { beginInstallation } from '../../../../workflows/landscaper/installation/begin-installation.ts'
 import { awaitChildren } from '../../../../workflows/landscaper/installation/await-children.ts'
 import { awaitDeletion } from '../../../../workflows/landscaper/installation/await-deletion.ts'
 import { awaitSuccessors } from '../../../../workflows/landscaper/installation/await-successors.ts'
@@ -17,6 +18,7 @@ import { EXECUTION, installationPass, JOB, SUB } from './installation-pass.ts'
 const IDLE_SUB = { ...SUB, jobID: 'job-1', phase: 'Succeeded' }
 const FINISHED = { ...SUB, jobIDFinished: JOB, phase: 'Succeeded' }
 const LEAVING = { ...IDLE_SUB, deleting: true }
+const WANTED = { template: 'sub', name: 'sub-1' }
 const SETTLED = { phase: 'ObjectsCreated' }
 const SUCCEEDED = { ...EXECUTION, jobIDFinished: JOB, phase: 'Succeeded' }
 
@@ -28,6 +30,13 @@ describe('the sub-installations that a job has', () => {
     expect(await triggerSubInstallations(pass)).toEqual(done)
     expect([early.calls, calls]).toEqual([[], ['triggerSubInstallations sub-1']])
     expect(pass.state.subInstallations).toMatchObject([{ name: 'sub-1', jobID: JOB }])
+  })
+
+  it('get it, too, when a hand deletes them before: they are uninstalled in it', async () => {
+    const { pass, calls } = installationPass({ target: SETTLED, state: { subInstallations: [LEAVING] } })
+    expect(await triggerSubInstallations(pass)).toEqual(done)
+    expect(calls).toEqual(['triggerSubInstallations sub-1'])
+    expect(awaitChildren(pass)).toEqual(stop('waiting for execution root and sub-installations sub-1'))
   })
 
   it('that have it get it no second time, and one with another job is waited for', async () => {
@@ -44,7 +53,7 @@ describe('the sub-installations that a job has', () => {
   it('are waited for like the execution; all of them, also when one has failed', () => {
     const failed = { ...FINISHED, phase: 'Failed', error: 'no' }
     const two = { ...SUB, uid: 'uid-2', name: 'sub-2' }
-    const wantedSubs = ['sub-1', 'sub-2']
+    const wantedSubs = [WANTED, { template: 'two', name: 'sub-2' }]
     const waiting = installationPass({ execution: SUCCEEDED, state: { subInstallations: [failed, two], wantedSubs } })
     expect(awaitChildren(waiting.pass)).toEqual(stop('waiting for sub-installations sub-2'))
     const both = installationPass({ state: { subInstallations: [failed, two], wantedSubs } })
@@ -56,6 +65,44 @@ describe('the sub-installations that a job has', () => {
     expect(awaitChildren(over.pass)).toEqual(fail('ChildrenFailed', 'installation sub-1 is Failed: no'))
     const gone = installationPass({ execution: SUCCEEDED, state: { subInstallations: [FINISHED], wantedSubs } })
     expect(awaitChildren(gone.pass)).toEqual(fail('ChildrenFailed', 'installation sub-2 is gone; expected Succeeded'))
+    const reason = 'SubInstallationsNotFound'
+    expect(gone.pass.draft.conditions).toMatchObject([{ type: 'EnsureSubInstallations', status: 'False', reason }])
+  })
+
+  it('count as missing when a hand deletes them while they are made', async () => {
+    const applied = { result: 'applied' as const, execution: undefined, subInstallations: [], wantedSubs: [WANTED] }
+    const act = { applyChildren: () => Promise.resolve(applied) }
+    const { pass } = installationPass({ execution: undefined, act })
+    expect(await applyChildren(pass)).toEqual(done)
+    const activeSubs = [{ specName: 'sub', objectName: 'sub-1' }]
+    expect(pass.draft.fields['subInstCache']).toEqual({ activeSubs, orphanedSubs: [] })
+    // Which they are stands in the status before an item begins.
+    expect(await triggerSubInstallations(pass)).toEqual(again(0))
+    expect(awaitChildren(pass).faults).toMatchObject([{ code: 'ChildrenFailed' }])
+  })
+
+  it('are told of in few words, however many have failed', () => {
+    const many = Array.from({ length: 200 }, (_, index) => ({
+      ...{ ...FINISHED, phase: 'Failed', error: 'x'.repeat(1000) },
+      ...{ uid: `uid-${index}`, name: `sub-${index}` },
+    }))
+    const { pass } = installationPass({ execution: SUCCEEDED, state: { subInstallations: many, wantedSubs: [] } })
+    const [fault] = awaitChildren(pass).faults
+    expect(fault?.message).toMatch(/; and 190 more$/)
+    expect(fault?.message.length).toBeLessThan(4200)
+  })
+
+  it('that cannot be made are told in the condition, and that they can in the next job', async () => {
+    const refused = { result: 'refused' as const, of: 'subInstallations' as const, code: 'NameTaken', message: 'no' }
+    const { pass } = installationPass({ execution: undefined, act: { applyChildren: () => Promise.resolve(refused) } })
+    expect(await applyChildren(pass)).toEqual(fail('NameTaken', 'no'))
+    const condition = { type: 'EnsureSubInstallations', status: 'False', reason: 'InstallationCreatingFailed' }
+    expect(pass.draft.conditions).toEqual([{ ...condition, message: 'no' }])
+    const none = { result: 'applied' as const, execution: undefined, subInstallations: [], wantedSubs: [] }
+    const act = { applyChildren: () => Promise.resolve(none) }
+    const next = installationPass({ execution: undefined, act, target: { subsRefused: true } })
+    await applyChildren(next.pass)
+    expect(next.pass.draft.conditions).toMatchObject([{ type: 'EnsureSubInstallations', status: 'True' }])
   })
 
   it('that the blueprint no longer has are told that they go, and waited for', async () => {
@@ -67,13 +114,15 @@ describe('the sub-installations that a job has', () => {
     const stuck = { ...FINISHED, deleting: true, phase: 'DeleteFailed', error: 'no' }
     const failed = installationPass({ state: { subInstallations: [stuck] } })
     expect((await cleanUpSubInstallations(failed.pass)).faults).toMatchObject([{ code: 'OrphanedSubInstallations' }])
+    expect(failed.pass.draft.conditions).toMatchObject([{ status: 'False', reason: 'InstallationNotDeleted' }])
     const none = installationPass({ state: { subInstallations: [SUB] } })
     expect(await cleanUpSubInstallations(none.pass)).toEqual(done)
   })
 
   it('are named in the status, with those that leave', async () => {
     const orphan = { ...LEAVING, uid: 'uid-0', name: 'sub-0' }
-    const applied = { result: 'applied' as const, execution: undefined, subInstallations: [orphan, IDLE_SUB] }
+    const subInstallations = [orphan, IDLE_SUB]
+    const applied = { result: 'applied' as const, execution: undefined, subInstallations, wantedSubs: [WANTED] }
     const { pass } = installationPass({ execution: undefined, act: { applyChildren: () => Promise.resolve(applied) } })
     expect(await applyChildren(pass)).toEqual(done)
     expect(pass.draft.fields['subInstCache']).toEqual({
@@ -92,9 +141,9 @@ describe('a job that waits for siblings', () => {
     expect(await applyChildren(installationPass({ act, execution: undefined }).pass)).toEqual(stop(waiting.reason))
   })
 
-  it('can be interrupted', async () => {
-    const { pass, calls } = installationPass({ act, execution: undefined, target: { interruptRequested: true } })
-    expect((await applyChildren(pass)).faults).toMatchObject([{ code: 'InterruptOperation' }])
+  it.each(['Init', 'CleanupOrphaned', 'InitDelete'])('can be interrupted in %s', async (phase) => {
+    const { pass, calls } = installationPass({ execution: undefined, target: { interruptRequested: true, phase } })
+    expect((await interruptInstallation(pass)).faults).toMatchObject([{ code: 'InterruptOperation' }])
     expect(calls).toEqual(['takeInterruptOff'])
   })
 })
@@ -106,6 +155,40 @@ describe('an interrupt', () => {
     expect(await interruptInstallation(pass)).toEqual(done)
     expect(await interruptInstallation(pass)).toEqual(done)
     expect(calls).toEqual(['interruptSubInstallations sub-1', 'takeInterruptOff'])
+  })
+
+  it('stays where others have not begun, until those that run have ended; nothing else begins', async () => {
+    const interrupted = { interruptRequested: true }
+    const idle = { ...IDLE_SUB, uid: 'uid-2', name: 'sub-2' }
+    const execution = { ...EXECUTION, jobID: 'job-1' }
+    const waiting = stop('interrupted: waiting for sub-installations sub-1 to end')
+    const half = { execution: undefined, target: { ...interrupted, ...SETTLED } }
+    const some = installationPass({ ...half, state: { subInstallations: [SUB, idle] } })
+    const other = installationPass({ execution, target: interrupted, state: { subInstallations: [SUB] } })
+    for (const { pass, calls } of [some, other]) {
+      expect(await interruptInstallation(pass)).toEqual(waiting)
+      expect(calls).toEqual(['interruptSubInstallations sub-1'])
+    }
+    const over = installationPass({ ...half, state: { subInstallations: [FINISHED, idle] } })
+    expect((await interruptInstallation(over.pass)).faults).toMatchObject([{ code: 'InterruptOperation' }])
+    expect(over.calls).toEqual(['takeInterruptOff'])
+  })
+
+  it('reaches those that are uninstalled before anything is made', async () => {
+    const leaving = { ...SUB, deleting: true, phase: 'Deleting' }
+    const { pass, calls } = installationPass({
+      ...{ target: { interruptRequested: true, phase: 'Init' }, execution: undefined },
+      state: { subInstallations: [leaving] },
+    })
+    expect(await interruptInstallation(pass)).toEqual(stop('interrupted: waiting for sub-installations sub-1 to end'))
+    expect(calls).toEqual(['interruptSubInstallations sub-1'])
+  })
+
+  it('of a sub-installation is no earlier job’s: its parent has taken those off', async () => {
+    const target = { interruptRequested: true, phase: 'Init', hasParent: true }
+    const { pass, calls } = installationPass({ target })
+    await beginInstallation(pass)
+    expect([calls, pass.state.target.interruptRequested]).toEqual([[], true])
   })
 
   it('before any of them has the job ends it', async () => {

@@ -3,7 +3,7 @@
 import type { JobController, JobInput, JobPass, JobState } from '../job.ts'
 import type { By } from '../subject.ts'
 import { retryable } from '../next-pass.ts'
-import { type Progress, runPhases } from '../phases.ts'
+import { type Progress, runPhases, tellBegin } from '../phases.ts'
 import { failedPhases, failureOf } from '../run-failure.ts'
 import { statusChange } from '../settle.ts'
 import { endBy, verdict } from '../verdict.ts'
@@ -42,8 +42,8 @@ export async function runJob<State extends JobState, Act>(
   const runOnce = async (acting: By): Promise<JobReport> => {
     const by = { ...acting, tree, ...(serves !== undefined && { serves }) }
     const observed = await attempt(() => controller.observe(controller.act, input, by, () => root.state))
-    // Nothing was seen, so nothing can be final.
-    if ('outcome' in observed) return { outcome: retryable(observed.outcome), result: undefined }
+    // Nothing was seen, so nothing can be final, and there is no status to say it in.
+    if ('outcome' in observed) return { outcome: retryable(observed.outcome), result: undefined, isUnseen: true }
     if (observed.value === undefined) return { outcome: done, result: 'Deleted' }
     const pass = root.start({ ...input, by }, observed.value)
     const ended = verdict(pass.state.target, input.jobID, { begins: controller.begin !== undefined })
@@ -74,6 +74,9 @@ async function runPass<State extends JobState, Act>(
   const outcome = 'outcome' in begun ? begun.outcome : begun.value
   const ended = endBy(outcome)
   if (ended !== undefined) return { outcome: done, result: ended }
-  if (outcome.faults.length > 0) return { outcome: retryable(outcome), result: undefined }
+  if (outcome.faults.length > 0) {
+    tellBegin(plan, pass, outcome.faults)
+    return { outcome: retryable(outcome), result: undefined }
+  }
   return await runPhases(plan, pass, (step) => runOnTemporal(step, pass, hooks))
 }

@@ -25,6 +25,8 @@ export interface JobReport extends PassReport {
   readonly change?: StatusChange | undefined
   /** Of the children that the run hosts. */
   readonly hosted?: readonly HostedEnd[]
+  /** The pass could not look, or begin where it looked. */
+  readonly isUnseen?: true | undefined
   /** Takes the target as settle left it. */
   settled?(target: Partial<SettledTarget>): void
 }
@@ -39,12 +41,12 @@ export function jobCourse(
   let refusals = 0
   let gone: readonly Pick<ChildChange, 'by' | 'subject'>[] = []
   const settlePass = async (by: By, report: JobReport, next: NextPass): Promise<Settled> => {
-    const { change, result, hosted } = report
+    const { change, result, hosted, isUnseen } = report
     const part = hostedPart(input.subject, hosted)
     gone = goneOf(hosted)
     const againMs = result === undefined ? next.againMs : undefined
     const isClosed = change?.finished === true
-    const said = { ...part, change, againMs }
+    const said = { ...part, change, againMs, isUnseen }
     if (isNothing(said) && (result !== undefined || wakes.isWoken())) return { result, isClosed }
     const settled = await settle(toSettle({ ...by, ...input, ...next, ...said }, refusals))
     refusals = refusalsAfter(settled, refusals)

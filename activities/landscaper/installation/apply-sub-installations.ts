@@ -1,0 +1,146 @@
+// The sub-installations of the templates that a job has rendered: made, brought up to date, and deleted where no template is left.
+// Source: spec/landscaper.md 2.3 "Init" 8, 2.5.
+
+import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
+import type { LandscaperDeps } from '../deps.ts'
+import { finalFailure } from '../../kube/errors.ts'
+import { isOwnedBy } from '../../kube/owners.ts'
+import { targetView } from '../../kube/views.ts'
+import { writeAll } from '../../kube/write.ts'
+import { IGNORE_SUCCESSORS } from '../requests.ts'
+import type { SubinstallationTemplate } from '../render/subinstallation-template.ts'
+import { newSubInstallation, subInstallationPatch, templateOf } from './sub-installation-objects.ts'
+import { askAndRemove, sent, type SubsInput, type SubsResult, type SubWrite } from './sub-installations.ts'
+import { type InstallationView, subInstallationView } from './views.ts'
+
+export interface SubsToApply {
+  readonly parent: Installation
+  readonly templates: readonly SubinstallationTemplate[]
+  readonly existing: readonly Installation[]
+}
+
+/** Which object a template has become. */
+export interface WantedSub {
+  readonly template: string
+  readonly name: string
+}
+
+export interface AppliedSubs {
+  /** All, those under deletion too. */
+  readonly subInstallations: readonly InstallationView[]
+  /** One for each template, whatever a hand has done with it since. */
+  readonly wantedSubs: readonly WantedSub[]
+}
+
+type Input = Omit<SubsInput, 'subInstallations'>
+
+const STEP = 'applyChildren'
+// Two of a namespace have one name in one of a million cases.
+const ATTEMPTS = 3
+
+/**
+ * Makes the sub-installations of the templates: creates missing ones, updates those that differ, deletes those of no template.
+ * Idempotent: names are deterministic per job, and a repeated create finds its own object.
+ *
+ * @throws `NameTaken` (final), retryable failures.
+ */
+export async function applySubInstallations(
+  deps: LandscaperDeps,
+  input: Input,
+  { parent, templates, existing }: SubsToApply,
+): Promise<AppliedSubs> {
+  const living = existing.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+  const byTemplate = new Map(living.map((one) => [templateOf(one), one]))
+  const made = await create(deps, input, {
+    parent,
+    templates: templates.filter(({ name }) => !byTemplate.has(name)),
+  })
+  const kept = templates.flatMap((template) => {
+    const found = byTemplate.get(template.name)
+    return found === undefined ? [] : [{ template, found }]
+  })
+  const updates = kept.flatMap(({ template, found }) => update(parent, template, found))
+  const updated = await sent(deps, input, STEP, updates)
+  const wanted = new Set(kept.map(({ found }) => found))
+  const removed = await askAndRemove(
+    deps,
+    { ...input, subInstallations: living.filter((one) => !wanted.has(one)).map(subInstallationView) },
+    STEP,
+    IGNORE_SUCCESSORS,
+  )
+  return {
+    subInstallations: combined(existing, made.changed, updated, removed),
+    wantedSubs: [
+      ...made.wantedSubs,
+      ...kept.map(({ template, found }) => ({ template: template.name, name: found.metadata.name })),
+    ],
+  }
+}
+
+/** @param updated says by name what is gone; `removed` by uid. */
+function combined(
+  existing: readonly Installation[],
+  made: readonly InstallationView[],
+  updated: SubsResult,
+  removed: SubsResult,
+): readonly InstallationView[] {
+  const now = new Map(existing.map((one) => [one.metadata.uid, subInstallationView(one)]))
+  for (const one of [...made, ...updated.changed, ...removed.changed]) now.set(one.uid, one)
+  return [...now.values()].filter(({ uid, name }) => !removed.gone.includes(uid) && !updated.gone.includes(name))
+}
+
+/** Creates them; where somebody else's object has the name, under the next one. */
+async function create(
+  deps: LandscaperDeps,
+  input: Input,
+  { parent, templates }: Omit<SubsToApply, 'existing'>,
+): Promise<{ readonly changed: readonly InstallationView[]; readonly wantedSubs: readonly WantedSub[] }> {
+  const changed: InstallationView[] = []
+  const wantedSubs: WantedSub[] = []
+  let left = templates
+  for (let attempt = 0; left.length > 0; attempt++) {
+    const writes = left.map((template) => creation(parent, template, { jobID: input.jobID, attempt }))
+    const answers = await writeAll(deps, { ...input.by, step: STEP, fieldManager: 'pawl-installation' }, writes)
+    const failed = answers.find(({ result }) => result === 'failed')
+    if (failed?.result === 'failed') throw failed.error
+    const named = left.map((template, index) => ({ template, name: writes[index]?.name ?? '', answer: answers[index] }))
+    const taken = named.filter(({ answer }) => answer?.result === 'superseded')
+    if (taken.length > 0 && attempt + 1 === ATTEMPTS) throw nameTaken(parent, taken[0]?.name ?? '')
+    for (const { template, name, answer } of named) {
+      if (answer?.result === 'superseded') continue
+      wantedSubs.push({ template: template.name, name })
+      if (answer?.result === 'ok') changed.push(subInstallationView(answer.object))
+    }
+    left = taken.map(({ template }) => template)
+  }
+  return { changed, wantedSubs }
+}
+
+function nameTaken({ metadata: { namespace } }: Installation, name: string): Error {
+  const what = `installation ${namespace}/${name}`
+  return finalFailure('NameTaken', `${what} exists and belongs to somebody else; expected none`)
+}
+
+function creation(
+  parent: Installation,
+  template: SubinstallationTemplate,
+  naming: { readonly jobID: string; readonly attempt: number },
+): SubWrite {
+  const body = newSubInstallation(parent, template, naming)
+  const { name, namespace = '' } = body.metadata
+  const isOurs: Extract<SubWrite, { verb: 'create' }>['isOurs'] = (found) =>
+    isOwnedBy(found, installationKind, parent.metadata) && templateOf(found) === template.name
+  return { verb: 'create', watched: installationKind, namespace, name, body, isOurs }
+}
+
+function update(parent: Installation, template: SubinstallationTemplate, existing: Installation): SubWrite[] {
+  const patch = subInstallationPatch(parent, template, existing)
+  if (patch === undefined) return []
+  const { namespace, name, resourceVersion: version } = existing.metadata
+  // Another job of it means that ours is over, and its spec is old.
+  const isSame = (current: Installation) =>
+    current.metadata.uid === existing.metadata.uid && targetView(current).jobID === targetView(existing).jobID
+  const reapply = (current: Installation) =>
+    isSame(current) ? (subInstallationPatch(parent, template, current) ?? 'done') : 'superseded'
+  return [{ verb: 'patch', watched: installationKind, namespace, name, version, patch, reapply }]
+}

@@ -1,0 +1,92 @@
+// What the webhook says of data that has to be unpacked or parsed first: in the thread that it is done in.
+
+import { gzipSync } from 'node:zlib'
+import { afterAll, describe, expect, it } from 'vitest'
+
+import { openFurtherRules } from '../../../activities/landscaper/further-rules.ts'
+import { problemText } from '../../../workflows/kit/index.ts'
+import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
+import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
+
+const rules = openFurtherRules()
+afterAll(() => rules.close())
+
+async function problems(kind: typeof executionKind | typeof installationKind, spec: object) {
+  const asked = { operation: 'CREATE', old: undefined, user: { name: 'x', groups: [] }, namespace: 'n' } as const
+  const found = await rules.validate({ ...asked, kind, object: { spec }, signal: AbortSignal.timeout(60_000) })
+  return found.map(problemText)
+}
+
+const packed = (value: unknown) => gzipSync(JSON.stringify(value)).toString('base64')
+const CONFIG = { apiVersion: 'x/v1', kind: 'X' }
+const item = (name: string, more: object = {}) => ({ name, type: 't', config: CONFIG, ...more })
+const execution = async (deployItemsCompressed: string) => await problems(executionKind, { deployItemsCompressed })
+
+describe('the compressed items of an Execution', () => {
+  it('pass when there is an order in which they can run', async () => {
+    expect(await execution(packed([item('a'), item('b', { dependsOn: ['a'] })]))).toEqual([])
+    expect(await problems(executionKind, { deployItems: [] })).toEqual([])
+  })
+
+  it('are refused by the rules of the plain list, with the path of a cycle', async () => {
+    const items = [item('a', { dependsOn: ['b'] }), item('b', { dependsOn: ['a'] }), item('c', { type: '' })]
+    expect(await execution(packed(items))).toEqual([
+      'spec.deployItemsCompressed[2].type: found nothing, expected the type, which selects the deployer',
+      'spec.deployItemsCompressed: found items that depend on each other: a -> b -> a, expected an order in which they can run',
+    ])
+  })
+
+  it.each([
+    ['bm8gemlw', 'incorrect header check'],
+    [gzipSync('{').toString('base64'), 'no JSON'],
+    [packed({ a: 1 }), 'JSON of another shape'],
+    [gzipSync(Buffer.alloc(40 * 1024 * 1024)).toString('base64'), 'more than 33554432 bytes when unpacked'],
+    [packed(Array.from({ length: 5001 }, (_, index) => item(`i${index}`))), '5001 deploy items'],
+  ])('are refused when they cannot be read, whatever is in them', async (text, found) => {
+    const [told = '', ...more] = await execution(text)
+    expect(more).toEqual([])
+    expect(told).toMatch(/^spec\.deployItemsCompressed: found /)
+    expect(told).toContain(found)
+  })
+})
+
+describe('the blueprint of an Installation', () => {
+  const sub = (name: string, imported: string, exported: string, more: object = {}) => ({
+    ...{ name, blueprint: { filesystem: { 'blueprint.yaml': '{}' } } },
+    imports: { data: [{ name: 'x', dataRef: imported }] },
+    exports: { data: [{ name: 'y', dataRef: exported }] },
+    ...more,
+  })
+  const RING = [sub('a', 'two', 'one'), sub('b', 'one', 'two')]
+  const TOLD = 'expected an order in which they can run'
+  const installation = async (filesystem: unknown) =>
+    await problems(installationKind, { blueprint: { inline: { filesystem } } })
+  const files = (definition: object, more: object = {}) => ({ 'blueprint.yaml': JSON.stringify(definition), ...more })
+
+  it('is refused when sub-installations that it lists import from each other, with the path', async () => {
+    const told = `spec.blueprint.inline: found sub-installations that import from each other: a -> b -> a, ${TOLD}`
+    expect(await installation(files({ subinstallations: RING }))).toEqual([told])
+    expect(await installation(JSON.stringify(files({ subinstallations: RING })))).toEqual([told])
+    const listed = { subinstallations: [RING[0], { file: 'b.yaml' }] }
+    expect(await installation(files(listed, { 'b.yaml': JSON.stringify(RING[1]) }))).toEqual([told])
+  })
+
+  it('is refused when that is so further below', async () => {
+    const inner = { filesystem: files({ subinstallations: RING }) }
+    const outer = { subinstallations: [sub('outer', 'p', 'q', { blueprint: inner })] }
+    expect(await installation(files(outer))).toEqual([
+      `spec.blueprint.inline: found sub-installations that import from each other: a -> b -> a, in outer, ${TOLD}`,
+    ])
+  })
+
+  it.each([
+    ['an order', files({ subinstallations: [sub('a', 'zero', 'one'), sub('b', 'one', 'two')] })],
+    ['what only a template can tell', files({ subinstallationExecutions: [{ name: 'subinstallations' }] })],
+    ['what is no blueprint', { 'blueprint.yaml': '{ subinstallations: [' }],
+    ['a file that is not there', files({ subinstallations: [{ file: 'lost.yaml' }] })],
+    ['a list of other things', files({ subinstallations: ['text', 7, null, {}] })],
+    ['aliases without end', { 'blueprint.yaml': `subinstallations: &a [${'*a,'.repeat(10_000)}]` }],
+  ])('passes with %s', async (_, filesystem) => {
+    expect(await installation(filesystem)).toEqual([])
+  })
+})

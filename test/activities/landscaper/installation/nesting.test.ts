@@ -1,0 +1,38 @@
+// How deep sub-installations may be nested.
+
+import { describe, expect, it } from 'vitest'
+import { checkNesting, DEEPEST, pathBelow } from '../../../../activities/landscaper/installation/nesting.ts'
+import { API } from '../../../support/cluster.ts'
+
+const owner = { apiVersion: API, kind: 'Installation', uid: 'u', name: 'parent', controller: true }
+const one = (name: string, path?: string, isSub = path !== undefined) => ({
+  metadata: {
+    ...{ name, namespace: 'n', uid: name, resourceVersion: '1', generation: 1, creationTimestamp: '' },
+    ...(path !== undefined && { annotations: { 'landscaper.gardener.cloud/pawl-path': path } }),
+    ...(isSub && { ownerReferences: [owner] }),
+  },
+})
+const deep = (levels: number) => ['root', ...Array.from({ length: levels }, (_, index) => `l${index + 1}`)].join('/')
+
+describe('the path of a sub-installation', () => {
+  it('begins with its root, whatever that says of itself', () => {
+    expect(pathBelow(one('root'), 'a')).toBe('root/a')
+    expect(pathBelow(one('root', 'x/y/z', false), 'a')).toBe('root/a')
+  })
+
+  it('goes on below it, and begins with the parent where that did not say its own', () => {
+    expect(pathBelow(one('a-12345', 'root/a'), 'b')).toBe('root/a/b')
+    expect(pathBelow(one('a-12345', undefined, true), 'b')).toBe('parent/a-12345/b')
+  })
+})
+
+describe('sub-installations', () => {
+  it('are refused below the deepest level, with their path', () => {
+    const templates = [{ name: 'next' }]
+    expect(() => checkNesting(one('l19', deep(DEEPEST - 1)), templates)).not.toThrow()
+    expect(() => checkNesting(one('l20', deep(DEEPEST)), [])).not.toThrow()
+    expect(() => checkNesting(one('l20', deep(DEEPEST)), templates)).toThrow(
+      /^subinstallations: found 21 levels, expected at most 20: root -> l1 -> .* -> l20 -> next$/,
+    )
+  })
+})

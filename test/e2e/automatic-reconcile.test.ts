@@ -1,0 +1,115 @@
+// Installations whose jobs start by themselves. Source: spec/landscaper.md 2.12.
+
+import { describe, expect, it } from 'vitest'
+import { failing, installation, type LsObject } from '../support/cluster.ts'
+import { useStage } from '../support/stage.ts'
+
+const stage = useStage('automatic')
+
+async function create(name: string, items: Parameters<typeof installation>[1], automaticReconcile: object) {
+  await stage.cluster.create(installation(name, items, { spec: { automaticReconcile } }), 'installations')
+}
+
+/** The automatic jobs of an installation, with how they ended. */
+async function automaticJobs(object: LsObject): Promise<string[]> {
+  const rows = await stage.pawl.db
+    .selectFrom('job')
+    .select(['cause', 'outcome'])
+    .where('uid', '=', object.metadata.uid ?? '')
+    .where('cause', 'like', 'automatic%')
+    .orderBy('started_at')
+    .execute()
+  return rows.map(({ cause, outcome }) => `${cause}: ${outcome ?? 'open'}`)
+}
+
+/** Waits until so many have been counted, and the last of them has ended. */
+async function counted(name: string, numberOfReconciles: number): Promise<LsObject> {
+  return await stage.cluster.until('installations', name, (it) => {
+    const { jobID, jobIDFinished, automaticReconcileStatus } = it?.status ?? {}
+    const { numberOfReconciles: found } = (automaticReconcileStatus ?? {}) as { numberOfReconciles?: number }
+    return found === numberOfReconciles && jobID === jobIDFinished
+  })
+}
+
+/** When its next job is due, by its wake in the journal; undefined when none is to come. */
+async function dueOf(object: LsObject): Promise<Date | undefined> {
+  const row = await stage.pawl.db
+    .selectFrom('wake')
+    .select('due')
+    .where('uid', '=', object.metadata.uid ?? '')
+    .where('due', '>', new Date())
+    .executeTakeFirst()
+  return row?.due
+}
+
+describe.concurrent('an installation whose jobs start by themselves', () => {
+  it('is tried again after a failure, as often as it says, and then only when it is asked for', async () => {
+    const { cluster, pawl } = stage
+    await create('retried', [failing('bad')], { failedReconcile: { numberOfReconciles: 2, interval: '2s' } })
+    const twice = await counted('retried', 2)
+    expect(twice.status).toMatchObject({
+      phase: 'Failed',
+      automaticReconcileStatus: { generation: twice.metadata.generation, onFailed: true },
+    })
+    await pawl.settled(twice)
+    const retry = 'automatic reconcile after a failure: Failed'
+    expect(await automaticJobs(twice)).toEqual([retry, retry])
+    expect(await dueOf(twice)).toBeUndefined()
+
+    // What was asked for counts anew; once more it is tried twice.
+    await cluster.trigger('retried')
+    await cluster.finished('retried', twice.status?.jobID)
+    await pawl.settled(await counted('retried', 2))
+    expect(await automaticJobs(twice)).toHaveLength(4)
+  })
+
+  it('runs again after a success, at its interval; a worker that is killed meanwhile changes nothing', async () => {
+    const { pawl, cluster } = stage
+    await create('again', [{ name: 'good' }], { succeededReconcile: { interval: '6s' } })
+    const first = await cluster.finished('again')
+    await pawl.kill('worker')
+    await pawl.startWorker()
+    const second = await cluster.finished('again', first.status?.jobID)
+    expect(second.status).toMatchObject({
+      phase: 'Succeeded',
+      automaticReconcileStatus: { generation: first.metadata.generation, numberOfReconciles: 0, onFailed: false },
+    })
+    const third = await cluster.finished('again', second.status?.jobID)
+    const at = ({ status }: LsObject) =>
+      Date.parse((status?.['automaticReconcileStatus'] as { lastReconcileTime: string }).lastReconcileTime)
+    const ended = (first.status?.['transitionTimes'] as { finishedTime: string }).finishedTime
+    expect(at(second) - Date.parse(ended)).toBeGreaterThanOrEqual(6000)
+    expect(at(third) - at(second)).toBeGreaterThanOrEqual(6000)
+    await cluster.delete('installations', 'again')
+    await cluster.gone('again')
+  })
+
+  it('waits in the journal without a run, until what it says is edited or it goes', async ({ expect: expectHere }) => {
+    const { cluster, pawl } = stage
+    await create('patient', [{ name: 'good' }], { succeededReconcile: { cronSpec: '@every 20h' } })
+    const { metadata, status } = await cluster.finished('patient')
+    const hours = async () => {
+      const due = await dueOf({ metadata })
+      return due === undefined ? undefined : Math.round((due.getTime() - Date.now()) / 3_600_000)
+    }
+    await expectHere.poll(hours).toBe(20)
+    const open = await pawl.db
+      .selectFrom('job')
+      .where('uid', '=', metadata.uid ?? '')
+      .where('outcome', 'is', null)
+      .selectAll()
+      .execute()
+    expect(open).toEqual([])
+
+    // An edit is a job that somebody has to ask for; what it says of its own jobs counts from its end.
+    const spec = { automaticReconcile: { succeededReconcile: { cronSpec: null, interval: '2h' } } }
+    await cluster.patch('installations', 'patient', { spec })
+    await cluster.trigger('patient')
+    await cluster.finished('patient', status?.jobID)
+    await expectHere.poll(hours).toBe(2)
+
+    await cluster.delete('installations', 'patient')
+    await cluster.gone('patient')
+    await expectHere.poll(async () => await dueOf({ metadata })).toBeUndefined()
+  })
+})

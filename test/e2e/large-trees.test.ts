@@ -1,0 +1,195 @@
+// Trees of sub-installations that are wide, and deep: data goes down and up in all of them, deletion goes the other way, and no level costs more writes than
+// its sub-installations need. PAWL_LONG=1 has as many beside each other as issue 18 names. Source: spec/landscaper.md 2.3 to 2.6, docs/performance.md.
+
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import type { SeenWrite } from '../support/api-proxy.ts'
+import { installation, type LsObject } from '../support/cluster.ts'
+import { closeLane, type Lane, openLane } from '../support/crash.ts'
+import { dataObject } from '../support/imports.ts'
+import { PATIENT } from '../support/stage.ts'
+import { deploying, exportingData, sub, subsOf } from '../support/sub-installations.ts'
+
+const isLong = process.env['PAWL_LONG'] !== undefined
+const WIDE = isLong ? 200 : 30
+const DEEP = 5
+const LIMIT_MS = isLong ? 1_800_000 : 600_000
+
+let lane: Lane
+beforeAll(async () => {
+  lane = await openLane('trees', inject('servers'), { workerFlags: PATIENT })
+  lane.proxy.arm()
+}, LIMIT_MS)
+afterAll(() => closeLane(lane))
+
+const text = (name: string) => ({ name, type: 'data', schema: { type: 'string' } })
+const importing = (...names: readonly string[]) => ({ data: names.map((name) => ({ name, dataRef: name })) })
+const exporting = (name: string, dataRef = name) => ({ data: [{ name, dataRef }] })
+
+/** `base` exports to all parts, and `sum` imports from all of them. */
+function wide(name: string) {
+  const base = sub('base', { exports: exporting('address'), blueprint: exportingData('address', 'here') })
+  const part = sub('part-POSITION', {
+    imports: importing('address'),
+    exports: exporting('part', 'part-POSITION'),
+    blueprint: { imports: [text('address')], ...exportingData('part', '"{{ .imports.address }}"') },
+  })
+  const parts = Array.from({ length: WIDE - 2 }, (_, index) => `part-${index}`)
+  const sum = sub('sum', {
+    imports: importing(...parts),
+    exports: exporting('sum'),
+    blueprint: { imports: parts.map(text), ...exportingData('sum', '{{ len .imports }}') },
+  })
+  const quoted = (value: object) => JSON.stringify(value).replaceAll('{{', '{{ "{{" }}')
+  const template = `subinstallations:
+- ${quoted(base)}
+- ${quoted(sum)}
+{{ range $position := until ${parts.length} }}- ${quoted(part).replaceAll('POSITION', '{{ $position }}')}
+{{ end }}`
+  return installation(name, [], {
+    spec: { exports: exporting('sum', `${name}-sum`) },
+    blueprint: {
+      deployExecutions: [],
+      subinstallationExecutions: [{ name: 'subs', type: 'GoTemplate', template }],
+      ...exportingData('sum', '{{ .values.dataobjects.sum }}'),
+    },
+  })
+}
+
+/** Each level adds itself to what it hands down, and to what it hands up; the item of the last one turns it round. */
+function deep(name: string) {
+  const handingUp = (depth: number, value: string) => exportingData('way', `${value}-${depth}`)
+  const level = (depth: number, blueprint: object) =>
+    sub(`level-${depth}`, {
+      imports: { data: [{ name: 'above', dataRef: 'way' }] },
+      importDataMappings: { way: `(( above "+${depth}" ))` },
+      exports: exporting('way', 'back'),
+      blueprint: { imports: [text('way')], ...blueprint },
+    })
+  const leaf = level(DEEP, {
+    ...deploying({ name: 'leaf', config: { export: { way: '{{ .imports.way }}' } } }),
+    ...handingUp(DEEP, '{{ .values.deployitems.leaf.way }}'),
+  })
+  const nested = Array.from({ length: DEEP - 1 }, (_, index) => DEEP - 1 - index).reduce<object>(
+    (inner, depth) =>
+      level(depth, { subinstallations: [inner], ...handingUp(depth, '{{ .values.dataobjects.back }}') }),
+    leaf,
+  )
+  return installation(name, [], {
+    spec: {
+      imports: { data: [{ name: 'way', dataRef: `${name}-way` }] },
+      exports: exporting('way', `${name}-back`),
+    },
+    blueprint: {
+      imports: [text('way')],
+      deployExecutions: [],
+      subinstallations: [nested],
+      ...exportingData('way', '{{ .values.dataobjects.back }}'),
+    },
+  })
+}
+
+type Writes = Readonly<Record<string, number>>
+
+/** The writes since the last call that were answered well: all, and of Installations what the one has that has most of them, by verb and resource. */
+function newWrites(): { readonly all: Writes; readonly most: (names: readonly string[]) => Writes } {
+  const all = lane.proxy.writes.splice(0)
+  const seen = all.filter(({ status, label }) => status < 300 && !label.endsWith(' events'))
+  const most = (names: readonly string[]) => {
+    const each = names.map((name) => counted(seen.filter((write) => nameOf(write) === name)))
+    const labels = new Set(each.flatMap((counts) => Object.keys(counts)))
+    return Object.fromEntries([...labels].map((label) => [label, Math.max(...each.map((one) => one[label] ?? 0))]))
+  }
+  return { all: counted(seen), most }
+}
+
+function counted(writes: readonly SeenWrite[]): Writes {
+  const counts: Record<string, number> = {}
+  for (const { label } of writes) counts[label] = (counts[label] ?? 0) + 1
+  return counts
+}
+
+function nameOf({ label, answer }: SeenWrite): string {
+  return label.includes(' installations') ? answer.metadata.name : ''
+}
+
+/** How often each run of the object was signalled. */
+async function signalsOf({ metadata: { uid = '' } }: LsObject): Promise<readonly number[]> {
+  const { db, client } = lane.pawl
+  const jobs = await db.selectFrom('job').select('workflow_id').where('uid', '=', uid).execute()
+  const histories = jobs.map(async ({ workflow_id }) => await client.workflow.getHandle(workflow_id).fetchHistory())
+  return (await Promise.all(histories)).map(
+    ({ events }) => (events ?? []).filter((event) => event.workflowExecutionSignaledEventAttributes != null).length,
+  )
+}
+
+describe('an installation of very many sub-installations', () => {
+  it(
+    'is deployed, deployed again and taken away, with few writes for each',
+    async () => {
+      const { cluster } = lane
+      await cluster.create(wide('wide'), 'installations')
+      const first = await cluster.finished('wide', undefined, 'installations', LIMIT_MS)
+      expect(first.status).toMatchObject({ phase: 'Succeeded' })
+      expect((await cluster.get('dataobjects', 'wide-sum'))?.['data']).toBe(WIDE - 2)
+      const subs = [...(await subsOf(cluster, 'wide')).values()].map(({ metadata }) => metadata.name)
+      expect(subs).toHaveLength(WIDE)
+      const made = newWrites()
+      // Handed down, waiting for a sibling, and its end.
+      expect(made.most(subs)).toEqual({ 'POST installations': 1, 'PATCH installations/status': 3 })
+      expect(made.most(['wide'])).toEqual({ 'PATCH installations': 1, 'PATCH installations/status': 4 })
+      // What each exports and the root, and the copies of what is imported.
+      expect(made.all['POST dataobjects']).toBe(WIDE + 1 + 2 * (WIDE - 2))
+
+      await cluster.trigger('wide')
+      const second = await cluster.finished('wide', first.status?.jobID, 'installations', LIMIT_MS)
+      expect(second.status).toMatchObject({ phase: 'Succeeded' })
+      const made2 = newWrites()
+      expect(made2.most(subs)).toEqual({ 'PATCH installations/status': 3 })
+      expect(made2.all['PATCH dataobjects']).toBe(WIDE + 1)
+
+      await cluster.delete('installations', 'wide')
+      await cluster.gone('wide', 'installations', LIMIT_MS)
+      expect((await subsOf(cluster, 'wide')).size).toBe(0)
+      const gone = newWrites()
+      // Handed down, and waiting for a sibling; the finalizer.
+      const each = { 'DELETE installations': 1, 'PATCH installations': 1, 'PATCH installations/status': 2 }
+      expect(gone.most(subs)).toEqual(each)
+      expect(gone.most(['wide'])).toEqual({ 'PATCH installations': 1, 'PATCH installations/status': 2 })
+      for (const count of await signalsOf(first)) expect(count).toBeLessThan(2 * WIDE)
+    },
+    LIMIT_MS,
+  )
+})
+
+describe('an installation of deeply nested sub-installations', () => {
+  it(
+    'hands data down to the last and up to the first, and goes from the last to the first',
+    async () => {
+      const { cluster } = lane
+      await cluster.create(dataObject('deep-way', 'root'), 'dataobjects')
+      await cluster.create(deep('deep'), 'installations')
+      const root = await cluster.finished('deep', undefined, 'installations', LIMIT_MS)
+      expect(root.status).toMatchObject({ phase: 'Succeeded' })
+      expect((await cluster.get('dataobjects', 'deep-back'))?.['data']).toBe('root+1+2+3+4+5-5-4-3-2-1')
+      const levels: LsObject[] = []
+      for (let depth = 1; depth <= DEEP; depth++) {
+        const one = (await subsOf(cluster, levels.at(-1)?.metadata.name ?? 'deep')).get(`level-${depth}`) as LsObject
+        expect(one.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: root.status?.jobID })
+        levels.push(one)
+      }
+      const names = levels.map(({ metadata }) => metadata.name)
+      const made = newWrites()
+      // Handed down, settled before its own gets the job, waiting for that, and its end.
+      expect(made.most(names)).toEqual({ 'POST installations': 1, 'PATCH installations/status': 4 })
+      expect(made.most(names.slice(-1))).toEqual({ 'POST installations': 1, 'PATCH installations/status': 2 })
+
+      await cluster.delete('installations', 'deep')
+      await cluster.gone('deep', 'installations', LIMIT_MS)
+      const gone = newWrites()
+      const each = { 'DELETE installations': 1, 'PATCH installations': 1, 'PATCH installations/status': 2 }
+      expect(gone.most(names)).toEqual(each)
+      for (const name of names) expect(await cluster.get('installations', name)).toBeUndefined()
+    },
+    LIMIT_MS,
+  )
+})

@@ -1,0 +1,87 @@
+// What the webhook refuses of Pawl's own writes, or what is refused because no webhook answers: the object says so, and its job goes on when that has
+// come to an end. On real servers, with the real webhook.
+
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+
+import { type ObjectList, resourcePath } from '../../activities/kube/client.ts'
+import { installation, type LsObject } from '../support/cluster.ts'
+import { Pawl } from '../support/pawl.ts'
+import { PATIENT } from '../support/stage.ts'
+import { WebhookStage } from '../support/webhook.ts'
+
+const NAME = 'webhook-refusals'
+const SKIP = 'validation.landscaper.gardener.cloud/skip-validation'
+const CRON = { succeededReconcile: { cronSpec: 'soon' } }
+
+let stage: WebhookStage
+let pawl: Pawl
+
+beforeAll(async () => {
+  const servers = inject('servers')
+  stage = await WebhookStage.open(servers, NAME)
+  await stage.start('one')
+  pawl = await Pawl.start({ name: NAME, servers, namespace: NAME, workerFlags: PATIENT })
+}, 240_000)
+afterAll(async () => {
+  await pawl.stop()
+  await stage.close()
+})
+
+describe('an Installation whose context Pawl may not write', () => {
+  it('says which rule the webhook refuses it by, and goes on when that is mended', async () => {
+    await untriggered('mistaken', { automaticReconcile: CRON })
+    await stage.cluster.trigger('mistaken')
+    const told = await untilTold('mistaken', 'Invalid')
+    expect(told.status).toMatchObject({ phase: 'Init', lastError: { operation: 'Begin' } })
+    expect(told.status?.lastError?.message).toContain('spec.automaticReconcile.succeededReconcile.cronSpec')
+    expect(told.spec).not.toHaveProperty('context')
+    expect(await warningsOf('mistaken')).toMatchObject([{ type: 'Warning', reason: 'Invalid' }])
+
+    await stage.cluster.patch('installations', 'mistaken', { spec: { automaticReconcile: null } })
+    await succeeded('mistaken')
+  })
+
+  it('says that no webhook answers, and goes on with the one job that was asked for when one does', async () => {
+    await untriggered('waiting')
+    await stage.stop('one', 'SIGKILL')
+    await stage.cluster.trigger('waiting')
+    const told = await untilTold('waiting', 'WebhookUnavailable')
+    expect(told.status?.lastError?.message).toContain('failed calling webhook')
+    expect(told.status?.lastError?.codes).toEqual(['ERR_WEBHOOK'])
+    const { jobID } = told.status ?? {}
+
+    await stage.start('one')
+    expect(await succeeded('waiting')).toMatchObject({ status: { jobID, jobIDFinished: jobID } })
+  })
+})
+
+/** Stands there since a time before the webhook, without a context, and asks for nothing. */
+async function untriggered(name: string, more: object = {}): Promise<void> {
+  const { metadata, spec, ...object } = installation(name, [{ name: 'a' }], { triggered: false }) as LsObject & {
+    apiVersion: string
+  }
+  const labels = { ...metadata.labels, [SKIP]: 'true' }
+  await stage.cluster.create(
+    { ...object, metadata: { ...metadata, labels }, spec: { ...spec, ...more } },
+    'installations',
+  )
+  await stage.cluster.patch('installations', name, { metadata: { labels: { [SKIP]: null } } })
+}
+
+async function untilTold(name: string, reason: string): Promise<LsObject> {
+  return await stage.cluster.until('installations', name, (one) => one?.status?.lastError?.reason === reason, 30_000)
+}
+
+async function succeeded(name: string): Promise<LsObject> {
+  const ended = await stage.cluster.finished(name)
+  expect(ended.status).toMatchObject({ phase: 'Succeeded' })
+  expect(ended.status).not.toHaveProperty('lastError')
+  return ended
+}
+
+async function warningsOf(name: string): Promise<readonly object[]> {
+  const path = resourcePath({ apiVersion: 'v1', plural: 'events' }, NAME)
+  const query = { fieldSelector: `involvedObject.name=${name}` }
+  const { items } = await stage.cluster.kube.request<ObjectList>('GET', path, { query })
+  return items
+}

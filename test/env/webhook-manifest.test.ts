@@ -1,0 +1,88 @@
+// deploy/webhook.yaml: what stands in one of its objects and is meant in another, and that API servers take it. Its account is the one of
+// webhook.test.ts.
+
+import { readFile } from 'node:fs/promises'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+
+import { resourcePath } from '../../activities/kube/client.ts'
+import { readConfig } from '../../worker/server/config.ts'
+import { givenFlags } from '../../worker/server/flags.ts'
+import { WEBHOOK_FLAGS, webhookSettings } from '../../worker/webhook/flags.ts'
+import { Cluster } from '../support/cluster.ts'
+import { shippedObjects } from '../support/webhook.ts'
+
+interface Probe {
+  readonly httpGet: { readonly port: string }
+}
+interface Container {
+  readonly args: readonly string[]
+  readonly ports: readonly { readonly name: string; readonly containerPort: number }[]
+  readonly readinessProbe: Probe
+  readonly livenessProbe: Probe
+}
+
+const PLURALS: Readonly<Record<string, string>> = {
+  ServiceAccount: 'serviceaccounts',
+  ClusterRoleBinding: 'clusterrolebindings',
+  RoleBinding: 'rolebindings',
+  Service: 'services',
+  PodDisruptionBudget: 'poddisruptionbudgets',
+  Deployment: 'deployments',
+}
+
+const cluster = new Cluster(inject('servers').kubeconfigPath, 'pawl')
+beforeAll(() => cluster.createNamespace())
+afterAll(() => cluster.kube.close())
+
+describe('the manifest of the webhook', async () => {
+  const objects = await shippedObjects()
+  const one = (kind: string) => objects.find((object) => object.kind === kind)
+  const pod = one('Deployment')?.spec?.['template'] as {
+    readonly metadata: { readonly labels: object }
+    readonly spec: { readonly serviceAccountName: string; readonly containers: readonly [Container] }
+  }
+  const [container] = pod.spec.containers
+  const settings = webhookSettings(givenFlags(WEBHOOK_FLAGS, container.args.slice(1)), readConfig({ HOME: '/nowhere' }))
+  const portCalled = (name: string) => container.ports.find((port) => port.name === name)?.containerPort
+
+  it('is taken by the API server, every field of it', async () => {
+    for (const object of objects) {
+      const { apiVersion, kind, metadata } = object
+      const path = resourcePath({ apiVersion, plural: PLURALS[kind] ?? kind }, metadata.namespace)
+      const query = { dryRun: 'All', fieldValidation: 'Strict' }
+      await cluster.kube.request('POST', path, { body: object, query })
+    }
+  })
+
+  it('starts a webhook that the Service leads to, and whose probes are asked where it answers', () => {
+    expect(container.args[0]).toBe('webhook')
+    const { name, namespace } = one('Service')?.metadata ?? {}
+    expect(settings.reached).toEqual({ service: { name, namespace } })
+    expect(one('Service')?.spec).toEqual({
+      selector: pod.metadata.labels,
+      ports: [{ name: 'https', port: 443, targetPort: 'https' }],
+    })
+    expect(portCalled('https')).toBe(settings.port)
+    for (const probe of [container.readinessProbe, container.livenessProbe])
+      expect(portCalled(probe.httpGet.port)).toBe(settings.healthPort)
+    expect(settings.healthHost).toBe('0.0.0.0')
+  })
+
+  it('binds the roles that are shipped to the account of its pods, where its Secret is', async () => {
+    const text = await readFile(new URL('../../deploy/rbac/webhook.yaml', import.meta.url), 'utf8')
+    const roles = parseAllDocuments(text).map((role) => (role.toJS() as { metadata: { name: string } }).metadata.name)
+    const bindings = objects.filter(({ kind }) => kind.endsWith('RoleBinding'))
+    expect(bindings.map(({ roleRef }) => roleRef?.name)).toEqual(roles)
+    const { name, namespace } = one('ServiceAccount')?.metadata ?? {}
+    for (const { subjects } of bindings) expect(subjects).toEqual([{ kind: 'ServiceAccount', name, namespace }])
+    expect(pod.spec.serviceAccountName).toBe(name)
+    expect(settings.certificates).toMatchObject({ secret: { namespace: one('RoleBinding')?.metadata.namespace } })
+  })
+
+  it('ends a pod no sooner than the webhook has drained', () => {
+    // Kubernetes' default, which the manifest leaves as it is.
+    expect(settings.drainMs).toBeLessThan(30_000)
+    for (const { metadata } of objects) expect(metadata.namespace ?? 'pawl').toBe('pawl')
+  })
+})

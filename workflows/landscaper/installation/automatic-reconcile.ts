@@ -1,0 +1,120 @@
+// Jobs that start by themselves: when the next one is due, and what its first write says. A function of the object alone, so that nothing is lost with a
+// process. Source: spec/landscaper.md 2.12.
+//
+//   R1. The first one after a failure comes at once, later ones at the interval or the next time of `cronSpec` after the last one began, as often as
+//       `numberOfReconciles` says.
+//   R2. After a success it comes at the interval or the next time of `cronSpec` after the last job that started by itself; was there none, after the
+//       job has ended.
+//   R3. What is counted begins anew with another generation, with a success after failures and the other way round, and with a job that was asked for.
+//   R4. Times that passed while nobody looked lead to one job.
+
+import { RECONCILE_REASON_ANNOTATION } from '../contract.ts'
+import { annotation, parseDuration, path, textAt, valueAt } from '../../kit/index.ts'
+import { cronProblem } from '../cron-spec.ts'
+import { nextTime } from '../cron-times.ts'
+import { fieldsOf, textOf } from '../json-fields.ts'
+
+const COUNTED = path('status.automaticReconcileStatus')
+const DEFAULT_MS = { succeededReconcile: 24 * 3_600_000, failedReconcile: 5 * 60_000 } as const
+/** A job that begins as soon as the one before has ended would leave no time for any other. */
+const LEAST_MS = 1000
+/** As the original calls its own requests. */
+const RETRY = 'retry'
+const FAILED: readonly unknown[] = ['Failed', 'DeleteFailed']
+
+export type Automatic =
+  | {
+      readonly cause: string
+      /** Milliseconds since 1970. */
+      readonly notBefore: number
+      readonly begun: (now: string) => { readonly automaticReconcileStatus: object }
+    }
+  | { readonly none: string }
+
+/** The next job that an idle root Installation starts by itself; undefined when it was not asked to. Takes objects and projections alike. */
+export function automaticReconcile(object: object): Automatic | undefined {
+  const asked = askedOf(object)
+  if (asked === undefined) return undefined
+  const { block, onFailed, so, generation } = asked
+  const { count, last } = countedOf(object, asked)
+  const most = onFailed ? so['numberOfReconciles'] : undefined
+  if (typeof most === 'number' && count >= most) return { none: `it was tried again ${count} times` }
+  const notBefore = onFailed && last === undefined ? 0 : dueAfter(last ?? endedAt(object), so, DEFAULT_MS[block])
+  if (typeof notBefore === 'string') return { none: `spec.automaticReconcile.${block}.${notBefore}` }
+  const numberOfReconciles = onFailed ? count + 1 : 0
+  return {
+    cause: onFailed ? 'automatic reconcile after a failure' : 'automatic reconcile',
+    notBefore,
+    begun: (now) => ({
+      automaticReconcileStatus: { generation, onFailed, lastReconcileTime: now, numberOfReconciles },
+    }),
+  }
+}
+
+interface Asked {
+  readonly block: keyof typeof DEFAULT_MS
+  readonly onFailed: boolean
+  /** What the block says. */
+  readonly so: Readonly<Record<string, unknown>>
+  readonly generation: unknown
+}
+
+function askedOf(object: object): Asked | undefined {
+  const phase = valueAt(object, path('status.phase'))
+  const onFailed = FAILED.includes(phase)
+  if (!onFailed && phase !== 'Succeeded') return undefined
+  const block = onFailed ? 'failedReconcile' : 'succeededReconcile'
+  const said = fieldsOf(valueAt(object, path('spec.automaticReconcile')))[block]
+  if (said === undefined || said === null) return undefined
+  const generation = valueAt(object, path('metadata.generation'))
+  // It was edited, and nobody has asked for the job yet.
+  if (generation !== valueAt(object, path('status.observedGeneration'))) return undefined
+  return { block, onFailed, so: fieldsOf(said), generation }
+}
+
+/** Jobs that came of this generation and way of ending (R3), and when the last of them began. */
+function countedOf(
+  object: object,
+  { generation, onFailed }: Asked,
+): { readonly count: number; readonly last?: number } {
+  const counted = fieldsOf(valueAt(object, COUNTED))
+  if (counted['generation'] !== generation || (counted['onFailed'] === true) !== onFailed) return { count: 0 }
+  const last = timeOf(counted['lastReconcileTime'])
+  return { count: numberOf(counted['numberOfReconciles']), ...(last !== undefined && { last }) }
+}
+
+/** What the first write of a job says that was asked for (R3). */
+export function countAnew(object: object): { readonly begun?: () => { readonly automaticReconcileStatus: null } } {
+  const isRetry = textAt(object, annotation(RECONCILE_REASON_ANNOTATION)) === RETRY
+  if (isRetry || valueAt(object, COUNTED) === undefined) return {}
+  return { begun: () => ({ automaticReconcileStatus: null }) }
+}
+
+/** In milliseconds since 1970; a text says what is wrong. */
+function dueAfter(fromMs: number, so: Readonly<Record<string, unknown>>, defaultMs: number): number | string {
+  const cron = textOf(so['cronSpec'])
+  if (cron !== '') {
+    const problem = cronProblem(cron)
+    const next = problem === undefined ? nextTime(cron, fromMs) : undefined
+    return next ?? `cronSpec means no time: ${problem ?? 'it never comes'}`
+  }
+  const interval = textOf(so['interval'])
+  const ms = interval === '' ? defaultMs : parseDuration(interval)
+  if (ms === undefined) return 'interval is no duration; expected one such as 5m'
+  return fromMs + Math.max(LEAST_MS, ms === 'none' ? 0 : ms)
+}
+
+/** Times of statuses that others wrote may be missing: then it is due since ever. */
+function endedAt(object: object): number {
+  return timeOf(valueAt(object, path('status.transitionTimes.finishedTime'))) ?? 0
+}
+
+function timeOf(value: unknown): number | undefined {
+  // eslint-disable-next-line no-restricted-globals -- A text is read; no clock is asked.
+  const time = typeof value === 'string' ? Date.parse(value) : NaN
+  return Number.isNaN(time) ? undefined : time
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === 'number' ? value : 0
+}
