@@ -44,7 +44,7 @@ export class LocalDescriptors {
 
   /**
    * @param place that asks for it, for messages.
-   * @throws BlueprintError `ComponentNotFound`; `ERR_CONFIGURATION_PROBLEM` for a descriptor with mistakes.
+   * @throws BlueprintError `ComponentNotFound`, with the mistakes in those that might have been it.
    */
   async find(name: string, version: string, place: string): Promise<FoundComponent> {
     this.#texts ??= this.#read()
@@ -70,11 +70,11 @@ export class LocalDescriptors {
       const component = readComponent(await this.#data.yaml(text), path)
       return titleOfComponent(component) === titleOfComponent(wanted) ? component : undefined
     } catch (error) {
-      // A mistake in one descriptor is no other component's.
-      if (error instanceof BlueprintError && !text.includes(wanted.version)) return undefined
-      if (error instanceof BlueprintError) throw error
-      if (!(error instanceof YamlError)) throw error
-      unread.push(`${path}, line ${error.line}, column ${error.column}: ${error.reason}`)
+      // A mistake in one descriptor, which may only refer to what is wanted, is no other component's.
+      if (error instanceof YamlError)
+        unread.push(`${path}, line ${error.line}, column ${error.column}: ${error.reason}`)
+      else if (error instanceof BlueprintError) unread.push(error.message)
+      else throw error
       return undefined
     }
   }

@@ -37,6 +37,7 @@ const stage = newRegistry({
   'shop/c.component-descriptor.json': json(
     descriptorV3(C, '2.0.0', { resources: [blob('schema', 'text')] }),
   ).replaceAll('/', '\\/'),
+  'shop/a-refers/component-descriptor.yaml': json(descriptorV2('', '', { references: [reference('a', A, '1.0.0')] })),
   'shop/broken/component-descriptor.yaml': `a: [example.com/d`,
   'ring/1/component-descriptor.yaml': json(descriptorV2(A, '1', { references: [reference('b', B, '1')] })),
   'ring/2/component-descriptor.yaml': json(descriptorV2(B, '1', { references: [reference('c', C, '1')] })),
