@@ -1,8 +1,10 @@
 // How a reflector lists and watches: against a server that speaks the protocol badly, with a real PostgreSQL.
 
+import { sql } from 'kysely'
 import { describe, expect, inject, it } from 'vitest'
 import { newestVersion } from '../../activities/journal/read/objects.ts'
 import { notCaughtUp } from '../../worker/bridge/caught-up.ts'
+import { path, valueAt } from '../../workflows/kit/index.ts'
 import { TASK, task } from '../activities/journal/build-events.ts'
 import type { BadServer, Connection } from '../worker/bridge/bad-server.ts'
 import { event, eventually, useReflectorStage } from './reflector-stage.ts'
@@ -160,6 +162,26 @@ describe('a watch that leaves events out', () => {
       'relist MODIFIED b 104 wake',
       'relist ADDED d 106 wake',
       'relist DELETED c 107 wake',
+    ])
+  })
+
+  it('is made up for by a list also in fields that a former release did not keep, once', async () => {
+    start({ relistMs: 400, watchSeconds: [300, 600] })
+    let watch = await stage.server.nextWatch()
+    for (const [index, uid] of ['a', 'b', 'c'].entries()) watch.send('ADDED', event(uid, 101 + index))
+    await upTo(103)
+    await sql`update object set projection = projection #- '{metadata,generation}' where uid in ('a', 'c')`.execute(
+      stage.db,
+    )
+    stage.server.objects = [event('a', 101), event('b', 102), event('c', 104)]
+    stage.server.version = 107
+    watch.bookmark(107)
+    while (stage.server.requests.filter((one) => one === 'list').length < 3) watch = await ended(watch)
+    await upTo(107)
+    expect((await journaled()).slice(3)).toEqual(['relist MODIFIED a 101 wake', 'relist MODIFIED c 104 wake'])
+    const kept = await stage.db.selectFrom('object').select(['uid', 'projection']).orderBy('uid').execute()
+    expect(kept.map(({ projection }) => valueAt(projection as object, path('metadata.generation')))).toEqual([
+      101, 102, 104,
     ])
   })
 

@@ -3,12 +3,14 @@
 //   L1. Pages are journaled as they come; the checkpoint moves last. A crash in between leads to another list.
 //   L2. What the list lacks is deleted by uid, and only when the known state is not newer than the list.
 //   L3. A list older than the checkpoint says that the cluster went back in time: then the list decides about every row (rewindObjects).
-//   L4. What the journal knows in this version gets no row of its own, as in feed.ts (F3).
+//   L4. What the journal knows in this version gets no row of its own, as in feed.ts (F3), unless other fields are declared since it was written down:
+//       after an upgrade the next list brings them, also of objects that nobody touches.
 
-import { askArrivals, versionKey } from '../../activities/journal/read/arrivals.ts'
+import { askArrivals, askProjections, versionKey } from '../../activities/journal/read/arrivals.ts'
 import { listedBefore, rewindObjects } from '../../activities/journal/write/checkpoints.ts'
 import type { EventBatch } from '../../activities/journal/write/events.ts'
-import type { MissedDeletion, SeenEvent } from '../../activities/journal/write/incoming.ts'
+import { sameProjection } from '../../activities/journal/write/classify.ts'
+import { type MissedDeletion, projectionOf, type SeenEvent } from '../../activities/journal/write/incoming.ts'
 import { journalCarefully } from '../../activities/journal/write/refused.ts'
 import { type ObjectList, resourcePath } from '../../activities/kube/client.ts'
 import { readPages } from '../../activities/kube/pages.ts'
@@ -41,9 +43,19 @@ export async function relist(term: Term): Promise<void> {
 
 async function newsAmong({ db, cluster, watched }: Term, items: ObjectList['items']): Promise<readonly SeenEvent[]> {
   const events = items.map((object): SeenEvent => ({ watched, type: 'ADDED', object }))
-  const asked = { cluster, ...groupKindOf(watched), objects: events.map(objectKey), versions: events.map(versionOf) }
+  const of = { cluster, ...groupKindOf(watched) }
+  const asked = { ...of, objects: events.map(objectKey), versions: events.map(versionOf) }
   const { known } = await askArrivals(db, asked, new Date(0))
-  return events.filter((event) => !known.has(versionKey(versionOf(event))))
+  const uids = asked.versions.filter((version) => known.has(versionKey(version))).map(({ uid }) => uid)
+  const kept = await askProjections(db, of, uids)
+  return events.filter((event) => {
+    const key = versionKey(versionOf(event))
+    const projection = kept.get(key)
+    return (
+      !known.has(key) ||
+      (projection !== undefined && !sameProjection({ projection }, { projection: projectionOf(event) }))
+    )
+  })
 }
 
 async function journalDeletions(term: Term, listVersion: number, seen: ReadonlySet<string>): Promise<void> {

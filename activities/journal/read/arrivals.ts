@@ -1,7 +1,7 @@
 // What the bridge asks of the journal about events that have just arrived: which wait, and which it knows.
 
 import { type Kysely, sql } from 'kysely'
-import type { GroupKind } from '../../../workflows/kit/index.ts'
+import type { GroupKind, Projection } from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
 
 /** Events of one kind that have arrived. */
@@ -67,4 +67,23 @@ export async function askArrivals(
   const { open = [], known = [] } = rows[0] ?? {}
   const held = new Set(open.filter(({ holds }) => holds).map(({ object }) => object))
   return { held, unanswered: open.filter(({ holds }) => !holds), known: new Set(known) }
+}
+
+/** What the journal has of the declared fields of those that live, by `versionKey`. */
+export async function askProjections(
+  db: Kysely<Database>,
+  { cluster, group, kind }: GroupKind & { readonly cluster: string },
+  uids: readonly string[],
+): Promise<ReadonlyMap<string, Projection>> {
+  if (uids.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('object')
+    .select(['uid', 'resource_version as version', 'projection'])
+    .where('cluster', '=', cluster)
+    .where('api_group', '=', group)
+    .where('kind', '=', kind)
+    .where('deleted', '=', false)
+    .where('uid', 'in', uids)
+    .execute()
+  return new Map(rows.map(({ uid, version, projection }) => [versionKey({ uid, version }), projection]))
 }

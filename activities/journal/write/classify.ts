@@ -2,7 +2,8 @@
 //
 //   C1. Per uid the version never goes back (inside an epoch; a new one may rewind the rows first, see checkpoints.ts).
 //   C2. Whatever is no news says why: stale (known or overtaken) or ignored (nothing declared changed).
-//   C3. A deletion concluded from a list is revived by an event of the same version; a seen one is not.
+//   C3. Of the version that is known, a list tells what the journal has otherwise: a former release, which kept other fields, wrote it down.
+//   C4. A deletion concluded from a list is revived by an event of the same version; a seen one is not.
 
 import { canonicalJson, type GroupKind, type Projection } from '../../../workflows/kit/index.ts'
 import type { Incoming } from './incoming.ts'
@@ -27,22 +28,29 @@ export type Verdict =
   | { readonly outcome: 'unchanged'; readonly reason: string; readonly next: Known }
   | { readonly outcome: 'changed'; readonly next: Known }
 
-export function classify(known: Known | undefined, event: Incoming): Verdict {
+/** @param isListed it was read just now: what the server has is what the event says (C3). */
+export function classify(known: Known | undefined, event: Incoming, isListed = false): Verdict {
   if (event.missed) return classifyMissed(known, event)
   const next = stateAfter(event)
   if (known === undefined) return { outcome: 'changed', next }
   if (event.resourceVersion < known.resourceVersion) return stale(`version ${known.resourceVersion} is known`, true)
-  if (event.resourceVersion === known.resourceVersion) return classifyEqual(known, event, next)
+  if (event.resourceVersion === known.resourceVersion) return classifyEqual(known, { event, isListed }, next)
   if (next.deleted && known.deleted) return { outcome: 'unchanged', reason: 'already deleted', next }
   if (sameState(known, next)) return { outcome: 'unchanged', reason: 'nothing declared changed', next }
   return { outcome: 'changed', next }
 }
 
-function classifyEqual(known: Known, event: Incoming, next: Known): Verdict {
+interface Told {
+  readonly event: Incoming
+  readonly isListed: boolean
+}
+
+function classifyEqual(known: Known, { event, isListed }: Told, next: Known): Verdict {
   // The answer to a delete, and to the write that removes the last finalizer, repeats the last version.
   const deletes = event.type === 'DELETED' && !known.deleted
   const revives = event.type !== 'DELETED' && known.presumedDeleted
-  return deletes || revives ? { outcome: 'changed', next } : stale('this version is known', false)
+  const corrects = isListed && !known.deleted && !sameProjection(known, next)
+  return deletes || revives || corrects ? { outcome: 'changed', next } : stale('this version is known', false)
 }
 
 function classifyMissed(known: Known | undefined, event: Incoming): Verdict {
@@ -59,11 +67,12 @@ function stateAfter(event: Incoming): Known {
 }
 
 function sameState(known: Known, next: Known): boolean {
-  return (
-    known.deleted === next.deleted &&
-    known.hash === next.hash &&
-    canonicalJson(known.projection) === canonicalJson(next.projection)
-  )
+  return known.deleted === next.deleted && known.hash === next.hash && sameProjection(known, next)
+}
+
+/** Whether both have the same values in the declared fields. */
+export function sameProjection(one: Pick<Known, 'projection'>, other: Pick<Known, 'projection'>): boolean {
+  return canonicalJson(one.projection) === canonicalJson(other.projection)
 }
 
 function stale(reason: string, overtaken: boolean): Verdict {

@@ -93,7 +93,8 @@ export async function upsertObjects(
       hash = excluded.hash, deleted = excluded.deleted, presumed_deleted = excluded.presumed_deleted,
       updated_at = excluded.updated_at
     where excluded.resource_version > object.resource_version
-       or (excluded.resource_version = object.resource_version and excluded.deleted <> object.deleted)
+       or (excluded.resource_version = object.resource_version
+           and (excluded.deleted <> object.deleted or excluded.projection <> object.projection))
     returning api_group as "group", kind, uid`.execute(trx)
   return new Set(rows.map(objectKey))
 }

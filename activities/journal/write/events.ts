@@ -261,8 +261,9 @@ async function judge(trx: Transaction<Database>, cluster: string, all: readonly 
     const seq = seqs[index] ?? 0
     const key = objectKey(told)
     const before = states.get(key)
-    const event = origin.source === 'relist' ? asListed(told, before) : told
-    const verdict = classify(before, event)
+    const isListed = origin.source === 'relist'
+    const event = isListed ? asListed(told, before) : told
+    const verdict = classify(before, event, isListed)
     if (verdict.outcome !== 'stale') {
       states.set(key, verdict.next)
       if (!event.unfollowed) touched.set(key, { ...verdict.next, seq })

@@ -76,9 +76,14 @@ export function readEvent(event: BatchEvent, source: string, contentKey: Buffer 
     missed: false,
     unfollowed: watched.unfollowed === true,
     ownerUid: metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid,
-    projection: cleanJson(withBoundAnnotations(projectObject(event.object, watched.projection))),
+    projection: projectionOf(event),
     hash: contentHash(event.object, watched.hashed, contentKey),
   }
+}
+
+/** The declared fields of an object, as the journal keeps them. */
+export function projectionOf({ watched, object }: SeenEvent): Projection {
+  return cleanJson(withBoundAnnotations(projectObject(object, watched.projection)))
 }
 
 /** The answer to the write that removes the last finalizer shows the object as it was asked to be; the server has deleted it. */

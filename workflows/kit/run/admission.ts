@@ -6,6 +6,7 @@
 //   A3. No rule stands in the way of a deletion: what is being deleted, and what changes in metadata or status alone, is not asked about.
 
 import type { Kind } from '../kind/kind.ts'
+import type { Signal } from './own-activities.ts'
 
 /** What is wrong with one field: all three for people. Values that may be secret are not quoted. */
 export interface Problem {
@@ -52,7 +53,7 @@ export interface FurtherRequest extends AdmissionRequest {
   readonly kind: Kind
   readonly namespace: string
   /** Aborted when nobody waits for the answer any more. */
-  readonly signal: AbortSignal
+  readonly signal: Signal
 }
 
 export function problemText({ field, found, expected }: Problem): string {

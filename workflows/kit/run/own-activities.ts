@@ -12,7 +12,7 @@ import type { Subject } from './subject.ts'
 export const MOST_CALL_BYTES = 1_500_000
 
 /** `AbortSignal` where a program has its type, from Node or a browser: the kit itself needs neither. */
-type Signal = typeof globalThis extends { readonly AbortSignal: { readonly prototype: infer Of } }
+export type Signal = typeof globalThis extends { readonly AbortSignal: { readonly prototype: infer Of } }
   ? Of
   : { readonly aborted: boolean }
 
