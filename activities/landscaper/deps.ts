@@ -1,10 +1,19 @@
 // What the wing's activities need beside the engine's dependencies.
 
 import type { Deps } from '../deps.ts'
+import type { JobBlueprints } from './components/job-blueprints.ts'
 import type { TargetAccess } from './deploy/target/target-cluster.ts'
 import type { TemplateEngines } from './render/template-engine.ts'
 
+export interface ComponentParts {
+  /** Where repositories of type local lie; undefined: there are none. */
+  readonly registryFolder: string | undefined
+  /** Of the open jobs whose Installation is of a component. */
+  readonly blueprints: JobBlueprints
+}
+
 export interface LandscaperParts {
+  readonly components: ComponentParts
   readonly templates: TemplateEngines
   readonly targets: TargetAccess
   /** How long a triggered item may wait for a deployer that is not part of Pawl; undefined: for ever. */

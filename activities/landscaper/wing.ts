@@ -2,6 +2,7 @@
 
 import type { landscaperWing } from '../../workflows/landscaper/wing.ts'
 import type { ActivityWing } from '../wing.ts'
+import { JobBlueprints } from './components/job-blueprints.ts'
 import { deployers } from './deploy/deployers.gen.ts'
 import { answerActivities } from './deploy/run/answer-items.ts'
 import { itemActivities } from './deploy/run/item-activities.ts'
@@ -27,12 +28,15 @@ import { createTemplateEngine } from './render/template-engine.ts'
 export type LandscaperActivities = ReturnType<typeof landscaperActivities>
 
 export const landscaper: ActivityWing<typeof landscaperWing.flags, LandscaperActivities> = {
-  open(deps, { 'pickup-timeout': pickupTimeoutMs, 'strict-tenancy': strictTenancy, 'target-allow': allow }) {
+  open(deps, flags) {
+    const { 'pickup-timeout': pickupTimeoutMs, 'strict-tenancy': strictTenancy, 'target-allow': allow } = flags
     const templates = createTemplateEngine()
     const data: TargetDeps['data'] = (customer) => templates.of(customer).data
     const targets = createTargetAccess({ ...deps, strictTenancy, allow, data })
+    const components = { registryFolder: flags['registry-local'], blueprints: new JobBlueprints() }
+    const parts = { templates, components, targets, pickupTimeoutMs, strictTenancy }
     return {
-      activities: landscaperActivities({ ...deps, landscaper: { templates, targets, pickupTimeoutMs, strictTenancy } }),
+      activities: landscaperActivities({ ...deps, landscaper: parts }),
       close: async () => {
         await Promise.all([targets.close(), templates.close()])
       },

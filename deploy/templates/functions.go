@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"strings"
 	"testing/fstest"
@@ -28,6 +29,7 @@ func templateFunctions(r *renderer) template.FuncMap {
 	funcs["parseOCIRef"] = parseOCIRef
 	funcs["ociRefRepo"] = func(ref string) string { return parseOCIRef(ref)[0] }
 	funcs["ociRefVersion"] = func(ref string) string { return parseOCIRef(ref)[1] }
+	maps.Copy(funcs, r.component.goFunctions())
 	return funcs
 }
 

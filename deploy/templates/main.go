@@ -25,8 +25,10 @@ type renderRequest struct {
 	Form    string          `json:"form"`
 	Binding json.RawMessage `json:"binding"`
 	// Of Spiff: what its state nodes held the last time.
-	State      json.RawMessage   `json:"state"`
-	Files      map[string]string `json:"files"`
+	State json.RawMessage   `json:"state"`
+	Files map[string]string `json:"files"`
+	// Absent where the blueprint is of no component; else the contents of its resources that were asked for so far.
+	Contents   map[string]string `json:"contents"`
 	LimitBytes int               `json:"limitBytes"`
 }
 
@@ -34,6 +36,8 @@ type renderAnswer struct {
 	// Text of a Go template, JSON of Spiff.
 	Output string          `json:"output"`
 	State  json.RawMessage `json:"state,omitempty"`
+	// Contents of resources that the template asks for; output and message mean nothing then.
+	Wanted []contentPlace `json:"wanted,omitempty"`
 	// One of "", "request", "parse", "execute", "limit".
 	Failed  string `json:"failed"`
 	Message string `json:"message"`
@@ -52,11 +56,14 @@ func request(size uint32) unsafe.Pointer {
 //go:wasmexport render
 func render(size uint32) unsafe.Pointer {
 	answer := renderAnswer{}
-	output, state, err := dispatch(requestBuffer[:size])
+	output, state, wanted, err := dispatch(requestBuffer[:size])
 	requestBuffer = nil
-	if err != nil {
+	switch {
+	case len(wanted) > 0:
+		answer.Wanted = wanted
+	case err != nil:
 		answer.Failed, answer.Message = failure(err)
-	} else {
+	default:
 		answer.Output, answer.State = output, state
 	}
 	// Strings and JSON, so it cannot fail; bytes that are not UTF-8 become U+FFFD.
@@ -67,20 +74,25 @@ func render(size uint32) unsafe.Pointer {
 //go:wasmexport answerSize
 func answerSize() uint32 { return uint32(len(answerBuffer)) }
 
-func dispatch(data []byte) (string, json.RawMessage, error) {
-	var wanted renderRequest
-	if err := json.Unmarshal(data, &wanted); err != nil {
-		return "", nil, stageError{"request", err}
+// Both engines may swallow the error of a function, so that contents are wanted also where they end well.
+func dispatch(data []byte) (output string, state json.RawMessage, wanted []contentPlace, err error) {
+	var request renderRequest
+	if err := json.Unmarshal(data, &request); err != nil {
+		return "", nil, nil, stageError{"request", err}
 	}
-	switch wanted.Engine {
+	scope, err := newComponentScope(request)
+	if err != nil {
+		return "", nil, nil, stageError{"request", err}
+	}
+	switch request.Engine {
 	case "GoTemplate":
-		output, err := renderGoTemplate(wanted)
-		return output, nil, err
+		output, err = renderGoTemplate(request, scope)
 	case "Spiff":
-		return renderSpiff(wanted)
+		output, state, err = renderSpiff(request, scope)
 	default:
-		return "", nil, stageError{"request", errors.New("unknown engine " + wanted.Engine)}
+		return "", nil, nil, stageError{"request", errors.New("unknown engine " + request.Engine)}
 	}
+	return output, state, scope.wantedContents(), err
 }
 
 // A stageError says which stage an error came from, because only later stages can quote values of the binding.

@@ -27,7 +27,7 @@ func (noNetwork) RoundTrip(*http.Request) (*http.Response, error) {
 
 // renderSpiff processes one document. Its variables are the fields of the binding, its files those of the blueprint, in
 // memory; without a real file system Spiff refuses to run programs.
-func renderSpiff(wanted renderRequest) (output string, state json.RawMessage, err error) {
+func renderSpiff(wanted renderRequest, scope *componentScope) (output string, state json.RawMessage, err error) {
 	defer func() {
 		// Spiff panics on some faults of a template. Nothing is left of a request, so the next one is not affected.
 		if cause := recover(); cause != nil {
@@ -42,7 +42,7 @@ func renderSpiff(wanted renderRequest) (output string, state json.RawMessage, er
 	if err != nil {
 		return "", nil, stageError{"request", err}
 	}
-	spiff, err := spiffing.Plain().WithFileSystem(files).WithFunctions(spiffFunctions()).WithValues(variables)
+	spiff, err := spiffing.Plain().WithFileSystem(files).WithFunctions(spiffFunctions(scope)).WithValues(variables)
 	if err != nil {
 		return "", nil, stageError{"request", err}
 	}
@@ -171,14 +171,41 @@ func nodeToJSON(node yaml.Node, limitBytes int) ([]byte, error) {
 }
 
 // spiffFunctions are those that the original adds to Spiff's own.
-func spiffFunctions() spiffing.Functions {
+func spiffFunctions(scope *componentScope) spiffing.Functions {
 	functions := spiffing.NewFunctions()
 	functions.RegisterFunction("parseOCIRef", ociFunction("parseOCIRef", func(parts [2]string) any {
 		return []yaml.Node{dynaml.NewNode(parts[0], nil), dynaml.NewNode(parts[1], nil)}
 	}))
 	functions.RegisterFunction("ociRefRepo", ociFunction("ociRefRepo", func(parts [2]string) any { return parts[0] }))
 	functions.RegisterFunction("ociRefVersion", ociFunction("ociRefVersion", func(parts [2]string) any { return parts[1] }))
+	for name, function := range scope.spiffFunctions() {
+		functions.RegisterFunction(name, onValues(name, function))
+	}
 	return functions
+}
+
+// onValues runs a function on plain values in place of Spiff's nodes.
+func onValues(name string, function func(...any) (any, error)) spiffing.Function {
+	return func(arguments []any, _ dynaml.Binding) (any, dynaml.EvaluationInfo, bool) {
+		info := dynaml.DefaultInfo()
+		values := make([]any, len(arguments))
+		for index, argument := range arguments {
+			value, err := yaml.Normalize(yaml.NewNode(argument, name))
+			if err != nil {
+				return info.Error("%s: %s", name, err)
+			}
+			values[index] = value
+		}
+		result, err := function(values...)
+		if err != nil {
+			return info.Error("%s: %s", name, err)
+		}
+		node, err := yaml.Sanitize(name, result)
+		if err != nil {
+			return info.Error("%s: %s", name, err)
+		}
+		return node.Value(), info, true
+	}
 }
 
 func ociFunction(name string, choose func([2]string) any) spiffing.Function {

@@ -8,7 +8,7 @@ import { parseAllDocuments } from 'yaml'
 import { API, type LsObject, OPERATION } from '../support/cluster.ts'
 import { useStage } from '../support/stage.ts'
 
-const stage = useStage('examples')
+const stage = useStage('examples', () => Promise.resolve({ workerFlags: ['--registry-local', 'examples/components'] }))
 const run = promisify(execFile)
 
 async function kubectl(...args: readonly string[]): Promise<string> {
@@ -26,6 +26,7 @@ interface End {
 
 const ENDS: Readonly<Record<string, End>> = {
   'automatic-reconcile.yaml': { phase: 'Succeeded', items: { report: 'Succeeded' } },
+  'components.yaml': { phase: 'Succeeded', items: { server: 'Succeeded' } },
   'cycle.yaml': {
     phase: 'Failed',
     items: { start: 'Succeeded', a: undefined, b: undefined, c: undefined },
@@ -76,6 +77,12 @@ describe.concurrent('what an example says in its first lines', () => {
     await stage.cluster.finished('shop', first.status?.jobID)
     const database = (await stage.cluster.items('shop')).get('database')
     expect(database?.status?.['providerStatus']).toMatchObject({ cpu: 4, region: 'eu-1' })
+  })
+
+  it('is true of the one of a component', async () => {
+    await stage.cluster.finished('boutique')
+    expect(await exported('boutique-link')).toBe('example.com/images/shop:1.2.0 with db.example.com:5432')
+    expect(await kubectl('get', 'inst')).toMatch(/boutique +Succeeded[^]*database-\w+ +Succeeded/)
   })
 
   it('is true of the one with sub-installations', async () => {

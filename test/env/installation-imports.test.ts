@@ -69,7 +69,7 @@ const read = (path: string): KubeObject | undefined => api.objects.get(path)
 describe('an installation that is rendered', () => {
   it('has nothing written: what would be is in the result', async () => {
     const installation = storedAs(installationKind, read(`${ROOT}/installations/root`) ?? { metadata: { name: '' } })
-    const rendered = await renderInstallation(deps, SUBJECT, installation)
+    const rendered = await renderInstallation(deps, SUBJECT, { installation, jobID: 'job' })
     expect(rendered).toMatchObject({
       imports: { data: { size: 1 }, hash: expect.stringMatching(/^[0-9a-f]{40}$/) as string },
       execution: { spec: { context: 'default' }, hasItems: true },

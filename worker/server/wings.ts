@@ -65,9 +65,11 @@ export function devWingFlags(on: readonly string[], apiServer: string, given: Gi
   const flags = joinTables(...on.map((wing) => SAYING_OF.get(wing)?.flags ?? {}))
   const { hostname, port, protocol } = new URL(apiServer)
   const ours = `${hostname}:${port === '' ? (protocol === 'http:' ? 80 : 443) : port}`
-  return Object.entries(flags).flatMap(([name, { inDev }]) =>
-    inDev === undefined ? [] : [`--${name}=${[ours, ...[given[name]].flatMap((value) => value ?? [])].join(',')}`],
-  )
+  return Object.entries(flags).flatMap(([name, { inDev }]) => {
+    if (inDev === undefined) return []
+    const values = [...(inDev === 'api-server' ? [ours] : []), ...[given[name]].flatMap((value) => value ?? [])]
+    return values.length === 0 ? [] : [`--${name}=${values.join(',')}`]
+  })
 }
 
 const SAYING_OF: ReadonlyMap<string, { readonly flags: FlagTable }> = new Map(Object.entries(SAYING))

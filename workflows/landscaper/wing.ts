@@ -17,6 +17,10 @@ export const landscaperWing = {
       ...{ takes: '<yes-or-no>', reads: 'yes-or-no', otherwise: 'no' },
       text: 'whether tenants share the cluster: ServiceAccounts are used only where they allow it, hand-made data is not taken',
     },
+    'registry-local': {
+      ...{ takes: '<folder>', reads: 'text', default: 'none', inDev: 'as-given' },
+      text: 'where components lie whose repositoryContext has the type local',
+    },
     'target-allow': {
       ...{ takes: '<servers>', reads: 'list', default: 'none', inDev: 'api-server' },
       text: 'where Targets may lead beside public and private networks: hosts, which may also lack TLS, or addresses such as 127.0.0.0/8',

@@ -14,6 +14,8 @@ export type DataQuestion =
   | { readonly ask: 'definition'; readonly text: string }
   /** The items of an Execution, packed. */
   | { readonly ask: 'items'; readonly packed: string }
+  /** The files in a tar archive, in base64. */
+  | { readonly ask: 'archive'; readonly packed: string }
   /** What rules of admission say of the items of an Execution, packed. */
   | { readonly ask: 'packedProblems'; readonly packed: string }
   /** The same of the blueprint of an Installation. */

@@ -2,6 +2,7 @@
 
 import { parentPort } from 'node:worker_threads'
 import { BlueprintError } from '../render/blueprint-error.ts'
+import { unpackArchive } from '../render/blueprint-archive.ts'
 import { YamlError } from '../render/yaml.ts'
 import { unpackedItems } from './packed-items.ts'
 import { compileJsonPath } from '../deploy/objects/json-path.ts'
@@ -20,6 +21,8 @@ async function answerTo(question: DataQuestion): Promise<unknown> {
       return definitionOf(question.text)
     case 'items':
       return unpackedItems(question.packed)
+    case 'archive':
+      return unpackArchive(Buffer.from(question.packed, 'base64'))
     case 'packedProblems':
       return packedProblems(question.packed)
     case 'blueprintProblems':

@@ -5,7 +5,9 @@
 import { extname } from 'node:path'
 import type { Problem } from '../../../workflows/kit/index.ts'
 import { BlueprintError } from '../render/blueprint-error.ts'
+import { unpackArchive } from '../render/blueprint-archive.ts'
 import type { BlueprintDefinition } from '../render/blueprint-definition.ts'
+import type { BlueprintFiles } from '../render/blueprint-files.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { YamlError } from '../render/yaml.ts'
 import { type DecodedItems, unpackedItems, unreadable } from './packed-items.ts'
@@ -34,6 +36,8 @@ export interface TenantData {
   document(text: string): Promise<DocumentValue>
   /** What a blueprint.yaml says. @throws BlueprintError */
   definition(text: string): Promise<BlueprintDefinition>
+  /** The files of a blueprint in a tar archive, gzipped or not. @throws BlueprintError in words that go on "NAME: " */
+  archive(packed: Buffer): Promise<BlueprintFiles>
   /** The items of an Execution in their packed form, or why they cannot be read. */
   items(packed: string): Promise<DecodedItems>
   /** What is wrong with the items of an Execution in their packed form, by the rules of admission. */
@@ -122,6 +126,14 @@ function dataBy({ ask, orOnLoop }: Ways): TenantData {
         () => unpackedItems(packed, CHEAP_UNPACKED_BYTES),
         () => orSay(ask({ ask: 'items', packed }), unreadable),
       ),
+    archive: (packed) => {
+      const text = packed.toString('base64')
+      return orOnLoop(
+        packedEffort(text),
+        () => unpackArchive(packed, CHEAP_UNPACKED_BYTES),
+        () => orSay(ask({ ask: 'archive', packed: text }), tooMuchArchive),
+      )
+    },
     packedProblems: async (packed) =>
       (await orSay(ask({ ask: 'packedProblems', packed }), (why) => [packedProblem(why)])) as readonly Problem[],
     blueprintProblems: async (blueprint) =>
@@ -234,6 +246,10 @@ function tooMuchYaml(why: string): never {
 
 function tooMuchBlueprint(why: string): never {
   throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', `blueprint.yaml: ${why}, expected less text`)
+}
+
+function tooMuchArchive(why: string): never {
+  throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', `${why}, expected a smaller archive`)
 }
 
 function requirementsQuestion(object: KubeObject, requirements: readonly Requirement[]): DataQuestion {

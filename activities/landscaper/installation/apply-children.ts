@@ -63,7 +63,7 @@ export const applyChildrenActivities = (all: LandscaperDeps) => ({
         return await standing(deps, { existing, subs }, input)
       const early = await awaitPredecessors(deps, input, installation)
       if (early !== undefined) return early
-      const rendered = await renderInstallation(deps, input.subject, installation)
+      const rendered = await renderInstallation(deps, input.subject, { installation, jobID: input.jobID })
       if ('fault' in rendered) return { result: 'refused', of: rendered.of, ...rendered.fault }
       const { imports, execution } = rendered
       await keep(deps, input, rendered)

@@ -11,7 +11,7 @@ import { readObject } from '../../kube/read-family.ts'
 import type { Writer } from '../../kube/write.ts'
 import { forNamespace } from '../customer.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import { type Blueprint, readBlueprint } from '../render/blueprint.ts'
+import type { Blueprint } from '../render/blueprint.ts'
 import { finishExports } from '../render/exports.ts'
 import { renderExports } from '../render/executions.ts'
 import type { ExecutionStates } from '../render/executor.ts'
@@ -27,6 +27,7 @@ import type { Fields } from '../render/field-reader.ts'
 import { exportsWithin } from './exports-within.ts'
 import { type Parent, parentOf } from './parent.ts'
 import { construct, type InstallationImports } from './construct-imports.ts'
+import { blueprintOf } from './installation-blueprint.ts'
 import { importCopies, removeStaleCopies } from './import-copies.ts'
 import { loadImports } from './imports.ts'
 import { readInstallation, userMistake } from './read-installation.ts'
@@ -68,7 +69,7 @@ export const exportActivities = (all: LandscaperDeps) => ({
     try {
       const installation = await readInstallation(deps, input)
       const spec = installation.spec
-      const blueprint = await readBlueprint(deps.landscaper.templates.data, spec.blueprint)
+      const blueprint = await blueprintOf(deps, installation, input.jobID)
       const imports = await unchangedImports(deps, input, installation, blueprint)
       const writer = { ...input.by, step: 'writeExports', fieldManager: 'pawl-installation' }
       if (input.importsHash !== undefined) {

@@ -1,20 +1,18 @@
 // What an Installation's blueprint makes of its imports: reads both and renders. Nothing is written here; what has to be is in the result.
 // Source: spec/landscaper.md 2.3 "Init", 3.6.
 
-import { contextKind } from '../../../workflows/landscaper/context/kind.ts'
 import type { Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
 import { finalFailure } from '../../kube/errors.ts'
-import { readObject } from '../../kube/read-family.ts'
 import { ownerNameProblem } from '../item-rules.ts'
-import { readBlueprint } from '../render/blueprint.ts'
 import { type RenderedExecution, renderExecution } from '../render/execution-spec.ts'
 import type { ExecutionStates } from '../render/executor.ts'
 import type { SubinstallationTemplate } from '../render/subinstallation-template.ts'
 import { renderSubinstallations } from '../render/subinstallations.ts'
 import { type AuthorFault, withAuthorFaults } from './author-faults.ts'
 import { type InstallationImports, prepareImports } from './construct-imports.ts'
+import { blueprintOf, checkContext } from './installation-blueprint.ts'
 import { checkNesting } from './nesting.ts'
 import { loadStates } from './states.ts'
 
@@ -41,14 +39,14 @@ export interface Refusal {
 export async function renderInstallation(
   deps: LandscaperDeps,
   subject: Subject,
-  installation: Installation,
+  { installation, jobID }: { readonly installation: Installation; readonly jobID: string },
 ): Promise<RenderedInstallation | Refusal> {
   const nameProblem = ownerNameProblem('installation', installation.metadata.name)
   if (nameProblem !== undefined) throw finalFailure('ERR_CONFIGURATION_PROBLEM', nameProblem)
   const { context: named, blueprint: source } = installation.spec
   const context = named ?? 'default'
-  await checkContext(deps, subject.namespace, context)
-  const blueprint = await readBlueprint(deps.landscaper.templates.data, source)
+  await checkContext(deps, installation)
+  const blueprint = await blueprintOf(deps, installation, jobID)
   const imports = await withAuthorFaults(() => prepareImports(deps, installation, blueprint))
   if ('fault' in imports) return { ...imports, of: 'imports' }
   const { templates } = deps.landscaper
@@ -67,12 +65,4 @@ export async function renderInstallation(
   // Executions of both kinds that have one name share their state, as in the original (spec appendix B 18).
   const rendered = { ...ofItems, ...subs.states }
   return { imports, execution, subInstallations: subs.templates, states: { loaded, rendered } }
-}
-
-// An absent Context named default counts as empty; any other must be there. Source: issue text and spec/landscaper.md 1.7.
-async function checkContext(deps: LandscaperDeps, namespace: string, name: string): Promise<void> {
-  if (name === 'default') return
-  const context = await readObject(deps, { ...contextKind, projection: [], hashed: [] }, namespace, name)
-  if (context === undefined)
-    throw finalFailure('ContextNotFound', `spec.context names context ${namespace}/${name}; there is none`)
 }

@@ -83,6 +83,7 @@ export function subInstallationPatch(
 
 function desired({ metadata, spec }: Installation, template: SubinstallationTemplate) {
   const { name, blueprint, imports, exports, importDataMappings, exportDataMappings, optimization } = template
+  const componentDescriptor = template.componentDescriptor ?? spec.componentDescriptor
   const cached = metadata.annotations?.[CACHE_HELM_CHARTS_ANNOTATION]
   return {
     labels: { [ENCOMPASSED_BY_LABEL]: metadata.name },
@@ -93,7 +94,7 @@ function desired({ metadata, spec }: Installation, template: SubinstallationTemp
     },
     spec: {
       context: spec.context ?? 'default',
-      ...(spec.componentDescriptor !== undefined && { componentDescriptor: spec.componentDescriptor }),
+      ...(componentDescriptor !== undefined && { componentDescriptor }),
       blueprint,
       ...{ imports, exports },
       ...(importDataMappings !== undefined && { importDataMappings }),

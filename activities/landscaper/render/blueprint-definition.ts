@@ -41,6 +41,7 @@ export interface ExportDefinition {
 
 /** What blueprint.yaml says. */
 export interface BlueprintDefinition {
+  readonly annotations?: Fields
   /** JSON schemas by name, for `local://NAME`. */
   readonly localTypes: Fields
   readonly jsonSchemaVersion: string
@@ -67,7 +68,9 @@ export function readDefinition(text: string): BlueprintDefinition {
     report([found], `is not known; did you mean ${meant}?`)
   const kind = fields.text('kind') ?? 'Blueprint'
   if (kind !== 'Blueprint') report(['kind'], `found ${kind}, expected Blueprint`)
+  const annotations = fields.fields('annotations')
   const definition = {
+    ...(annotations !== undefined && { annotations }),
     localTypes: fields.fields('localTypes') ?? {},
     jsonSchemaVersion: fields.text('jsonSchemaVersion') ?? DEFAULT_SCHEMA_VERSION,
     imports: readImports(fields, report),

@@ -6,6 +6,7 @@
  * `ImportNotSatisfied`: a required import has no value, or a value of another kind. `InvalidDefaultValue`: a default is not of its import's schema.
  * `SchemaValidationFailed`: an import or an export is not of its declared type, or a schema is invalid. `ImportExecutionFailed`: an import
  * execution reports errors. `ExportNotProduced`: a wanted export was not produced. `NotSupported`: valid, but Pawl cannot do it yet.
+ * `ComponentNotFound`: a component, a reference or a resource of one, or its content is not there.
  * Source: spec/landscaper.md 1.14 and 1.16.
  */
 export type BlueprintErrorCode =
@@ -18,6 +19,7 @@ export type BlueprintErrorCode =
   | 'ImportExecutionFailed'
   | 'ExportNotProduced'
   | 'NotSupported'
+  | 'ComponentNotFound'
 
 /** The message holds no value of an import, target, export or data object; what import executions report is their author's word. */
 export class BlueprintError extends Error {

@@ -1,4 +1,4 @@
-// The files of a blueprint given inside the Installation: nested maps are directories, text is a file.
+// The files of a blueprint given in place, inside an Installation: nested maps are directories, text is a file.
 // Source: spec/landscaper.md 1.2 and 3.1.
 
 import { BlueprintError } from './blueprint-error.ts'
@@ -6,8 +6,10 @@ import { isFields, printPath, typeName } from './field-reader.ts'
 import { YamlError, type YamlPath } from './yaml.ts'
 
 const WHERE = 'spec.blueprint.inline.filesystem'
-const MAX_TOTAL_BYTES = 8 * 1024 * 1024
-const MAX_DEPTH = 64
+/** Of all files with their paths. */
+export const MOST_BYTES = 8 * 1024 * 1024
+/** Of directories. */
+export const MOST_LEVELS = 64
 
 /** Paths without a leading slash, e.g. `templates/items.yaml`. */
 export type BlueprintFiles = Readonly<Record<string, string>>
@@ -27,7 +29,7 @@ export async function readInlineFiles(data: FilesystemData, filesystem: unknown)
   if (!isFields(root)) throw problem([], `found ${typeName(root)}, expected a map of files and directories`)
   const files = listFiles(root, [])
   const bytes = files.reduce((sum, [path, content]) => sum + path.length + content.length, 0)
-  if (bytes > MAX_TOTAL_BYTES) throw problem([], `found ${bytes} bytes, expected at most ${MAX_TOTAL_BYTES}`)
+  if (bytes > MOST_BYTES) throw problem([], `found ${bytes} bytes, expected at most ${MOST_BYTES}`)
   return Object.fromEntries(files)
 }
 
@@ -41,7 +43,7 @@ async function parseFilesystem(data: FilesystemData, text: string): Promise<unkn
 }
 
 function listFiles(directory: Readonly<Record<string, unknown>>, parents: YamlPath): (readonly [string, string])[] {
-  if (parents.length > MAX_DEPTH) throw problem(parents, `nested deeper than ${MAX_DEPTH} directories`)
+  if (parents.length > MOST_LEVELS) throw problem(parents, `nested deeper than ${MOST_LEVELS} directories`)
   return Object.entries(directory).flatMap(([name, content]) => {
     const path = [...parents, ...segmentsOf(name, parents)]
     if (typeof content === 'string') return [[path.join('/'), content] as const]

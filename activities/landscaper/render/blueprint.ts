@@ -1,44 +1,97 @@
-// A blueprint: its files and what blueprint.yaml says.
+// A blueprint: its files, what blueprint.yaml says, and the component version that it is of.
 
 import { BlueprintError } from './blueprint-error.ts'
 import { DEFINITION_FILE, type BlueprintDefinition } from './blueprint-definition.ts'
 import { readInlineFiles, type BlueprintFiles } from './blueprint-files.ts'
-import { isFields, typeName } from './field-reader.ts'
+import { resourceNamed, type ComponentScope } from './component-scope.ts'
+import { titleOfComponent } from './component-descriptor.ts'
+import { isFields, typeName, type Fields } from './field-reader.ts'
 
 export type { ExportDefinition, TemplateExecutor } from './blueprint-definition.ts'
 
 export interface Blueprint extends BlueprintDefinition {
   readonly files: BlueprintFiles
+  /** Absent: the Installation names none. */
+  readonly component?: ComponentScope
 }
 
 /** How its texts are read: see bounded/tenant-data.ts. */
-export interface BlueprintData {
+export interface InlineBlueprintData {
   /** @throws YamlError */
   yaml(text: string): Promise<unknown>
   /** @throws BlueprintError */
   definition(text: string): Promise<BlueprintDefinition>
 }
 
+export interface BlueprintData extends InlineBlueprintData {
+  /** @throws BlueprintError in words that go on "NAME: " */
+  archive(packed: Buffer): Promise<BlueprintFiles>
+}
+
+/** Source: spec/landscaper.md 3.1. */
+const RESOURCE_TYPES = ['landscaper.gardener.cloud/blueprint', 'blueprint']
+
 /**
  * Reads the `spec.blueprint` of an Installation.
  *
- * @throws BlueprintError `NotSupported` for what Pawl cannot do yet, else `ERR_CONFIGURATION_PROBLEM` with all problems and their lines.
+ * @throws BlueprintError `ComponentNotFound`; `NotSupported` for what Pawl cannot do yet, else `ERR_CONFIGURATION_PROBLEM` with all problems and their
+ * lines.
  */
-export async function readBlueprint(data: BlueprintData, spec: unknown): Promise<Blueprint> {
-  if (!isFields(spec)) throw invalid(`spec.blueprint: found ${typeName(spec)}, expected inline or ref`)
-  const { ref, inline } = spec
-  if (isFields(ref)) {
-    throw new BlueprintError(
-      'NotSupported',
-      'spec.blueprint.ref: component references are not supported yet, expected inline',
-    )
+export async function readBlueprint(
+  data: BlueprintData,
+  spec: unknown,
+  component?: ComponentScope,
+): Promise<Blueprint> {
+  const ref = isFields(spec) ? spec['ref'] : undefined
+  if (!isFields(ref)) {
+    const blueprint = await readInlineBlueprint(data, spec)
+    return component === undefined ? blueprint : { ...blueprint, component }
   }
+  const files = await referredFiles(data, ref, component)
+  const place = `spec.blueprint.ref, resource ${String(ref['resourceName'])}`
+  return { ...(await blueprintIn(data, files, place)), ...(component !== undefined && { component }) }
+}
+
+/** The same of one in place, without component. @throws BlueprintError */
+export async function readInlineBlueprint(data: InlineBlueprintData, spec: unknown): Promise<Blueprint> {
+  if (!isFields(spec)) throw invalid(`spec.blueprint: found ${typeName(spec)}, expected inline or ref`)
+  const { inline } = spec
   if (!isFields(inline)) throw invalid(`spec.blueprint.inline: found ${typeName(inline)}, expected a map`)
   const files = await readInlineFiles(data, inline['filesystem'])
+  return await blueprintIn(data, files, 'spec.blueprint.inline.filesystem')
+}
+
+async function blueprintIn(data: InlineBlueprintData, files: BlueprintFiles, place: string): Promise<Blueprint> {
   const text = files[DEFINITION_FILE]
-  if (text === undefined)
-    throw invalid(`spec.blueprint.inline.filesystem: found ${listed(files)}, expected a file ${DEFINITION_FILE}`)
+  if (text === undefined) throw invalid(`${place}: found ${listed(files)}, expected a file ${DEFINITION_FILE}`)
   return { files, ...(await data.definition(text)) }
+}
+
+async function referredFiles(
+  data: BlueprintData,
+  ref: Fields,
+  component: ComponentScope | undefined,
+): Promise<BlueprintFiles> {
+  const place = 'spec.blueprint.ref'
+  if (component === undefined)
+    throw invalid(`${place}: found no spec.componentDescriptor that the resource could be of, expected one`)
+  const name = ref['resourceName']
+  if (typeof name !== 'string' || name === '')
+    throw invalid(`${place}.resourceName: found ${typeName(name)}, expected text`)
+  const resource = resourceNamed(component.own, name, `${place}.resourceName`)
+  if (!RESOURCE_TYPES.includes(resource.type)) {
+    const where = `${place}.resourceName: resource ${name} of component ${titleOfComponent(component.own)}`
+    throw invalid(`${where}: found type ${resource.type}, expected ${RESOURCE_TYPES[0] ?? ''}`)
+  }
+  const content = await component.contentOf({ component: component.own, resource })
+  if ('folder' in content)
+    return Object.fromEntries(Object.entries(content.folder).map(([path, bytes]) => [path, bytes.toString('utf8')]))
+  try {
+    return await data.archive(content.bytes)
+  } catch (error) {
+    if (!(error instanceof BlueprintError)) throw error
+    throw new BlueprintError(error.code, `${place}, resource ${name}: ${error.message}`, { cause: error })
+  }
 }
 
 const MOST_LISTED = 5

@@ -3,6 +3,7 @@
 import type { Blueprint } from './blueprint.ts'
 import { titleOf } from './blueprint-definition.ts'
 import { BlueprintError, joinProblems } from './blueprint-error.ts'
+import { componentBinding } from './component-scope.ts'
 import { checkDeployItems, decodeDeployItems, type DeployItemTemplate, type ImportedTarget } from './deploy-items.ts'
 import { renderExecutor, renderInTurn, reportInto, type ExecutionStates } from './executor.ts'
 import { countProblem } from '../item-rules.ts'
@@ -67,7 +68,11 @@ export async function renderDeployItems(
   const scope = { namespace: bindings.namespace, imports: bindings.targets ?? {} }
   const problems: string[] = []
   const items: DeployItemTemplate[] = []
-  const turn = { executors: blueprint.deployExecutions, binding: commonBinding(bindings), states: bindings.states }
+  const turn = {
+    executors: blueprint.deployExecutions,
+    binding: commonBinding(blueprint, bindings),
+    states: bindings.states,
+  }
   const states = await renderInTurn(engine, blueprint, turn, (document, executor) => {
     for (const item of decodeDeployItems(document, scope, reportInto(problems, executor))) items.push(item)
     const excess = countProblem(items.length)
@@ -95,7 +100,7 @@ export async function renderExports(
   const values = { deployitems, dataobjects, targets }
   const problems: string[] = []
   let exports: Fields = {}
-  const binding = { ...commonBinding(bindings), ...values, values }
+  const binding = { ...commonBinding(blueprint, bindings), ...values, values }
   const turn = { executors: blueprint.exportExecutions, binding, states: bindings.states }
   const states = await renderInTurn(engine, blueprint, turn, (document, executor) => {
     const fields = readFields(document, [], reportInto(problems, executor), 'fold')
@@ -120,7 +125,7 @@ export async function runImportExecutions(
   let { imports } = bindings
   for (const executor of blueprint.importExecutions) {
     const problems: string[] = []
-    const input = { binding: commonBinding({ ...bindings, imports }), mayMissValues: true }
+    const input = { binding: commonBinding(blueprint, { ...bindings, imports }), mayMissValues: true }
     const { document } = await renderExecutor(engine, blueprint, executor, input)
     const fields = readFields(document, [], reportInto(problems, executor), 'fold')
     const errors = fields.list('errors') ?? []
@@ -142,7 +147,10 @@ function reported(name: string, errors: readonly unknown[]): BlueprintError {
   return new BlueprintError('ImportExecutionFailed', `import execution ${name}: ${[...texts, ...more].join('; ')}`)
 }
 
-/** What every execution's template sees. */
-export function commonBinding({ blueprint, imports }: ExecutionBindings): Fields {
-  return { imports, blueprint, blueprintDef: blueprint }
+/** What every execution's template sees. @throws BlueprintError when the blueprint wants a schema of components that there is not. */
+export function commonBinding(
+  { component, annotations }: Blueprint,
+  { blueprint, imports }: ExecutionBindings,
+): Fields {
+  return { imports, blueprint, blueprintDef: blueprint, ...componentBinding(component, annotations ?? {}) }
 }

@@ -4,6 +4,7 @@ import { titleOf } from './blueprint-definition.ts'
 import { BlueprintError } from './blueprint-error.ts'
 import type { Blueprint, TemplateExecutor } from './blueprint.ts'
 import { printPath, readFields, typeName, type Fields, type ReportProblem } from './field-reader.ts'
+import { renderWith } from './resource-contents.ts'
 import { decodeDocument, explainFailure, refuseMissingValues } from './rendered-output.ts'
 import type { TemplateEngine, TemplateLanguage, TemplateRequest } from './template-engine.ts'
 
@@ -51,7 +52,7 @@ export async function renderExecutor(
     isGo && states !== undefined
       ? { ...source, binding: { ...binding, state: state ?? {} } }
       : { ...source, binding, state }
-  const rendered = await renderOrExplain(engine, request)
+  const rendered = await renderOrExplain(engine, request, blueprint.component)
   if (isGo && !mayMissValues) refuseMissingValues(request, rendered.output)
   const document = await decodeDocument(engine, request, rendered.output)
   const kept = isGo ? readFields(document, [], () => undefined, 'fold').raw('state') : rendered.state
@@ -96,9 +97,9 @@ export function reportInto(problems: string[], executor: TemplateExecutor): Repo
   return (path, problem) => problems.push(`template "${titleOf(executor)}": ${printPath(path)}: ${problem}`)
 }
 
-async function renderOrExplain(engine: TemplateEngine, request: TemplateRequest) {
+async function renderOrExplain(engine: TemplateEngine, request: TemplateRequest, scope: Blueprint['component']) {
   try {
-    return await engine.render(request)
+    return await renderWith(engine, request, scope)
   } catch (error) {
     throw explainFailure(error, request)
   }

@@ -4,7 +4,7 @@
 import { findCycle, type Problem } from '../../../workflows/kit/index.ts'
 import { pathInWords } from '../../../workflows/landscaper/item-list-rules.ts'
 import { BlueprintError } from './blueprint-error.ts'
-import { type Blueprint, type BlueprintData, readBlueprint } from './blueprint.ts'
+import { type Blueprint, type BlueprintData, type InlineBlueprintData, readInlineBlueprint } from './blueprint.ts'
 import { flowGraph } from './data-flow.ts'
 import { isFields } from './field-reader.ts'
 import { readTemplate, type SubinstallationTemplate } from './subinstallation-template.ts'
@@ -13,7 +13,7 @@ import { YamlError } from './yaml.ts'
 /** @param problems takes those of the templates. */
 export async function listedTemplates(
   data: Pick<BlueprintData, 'yaml'>,
-  { subinstallations, files }: Pick<Blueprint, 'subinstallations' | 'files'>,
+  { subinstallations, files, component }: Pick<Blueprint, 'subinstallations' | 'files' | 'component'>,
   problems: string[],
 ): Promise<readonly SubinstallationTemplate[]> {
   const templates: SubinstallationTemplate[] = []
@@ -22,7 +22,10 @@ export async function listedTemplates(
     const file = isFields(listed) && typeof listed['file'] === 'string' ? listed['file'] : undefined
     const template = file === undefined ? { value: listed } : await readFileOf(data, files, file)
     if ('problem' in template) problems.push(`${place}: ${template.problem}`)
-    else templates.push(readTemplate(template.value, file === undefined ? place : `${place} (${file})`, problems))
+    else {
+      const where = file === undefined ? place : `${place} (${file})`
+      templates.push(readTemplate(template.value, { place: where, component }, problems))
+    }
   }
   return templates
 }
@@ -48,17 +51,17 @@ const MOST_DEPTH = 10
  *
  * @param blueprint `spec.blueprint` of an Installation.
  */
-export async function listedCycles(data: BlueprintData, blueprint: unknown): Promise<readonly Problem[]> {
+export async function listedCycles(data: InlineBlueprintData, blueprint: unknown): Promise<readonly Problem[]> {
   return await cyclesBelow(data, blueprint, [])
 }
 
 /** @param parents the names of the sub-installations around it. */
 async function cyclesBelow(
-  data: BlueprintData,
+  data: InlineBlueprintData,
   spec: unknown,
   parents: readonly string[],
 ): Promise<readonly Problem[]> {
-  const blueprint = parents.length > MOST_DEPTH ? undefined : await orNothing(readBlueprint(data, spec))
+  const blueprint = parents.length > MOST_DEPTH ? undefined : await orNothing(readInlineBlueprint(data, spec))
   if (blueprint === undefined) return []
   const templates = await listedTemplates(data, blueprint, [])
   const cycle = findCycle(flowGraph(templates))

@@ -11,6 +11,26 @@ export interface SchemaSources {
   readonly localTypes: Fields
   /** For `blueprint://PATH`. */
   readonly files: BlueprintFiles
+  /** For `cd://PATH`, as far as they were asked for: by `keyOfWanted`. */
+  readonly resources?: Readonly<Record<string, ResourceSchema>>
+}
+
+/** A schema that is a resource of a component. */
+export interface ResourceSchema {
+  readonly text: string
+  /** Of which it is a resource; references in it begin there. */
+  readonly component: string
+}
+
+/** A reference that leads into a component. */
+export interface WantedSchema {
+  /** Where it begins; empty: the component that the blueprint is of. */
+  readonly from: string
+  readonly uri: string
+}
+
+export function keyOfWanted({ from, uri }: WantedSchema): string {
+  return `${from} ${uri}`
 }
 
 export interface SchemaDocuments {
@@ -19,11 +39,11 @@ export interface SchemaDocuments {
   readonly referred: ReadonlyMap<string, unknown>
   /** References that lead nowhere. */
   readonly problems: readonly string[]
-  /** References that the original would follow, and that are not followed here. */
-  readonly unsupported: readonly string[]
+  /** References to resources that are not among the sources. */
+  readonly wanted: readonly WantedSchema[]
 }
 
-const REFERENCE = /^(local|blueprint):\/\/([^#]*)(#.*)?$/
+const REFERENCE = /^(local|blueprint|cd):\/\/([^#]*)(#.*)?$/
 const MAPS_OF_SCHEMAS = new Set([
   'properties',
   'patternProperties',
@@ -41,20 +61,28 @@ interface Collection {
   readonly sources: SchemaSources
   /** Name in references, e.g. `local://port`, to identifier. */
   readonly ids: Map<string, string>
-  readonly pending: { readonly id: string; readonly schema: unknown }[]
+  readonly pending: (FoundSchema & { readonly id: string })[]
   readonly problems: string[]
-  readonly unsupported: string[]
+  readonly wanted: WantedSchema[]
+  /** Of which the document at hand is; empty: it is the blueprint's. */
+  from: string
+}
+
+interface FoundSchema {
+  readonly schema: unknown
+  readonly from: string
 }
 
 /** Follows all references from `schema` on, each document once. */
 export function collectDocuments(schema: unknown, sources: SchemaSources): SchemaDocuments {
-  const collection: Collection = { sources, ids: new Map(), pending: [], problems: [], unsupported: [] }
+  const collection: Collection = { sources, ids: new Map(), pending: [], problems: [], wanted: [], from: '' }
   const root = convertSchema(schema, collection)
   const referred = new Map<string, unknown>()
   for (let next = collection.pending.shift(); next !== undefined; next = collection.pending.shift()) {
+    collection.from = next.from
     referred.set(next.id, convertSchema(next.schema, collection))
   }
-  return { root, referred, problems: collection.problems, unsupported: collection.unsupported }
+  return { root, referred, problems: collection.problems, wanted: collection.wanted }
 }
 
 function convertSchema(schema: unknown, collection: Collection): unknown {
@@ -91,41 +119,60 @@ function withNumericBounds(schema: Fields): Fields {
 
 function convertReference(reference: string, collection: Collection): string {
   const [, scheme, name = '', pointer = ''] = REFERENCE.exec(reference) ?? []
-  if (scheme === undefined) {
-    if (reference.startsWith('cd://')) collection.unsupported.push(reference)
+  if (scheme === undefined) return reference
+  if (scheme !== 'cd' && collection.from !== '') {
+    const found = `found in a schema of component ${collection.from}, which has neither; expected cd://`
+    collection.problems.push(`${scheme}://${name}: ${found}`)
     return reference
   }
   const path = scheme === 'blueprint' ? inTree(name) : name
-  const key = `${scheme}://${path}`
+  const key = `${collection.from} ${scheme}://${path}`
   const known = collection.ids.get(key)
   if (known !== undefined) return known + pointer
   const id = `pawl://schema/${collection.ids.size}`
   collection.ids.set(key, id)
-  const found = scheme === 'local' ? localType(path, collection) : fileSchema(path, collection)
+  const found = schemaAt(scheme, path, collection)
   if (found === undefined) return reference
-  collection.pending.push({ id, schema: found.schema })
+  collection.pending.push({ id, ...found })
   return id + pointer
 }
 
-function localType(name: string, { sources, problems }: Collection): { schema: unknown } | undefined {
+function schemaAt(scheme: string, path: string, collection: Collection): FoundSchema | undefined {
+  if (scheme === 'local') return localType(path, collection)
+  return scheme === 'blueprint' ? fileSchema(path, collection) : resourceSchema(`cd://${path}`, collection)
+}
+
+function localType(name: string, { sources, problems }: Collection): FoundSchema | undefined {
   const names = [name, decoded(name)]
   const found = names.find((candidate) => Object.hasOwn(sources.localTypes, candidate))
-  if (found !== undefined) return { schema: sources.localTypes[found] }
+  if (found !== undefined) return { schema: sources.localTypes[found], from: '' }
   problems.push(`local://${name}: found no local type of that name in the blueprint`)
   return undefined
 }
 
-function fileSchema(path: string, { sources, problems }: Collection): { schema: unknown } | undefined {
+function resourceSchema(uri: string, { sources, problems, wanted, from }: Collection): FoundSchema | undefined {
+  const key = keyOfWanted({ from, uri })
+  const found = Object.hasOwn(sources.resources ?? {}, key) ? sources.resources?.[key] : undefined
+  if (found !== undefined) return parsed(found.text, uri, found.component, problems)
+  wanted.push({ from, uri })
+  return undefined
+}
+
+function fileSchema(path: string, { sources, problems }: Collection): FoundSchema | undefined {
   const found = [path, decoded(path)].find((candidate) => Object.hasOwn(sources.files, candidate))
   if (found === undefined) {
     problems.push(`blueprint://${path}: found no file of that name in the blueprint`)
     return undefined
   }
+  return parsed(sources.files[found] ?? '', `blueprint://${path}`, '', problems)
+}
+
+function parsed(text: string, name: string, from: string, problems: string[]): FoundSchema | undefined {
   try {
-    return { schema: parseYaml(sources.files[found] ?? '').value }
+    return { schema: parseYaml(text).value, from }
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
-    problems.push(`blueprint://${path}: line ${error.line}, column ${error.column}: ${error.reason}; expected JSON`)
+    problems.push(`${name}: line ${error.line}, column ${error.column}: ${error.reason}; expected JSON`)
     return undefined
   }
 }

@@ -6,7 +6,7 @@ import { BlueprintError } from './blueprint-error.ts'
 import { startProcess } from '../bounded/bounded-process.ts'
 import { ThreadEnded, type BoundedThread } from '../bounded/bounded-thread.ts'
 import { isFields } from './field-reader.ts'
-import type { SchemaSources } from './schema-documents.ts'
+import type { SchemaSources, WantedSchema } from './schema-documents.ts'
 import type { SchemaQuestion, SchemaReport } from './schema-worker.ts'
 import { TemplateError } from './template-error.ts'
 
@@ -51,9 +51,9 @@ export async function checkOn(thread: BoundedThread, request: SchemaRequest, tim
   }
 }
 
-function questionText({ what, schema, value, localTypes, files }: SchemaRequest): string {
+function questionText({ what, schema, value, localTypes, files, resources = {} }: SchemaRequest): string {
   try {
-    const question: SchemaQuestion = { schema, value, localTypes, files: {} }
+    const question: SchemaQuestion = { schema, value, localTypes, files: {}, resources }
     const text = JSON.stringify(question)
     // Files are many and seldom needed.
     return text.includes('blueprint://') ? JSON.stringify({ ...question, files }) : text
@@ -66,9 +66,13 @@ function questionText({ what, schema, value, localTypes, files }: SchemaRequest)
 // What has run in the process was made from a tenant's text, so its word is not taken for it.
 function reportOf(reply: unknown): SchemaReport {
   if (!isFields(reply)) throw new ThreadEnded('crash')
-  const { problems, unsupported } = reply
-  if (!isTexts(problems) || !isTexts(unsupported)) throw new ThreadEnded('crash')
-  return { problems, unsupported }
+  const { problems, wanted } = reply
+  if (!isTexts(problems) || !Array.isArray(wanted) || !wanted.every(isWanted)) throw new ThreadEnded('crash')
+  return { problems, wanted }
+}
+
+function isWanted(value: unknown): value is WantedSchema {
+  return isFields(value) && typeof value['from'] === 'string' && typeof value['uri'] === 'string'
 }
 
 function isTexts(value: unknown): value is readonly string[] {

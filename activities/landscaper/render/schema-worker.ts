@@ -8,7 +8,7 @@ import type { ErrorObject } from 'ajv'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import formats from 'ajv-formats'
 import { typeName } from './field-reader.ts'
-import { collectDocuments, type SchemaSources } from './schema-documents.ts'
+import { collectDocuments, type SchemaSources, type WantedSchema } from './schema-documents.ts'
 import { readPattern } from './schema-pattern.ts'
 import { serveSealed } from '../bounded/sealed-process.ts'
 
@@ -21,8 +21,8 @@ export interface SchemaQuestion extends SchemaSources {
 export interface SchemaReport {
   /** What is wrong with the schema, or the value; empty when nothing is. */
   readonly problems: readonly string[]
-  /** What the schema needs and Pawl does not have yet. */
-  readonly unsupported: readonly string[]
+  /** Resources of components that it refers to and that were not given: nothing else was looked at. */
+  readonly wanted: readonly WantedSchema[]
 }
 
 const MAX_SHOWN = 20
@@ -50,12 +50,12 @@ function isPattern(text: string): boolean {
 
 function check({ schema, value, ...sources }: SchemaQuestion): SchemaReport {
   const documents = collectDocuments(schema, sources)
-  const { problems, unsupported } = documents
-  if (problems.length + unsupported.length > 0) return { problems: problems.map(asSchemaProblem), unsupported }
+  const { problems, wanted } = documents
+  if (problems.length + wanted.length > 0) return { problems: problems.map(asSchemaProblem), wanted }
   try {
     for (const [id, document] of documents.referred) ajv.addSchema(asSchema(document), id)
     const validate = ajv.compile(asSchema(documents.root))
-    return { problems: validate(value) ? [] : describe(validate.errors ?? []), unsupported: [] }
+    return { problems: validate(value) ? [] : describe(validate.errors ?? []), wanted: [] }
   } finally {
     // All but the schemas of schemas.
     ajv.removeSchema()
@@ -107,9 +107,9 @@ function answer(text: string): SchemaReport {
     return check(JSON.parse(text) as SchemaQuestion)
   } catch (error) {
     if (error instanceof RangeError) {
-      return { problems: ['nested too deeply, expected fewer levels in schema and value'], unsupported: [] }
+      return { problems: ['nested too deeply, expected fewer levels in schema and value'], wanted: [] }
     }
-    return { problems: [asSchemaProblem(complaintOf(error))], unsupported: [] }
+    return { problems: [asSchemaProblem(complaintOf(error))], wanted: [] }
   }
 }
 
@@ -118,7 +118,7 @@ function complaintOf(error: unknown): string {
   if (error instanceof Ajv2019.MissingRefError) {
     const pointer = /^pawl:\/\/schema\/\d+(#.*)?$/.exec(error.missingRef)
     if (pointer !== null) return `the reference to ${shorten(pointer[1] ?? '')} leads nowhere`
-    return `found a reference to ${shorten(error.missingRef)}, expected local://, blueprint:// or a place in the schema`
+    return `found a reference to ${shorten(error.missingRef)}, expected local://, blueprint://, cd:// or a place in the schema`
   }
   const message = error instanceof Error ? error.message : String(error)
   return shorten(message.replace(/^schema is invalid: /, '').replaceAll('data/', '/'))

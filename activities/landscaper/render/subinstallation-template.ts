@@ -3,6 +3,8 @@
 
 import type { JsonValue } from '../../../workflows/kit/index.ts'
 import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
+import { BlueprintError } from './blueprint-error.ts'
+import { resourceAt, type ComponentScope } from './component-scope.ts'
 import { isFields, printPath, readFields, type FieldReader, type Fields, type ReportProblem } from './field-reader.ts'
 
 type InstallationSpec = Installation['spec']
@@ -15,6 +17,8 @@ export type TargetImport = NonNullable<Imports['targets']>[number]
 export interface SubinstallationTemplate {
   readonly name: string
   readonly blueprint: InstallationSpec['blueprint']
+  /** Of which the blueprint is; absent: it is that of the parent. */
+  readonly componentDescriptor?: InstallationSpec['componentDescriptor']
   readonly imports: { readonly data: readonly DataImport[]; readonly targets: readonly TargetImport[] }
   readonly exports: { readonly data: NonNullable<Exports['data']>; readonly targets: NonNullable<Exports['targets']> }
   readonly importDataMappings?: Fields
@@ -28,15 +32,25 @@ const DNS_LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/
 const KIND = 'InstallationTemplate'
 const API_VERSION = 'landscaper.gardener.cloud/v1alpha1'
 
-/** @param place of the template, for messages. */
-export function readTemplate(value: unknown, place: string, problems: string[]): SubinstallationTemplate {
+export interface TemplateSurroundings {
+  /** Of the template, for messages. */
+  readonly place: string
+  /** That of the parent's blueprint, which references of blueprints begin at. */
+  readonly component: ComponentScope | undefined
+}
+
+export function readTemplate(
+  value: unknown,
+  { place, component }: TemplateSurroundings,
+  problems: string[],
+): SubinstallationTemplate {
   const report: ReportProblem = (path, problem) =>
     problems.push([place, ...(path.length === 0 ? [] : [printPath(path)])].join(': ') + `: ${problem}`)
   const fields = readFields(value, [], report, 'fold')
   checkKind(fields, report)
   return {
     name: nameOf(fields, report),
-    blueprint: blueprintOf(fields, report),
+    ...blueprintOf(fields, component, report),
     imports: importsOf(fields, report),
     exports: exportsOf(fields, report),
     ...present('importDataMappings', fields.fields('importDataMappings')),
@@ -67,7 +81,13 @@ function nameOf(fields: FieldReader, report: ReportProblem): string {
   return name
 }
 
-function blueprintOf(fields: FieldReader, report: ReportProblem): InstallationSpec['blueprint'] {
+type TemplateBlueprint = Pick<SubinstallationTemplate, 'blueprint' | 'componentDescriptor'>
+
+function blueprintOf(
+  fields: FieldReader,
+  component: ComponentScope | undefined,
+  report: ReportProblem,
+): TemplateBlueprint {
   const blueprint = readFields(fields.fields('blueprint'), ['blueprint'], report, 'fold')
   const ref = blueprint.text('ref') ?? ''
   const filesystem = blueprint.raw('filesystem')
@@ -75,9 +95,32 @@ function blueprintOf(fields: FieldReader, report: ReportProblem): InstallationSp
     const found = ref === '' ? 'neither ref nor filesystem' : 'both ref and filesystem'
     report(['blueprint'], `found ${found}, expected one of them`)
   }
-  if (ref !== '') report(['blueprint', 'ref'], 'component references are not supported yet, expected filesystem')
+  if (ref !== '') return referredBlueprint(ref, component, report)
   // Part of a parsed document.
-  return { inline: { filesystem: filesystem as JsonValue } }
+  return { blueprint: { inline: { filesystem: filesystem as JsonValue } } }
+}
+
+// Source: spec/landscaper.md 2.5. The URI may lack its scheme.
+function referredBlueprint(
+  ref: string,
+  component: ComponentScope | undefined,
+  report: ReportProblem,
+): TemplateBlueprint {
+  const nothing = { blueprint: { ref: { resourceName: '' } } }
+  const say = (problem: string) => {
+    report(['blueprint', 'ref'], problem)
+    return nothing
+  }
+  if (component === undefined)
+    return say('found no spec.componentDescriptor in the installation that the resource could be of, expected one')
+  try {
+    const found = resourceAt(component, ref.startsWith('cd://') ? ref : `cd://${ref}`)
+    const definition = component.definitionOf(found.component) as InstallationSpec['componentDescriptor']
+    return { blueprint: { ref: { resourceName: found.resource.name } }, componentDescriptor: definition }
+  } catch (error) {
+    if (!(error instanceof BlueprintError)) throw error
+    return say(error.message)
+  }
 }
 
 function importsOf(fields: FieldReader, report: ReportProblem): SubinstallationTemplate['imports'] {

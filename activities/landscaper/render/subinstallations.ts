@@ -66,15 +66,20 @@ async function executed(
 ): Promise<{ readonly rendered: readonly SubinstallationTemplate[]; readonly states: ExecutionStates }> {
   const rendered: SubinstallationTemplate[] = []
   const executors = blueprint.subinstallationExecutions
-  const turn = { executors, binding: commonBinding(bindings), states: bindings.states }
+  const turn = { executors, binding: commonBinding(blueprint, bindings), states: bindings.states }
   const states = await renderInTurn(engine, blueprint, turn, (document, executor) => {
-    rendered.push(...templatesIn(document, executor, problems))
+    rendered.push(...templatesIn(document, executor, blueprint.component, problems))
     return rendered.length <= MOST_SUBINSTALLATIONS
   })
   return { rendered, states }
 }
 
-function templatesIn(document: Fields, { name }: TemplateExecutor, problems: string[]): SubinstallationTemplate[] {
+function templatesIn(
+  document: Fields,
+  { name }: TemplateExecutor,
+  component: Blueprint['component'],
+  problems: string[],
+): SubinstallationTemplate[] {
   const place = `template "${name}"`
   const report = (_: unknown, problem: string) => problems.push(`${place}: subinstallations: ${problem}`)
   const list = readFields(document, [], report, 'fold').list('subinstallations') ?? []
@@ -82,7 +87,9 @@ function templatesIn(document: Fields, { name }: TemplateExecutor, problems: str
     problems.push(`${place}: found ${list.length} sub-installations, expected at most ${MOST_SUBINSTALLATIONS}`)
     return []
   }
-  return list.map((one, index) => readTemplate(one, `${place}: subinstallations[${index}]`, problems))
+  return list.map((one, index) =>
+    readTemplate(one, { place: `${place}: subinstallations[${index}]`, component }, problems),
+  )
 }
 
 function nameProblems(templates: readonly SubinstallationTemplate[]): readonly string[] {

@@ -34,6 +34,15 @@ export interface TemplateRequest extends BlueprintText {
   readonly form?: 'json'
   /** Of Spiff: what its state nodes held the last time. */
   readonly state?: unknown
+  /** Absent: the binding has no component. Else what was wanted of its resources so far, by the key that resource-contents.ts makes. */
+  readonly contents?: Readonly<Record<string, string>>
+}
+
+/** A resource of which a template asks for the content, by its place in the list of its component. */
+export interface WantedContent {
+  readonly component: string
+  readonly version: string
+  readonly index: number
 }
 
 export interface Rendered {
@@ -41,6 +50,8 @@ export interface Rendered {
   readonly output: string
   /** Of Spiff: its state nodes, absent if it has none. */
   readonly state?: unknown
+  /** Present: nothing is rendered, because of what is not among the contents of the request. */
+  readonly wanted?: readonly WantedContent[]
 }
 
 export interface TemplateEngine {
@@ -82,6 +93,7 @@ export interface TemplateEngineOptions {
 interface EngineAnswer {
   readonly output: string
   readonly state?: unknown
+  readonly wanted?: readonly WantedContent[]
   readonly failed: '' | 'request' | 'parse' | 'execute' | 'limit'
   readonly message: string
 }
@@ -130,9 +142,9 @@ export function createTemplateEngine(options: TemplateEngineOptions = {}): Templ
 }
 
 function requestText(request: TemplateRequest, limitBytes: number): string {
-  const { engine, template, form, name, binding, files, state } = request
+  const { engine, template, form, name, binding, files, state, contents } = request
   try {
-    return JSON.stringify({ engine, template, form, name, binding, files, state, limitBytes })
+    return JSON.stringify({ engine, template, form, name, binding, files, state, contents, limitBytes })
   } catch (error) {
     // The one way in which JSON values have no JSON text.
     if (!(error instanceof RangeError)) throw error
@@ -142,7 +154,8 @@ function requestText(request: TemplateRequest, limitBytes: number): string {
 
 function renderedOf(request: TemplateRequest, text: string, limitBytes: number): Rendered {
   // Written by our own engine, see renderAnswer in deploy/templates/main.go.
-  const { output, state, failed, message } = JSON.parse(text) as EngineAnswer
+  const { output, state, wanted, failed, message } = JSON.parse(text) as EngineAnswer
+  if (wanted !== undefined) return { output: '', wanted }
   switch (failed) {
     case '':
       return state === undefined || state === null ? { output } : { output, state }

@@ -65,6 +65,6 @@ describe('a check against a schema', () => {
     setTimeout(() => activity.abort('cancelled'), 500)
     await expect(check).rejects.toBe('cancelled')
     const report = await ofNamespace().checkSchema({ ...endless, value: 'aaa' })
-    expect(report).toEqual({ problems: [], unsupported: [] })
+    expect(report).toEqual({ problems: [], wanted: [] })
   })
 })

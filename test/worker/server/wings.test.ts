@@ -26,7 +26,13 @@ describe('the flag --wings', () => {
 
 describe('the flags of wings', () => {
   it('are flags of the worker', () => {
-    expect(Object.keys(WING_FLAGS)).toEqual(['pickup-timeout', 'deployers', 'strict-tenancy', 'target-allow'])
+    expect(Object.keys(WING_FLAGS)).toEqual([
+      'pickup-timeout',
+      'deployers',
+      'strict-tenancy',
+      'registry-local',
+      'target-allow',
+    ])
   })
 
   const wings = {
@@ -64,6 +70,10 @@ describe('the flags of wings', () => {
     expect(devWingFlags(['landscaper'], 'https://127.0.0.1:6443/', {})).toEqual(['--target-allow=127.0.0.1:6443'])
     expect(devWingFlags(['landscaper'], 'https://kube.example', { 'target-allow': '10.0.0.1,::1' })).toEqual([
       '--target-allow=kube.example:443,10.0.0.1,::1',
+    ])
+    expect(devWingFlags(['landscaper'], 'https://kube.example', { 'registry-local': './parts' })).toEqual([
+      '--registry-local=./parts',
+      '--target-allow=kube.example:443',
     ])
     expect(devWingFlags([], 'https://kube.example', {})).toEqual([])
   })

@@ -7,8 +7,11 @@ interface Described {
   readonly text: string
   /** The default as the help tells it, where `otherwise` does not say it. */
   readonly default?: string
-  /** The worker of `pawl dev` gets the host and port of its API server as the flag's value, and what `pawl dev` itself is given of the flag behind it. */
-  readonly inDev?: 'api-server'
+  /**
+   * `pawl dev` has the flag, too, and its worker gets what is given of it: `api-server` with the host and port of its API server in front, `as-given`
+   * as it is.
+   */
+  readonly inDev?: 'api-server' | 'as-given'
 }
 
 /** One flag; `otherwise` is its value when it is not given. */

@@ -11,7 +11,7 @@ const ENGINE = new URL('../../../../activities/landscaper/render/template-engine
 const PROBE = new URL('./probe.ts', import.meta.url)
 const endless = { what: 'a', schema: { pattern: '^(a+)+$' }, value: `${'a'.repeat(60)}!`, localTypes: {}, files: {} }
 const quick = { ...endless, value: 'aaa' }
-const fine = { problems: [], unsupported: [] }
+const fine = { problems: [], wanted: [] }
 const polled = { timeout: 20_000 }
 
 const lowered = (pid: number) => getPriority(pid) === constants.priority.PRIORITY_BELOW_NORMAL

@@ -228,9 +228,12 @@ describe('a blueprint that cannot be read', () => {
     })
   })
 
-  it('refuses references, which do not exist yet, instead of ignoring them', async () => {
-    const message = 'spec.blueprint.ref: component references are not supported yet, expected inline'
-    expect(await errorOf({ ref: { resourceName: 'blueprint' } })).toEqual({ code: 'NotSupported', message })
+  it('refuses a reference where there is no component that it could lead into', async () => {
+    const message = 'spec.blueprint.ref: found no spec.componentDescriptor that the resource could be of, expected one'
+    expect(await errorOf({ ref: { resourceName: 'blueprint' } })).toEqual({
+      code: 'ERR_CONFIGURATION_PROBLEM',
+      message,
+    })
   })
 })
 

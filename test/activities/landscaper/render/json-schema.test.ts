@@ -120,12 +120,12 @@ describe('a schema that cannot be used', () => {
     expect(found).not.toContain(CANARY)
   })
 
-  it('is not supported when it refers to a component', async () => {
+  it('is refused when it refers to a component that there is not', async () => {
     const failure = await rejection(violations({ $ref: 'cd://resources/a' }, 1))
     expect(failure).toMatchObject({
-      code: 'NotSupported',
+      code: 'ERR_CONFIGURATION_PROBLEM',
       message:
-        'import a: the schema refers to cd://resources/a, which is not supported yet, expected local:// or blueprint://',
+        'import a: the schema refers to cd://resources/a: found no spec.componentDescriptor in the installation, expected one',
     })
   })
 

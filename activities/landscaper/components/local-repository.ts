@@ -1,0 +1,138 @@
+// A repository of components in a folder: files whose name has `component-descriptor` in it, each with the blobs of its component in `blobs/` beside it.
+// A folder that the OCM command line calls a component archive is one, too. Source: spec/landscaper.md 1.7, 5.4.
+
+import { posix } from 'node:path'
+import { BlueprintError } from '../render/blueprint-error.ts'
+import { MOST_FILES } from '../render/blueprint-archive.ts'
+import { MOST_BYTES, MOST_LEVELS } from '../render/blueprint-files.ts'
+import { readComponent, titleOfComponent, type Component } from '../render/component-descriptor.ts'
+import type { ResourceContent } from '../render/component-scope.ts'
+import { YamlError } from '../render/yaml.ts'
+import type { RegistryFolder } from './registry-folder.ts'
+
+/** How its texts are read: see bounded/tenant-data.ts. */
+export interface DescriptorData {
+  /** @throws YamlError */
+  yaml(text: string): Promise<unknown>
+}
+
+export interface FoundComponent {
+  readonly component: Component
+  /** Where its blobs lie. */
+  readonly folder: string
+}
+
+/** As large as an object may be, which holds such a descriptor in place. */
+const MOST_DESCRIPTOR_BYTES = 1536 * 1024
+const MOST_DESCRIPTORS_BYTES = 32 * 1024 * 1024
+const LIMITS = { levels: 16, files: 10_000 }
+const DESCRIPTOR = /component-descriptor.*\.(?:ya?ml|json)$/
+const BLOBS = 'blobs'
+
+/** The descriptors of one folder, each file read once: for one resolution of a component and all that it refers to. */
+export class LocalDescriptors {
+  readonly #folder: RegistryFolder
+  readonly #path: string
+  readonly #data: DescriptorData
+  #texts: Promise<ReadonlyMap<string, string>> | undefined
+
+  constructor(folder: RegistryFolder, path: string, data: DescriptorData) {
+    this.#folder = folder
+    this.#path = path
+    this.#data = data
+  }
+
+  /**
+   * @param place that asks for it, for messages.
+   * @throws BlueprintError `ComponentNotFound`, with the mistakes in those that might have been it.
+   */
+  async find(name: string, version: string, place: string): Promise<FoundComponent> {
+    this.#texts ??= this.#read()
+    const unread: string[] = []
+    for (const [path, text] of await this.#texts) {
+      // JSON may write the slashes of a name so.
+      if (!text.replaceAll('\\/', '/').includes(name)) continue
+      const found = await this.#component(path, text, { name, version }, unread)
+      if (found !== undefined) return { component: found, folder: posix.dirname(path) }
+    }
+    const also = unread.length === 0 ? '' : `; what could not be read: ${unread.slice(0, 3).join(', ')}`
+    const where = `folder ${this.#path} of the registry`
+    throw new BlueprintError('ComponentNotFound', `${place}: found no component ${name}:${version} in ${where}${also}`)
+  }
+
+  async #component(
+    path: string,
+    text: string,
+    wanted: Pick<Component, 'name' | 'version'>,
+    unread: string[],
+  ): Promise<Component | undefined> {
+    try {
+      const component = readComponent(await this.#data.yaml(text), path)
+      return titleOfComponent(component) === titleOfComponent(wanted) ? component : undefined
+    } catch (error) {
+      // A mistake in one descriptor, which may only refer to what is wanted, is no other component's.
+      if (error instanceof YamlError)
+        unread.push(`${path}, line ${error.line}, column ${error.column}: ${error.reason}`)
+      else if (error instanceof BlueprintError) unread.push(error.message)
+      else throw error
+      return undefined
+    }
+  }
+
+  async #read(): Promise<ReadonlyMap<string, string>> {
+    const files = await this.#folder.list(this.#path, LIMITS, (name) => name !== BLOBS)
+    const texts = new Map<string, string>()
+    let bytes = 0
+    for (const { path } of files.filter((one) => DESCRIPTOR.test(posix.basename(one.path)))) {
+      const content = await this.#folder.read(path, MOST_DESCRIPTOR_BYTES)
+      if (content === undefined) continue
+      bytes += content.length
+      if (bytes > MOST_DESCRIPTORS_BYTES) {
+        const found = `found more than ${MOST_DESCRIPTORS_BYTES} bytes of component descriptors, expected fewer`
+        throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', `folder ${this.#path} of the registry: ${found}`)
+      }
+      texts.set(path, content.toString('utf8'))
+    }
+    return texts
+  }
+}
+
+/**
+ * A blob, which may be a folder.
+ *
+ * @param folders where it may lie, in this order.
+ * @throws BlueprintError `ComponentNotFound` with `place`.
+ */
+export async function readBlob(
+  folder: RegistryFolder,
+  folders: readonly string[],
+  { reference, mediaType, place }: { readonly reference: string; readonly mediaType: string; readonly place: string },
+): Promise<ResourceContent> {
+  // A digest is written with a dot where it is the name of a file.
+  const names = [...new Set([reference, reference.replace(':', '.')])]
+  const paths = folders.flatMap((one) => names.map((name) => posix.join(one, BLOBS, posix.join('/', name))))
+  for (const path of paths) {
+    const kind = await folder.find(path)
+    if (kind === 'folder') return { folder: await filesBelow(folder, path) }
+    const bytes = kind === 'file' ? await folder.read(path, MOST_BYTES) : undefined
+    if (bytes !== undefined) return { bytes, mediaType }
+  }
+  const expected = `expected one of ${[...new Set(paths)].join(', ')} in the registry`
+  throw new BlueprintError('ComponentNotFound', `${place}: found no such blob, ${expected}`)
+}
+
+async function filesBelow(folder: RegistryFolder, path: string): Promise<Readonly<Record<string, Buffer>>> {
+  const found = await folder.list(path, { levels: MOST_LEVELS, files: MOST_FILES }, () => true)
+  const bytes = found.reduce((sum, one) => sum + one.bytes, 0)
+  if (bytes > MOST_BYTES)
+    throw new BlueprintError(
+      'ERR_CONFIGURATION_PROBLEM',
+      `${path} of the registry: found ${bytes} bytes, expected at most ${MOST_BYTES}`,
+    )
+  const files: [string, Buffer][] = []
+  for (const one of found) {
+    const content = await folder.read(one.path, MOST_BYTES)
+    if (content !== undefined) files.push([posix.relative(path, one.path), content])
+  }
+  return Object.fromEntries(files)
+}

@@ -1,0 +1,62 @@
+// The blueprint of an Installation, with the component version that it is of. Source: spec/landscaper.md 2.3 "Init" 2.
+
+import { type Context, contextKind } from '../../../workflows/landscaper/context/kind.ts'
+import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
+import { finalFailure } from '../../kube/errors.ts'
+import { readObject } from '../../kube/read-family.ts'
+import { resolveComponents } from '../components/resolve-components.ts'
+import type { LandscaperDeps } from '../deps.ts'
+import { readBlueprint, type Blueprint } from '../render/blueprint.ts'
+import { BlueprintError } from '../render/blueprint-error.ts'
+
+/**
+ * Reads it with all that it refers to, once for a job. One without component is read from the Installation alone.
+ *
+ * @throws BlueprintError; final fault `ContextNotFound`; retryable failures of the API server.
+ */
+export async function blueprintOf(deps: LandscaperDeps, installation: Installation, jobID: string): Promise<Blueprint> {
+  const { metadata, spec } = installation
+  const { context = DEFAULT, blueprint, componentDescriptor: definition } = spec
+  const { templates, components } = deps.landscaper
+  if (definition === undefined) return await readBlueprint(templates.data, blueprint)
+  const { uid, generation } = metadata
+  return await components.blueprints.of({ uid, jobID, generation }, async () => {
+    const found = await readContext(deps, metadata.namespace, context)
+    refuseUnchecked(installation, found, context)
+    const { repositoryContext } = found ?? {}
+    const source = { definition, repositoryContext, context, registryFolder: components.registryFolder }
+    return await readBlueprint(templates.data, blueprint, await resolveComponents(templates.data, source))
+  })
+}
+
+const DEFAULT = 'default'
+
+/** Whether the Context of an Installation without component is there; one that has a component is read with that. @throws `ContextNotFound` */
+export async function checkContext(deps: LandscaperDeps, { metadata, spec }: Installation): Promise<void> {
+  const { context = DEFAULT, componentDescriptor } = spec
+  if (context !== DEFAULT && componentDescriptor === undefined) await readContext(deps, metadata.namespace, context)
+}
+
+// An absent Context named default counts as empty; any other must be there. Source: issue text and spec/landscaper.md 1.7.
+async function readContext(deps: LandscaperDeps, namespace: string, name: string): Promise<Context | undefined> {
+  const context = await readObject(deps, { ...contextKind, projection: [], hashed: [] }, namespace, name)
+  if (context === undefined && name !== DEFAULT)
+    throw finalFailure('ContextNotFound', `spec.context names context ${namespace}/${name}; there is none`)
+  return context
+}
+
+// Who wants a component checked or replaced does not want it as it is.
+function refuseUnchecked({ spec }: Installation, context: Context | undefined, name: string): void {
+  const { verification } = spec
+  const overwrites = context?.componentVersionOverwrites ?? ''
+  if (verification !== undefined)
+    throw notSupported('spec.verification: found one, expected none: signatures of components are not verified yet')
+  if (overwrites !== '')
+    throw notSupported(
+      `componentVersionOverwrites of context ${name}: found one, expected none: it is not supported yet`,
+    )
+}
+
+function notSupported(message: string): BlueprintError {
+  return new BlueprintError('NotSupported', message)
+}

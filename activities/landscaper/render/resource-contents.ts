@@ -1,0 +1,55 @@
+// Contents of a component's resources that a template asks for while it is rendered: the engine cannot read, so it says what it wants, and renders anew
+// with that. Source: spec/landscaper.md 3.7 `getResourceContent`.
+
+import { BlueprintError } from './blueprint-error.ts'
+import { titleOfComponent } from './component-descriptor.ts'
+import type { ComponentScope } from './component-scope.ts'
+import type { Rendered, TemplateEngine, TemplateRequest, WantedContent } from './template-engine.ts'
+
+/** Each rendering asks for one more at least. */
+const MOST_CONTENTS = 50
+const OCTETS = 'application/octet-stream'
+
+/** @throws as the engine, and as `contentOf` of the scope. */
+export async function renderWith(
+  engine: TemplateEngine,
+  request: TemplateRequest,
+  scope: ComponentScope | undefined,
+): Promise<Rendered> {
+  if (scope === undefined) return await engine.render(request)
+  let contents: Readonly<Record<string, string>> = {}
+  while (Object.keys(contents).length <= MOST_CONTENTS) {
+    const rendered = await engine.render({ ...request, contents })
+    if (rendered.wanted === undefined) return rendered
+    contents = { ...contents, ...(await contentsOf(scope, rendered.wanted)) }
+  }
+  const found = `found more than ${MOST_CONTENTS} resources of which it asks for the content, expected fewer`
+  throw new BlueprintError('TemplatingFailed', `template "${request.name}": ${found}`)
+}
+
+async function contentsOf(scope: ComponentScope, wanted: readonly WantedContent[]): Promise<Record<string, string>> {
+  const contents: Record<string, string> = {}
+  for (const place of wanted) contents[keyOf(place)] = await textOf(scope, place)
+  return contents
+}
+
+/** As deploy/templates/components.go has it. */
+function keyOf({ component, version, index }: WantedContent): string {
+  return `${component}:${version}#${index}`
+}
+
+async function textOf(scope: ComponentScope, { component: name, version, index }: WantedContent): Promise<string> {
+  const title = titleOfComponent({ name, version })
+  const component = scope.all.find((one) => titleOfComponent(one) === title)
+  const resource = component?.resources[index]
+  // A template may hand a descriptor of its own to a function.
+  if (component === undefined || resource === undefined)
+    throw new BlueprintError(
+      'ComponentNotFound',
+      `getResourceContent: found no resource ${index} of component ${title}`,
+    )
+  const content = await scope.contentOf({ component, resource })
+  if ('bytes' in content) return content.bytes.toString(content.mediaType === OCTETS ? 'base64' : 'utf8')
+  const what = `getResourceContent: resource ${resource.name} of component ${title}`
+  throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', `${what}: found a folder, expected a file`)
+}

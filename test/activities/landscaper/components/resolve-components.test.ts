@@ -1,0 +1,249 @@
+// The component of an Installation and all that it refers to, from real folders.
+
+import { execFileSync } from 'node:child_process'
+import { symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { resolveComponents } from '../../../../activities/landscaper/components/resolve-components.ts'
+import type { BlueprintError } from '../../../../activities/landscaper/render/blueprint-error.ts'
+import { titleOfComponent } from '../../../../activities/landscaper/render/component-descriptor.ts'
+import { resourceAt } from '../../../../activities/landscaper/render/component-scope.ts'
+import type { Fields } from '../../../../activities/landscaper/render/field-reader.ts'
+import { blob, descriptorV2, descriptorV3, newRegistry, reference } from '../../../support/component-registry.ts'
+import { data } from '../tenant-data.ts'
+
+const json = (value: unknown) => JSON.stringify(value)
+const LABEL = 'landscaper.gardener.cloud/component-descriptor'
+const [A, B, C] = ['example.com/a', 'example.com/b', 'example.com/c']
+
+const stage = newRegistry({
+  'shop/a/component-descriptor.yaml': json(
+    descriptorV2(A, '1.0.0', {
+      resources: [
+        blob('own', 'text'),
+        blob('shared', 'text'),
+        blob('digest', 'text', 'sha256:00ff'),
+        blob('up', 'text', '../../secret'),
+        blob('linked', 'text'),
+      ],
+      references: [reference('b', B, '1.0.0'), reference('c', C, '2.0.0')],
+    }),
+  ),
+  'shop/a/blobs/own': 'of a',
+  'shop/a/blobs/sha256.00ff': 'by digest',
+  'shop/a/secret': 'outside of blobs',
+  'shop/blobs/shared': 'of the repository',
+  'shop/b/component-descriptor.yaml': json(descriptorV3(B, '1.0.0', { references: [reference('c', C, '2.0.0')] })),
+  'shop/c.component-descriptor.json': json(
+    descriptorV3(C, '2.0.0', { resources: [blob('schema', 'text')] }),
+  ).replaceAll('/', '\\/'),
+  'shop/a-refers/component-descriptor.yaml': json(descriptorV2('', '', { references: [reference('a', A, '1.0.0')] })),
+  'shop/broken/component-descriptor.yaml': `a: [example.com/d`,
+  'ring/1/component-descriptor.yaml': json(descriptorV2(A, '1', { references: [reference('b', B, '1')] })),
+  'ring/2/component-descriptor.yaml': json(descriptorV2(B, '1', { references: [reference('c', C, '1')] })),
+  'ring/3/component-descriptor.yaml': json(descriptorV2(C, '1', { references: [reference('b', B, '1')] })),
+  'wrong/component-descriptor.yaml': json({
+    ...descriptorV2(A, '1'),
+    component: { name: A, version: '1', resources: [{}] },
+  }),
+})
+symlinkSync('/etc/hostname', join(stage.folder, 'shop/a/blobs/linked'))
+symlinkSync('/etc', join(stage.folder, 'away'))
+execFileSync('mkfifo', [join(stage.folder, 'shop/pipe-component-descriptor.yaml')])
+afterAll(() => stage.remove())
+
+const LOCAL = (filePath: string) => ({ type: 'local', filePath })
+const byRef = (componentName: string, version: string, repositoryContext?: object) => ({
+  ref: { ...(repositoryContext !== undefined && { repositoryContext }), componentName, version },
+})
+
+async function resolve(
+  definition: Fields,
+  repositoryContext?: unknown,
+  registryFolder: string | undefined = stage.folder,
+) {
+  return await resolveComponents(data, { definition, repositoryContext, context: 'default', registryFolder })
+}
+
+async function errorOf(work: Promise<unknown>): Promise<Pick<BlueprintError, 'code' | 'message'>> {
+  const error = (await work.then(
+    () => new Error('found no failure'),
+    (failure: unknown) => failure,
+  )) as BlueprintError
+  return { code: error.code, message: error.message }
+}
+
+async function contentOf(scope: Awaited<ReturnType<typeof resolve>>, uri: string): Promise<string> {
+  const content = await scope.contentOf(resourceAt(scope, uri))
+  return 'bytes' in content ? content.bytes.toString() : 'a folder'
+}
+
+describe('a component in a folder', () => {
+  it('is found with all that it refers to, each once, in whatever files they are', async () => {
+    const scope = await resolve(byRef(A, '1.0.0'), LOCAL('shop'))
+    expect(scope.all.map(titleOfComponent)).toEqual([`${A}:1.0.0`, `${B}:1.0.0`, `${C}:2.0.0`])
+    expect(scope.own).toBe(scope.all[0])
+    expect(scope.source).toEqual(byRef(A, '1.0.0'))
+  })
+
+  it('has its blobs beside it, or in the folder of the repository', async () => {
+    const scope = await resolve(byRef(A, '1.0.0', LOCAL('./shop/')), { type: 'OCIRegistry' })
+    expect(await contentOf(scope, 'cd://resources/own')).toBe('of a')
+    expect(await contentOf(scope, 'cd://resources/shared')).toBe('of the repository')
+    expect(await contentOf(scope, 'cd://resources/digest')).toBe('by digest')
+  })
+
+  it('names the place of a blob that is not there', async () => {
+    const scope = await resolve(byRef(A, '1.0.0'), LOCAL('shop'))
+    expect(await errorOf(contentOf(scope, 'cd://componentReferences/c/resources/schema'))).toEqual({
+      code: 'ComponentNotFound',
+      message: `resource schema of component ${C}:2.0.0, schema: found no such blob, expected one of shop/blobs/schema in the registry`,
+    })
+    expect(await errorOf(contentOf(scope, 'cd://resources/none'))).toEqual({
+      code: 'ComponentNotFound',
+      message: `cd://resources/none: component ${A}:1.0.0 has no resource none; it has own, shared, digest, up, linked`,
+    })
+  })
+
+  it.each([
+    ['a reference that goes up', 'cd://resources/up'],
+    ['a link that leads out of the folder', 'cd://resources/linked'],
+  ])('reads nothing by %s', async (_, uri) => {
+    const scope = await resolve(byRef(A, '1.0.0'), LOCAL('shop'))
+    expect(await errorOf(contentOf(scope, uri))).toMatchObject({ code: 'ComponentNotFound' })
+  })
+
+  it.each(['../../../../etc', '/etc', 'away', 'nowhere', 'a\0b'])(
+    'is not looked for in %j, outside of the folder',
+    async (path) => {
+      const { code, message } = await errorOf(resolve(byRef(A, '1.0.0'), LOCAL(path)))
+      expect({ code, message }).toEqual({
+        code: 'ComponentNotFound',
+        message: `spec.componentDescriptor.ref: found no component ${A}:1.0.0 in folder ${path} of the registry`,
+      })
+    },
+  )
+
+  it('that is missing is told with what could not be read', async () => {
+    expect(await errorOf(resolve(byRef('example.com/d', '1'), LOCAL('shop')))).toEqual({
+      code: 'ComponentNotFound',
+      message:
+        'spec.componentDescriptor.ref: found no component example.com/d:1 in folder shop of the registry; what could not be read: ' +
+        'shop/broken/component-descriptor.yaml, line 1, column 18: bad indent',
+    })
+  })
+
+  it('with mistakes is refused with file, field, found and expected', async () => {
+    const { message } = await errorOf(resolve(byRef(A, '1'), LOCAL('wrong')))
+    expect(message).toContain('wrong/component-descriptor.yaml.component.resources[0]: found no name, expected one')
+  })
+
+  it('that refers to itself by others is told with the path', async () => {
+    expect(await errorOf(resolve(byRef(A, '1'), LOCAL('ring')))).toEqual({
+      code: 'ERR_CONFIGURATION_PROBLEM',
+      message: `spec.componentDescriptor: components refer to each other: ${B}:1 -> ${C}:1 -> ${B}:1; expected no ring`,
+    })
+  })
+
+  it('that refers to very many is refused', async () => {
+    const chain = (index: number) =>
+      descriptorV2(`example.com/n${index}`, '1', { references: [reference('next', `example.com/n${index + 1}`, '1')] })
+    stage.write(
+      Object.fromEntries(
+        Array.from({ length: 520 }, (_, index) => [`many/${index}/component-descriptor.yaml`, json(chain(index))]),
+      ),
+    )
+    expect(await errorOf(resolve(byRef('example.com/n0', '1'), LOCAL('many')))).toEqual({
+      code: 'ERR_CONFIGURATION_PROBLEM',
+      message: 'spec.componentDescriptor: found more than 500 components that it refers to, expected fewer',
+    })
+  })
+})
+
+describe('a component in place', () => {
+  it('needs no repository as long as it refers to none', async () => {
+    const inline = descriptorV3(A, '1.0.0', { resources: [blob('image', 'ociImage')] })
+    const scope = await resolve({ inline }, undefined, '')
+    expect(scope.all).toHaveLength(1)
+    expect(scope.definitionOf(scope.own)).toEqual({ inline })
+  })
+
+  it('may hold what it refers to in a label, or have it in the folder that it names last', async () => {
+    const nested = descriptorV2(B, '3.0.0')
+    const inline = descriptorV2(A, '1.0.0', {
+      references: [
+        reference('b', B, '3.0.0', { labels: [{ name: LABEL, value: nested }] }),
+        reference('c', C, '2.0.0'),
+      ],
+      repositoryContexts: [{ type: 'OCIRegistry' }, LOCAL('shop')],
+    })
+    const scope = await resolve({ inline }, { type: 'OCIRegistry' })
+    const [, b, c] = scope.all
+    if (b === undefined || c === undefined) throw new Error('found no references')
+    expect(scope.definitionOf(b)).toEqual({ inline: nested })
+    expect(scope.definitionOf(c)).toEqual({
+      ref: { repositoryContext: LOCAL('shop'), componentName: C, version: '2.0.0' },
+    })
+  })
+
+  it('is refused when a label holds another component', async () => {
+    const labels = [{ name: LABEL, value: descriptorV2(B, '4') }]
+    const inline = descriptorV2(A, '1', { references: [reference('b', B, '3', { labels })] })
+    expect((await errorOf(resolve({ inline }))).message).toBe(
+      `spec.componentDescriptor.inline.component.componentReferences[0].labels: found the descriptor of ${B}:4, expected that of ${B}:3`,
+    )
+  })
+})
+
+describe('what Pawl does not have yet', () => {
+  it.each<[string, Fields, { context?: unknown; folder?: string }, string]>([
+    [
+      'an OCI registry of the Installation',
+      byRef(A, '1', { type: 'OCIRegistry', baseUrl: 'example.com' }),
+      { folder: stage.folder },
+      'spec.componentDescriptor.ref.repositoryContext.type: found "OCIRegistry", expected local: components in OCI registries are not supported yet',
+    ],
+    [
+      'an OCI registry of the Context',
+      byRef(A, '1'),
+      { context: { type: 'ociRegistry' }, folder: stage.folder },
+      'repositoryContext of context default.type: found "ociRegistry", expected local: components in OCI registries are not supported yet',
+    ],
+    [
+      'a worker without folder',
+      byRef(A, '1'),
+      { context: LOCAL('shop') },
+      'repositoryContext of context default: found type local, but the worker has no folder of components; expected --registry-local',
+    ],
+    [
+      'a folder that is gone',
+      byRef(A, '1'),
+      { context: LOCAL('shop'), folder: '/nowhere' },
+      '--registry-local: found no folder /nowhere on the worker, expected one',
+    ],
+  ])('is said of %s', async (_, definition, { context, folder }, message) => {
+    const source = { definition, repositoryContext: context, context: 'default', registryFolder: folder }
+    expect(await errorOf(resolveComponents(data, source))).toEqual({ code: 'NotSupported', message })
+  })
+
+  it('is said of access that leads elsewhere', async () => {
+    const image = { name: 'image', type: 'ociImage', access: { type: 'ociArtifact', imageReference: 'a/b:1' } }
+    const scope = await resolve({ inline: descriptorV2(A, '1', { resources: [image] }) }, LOCAL('shop'))
+    expect(await errorOf(contentOf(scope, 'cd://resources/image'))).toEqual({
+      code: 'NotSupported',
+      message: `resource image of component ${A}:1: access.type: found "ociArtifact", expected localBlob or localFilesystemBlob: others are not supported yet`,
+    })
+  })
+
+  it.each<[Fields, string]>([
+    [{}, 'spec.componentDescriptor: found neither ref nor inline, expected one of them'],
+    [{ ref: {}, inline: {} }, 'spec.componentDescriptor: found both ref and inline, expected one of them'],
+    [{ ref: {} }, 'spec.componentDescriptor.ref: found no componentName, expected one'],
+    [
+      byRef(A, '1'),
+      'spec.componentDescriptor: found no repositoryContext, neither there nor in context default; expected one',
+    ],
+  ])('nor what says too little: %j', async (definition, message) => {
+    expect(await errorOf(resolve(definition))).toEqual({ code: 'ERR_CONFIGURATION_PROBLEM', message })
+  })
+})

@@ -1,0 +1,82 @@
+// Blueprints in tar archives, as the system's own command makes them, and those that somebody made to do harm.
+
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { unpackArchive } from '../../../../activities/landscaper/render/blueprint-archive.ts'
+import { tarOf } from '../../../support/component-registry.ts'
+import { data } from '../tenant-data.ts'
+
+const LONG = `${'d'.repeat(90)}/${'e'.repeat(120)}/${'f'.repeat(90)}.yaml`
+const FILES = {
+  'blueprint.yaml': 'kind: Blueprint\n',
+  'templates/items.yaml': 'a: \u{1F600}',
+  [LONG]: 'long',
+  empty: '',
+}
+
+const problemOf = (archive: Buffer): string => {
+  try {
+    unpackArchive(archive)
+    return 'none'
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+/** One header of POSIX.1-2017 with its content. */
+function entry(name: string, content = '', type = '0', size = content.length): Buffer {
+  const header = Buffer.alloc(512)
+  header.write(name, 0)
+  header.write(size.toString(8).padStart(11, '0'), 124)
+  header.write(' '.repeat(8), 148)
+  header.write(type, 156)
+  header.write('ustar\x0000', 257)
+  const sum = header.reduce((total, byte) => total + byte, 0)
+  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148)
+  const body = Buffer.alloc(Math.ceil(content.length / 512) * 512)
+  body.write(content)
+  return Buffer.concat([header, body])
+}
+
+describe('the archive of a blueprint', () => {
+  it.each([
+    ['of POSIX', ['--format=posix']],
+    ['of GNU', ['--format=gnu']],
+    ['that is gzipped', ['--gzip']],
+  ])('%s is unpacked with its long names', (_, flags) => {
+    expect(unpackArchive(tarOf(FILES, ...flags))).toEqual(FILES)
+  })
+
+  it('is read in a thread when it is large, with the same result', async () => {
+    const files = { 'blueprint.yaml': 'x'.repeat(1_000_000) }
+    expect(await data.archive(gzipSync(tarOf(files)))).toEqual(files)
+    expect(await data.archive(tarOf(FILES))).toEqual(FILES)
+  })
+
+  it.each<[string, Buffer, string]>([
+    ['a path that goes up', entry('../evil', 'x'), '"../evil": found a path that leaves the blueprint'],
+    ['a path that goes up inside', entry('a/../../evil', 'x'), 'found a path that leaves the blueprint'],
+    ['a symbolic link', entry('link', '', '2'), '"link": found an entry of type 2, expected a file or a directory'],
+    ['a hard link', entry('link', '', '1'), '"link": found an entry of type 1'],
+    ['a device', entry('null', '', '3'), '"null": found an entry of type 3'],
+    ['an end that is missing', entry('a', 'x', '0', 5000), '"a": found its end missing, expected a whole archive'],
+    ['a size that is none', entry('a', '', '0', -1), '"a": found its end missing'],
+    ['many levels', entry('a/'.repeat(48) + 'b', 'x'), 'none'],
+    ['something else in it', Buffer.alloc(2048, 'x'), 'found something else, expected a tar archive, gzipped or not'],
+    ['gzip that is cut', gzipSync(tarOf(FILES)).subarray(0, 100), 'found gzip that cannot be unpacked (Z_BUF_ERROR)'],
+  ])('with %s does no harm', (_, archive, message) => {
+    expect(problemOf(archive)).toContain(message)
+  })
+
+  it('that becomes very much is refused before it has', async () => {
+    const bomb = gzipSync(Buffer.alloc(400 * 1024 * 1024))
+    expect(bomb.length).toBeLessThan(1024 * 1024)
+    expect(problemOf(bomb)).toBe('found more than 16777216 bytes when unpacked, expected fewer')
+    await expect(data.archive(bomb)).rejects.toThrow('found more than 16777216 bytes when unpacked')
+    expect(problemOf(entry('a', 'x'.repeat(9 * 1024 * 1024)))).toBe(
+      'found more than 8388608 bytes in its files, expected fewer',
+    )
+    const many = Buffer.concat(Array.from({ length: 5001 }, (_, index) => entry(`f${index}`)))
+    expect(problemOf(many)).toBe('found more than 5000 files, expected fewer')
+  })
+})

@@ -1,0 +1,119 @@
+// Installations of components: from a folder, in place, by sub-installations, and what they are told of components that are not there.
+// Source: spec/landscaper.md 1.2, 1.7, 2.5, 3.1.
+
+import { afterAll, describe, expect, it } from 'vitest'
+import { installation, type LsObject } from '../support/cluster.ts'
+import {
+  blob,
+  BLUEPRINT_TYPE,
+  descriptorV2,
+  descriptorV3,
+  newRegistry,
+  reference,
+  tarOf,
+} from '../support/component-registry.ts'
+import { useStage } from '../support/stage.ts'
+import { deploying, exportingData, subsOf } from '../support/sub-installations.ts'
+
+const [SHOP, DB] = ['example.com/shop', 'example.com/db']
+const DATABASE = deploying({ name: 'server', config: { export: { host: 'db.example.org' } } })
+const OWN = {
+  ...deploying({ name: 'web' }),
+  ...exportingData('image', '{{ (getResource "name" "web").access.imageReference }}'),
+  subinstallations: [{ name: 'db', blueprint: { ref: 'cd://componentReferences/db/resources/blueprint' } }],
+}
+const contents = {
+  resources: [
+    blob('blueprint', BLUEPRINT_TYPE),
+    { name: 'web', type: 'ociImage', access: { type: 'ociArtifact', imageReference: 'example.org/web:1.0.0' } },
+  ],
+  references: [reference('db', DB, '2.0.0')],
+}
+const archive = (definition: object) => tarOf({ 'blueprint.yaml': JSON.stringify(definition) }, '--gzip')
+const registry = newRegistry({
+  'repo/shop/component-descriptor.yaml': JSON.stringify(descriptorV3(SHOP, '1.0.0', contents)),
+  'repo/shop/blobs/blueprint': archive(OWN),
+  'repo/db/component-descriptor.yaml': JSON.stringify(
+    descriptorV2(DB, '2.0.0', { resources: [blob('blueprint', BLUEPRINT_TYPE)] }),
+  ),
+  'repo/db/blobs/blueprint': archive(DATABASE),
+  'repo/blobs/blueprint': archive(DATABASE),
+})
+afterAll(() => registry.remove())
+const stage = useStage('components', () => Promise.resolve({ workerFlags: ['--registry-local', registry.folder] }))
+
+const repositoryContext = { type: 'local', filePath: 'repo' }
+const byRef = (version = '1.0.0') => ({ ref: { repositoryContext, componentName: SHOP, version } })
+
+async function create(name: string, componentDescriptor: object, spec: object = {}): Promise<LsObject> {
+  const written = installation(name, [])
+  const blueprint = { ref: { resourceName: 'blueprint' } }
+  await stage.cluster.create({ ...written, spec: { componentDescriptor, blueprint, ...spec } }, 'installations')
+  return await stage.cluster.finished(name)
+}
+
+describe.concurrent('an installation of a component', () => {
+  it('has its blueprint and those of its sub-installations from there, each of its own component', async () => {
+    const { cluster } = stage
+    const exports = { data: [{ name: 'image', dataRef: 'shop-image' }] }
+    expect((await create('shop', byRef(), { exports })).status).toMatchObject({ phase: 'Succeeded' })
+    expect(await cluster.get('dataobjects', 'shop-image')).toMatchObject({ data: 'example.org/web:1.0.0' })
+    const [db] = [...(await subsOf(cluster, 'shop')).values()]
+    expect(db?.status).toMatchObject({ phase: 'Succeeded' })
+    expect(db?.['spec']).toMatchObject({
+      componentDescriptor: { ref: { repositoryContext, componentName: DB, version: '2.0.0' } },
+      blueprint: { ref: { resourceName: 'blueprint' } },
+    })
+    await cluster.delete('installations', 'shop')
+    await cluster.gone('shop')
+  })
+
+  it('may have it in place, with its blobs in a folder', async () => {
+    const inline = descriptorV2(DB, '3.0.0', {
+      resources: [blob('blueprint', BLUEPRINT_TYPE)],
+      repositoryContexts: [repositoryContext],
+    })
+    expect((await create('in-place', { inline })).status).toMatchObject({ phase: 'Succeeded' })
+    expect(await stage.cluster.phases('in-place')).toEqual({ server: 'Succeeded' })
+  })
+
+  it('takes what its folder has when the next job begins', async () => {
+    const { cluster } = stage
+    const missing = await create('late', byRef('1.1.0'))
+    expect(missing.status?.lastError).toMatchObject({
+      reason: 'ComponentNotFound',
+      message: expect.stringContaining(
+        `spec.componentDescriptor.ref: found no component ${SHOP}:1.1.0 in folder repo of the registry`,
+      ) as string,
+    })
+    const late = descriptorV2(SHOP, '1.1.0', { resources: [blob('blueprint', BLUEPRINT_TYPE)] })
+    registry.write({
+      'repo/late/component-descriptor.yaml': JSON.stringify(late),
+      'repo/late/blobs/blueprint': archive(DATABASE),
+    })
+    await cluster.trigger('late')
+    expect((await cluster.finished('late', missing.status?.jobID)).status).toMatchObject({ phase: 'Succeeded' })
+  })
+
+  it.each<[string, object, object, string]>([
+    [
+      'oci',
+      {
+        ref: { repositoryContext: { type: 'OCIRegistry', baseUrl: 'example.org' }, componentName: SHOP, version: '1' },
+      },
+      {},
+      'spec.componentDescriptor.ref.repositoryContext.type: found "OCIRegistry", expected local: components in OCI registries are not supported yet',
+    ],
+    [
+      'signed',
+      byRef(),
+      { verification: { signatureName: 'mine' } },
+      'spec.verification: found one, expected none: signatures of components are not verified yet',
+    ],
+  ])('is told what Pawl does not have yet: %s', async (name, definition, spec, message) => {
+    expect((await create(name, definition, spec)).status).toMatchObject({
+      phase: 'Failed',
+      lastError: { reason: 'NotSupported', message: expect.stringContaining(message) as string },
+    })
+  })
+})
