@@ -75,13 +75,22 @@ async function soundness(pawl: Pawl, cluster: Cluster, secret: string): Promise<
   }
 }
 
+/** Those that say that something is still to be done. A job that starts by itself later is due, and nothing else. */
+async function wakesOf(db: Pawl['db']): Promise<readonly { readonly uid: string }[]> {
+  const { rows } = await sql<{ uid: string }>`
+    select w.* from wake w
+    where not (w.due > now() + interval '10 s' and exists (
+      select from object o where o.uid = w.uid and o.projection #> '{spec,automaticReconcile}' is not null))`.execute(db)
+  return rows
+}
+
 async function atRest({ db }: Pawl, cluster: Cluster): Promise<void> {
   const deadline = Date.now() + REST_MS
   for (;;) {
     const [lists, rows, wakes, jobs] = await Promise.all([
       Promise.all(Object.values(SUBJECTS).map((plural) => cluster.list(plural))),
       db.selectFrom('object').selectAll().where('deleted', '=', false).execute(),
-      db.selectFrom('wake').selectAll().execute(),
+      wakesOf(db),
       db.selectFrom('job').select(['workflow_id', 'last_error']).where('outcome', 'is', null).execute(),
     ])
     const found = lists.flat().map(({ metadata: { name, resourceVersion } }) => `${name} ${resourceVersion ?? ''}`)
