@@ -32,8 +32,8 @@ describe('a job that a sub-installation gets', () => {
     'is not ended by an interrupt that was left there (ignoring successors: %s)',
     async (ignores) => {
       const subs = [put('left', INTERRUPT, IDLE), put('plain', {}, IDLE)]
-      const { triggerSubInstallations } = subInstallationActivities(stage().deps)
-      const { changed } = await triggerSubInstallations({
+      const activities = subInstallationActivities(stage().deps)
+      const { changed } = await activities.triggerSubInstallations({
         ...{ by: BY, subject: SUBJECT, jobID: 'job', ignoresSuccessors: ignores },
         subInstallations: subs.map(subInstallationView),
       })
@@ -49,9 +49,9 @@ describe('a job that a sub-installation gets', () => {
 
   it('keeps an interrupt that comes with it', async () => {
     const sub = put('sub', INTERRUPT, { jobID: 'job', jobIDFinished: 'before', phase: 'Init' })
-    const { adoptInstallation } = adoptActivities(stage().deps)
+    const activities = adoptActivities(stage().deps)
     const input = { by: BY, subject: { ...SUBJECT, uid: 'uid-sub', name: 'sub' }, jobID: 'job', isHandedDown: true }
-    const adopted = await adoptInstallation({ ...input, target: installationView(sub) })
+    const adopted = await activities.adoptInstallation({ ...input, target: installationView(sub) })
     expect(adopted).toMatchObject({ interruptRequested: true, hasContext: true })
   })
 })

@@ -80,7 +80,9 @@ async function wakesOf(db: Pawl['db']): Promise<readonly { readonly uid: string 
   const { rows } = await sql<{ uid: string }>`
     select w.* from wake w
     where not (w.due > now() + interval '10 s' and exists (
-      select from object o where o.uid = w.uid and o.projection #> '{spec,automaticReconcile}' is not null))`.execute(db)
+      select from object o where o.uid = w.uid and o.projection #> '{spec,automaticReconcile}' is not null))`.execute(
+    db,
+  )
   return rows
 }
 

@@ -13,7 +13,8 @@ const MOST_NAMES = 500
 export function nameDeployItems({ state: { target, deployItems }, draft }: ExecutionPass): void {
   const place = new Map(target.items.map(({ name }, index) => [name, index]))
   const isActive = ({ item, deleting }: (typeof deployItems)[number]) => place.has(item) && !deleting
-  const active = deployItems.filter(isActive).sort((a, b) => place.get(a.item)! - place.get(b.item)!)
+  const placeOf = ({ item }: (typeof deployItems)[number]) => place.get(item) ?? 0
+  const active = deployItems.filter(isActive).sort((a, b) => placeOf(a) - placeOf(b))
   const activeDIs = active.map(({ item, name }) => ({ specName: item, objectName: name }))
   const orphanedDIs = deployItems
     .filter((item) => !isActive(item))
