@@ -110,7 +110,7 @@ describe('the command of the package', () => {
       expect(await engine.render({ engine: 'GoTemplate', ...request })).toEqual({ output: 'PAWL' })
       const check = { what: 'a', schema: { $ref: 'blueprint://b' }, value: 'pawl', localTypes: {} }
       const report = await engine.checkSchema({ ...check, files: { b: 'format: ipv4' } })
-      expect(report).toEqual({ problems: ['format: must match format "ipv4"'], unsupported: [] })
+      expect(report).toEqual({ problems: ['format: must match format "ipv4"'], wanted: [] })
     } finally {
       await engine.close()
     }
