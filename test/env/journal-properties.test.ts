@@ -152,7 +152,9 @@ describe('S7, S8: a journal that has seen any history, however told', () => {
           const rows = await test.db.selectFrom('watch_event').selectAll().orderBy('seq').execute()
           expect(rows.every(({ reason }) => reason !== null && reason !== '')).toBe(true)
           const newest = new Map<string, number>()
-          for (const { uid, outcome, resource_version, projection } of rows) {
+          for (const { uid, outcome, resource_version, projection, source, type } of rows) {
+            // The version of a deletion that nobody saw is the list's; what the watch tells afterwards may be older than that.
+            if (source === 'relist' && type === 'DELETED') continue
             // An overtaken change wakes, but is no new state: the row of the object stays.
             const overtaken =
               outcome === 'wake' && resource_version < (newest.get(uid) ?? 0) && Object.keys(projection).length > 0
