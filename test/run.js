@@ -23,6 +23,8 @@ const CHECKS = [
 const filters = process.argv.slice(2)
 let passed = 0
 let failed = 0
+/** Of static checks: told again at the end, because all output of the tests is printed after them. */
+const failedChecks = []
 
 try {
   await install()
@@ -35,6 +37,8 @@ try {
   failed += 1
 }
 
+failed += failedChecks.length
+for (const name of failedChecks) process.stdout.write(`check ${name}: FAILED, see above\n`)
 process.stdout.write(`${passed} passed, ${failed} failed\n`)
 process.exit(failed === 0 && passed > 0 ? 0 : 1)
 
@@ -45,7 +49,7 @@ async function runCheck([name, args]) {
     `check ${name}: ${code === 0 ? 'passed' : `FAILED (exit code ${code})`} in ${Math.round((Date.now() - started) / 1000)} s\n`,
   )
   if (code === 0) passed += 1
-  else failed += 1
+  else failedChecks.push(name)
 }
 
 async function runTests() {
