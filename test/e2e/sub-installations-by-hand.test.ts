@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { FINALIZER, installation, type LsObject, OPERATION } from '../support/cluster.ts'
 import { Deployer } from '../support/deployer.ts'
 import { useStage } from '../support/stage.ts'
-import { deploying, exportingData, sub, subsOf } from '../support/sub-installations.ts'
+import { deploying, exportingData, sub, subsOf, untilSub } from '../support/sub-installations.ts'
 
 const stage = useStage('subs-by-hand')
 const MOCK = 'landscaper.gardener.cloud/mock'
@@ -29,15 +29,6 @@ function pair(db: string, app = db): readonly object[] {
 
 function rootOf(name: string, subinstallations: readonly object[]) {
   return installation(name, [], { blueprint: { subinstallations, deployExecutions: [] } })
-}
-
-async function untilSub(parent: string, template: string, isSo: (one: LsObject) => boolean): Promise<LsObject> {
-  return await vi.waitFor(async () => {
-    const one = (await subsOf(stage.cluster, parent)).get(template)
-    if (one === undefined || !isSo(one))
-      throw new Error(`${template} did not get there: ${JSON.stringify(one?.status)}`)
-    return one
-  }, PATIENT)
 }
 
 const isIn =
@@ -73,15 +64,15 @@ describe.concurrent('a sub-installation that a hand deletes', () => {
     await withDeployer(name, async (type, deployer) => {
       deployer.install = () => 'wait'
       await cluster.create(rootOf(name, pair(type)), 'installations')
-      await untilSub(name, 'db', isIn('Progressing'))
-      const one = await untilSub(name, deleted, isIn(phase))
+      await untilSub(stage.cluster, name, 'db', isIn('Progressing'))
+      const one = await untilSub(stage.cluster, name, deleted, isIn(phase))
       await deleteSub(one)
       deployer.install = () => 'done'
       const first = await cluster.finished(name)
       expect(first.status).toMatchObject({ phase: 'Succeeded' })
       const second = await runAgain(name, first)
       expect(second.status).toMatchObject({ phase: 'Succeeded' })
-      const anew = await untilSub(name, deleted, isIn('Succeeded'))
+      const anew = await untilSub(stage.cluster, name, deleted, isIn('Succeeded'))
       expect(anew.metadata.uid).not.toBe(one.metadata.uid)
     })
   })
@@ -97,7 +88,7 @@ describe.concurrent('a sub-installation that a hand deletes', () => {
       await cluster.patch('installations', 'before', { spec: rootOf('before', pair(MOCK)).spec })
       await cluster.trigger('before')
       await cluster.until('installations', 'before', (one) => one?.status?.phase === 'CleanupOrphaned')
-      const db = await untilSub('before', 'db', () => true)
+      const db = await untilSub(stage.cluster, 'before', 'db', () => true)
       await deleteSub(db)
       await cluster.gone(db.metadata.name)
       deployer.uninstall = () => 'done'
@@ -122,10 +113,17 @@ describe.concurrent('a sub-installation that a hand deletes', () => {
       expect(first.status).toMatchObject({ phase: 'Succeeded' })
       const before = await subsOf(cluster, 'between')
       for (const one of before.values()) await deleteSub(one)
-      const asked = await untilSub('between', 'app', ({ metadata }) => metadata.deletionTimestamp !== undefined)
+      const asked = await untilSub(
+        stage.cluster,
+        'between',
+        'app',
+        ({ metadata }) => metadata.deletionTimestamp !== undefined,
+      )
       await pawl.journaled(asked)
       await pawl.settled(asked)
-      expect((await untilSub('between', 'app', () => true)).status).toMatchObject({ jobID: first.status?.jobID })
+      expect((await untilSub(stage.cluster, 'between', 'app', () => true)).status).toMatchObject({
+        jobID: first.status?.jobID,
+      })
       const second = await runAgain('between', first)
       expect(second.status).toMatchObject({ phase: 'Succeeded' })
       const after = await subsOf(cluster, 'between')
@@ -142,10 +140,10 @@ describe.concurrent('sub-installations whose parent is gone', () => {
       deployer.uninstall = () => 'failed'
       await cluster.create(rootOf('orphans', pair(MOCK, type)), 'installations')
       await cluster.finished('orphans')
-      const app = await untilSub('orphans', 'app', isIn('Succeeded'))
+      const app = await untilSub(stage.cluster, 'orphans', 'app', isIn('Succeeded'))
       await cluster.patch('installations', 'orphans', { metadata: { finalizers: null } })
       await cluster.delete('installations', 'orphans')
-      const stuck = await untilSub('orphans', 'app', isIn('DeleteFailed'))
+      const stuck = await untilSub(stage.cluster, 'orphans', 'app', isIn('DeleteFailed'))
       expect([...(await subsOf(cluster, 'orphans')).keys()]).toContain('app')
       await vi.waitFor(async () => {
         expect([...(await subsOf(cluster, 'orphans')).keys()]).toEqual(['app'])
@@ -164,8 +162,8 @@ describe.concurrent('sub-installations whose parent is gone', () => {
       await cluster.create(rootOf('left', pair(type)), 'installations')
       await cluster.finished('left')
       await cluster.delete('installations', 'left')
-      await untilSub('left', 'app', isIn('Deleting'))
-      await untilSub('left', 'db', isIn('InitDelete'))
+      await untilSub(stage.cluster, 'left', 'app', isIn('Deleting'))
+      await untilSub(stage.cluster, 'left', 'db', isIn('InitDelete'))
       const root = await cluster.get('installations', 'left')
       expect(root?.metadata.finalizers).toContain(FINALIZER)
       expect(root?.metadata.annotations?.[OPERATION]).toBeUndefined()

@@ -1,27 +1,17 @@
 // Interrupts in trees of sub-installations: they reach all that runs, nothing begins after them, and none outlives its job.
 // Source: spec/landscaper.md 2.11.
 
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { installation, type LsObject, OPERATION, waiting } from '../support/cluster.ts'
 import { Deployer } from '../support/deployer.ts'
 import { useStage } from '../support/stage.ts'
-import { deploying, exportingData, sub, subsOf } from '../support/sub-installations.ts'
+import { deploying, exportingData, sub, subsOf, untilSub } from '../support/sub-installations.ts'
 
 const stage = useStage('subs-interrupted')
-const PATIENT = { timeout: 60_000, interval: 100 }
 const INTERRUPT = { metadata: { annotations: { [OPERATION]: 'interrupt' } } }
 
 async function interrupt(name: string): Promise<void> {
   await stage.cluster.patch('installations', name, INTERRUPT)
-}
-
-async function untilSub(parent: string, template: string, isSo: (one: LsObject) => boolean): Promise<LsObject> {
-  return await vi.waitFor(async () => {
-    const one = (await subsOf(stage.cluster, parent)).get(template)
-    if (one === undefined || !isSo(one))
-      throw new Error(`${template} did not get there: ${JSON.stringify(one?.status)}`)
-    return one
-  }, PATIENT)
 }
 
 describe.concurrent('a tree that is interrupted', () => {
@@ -36,8 +26,8 @@ describe.concurrent('a tree that is interrupted', () => {
       blueprint: { imports: [{ name: 'value', type: 'data', schema: {} }], ...deploying({ name: 'a' }) },
     })
     await cluster.create(installation('half', [], { blueprint: { subinstallations: [slow, late] } }), 'installations')
-    await untilSub('half', 'slow', ({ status }) => status?.phase === 'Progressing')
-    const waiter = await untilSub('half', 'late', ({ status }) => status?.phase === 'Init')
+    await untilSub(stage.cluster, 'half', 'slow', ({ status }) => status?.phase === 'Progressing')
+    const waiter = await untilSub(stage.cluster, 'half', 'late', ({ status }) => status?.phase === 'Init')
     await interrupt('half')
     const root = await cluster.finished('half')
     expect(root.status).toMatchObject({ phase: 'Failed', lastError: { reason: 'children failed' } })
@@ -57,11 +47,13 @@ describe.concurrent('a tree that is interrupted', () => {
     expect(first.status).toMatchObject({ phase: 'Succeeded' })
     const { spec } = installation('orphaned', []) as LsObject
     await cluster.patch('installations', 'orphaned', { spec, metadata: { annotations: { [OPERATION]: 'reconcile' } } })
-    await untilSub('orphaned', 'gone', ({ status }) => status?.phase === 'Deleting')
+    await untilSub(stage.cluster, 'orphaned', 'gone', ({ status }) => status?.phase === 'Deleting')
     await interrupt('orphaned')
     const second = await cluster.finished('orphaned', first.status?.jobID)
     expect(second.status).toMatchObject({ phase: 'Failed', lastError: { reason: 'InterruptOperation' } })
-    expect((await untilSub('orphaned', 'gone', () => true)).status).toMatchObject({ phase: 'DeleteFailed' })
+    expect((await untilSub(stage.cluster, 'orphaned', 'gone', () => true)).status).toMatchObject({
+      phase: 'DeleteFailed',
+    })
 
     deployer.uninstall = () => 'done'
     await cluster.trigger('orphaned')
@@ -78,8 +70,8 @@ describe.concurrent('an interrupt that was left on a sub-installation', () => {
     const outer = sub('outer', { blueprint: { subinstallations: [inner], ...deploying({ name: 'b' }) } })
     await cluster.create(installation('left', [], { blueprint: { subinstallations: [outer] } }), 'installations')
     await cluster.finished('left')
-    const one = await untilSub('left', 'outer', () => true)
-    const two = await untilSub(one.metadata.name, 'inner', () => true)
+    const one = await untilSub(stage.cluster, 'left', 'outer', () => true)
+    const two = await untilSub(stage.cluster, one.metadata.name, 'inner', () => true)
     for (const { metadata } of [one, two]) await interrupt(metadata.name)
     await cluster.delete('installations', 'left')
     await cluster.gone('left')

@@ -1,5 +1,6 @@
 // What tests of sub-installations make: blueprints that list others, and the objects that come of them.
 
+import { vi } from 'vitest'
 import { type Cluster, item, type Item, type LsObject } from './cluster.ts'
 
 const ENCOMPASSED_BY = 'landscaper.gardener.cloud/encompassed-by'
@@ -35,4 +36,22 @@ export async function subsOf(cluster: Cluster, parent: string): Promise<Readonly
   const all = await cluster.list('installations')
   const own = all.filter(({ metadata }) => metadata.labels?.[ENCOMPASSED_BY] === parent)
   return new Map(own.map((one) => [one.metadata.annotations?.[TEMPLATE] ?? '', one]))
+}
+
+/** The sub-installation of a parent that has come of a template, once it is so. */
+export async function untilSub(
+  cluster: Cluster,
+  parent: string,
+  template: string,
+  isSo: (one: LsObject) => boolean,
+): Promise<LsObject> {
+  return await vi.waitFor(
+    async () => {
+      const one = (await subsOf(cluster, parent)).get(template)
+      if (one === undefined || !isSo(one))
+        throw new Error(`${template} did not get there: ${JSON.stringify(one?.status)}`)
+      return one
+    },
+    { timeout: 60_000, interval: 100 },
+  )
 }

@@ -3,6 +3,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { GroupKind, Projection } from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
+import { livingObjects } from '../living-objects.ts'
 
 /** Events of one kind that have arrived. */
 export interface Arrivals extends GroupKind {
@@ -72,17 +73,12 @@ export async function askArrivals(
 /** What the journal has of the declared fields of those that live, by `versionKey`. */
 export async function askProjections(
   db: Kysely<Database>,
-  { cluster, group, kind }: GroupKind & { readonly cluster: string },
+  { cluster, ...of }: GroupKind & { readonly cluster: string },
   uids: readonly string[],
 ): Promise<ReadonlyMap<string, Projection>> {
   if (uids.length === 0) return new Map()
-  const rows = await db
-    .selectFrom('object')
+  const rows = await livingObjects(db, cluster, of)
     .select(['uid', 'resource_version as version', 'projection'])
-    .where('cluster', '=', cluster)
-    .where('api_group', '=', group)
-    .where('kind', '=', kind)
-    .where('deleted', '=', false)
     .where('uid', 'in', uids)
     .execute()
   return new Map(rows.map(({ uid, version, projection }) => [versionKey({ uid, version }), projection]))

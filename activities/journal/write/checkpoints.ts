@@ -8,6 +8,7 @@
 import { type Kysely, sql } from 'kysely'
 import { type GroupKind, groupKindText } from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
+import { livingObjects } from '../living-objects.ts'
 
 export interface Checkpoint extends GroupKind {
   /** Undefined while the first list is being journaled. */
@@ -140,16 +141,11 @@ export async function rewindObjects(
 export async function listedBefore(
   db: Kysely<Database>,
   cluster: string,
-  { group, kind }: GroupKind,
+  of: GroupKind,
   listVersion: number,
 ): Promise<{ uid: string; namespace: string; name: string }[]> {
-  return await db
-    .selectFrom('object')
+  return await livingObjects(db, cluster, of)
     .select(['uid', 'namespace', 'name'])
-    .where('cluster', '=', cluster)
-    .where('api_group', '=', group)
-    .where('kind', '=', kind)
-    .where('deleted', '=', false)
     .where('resource_version', '<=', listVersion)
     .execute()
 }

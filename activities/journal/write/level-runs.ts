@@ -6,6 +6,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { GroupKind } from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
+import { livingObjects } from '../living-objects.ts'
 import { type NewWake, upsertWakes } from './wakes.ts'
 
 /** Whose subscriptions: one controller's, for one object. */
@@ -74,15 +75,10 @@ export async function wakeSubjects(
   return count
 }
 
-async function objectsAfter(db: Kysely<Database>, cluster: string, { group, kind }: GroupKind, uid: string) {
-  return await db
-    .selectFrom('object')
+async function objectsAfter(db: Kysely<Database>, cluster: string, of: GroupKind, uid: string) {
+  return await livingObjects(db, cluster, of)
     .select(['uid', 'namespace', 'name', 'seq'])
-    .where('cluster', '=', cluster)
-    .where('api_group', '=', group)
-    .where('kind', '=', kind)
     .where('uid', '>', uid)
-    .where('deleted', '=', false)
     .orderBy('uid')
     .limit(PART)
     .execute()

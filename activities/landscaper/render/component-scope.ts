@@ -12,6 +12,7 @@ import {
   type SchemaVersion,
 } from './component-descriptor.ts'
 import { documentIn } from './component-document.ts'
+import { decoded } from './decoded.ts'
 import type { Fields } from './field-reader.ts'
 
 export interface ComponentScope {
@@ -115,15 +116,6 @@ function stepsOf(uri: string): readonly (readonly [keyword: string, name: string
   if (parts.length === 0 || parts.length % 2 !== 0)
     throw invalid(`${shown(uri)}: expected cd://componentReferences/NAME/resources/NAME, or cd://resources/NAME`)
   return parts.flatMap((part, index) => (index % 2 === 0 ? [[part, decoded(parts[index + 1] ?? '')] as const] : []))
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch (error) {
-    if (error instanceof URIError) return text
-    throw error
-  }
 }
 
 const MOST_LISTED = 5

@@ -3,6 +3,7 @@
 // Runs inside the process that checks schemas, since schemas may be as large, deep and cyclic as their author likes.
 
 import type { BlueprintFiles } from './blueprint-files.ts'
+import { decoded } from './decoded.ts'
 import { isFields, type Fields } from './field-reader.ts'
 import { parseYaml, YamlError } from './yaml.ts'
 
@@ -182,13 +183,4 @@ function inTree(path: string): string {
     .split('/')
     .filter((segment) => segment !== '' && segment !== '.')
     .join('/')
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch (error) {
-    if (error instanceof URIError) return text
-    throw error
-  }
 }
