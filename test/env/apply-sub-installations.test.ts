@@ -10,10 +10,10 @@ import { useWriteStage } from '../activities/kube/write-stage.ts'
 import { API } from '../support/cluster.ts'
 
 const ROOT = `/apis/${API}/namespaces/n/installations`
-const SUBJECT = { kind: 'Installation', uid: 'uid-root', namespace: 'n', name: 'root' }
-const BY = { workflowID: 'installation/n/root/uid-root/job', runID: 'run', pass: 1 }
+const SUBJECT = { kind: 'Installation', uid: 'uid-parent', namespace: 'n', name: 'parent' }
+const BY = { workflowID: 'installation/n/parent/uid-parent/job', runID: 'run', pass: 1 }
 const TEMPLATE_ANNOTATION = 'landscaper.gardener.cloud/subinstallation-name'
-const OWNER = { apiVersion: API, kind: 'Installation', uid: 'uid-root', name: 'root', controller: true }
+const OWNER = { apiVersion: API, kind: 'Installation', uid: 'uid-parent', name: 'parent', controller: true }
 
 const stage = useWriteStage(inject('servers').databaseUrl)
 const template = (name: string) => ({
@@ -28,7 +28,7 @@ function put(name: string, metadata: object = {}): KubeObject {
 }
 
 async function apply(existing: readonly KubeObject[] = [], templates: readonly string[] = ['db']) {
-  const parent = storedAs(installationKind, put('root'))
+  const parent = storedAs(installationKind, put('parent'))
   return await applySubInstallations(
     stage().deps,
     { by: BY, subject: SUBJECT, jobID: 'job' },
@@ -37,7 +37,7 @@ async function apply(existing: readonly KubeObject[] = [], templates: readonly s
 }
 
 function nameOf(attempt: number): string {
-  const parent = storedAs(installationKind, put('root'))
+  const parent = storedAs(installationKind, put('parent'))
   return subInstallationName(parent, 'db', { jobID: 'job', attempt })
 }
 
@@ -46,7 +46,7 @@ describe('a sub-installation of a template', () => {
     const first = await apply()
     expect(await apply()).toEqual(first)
     expect(first.wantedSubs).toEqual([{ template: 'db', name: nameOf(0) }])
-    expect([...stage().api.objects.keys()].sort()).toEqual([`${ROOT}/${nameOf(0)}`, `${ROOT}/root`])
+    expect([...stage().api.objects.keys()].sort()).toEqual([`${ROOT}/${nameOf(0)}`, `${ROOT}/parent`])
   })
 
   it('gets another name where that is somebody else’s, also of the same parent, and leaves that as it is', async () => {

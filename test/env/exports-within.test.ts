@@ -8,9 +8,9 @@ import { useWriteStage } from '../activities/kube/write-stage.ts'
 import { API } from '../support/cluster.ts'
 
 const ROOT = `/apis/${API}/namespaces/n`
-const SUBJECT = { kind: 'Installation', uid: 'uid-root', namespace: 'n', name: 'root' }
-const BY = { workflowID: 'installation/n/root/uid-root/job', runID: 'run', pass: 1 }
-const CONTEXT = installationContext('root')
+const SUBJECT = { kind: 'Installation', uid: 'uid-parent', namespace: 'n', name: 'parent' }
+const BY = { workflowID: 'installation/n/parent/uid-parent/job', runID: 'run', pass: 1 }
+const CONTEXT = installationContext('parent')
 // Longer than a label may be, and with characters that it may not have.
 const LONG = `${'long-'.repeat(20)}name`
 const STRANGE = 'naïve name'
@@ -38,7 +38,7 @@ describe('what sub-installations have exported', () => {
         targets: [{ name: 'cluster', target: LONG }],
       },
     }
-    put('installations', 'sub', { ownerReferences: [owner('root')] }, { spec })
+    put('installations', 'sub', { ownerReferences: [owner('parent')] }, { spec })
     for (const [index, key] of ['short', LONG, STRANGE].entries()) exported('dataobjects', key, 'sub', { data: index })
     exported('dataobjects', 'stolen', 'somebody', { data: 9 })
     exported('targets', LONG, 'sub', { spec: { type: 'example.com/cluster' } })

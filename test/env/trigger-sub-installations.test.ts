@@ -11,14 +11,14 @@ import { useWriteStage } from '../activities/kube/write-stage.ts'
 import { API } from '../support/cluster.ts'
 
 const ROOT = `/apis/${API}/namespaces/n/installations`
-const SUBJECT = { kind: 'Installation', uid: 'uid-root', namespace: 'n', name: 'root' }
-const BY = { workflowID: 'installation/n/root/uid-root/job', runID: 'run', pass: 1 }
+const SUBJECT = { kind: 'Installation', uid: 'uid-parent', namespace: 'n', name: 'parent' }
+const BY = { workflowID: 'installation/n/parent/uid-parent/job', runID: 'run', pass: 1 }
 const INTERRUPT = { [OPERATION_ANNOTATION]: 'interrupt' }
 
 const stage = useWriteStage(inject('servers').databaseUrl)
 
 function put(name: string, annotations: Readonly<Record<string, string>>, status: object) {
-  const owner = { apiVersion: API, kind: 'Installation', uid: 'uid-root', name: 'root', controller: true }
+  const owner = { apiVersion: API, kind: 'Installation', uid: 'uid-parent', name: 'parent', controller: true }
   const metadata = { name, namespace: 'n', uid: `uid-${name}`, generation: 1, annotations, ownerReferences: [owner] }
   const object = { apiVersion: API, kind: 'Installation', metadata, spec: { blueprint: {} }, status }
   return storedAs(installationKind, stage().api.put(`${ROOT}/${name}`, object))
