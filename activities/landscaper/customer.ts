@@ -11,13 +11,18 @@ import type { LandscaperDeps } from './deps.ts'
  */
 export function forNamespace(deps: LandscaperDeps, namespace: string): LandscaperDeps {
   const { landscaper } = deps
-  const templates = { ...landscaper.templates, ...landscaper.templates.of({ namespace, signal: waitedFor() }) }
+  const templates = { ...landscaper.templates, ...landscaper.templates.of(customerIn(namespace)) }
   return { ...deps, landscaper: { ...landscaper, templates } }
 }
 
 /** Data of one namespace, read for as long as the call at work is waited for. */
 export function dataOf({ landscaper }: LandscaperDeps, { namespace }: { readonly namespace: string }): TenantData {
-  return landscaper.templates.of({ namespace, signal: waitedFor() }).data
+  return landscaper.templates.of(customerIn(namespace)).data
+}
+
+/** The namespace, for as long as the call at work is waited for. */
+export function customerIn(namespace: string): Customer {
+  return { namespace, signal: waitedFor() }
 }
 
 /** Undefined outside of Temporal. */

@@ -2,12 +2,14 @@
 
 import type { Deps } from '../deps.ts'
 import type { JobBlueprints } from './components/job-blueprints.ts'
+import type { Registries } from './components/registries.ts'
 import type { TargetAccess } from './deploy/target/target-cluster.ts'
 import type { TemplateEngines } from './render/template-engine.ts'
 
 export interface ComponentParts {
   /** Where repositories of type local lie; undefined: there are none. */
   readonly registryFolder: string | undefined
+  readonly registries: Registries
   /** Of the open jobs whose Installation is of a component. */
   readonly blueprints: JobBlueprints
 }

@@ -3,6 +3,7 @@
 import type { landscaperWing } from '../../workflows/landscaper/wing.ts'
 import type { ActivityWing } from '../wing.ts'
 import { JobBlueprints } from './components/job-blueprints.ts'
+import { createRegistries } from './components/registries.ts'
 import { deployers } from './deploy/deployers.gen.ts'
 import { answerActivities } from './deploy/run/answer-items.ts'
 import { itemActivities } from './deploy/run/item-activities.ts'
@@ -33,12 +34,13 @@ export const landscaper: ActivityWing<typeof landscaperWing.flags, LandscaperAct
     const templates = createTemplateEngine()
     const data: TargetDeps['data'] = (customer) => templates.of(customer).data
     const targets = createTargetAccess({ ...deps, strictTenancy, allow, data })
-    const components = { registryFolder: flags['registry-local'], blueprints: new JobBlueprints() }
+    const registries = createRegistries({ allow, now: deps.now })
+    const components = { registryFolder: flags['registry-local'], registries, blueprints: new JobBlueprints() }
     const parts = { templates, components, targets, pickupTimeoutMs, strictTenancy }
     return {
       activities: landscaperActivities({ ...deps, landscaper: parts }),
       close: async () => {
-        await Promise.all([targets.close(), templates.close()])
+        await Promise.all([targets.close(), registries.close(), templates.close()])
       },
     }
   },

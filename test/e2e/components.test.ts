@@ -97,12 +97,10 @@ describe.concurrent('an installation of a component', () => {
 
   it.each<[string, object, object, string]>([
     [
-      'oci',
-      {
-        ref: { repositoryContext: { type: 'OCIRegistry', baseUrl: 'example.org' }, componentName: SHOP, version: '1' },
-      },
+      'ctf',
+      { ref: { repositoryContext: { type: 'CommonTransportFormat' }, componentName: SHOP, version: '1' } },
       {},
-      'spec.componentDescriptor.ref.repositoryContext.type: found "OCIRegistry", expected local: components in OCI registries are not supported yet',
+      'spec.componentDescriptor.ref.repositoryContext.type: found "CommonTransportFormat", expected OCIRegistry or local: others are not supported yet',
     ],
     [
       'signed',

@@ -10,6 +10,10 @@ type Files = Readonly<Record<string, string | Buffer>>
 export const BLUEPRINT_TYPE = 'landscaper.gardener.cloud/blueprint'
 export const LAYER = 'application/vnd.gardener.landscaper.blueprint.layer.v1.tar'
 
+/** For components of which nothing lies in a registry of OCI. */
+export const noRegistries = () =>
+  Promise.reject(new Error('found a question for a registry, expected none in this test'))
+
 export interface RegistryStage {
   readonly folder: string
   /** Writes files below it. */

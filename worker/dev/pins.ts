@@ -2,7 +2,10 @@
 
 import { readFileSync } from 'node:fs'
 
-/** `temporal` is the development server; `temporal-server` and its `temporal-sql-tool` are the real one, got only on demand. */
+/**
+ * `temporal` is the development server; `temporal-server` and its `temporal-sql-tool` are the real one, got only on demand. `registry` (of OCI artefacts) and
+ * `ocm` (what makes components) are for tests.
+ */
 export type BinaryName =
   | 'etcd'
   | 'kube-apiserver'
@@ -10,6 +13,8 @@ export type BinaryName =
   | 'kube-scheduler'
   | 'kubectl'
   | 'kwok'
+  | 'ocm'
+  | 'registry'
   | 'temporal'
   | 'temporal-server'
   | 'temporal-sql-tool'

@@ -127,7 +127,7 @@ export function processArgs(file: string, flags: readonly string[]): string[] {
 
 const NAMED = [
   ...['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubectl', 'kwok'],
-  ...['temporal', 'temporal-server', 'temporal-sql-tool'],
+  ...['temporal', 'temporal-server', 'temporal-sql-tool', 'registry', 'ocm'],
 ]
 
 function namedBinaries(env: Environment): Config['binaries'] {

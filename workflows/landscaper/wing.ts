@@ -23,7 +23,7 @@ export const landscaperWing = {
     },
     'target-allow': {
       ...{ takes: '<servers>', reads: 'list', default: 'none', inDev: 'api-server' },
-      text: 'where Targets may lead beside public and private networks: hosts, which may also lack TLS, or addresses such as 127.0.0.0/8',
+      text: 'where Targets and registries may lead beside public and private networks: hosts, which may also lack TLS, or addresses such as 127.0.0.0/8',
       accepts: (entry) => readListedServer(entry) !== undefined,
       expected: LISTED_SERVER,
     },

@@ -6,37 +6,30 @@ import { BlueprintError } from '../render/blueprint-error.ts'
 import { MOST_FILES } from '../render/blueprint-archive.ts'
 import { MOST_BYTES, MOST_LEVELS } from '../render/blueprint-files.ts'
 import { readComponent, titleOfComponent, type Component } from '../render/component-descriptor.ts'
-import type { ResourceContent } from '../render/component-scope.ts'
+import type { FoundResource, ResourceContent } from '../render/component-scope.ts'
+import { typeName } from '../render/field-reader.ts'
 import { YamlError } from '../render/yaml.ts'
+import {
+  MOST_DESCRIPTOR_BYTES,
+  MOST_DESCRIPTORS_BYTES,
+  type ComponentData,
+  type ComponentRepository,
+  type FoundComponent,
+} from './component-repository.ts'
 import type { RegistryFolder } from './registry-folder.ts'
 
-/** How its texts are read: see bounded/tenant-data.ts. */
-export interface DescriptorData {
-  /** @throws YamlError */
-  yaml(text: string): Promise<unknown>
-}
-
-export interface FoundComponent {
-  readonly component: Component
-  /** Where its blobs lie. */
-  readonly folder: string
-}
-
-/** As large as an object may be, which holds such a descriptor in place. */
-const MOST_DESCRIPTOR_BYTES = 1536 * 1024
-const MOST_DESCRIPTORS_BYTES = 32 * 1024 * 1024
 const LIMITS = { levels: 16, files: 10_000 }
 const DESCRIPTOR = /component-descriptor.*\.(?:ya?ml|json)$/
 const BLOBS = 'blobs'
 
-/** The descriptors of one folder, each file read once: for one resolution of a component and all that it refers to. */
-export class LocalDescriptors {
+/** One folder, each descriptor of it read once: for one resolution of a component and all that it refers to. */
+export class LocalComponents implements ComponentRepository {
   readonly #folder: RegistryFolder
   readonly #path: string
-  readonly #data: DescriptorData
+  readonly #data: Pick<ComponentData, 'yaml'>
   #texts: Promise<ReadonlyMap<string, string>> | undefined
 
-  constructor(folder: RegistryFolder, path: string, data: DescriptorData) {
+  constructor(folder: RegistryFolder, path: string, data: Pick<ComponentData, 'yaml'>) {
     this.#folder = folder
     this.#path = path
     this.#data = data
@@ -58,6 +51,19 @@ export class LocalDescriptors {
     const also = unread.length === 0 ? '' : `; what could not be read: ${unread.slice(0, 3).join(', ')}`
     const where = `folder ${this.#path} of the registry`
     throw new BlueprintError('ComponentNotFound', `${place}: found no component ${name}:${version} in ${where}${also}`)
+  }
+
+  async localContentOf({ component, resource }: FoundResource, folder: string | undefined): Promise<ResourceContent> {
+    const { access } = resource
+    const place = `resource ${resource.name} of component ${titleOfComponent(component)}`
+    const key = 'filename' in access && !('localReference' in access) ? 'filename' : 'localReference'
+    const [reference, mediaType] = [access[key], access['mediaType'] ?? '']
+    if (typeof reference !== 'string' || reference === '')
+      throw invalid(`${place}: access.${key}: found no text, expected the name of a blob`)
+    if (typeof mediaType !== 'string')
+      throw invalid(`${place}: access.mediaType: found ${typeName(mediaType)}, expected text`)
+    const folders = [...(folder === undefined ? [] : [folder]), this.#path]
+    return await readBlob(this.#folder, folders, { reference, mediaType, place: `${place}, ${reference}` })
   }
 
   async #component(
@@ -89,7 +95,7 @@ export class LocalDescriptors {
       bytes += content.length
       if (bytes > MOST_DESCRIPTORS_BYTES) {
         const found = `found more than ${MOST_DESCRIPTORS_BYTES} bytes of component descriptors, expected fewer`
-        throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', `folder ${this.#path} of the registry: ${found}`)
+        throw invalid(`folder ${this.#path} of the registry: ${found}`)
       }
       texts.set(path, content.toString('utf8'))
     }
@@ -103,7 +109,7 @@ export class LocalDescriptors {
  * @param folders where it may lie, in this order.
  * @throws BlueprintError `ComponentNotFound` with `place`.
  */
-export async function readBlob(
+async function readBlob(
   folder: RegistryFolder,
   folders: readonly string[],
   { reference, mediaType, place }: { readonly reference: string; readonly mediaType: string; readonly place: string },
@@ -124,15 +130,15 @@ export async function readBlob(
 async function filesBelow(folder: RegistryFolder, path: string): Promise<Readonly<Record<string, Buffer>>> {
   const found = await folder.list(path, { levels: MOST_LEVELS, files: MOST_FILES }, () => true)
   const bytes = found.reduce((sum, one) => sum + one.bytes, 0)
-  if (bytes > MOST_BYTES)
-    throw new BlueprintError(
-      'ERR_CONFIGURATION_PROBLEM',
-      `${path} of the registry: found ${bytes} bytes, expected at most ${MOST_BYTES}`,
-    )
+  if (bytes > MOST_BYTES) throw invalid(`${path} of the registry: found ${bytes} bytes, expected at most ${MOST_BYTES}`)
   const files: [string, Buffer][] = []
   for (const one of found) {
     const content = await folder.read(one.path, MOST_BYTES)
     if (content !== undefined) files.push([posix.relative(path, one.path), content])
   }
   return Object.fromEntries(files)
+}
+
+function invalid(message: string): BlueprintError {
+  return new BlueprintError('ERR_CONFIGURATION_PROBLEM', message)
 }

@@ -4,7 +4,9 @@ import { type Context, contextKind } from '../../../workflows/landscaper/context
 import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { readObject } from '../../kube/read-family.ts'
+import { credentialsOf } from '../components/context-credentials.ts'
 import { resolveComponents } from '../components/resolve-components.ts'
+import { customerIn } from '../customer.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { readBlueprint, type Blueprint } from '../render/blueprint.ts'
 import { BlueprintError } from '../render/blueprint-error.ts'
@@ -24,12 +26,26 @@ export async function blueprintOf(deps: LandscaperDeps, installation: Installati
     const found = await readContext(deps, metadata.namespace, context)
     refuseUnchecked(installation, found, context)
     const { repositoryContext } = found ?? {}
-    const source = { definition, repositoryContext, context, registryFolder: components.registryFolder }
+    const { registryFolder } = components
+    const registries = registriesOf(deps, metadata.namespace, found)
+    const source = { definition, repositoryContext, context, registryFolder, registries }
     return await readBlueprint(templates.data, blueprint, await resolveComponents(templates.data, source))
   })
 }
 
 const DEFAULT = 'default'
+
+/** Registries as a Context lets them be read. Its credentials are read when they are needed first, and once: a job has what it began with. */
+function registriesOf(deps: LandscaperDeps, namespace: string, context: Context | undefined) {
+  const { registries } = deps.landscaper.components
+  let credentials: ReturnType<typeof credentialsOf> | undefined
+  return async () => {
+    credentials ??= credentialsOf(deps, namespace, context)
+    // What has failed may not fail the next time.
+    credentials.catch(() => (credentials = undefined))
+    return registries.of(customerIn(namespace), await credentials)
+  }
+}
 
 /** Whether the Context of an Installation without component is there; one that has a component is read with that. @throws `ContextNotFound` */
 export async function checkContext(deps: LandscaperDeps, { metadata, spec }: Installation): Promise<void> {

@@ -7,6 +7,8 @@
  * `SchemaValidationFailed`: an import or an export is not of its declared type, or a schema is invalid. `ImportExecutionFailed`: an import
  * execution reports errors. `ExportNotProduced`: a wanted export was not produced. `NotSupported`: valid, but Pawl cannot do it yet.
  * `ComponentNotFound`: a component, a reference or a resource of one, or its content is not there.
+ * `RegistryDenied`: a registry refuses the credentials, or wants some. `RegistryNotAllowed`: the operator lets nobody lead there. `UntrustedServer`: its
+ * certificate is not trusted. `UntrustedContent`: it answers with something else than what was asked for.
  * Source: spec/landscaper.md 1.14 and 1.16.
  */
 export type BlueprintErrorCode =
@@ -20,6 +22,10 @@ export type BlueprintErrorCode =
   | 'ExportNotProduced'
   | 'NotSupported'
   | 'ComponentNotFound'
+  | 'RegistryDenied'
+  | 'RegistryNotAllowed'
+  | 'UntrustedServer'
+  | 'UntrustedContent'
 
 /** The message holds no value of an import, target, export or data object; what import executions report is their author's word. */
 export class BlueprintError extends Error {

@@ -3,6 +3,7 @@
 import type { Deps } from '../../../activities/deps.ts'
 import { type Activities, createActivities } from '../../../activities/index.ts'
 import { JobBlueprints } from '../../../activities/landscaper/components/job-blueprints.ts'
+import { createRegistries } from '../../../activities/landscaper/components/registries.ts'
 import type { LandscaperDeps, LandscaperParts } from '../../../activities/landscaper/deps.ts'
 import { createTargetAccess } from '../../../activities/landscaper/deploy/target/open-target.ts'
 import { createTemplateEngine } from '../../../activities/landscaper/render/template-engine.ts'
@@ -13,7 +14,8 @@ const templates = createTemplateEngine({ threads: 1 })
 
 export function landscaperDeps(deps: Deps, parts: Partial<LandscaperParts> = {}): LandscaperDeps {
   const targets = createTargetAccess({ ...deps, data: (customer) => templates.of(customer).data })
-  const components = { registryFolder: undefined, blueprints: new JobBlueprints() }
+  const registries = createRegistries({ allow: [], now: deps.now })
+  const components = { registryFolder: undefined, registries, blueprints: new JobBlueprints() }
   const usual = { templates, components, targets, pickupTimeoutMs: undefined, strictTenancy: false }
   return { ...deps, landscaper: { ...usual, ...parts } }
 }

@@ -7,6 +7,7 @@ import type { ErrorReport } from '../../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import type { KubeObject } from '../../../kube/client.ts'
 import { isFinal, KubeError } from '../../../kube/errors.ts'
+import { isUntrusted } from '../target/untrusted.ts'
 import { DeployError } from './deployer.ts'
 
 const LONGEST_MESSAGE = 1000
@@ -25,7 +26,7 @@ export function toDeployError(operation: string, error: unknown): DeployError {
   if (error instanceof DeployError) return error
   if (!(error instanceof KubeError)) throw error
   const { status } = error
-  if (isUntrusted(error)) {
+  if (status === 0 && isUntrusted(causeCode(error))) {
     const [request = ''] = error.message.split(': no answer')
     const message = `${request}: the certificate of the target's server is not trusted (${causeCode(error) ?? ''}); expected one that its CA data vouch for`
     return configurationProblem(operation, 'UntrustedServer', message)
@@ -119,15 +120,3 @@ function causeCode({ cause }: KubeError): string | undefined {
   if (typeof cause !== 'object' || cause === null || !('code' in cause)) return undefined
   return typeof cause.code === 'string' ? cause.code : undefined
 }
-
-function isUntrusted(error: KubeError): boolean {
-  return error.status === 0 && UNTRUSTED.has(causeCode(error) ?? '')
-}
-
-// Source: https://nodejs.org/api/tls.html#x509-certificate-error-codes, and the check of names.
-const UNTRUSTED: ReadonlySet<string> = new Set([
-  ...['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID', 'CERT_REJECTED', 'CERT_REVOKED', 'CERT_SIGNATURE_FAILURE'],
-  ...['CERT_UNTRUSTED', 'CERT_CHAIN_TOO_LONG', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN'],
-  ...['ERR_TLS_CERT_ALTNAME_INVALID', 'HOSTNAME_MISMATCH', 'INVALID_CA', 'INVALID_PURPOSE', 'PATH_LENGTH_EXCEEDED'],
-  ...['UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
-])

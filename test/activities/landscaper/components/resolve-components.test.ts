@@ -9,7 +9,14 @@ import type { BlueprintError } from '../../../../activities/landscaper/render/bl
 import { titleOfComponent } from '../../../../activities/landscaper/render/component-descriptor.ts'
 import { resourceAt } from '../../../../activities/landscaper/render/component-scope.ts'
 import type { Fields } from '../../../../activities/landscaper/render/field-reader.ts'
-import { blob, descriptorV2, descriptorV3, newRegistry, reference } from '../../../support/component-registry.ts'
+import {
+  blob,
+  descriptorV2,
+  descriptorV3,
+  newRegistry,
+  noRegistries,
+  reference,
+} from '../../../support/component-registry.ts'
 import { data } from '../tenant-data.ts'
 
 const json = (value: unknown) => JSON.stringify(value)
@@ -62,7 +69,13 @@ async function resolve(
   repositoryContext?: unknown,
   registryFolder: string | undefined = stage.folder,
 ) {
-  return await resolveComponents(data, { definition, repositoryContext, context: 'default', registryFolder })
+  return await resolveComponents(data, {
+    definition,
+    repositoryContext,
+    context: 'default',
+    registryFolder,
+    registries: noRegistries,
+  })
 }
 
 async function errorOf(work: Promise<unknown>): Promise<Pick<BlueprintError, 'code' | 'message'>> {
@@ -198,16 +211,16 @@ describe('a component in place', () => {
 describe('what Pawl does not have yet', () => {
   it.each<[string, Fields, { context?: unknown; folder?: string }, string]>([
     [
-      'an OCI registry of the Installation',
-      byRef(A, '1', { type: 'OCIRegistry', baseUrl: 'example.com' }),
+      'a transport archive of the Installation',
+      byRef(A, '1', { type: 'CommonTransportFormat/v1', filePath: 'ctf' }),
       { folder: stage.folder },
-      'spec.componentDescriptor.ref.repositoryContext.type: found "OCIRegistry", expected local: components in OCI registries are not supported yet',
+      'spec.componentDescriptor.ref.repositoryContext.type: found "CommonTransportFormat", expected OCIRegistry or local: others are not supported yet',
     ],
     [
-      'an OCI registry of the Context',
+      'a repository of the Context',
       byRef(A, '1'),
-      { context: { type: 'ociRegistry' }, folder: stage.folder },
-      'repositoryContext of context default.type: found "ociRegistry", expected local: components in OCI registries are not supported yet',
+      { context: { type: 'S3' }, folder: stage.folder },
+      'repositoryContext of context default.type: found "S3", expected OCIRegistry or local: others are not supported yet',
     ],
     [
       'a worker without folder',
@@ -222,16 +235,19 @@ describe('what Pawl does not have yet', () => {
       '--registry-local: found no folder /nowhere on the worker, expected one',
     ],
   ])('is said of %s', async (_, definition, { context, folder }, message) => {
-    const source = { definition, repositoryContext: context, context: 'default', registryFolder: folder }
-    expect(await errorOf(resolveComponents(data, source))).toEqual({ code: 'NotSupported', message })
+    const source = { definition, repositoryContext: context, context: 'default', registries: noRegistries }
+    expect(await errorOf(resolveComponents(data, { ...source, registryFolder: folder }))).toEqual({
+      code: 'NotSupported',
+      message,
+    })
   })
 
   it('is said of access that leads elsewhere', async () => {
-    const image = { name: 'image', type: 'ociImage', access: { type: 'ociArtifact', imageReference: 'a/b:1' } }
+    const image = { name: 'code', type: 'git', access: { type: 'gitHub', repoUrl: 'github.com/a/b' } }
     const scope = await resolve({ inline: descriptorV2(A, '1', { resources: [image] }) }, LOCAL('shop'))
-    expect(await errorOf(contentOf(scope, 'cd://resources/image'))).toEqual({
+    expect(await errorOf(contentOf(scope, 'cd://resources/code'))).toEqual({
       code: 'NotSupported',
-      message: `resource image of component ${A}:1: access.type: found "ociArtifact", expected localBlob or localFilesystemBlob: others are not supported yet`,
+      message: `resource code of component ${A}:1: access.type: found "gitHub", expected localBlob, localFilesystemBlob, localOciBlob, ociArtifact, ociRegistry, ociImage, ociBlob: others are not supported yet`,
     })
   })
 

@@ -2,6 +2,7 @@
 
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { JobBlueprints } from '../../../../activities/landscaper/components/job-blueprints.ts'
+import { createRegistries } from '../../../../activities/landscaper/components/registries.ts'
 import type { LandscaperDeps } from '../../../../activities/landscaper/deps.ts'
 import { blueprintOf, checkContext } from '../../../../activities/landscaper/installation/installation-blueprint.ts'
 import { createKubeClient, type KubeClient } from '../../../../activities/kube/client.ts'
@@ -25,7 +26,8 @@ beforeEach(async () => {
   kube = createKubeClient({ kubeconfig: api.kubeconfig })
   putContext({ repositoryContext: { type: 'local' } })
   registry.write({ 'blobs/blueprint/blueprint.yaml': blueprintYaml('string') })
-  const components = { registryFolder: registry.folder, blueprints: new JobBlueprints() }
+  const registries = createRegistries({ allow: [], now: () => new Date() })
+  const components = { registryFolder: registry.folder, registries, blueprints: new JobBlueprints() }
   deps = { kube, landscaper: { templates: { data }, components } } as LandscaperDeps
 })
 afterEach(async () => {

@@ -16,6 +16,7 @@ import {
   descriptorV2,
   descriptorV3,
   newRegistry,
+  noRegistries,
   reference,
   tarOf,
 } from '../../../support/component-registry.ts'
@@ -75,7 +76,7 @@ const definition = {
 const scopeOf = async (source: object = definition): Promise<ComponentScope> =>
   await resolveComponents(data, {
     ...{ definition: source as Record<string, unknown>, repositoryContext: undefined, context: 'default' },
-    registryFolder: stage.folder,
+    ...{ registryFolder: stage.folder, registries: noRegistries },
   })
 
 /** Exports of one template: the shortest way from a template to values. */

@@ -1,0 +1,136 @@
+// How components and artefacts are called in OCI registries. Pure. Source: OCM v0.11.0, ocm/repositories/genericocireg (mapping of names and versions),
+// oci/ref.go (references); OCI distribution spec 1.1 (grammar of names and tags).
+
+import { createHash } from 'node:crypto'
+import { BlueprintError } from '../render/blueprint-error.ts'
+import { typeName, type Fields } from '../render/field-reader.ts'
+
+/** One repository of a registry: what a manifest or a blob is asked of. */
+export interface OciRepository {
+  /** `https://ghcr.io`, with the port where it is not the usual one. */
+  readonly origin: string
+  /** Inside of the registry: `acme/component-descriptors/example.com/shop`. */
+  readonly path: string
+}
+
+/** Where a `repositoryContext` keeps components. */
+export interface OciContext {
+  readonly origin: string
+  /** Before all names; may be empty. */
+  readonly prefix: string
+  readonly mapping: 'urlPath' | 'sha256-digest'
+}
+
+export const OCI_CONTEXT_TYPES = ['OCIRegistry', 'ociRegistry', 'oci']
+const NAMESPACE = 'component-descriptors'
+const DOCKER_HUB = 'docker.io'
+const DOCKER_HUB_NAMES = [DOCKER_HUB, 'index.docker.io', 'registry-1.docker.io']
+const DOCKER_HUB_SERVER = 'registry-1.docker.io'
+const PATH = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*$/
+const MOST_PATH = 255
+const TAG = /^\w[\w.-]{0,127}$/
+const DIGEST = /^sha(?:256:[0-9a-f]{64}|512:[0-9a-f]{128})$/
+/** What stands for `+`, which no tag may have. */
+const BUILD = '.build-'
+
+export const isDigest = (text: string): boolean => DIGEST.test(text)
+
+/** One name for the registry of Docker, which has several. */
+export function canonicalHost(hostname: string): string {
+  return DOCKER_HUB_NAMES.includes(hostname) ? DOCKER_HUB : hostname
+}
+
+/**
+ * @param place of the context, for messages.
+ * @throws BlueprintError: field, found and expected.
+ */
+export function readOciContext(context: Fields, place: string): OciContext {
+  const [baseUrl, subPath, mapping] = [
+    context['baseUrl'],
+    context['subPath'] ?? '',
+    context['componentNameMapping'] ?? 'urlPath',
+  ]
+  if (typeof baseUrl !== 'string' || baseUrl === '')
+    throw invalid(`${place}.baseUrl: found ${typeName(baseUrl)}, expected a registry such as ghcr.io/acme`)
+  if (typeof subPath !== 'string') throw invalid(`${place}.subPath: found ${typeName(subPath)}, expected text`)
+  if (mapping !== 'urlPath' && mapping !== 'sha256-digest')
+    throw invalid(`${place}.componentNameMapping: found ${shown(mapping)}, expected urlPath or sha256-digest`)
+  const found = splitAddress(baseUrl)
+  if (found === undefined)
+    throw invalid(`${place}.baseUrl: found ${shown(baseUrl)}, expected a registry such as ghcr.io/acme`)
+  const prefix = joined(found.path, subPath)
+  if (prefix !== '' && !PATH.test(prefix))
+    throw invalid(`${place}: found the path ${shown(prefix)}, expected what OCI registries have for a name`)
+  return { origin: found.origin, prefix, mapping }
+}
+
+/** @throws BlueprintError when the name is none that a registry may have. */
+export function repositoryOf({ origin, prefix, mapping }: OciContext, component: string): OciRepository {
+  const path =
+    mapping === 'urlPath'
+      ? joined(prefix, NAMESPACE, component)
+      : joined(prefix, createHash('sha256').update(component).digest('hex'))
+  if (PATH.test(path) && path.length <= MOST_PATH) return { origin, path }
+  throw invalid(
+    `component ${shown(component)}: found a name that no OCI registry takes, expected lower case and slashes`,
+  )
+}
+
+/** @throws BlueprintError when no tag can be made of the version. */
+export function tagOf(version: string): string {
+  const tag = version.replaceAll('+', BUILD)
+  if (TAG.test(tag)) return tag
+  throw invalid(`version ${shown(version)}: found a version that no OCI registry takes, expected one such as 1.2.0`)
+}
+
+export interface OciReference {
+  readonly repository: OciRepository
+  /** A tag or a digest; `latest` where there is neither. */
+  readonly reference: string
+}
+
+/** `ghcr.io/acme/blueprint:1.2.0@sha256:...`; undefined for what is none. A digest goes before a tag. */
+export function readOciReference(text: string): OciReference | undefined {
+  const [, named = '', digest] = /^([^@]*)(?:@(.*))?$/.exec(text) ?? []
+  if (digest !== undefined && !isDigest(digest)) return undefined
+  const [, address = '', tag = 'latest'] = /^(.*?)(?::([^:/]*))?$/.exec(named) ?? []
+  const found = splitAddress(onDockerHub(address))
+  if (found === undefined || !TAG.test(tag) || !PATH.test(found.path)) return undefined
+  return { repository: found, reference: digest ?? tag }
+}
+
+// Docker's own short forms: `alpine`, `acme/shop`.
+function onDockerHub(address: string): string {
+  const [first = '', ...rest] = address.split('/')
+  if (address.includes('://') || /[.:]|^localhost$/.test(first)) return hubLibrary(address, first, rest)
+  return rest.length === 0 ? `${DOCKER_HUB}/library/${address}` : `${DOCKER_HUB}/${address}`
+}
+
+function hubLibrary(address: string, host: string, rest: readonly string[]): string {
+  return canonicalHost(host) === DOCKER_HUB && rest.length === 1 ? `${host}/library/${rest.join('/')}` : address
+}
+
+function splitAddress(address: string): OciRepository | undefined {
+  const [, scheme = 'https', host = '', path = ''] =
+    /^(?:(https?):\/\/)?([\w.:[\]-]+)(?:\/([^?#]*))?$/.exec(address) ?? []
+  const url = `${scheme}://${canonicalHost(host) === DOCKER_HUB ? DOCKER_HUB_SERVER : host}`
+  return host !== '' && URL.canParse(url) ? { origin: new URL(url).origin, path: joined(path) } : undefined
+}
+
+function joined(...parts: readonly string[]): string {
+  return parts
+    .flatMap((part) => part.split('/'))
+    .filter((part) => part !== '')
+    .join('/')
+}
+
+const SHOWN = 100
+
+function shown(value: unknown): string {
+  if (typeof value !== 'string') return typeName(value)
+  return JSON.stringify(value.length > SHOWN ? `${value.slice(0, SHOWN)}...` : value)
+}
+
+function invalid(message: string): BlueprintError {
+  return new BlueprintError('ERR_CONFIGURATION_PROBLEM', message)
+}

@@ -1,0 +1,174 @@
+// Components in OCI registries, and what of them lies there as artefacts. Source: OCM v0.11.0, ocm/repositories/genericocireg (state.go: where a descriptor
+// is, componentmapping: media types), ocm/accessmethods/{localblob,localociblob,ociblob,ociartifact,relativeociref}; spec/landscaper.md 3.1.
+
+import { BlueprintError } from '../render/blueprint-error.ts'
+import { readComponent, titleOfComponent } from '../render/component-descriptor.ts'
+import type { FoundResource, ResourceContent } from '../render/component-scope.ts'
+import { isFields, typeName, type Fields } from '../render/field-reader.ts'
+import { YamlError } from '../render/yaml.ts'
+import type { ComponentRepository, ComponentData, FoundComponent } from './component-repository.ts'
+import { MOST_DESCRIPTOR_BYTES, MOST_DESCRIPTORS_BYTES } from './component-repository.ts'
+import { isDigest, readOciReference, repositoryOf, tagOf, type OciContext, type OciRepository } from './oci-names.ts'
+import { jsonOf, titleOf } from './registry-client.ts'
+import type { RegistryReader } from './registries.ts'
+
+const CONFIG_TYPES = [
+  'application/vnd.ocm.software.component.config.v1+json',
+  'application/vnd.gardener.cloud.cnudie.component.config.v1+json',
+  'application/vnd.oci.gardener.cloud.cnudie.component-descriptor-metadata.config.v2+json',
+]
+const TEXT_TYPES = ['ocm.software', 'gardener.cloud.cnudie'].flatMap((vendor) =>
+  ['yaml', 'json'].map((form) => `application/vnd.${vendor}.component-descriptor.v2+${form}`),
+)
+const TAR_TYPES = [
+  'application/vnd.ocm.software.component-descriptor.v2+yaml+tar',
+  'application/vnd.gardener.cloud.cnudie.component-descriptor.v2+yaml+tar',
+  'application/vnd.oci.gardener.cloud.cnudie.component-descriptor.config.v2+yaml+tar',
+]
+const DESCRIPTOR_FILE = 'component-descriptor.yaml'
+const MOST_CONFIG_BYTES = 64 * 1024
+/** A tar archive has headers, and ends with zeros. */
+const MOST_LAYER_BYTES = MOST_DESCRIPTOR_BYTES + 64 * 1024
+
+export class OciComponents implements ComponentRepository {
+  readonly #context: OciContext
+  /** As it may be read by whoever asks now. */
+  readonly #reader: () => Promise<RegistryReader>
+  readonly #data: ComponentData
+  #bytes = 0
+
+  constructor(context: OciContext, reader: () => Promise<RegistryReader>, data: ComponentData) {
+    this.#context = context
+    this.#reader = reader
+    this.#data = data
+  }
+
+  async find(name: string, version: string, place: string): Promise<FoundComponent> {
+    const repository = repositoryOf(this.#context, name)
+    const reference = tagOf(version)
+    const at = `${place}: ${titleOf({ repository, reference })}`
+    const text = await located(place, () => this.#text(repository, reference, at))
+    this.#bytes += text.length
+    if (this.#bytes > MOST_DESCRIPTORS_BYTES)
+      throw invalid(`${at}: found more than ${MOST_DESCRIPTORS_BYTES} bytes of component descriptors, expected fewer`)
+    const component = readComponent(await this.#yaml(text, at), at)
+    const [found, wanted] = [titleOfComponent(component), titleOfComponent({ name, version })]
+    if (found === wanted) return { component, folder: undefined }
+    throw new BlueprintError('UntrustedContent', `${at}: found the descriptor of ${found}, expected that of ${wanted}`)
+  }
+
+  /** Of a resource whose access is of the component's own repository. */
+  async localContentOf({ component, resource }: FoundResource): Promise<ResourceContent> {
+    const { access } = resource
+    const place = `resource ${resource.name} of component ${titleOfComponent(component)}`
+    const key = 'digest' in access && !('localReference' in access) ? 'digest' : 'localReference'
+    const digest = access[key]
+    if (typeof digest !== 'string' || !isDigest(digest))
+      throw invalid(`${place}: access.${key}: found ${typeName(digest)}, expected a digest such as sha256:...`)
+    const repository = repositoryOf(this.#context, component.name)
+    const bytes = await located(place, async () => (await this.#reader()).blob(repository, digest))
+    return { bytes, mediaType: mediaTypeOf(access) }
+  }
+
+  async #text(repository: OciRepository, reference: string, at: string): Promise<string> {
+    const reader = await this.#reader()
+    const manifest = manifestIn(await reader.manifest(repository, reference), at)
+    if (!CONFIG_TYPES.includes(manifest.config.mediaType))
+      throw invalid(`${at}: found a config of the type ${shown(manifest.config.mediaType)}, expected a component`)
+    const config = jsonOf(await reader.blob(repository, manifest.config.digest, MOST_CONFIG_BYTES))
+    const { mediaType, digest } = layerIn(
+      isFields(config) ? config['componentDescriptorLayer'] : undefined,
+      `${at}: componentDescriptorLayer of its config`,
+    )
+    const isTar = TAR_TYPES.includes(mediaType)
+    if (!isTar && !TEXT_TYPES.includes(mediaType))
+      throw invalid(`${at}: found a layer of the type ${shown(mediaType)}, expected a component descriptor`)
+    const bytes = await reader.blob(repository, digest, MOST_LAYER_BYTES)
+    return isTar ? await this.#unpacked(bytes, at) : bytes.toString('utf8')
+  }
+
+  async #unpacked(bytes: Buffer, at: string): Promise<string> {
+    const text = (await located(at, () => this.#data.archive(bytes)))[DESCRIPTOR_FILE]
+    if (text === undefined)
+      throw invalid(`${at}: found no ${DESCRIPTOR_FILE} in the archive of its layer, expected one`)
+    return text
+  }
+
+  async #yaml(text: string, at: string): Promise<unknown> {
+    try {
+      return await this.#data.yaml(text)
+    } catch (error) {
+      if (!(error instanceof YamlError)) throw error
+      throw invalid(`${at}, line ${error.line}, column ${error.column}: ${error.reason}`)
+    }
+  }
+}
+
+/** Content that a resource names by itself, wherever its component lies: a blob, or an artefact with one. */
+export async function ociContentOf(
+  reader: RegistryReader,
+  { component, resource: { access, name } }: FoundResource,
+  reference: string,
+): Promise<ResourceContent> {
+  const place = `resource ${name} of component ${titleOfComponent(component)}`
+  const found = readOciReference(reference)
+  if (found === undefined)
+    throw invalid(
+      `${place}: access: found ${shown(reference)}, expected a reference such as ghcr.io/acme/blueprint:1.2.0`,
+    )
+  const { repository } = found
+  const { digest } = access
+  if (typeof digest === 'string' && isDigest(digest))
+    return { bytes: await located(place, () => reader.blob(repository, digest)), mediaType: mediaTypeOf(access) }
+  const at = `${place}: ${titleOf(found)}`
+  const { layers } = manifestIn(await located(place, () => reader.manifest(repository, found.reference)), at)
+  const [layer] = layers
+  if (layer === undefined || layers.length > 1)
+    throw invalid(`${at}: found ${layers.length} layers, expected an artefact with one, the content`)
+  return { bytes: await located(place, () => reader.blob(repository, layer.digest)), mediaType: layer.mediaType }
+}
+
+interface Layer {
+  readonly mediaType: string
+  readonly digest: string
+}
+
+function manifestIn(bytes: Buffer, at: string): { readonly config: Layer; readonly layers: readonly Layer[] } {
+  const manifest = jsonOf(bytes)
+  const fields: Fields = isFields(manifest) ? manifest : {}
+  const layers = fields['layers']
+  if (!isFields(fields['config']) || !Array.isArray(layers))
+    throw invalid(`${at}: found something else, expected a manifest with config and layers`)
+  return {
+    config: layerIn(fields['config'], `${at}: config of its manifest`),
+    layers: layers.map((one, index) => layerIn(one, `${at}: layers[${index}] of its manifest`)),
+  }
+}
+
+function layerIn(value: unknown, at: string): Layer {
+  const { digest, mediaType = '' } = isFields(value) ? value : {}
+  if (typeof digest === 'string' && isDigest(digest) && typeof mediaType === 'string') return { digest, mediaType }
+  throw invalid(`${at}: found no digest, expected one such as sha256:...`)
+}
+
+function mediaTypeOf({ mediaType }: Fields): string {
+  return typeof mediaType === 'string' ? mediaType : ''
+}
+
+/** Says for whom it was read. */
+async function located<T>(place: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof BlueprintError) || error.message.startsWith(place)) throw error
+    throw new BlueprintError(error.code, `${place}: ${error.message}`, { cause: error })
+  }
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}...` : text)
+}
+
+function invalid(message: string): BlueprintError {
+  return new BlueprintError('ERR_CONFIGURATION_PROBLEM', message)
+}

@@ -1,0 +1,222 @@
+// Manifests and blobs of OCI registries. Source: OCI distribution spec 1.1 "Pull"; distribution's token authentication specification.
+//
+//   A1. Nobody is believed: what comes has the digest by which it was asked for, or that the registry states for a tag.
+//   A2. A token is asked for to pull from this repository, whatever the registry says it should be for.
+//   A3. What was let in with one credential opens nothing for another.
+
+import { createHash } from 'node:crypto'
+import { BlueprintError } from '../render/blueprint-error.ts'
+import { isFields } from '../render/field-reader.ts'
+import { isDigest, type OciRepository } from './oci-names.ts'
+import type { RegistryAnswer, RegistryConnections, RegistryRequest } from './registry-connections.ts'
+import { keyOfCredential, type RegistryCredential } from './registry-credentials.ts'
+
+export interface RegistryObject {
+  readonly repository: OciRepository
+  readonly kind: 'manifests' | 'blobs'
+  /** A digest, or a tag of a manifest. */
+  readonly reference: string
+  readonly credential: RegistryCredential | undefined
+  readonly most: number
+}
+
+interface Permit {
+  readonly header: string
+  /** In epoch milliseconds. */
+  readonly untilMs: number
+}
+
+const MANIFEST_TYPES = [
+  'application/vnd.oci.image.manifest.v1+json',
+  'application/vnd.docker.distribution.manifest.v2+json',
+  'application/vnd.oci.image.index.v1+json',
+]
+const MOST_TOKEN_BYTES = 64 * 1024
+const MOST_PERMITS = 1000
+/** Source: the token specification, where the answer does not say it. */
+const USUAL_LIFE_S = 60
+const LONGEST_LIFE_S = 300
+
+export class RegistryClient {
+  readonly #connections: RegistryConnections
+  readonly #now: () => Date
+  /** A3: by repository and credential. */
+  readonly #permits = new Map<string, Permit>()
+
+  constructor(connections: RegistryConnections, now: () => Date) {
+    this.#connections = connections
+    this.#now = now
+  }
+
+  /**
+   * @throws BlueprintError `ComponentNotFound`, `RegistryDenied`, `UntrustedContent`, and as RegistryConnections; retryable failures.
+   */
+  async read(asked: RegistryObject, signal: AbortSignal): Promise<Buffer> {
+    const answer = await this.#authorized(asked, signal)
+    if (answer.status === 200) return checked(asked, answer)
+    const what = titleOf(asked)
+    if (answer.status === 404) throw new BlueprintError('ComponentNotFound', `${what}: the registry has none`)
+    if (answer.status === 401 || answer.status === 403) throw denied(asked, answer.status)
+    throw invalid(`${what}: found status ${answer.status}, expected 200`)
+  }
+
+  async #authorized(asked: RegistryObject, signal: AbortSignal): Promise<RegistryAnswer> {
+    const { repository, kind, reference, credential, most } = asked
+    const { registryToken, authority } = credential ?? {}
+    const known = registryToken === undefined ? this.#permit(asked) : `Bearer ${registryToken}`
+    const send = (authorization: string | undefined) =>
+      this.#connections.send({
+        ...{
+          url: `${repository.origin}/v2/${repository.path}/${kind}/${reference}`,
+          authority,
+          authorization,
+          most,
+          signal,
+        },
+        accept: kind === 'manifests' ? MANIFEST_TYPES.join(', ') : '*/*',
+      })
+    const answer = await send(known)
+    if (answer.status !== 401 || registryToken !== undefined) return answer
+    const header = await this.#authorize(asked, answer, signal)
+    return header === undefined ? answer : await send(header)
+  }
+
+  #permit({ repository, credential }: RegistryObject): string | undefined {
+    const permit = this.#permits.get(keyOf(repository, credential))
+    return permit !== undefined && permit.untilMs > this.#now().getTime() ? permit.header : undefined
+  }
+
+  #keep({ repository, credential }: RegistryObject, header: string, lifeS: number): void {
+    const key = keyOf(repository, credential)
+    this.#permits.delete(key)
+    this.#permits.set(key, { header, untilMs: this.#now().getTime() + Math.min(lifeS, LONGEST_LIFE_S) * 1000 })
+    for (const oldest of this.#permits.keys()) {
+      if (this.#permits.size <= MOST_PERMITS) break
+      this.#permits.delete(oldest)
+    }
+  }
+
+  /** What the registry asks for; undefined: there is nothing that we could send. */
+  async #authorize(asked: RegistryObject, answer: RegistryAnswer, signal: AbortSignal): Promise<string | undefined> {
+    const challenge = challengeIn(answer.headers['www-authenticate'])
+    const basic = basicOf(asked.credential)
+    if (challenge?.scheme === 'basic') {
+      if (basic !== undefined) this.#keep(asked, basic, LONGEST_LIFE_S)
+      return basic
+    }
+    const realm = challenge?.scheme === 'bearer' ? challenge.parameters['realm'] : undefined
+    if (realm === undefined || !URL.canParse(realm)) return undefined
+    return await this.#token({ asked, realm, service: challenge?.parameters['service'], basic, signal })
+  }
+
+  async #token(question: TokenQuestion): Promise<string> {
+    const { asked } = question
+    const token = await this.#connections.send(tokenRequest(question))
+    if (token.status >= 400 && token.status < 404) throw denied(asked, token.status)
+    if (token.status !== 200) throw invalid(`${titleOf(asked)}: found status ${token.status} for a token, expected 200`)
+    const { header, lifeS } = tokenIn(token.bytes, asked)
+    this.#keep(asked, header, lifeS)
+    return header
+  }
+}
+
+function keyOf({ origin, path }: OciRepository, credential: RegistryCredential | undefined): string {
+  return JSON.stringify([origin, path, keyOfCredential(credential)])
+}
+
+function basicOf(credential: RegistryCredential | undefined): string | undefined {
+  const { username, password = '' } = credential ?? {}
+  if (username === undefined) return undefined
+  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
+}
+
+interface Challenge {
+  readonly scheme: string
+  readonly parameters: Readonly<Record<string, string>>
+}
+
+/** Of `Bearer realm="https://auth.example/token",service="registry.example"` */
+function challengeIn(header: string | string[] | undefined): Challenge | undefined {
+  const text = (Array.isArray(header) ? header[0] : header)?.slice(0, 4096) ?? ''
+  const [, scheme, rest = ''] = /^\s*(\w+)\s+(.*)$/s.exec(text) ?? []
+  if (scheme === undefined) return undefined
+  const found = [...rest.matchAll(/(\w+)="([^"]*)"/g)].map(([, name = '', value = '']) => [name.toLowerCase(), value])
+  return { scheme: scheme.toLowerCase(), parameters: Object.fromEntries(found) as Record<string, string> }
+}
+
+interface TokenQuestion {
+  readonly asked: RegistryObject
+  readonly realm: string
+  readonly service: string | undefined
+  readonly basic: string | undefined
+  readonly signal: AbortSignal
+}
+
+function tokenRequest({ asked, realm, service, basic, signal }: TokenQuestion): RegistryRequest {
+  const { repository, credential } = asked
+  const url = new URL(realm)
+  const isOwn = url.origin === repository.origin
+  const common = {
+    ...{ accept: 'application/json', most: MOST_TOKEN_BYTES, signal },
+    authority: isOwn ? credential?.authority : undefined,
+  }
+  // A2
+  const asks = { ...(service !== undefined && { service }), scope: `repository:${repository.path}:pull` }
+  const { identityToken } = credential ?? {}
+  if (identityToken !== undefined) {
+    const refresh = { grant_type: 'refresh_token', refresh_token: identityToken, client_id: 'pawl' }
+    return { ...common, url: url.href, form: new URLSearchParams({ ...asks, ...refresh }) }
+  }
+  for (const [name, value] of Object.entries(asks)) url.searchParams.set(name, value)
+  return { ...common, url: url.href, authorization: basic }
+}
+
+function tokenIn(bytes: Buffer, asked: RegistryObject): { readonly header: string; readonly lifeS: number } {
+  const answer = jsonOf(bytes)
+  const fields = isFields(answer) ? answer : {}
+  const token = fields['token'] ?? fields['access_token']
+  if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))
+    throw invalid(`${titleOf(asked)}: found no token in the answer of the one who gives them, expected one`)
+  const life = Number(fields['expires_in'] ?? USUAL_LIFE_S)
+  // It may take a while to use it.
+  return { header: `Bearer ${token}`, lifeS: Number.isFinite(life) ? Math.max(life - 5, 0) : 0 }
+}
+
+export function jsonOf(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+/** A1 */
+function checked(asked: RegistryObject, { bytes, headers }: RegistryAnswer): Buffer {
+  const stated = headers['docker-content-digest']
+  const wanted = isDigest(asked.reference) ? asked.reference : typeof stated === 'string' ? stated : undefined
+  if (wanted === undefined) return bytes
+  const [algorithm = ''] = wanted.split(':')
+  const found = isDigest(wanted) ? `${algorithm}:${createHash(algorithm).update(bytes).digest('hex')}` : ''
+  if (found === wanted) return bytes
+  const message = `${titleOf(asked)}: found content with the digest ${found}, expected ${wanted.slice(0, 200)}`
+  throw new BlueprintError('UntrustedContent', message)
+}
+
+/** `ghcr.io/acme/component-descriptors/example.com/shop:1.2.0` */
+export function titleOf({ repository, reference }: Pick<RegistryObject, 'repository' | 'reference'>): string {
+  const { origin, path } = repository
+  return `${origin.replace(/^https:\/\//, '')}/${path}${isDigest(reference) ? '@' : ':'}${reference}`
+}
+
+function denied(asked: RegistryObject, status: number): BlueprintError {
+  const sent = asked.credential === undefined ? 'without credentials' : 'with the credentials that it has for it'
+  const expected = 'expected registryPullSecrets or ocmConfig of the context to have such as may pull'
+  return new BlueprintError(
+    'RegistryDenied',
+    `${titleOf(asked)}: the registry refuses it ${sent} (${status}); ${expected}`,
+  )
+}
+
+function invalid(message: string): BlueprintError {
+  return new BlueprintError('ERR_CONFIGURATION_PROBLEM', message)
+}

@@ -1,0 +1,171 @@
+// Requests to registries that tenants name, and to where these send us: bounded in time and size, and only to where the operator lets them lead.
+// Source: docs/security.md "Where registries lead".
+//
+//   N1. Each address is judged where the socket is made, and plain HTTP only where it is listed: as for Targets (address-rule.ts, guarded-agent.ts).
+//   N2. Credentials never follow a redirect to another origin.
+//   N3. No answer is longer than was asked for; none is quoted.
+
+import type { Agent } from 'undici'
+import { request } from 'undici'
+import { retryableFailure } from '../../kube/errors.ts'
+import type { AddressRule } from '../deploy/target/address-rule.ts'
+import { createGuardedAgent, RefusedAddress } from '../deploy/target/guarded-agent.ts'
+import { isUntrusted } from '../deploy/target/untrusted.ts'
+import { BlueprintError } from '../render/blueprint-error.ts'
+
+export interface RegistryRequest {
+  readonly url: string
+  /** PEM; undefined: the system's authorities. */
+  readonly authority?: string | undefined
+  readonly accept: string
+  readonly authorization?: string | undefined
+  /** Makes it a POST. */
+  readonly form?: URLSearchParams
+  /** Bytes of the answer. */
+  readonly most: number
+  readonly signal: AbortSignal
+}
+
+export interface RegistryAnswer {
+  readonly status: number
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  /** Empty where the status is not 200. */
+  readonly bytes: Buffer
+}
+
+const SILENCE_MS = 10_000
+const MOST_REDIRECTS = 5
+const MOST_AGENTS = 50
+const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308]
+const PASSING: readonly number[] = [408, 425, 429]
+
+export class RegistryConnections {
+  readonly #rule: AddressRule
+  /** By origin and authority, the least recently used first. */
+  readonly #agents = new Map<string, Agent>()
+
+  constructor(rule: AddressRule) {
+    this.#rule = rule
+  }
+
+  /**
+   * Follows redirects. Answers of 401, 403 and 404 are the caller's.
+   *
+   * @throws BlueprintError `RegistryNotAllowed`, `UntrustedServer`, `ERR_CONFIGURATION_PROBLEM` for what is too long or no registry's answer;
+   * retryable `RegistryUnavailable`; the signal's reason.
+   */
+  async send(asked: RegistryRequest): Promise<RegistryAnswer> {
+    let next = asked
+    for (let turn = 0; turn <= MOST_REDIRECTS; turn += 1) {
+      const answer = await this.#sendOnce(next)
+      if (typeof answer !== 'string') return answer
+      next = redirected(next, answer)
+    }
+    throw strange(asked.url, `found more than ${MOST_REDIRECTS} redirects, expected fewer`)
+  }
+
+  async close(): Promise<void> {
+    const agents = [...this.#agents.values()]
+    this.#agents.clear()
+    await Promise.all(agents.map((agent) => agent.destroy()))
+  }
+
+  /** @returns the place to which it was redirected, or the answer. */
+  async #sendOnce(asked: RegistryRequest): Promise<RegistryAnswer | string> {
+    const { url, accept, authorization, form, most, signal } = asked
+    try {
+      const { statusCode, headers, body } = await request(url, {
+        method: form === undefined ? 'GET' : 'POST',
+        headers: {
+          ...{ accept, 'user-agent': 'pawl' },
+          ...(authorization !== undefined && { authorization }),
+          ...(form !== undefined && { 'content-type': 'application/x-www-form-urlencoded' }),
+        },
+        ...(form !== undefined && { body: form.toString() }),
+        ...{ dispatcher: this.#agentFor(asked), signal, headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS },
+      })
+      if (statusCode === 200) return { status: statusCode, headers, bytes: await wholeOf(body, url, most) }
+      // What says more than its status may be long, or quote us.
+      body.on('error', () => undefined).destroy()
+      const { location } = headers
+      if (REDIRECTS.includes(statusCode) && typeof location === 'string') return location
+      if (statusCode >= 500 || PASSING.includes(statusCode)) throw unavailable(url, `status ${statusCode}`)
+      return { status: statusCode, headers, bytes: Buffer.alloc(0) }
+    } catch (error) {
+      throw failureOf(error, asked)
+    }
+  }
+
+  #agentFor({ url, authority }: RegistryRequest): Agent {
+    const { origin } = new URL(url)
+    const refusal = this.#rule.serverRefusal(origin)
+    if (refusal !== undefined) throw new RefusedAddress(refusal)
+    const key = `${origin} ${authority ?? ''}`
+    const access = {
+      ...{ server: origin, isInsecure: false, credentials: {} },
+      ...(authority !== undefined && { caData: Buffer.from(authority).toString('base64') }),
+    }
+    const agent =
+      this.#agents.get(key) ?? createGuardedAgent(access, (address) => this.#rule.addressRefusal(origin, address))
+    this.#agents.delete(key)
+    this.#agents.set(key, agent)
+    for (const [oldest, other] of this.#agents) {
+      if (this.#agents.size <= MOST_AGENTS) break
+      this.#agents.delete(oldest)
+      // Requests that it has are finished first.
+      other.close().catch(() => undefined)
+    }
+    return agent
+  }
+}
+
+/** N2 */
+function redirected(asked: RegistryRequest, location: string): RegistryRequest {
+  if (asked.form !== undefined || !URL.canParse(location, asked.url))
+    throw strange(asked.url, 'found a redirect that leads nowhere, expected an answer')
+  const url = new URL(location, asked.url)
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    throw strange(asked.url, `found a redirect to ${url.protocol.slice(0, 20)}, expected https`)
+  url.username = url.password = ''
+  if (url.origin === new URL(asked.url).origin) return { ...asked, url: url.href }
+  return { ...asked, url: url.href, authorization: undefined, authority: undefined }
+}
+
+async function wholeOf(body: AsyncIterable<unknown>, url: string, most: number): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let size = 0
+  // Leaving the loop destroys the body, and with it the connection.
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > most) throw strange(url, `found more than ${most} bytes, expected at most that`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function failureOf(error: unknown, { url, signal }: RegistryRequest): unknown {
+  if (signal.aborted) return signal.reason
+  if (error instanceof BlueprintError) return error
+  if (error instanceof RefusedAddress) return new BlueprintError('RegistryNotAllowed', `registry: ${error.message}`)
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (typeof code !== 'string') return error
+  const expected = 'expected one of the authorities that the worker trusts, or of certificateAuthority in ocmConfig'
+  if (isUntrusted(code))
+    return new BlueprintError(
+      'UntrustedServer',
+      `${originOf(url)}: its certificate is not trusted (${code}); ${expected}`,
+    )
+  return unavailable(url, code)
+}
+
+/** The world's fault: a later try may not meet it. */
+function unavailable(url: string, why: string): Error {
+  return retryableFailure('RegistryUnavailable', `${originOf(url)}: found no answer (${why}); it is asked again`)
+}
+
+function strange(url: string, problem: string): BlueprintError {
+  return new BlueprintError('ERR_CONFIGURATION_PROBLEM', `${originOf(url)}: ${problem}`)
+}
+
+const originOf = (url: string) => `registry ${new URL(url).origin}`

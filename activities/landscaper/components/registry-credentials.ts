@@ -1,0 +1,229 @@
+// Credentials for OCI registries: what pull secrets and configurations of OCM say, and which of them is for a repository. Pure.
+// Source: spec/landscaper.md 1.7; Docker's config.json; OCM v0.11.0, credentials/builtin/oci/identity, credentials/identity/hostpath.
+//
+//   C1. No message quotes a value: all of them may be secrets.
+//   C2. A credential goes to the host that it is for, and to no other.
+
+import { createHash } from 'node:crypto'
+import { BlueprintError } from '../render/blueprint-error.ts'
+import { isFields, printPath, readFields, typeName, type FieldReader, type Fields } from '../render/field-reader.ts'
+import { canonicalHost, type OciRepository } from './oci-names.ts'
+
+export interface RegistryCredential {
+  readonly username?: string
+  readonly password?: string
+  /** With it a token is asked for. */
+  readonly identityToken?: string
+  /** Sent as it is. */
+  readonly registryToken?: string
+  /** PEM of those who vouch for the registry's certificate, in place of the system's authorities. */
+  readonly authority?: string
+}
+
+/** What a credential is for. */
+export interface CredentialEntry {
+  readonly hostname: string
+  /** Absent: every one. */
+  readonly port?: string
+  readonly scheme?: string
+  /** Of the repository, by whole segments; empty: all. */
+  readonly path: string
+  readonly credential: RegistryCredential
+}
+
+/** Of several that fit, the one for the longest path, then for one port, then the first. */
+export function credentialFor(
+  entries: readonly CredentialEntry[],
+  { origin, path }: OciRepository,
+): RegistryCredential | undefined {
+  const { hostname, port, protocol } = new URL(origin)
+  const asked = { hostname: canonicalHost(hostname), scheme: protocol.slice(0, -1), port: port || usualPort(protocol) }
+  const fitting = entries.filter(
+    (one) =>
+      isHost(one.hostname, asked.hostname) &&
+      (one.port ?? asked.port) === asked.port &&
+      (one.scheme ?? asked.scheme) === asked.scheme &&
+      (one.path === '' || `${path}/`.startsWith(`${one.path}/`)),
+  )
+  const [best] = fitting.sort((left, right) => weightOf(right) - weightOf(left))
+  return best?.credential
+}
+
+const usualPort = (protocol: string) => (protocol === 'http:' ? '80' : '443')
+const weightOf = ({ path, port }: CredentialEntry) => path.length * 2 + (port === undefined ? 0 : 1)
+
+// `*.example.com` stands for one name before it, as for the kubelet.
+function isHost(named: string, hostname: string): boolean {
+  const host = canonicalHost(named)
+  if (!host.startsWith('*.')) return host === hostname
+  return hostname.slice(hostname.indexOf('.')) === host.slice(1)
+}
+
+/** Tells credentials apart where what they open is kept. */
+export function keyOfCredential(credential: RegistryCredential | undefined): string {
+  if (credential === undefined) return ''
+  const { username, password, identityToken, registryToken, authority } = credential
+  const text = JSON.stringify([username, password, identityToken, registryToken, authority])
+  return createHash('sha256').update(text).digest('hex')
+}
+
+/**
+ * Entries of `auths` of a config.json, or of the older .dockercfg, which is the same without `auths`.
+ *
+ * @param place for messages.
+ * @throws BlueprintError
+ */
+export function readDockerConfig(
+  value: unknown,
+  place: string,
+  form: 'config.json' | '.dockercfg',
+): readonly CredentialEntry[] {
+  if (!isFields(value)) throw invalid(`${place}: found ${typeName(value)}, expected a map`)
+  const auths = form === '.dockercfg' ? value : (value['auths'] ?? {})
+  if (!isFields(auths)) throw invalid(`${place}.auths: found ${typeName(auths)}, expected a map`)
+  return Object.entries(auths).flatMap(([server, entry]) => {
+    const at = `${place}: entry of ${JSON.stringify(server.slice(0, 100))}`
+    const subject = subjectOf(server)
+    if (subject === undefined) throw invalid(`${at}: expected the name of a registry`)
+    const credential = dockerCredential(entry, at)
+    return credential === undefined ? [] : [{ ...subject, credential }]
+  })
+}
+
+/** `https://index.docker.io/v1/`, `ghcr.io`, `registry.example:5000/acme` */
+function subjectOf(server: string): Omit<CredentialEntry, 'credential'> | undefined {
+  const [, scheme, host = '', path = ''] = /^(?:(https?):\/\/)?([^/?#@]+)(?:\/([^?#]*))?$/.exec(server) ?? []
+  // A name may have a wildcard, which URLs may not.
+  const address = host.replace(/^\*\./, 'wildcard.')
+  if (host === '' || !URL.canParse(`https://${address}`)) return undefined
+  const { hostname, port } = new URL(`https://${address}`)
+  const repository = path.replace(/\/+$/, '').replace(/^v[12](?:\/|$)/, '')
+  return {
+    ...{ hostname: hostname.replace(/^wildcard\./, '*.'), path: repository },
+    // Docker's names are whole: one without port is no registry on another port.
+    port: port !== '' ? port : scheme === 'http' ? '80' : '443',
+  }
+}
+
+function dockerCredential(entry: unknown, at: string): RegistryCredential | undefined {
+  const fields = readFields(entry, [], (path, problem) => refuse(`${at}: ${printPath(path)}: ${problem}`), 'exact')
+  const { username, password } = { ...basicIn(fields.text('auth'), at), ...namedIn(fields) }
+  return credentialOf({
+    ...{ username, password },
+    ...{ identityToken: fields.text('identitytoken'), registryToken: fields.text('registrytoken') },
+  })
+}
+
+function namedIn(fields: FieldReader): { username?: string; password?: string } {
+  const [username, password] = [fields.text('username'), fields.text('password')]
+  return username === undefined || username === '' ? {} : { username, password: password ?? '' }
+}
+
+function basicIn(auth: string | undefined, at: string): { username?: string; password?: string } {
+  if (auth === undefined || auth === '') return {}
+  const decoded = Buffer.from(auth, 'base64').toString('utf8')
+  const colon = decoded.indexOf(':')
+  if (colon <= 0) throw invalid(`${at}: auth: found something else, expected user and password in base64`)
+  // Some tools end it with zero bytes.
+  return { username: decoded.slice(0, colon), password: decoded.slice(colon + 1).replace(/\0+$/, '') }
+}
+
+type Given = { readonly [key in keyof RegistryCredential]: string | undefined }
+
+function credentialOf(given: Given): RegistryCredential | undefined {
+  const known = Object.entries(given).filter(([, text]) => text !== undefined && text !== '')
+  return known.length === 0 ? undefined : Object.fromEntries(known)
+}
+
+const GENERIC = 'generic.config.ocm.software'
+const CREDENTIALS = 'credentials.config.ocm.software'
+const CONSUMER = 'OCIRegistry'
+const MOST_NESTED = 10
+
+/**
+ * Those for OCI registries in a configuration of OCM; those for other things are not ours.
+ *
+ * @throws BlueprintError `NotSupported` with the type that cannot be had, else what is malformed.
+ */
+export function readOcmConfig(value: unknown, place: string, level = 0): readonly CredentialEntry[] {
+  if (!isFields(value)) throw invalid(`${place}: found ${typeName(value)}, expected a map`)
+  const type = typeIn(value, place)
+  const fields = readFields(value, [], (path, problem) => refuse(`${place}.${printPath(path)}: ${problem}`), 'exact')
+  if (type === GENERIC && level < MOST_NESTED)
+    return (fields.list('configurations') ?? []).flatMap((one, index) =>
+      readOcmConfig(one, `${place}.configurations[${index}]`, level + 1),
+    )
+  if (type !== CREDENTIALS) throw notSupported(`${place}.type`, type, `${GENERIC} or ${CREDENTIALS}`)
+  if (fields.raw('aliases') !== undefined)
+    throw new BlueprintError('NotSupported', `${place}.aliases: found some, expected none: they are not supported`)
+  const consumers = (fields.list('consumers') ?? []).flatMap((one, index) =>
+    consumerIn(one, `${place}.consumers[${index}]`),
+  )
+  const others = (fields.list('repositories') ?? []).flatMap((one, index) =>
+    repositoryIn(one, `${place}.repositories[${index}]`),
+  )
+  return [...consumers, ...others]
+}
+
+function consumerIn(value: unknown, place: string): readonly CredentialEntry[] {
+  const report = (path: Parameters<typeof printPath>[0], problem: string) =>
+    refuse(`${place}.${printPath(path)}: ${problem}`)
+  const fields = readFields(value, [], report, 'exact')
+  const identity = fields.textMap('identity') ?? {}
+  if (identity['type'] !== CONSUMER) return []
+  const sources = fields.list('credentials') ?? []
+  for (const [index, source] of sources.entries()) {
+    const found = typeIn(source, `${place}.credentials[${index}]`)
+    if (found !== 'Credentials') throw notSupported(`${place}.credentials[${index}].type`, found, 'Credentials')
+  }
+  // Each is asked for with those before it; the last is the one.
+  const last = readFields(sources.at(-1), ['credentials', sources.length - 1], report, 'exact')
+  const properties = last.textMap('properties') ?? {}
+  const { username, password, identityToken, registryToken, certificateAuthority: authority } = properties
+  const credential = credentialOf({ username, password, identityToken, registryToken, authority })
+  return credential === undefined ? [] : [{ ...consumerOf(identity, place), credential }]
+}
+
+function consumerOf(identity: Readonly<Record<string, string>>, place: string): Omit<CredentialEntry, 'credential'> {
+  const { hostname = '', port = '', scheme = '', pathprefix = '' } = identity
+  if (hostname === '') throw invalid(`${place}.identity.hostname: found none, expected that of a registry`)
+  return {
+    ...{ hostname: hostname.toLowerCase(), path: pathprefix.replace(/^\/+|\/+$/g, '') },
+    ...(port !== '' && { port }),
+    ...(scheme !== '' && { scheme: scheme.replace('://', '') }),
+  }
+}
+
+function repositoryIn(value: unknown, place: string): readonly CredentialEntry[] {
+  const at = `${place}.repository`
+  const repository: Fields = isFields(value) && isFields(value['repository']) ? value['repository'] : {}
+  const type = typeIn(repository, at)
+  if (type !== 'DockerConfig') throw notSupported(`${at}.type`, type, 'DockerConfig')
+  if (repository['dockerConfigFile'] !== undefined)
+    throw new BlueprintError(
+      'NotSupported',
+      `${at}.dockerConfigFile: found a file, which would be one of the worker; expected dockerConfig with its content`,
+    )
+  if (repository['propagateConsumerIdentity'] === false) return []
+  return readDockerConfig(repository['dockerConfig'], `${at}.dockerConfig`, 'config.json')
+}
+
+/** Without its version. */
+function typeIn(value: unknown, place: string): string {
+  const type = isFields(value) ? value['type'] : undefined
+  if (typeof type === 'string' && type !== '') return type.replace(/\/v\d+\w*$/, '')
+  throw invalid(`${place}.type: found ${typeName(type)}, expected text`)
+}
+
+function notSupported(field: string, found: string, expected: string): BlueprintError {
+  const message = `${field}: found ${JSON.stringify(found.slice(0, 100))}, expected ${expected}: others are not supported`
+  return new BlueprintError('NotSupported', message)
+}
+
+function refuse(message: string): never {
+  throw invalid(message)
+}
+
+function invalid(message: string): BlueprintError {
+  return new BlueprintError('ERR_CONFIGURATION_PROBLEM', message)
+}

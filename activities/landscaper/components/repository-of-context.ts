@@ -1,0 +1,133 @@
+// The repository that a Context, an Installation or a component in place names: a folder of the worker's machine, or an OCI registry. It is looked for
+// when something is wanted from it: a component in place needs none as long as it refers to none. Source: spec/landscaper.md 1.2, 1.7.
+
+import { BlueprintError } from '../render/blueprint-error.ts'
+import { titleOfComponent, type Component } from '../render/component-descriptor.ts'
+import type { FoundResource, ResourceContent } from '../render/component-scope.ts'
+import { isFields, typeName, type Fields } from '../render/field-reader.ts'
+import type { ComponentData, ComponentRepository, FoundComponent } from './component-repository.ts'
+import { LocalComponents } from './local-repository.ts'
+import { OCI_CONTEXT_TYPES, readOciContext } from './oci-names.ts'
+import { OciComponents, ociContentOf } from './oci-repository.ts'
+import type { RegistryReader } from './registries.ts'
+import { RegistryFolder } from './registry-folder.ts'
+
+export interface RepositorySource {
+  /** That of the Context. */
+  readonly repositoryContext: unknown
+  /** The Context's name, for messages. */
+  readonly context: string
+  /** The folder that the operator has given for repositories of type local. */
+  readonly registryFolder: string | undefined
+  /** Registries with the credentials of the Context, for as long as whoever asks is waited for. */
+  readonly registries: () => Promise<RegistryReader>
+}
+
+interface NamedRepository {
+  /** By the Installation or the component in place itself; undefined: by neither. */
+  readonly named: unknown
+  /** Where, for messages. */
+  readonly field: string
+}
+
+const LOCAL_TYPES = ['local', 'ComponentArchive']
+const LOCAL_ACCESS = ['localBlob', 'localFilesystemBlob', 'localOciBlob']
+/** By type of access, the field that names an artefact or a repository. */
+const OCI_ACCESS: Readonly<Record<string, string>> = {
+  ...{ ociArtifact: 'imageReference', ociRegistry: 'imageReference', ociImage: 'imageReference' },
+  ociBlob: 'ref',
+}
+
+export class RepositoryOfContext {
+  readonly #source: RepositorySource
+  readonly #data: ComponentData
+  readonly #named: unknown
+  readonly #place: string
+  #repository: Promise<ComponentRepository> | undefined
+
+  constructor(data: ComponentData, source: RepositorySource, { named, field }: NamedRepository) {
+    this.#data = data
+    this.#source = source
+    this.#named = named
+    this.#place = named === undefined ? `repositoryContext of context ${source.context}` : field
+  }
+
+  async find({ name, version }: Pick<Component, 'name' | 'version'>, place: string): Promise<FoundComponent> {
+    return await (await this.#opened()).find(name, version, place)
+  }
+
+  referenceTo({ name, version }: Component): Fields {
+    const repositoryContext = this.#named
+    return { ...(repositoryContext !== undefined && { repositoryContext }), componentName: name, version }
+  }
+
+  async contentOf(found: FoundResource, folder: string | undefined): Promise<ResourceContent> {
+    const { component, resource } = found
+    const place = `resource ${resource.name} of component ${titleOfComponent(component)}`
+    const type = typeof resource.access['type'] === 'string' ? withoutVersion(resource.access['type']) : ''
+    if (LOCAL_ACCESS.includes(type)) return await (await this.#opened()).localContentOf(found, folder)
+    const field = OCI_ACCESS[type]
+    if (field === undefined) {
+      const expected = `expected ${[...LOCAL_ACCESS, ...Object.keys(OCI_ACCESS)].join(', ')}: others are not supported yet`
+      throw notSupported(`${place}: access.type: found ${JSON.stringify(type.slice(0, 100))}, ${expected}`)
+    }
+    const reference = resource.access[field]
+    if (typeof reference !== 'string' || reference === '')
+      throw invalid(`${place}: access.${field}: found ${typeName(reference)}, expected text`)
+    return await ociContentOf(await this.#source.registries(), found, reference)
+  }
+
+  #opened(): Promise<ComponentRepository> {
+    const opening = (this.#repository ??= this.#open())
+    // What has failed may not fail the next time.
+    opening.catch(() => (this.#repository = undefined))
+    return opening
+  }
+
+  async #open(): Promise<ComponentRepository> {
+    const context = this.#context()
+    const type = typeof context['type'] === 'string' ? withoutVersion(context['type']) : ''
+    if (LOCAL_TYPES.includes(type)) return await this.#openFolder(context)
+    if (OCI_CONTEXT_TYPES.includes(type)) {
+      const registry = readOciContext(context, this.#place)
+      return new OciComponents(registry, this.#source.registries, this.#data)
+    }
+    const found = `${this.#place}.type: found ${JSON.stringify(type.slice(0, 100))}`
+    throw notSupported(`${found}, expected OCIRegistry or local: others are not supported yet`)
+  }
+
+  async #openFolder(context: Fields): Promise<ComponentRepository> {
+    const { registryFolder } = this.#source
+    const path = context['filePath'] ?? context['baseUrl'] ?? ''
+    if (typeof path !== 'string') throw invalid(`${this.#place}.filePath: found ${typeName(path)}, expected text`)
+    if (registryFolder !== undefined)
+      return new LocalComponents(await RegistryFolder.open(registryFolder), path, this.#data)
+    throw notSupported(
+      `${this.#place}: found type local, but the worker has no folder of components; expected --registry-local`,
+    )
+  }
+
+  #context(): Fields {
+    const { repositoryContext, context } = this.#source
+    const found = this.#named ?? repositoryContext
+    if (found === undefined || found === null)
+      throw invalid(
+        `spec.componentDescriptor: found no repositoryContext, neither there nor in context ${context}; expected one`,
+      )
+    if (!isFields(found)) throw invalid(`${this.#place}: found ${typeName(found)}, expected a map`)
+    return found
+  }
+}
+
+/** `localBlob/v1` is `localBlob`. */
+function withoutVersion(type: string): string {
+  return type.replace(/\/v\d+\w*$/, '')
+}
+
+function invalid(message: string): BlueprintError {
+  return new BlueprintError('ERR_CONFIGURATION_PROBLEM', message)
+}
+
+function notSupported(message: string): BlueprintError {
+  return new BlueprintError('NotSupported', message)
+}

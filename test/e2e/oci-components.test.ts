@@ -1,0 +1,187 @@
+// Installations of components in real OCI registries: open ones, those that want a password or a token, and such as lie, are slow or away.
+// Source: spec/landscaper.md 1.2, 1.7, 2.5, 3.1.
+
+import { createServer, type Server } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { afterAll, describe, expect, it } from 'vitest'
+import { Authority } from '../support/certificates.ts'
+import { API, installation, type LsObject, OPERATION } from '../support/cluster.ts'
+import { BLUEPRINT_TYPE, descriptorV2, descriptorV3, LAYER, reference, tarOf } from '../support/component-registry.ts'
+import { localBlobOf, pushComponent } from '../support/oci-components.ts'
+import { OciRegistry, READER } from '../support/oci-registry.ts'
+import { useStage } from '../support/stage.ts'
+import { deploying, exportingData, subsOf } from '../support/sub-installations.ts'
+
+const [SHOP, DB] = ['example.com/shop', 'example.com/db']
+const archive = (definition: object) => tarOf({ 'blueprint.yaml': JSON.stringify(definition) }, '--gzip')
+const DATABASE = archive(deploying({ name: 'server' }))
+const NOTE = Buffer.from('a text beside it')
+const OWN = archive({
+  ...deploying({ name: 'web' }),
+  ...exportingData('note', '{{ getResourceContent "cd://resources/note" }}'),
+  subinstallations: [{ name: 'db', blueprint: { ref: 'cd://componentReferences/db/resources/blueprint' } }],
+})
+
+interface Registries {
+  readonly open: OciRegistry
+  readonly basic: OciRegistry
+  readonly token: OciRegistry
+  readonly authority: Authority
+}
+
+let registries: Registries
+let strange: Server
+const stage = useStage('oci-components', async () => {
+  const authority = await Authority.make('registries')
+  const open = await OciRegistry.start()
+  const basic = await OciRegistry.start({ auth: 'basic', beside: open })
+  const token = await OciRegistry.start({ auth: 'token', tls: await authority.issue('localhost'), beside: open })
+  registries = { open, basic, token, authority }
+  await push(open)
+  strange = createServer((_, response) => void response.writeHead(200).end('{"config":{}}')).listen(0, '127.0.0.1')
+  await once(strange, 'listening')
+  return { workerFlags: ['--target-allow', '127.0.0.1,localhost'] }
+})
+afterAll(async () => {
+  const { token, basic, open } = registries
+  for (const registry of [token, basic, open]) await registry.stop()
+  strange.close()
+})
+
+async function push(registry: OciRegistry): Promise<void> {
+  const resources = [
+    localBlobOf('blueprint', BLUEPRINT_TYPE, OWN, `${LAYER}+gzip`),
+    localBlobOf('note', 'text', NOTE, 'text/plain'),
+  ]
+  const shop = descriptorV3(SHOP, '1.0.0+one', { resources, references: [reference('db', DB, '2.0.0')] })
+  await pushComponent(registry, { prefix: 'acme', descriptor: shop, blobs: [OWN, NOTE] })
+  const db = descriptorV2(DB, '2.0.0', {
+    resources: [localBlobOf('blueprint', BLUEPRINT_TYPE, DATABASE, `${LAYER}+gzip`)],
+  })
+  await pushComponent(registry, { prefix: 'acme', descriptor: db, blobs: [DATABASE] })
+}
+
+const repository = (registry: OciRegistry | string) => ({
+  type: 'OCIRegistry',
+  baseUrl: `${typeof registry === 'string' ? registry : registry.url}/acme`,
+})
+
+async function putContext(name: string, content: object): Promise<void> {
+  await stage.cluster.create({ apiVersion: API, kind: 'Context', metadata: { name }, ...content }, 'contexts')
+}
+
+const authsOf = (registry: OciRegistry, password = READER.password) =>
+  JSON.stringify({ auths: { [registry.host]: { username: READER.username, password } } })
+
+async function putPullSecret(name: string, config: string): Promise<void> {
+  const secret = {
+    metadata: { name },
+    type: 'kubernetes.io/dockerconfigjson',
+    stringData: { '.dockerconfigjson': config },
+  }
+  await stage.cluster.create({ apiVersion: 'v1', kind: 'Secret', ...secret }, 'secrets')
+}
+
+async function create(name: string, spec: object, componentName = SHOP, version = '1.0.0+one'): Promise<void> {
+  const componentDescriptor = { ref: { componentName, version } }
+  const blueprint = { ref: { resourceName: 'blueprint' } }
+  const written = { ...installation(name, []), spec: { componentDescriptor, blueprint, ...spec } }
+  await stage.cluster.create(written, 'installations')
+}
+
+async function finished(
+  name: string,
+  ...how: Parameters<typeof create> extends [string, ...infer Rest] ? Rest : never
+) {
+  await create(name, ...how)
+  return await stage.cluster.finished(name)
+}
+
+const failed = (reason: string, message: string) => ({
+  phase: 'Failed',
+  lastError: { reason, message: expect.stringContaining(message) as string },
+})
+
+describe.concurrent('an installation of a component in a registry', () => {
+  it('has its blueprint, those of its sub-installations and other contents from there', async () => {
+    await putContext('open', { repositoryContext: repository(registries.open) })
+    const exports = { data: [{ name: 'note', dataRef: 'shop-note' }] }
+    expect((await finished('open', { context: 'open', exports })).status).toMatchObject({ phase: 'Succeeded' })
+    expect(await stage.cluster.get('dataobjects', 'shop-note')).toMatchObject({ data: NOTE.toString() })
+    const [db] = [...(await subsOf(stage.cluster, 'open')).values()]
+    expect(db?.status).toMatchObject({ phase: 'Succeeded' })
+    expect(db?.['spec']).toMatchObject({
+      componentDescriptor: { ref: { componentName: DB, version: '2.0.0' } },
+    })
+    await stage.cluster.delete('installations', 'open')
+    await stage.cluster.gone('open')
+  })
+
+  it('is let in by a pull secret of its context, and told when that does not do', async () => {
+    const { cluster } = stage
+    await putPullSecret('pull', authsOf(registries.basic, 'mistyped'))
+    await putContext('basic', {
+      repositoryContext: repository(registries.basic),
+      registryPullSecrets: [{ name: 'pull' }],
+    })
+    const refused = await finished('basic', { context: 'basic' })
+    expect(refused.status).toMatchObject(failed('RegistryDenied', 'with the credentials that it has for it (401)'))
+    const mended = Buffer.from(authsOf(registries.basic)).toString('base64')
+    await cluster.kube.request('PATCH', '/api/v1/namespaces/oci-components/secrets/pull', {
+      ...{ contentType: 'application/merge-patch+json', body: { data: { '.dockerconfigjson': mended } } },
+    })
+    await cluster.trigger('basic')
+    expect((await cluster.finished('basic', refused.status?.jobID)).status).toMatchObject({ phase: 'Succeeded' })
+    // What one may read is not kept for who may not.
+    await putContext('nobody', { repositoryContext: repository(registries.basic) })
+    const nobody = await finished('nobody', { context: 'nobody' })
+    expect(nobody.status).toMatchObject(failed('RegistryDenied', 'the registry refuses it without credentials (401)'))
+  })
+
+  it('is let in by a token over TLS, as the configuration of OCM says', async () => {
+    const { hostname, port } = new URL(registries.token.url)
+    const properties = { ...READER, certificateAuthority: registries.authority.cert }
+    const consumer = {
+      identity: { type: 'OCIRegistry', hostname, port, pathprefix: 'acme' },
+      credentials: [{ type: 'Credentials', properties }],
+    }
+    const configurations = [{ type: 'credentials.config.ocm.software', consumers: [consumer] }]
+    const config = JSON.stringify({ type: 'generic.config.ocm.software/v1', configurations })
+    const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'ocm' }, data: { '.ocmconfig': config } }
+    await stage.cluster.create(map, 'configmaps')
+    await putContext('token', { repositoryContext: repository(registries.token), ocmConfig: { name: 'ocm' } })
+    expect((await finished('token', { context: 'token' })).status).toMatchObject({ phase: 'Succeeded' })
+    await putContext('untrusted', { repositoryContext: repository(registries.token) })
+    const untrusted = await finished('untrusted', { context: 'untrusted' })
+    expect(untrusted.status).toMatchObject(failed('UntrustedServer', 'its certificate is not trusted'))
+  })
+
+  it('is told of what is not there, and of what is no component', async () => {
+    const context = { type: 'ociRegistry', baseUrl: `${registries.open.url}/acme`, componentNameMapping: 'urlPath' }
+    await putContext('other', { repositoryContext: context })
+    const missing = await finished('missing', { context: 'other' }, SHOP, '9.9.9')
+    expect(missing.status).toMatchObject(
+      failed('ComponentNotFound', `acme/component-descriptors/${SHOP}:9.9.9: the registry has none`),
+    )
+    const port = (strange.address() as AddressInfo).port
+    await putContext('strange', { repositoryContext: repository(`http://127.0.0.1:${port}`) })
+    const odd = await finished('strange', { context: 'strange' })
+    expect(odd.status).toMatchObject(failed('ERR_CONFIGURATION_PROBLEM', 'expected a manifest with config and layers'))
+  })
+
+  it('waits for a registry that does not answer, and ends when it is told to', async () => {
+    const { cluster } = stage
+    const silent = createServer(() => undefined).listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const port = (silent.address() as AddressInfo).port
+    await putContext('silent', { repositoryContext: repository(`http://127.0.0.1:${port}`) })
+    await create('silent', { context: 'silent' })
+    const isTold = (object: LsObject | undefined) => object?.status?.lastError?.reason === 'RegistryUnavailable'
+    await expect.poll(async () => isTold(await cluster.get('installations', 'silent')), { timeout: 60_000 }).toBe(true)
+    await cluster.patch('installations', 'silent', { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
+    expect((await cluster.finished('silent')).status).toMatchObject({ phase: 'Failed' })
+    silent.closeAllConnections()
+    silent.close()
+  })
+})
