@@ -133,6 +133,7 @@ export function installationPass({ target = {}, act = {}, state = {}, ...given }
       calls.push(`forgetInterrupt ${uid} ${version}`)
       return Promise.resolve({ ...EXECUTION, ...execution, version: '6', interruptRequested: false })
     },
+    triggerDependents: () => called('triggerDependents', undefined),
     writeExports: ({ importsHash }) => called('writeExports', { imports: importsHash !== undefined }),
   }
   const pass: InstallationPass = {
