@@ -264,12 +264,6 @@ describe.concurrent('an import that cannot be used', () => {
       'spec.imports.data[0] "size": Secret imports/refused-secret: key broken is no YAML: line 1, column',
     ],
     [
-      'has two sources',
-      one({ dataRef: 'refused-size', secretRef: { name: 'refused-secret' } }),
-      'ERR_CONFIGURATION_PROBLEM',
-      'spec.imports.data[0] "size": found dataRef and secretRef, expected exactly one of',
-    ],
-    [
       'is of a parent that a root has not',
       { targets: [{ name: 'clusters', targetListRef: 'theirs' }] },
       'ERR_CONFIGURATION_PROBLEM',

@@ -12,6 +12,7 @@ import {
   errorField,
   objectReference,
   onDelete,
+  targetReference,
   transitionTimes,
 } from '../contract.ts'
 import {
@@ -41,7 +42,7 @@ const spec = record('What to deploy, and how.', {
       rules: [{ rule: 'self == oldSelf', message: 'the type cannot be changed; give the item another name' }],
     }),
   ),
-  target: objectReference('The target to deploy to; some types need none.'),
+  target: targetReference,
   context: text('Name of the Context in the same namespace; default "default".'),
   config: embedded('Configuration for the deployer; its apiVersion and kind tell its form.'),
   timeout: text('Longest duration of one job, such as 1m30s; default 10m.'),

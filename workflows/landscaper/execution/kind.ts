@@ -9,6 +9,7 @@ import {
   errorField,
   objectReference,
   onDelete,
+  targetReference,
   transitionTimes,
 } from '../contract.ts'
 import {
@@ -30,10 +31,10 @@ import {
 } from '../../kit/index.ts'
 
 const deployItemTemplate = record('One item to deploy.', {
-  name: required(text('Name of the item, unique in the list.')),
-  type: required(text('The type selects the deployer.')),
+  name: required(text('Name of the item, unique in the list.', { minLength: 1 })),
+  type: required(text('The type selects the deployer.', { minLength: 1 })),
   config: required(embedded('Configuration for the deployer; its apiVersion and kind tell its form.')),
-  target: objectReference('The target to deploy to; some types need none.'),
+  target: targetReference,
   labels: mapOf('Labels for the deploy item.', text('The value of the label.')),
   dependsOn: list('The items that must succeed before this one starts.', text('The name of an item.')),
   timeout: text('Longest duration of one job, such as 1m30s; default 10m.'),

@@ -36,6 +36,7 @@ import {
 } from '../../kit/index.ts'
 import { exportedNames, importedNames, readFlow } from '../data-flow.ts'
 import { fieldsOf } from '../json-fields.ts'
+import { recordWithOne } from '../one-source.ts'
 
 /** Whether the imports are what the blueprint wants; written once they were not. Source: spec/landscaper.md 1.14. */
 export const IMPORTS_CONDITION = 'ValidateImports'
@@ -47,53 +48,66 @@ export const SUB_INSTALLATIONS_CONDITION = 'EnsureSubInstallations'
 export const WAIT_CONDITION = 'WaitsForSiblings'
 
 const NAME_OF_IMPORT = 'Name of the import in the blueprint, or of a value that the import mappings use.'
+const NOT_EMPTY = { minLength: 1 } as const
 const INTERVAL = 'Time between two jobs, such as 5m.'
 const CRON = 'When to start a job, in cron syntax; instead of an interval.'
 
 const componentDescriptor = record('The component version; not needed with an inline blueprint.', {
   ref: record('A component version in a repository; instead of inline.', {
     repositoryContext: anyJson('The repository; default is that of the Context.'),
-    componentName: required(text('Name of the component.')),
-    version: required(text('Version of the component.')),
+    componentName: required(text('Name of the component.', NOT_EMPTY)),
+    version: required(text('Version of the component.', NOT_EMPTY)),
   }),
   inline: anyJson('A component descriptor; instead of ref.'),
 })
 
-const blueprint = record('The blueprint to install.', {
-  ref: record('A blueprint in the component version; instead of inline.', {
-    resourceName: required(text('Name of the resource of type blueprint.')),
-  }),
-  inline: record('A blueprint in place; instead of ref.', {
-    filesystem: required(
-      anyJson(
-        'Files: nested maps are folders, texts are contents; must hold blueprint.yaml. Or one text with such YAML.',
+const blueprint = recordWithOne(
+  'The blueprint to install.',
+  {
+    ref: record('A blueprint in the component version; instead of inline.', {
+      resourceName: required(text('Name of the resource of type blueprint.')),
+    }),
+    inline: record('A blueprint in place; instead of ref.', {
+      filesystem: required(
+        anyJson(
+          'Files: nested maps are folders, texts are contents; must hold blueprint.yaml. Or one text with such YAML.',
+        ),
       ),
-    ),
-  }),
-})
+    }),
+  },
+  ['ref', 'inline'],
+)
 
 const keyedReference = (description: string, name: string) =>
   record(description, {
-    name: required(text(name)),
+    name: required(text(name, NOT_EMPTY)),
     key: text('Key in it; without, all keys as a map.'),
   })
 
-const dataImport = record('A data import: a name and exactly one source.', {
-  name: required(text(NAME_OF_IMPORT)),
-  dataRef: text('Name of a DataObject.'),
-  version: text('Accepted for compatibility; not used.'),
-  secretRef: keyedReference('A Secret in the same namespace.', 'Name of the Secret.'),
-  configMapRef: keyedReference('A ConfigMap in the same namespace.', 'Name of the ConfigMap.'),
-})
+const dataImport = recordWithOne(
+  'A data import: a name and exactly one source.',
+  {
+    name: required(text(NAME_OF_IMPORT, NOT_EMPTY)),
+    dataRef: text('Name of a DataObject.'),
+    version: text('Accepted for compatibility; not used.'),
+    secretRef: keyedReference('A Secret in the same namespace.', 'Name of the Secret.'),
+    configMapRef: keyedReference('A ConfigMap in the same namespace.', 'Name of the ConfigMap.'),
+  },
+  ['dataRef', 'secretRef', 'configMapRef'],
+)
 
-const targetImport = record('A target import: a name and exactly one source.', {
-  name: required(text(NAME_OF_IMPORT)),
-  target: text('Name of a Target.'),
-  targets: list('Names of Targets; an empty list is a value.', text('Name of a Target.')),
-  targetListRef: text('Name of a target list that the parent imports.'),
-  targetMap: mapOf('Targets by key; an empty map is a value.', text('Name of a Target.')),
-  targetMapRef: text('Name of a target map that the parent imports.'),
-})
+const targetImport = recordWithOne(
+  'A target import: a name and exactly one source.',
+  {
+    name: required(text(NAME_OF_IMPORT, NOT_EMPTY)),
+    target: text('Name of a Target.'),
+    targets: list('Names of Targets; an empty list is a value.', text('Name of a Target.', NOT_EMPTY)),
+    targetListRef: text('Name of a target list that the parent imports.'),
+    targetMap: mapOf('Targets by key; an empty map is a value.', text('Name of a Target.', NOT_EMPTY)),
+    targetMapRef: text('Name of a target map that the parent imports.'),
+  },
+  ['target', 'targets', 'targetListRef', 'targetMap', 'targetMapRef'],
+)
 
 const spec = record('What to install, with which imports and exports.', {
   context: text('Name of the Context in the same namespace; default "default".'),
@@ -111,15 +125,15 @@ const spec = record('What to install, with which imports and exports.', {
     data: list(
       'Data exports.',
       record('A data export.', {
-        name: required(text('Name of the export in the blueprint.')),
-        dataRef: required(text('Name of the DataObject to write.')),
+        name: required(text('Name of the export in the blueprint.', NOT_EMPTY)),
+        dataRef: required(text('Name of the DataObject to write.', NOT_EMPTY)),
       }),
     ),
     targets: list(
       'Target exports.',
       record('A target export.', {
-        name: required(text('Name of the export in the blueprint.')),
-        target: required(text('Name of the Target to write.')),
+        name: required(text('Name of the export in the blueprint.', NOT_EMPTY)),
+        target: required(text('Name of the Target to write.', NOT_EMPTY)),
       }),
     ),
   }),
