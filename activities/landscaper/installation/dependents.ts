@@ -29,30 +29,35 @@ export const dependentActivities = (deps: LandscaperDeps) => ({
    *
    * @throws retryable failures of the API server and the journal.
    */
-  async triggerDependents({ by, subject, jobID }: DependentsInput): Promise<void> {
-    const installation = await readSubject(deps, installationKind, subject, by)
-    if (installation === undefined) return
-    const dependents = (await dependentsOf(deps, installation)).filter(({ projection }) => mayBeAsked(projection))
-    const { namespace } = subject
-    const writes = dependents.map(({ uid, name, version }) =>
-      ask({ watched: installationKind, namespace, name, uid, version: String(version) }, RECONCILE, mayBeAsked),
-    )
-    if (writes.length === 0) return
-    const writer = { ...by, step: 'triggerDependents', fieldManager: 'pawl-installation' }
-    const answers = await writeAll(deps, writer, writes)
-    for (const [index, answer] of answers.entries()) {
-      if (answer.result !== 'failed') continue
-      if (!isRefusal(answer.error)) throw answer.error
-      const message = `installation ${namespace}/${dependents[index]?.name ?? ''} imports from here, and could not be reconciled: ${answer.error.message}`
-      const { apiVersion } = installationKind
-      await recordWarning(deps, { ...subject, apiVersion }, jobID, {
-        operation: 'TriggerDependents',
-        reason: answer.error.reason,
-        message,
-      })
-    }
+  async triggerDependents(input: DependentsInput): Promise<void> {
+    const installation = await readSubject(deps, installationKind, input.subject, input.by)
+    if (installation !== undefined) await askDependents(deps, input, installation)
   },
 })
+
+/** The same where the Installation is at hand. */
+export async function askDependents(
+  deps: LandscaperDeps,
+  { by, subject, jobID }: DependentsInput,
+  installation: Installation,
+): Promise<void> {
+  const dependents = (await dependentsOf(deps, installation)).filter(({ projection }) => mayBeAsked(projection))
+  if (dependents.length === 0) return
+  const { namespace } = subject
+  const writes = dependents.map(({ uid, name, version }) =>
+    ask({ watched: installationKind, namespace, name, uid, version: String(version) }, RECONCILE, mayBeAsked),
+  )
+  const answers = await writeAll(deps, { ...by, step: 'triggerDependents', fieldManager: 'pawl-installation' }, writes)
+  for (const [index, answer] of answers.entries()) {
+    if (answer.result !== 'failed') continue
+    const { reason, message: said } = answer.error
+    if (!isRefusal(answer.error)) throw answer.error
+    const name = dependents[index]?.name ?? ''
+    const message = `installation ${namespace}/${name} imports from here, and could not be asked for a job: ${said}`
+    const { apiVersion } = installationKind
+    await recordWarning(deps, { ...subject, apiVersion }, jobID, { operation: 'TriggerDependents', reason, message })
+  }
+}
 
 /** D1. One that the journal says is asked already is asked again: it may have taken the request up meanwhile. */
 function mayBeAsked(one: Installation | object): boolean {

@@ -70,7 +70,7 @@ export function progress(
   return { outcome: done, result, state, draft }
 }
 
-interface Given {
+export interface Given {
   readonly target?: Partial<InstallationView>
   readonly execution?: ChildExecution | undefined
   readonly act?: Partial<InstallationActivities>

@@ -6,18 +6,34 @@ import { installationPlan } from '../../../../workflows/landscaper/installation/
 import { triggerDependents } from '../../../../workflows/landscaper/installation/trigger-dependents.ts'
 import { done, fail, retryLater, stop } from '../../../../workflows/kit/index.ts'
 import { runPhases } from '../../../../workflows/kit/run/phases.ts'
-import { installationPass } from './installation-pass.ts'
+import { writeExports } from '../../../../workflows/landscaper/installation/write-exports.ts'
+import { type Given, installationPass } from './installation-pass.ts'
 
 const GIVING = { gives: true, awaitsSuccessors: true }
 
 describe('the end of a root that exports', () => {
-  it.each([
-    ['Succeeded', undefined],
-    ['Failed', { operation: 'o', reason: 'children failed', message: 'm' }],
-  ])('has others started where it %s', async (phase, lastError) => {
+  const lastError = { operation: 'o', reason: 'children failed', message: 'm' }
+
+  it('has others started where it is a failure', async () => {
     const { pass, calls } = installationPass({ target: GIVING })
-    Object.assign(pass.draft, { phase, lastError })
+    Object.assign(pass.draft, { phase: 'Failed', lastError })
     expect([await triggerDependents(pass), calls]).toEqual([done, ['triggerDependents']])
+  })
+
+  it('has them started with the exports where it is a success', async () => {
+    const asked: unknown[] = []
+    const act: Given['act'] = {
+      writeExports: ({ asksDependents }) => {
+        asked.push(asksDependents)
+        return Promise.resolve({ imports: false })
+      },
+    }
+    const { pass, calls } = installationPass({ target: { ...GIVING, exports: true }, act })
+    await writeExports(pass)
+    Object.assign(pass.draft, { phase: 'Succeeded' })
+    expect([await triggerDependents(pass), asked, calls]).toEqual([done, [true], []])
+    await writeExports(installationPass({ target: { ...GIVING, exports: true, deleting: true }, act }).pass)
+    expect(asked).toEqual([true, undefined])
   })
 
   it.each([
@@ -26,13 +42,14 @@ describe('the end of a root that exports', () => {
     ['is being deleted', { ...GIVING, deleting: true }],
   ])('has nobody started where it %s', async (_, target) => {
     const { pass, calls } = installationPass({ target })
+    Object.assign(pass.draft, { phase: 'Failed', lastError })
     expect([await triggerDependents(pass), calls]).toEqual([done, []])
   })
 
   it('has nobody started where it is in a ring', async () => {
     const { pass, calls } = installationPass({ target: GIVING })
-    const lastError = { operation: 'handlePhaseInit', reason: 'ImportRing', message: 'a -> b -> a' }
-    Object.assign(pass.draft, { phase: 'Failed', lastError })
+    const ring = { operation: 'handlePhaseInit', reason: 'ImportRing', message: 'a -> b -> a' }
+    Object.assign(pass.draft, { phase: 'Failed', lastError: ring })
     expect([await triggerDependents(pass), calls]).toEqual([done, []])
   })
 
