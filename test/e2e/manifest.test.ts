@@ -32,7 +32,7 @@ async function statusOf(executionName: string, item: string): Promise<ItemStatus
 }
 
 async function deleteExecution(name: string): Promise<void> {
-  await stage.cluster.delete('executions', name)
+  await stage.cluster.deleteByHand('executions', name)
   await stage.cluster.gone(name, 'executions')
 }
 

@@ -112,8 +112,8 @@ export class Bringer {
   async #look(wake: Wake): Promise<Brought | undefined> {
     const { client, atWork } = this.#deps
     const resolution = await resolveWake(wake, this.#journal)
-    const { refused } = resolution
-    if (refused !== undefined) await this.#deps.warn?.(refused.object, refused.text, refused.error)
+    const { warning } = resolution
+    if (warning !== undefined) await this.#deps.warn?.(warning.object, warning.about, warning.error)
     if (resolution.to !== 'open') return await this.#follow(wake, resolution)
     const { job } = resolution
     const met = atWork.meets(wake, job)

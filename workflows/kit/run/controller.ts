@@ -12,6 +12,7 @@ import type { Lanes } from './lanes.ts'
 import type { JobStatus } from './job-status.ts'
 import type { Step } from '../plan/step.ts'
 import type { StateQuery } from './query.ts'
+import type { ErrorReport } from './subject.ts'
 import { type ControllerRoutes, jobIDsOf, type WatchedKind } from './routes.ts'
 
 /** `job`: one run is one job of one object. `level`: one run is an object, until it has converged. */
@@ -21,7 +22,14 @@ export type Mode = 'job' | 'level'
  * The run a subject's state asks for; `jobID` undefined: a new one, derived from uid and version. Empty: the one run of the object, in level
  * mode.
  */
-export type WantedRun = WantedJob | { readonly none: string }
+export type WantedRun = WantedJob | NoJob
+
+interface NoJob {
+  /** Why. */
+  readonly none: string
+  /** What somebody who looks at the object has to know: a Warning event, once for each job that it has had. */
+  readonly warning?: ErrorReport
+}
 
 interface WantedJob {
   readonly jobID: string | undefined
