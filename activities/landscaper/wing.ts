@@ -21,6 +21,7 @@ import { childExecutionActivities } from './installation/child-execution.ts'
 import { exportActivities as installationExports } from './installation/exports.ts'
 import { interruptActivities } from './installation/interrupt.ts'
 import { observeActivities as observeInstallation } from './installation/observe.ts'
+import { dependentActivities } from './installation/dependents.ts'
 import { startActivities } from './installation/start.ts'
 import { subInstallationActivities } from './installation/sub-installations.ts'
 import { createTemplateEngine } from './render/template-engine.ts'
@@ -55,6 +56,7 @@ export function landscaperActivities(deps: LandscaperDeps) {
     ...interruptActivities(deps),
     ...subInstallationActivities(deps),
     ...installationExports(deps),
+    ...dependentActivities(deps),
     ...observeExecution(deps),
     ...deployItemActivities(deps),
     ...endItemActivities(deps),

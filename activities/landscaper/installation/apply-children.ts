@@ -42,7 +42,7 @@ export type ApplyChildrenResult =
       readonly generation?: number
     }
   /** For siblings, or for an Execution of an earlier Installation of this name that is still being deleted; their end will wake this job. */
-  | { readonly result: 'waiting'; readonly reason: string }
+  | { readonly result: 'waiting'; readonly reason: string; readonly of?: 'siblings' }
   /** The imports are not what the blueprint wants, or are not there; or its sub-installations cannot be. */
   | ({ readonly result: 'refused'; readonly of: Refusal['of'] } & AuthorFault)
 
@@ -97,7 +97,10 @@ async function awaitPredecessors(
 ): Promise<ApplyChildrenResult | undefined> {
   const { unfinished, failed } = await predecessorsOf(deps, input, installation)
   if (unfinished.length > 0)
-    return { result: 'waiting', reason: `waiting for siblings whose exports are imported: ${unfinished.join(', ')}` }
+    return {
+      ...{ result: 'waiting', of: 'siblings' },
+      reason: `waiting for siblings whose exports are imported: ${unfinished.join(', ')}`,
+    }
   if (failed.length === 0) return undefined
   throw finalFailure(
     'NotCompletedDependents',

@@ -11,6 +11,7 @@ import { readObject } from '../../kube/read-family.ts'
 import type { Writer } from '../../kube/write.ts'
 import { forNamespace } from '../customer.ts'
 import type { LandscaperDeps } from '../deps.ts'
+import { askDependents } from './dependents.ts'
 import type { Blueprint } from '../render/blueprint.ts'
 import { finishExports } from '../render/exports.ts'
 import { renderExports } from '../render/executions.ts'
@@ -45,6 +46,8 @@ export interface ExportInput {
   readonly hasItemExports: boolean
   /** Whether there may be exports of sub-installations; absent: no. */
   readonly hasSubInstallations?: boolean
+  /** The job ends well with this: those that import what is exported are asked for a job (dependents.ts). Absent: they are not. */
+  readonly asksDependents?: boolean
 }
 
 /** What an exported target must look like. Source: spec/landscaper.md 1.5. */
@@ -77,6 +80,7 @@ export const exportActivities = (all: LandscaperDeps) => ({
       }
       const produced = await produce(deps, input, { spec, blueprint, imports })
       if (produced !== undefined) await publish(deps, writer, input, { spec, parent: parentOf(installation), produced })
+      if (input.asksDependents === true) await askDependents(deps, input, installation)
       return { imports: imports.hash !== undefined }
     } catch (error) {
       throw userMistake(error)

@@ -7,6 +7,7 @@ import {
   installationKind,
   installationTrigger,
   SUB_INSTALLATIONS_CONDITION,
+  WAIT_CONDITION,
 } from '../../../workflows/landscaper/installation/kind.ts'
 import { type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import type { Subject, TargetView } from '../../../workflows/kit/index.ts'
@@ -38,10 +39,14 @@ export interface InstallationView extends TargetView, Failure {
   readonly importsHash: string | undefined
   /** The condition of the imports says that they were refused. */
   readonly importsRefused: boolean
+  /** For whom it waits, as its status says. */
+  readonly siblingWait?: string | undefined
   /** It is a sub-installation: its jobs come from its parent. */
   readonly hasParent: boolean
   /** Of a sub-installation: the template that it was made of. */
   readonly template?: string | undefined
+  /** It exports what siblings may import. */
+  readonly gives?: boolean
   /** Siblings that import its exports have to go before it does. */
   readonly awaitsSuccessors: boolean
   /** The objects of the current blueprint's sub-installations, as the status says. */
@@ -79,9 +84,11 @@ export function installationView(object: Installation): InstallationView {
     importsHash: status?.importsHash,
     importsRefused: isRefused(object, IMPORTS_CONDITION),
     subsRefused: isRefused(object, SUB_INSTALLATIONS_CONDITION),
+    siblingWait: waitOf(object),
     hasParent: parentOf(object) !== undefined,
     template: templateOf(object),
-    awaitsSuccessors: awaitsSuccessors(object),
+    gives: gives(object),
+    awaitsSuccessors: gives(object) && !isAsked(object, IGNORE_SUCCESSORS),
     activeSubs: (status?.subInstCache?.activeSubs ?? []).map(({ objectName }) => objectName),
   }
 }
@@ -100,9 +107,12 @@ function isRefused({ status }: Installation, condition: string): boolean {
   return (status?.conditions ?? []).some(({ type, status }) => type === condition && status === 'False')
 }
 
-function awaitsSuccessors(object: Installation): boolean {
-  const isPromised = object.spec.optimization?.hasNoSiblingExports === true
-  return hasExports(object) && !isPromised && !isAsked(object, IGNORE_SUCCESSORS)
+function waitOf({ status }: Installation): string | undefined {
+  return (status?.conditions ?? []).find(({ type, status }) => type === WAIT_CONDITION && status === 'True')?.message
+}
+
+function gives(object: Installation): boolean {
+  return hasExports(object) && object.spec.optimization?.hasNoSiblingExports !== true
 }
 
 function failureOf(

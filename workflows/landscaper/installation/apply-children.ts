@@ -4,6 +4,7 @@ import { done, fail, interrupts, type Outcome, stop } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
 import { IMPORTS_CONDITION, SUB_INSTALLATIONS_CONDITION } from './kind.ts'
 import { runExecution } from './run-execution.ts'
+import { endWait, tellWait } from './sibling-wait.ts'
 import { childCodes } from './sub-installations.ts'
 
 export async function applyChildren(pass: InstallationPass): Promise<Outcome> {
@@ -12,13 +13,17 @@ export async function applyChildren(pass: InstallationPass): Promise<Outcome> {
   const leaving = await letGo(pass)
   if (leaving !== undefined) return leaving
   const { state } = pass
+  endWait(pass)
   const applied = await act.applyChildren({ by, subject, jobID, generation: state.target.generation })
   if (applied.result === 'refused') {
     const { of, code, message } = applied
     draft.conditions.push({ ...REFUSED[of], status: 'False', message })
     return fail(code, message)
   }
-  if (applied.result === 'waiting') return stop(applied.reason)
+  if (applied.result === 'waiting') {
+    if (applied.of === 'siblings') tellWait(pass, applied.reason)
+    return stop(applied.reason)
+  }
   const { execution, subInstallations, wantedSubs } = applied
   pass.state = { ...state, execution, subInstallations, wantedSubs }
   rendered(pass, applied.generation ?? state.target.generation, applied.importsHash)

@@ -18,6 +18,7 @@ import {
   annotation,
   anyJson,
   defineKind,
+  type Flow,
   flag,
   int64,
   integer,
@@ -33,6 +34,8 @@ import {
   timestamp,
   valueAt,
 } from '../../kit/index.ts'
+import { exportedNames, importedNames, readFlow } from '../data-flow.ts'
+import { fieldsOf } from '../json-fields.ts'
 import { recordWithOne } from '../one-source.ts'
 
 /** Whether the imports are what the blueprint wants; written once they were not. Source: spec/landscaper.md 1.14. */
@@ -40,6 +43,9 @@ export const IMPORTS_CONDITION = 'ValidateImports'
 
 /** Whether the sub-installations are there as the blueprint has them; written where there are, or were, some. Source: spec/landscaper.md 1.14. */
 export const SUB_INSTALLATIONS_CONDITION = 'EnsureSubInstallations'
+
+/** Whether a root waits for others; written once it did. Not of the original, which has it in its error. */
+export const WAIT_CONDITION = 'WaitsForSiblings'
 
 const NAME_OF_IMPORT = 'Name of the import in the blueprint, or of a value that the import mappings use.'
 const NOT_EMPTY = { minLength: 1 } as const
@@ -183,10 +189,11 @@ const status = record('Where the current job stands.', {
   transitionTimes,
 })
 
+const OWN_KIND = { group: 'landscaper.gardener.cloud', kind: 'Installation' } as const
+
 export const installationKind = defineKind({
-  group: 'landscaper.gardener.cloud',
+  ...OWN_KIND,
   version: 'v1alpha1',
-  kind: 'Installation',
   plural: 'installations',
   singular: 'installation',
   shortNames: ['inst'],
@@ -217,11 +224,22 @@ export const installationKind = defineKind({
     path('status.automaticReconcileStatus'),
     path('status.transitionTimes.finishedTime'),
   ],
+  flow: flowOfRoot,
   // Sub-installations are made and deleted.
   workerVerbs: ['create', 'delete', 'get', 'list', 'patch'],
 })
 
 export type Installation = ObjectOf<typeof installationKind>
+
+/** What a root hands to other roots of its namespace; sub-installations have an order of their own. Source: spec/landscaper.md 2.6, 2.14. */
+function flowOfRoot(object: object): Flow | undefined {
+  if (ownerOfKind(object, OWN_KIND) !== undefined) return undefined
+  const spec = fieldsOf(valueAt(object, path('spec')))
+  // Who promises to import from nobody is nobody's successor.
+  const isAlone = fieldsOf(spec['optimization'])['hasNoSiblingImports'] === true
+  const flow = readFlow(spec)
+  return { gives: exportedNames(flow), takes: isAlone ? [] : importedNames(flow) }
+}
 
 /** Phases of a deletion; in one of them a deletion needs the reconcile annotation to start again. */
 const DELETION_PHASES: readonly string[] = ['InitDelete', 'TriggerDelete', 'Deleting', 'DeleteFailed']

@@ -70,7 +70,7 @@ export function progress(
   return { outcome: done, result, state, draft }
 }
 
-interface Given {
+export interface Given {
   readonly target?: Partial<InstallationView>
   readonly execution?: ChildExecution | undefined
   readonly act?: Partial<InstallationActivities>
@@ -133,6 +133,7 @@ export function installationPass({ target = {}, act = {}, state = {}, ...given }
       calls.push(`forgetInterrupt ${uid} ${version}`)
       return Promise.resolve({ ...EXECUTION, ...execution, version: '6', interruptRequested: false })
     },
+    triggerDependents: () => called('triggerDependents', undefined),
     writeExports: ({ importsHash }) => called('writeExports', { imports: importsHash !== undefined }),
   }
   const pass: InstallationPass = {
