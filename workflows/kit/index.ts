@@ -13,7 +13,7 @@ export {
   stop,
   wishedMs,
 } from './plan/outcome.ts'
-export type { Fault, Outcome } from './plan/outcome.ts'
+export type { Fault, FaultCondition, Outcome } from './plan/outcome.ts'
 export { action, nop, runStep } from './plan/step.ts'
 export type { Step, StepHooks } from './plan/step.ts'
 export type { Runtime } from './plan/runtime.ts'

@@ -92,6 +92,8 @@ function finish<State extends JobState, Act>(
   const phase = pass.draft.phase ?? ''
   const result = plan.failed(phase)
   pass.draft.lastError = errorOf(plan, phase, faults)
+  for (const { condition, message } of faults)
+    if (condition !== undefined) pass.draft.conditions.push({ ...condition, status: 'False', message })
   pass.draft.phase = result
   pass.draft.marks.push('finishedTime')
   return { outcome: done, result }

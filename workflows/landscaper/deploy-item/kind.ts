@@ -7,12 +7,12 @@ import {
   ITEM_NAME_LABEL,
   MANAGED_BY_LABEL,
   OPERATION_ANNOTATION,
-  WAITING_COLUMN,
   conditionsField,
   errorField,
   objectReference,
   onDelete,
   transitionTimes,
+  waitingColumn,
 } from '../contract.ts'
 import {
   annotation,
@@ -86,7 +86,7 @@ export const deployItemKind = defineKind({
     { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
     { name: 'ExportRef', type: 'string', jsonPath: '.status.exportRef.name' },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
-    WAITING_COLUMN,
+    waitingColumn('WaitingForResources'),
     ERROR_COLUMN,
   ],
   description: 'A DeployItem is one unit of deployment, processed by the deployer that serves its type.',

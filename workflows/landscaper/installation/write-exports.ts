@@ -2,6 +2,7 @@
 // published. Source: spec/landscaper.md 2.3 "Completing".
 
 import { done, type Outcome } from '../../kit/index.ts'
+import { EXPORTS_CONDITION } from './kind.ts'
 import type { InstallationPass } from './pass.ts'
 
 export async function writeExports({ by, subject, jobID, act, draft, state }: InstallationPass): Promise<Outcome> {
@@ -16,5 +17,8 @@ export async function writeExports({ by, subject, jobID, act, draft, state }: In
     ...{ by, subject, jobID, generation, importsHash, hasItemExports, hasSubInstallations },
   })
   if (!imports && importsHash !== undefined) draft.fields['importsHash'] = null
+  if (!exports) return done
+  const message = 'what the installation lists in spec.exports is published'
+  draft.conditions.push({ type: EXPORTS_CONDITION, status: 'True', reason: 'DataObjectsCreated', message })
   return done
 }
