@@ -1,6 +1,7 @@
 // The wing's activities, and what they share: templates and clusters to deploy to.
 
 import type { landscaperWing } from '../../workflows/landscaper/wing.ts'
+import type { BeforeEnd } from '../deps.ts'
 import type { ActivityWing } from '../wing.ts'
 import { JobBlueprints } from './components/job-blueprints.ts'
 import { deployers } from './deploy/deployers.gen.ts'
@@ -24,6 +25,7 @@ import { observeActivities as observeInstallation } from './installation/observe
 import { dependentActivities } from './installation/dependents.ts'
 import { startActivities } from './installation/start.ts'
 import { subInstallationActivities } from './installation/sub-installations.ts'
+import { withdrawExports } from './installation/withdraw-exports.ts'
 import { createTemplateEngine } from './render/template-engine.ts'
 
 export type LandscaperActivities = ReturnType<typeof landscaperActivities>
@@ -36,13 +38,20 @@ export const landscaper: ActivityWing<typeof landscaperWing.flags, LandscaperAct
     const targets = createTargetAccess({ ...deps, strictTenancy, allow, data })
     const components = { registryFolder: flags['registry-local'], blueprints: new JobBlueprints() }
     const parts = { templates, components, targets, pickupTimeoutMs, strictTenancy }
+    const own = { ...deps, landscaper: parts }
     return {
-      activities: landscaperActivities({ ...deps, landscaper: parts }),
+      activities: landscaperActivities(own),
+      beforeEnd: landscaperEnds(own),
       close: async () => {
         await Promise.all([targets.close(), templates.close()])
       },
     }
   },
+}
+
+/** What is done before a job's end is written. */
+export function landscaperEnds(deps: LandscaperDeps): BeforeEnd {
+  return { installation: (end) => withdrawExports(deps, end) }
 }
 
 export function landscaperActivities(deps: LandscaperDeps) {

@@ -13,7 +13,7 @@ export {
   stop,
   wishedMs,
 } from './plan/outcome.ts'
-export type { Fault, Outcome } from './plan/outcome.ts'
+export type { Fault, FaultCondition, Outcome } from './plan/outcome.ts'
 export { action, nop, runStep } from './plan/step.ts'
 export type { Step, StepHooks } from './plan/step.ts'
 export type { Runtime } from './plan/runtime.ts'
@@ -22,7 +22,7 @@ export type { RetryOptions } from './plan/combine.ts'
 export { lastAction } from './plan/last.ts'
 export type { LastAction } from './plan/last.ts'
 export { checkedPlan } from './plan/guard.ts'
-export { describe, phasesToMermaid, toJson, toMermaid } from './plan/describe.ts'
+export { BEFORE_END, describe, phasesToMermaid, toJson, toMermaid } from './plan/describe.ts'
 export type { DrawnPhases, DrawnStep, PlanJson } from './plan/describe.ts'
 export { describeTrace, recordSteps, traceToMermaid } from './plan/trace.ts'
 export type { StepMark, StepRecorder, TracedStep } from './plan/trace.ts'

@@ -3,10 +3,8 @@
 import { OPERATION_ANNOTATION, RENDERED_FROM_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import {
   type Installation,
-  IMPORTS_CONDITION,
   installationKind,
   installationTrigger,
-  SUB_INSTALLATIONS_CONDITION,
   WAIT_CONDITION,
 } from '../../../workflows/landscaper/installation/kind.ts'
 import { type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
@@ -37,8 +35,6 @@ export interface InstallationView extends TargetView, Failure {
   readonly withoutUninstall: boolean
   /** Of the last job that imported anything: copies of imports may be there. */
   readonly importsHash: string | undefined
-  /** The condition of the imports says that they were refused. */
-  readonly importsRefused: boolean
   /** For whom it waits, as its status says. */
   readonly siblingWait?: string | undefined
   /** It is a sub-installation: its jobs come from its parent. */
@@ -51,8 +47,6 @@ export interface InstallationView extends TargetView, Failure {
   readonly awaitsSuccessors: boolean
   /** The objects of the current blueprint's sub-installations, as the status says. */
   readonly activeSubs: readonly string[]
-  /** The condition of the sub-installations says that they could not be made, or not be taken away. */
-  readonly subsRefused: boolean
 }
 
 /** What the last job of a child failed of; nothing while it runs, and when it did not fail. */
@@ -82,8 +76,6 @@ export function installationView(object: Installation): InstallationView {
     exports: hasExports(object),
     withoutUninstall: withoutUninstall(object),
     importsHash: status?.importsHash,
-    importsRefused: isRefused(object, IMPORTS_CONDITION),
-    subsRefused: isRefused(object, SUB_INSTALLATIONS_CONDITION),
     siblingWait: waitOf(object),
     hasParent: parentOf(object) !== undefined,
     template: templateOf(object),
@@ -101,10 +93,6 @@ export function subInstallationView(object: Installation): InstallationView {
 
 function hasExports({ spec: { exports = {} } }: Installation): boolean {
   return (exports.data ?? []).length + (exports.targets ?? []).length > 0
-}
-
-function isRefused({ status }: Installation, condition: string): boolean {
-  return (status?.conditions ?? []).some(({ type, status }) => type === condition && status === 'False')
 }
 
 function waitOf({ status }: Installation): string | undefined {

@@ -9,7 +9,7 @@ import type { LevelSettings } from './level-settings.ts'
 import { levelKinds, levelRoutes } from './level-routes.ts'
 import type { JobPlan } from './job.ts'
 import type { Lanes } from './lanes.ts'
-import type { JobStatus } from './job-status.ts'
+import type { JobStatus, StatusFields } from './job-status.ts'
 import type { Step } from '../plan/step.ts'
 import type { StateQuery } from './query.ts'
 import type { ErrorReport } from './subject.ts'
@@ -37,7 +37,7 @@ interface WantedJob {
   /** It is asked for from then on, in milliseconds since 1970; absent: now. Until then its wake waits in the journal. */
   readonly notBefore?: number
   /** What the first write of a new job says beside `JobStatus.begun`. */
-  readonly begun?: JobStatus['begun']
+  readonly begun?: (now: string) => StatusFields
 }
 
 /** What may ask for a job of an idle object. The sweep looks at the objects that have one of these; `wantedRun` decides. */

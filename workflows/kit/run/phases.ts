@@ -6,6 +6,7 @@
 //   P4. A job whose plan does something before its end has not ended until that is done: the next pass comes to its end anew.
 
 import type { JobPass, JobPlan, JobState } from './job.ts'
+import type { ConditionChange } from './conditions.ts'
 import type { ErrorReport } from './subject.ts'
 import { BEGIN_OPERATION, GONE } from './job.ts'
 import { CHANGED, retryable } from './next-pass.ts'
@@ -31,7 +32,8 @@ export async function runPhases<State extends JobState, Act>(
 ): Promise<Progress> {
   const fail = async (faults: readonly Fault[]) => {
     const phase = pass.draft.phase ?? ''
-    return await finish(plan, pass, { phase: plan.failed(phase), lastError: errorOf(plan, phase, faults) }, run)
+    const lastError = errorOf(plan, phase, faults)
+    return await finish(plan, pass, { phase: plan.failed(phase), lastError, conditions: conditionsOf(faults) }, run)
   }
   startPhases(plan, pass)
   let later = done
@@ -90,25 +92,33 @@ interface End {
   readonly phase: string
   /** Absent: as it is. */
   readonly lastError?: ErrorReport | undefined
+  readonly conditions?: readonly ConditionChange[]
 }
 
 /** P3; what the plan does before must be done first (P4). */
 async function finish<State extends JobState, Act>(
   { ending }: JobPlan<JobPass<State, Act>>,
   pass: JobPass<State, Act>,
-  end: End,
+  { phase, lastError, conditions = [] }: End,
   run: (step: Step<JobPass<State, Act>>) => Promise<Outcome>,
 ): Promise<Progress> {
   const { draft } = pass
-  const { phase, lastError } = draft
-  Object.assign(draft, end)
+  const now = { phase: draft.phase, lastError: draft.lastError }
+  Object.assign(draft, { phase, ...(lastError !== undefined && { lastError }) })
   const outcome = ending === undefined ? done : await run(ending)
   if (interrupts(outcome)) {
-    Object.assign(draft, { phase, lastError })
+    Object.assign(draft, now)
     return { outcome: retryable(outcome), result: undefined }
   }
+  draft.conditions.push(...conditions)
   draft.marks.push('finishedTime')
-  return { outcome: done, result: end.phase }
+  return { outcome: done, result: phase }
+}
+
+function conditionsOf(faults: readonly Fault[]): readonly ConditionChange[] {
+  return faults.flatMap(({ condition, message }) =>
+    condition === undefined ? [] : [{ ...condition, status: 'False' as const, message }],
+  )
 }
 
 function errorOf<Pass>(plan: JobPlan<Pass>, phase: string, faults: readonly Fault[]): ErrorReport | undefined {

@@ -7,13 +7,13 @@ import {
   ITEM_NAME_LABEL,
   MANAGED_BY_LABEL,
   OPERATION_ANNOTATION,
-  WAITING_COLUMN,
   conditionsField,
   errorField,
   objectReference,
   onDelete,
   targetReference,
   transitionTimes,
+  waitingColumn,
 } from '../contract.ts'
 import {
   annotation,
@@ -87,7 +87,7 @@ export const deployItemKind = defineKind({
     { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
     { name: 'ExportRef', type: 'string', jsonPath: '.status.exportRef.name' },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
-    WAITING_COLUMN,
+    waitingColumn('WaitingForResources'),
     ERROR_COLUMN,
   ],
   description: 'A DeployItem is one unit of deployment, processed by the deployer that serves its type.',

@@ -4,13 +4,13 @@ import {
   DELETE_WITHOUT_UNINSTALL_ANNOTATION,
   ERROR_COLUMN,
   OPERATION_ANNOTATION,
-  WAITING_COLUMN,
   conditionsField,
   errorField,
   objectReference,
   onDelete,
   targetReference,
   transitionTimes,
+  waitingColumn,
 } from '../contract.ts'
 import {
   annotation,
@@ -87,7 +87,7 @@ export const executionKind = defineKind({
     { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
     { name: 'ExportRef', type: 'string', jsonPath: '.status.exportRef.name' },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
-    WAITING_COLUMN,
+    waitingColumn('WaitingForDeployers'),
     ERROR_COLUMN,
   ],
   description: 'An Execution runs a graph of deploy items; it is normally written by an Installation.',

@@ -38,10 +38,21 @@ import { exportedNames, importedNames, readFlow } from '../data-flow.ts'
 import { fieldsOf } from '../json-fields.ts'
 import { recordWithOne } from '../one-source.ts'
 
-/** Whether the imports are what the blueprint wants; written once they were not. Source: spec/landscaper.md 1.14. */
+// The conditions that users of the original know. Of a job that has not come so far they are not there. Source: spec/landscaper.md 1.14.
+
+/** Whether the imports are what the blueprint wants; written where there are some, or should be. */
 export const IMPORTS_CONDITION = 'ValidateImports'
 
-/** Whether the sub-installations are there as the blueprint has them; written where there are, or were, some. Source: spec/landscaper.md 1.14. */
+/** False where copies of the imports could not be written. */
+export const COPIES_CONDITION = 'CreateImports'
+
+/** Whether the Execution holds what the blueprint renders. */
+export const EXECUTION_CONDITION = 'ReconcileExecution'
+
+/** Whether the exports are published; written where there are some. */
+export const EXPORTS_CONDITION = 'CreateExports'
+
+/** Whether the sub-installations are there as the blueprint has them; written where there are, or were, some. */
 export const SUB_INSTALLATIONS_CONDITION = 'EnsureSubInstallations'
 
 /** Whether a root waits for others; written once it did. Not of the original, which has it in its error. */

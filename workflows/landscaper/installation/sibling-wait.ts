@@ -11,7 +11,8 @@ type Told = Pick<InstallationPass, 'draft' | 'state'>
 export function tellWait({ draft, state: { target } }: Told, message: string): void {
   if (target.hasParent) return
   take(draft.conditions)
-  if (message !== target.siblingWait)
+  // With the first write of a job goes what the job before has said.
+  if (message !== target.siblingWait || draft.marks.includes('initTime'))
     draft.conditions.push({ type: WAIT_CONDITION, status: 'True', reason: 'WaitingForSiblings', message })
 }
 

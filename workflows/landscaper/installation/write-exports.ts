@@ -3,6 +3,7 @@
 // "Completing".
 
 import { done, type Outcome } from '../../kit/index.ts'
+import { EXPORTS_CONDITION } from './kind.ts'
 import type { InstallationPass } from './pass.ts'
 import { hasDependents } from './trigger-dependents.ts'
 
@@ -20,5 +21,8 @@ export async function writeExports(pass: InstallationPass): Promise<Outcome> {
     ...(hasDependents(pass) && { asksDependents: true }),
   })
   if (!imports && importsHash !== undefined) draft.fields['importsHash'] = null
+  if (!exports) return done
+  const message = 'what the installation lists in spec.exports is published'
+  draft.conditions.push({ type: EXPORTS_CONDITION, status: 'True', reason: 'DataObjectsCreated', message })
   return done
 }

@@ -32,9 +32,8 @@ const TARGET: InstallationView = {
     exports: false,
     withoutUninstall: false,
     importsHash: undefined,
-    importsRefused: false,
   },
-  ...{ subsRefused: false, uid: 'u', name: 'root', hasParent: false, awaitsSuccessors: false, activeSubs: [] },
+  ...{ uid: 'u', name: 'root', hasParent: false, awaitsSuccessors: false, activeSubs: [] },
 }
 
 /** The execution while it runs the job. */
