@@ -3,7 +3,16 @@
 
 import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
-import type { Controller, GroupKind, Mode, RoutedEvent, Routing, WatchedKind } from '../workflows/kit/index.ts'
+import type {
+  By,
+  Controller,
+  GroupKind,
+  Mode,
+  RoutedEvent,
+  Routing,
+  Subject,
+  WatchedKind,
+} from '../workflows/kit/index.ts'
 import type { Database } from './journal/database.ts'
 import type { GroupedJournal } from './journal/write/grouped-journal.ts'
 import type { KubeClient } from './kube/client.ts'
@@ -35,3 +44,18 @@ export interface Deps {
   /** For what neither an outcome nor a status can say. */
   readonly log: Pick<Logger, 'info' | 'warn'>
 }
+
+/** The end of a job that is about to be written. */
+export interface ComingEnd {
+  readonly by: By
+  readonly subject: Subject
+  readonly jobID: string
+  /** The final one. */
+  readonly phase: string
+}
+
+/**
+ * What a wing does before the end of a job can be read, by the controller whose job it is: whoever is woken by the end finds it done. Idempotent: a
+ * settle that is repeated does it again. What it throws withholds the end.
+ */
+export type BeforeEnd = Readonly<Record<string, (end: ComingEnd) => Promise<void>>>

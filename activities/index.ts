@@ -5,7 +5,7 @@
 //   A2. No activity takes the place of another one of its name.
 
 import type { FlagTable, FlagValues } from '../workflows/kit/index.ts'
-import type { Deps } from './deps.ts'
+import type { BeforeEnd, Deps } from './deps.ts'
 import { toApplicationFailure } from './kube/errors.ts'
 import { beginActivities } from './run/begin.ts'
 import { finalizeActivities } from './run/finalize.ts'
@@ -40,13 +40,17 @@ export function openWing(name: string, deps: Deps, flags: FlagValues<FlagTable>)
  * The activities of the engine and those of wings, as the worker registers them.
  *
  * @param ofWings of each wing that is on.
+ * @param beforeEnd of all of them.
  * @throws a plain Error (a bug) when two have one name (A2).
  */
 export function createActivities<const Made extends readonly object[] = []>(
   deps: Deps,
   ofWings: Made,
+  beforeEnd: BeforeEnd = {},
 ): EngineActivities & AllOf<Made[number]> {
-  const all = [engineActivities(deps), ...ofWings].flatMap((part) => Object.entries(part as ActivityFunctions))
+  const all = [engineActivities(deps, beforeEnd), ...ofWings].flatMap((part) =>
+    Object.entries(part as ActivityFunctions),
+  )
   const names = all.map(([name]) => name)
   const twice = names.find((name, index) => names.indexOf(name) < index)
   if (twice !== undefined) throw new Error(`two activities are called ${twice}; expected a name of its own for each`)
@@ -54,9 +58,9 @@ export function createActivities<const Made extends readonly object[] = []>(
   return Object.fromEntries(leaving) as EngineActivities & AllOf<Made[number]>
 }
 
-function engineActivities(deps: Deps) {
+function engineActivities(deps: Deps, beforeEnd: BeforeEnd) {
   return {
-    ...statusActivities(deps),
+    ...statusActivities(deps, beforeEnd),
     ...beginActivities(deps),
     ...finalizeActivities(deps),
     ...observeActivities(deps),

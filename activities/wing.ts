@@ -1,7 +1,7 @@
 // What the activities of a wing are to the engine: opened when the worker starts with the wing on, closed when it ends.
 
 import type { FlagTable, FlagValues } from '../workflows/kit/index.ts'
-import type { Deps } from './deps.ts'
+import type { BeforeEnd, Deps } from './deps.ts'
 
 /** Activities by name, as Temporal registers them. */
 export type ActivityFunctions = Readonly<Record<string, (...input: never) => Promise<unknown>>>
@@ -14,6 +14,7 @@ export interface ActivityWing<Flags extends FlagTable = FlagTable, Made extends 
 
 export interface OpenWing<Made extends object = object> {
   readonly activities: Made
+  readonly beforeEnd?: BeforeEnd
   /** Gives back what `open` has made, when no activity is at work any more. */
   readonly close: () => Promise<void>
 }

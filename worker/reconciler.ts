@@ -149,12 +149,14 @@ function activitiesOf({ log, opened }: Frame, { db, lax, kube, atWork, routing, 
     const wing = openWing(name, deps, flags)
     if (wing === undefined) return []
     opened(wing.close)
-    return [wing.activities]
+    return [wing]
   })
   const own = registry.levels.map((controller) =>
     ownActivities(controller, ownModules.get(controller.name) ?? {}, deps),
   )
-  return createActivities(deps, [...wings, ...own])
+  const made = [...wings.map(({ activities }) => activities), ...own]
+  const ends = wings.flatMap(({ beforeEnd = {} }) => Object.entries(beforeEnd))
+  return createActivities(deps, made, Object.fromEntries(ends))
 }
 
 /** Runs dispatcher, sweeper and workers until one of them ends or the process is told to stop. */

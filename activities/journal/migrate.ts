@@ -13,6 +13,7 @@ import * as pruneByIndex from '../../migrations/0008_prune_by_index.ts'
 import * as sayWhoMayWork from '../../migrations/0009_say_who_may_work.ts'
 import * as findByPlace from '../../migrations/0010_find_children_by_place.ts'
 import * as takePassTurns from '../../migrations/0011_take_pass_turns.ts'
+import * as findByFlow from '../../migrations/0012_find_givers_and_takers.ts'
 import { type Database, openDatabase } from './database.ts'
 import { ensurePartitions } from './write/partitions.ts'
 
@@ -29,6 +30,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0009_say_who_may_work': sayWhoMayWork,
   '0010_find_children_by_place': findByPlace,
   '0011_take_pass_turns': takePassTurns,
+  '0012_find_givers_and_takers': findByFlow,
 }
 
 export interface MigrationState {

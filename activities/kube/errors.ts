@@ -1,6 +1,7 @@
 // What can go wrong at the Kubernetes API, as data, and how it leaves an activity: as ApplicationFailure with a type code.
 // Source: docs/architecture.md "Writes, fields, errors" (four roads), spec/engine.md 1.6.
 
+import type { FaultCondition } from '../../workflows/kit/index.ts'
 import { ApplicationFailure } from '@temporalio/common'
 
 interface ErrorResponse {
@@ -155,9 +156,13 @@ export function toApplicationFailure(error: unknown): ApplicationFailure {
   })
 }
 
-/** A final failure of this engine's own making; `type` is one of the codes of docs/errors.md. */
-export function finalFailure(type: string, message: string): ApplicationFailure {
-  return ApplicationFailure.nonRetryable(message, type)
+/**
+ * A final failure of this engine's own making; `type` is one of the codes of docs/errors.md.
+ *
+ * @param condition what it makes False in the status of the object whose job ends with it.
+ */
+export function finalFailure(type: string, message: string, condition?: FaultCondition): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(message, type, ...(condition === undefined ? [] : [{ condition }]))
 }
 
 /** A failure of this engine's own making that a later try may not meet again. */

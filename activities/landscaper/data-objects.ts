@@ -5,10 +5,16 @@ import { JOB_ID_LABEL } from '../../workflows/landscaper/contract.ts'
 import { createHash } from 'node:crypto'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
-import { canonicalJson, groupKindOf, isSameGroupKind, type WatchedKind } from '../../workflows/kit/index.ts'
+import {
+  canonicalJson,
+  type FaultCondition,
+  groupKindOf,
+  isSameGroupKind,
+  type WatchedKind,
+} from '../../workflows/kit/index.ts'
 import type { LandscaperDeps } from './deps.ts'
 import type { KubeObject, OwnerReference } from '../kube/client.ts'
-import { finalFailure, KubeError, retryableFailure } from '../kube/errors.ts'
+import { finalFailure, isFinal, KubeError, retryableFailure } from '../kube/errors.ts'
 import { labelValue, safeLabels } from './label-value.ts'
 import { mergePatch } from '../kube/merge.ts'
 import { readObject } from '../kube/read-family.ts'
@@ -39,6 +45,8 @@ export interface WriteDataInput {
   readonly keepsJobID?: boolean
   /** How to call it when another living owner has the name; default `ExportConflict`. */
   readonly takenCode?: 'ExportConflict' | 'NameTaken'
+  /** What it makes False when one of them is refused for good. */
+  readonly condition?: FaultCondition
 }
 
 /** Reads at a time: a tenth of what the API server serves by default. */
@@ -71,10 +79,12 @@ export async function writeDataObjects(
 }
 
 // Names are hashes often enough, and a request that creates has none at all: whose data it is, a person sees by the key.
-function named({ input, one }: { input: WriteDataInput; one: DataToWrite }, error: KubeError): KubeError {
+function named({ input, one }: { input: WriteDataInput; one: DataToWrite }, error: KubeError): Error {
   const { status, reason, retryAfterMs } = error
   const key = one.labels[KEY_LABEL] ?? ''
   const what = `${input.watched.kind} ${one.name}${key === '' ? '' : ` ("${key}")`}`
+  const { condition } = input
+  if (condition !== undefined && isFinal(error)) return finalFailure(reason, `${what}: ${error.message}`, condition)
   return new KubeError(`${what}: ${error.message}`, { status, reason, retryAfterMs, cause: error.cause })
 }
 
@@ -180,7 +190,7 @@ async function mayTake(
 
 function takenBy(
   { landscaper: { strictTenancy } }: LandscaperDeps,
-  { watched, owner, takenCode }: WriteDataInput,
+  { watched, owner, takenCode, condition }: WriteDataInput,
   existing: KubeObject,
 ) {
   const other = ownerOf(existing)
@@ -190,5 +200,6 @@ function takenBy(
   return finalFailure(
     takenCode ?? 'ExportConflict',
     `${watched.kind} ${existing.metadata.name} belongs to ${whose}; expected ${strictTenancy ? `${expected}, because of --strict-tenancy` : `no owner or ${expected}`}`,
+    condition,
   )
 }

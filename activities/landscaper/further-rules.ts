@@ -1,8 +1,9 @@
 // Rules of admission about what has to be unpacked or parsed first, for the webhook: bounded, and off its event loop.
 //
 //   F1. What takes more than it may is refused where the object alone is to blame (an archive that nobody could unpack), and else passes: a job tells.
+//   F2. The Execution of an Installation has what a job has rendered: that job runs what can run and tells the rest, with or without a webhook.
 
-import type { FurtherRules, Problem } from '../../workflows/kit/index.ts'
+import { type FurtherRules, ownerOfKind, type Problem } from '../../workflows/kit/index.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
 import { fieldsOf, textOf } from '../../workflows/landscaper/json-fields.ts'
@@ -20,6 +21,7 @@ export function openFurtherRules(): FurtherRules {
       switch (kind.kind) {
         case executionKind.kind: {
           const packed = textOf(spec['deployItemsCompressed'])
+          if (ownerOfKind(object, installationKind) !== undefined) return []
           return packed === '' ? [] : await data.packedProblems(packed)
         }
         case installationKind.kind: {

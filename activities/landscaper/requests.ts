@@ -8,6 +8,9 @@ import {
 import type { KubeObject } from '../kube/client.ts'
 import { isAsked, type Request } from '../run/children.ts'
 
+/** Starts a job, or the next one. Source: spec/landscaper.md 2.2. */
+export const RECONCILE: Request = { annotation: OPERATION_ANNOTATION, value: 'reconcile' }
+
 /** Ends the job that runs. Source: spec/landscaper.md 2.11. */
 export const INTERRUPT: Request = { annotation: OPERATION_ANNOTATION, value: 'interrupt' }
 

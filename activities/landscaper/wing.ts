@@ -1,6 +1,7 @@
 // The wing's activities, and what they share: templates and clusters to deploy to.
 
 import type { landscaperWing } from '../../workflows/landscaper/wing.ts'
+import type { BeforeEnd } from '../deps.ts'
 import type { ActivityWing } from '../wing.ts'
 import { JobBlueprints } from './components/job-blueprints.ts'
 import { createRegistries } from './components/registries.ts'
@@ -22,8 +23,10 @@ import { childExecutionActivities } from './installation/child-execution.ts'
 import { exportActivities as installationExports } from './installation/exports.ts'
 import { interruptActivities } from './installation/interrupt.ts'
 import { observeActivities as observeInstallation } from './installation/observe.ts'
+import { dependentActivities } from './installation/dependents.ts'
 import { startActivities } from './installation/start.ts'
 import { subInstallationActivities } from './installation/sub-installations.ts'
+import { withdrawExports } from './installation/withdraw-exports.ts'
 import { createTemplateEngine } from './render/template-engine.ts'
 
 export type LandscaperActivities = ReturnType<typeof landscaperActivities>
@@ -37,13 +40,20 @@ export const landscaper: ActivityWing<typeof landscaperWing.flags, LandscaperAct
     const registries = createRegistries({ allow, now: deps.now })
     const components = { registryFolder: flags['registry-local'], registries, blueprints: new JobBlueprints() }
     const parts = { templates, components, targets, pickupTimeoutMs, strictTenancy }
+    const own = { ...deps, landscaper: parts }
     return {
-      activities: landscaperActivities({ ...deps, landscaper: parts }),
+      activities: landscaperActivities(own),
+      beforeEnd: landscaperEnds(own),
       close: async () => {
         await Promise.all([targets.close(), registries.close(), templates.close()])
       },
     }
   },
+}
+
+/** What is done before a job's end is written. */
+export function landscaperEnds(deps: LandscaperDeps): BeforeEnd {
+  return { installation: (end) => withdrawExports(deps, end) }
 }
 
 export function landscaperActivities(deps: LandscaperDeps) {
@@ -57,6 +67,7 @@ export function landscaperActivities(deps: LandscaperDeps) {
     ...interruptActivities(deps),
     ...subInstallationActivities(deps),
     ...installationExports(deps),
+    ...dependentActivities(deps),
     ...observeExecution(deps),
     ...deployItemActivities(deps),
     ...endItemActivities(deps),

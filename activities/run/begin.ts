@@ -89,7 +89,7 @@ function firstStatus(
   jobID: string,
   now: string,
 ): Patch {
-  return {
-    status: { jobID, phase: status.first(deleting), observedGeneration: generation, ...status.begun(now), ...begun },
-  }
+  const phase = status.first(deleting)
+  const said = status.begun(now, { phase, generation })
+  return { status: { jobID, phase, observedGeneration: generation, ...said, ...begun } }
 }

@@ -10,7 +10,7 @@ import type {
   StatusChange,
   Subject,
 } from '../../workflows/kit/index.ts'
-import type { Deps } from '../deps.ts'
+import type { BeforeEnd, Deps } from '../deps.ts'
 import { isRefusal, isRefusalReason, KubeError, retryableFailure, toApplicationFailure } from '../kube/errors.ts'
 import { recordWarning } from '../kube/events.ts'
 import { type HostedJob, recordHosted } from '../journal/write/hosted-jobs.ts'
@@ -22,7 +22,7 @@ import { settledAsIs, writeStatus } from './write-status.ts'
 
 const LASTING_ATTEMPTS = 3
 
-export const statusActivities = (deps: Deps): SettleActivities => ({
+export const statusActivities = (deps: Deps, beforeEnd: BeforeEnd = {}): SettleActivities => ({
   /**
    * Writes the pass's status change, if any, and the subject's next due time, if wanted.
    *
@@ -33,7 +33,7 @@ export const statusActivities = (deps: Deps): SettleActivities => ({
    */
   async settle(input) {
     try {
-      return await settle(deps, input)
+      return await settle(deps, beforeEnd, input)
     } catch (error) {
       if (error instanceof KubeError && isRefusal(error) && (isLastTry() || (input.refusals ?? 0) > 0))
         return await giveBack(deps, input, error)
@@ -51,8 +51,8 @@ export const statusActivities = (deps: Deps): SettleActivities => ({
   },
 })
 
-async function settle(deps: Deps, input: SettleInput): Promise<SettleResult> {
-  const result = await writeAllOf(deps, input)
+async function settle(deps: Deps, beforeEnd: BeforeEnd, input: SettleInput): Promise<SettleResult> {
+  const result = await writeAllOf(deps, beforeEnd, input)
   // All that the pass has written, in one transaction.
   const flushed = deps.journal.flush(input.workflowID)
   if (result.result !== 'settled') {
@@ -96,7 +96,7 @@ async function giveBack(deps: Deps, input: SettleInput, error: KubeError): Promi
 }
 
 /** The children's statuses, then the subject's: it never says more than they do. */
-async function writeAllOf(deps: Deps, input: SettleInput): Promise<SettleResult> {
+async function writeAllOf(deps: Deps, beforeEnd: BeforeEnd, input: SettleInput): Promise<SettleResult> {
   const { children = [], workflowID, runID, pass, jobID, subject, tree = [subject.uid], change } = input
   const settled: Partial<SettledTarget>[] = []
   for (const child of children) {
@@ -108,6 +108,7 @@ async function writeAllOf(deps: Deps, input: SettleInput): Promise<SettleResult>
   const told = children.length === 0 ? {} : { children: settled }
   if (change === undefined) return { ...settledAsIs, ...told }
   const by = { workflowID, runID, pass, tree }
+  if (change.finished) await beforeEnd[controllerOf(by)]?.({ by, subject, jobID, phase: change.phase })
   const answer = await writeStatus(deps, { by, subject, jobID }, change)
   return answer.result === 'settled' ? { ...answer, ...told } : answer
 }

@@ -18,6 +18,7 @@ import {
 import type { Deps } from '../deps.ts'
 import { type KubeObject, resourcePath } from '../kube/client.ts'
 import { isNotFound } from '../kube/errors.ts'
+import { versionOf } from '../kube/object-cache.ts'
 import { recordWarning } from '../kube/events.ts'
 import { statusOf, targetView } from '../kube/views.ts'
 import { fieldManagerOf, type Patch, writeAll } from '../kube/write.ts'
@@ -42,7 +43,7 @@ export async function writeStatus(deps: Deps, input: StatusWrite, change: Status
   const { by, subject, jobID } = input
   const controller = jobController(deps, by)
   const { target: watched, status: shape } = controller
-  const before = shape.needsBefore(change) ? await read(deps, input) : undefined
+  const before = shape.needsBefore(change) ? await asItIs(deps, input, change) : undefined
   if (before === 'gone') return settledAsIs
   const now = deps.now().toISOString()
   const met = { edit: false }
@@ -99,6 +100,12 @@ function isAsIntended(status: TargetView, change: StatusChange, jobID: string): 
   if (status.phase !== change.phase || (change.finished && !isFinished)) return false
   // The end of a job is one write, so what belongs to it is there too.
   return isFinished || (isSaid && status.lastError?.message === change.lastError?.message)
+}
+
+/** As this process knows it, where that is not older than what the pass knows: on a newer one the write conflicts, and is made for what is there then. */
+async function asItIs(deps: Deps, write: StatusWrite, { version }: StatusChange): Promise<KubeObject | 'gone'> {
+  const known = deps.objects.get(write.subject.uid)
+  return known !== undefined && versionOf(known) >= Number(version) ? known : await read(deps, write)
 }
 
 async function read(deps: Deps, { by, subject }: StatusWrite): Promise<KubeObject | 'gone'> {

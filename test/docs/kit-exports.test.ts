@@ -65,6 +65,7 @@ describe('the page on what the kit exports', () => {
           printerColumns: [],
           schema: {},
           projection: [],
+          flow: () => undefined,
           hashed: [],
           selectableFields: [],
         },

@@ -44,7 +44,7 @@ const wrong = (...says: Ending['says']): Ending => ({ reason: 'ERR_CONFIGURATION
 const unfit = (...says: Ending['says']): Ending => ({ reason: 'InvalidDeployItems', says })
 
 const EXECUTIONS: readonly (readonly [string, object, Ending])[] = [
-  ['an item without a name', plain({ name: '' }), unfit('spec.deployItems[0].name is empty')],
+  ['an item without a name', packed([item({ name: '' })]), unfit('name is empty')],
   ['a name that is no label', plain({ name: 'A b' }), unfit('deploy item A b: name: found other characters')],
   [
     'labels that are none',

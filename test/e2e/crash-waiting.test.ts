@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import type { LsObject } from '../support/cluster.ts'
 import { closeLane, type Lane, openLane } from '../support/crash.ts'
 import { createTarget, deployment, start } from '../support/manifests.ts'
+import { conditionOf } from '../support/kstatus.ts'
 
 const servers = inject('servers')
 const NAMES = Array.from({ length: 20 }, (_, index) => `waits-${index}`)
@@ -87,10 +88,7 @@ async function rollOuts() {
 }
 
 function says(text: string) {
-  return (item: LsObject | undefined) => {
-    const conditions = item?.status?.['conditions'] as readonly { readonly message: string }[] | undefined
-    return conditions?.[0]?.message.includes(text) === true
-  }
+  return (item: LsObject | undefined) => conditionOf(item, 'ResourcesReady')?.message.includes(text) === true
 }
 
 function areAll(least: number) {

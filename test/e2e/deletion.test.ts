@@ -246,19 +246,19 @@ describe.concurrent('a finalizer that somebody removed by force', () => {
 })
 
 describe.concurrent('an execution without an installation', () => {
-  it('is deleted with its items in a job of its own', async () => {
+  it('is deleted with its items in the job that a hand gives it', async () => {
     const { cluster, pawl } = stage
     await cluster.create(execution('alone', CHAIN), 'executions')
     await cluster.patch('executions', 'alone', { status: { jobID: 'first' } }, 'status')
     const finished = await cluster.finished('alone', undefined, 'executions')
     expect(finished.metadata.finalizers).toEqual([FINALIZER])
-    await cluster.delete('executions', 'alone')
+    await cluster.deleteByHand('executions', 'alone', 'second')
     await cluster.gone('alone', 'executions')
     await pawl.settled(finished)
     expect(await left('alone')).toEqual([])
     expect(await pawl.jobs(finished)).toMatchObject([
       { jobID: 'first', outcome: 'Succeeded' },
-      { cause: 'deletion without owner', outcome: 'Deleted' },
+      { jobID: 'second', outcome: 'Deleted' },
     ])
   })
 })

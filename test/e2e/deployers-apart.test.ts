@@ -133,7 +133,7 @@ describe('an item that has no Execution', () => {
     expect(finished.status?.phase).toBe('Succeeded')
     await pawl.settled(finished)
     expect(await pawl.runsOf(finished)).toEqual(['deploy on -2-deploy-kubernetes-manifest: Succeeded'])
-    await cluster.delete('deployitems', 'alone')
+    await cluster.deleteByHand('deployitems', 'alone')
     await cluster.gone('alone', 'deployitems')
     expect(await configMapOf('alone')).toBeUndefined()
   })

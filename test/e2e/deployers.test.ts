@@ -32,6 +32,7 @@ describe.concurrent('items of foreign and of built-in types in one execution', (
     expect(seen).toEqual(['install middle', 'install roof'])
     const finished = (await cluster.get('executions', 'mixed'))?.status
     expect(finished?.['conditions']).toMatchObject([
+      { type: 'Ready', status: 'True' },
       { type: 'DeployItemsFinished', status: 'True', reason: 'JobFinished' },
     ])
     const exported = await cluster.get('dataobjects', finished?.exportRef?.name ?? '')
@@ -72,6 +73,8 @@ describe.concurrent('an item of a type that nobody serves', () => {
     expect((await cluster.get('executions', 'nobody'))?.status).toMatchObject({
       phase: 'Progressing',
       conditions: [
+        { type: 'Ready', status: 'Unknown', reason: 'Progressing' },
+        { type: 'Reconciling', status: 'True', reason: 'Progressing' },
         {
           type: 'DeployItemsFinished',
           status: 'False',

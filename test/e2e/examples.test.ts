@@ -43,6 +43,7 @@ const ENDS: Readonly<Record<string, End>> = {
   },
   'imports.yaml': { phase: 'Succeeded', items: { database: 'Succeeded', app: 'Succeeded' } },
   'manifest.yaml': { phase: 'Succeeded', items: { database: 'Succeeded', app: 'Succeeded' } },
+  'roots.yaml': { phase: 'Succeeded', items: { server: 'Succeeded' } },
   'sub-installations.yaml': { phase: 'Succeeded', items: {} },
   'spiff.yaml': { phase: 'Succeeded', items: { 'zone-eu-1a': 'Succeeded', 'zone-eu-1b': 'Succeeded' } },
 }
@@ -89,6 +90,13 @@ describe.concurrent('what an example says in its first lines', () => {
     await stage.cluster.finished('store')
     expect(await exported('store-link')).toBe('https://app.example.com/?db=db.example.com:5432')
     expect(await kubectl('get', 'inst')).toMatch(/app-\w+ +Succeeded[^]*database-\w+ +Succeeded[^]*store +Succeeded/)
+  })
+
+  it('is true of the one with two roots', async () => {
+    const app = await stage.cluster.until('installations', 'app', (one) => one?.status?.phase === 'Succeeded')
+    expect(await exported('app-link')).toBe('https://app.example.com/?db=db.example.com:5432')
+    await kubectl('annotate', '--overwrite', 'inst', 'database', `${OPERATION}=reconcile`)
+    await stage.cluster.finished('app', app.status?.jobID)
   })
 
   it('is true of the one with Spiff', async () => {

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { dataObjectName } from '../../activities/landscaper/render/names.ts'
 import { API, installation, type Item } from '../support/cluster.ts'
 import { dataObject, importing, target, TARGET_TYPE } from '../support/imports.ts'
+import { conditionOf } from '../support/kstatus.ts'
 import { useStage } from '../support/stage.ts'
 
 const stage = useStage('exports')
@@ -45,6 +46,12 @@ async function run(name: string) {
 async function collectedOf(execution: string) {
   const { status } = (await stage.cluster.get('executions', execution)) ?? {}
   return await stage.cluster.get('dataobjects', status?.exportRef?.name ?? '')
+}
+
+/** A reference to an Installation that is there. */
+async function ownedBy(name: string) {
+  const { metadata } = await stage.cluster.create(installation(name, [], { triggered: false }), 'installations')
+  return { apiVersion: API, kind: 'Installation', name, uid: metadata.uid, controller: true }
 }
 
 describe.concurrent('an installation that exports', () => {
@@ -104,6 +111,40 @@ describe.concurrent('an installation that exports', () => {
     await cluster.patch('installations', 'silenced', installation('silenced', ITEMS))
     await cluster.finished('silenced', second.status?.jobID)
     expect((await collectedOf('silenced'))?.['data']).toEqual(collected?.['data'])
+  })
+
+  it('has nothing published any more when a job fails, and publishes anew', async () => {
+    const { cluster } = stage
+    const first = await run('failing')
+    // Said to be of it, by a hand that owns it.
+    const labels = (await cluster.get('dataobjects', 'failing-address'))?.metadata.labels ?? {}
+    const theirs = { apiVersion: API, kind: 'DataObject', metadata: { name: 'theirs', labels }, data: 1 }
+    await cluster.create(theirs, 'dataobjects')
+    const bad = { name: 'db', config: { phase: 'Failed' } }
+    await cluster.patch('installations', 'failing', exporting('failing', [bad]))
+    const failed = await cluster.finished('failing', first.status?.jobID)
+    expect(failed.status).toMatchObject({ phase: 'Failed' })
+    expect(await cluster.get('dataobjects', 'failing-address')).toBeUndefined()
+    expect(await cluster.get('targets', 'failing-cluster')).toBeUndefined()
+    expect(await cluster.get('dataobjects', 'theirs')).toBeDefined()
+    await cluster.patch('installations', 'failing', exporting('failing'))
+    await cluster.finished('failing', failed.status?.jobID)
+    expect((await cluster.get('dataobjects', 'failing-address'))?.['data']).toBe('db.example.org:5432')
+    expect(await cluster.get('targets', 'failing-cluster')).toBeDefined()
+  })
+
+  it('takes back what it has published in the job that fails for another export', async () => {
+    const { cluster } = stage
+    await cluster.create(target('taken'), 'targets')
+    await cluster.patch('targets', 'taken', { metadata: { ownerReferences: [await ownedBy('somebody')] } })
+    const root = exporting('half')
+    const targets = [{ name: 'cluster', target: 'taken' }]
+    const spec = { ...root.spec, exports: { data: [{ name: 'address', dataRef: 'half-address' }], targets } }
+    await cluster.create({ ...root, spec }, 'installations')
+    const failed = await cluster.finished('half')
+    expect(failed.status).toMatchObject({ phase: 'Failed', lastError: { reason: 'ExportConflict' } })
+    expect(conditionOf(failed, 'CreateExports')).toMatchObject({ status: 'False', reason: 'CreateTargets' })
+    expect(await cluster.get('dataobjects', 'half-address')).toBeUndefined()
   })
 
   it('loses what it published with its deletion', async () => {

@@ -132,17 +132,17 @@ async function unclaimed(): Promise<void> {
   await cluster.finished('absent')
 }
 
-/** An Execution without a parent, that fails, is asked again by hand, and is deleted: it gives itself the job for that. */
+/** An Execution without a parent, that fails, and is deleted by hand. */
 async function standalone(): Promise<void> {
   const { cluster } = stage
   await cluster.create(execution('alone', [{ name: 'bad', config: { phase: 'Failed' } }]), 'executions')
   await cluster.patch('executions', 'alone', { status: { jobID: 'by-hand-1' } }, 'status')
   await cluster.finished('alone', undefined, 'executions')
-  await cluster.delete('executions', 'alone')
+  await cluster.deleteByHand('executions', 'alone')
   await cluster.gone('alone', 'executions')
 }
 
-/** An item that is deleted and has no Execution: it gives itself the job for that. */
+/** An item that no job has touched, without an Execution: its deletion gives itself a job. */
 async function orphaned(): Promise<void> {
   const { cluster } = stage
   const name = 'left'

@@ -40,7 +40,7 @@ async function answer(kind: Kind, at: FieldPath, value: JsonValue): Promise<LsOb
   const name = `${kind.singular}-${++count}`
   const { spec, run } = BASES[kind.kind as keyof typeof BASES]
   const schema = openApiSchema(kind).properties?.['spec'] as JsonSchema
-  const fuzzed = withValue(schema, spec(name, at), at, value) as JsonObject
+  const fuzzed = withValue(schema, spec(name), at, value) as JsonObject
   await cluster.create({ apiVersion: API, kind: kind.kind, metadata: { name }, spec: fuzzed }, kind.plural)
   const [plural, subject] = await run(cluster, name)
   return await cluster.finished(subject, undefined, plural, JOB_MS)
@@ -55,10 +55,10 @@ describe.concurrent('a job over an object with a strange value', () => {
       const schema = openApiSchema(kind).properties?.['spec'] as JsonSchema
       // A type that Pawl does not serve is waited for by nobody where no Execution does; what that comes to is in the kind Execution.
       const isAwaited = ({ at }: { readonly at: FieldPath }) => kind.kind !== 'DeployItem' || at.join() !== 'type'
-      await forEach(fieldsOf(schema).filter(isAwaited), AT_ONCE, async ({ at, schema: field }, lane) => {
+      await forEach(fieldsOf(schema).filter(isAwaited), AT_ONCE, async ({ at, taken }, lane) => {
         const tried = {
           name: `answer-${kind.kind}-${pathText(at)}`,
-          values: validValue(field, { isServer: true }),
+          values: validValue(taken, { isServer: true }),
           runs: RUNS,
           lane,
         }
@@ -90,7 +90,7 @@ describe.concurrent('an object whose status somebody has written by hand', () =>
         await holds(tried, async (value) => {
           const name = `${singular}-by-hand-${++count}`
           const { spec, run } = BASES[kind as keyof typeof BASES]
-          await cluster.create({ apiVersion: API, kind, metadata: { name }, spec: spec(name, []) }, plural)
+          await cluster.create({ apiVersion: API, kind, metadata: { name }, spec: spec(name) }, plural)
           await run(cluster, name)
           const { status: first } = await cluster.finished(name, undefined, plural, JOB_MS)
           expect(first).toMatchObject({ phase: 'Succeeded' })

@@ -15,6 +15,7 @@ import {
   TARGET_TYPE,
 } from '../support/imports.ts'
 import { useStage } from '../support/stage.ts'
+import { conditionOf } from '../support/kstatus.ts'
 
 const stage = useStage('imports')
 
@@ -264,12 +265,6 @@ describe.concurrent('an import that cannot be used', () => {
       'spec.imports.data[0] "size": Secret imports/refused-secret: key broken is no YAML: line 1, column',
     ],
     [
-      'has two sources',
-      one({ dataRef: 'refused-size', secretRef: { name: 'refused-secret' } }),
-      'ERR_CONFIGURATION_PROBLEM',
-      'spec.imports.data[0] "size": found dataRef and secretRef, expected exactly one of',
-    ],
-    [
       'is of a parent that a root has not',
       { targets: [{ name: 'clusters', targetListRef: 'theirs' }] },
       'ERR_CONFIGURATION_PROBLEM',
@@ -308,10 +303,41 @@ describe.concurrent('an import that cannot be used', () => {
     expect(failed.status).toMatchObject({
       phase: 'Failed',
       lastError: { operation: 'handlePhaseInit', reason },
-      conditions: [{ type: 'ValidateImports', status: 'False', reason: 'ImportValidationFailed' }],
     })
+    expect(conditionOf(failed, 'ValidateImports')).toMatchObject({ status: 'False', reason: 'ImportValidationFailed' })
     expect(failed.status?.lastError?.message).toContain(message)
     expect(await cluster.get('executions', name)).toBeUndefined()
+  })
+
+  it('fails the job by an import execution, in its words, and binds more to the imports once they are good', async () => {
+    const { cluster } = stage
+    const template = [
+      'errors:',
+      '{{ if lt .imports.size 3.0 }}- size {{ .imports.size }} is too small',
+      '- choose 3 or more{{ end }}',
+      'bindings: { double: {{ mul 2 .imports.size }} }',
+    ].join('\n')
+    const importExecutions = [{ name: 'check', type: 'GoTemplate', template }]
+    const imports = [{ name: 'size', dataRef: 'checked' }]
+    await create(['dataobjects', dataObject('checked', 1)])
+    const failed = await run(
+      importing('checked', { imports, blueprint: { imports: [data('size')], importExecutions } }),
+    )
+    expect(failed.status).toMatchObject({
+      phase: 'Failed',
+      lastError: {
+        ...{ operation: 'handlePhaseInit', reason: 'ImportExecutionFailed' },
+        message: 'import execution check: size 1 is too small; choose 3 or more',
+      },
+    })
+    expect(conditionOf(failed, 'ValidateImports')).toMatchObject({ status: 'False', reason: 'ImportValidationFailed' })
+    expect(await cluster.get('executions', 'checked')).toBeUndefined()
+    await cluster.patch('dataobjects', 'checked', { data: 4 })
+    await cluster.trigger('checked')
+    const mended = await cluster.finished('checked', failed.status?.jobID)
+    expect(mended.status).toMatchObject({ phase: 'Succeeded' })
+    expect(conditionOf(mended, 'ValidateImports')).toMatchObject({ status: 'True' })
+    expect(await rendered(cluster, 'checked', 'show')).toEqual({ size: 4, double: 8 })
   })
 
   it('is good in a later job, and the condition says so', async () => {
@@ -322,10 +348,8 @@ describe.concurrent('an import that cannot be used', () => {
     await create(['dataobjects', dataObject('late', 1)])
     await cluster.trigger('late')
     const mended = await cluster.finished('late', failed.status?.jobID)
-    expect(mended.status).toMatchObject({
-      phase: 'Succeeded',
-      conditions: [{ type: 'ValidateImports', status: 'True', reason: 'ImportsSatisfied' }],
-    })
+    expect(mended.status).toMatchObject({ phase: 'Succeeded' })
+    expect(conditionOf(mended, 'ValidateImports')).toMatchObject({ status: 'True', reason: 'ImportsSatisfied' })
     expect(mended.status?.lastError).toBeUndefined()
     expect(mended.apiVersion).toBe(API)
   })

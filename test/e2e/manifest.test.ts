@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { type LsObject, OPERATION } from '../support/cluster.ts'
 import { configMap, createTarget, deployment, manifestItem, start, trigger } from '../support/manifests.ts'
 import { useStage } from '../support/stage.ts'
+import { conditionOf } from '../support/kstatus.ts'
 
 const NAMESPACE = 'manifest'
 const stage = useStage(NAMESPACE)
@@ -22,7 +23,6 @@ const UNSCHEDULABLE = {
 type ItemStatus = NonNullable<LsObject['status']> & {
   readonly lastErrors?: readonly { readonly reason: string; readonly message: string }[]
   readonly firstError?: { readonly reason: string }
-  readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message: string }[]
   readonly providerStatus?: { readonly managedResources: readonly { readonly resource: { readonly name: string } }[] }
 }
 
@@ -32,7 +32,7 @@ async function statusOf(executionName: string, item: string): Promise<ItemStatus
 }
 
 async function deleteExecution(name: string): Promise<void> {
-  await stage.cluster.delete('executions', name)
+  await stage.cluster.deleteByHand('executions', name)
   await stage.cluster.gone(name, 'executions')
 }
 
@@ -78,14 +78,12 @@ describe('an item of manifests', () => {
       { name: 'web', timeout: '20s', manifests: [deployment('never', NAMESPACE, UNSCHEDULABLE)] },
     ])
     const says = (item: LsObject | undefined, text: string) =>
-      ((item?.status ?? {}) as ItemStatus).conditions?.[0]?.message.includes(text) === true
+      conditionOf(item, 'ResourcesReady')?.message.includes(text) === true
     const waiting = await cluster.untilItems('never', ['web'], (item) =>
       says(item, 'Deployment manifest/never: 0 of 2'),
     )
-    expect(waiting.get('web')?.status).toMatchObject({
-      phase: 'Progressing',
-      conditions: [{ type: 'ResourcesReady', status: 'False' }],
-    })
+    expect(waiting.get('web')?.status).toMatchObject({ phase: 'Progressing' })
+    expect(conditionOf(waiting.get('web'), 'ResourcesReady')).toMatchObject({ status: 'False' })
     expect((await cluster.finished('never', undefined, 'executions')).status?.phase).toBe('Failed')
     expect((await statusOf('never', 'web')).lastError).toMatchObject({
       reason: 'ProgressingTimeout',

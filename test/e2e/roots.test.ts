@@ -2,6 +2,7 @@
 // Source: docs/adr/0025, spec/landscaper.md 2.2, 2.9, 4.9.
 
 import { describe, expect, it, vi } from 'vitest'
+import { type ObjectList, resourcePath } from '../../activities/kube/client.ts'
 import {
   API,
   CHAIN,
@@ -27,6 +28,22 @@ const createMock = async (name: string, of: Item = { name }) => await createItem
 
 async function giveJob(plural: string, name: string, jobID: string): Promise<void> {
   await stage.cluster.patch(plural, name, { status: { jobID } }, 'status')
+}
+
+const UNTOUCHED = 'deletion of what no job has touched'
+
+/** The message of the Warning that tells of a deletion that waits. */
+async function warningOf({ metadata: { uid = '' } }: LsObject): Promise<unknown> {
+  const path = resourcePath({ apiVersion: 'v1', plural: 'events' }, stage.cluster.namespace)
+  const query = { fieldSelector: `involvedObject.uid=${uid},reason=DeletionWaitsForJobID` }
+  return await vi.waitFor(
+    async () => {
+      const { items } = await stage.cluster.kube.request<ObjectList>('GET', path, { query })
+      if (items.length !== 1) throw new Error(`${items.length} warnings on ${uid}`)
+      return items[0]?.['message']
+    },
+    { timeout: 30_000, interval: 100 },
+  )
 }
 
 const isGuarded = (object?: LsObject) => object?.metadata.finalizers?.includes(FINALIZER) === true
@@ -72,6 +89,9 @@ describe.concurrent('a deploy item without an execution', () => {
     expect(await found()).toBe(true)
     await pawl.settled(finished)
     await cluster.delete('deployitems', 'lonely')
+    expect(await warningOf(finished)).toContain('its deletion begins when status.jobID is set to a new ID')
+    expect(await found()).toBe(true)
+    await giveJob('deployitems', 'lonely', 'job-2')
     await cluster.gone('lonely', 'deployitems')
     expect(await found()).toBe(false)
     await endsAs(
@@ -79,7 +99,7 @@ describe.concurrent('a deploy item without an execution', () => {
       [
         'first seen: Guarded, COMPLETED',
         'job ID in its status: Succeeded, COMPLETED',
-        'deletion without owner: Deleted, COMPLETED',
+        'job ID in its status: Deleted, COMPLETED',
       ],
     )
   })
@@ -91,7 +111,7 @@ describe.concurrent('a deploy item without an execution', () => {
     await pawl.settled(seen)
     await cluster.delete('deployitems', 'untouched')
     await cluster.gone('untouched', 'deployitems')
-    expect(await pawl.jobs(seen)).toMatchObject([{ cause: 'deletion without owner', outcome: 'Deleted' }])
+    expect(await pawl.jobs(seen)).toMatchObject([{ cause: UNTOUCHED, outcome: 'Deleted' }])
   })
 
   it('has a run that failed when its job did', async () => {
@@ -158,6 +178,9 @@ describe.concurrent('an execution without an installation', () => {
     expect((await cluster.items('plain')).size).toBe(3)
     await pawl.settled(seen)
     await cluster.delete('executions', 'plain')
+    expect(await warningOf(seen)).toContain('its deletion begins when status.jobID is set to a new ID')
+    expect((await cluster.items('plain')).size).toBe(3)
+    await giveJob('executions', 'plain', 'job-2')
     await cluster.gone('plain', 'executions')
     expect((await cluster.items('plain')).size).toBe(0)
     await endsAs(
@@ -165,7 +188,7 @@ describe.concurrent('an execution without an installation', () => {
       [
         'first seen: Guarded, COMPLETED',
         'job ID in its status: Succeeded, COMPLETED',
-        'deletion without owner: Deleted, COMPLETED',
+        'job ID in its status: Deleted, COMPLETED',
       ],
     )
   })
@@ -177,6 +200,6 @@ describe.concurrent('an execution without an installation', () => {
     await cluster.delete('executions', 'unused')
     await cluster.gone('unused', 'executions')
     await pawl.settled(seen)
-    expect(await pawl.jobs(seen)).toMatchObject([{ cause: 'deletion without owner', outcome: 'Deleted' }])
+    expect(await pawl.jobs(seen)).toMatchObject([{ cause: UNTOUCHED, outcome: 'Deleted' }])
   })
 })

@@ -43,6 +43,8 @@ describe('an execution and an item that another tenant makes in her namespace, o
     const running = await slow('believed')
     const root = (await alice().get('installations', 'believed'))!
     const execution = (await alice().get('executions', 'believed'))!
+    // Of an owner that the journal does not know yet it cannot say whose it is: that leads to a look.
+    await tenants.pawl.journaled(execution)
     const { jobID } = root.status ?? {}
     const ended = { phase: 'Succeeded', jobID, jobIDFinished: jobID }
     const forged = [

@@ -55,6 +55,17 @@ describe('an Installation whose context Pawl may not write', () => {
   })
 })
 
+describe('an Installation whose items depend on each other in a ring', () => {
+  it('runs what can run and tells the path, as without a webhook', async () => {
+    const items = [{ name: 'a' }, { name: 'b', dependsOn: ['c'] }, { name: 'c', dependsOn: ['b'] }]
+    await stage.cluster.create(installation('ring', items), 'installations')
+    const { status } = await stage.cluster.finished('ring')
+    expect(status).toMatchObject({ phase: 'Failed', lastError: { codes: ['ERR_CYCLIC_DEPENDENCIES'] } })
+    expect(status?.lastError?.message).toContain('b -> c -> b')
+    expect(await stage.cluster.phases('ring')).toMatchObject({ a: 'Succeeded' })
+  })
+})
+
 /** Stands there since a time before the webhook, without a context, and asks for nothing. */
 async function untriggered(name: string, more: object = {}): Promise<void> {
   const { metadata, spec, ...object } = installation(name, [{ name: 'a' }], { triggered: false }) as LsObject & {

@@ -229,6 +229,28 @@ describe('a run whose row is there before it is', () => {
     expect((await test.wakes()).find((wake) => wake.uid === uid)).toMatchObject({ cause: 'run lost', may_start: true })
   })
 
+  it('is superseded, and not lost, when its subject asks for another one before it began', async () => {
+    const { wake, workflowID } = await unfinished()
+    const { controller, uid, namespace, name } = wake
+    await openJob(test.db, {
+      ...{ workflow_id: `${workflowID}-former`, run_id: null, controller, uid, job_id: 'former', cluster: 'c' },
+      ...{ namespace, name, cause: 'test', started_at: new Date(Date.now() - LEASE_MS) },
+    })
+    await bringer().bring(wake)
+    expect(await rows()).toMatchObject([{ workflow_id: `${workflowID}-former`, outcome: 'Superseded' }])
+    await bringToEnd(
+      bringer(),
+      (await test.wakes()).find((one) => one.uid === uid)!,
+    )
+    const ends = new Map((await rows()).map(({ workflow_id, outcome }) => [workflow_id, outcome]))
+    expect(ends).toEqual(
+      new Map([
+        [`${workflowID}-former`, 'Superseded'],
+        [workflowID, null],
+      ]),
+    )
+  })
+
   it('has its row open again, when its start took longer than a wake is leased and it counted as lost meanwhile', async () => {
     const { wake, workflowID } = await unfinished()
     const client = starting(async (start) => {

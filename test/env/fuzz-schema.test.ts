@@ -78,13 +78,13 @@ describe.each(kinds)('the fields of the kind %s', (name, kind) => {
 
   it(`are taken with what their schema takes, ${RUNS} of each`, async () => {
     expect(fields.length).toBeGreaterThan(0)
-    await forEach(fields, AT_ONCE, async ({ at, schema: field }, lane) => {
+    await forEach(fields, AT_ONCE, async ({ at, taken }, lane) => {
       const isTaken = async (value: JsonValue) => {
         const { refusal: said } = await sent(kind, at, value)
         if (said !== undefined) throw new Error(`${name} ${pathText(at)}: refused ${JSON.stringify(value)}: ${said}`)
       }
       await holds(
-        { name: `taken-${name}-${pathText(at)}`, values: validValue(field, { isServer: true }), runs: RUNS, lane },
+        { name: `taken-${name}-${pathText(at)}`, values: validValue(taken, { isServer: true }), runs: RUNS, lane },
         isTaken,
       )
     })

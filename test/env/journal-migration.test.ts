@@ -51,6 +51,7 @@ describe('a journal of the first version', () => {
       '0009_say_who_may_work',
       '0010_find_children_by_place',
       '0011_take_pass_turns',
+      '0012_find_givers_and_takers',
     ])
   })
 

@@ -74,6 +74,14 @@ describe('an object that names an owner in another namespace', () => {
     ])
   })
 
+  it('does not lead the wakes of that astray, though the journal knew it before that', async () => {
+    await journal(built, forgedItem)
+    expect(await test.wakes()).toMatchObject([{ controller: 'execution', uid: 'exec', namespace: ATTACKER }])
+    await journal(built, [executionKind, { uid: 'exec', name: 'shop', namespace: VICTIM, version: 2, status: RUNNING }])
+    const wakes = (await test.wakes()).filter(({ uid }) => uid === 'exec')
+    expect(wakes).toMatchObject([{ controller: 'execution', namespace: VICTIM, name: 'shop' }])
+  })
+
   it('wakes its owner from the same namespace, under its name alone', async () => {
     await journal(quiet, ...tree)
     const [, forged] = forgedExecution

@@ -37,7 +37,7 @@ describe('what an item will create', () => {
     expect(status()).toMatchObject({
       phase: 'Progressing',
       providerStatus: PROVIDER,
-      conditions: [{ status: 'False' }],
+      conditions: [{ type: 'Ready' }, { type: 'Reconciling' }, { type: 'ResourcesReady', status: 'False' }],
     })
     expect(statusWrites()).toBe(2)
   })

@@ -2,10 +2,13 @@
 
 import { describe, expect, inject, it } from 'vitest'
 
+import type { ReadCondition } from '../support/kstatus.ts'
 import { refusal } from '../activities/kube/tiny-api.ts'
 import { failed, failureOf, LONG_AGO, PROVIDER, useItemStage, waiting } from './item-stage.ts'
 
 const JUST_NOW = '2029-12-31T23:59:58Z'
+
+const { entries } = Object
 
 const stage = useItemStage(inject('servers').databaseUrl)
 const { item, run, status, statusWrites } = stage
@@ -21,7 +24,7 @@ describe('an item that is deployed', () => {
       observedGeneration: 1,
       deployer: { name: 'test.deployer.landscaper.gardener.cloud' },
     })
-    expect(status()).not.toHaveProperty('conditions')
+    expect(status()['conditions']).toMatchObject([{ type: 'Ready', status: 'True', observedGeneration: 1 }])
     expect(statusWrites()).toBe(1)
   })
 
@@ -30,13 +33,18 @@ describe('an item that is deployed', () => {
     stage.answers = [waiting, waiting, { result: 'done', providerStatus: PROVIDER, exports: { ip: '1' } }]
     expect((await run()).isWaiting).toBe(true)
     const condition = { type: 'ResourcesReady', status: 'False', message: 'Deployment n/x: 0 of 1' }
-    expect(status()).toMatchObject({ phase: 'Progressing', conditions: [condition], providerStatus: PROVIDER })
+    expect(status()).toMatchObject({ phase: 'Progressing', providerStatus: PROVIDER })
+    expect(status()['conditions']).toMatchObject([
+      condition,
+      { type: 'Ready', status: 'Unknown' },
+      { type: 'Reconciling' },
+    ])
     const look = await failureOf(run('check', 3))
     expect([look.type, look.nonRetryable, look.nextRetryDelay]).toEqual(['NotReady', false, 450])
     expect(statusWrites()).toBe(1)
     await run('check', 4)
     expect(status()).toMatchObject({ phase: 'Succeeded', jobIDFinished: 'job', exportRef: { name: 'a-export' } })
-    expect(status()['conditions']).toMatchObject([{ status: 'True' }])
+    expect(status()['conditions']).toMatchObject([{ status: 'True' }, { type: 'Ready', status: 'True' }])
     expect(statusWrites()).toBe(2)
     expect(stage.api.objects.get('/api/v1/namespaces/n/secrets/a-export')).toBeDefined()
   })
@@ -49,7 +57,9 @@ describe('an item that is deployed', () => {
     expect(statusWrites()).toBe(1)
     await failureOf(run('check', 6))
     await failureOf(run('check', 7))
-    expect(status()['conditions']).toMatchObject([{ status: 'False', message: 'Deployment n/x: 1 of 2' }])
+    expect(status()['conditions']).toContainEqual(
+      expect.objectContaining({ type: 'ResourcesReady', status: 'False', message: 'Deployment n/x: 1 of 2' }),
+    )
     expect(statusWrites()).toBe(2)
   })
 
@@ -103,10 +113,11 @@ describe('an item that fails', () => {
     const ready = { type: 'ResourcesReady', status: 'True', reason: 'ResourcesReady', message: 'all', ...times }
     item({}, { conditions: [ready] })
     stage.answers = [failed(), failed(['ERR_UNAUTHORIZED'])]
+    const said = () => (status()['conditions'] as readonly ReadCondition[]).map(({ type, status: is }) => [type, is])
     await failureOf(run())
-    expect(status()['conditions']).toMatchObject([{ status: 'False', message: 'it did not work' }])
+    expect(said()).toEqual(entries({ ResourcesReady: 'False', Ready: 'Unknown', Reconciling: 'True' }))
     await run()
-    expect(status()['conditions']).toMatchObject([{ status: 'False' }])
+    expect(said()).toEqual(entries({ ResourcesReady: 'False', Ready: 'False', Stalled: 'True' }))
   })
 
   it.each([

@@ -16,7 +16,9 @@ describe('a settle', () => {
   const ours = { jobID: 'job', phase: 'Progressing' }
   const settle = async (change: Partial<StatusChange>) =>
     await statusActivities(stage.deps).settle({ ...SETTLE, change: { ...CHANGE, ...change } })
-  const observed = (status: object = ours) => stage.api.put(PATH, execution(status)).metadata.resourceVersion ?? ''
+  /** As the pass has read it. */
+  const observed = (status: object = ours) =>
+    stage.deps.objects.put(stage.api.put(PATH, execution(status))).metadata.resourceVersion ?? ''
 
   it('writes phase and end of the job in one request', async () => {
     const version = observed()

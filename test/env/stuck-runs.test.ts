@@ -92,7 +92,7 @@ describe('a run that does not fit', () => {
     const claims = await Promise.all([1, 2, 3].map(() => claimRestart(test.db, 'task/u1/j1', NOW)))
     expect(claims.filter(Boolean)).toHaveLength(1)
     const lost = (await findOpenJob(test.db, 'task', 'u1'))!
-    await recordLostJob(test.db, lost, NOW, 'its run was made by other code')
+    await recordLostJob(test.db, lost, NOW, { cause: 'its run was made by other code' })
     expect(await test.wakes()).toMatchObject([{ uid: 'u1', may_start: true, cause: 'its run was made by other code' }])
     await openJob(test.db, job({ run_id: 'r2' }))
     await noteStuckRun(test.db, note({ runID: 'r2' }), NOW)

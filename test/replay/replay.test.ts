@@ -57,7 +57,8 @@ describe('the recorded runs', () => {
         'imports-changed',
         'interrupted',
       ],
-      ...['manifest-failed', 'manifest-interrupted', 'manifest-timeout', 'pickup', 'superseded', 'tree-interrupted'],
+      ...['manifest-failed', 'manifest-interrupted', 'manifest-timeout', 'pickup', 'root-failing'],
+      ...['superseded', 'tree-interrupted'],
     ]
     expect([...new Set(outcomes)].toSorted()).toEqual(unlucky)
   })

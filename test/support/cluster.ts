@@ -81,6 +81,12 @@ export class Cluster {
     await this.kube.request('DELETE', resourcePath({ apiVersion: API, plural }, this.namespace, name))
   }
 
+  /** Deletes an Execution or DeployItem that has no owner and has had a job, and gives it the job ID that its deletion waits for. */
+  async deleteByHand(plural: string, name: string, jobID = 'delete-by-hand'): Promise<void> {
+    await this.delete(plural, name)
+    await this.patch(plural, name, { status: { jobID } }, 'status')
+  }
+
   /** The deploy items of an Execution, by the name of their item. */
   async items(execution: string): Promise<ReadonlyMap<string, LsObject>> {
     const all = await this.list('deployitems')

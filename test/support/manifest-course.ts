@@ -47,7 +47,7 @@ export async function edit({ cluster, ...lane }: Lane, run: string): Promise<Man
 /** Deletes it; one object goes only when its item says that it waits for it. */
 export async function remove(lane: Lane, run: string): Promise<ManifestCourse> {
   const { cluster } = lane
-  await cluster.delete('executions', run)
+  await cluster.deleteByHand('executions', run)
   await cluster.untilItems(run, ['one'], (item) => item?.status?.phase === 'Deleting', RESTART_MS)
   await cluster.kube.request('PATCH', `/api/v1/namespaces/${cluster.namespace}/configmaps/${run}-held`, {
     body: { metadata: { finalizers: null } },

@@ -208,7 +208,8 @@ describe('what an Execution makes of an item', () => {
 })
 
 describe('the plan of a controller', () => {
-  const stepsOf = ({ phases }: DrawnPhases) => Object.values(phases).map(({ step }) => toJson(step))
+  const stepsOf = ({ phases, ending }: DrawnPhases) =>
+    [...Object.values(phases).map(({ step }) => step), ...(ending === undefined ? [] : [ending])].map(toJson)
 
   it.each([
     ['landscaper/installation', stepsOf(installationPlan)],

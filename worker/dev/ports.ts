@@ -3,6 +3,7 @@
 import { randomInt } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 // Below what systems give to outgoing connections: between the choice and the server's start any client of the machine may be given
 // a port of theirs, and the server then does not start. Below the node ports of Kubernetes, too, and below 32768: Temporal's table
@@ -34,7 +35,7 @@ export async function choosePorts(file: string, fixed: Partial<Ports>): Promise<
   const chosen = new Map<PortName, number>()
   for (const name of NAMES) {
     const wanted = fixed[name]
-    if (wanted !== undefined && !(await isFree(wanted)))
+    if (wanted !== undefined && !(await isFree(wanted)) && !(await isFreeSoon(wanted)))
       throw new Error(`port ${wanted} for ${name} is taken, expected a free one`)
     chosen.set(name, wanted ?? (await reusable(last[name], chosen)) ?? (await freePort(chosen)))
   }
@@ -45,7 +46,13 @@ export async function choosePorts(file: string, fixed: Partial<Ports>): Promise<
 
 async function reusable(port: number | undefined, chosen: ReadonlyMap<PortName, number>): Promise<number | undefined> {
   if (port === undefined || [...chosen.values()].includes(port)) return undefined
-  return (await isFree(port)) ? port : undefined
+  return (await isFree(port)) || (await isFreeSoon(port)) ? port : undefined
+}
+
+/** Another start that asks just now whether a port is free holds it for a moment. */
+async function isFreeSoon(port: number): Promise<boolean> {
+  await sleep(50)
+  return await isFree(port)
 }
 
 async function freePort(chosen: ReadonlyMap<PortName, number>): Promise<number> {

@@ -1,6 +1,14 @@
 // What `pawl plan show` and `pawl plan list` print. Pure: from plans to text.
 
-import { describe, groupKindText, type JobPlan, phasesToMermaid, toJson, toMermaid } from '../../workflows/kit/index.ts'
+import {
+  BEFORE_END,
+  describe,
+  groupKindText,
+  type JobPlan,
+  phasesToMermaid,
+  toJson,
+  toMermaid,
+} from '../../workflows/kit/index.ts'
 import { isShared, type NamedKind, namesOf, type PlannedKind } from './find-plans.ts'
 
 export const PLAN_FORMATS = ['text', 'mermaid', 'json'] as const
@@ -57,7 +65,8 @@ function inWords({ controller, kind, phases, step, onDelete }: PlannedKind, isOn
   const trees = Object.entries(phases.phases).map(
     ([name, { step }]) => `${heading(phases, name)}\n${indented(describe(step))}`,
   )
-  return [title, start, ...trees].join('\n\n')
+  const last = phases.ending === undefined ? [] : [`${BEFORE_END}\n${indented(describe(phases.ending))}`]
+  return [title, start, ...trees, ...last].join('\n\n')
 }
 
 function heading({ phases, failed }: JobPlan<never>, name: string): string {
@@ -80,6 +89,7 @@ function asData({ controller, kind, phases, step, onDelete }: PlannedKind): obje
       failed: phases.failed(name),
       plan: toJson(step),
     })),
+    ...(phases.ending !== undefined && { ending: toJson(phases.ending) }),
     finalPhases: phases.finalPhases,
   }
 }

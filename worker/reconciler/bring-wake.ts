@@ -55,6 +55,7 @@ export interface BringerDeps {
 
 // How long a wake waits whose owner is not known yet: the first list of a kind takes seconds.
 const LATER_MS = 1000
+const OVERTAKEN = 'job never began, and its subject asks for another'
 // After runs of the subject have ended under both looks.
 const SOON_MS = 200
 
@@ -111,8 +112,8 @@ export class Bringer {
   async #look(wake: Wake): Promise<Brought | undefined> {
     const { client, atWork } = this.#deps
     const resolution = await resolveWake(wake, this.#journal)
-    const { refused } = resolution
-    if (refused !== undefined) await this.#deps.warn?.(refused.object, refused.text, refused.error)
+    const { warning } = resolution
+    if (warning !== undefined) await this.#deps.warn?.(warning.object, warning.about, warning.error)
     if (resolution.to !== 'open') return await this.#follow(wake, resolution)
     const { job } = resolution
     const met = atWork.meets(wake, job)
@@ -127,17 +128,23 @@ export class Bringer {
   /** B4. A start that has failed is made again; one that is under way is waited for. */
   async #startAnnounced(wake: Wake, job: Job): Promise<Brought | undefined> {
     const wanted = wake.may_start && isOf(wake, job) ? await resolveStart(wake, this.#journal) : undefined
+    const next = wanted?.to === 'start' ? wanted.run : undefined
     // Nobody is lost by that: where the start has come through after all, Temporal says so.
-    if (wanted?.to === 'start' && wanted.run.workflowID === job.workflow_id) return await this.#start(wake, wanted.run)
+    if (next?.workflowID === job.workflow_id) return await this.#start(wake, next)
     const isUnderWay = this.#deps.now().getTime() < job.started_at.getTime() + this.#options.leaseMs
-    return isUnderWay ? { led: 'its run is being started', again: this.#in(LATER_MS) } : await this.#lose(job)
+    return isUnderWay ? { led: 'its run is being started', again: this.#in(LATER_MS) } : await this.#lose(job, next)
   }
 
-  /** @returns undefined: the run has closed its row and ended. */
-  async #lose(job: Job): Promise<Brought | undefined> {
+  /**
+   * @param next what its subject asks for instead of a job that never began: nobody has lost that.
+   * @returns undefined: the run has closed its row and ended.
+   */
+  async #lose(job: Job, next?: Run): Promise<Brought | undefined> {
     const { db, log, now } = this.#deps
     // With a wake of its own, in one transaction: this one may not start a run, and whoever stops here leaves nothing half done.
-    if ((await recordLostJob(db, job, now())) === 'over') return undefined
+    const how = next === undefined ? {} : ({ cause: OVERTAKEN, outcome: 'Superseded' } as const)
+    if ((await recordLostJob(db, job, now(), how)) === 'over') return undefined
+    if (next !== undefined) return { led: `${OVERTAKEN}: its subject is woken` }
     log.info({ workflowID: job.workflow_id }, 'run is not in Temporal any more')
     return { led: 'run is not in Temporal any more: its subject is woken' }
   }

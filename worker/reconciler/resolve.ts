@@ -27,19 +27,24 @@ import {
   laneOf,
   path,
   valueAt,
+  type WantedRun,
   wantedOf,
   workflowIDOf,
 } from '../../workflows/kit/index.ts'
 import { builtIn, type Registry } from '../server/registry.ts'
 import type { Run } from './runs.ts'
 
-/** `refused`: the subject has a text in `status.jobID` that is no job ID; whoever wrote it is told. */
-export type Resolution = Leads & { readonly refused?: RefusedID }
+/** `warning`: what whoever wrote the subject is told on it. */
+export type Resolution = Leads & Warned
 
-export interface RefusedID {
+interface Warned {
+  readonly warning?: SubjectWarning
+}
+
+export interface SubjectWarning {
   readonly object: Involved
-  /** What was written: part of what makes the Event one, and told to nobody. */
-  readonly text: string
+  /** What it is about, such as the text that was written: part of what makes the Event one, and told to nobody. */
+  readonly about: string
   readonly error: ErrorReport
 }
 
@@ -137,7 +142,8 @@ export async function resolveStart(wake: Wake, lookups: Lookups): Promise<Unopen
   if (wanted === undefined) return { to: 'later', reason: 'its owner was not listed yet' }
   const subject = { ...kind, uid: object.uid, namespace: object.namespace, name: object.name }
   const refusal = refusalOf(controller, subject, object)
-  if ('none' in wanted) return { ...nothing(wanted.none), ...refusal }
+  if ('none' in wanted)
+    return { ...nothing(wanted.none), ...warningOf(wanted, controller, subject, object), ...refusal }
   const now = lookups.now()
   const { notBefore = 0 } = wanted
   if (now.getTime() < notBefore) return { ...notYet(wanted.cause, notBefore, now.getTime()), ...refusal }
@@ -155,16 +161,27 @@ function notYet(cause: string, notBefore: number, nowMs: number): Unopened {
   return { to: 'later', reason: `${cause}: not before ${at.toISOString()}`, at }
 }
 
+function warningOf(
+  { warning: error }: Extract<WantedRun, { readonly none: string }>,
+  { target: { apiVersion } }: Controller,
+  subject: Run['input']['subject'],
+  { projection }: JournaledObject,
+): Warned {
+  if (error === undefined) return {}
+  return { warning: { object: { ...subject, apiVersion }, about: jobIDsOf(projection).jobID ?? '', error } }
+}
+
+/** The subject has a text in `status.jobID` that is no job ID. */
 function refusalOf(
   { mode, target: { apiVersion } }: Controller,
   subject: Run['input']['subject'],
   { projection }: JournaledObject,
-): { readonly refused?: RefusedID } {
+): Warned {
   const { jobID: text } = jobIDsOf(projection)
   const message = jobIDProblem(text)
   if (mode !== 'job' || text === undefined || message === undefined) return {}
   const error = { operation: 'Reconcile', reason: 'InvalidJobID', message }
-  return { refused: { object: { ...subject, apiVersion }, text, error } }
+  return { warning: { object: { ...subject, apiVersion }, about: text, error } }
 }
 
 /** What a job begins on unread: any later version refuses its first write. */

@@ -209,7 +209,9 @@ export class StuckRuns {
     await terminateStranded(client, workflowID, WHY[cause], runID)
     const subject = this.#subjectOf(job)
     log.warn({ ...named(subject, workflowID), found }, WHY[cause])
-    await recordLostJob(db, job, now(), what === 'misfit' ? 'its run was made by other code' : 'its run met a bug')
+    await recordLostJob(db, job, now(), {
+      cause: what === 'misfit' ? 'its run was made by other code' : 'its run met a bug',
+    })
     await forgetStuckRun(db, stuck)
     if (what === 'misfit') await this.#warn(subject, workflowID, runID, report)
   }

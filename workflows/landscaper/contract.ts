@@ -6,6 +6,7 @@ import {
   type ErrorReport,
   type Field,
   flag,
+  int64,
   label,
   list,
   type PrinterColumn,
@@ -79,6 +80,12 @@ export function objectReference(description: string) {
   })
 }
 
+// The webhook asks for the namespace, too; it is not asked for here, where it means that of the object.
+export const targetReference = record('The target to deploy to; some types need none.', {
+  name: required(text('Name of the object.', { minLength: 1 })),
+  namespace: text('Namespace of the object; must be that of the referring object.'),
+})
+
 /** When a job reached its stages. */
 export const transitionTimes = record('When the current job reached its stages.', {
   triggerTime: timestamp('When the job was triggered.'),
@@ -96,13 +103,14 @@ export const onDelete = record('What to do when the item is deleted.', {
 //
 //   C1. A condition's lastTransitionTime moves only when its status changes.
 //   C2. An error's lastTransitionTime moves only when its operation changes, its lastUpdateTime on every write.
-//   C3. Decisions are made on phase and lastError, never on conditions: some conditions stay as they were after a recovery.
+//   C3. Decisions are made on phase and lastError, never on conditions.
 
 const TRANSITION = 'When the status last changed.'
 
 const conditionRecord = record('One aspect of the object, as last observed.', {
   type: required(text('Name of the aspect.')),
   status: required(text('True, False, Unknown or Progressing.')),
+  observedGeneration: int64('The generation of the object that the condition is about; absent as in status.'),
   lastTransitionTime: required(timestamp(TRANSITION)),
   lastUpdateTime: required(timestamp('When the condition was last written.')),
   reason: required(text('Why, in one CamelCase word.')),
@@ -162,10 +170,8 @@ export const ERROR_COLUMN: PrinterColumn = {
   priority: 1,
 }
 
-/** What the object waits for, for `kubectl get -o wide`: the message of its first condition that is not met. */
-export const WAITING_COLUMN: PrinterColumn = {
-  name: 'Waiting',
-  type: 'string',
-  jsonPath: '.status.conditions[?(@.status=="False")].message',
-  priority: 1,
+/** What the object waits for, for `kubectl get -o wide`: the message of its condition that has this reason. */
+export function waitingColumn(reason: string): PrinterColumn {
+  const jsonPath = `.status.conditions[?(@.reason=="${reason}")].message`
+  return { name: 'Waiting', type: 'string', jsonPath, priority: 1 }
 }

@@ -1,33 +1,43 @@
 // How Installations, Executions and DeployItems say where a job stands. Wire format: spec/landscaper.md 1.1 to 1.4, 1.16.
 
 import type { ErrorReport, Fault, JobStatus, StatusChange, StatusFields } from '../kit/index.ts'
-import { type Condition, FINALIZER, type LastError, nextError, setCondition } from './contract.ts'
+import { type Condition, FINALIZER, type LastError, nextError } from './contract.ts'
+import { firstConditions, nextConditions } from './job-conditions.ts'
 
 export const jobStatus: JobStatus = {
   finalizer: FINALIZER,
   first: (deleting) => (deleting ? 'InitDelete' : 'Init'),
-  begun: (now) => ({
+  begun: (now, { phase, generation }) => ({
+    conditions: firstConditions({ phase, finished: false, generation }, now),
     phaseTransitionTime: now,
     lastError: null,
     transitionTimes: { triggerTime: now, initTime: now, waitTime: null, finishedTime: null },
   }),
   handedDown: (now) => ({
+    conditions: firstConditions({ phase: undefined, finished: false }, now),
     transitionTimes: { triggerTime: now, initTime: null, waitTime: null, finishedTime: null },
   }),
-  needsBefore: ({ conditions, lastError }) => conditions.length > 0 || lastError !== undefined,
+  needsBefore: () => true,
   settled,
 }
 
 function settled(change: StatusChange, before: StatusFields = {}, now: string): StatusFields {
   const known = before as { readonly lastError?: LastError; readonly conditions?: readonly Condition[] }
-  const { phase, observedPhase, lastError, conditions, marks } = change
+  const { phase, observedPhase, lastError, marks } = change
   return {
     ...(phase !== observedPhase && { phaseTransitionTime: now }),
     lastError: lastError === undefined ? null : nextError(known.lastError, lastError, now),
-    ...(conditions.length > 0 && {
-      conditions: conditions.reduce((all, one) => setCondition(all, one, now), known.conditions ?? []),
-    }),
+    conditions: nextConditions(known.conditions, conditionNews(change), now),
     ...(marks.length > 0 && { transitionTimes: transitionTimes(change, now) }),
+  }
+}
+
+function conditionNews({ phase, finished, lastError, observedGeneration, conditions, begins, marks }: StatusChange) {
+  return {
+    stage: { phase, finished, lastError, generation: observedGeneration },
+    changes: conditions,
+    // A job that was handed down begins with the first phase.
+    isFirst: begins !== undefined || marks.includes('initTime'),
   }
 }
 

@@ -19,7 +19,7 @@ export function has(fields: JsonFields, name: string): boolean {
   return fields[name] !== undefined && fields[name] !== null
 }
 
-/** Which of these fields have values. */
+/** Which of these fields have values; an empty text is none. */
 export function present(fields: JsonFields, names: readonly string[]): readonly string[] {
-  return names.filter((name) => has(fields, name))
+  return names.filter((name) => has(fields, name) && fields[name] !== '')
 }

@@ -11,6 +11,7 @@ import type { KubeObject } from '../../kube/client.ts'
 import { withBoundAnnotations } from '../bounded-annotations.ts'
 import { cleanJson } from '../clean-text.ts'
 import { contentHash } from '../content-key.ts'
+import { withFlow } from '../flow-keys.ts'
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED'
 
@@ -83,7 +84,7 @@ export function readEvent(event: BatchEvent, source: string, contentKey: Buffer 
 
 /** The declared fields of an object, as the journal keeps them. */
 export function projectionOf({ watched, object }: SeenEvent): Projection {
-  return cleanJson(withBoundAnnotations(projectObject(object, watched.projection)))
+  return cleanJson(withFlow(withBoundAnnotations(projectObject(object, watched.projection)), watched, object))
 }
 
 /** The answer to the write that removes the last finalizer shows the object as it was asked to be; the server has deleted it. */

@@ -21,16 +21,23 @@ export async function subscribe(db: Kysely<Database>, subscription: Subscription
   await subscribeAll(db, [subscription], now)
 }
 
-/** The same of some, in one statement. */
+/**
+ * The same of some, in one statement.
+ *
+ * @returns the names of those that were not there. Of the others an earlier look came after the subscription: what the journal says of them is that,
+ * or newer, and what comes next is a wake.
+ */
 export async function subscribeAll(
   db: Kysely<Database>,
   subscriptions: readonly Subscription[],
   now: Date,
-): Promise<void> {
-  if (subscriptions.length === 0) return
-  await db
+): Promise<ReadonlySet<string>> {
+  if (subscriptions.length === 0) return new Set()
+  const added = await db
     .insertInto('subscription')
     .values(subscriptions.map(({ group, ...one }) => ({ ...one, api_group: group, created_at: now })))
     .onConflict((conflict) => conflict.doNothing())
+    .returning('name')
     .execute()
+  return new Set(added.map(({ name }) => name))
 }

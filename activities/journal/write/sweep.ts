@@ -150,8 +150,11 @@ export async function lookUpAgain(db: Kysely<Database>, { workflow_id }: Job): P
     .execute()
 }
 
+/** Why a row is closed without its run: Temporal does not know that any more, or it never began and its subject has another job meanwhile. */
+type EndWithoutRun = 'lost' | 'Superseded'
+
 /**
- * Temporal does not run this job any more: closes its row as `lost` and wakes its subject, which starts it again if it is unfinished.
+ * Temporal does not run this job any more: closes its row and wakes its subject, which starts it again if it is unfinished.
  *
  * @returns 'over' when the row is closed, or another run's: the run has ended by itself, and told so.
  */
@@ -159,12 +162,12 @@ export async function recordLostJob(
   db: Kysely<Database>,
   job: Job,
   now: Date,
-  cause = 'run lost',
-): Promise<'lost' | 'over'> {
+  { cause = 'run lost', outcome = 'lost' }: { readonly cause?: string; readonly outcome?: EndWithoutRun } = {},
+): Promise<'closed' | 'over'> {
   return await db.transaction().execute(async (trx) => {
     const { numUpdatedRows } = await trx
       .updateTable('job')
-      .set({ outcome: 'lost', finished_at: now })
+      .set({ outcome, finished_at: now })
       .where('workflow_id', '=', job.workflow_id)
       .where('run_id', 'is not distinct from', job.run_id)
       .where('outcome', 'is', null)
@@ -180,7 +183,7 @@ export async function recordLostJob(
       cause,
     }
     await upsertWakes(trx, [wake], now)
-    return 'lost'
+    return 'closed'
   })
 }
 

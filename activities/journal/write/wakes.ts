@@ -54,6 +54,9 @@ export async function upsertWakes(db: Kysely<Database>, wakes: readonly NewWake[
         controller text, uid text, job_id text, cluster text, namespace text, name text, seq bigint, due timestamptz,
         foreign_event boolean, may_start boolean, writer text, cause text) order by r.controller, r.uid, r.job_id) w
       on conflict (controller, uid, job_id) do update set
+        -- What was said before the journal knew the object may name another place (expand.ts X1).
+        namespace = excluded.namespace,
+        name = excluded.name,
         version = excluded.version,
         seq = greatest(wake.seq, excluded.seq),
         writer = coalesce(excluded.writer, wake.writer),

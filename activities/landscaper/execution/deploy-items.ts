@@ -5,6 +5,7 @@
 
 import { DELETE_WITHOUT_UNINSTALL_ANNOTATION, FINALIZER } from '../../../workflows/landscaper/contract.ts'
 import { type DeployItem, deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
+import { isTypeBuiltIn } from '../../../workflows/landscaper/deploy-item/served-types.ts'
 import { type DeployItemTemplate, type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import { jobStatus } from '../../../workflows/landscaper/job-status.ts'
@@ -53,8 +54,11 @@ export const deployItemActivities = (deps: LandscaperDeps) => ({
   /** Hands the job ID to items: the trigger for their deployers. Source: spec/landscaper.md 2.8. An item that has it already stays as it is. */
   async triggerDeployItems({ by, jobID, subject, items }: ItemsInput): Promise<BatchResult> {
     const now = deps.now().toISOString()
-    const fields = { jobIDGenerationTime: now, ...jobStatus.handedDown(now) }
-    const writes = items.map((item) => handDown(childOf(subject, item), jobID, fields))
+    const { conditions, ...times } = jobStatus.handedDown(now)
+    const fields = { jobIDGenerationTime: now, ...times }
+    // A deployer of others would never take them back.
+    const fieldsOf = (type = '') => (isTypeBuiltIn(type) ? { ...fields, conditions } : fields)
+    const writes = items.map((item) => handDown(childOf(subject, item), jobID, fieldsOf(item.type)))
     return await send(deps, { by, step: 'triggerDeployItems' }, writes)
   },
 

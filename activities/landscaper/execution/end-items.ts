@@ -9,6 +9,8 @@
 import { nextError } from '../../../workflows/landscaper/contract.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { type DeployItem, deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
+import { isTypeBuiltIn } from '../../../workflows/landscaper/deploy-item/served-types.ts'
+import { nextConditions } from '../../../workflows/landscaper/job-conditions.ts'
 import { type By, type ErrorReport, type Subject } from '../../../workflows/kit/index.ts'
 import { dataOf } from '../customer.ts'
 import type { LandscaperDeps } from '../deps.ts'
@@ -145,11 +147,16 @@ function endPatch(object: DeployItem, jobID: string, report: ErrorReport, now: s
   const isBegun = isTriggered && isTakenUp(object)
   const lastError = nextError(isBegun ? status.lastError : undefined, report, now)
   const times = isTriggered ? {} : { triggerTime: null, initTime: null, waitTime: null }
+  const phase = object.metadata.deletionTimestamp === undefined ? 'Failed' : 'DeleteFailed'
+  const { generation } = object.metadata
+  const news = { stage: { phase, finished: true, lastError: report, generation }, isFirst: !isBegun }
   return {
     status: {
       jobID,
       jobIDFinished: jobID,
-      phase: object.metadata.deletionTimestamp === undefined ? 'Failed' : 'DeleteFailed',
+      phase,
+      // A deployer of others would never take them back.
+      ...(isTypeBuiltIn(object.spec.type) && { conditions: nextConditions(status.conditions, news, now) }),
       lastError,
       lastErrors: [...(isBegun ? (status.lastErrors ?? []) : []), lastError].slice(-KEPT_ERRORS),
       firstError: (isBegun ? status.firstError : undefined) ?? lastError,

@@ -20,9 +20,9 @@ export interface ItemsInput {
   readonly by: By
   readonly subject: Subject
   readonly jobID: string
-  /** `item` is for people who read the call's summary. */
+  /** `item` is for people who read the call's summary; `type` is there where the items are handed a job. */
   readonly items: readonly (Pick<DeployItemView, 'uid' | 'name' | 'version' | 'finalizers' | 'jobID'> &
-    Partial<Pick<DeployItemView, 'item'>>)[]
+    Partial<Pick<DeployItemView, 'item' | 'type'>>)[]
 }
 
 /** What became of a batch: the items as they are now, those that are gone, and what went wrong per item. */

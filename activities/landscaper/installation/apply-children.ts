@@ -2,13 +2,17 @@
 // passes through a workflow. Source: spec/landscaper.md 2.3 "Init", 3.6.
 
 import type { Execution } from '../../../workflows/landscaper/execution/kind.ts'
-import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
+import {
+  COPIES_CONDITION,
+  EXECUTION_CONDITION,
+  type Installation,
+} from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import { forNamespace } from '../customer.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { writeDataObjects } from '../data-objects.ts'
-import { type AuthorFault, withAuthorFaults } from './author-faults.ts'
+import { type AuthorFault, withAuthorFaults, withCondition } from './author-faults.ts'
 import { applySubInstallations, type WantedSub } from './apply-sub-installations.ts'
 import type { InstallationImports } from './construct-imports.ts'
 import { importCopies, removeStaleCopies } from './import-copies.ts'
@@ -42,7 +46,7 @@ export type ApplyChildrenResult =
       readonly generation?: number
     }
   /** For siblings, or for an Execution of an earlier Installation of this name that is still being deleted; their end will wake this job. */
-  | { readonly result: 'waiting'; readonly reason: string }
+  | { readonly result: 'waiting'; readonly reason: string; readonly of?: 'siblings' }
   /** The imports are not what the blueprint wants, or are not there; or its sub-installations cannot be. */
   | ({ readonly result: 'refused'; readonly of: Refusal['of'] } & AuthorFault)
 
@@ -66,12 +70,10 @@ export const applyChildrenActivities = (all: LandscaperDeps) => ({
       const rendered = await renderInstallation(deps, input.subject, { installation, jobID: input.jobID })
       if ('fault' in rendered) return { result: 'refused', of: rendered.of, ...rendered.fault }
       const { imports, execution } = rendered
-      await keep(deps, input, rendered)
-      const written = await writeExecution(
-        deps,
-        input,
-        { installation, existing },
-        { ...execution, importsHash: imports.hash },
+      await withCondition(COPIES_REFUSED, () => keep(deps, input, rendered))
+      const wanted = { ...execution, importsHash: imports.hash }
+      const written = await withCondition(EXECUTION_REFUSED, () =>
+        writeExecution(deps, input, { installation, existing }, wanted),
       )
       if (written.result === 'stands') return await standing(deps, { existing: written.execution, subs }, input)
       if (written.result === 'waiting') return written
@@ -89,6 +91,9 @@ export const applyChildrenActivities = (all: LandscaperDeps) => ({
   },
 })
 
+const COPIES_REFUSED = { type: COPIES_CONDITION, reason: 'CreateDataObjects' }
+const EXECUTION_REFUSED = { type: EXECUTION_CONDITION, reason: 'CreateOrUpdateExecution' }
+
 /** Undefined: none is in the way. */
 async function awaitPredecessors(
   deps: LandscaperDeps,
@@ -97,7 +102,10 @@ async function awaitPredecessors(
 ): Promise<ApplyChildrenResult | undefined> {
   const { unfinished, failed } = await predecessorsOf(deps, input, installation)
   if (unfinished.length > 0)
-    return { result: 'waiting', reason: `waiting for siblings whose exports are imported: ${unfinished.join(', ')}` }
+    return {
+      ...{ result: 'waiting', of: 'siblings' },
+      reason: `waiting for siblings whose exports are imported: ${unfinished.join(', ')}`,
+    }
   if (failed.length === 0) return undefined
   throw finalFailure(
     'NotCompletedDependents',

@@ -1,7 +1,11 @@
 // Completing: the imports are still those of the job, and what the Installation publishes. Source: spec/landscaper.md 2.3 "Completing", 3.4, 3.6.
 
 import { dataObjectKind } from '../../../workflows/landscaper/data-object/kind.ts'
-import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
+import {
+  EXPORTS_CONDITION,
+  type Installation,
+  installationKind,
+} from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, JsonValue, Subject } from '../../../workflows/kit/index.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
 import { type DataToWrite, writeDataObjects } from '../data-objects.ts'
@@ -11,6 +15,7 @@ import { readObject } from '../../kube/read-family.ts'
 import type { Writer } from '../../kube/write.ts'
 import { forNamespace } from '../customer.ts'
 import type { LandscaperDeps } from '../deps.ts'
+import { askDependents } from './dependents.ts'
 import type { Blueprint } from '../render/blueprint.ts'
 import { finishExports } from '../render/exports.ts'
 import { renderExports } from '../render/executions.ts'
@@ -24,6 +29,7 @@ import {
 } from '../render/names.ts'
 import type { ExportBindings } from '../render/executions.ts'
 import type { Fields } from '../render/field-reader.ts'
+import { withCondition } from './author-faults.ts'
 import { exportsWithin } from './exports-within.ts'
 import { type Parent, parentOf } from './parent.ts'
 import { construct, type InstallationImports } from './construct-imports.ts'
@@ -45,6 +51,8 @@ export interface ExportInput {
   readonly hasItemExports: boolean
   /** Whether there may be exports of sub-installations; absent: no. */
   readonly hasSubInstallations?: boolean
+  /** The job ends well with this: those that import what is exported are asked for a job (dependents.ts). Absent: they are not. */
+  readonly asksDependents?: boolean
 }
 
 /** What an exported target must look like. Source: spec/landscaper.md 1.5. */
@@ -75,14 +83,21 @@ export const exportActivities = (all: LandscaperDeps) => ({
       if (input.importsHash !== undefined) {
         await removeStaleCopies(deps, writer, input.subject, importCopies(input.subject, input.jobID, imports))
       }
-      const produced = await produce(deps, input, { spec, blueprint, imports })
-      if (produced !== undefined) await publish(deps, writer, input, { spec, parent: parentOf(installation), produced })
+      await withCondition(DATA_REFUSED, async () => {
+        const produced = await produce(deps, input, { spec, blueprint, imports })
+        if (produced !== undefined)
+          await publish(deps, writer, input, { spec, parent: parentOf(installation), produced })
+      })
+      if (input.asksDependents === true) await askDependents(deps, input, installation)
       return { imports: imports.hash !== undefined }
     } catch (error) {
       throw userMistake(error)
     }
   },
 })
+
+const DATA_REFUSED = { type: EXPORTS_CONDITION, reason: 'CreateDataObjects' }
+const TARGETS_REFUSED = { type: EXPORTS_CONDITION, reason: 'CreateTargets' }
 
 // Items and exports of one job come from the same imports. Source: spec/landscaper.md 2.3 "Completing" 2.
 async function unchangedImports(
@@ -157,12 +172,12 @@ async function publish(
     stateSecrets(subject, jobID, 'export', states),
     {
       ...common,
-      watched: dataObjectKind,
+      ...{ watched: dataObjectKind, condition: DATA_REFUSED },
       objects: data.map(({ name, dataRef }) => ({ ...place(dataRef), content: { data: exports[name] } })),
     },
     {
       ...common,
-      watched: targetKind,
+      ...{ watched: targetKind, condition: TARGETS_REFUSED },
       objects: targets.map(({ name, target }) => withTarget(place(target), targetContent(deps, name, exports[name]))),
     },
   )
@@ -220,12 +235,14 @@ function targetContent({ landscaper: { strictTenancy } }: LandscaperDeps, name: 
     throw finalFailure(
       'ERR_CONFIGURATION_PROBLEM',
       `export ${name}: found no target; expected type and either config or secretRef`,
+      TARGETS_REFUSED,
     )
   }
   if (strictTenancy && typeof config === 'object' && config !== null && 'selfConfig' in config) {
     throw finalFailure(
       'ERR_CONFIGURATION_PROBLEM',
       `export ${name}: found selfConfig; expected a kubeconfig, because of --strict-tenancy`,
+      TARGETS_REFUSED,
     )
   }
   return {

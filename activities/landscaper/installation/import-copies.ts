@@ -11,8 +11,8 @@ import {
   TARGET_MAP_KEY_LABEL,
 } from '../../../workflows/landscaper/contract.ts'
 import { dataObjectKind } from '../../../workflows/landscaper/data-object/kind.ts'
-import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
-import type { Subject } from '../../../workflows/kit/index.ts'
+import { COPIES_CONDITION, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
+import type { Subject, WatchedKind } from '../../../workflows/kit/index.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import type { DataToWrite, WriteDataInput } from '../data-objects.ts'
@@ -39,9 +39,13 @@ export function importCopies(subject: Subject, jobID: string, imports: Copied): 
     ...{ keepsJobID: true, takenCode: 'NameTaken' as const },
   }
   return [
-    { ...common, watched: dataObjectKind, objects: dataCopies(subject.name, jobID, imports) },
-    { ...common, watched: targetKind, objects: targetCopies(subject.name, jobID, imports) },
+    { ...common, ...refusedAs('CreateDataObjects', dataObjectKind), objects: dataCopies(subject.name, jobID, imports) },
+    { ...common, ...refusedAs('CreateTargets', targetKind), objects: targetCopies(subject.name, jobID, imports) },
   ]
+}
+
+function refusedAs<Watched extends WatchedKind>(reason: string, watched: Watched) {
+  return { watched, condition: { type: COPIES_CONDITION, reason } }
 }
 
 function dataCopies(installation: string, jobID: string, { data }: Copied): DataToWrite[] {

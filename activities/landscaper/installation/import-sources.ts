@@ -95,7 +95,7 @@ function nameProblems(name: string, place: string, places: Map<string, string>):
 function dataSource(one: DataImport, place: string, context: string): DataSource | string {
   const problem = exactlyOne(one, DATA_FIELDS)
   if (problem !== undefined) return problem
-  if (one.dataRef !== undefined) {
+  if (hasValue(one.dataRef)) {
     const object = objectName(one.dataRef, context)
     if (object === undefined) return noObjectName('dataRef', one.dataRef)
     return { name: one.name, place, watched: dataObjectKind, object, key: undefined }
@@ -116,17 +116,16 @@ function targetNames(one: TargetImport, context: string): TargetSource['names'] 
   const problem = exactlyOne(one, TARGET_FIELDS)
   if (problem !== undefined) return problem
   const { target, targets, targetMap } = one
-  if (target !== undefined) return withNames([['target', target]], context, ([name = '']) => ({ target: name }))
+  if (hasValue(target)) return withNames([['target', target]], context, ([name = '']) => ({ target: name }))
   if (targets !== undefined) {
     const fields = targets.map((name, index) => [`targets[${index}]`, name] as const)
     return withNames(fields, context, (names) => ({ list: names }))
   }
   if (targetMap !== undefined) return targetMapNames(targetMap, context)
-  const isList = one.targetListRef !== undefined
+  const isList = hasValue(one.targetListRef)
   const [field, instead] = isList ? (['targetListRef', 'targets'] as const) : (['targetMapRef', 'targetMap'] as const)
   if (context === ROOT_CONTEXT) return `found ${field}, which is for sub-installations; expected ${instead}`
-  const elementsOf = one[field] ?? ''
-  return elementsOf === '' ? noObjectName(field, '') : { elementsOf, as: isList ? 'list' : 'map' }
+  return { elementsOf: one[field] ?? '', as: isList ? 'list' : 'map' }
 }
 
 function targetMapNames(targetMap: Readonly<Record<string, string>>, context: string): TargetNames | string {
@@ -153,9 +152,14 @@ function withNames(
 }
 
 function exactlyOne(one: Readonly<Record<string, unknown>>, fields: readonly string[]): string | undefined {
-  const found = fields.filter((field) => one[field] !== undefined)
+  const found = fields.filter((field) => hasValue(one[field]))
   if (found.length === 1) return undefined
   return `found ${found.length === 0 ? 'no source' : found.join(' and ')}, expected exactly one of ${fields.join(', ')}`
+}
+
+/** An empty text is none. */
+function hasValue<Value>(value: Value | undefined): value is Value {
+  return value !== undefined && value !== ''
 }
 
 /** The object that a reference means; undefined where it can be no object's name. */

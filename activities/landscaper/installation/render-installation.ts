@@ -3,14 +3,14 @@
 
 import type { Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
+import { EXECUTION_CONDITION, type Installation } from '../../../workflows/landscaper/installation/kind.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { ownerNameProblem } from '../item-rules.ts'
 import { type RenderedExecution, renderExecution } from '../render/execution-spec.ts'
 import type { ExecutionStates } from '../render/executor.ts'
 import type { SubinstallationTemplate } from '../render/subinstallation-template.ts'
 import { renderSubinstallations } from '../render/subinstallations.ts'
-import { type AuthorFault, withAuthorFaults } from './author-faults.ts'
+import { type AuthorFault, withAuthorFaults, withCondition } from './author-faults.ts'
 import { type InstallationImports, prepareImports } from './construct-imports.ts'
 import { blueprintOf, checkContext } from './installation-blueprint.ts'
 import { checkNesting } from './nesting.ts'
@@ -59,9 +59,11 @@ export async function renderInstallation(
     return rendered
   })
   if ('fault' in subs) return { ...subs, of: 'subInstallations' }
-  const { states: ofItems, ...execution } = await renderExecution(templates, blueprint, {
-    ...{ ...bindings, context, namespace: subject.namespace, targets: imports.targets },
-  })
+  const given = { ...bindings, context, namespace: subject.namespace, targets: imports.targets }
+  const { states: ofItems, ...execution } = await withCondition(
+    { type: EXECUTION_CONDITION, reason: 'TemplatingFailed' },
+    () => renderExecution(templates, blueprint, given),
+  )
   // Executions of both kinds that have one name share their state, as in the original (spec appendix B 18).
   const rendered = { ...ofItems, ...subs.states }
   return { imports, execution, subInstallations: subs.templates, states: { loaded, rendered } }

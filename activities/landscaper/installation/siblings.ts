@@ -1,4 +1,4 @@
-// The sub-installations beside one: whom it waits for before it reads its imports, and who has to go before it does.
+// The Installations beside one: whom it waits for before it reads its imports, and who has to go before it does. Those beside a root: root-siblings.ts.
 // Source: spec/landscaper.md 2.3 "Init" 3, 2.4, 2.6.
 //
 //   S1. Whoever waits subscribes first and looks then, at the API server (docs/architecture.md "Subjects and routes").
@@ -9,30 +9,15 @@
 import { ENCOMPASSED_BY_LABEL } from '../../../workflows/landscaper/contract.ts'
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import { shortList } from '../../../workflows/landscaper/short-list.ts'
-import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import { subscribeAll } from '../../journal/write/subscriptions.ts'
 import { listNow, readObject, readSubject } from '../../kube/read-family.ts'
 import { PARALLEL_READS } from '../data-objects.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
-import { importedNames, isSuccessor } from '../render/data-flow.ts'
+import { importedNames, isSuccessor } from '../../../workflows/landscaper/data-flow.ts'
 import { readSubInstallations } from './observe.ts'
 import { parentOf } from './parent.ts'
-
-/** Whose job looks. */
-export interface Onlooker {
-  readonly by: By
-  readonly subject: Subject
-  readonly jobID: string
-}
-
-/** Siblings that are in the way, by their names; of very many the first. */
-export interface InTheWay {
-  /** Their end will wake the job. */
-  readonly unfinished: readonly string[]
-  /** With their phases. */
-  readonly failed: readonly string[]
-}
+import { rootPredecessorsOf, rootSuccessorsOf } from './root-siblings.ts'
+import { type InTheWay, isLeaving, isMaking, type Onlooker, waitFor } from './sibling-waits.ts'
 
 const NOBODY: InTheWay = { unfinished: [], failed: [] }
 
@@ -45,6 +30,7 @@ export async function predecessorsOf(
   // Who imports nothing need not look at hundreds of siblings.
   const isAlone = importedNames(installation.spec).length === 0
   if (isAlone || installation.spec.optimization?.hasNoSiblingImports === true) return NOBODY
+  if (parentOf(installation) === undefined) return await rootPredecessorsOf(deps, onlooker, installation)
   const { jobID } = onlooker
   const siblings = await siblingsOf(deps, onlooker, installation)
   const predecessors = siblings.filter((one) => isSuccessor(installation.spec, one.spec))
@@ -66,6 +52,7 @@ export async function successorsOf(
   onlooker: Onlooker,
   installation: Installation,
 ): Promise<InTheWay> {
+  if (parentOf(installation) === undefined) return await rootSuccessorsOf(deps, onlooker, installation)
   const { jobID } = onlooker
   const siblings = await siblingsOf(deps, onlooker, installation)
   const successors = siblings.filter((one) => isLeaving(one) && isSuccessor(one.spec, installation.spec))
@@ -84,16 +71,9 @@ function hasEnded({ status }: Installation, jobID: string): boolean {
   return status?.jobIDFinished === jobID
 }
 
-function isLeaving({ metadata }: Installation): boolean {
-  return metadata.deletionTimestamp !== undefined
-}
-
-const MAKING: readonly string[] = ['Init', 'CleanupOrphaned', 'ObjectsCreated', 'Progressing', 'Completing']
-
 /** It is under deletion, and had not begun to make anything in this job: it uninstalls, in this job or in a later one. */
 function goesInstead(one: Installation, jobID: string): boolean {
-  const { jobID: has, phase = '' } = one.status ?? {}
-  return isLeaving(one) && !(has === jobID && MAKING.includes(phase))
+  return isLeaving(one) && !(one.status?.jobID === jobID && isMaking(one))
 }
 
 function stateOf(one: Installation, jobID: string): string {
@@ -125,16 +105,17 @@ async function isOrphan(deps: LandscaperDeps, { by }: Onlooker, { metadata }: In
 /** Those that are not what is waited for are waited for, and looked at again (S1); one that has gone meanwhile is left out. */
 async function lookedAt(
   deps: LandscaperDeps,
-  { subject, jobID }: Onlooker,
+  onlooker: Onlooker,
   siblings: readonly Installation[],
   isOver: (one: Installation) => boolean,
 ): Promise<readonly Installation[]> {
   const open = siblings.filter((one) => !isOver(one))
   if (open.length === 0) return siblings
-  const { group, kind } = installationKind
-  const waiter = { cluster: deps.cluster, controller: 'installation', uid: subject.uid, job_id: jobID }
-  const waits = open.map(({ metadata: { namespace, name } }) => ({ ...waiter, group, kind, namespace, name }))
-  await subscribeAll(deps.db, waits, deps.now())
+  await waitFor(
+    deps,
+    onlooker,
+    open.map(({ metadata }) => metadata.name),
+  )
   const now = await readAgain(deps, open)
   return siblings.flatMap((one) => (isOver(one) ? [one] : (now.get(one.metadata.uid) ?? [])))
 }

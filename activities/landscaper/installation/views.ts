@@ -3,10 +3,9 @@
 import { OPERATION_ANNOTATION, RENDERED_FROM_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import {
   type Installation,
-  IMPORTS_CONDITION,
   installationKind,
   installationTrigger,
-  SUB_INSTALLATIONS_CONDITION,
+  WAIT_CONDITION,
 } from '../../../workflows/landscaper/installation/kind.ts'
 import { type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import type { Subject, TargetView } from '../../../workflows/kit/index.ts'
@@ -36,18 +35,18 @@ export interface InstallationView extends TargetView, Failure {
   readonly withoutUninstall: boolean
   /** Of the last job that imported anything: copies of imports may be there. */
   readonly importsHash: string | undefined
-  /** The condition of the imports says that they were refused. */
-  readonly importsRefused: boolean
+  /** For whom it waits, as its status says. */
+  readonly siblingWait?: string | undefined
   /** It is a sub-installation: its jobs come from its parent. */
   readonly hasParent: boolean
   /** Of a sub-installation: the template that it was made of. */
   readonly template?: string | undefined
+  /** It exports what siblings may import. */
+  readonly gives?: boolean
   /** Siblings that import its exports have to go before it does. */
   readonly awaitsSuccessors: boolean
   /** The objects of the current blueprint's sub-installations, as the status says. */
   readonly activeSubs: readonly string[]
-  /** The condition of the sub-installations says that they could not be made, or not be taken away. */
-  readonly subsRefused: boolean
 }
 
 /** What the last job of a child failed of; nothing while it runs, and when it did not fail. */
@@ -77,11 +76,11 @@ export function installationView(object: Installation): InstallationView {
     exports: hasExports(object),
     withoutUninstall: withoutUninstall(object),
     importsHash: status?.importsHash,
-    importsRefused: isRefused(object, IMPORTS_CONDITION),
-    subsRefused: isRefused(object, SUB_INSTALLATIONS_CONDITION),
+    siblingWait: waitOf(object),
     hasParent: parentOf(object) !== undefined,
     template: templateOf(object),
-    awaitsSuccessors: awaitsSuccessors(object),
+    gives: gives(object),
+    awaitsSuccessors: gives(object) && !isAsked(object, IGNORE_SUCCESSORS),
     activeSubs: (status?.subInstCache?.activeSubs ?? []).map(({ objectName }) => objectName),
   }
 }
@@ -96,13 +95,12 @@ function hasExports({ spec: { exports = {} } }: Installation): boolean {
   return (exports.data ?? []).length + (exports.targets ?? []).length > 0
 }
 
-function isRefused({ status }: Installation, condition: string): boolean {
-  return (status?.conditions ?? []).some(({ type, status }) => type === condition && status === 'False')
+function waitOf({ status }: Installation): string | undefined {
+  return (status?.conditions ?? []).find(({ type, status }) => type === WAIT_CONDITION && status === 'True')?.message
 }
 
-function awaitsSuccessors(object: Installation): boolean {
-  const isPromised = object.spec.optimization?.hasNoSiblingExports === true
-  return hasExports(object) && !isPromised && !isAsked(object, IGNORE_SUCCESSORS)
+function gives(object: Installation): boolean {
+  return hasExports(object) && object.spec.optimization?.hasNoSiblingExports !== true
 }
 
 function failureOf(

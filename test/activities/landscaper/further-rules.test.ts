@@ -11,9 +11,14 @@ import { installationKind } from '../../../workflows/landscaper/installation/kin
 const rules = openFurtherRules()
 afterAll(() => rules.close())
 
-async function problems(kind: typeof executionKind | typeof installationKind, spec: object) {
+async function problems(kind: typeof executionKind | typeof installationKind, spec: object, metadata: object = {}) {
   const asked = { operation: 'CREATE', old: undefined, user: { name: 'x', groups: [] }, namespace: 'n' } as const
-  const found = await rules.validate({ ...asked, kind, object: { spec }, signal: AbortSignal.timeout(60_000) })
+  const found = await rules.validate({
+    ...asked,
+    kind,
+    object: { metadata, spec },
+    signal: AbortSignal.timeout(60_000),
+  })
   return found.map(problemText)
 }
 
@@ -34,6 +39,14 @@ describe('the compressed items of an Execution', () => {
       'spec.deployItemsCompressed[2].type: found nothing, expected the type, which selects the deployer',
       'spec.deployItemsCompressed: found items that depend on each other: a -> b -> a, expected an order in which they can run',
     ])
+  })
+
+  it('pass when a job of an Installation has rendered them, which tells what is wrong with them', async () => {
+    const deployItemsCompressed = packed([item('a', { dependsOn: ['a'] })])
+    const { apiVersion, kind } = installationKind
+    const owner = { apiVersion, kind, name: 'shop', uid: 'u', controller: true }
+    expect(await problems(executionKind, { deployItemsCompressed })).not.toEqual([])
+    expect(await problems(executionKind, { deployItemsCompressed }, { ownerReferences: [owner] })).toEqual([])
   })
 
   it.each([

@@ -7,7 +7,7 @@ import { createRegistries } from '../../../activities/landscaper/components/regi
 import type { LandscaperDeps, LandscaperParts } from '../../../activities/landscaper/deps.ts'
 import { createTargetAccess } from '../../../activities/landscaper/deploy/target/open-target.ts'
 import { createTemplateEngine } from '../../../activities/landscaper/render/template-engine.ts'
-import { landscaperActivities } from '../../../activities/landscaper/wing.ts'
+import { landscaperActivities, landscaperEnds } from '../../../activities/landscaper/wing.ts'
 
 /** Its threads start with the first work that needs them. */
 const templates = createTemplateEngine({ threads: 1 })
@@ -22,5 +22,5 @@ export function landscaperDeps(deps: Deps, parts: Partial<LandscaperParts> = {})
 
 /** The activities as a worker with this wing registers them. */
 export function activitiesOf(deps: LandscaperDeps): Activities {
-  return createActivities(deps, [landscaperActivities(deps)])
+  return createActivities(deps, [landscaperActivities(deps)], landscaperEnds(deps))
 }

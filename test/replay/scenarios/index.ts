@@ -4,10 +4,17 @@ import { importScenarios } from './imports.ts'
 import { jobScenarios } from './jobs.ts'
 import { continuedLevelScenarios, levelScenarios } from './levels.ts'
 import { continuedScenarios, manifestScenarios } from './manifests.ts'
+import { rootScenarios } from './roots.ts'
 import type { Scenarios } from './scenario.ts'
 import { treeScenarios } from './trees.ts'
 
-export const ORDINARY: Scenarios = { ...jobScenarios, ...manifestScenarios, ...importScenarios, ...treeScenarios }
+export const ORDINARY: Scenarios = {
+  ...jobScenarios,
+  ...manifestScenarios,
+  ...importScenarios,
+  ...treeScenarios,
+  ...rootScenarios,
+}
 export const SHORT_HISTORIES: Scenarios = continuedScenarios
 export const LEVELS: Scenarios = levelScenarios
 export const SHORT_LEVELS: Scenarios = continuedLevelScenarios

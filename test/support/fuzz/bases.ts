@@ -4,7 +4,7 @@ import type { JsonValue } from '../../../workflows/kit/index.ts'
 import { API, blueprintOf, type Cluster, item } from '../cluster.ts'
 import { configMap, dataObject, secret, target } from '../imports.ts'
 import { configMap as deployedConfigMap, manifestItem, TARGET_TYPE as HERE_TYPE } from '../manifests.ts'
-import type { FieldPath, JsonObject } from './schema-fields.ts'
+import type { JsonObject } from './schema-fields.ts'
 
 export const PLANTED = 'planted-6c1fe02b77'
 const TARGET_TYPE = 'example.org/cluster'
@@ -18,8 +18,7 @@ export async function plant(cluster: Cluster): Promise<void> {
 }
 
 interface Base {
-  /** @param at what is replaced: of fields that exclude each other, the others are not there. */
-  readonly spec: (name: string, at: FieldPath) => JsonObject
+  readonly spec: (name: string) => JsonObject
   /** Starts a job of the object. @returns plural and name of the object that says how it ended. */
   readonly run: (cluster: Cluster, name: string, jobID?: string) => Promise<readonly [plural: string, name: string]>
 }
@@ -66,14 +65,7 @@ function byJobID(plural: string): Base['run'] {
   }
 }
 
-// Exactly one of each line may be there.
-const SOURCES = [
-  ['dataRef', 'secretRef', 'configMapRef'],
-  ['target', 'targets', 'targetListRef', 'targetMap', 'targetMapRef'],
-  ['ref', 'inline'],
-]
-
-function installationSpec(name: string, at: FieldPath): JsonObject {
+function installationSpec(name: string): JsonObject {
   const anything = (one: string) => ({ name: one, type: 'data', schema: {} })
   const show = [item({ name: 'show', config: { export: 'IMPORTS' } })]
   const template = JSON.stringify({ deployItems: show }).replace('"IMPORTS"', '{{ toJson .imports }}')
@@ -106,16 +98,7 @@ function installationSpec(name: string, at: FieldPath): JsonObject {
       targets: [{ name: 'behind', target: `${name}-behind` }],
     },
   }
-  return without(asJson(base), at) as JsonObject
-}
-
-/** Without the siblings that a field on the way excludes. */
-function without(value: JsonValue, [name, ...rest]: FieldPath): JsonValue {
-  if (name === undefined || typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map((one: JsonValue, index) => (index === 0 ? without(one, rest) : one))
-  const others = SOURCES.find((line) => line.includes(name))?.filter((other) => other !== name) ?? []
-  const entries = Object.entries(value).filter(([key]) => !others.includes(key))
-  return Object.fromEntries(entries.map(([key, one]) => [key, key === name ? without(one, rest) : one]))
+  return asJson(base) as JsonObject
 }
 
 function asJson(value: unknown): JsonValue {

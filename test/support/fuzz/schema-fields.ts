@@ -8,6 +8,8 @@ export type FieldPath = readonly string[]
 export interface SchemaField {
   readonly at: FieldPath
   readonly schema: JsonSchema
+  /** Of the values that are taken there: of fields of which one has to have a value, an empty text is none. */
+  readonly taken: JsonSchema
 }
 
 export type JsonObject = Readonly<Record<string, JsonValue>>
@@ -16,14 +18,28 @@ export type JsonObject = Readonly<Record<string, JsonValue>>
 export const MAP_KEY = 'key'
 
 /** Every field at or below a schema, parents first. */
-export function fieldsOf(schema: JsonSchema, at: FieldPath = []): readonly SchemaField[] {
+export function fieldsOf(schema: JsonSchema, at: FieldPath = [], taken = schema): readonly SchemaField[] {
   const { properties = {}, items, additionalProperties } = schema
+  const sources = sourcesOf(schema)
   return [
-    ...(at.length === 0 ? [] : [{ at, schema }]),
-    ...Object.entries(properties).flatMap(([name, child]) => fieldsOf(child, [...at, name])),
+    ...(at.length === 0 ? [] : [{ at, schema, taken }]),
+    ...Object.entries(properties).flatMap(([name, child]) =>
+      fieldsOf(child, [...at, name], sources.includes(name) ? asSource(child) : child),
+    ),
     ...(items === undefined ? [] : fieldsOf(items, [...at, '[]'])),
     ...(additionalProperties === undefined ? [] : fieldsOf(additionalProperties, [...at, '*'])),
   ]
+}
+
+/** The fields of an object of which exactly one has to have a value, as the rule says (workflows/landscaper/one-source.ts). */
+export function sourcesOf(schema: JsonSchema): readonly string[] {
+  const rules = schema['x-kubernetes-validations'] ?? []
+  return rules.flatMap(({ message }) => /^expected exactly one of (.+)$/.exec(message)?.[1]?.split(', ') ?? [])
+}
+
+/** The schema of such a field when it is the one. */
+export function asSource(schema: JsonSchema): JsonSchema {
+  return schema.type === 'string' ? { ...schema, minLength: Math.max(1, schema.minLength ?? 0) } : schema
 }
 
 /** As the API server writes it: `spec.imports.data[0].name`. */
@@ -34,7 +50,7 @@ export function pathText(at: FieldPath): string {
     .replace(/^\./, '')
 }
 
-/** The smallest value of a schema: what is required, and nothing else. */
+/** The smallest value of a schema: what is required, the first of fields of which there has to be one, and nothing else. */
 export function leanValue(schema: JsonSchema): JsonValue {
   if (schema['x-kubernetes-embedded-resource'] === true) return { apiVersion: 'v1', kind: 'Lean' }
   return schema.type === undefined ? {} : LEAN[schema.type](schema)
@@ -44,8 +60,11 @@ const leanNumber = ({ minimum, maximum }: JsonSchema) => minimum ?? Math.min(0, 
 
 const LEAN: Readonly<Record<NonNullable<JsonSchema['type']>, (schema: JsonSchema) => JsonValue>> = {
   array: ({ items = {}, minItems = 0 }) => Array.from({ length: minItems }, () => leanValue(items)),
-  object: ({ properties = {}, required = [] }) =>
-    Object.fromEntries(required.map((name) => [name, leanValue(properties[name] ?? {})])),
+  object: (schema) => {
+    const { properties = {}, required = [] } = schema
+    const names = [...required, ...sourcesOf(schema).slice(0, 1)]
+    return Object.fromEntries(names.map((name) => [name, leanValue(properties[name] ?? {})]))
+  },
   boolean: () => false,
   integer: leanNumber,
   number: leanNumber,
@@ -69,11 +88,26 @@ export function withValue(schema: JsonSchema, base: JsonValue | undefined, at: F
   const known = isObject(base) ? base : (leanValue(schema) as JsonObject)
   const key = name === '*' ? (Object.keys(known)[0] ?? MAP_KEY) : name
   const child = (name === '*' ? schema.additionalProperties : schema.properties?.[name]) ?? {}
-  const entries = Object.entries(known).filter(([other]) => other !== key)
+  const others = beside(schema, known, key, { rest, value })
   return Object.fromEntries([
-    ...entries,
+    ...Object.entries(others),
     [key, withValue(child, Object.hasOwn(known, key) ? known[key] : undefined, rest, value)],
   ])
+}
+
+/** What may stand beside a field. Where that is null itself, another one of fields of which there has to be one has a value. */
+function beside(
+  schema: JsonSchema,
+  known: JsonObject,
+  key: string,
+  { rest, value }: { readonly rest: FieldPath; readonly value: JsonValue },
+): JsonObject {
+  const sources = sourcesOf(schema)
+  const excluded = sources.includes(key) ? sources : [key]
+  const others = Object.fromEntries(Object.entries(known).filter(([other]) => !excluded.includes(other)))
+  const other = excluded.find((name) => name !== key)
+  if (rest.length > 0 || value !== null || other === undefined) return others
+  return { ...others, [other]: known[other] ?? leanValue(schema.properties?.[other] ?? {}) }
 }
 
 export function isObject(value: JsonValue | undefined): value is JsonObject {

@@ -1,8 +1,9 @@
-// Values that a schema takes, the strange ones among them. Rules in CEL are not looked at: what has some may still be refused for them.
+// Values that a schema takes, the strange ones among them. Of rules in CEL only those are looked at by which one of some fields has a value.
 
 import fc from 'fast-check'
 
 import type { JsonSchema, JsonValue } from '../../../workflows/kit/index.ts'
+import { asSource, sourcesOf } from './schema-fields.ts'
 import { mapOf, strangeJson, strangeText } from './strange.ts'
 
 export interface Reader {
@@ -42,14 +43,34 @@ const embedded = fc
     return Object.fromEntries([...entries, ['apiVersion', apiVersion], ['kind', kind]])
   })
 
-function objectOf(
-  { properties = {}, required = [], additionalProperties, maxProperties }: JsonSchema,
-  reader: Reader,
-): fc.Arbitrary<JsonValue> {
+function objectOf(schema: JsonSchema, reader: Reader): fc.Arbitrary<JsonValue> {
+  const { additionalProperties, maxProperties } = schema
   if (additionalProperties !== undefined)
     return mapOf(validValue(additionalProperties, reader)).filter(
       (found) => Object.keys(found).length <= (maxProperties ?? 3),
     )
+  const sources = sourcesOf(schema)
+  return sources.length === 0
+    ? withFields(schema, reader)
+    : fc.oneof(...sources.map((one) => withSource(schema, one, reader)))
+}
+
+/** With this one of the fields of which one has to have a value. */
+function withSource(schema: JsonSchema, source: string, reader: Reader): fc.Arbitrary<JsonValue> {
+  const sources = sourcesOf(schema)
+  const { properties = {}, required = [] } = schema
+  const fitting = Object.entries(properties).filter(([name]) => name === source || !sources.includes(name))
+  const chosen = fitting.map(([name, child]) => [name, name === source ? asSource(child) : child])
+  return withFields(
+    {
+      properties: Object.fromEntries(chosen) as NonNullable<JsonSchema['properties']>,
+      required: [...required, source],
+    },
+    reader,
+  )
+}
+
+function withFields({ properties = {}, required = [] }: JsonSchema, reader: Reader): fc.Arbitrary<JsonValue> {
   const values = Object.fromEntries(
     Object.entries(properties).map(([name, child]): [string, fc.Arbitrary<JsonValue>] => {
       const value = validValue(child, reader)

@@ -75,8 +75,8 @@ describe.each(schemas)('values for %s', (_, schema) => {
   it('are valid where they are said to be, for every field', () => {
     expect(fields.length).toBeGreaterThan(0)
     expect(mistakes(validate, leanValue(schema))).toBeUndefined()
-    for (const { at: path, schema: field } of fields) {
-      const isTaken = fc.property(validValue(field), (value) => {
+    for (const { at: path, taken } of fields) {
+      const isTaken = fc.property(validValue(taken), (value) => {
         expect(mistakes(validate, at(path, value)), pathText(path)).toBeUndefined()
       })
       fc.assert(isTaken, { numRuns: 20, seed: 1 })

@@ -251,8 +251,8 @@ describe('the rules of an Installation', () => {
       'spec.imports.targets[0]: found none, expected one of target, targets, targetListRef, targetMap, targetMapRef',
       'spec.imports.targets[1]: found target and targets, expected one of target, targets, targetListRef, targetMap, targetMapRef',
     ])
-    expect(targets({ name: 'a', target: '' }, { name: 'b', targets: ['x', ''] })).toEqual([
-      'spec.imports.targets[0].target: found nothing, expected a text that is not empty',
+    expect(targets({ name: 'a', target: '' }, { name: 'b', target: '', targets: ['x', ''] })).toEqual([
+      'spec.imports.targets[0]: found none, expected one of target, targets, targetListRef, targetMap, targetMapRef',
       'spec.imports.targets[1].targets[1]: found nothing, expected a text that is not empty',
     ])
     expect(targets({ name: 'a', targetMap: { Key: 'x', fine: '' } })).toEqual([

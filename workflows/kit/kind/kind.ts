@@ -1,6 +1,7 @@
 // Defines a kind once. CRD, RBAC, TypeScript type, journal projection and the bridge's watch list derive from this value.
 // It holds no behaviour and reads nothing: a controller's routes, plan and actions live beside it in the kind's folder.
 
+import type { Flow } from './flow.ts'
 import type { PrinterColumn } from './printer-column.ts'
 import type { Path } from './projection.ts'
 import { type Fields, type JsonSchema, type ObjectValueOf, objectSchema, type ValidationRule } from './schema.ts'
@@ -31,6 +32,8 @@ export interface KindDefinition<Name extends string, F extends Fields, S extends
   readonly projection: readonly Path[]
   /** Paths whose content is remembered as one keyed hash only. */
   readonly hashed?: readonly Path[]
+  /** What its objects hand to each other, by names that are meant within a namespace; undefined: nothing. The journal finds them by these. */
+  readonly flow?: (object: object) => Flow | undefined
   /** Fields beyond metadata by which clients may select: each text, number or flag, in no list. */
   readonly selectableFields?: readonly Path[]
   /** What the worker's role needs beyond what controllers in level mode declare; the status, where there is one, follows `patch`. */

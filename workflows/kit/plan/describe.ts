@@ -10,6 +10,7 @@ export type DrawnStep = Pick<Step<never>, 'name'> & { readonly children: readonl
 export interface DrawnPhases {
   readonly phases: Readonly<Record<string, { readonly step: DrawnStep; readonly next: string }>>
   readonly finalPhases: readonly string[]
+  readonly ending?: DrawnStep | undefined
   readonly failed: (phase: string) => string
 }
 
@@ -36,22 +37,28 @@ export function toMermaid(plan: DrawnStep): string {
 
 /**
  * The phases of a job as one Mermaid flowchart: a frame with the plan for each phase, thick arrows to the next phase, dotted
- * ones to where a final fault leads. A phase that is its own next has no thick arrow: only its step ends it.
+ * ones to where a final fault leads. A phase that is its own next has no thick arrow: only its step ends it. What is done before
+ * any end has a frame of its own, without arrows.
  */
-export function phasesToMermaid({ phases, finalPhases, failed }: DrawnPhases): string {
+export function phasesToMermaid({ phases, finalPhases, ending, failed }: DrawnPhases): string {
   const names = [...Object.keys(phases), ...finalPhases]
   const idOf = (name: string) => `p${names.indexOf(name)}`
-  const frames = Object.entries(phases).flatMap(([name, { step }]) => [
-    `  subgraph ${idOf(name)}["${escapeLabel(name)}"]`,
-    ...flowchart(step, `${idOf(name)}s`).map((line) => `  ${line}`),
-    '  end',
-  ])
+  const frames = Object.entries(phases).flatMap(([name, { step }]) => frame(idOf(name), name, step))
+  const before = ending === undefined ? [] : frame('e', BEFORE_END, ending)
   const ends = finalPhases.map((name) => `  ${idOf(name)}(["${escapeLabel(name)}"])`)
   const arrows = Object.entries(phases).flatMap(([name, { next }]) => [
     ...(next === name ? [] : [`  ${idOf(name)} ==> ${idOf(next)}`]),
     `  ${idOf(name)} -.-> ${idOf(failed(name))}`,
   ])
-  return ['flowchart TD', ...frames, ...ends, ...arrows].join('\n')
+  return ['flowchart TD', ...frames, ...before, ...ends, ...arrows].join('\n')
+}
+
+/** How drawings call what a plan does before a job ends. */
+export const BEFORE_END = 'before any end'
+
+function frame(id: string, name: string, step: DrawnStep): string[] {
+  const lines = flowchart(step, `${id}s`).map((line) => `  ${line}`)
+  return [`  subgraph ${id}["${escapeLabel(name)}"]`, ...lines, '  end']
 }
 
 /** Nodes and arrows of a plan; IDs are the prefix and a number. */

@@ -13,6 +13,13 @@ export interface Fault {
   readonly retryable: boolean
   /** Further codes of the wire format, such as those of what failed below. */
   readonly codes?: readonly string[]
+  /** Of a final fault: what it makes False in the status, beside the error. */
+  readonly condition?: FaultCondition
+}
+
+export interface FaultCondition {
+  readonly type: string
+  readonly reason: string
 }
 
 export interface Outcome {

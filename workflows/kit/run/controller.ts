@@ -9,9 +9,10 @@ import type { LevelSettings } from './level-settings.ts'
 import { levelKinds, levelRoutes } from './level-routes.ts'
 import type { JobPlan } from './job.ts'
 import type { Lanes } from './lanes.ts'
-import type { JobStatus } from './job-status.ts'
+import type { JobStatus, StatusFields } from './job-status.ts'
 import type { Step } from '../plan/step.ts'
 import type { StateQuery } from './query.ts'
+import type { ErrorReport } from './subject.ts'
 import { type ControllerRoutes, jobIDsOf, type WatchedKind } from './routes.ts'
 
 /** `job`: one run is one job of one object. `level`: one run is an object, until it has converged. */
@@ -21,7 +22,14 @@ export type Mode = 'job' | 'level'
  * The run a subject's state asks for; `jobID` undefined: a new one, derived from uid and version. Empty: the one run of the object, in level
  * mode.
  */
-export type WantedRun = WantedJob | { readonly none: string }
+export type WantedRun = WantedJob | NoJob
+
+interface NoJob {
+  /** Why. */
+  readonly none: string
+  /** What somebody who looks at the object has to know: a Warning event, once for each job that it has had. */
+  readonly warning?: ErrorReport
+}
 
 interface WantedJob {
   readonly jobID: string | undefined
@@ -29,7 +37,7 @@ interface WantedJob {
   /** It is asked for from then on, in milliseconds since 1970; absent: now. Until then its wake waits in the journal. */
   readonly notBefore?: number
   /** What the first write of a new job says beside `JobStatus.begun`. */
-  readonly begun?: JobStatus['begun']
+  readonly begun?: (now: string) => StatusFields
 }
 
 /** What may ask for a job of an idle object. The sweep looks at the objects that have one of these; `wantedRun` decides. */

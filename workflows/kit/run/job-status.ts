@@ -11,8 +11,13 @@ export interface JobStatus {
   readonly finalizer: string
   /** The first phase of a job. */
   readonly first: (deleting: boolean) => string
-  /** What the first write of a job says that its subject begins itself. @param now a time as Kubernetes writes it, here and below. */
-  readonly begun: (now: string) => StatusFields
+  /**
+   * What the first write of a job says that its subject begins itself.
+   *
+   * @param now a time as Kubernetes writes it, here and below.
+   * @param beginning the first phase, and the generation that the job begins on.
+   */
+  readonly begun: (now: string, beginning: { readonly phase: string; readonly generation: number }) => StatusFields
   /** What a parent says when it hands a job to a child. */
   readonly handedDown: (now: string) => StatusFields
   /** What a pass that is settled says. @param before the status as it is; undefined when it need not be known. */

@@ -79,6 +79,8 @@ export interface JobPlan<Pass> {
   /** In the order of the diagram; drawn by CLI and console. */
   readonly phases: Readonly<Record<string, Phase<Pass>>>
   readonly finalPhases: readonly string[]
+  /** Run in the pass that ends a job, before its status says so: until this is done, the job goes on. The draft says how it ends. */
+  readonly ending?: Step<Pass>
   /** Where a job starts, by whether its subject is being deleted. */
   readonly first: (deleting: boolean) => string
   /** Where a final fault leads. */

@@ -1,6 +1,7 @@
 // Which events concern which subjects. Pure: the bridge and every journaled write ask the same functions.
 // Source: docs/architecture.md "Subjects and routes".
 
+import type { Flow } from '../kind/flow.ts'
 import { type GroupKind, groupKindText } from '../kind/group-kind.ts'
 import { jobIDProblem } from './job-id.ts'
 import { isIdle } from './subject.ts'
@@ -16,6 +17,8 @@ export interface WatchedKind {
   readonly projection: readonly Path[]
   /** Paths whose content is remembered as one keyed hash only; empty when the kind needs none. */
   readonly hashed: readonly Path[]
+  /** As in `KindDefinition`. */
+  readonly flow?: (object: object) => Flow | undefined
   /** Its objects are in no namespace. */
   readonly withoutNamespace?: boolean
   /** The bridge does not follow the kind: nobody would see it deleted, so own writes leave an event and no known state. */

@@ -17,6 +17,7 @@ import {
   valueAt,
   type WantedRun,
 } from '../../kit/index.ts'
+import { deletionRun } from '../delete-by-hand.ts'
 import { executionKind } from '../execution/kind.ts'
 import { FIRST_SEEN, isUnguarded } from '../unguarded.ts'
 import { BUILT_IN_TYPES } from './deployers.gen.ts'
@@ -63,10 +64,7 @@ export function deployItemRun(subject: object, ownerGone: boolean, ownerJob?: st
   }
   if (isFirstSeen(subject)) return FIRST_SEEN
   if (!isDeleting(subject)) return { none: 'deploy item is idle' }
-  if (!ownerGone) return { none: 'deletion waits for the job ID of the execution' }
-  return textAt(subject, path('status.phase')) === 'DeleteFailed'
-    ? { none: 'deletion failed' }
-    : { jobID: undefined, cause: 'deletion without owner' }
+  return deletionRun(subject, ownerGone, 'execution')
 }
 
 const FOREIGN = 'deploy item is of a type that another deployer serves'

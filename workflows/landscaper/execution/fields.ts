@@ -30,6 +30,7 @@ export const executionFields: OwnedFields = {
       path('status.jobIDGenerationTime'),
       path('status.jobIDFinished'),
       path('status.phase'),
+      path('status.conditions'),
       path('status.lastError'),
       path('status.lastErrors'),
       path('status.firstError'),

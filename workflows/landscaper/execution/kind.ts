@@ -4,12 +4,13 @@ import {
   DELETE_WITHOUT_UNINSTALL_ANNOTATION,
   ERROR_COLUMN,
   OPERATION_ANNOTATION,
-  WAITING_COLUMN,
   conditionsField,
   errorField,
   objectReference,
   onDelete,
+  targetReference,
   transitionTimes,
+  waitingColumn,
 } from '../contract.ts'
 import {
   annotation,
@@ -30,10 +31,10 @@ import {
 } from '../../kit/index.ts'
 
 const deployItemTemplate = record('One item to deploy.', {
-  name: required(text('Name of the item, unique in the list.')),
-  type: required(text('The type selects the deployer.')),
+  name: required(text('Name of the item, unique in the list.', { minLength: 1 })),
+  type: required(text('The type selects the deployer.', { minLength: 1 })),
   config: required(embedded('Configuration for the deployer; its apiVersion and kind tell its form.')),
-  target: objectReference('The target to deploy to; some types need none.'),
+  target: targetReference,
   labels: mapOf('Labels for the deploy item.', text('The value of the label.')),
   dependsOn: list('The items that must succeed before this one starts.', text('The name of an item.')),
   timeout: text('Longest duration of one job, such as 1m30s; default 10m.'),
@@ -86,7 +87,7 @@ export const executionKind = defineKind({
     { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
     { name: 'ExportRef', type: 'string', jsonPath: '.status.exportRef.name' },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
-    WAITING_COLUMN,
+    waitingColumn('WaitingForDeployers'),
     ERROR_COLUMN,
   ],
   description: 'An Execution runs a graph of deploy items; it is normally written by an Installation.',

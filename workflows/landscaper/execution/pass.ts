@@ -56,7 +56,7 @@ export async function absorbAll(
 ): Promise<Outcome> {
   let outcome = done
   for (let asked = items; asked.length > 0;) {
-    const result = await pass.act[name](batch(pass, asked))
+    const result = await pass.act[name](name === 'triggerDeployItems' ? typedBatch(pass, asked) : batch(pass, asked))
     outcome = joinOutcomes(outcome, absorb(pass, result))
     asked = leftOf(asked, result)
   }
@@ -102,6 +102,12 @@ export function batch(pass: ExecutionPass, items: readonly DeployItemView[]) {
       jobID,
     })),
   }
+}
+
+/** The same, where it counts whose deployers they are for. */
+function typedBatch(pass: ExecutionPass, items: readonly DeployItemView[]) {
+  const { items: named, ...others } = batch(pass, items)
+  return { ...others, items: named.map((item, index) => ({ ...item, type: items[index]?.type ?? '' })) }
 }
 
 // One line in `kubectl get -o wide`; who wants all errors looks at the items.

@@ -13,10 +13,10 @@ import {
   REFUSED_ID,
   type RoutedEvent,
   type Routing,
-  textAt,
   valueAt,
   type WantedRun,
 } from '../../kit/index.ts'
+import { deletionRun } from '../delete-by-hand.ts'
 import { deployItemKind } from '../deploy-item/kind.ts'
 import { installationKind } from '../installation/kind.ts'
 import { FIRST_SEEN, isUnguarded } from '../unguarded.ts'
@@ -110,8 +110,5 @@ export function executionRun(subject: object, ownerGone: boolean, ownerJob?: str
   if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'job ID in its status' }
   if (isUnguarded(subject, installationKind)) return FIRST_SEEN
   if (valueAt(subject, path('metadata.deletionTimestamp')) === undefined) return { none: 'execution is idle' }
-  if (!ownerGone) return { none: 'deletion waits for the job ID of the installation' }
-  return textAt(subject, path('status.phase')) === 'DeleteFailed'
-    ? { none: 'deletion failed' }
-    : { jobID: undefined, cause: 'deletion without owner' }
+  return deletionRun(subject, ownerGone, 'installation')
 }

@@ -84,10 +84,8 @@ function importProblems(imports: JsonFields): readonly Problem[] {
 }
 
 function targetNameProblems(at: string, one: JsonFields): readonly Problem[] {
-  const texts = ['target', 'targetListRef', 'targetMapRef'].filter((name) => has(one, name))
   const map = Object.entries(fieldsOf(one['targetMap']))
   return [
-    ...texts.flatMap((name) => needed(at, one, name)),
     ...listOf(one['targets']).flatMap((name, index) => nonEmpty(`${at}.targets[${index}]`, name)),
     ...map.flatMap(([key, name]) => [
       ...(TARGET_MAP_KEY.test(key) ? [] : [keyProblem(at, key)]),

@@ -1,9 +1,10 @@
 // Init: renders the blueprint's deploy items and sub-installations from the imports; once in a job. Source: spec/landscaper.md 2.3 "Init" 4-11.
 
-import { done, fail, interrupts, type Outcome, stop } from '../../kit/index.ts'
+import { done, fail, type FaultCondition, interrupts, type Outcome, stop } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
-import { IMPORTS_CONDITION, SUB_INSTALLATIONS_CONDITION } from './kind.ts'
+import { EXECUTION_CONDITION, IMPORTS_CONDITION, SUB_INSTALLATIONS_CONDITION } from './kind.ts'
 import { runExecution } from './run-execution.ts'
+import { endWait, tellWait } from './sibling-wait.ts'
 import { childCodes } from './sub-installations.ts'
 
 export async function applyChildren(pass: InstallationPass): Promise<Outcome> {
@@ -12,13 +13,17 @@ export async function applyChildren(pass: InstallationPass): Promise<Outcome> {
   const leaving = await letGo(pass)
   if (leaving !== undefined) return leaving
   const { state } = pass
+  endWait(pass)
   const applied = await act.applyChildren({ by, subject, jobID, generation: state.target.generation })
   if (applied.result === 'refused') {
     const { of, code, message } = applied
     draft.conditions.push({ ...REFUSED[of], status: 'False', message })
     return fail(code, message)
   }
-  if (applied.result === 'waiting') return stop(applied.reason)
+  if (applied.result === 'waiting') {
+    if (applied.of === 'siblings') tellWait(pass, applied.reason)
+    return stop(applied.reason)
+  }
   const { execution, subInstallations, wantedSubs } = applied
   pass.state = { ...state, execution, subInstallations, wantedSubs }
   rendered(pass, applied.generation ?? state.target.generation, applied.importsHash)
@@ -45,28 +50,38 @@ function goOn(pass: InstallationPass): Outcome {
 
 function rendered({ draft, state, subject }: InstallationPass, generation: number, importsHash?: string): void {
   draft.observedGeneration = generation
-  if (state.execution !== undefined) draft.fields['executionRef'] = { name: subject.name, namespace: subject.namespace }
+  if (state.execution !== undefined) {
+    draft.fields['executionRef'] = { name: subject.name, namespace: subject.namespace }
+    const message = `execution ${subject.name} holds what the blueprint renders`
+    say(draft, { type: EXECUTION_CONDITION, reason: 'ExecutionDeployed', message })
+  }
   // One that a hand has deleted, and that no item asks for any more: nobody is to miss it.
   else if (state.target.hasExecution) draft.fields['executionRef'] = null
   // Without imports an earlier hash stays until Completing has removed the copies of that time.
-  if (importsHash !== undefined) draft.fields['importsHash'] = importsHash
+  if (importsHash !== undefined) {
+    draft.fields['importsHash'] = importsHash
+    const message = 'the imports are what the blueprint wants'
+    say(draft, { type: IMPORTS_CONDITION, reason: 'ImportsSatisfied', message })
+  }
   tellOfSubs(draft, state)
-  if (!state.target.importsRefused) return
-  const message = 'the imports are what the blueprint wants'
-  draft.conditions.push({ type: IMPORTS_CONDITION, status: 'True', reason: 'ImportsSatisfied', message })
 }
 
-function tellOfSubs({ fields, conditions }: InstallationPass['draft'], state: InstallationPass['state']): void {
-  const { target, subInstallations, wantedSubs } = state
+type Draft = InstallationPass['draft']
+
+function say({ conditions }: Draft, told: FaultCondition & { readonly message: string }): void {
+  conditions.push({ ...told, status: 'True' })
+}
+
+function tellOfSubs(draft: Draft, { target, subInstallations, wantedSubs }: InstallationPass['state']): void {
   if (wantedSubs === undefined) return
-  if (wantedSubs.length === 0 && target.activeSubs.length === 0 && !target.subsRefused) return
+  if (wantedSubs.length === 0 && target.activeSubs.length === 0) return
   const byName = [...wantedSubs].sort((left, right) => (left.name < right.name ? -1 : 1))
-  fields['subInstCache'] = {
+  draft.fields['subInstCache'] = {
     activeSubs: byName.map(({ template, name }) => ({ specName: template, objectName: name })),
     orphanedSubs: subInstallations.filter(({ deleting }) => deleting).map(({ name }) => name),
   }
   const message = `${wantedSubs.length} sub-installations are as the blueprint has them`
-  conditions.push({ type: SUB_INSTALLATIONS_CONDITION, status: 'True', reason: 'InstallationsInstalled', message })
+  say(draft, { type: SUB_INSTALLATIONS_CONDITION, reason: 'InstallationsInstalled', message })
 }
 
 /** Our own Execution, deleted by hand, runs its deletion here; then it is made anew. */

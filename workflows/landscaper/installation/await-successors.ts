@@ -2,15 +2,21 @@
 
 import { done, fail, type Outcome, stop } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
+import { endWait, tellWait } from './sibling-wait.ts'
 
-export async function awaitSuccessors({ by, subject, jobID, act, state }: InstallationPass): Promise<Outcome> {
+export async function awaitSuccessors(pass: InstallationPass): Promise<Outcome> {
+  const { by, subject, jobID, act, state } = pass
   const { target } = state
-  if (!target.awaitsSuccessors || !target.hasParent) return done
+  endWait(pass)
+  // A run of a release that did not order roots goes on as it began.
+  const isOrdered = target.hasParent || target.gives === true
+  if (!target.awaitsSuccessors || !isOrdered) return done
   const { generation } = target
   const { unfinished, failed } = await act.lookForSuccessors({ by, subject, jobID, generation })
   if (failed.length > 0)
     return fail('SuccessorsNotDeleted', `siblings that import from here could not be deleted: ${failed.join(', ')}`)
-  return unfinished.length === 0
-    ? done
-    : stop(`waiting for siblings that import from here to be gone: ${unfinished.join(', ')}`)
+  if (unfinished.length === 0) return done
+  const reason = `waiting for siblings that import from here to be gone: ${unfinished.join(', ')}`
+  tellWait(pass, reason)
+  return stop(reason)
 }

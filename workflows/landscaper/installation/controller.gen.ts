@@ -65,6 +65,8 @@ export interface InstallationActions<Pass> {
     execution: Execution | undefined,
     subInstallations: readonly Installation[],
   ): Outcome | Promise<Outcome>
+  /** Has the roots reconciled that import what is exported, well or not. */
+  triggerDependents(pass: Pass): Outcome | Promise<Outcome>
 }
 
 export function installationSteps<Pass extends { readonly state: InstallationObservation }>(
@@ -96,5 +98,6 @@ export function installationSteps<Pass extends { readonly state: InstallationObs
     awaitDeletion: action('awaitDeletion', (pass) =>
       actions.awaitDeletion(pass, pass.state.execution, pass.state.subInstallations),
     ),
+    triggerDependents: action('triggerDependents', (pass) => actions.triggerDependents(pass)),
   }
 }

@@ -2,16 +2,24 @@
 
 import { quotedLines } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
+import { shownWait } from './sibling-wait.ts'
 
 const LONGEST_ERROR = 2000
 
-export function installationDetails({ subject, state: { execution }, draft }: InstallationPass): string {
+export function installationDetails(pass: InstallationPass): string {
+  const {
+    subject,
+    state: { execution },
+    draft,
+  } = pass
+  const wait = shownWait(pass)
   const { phase = 'not started', lastError } = draft
   return [
     `**Installation ${subject.namespace}/${subject.name}**: ${phase}`,
     ...(lastError === undefined
       ? []
       : ['', `Error (${lastError.reason}):${quotedLines(lastError.message, LONGEST_ERROR)}`]),
+    ...(wait === undefined ? [] : ['', `It is ${wait}.`]),
     ...(execution === undefined ? ['', 'It has no Execution.'] : []),
   ].join('\n')
 }

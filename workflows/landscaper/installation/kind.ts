@@ -18,6 +18,7 @@ import {
   annotation,
   anyJson,
   defineKind,
+  type Flow,
   flag,
   int64,
   integer,
@@ -33,61 +34,91 @@ import {
   timestamp,
   valueAt,
 } from '../../kit/index.ts'
+import { exportedNames, importedNames, readFlow } from '../data-flow.ts'
+import { fieldsOf } from '../json-fields.ts'
+import { recordWithOne } from '../one-source.ts'
 
-/** Whether the imports are what the blueprint wants; written once they were not. Source: spec/landscaper.md 1.14. */
+// The conditions that users of the original know. Of a job that has not come so far they are not there. Source: spec/landscaper.md 1.14.
+
+/** Whether the imports are what the blueprint wants; written where there are some, or should be. */
 export const IMPORTS_CONDITION = 'ValidateImports'
 
-/** Whether the sub-installations are there as the blueprint has them; written where there are, or were, some. Source: spec/landscaper.md 1.14. */
+/** False where copies of the imports could not be written. */
+export const COPIES_CONDITION = 'CreateImports'
+
+/** Whether the Execution holds what the blueprint renders. */
+export const EXECUTION_CONDITION = 'ReconcileExecution'
+
+/** Whether the exports are published; written where there are some. */
+export const EXPORTS_CONDITION = 'CreateExports'
+
+/** Whether the sub-installations are there as the blueprint has them; written where there are, or were, some. */
 export const SUB_INSTALLATIONS_CONDITION = 'EnsureSubInstallations'
 
+/** Whether a root waits for others; written once it did. Not of the original, which has it in its error. */
+export const WAIT_CONDITION = 'WaitsForSiblings'
+
 const NAME_OF_IMPORT = 'Name of the import in the blueprint, or of a value that the import mappings use.'
+const NOT_EMPTY = { minLength: 1 } as const
 const INTERVAL = 'Time between two jobs, such as 5m.'
 const CRON = 'When to start a job, in cron syntax; instead of an interval.'
 
 const componentDescriptor = record('The component version; not needed with an inline blueprint.', {
   ref: record('A component version in a repository; instead of inline.', {
     repositoryContext: anyJson('The repository; default is that of the Context.'),
-    componentName: required(text('Name of the component.')),
-    version: required(text('Version of the component.')),
+    componentName: required(text('Name of the component.', NOT_EMPTY)),
+    version: required(text('Version of the component.', NOT_EMPTY)),
   }),
   inline: anyJson('A component descriptor; instead of ref.'),
 })
 
-const blueprint = record('The blueprint to install.', {
-  ref: record('A blueprint in the component version; instead of inline.', {
-    resourceName: required(text('Name of the resource of type blueprint.')),
-  }),
-  inline: record('A blueprint in place; instead of ref.', {
-    filesystem: required(
-      anyJson(
-        'Files: nested maps are folders, texts are contents; must hold blueprint.yaml. Or one text with such YAML.',
+const blueprint = recordWithOne(
+  'The blueprint to install.',
+  {
+    ref: record('A blueprint in the component version; instead of inline.', {
+      resourceName: required(text('Name of the resource of type blueprint.')),
+    }),
+    inline: record('A blueprint in place; instead of ref.', {
+      filesystem: required(
+        anyJson(
+          'Files: nested maps are folders, texts are contents; must hold blueprint.yaml. Or one text with such YAML.',
+        ),
       ),
-    ),
-  }),
-})
+    }),
+  },
+  ['ref', 'inline'],
+)
 
 const keyedReference = (description: string, name: string) =>
   record(description, {
-    name: required(text(name)),
+    name: required(text(name, NOT_EMPTY)),
     key: text('Key in it; without, all keys as a map.'),
   })
 
-const dataImport = record('A data import: a name and exactly one source.', {
-  name: required(text(NAME_OF_IMPORT)),
-  dataRef: text('Name of a DataObject.'),
-  version: text('Accepted for compatibility; not used.'),
-  secretRef: keyedReference('A Secret in the same namespace.', 'Name of the Secret.'),
-  configMapRef: keyedReference('A ConfigMap in the same namespace.', 'Name of the ConfigMap.'),
-})
+const dataImport = recordWithOne(
+  'A data import: a name and exactly one source.',
+  {
+    name: required(text(NAME_OF_IMPORT, NOT_EMPTY)),
+    dataRef: text('Name of a DataObject.'),
+    version: text('Accepted for compatibility; not used.'),
+    secretRef: keyedReference('A Secret in the same namespace.', 'Name of the Secret.'),
+    configMapRef: keyedReference('A ConfigMap in the same namespace.', 'Name of the ConfigMap.'),
+  },
+  ['dataRef', 'secretRef', 'configMapRef'],
+)
 
-const targetImport = record('A target import: a name and exactly one source.', {
-  name: required(text(NAME_OF_IMPORT)),
-  target: text('Name of a Target.'),
-  targets: list('Names of Targets; an empty list is a value.', text('Name of a Target.')),
-  targetListRef: text('Name of a target list that the parent imports.'),
-  targetMap: mapOf('Targets by key; an empty map is a value.', text('Name of a Target.')),
-  targetMapRef: text('Name of a target map that the parent imports.'),
-})
+const targetImport = recordWithOne(
+  'A target import: a name and exactly one source.',
+  {
+    name: required(text(NAME_OF_IMPORT, NOT_EMPTY)),
+    target: text('Name of a Target.'),
+    targets: list('Names of Targets; an empty list is a value.', text('Name of a Target.', NOT_EMPTY)),
+    targetListRef: text('Name of a target list that the parent imports.'),
+    targetMap: mapOf('Targets by key; an empty map is a value.', text('Name of a Target.', NOT_EMPTY)),
+    targetMapRef: text('Name of a target map that the parent imports.'),
+  },
+  ['target', 'targets', 'targetListRef', 'targetMap', 'targetMapRef'],
+)
 
 const spec = record('What to install, with which imports and exports.', {
   context: text('Name of the Context in the same namespace; default "default".'),
@@ -105,15 +136,15 @@ const spec = record('What to install, with which imports and exports.', {
     data: list(
       'Data exports.',
       record('A data export.', {
-        name: required(text('Name of the export in the blueprint.')),
-        dataRef: required(text('Name of the DataObject to write.')),
+        name: required(text('Name of the export in the blueprint.', NOT_EMPTY)),
+        dataRef: required(text('Name of the DataObject to write.', NOT_EMPTY)),
       }),
     ),
     targets: list(
       'Target exports.',
       record('A target export.', {
-        name: required(text('Name of the export in the blueprint.')),
-        target: required(text('Name of the Target to write.')),
+        name: required(text('Name of the export in the blueprint.', NOT_EMPTY)),
+        target: required(text('Name of the Target to write.', NOT_EMPTY)),
       }),
     ),
   }),
@@ -169,10 +200,11 @@ const status = record('Where the current job stands.', {
   transitionTimes,
 })
 
+const OWN_KIND = { group: 'landscaper.gardener.cloud', kind: 'Installation' } as const
+
 export const installationKind = defineKind({
-  group: 'landscaper.gardener.cloud',
+  ...OWN_KIND,
   version: 'v1alpha1',
-  kind: 'Installation',
   plural: 'installations',
   singular: 'installation',
   shortNames: ['inst'],
@@ -203,11 +235,22 @@ export const installationKind = defineKind({
     path('status.automaticReconcileStatus'),
     path('status.transitionTimes.finishedTime'),
   ],
+  flow: flowOfRoot,
   // Sub-installations are made and deleted.
   workerVerbs: ['create', 'delete', 'get', 'list', 'patch'],
 })
 
 export type Installation = ObjectOf<typeof installationKind>
+
+/** What a root hands to other roots of its namespace; sub-installations have an order of their own. Source: spec/landscaper.md 2.6, 2.14. */
+function flowOfRoot(object: object): Flow | undefined {
+  if (ownerOfKind(object, OWN_KIND) !== undefined) return undefined
+  const spec = fieldsOf(valueAt(object, path('spec')))
+  // Who promises to import from nobody is nobody's successor.
+  const isAlone = fieldsOf(spec['optimization'])['hasNoSiblingImports'] === true
+  const flow = readFlow(spec)
+  return { gives: exportedNames(flow), takes: isAlone ? [] : importedNames(flow) }
+}
 
 /** Phases of a deletion; in one of them a deletion needs the reconcile annotation to start again. */
 const DELETION_PHASES: readonly string[] = ['InitDelete', 'TriggerDelete', 'Deleting', 'DeleteFailed']

@@ -45,6 +45,7 @@ type WritingActivities = Pick<
   | 'interruptSubInstallations'
   | 'deleteSubInstallations'
   | 'lookForSuccessors'
+  | 'triggerDependents'
   | 'interruptInstallation'
   | 'writeExports'
 >

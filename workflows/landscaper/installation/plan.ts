@@ -10,6 +10,7 @@ import { installationSteps } from './controller.gen.ts'
 import { deleteChildren } from './delete-children.ts'
 import { awaitSuccessors } from './await-successors.ts'
 import { interruptInstallation } from './interrupt-installation.ts'
+import { IMPORT_RING, triggerDependents } from './trigger-dependents.ts'
 import { writeExports } from './write-exports.ts'
 import { runExecution } from './run-execution.ts'
 import { cleanUpSubInstallations, triggerSubInstallations } from './sub-installations.ts'
@@ -27,6 +28,7 @@ const step = installationSteps({
   awaitSuccessors,
   deleteChildren,
   awaitDeletion,
+  triggerDependents,
 })
 
 export const installationPlan: JobPlan<InstallationPass> = {
@@ -68,11 +70,13 @@ export const installationPlan: JobPlan<InstallationPass> = {
     },
   },
   finalPhases: ['Succeeded', 'Failed', 'DeleteFailed'],
+  ending: step.triggerDependents,
   first: jobStatus.first,
   failed: (phase) =>
     phase === 'InitDelete' || phase === 'TriggerDelete' || phase === 'Deleting' ? 'DeleteFailed' : 'Failed',
   // Source: spec/landscaper.md 2.3 "Progressing".
   report: reportOf({
+    codes: { [IMPORT_RING]: ['ERR_CYCLIC_DEPENDENCIES'] },
     names: {
       ChildrenFailed: { operation: 'buildErrorIfFailedChild', reason: 'children failed' },
       InterruptOperation: { operation: 'InterruptOperation', reason: 'InterruptOperation' },

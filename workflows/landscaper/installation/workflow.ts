@@ -29,6 +29,7 @@ export async function installation(input: JobInput): Promise<RunResult> {
       interruptSubInstallations: short.interruptSubInstallations,
       deleteSubInstallations: short.deleteSubInstallations,
       lookForSuccessors: short.lookForSuccessors,
+      triggerDependents: short.triggerDependents,
       interruptInstallation: short.interruptInstallation,
       writeExports: short.writeExports,
       runExecution: async (pass, state) =>

@@ -1,10 +1,14 @@
 // Completing: the imports must still be those of Init; then copies of imports that are none any more go, and what spec.exports lists is
-// published. Source: spec/landscaper.md 2.3 "Completing".
+// published; and who imports that is asked for a job, before the end of this one is written (trigger-dependents.ts). Source: spec/landscaper.md 2.3
+// "Completing".
 
 import { done, type Outcome } from '../../kit/index.ts'
+import { EXPORTS_CONDITION } from './kind.ts'
 import type { InstallationPass } from './pass.ts'
+import { hasDependents } from './trigger-dependents.ts'
 
-export async function writeExports({ by, subject, jobID, act, draft, state }: InstallationPass): Promise<Outcome> {
+export async function writeExports(pass: InstallationPass): Promise<Outcome> {
+  const { by, subject, jobID, act, draft, state } = pass
   const { exports, generation } = state.target
   // Of this pass, when all phases fold into one.
   const found = draft.fields['importsHash']
@@ -14,7 +18,11 @@ export async function writeExports({ by, subject, jobID, act, draft, state }: In
   const hasSubInstallations = state.subInstallations.length > 0
   const { imports } = await act.writeExports({
     ...{ by, subject, jobID, generation, importsHash, hasItemExports, hasSubInstallations },
+    ...(hasDependents(pass) && { asksDependents: true }),
   })
   if (!imports && importsHash !== undefined) draft.fields['importsHash'] = null
+  if (!exports) return done
+  const message = 'what the installation lists in spec.exports is published'
+  draft.conditions.push({ type: EXPORTS_CONDITION, status: 'True', reason: 'DataObjectsCreated', message })
   return done
 }

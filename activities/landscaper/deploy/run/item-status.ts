@@ -1,8 +1,9 @@
 // The deployer's side of the contract: which status an item shows when its job starts, ends or fails.
 // Source: spec/landscaper.md 2.9, 4.9.
 
-import { nextError } from '../../../../workflows/landscaper/contract.ts'
+import { type Condition, nextError } from '../../../../workflows/landscaper/contract.ts'
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import { type JobStage, nextConditions } from '../../../../workflows/landscaper/job-conditions.ts'
 import { type ErrorReport, parseDuration } from '../../../../workflows/kit/index.ts'
 import type { Patch } from '../../../kube/write.ts'
 import type { Beginning } from './begin-job.ts'
@@ -82,7 +83,8 @@ export function isOverdue(job: ItemJob): boolean {
 export function unchanged(job: ItemJob): Patch {
   const now = job.now.toISOString()
   const transitionTimes = { initTime: initTime(job), finishedTime: now }
-  return { status: { jobIDFinished: job.jobID, lastReconcileTime: now, transitionTimes } }
+  const said = conditions(job, { phase: 'Succeeded', finished: true })
+  return { status: { jobIDFinished: job.jobID, lastReconcileTime: now, transitionTimes, ...said } }
 }
 
 const KEPT_ERRORS = 5
@@ -102,11 +104,13 @@ export function failing(
   const isNew = isStarting(job)
   const isSame = !isNew && before?.reason === error.reason && before.message === error.message
   if (isSame && Object.keys(fields).length === 0) return undefined
+  const next = isNew ? phase : itemStatus(job).phase
   return {
     status: {
       ...common(job),
       ...fields,
-      phase: isNew ? phase : itemStatus(job).phase,
+      ...conditions(job, { phase: next, finished: false, lastError: error }, fields),
+      phase: next,
       ...(!isSame && errors(job, error)),
     },
   }
@@ -114,7 +118,8 @@ export function failing(
 
 /** The job has been picked up and is in `phase`. */
 export function pickedUp(job: ItemJob, phase: string, fields: Patch = {}): Patch {
-  return { status: { ...common(job), ...fields, phase, ...noErrors(job) } }
+  const said = conditions(job, { phase, finished: false }, fields)
+  return { status: { ...common(job), ...fields, ...said, phase, ...noErrors(job) } }
 }
 
 /** The job waits in `phase` for what it has sent; undefined when the item says so already. */
@@ -131,12 +136,21 @@ export function ended(job: ItemJob, phase: string, fields: Patch = {}, error?: E
     status: {
       ...common(job),
       ...fields,
+      ...conditions(job, { phase, finished: true, lastError: error }, fields),
       phase,
       jobIDFinished: jobID,
       transitionTimes: { initTime: initTime(job), finishedTime: now.toISOString() },
       ...(error === undefined ? noErrors(job) : errors(job, error)),
     },
   }
+}
+
+/** @param fields of the same write: those that say something of another aspect have the whole list as it was. */
+function conditions(job: ItemJob, stage: JobStage, fields: Patch = {}): Patch {
+  const said = fields['conditions'] as readonly Condition[] | undefined
+  const { generation } = job.object.metadata
+  const news = { stage: { ...stage, generation }, isFirst: isStarting(job) && said === undefined }
+  return { conditions: nextConditions(said ?? itemStatus(job).conditions, news, job.now.toISOString()) }
 }
 
 // What the job met on its way stays to be seen; what the job before met does not.

@@ -30,6 +30,14 @@ describe('the imports of a root', () => {
     expect(whole).toMatchObject({ watched: { kind: 'ConfigMap' }, object: 'c', key: undefined })
   })
 
+  it('take an empty text for none, as the original does', () => {
+    const empty = { target: '', targetListRef: '', targetMapRef: '' }
+    expect(ofTargets({ ...empty, targets: ['one'] }).targets[0]?.names).toEqual({ list: ['one'] })
+    expect(ofTargets({ ...empty, targetMap: {} }).targets[0]?.names).toEqual({ map: {} })
+    const { data } = sources({ data: [{ name: 'a', dataRef: '', secretRef: { name: 's' } }] })
+    expect(data).toMatchObject([{ watched: { kind: 'Secret' }, object: 's' }])
+  })
+
   it('take an empty list and an empty map of targets for values', () => {
     expect(ofTargets({ targets: [] }).targets[0]?.names).toEqual({ list: [] })
     expect(ofTargets({ targetMap: {} }).targets[0]?.names).toEqual({ map: {} })
@@ -51,7 +59,7 @@ describe('an import that is malformed', () => {
     [{ target: 'x', targets: [] }, `${place}found target and targets, ${one}`],
     [{ targetListRef: 'x' }, `${place}found targetListRef, which is for sub-installations; expected targets`],
     [{ targetMapRef: 'x' }, `${place}found targetMapRef, which is for sub-installations; expected targetMap`],
-    [{ target: '' }, `${place}target: found nothing, expected the name of an object`],
+    [{ target: '' }, `${place}found no source, ${one}`],
     [{ targets: ['x', ''] }, `${place}targets[1]: found nothing, expected the name of an object`],
     [{ targetMap: { k: '#..' } }, `${place}targetMap.k: found "#..", expected the name of an object`],
     [
@@ -60,6 +68,13 @@ describe('an import that is malformed', () => {
     ],
   ])('says so: %j', (given, message) => {
     refused({ targets: [{ name: 'a', ...given }] }, message)
+  })
+
+  it('says so of data, which the schema refuses by now', () => {
+    refused(
+      { data: [{ name: 'a', dataRef: 'x', secretRef: { name: 's' } }] },
+      'spec.imports.data[0] "a": found dataRef and secretRef, expected exactly one of dataRef, secretRef, configMapRef',
+    )
   })
 
   it('cannot lead elsewhere in the API', () => {

@@ -107,4 +107,21 @@ subject('the phases of a job as a flowchart', () => {
       '  p2 -.-> p4',
     ])
   })
+
+  it('frames what is done before any end', () => {
+    const phases = { Work: { step: step('a'), next: 'Done' } }
+    const ending = step('tell')
+    expect(phasesToMermaid({ phases, finalPhases: ['Done'], ending, failed: () => 'Done' }).split('\n')).toEqual([
+      'flowchart TD',
+      '  subgraph p0["Work"]',
+      '    p0s0["a"]',
+      '  end',
+      '  subgraph e["before any end"]',
+      '    es0["tell"]',
+      '  end',
+      '  p1(["Done"])',
+      '  p0 ==> p1',
+      '  p0 -.-> p1',
+    ])
+  })
 })

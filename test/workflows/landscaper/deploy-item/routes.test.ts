@@ -105,14 +105,27 @@ describe('an item', () => {
     expect(deployItemRun({ spec: theirs }, true)).toHaveProperty('none')
   })
 
-  it('asks for its deletion only without owner, whatever its type, and not again when that failed', () => {
+  it('asks for its deletion when its owner is gone, whatever its type, and not again when that failed', () => {
+    const left = { ...deleted, ...owned }
     const waits = { none: 'deletion waits for the job ID of the execution' }
-    expect(deployItemRun({ spec, metadata: deleted, status: idle }, false, 'next')).toEqual(waits)
+    expect(deployItemRun({ spec, metadata: left, status: idle }, false, 'next')).toEqual(waits)
     const wanted = { jobID: undefined, cause: 'deletion without owner' }
-    expect(deployItemRun({ spec, metadata: deleted, status: idle }, true)).toEqual(wanted)
-    expect(deployItemRun({ spec: theirs, metadata: deleted }, true)).toEqual(wanted)
+    expect(deployItemRun({ spec, metadata: left, status: idle }, true)).toEqual(wanted)
+    expect(deployItemRun({ spec: theirs, metadata: left }, true)).toEqual(wanted)
     const failed = { ...idle, phase: 'DeleteFailed' }
-    expect(deployItemRun({ spec, metadata: deleted, status: failed }, true)).toEqual({ none: 'deletion failed' })
+    expect(deployItemRun({ spec, metadata: left, status: failed }, true)).toEqual({ none: 'deletion failed' })
+  })
+
+  it('waits for a job ID, and says so, when it never had an owner, unless no job has touched it', () => {
+    const waits = { none: 'deletion waits for a job ID', warning: { reason: 'DeletionWaitsForJobID' } }
+    expect(deployItemRun({ spec, metadata: deleted, status: idle }, true)).toMatchObject(waits)
+    expect(deployItemRun({ spec: theirs, metadata: deleted, status: { phase: 'Failed' } }, true)).toMatchObject(waits)
+    expect(deployItemRun({ spec, metadata: deleted, status: { ...idle, jobID: 'next' } }, true)).toMatchObject({
+      jobID: 'next',
+    })
+    const goes = { jobID: undefined, cause: 'deletion of what no job has touched' }
+    expect(deployItemRun({ spec, metadata: deleted }, true)).toEqual(goes)
+    expect(deployItemRun({ spec, metadata: deleted, status: { jobID: '', phase: '' } }, true)).toEqual(goes)
   })
 
   it('asks for the finalizer when it has none, and no execution', () => {

@@ -83,12 +83,21 @@ describe('an Execution that has the job of its Installation', () => {
     expect(executionRun({ status: running }, true)).toEqual(begun)
   })
 
-  it('asks for none once it has finished, and for its deletion only without owner', () => {
+  it('asks for none once it has finished, and for its deletion only when its owner is gone', () => {
     const child = { metadata: owner('Installation'), status: idle }
     expect(executionRun(child, false, 'job')).toEqual({ none: 'execution is idle' })
     const deleted = { metadata: { deletionTimestamp: '2030-01-01T00:00:00Z' }, status: idle }
     const waits = { none: 'deletion waits for the job ID of the installation' }
     expect(executionRun(deleted, false, 'next')).toEqual(waits)
+    const left = { metadata: { ...owner('Installation'), ...deleted.metadata }, status: idle }
+    expect(executionRun(left, true)).toEqual({ jobID: undefined, cause: 'deletion without owner' })
+  })
+
+  it('waits for a job ID when it never had an owner, unless no job has touched it', () => {
+    const metadata = { finalizers: [FINALIZER], deletionTimestamp: '2030-01-01T00:00:00Z' }
+    expect(executionRun({ metadata, status: idle }, true)).toMatchObject({ none: 'deletion waits for a job ID' })
+    expect(executionRun({ metadata, status: { ...idle, jobID: 'next' } }, true)).toMatchObject({ jobID: 'next' })
+    expect(executionRun({ metadata }, true)).toMatchObject({ cause: 'deletion of what no job has touched' })
   })
 })
 
@@ -129,7 +138,7 @@ describe('a text in status.jobID that is no job ID', () => {
   it('does not keep a request or a deletion from starting a job', () => {
     const request = { metadata: { annotations: { [OPERATION]: 'reconcile' } }, status: junk }
     expect(installationRun(request)).toEqual({ jobID: undefined, cause: 'reconcile annotation' })
-    const deletion = { metadata: { deletionTimestamp: '2030-01-01T00:00:00Z' }, status: junk }
+    const deletion = { metadata: { ...owner('Installation'), deletionTimestamp: '2030-01-01T00:00:00Z' }, status: junk }
     expect(executionRun(deletion, true)).toEqual({ jobID: undefined, cause: 'deletion without owner' })
   })
 })

@@ -32,9 +32,8 @@ const TARGET: InstallationView = {
     exports: false,
     withoutUninstall: false,
     importsHash: undefined,
-    importsRefused: false,
   },
-  ...{ subsRefused: false, uid: 'u', name: 'root', hasParent: false, awaitsSuccessors: false, activeSubs: [] },
+  ...{ uid: 'u', name: 'root', hasParent: false, awaitsSuccessors: false, activeSubs: [] },
 }
 
 /** The execution while it runs the job. */
@@ -70,7 +69,7 @@ export function progress(
   return { outcome: done, result, state, draft }
 }
 
-interface Given {
+export interface Given {
   readonly target?: Partial<InstallationView>
   readonly execution?: ChildExecution | undefined
   readonly act?: Partial<InstallationActivities>
@@ -133,6 +132,7 @@ export function installationPass({ target = {}, act = {}, state = {}, ...given }
       calls.push(`forgetInterrupt ${uid} ${version}`)
       return Promise.resolve({ ...EXECUTION, ...execution, version: '6', interruptRequested: false })
     },
+    triggerDependents: () => called('triggerDependents', undefined),
     writeExports: ({ importsHash }) => called('writeExports', { imports: importsHash !== undefined }),
   }
   const pass: InstallationPass = {

@@ -92,17 +92,12 @@ describe('the sub-installations that a job has', () => {
     expect(fault?.message.length).toBeLessThan(4200)
   })
 
-  it('that cannot be made are told in the condition, and that they can in the next job', async () => {
+  it('that cannot be made are told in the condition', async () => {
     const refused = { result: 'refused' as const, of: 'subInstallations' as const, code: 'NameTaken', message: 'no' }
     const { pass } = installationPass({ execution: undefined, act: { applyChildren: () => Promise.resolve(refused) } })
     expect(await applyChildren(pass)).toEqual(fail('NameTaken', 'no'))
     const condition = { type: 'EnsureSubInstallations', status: 'False', reason: 'InstallationCreatingFailed' }
     expect(pass.draft.conditions).toEqual([{ ...condition, message: 'no' }])
-    const none = { result: 'applied' as const, execution: undefined, subInstallations: [], wantedSubs: [] }
-    const act = { applyChildren: () => Promise.resolve(none) }
-    const next = installationPass({ execution: undefined, act, target: { subsRefused: true } })
-    await applyChildren(next.pass)
-    expect(next.pass.draft.conditions).toMatchObject([{ type: 'EnsureSubInstallations', status: 'True' }])
   })
 
   it('that the blueprint no longer has are told that they go, and waited for', async () => {

@@ -19,7 +19,7 @@ import {
   sleep,
   TimeoutFailure,
 } from '@temporalio/workflow'
-import { type Outcome, done } from '../../plan/outcome.ts'
+import { type FaultCondition, type Outcome, done } from '../../plan/outcome.ts'
 import type { Runtime } from '../../plan/runtime.ts'
 import { runStep, type Step, type StepHooks } from '../../plan/step.ts'
 import { SHORT_TRIES } from '../level-activities.ts'
@@ -56,10 +56,20 @@ export const temporalRuntime: Runtime = {
 }
 
 function fault(cause: unknown): Outcome | undefined {
-  if (cause instanceof ApplicationFailure)
-    return oneFault(cause.type ?? 'Unknown', cause.message, cause.nonRetryable !== true)
+  if (cause instanceof ApplicationFailure) {
+    const condition = conditionIn(cause.details)
+    const known = { code: cause.type ?? 'Unknown', message: cause.message, retryable: cause.nonRetryable !== true }
+    return { ...done, faults: [{ ...known, ...(condition !== undefined && { condition }) }] }
+  }
   if (cause instanceof TimeoutFailure) return oneFault('Timeout', cause.message, true)
   return undefined
+}
+
+/** As `finalFailure` of activities/kube/errors.ts puts it in; details of others are theirs. */
+function conditionIn(details: readonly unknown[] | null | undefined): FaultCondition | undefined {
+  const { condition } = (details?.[0] ?? {}) as { readonly condition?: Partial<FaultCondition> }
+  const { type, reason } = condition ?? {}
+  return typeof type === 'string' && typeof reason === 'string' ? { type, reason } : undefined
 }
 
 function oneFault(code: string, message: string, retryable: boolean): Outcome {

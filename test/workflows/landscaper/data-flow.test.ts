@@ -1,12 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
+  exportedNames,
   flowGraph,
+  importedNames,
+  readFlow,
+  ringThrough,
   exportProblems,
   ringProblem,
   isSuccessor,
   type DataFlow,
-} from '../../../../activities/landscaper/render/data-flow.ts'
+} from '../../../workflows/landscaper/data-flow.ts'
 
 const imports = (...names: readonly string[]): DataFlow => ({
   imports: { data: names.map((dataRef) => ({ name: dataRef, dataRef })) },
@@ -76,5 +80,32 @@ describe('siblings', () => {
         expect(problem.split(' -> ')).toHaveLength(length + 1)
       }),
     )
+  })
+})
+
+describe('a ring through a sibling', () => {
+  it('is the shortest one that it is in', () => {
+    const graph = [
+      { name: 'a', dependsOn: ['b', 'c', 'x'] },
+      { name: 'b', dependsOn: ['c'] },
+      { name: 'c', dependsOn: ['a'] },
+      { name: 'x', dependsOn: ['y'] },
+      { name: 'y', dependsOn: ['x'] },
+    ]
+    expect(ringThrough('a', graph)).toEqual(['a', 'c', 'a'])
+    expect(ringThrough('b', graph)).toEqual(['b', 'c', 'a', 'b'])
+    expect(ringThrough('z', [...graph, { name: 'z', dependsOn: ['a'] }])).toBeUndefined()
+  })
+})
+
+describe('the flow of what nobody has checked', () => {
+  it('is what can be read of it', () => {
+    const spec = {
+      imports: { data: [{ dataRef: 'a' }, { dataRef: 1 }, null], targets: [{ targetMap: { one: 't', two: [] } }] },
+      exports: { data: 'none', targets: [{ name: 'e', target: 'u' }] },
+    }
+    const flow = readFlow(spec)
+    expect([importedNames(flow), exportedNames(flow)]).toEqual([['data a', 'target t'], ['target u']])
+    expect(importedNames(readFlow({ imports: 7 }))).toEqual([])
   })
 })

@@ -1,11 +1,50 @@
 // Who among siblings hands what to whom: by the names that their specs export and import in the scope that they share. Pure.
 // Source: spec/landscaper.md 2.3 "Init" 3, 2.5, 2.6. Unlike the original, maps of targets count in both directions (appendix B 8).
 
-import { findCycle, type Node } from '../../../workflows/kit/index.ts'
-import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
+import { findCycle, type Node } from '../kit/index.ts'
+import { fieldsOf, type JsonFields, listOf, textOf } from './json-fields.ts'
+
+interface Named {
+  readonly name: string
+}
 
 /** What of a spec is looked at; of Installations and of templates. */
-export type DataFlow = Pick<Installation['spec'], 'imports' | 'exports'>
+export interface DataFlow {
+  readonly imports?: {
+    readonly data?: readonly (Partial<Named> & { readonly dataRef?: string })[]
+    readonly targets?: readonly (Partial<Named> & {
+      readonly target?: string
+      readonly targets?: readonly string[]
+      readonly targetMap?: Readonly<Record<string, string>>
+      readonly targetListRef?: string
+      readonly targetMapRef?: string
+    })[]
+  }
+  readonly exports?: {
+    readonly data?: readonly (Named & { readonly dataRef: string })[]
+    readonly targets?: readonly (Named & { readonly target: string })[]
+  }
+}
+
+/** What a spec says that nobody may have checked; what is of another type is left out. */
+export function readFlow(spec: JsonFields): DataFlow {
+  const [imports, exports] = [fieldsOf(spec['imports']), fieldsOf(spec['exports'])]
+  const entries = (list: unknown) => listOf(list).map(fieldsOf)
+  return {
+    imports: {
+      data: entries(imports['data']).map(({ dataRef }) => ({ dataRef: textOf(dataRef) })),
+      targets: entries(imports['targets']).map(({ target, targets, targetMap }) => ({
+        target: textOf(target),
+        targets: listOf(targets).map(textOf),
+        targetMap: Object.fromEntries(Object.entries(fieldsOf(targetMap)).map(([key, name]) => [key, textOf(name)])),
+      })),
+    },
+    exports: {
+      data: entries(exports['data']).map(({ name, dataRef }) => ({ name: textOf(name), dataRef: textOf(dataRef) })),
+      targets: entries(exports['targets']).map(({ name, target }) => ({ name: textOf(name), target: textOf(target) })),
+    },
+  }
+}
 
 /** A name in the shared scope, with what it is a name of: DataObjects and Targets of one name are two things. */
 export type SharedName = `data ${string}` | `target ${string}`
@@ -36,12 +75,10 @@ export function isSuccessor(one: DataFlow, of: DataFlow): boolean {
   return exported.size > 0 && importedNames(one).some((name) => exported.has(name))
 }
 
-interface Named extends DataFlow {
-  readonly name: string
-}
+type Sibling = DataFlow & Named
 
 /** The siblings as a graph: each depends on those whose exports it imports. */
-export function flowGraph(siblings: readonly Named[]): readonly Node[] {
+export function flowGraph(siblings: readonly Sibling[]): readonly Node[] {
   const exporters = new Map<SharedName, Set<string>>()
   for (const one of siblings) {
     for (const name of exportedNames(one)) exporters.set(name, (exporters.get(name) ?? new Set()).add(one.name))
@@ -53,7 +90,7 @@ export function flowGraph(siblings: readonly Named[]): readonly Node[] {
 }
 
 /** What cannot be among siblings, in words: exports of two. Empty: nothing. */
-export function exportProblems(siblings: readonly Named[]): readonly string[] {
+export function exportProblems(siblings: readonly Sibling[]): readonly string[] {
   const exporters = new Map<SharedName, string>()
   return siblings.flatMap((one) =>
     exportedNames(one).flatMap((name) => {
@@ -65,7 +102,24 @@ export function exportProblems(siblings: readonly Named[]): readonly string[] {
 }
 
 /** A ring of siblings that import from each other, in words, with its path; undefined: none. */
-export function ringProblem(siblings: readonly Named[]): string | undefined {
+export function ringProblem(siblings: readonly Sibling[]): string | undefined {
   const cycle = findCycle(flowGraph(siblings))
   return cycle && `they import from each other: ${cycle.join(' -> ')}`
+}
+
+/** The shortest ring that a sibling is in, as a closed path of names; undefined: none. */
+export function ringThrough(name: string, siblings: readonly Node[]): readonly string[] | undefined {
+  const dependsOn = new Map(siblings.map((one) => [one.name, one.dependsOn]))
+  const paths: (readonly string[])[] = [[name]]
+  const seen = new Set([name])
+  // Breadth first; what is appended is walked, too.
+  for (const path of paths) {
+    for (const next of dependsOn.get(path.at(-1) ?? '') ?? []) {
+      if (next === name) return [...path, name]
+      if (seen.has(next)) continue
+      seen.add(next)
+      paths.push([...path, next])
+    }
+  }
+  return undefined
 }

@@ -1,0 +1,168 @@
+// The roots beside a root, which are the others of its namespace: whom it waits for, who has to go before it does, and whom its end starts.
+// Source: spec/landscaper.md 2.2 trigger 5, 2.3 "Init" 3, 2.4, 2.6.
+//
+//   R1. Who they are the journal knows, by what they give and take: no list is read, however many roots the namespace has.
+//   R2. Whoever is in the way is waited for first and looked at then, at the API server; once. What comes later is a wake, and in the journal before it.
+//   R3. A wait ends: nobody waits for one that goes instead, nor for one that waits, over others, for itself.
+
+import {
+  type Installation,
+  installationKind,
+  installationTrigger,
+} from '../../../workflows/landscaper/installation/kind.ts'
+import { exportedNames, importedNames, isSuccessor, ringThrough } from '../../../workflows/landscaper/data-flow.ts'
+import { shortList } from '../../../workflows/landscaper/short-list.ts'
+import { type Flow, groupKindOf, isIdle, jobIDsOf, path, textAt } from '../../../workflows/kit/index.ts'
+import { flowIn, flowKeys } from '../../journal/flow-keys.ts'
+import { type FlowObject, giversOf, takersOf, upstreamOf } from '../../journal/read/flow.ts'
+import { finalFailure } from '../../kube/errors.ts'
+import { inParallel } from '../../kube/in-parallel.ts'
+import { readObject } from '../../kube/read-family.ts'
+import { PARALLEL_READS } from '../data-objects.ts'
+import type { LandscaperDeps } from '../deps.ts'
+import { type InTheWay, isLeaving, isMaking, type Onlooker, waitFor } from './sibling-waits.ts'
+
+/**
+ * Those whose exports are imported, and that have not succeeded, or have another job before them.
+ *
+ * @throws `ImportRing` (final) with its path, when the root imports, over others, what it exports itself.
+ */
+export async function rootPredecessorsOf(
+  deps: LandscaperDeps,
+  onlooker: Onlooker,
+  installation: Installation,
+): Promise<InTheWay> {
+  const own = flowOf(installation)
+  const query = queryFor(deps, installation, own.takes)
+  // Who gives nothing is in no ring.
+  const upstream = own.gives.length === 0 ? await giversOf(deps.db, query) : await upstreamOf(deps.db, query)
+  checkRing(installation, own, upstream)
+  const predecessors = upstream.filter(({ projection }) => givesTo(own, projection))
+  const open = predecessors.filter(({ projection }) => standingOf(projection) !== 'succeeded')
+  const now = await lookedAt(deps, onlooker, open, (one) => isSuccessor(installation.spec, one.spec))
+  const having = (standing: Standing) => now.filter(({ state }) => standingOf(state) === standing)
+  return {
+    unfinished: shortList(having('unfinished').map(({ name }) => name)),
+    failed: shortList(having('failed').map(({ name, state }) => `${name} ${howItIs(state)}`)),
+  }
+}
+
+/** Those that import what this one exports, and are there still; not those in a ring with it that go too: there is no order to keep. */
+export async function rootSuccessorsOf(
+  deps: LandscaperDeps,
+  onlooker: Onlooker,
+  installation: Installation,
+): Promise<InTheWay> {
+  const own = flowOf(installation)
+  const takers = await takersOf(deps.db, queryFor(deps, installation, own.gives))
+  const isInRing = await ringMembers(deps, installation, own, takers)
+  const open = takers.filter((one) => !(isLeaving(one.projection) && isInRing(one)))
+  const now = await lookedAt(deps, onlooker, open, (one) => isSuccessor(one.spec, installation.spec))
+  const left = now.filter(({ uid, state }) => !(isLeaving(state) && isInRing({ uid })))
+  const shown = ({ name, state }: LookedAt) => (phaseOf(state) === 'DeleteFailed' ? `${name} (DeleteFailed)` : name)
+  return { unfinished: shortList(left.map(shown)), failed: [] }
+}
+
+/** Those that import what this one exports, as the journal knows them, but for those under deletion. */
+export async function dependentsOf(deps: LandscaperDeps, installation: Installation): Promise<readonly FlowObject[]> {
+  const takers = await takersOf(deps.db, queryFor(deps, installation, flowOf(installation).gives))
+  return takers.filter(({ projection }) => !isLeaving(projection))
+}
+
+/** The keys of what a root gives and takes. */
+function flowOf({ metadata: { namespace }, spec }: Installation): Flow {
+  return { gives: flowKeys(namespace, exportedNames(spec)), takes: flowKeys(namespace, importedNames(spec)) }
+}
+
+function queryFor(
+  { cluster }: LandscaperDeps,
+  { metadata: { namespace, uid } }: Installation,
+  keys: readonly string[],
+) {
+  return { cluster, ...groupKindOf(installationKind), namespace, uid, keys }
+}
+
+function givesTo({ takes }: Flow, projection: object): boolean {
+  const given = new Set(flowIn(projection).gives)
+  return takes.some((key) => given.has(key))
+}
+
+/** R3 */
+function checkRing({ metadata: { name } }: Installation, own: Flow, upstream: readonly FlowObject[]): void {
+  if (own.gives.length === 0 || upstream.length === 0) return
+  const all = [{ name, flow: own }, ...upstream.map((one) => ({ name: one.name, flow: flowIn(one.projection) }))]
+  const givers = new Map<string, string[]>()
+  for (const { name: giver, flow } of all)
+    for (const key of flow.gives) givers.set(key, [...(givers.get(key) ?? []), giver])
+  const graph = all.map(({ name: taker, flow }) => ({
+    name: taker,
+    // Its own exports are nobody's to wait for.
+    dependsOn: [...new Set(flow.takes.flatMap((key) => givers.get(key) ?? []))].filter((giver) => giver !== taker),
+  }))
+  const ring = ringThrough(name, graph)
+  if (ring === undefined) return
+  const path = shortList(ring).join(' -> ')
+  throw finalFailure('ImportRing', `installations import from each other: ${path}; expected no ring`)
+}
+
+/** Whether one imports from the root, over others or not, that the root imports from. */
+async function ringMembers(
+  deps: LandscaperDeps,
+  installation: Installation,
+  { takes }: Flow,
+  takers: readonly FlowObject[],
+): Promise<(one: Pick<FlowObject, 'uid'>) => boolean> {
+  if (!takers.some(({ projection }) => isLeaving(projection))) return () => false
+  const upstream = await upstreamOf(deps.db, queryFor(deps, installation, takes))
+  const uids = new Set(upstream.map(({ uid }) => uid))
+  return ({ uid }) => uids.has(uid)
+}
+
+type Standing = 'succeeded' | 'unfinished' | 'failed'
+
+/** Where a root stands for those that import from it. Takes objects and projections alike. */
+function standingOf(root: object): Standing {
+  const isOver = isIdle(jobIDsOf(root))
+  // Whoever goes waits for those that import from it: they do not wait for its end.
+  if (isLeaving(root) && (isOver || !isMaking(root))) return 'failed'
+  if (!isOver || installationTrigger(root) !== undefined) return 'unfinished'
+  return phaseOf(root) === 'Succeeded' ? 'succeeded' : 'failed'
+}
+
+function howItIs(root: object): string {
+  if (isLeaving(root)) return 'is being deleted'
+  const phase = phaseOf(root)
+  return phase === undefined ? 'has never run' : `is ${phase}`
+}
+
+function phaseOf(root: object): string | undefined {
+  return textAt(root, path('status.phase'))
+}
+
+interface LookedAt {
+  readonly uid: string
+  readonly name: string
+  /** The object, or what the journal has of it. */
+  readonly state: object
+}
+
+/** R2; one that has gone meanwhile is left out, and one that has become another. */
+async function lookedAt(
+  deps: LandscaperDeps,
+  onlooker: Onlooker,
+  roots: readonly FlowObject[],
+  isMeant: (one: Installation) => boolean,
+): Promise<readonly LookedAt[]> {
+  const added = await waitFor(
+    deps,
+    onlooker,
+    roots.map(({ name }) => name),
+  )
+  const { namespace } = onlooker.subject
+  const looked = await inParallel(roots, PARALLEL_READS, async ({ uid, name, projection }): Promise<LookedAt[]> => {
+    if (!added.has(name)) return [{ uid, name, state: projection }]
+    const now = await readObject(deps, installationKind, namespace, name)
+    return now?.metadata.uid === uid && isMeant(now) ? [{ uid, name, state: now }] : []
+  })
+  return looked.flat()
+}

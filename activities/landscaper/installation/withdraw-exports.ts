@@ -1,0 +1,39 @@
+// The exports of an Installation whose job fails go before its failure can be read: nobody takes what an earlier job has exported for current.
+// Source: spec/landscaper.md 2.3 "Init" 1, docs/adr/0046.
+
+import { SOURCE_LABEL, SOURCE_TYPE_LABEL } from '../../../workflows/landscaper/contract.ts'
+import { dataObjectKind } from '../../../workflows/landscaper/data-object/kind.ts'
+import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
+import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
+import type { Subject } from '../../../workflows/kit/index.ts'
+import type { ComingEnd } from '../../deps.ts'
+import type { LandscaperDeps } from '../deps.ts'
+import { labelValue } from '../label-value.ts'
+import { isOwnedBy } from '../../kube/owners.ts'
+import { listNow } from '../../kube/read-family.ts'
+import { type Write, writeAll } from '../../kube/write.ts'
+import { installationContext } from '../render/names.ts'
+
+/** Deletes what the Installation has exported, when its job is to end as failed; what somebody else owns stays. @throws KubeError */
+export async function withdrawExports(deps: LandscaperDeps, { by, subject, phase }: ComingEnd): Promise<void> {
+  if (phase !== 'Failed') return
+  const found = await Promise.all([dataObjectKind, targetKind].map((watched) => exportsOf(deps, subject, watched)))
+  const writer = { ...by, step: 'withdrawExports', fieldManager: 'pawl-installation' }
+  for (const answer of await writeAll(deps, writer, found.flat())) if (answer.result === 'failed') throw answer.error
+}
+
+async function exportsOf(
+  deps: LandscaperDeps,
+  subject: Subject,
+  watched: typeof dataObjectKind | typeof targetKind,
+): Promise<readonly Write[]> {
+  const { namespace, name: installation } = subject
+  const source = labelValue(installationContext(installation))
+  const labelSelector = `${SOURCE_LABEL}=${source},${SOURCE_TYPE_LABEL}=export`
+  const found = await listNow(deps, watched, namespace, labelSelector)
+  return found
+    .filter((one) => isOwnedBy(one, installationKind, subject))
+    .map(({ metadata: { name, uid, resourceVersion: version } }) => {
+      return { verb: 'delete', watched, namespace, name, uid, version }
+    })
+}

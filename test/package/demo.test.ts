@@ -1,0 +1,42 @@
+// The first thing that newcomers run (README): the tour, with the servers that it starts, the webhook among them.
+
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+
+import { expect, it, onTestFinished } from 'vitest'
+
+const DEMO = join(import.meta.dirname, '../../worker/demo.js')
+const LIMIT = 300_000
+
+it('npm run demo comes to its summary, with each example as its title says, and ends', { timeout: LIMIT }, async () => {
+  const { code, output } = await demo()
+  expect({ code, end: output.slice(-1500) }).toMatchObject({ code: 0 })
+  const summary = output.slice(output.lastIndexOf('What happened'))
+  expect(
+    summary
+      .replaceAll(/[\d.]+ s\b/g, 'N s')
+      .split('\n')
+      .slice(1, 9),
+  ).toEqual([
+    '  servers were ready after N s',
+    '  diamond: Succeeded after N s',
+    '  failing-branch: Failed after N s',
+    '  cycle: Failed after N s',
+    '  cycle found: a -> b -> c -> a',
+    '  diamond: Succeeded again after N s',
+    '  diamond: deleted after N s, nothing is left',
+    '  bookshop: Succeeded after N s',
+  ])
+})
+
+async function demo(): Promise<{ readonly code: number | null; readonly output: string }> {
+  const child = spawn(process.execPath, [DEMO], { stdio: ['ignore', 'pipe', 'pipe'] })
+  // It stops its servers on a signal.
+  onTestFinished(() => void child.kill('SIGTERM'))
+  let output = ''
+  const take = (chunk: Buffer) => (output += chunk.toString())
+  child.stdout.on('data', take)
+  child.stderr.on('data', take)
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
+  return { code, output }
+}
