@@ -4,9 +4,13 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createRegistries, type Registries } from '../../activities/landscaper/components/registries.ts'
-import { readDockerConfig, type RegistryCredential } from '../../activities/landscaper/components/registry-credentials.ts'
+import {
+  readDockerConfig,
+  type RegistryCredential,
+} from '../../activities/landscaper/components/registry-credentials.ts'
 import { READ_LIMITS, type ReadLimits } from '../../activities/landscaper/components/registry-reads.ts'
 import { resolveComponents } from '../../activities/landscaper/components/resolve-components.ts'
 import { resourceAt } from '../../activities/landscaper/render/component-scope.ts'
@@ -44,13 +48,25 @@ interface Asking {
   readonly namespace?: string
 }
 
-function opened(limits: Partial<ReadLimits> = {}, allow: readonly string[] = LISTED, now = () => new Date()): Registries {
+function opened(
+  limits: Partial<ReadLimits> = {},
+  allow: readonly string[] = LISTED,
+  now = () => new Date(),
+): Registries {
   const registries = createRegistries({ allow, now, limits: { ...READ_LIMITS, ...limits } })
   ends.push(() => registries.close())
   return registries
 }
 
-async function resolve({ registry, credential, version = '1.0.0', name = NAME, context, namespace = 'n', ...how }: Asking) {
+async function resolve({
+  registry,
+  credential,
+  version = '1.0.0',
+  name = NAME,
+  context,
+  namespace = 'n',
+  ...how
+}: Asking) {
   const { hostname, port } = new URL(registry)
   const entries = credential === undefined ? [] : [{ hostname, port, path: '', credential }]
   const registries = how.registries ?? opened()
@@ -94,6 +110,10 @@ async function server(answer: (request: IncomingMessage, response: ServerRespons
   return `http://127.0.0.1:${(made.address() as AddressInfo).port}`
 }
 
+/** What the open registry answers to it. */
+const passedOn = ({ url = '', headers: { accept = '*/*' } }: IncomingMessage) =>
+  fetch(`${open.url}${url}`, { headers: { accept } })
+
 const plain = descriptorV2(NAME, '1.0.0')
 
 describe('a component in a registry', () => {
@@ -119,9 +139,21 @@ describe('a component in a registry', () => {
   it('has what it refers to, and its resources, wherever in a registry they are', async () => {
     const [blob, layer] = [Buffer.from('of the component'), Buffer.from('an artefact')]
     const artefacts: Entry[] = [
-      { name: 'blob', type: 'text', access: { type: 'ociBlob', ref: `${open.url}/else/where`, digest: digestOf(layer) } },
-      { name: 'artefact', type: 'text', access: { type: 'ociArtifact/v1', imageReference: `${open.url}/else/where:1.0.0` } },
-      { name: 'image', type: 'ociImage', access: { type: 'ociRegistry', imageReference: `${open.url}/else/image:1.0.0` } },
+      {
+        name: 'blob',
+        type: 'text',
+        access: { type: 'ociBlob', ref: `${open.url}/else/where`, digest: digestOf(layer) },
+      },
+      {
+        name: 'artefact',
+        type: 'text',
+        access: { type: 'ociArtifact/v1', imageReference: `${open.url}/else/where:1.0.0` },
+      },
+      {
+        name: 'image',
+        type: 'ociImage',
+        access: { type: 'ociRegistry', imageReference: `${open.url}/else/image:1.0.0` },
+      },
     ]
     const resources = [localBlobOf('local', 'text', blob, 'text/plain'), ...artefacts]
     const references = [reference('db', 'example.com/db', '2.0.0')]
@@ -130,7 +162,11 @@ describe('a component in a registry', () => {
     const artifact = { tag: '1.0.0', config: '{}', configType: 'application/json' }
     const content = { content: layer, mediaType: 'text/x-note' }
     await pushArtifact(open, { ...artifact, repository: 'else/where', layers: [content] })
-    await pushArtifact(open, { ...artifact, repository: 'else/image', layers: [content, { ...content, content: blob }] })
+    await pushArtifact(open, {
+      ...artifact,
+      repository: 'else/image',
+      layers: [content, { ...content, content: blob }],
+    })
     const scope = await resolve({ registry: `${open.url}/${prefix}` })
     expect(scope.all.map(({ name }) => name)).toEqual([NAME, 'example.com/db'])
     expect(await contentOf(scope, 'cd://resources/local')).toBe('text/plain: of the component')
@@ -142,11 +178,17 @@ describe('a component in a registry', () => {
 
   it('is for those who are let in', async () => {
     const prefix = await pushed({ descriptor: plain })
-    for (const [registry, code] of [[basic, 401], [token, 401]] as const) {
+    for (const [registry, code] of [
+      [basic, 401],
+      [token, 401],
+    ] as const) {
       const asking = { registry: `${registry.url}/${prefix}` }
       expect((await resolve({ ...asking, credential: READER })).own.name).toBe(NAME)
       const wrong = await errorOf(resolve({ ...asking, credential: { ...READER, password: 'mistyped' } }))
-      expect(wrong).toMatchObject({ code: 'RegistryDenied', message: expect.stringContaining(`for it (${code})`) as string })
+      expect(wrong).toMatchObject({
+        code: 'RegistryDenied',
+        message: expect.stringContaining(`for it (${code})`) as string,
+      })
       expect(wrong.message).not.toContain('mistyped')
       expect(await errorOf(resolve(asking))).toMatchObject({ code: 'RegistryDenied' })
     }
@@ -196,7 +238,7 @@ describe('what a registry answers', () => {
   it('is refused when it is something else than what was asked for', async () => {
     const prefix = await pushed({ descriptor: plain })
     const lying = await server((request, response) => {
-      void fetch(`${open.url}${request.url ?? ''}`).then(async (real) => {
+      void passedOn(request).then(async (real) => {
         const bytes = Buffer.from(await real.arrayBuffer())
         if (request.url?.includes('/blobs/') === true) bytes[bytes.length - 1] = 0
         response.end(bytes)
@@ -209,7 +251,9 @@ describe('what a registry answers', () => {
     await pushComponent(open, { prefix, descriptor: descriptorV2(NAME, '2.0.0'), tag: '3.0.0' })
     expect(await errorOf(resolve({ registry: `${open.url}/${prefix}`, version: '3.0.0' }))).toMatchObject({
       code: 'UntrustedContent',
-      message: expect.stringContaining(`found the descriptor of ${NAME}:2.0.0, expected that of ${NAME}:3.0.0`) as string,
+      message: expect.stringContaining(
+        `found the descriptor of ${NAME}:2.0.0, expected that of ${NAME}:3.0.0`,
+      ) as string,
     })
   })
 
@@ -232,7 +276,7 @@ describe('what a registry answers', () => {
     const seen: (string | undefined)[] = []
     const elsewhere = await server((request, response) => {
       seen.push(request.headers.authorization)
-      void fetch(`${open.url}${request.url ?? ''}`).then(async (real) => response.end(Buffer.from(await real.arrayBuffer())))
+      void passedOn(request).then(async (real) => response.end(Buffer.from(await real.arrayBuffer())))
     })
     const registry = await server(({ headers, url }, response) => {
       if (headers.authorization === undefined) response.writeHead(401, { 'www-authenticate': 'Basic realm="r"' }).end()
@@ -244,15 +288,57 @@ describe('what a registry answers', () => {
     expect((await errorOf(resolve({ registry: round }))).message).toContain('found more than 5 redirects')
   })
 
+  // As CVE-2020-15157: whoever keeps the blobs may not name who gets the credentials.
+  it('is no challenge where a redirect leads, so that nobody there names who is given credentials', async () => {
+    const seen: (string | undefined)[] = []
+    const thief = await server(({ headers }, response) => {
+      seen.push(headers.authorization)
+      response.end('{"token":"x"}')
+    })
+    const challenge = { 'www-authenticate': `Bearer realm="${thief}/token",service="s"` }
+    const elsewhere = await server((_, response) => void response.writeHead(401, challenge).end())
+    const registry = await server((_, response) => void response.writeHead(307, { location: elsewhere }).end())
+    expect(await errorOf(resolve({ registry, credential: READER }))).toMatchObject({ code: 'RegistryDenied' })
+    expect(seen).toEqual([])
+  })
+
+  it('is no address of other protocols for tokens', async () => {
+    const challenge = { 'www-authenticate': 'Bearer realm="data:text/plain,x"' }
+    const registry = await server((_, response) => void response.writeHead(401, challenge).end())
+    expect(await errorOf(resolve({ registry }))).toMatchObject({ code: 'RegistryDenied' })
+  })
+
+  it('keeps nobody else out when it fails late for one namespace, and nobody asks again', async () => {
+    const failing: ServerResponse[] = []
+    const late = await server((_, response) => void failing.push(response))
+    const registries = opened({ waitMs: 0, reads: 2 })
+    for (const version of ['1', '2', '3', '4']) {
+      const waiting = errorOf(resolve({ registry: late, registries, version }))
+      expect((await waiting).message).toContain('not there after')
+      failing.pop()?.writeHead(403).end()
+      await expect.poll(() => failing.length).toBe(0)
+      await sleep(100)
+    }
+    const prefix = await pushed({ descriptor: plain })
+    const asking = { registry: `${open.url}/${prefix}`, registries, namespace: 'other' }
+    await expect.poll(async () => (await resolve(asking)).own.name, { timeout: 5000 }).toBe(NAME)
+  })
+
   it('is read on without the pass that has asked, for whoever asks again', async () => {
     const prefix = await pushed({ descriptor: plain })
     let release = (): void => undefined
     const slow = await server((request, response) => {
-      release = () => void response.writeHead(307, { location: `${open.url}${request.url ?? ''}` }).end()
+      release = () => {
+        release = () => undefined
+        response.writeHead(307, { location: `${open.url}${request.url ?? ''}` }).end()
+      }
     })
     const asking = { registry: `${slow}/${prefix}`, registries: opened({ waitMs: 50 }) }
     const late = await errorOf(resolve(asking))
-    expect(late).toMatchObject({ type: 'RegistryUnavailable', message: expect.stringContaining('not there after') as string })
+    expect(late).toMatchObject({
+      type: 'RegistryUnavailable',
+      message: expect.stringContaining('not there after') as string,
+    })
     release()
     // The manifest has come; now it is the config's turn.
     await expect
@@ -301,11 +387,29 @@ describe('a registry', () => {
     expect(await ask(`https://${open.host}`)).toMatchObject(here)
     expect(await ask(`https://localhost:${new URL(open.url).port}`)).toMatchObject(here)
     // Nor does it lead there: by a redirect, or for a token.
-    const redirecting = await server((_, response) => void response.writeHead(307, { location: 'http://localhost:1/' }).end())
+    const redirecting = await server(
+      (_, response) => void response.writeHead(307, { location: 'http://localhost:1/' }).end(),
+    )
     expect(await ask(redirecting, LISTED)).toMatchObject({ code: 'RegistryNotAllowed' })
     const challenge = { 'www-authenticate': 'Bearer realm="http://169.254.169.254/token"' }
     const asking = await server((_, response) => void response.writeHead(401, challenge).end())
     expect(await ask(asking, LISTED)).toMatchObject({ code: 'RegistryNotAllowed' })
+  })
+})
+
+describe('credentials', () => {
+  it('that no request takes end the job, and are not quoted', async () => {
+    const registry = await server((_, response) => void response.writeHead(401).end())
+    const broken = await errorOf(resolve({ registry, credential: { registryToken: 'se\ncret' } }))
+    expect(broken).toMatchObject({ code: 'ERR_CONFIGURATION_PROBLEM' })
+    expect(broken.message).not.toContain('cret')
+  })
+
+  it('with an authority that is none let nobody be trusted', async () => {
+    for (const authority of ['nonsense', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----']) {
+      const failure = await errorOf(resolve({ registry: `https://${open.host}`, credential: { authority } }))
+      expect(failure.message).toContain('registry https://127.0.0.1')
+    }
   })
 })
 

@@ -28,11 +28,14 @@ const DOCKER_HUB_NAMES = [DOCKER_HUB, 'index.docker.io', 'registry-1.docker.io']
 const DOCKER_HUB_SERVER = 'registry-1.docker.io'
 const PATH = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*$/
 const MOST_PATH = 255
+/** A name of a host has 253 characters at most (RFC 1035); scheme and port beside. */
+const MOST_ADDRESS = 300 + MOST_PATH
 const TAG = /^\w[\w.-]{0,127}$/
 const DIGEST = /^sha(?:256:[0-9a-f]{64}|512:[0-9a-f]{128})$/
 /** What stands for `+`, which no tag may have. */
 const BUILD = '.build-'
 
+const isPath = (text: string) => text.length <= MOST_PATH && PATH.test(text)
 export const isDigest = (text: string): boolean => DIGEST.test(text)
 
 /** One name for the registry of Docker, which has several. */
@@ -70,7 +73,7 @@ export function repositoryOf({ origin, prefix, mapping }: OciContext, component:
     mapping === 'urlPath'
       ? joined(prefix, NAMESPACE, component)
       : joined(prefix, createHash('sha256').update(component).digest('hex'))
-  if (PATH.test(path) && path.length <= MOST_PATH) return { origin, path }
+  if (isPath(path)) return { origin, path }
   throw invalid(
     `component ${shown(component)}: found a name that no OCI registry takes, expected lower case and slashes`,
   )
@@ -95,7 +98,7 @@ export function readOciReference(text: string): OciReference | undefined {
   if (digest !== undefined && !isDigest(digest)) return undefined
   const [, address = '', tag = 'latest'] = /^(.*?)(?::([^:/]*))?$/.exec(named) ?? []
   const found = splitAddress(onDockerHub(address))
-  if (found === undefined || !TAG.test(tag) || !PATH.test(found.path)) return undefined
+  if (found === undefined || !TAG.test(tag) || !isPath(found.path)) return undefined
   return { repository: found, reference: digest ?? tag }
 }
 
@@ -111,6 +114,7 @@ function hubLibrary(address: string, host: string, rest: readonly string[]): str
 }
 
 function splitAddress(address: string): OciRepository | undefined {
+  if (address.length > MOST_ADDRESS) return undefined
   const [, scheme = 'https', host = '', path = ''] =
     /^(?:(https?):\/\/)?([\w.:[\]-]+)(?:\/([^?#]*))?$/.exec(address) ?? []
   const url = `${scheme}://${canonicalHost(host) === DOCKER_HUB ? DOCKER_HUB_SERVER : host}`

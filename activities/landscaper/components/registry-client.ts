@@ -3,6 +3,7 @@
 //   A1. Nobody is believed: what comes has the digest by which it was asked for, or that the registry states for a tag.
 //   A2. A token is asked for to pull from this repository, whatever the registry says it should be for.
 //   A3. What was let in with one credential opens nothing for another.
+//   A4. Who gets credentials is said by the registry itself, never by where it redirects to (CVE-2020-15157 of others).
 
 import { createHash } from 'node:crypto'
 import { BlueprintError } from '../render/blueprint-error.ts'
@@ -76,7 +77,8 @@ export class RegistryClient {
         accept: kind === 'manifests' ? MANIFEST_TYPES.join(', ') : '*/*',
       })
     const answer = await send(known)
-    if (answer.status !== 401 || registryToken !== undefined) return answer
+    // A4
+    if (answer.status !== 401 || answer.origin !== repository.origin || registryToken !== undefined) return answer
     const header = await this.#authorize(asked, answer, signal)
     return header === undefined ? answer : await send(header)
   }
@@ -105,7 +107,7 @@ export class RegistryClient {
       return basic
     }
     const realm = challenge?.scheme === 'bearer' ? challenge.parameters['realm'] : undefined
-    if (realm === undefined || !URL.canParse(realm)) return undefined
+    if (realm === undefined || !/^https?:/i.test(realm) || !URL.canParse(realm)) return undefined
     return await this.#token({ asked, realm, service: challenge?.parameters['service'], basic, signal })
   }
 

@@ -27,6 +27,8 @@ export interface RegistryRequest {
 }
 
 export interface RegistryAnswer {
+  /** Of whoever has given it: after redirects, maybe not whom we have asked. */
+  readonly origin: string
   readonly status: number
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
@@ -74,6 +76,7 @@ export class RegistryConnections {
   /** @returns the place to which it was redirected, or the answer. */
   async #sendOnce(asked: RegistryRequest): Promise<RegistryAnswer | string> {
     const { url, accept, authorization, form, most, signal } = asked
+    const { origin } = new URL(url)
     try {
       const { statusCode, headers, body } = await request(url, {
         method: form === undefined ? 'GET' : 'POST',
@@ -85,13 +88,13 @@ export class RegistryConnections {
         ...(form !== undefined && { body: form.toString() }),
         ...{ dispatcher: this.#agentFor(asked), signal, headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS },
       })
-      if (statusCode === 200) return { status: statusCode, headers, bytes: await wholeOf(body, url, most) }
+      if (statusCode === 200) return { origin, status: statusCode, headers, bytes: await wholeOf(body, url, most) }
       // What says more than its status may be long, or quote us.
       body.on('error', () => undefined).destroy()
       const { location } = headers
       if (REDIRECTS.includes(statusCode) && typeof location === 'string') return location
       if (statusCode >= 500 || PASSING.includes(statusCode)) throw unavailable(url, `status ${statusCode}`)
-      return { status: statusCode, headers, bytes: Buffer.alloc(0) }
+      return { origin, status: statusCode, headers, bytes: Buffer.alloc(0) }
     } catch (error) {
       throw failureOf(error, asked)
     }
@@ -150,6 +153,9 @@ function failureOf(error: unknown, { url, signal }: RegistryRequest): unknown {
   if (error instanceof RefusedAddress) return new BlueprintError('RegistryNotAllowed', `registry: ${error.message}`)
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (typeof code !== 'string') return error
+  // Undici says it of headers: no other argument is a tenant's.
+  if (code === 'UND_ERR_INVALID_ARG')
+    return strange(url, 'found credentials that no request takes, expected plain text')
   const expected = 'expected one of the authorities that the worker trusts, or of certificateAuthority in ocmConfig'
   if (isUntrusted(code))
     return new BlueprintError(

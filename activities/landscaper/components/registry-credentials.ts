@@ -81,13 +81,22 @@ export function readDockerConfig(
   if (!isFields(value)) throw invalid(`${place}: found ${typeName(value)}, expected a map`)
   const auths = form === '.dockercfg' ? value : (value['auths'] ?? {})
   if (!isFields(auths)) throw invalid(`${place}.auths: found ${typeName(auths)}, expected a map`)
-  return Object.entries(auths).flatMap(([server, entry]) => {
+  const entries = Object.entries(auths)
+  refuseTooMany(entries.length, `${place}.auths`)
+  return entries.flatMap(([server, entry]) => {
     const at = `${place}: entry of ${JSON.stringify(server.slice(0, 100))}`
     const subject = subjectOf(server)
     if (subject === undefined) throw invalid(`${at}: expected the name of a registry`)
     const credential = dockerCredential(entry, at)
     return credential === undefined ? [] : [{ ...subject, credential }]
   })
+}
+
+// Each takes a while, and a Secret holds tens of thousands.
+const MOST_ENTRIES = 1000
+
+function refuseTooMany(found: number, field: string): void {
+  if (found > MOST_ENTRIES) throw invalid(`${field}: found ${found} entries, expected at most ${MOST_ENTRIES}`)
 }
 
 /** `https://index.docker.io/v1/`, `ghcr.io`, `registry.example:5000/acme` */
@@ -156,6 +165,7 @@ export function readOcmConfig(value: unknown, place: string, level = 0): readonl
   if (type !== CREDENTIALS) throw notSupported(`${place}.type`, type, `${GENERIC} or ${CREDENTIALS}`)
   if (fields.raw('aliases') !== undefined)
     throw new BlueprintError('NotSupported', `${place}.aliases: found some, expected none: they are not supported`)
+  refuseTooMany((fields.list('consumers') ?? []).length, `${place}.consumers`)
   const consumers = (fields.list('consumers') ?? []).flatMap((one, index) =>
     consumerIn(one, `${place}.consumers[${index}]`),
   )

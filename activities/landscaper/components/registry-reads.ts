@@ -118,18 +118,27 @@ export class RegistryReads {
 
   /** R3 */
   #makeRoom(title: string, namespace: string): void {
-    const tooOld = this.#nowMs() - TELL_MS
-    for (const [key, flight] of this.#flights)
-      if (flight.endedMs !== undefined && flight.endedMs < tooOld) this.#flights.delete(key)
+    this.#forgetFailures()
     const running = [...this.#flights.values()].filter(({ endedMs }) => endedMs === undefined)
     const own = running.filter((one) => one.namespace === namespace)
     const { reads, readsOfNamespace } = this.#limits
-    if (running.length < reads && own.length < readsOfNamespace && this.#flights.size < 2 * reads) return
+    if (running.length < reads && own.length < readsOfNamespace) return
     const found = `found ${own.length} readings of this namespace and ${running.length} in all`
     throw retryableFailure(
       'RegistryUnavailable',
       `${title}: ${found}, expected fewer than ${readsOfNamespace} and ${reads}; it is asked again`,
     )
+  }
+
+  /** Those that nobody has asked for in time, and the oldest of too many: they must keep nobody out. */
+  #forgetFailures(): void {
+    const tooOld = this.#nowMs() - TELL_MS
+    let excess = this.#flights.size - 2 * this.#limits.reads + 1
+    for (const [key, { endedMs }] of this.#flights) {
+      if (endedMs === undefined || (endedMs >= tooOld && excess <= 0)) continue
+      this.#flights.delete(key)
+      excess -= 1
+    }
   }
 
   #forgetFlight(key: string, flight: Flight): void {
