@@ -1,6 +1,5 @@
-// Components in a registry, laid out as OCM's command line does it (test/support/ocm/ has what that makes). Source: OCM v0.11.0, genericocireg/state.go.
+// Components in a registry, laid out as OCM's command line does it (test/env/ocm-registry.test.ts has that itself). Source: OCM v0.11.0, genericocireg/state.go.
 
-import { readFileSync } from 'node:fs'
 import { tarOf } from './component-registry.ts'
 import { digestOf, type OciRegistry, MANIFEST } from './oci-registry.ts'
 
@@ -69,23 +68,4 @@ export async function pushArtifact(registry: OciRegistry, artifact: PushedArtifa
 function namesIn(descriptor: object): { readonly name: string; readonly version: string } {
   const { component, metadata } = descriptor as Record<string, { name: string; version: string } | undefined>
   return component ?? metadata ?? { name: '', version: '' }
-}
-
-/** What the real command line has pushed, as `npm run build:ocm-components` keeps it. */
-interface KeptComponents {
-  readonly manifests: readonly {
-    readonly repository: string
-    readonly tag: string
-    readonly mediaType: string
-    readonly content: string
-  }[]
-  /** In base64. */
-  readonly blobs: readonly { readonly repository: string; readonly content: string }[]
-}
-
-export async function pushKept(registry: OciRegistry, file: URL): Promise<void> {
-  const { manifests, blobs } = JSON.parse(readFileSync(file, 'utf8')) as KeptComponents
-  for (const { repository, content } of blobs) await registry.pushBlob(repository, Buffer.from(content, 'base64'))
-  for (const { repository, tag, content, mediaType } of manifests)
-    await registry.pushManifest(repository, tag, Buffer.from(content, 'base64'), mediaType)
 }

@@ -10,10 +10,10 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { obtainBinaries } from '../../worker/dev/obtain.ts'
-import { childEnvironment, readConfig } from '../../worker/server/config.ts'
+import { childEnvironment } from '../../worker/server/config.ts'
 import type { Pair } from './certificates.ts'
 import { freePort } from './free-port.ts'
+import { registryBinary } from './registry-binaries.ts'
 
 export const READER = { username: 'reader', password: 'let-me-in' }
 // bcrypt of that password.
@@ -50,7 +50,7 @@ export class OciRegistry {
   }
 
   static async start({ auth, tls, beside }: RegistryOptions = {}): Promise<OciRegistry> {
-    const { registry } = await obtainBinaries(['registry'], { config: readConfig(), progress: () => undefined })
+    const registry = await registryBinary('registry')
     const folder = mkdtempSync(join(tmpdir(), 'pawl-oci-'))
     const storage = beside?.storage ?? join(folder, 'storage')
     const tokens = auth === 'token' ? await TokenServer.start(folder) : undefined

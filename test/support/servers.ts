@@ -13,6 +13,7 @@ import { readConfig } from '../../worker/server/config.ts'
 import { installCrds } from '../../worker/dev/pawl-parts.ts'
 import { startServers, type Servers } from '../../worker/dev/servers.ts'
 import { bundleWorkflows } from '../../worker/reconciler/bundle.ts'
+import { prepareRegistryBinaries } from './registry-binaries.ts'
 import { checkRights } from './rights-audit.ts'
 import { type Accounts, shippedAccounts } from './rights.ts'
 
@@ -56,7 +57,8 @@ const shared: Shared = (globals[KEY] ??= { users: 0, servers: undefined, bundle:
 
 export async function setup(project: TestProject): Promise<void> {
   shared.users += 1
-  shared.servers ??= start()
+  // One after the other: what is built beside servers makes them slow.
+  shared.servers ??= prepareRegistryBinaries().then(start)
   if (project.name === 'e2e') shared.bundle ??= bundle()
   const [started, workflowBundle] = await Promise.all([shared.servers, shared.bundle ?? ''])
   project.provide('servers', addresses(started, workflowBundle))
