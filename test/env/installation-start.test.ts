@@ -15,6 +15,7 @@ const PATH = `/apis/${API}/namespaces/n/installations/shop`
 const BY = { workflowID: 'installation/n/shop/u/job', runID: 'run', pass: 1 }
 const SUBJECT = { kind: 'Installation', uid: 'u', namespace: 'n', name: 'shop' }
 const ASKED = { annotations: { [OPERATION_ANNOTATION]: 'reconcile' } }
+const INTERRUPTED = { annotations: { [OPERATION_ANNOTATION]: 'interrupt' } }
 const IDLE = { phase: 'Succeeded', jobID: 'before', jobIDFinished: 'before', observedGeneration: 1 }
 
 const stage = useWriteStage(inject('servers').databaseUrl)
@@ -40,6 +41,12 @@ describe('an installation that asks for a job', () => {
     expect(target).toMatchObject({ jobID: 'job', phase: 'Init', finalizers: [FINALIZER], reconcileRequested: false })
     expect(writes()).toEqual(['PATCH shop/status', 'PATCH installations/shop'])
     expect(now()).toMatchObject({ status: { jobID: 'job', phase: 'Init' }, spec: { context: 'default' } })
+  })
+
+  it('drops an interrupt that was there before: it was meant for an earlier job', async () => {
+    put({ ...INTERRUPTED, deletionTimestamp: '2030-01-01T00:00:00Z', finalizers: [FINALIZER] }, IDLE)
+    const target = { jobID: 'job', phase: 'InitDelete', interruptRequested: false }
+    expect(await start()).toMatchObject({ start: 'begun', target })
   })
 
   it('loses its error of the job before', async () => {
@@ -113,6 +120,18 @@ describe('an installation that the run was started for', () => {
     expect(seen.start).toBeUndefined()
     expect(seen.target).toMatchObject({ jobID: 'job', reconcileRequested: true })
     expect(now()?.metadata.annotations).toEqual(ASKED.annotations)
+  })
+
+  it('keeps an interrupt that comes between the two writes', async () => {
+    const { metadata } = put(ASKED, IDLE)
+    stage().api.intercept = ({ method, path }) => {
+      if (method !== 'PATCH' || path.endsWith('/status')) return undefined
+      stage().api.intercept = () => undefined
+      put({ ...metadata, ...INTERRUPTED }, now()?.['status'] as object)
+      return undefined
+    }
+    const begun = await start(asked(metadata.resourceVersion))
+    expect(begun).toMatchObject({ start: 'begun', target: { jobID: 'job', interruptRequested: true } })
   })
 
   it('may be gone', async () => {

@@ -50,7 +50,7 @@ describe('a job that a sub-installation gets', () => {
   it('keeps an interrupt that comes with it', async () => {
     const sub = put('sub', INTERRUPT, { jobID: 'job', jobIDFinished: 'before', phase: 'Init' })
     const activities = adoptActivities(stage().deps)
-    const input = { by: BY, subject: { ...SUBJECT, uid: 'uid-sub', name: 'sub' }, jobID: 'job', isHandedDown: true }
+    const input = { by: BY, subject: { ...SUBJECT, uid: 'uid-sub', name: 'sub' }, jobID: 'job' }
     const adopted = await activities.adoptInstallation({ ...input, target: installationView(sub) })
     expect(adopted).toMatchObject({ interruptRequested: true, hasContext: true })
   })

@@ -19,6 +19,7 @@ import {
 /** In a storm a job may take its time; one that does not end in the calm after it is lost. */
 const LIMIT_MS = 900_000
 const CHANGES = 3
+const INTERRUPTED = 'InterruptOperation'
 
 export class StormLives {
   readonly #cluster: Cluster
@@ -91,7 +92,11 @@ export class StormLives {
     await this.#cluster.untilItems(name, ['slow'], (one) => one?.status?.phase === 'Progressing', LIMIT_MS)
     this.counts.interrupted += 1
     await this.#cluster.patch('installations', name, { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
-    await this.#cluster.finished(name, undefined, 'installations', LIMIT_MS)
+    const { status } = await this.#cluster.finished(name, undefined, 'installations', LIMIT_MS)
+    const item = (await this.#cluster.items(name)).get('slow')
+    // It would end without a hand, too: when its time is up.
+    if (item?.status?.lastError?.reason !== INTERRUPTED)
+      throw new Error(`${name} was interrupted and ended otherwise: ${JSON.stringify([status, item?.status])}`)
   }
 
   /** Of a job that has seen what was written last. */

@@ -1,8 +1,8 @@
 // The second write of a job: the request is taken off, finalizer and defaults are put in. Source: docs/architecture.md "A root's new job".
 //
 //   A1. The annotation is removed only while the spec is the one that the first write saw; one that came with a newer spec is the next job's.
-//   A2. An interrupt that is there when the job begins was meant for an earlier one. Not that of a job that was handed down: the parent has taken
-//       those off before (sub-installations.ts).
+//   A2. An interrupt that is there at the first write was meant for an earlier job. It goes where both writes are made by one call; one that is found
+//       after a crash between them may have come since, and ends the job: what a person asks for is never lost.
 
 import { FINALIZER, OPERATION_ANNOTATION, RECONCILE_REASON_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
@@ -16,8 +16,8 @@ export interface AdoptInput {
   readonly subject: Subject
   readonly jobID: string
   readonly target: InstallationView
-  /** The job came from a parent. */
-  readonly isHandedDown?: boolean
+  /** The target is as the first write of the job has left it. */
+  readonly isFresh?: boolean
 }
 
 export const adoptActivities = (deps: LandscaperDeps) => ({
@@ -31,7 +31,7 @@ export const adoptActivities = (deps: LandscaperDeps) => ({
     subject,
     jobID,
     target,
-    isHandedDown = false,
+    isFresh = false,
   }: AdoptInput): Promise<InstallationView | undefined> {
     const [answer] = await writeAll(deps, { ...by, step: 'adoptInstallation', fieldManager: 'pawl-installation' }, [
       {
@@ -40,8 +40,9 @@ export const adoptActivities = (deps: LandscaperDeps) => ({
         namespace: subject.namespace,
         name: subject.name,
         version: target.version,
-        patch: adoption(target, isHandedDown),
-        reapply: (current) => readopt(current, { uid: subject.uid, jobID, isHandedDown }),
+        patch: adoption(target, isFresh),
+        reapply: (current) =>
+          readopt(current, { uid: subject.uid, jobID, isFresh: isFresh && target.interruptRequested }),
       },
     ])
     if (answer?.result === 'failed') throw answer.error
@@ -52,26 +53,26 @@ export const adoptActivities = (deps: LandscaperDeps) => ({
 interface Adopted {
   readonly uid: string
   readonly jobID: string
-  readonly isHandedDown: boolean
+  readonly isFresh: boolean
 }
 
-function readopt(current: Installation, { uid, jobID, isHandedDown }: Adopted): Patch | 'done' | 'superseded' {
+function readopt(current: Installation, { uid, jobID, isFresh }: Adopted): Patch | 'done' | 'superseded' {
   const view = installationView(current)
   // Whoever comes late finds a later phase; the annotation is then the next job's.
   const isBeginning = view.phase === 'Init' || view.phase === 'InitDelete'
   if (current.metadata.uid !== uid || view.jobID !== jobID || !isBeginning) return 'superseded'
-  return isToBeAdopted(view, isHandedDown) ? adoption(view, isHandedDown) : 'done'
+  return isToBeAdopted(view, isFresh) ? adoption(view, isFresh) : 'done'
 }
 
 /** Whether there is anything to put right when the job begins. */
-export function isToBeAdopted(target: InstallationView, isHandedDown = false): boolean {
-  return Object.keys(adoption(target, isHandedDown)).length > 0
+export function isToBeAdopted(target: InstallationView, isFresh: boolean): boolean {
+  return Object.keys(adoption(target, isFresh)).length > 0
 }
 
-function adoption(target: InstallationView, isHandedDown: boolean): Patch {
+function adoption(target: InstallationView, isFresh: boolean): Patch {
   const isSameSpec = target.observedGeneration === target.generation
   const annotations =
-    (target.interruptRequested && !isHandedDown) || (target.reconcileRequested && isSameSpec)
+    (target.interruptRequested && isFresh) || (target.reconcileRequested && isSameSpec)
       ? { [OPERATION_ANNOTATION]: null, [RECONCILE_REASON_ANNOTATION]: null }
       : undefined
   const finalizers =

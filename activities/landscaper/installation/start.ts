@@ -32,7 +32,7 @@ export const startActivities = (deps: LandscaperDeps) => {
     const begun = await act.beginJob({ ...input, target })
     if (begun === undefined) return undefined
     const own = { ...target, ...begun, lastError: begun.lastError }
-    return isToBeAdopted(own) ? await act.adoptInstallation({ ...input, target: own }) : own
+    return isToBeAdopted(own, true) ? await act.adoptInstallation({ ...input, target: own, isFresh: true }) : own
   }
 
   /** The answer to the first write has the whole object, so that the look need not read it. */
@@ -44,7 +44,9 @@ export const startActivities = (deps: LandscaperDeps) => {
     const { target } = seen
     // What an earlier try of it has begun, or others have changed since, is looked at by the first step.
     if (!begun.wrote || target?.jobID !== jobID) return { ...seen, start: undefined }
-    const adopted = isToBeAdopted(target) ? await act.adoptInstallation({ ...input, target }) : target
+    const adopted = isToBeAdopted(target, true)
+      ? await act.adoptInstallation({ ...input, target, isFresh: true })
+      : target
     return adopted === undefined ? { ...seen, start: 'superseded' } : { ...seen, target: adopted, start: 'begun' }
   }
 

@@ -3,7 +3,7 @@
 //
 //   B1. A job that nobody has worked on begins with its first phase, whatever phase a hand has left there.
 //   B2. An interrupt that is there when the job begins was meant for an earlier one. Not so below a parent: it takes the old ones off
-//       before it hands out its job ID, so what is there is for this job.
+//       before it hands out its job ID, so what is there is for this job. Nor where an item has the job: a pass that was lost has begun it.
 //   B3. One without a parent gets its finalizer as soon as it is seen, in a run without a job (unguarded.ts).
 
 import { FINALIZER } from '../contract.ts'
@@ -17,7 +17,8 @@ export async function beginExecution(pass: ExecutionPass): Promise<Outcome> {
   if (target.jobID === jobID) {
     if (!target.isUnbegun) return done
     pass.draft.phase = undefined
-    return target.hasParent ? done : await forgetInterrupt(pass)
+    const hasItems = state.deployItems.some((item) => item.jobID === jobID)
+    return target.hasParent || hasItems ? done : await forgetInterrupt(pass)
   }
   if (!isIdle(target)) return stop(SUPERSEDED)
   if (!target.deleting) return await guard(pass)

@@ -22,19 +22,14 @@ function needsAdoption({ state: { target, isAdopted } }: InstallationPass): bool
   if (isAdopted || (target.phase !== 'Init' && target.phase !== 'InitDelete')) return false
   const isFirst = target.lastError === undefined || target.lastError.operation === BEGIN_OPERATION
   const isSameSpec = target.observedGeneration === target.generation
-  // An interrupt of a sub-installation came after the job: its parent has taken earlier ones off.
-  const isInterruptOld = target.interruptRequested && !target.hasParent
-  const isRequestOurs = isFirst && (isInterruptOld || (target.reconcileRequested && isSameSpec))
+  const isRequestOurs = isFirst && target.reconcileRequested && isSameSpec
   const isUnprepared = !target.deleting && (!target.finalizers.includes(FINALIZER) || !target.hasContext)
   return isRequestOurs || isUnprepared
 }
 
 async function adopt(pass: InstallationPass): Promise<Outcome> {
   const { by, subject, jobID, state, act } = pass
-  const adopted = await act.adoptInstallation({
-    ...{ by, subject, jobID, target: state.target },
-    isHandedDown: state.target.hasParent,
-  })
+  const adopted = await act.adoptInstallation({ by, subject, jobID, target: state.target })
   if (adopted === undefined) return stop(SUPERSEDED)
   pass.draft.observedGeneration = adopted.generation
   const target = { ...adopted, observedGeneration: state.target.observedGeneration }

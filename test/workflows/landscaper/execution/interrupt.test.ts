@@ -95,6 +95,13 @@ describe('an interrupt that is there when a job begins', () => {
     }
   })
 
+  it('is for this job where an item has it: the pass that began it was lost', async () => {
+    const target = { ...interrupted, isUnbegun: true, hasParent: false }
+    const { pass, called } = executionPass([running('a')], { target })
+    expect(await beginExecution(pass)).toEqual(done)
+    expect(called.forgotten).toBe(0)
+  })
+
   it('ends the run when another job came meanwhile', async () => {
     const act = { forgetInterrupt: () => Promise.resolve(undefined) }
     const target = { ...interrupted, isUnbegun: true, hasParent: false }

@@ -31,6 +31,12 @@ describe('the begin of an installation’s job', () => {
     expect(calls).toEqual(['adoptInstallation 10'])
   })
 
+  it('leaves an interrupt that is found after a crash: it may have come when items ran already', async () => {
+    const { pass, calls } = installationPass({ target: { phase: 'Init', interruptRequested: true } })
+    expect(await beginInstallation(pass)).toEqual(done)
+    expect(calls).toEqual([])
+  })
+
   it('makes no write when both are made', async () => {
     const { pass, calls } = installationPass({ target: { phase: 'Init' } })
     expect(await beginInstallation(pass)).toEqual(done)

@@ -1,12 +1,10 @@
 // The steps of an Installation after its begin, with fake activities.
 
-import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { describe, expect, it } from 'vitest'
 
 import { applyChildren } from '../../../../workflows/landscaper/installation/apply-children.ts'
 import { awaitDeletion } from '../../../../workflows/landscaper/installation/await-deletion.ts'
 import { awaitChildren } from '../../../../workflows/landscaper/installation/await-children.ts'
-import { beginInstallation } from '../../../../workflows/landscaper/installation/begin-installation.ts'
 import { checkGeneration } from '../../../../workflows/landscaper/installation/check-generation.ts'
 import type { InstallationActivities } from '../../../../workflows/landscaper/installation/pass.ts'
 import { deleteChildren } from '../../../../workflows/landscaper/installation/delete-children.ts'
@@ -231,15 +229,5 @@ describe('an interrupted installation', () => {
     const { pass, calls } = installationPass()
     expect(await interruptInstallation(pass)).toEqual(done)
     expect(calls).toEqual([])
-  })
-
-  it('begins its job by taking off an interrupt that was there before', async () => {
-    const target = { phase: 'Init', interruptRequested: true, finalizers: [FINALIZER] }
-    const { pass, calls } = installationPass({ target })
-    await beginInstallation(pass)
-    expect(calls).toEqual(['adoptInstallation 10'])
-    const later = installationPass({ target: { ...target, phase: 'Progressing' } })
-    await beginInstallation(later.pass)
-    expect(later.calls).toEqual([])
   })
 })
