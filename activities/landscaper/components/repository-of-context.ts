@@ -23,7 +23,7 @@ export interface RepositorySource {
   readonly registries: () => Promise<RegistryReader>
 }
 
-interface NamedRepository {
+export interface NamedRepository {
   /** By the Installation or the component in place itself; undefined: by neither. */
   readonly named: unknown
   /** Where, for messages. */
@@ -50,6 +50,11 @@ export class RepositoryOfContext {
     this.#source = source
     this.#named = named
     this.#place = named === undefined ? `repositoryContext of context ${source.context}` : field
+  }
+
+  /** As it is written, wherever that is; undefined: nowhere. */
+  get written(): unknown {
+    return this.#named ?? this.#source.repositoryContext
   }
 
   async find({ name, version }: Pick<Component, 'name' | 'version'>, place: string): Promise<FoundComponent> {
@@ -108,8 +113,8 @@ export class RepositoryOfContext {
   }
 
   #context(): Fields {
-    const { repositoryContext, context } = this.#source
-    const found = this.#named ?? repositoryContext
+    const { context } = this.#source
+    const found = this.written
     if (found === undefined || found === null)
       throw invalid(
         `spec.componentDescriptor: found no repositoryContext, neither there nor in context ${context}; expected one`,

@@ -1,7 +1,10 @@
 // The component version that an Installation names, and all that it refers to: read once for a job. Source: spec/landscaper.md 1.2, 1.7, 2.5, 3.6.
 //
 //   C1. References are followed to their end, each component once; a ring of them is told with its path, and so is one component too many.
+//   C2. What ComponentVersionOverwrites replace counts everywhere as if it had been written so: in what is looked for, and in what templates see.
+//   C3. A component that is referred to lies where the first one lies, unless it is replaced by one of another repository.
 
+import { canonicalJson } from '../../../workflows/kit/index.ts'
 import { BlueprintError } from '../render/blueprint-error.ts'
 import {
   readComponent,
@@ -9,14 +12,18 @@ import {
   type Component,
   type ComponentReference,
 } from '../render/component-descriptor.ts'
+import { referringTo } from '../render/component-document.ts'
 import type { ComponentScope } from '../render/component-scope.ts'
 import { readFields, type Fields } from '../render/field-reader.ts'
+import { type Overwrite, overwrite, type ReferenceParts, replacementText } from './component-overwrites.ts'
 import type { ComponentData, FoundComponent } from './component-repository.ts'
-import { RepositoryOfContext, type RepositorySource } from './repository-of-context.ts'
+import { type NamedRepository, RepositoryOfContext, type RepositorySource } from './repository-of-context.ts'
 
 export interface ComponentSource extends RepositorySource {
   /** The Installation's `spec.componentDescriptor`. */
   readonly definition: Fields
+  /** Those that the Context names. Default: none. */
+  readonly overwrites?: readonly Overwrite[]
 }
 
 /** C1 */
@@ -37,77 +44,136 @@ export async function resolveComponents(data: ComponentData, source: ComponentSo
       `${PLACE}: found ${ref === undefined ? 'neither ref nor inline' : 'both ref and inline'}, expected one of them`,
     )
   const own = inline === undefined ? undefined : readComponent(inline, `${PLACE}.inline`)
-  const repository = new RepositoryOfContext(
-    data,
-    source,
-    own === undefined
-      ? { named: ref?.['repositoryContext'], field: `${PLACE}.ref.repositoryContext` }
-      : { named: own.repositoryContexts.at(-1), field: `${PLACE}.inline, its last repositoryContext` },
-  )
-  const walk = new Walk(repository)
-  const root =
-    own === undefined
-      ? await repository.find(namesIn(ref ?? {}), `${PLACE}.ref`)
-      : { component: own, folder: undefined }
-  await walk.from(root)
-  return walk.scope(source.definition, own !== undefined)
+  const walk = new Walk(data, source, {
+    named: own === undefined ? ref?.['repositoryContext'] : own.repositoryContexts.at(-1),
+    field: own === undefined ? `${PLACE}.ref.repositoryContext` : `${PLACE}.inline, its last repositoryContext`,
+  })
+  await (own === undefined ? walk.fromReference(namesIn(ref ?? {})) : walk.fromInline(own))
+  return walk.scope(source.definition)
 }
 
-function namesIn(ref: Fields): { readonly name: string; readonly version: string } {
-  const { componentName: name, version } = ref
-  if (typeof name !== 'string' || name === '') refuse(`${PLACE}.ref: found no componentName, expected one`)
+function namesIn(ref: Fields): Names {
+  const { componentName, version } = ref
+  if (typeof componentName !== 'string' || componentName === '')
+    refuse(`${PLACE}.ref: found no componentName, expected one`)
   if (typeof version !== 'string' || version === '') refuse(`${PLACE}.ref: found no version, expected one`)
-  return { name, version }
+  return { componentName, version }
+}
+
+type Names = Pick<ReferenceParts, 'componentName' | 'version'>
+
+interface Place extends FoundComponent {
+  readonly repository: RepositoryOfContext
+  /** The Installation, or a label of a reference, holds its descriptor. */
+  readonly isInline: boolean
 }
 
 class Walk {
-  readonly #repository: RepositoryOfContext
-  readonly #visited = new Map<string, FoundComponent>()
-  readonly #inline = new Set<Component>()
+  readonly #data: ComponentData
+  readonly #source: ComponentSource
+  /** That of the first component, unless it is replaced by one of another. */
+  #home: RepositoryOfContext
+  readonly #others = new Map<string, RepositoryOfContext>()
+  readonly #visited = new Map<string, Place>()
+  readonly #replaced: string[] = []
 
-  constructor(repository: RepositoryOfContext) {
-    this.#repository = repository
+  constructor(data: ComponentData, source: ComponentSource, home: NamedRepository) {
+    this.#data = data
+    this.#source = source
+    this.#home = new RepositoryOfContext(data, source, home)
+  }
+
+  async fromReference(names: Names): Promise<void> {
+    const meant = this.#meant(names)
+    this.#home = meant.repository
+    await this.#follow(await this.#found(meant, `${PLACE}.ref`))
+  }
+
+  async fromInline(component: Component): Promise<void> {
+    await this.#follow({ component, folder: undefined, repository: this.#home, isInline: true })
   }
 
   /** @param path of components that led here. */
-  async from(next: FoundComponent, path: readonly string[] = []): Promise<void> {
+  async #follow(next: Place, path: readonly string[] = []): Promise<void> {
     const title = titleOfComponent(next.component)
-    this.#visited.set(title, next)
+    const here = [...path, title]
+    const meant = next.component.references.map((reference) => this.#meant(reference))
+    this.#visited.set(title, { ...next, component: referringTo(next.component, meant) })
     if (this.#visited.size > MOST_COMPONENTS)
       refuse(`${PLACE}: found more than ${MOST_COMPONENTS} components that it refers to, expected fewer`)
-    const here = [...path, title]
-    for (const reference of next.component.references) {
-      const wanted = titleOfComponent({ name: reference.componentName, version: reference.version })
-      if (here.includes(wanted))
-        refuse(`${PLACE}: components refer to each other: ${ring(here, wanted)}; expected no ring`)
-      if (!this.#visited.has(wanted)) await this.from(await this.#referred(reference), here)
-    }
+    for (const [index, reference] of next.component.references.entries())
+      await this.#followOne(reference, meant[index] ?? this.#meant(reference), here)
   }
 
-  async #referred(reference: ComponentReference): Promise<FoundComponent> {
-    const { inline, place, componentName: name, version } = reference
-    if (inline === undefined) return await this.#repository.find({ name, version }, place)
+  async #followOne(reference: ComponentReference, meant: Meant, here: readonly string[]): Promise<void> {
+    const wanted = titleOf(meant)
+    if (here.includes(wanted))
+      refuse(`${PLACE}: components refer to each other: ${ring(here, wanted)}; expected no ring`)
+    const known = this.#visited.get(wanted)
+    if (known === undefined) return await this.#follow(await this.#referred(reference, meant), here)
+    if (known.isInline || known.repository === meant.repository) return
+    refuse(`${reference.place}: ${wanted} is wanted from two repositories, expected one`)
+  }
+
+  async #referred({ inline, place }: ComponentReference, meant: Meant): Promise<Place> {
+    if (inline === undefined || meant.isReplaced) return await this.#found(meant, place)
     const component = readComponent(inline, `${place}.labels`)
-    this.#inline.add(component)
-    const title = titleOfComponent(component)
-    const wanted = titleOfComponent({ name, version })
+    const [title, wanted] = [titleOfComponent(component), titleOf(meant)]
     if (title !== wanted) refuse(`${place}.labels: found the descriptor of ${title}, expected that of ${wanted}`)
-    return { component, folder: undefined }
+    return { component, folder: undefined, repository: this.#home, isInline: true }
   }
 
-  scope(definition: Fields, isInline: boolean): ComponentScope {
-    const [first, ...rest] = [...this.#visited.values()].map(({ component }) => component)
+  async #found({ componentName: name, version, repository }: Meant, place: string): Promise<Place> {
+    return { ...(await repository.find({ name, version }, place)), repository, isInline: false }
+  }
+
+  /** C2, C3 */
+  #meant({ componentName, version }: Names): Meant {
+    const written = { repositoryContext: this.#home.written, componentName, version }
+    const meant = overwrite(written, this.#source.overwrites ?? [])
+    const isReplaced = meant !== written
+    if (isReplaced) this.#replaced.push(replacementText(written, meant))
+    const isHome = meant.repositoryContext === written.repositoryContext
+    return { ...meant, isReplaced, repository: isHome ? this.#home : this.#other(meant.repositoryContext) }
+  }
+
+  #other(named: unknown): RepositoryOfContext {
+    const key = canonicalJson(named)
+    if (key === canonicalJson(this.#home.written ?? null)) return this.#home
+    const field = 'substitution.repositoryContext of componentVersionOverwrites'
+    const known = this.#others.get(key) ?? new RepositoryOfContext(this.#data, this.#source, { named, field })
+    this.#others.set(key, known)
+    return known
+  }
+
+  scope(definition: Fields): ComponentScope {
+    const places = [...this.#visited.values()]
+    const [first, ...rest] = places.map(({ component }) => component)
     if (first === undefined) throw new Error('a component was resolved without itself')
-    if (isInline) this.#inline.add(first)
-    const places = new Map([...this.#visited.values()].map((one) => [one.component, one]))
-    const [repository, inline] = [this.#repository, this.#inline]
+    const placeOf = new Map(places.map((one) => [one.component, one]))
+    const found = (component: Component) =>
+      placeOf.get(component) ?? refuse(`${titleOfComponent(component)} is unknown`)
     return {
-      ...{ source: definition, own: first, all: [first, ...rest] },
-      definitionOf: (component) =>
-        inline.has(component) ? { inline: component.document } : { ref: repository.referenceTo(component) },
-      contentOf: (found) => repository.contentOf(found, places.get(found.component)?.folder),
+      ...{ source: definition, own: first, all: [first, ...rest], replaced: [...new Set(this.#replaced)] },
+      definitionOf: (component) => {
+        const { isInline, repository } = found(component)
+        return isInline ? { inline: component.document } : { ref: repository.referenceTo(component) }
+      },
+      contentOf: (wanted) => {
+        const { repository, folder } = found(wanted.component)
+        return repository.contentOf(wanted, folder)
+      },
     }
   }
+}
+
+interface Meant extends ReferenceParts {
+  readonly repository: RepositoryOfContext
+  readonly isReplaced: boolean
+}
+
+function titleOf({ componentName: name, version }: Names): string {
+  return titleOfComponent({ name, version })
 }
 
 /** `a:1 -> b:1 -> a:1`, without what led to it. */

@@ -42,6 +42,8 @@ export type ApplyChildrenResult =
       readonly wantedSubs?: readonly WantedSub[]
       /** For the status; absent when nothing is imported. */
       readonly importsHash?: string
+      /** What ComponentVersionOverwrites have replaced, in words; absent where nothing is. */
+      readonly replaced?: string
       /** That the items are of, where they stood already; absent: the one that was asked for. */
       readonly generation?: number
     }
@@ -83,8 +85,12 @@ export const applyChildrenActivities = (all: LandscaperDeps) => ({
       )
       if ('fault' in applied) return { result: 'refused', of: 'subInstallations', ...applied.fault }
       await checkImports(deps, installation, imports)
-      const result = { ...written, ...applied }
-      return imports.hash === undefined ? result : { ...result, importsHash: imports.hash }
+      const replaced = replacedText(rendered.replaced)
+      return {
+        ...{ ...written, ...applied },
+        ...(replaced !== undefined && { replaced }),
+        ...(imports.hash !== undefined && { importsHash: imports.hash }),
+      }
     } catch (error) {
       throw userMistake(error)
     }
@@ -93,6 +99,15 @@ export const applyChildrenActivities = (all: LandscaperDeps) => ({
 
 const COPIES_REFUSED = { type: COPIES_CONDITION, reason: 'CreateDataObjects' }
 const EXECUTION_REFUSED = { type: EXECUTION_CONDITION, reason: 'CreateOrUpdateExecution' }
+
+const MOST_SHOWN = 5
+
+/** For a condition; undefined: nothing was replaced. */
+function replacedText(replaced: readonly string[]): string | undefined {
+  if (replaced.length === 0) return undefined
+  const more = replaced.length > MOST_SHOWN ? ` and ${replaced.length - MOST_SHOWN} more` : ''
+  return `references to components are replaced: ${replaced.slice(0, MOST_SHOWN).join('; ')}${more}`
+}
 
 /** Undefined: none is in the way. */
 async function awaitPredecessors(

@@ -1,9 +1,11 @@
 // The blueprint of an Installation, with the component version that it is of. Source: spec/landscaper.md 2.3 "Init" 2.
 
+import { componentVersionOverwritesKind } from '../../../workflows/landscaper/component-version-overwrites/kind.ts'
 import { type Context, contextKind } from '../../../workflows/landscaper/context/kind.ts'
 import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { readObject } from '../../kube/read-family.ts'
+import type { Overwrite } from '../components/component-overwrites.ts'
 import { credentialsOf } from '../components/context-credentials.ts'
 import { resolveComponents } from '../components/resolve-components.ts'
 import { customerIn } from '../customer.ts'
@@ -24,11 +26,12 @@ export async function blueprintOf(deps: LandscaperDeps, installation: Installati
   const { uid, generation } = metadata
   return await components.blueprints.of({ uid, jobID, generation }, async () => {
     const found = await readContext(deps, metadata.namespace, context)
-    refuseUnchecked(installation, found, context)
+    refuseUnchecked(installation)
     const { repositoryContext } = found ?? {}
+    const overwrites = await overwritesOf(deps, metadata.namespace, { found, context })
     const { registryFolder } = components
     const registries = registriesOf(deps, metadata.namespace, found)
-    const source = { definition, repositoryContext, context, registryFolder, registries }
+    const source = { definition, overwrites, repositoryContext, context, registryFolder, registries }
     return await readBlueprint(templates.data, blueprint, await resolveComponents(templates.data, source))
   })
 }
@@ -61,18 +64,26 @@ async function readContext(deps: LandscaperDeps, namespace: string, name: string
   return context
 }
 
-// Who wants a component checked or replaced does not want it as it is.
-function refuseUnchecked({ spec }: Installation, context: Context | undefined, name: string): void {
-  const { verification } = spec
-  const overwrites = context?.componentVersionOverwrites ?? ''
-  if (verification !== undefined)
-    throw notSupported('spec.verification: found one, expected none: signatures of components are not verified yet')
-  if (overwrites !== '')
-    throw notSupported(
-      `componentVersionOverwrites of context ${name}: found one, expected none: it is not supported yet`,
-    )
+/** @throws `ComponentVersionOverwritesNotFound`: who wants a component replaced does not want it as it is. */
+async function overwritesOf(
+  deps: LandscaperDeps,
+  namespace: string,
+  { found, context }: { readonly found: Context | undefined; readonly context: string },
+): Promise<readonly Overwrite[]> {
+  const name = found?.componentVersionOverwrites ?? ''
+  if (name === '') return []
+  const kind = { ...componentVersionOverwritesKind, projection: [], hashed: [] }
+  const overwrites = await readObject(deps, kind, namespace, name)
+  if (overwrites !== undefined) return overwrites.overwrites ?? []
+  const message = `componentVersionOverwrites of context ${context} names ${namespace}/${name}; there is none`
+  throw finalFailure('ComponentVersionOverwritesNotFound', message)
 }
 
-function notSupported(message: string): BlueprintError {
-  return new BlueprintError('NotSupported', message)
+// Who wants a component checked does not want it as it is.
+function refuseUnchecked({ spec: { verification } }: Installation): void {
+  if (verification !== undefined)
+    throw new BlueprintError(
+      'NotSupported',
+      'spec.verification: found one, expected none: signatures of components are not verified yet',
+    )
 }

@@ -22,6 +22,8 @@ export interface RenderedInstallation {
   readonly subInstallations: readonly SubinstallationTemplate[]
   /** The states of its executions as they were kept last, and as the next rendering needs them. */
   readonly states: { readonly loaded: ExecutionStates; readonly rendered: ExecutionStates }
+  /** What ComponentVersionOverwrites have replaced, in words. */
+  readonly replaced: readonly string[]
 }
 
 /** What the author can mend, and of what it is. */
@@ -66,5 +68,6 @@ export async function renderInstallation(
   )
   // Executions of both kinds that have one name share their state, as in the original (spec appendix B 18).
   const rendered = { ...ofItems, ...subs.states }
-  return { imports, execution, subInstallations: subs.templates, states: { loaded, rendered } }
+  const { replaced = [] } = blueprint.component ?? {}
+  return { imports, execution, subInstallations: subs.templates, states: { loaded, rendered }, replaced }
 }

@@ -21,6 +21,8 @@ export interface ComponentScope {
   readonly own: Component
   /** Itself first, then all that it refers to, directly or not; each once. */
   readonly all: readonly Component[]
+  /** What ComponentVersionOverwrites have replaced, in words. */
+  readonly replaced: readonly string[]
   /** The `spec.componentDescriptor` of a sub-installation whose blueprint lies in one of them. */
   definitionOf(component: Component): Fields
   /** @throws BlueprintError when there is none, or it cannot be read. */

@@ -29,7 +29,8 @@ export const componentVersionOverwritesKind = defineKind({
     ),
   },
   projection: [],
-  workerVerbs: [],
+  // Those that the Context of an Installation names.
+  workerVerbs: ['get'],
 })
 
 export type ComponentVersionOverwrites = ObjectOf<typeof componentVersionOverwritesKind>

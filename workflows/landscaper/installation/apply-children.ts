@@ -2,7 +2,7 @@
 
 import { done, fail, type FaultCondition, interrupts, type Outcome, stop } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
-import { EXECUTION_CONDITION, IMPORTS_CONDITION, SUB_INSTALLATIONS_CONDITION } from './kind.ts'
+import { EXECUTION_CONDITION, IMPORTS_CONDITION, OVERWRITE_CONDITION, SUB_INSTALLATIONS_CONDITION } from './kind.ts'
 import { runExecution } from './run-execution.ts'
 import { endWait, tellWait } from './sibling-wait.ts'
 import { childCodes } from './sub-installations.ts'
@@ -26,6 +26,8 @@ export async function applyChildren(pass: InstallationPass): Promise<Outcome> {
   }
   const { execution, subInstallations, wantedSubs } = applied
   pass.state = { ...state, execution, subInstallations, wantedSubs }
+  if (applied.replaced !== undefined)
+    say(draft, { type: OVERWRITE_CONDITION, reason: 'FoundOverwrite', message: applied.replaced })
   rendered(pass, applied.generation ?? state.target.generation, applied.importsHash)
   return done
 }

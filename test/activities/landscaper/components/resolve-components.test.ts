@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import type { Overwrite } from '../../../../activities/landscaper/components/component-overwrites.ts'
 import { resolveComponents } from '../../../../activities/landscaper/components/resolve-components.ts'
 import type { BlueprintError } from '../../../../activities/landscaper/render/blueprint-error.ts'
 import { titleOfComponent } from '../../../../activities/landscaper/render/component-descriptor.ts'
@@ -46,6 +47,13 @@ const stage = newRegistry({
   ).replaceAll('/', '\\/'),
   'shop/a-refers/component-descriptor.yaml': json(descriptorV2('', '', { references: [reference('a', A, '1.0.0')] })),
   'shop/broken/component-descriptor.yaml': `a: [example.com/d`,
+  'other/c/component-descriptor.yaml': json(descriptorV3(C, '3.0.0', { resources: [blob('schema', 'text')] })),
+  'other/c/blobs/schema': 'of the other repository',
+  'other/a/component-descriptor.yaml': json(
+    descriptorV2(A, '2.0.0', {
+      references: [{ ...reference('c', C, '2.0.0'), labels: [{ name: LABEL, value: descriptorV2(C, '2.0.0') }] }],
+    }),
+  ),
   'ring/1/component-descriptor.yaml': json(descriptorV2(A, '1', { references: [reference('b', B, '1')] })),
   'ring/2/component-descriptor.yaml': json(descriptorV2(B, '1', { references: [reference('c', C, '1')] })),
   'ring/3/component-descriptor.yaml': json(descriptorV2(C, '1', { references: [reference('b', B, '1')] })),
@@ -261,5 +269,61 @@ describe('what Pawl does not have yet', () => {
     ],
   ])('nor what says too little: %j', async (definition, message) => {
     expect(await errorOf(resolve(definition))).toEqual({ code: 'ERR_CONFIGURATION_PROBLEM', message })
+  })
+})
+
+describe('references that ComponentVersionOverwrites replace', () => {
+  const by = async (definition: Fields, ...overwrites: Overwrite[]) =>
+    await resolveComponents(data, {
+      ...{ definition, overwrites, repositoryContext: LOCAL('shop'), context: 'default' },
+      ...{ registryFolder: stage.folder, registries: noRegistries },
+    })
+  const titles = ({ all }: Awaited<ReturnType<typeof by>>) => all.map(titleOfComponent)
+  const C3 = { source: { componentName: C }, substitution: { repositoryContext: LOCAL('other'), version: '3.0.0' } }
+
+  it('lead to what is put in their place, wherever they are, and so do URIs and templates', async () => {
+    const scope = await by(byRef(A, '1.0.0'), C3)
+    expect(titles(scope)).toEqual([`${A}:1.0.0`, `${B}:1.0.0`, `${C}:3.0.0`])
+    expect(scope.replaced).toEqual([`${C}:2.0.0 by ${C}:3.0.0 of {"type":"local","filePath":"other"}`])
+    const found = resourceAt(scope, 'cd://componentReferences/b/componentReferences/c/resources/schema')
+    expect(titleOfComponent(found.component)).toBe(`${C}:3.0.0`)
+    expect(await scope.contentOf(found)).toMatchObject({ bytes: Buffer.from('of the other repository') })
+    const seen = json([scope.all[0]?.document, scope.all[1]?.document])
+    expect(seen.match(/3\.0\.0/g)).toHaveLength(2)
+    expect(seen).not.toContain('2.0.0')
+  })
+
+  it('are handed on to sub-installations as what they lead to', async () => {
+    const scope = await by(byRef(A, '1.0.0'), C3)
+    const [, second, third] = scope.all
+    expect(scope.definitionOf(second!)).toEqual(byRef(B, '1.0.0'))
+    expect(scope.definitionOf(third!)).toEqual(byRef(C, '3.0.0', LOCAL('other')))
+  })
+
+  it('may be that of the Installation itself, and then all that is referred to lies where it does', async () => {
+    const source = { componentName: A, version: '1.0.0' }
+    const elsewhere = { source, substitution: { repositoryContext: LOCAL('other'), version: '2.0.0' } }
+    const own = await by(byRef(A, '1.0.0'), elsewhere)
+    expect(titles(own)).toEqual([`${A}:2.0.0`, `${C}:2.0.0`])
+    const all = await by(byRef(A, '1.0.0'), elsewhere, {
+      source: { repositoryContext: LOCAL('other') },
+      substitution: { version: '3.0.0' },
+    })
+    expect(titles(all)).toEqual([`${A}:2.0.0`, `${C}:3.0.0`])
+    expect(json(all.own.document)).not.toContain(LABEL)
+  })
+
+  it('are refused when two repositories are to give one component, and when they make a ring', async () => {
+    const onlyB = { source: { componentName: B }, substitution: { componentName: C, version: '2.0.0' } }
+    const twice = by(byRef(A, '1.0.0'), {
+      ...onlyB,
+      substitution: { ...onlyB.substitution, repositoryContext: LOCAL('shop/.') },
+    })
+    await expect(twice).rejects.toThrow(`${C}:2.0.0 is wanted from two repositories, expected one`)
+    const ring = by(byRef(A, '1.0.0'), {
+      source: { componentName: C },
+      substitution: { componentName: A, version: '1.0.0' },
+    })
+    await expect(ring).rejects.toThrow(`${A}:1.0.0 -> ${B}:1.0.0 -> ${A}:1.0.0; expected no ring`)
   })
 })
