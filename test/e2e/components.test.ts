@@ -2,7 +2,7 @@
 // Source: spec/landscaper.md 1.2, 1.7, 2.5, 3.1.
 
 import { afterAll, describe, expect, it } from 'vitest'
-import { installation, type LsObject } from '../support/cluster.ts'
+import { API, installation, type LsObject } from '../support/cluster.ts'
 import {
   blob,
   BLUEPRINT_TYPE,
@@ -38,12 +38,18 @@ const registry = newRegistry({
   ),
   'repo/db/blobs/blueprint': archive(DATABASE),
   'repo/blobs/blueprint': archive(DATABASE),
+  'repo/db-newer/component-descriptor.yaml': JSON.stringify(
+    descriptorV2(DB, '2.1.0', { resources: [blob('blueprint', BLUEPRINT_TYPE)] }),
+  ),
+  'repo/db-newer/blobs/blueprint': archive(deploying({ name: 'newer' })),
 })
 afterAll(() => registry.remove())
 const stage = useStage('components', () => Promise.resolve({ workerFlags: ['--registry-local', registry.folder] }))
 
 const repositoryContext = { type: 'local', filePath: 'repo' }
 const byRef = (version = '1.0.0') => ({ ref: { repositoryContext, componentName: SHOP, version } })
+
+const named = (kind: string, name: string) => ({ apiVersion: API, kind, metadata: { name } })
 
 async function create(name: string, componentDescriptor: object, spec: object = {}): Promise<LsObject> {
   const written = installation(name, [])
@@ -93,6 +99,32 @@ describe.concurrent('an installation of a component', () => {
     })
     await cluster.trigger('late')
     expect((await cluster.finished('late', missing.status?.jobID)).status).toMatchObject({ phase: 'Succeeded' })
+  })
+
+  it('has what ComponentVersionOverwrites of its context put in the place of its references, and says so', async () => {
+    const { cluster } = stage
+    const overwrites = [{ source: { componentName: DB }, substitution: { version: '2.1.0' } }]
+    await cluster.create({ ...named('ComponentVersionOverwrites', 'newer'), overwrites }, 'componentversionoverwrites')
+    await cluster.create({ ...named('Context', 'replacing'), componentVersionOverwrites: 'newer' }, 'contexts')
+    const { status } = await create('replaced', byRef(), { context: 'replacing' })
+    expect(status).toMatchObject({ phase: 'Succeeded' })
+    expect(status?.['conditions']).toContainEqual(
+      expect.objectContaining({
+        ...{ type: 'ComponentReferenceOverwrite', status: 'True', reason: 'FoundOverwrite' },
+        message: `references to components are replaced: ${DB}:2.0.0 by ${DB}:2.1.0`,
+      }),
+    )
+    const [db] = [...(await subsOf(cluster, 'replaced')).values()]
+    expect(db?.['spec']).toMatchObject({ componentDescriptor: { ref: { componentName: DB, version: '2.1.0' } } })
+    expect(await cluster.phases(db?.metadata.name ?? '')).toEqual({ newer: 'Succeeded' })
+
+    await cluster.delete('componentversionoverwrites', 'newer')
+    await cluster.trigger('replaced')
+    const { lastError } = (await cluster.finished('replaced', status?.jobID)).status ?? {}
+    expect(lastError).toMatchObject({
+      reason: 'ComponentVersionOverwritesNotFound',
+      message: `componentVersionOverwrites of context replacing names components/newer; there is none`,
+    })
   })
 
   it.each<[string, object, object, string]>([

@@ -110,9 +110,9 @@ class Walk {
     if (here.includes(wanted))
       refuse(`${PLACE}: components refer to each other: ${ring(here, wanted)}; expected no ring`)
     const known = this.#visited.get(wanted)
-    if (known === undefined) return await this.#follow(await this.#referred(reference, meant), here)
-    if (known.isInline || known.repository === meant.repository) return
-    refuse(`${reference.place}: ${wanted} is wanted from two repositories, expected one`)
+    if (known === undefined) await this.#follow(await this.#referred(reference, meant), here)
+    else if (!known.isInline && known.repository !== meant.repository)
+      refuse(`${reference.place}: ${wanted} is wanted from two repositories, expected one`)
   }
 
   async #referred({ inline, place }: ComponentReference, meant: Meant): Promise<Place> {

@@ -96,9 +96,9 @@ function withReferences({ document, schemaVersion }: Component, rewrite: (list: 
 // Digest and descriptor are those of the component that it referred to before.
 function renamed(entry: unknown, names: Names): unknown {
   if (!isFields(entry)) return entry
-  const { digest: _, labels, ...kept } = entry
+  const { labels } = entry
   const others = Array.isArray(labels)
     ? labels.filter((one: unknown) => !(isFields(one) && one['name'] === INLINE_DESCRIPTOR_LABEL))
     : labels
-  return { ...kept, ...names, ...(others !== undefined && { labels: others }) }
+  return given({ ...entry, ...names, digest: undefined, labels: others })
 }

@@ -67,18 +67,20 @@ describe('the component of an installation', () => {
     expect(await typeIn('one')).toEqual({ type: 'string' })
   })
 
-  it.each<[string, object, object, string]>([
-    ['is to be verified', { verification: { signatureName: 'a' } }, {}, 'spec.verification: found one'],
-    [
-      'is to be replaced',
-      {},
-      { componentVersionOverwrites: 'a' },
-      'componentVersionOverwrites of context parts: found one',
-    ],
-  ])('is refused when it %s', async (_, spec, context, message) => {
-    putContext({ repositoryContext: { type: 'local' }, ...context })
+  it('is refused when it is to be verified', async () => {
+    const spec = { verification: { signatureName: 'a' } }
     await expect(read('one', { spec })).rejects.toMatchObject({ code: 'NotSupported' })
-    await expect(read('one', { spec })).rejects.toThrow(message)
+    await expect(read('one', { spec })).rejects.toThrow('spec.verification: found one')
+  })
+
+  it('wants the ComponentVersionOverwrites that its Context names', async () => {
+    putContext({ repositoryContext: { type: 'local' }, componentVersionOverwrites: 'mine' })
+    await expect(read('one')).rejects.toMatchObject({ type: 'ComponentVersionOverwritesNotFound' })
+    const overwrites = [{ source: { version: '1.0.0' }, substitution: { version: '9.9.9' } }]
+    api.put(`/apis/${API}/namespaces/n/componentversionoverwrites/mine`, {
+      ...{ metadata: { name: 'mine', namespace: 'n' }, overwrites },
+    })
+    await expect(read('one')).rejects.toThrow(`${SHOP}:9.9.9`)
   })
 
   it('wants the Context that is named', async () => {
