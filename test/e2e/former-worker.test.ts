@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { migrateUp } from '../../activities/journal/migrate.ts'
+import { undoMigrations } from '../activities/journal/undo-migrations.ts'
 import { type Item, installation, type LsObject, waiting } from '../support/cluster.ts'
 import { useStage } from '../support/stage.ts'
 
@@ -62,26 +63,6 @@ async function formerRun(controller: string, object: LsObject, jobID: string): P
   return workflowId
 }
 
-const MIGRATIONS = [
-  '0006_fence_former_runs',
-  '0007_note_stuck_runs',
-  '0008_prune_by_index',
-  '0009_say_who_may_work',
-  '0010_find_children_by_place',
-  '0011_take_pass_turns',
-]
-
-/** The journal as it was before the migration and those after it, with what the former processes have written since. */
-async function unfenced(): Promise<void> {
-  const { db } = stage.pawl
-  await sql`alter table wake drop constraint wake_of_present_runs`.execute(db)
-  await sql`drop table former_run, stuck_run, journal_schema, pass_turn`.execute(db)
-  await sql`drop index action_by_time, job_by_end, object_deleted, object_by_owner_and_place`.execute(db)
-  await sql`create index object_by_owner on object (owner_uid) where owner_uid is not null`.execute(db)
-  await sql`alter table job drop column restarts, drop column restarted_at`.execute(db)
-  await sql`delete from kysely_migration where name = any(${MIGRATIONS}::text[])`.execute(db)
-}
-
 /** As dispatchers of the former build claim, word for word. */
 async function formerClaim(): Promise<number> {
   const { rows } = await sql`
@@ -103,7 +84,8 @@ describe('a job of three former runs whose worker lives on', () => {
     const { cluster, pawl } = stage
     const { root, execution, slow } = await abandoned('three')
     const jobID = root.status?.jobID ?? ''
-    await unfenced()
+    // The journal as it was before the migration and those after it, with what the former processes have written since.
+    const later = await undoMigrations(pawl.db, '0006_fence_former_runs')
     const ids = [
       await formerRun('installation', root, jobID),
       await formerRun('execution', execution, jobID),
@@ -115,7 +97,7 @@ describe('a job of three former runs whose worker lives on', () => {
     })
     await expect.poll(formerClaim).toBeGreaterThan(0)
 
-    expect(await migrateUp(pawl.databaseUrl)).toEqual(MIGRATIONS)
+    expect(await migrateUp(pawl.databaseUrl)).toEqual(later)
     const refused: unknown[] = []
     let claimed = 0
     const over = new AbortController()

@@ -13,6 +13,7 @@ import { subscribe } from '../../activities/journal/write/subscriptions.ts'
 import { deps, seen } from '../activities/journal/build-events.ts'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
 import { endJob, openJob } from '../activities/journal/one-row.ts'
+import { migrationNames, undoMigrations } from '../activities/journal/undo-migrations.ts'
 
 let test: TestDatabase
 beforeEach(async () => {
@@ -28,19 +29,7 @@ const daysAgo = (days: number): Date => new Date(TODAY.getTime() - days * DAY_MS
 
 describe('migrating an empty database', () => {
   it('applies every migration once, also when two do it at once', async () => {
-    const names = [
-      '0001_create_journal',
-      '0002_key_kinds_by_group',
-      '0003_keep_hosted_jobs',
-      '0004_keep_what_runs_serve',
-      '0005_take_turns',
-      '0006_fence_former_runs',
-      '0007_note_stuck_runs',
-      '0008_prune_by_index',
-      '0009_say_who_may_work',
-      '0010_find_children_by_place',
-      '0011_take_pass_turns',
-    ]
+    const names = await migrationNames()
     expect(await migrationStatus(test.url)).toEqual(names.map((name) => ({ name, appliedAt: undefined })))
     const applied = await Promise.all([migrateUp(test.url), migrateUp(test.url), migrateUp(test.url)])
     expect(applied.flat()).toEqual(names)
@@ -52,14 +41,7 @@ describe('migrating an empty database', () => {
 describe('migrating beside processes that journal', () => {
   it('waits for those that are in the middle of it, and makes no deadlock with them', async () => {
     await migrateUp(test.url)
-    const later = [
-      ...['0008_prune_by_index', '0009_say_who_may_work', '0010_find_children_by_place'],
-      '0011_take_pass_turns',
-    ]
-    await sql`drop table journal_schema, pass_turn`.execute(test.db)
-    await sql`drop index action_by_time, job_by_end, object_deleted, object_by_owner_and_place`.execute(test.db)
-    await sql`create index object_by_owner on object (owner_uid) where owner_uid is not null`.execute(test.db)
-    await sql`delete from kysely_migration where name = any(${later}::text[])`.execute(test.db)
+    const later = await undoMigrations(test.db, '0008_prune_by_index')
     const journaling = new pg.Client({ connectionString: test.url })
     await journaling.connect()
     try {

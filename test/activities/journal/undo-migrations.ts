@@ -1,0 +1,44 @@
+// A journal as a former release left it: the newest migrations undone, newest first. Only tests go back; the product never does.
+
+import { type Kysely, sql } from 'kysely'
+import { readdir } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+
+/** What undoes each migration that tests go back over. */
+const UNDONE: Readonly<Record<string, readonly string[]>> = {
+  '0006_fence_former_runs': [`alter table wake drop constraint wake_of_present_runs`, `drop table former_run`],
+  '0007_note_stuck_runs': [`drop table stuck_run`, `alter table job drop column restarts, drop column restarted_at`],
+  '0008_prune_by_index': [`drop index action_by_time, job_by_end, object_deleted`],
+  '0009_say_who_may_work': [`drop table journal_schema`],
+  '0010_find_children_by_place': [
+    `create index object_by_owner on object (owner_uid) where owner_uid is not null`,
+    `drop index object_by_owner_and_place`,
+  ],
+  '0011_take_pass_turns': [`drop table pass_turn`],
+  '0012_find_givers_and_takers': [`drop index object_by_given, object_by_taken`],
+}
+
+/** All migrations in their order, by the names of their files. */
+export async function migrationNames(): Promise<string[]> {
+  const files = await readdir(fileURLToPath(new URL('../../../migrations', import.meta.url)))
+  return files.map((file) => file.replace(/\.ts$/, '')).sort()
+}
+
+/**
+ * Undoes this migration and all after it.
+ *
+ * @returns their names, in the order in which they can be applied again.
+ * @throws Error when one of them is not in the table above: whoever adds a migration says there how to go back over it.
+ */
+export async function undoMigrations<DB>(db: Kysely<DB>, from: string): Promise<string[]> {
+  const all = await migrationNames()
+  const later = all.slice(all.indexOf(from))
+  for (const name of later.toReversed()) {
+    const statements = UNDONE[name]
+    if (statements === undefined)
+      throw new Error(`nobody says how migration ${name} is undone: add it to ${import.meta.url}`)
+    for (const statement of statements) await sql.raw(statement).execute(db)
+  }
+  await sql`delete from kysely_migration where name = any(${later}::text[])`.execute(db)
+  return later
+}
