@@ -7,6 +7,8 @@ import { Deployer } from '../support/deployer.ts'
 import { useStage } from '../support/stage.ts'
 
 const stage = useStage('deletion')
+// Kubernetes' garbage collector deletes what is left without its owner; while CRDs come and go, as other tests make them, it looks at nothing for a while.
+const COLLECTED_MS = 120_000
 const WITHOUT_UNINSTALL = 'landscaper.gardener.cloud/delete-without-uninstall'
 
 async function run(name: string, items: readonly Item[]) {
@@ -223,14 +225,14 @@ describe.concurrent('a finalizer that somebody removed by force', () => {
     await cluster.patch('executions', 'forced-exec', { metadata: { finalizers: null } })
     await cluster.delete('executions', 'forced-exec')
     await cluster.gone('forced-exec', 'executions')
-    await cluster.untilItems('forced-exec', ['foreign', 'own'], (item) => item === undefined)
+    await cluster.untilItems('forced-exec', ['foreign', 'own'], (item) => item === undefined, COLLECTED_MS)
     expect(uninstalled).toEqual(['foreign'])
     await cluster.delete('installations', 'forced-exec')
     await cluster.gone('forced-exec')
     expect(await left('forced-exec')).toEqual([])
     for (const item of items.values()) await pawl.settled(item)
     await deployer.stop()
-  })
+  }, 180_000)
 
   it('from both while a job runs: the items still go', async () => {
     const { cluster } = stage
@@ -240,9 +242,9 @@ describe.concurrent('a finalizer that somebody removed by force', () => {
       await cluster.patch(plural, 'forced-both', { metadata: { finalizers: null } })
       await cluster.delete(plural, 'forced-both')
     }
-    await cluster.untilItems('forced-both', ['slow', 'quick'], (item) => item === undefined)
+    await cluster.untilItems('forced-both', ['slow', 'quick'], (item) => item === undefined, COLLECTED_MS)
     expect(await left('forced-both')).toEqual([])
-  })
+  }, 180_000)
 })
 
 describe.concurrent('an execution without an installation', () => {
