@@ -1,5 +1,6 @@
 // Which signed components are taken, and what about others is told. Source: spec/landscaper.md 3.13.
 
+import { readFileSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Overwrite } from '../../../../activities/landscaper/components/component-overwrites.ts'
 import { resolveComponents, resolveVerified } from '../../../../activities/landscaper/components/resolve-components.ts'
@@ -131,6 +132,20 @@ describe('a component that is signed', () => {
       'secret n/key: found 1024 bits, expected 2048 to 16384',
     )
     expect(await refusal({ verification: { keys: trusting('no key') } })).toContain('found no public key of RSA')
+  })
+})
+
+describe('the example, which the command line of OCM has signed', () => {
+  it('is taken with the key that is beside it', async () => {
+    const manifests = readFileSync('examples/signed.yaml', 'utf8')
+    const [pem = ''] = /-----BEGIN RSA[^]*END RSA PUBLIC KEY-----/.exec(manifests) ?? []
+    const scope = await resolveComponents(data, {
+      definition: { ref: { componentName: 'example.com/till', version: '1.0.0' } },
+      repositoryContext: { type: 'local', filePath: 'till' },
+      ...{ context: 'signed', registryFolder: 'examples/components', registries: noRegistries },
+      verification: { signatureName: SIGNATURE, keys: trusting(pem.replace(/^ +/gm, '')) },
+    })
+    expect(await contentOf(scope, 'cd://resources/settings')).toContain('example.com/images/till:1.0.0')
   })
 })
 
