@@ -5,7 +5,6 @@
 //   N2. Where the content lies, where the component lies, and labels that are not marked `signing` are not covered.
 
 import { SCHEMA_V2, SCHEMA_V3, type Component } from '../render/component-descriptor.ts'
-import { BlueprintError } from '../render/blueprint-error.ts'
 import { isFields, type Fields } from '../render/field-reader.ts'
 import { canonicalText, entriesText } from './normal-json.ts'
 
@@ -23,9 +22,6 @@ export interface Digests {
 
 export const NORMALISATIONS = ['jsonNormalisation/v1', 'jsonNormalisation/v2', 'jsonNormalisation/v3'] as const
 export type Normalisation = (typeof NORMALISATIONS)[number]
-
-/** Labels nest as deep as their author likes, and the stack is finite. */
-const MOST_LEVELS = 500
 
 /**
  * One text, or two where releases of OCM differ: whether resources that are told apart by their version only have it in `extraIdentity`, too.
@@ -173,7 +169,6 @@ function signed(labels: readonly Fields[]): readonly Fields[] | undefined {
 
 function labelsOf(labels: unknown): readonly Fields[] {
   return listOf(labels).map(({ name, value = null, version, signing, merge }) => {
-    checkLevels(value)
     return given({
       ...{ name: textOf(name), value },
       version: textOf(version) === '' ? undefined : version,
@@ -181,17 +176,6 @@ function labelsOf(labels: unknown): readonly Fields[] {
       merge: isFields(merge) ? given({ algorithm: textOf(merge['algorithm']), config: merge['config'] }) : undefined,
     })
   })
-}
-
-function checkLevels(value: unknown): void {
-  let level: readonly unknown[] = [value]
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > MOST_LEVELS)
-      throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', `labels: nested deeper than ${MOST_LEVELS} levels`)
-    level = level.flatMap((one): readonly unknown[] =>
-      typeof one === 'object' && one !== null ? Object.values(one) : [],
-    )
-  }
 }
 
 /** A provider with labels is JSON in a text. */

@@ -5,8 +5,10 @@
 //   D2. Contents are covered by digests, too: they are compared by whoever reads one (content-digest.ts), with those that were verified here.
 //   D3. What takes the place of another component by ComponentVersionOverwrites is not what was signed: it needs a signature of its own, of the same
 //       name and by the same key.
+//   D4. Other work has its turn between two components.
 
 import { createHash } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { BlueprintError } from '../render/blueprint-error.ts'
 import { titleOfComponent, type Component } from '../render/component-descriptor.ts'
 import { isFields, typeName, type Fields } from '../render/field-reader.ts'
@@ -50,8 +52,8 @@ export async function verifyComponents(
 ): Promise<Verified> {
   const walk = new Walk(components, verification)
   const signature = walk.signatureOf(own)
-  if (signature !== undefined || verification.ofParent === undefined) walk.bySignature(own)
-  else walk.byDigest(own, (await verification.ofParent()).get(own))
+  if (signature !== undefined || verification.ofParent === undefined) await walk.bySignature(own)
+  else await walk.byDigest(own, (await verification.ofParent()).get(own))
   const verified = walk.verified()
   for (const title of components.keys()) if (!verified.has(title)) refuse(`component ${title}: it was not verified`)
   return verified
@@ -82,7 +84,7 @@ class Walk {
     return Array.isArray(signatures) ? signatures.filter(isFields).find(({ name }) => name === this.#name) : undefined
   }
 
-  bySignature(title: string): void {
+  async bySignature(title: string): Promise<void> {
     if (this.#signed.has(title)) return
     this.#signed.add(title)
     const place = `component ${title}: signature ${JSON.stringify(this.#name.slice(0, 100))}`
@@ -90,18 +92,18 @@ class Walk {
     const digest = digestIn(found['digest'], `${place}: digest`)
     const signature = readSignature(found['signature'])
     if ('problem' in signature) refuse(`${place}: ${signature.problem}`)
-    const { text } = this.#matching(title, digest, nestedIn(this.#read(title).component), place)
+    const { text } = await this.#matching(title, digest, nestedIn(this.#read(title).component), place)
     const problem = signatureProblem(text, hashOf(digest, place), signature, this.#keys)
     if (problem !== undefined) refuse(`${place}: ${problem}`)
   }
 
-  byDigest(title: string, demanded: VerifiedComponent | undefined): void {
+  async byDigest(title: string, demanded: VerifiedComponent | undefined): Promise<void> {
     const place = `component ${title}`
     if (demanded === undefined) {
       const wanted = `expected signature ${JSON.stringify(this.#name.slice(0, 100))}`
       refuse(`${place}: found ${this.#names(title)}, and no verified component of its parent refers to it; ${wanted}`)
     }
-    this.#matching(title, demanded.digest, demanded.nested, `${place}, as its parent's refers to it`)
+    await this.#matching(title, demanded.digest, demanded.nested, `${place}, as its parent's refers to it`)
   }
 
   verified(): Verified {
@@ -113,22 +115,24 @@ class Walk {
     )
   }
 
-  #matching(title: string, wanted: DigestSpec, nested: Nested, place: string): Found {
-    const found = this.#digestsOf(title, wanted, nested)
+  async #matching(title: string, wanted: DigestSpec, nested: Nested, place: string): Promise<Found> {
+    const found = await this.#digestsOf(title, wanted, nested)
     this.#demanded.set(title, this.#demanded.get(title) ?? { digest: wanted, nested })
     const matching = found.find(({ digest }) => digest.value === wanted.value.toLowerCase())
     return matching ?? refuse(`${place}: found the digest ${found[0]?.digest.value ?? ''}, expected ${wanted.value}`)
   }
 
   /** D1 */
-  #digestsOf(title: string, wanted: DigestSpec, nested: Nested): readonly Found[] {
+  async #digestsOf(title: string, wanted: DigestSpec, nested: Nested): Promise<readonly Found[]> {
     const [hash, normalisation] = [hashOf(wanted, title), normalisationOf(wanted, title)]
     const key = JSON.stringify([title, hash, normalisation, this.#idOf(nested)])
     const known = this.#found.get(key)
     if (known !== undefined) return known
     const { component } = this.#read(title)
     const resources = this.#resourceDigests(component, nested)
-    const references = this.#referenceDigests(title, wanted, nested)
+    const references = await this.#referenceDigests(title, wanted, nested)
+    // D4
+    await nextTurn()
     const found = normalForms(component, normalisation, { resources, references }).map((text) => ({
       digest: { ...wanted, value: createHash(hash).update(text).digest('hex') },
       text,
@@ -151,26 +155,33 @@ class Walk {
     })
   }
 
-  #referenceDigests(title: string, wanted: DigestSpec, nested: Nested): readonly DigestSpec[] {
+  async #referenceDigests(title: string, wanted: DigestSpec, nested: Nested): Promise<readonly DigestSpec[]> {
     const { component, links } = this.#read(title)
-    return entriesOf(component, 'references').map((entry, index) => {
-      const { componentName: name, version, name: referred } = component.references[index] ?? unread(title)
-      const place = `component ${title}: reference ${referred}`
+    const digests: DigestSpec[] = []
+    for (const [index, { componentName, version, name }] of component.references.entries()) {
+      const place = `component ${title}: reference ${name}`
+      const stated = this.#statedIn(component, index, place)
       const link = links[index] ?? unread(title)
-      const stated = entry['digest'] === undefined ? undefined : digestIn(entry['digest'], `${place}: digest`)
-      if (link !== titleOfComponent({ name, version })) {
-        this.bySignature(link)
-        return stated ?? refuse(`${place}, which is replaced by ${link}: found no digest, expected one`)
-      }
-      if (stated !== undefined) {
-        this.#matching(link, stated, nested, `${place} to ${link}`)
-        return stated
-      }
-      const [found] = this.#digestsOf(link, wanted, nested)
-      const { digest } = found ?? unread(link)
-      this.#demanded.set(link, this.#demanded.get(link) ?? { digest, nested })
-      return digest
-    })
+      const isOther = link !== titleOfComponent({ name: componentName, version })
+      if (isOther) await this.bySignature(link)
+      else if (stated !== undefined) await this.#matching(link, stated, nested, `${place} to ${link}`)
+      const missing = () => refuse(`${place}, which is replaced by ${link}: found no digest, expected one`)
+      digests.push(stated ?? (isOther ? missing() : await this.#digestFor(link, wanted, nested)))
+    }
+    return digests
+  }
+
+  #statedIn(component: Component, index: number, place: string): DigestSpec | undefined {
+    const digest = entriesOf(component, 'references')[index]?.['digest']
+    return digest === undefined || digest === null ? undefined : digestIn(digest, `${place}: digest`)
+  }
+
+  /** Of a component that is referred to without one. */
+  async #digestFor(title: string, wanted: DigestSpec, nested: Nested): Promise<DigestSpec> {
+    const [found] = await this.#digestsOf(title, wanted, nested)
+    const { digest } = found ?? unread(title)
+    this.#demanded.set(title, this.#demanded.get(title) ?? { digest, nested })
+    return digest
   }
 
   readonly #ids = new Map<Nested, number>()

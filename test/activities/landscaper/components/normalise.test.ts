@@ -112,7 +112,7 @@ describe('labels', () => {
   it('are refused when they nest too deep', () => {
     let value: unknown = 1
     for (let level = 0; level < 600; level += 1) value = [value]
-    const document = { ...V3, metadata: { ...V3.metadata, labels: [{ name: 'deep', value }] } }
+    const document = { ...V3, metadata: { ...V3.metadata, labels: [{ name: 'deep', value, signing: true }] } }
     expect(() => formsOf(document, 'jsonNormalisation/v1')).toThrow('nested deeper than 500 levels')
   })
 })
