@@ -16,6 +16,10 @@ import {
 /** Of them no more are looked at. */
 export const MOST_CERTIFICATES = 10
 const KNOWN_EXTENSIONS = ['2.5.29.15', '2.5.29.17', '2.5.29.19', '2.5.29.35', '2.5.29.14', '2.5.29.37']
+/** Of RSA. */
+const LEAST_BITS = 2048
+/** What nobody can make a second certificate for. */
+const SOUND = /sha(?:256|384|512)|^ed(?:25519|448)$/i
 const CODE_SIGNING = '1.3.6.1.5.5.7.3.3'
 const ANY_USAGE = '2.5.29.37.0'
 
@@ -50,7 +54,7 @@ export function chainProblem(
 }
 
 function issued(issuer: X509Certificate, subject: X509Certificate): boolean {
-  return subject.checkIssued(issuer) && subject.verify(issuer.publicKey)
+  return subject.checkIssued(issuer) && SOUND.test(subject.signatureAlgorithm ?? '') && subject.verify(issuer.publicKey)
 }
 
 function ownProblem(certificate: X509Certificate, at: Date, isSigning = true): string | undefined {
@@ -72,6 +76,8 @@ function ownProblem(certificate: X509Certificate, at: Date, isSigning = true): s
 function issuerProblem(certificate: X509Certificate, between: number): string | undefined {
   const name = nameOf(certificate)
   if (!certificate.ca) return `${name} is none of an authority, but has issued one`
+  const { modulusLength = LEAST_BITS } = certificate.publicKey.asymmetricKeyDetails ?? {}
+  if (modulusLength < LEAST_BITS) return `${name} has a key of ${modulusLength} bits, expected ${LEAST_BITS}`
   const parsed = new Extended(certificate.raw)
   const usages = parsed.getExtension(KeyUsagesExtension)?.usages
   if (usages !== undefined && (usages & KeyUsageFlags.keyCertSign) === 0) return `${name} may not issue certificates`

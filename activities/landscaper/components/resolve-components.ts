@@ -189,8 +189,9 @@ class Walk {
     return {
       ...{ source: definition, own: first, all: [first, ...rest], replaced: [...new Set(this.#replaced)] },
       definitionOf: (component) => {
-        const { isInline, repository } = found(component)
-        return isInline ? { inline: component.document } : { ref: repository.referenceTo(component) }
+        const { isInline, repository, read } = found(component)
+        // As it was written: what replaces its references counts there, too, and once.
+        return isInline ? { inline: read.component.document } : { ref: repository.referenceTo(component) }
       },
       contentOf: async (wanted) => {
         const { repository, folder } = found(wanted.component)

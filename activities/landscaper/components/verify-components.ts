@@ -6,12 +6,14 @@
 //   D3. What takes the place of another component by ComponentVersionOverwrites is not what was signed: it needs a signature of its own, of the same
 //       name and by the same key.
 //   D4. Other work has its turn between two components.
+//   D5. One component may be digested in several ways, as often as those say that refer to it: all together is bounded.
 
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { BlueprintError } from '../render/blueprint-error.ts'
 import { titleOfComponent, type Component } from '../render/component-descriptor.ts'
 import { isFields, typeName, type Fields } from '../render/field-reader.ts'
+import { MOST_DESCRIPTORS_BYTES } from './component-repository.ts'
 import { canonicalText } from './normal-json.ts'
 import { isWithoutContent, normalForms, NORMALISATIONS, type DigestSpec, type Normalisation } from './normalise.ts'
 import { HASHES, readSignature, signatureProblem, type TrustedKeys } from './verify-signature.ts'
@@ -44,6 +46,9 @@ export interface VerifiedComponent {
 /** Digests of resources that a component above has, by title of the component and identity of the resource. */
 type Nested = ReadonlyMap<string, ReadonlyMap<string, DigestSpec>>
 
+/** D5: some times what all descriptors of one resolution may have. */
+const MOST_CHARACTERS = 4 * MOST_DESCRIPTORS_BYTES
+
 /** @throws BlueprintError `UntrustedContent`: which component, which signature, what was found and what was expected. */
 export async function verifyComponents(
   own: string,
@@ -61,7 +66,8 @@ export async function verifyComponents(
 
 interface Found {
   readonly digest: DigestSpec
-  readonly text: string
+  /** Makes the text anew: many are long, and few are wanted. */
+  readonly text: () => string
 }
 
 class Walk {
@@ -72,6 +78,7 @@ class Walk {
   readonly #demanded = new Map<string, Pick<VerifiedComponent, 'digest' | 'nested'>>()
   readonly #resources = new Map<string, Map<string, DigestSpec>[]>()
   readonly #signed = new Set<string>()
+  #characters = 0
 
   constructor(components: ReadonlyMap<string, ReadComponent>, { signatureName, keys }: Verification) {
     this.#components = components
@@ -93,7 +100,7 @@ class Walk {
     const signature = readSignature(found['signature'])
     if ('problem' in signature) refuse(`${place}: ${signature.problem}`)
     const { text } = await this.#matching(title, digest, nestedIn(this.#read(title).component), place)
-    const problem = signatureProblem(text, hashOf(digest, place), signature, this.#keys)
+    const problem = signatureProblem(text(), hashOf(digest, place), signature, this.#keys)
     if (problem !== undefined) refuse(`${place}: ${problem}`)
   }
 
@@ -133,10 +140,12 @@ class Walk {
     const references = await this.#referenceDigests(title, wanted, nested)
     // D4
     await nextTurn()
-    const found = normalForms(component, normalisation, { resources, references }).map((text) => ({
-      digest: { ...wanted, value: createHash(hash).update(text).digest('hex') },
-      text,
-    }))
+    const forms = () => normalForms(component, normalisation, { resources, references })
+    const found = forms().map((text, index) => {
+      this.#count(text.length, title)
+      const digest = { ...wanted, value: createHash(hash).update(text).digest('hex') }
+      return { digest, text: () => forms()[index] ?? '' }
+    })
     this.#found.set(key, found)
     return found
   }
@@ -184,6 +193,13 @@ class Walk {
     return digest
   }
 
+  /** D5 */
+  #count(characters: number, title: string): void {
+    this.#characters += characters
+    if (this.#characters > MOST_CHARACTERS)
+      refuse(`component ${title}: found more than ${MOST_CHARACTERS} characters to verify, expected fewer`)
+  }
+
   readonly #ids = new Map<Nested, number>()
   #idOf(nested: Nested): number {
     const id = this.#ids.get(nested) ?? this.#ids.size
@@ -213,9 +229,12 @@ function entriesOf({ document, schemaVersion }: Component, list: 'resources' | '
   return Array.isArray(entries) ? entries.filter(isFields) : []
 }
 
+const NOTHING_NESTED: Nested = new Map()
+
 /** Source: OCM v0.11.0, `nestedDigests`: where a signature keeps what the components below it do not say themselves. */
 function nestedIn({ document: { nestedDigests } }: Component): Nested {
   const entries = Array.isArray(nestedDigests) ? nestedDigests.filter(isFields) : []
+  if (entries.length === 0) return NOTHING_NESTED
   return new Map(
     entries.map((one) => {
       const { name, version, resourceDigests } = one

@@ -59,8 +59,8 @@ export function signatureProblem(
   const padding = isPss
     ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_AUTO }
     : { padding: constants.RSA_PKCS1_PADDING }
-  const isMade = verify(hash, Buffer.from(text), { key: key.key, ...padding }, read.signature)
-  return isMade ? undefined : `found one that the key of ${key.place} has not made, expected one that it has`
+  const isMade = orUndefined(() => verify(hash, Buffer.from(text), { key: key.key, ...padding }, read.signature))
+  return isMade === true ? undefined : `found one that the key of ${key.place} has not made, expected one that it has`
 }
 
 interface Read {
@@ -114,7 +114,9 @@ function keyOf(chain: readonly Buffer[], { publicKey, authorities }: TrustedKeys
   const [signer] = found ?? []
   if (found === undefined || signer === undefined)
     return { problem: `found no certificate beside it, expected one that ${authorities.place} has issued` }
-  const problem = chainProblem(found, trusted)
+  // What is hidden in a certificate is read when it is asked for.
+  const problem = (orUndefined(() => ({ of: chainProblem(found, trusted) })) ?? { of: 'found one that cannot be read' })
+    .of
   if (problem !== undefined) return { problem: `its certificate: ${problem}; expected one of ${authorities.place}` }
   return rsaKey(() => signer.publicKey, 'its certificate')
 }

@@ -236,6 +236,18 @@ describe('the component of a sub-installation', () => {
     )
   })
 
+  it('is handed on as it was written where it is in place, so that its signature holds', async () => {
+    const overwrites = [{ source: { componentName: DB }, substitution: { version: '3.0.0' } }]
+    const replacement = signed(descriptorV3(DB, '3.0.0', { resources: [text('size')] }), { key: ACME.privateKey })
+    const source = sourceOf({ overwrites, more: { replacement } })
+    const inline = signed(shop(), { key: ACME.privateKey })
+    const first = await resolveComponents(data, { ...source, definition: { inline } })
+    const definition = first.definitionOf(first.own)
+    expect(definition).toEqual({ inline })
+    const scope = await resolveComponents(data, { ...source, definition })
+    expect(scope.all.map(({ version }) => version)).toEqual(['1.0.0', '3.0.0'])
+  })
+
   it('is refused when its parent refers to none of that name', async () => {
     const source = sourceOf({ verification: { ofParent: () => Promise.resolve(new Map()) } })
     await expect(resolveComponents(data, { ...source, definition: own })).rejects.toThrow(

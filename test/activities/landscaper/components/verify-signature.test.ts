@@ -28,8 +28,19 @@ interface Made {
 const isAuthority = (pathLength?: number) => new BasicConstraintsExtension(true, pathLength, true)
 const isFor = (...usages: string[]) => new ExtendedKeyUsageExtension(usages)
 
-async function make(name: string, by: Made | undefined, extensions: readonly Extension[], year = YEAR): Promise<Made> {
-  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
+interface More {
+  readonly year?: number
+  /** With which the key signs. */
+  readonly hash?: string
+}
+
+async function make(
+  name: string,
+  by: Made | undefined,
+  extensions: readonly Extension[],
+  { year = YEAR, hash = 'SHA-256' }: More = {},
+): Promise<Made> {
+  const keys = await webcrypto.subtle.generateKey({ ...ALGORITHM, hash }, true, ['sign', 'verify'])
   const usual = { signingAlgorithm: ALGORITHM, ...from(year), extensions: [...extensions] }
   const subject = { subject: `CN=${name}`, issuer: by?.certificate.subject ?? `CN=${name}` }
   const certificate = await X509CertificateGenerator.create({
@@ -94,7 +105,7 @@ describe('a signature with certificates', () => {
     ],
     [
       'of a time when none held',
-      async () => [await make('a', between, [codeSigning], YEAR + 5), between],
+      async () => [await make('a', between, [codeSigning], { year: YEAR + 5 }), between],
       'did not hold at',
     ],
     [
@@ -109,6 +120,19 @@ describe('a signature with certificates', () => {
         return [await make('a', below, [codeSigning]), below, between]
       },
       '"CN=between" may have 0 authorities below it, found 1',
+    ],
+    [
+      'that was signed with SHA-1',
+      async () => {
+        const weak = await make('weak', root, [isAuthority(0)], { hash: 'SHA-1' })
+        return [await make('a', weak, [codeSigning]), weak]
+      },
+      '"CN=a" is issued by "CN=weak", which is not trusted',
+    ],
+    [
+      'whose extensions are no ASN.1',
+      async () => [await make('a', between, [new Extension('2.5.29.19', true, new Uint8Array([0xff]))]), between],
+      'its certificate: ',
     ],
     [
       'with a demand that nobody knows',
