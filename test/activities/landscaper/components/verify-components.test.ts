@@ -220,6 +220,25 @@ describe('the content of a resource of a signed component', () => {
   })
 })
 
+describe('the content of an artefact that a signed component names', () => {
+  it('is covered by the digest of its manifest, whatever the tag leads to', async () => {
+    const layer = { mediaType: 'text/plain', digest: `sha256:${blobDigest('note').value}` }
+    const manifestOf = (more: object) => Buffer.from(JSON.stringify({ config: layer, layers: [layer], ...more }))
+    const digest = { ...blobDigest(manifestOf({})), normalisationAlgorithm: 'ociArtifactDigest/v1' }
+    const access = { type: 'ociArtifact', imageReference: 'example.com/note:1.0.0' }
+    const document = signed(shop(database(), {}, [text('note', '', { digest, access })]), { key: ACME.privateKey })
+    const reading = async (manifest: Buffer) => {
+      const reader = { manifest: () => Promise.resolve(manifest), blob: () => Promise.resolve(Buffer.from('note')) }
+      const source = { ...sourceOf({ shop: document }), registries: () => Promise.resolve(reader) }
+      return await contentOf(await resolveComponents(data, source), 'cd://resources/note')
+    }
+    expect(await reading(manifestOf({}))).toBe('note')
+    await expect(reading(manifestOf({ annotations: {} }))).rejects.toThrow(
+      `resource note of component ${SHOP}:1.0.0: found content of the digest`,
+    )
+  })
+})
+
 describe('the component of a sub-installation', () => {
   const own = { ref: { componentName: DB, version: '2.0.0' } }
 
