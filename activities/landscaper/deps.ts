@@ -10,6 +10,8 @@ export interface ComponentParts {
   /** Where repositories of type local lie; undefined: there are none. */
   readonly registryFolder: string | undefined
   readonly registries: Registries
+  /** Which components are verified: those of Installations that ask for it, all, or none. */
+  readonly signatures: 'asked' | 'always' | 'never'
   /** Of the open jobs whose Installation is of a component. */
   readonly blueprints: JobBlueprints
 }

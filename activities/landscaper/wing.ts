@@ -38,7 +38,10 @@ export const landscaper: ActivityWing<typeof landscaperWing.flags, LandscaperAct
     const data: TargetDeps['data'] = (customer) => templates.of(customer).data
     const targets = createTargetAccess({ ...deps, strictTenancy, allow, data })
     const registries = createRegistries({ allow, now: deps.now })
-    const components = { registryFolder: flags['registry-local'], registries, blueprints: new JobBlueprints() }
+    const components = {
+      ...{ registryFolder: flags['registry-local'], registries, blueprints: new JobBlueprints() },
+      signatures: flags['verify-signatures'],
+    }
     const parts = { templates, components, targets, pickupTimeoutMs, strictTenancy }
     const own = { ...deps, landscaper: parts }
     return {

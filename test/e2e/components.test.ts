@@ -12,6 +12,7 @@ import {
   reference,
   tarOf,
 } from '../support/component-registry.ts'
+import { blobDigest, digestOf, newKeys, signed, SIGNATURE } from '../support/signed-components.ts'
 import { useStage } from '../support/stage.ts'
 import { deploying, exportingData, subsOf } from '../support/sub-installations.ts'
 
@@ -127,21 +128,70 @@ describe.concurrent('an installation of a component', () => {
     })
   })
 
-  it.each<[string, object, object, string]>([
-    [
-      'ctf',
-      { ref: { repositoryContext: { type: 'CommonTransportFormat' }, componentName: SHOP, version: '1' } },
-      {},
-      'spec.componentDescriptor.ref.repositoryContext.type: found "CommonTransportFormat", expected OCIRegistry or local: others are not supported yet',
-    ],
-    [
-      'signed',
-      byRef(),
-      { verification: { signatureName: 'mine' } },
-      'spec.verification: found one, expected none: signatures of components are not verified yet',
-    ],
-  ])('is told what Pawl does not have yet: %s', async (name, definition, spec, message) => {
-    expect((await create(name, definition, spec)).status).toMatchObject({
+  it('is verified, and its sub-installations by what it refers to', async () => {
+    const { cluster } = stage
+    const packed = { own: archive(OWN), db: archive(DATABASE) }
+    const db = descriptorV2(DB, '2.0.0', {
+      resources: [{ ...blob('blueprint', BLUEPRINT_TYPE, 'db.tgz'), digest: blobDigest(packed.db) }],
+    })
+    const image = { name: 'web', type: 'ociImage', digest: blobDigest('an image') }
+    const shop = descriptorV3(SHOP, '1.0.0', {
+      resources: [
+        { ...blob('blueprint', BLUEPRINT_TYPE, 'own.tgz'), digest: blobDigest(packed.own) },
+        { ...image, access: { type: 'ociArtifact', imageReference: 'example.org/web:1.0.0' } },
+      ],
+      references: [reference('db', DB, '2.0.0', { digest: digestOf(db) })],
+    })
+    const keys = newKeys()
+    registry.write({ 'signed/blobs/own.tgz': packed.own, 'signed/blobs/db.tgz': packed.db })
+    registry.write({
+      'signed/shop/component-descriptor.yaml': JSON.stringify(signed(shop, { key: keys.privateKey })),
+      'signed/db/component-descriptor.yaml': JSON.stringify(db),
+    })
+    await cluster.create(
+      { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'acme' }, stringData: { key: keys.publicPem } },
+      'secrets',
+    )
+    const verificationSignatures = { [SIGNATURE]: { publicKeySecretReference: { name: 'acme' } } }
+    const context = { repositoryContext: { type: 'local', filePath: 'signed' }, verificationSignatures }
+    await cluster.create({ ...named('Context', 'signed'), ...context }, 'contexts')
+    const verification = { signatureName: SIGNATURE }
+    const spec = { context: 'signed', verification }
+    const definition = { ref: { componentName: SHOP, version: '1.0.0' } }
+    const { status } = await create('verified', definition, spec)
+    expect(status).toMatchObject({ phase: 'Succeeded' })
+    const [sub] = [...(await subsOf(cluster, 'verified')).values()]
+    expect(sub).toMatchObject({ spec, status: { phase: 'Succeeded' } })
+
+    registry.write({ 'signed/blobs/db.tgz': archive(deploying({ name: 'evil' })) })
+    await cluster.trigger('verified')
+    const failed = await cluster.finished('verified', status?.jobID)
+    expect(failed.status).toMatchObject({ phase: 'Failed' })
+    const refused = await cluster.get('installations', sub?.metadata.name ?? '')
+    expect(refused?.status?.lastError).toMatchObject({
+      reason: 'UntrustedContent',
+      message: expect.stringContaining(
+        `resource blueprint of component ${DB}:2.0.0: found content of the digest`,
+      ) as string,
+    })
+    registry.write({
+      'signed/db/component-descriptor.yaml': JSON.stringify({ ...db, component: { ...db.component, provider: 'b' } }),
+    })
+    await cluster.trigger('verified')
+    const changed = await cluster.finished('verified', failed.status?.jobID)
+    expect(changed.status?.lastError).toMatchObject({
+      reason: 'UntrustedContent',
+      message: expect.stringContaining(
+        `component ${SHOP}:1.0.0: reference db to ${DB}:2.0.0: found the digest`,
+      ) as string,
+    })
+  })
+
+  it('is told what Pawl does not have yet', async () => {
+    const definition = { ref: { repositoryContext: { type: 'DockerDaemon' }, componentName: SHOP, version: '1' } }
+    const message =
+      'spec.componentDescriptor.ref.repositoryContext.type: found "DockerDaemon", expected OCIRegistry, CommonTransportFormat or local: others are not supported yet'
+    expect((await create('docker', definition)).status).toMatchObject({
       phase: 'Failed',
       lastError: { reason: 'NotSupported', message: expect.stringContaining(message) as string },
     })

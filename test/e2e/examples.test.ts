@@ -44,6 +44,7 @@ const ENDS: Readonly<Record<string, End>> = {
   'imports.yaml': { phase: 'Succeeded', items: { database: 'Succeeded', app: 'Succeeded' } },
   'manifest.yaml': { phase: 'Succeeded', items: { database: 'Succeeded', app: 'Succeeded' } },
   'roots.yaml': { phase: 'Succeeded', items: { server: 'Succeeded' } },
+  'signed.yaml': { phase: 'Succeeded', items: { till: 'Succeeded' } },
   'sub-installations.yaml': { phase: 'Succeeded', items: {} },
   'spiff.yaml': { phase: 'Succeeded', items: { 'zone-eu-1a': 'Succeeded', 'zone-eu-1b': 'Succeeded' } },
 }
@@ -84,6 +85,11 @@ describe.concurrent('what an example says in its first lines', () => {
     await stage.cluster.finished('boutique')
     expect(await exported('boutique-link')).toBe('example.com/images/shop:1.2.0 with db.example.com:5432')
     expect(await kubectl('get', 'inst')).toMatch(/boutique +Succeeded[^]*database-\w+ +Succeeded/)
+  })
+
+  it('is true of the one that is signed', async () => {
+    await stage.cluster.finished('till')
+    expect(await exported('till-image')).toBe('example.com/images/till:1.0.0')
   })
 
   it('is true of the one with sub-installations', async () => {

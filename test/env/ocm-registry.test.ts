@@ -1,22 +1,25 @@
 // Components that the real command line of OCM has made and pushed to a real registry. Source: spec/landscaper.md 1.2; OCM v0.11.0.
 
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createRegistries } from '../../activities/landscaper/components/registries.ts'
 import { resolveComponents } from '../../activities/landscaper/components/resolve-components.ts'
+import type { TrustedKeys } from '../../activities/landscaper/components/verify-signature.ts'
+import { readOcmConfig } from '../../activities/landscaper/components/registry-credentials.ts'
 import { resourceAt } from '../../activities/landscaper/render/component-scope.ts'
 import { childEnvironment } from '../../worker/server/config.ts'
 import { data } from '../activities/landscaper/tenant-data.ts'
 import { BLUEPRINT_TYPE } from '../support/component-registry.ts'
-import { OciRegistry } from '../support/oci-registry.ts'
+import { Authority } from '../support/certificates.ts'
+import { OciRegistry, READER } from '../support/oci-registry.ts'
 import { registryBinary } from '../support/registry-binaries.ts'
 
 const [SHOP, DB] = ['example.com/shop', 'example.com/db']
 const folder = mkdtempSync(join(tmpdir(), 'pawl-ocm-'))
-const registries = createRegistries({ allow: ['127.0.0.1'], now: () => new Date() })
+const registries = createRegistries({ allow: ['127.0.0.1', 'localhost'], now: () => new Date() })
 let registry: OciRegistry
 let ocm: string
 
@@ -87,5 +90,126 @@ describe('components that OCM has pushed', () => {
     expect('bytes' in packed ? await data.archive(packed.bytes) : {}).toMatchObject({
       'blueprint.yaml': 'kind: Blueprint',
     })
+  })
+})
+
+describe('components that OCM has signed', () => {
+  const NOTE = 'of the database, signed'
+  const label = { name: 'stage', value: { of: '<prod>', level: 1e21 } }
+  const component = (name: string, version: string, content: string, references: readonly object[] = []) => ({
+    ...{ name, version, provider: { ...provider, labels: [{ ...label, signing: true }, label] } },
+    labels: [label, { ...label, name: 'covered', signing: true }],
+    resources: [text('note', content)],
+    sources: [
+      {
+        ...{ name: 'code', type: 'git', version: '1.0.0' },
+        access: { type: 'gitHub', repoUrl: 'github.com/acme/shop', commit: '0123456789012345678901234567890123456789' },
+      },
+    ],
+    componentReferences: references,
+  })
+  const reference = { name: 'db', componentName: DB, version: '2.0.0', labels: [label], extraIdentity: { zone: 'a' } }
+  const components = [component(SHOP, '1.0.0', 'of the shop', [reference]), component(DB, '2.0.0', NOTE)]
+  const read = (name: string) => readFileSync(join(folder, name), 'utf8')
+  const key = (name: string) => ({ pem: read(name), place: name })
+  const byKey = (name: string): TrustedKeys => ({ publicKey: key(name), authorities: undefined })
+
+  function make(path: string, schema: string, ...how: readonly string[]): void {
+    writeFileSync(join(folder, 'components.json'), JSON.stringify({ components }))
+    run('add', 'componentversions', '--create', '--force', '--scheme', schema, '--file', path, 'components.json')
+    run('sign', 'componentversions', '--signature', 'acme', ...how, `${path}//${SHOP}:1.0.0`)
+  }
+
+  async function verified(repositoryContext: object, keys: TrustedKeys, signatureName = 'acme') {
+    const scope = await resolveComponents(data, {
+      definition: { ref: { componentName: SHOP, version: '1.0.0' } },
+      ...{ repositoryContext, context: 'default', registryFolder: folder },
+      registries: () => Promise.resolve(registries.of({ namespace: 'n' }, [])),
+      verification: { signatureName, keys },
+    })
+    return await contentOf(scope, 'cd://componentReferences/db/resources/note')
+  }
+  const archive = (filePath: string) => ({ type: 'CommonTransportFormat', filePath })
+
+  beforeAll(() => {
+    for (const name of ['acme', 'other']) run('create', 'rsakeypair', `${name}.priv`, `${name}.pub`)
+    run('create', 'rsakeypair', '--ca', 'ca.priv', 'ca.cert', 'CN=root')
+    run('create', 'rsakeypair', '--ca-cert', 'ca.cert', '--ca-key', 'ca.priv', 'signer.priv', 'signer.cert', 'CN=acme')
+  })
+
+  it.each([
+    ['v2', 'jsonNormalisation/v1', []],
+    ['v2', 'jsonNormalisation/v2', ['--hash', 'SHA-512']],
+    ['ocm.software/v3alpha1', 'jsonNormalisation/v1', ['--recursive']],
+    ['ocm.software/v3alpha1', 'jsonNormalisation/v2', ['--algorithm', 'RSASSA-PSS']],
+  ])('are taken from a transport archive: %s, %s, %j', async (schema, normalisation, how) => {
+    const path = `signed-${schema.slice(-2)}-${normalisation.slice(-2)}`
+    make(path, schema, '--private-key', 'acme.priv', '--normalization', normalisation, ...how)
+    expect(await verified(archive(path), byKey('acme.pub'))).toBe(NOTE)
+    await expect(verified(archive(path), byKey('other.pub'))).rejects.toThrow('the key of other.pub has not made')
+    await expect(verified(archive(path), byKey('acme.pub'), 'b')).rejects.toThrow('found signatures acme, expected it')
+  })
+
+  it('are taken by the authority that has issued the certificate of the signer', async () => {
+    make('issued', 'v2', '--private-key', 'signer.priv', '--public-key', 'signer.cert', '--ca-cert', 'ca.cert')
+    const by = (name: string) => ({ publicKey: undefined, authorities: key(name) })
+    expect(await verified(archive('issued'), by('ca.cert'))).toBe(NOTE)
+    run('create', 'rsakeypair', '--ca', 'ca2.priv', 'ca2.cert', 'CN=root')
+    await expect(verified(archive('issued'), by('ca2.cert'))).rejects.toThrow('which is not trusted')
+  })
+
+  it('are taken from a registry, also from one with TLS for those with a password, and refused when changed there', async () => {
+    make('pushed', 'v2', '--private-key', 'acme.priv')
+    const authority = await Authority.make('registry')
+    const closed = await OciRegistry.start({ auth: 'basic', tls: await authority.issue('localhost') })
+    try {
+      const consumer = { type: 'OCIRegistry', hostname: 'localhost', port: new URL(closed.url).port }
+      const credentials = [{ type: 'Credentials', properties: { ...READER, certificateAuthority: authority.cert } }]
+      const config = {
+        type: 'credentials.config.ocm.software',
+        consumers: [{ identity: consumer, credentials }],
+      }
+      writeFileSync(join(folder, '.ocmconfig'), JSON.stringify(config))
+      run('--config', '.ocmconfig', 'transfer', 'commontransportarchive', 'pushed', `${closed.url}/signed`)
+      const list = readOcmConfig(config, 'test')
+      const scope = await resolveComponents(data, {
+        definition: { ref: { componentName: SHOP, version: '1.0.0' } },
+        ...{ repositoryContext: { type: 'OCIRegistry', baseUrl: `${closed.url}/signed` }, context: 'default' },
+        ...{ registryFolder: undefined, verification: { signatureName: 'acme', keys: byKey('acme.pub') } },
+        registries: () => Promise.resolve(registries.of({ namespace: 'n' }, [list])),
+      })
+      expect(await contentOf(scope, 'cd://componentReferences/db/resources/note')).toBe(NOTE)
+    } finally {
+      await closed.stop()
+    }
+    run('transfer', 'commontransportarchive', 'pushed', `${registry.url}/signed`)
+    const open = { type: 'OCIRegistry', baseUrl: `${registry.url}/signed` }
+    expect(await verified(open, byKey('acme.pub'))).toBe(NOTE)
+    // The same versions with other content, pushed by somebody else.
+    push('forged', [component(DB, '2.0.0', 'evil')], 'v2')
+    run('transfer', 'commontransportarchive', '--overwrite', 'forged', `${registry.url}/signed`)
+    const late = createRegistries({ allow: ['127.0.0.1'], now: () => new Date() })
+    try {
+      const forged = resolveComponents(data, {
+        definition: { ref: { componentName: SHOP, version: '1.0.0' } },
+        ...{ repositoryContext: open, context: 'default', registryFolder: undefined },
+        verification: { signatureName: 'acme', keys: byKey('acme.pub') },
+        registries: () => Promise.resolve(late.of({ namespace: 'n' }, [])),
+      })
+      await expect(forged).rejects.toThrow(`component ${SHOP}:1.0.0: reference db to ${DB}:2.0.0: found the digest`)
+    } finally {
+      await late.close()
+    }
+  })
+
+  it('are refused in a transport archive where a blob is another one', async () => {
+    make('whole', 'v2', '--private-key', 'acme.priv')
+    cpSync(join(folder, 'whole'), join(folder, 'changed'), { recursive: true })
+    const blobs = join(folder, 'changed', 'blobs')
+    const note = readdirSync(blobs).find((name) => readFileSync(join(blobs, name), 'utf8') === NOTE) ?? ''
+    writeFileSync(join(blobs, note), 'evil')
+    await expect(verified(archive('changed'), byKey('acme.pub'))).rejects.toThrow(
+      'transport archive changed of the registry: found content of sha256:',
+    )
   })
 })

@@ -58,8 +58,10 @@ function valueOf(name: string, flag: Flag, text: string | undefined): FlagValue<
       return duration(name, text ?? flag.otherwise)
     case 'yes-or-no':
       return yesOrNo(name, text ?? flag.otherwise)
+    case 'choice':
+      return choice(name, text ?? flag.otherwise, flag.of)
     case 'list':
-      return text === undefined ? [] : list(name, text, flag)
+      return list(name, text, flag)
   }
 }
 
@@ -80,7 +82,17 @@ function yesOrNo(name: string, text: string): boolean {
   throw new UsageError(`--${name} is "${text}"; expected yes or no`)
 }
 
-function list(name: string, text: string, { accepts, expected }: Flag & { readonly reads: 'list' }): readonly string[] {
+function choice(name: string, text: string, choices: readonly string[]): string {
+  if (choices.includes(text)) return text
+  throw new UsageError(`--${name} is "${text}"; expected one of ${choices.join(', ')}`)
+}
+
+function list(
+  name: string,
+  text: string | undefined,
+  { accepts, expected }: Flag & { readonly reads: 'list' },
+): readonly string[] {
+  if (text === undefined) return []
   const entries = text.split(',').map((entry) => entry.trim())
   const wrong = entries.find((entry) => !accepts(entry))
   if (wrong !== undefined) throw new UsageError(`--${name} has "${wrong}"; expected ${expected}`)

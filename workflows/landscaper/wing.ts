@@ -21,6 +21,11 @@ export const landscaperWing = {
       ...{ takes: '<folder>', reads: 'text', default: 'none', inDev: 'as-given' },
       text: 'where components lie whose repositoryContext has the type local',
     },
+    'verify-signatures': {
+      ...{ takes: '<when>', reads: 'choice', otherwise: 'asked' },
+      of: ['asked', 'always', 'never'],
+      text: 'which components are verified before they are installed: those of Installations that ask for it, all, or none: asked, always, never',
+    },
     'target-allow': {
       ...{ takes: '<servers>', reads: 'list', default: 'none', inDev: 'api-server' },
       text: 'where Targets and registries may lead beside public and private networks: hosts, which may also lack TLS, or addresses such as 127.0.0.0/8',

@@ -48,16 +48,10 @@ export function canonicalHost(hostname: string): string {
  * @throws BlueprintError: field, found and expected.
  */
 export function readOciContext(context: Fields, place: string): OciContext {
-  const [baseUrl, subPath, mapping] = [
-    context['baseUrl'],
-    context['subPath'] ?? '',
-    context['componentNameMapping'] ?? 'urlPath',
-  ]
+  const { baseUrl } = context
   if (typeof baseUrl !== 'string' || baseUrl === '')
     throw invalid(`${place}.baseUrl: found ${typeName(baseUrl)}, expected a registry such as ghcr.io/acme`)
-  if (typeof subPath !== 'string') throw invalid(`${place}.subPath: found ${typeName(subPath)}, expected text`)
-  if (mapping !== 'urlPath' && mapping !== 'sha256-digest')
-    throw invalid(`${place}.componentNameMapping: found ${shown(mapping)}, expected urlPath or sha256-digest`)
+  const { prefix: subPath, mapping } = readOciNames(context, place)
   const found = splitAddress(baseUrl)
   if (found === undefined)
     throw invalid(`${place}.baseUrl: found ${shown(baseUrl)}, expected a registry such as ghcr.io/acme`)
@@ -65,6 +59,15 @@ export function readOciContext(context: Fields, place: string): OciContext {
   if (prefix !== '' && !PATH.test(prefix))
     throw invalid(`${place}: found the path ${shown(prefix)}, expected what OCI registries have for a name`)
   return { origin: found.origin, prefix, mapping }
+}
+
+/** How names are made into paths. @throws BlueprintError: field, found and expected. */
+export function readOciNames(context: Fields, place: string): Pick<OciContext, 'prefix' | 'mapping'> {
+  const [prefix, mapping] = [context['subPath'] ?? '', context['componentNameMapping'] ?? 'urlPath']
+  if (typeof prefix !== 'string') throw invalid(`${place}.subPath: found ${typeName(prefix)}, expected text`)
+  if (mapping !== 'urlPath' && mapping !== 'sha256-digest')
+    throw invalid(`${place}.componentNameMapping: found ${shown(mapping)}, expected urlPath or sha256-digest`)
+  return { prefix, mapping }
 }
 
 /** @throws BlueprintError when the name is none that a registry may have. */

@@ -121,11 +121,13 @@ export async function ociContentOf(
   if (typeof digest === 'string' && isDigest(digest))
     return { bytes: await located(place, () => reader.blob(repository, digest)), mediaType: mediaTypeOf(access) }
   const at = `${place}: ${titleOf(found)}`
-  const { layers } = manifestIn(await located(place, () => reader.manifest(repository, found.reference)), at)
+  const manifest = await located(place, () => reader.manifest(repository, found.reference))
+  const { layers } = manifestIn(manifest, at)
   const [layer] = layers
   if (layer === undefined || layers.length > 1)
     throw invalid(`${at}: found ${layers.length} layers, expected an artefact with one, the content`)
-  return { bytes: await located(place, () => reader.blob(repository, layer.digest)), mediaType: layer.mediaType }
+  const bytes = await located(place, () => reader.blob(repository, layer.digest))
+  return { bytes, mediaType: layer.mediaType, manifest }
 }
 
 interface Layer {

@@ -1,4 +1,4 @@
-// The repository that a Context, an Installation or a component in place names: a folder of the worker's machine, or an OCI registry. It is looked for
+// The repository that a Context, an Installation or a component in place names: folders of the worker's machine, or an OCI registry. It is looked for
 // when something is wanted from it: a component in place needs none as long as it refers to none. Source: spec/landscaper.md 1.2, 1.7.
 
 import { BlueprintError } from '../render/blueprint-error.ts'
@@ -6,8 +6,9 @@ import { titleOfComponent, type Component } from '../render/component-descriptor
 import type { FoundResource, ResourceContent } from '../render/component-scope.ts'
 import { isFields, typeName, type Fields } from '../render/field-reader.ts'
 import type { ComponentData, ComponentRepository, FoundComponent } from './component-repository.ts'
+import { CTF_TYPES, TransportArchive } from './ctf-repository.ts'
 import { LocalComponents } from './local-repository.ts'
-import { OCI_CONTEXT_TYPES, readOciContext } from './oci-names.ts'
+import { OCI_CONTEXT_TYPES, readOciContext, readOciNames } from './oci-names.ts'
 import { OciComponents, ociContentOf } from './oci-repository.ts'
 import type { RegistryReader } from './registries.ts'
 import { RegistryFolder } from './registry-folder.ts'
@@ -93,22 +94,34 @@ export class RepositoryOfContext {
     const context = this.#context()
     const type = typeof context['type'] === 'string' ? withoutVersion(context['type']) : ''
     if (LOCAL_TYPES.includes(type)) return await this.#openFolder(context)
+    if (CTF_TYPES.includes(type)) return await this.#openArchive(context)
     if (OCI_CONTEXT_TYPES.includes(type)) {
       const registry = readOciContext(context, this.#place)
       return new OciComponents(registry, this.#source.registries, this.#data)
     }
     const found = `${this.#place}.type: found ${JSON.stringify(type.slice(0, 100))}`
-    throw notSupported(`${found}, expected OCIRegistry or local: others are not supported yet`)
+    throw notSupported(`${found}, expected OCIRegistry, CommonTransportFormat or local: others are not supported yet`)
   }
 
   async #openFolder(context: Fields): Promise<ComponentRepository> {
+    const { folder, path } = await this.#folderOf(context)
+    return new LocalComponents(folder, path, this.#data)
+  }
+
+  async #openArchive(context: Fields): Promise<ComponentRepository> {
+    const names = readOciNames(context, this.#place)
+    const { folder, path } = await this.#folderOf(context)
+    const archive = await TransportArchive.open(folder, path, this.#place)
+    return new OciComponents({ origin: path, ...names }, () => Promise.resolve(archive), this.#data)
+  }
+
+  async #folderOf(context: Fields): Promise<{ readonly folder: RegistryFolder; readonly path: string }> {
     const { registryFolder } = this.#source
-    const path = context['filePath'] ?? context['baseUrl'] ?? ''
+    const { type, filePath: path = context['baseUrl'] ?? '' } = context
     if (typeof path !== 'string') throw invalid(`${this.#place}.filePath: found ${typeName(path)}, expected text`)
-    if (registryFolder !== undefined)
-      return new LocalComponents(await RegistryFolder.open(registryFolder), path, this.#data)
+    if (registryFolder !== undefined) return { folder: await RegistryFolder.open(registryFolder), path }
     throw notSupported(
-      `${this.#place}: found type local, but the worker has no folder of components; expected --registry-local`,
+      `${this.#place}: found type ${typeof type === 'string' ? type : ''}, but the worker has no folder of components; expected --registry-local`,
     )
   }
 

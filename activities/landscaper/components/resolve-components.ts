@@ -3,6 +3,7 @@
 //   C1. References are followed to their end, each component once; a ring of them is told with its path, and so is one component too many.
 //   C2. What ComponentVersionOverwrites replace counts everywhere as if it had been written so: in what is looked for, and in what templates see.
 //   C3. A component that is referred to lies where the first one lies, unless it is replaced by one of another repository.
+//   C4. What is to be verified is verified as it was read, before anything of it is used; each content when it is read.
 
 import { canonicalJson } from '../../../workflows/kit/index.ts'
 import { BlueprintError } from '../render/blueprint-error.ts'
@@ -13,17 +14,21 @@ import {
   type ComponentReference,
 } from '../render/component-descriptor.ts'
 import { referringTo } from '../render/component-document.ts'
-import type { ComponentScope } from '../render/component-scope.ts'
+import type { ComponentScope, FoundResource, ResourceContent } from '../render/component-scope.ts'
 import { readFields, type Fields } from '../render/field-reader.ts'
 import { type Overwrite, overwrite, type ReferenceParts, replacementText } from './component-overwrites.ts'
 import type { ComponentData, FoundComponent } from './component-repository.ts'
+import { checkContent } from './content-digest.ts'
 import { type NamedRepository, RepositoryOfContext, type RepositorySource } from './repository-of-context.ts'
+import { verifyComponents, type ReadComponent, type Verification, type Verified } from './verify-components.ts'
 
 export interface ComponentSource extends RepositorySource {
   /** The Installation's `spec.componentDescriptor`. */
   readonly definition: Fields
   /** Those that the Context names. Default: none. */
   readonly overwrites?: readonly Overwrite[]
+  /** Undefined: it is taken as it is. */
+  readonly verification?: Verification | undefined
 }
 
 /** C1 */
@@ -32,6 +37,19 @@ const PLACE = 'spec.componentDescriptor'
 
 /** @throws BlueprintError: field, found and expected. */
 export async function resolveComponents(data: ComponentData, source: ComponentSource): Promise<ComponentScope> {
+  const { walk, verified } = await walked(data, source)
+  return walk.scope(source.definition, verified)
+}
+
+/** What they were verified as, where nothing else is wanted of them. @throws as `resolveComponents`. */
+export async function resolveVerified(
+  data: ComponentData,
+  source: ComponentSource & { readonly verification: Verification },
+): Promise<Verified> {
+  return (await walked(data, source)).verified ?? new Map()
+}
+
+async function walked(data: ComponentData, source: ComponentSource) {
   const fields = readFields(
     source.definition,
     ['spec', 'componentDescriptor'],
@@ -49,7 +67,8 @@ export async function resolveComponents(data: ComponentData, source: ComponentSo
     field: own === undefined ? `${PLACE}.ref.repositoryContext` : `${PLACE}.inline, its last repositoryContext`,
   })
   await (own === undefined ? walk.fromReference(namesIn(ref ?? {})) : walk.fromInline(own))
-  return walk.scope(source.definition)
+  const { verification } = source
+  return { walk, verified: verification === undefined ? undefined : await walk.verify(verification) }
 }
 
 function namesIn(ref: Fields): Names {
@@ -62,10 +81,15 @@ function namesIn(ref: Fields): Names {
 
 type Names = Pick<ReferenceParts, 'componentName' | 'version'>
 
-interface Place extends FoundComponent {
+interface Wanted extends FoundComponent {
   readonly repository: RepositoryOfContext
   /** The Installation, or a label of a reference, holds its descriptor. */
   readonly isInline: boolean
+}
+
+/** A component as it counts; `read`: as it was read, with the titles of what its references lead to. */
+interface Place extends Wanted {
+  readonly read: ReadComponent
 }
 
 class Walk {
@@ -94,11 +118,12 @@ class Walk {
   }
 
   /** @param path of components that led here. */
-  async #follow(next: Place, path: readonly string[] = []): Promise<void> {
+  async #follow(next: Wanted, path: readonly string[] = []): Promise<void> {
     const title = titleOfComponent(next.component)
     const here = [...path, title]
     const meant = next.component.references.map((reference) => this.#meant(reference))
-    this.#visited.set(title, { ...next, component: referringTo(next.component, meant) })
+    const read = { component: next.component, links: meant.map(titleOf) }
+    this.#visited.set(title, { ...next, component: referringTo(next.component, meant), read })
     if (this.#visited.size > MOST_COMPONENTS)
       refuse(`${PLACE}: found more than ${MOST_COMPONENTS} components that it refers to, expected fewer`)
     for (const [index, reference] of next.component.references.entries())
@@ -115,7 +140,7 @@ class Walk {
       refuse(`${reference.place}: ${wanted} is wanted from two repositories, expected one`)
   }
 
-  async #referred({ inline, place }: ComponentReference, meant: Meant): Promise<Place> {
+  async #referred({ inline, place }: ComponentReference, meant: Meant): Promise<Wanted> {
     if (inline === undefined || meant.isReplaced) return await this.#found(meant, place)
     const component = readComponent(inline, `${place}.labels`)
     const [title, wanted] = [titleOfComponent(component), titleOf(meant)]
@@ -123,7 +148,7 @@ class Walk {
     return { component, folder: undefined, repository: this.#home, isInline: true }
   }
 
-  async #found({ componentName: name, version, repository }: Meant, place: string): Promise<Place> {
+  async #found({ componentName: name, version, repository }: Meant, place: string): Promise<Wanted> {
     return { ...(await repository.find({ name, version }, place)), repository, isInline: false }
   }
 
@@ -146,7 +171,15 @@ class Walk {
     return known
   }
 
-  scope(definition: Fields): ComponentScope {
+  /** C4 */
+  async verify(verification: Verification): Promise<Verified> {
+    const [own = ''] = this.#visited.keys()
+    const components = new Map([...this.#visited].map(([title, { read }]) => [title, read]))
+    return await verifyComponents(own, components, verification)
+  }
+
+  /** @param verified as what it was; undefined: it is taken as it is. */
+  scope(definition: Fields, verified: Verified | undefined): ComponentScope {
     const places = [...this.#visited.values()]
     const [first, ...rest] = places.map(({ component }) => component)
     if (first === undefined) throw new Error('a component was resolved without itself')
@@ -156,15 +189,25 @@ class Walk {
     return {
       ...{ source: definition, own: first, all: [first, ...rest], replaced: [...new Set(this.#replaced)] },
       definitionOf: (component) => {
-        const { isInline, repository } = found(component)
-        return isInline ? { inline: component.document } : { ref: repository.referenceTo(component) }
+        const { isInline, repository, read } = found(component)
+        // As it was written: what replaces its references counts there, too, and once.
+        return isInline ? { inline: read.component.document } : { ref: repository.referenceTo(component) }
       },
-      contentOf: (wanted) => {
+      contentOf: async (wanted) => {
         const { repository, folder } = found(wanted.component)
-        return repository.contentOf(wanted, folder)
+        const content = await repository.contentOf(wanted, folder)
+        if (verified !== undefined) checkVerified(content, wanted, verified)
+        return content
       },
     }
   }
+}
+
+/** C4 */
+function checkVerified(content: ResourceContent, { component, resource }: FoundResource, verified: Verified): void {
+  const title = titleOfComponent(component)
+  const digests = verified.get(title)?.resources[component.resources.indexOf(resource)] ?? []
+  checkContent(content, digests, `resource ${resource.name} of component ${title}`)
 }
 
 interface Meant extends ReferenceParts {

@@ -2,16 +2,21 @@
 
 import { componentVersionOverwritesKind } from '../../../workflows/landscaper/component-version-overwrites/kind.ts'
 import { type Context, contextKind } from '../../../workflows/landscaper/context/kind.ts'
-import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
+import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { readObject } from '../../kube/read-family.ts'
 import type { Overwrite } from '../components/component-overwrites.ts'
 import { credentialsOf } from '../components/context-credentials.ts'
-import { resolveComponents } from '../components/resolve-components.ts'
+import { resolveComponents, resolveVerified } from '../components/resolve-components.ts'
+import { keysOf } from '../components/verification-keys.ts'
+import type { Verification, Verified } from '../components/verify-components.ts'
 import { customerIn } from '../customer.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { readBlueprint, type Blueprint } from '../render/blueprint.ts'
 import { BlueprintError } from '../render/blueprint-error.ts'
+import type { Fields } from '../render/field-reader.ts'
+import { DEEPEST } from './nesting.ts'
+import { type Parent, parentOf } from './parent.ts'
 
 /**
  * Reads it with all that it refers to, once for a job. One without component is read from the Installation alone.
@@ -26,17 +31,83 @@ export async function blueprintOf(deps: LandscaperDeps, installation: Installati
   const { uid, generation } = metadata
   return await components.blueprints.of({ uid, jobID, generation }, async () => {
     const found = await readContext(deps, metadata.namespace, context)
-    refuseUnchecked(installation)
-    const { repositoryContext } = found ?? {}
-    const overwrites = await overwritesOf(deps, metadata.namespace, { found, context })
-    const { registryFolder } = components
-    const registries = registriesOf(deps, metadata.namespace, found)
-    const source = { definition, overwrites, repositoryContext, context, registryFolder, registries }
+    const source = await sourceOf(deps, installation, { definition, found })
     return await readBlueprint(templates.data, blueprint, await resolveComponents(templates.data, source))
   })
 }
 
 const DEFAULT = 'default'
+
+interface Found {
+  readonly definition: Fields
+  /** The Context; undefined: there is none. */
+  readonly found: Context | undefined
+  /** Sub-installations on the way here. */
+  readonly depth?: number
+}
+
+async function sourceOf(deps: LandscaperDeps, installation: Installation, { definition, found, depth = 0 }: Found) {
+  const { namespace } = installation.metadata
+  const { context = DEFAULT } = installation.spec
+  const { registryFolder } = deps.landscaper.components
+  return {
+    ...{ definition, context, registryFolder, repositoryContext: found?.repositoryContext },
+    verification: await verificationOf(deps, installation, { found, depth }),
+    overwrites: await overwritesOf(deps, namespace, { found, context }),
+    registries: registriesOf(deps, namespace, found),
+  }
+}
+
+/** Undefined: it is taken as it is. Source: spec/landscaper.md 3.13. */
+async function verificationOf(
+  deps: LandscaperDeps,
+  installation: Installation,
+  { found, depth }: { readonly found: Context | undefined; readonly depth: number },
+): Promise<Verification | undefined> {
+  const { signatures } = deps.landscaper.components
+  const { context = DEFAULT, verification } = installation.spec
+  if (signatures === 'never') return undefined
+  if (verification === undefined) {
+    if (signatures === 'asked') return undefined
+    const why = 'the worker takes no component that is not signed (--verify-signatures always)'
+    throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', `spec.verification: found none, expected one: ${why}`)
+  }
+  const { signatureName } = verification
+  const keys = await keysOf(deps, installation.metadata.namespace, { context: found, named: context, signatureName })
+  const parent = parentOf(installation)
+  const isTooDeep = depth > DEEPEST
+  return {
+    ...{ signatureName, keys },
+    ...(parent !== undefined && !isTooDeep && { ofParent: () => verifiedOf(deps, installation, parent, depth + 1) }),
+  }
+}
+
+const NOTHING: Verified = new Map()
+
+/** What was verified with something else says nothing of it. */
+function isVerifiedAlike(parent: Installation['spec'], own: Installation['spec']): boolean {
+  return (
+    parent.verification?.signatureName === own.verification?.signatureName &&
+    (parent.context ?? DEFAULT) === (own.context ?? DEFAULT)
+  )
+}
+
+/** What a parent's component, and all that it refers to, were verified as: for the sub-installations that were made of it. */
+async function verifiedOf(
+  deps: LandscaperDeps,
+  { metadata: { namespace }, spec: own }: Installation,
+  { name, uid }: Parent,
+  depth: number,
+): Promise<Verified> {
+  const parent = await readObject(deps, { ...installationKind, projection: [], hashed: [] }, namespace, name)
+  const definition = parent?.spec.componentDescriptor
+  if (parent === undefined || parent.metadata.uid !== uid || definition === undefined) return NOTHING
+  if (!isVerifiedAlike(parent.spec, own)) return NOTHING
+  const found = await readContext(deps, namespace, parent.spec.context ?? DEFAULT)
+  const { verification, ...source } = await sourceOf(deps, parent, { definition, found, depth })
+  if (verification === undefined) return NOTHING
+  return await resolveVerified(deps.landscaper.templates.data, { ...source, verification })
+}
 
 /** Registries as a Context lets them be read. Its credentials are read when they are needed first, and once: a job has what it began with. */
 function registriesOf(deps: LandscaperDeps, namespace: string, context: Context | undefined) {
@@ -77,13 +148,4 @@ async function overwritesOf(
   if (overwrites !== undefined) return overwrites.overwrites ?? []
   const message = `componentVersionOverwrites of context ${context} names ${namespace}/${name}; there is none`
   throw finalFailure('ComponentVersionOverwritesNotFound', message)
-}
-
-// Who wants a component checked does not want it as it is.
-function refuseUnchecked({ spec: { verification } }: Installation): void {
-  if (verification !== undefined)
-    throw new BlueprintError(
-      'NotSupported',
-      'spec.verification: found one, expected none: signatures of components are not verified yet',
-    )
 }

@@ -94,6 +94,7 @@ function desired({ metadata, spec }: Installation, template: SubinstallationTemp
     },
     spec: {
       context: spec.context ?? 'default',
+      ...(spec.verification !== undefined && { verification: spec.verification }),
       ...(componentDescriptor !== undefined && { componentDescriptor }),
       blueprint,
       ...{ imports, exports },

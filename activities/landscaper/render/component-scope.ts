@@ -29,9 +29,10 @@ export interface ComponentScope {
   contentOf(found: FoundResource): Promise<ResourceContent>
 }
 
-/** Of a resource: one file, or a folder, whose paths are as in BlueprintFiles. */
+/** Of a resource: one file, also the only layer of an artefact with this manifest, or a folder, whose paths are as in BlueprintFiles. */
 export type ResourceContent =
-  { readonly bytes: Buffer; readonly mediaType: string } | { readonly folder: Readonly<Record<string, Buffer>> }
+  | { readonly bytes: Buffer; readonly mediaType: string; readonly manifest?: Buffer }
+  | { readonly folder: Readonly<Record<string, Buffer>> }
 
 export interface FoundResource {
   readonly component: Component

@@ -15,7 +15,8 @@ const templates = createTemplateEngine({ threads: 1 })
 export function landscaperDeps(deps: Deps, parts: Partial<LandscaperParts> = {}): LandscaperDeps {
   const targets = createTargetAccess({ ...deps, data: (customer) => templates.of(customer).data })
   const registries = createRegistries({ allow: [], now: deps.now })
-  const components = { registryFolder: undefined, registries, blueprints: new JobBlueprints() }
+  const blueprints = new JobBlueprints()
+  const components = { registryFolder: undefined, registries, blueprints, signatures: 'asked' as const }
   const usual = { templates, components, targets, pickupTimeoutMs: undefined, strictTenancy: false }
   return { ...deps, landscaper: { ...usual, ...parts } }
 }

@@ -31,6 +31,7 @@ describe('the flags of wings', () => {
       'deployers',
       'strict-tenancy',
       'registry-local',
+      'verify-signatures',
       'target-allow',
     ])
   })
@@ -52,6 +53,9 @@ describe('the flags of wings', () => {
   it('are refused when they are wrong, or their wing is off', () => {
     expect(() => readWingFlags(['go'], { komi: 'half' }, wings)).toThrow(
       '--komi is "half"; expected a whole number of at least 0',
+    )
+    expect(() => readWingFlags(['landscaper'], { 'verify-signatures': 'no' })).toThrow(
+      '--verify-signatures is "no"; expected one of asked, always, never',
     )
     expect(() => readWingFlags(['go'], { clock: '1h' }, wings)).toThrow(
       '--clock is given, but wing chess, whose flag it is, is off; expected it in --wings',

@@ -22,6 +22,7 @@ export type Flag = Described &
     /** In milliseconds; undefined for `none`. */
     | { readonly reads: 'duration'; readonly otherwise: string }
     | { readonly reads: 'yes-or-no'; readonly otherwise: 'yes' | 'no' }
+    | { readonly reads: 'choice'; readonly of: readonly string[]; readonly otherwise: string }
     /** Separated by commas, or given several times; none without the flag. Each is one that `accepts` takes: `expected`, for people. */
     | { readonly reads: 'list'; readonly accepts: (entry: string) => boolean; readonly expected: string }
   )
@@ -38,9 +39,11 @@ export type FlagValue<F> = F extends { readonly reads: 'number' }
       ? boolean
       : F extends { readonly reads: 'list' }
         ? readonly string[]
-        : F extends { readonly otherwise: string }
-          ? string
-          : string | undefined
+        : F extends { readonly reads: 'choice'; readonly of: readonly (infer Choice)[] }
+          ? Choice
+          : F extends { readonly otherwise: string }
+            ? string
+            : string | undefined
 
 export type FlagValues<Table extends FlagTable> = { readonly [Name in keyof Table]: FlagValue<Table[Name]> }
 

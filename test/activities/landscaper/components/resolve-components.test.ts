@@ -219,16 +219,16 @@ describe('a component in place', () => {
 describe('what Pawl does not have yet', () => {
   it.each<[string, Fields, { context?: unknown; folder?: string }, string]>([
     [
-      'a transport archive of the Installation',
-      byRef(A, '1', { type: 'CommonTransportFormat/v1', filePath: 'ctf' }),
+      'a repository of the Installation',
+      byRef(A, '1', { type: 'DockerDaemon/v1' }),
       { folder: stage.folder },
-      'spec.componentDescriptor.ref.repositoryContext.type: found "CommonTransportFormat", expected OCIRegistry or local: others are not supported yet',
+      'spec.componentDescriptor.ref.repositoryContext.type: found "DockerDaemon", expected OCIRegistry, CommonTransportFormat or local: others are not supported yet',
     ],
     [
       'a repository of the Context',
       byRef(A, '1'),
       { context: { type: 'S3' }, folder: stage.folder },
-      'repositoryContext of context default.type: found "S3", expected OCIRegistry or local: others are not supported yet',
+      'repositoryContext of context default.type: found "S3", expected OCIRegistry, CommonTransportFormat or local: others are not supported yet',
     ],
     [
       'a worker without folder',

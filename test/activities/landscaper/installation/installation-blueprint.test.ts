@@ -9,7 +9,8 @@ import { createKubeClient, type KubeClient } from '../../../../activities/kube/c
 import { storedAs } from '../../../../activities/kube/stored.ts'
 import { installationKind } from '../../../../workflows/landscaper/installation/kind.ts'
 import { API } from '../../../support/cluster.ts'
-import { blob, BLUEPRINT_TYPE, descriptorV2, newRegistry } from '../../../support/component-registry.ts'
+import { blob, BLUEPRINT_TYPE, descriptorV2, newRegistry, tarOf } from '../../../support/component-registry.ts'
+import { blobDigest, digestOf, newKeys, signed, SIGNATURE } from '../../../support/signed-components.ts'
 import { TinyApi } from '../../kube/tiny-api.ts'
 import { data } from '../tenant-data.ts'
 
@@ -27,8 +28,9 @@ beforeEach(async () => {
   putContext({ repositoryContext: { type: 'local' } })
   registry.write({ 'blobs/blueprint/blueprint.yaml': blueprintYaml('string') })
   const registries = createRegistries({ allow: [], now: () => new Date() })
-  const components = { registryFolder: registry.folder, registries, blueprints: new JobBlueprints() }
-  deps = { kube, landscaper: { templates: { data }, components } } as LandscaperDeps
+  const components = { registryFolder: registry.folder, registries, signatures: 'asked' as const }
+  const parts = { templates: { data }, components: { ...components, blueprints: new JobBlueprints() } }
+  deps = { kube, landscaper: parts } as LandscaperDeps
 })
 afterEach(async () => {
   await kube.close()
@@ -42,9 +44,9 @@ function putContext(content: object) {
 
 const ofComponent = { context: 'parts', componentDescriptor: { ref: { componentName: SHOP, version: '1.0.0' } } }
 
-function read(jobID: string, { generation = 1, spec = {} } = {}) {
+function read(jobID: string, { generation = 1, spec = {}, metadata: more = {} } = {}) {
   const blueprint = { ref: { resourceName: 'blueprint' } }
-  const metadata = { name: 'i', namespace: 'n', uid: 'u', generation }
+  const metadata = { name: 'i', namespace: 'n', uid: JSON.stringify(['u', more]), generation, ...more }
   const installation = storedAs(installationKind, { metadata, spec: { ...ofComponent, blueprint, ...spec } })
   return blueprintOf(deps, installation, jobID)
 }
@@ -67,12 +69,6 @@ describe('the component of an installation', () => {
     expect(await typeIn('one')).toEqual({ type: 'string' })
   })
 
-  it('is refused when it is to be verified', async () => {
-    const spec = { verification: { signatureName: 'a' } }
-    await expect(read('one', { spec })).rejects.toMatchObject({ code: 'NotSupported' })
-    await expect(read('one', { spec })).rejects.toThrow('spec.verification: found one')
-  })
-
   it('wants the ComponentVersionOverwrites that its Context names', async () => {
     putContext({ repositoryContext: { type: 'local' }, componentVersionOverwrites: 'mine' })
     await expect(read('one')).rejects.toMatchObject({ type: 'ComponentVersionOverwritesNotFound' })
@@ -85,6 +81,93 @@ describe('the component of an installation', () => {
 
   it('wants the Context that is named', async () => {
     await expect(read('one', { spec: { context: 'none' } })).rejects.toMatchObject({ type: 'ContextNotFound' })
+  })
+})
+
+describe('a component that is to be verified', () => {
+  const keys = newKeys()
+  const verification = { signatureName: SIGNATURE }
+  const reference = { publicKeySecretReference: { name: 'key', key: 'acme.pub' } }
+  const put = (kind: string, name: string, content: object) =>
+    api.put(`/api/v1/namespaces/n/${kind}/${name}`, { metadata: { name, namespace: 'n' }, ...content })
+  const [packed, digest] = [tarOf({ 'blueprint.yaml': blueprintYaml('string') }), 'blobs/blueprint.tar']
+  const resource = { ...blob('blueprint', BLUEPRINT_TYPE, 'blueprint.tar'), digest: blobDigest(packed) }
+  const below = descriptorV2('example.com/below', '1.0.0', { resources: [resource] })
+  const whole = signed(
+    descriptorV2('example.com/whole', '1.0.0', {
+      resources: [resource],
+      references: [{ name: 'below', componentName: 'example.com/below', version: '1.0.0', digest: digestOf(below) }],
+    }),
+    { key: keys.privateKey },
+  )
+  const of = (name: string) => ({ ref: { componentName: `example.com/${name}`, version: '1.0.0' } })
+  const spec = { componentDescriptor: of('whole'), verification }
+
+  beforeEach(() => {
+    registry.write({ [digest]: packed, 'whole/component-descriptor.yaml': JSON.stringify(whole) })
+    registry.write({ 'below/component-descriptor.yaml': JSON.stringify(below) })
+    put('secrets', 'key', { data: { 'acme.pub': Buffer.from(keys.publicPem).toString('base64') } })
+    putContext({ repositoryContext: { type: 'local' }, verificationSignatures: { [SIGNATURE]: reference } })
+  })
+  const refusal = (how: object = spec, more: object = {}) =>
+    read('one', { spec: how, ...more }).then(String, (error: unknown) => String(error))
+
+  it('is verified with the key that the Context names for the signature', async () => {
+    expect(await typeIn('one', { spec })).toEqual({ type: 'string' })
+    put('secrets', 'key', { data: { 'acme.pub': Buffer.from(newKeys().publicPem).toString('base64') } })
+    expect(await typeIn('one', { spec })).toEqual({ type: 'string' })
+    await expect(read('two', { spec })).rejects.toMatchObject({ code: 'UntrustedContent' })
+    await expect(read('two', { spec })).rejects.toThrow('found one that the key of secret n/key has not made')
+  })
+
+  it.each<[object, string]>([
+    [{}, `verificationSignatures.${SIGNATURE}: found no key, expected publicKeySecretReference`],
+    [{ [SIGNATURE]: { publicKeySecretReference: { name: 'none' } } }, 'secret n/none: it is not there'],
+    [{ [SIGNATURE]: { caCertificateSecretReference: { name: 'key', key: 'a' } } }, 'secret n/key: found no key a'],
+    [
+      { [SIGNATURE]: { publicKeySecretReference: { name: 'key', namespace: 'other' } } },
+      'publicKeySecretReference: found the namespace other, expected that of the context',
+    ],
+  ])('is refused where the Context has no such key: %j', async (verificationSignatures, message) => {
+    putContext({ repositoryContext: { type: 'local' }, verificationSignatures })
+    expect(await refusal()).toContain(message)
+  })
+
+  it('is so as the operator says, too', async () => {
+    const set = (signatures: 'always' | 'never') => {
+      const components = { ...deps.landscaper.components, signatures }
+      deps = { ...deps, landscaper: { ...deps.landscaper, components } }
+    }
+    set('always')
+    expect(await refusal({ componentDescriptor: of('whole') })).toContain('spec.verification: found none, expected one')
+    putContext({ repositoryContext: { type: 'local' } })
+    set('never')
+    expect(await typeIn('one', { spec })).toEqual({ type: 'string' })
+  })
+
+  it('of a sub-installation may be covered by that of its parent, if that is verified alike', async () => {
+    const path = `/apis/${API}/namespaces/n/installations/whole`
+    const parent = { name: 'whole', namespace: 'n', uid: 'up' }
+    const putParent = (more: object) =>
+      api.put(path, { metadata: parent, spec: { context: 'parts', ...spec, ...more } })
+    const owner = { apiVersion: API, kind: 'Installation', name: 'whole', uid: 'up', controller: true }
+    const sub = { componentDescriptor: of('below'), verification }
+    const readSub = (uid = 'up') => refusal(sub, { metadata: { ownerReferences: [{ ...owner, uid }] } })
+    putParent({})
+    expect(await readSub()).toContain('[object Object]')
+    expect(await readSub('another')).toContain('no verified component of its parent refers to it')
+    const alone = { spec: sub, metadata: { uid: 'alone' } }
+    await expect(read('one', alone)).rejects.toThrow(`signature "${SIGNATURE}": found no signature, expected it`)
+    for (const more of [
+      { verification: undefined },
+      { verification: { signatureName: 'b' } },
+      { context: 'default' },
+    ]) {
+      putParent(more)
+      await expect(read(JSON.stringify(more), { spec: sub, metadata: { ownerReferences: [owner] } })).rejects.toThrow(
+        'no verified component of its parent refers to it',
+      )
+    }
   })
 })
 

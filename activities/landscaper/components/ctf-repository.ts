@@ -1,0 +1,94 @@
+// Components in a transport archive of OCM (`CommonTransportFormat`): a folder of the worker's machine that holds what an OCI registry would, so that it
+// is read as one. Source: OCM v0.11.0, oci/repositories/ctf (artifact-index.json, blobs).
+//
+//   F1. It lies in the folder that the operator has given, as registry-folder.ts has it, and is believed no more than a registry is.
+
+import { createHash } from 'node:crypto'
+import { posix } from 'node:path'
+import { MOST_BYTES } from '../render/blueprint-files.ts'
+import { BlueprintError } from '../render/blueprint-error.ts'
+import { isFields, typeName, type Fields } from '../render/field-reader.ts'
+import { isDigest, type OciRepository } from './oci-names.ts'
+import type { RegistryReader } from './registries.ts'
+import { jsonOf } from './registry-client.ts'
+import type { RegistryFolder } from './registry-folder.ts'
+
+export const CTF_TYPES = ['CommonTransportFormat']
+const INDEX = 'artifact-index.json'
+const BLOBS = 'blobs'
+/** As of registries. */
+const MOST_MANIFEST_BYTES = 4 * 1024 * 1024
+
+interface Artefact {
+  readonly repository: string
+  readonly tag: string
+  readonly digest: string
+}
+
+/** One archive, its index read once. */
+export class TransportArchive implements RegistryReader {
+  readonly #folder: RegistryFolder
+  readonly #path: string
+  readonly #index: readonly Artefact[]
+
+  private constructor(folder: RegistryFolder, path: string, index: readonly Artefact[]) {
+    this.#folder = folder
+    this.#path = path
+    this.#index = index
+  }
+
+  /**
+   * @param place of the context, for messages.
+   * @throws BlueprintError `ComponentNotFound` when there is none; `NotSupported` when it is packed.
+   */
+  static async open(folder: RegistryFolder, path: string, place: string): Promise<TransportArchive> {
+    const where = `folder ${path} of the registry`
+    if ((await folder.find(path)) === 'file')
+      throw new BlueprintError('NotSupported', `${place}.filePath: found a file, expected a folder: unpack it first`)
+    const bytes = await folder.read(posix.join(path, INDEX), MOST_MANIFEST_BYTES)
+    if (bytes === undefined)
+      throw new BlueprintError('ComponentNotFound', `${place}: found no ${INDEX} in ${where}, expected one`)
+    return new TransportArchive(folder, path, indexIn(jsonOf(bytes), `${INDEX} in ${where}`))
+  }
+
+  async manifest({ path }: OciRepository, reference: string): Promise<Buffer> {
+    const digest = isDigest(reference)
+      ? reference
+      : this.#index.findLast(({ repository, tag }) => repository === path && tag === reference)?.digest
+    if (digest === undefined)
+      throw new BlueprintError('ComponentNotFound', `${this.#title}: found no ${path}:${reference} in its ${INDEX}`)
+    return await this.#read(digest, MOST_MANIFEST_BYTES)
+  }
+
+  async blob(_repository: OciRepository, digest: string, most = MOST_BYTES): Promise<Buffer> {
+    return await this.#read(digest, most)
+  }
+
+  get #title(): string {
+    return `transport archive ${this.#path} of the registry`
+  }
+
+  async #read(digest: string, most: number): Promise<Buffer> {
+    const path = posix.join(this.#path, BLOBS, digest.replace(':', '.'))
+    const bytes = await this.#folder.read(path, most)
+    if (bytes === undefined) throw new BlueprintError('ComponentNotFound', `${this.#title}: found no blob ${digest}`)
+    const [algorithm = ''] = digest.split(':')
+    const found = `${algorithm}:${createHash(algorithm).update(bytes).digest('hex')}`
+    if (found === digest) return bytes
+    throw new BlueprintError('UntrustedContent', `${this.#title}: found content of ${found}, expected ${digest}`)
+  }
+}
+
+function indexIn(index: unknown, place: string): readonly Artefact[] {
+  const artefacts = isFields(index) ? index['artifacts'] : undefined
+  if (!Array.isArray(artefacts)) throw invalid(`${place}: found ${typeName(artefacts)}, expected artifacts, a list`)
+  return artefacts.filter(isFields).map(({ repository, tag = '', digest }: Fields, at) => {
+    if (typeof repository === 'string' && typeof tag === 'string' && typeof digest === 'string' && isDigest(digest))
+      return { repository, tag, digest }
+    throw invalid(`${place}: artifacts[${at}]: found no repository and digest, expected both`)
+  })
+}
+
+function invalid(message: string): BlueprintError {
+  return new BlueprintError('ERR_CONFIGURATION_PROBLEM', message)
+}

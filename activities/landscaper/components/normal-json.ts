@@ -1,0 +1,46 @@
+// JSON in the two ways in which normal forms are written: equal values give equal text. Pure.
+
+import { BlueprintError } from '../render/blueprint-error.ts'
+import { isFields } from '../render/field-reader.ts'
+
+/** Labels nest as deep as their author likes, and the stack is finite. */
+const MOST_LEVELS = 500
+/** What Go escapes beside what JSON must. */
+const ESCAPED = /[<>&\u2028\u2029]/g
+
+/** As RFC 8785 has it. @throws BlueprintError for what nests too deep. */
+export function canonicalText(value: unknown, level = 0): string {
+  if (Array.isArray(value)) return `[${value.map((one) => canonicalText(one, deeper(level))).join(',')}]`
+  if (!isFields(value)) return JSON.stringify(value ?? null)
+  // Not by way of an object in that order: one has keys such as "10" in an order of its own.
+  const names = Object.keys(value).sort()
+  return `{${names.map((name) => `${JSON.stringify(name)}:${canonicalText(value[name], deeper(level))}`).join(',')}}`
+}
+
+/** A map as a list of maps with one entry each. Source: OCM v0.11.0, signing/norm/entry, written by Go's encoding/json. @throws as `canonicalText`. */
+export function entriesText(value: unknown, level = 0): string {
+  if (Array.isArray(value)) return `[${value.map((one) => entriesText(one, deeper(level))).join(',')}]`
+  if (!isFields(value)) return textOf(value)
+  const names = Object.keys(value).sort(byBytes)
+  return `[${names.map((name) => `{${textOf(name)}:${entriesText(value[name], deeper(level))}}`).join(',')}]`
+}
+
+function deeper(level: number): number {
+  if (level < MOST_LEVELS) return level + 1
+  throw new BlueprintError(
+    'ERR_CONFIGURATION_PROBLEM',
+    `labels of a component: nested deeper than ${MOST_LEVELS} levels`,
+  )
+}
+
+// In UTF-8, which is the order of code points; that of UTF-16 differs beyond the surrogates only.
+function byBytes(left: string, right: string): number {
+  if (/[\ud800-\udfff]/.test(left + right)) return Buffer.compare(Buffer.from(left), Buffer.from(right))
+  return left < right ? -1 : 1
+}
+
+function textOf(value: unknown): string {
+  const text = JSON.stringify(value ?? null)
+  if (text.search(ESCAPED) === -1) return text
+  return text.replace(ESCAPED, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}

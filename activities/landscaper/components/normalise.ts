@@ -1,0 +1,214 @@
+// The text of a component descriptor that a signature covers. Pure. Source: OCM v0.11.0, compdesc/normalizations and compdesc/versions (which fields),
+// signing/norm (how they are written); jsonNormalisation/v3: the OCM specification, "Normalization of component descriptors".
+//
+//   N1. Built field by field of what is known: what is not in the text is not covered, and whoever trusts it does so without the signature.
+//   N2. Where the content lies, where the component lies, and labels that are not marked `signing` are not covered.
+
+import { SCHEMA_V2, SCHEMA_V3, type Component } from '../render/component-descriptor.ts'
+import { isFields, type Fields } from '../render/field-reader.ts'
+import { canonicalText, entriesText } from './normal-json.ts'
+
+export interface DigestSpec {
+  readonly hashAlgorithm: string
+  readonly normalisationAlgorithm: string
+  readonly value: string
+}
+
+/** In the order of the descriptor; they stand in the place of those that it has. */
+export interface Digests {
+  readonly resources: readonly (DigestSpec | undefined)[]
+  readonly references: readonly (DigestSpec | undefined)[]
+}
+
+export const NORMALISATIONS = ['jsonNormalisation/v1', 'jsonNormalisation/v2', 'jsonNormalisation/v3'] as const
+export type Normalisation = (typeof NORMALISATIONS)[number]
+
+/**
+ * One text, or two where releases of OCM differ: whether resources that are told apart by their version only have it in `extraIdentity`, too.
+ *
+ * @throws BlueprintError for labels that nest too deep.
+ */
+export function normalForms(component: Component, normalisation: Normalisation, digests: Digests): readonly string[] {
+  const parts = partsOf(component, digests)
+  const write = (one: Parts) => (normalisation === 'jsonNormalisation/v1' ? formV1(component, one) : formV2(one))
+  const told = normalisation === 'jsonNormalisation/v3' ? parts : { ...parts, resources: withVersions(parts.resources) }
+  return told.resources === parts.resources ? [write(parts)] : [write(parts), write(told)]
+}
+
+/** What has no content has no digest. */
+export function isWithoutContent(resource: Fields): boolean {
+  const type = isFields(resource['access']) ? resource['access']['type'] : undefined
+  return type === 'none' || type === 'None'
+}
+
+interface Element {
+  readonly element: Fields
+  readonly labels: readonly Fields[]
+}
+
+interface Parts {
+  readonly names: Fields
+  readonly creationTime: string | undefined
+  readonly labels: readonly Fields[]
+  readonly provider: { readonly name: unknown; readonly labels: readonly Fields[] }
+  readonly resources: readonly Element[]
+  readonly sources: readonly Element[]
+  readonly references: readonly Element[]
+}
+
+function partsOf({ document, schemaVersion, name, version }: Component, digests: Digests): Parts {
+  const isV3 = schemaVersion === SCHEMA_V3
+  const top = fieldsOf(document[isV3 ? 'metadata' : 'component'])
+  const lists = isV3 ? fieldsOf(document['spec']) : top
+  const provider = isV3 ? fieldsOf(top['provider']) : providerIn(top['provider'])
+  return {
+    names: { name, version },
+    creationTime: timeOf(top['creationTime']),
+    labels: labelsOf(top['labels']),
+    provider: { name: textOf(provider['name']), labels: labelsOf(provider['labels']) },
+    resources: listOf(lists['resources']).map((one, index) => resourceOf(one, version, digests.resources[index])),
+    sources: listOf(lists['sources']).map((one) => elementOf(one, { type: textOf(one['type']) })),
+    references: listOf(lists[isV3 ? 'references' : 'componentReferences']).map((one, index) =>
+      elementOf(one, { componentName: textOf(one['componentName']), digest: digests.references[index] }),
+    ),
+  }
+}
+
+function resourceOf(one: Fields, version: string, digest: DigestSpec | undefined): Element {
+  const relation = textOf(one['relation'])
+  const own = textOf(one['version'])
+  return elementOf(one, {
+    version: own === '' && relation === 'local' ? version : own,
+    type: textOf(one['type']),
+    ...(relation !== '' && { relation }),
+    digest: isWithoutContent(one) ? undefined : digest,
+  })
+}
+
+function elementOf(one: Fields, more: Fields): Element {
+  const extraIdentity = fieldsOf(one['extraIdentity'])
+  const element = {
+    ...{ name: textOf(one['name']), version: textOf(one['version']) },
+    ...(Object.keys(extraIdentity).length > 0 && { extraIdentity }),
+    ...more,
+  }
+  return { element: given(element), labels: labelsOf(one['labels']) }
+}
+
+// Of those that have name and identity in common, all but the last.
+function withVersions(resources: readonly Element[]): readonly Element[] {
+  const identities = resources.map(({ element }) => identityOf(element))
+  const lastOf = new Map(identities.map((identity, index) => [identity, index]))
+  if (lastOf.size === resources.length) return resources
+  return resources.map(({ element, labels }, index) => {
+    if (lastOf.get(identities[index] ?? '') === index) return { element, labels }
+    const extraIdentity = { ...fieldsOf(element['extraIdentity']), version: element['version'] }
+    return { element: { ...element, extraIdentity }, labels }
+  })
+}
+
+function identityOf({ name, extraIdentity = {} }: Fields): string {
+  return canonicalText([name, extraIdentity])
+}
+
+/** jsonNormalisation/v2 and v3: one form for all schemas, as RFC 8785 has it. */
+function formV2({ names, creationTime, labels, provider, resources, sources, references }: Parts): string {
+  return canonicalText({
+    component: given({
+      ...{ ...names, creationTime, labels: signed(labels) },
+      provider: given({ name: provider.name, labels: signed(provider.labels) }),
+      resources: resources.map(withSigned),
+      sources: sources.map(withSigned),
+      componentReferences: references.map(withAll),
+    }),
+  })
+}
+
+/** jsonNormalisation/v1: the form of the schema, maps as lists of their entries. */
+function formV1({ schemaVersion }: Component, parts: Parts): string {
+  return entriesText(schemaVersion === SCHEMA_V3 ? formV1OfV3(parts) : formV1OfV2(parts))
+}
+
+function formV1OfV2({ names, creationTime, labels, provider, resources, references }: Parts): Fields {
+  const identified = (one: Element) => ({ extraIdentity: null, ...withSigned(one) })
+  return {
+    meta: { schemaVersion: SCHEMA_V2 },
+    component: given({
+      ...{ ...names, creationTime, labels: signed(labels) },
+      provider:
+        provider.labels.length === 0 ? provider.name : given({ name: provider.name, labels: signed(provider.labels) }),
+      resources: resources.map(identified),
+      componentReferences: references.map(identified),
+    }),
+  }
+}
+
+function formV1OfV3({ names, creationTime, labels, provider, resources, sources, references }: Parts): Fields {
+  const unlessEmpty = (list: readonly Element[]) => (list.length === 0 ? undefined : list.map(withSigned))
+  return {
+    ...{ apiVersion: SCHEMA_V3, kind: 'ComponentVersion' },
+    metadata: given({
+      ...{ ...names, creationTime, labels: signed(labels) },
+      provider: given({ name: provider.name, labels: provider.labels.length === 0 ? undefined : provider.labels }),
+    }),
+    spec: given({
+      ...{ resources: unlessEmpty(resources), sources: unlessEmpty(sources) },
+      references: unlessEmpty(references),
+    }),
+  }
+}
+
+const withSigned = ({ element, labels }: Element): Fields => given({ ...element, labels: signed(labels) })
+const withAll = ({ element, labels }: Element): Fields =>
+  given({ ...element, labels: labels.length === 0 ? undefined : labels })
+
+function signed(labels: readonly Fields[]): readonly Fields[] | undefined {
+  const covered = labels.filter(({ signing }) => signing === true).map((label) => given({ ...label, merge: undefined }))
+  return covered.length === 0 ? undefined : covered
+}
+
+function labelsOf(labels: unknown): readonly Fields[] {
+  return listOf(labels).map(({ name, value = null, version, signing, merge }) => {
+    return given({
+      ...{ name: textOf(name), value },
+      version: textOf(version) === '' ? undefined : version,
+      signing: signing === true ? true : undefined,
+      merge: isFields(merge) ? given({ algorithm: textOf(merge['algorithm']), config: merge['config'] }) : undefined,
+    })
+  })
+}
+
+/** A provider with labels is JSON in a text. */
+function providerIn(provider: unknown): Fields {
+  const name = textOf(provider)
+  if (!name.startsWith('{')) return { name }
+  try {
+    return fieldsOf(JSON.parse(name))
+  } catch (error) {
+    if (error instanceof SyntaxError) return { name }
+    throw error
+  }
+}
+
+/** In whole seconds of UTC. */
+function timeOf(time: unknown): string | undefined {
+  if (typeof time !== 'string') return undefined
+  const ms = Date.parse(time)
+  return Number.isNaN(ms) ? time : new Date(Math.round(ms / 1000) * 1000).toISOString().replace('.000Z', 'Z')
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+function fieldsOf(value: unknown): Fields {
+  return isFields(value) ? value : {}
+}
+
+function listOf(value: unknown): readonly Fields[] {
+  return Array.isArray(value) ? (value as readonly unknown[]).map(fieldsOf) : []
+}
+
+function given(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}

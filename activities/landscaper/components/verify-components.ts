@@ -1,0 +1,280 @@
+// Whether a component version, and all that it refers to, is what somebody has signed. Source: spec/landscaper.md 3.13; OCM v0.11.0,
+// ocm/signing/handle.go, digestctx.go.
+//
+//   D1. The signature is of the first component. It covers those that are referred to by their digests, which are computed anew from what was read.
+//   D2. Contents are covered by digests, too: they are compared by whoever reads one (content-digest.ts), with those that were verified here.
+//   D3. What takes the place of another component by ComponentVersionOverwrites is not what was signed: it needs a signature of its own, of the same
+//       name and by the same key.
+//   D4. Other work has its turn between two components.
+//   D5. One component may be digested in several ways, as often as those say that refer to it: all together is bounded.
+
+import { createHash } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { BlueprintError } from '../render/blueprint-error.ts'
+import { titleOfComponent, type Component } from '../render/component-descriptor.ts'
+import { isFields, typeName, type Fields } from '../render/field-reader.ts'
+import { MOST_DESCRIPTORS_BYTES } from './component-repository.ts'
+import { canonicalText } from './normal-json.ts'
+import { isWithoutContent, normalForms, NORMALISATIONS, type DigestSpec, type Normalisation } from './normalise.ts'
+import { HASHES, readSignature, signatureProblem, type TrustedKeys } from './verify-signature.ts'
+
+/** What an Installation wants to be checked, and with what. */
+export interface Verification {
+  readonly signatureName: string
+  readonly keys: TrustedKeys
+  /** Where its component has no such signature: what the verified component of its parent says of it. Undefined: it has no parent. */
+  readonly ofParent?: () => Promise<Verified>
+}
+
+/** A component as it was read, with those that its references lead to, by their titles. */
+export interface ReadComponent {
+  readonly component: Component
+  readonly links: readonly string[]
+}
+
+/** By title of a component: what it was verified as. */
+export type Verified = ReadonlyMap<string, VerifiedComponent>
+
+export interface VerifiedComponent {
+  /** That is demanded of it from above, and with which digests of resources. */
+  readonly digest: DigestSpec
+  readonly nested: Nested
+  /** In the order of its resources: all that its content must have. */
+  readonly resources: readonly (readonly DigestSpec[])[]
+}
+
+/** Digests of resources that a component above has, by title of the component and identity of the resource. */
+type Nested = ReadonlyMap<string, ReadonlyMap<string, DigestSpec>>
+
+/** D5: some times what all descriptors of one resolution may have. */
+const MOST_CHARACTERS = 4 * MOST_DESCRIPTORS_BYTES
+
+/** @throws BlueprintError `UntrustedContent`: which component, which signature, what was found and what was expected. */
+export async function verifyComponents(
+  own: string,
+  components: ReadonlyMap<string, ReadComponent>,
+  verification: Verification,
+): Promise<Verified> {
+  const walk = new Walk(components, verification)
+  const signature = walk.signatureOf(own)
+  if (signature !== undefined || verification.ofParent === undefined) await walk.bySignature(own)
+  else await walk.byDigest(own, (await verification.ofParent()).get(own))
+  const verified = walk.verified()
+  for (const title of components.keys()) if (!verified.has(title)) refuse(`component ${title}: it was not verified`)
+  return verified
+}
+
+interface Found {
+  readonly digest: DigestSpec
+  /** Makes the text anew: many are long, and few are wanted. */
+  readonly text: () => string
+}
+
+class Walk {
+  readonly #components: ReadonlyMap<string, ReadComponent>
+  readonly #name: string
+  readonly #keys: TrustedKeys
+  readonly #found = new Map<string, readonly Found[]>()
+  readonly #demanded = new Map<string, Pick<VerifiedComponent, 'digest' | 'nested'>>()
+  readonly #resources = new Map<string, Map<string, DigestSpec>[]>()
+  readonly #signed = new Set<string>()
+  #characters = 0
+
+  constructor(components: ReadonlyMap<string, ReadComponent>, { signatureName, keys }: Verification) {
+    this.#components = components
+    this.#name = signatureName
+    this.#keys = keys
+  }
+
+  signatureOf(title: string): Fields | undefined {
+    const { signatures } = this.#read(title).component.document
+    return Array.isArray(signatures) ? signatures.filter(isFields).find(({ name }) => name === this.#name) : undefined
+  }
+
+  async bySignature(title: string): Promise<void> {
+    if (this.#signed.has(title)) return
+    this.#signed.add(title)
+    const place = `component ${title}: signature ${JSON.stringify(this.#name.slice(0, 100))}`
+    const found = this.signatureOf(title) ?? refuse(`${place}: found ${this.#names(title)}, expected it`)
+    const digest = digestIn(found['digest'], `${place}: digest`)
+    const signature = readSignature(found['signature'])
+    if ('problem' in signature) refuse(`${place}: ${signature.problem}`)
+    const { text } = await this.#matching(title, digest, nestedIn(this.#read(title).component), place)
+    const problem = signatureProblem(text(), hashOf(digest, place), signature, this.#keys)
+    if (problem !== undefined) refuse(`${place}: ${problem}`)
+  }
+
+  async byDigest(title: string, demanded: VerifiedComponent | undefined): Promise<void> {
+    const place = `component ${title}`
+    if (demanded === undefined) {
+      const wanted = `expected signature ${JSON.stringify(this.#name.slice(0, 100))}`
+      refuse(`${place}: found ${this.#names(title)}, and no verified component of its parent refers to it; ${wanted}`)
+    }
+    await this.#matching(title, demanded.digest, demanded.nested, `${place}, as its parent's refers to it`)
+  }
+
+  verified(): Verified {
+    return new Map(
+      [...this.#demanded].map(([title, demanded]) => {
+        const resources = (this.#resources.get(title) ?? []).map((one) => [...one.values()])
+        return [title, { ...demanded, resources }]
+      }),
+    )
+  }
+
+  async #matching(title: string, wanted: DigestSpec, nested: Nested, place: string): Promise<Found> {
+    const found = await this.#digestsOf(title, wanted, nested)
+    this.#demanded.set(title, this.#demanded.get(title) ?? { digest: wanted, nested })
+    const matching = found.find(({ digest }) => digest.value === wanted.value.toLowerCase())
+    return matching ?? refuse(`${place}: found the digest ${found[0]?.digest.value ?? ''}, expected ${wanted.value}`)
+  }
+
+  /** D1 */
+  async #digestsOf(title: string, wanted: DigestSpec, nested: Nested): Promise<readonly Found[]> {
+    const [hash, normalisation] = [hashOf(wanted, title), normalisationOf(wanted, title)]
+    const key = JSON.stringify([title, hash, normalisation, this.#idOf(nested)])
+    const known = this.#found.get(key)
+    if (known !== undefined) return known
+    const { component } = this.#read(title)
+    const resources = this.#resourceDigests(component, nested)
+    const references = await this.#referenceDigests(title, wanted, nested)
+    // D4
+    await nextTurn()
+    const forms = () => normalForms(component, normalisation, { resources, references })
+    const found = forms().map((text, index) => {
+      this.#count(text.length, title)
+      const digest = { ...wanted, value: createHash(hash).update(text).digest('hex') }
+      return { digest, text: () => forms()[index] ?? '' }
+    })
+    this.#found.set(key, found)
+    return found
+  }
+
+  #resourceDigests(component: Component, nested: Nested): readonly (DigestSpec | undefined)[] {
+    const title = titleOfComponent(component)
+    const own = nested.get(title)
+    const demanded = this.#resources.get(title) ?? component.resources.map(() => new Map<string, DigestSpec>())
+    this.#resources.set(title, demanded)
+    return entriesOf(component, 'resources').map((entry, index) => {
+      if (isWithoutContent(entry)) return undefined
+      const place = `resource ${component.resources[index]?.name ?? index} of component ${title}`
+      const digest = own?.get(identityOf(entry)) ?? digestIn(entry['digest'], `${place}: digest`)
+      demanded[index]?.set(canonicalText(digest), digest)
+      return digest
+    })
+  }
+
+  async #referenceDigests(title: string, wanted: DigestSpec, nested: Nested): Promise<readonly DigestSpec[]> {
+    const { component, links } = this.#read(title)
+    const digests: DigestSpec[] = []
+    for (const [index, { componentName, version, name }] of component.references.entries()) {
+      const place = `component ${title}: reference ${name}`
+      const stated = this.#statedIn(component, index, place)
+      const link = links[index] ?? unread(title)
+      const isOther = link !== titleOfComponent({ name: componentName, version })
+      if (isOther) await this.bySignature(link)
+      else if (stated !== undefined) await this.#matching(link, stated, nested, `${place} to ${link}`)
+      const missing = () => refuse(`${place}, which is replaced by ${link}: found no digest, expected one`)
+      digests.push(stated ?? (isOther ? missing() : await this.#digestFor(link, wanted, nested)))
+    }
+    return digests
+  }
+
+  #statedIn(component: Component, index: number, place: string): DigestSpec | undefined {
+    const digest = entriesOf(component, 'references')[index]?.['digest']
+    return digest === undefined || digest === null ? undefined : digestIn(digest, `${place}: digest`)
+  }
+
+  /** Of a component that is referred to without one. */
+  async #digestFor(title: string, wanted: DigestSpec, nested: Nested): Promise<DigestSpec> {
+    const [found] = await this.#digestsOf(title, wanted, nested)
+    const { digest } = found ?? unread(title)
+    this.#demanded.set(title, this.#demanded.get(title) ?? { digest, nested })
+    return digest
+  }
+
+  /** D5 */
+  #count(characters: number, title: string): void {
+    this.#characters += characters
+    if (this.#characters > MOST_CHARACTERS)
+      refuse(`component ${title}: found more than ${MOST_CHARACTERS} characters to verify, expected fewer`)
+  }
+
+  readonly #ids = new Map<Nested, number>()
+  #idOf(nested: Nested): number {
+    const id = this.#ids.get(nested) ?? this.#ids.size
+    this.#ids.set(nested, id)
+    return id
+  }
+
+  #read(title: string): ReadComponent {
+    return this.#components.get(title) ?? unread(title)
+  }
+
+  #names(title: string): string {
+    const { signatures } = this.#read(title).component.document
+    const names = Array.isArray(signatures) ? signatures.filter(isFields).map(({ name }) => String(name)) : []
+    return names.length === 0 ? 'no signature' : `signatures ${names.slice(0, 5).join(', ').slice(0, 200)}`
+  }
+}
+
+function unread(title: string): never {
+  throw new Error(`component ${title} was not read`)
+}
+
+function entriesOf({ document, schemaVersion }: Component, list: 'resources' | 'references'): readonly Fields[] {
+  const part = schemaVersion === 'v2' ? document['component'] : document['spec']
+  const key = schemaVersion === 'v2' && list === 'references' ? 'componentReferences' : list
+  const entries = isFields(part) ? part[key] : undefined
+  return Array.isArray(entries) ? entries.filter(isFields) : []
+}
+
+const NOTHING_NESTED: Nested = new Map()
+
+/** Source: OCM v0.11.0, `nestedDigests`: where a signature keeps what the components below it do not say themselves. */
+function nestedIn({ document: { nestedDigests } }: Component): Nested {
+  const entries = Array.isArray(nestedDigests) ? nestedDigests.filter(isFields) : []
+  if (entries.length === 0) return NOTHING_NESTED
+  return new Map(
+    entries.map((one) => {
+      const { name, version, resourceDigests } = one
+      const title = titleOfComponent({ name: String(name), version: String(version) })
+      const resources = Array.isArray(resourceDigests) ? resourceDigests.filter(isFields) : []
+      const place = `nestedDigests of ${title}`
+      return [title, new Map(resources.map((entry) => [identityOf(entry), digestIn(entry['digest'], place)]))]
+    }),
+  )
+}
+
+function identityOf({ name, version, extraIdentity }: Fields): string {
+  return canonicalText([name, version ?? '', isFields(extraIdentity) ? extraIdentity : {}])
+}
+
+function digestIn(value: unknown, place: string): DigestSpec {
+  if (!isFields(value)) refuse(`${place}: found ${typeName(value)}, expected one`)
+  const { hashAlgorithm, normalisationAlgorithm, value: text } = value
+  if (typeof hashAlgorithm === 'string' && typeof normalisationAlgorithm === 'string' && typeof text === 'string')
+    return { hashAlgorithm, normalisationAlgorithm, value: text }
+  return refuse(`${place}: found no whole one, expected hashAlgorithm, normalisationAlgorithm and value`)
+}
+
+function hashOf({ hashAlgorithm: found }: DigestSpec, place: string): 'sha256' | 'sha512' {
+  const hash = Object.hasOwn(HASHES, found) ? HASHES[found] : undefined
+  return hash ?? refuse(`${place}: hashAlgorithm: found ${shown(found)}, expected SHA-256 or SHA-512`)
+}
+
+function normalisationOf({ normalisationAlgorithm: found }: DigestSpec, place: string): Normalisation {
+  const expected = `expected ${NORMALISATIONS.join(', ')}`
+  return (
+    NORMALISATIONS.find((one) => one === found) ??
+    refuse(`${place}: normalisationAlgorithm: found ${shown(found)}, ${expected}`)
+  )
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}...` : text)
+}
+
+function refuse(message: string): never {
+  throw new BlueprintError('UntrustedContent', message)
+}

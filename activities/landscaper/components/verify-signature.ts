@@ -1,0 +1,161 @@
+// Whether a signature of a text was made by who has the key. Pure. Source: OCM v0.11.0, signing/handlers/{rsa,rsa-pss}, signing/signutils/signature.go.
+//
+//   V1. The key is that of the Context. Only where it has none, but an authority, is it that of a certificate beside the signature, which the
+//       authority must have issued: a signature never brings its own trust.
+//   V2. Algorithms are those named here, and keys no weaker than 2048 bits.
+
+import { constants, createPublicKey, verify, X509Certificate, type KeyObject } from 'node:crypto'
+import { isFields, typeName, type Fields } from '../render/field-reader.ts'
+import { chainProblem, MOST_CERTIFICATES } from './certificate-chain.ts'
+
+/** PEM texts, each with its place for messages. */
+export interface TrustedKeys {
+  readonly publicKey: { readonly pem: string; readonly place: string } | undefined
+  readonly authorities: { readonly pem: string; readonly place: string } | undefined
+}
+
+/** As the descriptor has it. */
+export interface Signature {
+  readonly algorithm: string
+  readonly mediaType: string
+  readonly value: string
+}
+
+export const HASHES: Readonly<Record<string, 'sha256' | 'sha512'>> = {
+  ...{ 'SHA-256': 'sha256', sha256: 'sha256' },
+  ...{ 'SHA-512': 'sha512', sha512: 'sha512' },
+}
+
+const PKCS1 = 'RSASSA-PKCS1-V1_5'
+const PSS = 'RSASSA-PSS'
+const PLAIN = ['application/vnd.ocm.signature.rsa', 'application/vnd.ocm.signature.rsa.pss']
+const PLAIN_PSS = PLAIN[1]
+const PEM = 'application/x-pem-file'
+const KEY_BITS = { least: 2048, most: 16_384 }
+const MOST_VALUE = 256 * 1024
+
+/**
+ * Of the text whose digest was signed.
+ *
+ * @returns what is wrong, with what was found and what was expected; undefined: nothing.
+ */
+export function signatureProblem(
+  text: string,
+  hash: 'sha256' | 'sha512',
+  signature: Signature,
+  keys: TrustedKeys,
+): string | undefined {
+  const { algorithm, mediaType, value } = signature
+  if (algorithm !== PKCS1 && algorithm !== PSS)
+    return `algorithm: found ${shown(algorithm)}, expected ${PKCS1} or ${PSS}`
+  if (value.length > MOST_VALUE) return `value: found ${value.length} characters, expected at most ${MOST_VALUE}`
+  const read = mediaType === PEM ? pemIn(value) : PLAIN.includes(mediaType) ? plainIn(value) : undefined
+  if (read === undefined)
+    return `mediaType: found ${shown(mediaType)}, expected ${[...PLAIN, PEM].join(', ')}, and a value of that kind`
+  const key = keyOf(read.chain, keys)
+  if ('problem' in key) return key.problem
+  // The library of OCM names PKCS1 for both, and PSS in the media type alone.
+  const isPss = algorithm === PSS || mediaType === PLAIN_PSS
+  const padding = isPss
+    ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_AUTO }
+    : { padding: constants.RSA_PKCS1_PADDING }
+  const isMade = orUndefined(() => verify(hash, Buffer.from(text), { key: key.key, ...padding }, read.signature))
+  return isMade === true ? undefined : `found one that the key of ${key.place} has not made, expected one that it has`
+}
+
+interface Read {
+  readonly signature: Buffer
+  readonly chain: readonly Buffer[]
+}
+
+function plainIn(value: string): Read | undefined {
+  return /^(?:[0-9a-fA-F]{2})+$/.test(value) ? { signature: Buffer.from(value, 'hex'), chain: [] } : undefined
+}
+
+function pemIn(value: string): Read | undefined {
+  const blocks = blocksIn(value)
+  const signature = blocks.find(({ kind }) => kind === 'SIGNATURE')
+  if (signature === undefined) return undefined
+  return { signature: signature.bytes, chain: certificatesIn(blocks) }
+}
+
+interface Block {
+  readonly kind: string
+  readonly bytes: Buffer
+}
+
+// RFC 1421: there may be headers, of which no line of base64 has the colon.
+function blocksIn(pem: string): readonly Block[] {
+  const blocks: Block[] = []
+  let open: { readonly kind: string; readonly lines: string[] } | undefined
+  for (const line of pem.split(/\r?\n/)) {
+    const [, edge, kind = ''] = /^-----(BEGIN|END) ([A-Z0-9 ]+)-----\s*$/.exec(line) ?? []
+    if (edge === 'END' && open?.kind === kind) blocks.push({ kind, bytes: Buffer.from(open.lines.join(''), 'base64') })
+    if (edge !== undefined) open = edge === 'BEGIN' ? { kind, lines: [] } : undefined
+    else if (open !== undefined && !line.includes(':')) open.lines.push(line)
+  }
+  return blocks
+}
+
+function certificatesIn(blocks: readonly Block[]): readonly Buffer[] {
+  return blocks.filter(({ kind }) => kind === 'CERTIFICATE').map(({ bytes }) => bytes)
+}
+
+type FoundKey = { readonly key: KeyObject; readonly place: string } | { readonly problem: string }
+
+/** V1 */
+function keyOf(chain: readonly Buffer[], { publicKey, authorities }: TrustedKeys): FoundKey {
+  if (publicKey !== undefined) return rsaKey(() => createPublicKey(publicKey.pem), publicKey.place)
+  if (authorities === undefined) return { problem: 'found no key to verify it with, expected one' }
+  const trusted = certificates(certificatesIn(blocksIn(authorities.pem)))
+  if (trusted === undefined || trusted.length === 0)
+    return { problem: `${authorities.place}: found no certificate, expected PEM with some` }
+  const found = certificates(chain.slice(0, MOST_CERTIFICATES + 1))
+  const [signer] = found ?? []
+  if (found === undefined || signer === undefined)
+    return { problem: `found no certificate beside it, expected one that ${authorities.place} has issued` }
+  // What is hidden in a certificate is read when it is asked for.
+  const problem = (orUndefined(() => ({ of: chainProblem(found, trusted) })) ?? { of: 'found one that cannot be read' })
+    .of
+  if (problem !== undefined) return { problem: `its certificate: ${problem}; expected one of ${authorities.place}` }
+  return rsaKey(() => signer.publicKey, 'its certificate')
+}
+
+/** V2 */
+function rsaKey(read: () => KeyObject, place: string): FoundKey {
+  const key = orUndefined(read)
+  const bits = key?.asymmetricKeyDetails?.modulusLength ?? 0
+  if (key === undefined || !['rsa', 'rsa-pss'].includes(key.asymmetricKeyType ?? ''))
+    return { problem: `${place}: found no public key of RSA, expected one in PEM` }
+  const { least, most } = KEY_BITS
+  if (bits < least || bits > most) return { problem: `${place}: found ${bits} bits, expected ${least} to ${most}` }
+  return { key, place }
+}
+
+function certificates(ders: readonly Buffer[]): readonly X509Certificate[] | undefined {
+  return orUndefined(() => ders.map((der) => new X509Certificate(der)))
+}
+
+// What the library of TLS cannot read, it tells in as many ways as there are mistakes.
+function orUndefined<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}
+
+/** @returns the fields of a signature, or what is wrong with them. */
+export function readSignature(value: unknown): Signature | { readonly problem: string } {
+  const fields: Fields = isFields(value) ? value : {}
+  const { algorithm, mediaType, value: text } = fields
+  const wrong = Object.entries({ algorithm, mediaType, value: text }).find(([, one]) => typeof one !== 'string')
+  if (wrong !== undefined) return { problem: `${wrong[0]}: found ${typeName(wrong[1])}, expected text` }
+  return { algorithm: String(algorithm), mediaType: String(mediaType), value: String(text) }
+}
+
+const SHOWN = 100
+
+function shown(text: string): string {
+  return JSON.stringify(text.length > SHOWN ? `${text.slice(0, SHOWN)}...` : text)
+}

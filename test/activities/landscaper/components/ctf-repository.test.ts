@@ -1,0 +1,96 @@
+// Components in transport archives, laid out as the command line of OCM does it (test/env/ocm-registry.test.ts has that itself).
+
+import { afterAll, describe, expect, it } from 'vitest'
+import { CTF_TYPES } from '../../../../activities/landscaper/components/ctf-repository.ts'
+import { resolveComponents } from '../../../../activities/landscaper/components/resolve-components.ts'
+import { resourceAt } from '../../../../activities/landscaper/render/component-scope.ts'
+import { descriptorV3, newRegistry, noRegistries } from '../../../support/component-registry.ts'
+import { CONFIG, localBlobOf } from '../../../support/oci-components.ts'
+import { digestOf } from '../../../support/oci-registry.ts'
+import { data } from '../tenant-data.ts'
+
+const SHOP = 'example.com/shop'
+const TEXT = 'application/vnd.ocm.software.component-descriptor.v2+json'
+const stage = newRegistry()
+afterAll(() => stage.remove())
+
+interface Artefact {
+  readonly repository?: unknown
+  readonly tag?: string
+  readonly digest?: string
+}
+
+/** @returns the digest of its manifest. */
+function write(path: string, note: Buffer, artefactOf = (digest: string): Artefact => usual(digest)): string {
+  const resources = [localBlobOf('note', 'text', note, 'text/plain')]
+  const descriptor = Buffer.from(JSON.stringify(descriptorV3(SHOP, '1.0.0', { resources })))
+  const described = (content: Buffer, mediaType: string) => ({ mediaType, digest: digestOf(content) })
+  const config = Buffer.from(JSON.stringify({ componentDescriptorLayer: described(descriptor, TEXT) }))
+  const manifest = Buffer.from(
+    JSON.stringify({ config: described(config, CONFIG), layers: [described(descriptor, TEXT)] }),
+  )
+  for (const content of [note, descriptor, config, manifest])
+    stage.write({ [`${path}/blobs/${digestOf(content).replace(':', '.')}`]: content })
+  const artifacts = [artefactOf(digestOf(manifest))]
+  stage.write({ [`${path}/artifact-index.json`]: JSON.stringify({ schemaVersion: 1, artifacts }) })
+  return digestOf(manifest)
+}
+const usual = (digest: string) => ({ repository: `component-descriptors/${SHOP}`, tag: '1.0.0', digest })
+
+const resolve = (filePath: string, context: object = {}) =>
+  resolveComponents(data, {
+    definition: { ref: { componentName: SHOP, version: '1.0.0' } },
+    repositoryContext: { type: CTF_TYPES[0], filePath, ...context },
+    ...{ context: 'default', registryFolder: stage.folder, registries: noRegistries },
+  })
+
+describe('a component in a transport archive', () => {
+  const note = Buffer.from([0, 255, 1])
+
+  it('is found by its name and version, with its blobs as they are', async () => {
+    write('one', note)
+    const scope = await resolve('one', { type: 'CommonTransportFormat/v1' })
+    const content = await scope.contentOf(resourceAt(scope, 'cd://resources/note'))
+    expect(content).toEqual({ bytes: note, mediaType: 'text/plain' })
+    expect(scope.definitionOf(scope.own)).toEqual({ ref: { componentName: SHOP, version: '1.0.0' } })
+  })
+
+  it('may lie below a path', async () => {
+    write('below', note, (digest) => ({ ...usual(digest), repository: `acme/component-descriptors/${SHOP}` }))
+    expect((await resolve('below', { subPath: 'acme' })).own.name).toBe(SHOP)
+    await expect(resolve('below')).rejects.toThrow(
+      `transport archive below of the registry: found no component-descriptors/${SHOP}:1.0.0 in its artifact-index.json`,
+    )
+  })
+
+  it('is refused where a blob is not what its name says', async () => {
+    const digest = write('changed', note)
+    stage.write({ [`changed/blobs/${digest.replace(':', '.')}`]: '{}' })
+    await expect(resolve('changed')).rejects.toMatchObject({ code: 'UntrustedContent' })
+    await expect(resolve('changed')).rejects.toThrow(
+      `found content of ${digestOf(Buffer.from('{}'))}, expected ${digest}`,
+    )
+  })
+
+  it.each<[string, string, string]>([
+    ['no archive', 'none', 'found no artifact-index.json in folder none of the registry'],
+    ['one outside of the folder', '../../etc', 'found no artifact-index.json in folder ../../etc'],
+    ['a packed one', 'packed.tgz', 'filePath: found a file, expected a folder: unpack it first'],
+    ['an index of something else', 'other', 'artifact-index.json in folder other of the registry: found nothing'],
+    ['a digest that leads out', 'lying', 'artifacts[0]: found no repository and digest, expected both'],
+  ])('is not found in %s', async (_, path, message) => {
+    stage.write({ 'packed.tgz': '', 'other/artifact-index.json': '[]' })
+    write('lying', note, () => ({ ...usual(''), digest: '../../secret' }))
+    await expect(resolve(path)).rejects.toThrow(message)
+  })
+
+  it('needs a folder of the operator', async () => {
+    write('one', note)
+    const work = resolveComponents(data, {
+      definition: { ref: { componentName: SHOP, version: '1.0.0' } },
+      repositoryContext: { type: 'CommonTransportFormat', filePath: 'one' },
+      ...{ context: 'default', registryFolder: undefined, registries: noRegistries },
+    })
+    await expect(work).rejects.toThrow('found type CommonTransportFormat, but the worker has no folder of components')
+  })
+})

@@ -1,0 +1,126 @@
+// Normal forms of component descriptors, written out by what the OCM library v0.11.0 does with each field.
+
+import { describe, expect, it } from 'vitest'
+import { canonicalText, entriesText } from '../../../../activities/landscaper/components/normal-json.ts'
+import { normalForms, type Normalisation } from '../../../../activities/landscaper/components/normalise.ts'
+import { readComponent } from '../../../../activities/landscaper/render/component-descriptor.ts'
+
+const digest = (value: string) => ({ hashAlgorithm: 'SHA-256', normalisationAlgorithm: 'genericBlobDigest/v1', value })
+const labels = [
+  { name: 'free', value: 1 },
+  { name: 'covered', value: { b: '<&>', a: null }, version: 'v1', signing: true, merge: { algorithm: 'simple' } },
+]
+const resources = [
+  { name: 'text', version: '', relation: 'local', type: 'text', labels, access: { type: 'localBlob' } },
+  { name: 'nothing', version: '2', type: 'text', srcRefs: [{}], access: { type: 'none' } },
+]
+const references = [{ name: 'db', version: '3', componentName: 'example.com/db', labels, extraIdentity: { zone: 'a' } }]
+const sources = [{ name: 'code', version: '1', type: 'git', access: { type: 'git' } }]
+const digests = { resources: [digest('11'), digest('22')], references: [digest('33')] }
+
+const V2 = {
+  meta: { schemaVersion: 'v2' },
+  component: {
+    ...{
+      name: 'example.com/a',
+      version: '1.0.0',
+      provider: 'acme',
+      labels,
+      creationTime: '2024-01-02T03:04:05.6+01:00',
+    },
+    ...{ repositoryContexts: [{ type: 'OCIRegistry' }], resources, sources, componentReferences: references },
+  },
+  signatures: [{}],
+}
+const V3 = {
+  ...{ apiVersion: 'ocm.software/v3alpha1', kind: 'ComponentVersion' },
+  metadata: { name: 'example.com/a', version: '1.0.0', provider: { name: 'acme', labels } },
+  spec: { resources, references, sources: [] },
+}
+const formsOf = (document: object, normalisation: Normalisation) =>
+  normalForms(readComponent(document, 'it'), normalisation, digests)
+
+const COVERED = '{"name":"covered","signing":true,"value":{"a":null,"b":"<&>"},"version":"v1"}'
+const ALL_LABELS = `[{"name":"free","value":1},${COVERED.replace('"name":"covered"', '"merge":{"algorithm":"simple"},"name":"covered"')}]`
+const DIGEST = (value: string) =>
+  `{"hashAlgorithm":"SHA-256","normalisationAlgorithm":"genericBlobDigest/v1","value":"${value}"}`
+
+describe('the normal form jsonNormalisation/v2', () => {
+  it('has what a signature covers, with all labels of references, and no digest of what has no content', () => {
+    const resource = `{"digest":${DIGEST('11')},"labels":[${COVERED}],"name":"text","relation":"local","type":"text","version":"1.0.0"}`
+    const nothing = '{"name":"nothing","type":"text","version":"2"}'
+    const reference = `{"componentName":"example.com/db","digest":${DIGEST('33')},"extraIdentity":{"zone":"a"},"labels":${ALL_LABELS},"name":"db","version":"3"}`
+    const source = '{"name":"code","type":"git","version":"1"}'
+    expect(formsOf(V2, 'jsonNormalisation/v2')).toEqual([
+      `{"component":{"componentReferences":[${reference}],"creationTime":"2024-01-02T02:04:06Z","labels":[${COVERED}],` +
+        `"name":"example.com/a","provider":{"name":"acme"},"resources":[${resource},${nothing}],"sources":[${source}],"version":"1.0.0"}}`,
+    ])
+    expect(formsOf(V2, 'jsonNormalisation/v3')).toEqual(formsOf(V2, 'jsonNormalisation/v2'))
+  })
+
+  it('is the same in both schemas', () => {
+    const provider = JSON.stringify(V3.metadata.provider)
+    const component = { ...V2.component, provider, sources: [], creationTime: undefined, labels: undefined }
+    expect(formsOf(V3, 'jsonNormalisation/v2')).toEqual(formsOf({ ...V2, component }, 'jsonNormalisation/v2'))
+    expect(formsOf(V3, 'jsonNormalisation/v2')[0]).toContain(`"provider":{"labels":[${COVERED}],"name":"acme"}`)
+  })
+})
+
+describe('the normal form jsonNormalisation/v1', () => {
+  const form = (document: object) => formsOf(document, 'jsonNormalisation/v1')[0]
+  const covered =
+    '[{"name":"covered"},{"signing":true},{"value":[{"a":null},{"b":"\\u003c\\u0026\\u003e"}]},{"version":"v1"}]'
+  const inEntries = (value: string) =>
+    `[{"hashAlgorithm":"SHA-256"},{"normalisationAlgorithm":"genericBlobDigest/v1"},{"value":"${value}"}]`
+
+  it('is that of the schema v2, without sources', () => {
+    expect(form(V2)).toBe(
+      `[{"component":[{"componentReferences":[[{"componentName":"example.com/db"},{"digest":${inEntries('33')}},` +
+        `{"extraIdentity":[{"zone":"a"}]},{"labels":[${covered}]},{"name":"db"},{"version":"3"}]]},` +
+        `{"creationTime":"2024-01-02T02:04:06Z"},{"labels":[${covered}]},{"name":"example.com/a"},{"provider":"acme"},` +
+        `{"resources":[[{"digest":${inEntries('11')}},{"extraIdentity":null},{"labels":[${covered}]},{"name":"text"},` +
+        `{"relation":"local"},{"type":"text"},{"version":"1.0.0"}],[{"extraIdentity":null},{"name":"nothing"},{"type":"text"},{"version":"2"}]]},` +
+        `{"version":"1.0.0"}]},{"meta":[{"schemaVersion":"v2"}]}]`,
+    )
+  })
+
+  it('is that of the schema v3alpha1, with all labels of the provider, and without empty lists', () => {
+    const empty = { ...V3, spec: { resources: [], references: [], sources: [] } }
+    const free = '[{"name":"free"},{"value":1}]'
+    const merged = covered.replace('[{"name":"covered"}', '[{"merge":[{"algorithm":"simple"}]},{"name":"covered"}')
+    expect(form(empty)).toBe(
+      `[{"apiVersion":"ocm.software/v3alpha1"},{"kind":"ComponentVersion"},{"metadata":[{"name":"example.com/a"},` +
+        `{"provider":[{"labels":[${free},${merged}]},{"name":"acme"}]},{"version":"1.0.0"}]},{"spec":[]}]`,
+    )
+  })
+})
+
+describe('resources that only their version tells apart', () => {
+  it('have two forms: with it in their identity, but the last, and without; by v3 only without', () => {
+    const one = (version: string) => ({ name: 'text', version, type: 'text', access: { type: 'localBlob' } })
+    const document = { ...V3, spec: { resources: [one('1'), one('2')] } }
+    const forms = formsOf(document, 'jsonNormalisation/v2')
+    expect(forms.map((form) => form.match(/"extraIdentity":\{"version":"\d"\}/g))).toEqual([
+      null,
+      ['"extraIdentity":{"version":"1"}'],
+    ])
+    expect(formsOf(document, 'jsonNormalisation/v3')).toEqual([forms[0]])
+  })
+})
+
+describe('labels', () => {
+  it('are refused when they nest too deep', () => {
+    let value: unknown = 1
+    for (let level = 0; level < 600; level += 1) value = [value]
+    const document = { ...V3, metadata: { ...V3.metadata, labels: [{ name: 'deep', value, signing: true }] } }
+    expect(() => formsOf(document, 'jsonNormalisation/v1')).toThrow('nested deeper than 500 levels')
+  })
+})
+
+describe('the text of JSON', () => {
+  it('has names in the order of UTF-16, or of UTF-8 in entries, also those that are numbers', () => {
+    const value = { 9: 1, 10: 2, '\u{1F600}': 3, '\uFF5E': 4 }
+    expect(canonicalText(value)).toBe('{"10":2,"9":1,"\u{1F600}":3,"\uFF5E":4}')
+    expect(entriesText(value)).toBe('[{"10":2},{"9":1},{"\uFF5E":4},{"\u{1F600}":3}]')
+  })
+})
