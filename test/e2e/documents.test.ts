@@ -33,12 +33,15 @@ describe.concurrent('the installation of the README', () => {
     expect(await stage.cluster.phases('shop')).toEqual({})
   })
 
-  it('says the path of the cycle when it is edited as the README says', async () => {
+  it('says the path of the cycle when it is edited as the README says, and goes at once', async () => {
     const [, from = '', to = ''] = /sed 's\/(.*?)\/(.*?)\/;/.exec(readme) ?? []
     expect(shop).toContain(from)
     const circle = await run(shop.replace(from, to).replace('name: shop', 'name: circle'))
     expect(circle).toMatchObject({ phase: 'Failed' })
     expect(circle.message).toBe('items could not be started because they depend on each other: app -> db -> app')
     expect(readme).toContain(circle.message)
+    await stage.cluster.delete('installations', 'circle')
+    await stage.cluster.gone('circle')
+    expect(await stage.cluster.phases('circle')).toEqual({})
   })
 })

@@ -17,11 +17,15 @@ async function kubectl(...args: readonly string[]): Promise<string> {
   return stdout
 }
 
+const exported = async (name: string) => await kubectl('get', 'dataobject', name, '-o', 'jsonpath={.data}')
+
 /** How the job of an example ends: phases of Installation and items (absent: never started), and the reason that its Execution gives. */
 interface End {
   readonly phase: string
   readonly items: Readonly<Record<string, string | undefined>>
   readonly reason?: string
+  /** The item that waits for ever: the job is interrupted when it does. */
+  readonly interrupted?: string
 }
 
 const ENDS: Readonly<Record<string, End>> = {
@@ -32,6 +36,7 @@ const ENDS: Readonly<Record<string, End>> = {
     items: { start: 'Succeeded', a: undefined, b: undefined, c: undefined },
     reason: 'CyclicDependencies',
   },
+  'delete-without-uninstall.yaml': { phase: 'Succeeded', items: { stone: 'Succeeded' } },
   'diamond.yaml': {
     phase: 'Succeeded',
     items: { network: 'Succeeded', database: 'Succeeded', cache: 'Succeeded', app: 'Succeeded' },
@@ -42,11 +47,29 @@ const ENDS: Readonly<Record<string, End>> = {
     reason: 'DeployItemsFailed',
   },
   'imports.yaml': { phase: 'Succeeded', items: { database: 'Succeeded', app: 'Succeeded' } },
+  'interrupt.yaml': {
+    phase: 'Failed',
+    items: { base: 'Succeeded', tower: 'Failed', crown: 'Failed' },
+    reason: 'DeployItemsFailed',
+    interrupted: 'tower',
+  },
   'manifest.yaml': { phase: 'Succeeded', items: { database: 'Succeeded', app: 'Succeeded' } },
+  'rendered-sub-installations.yaml': { phase: 'Succeeded', items: {} },
   'roots.yaml': { phase: 'Succeeded', items: { server: 'Succeeded' } },
   'signed.yaml': { phase: 'Succeeded', items: { till: 'Succeeded' } },
   'sub-installations.yaml': { phase: 'Succeeded', items: {} },
   'spiff.yaml': { phase: 'Succeeded', items: { 'zone-eu-1a': 'Succeeded', 'zone-eu-1b': 'Succeeded' } },
+  'state.yaml': { phase: 'Succeeded', items: { lock: 'Succeeded' } },
+  'targets.yaml': {
+    phase: 'Succeeded',
+    items: {
+      home: 'Succeeded',
+      'at-0': 'Succeeded',
+      'at-1': 'Succeeded',
+      'in-east': 'Succeeded',
+      'in-west': 'Succeeded',
+    },
+  },
 }
 
 describe.concurrent('the example', () => {
@@ -57,6 +80,8 @@ describe.concurrent('the example', () => {
     const name = manifest?.metadata.name ?? ''
     expect(manifest?.apiVersion).toBe(API)
     await kubectl('apply', '-f', `examples/${file}`)
+    const { interrupted, ...expected } = ENDS[file] ?? { phase: 'no end in this test', items: {} }
+    if (interrupted !== undefined) await interrupt(name, interrupted)
     const root = await stage.cluster.finished(name)
     const execution = await stage.cluster.get('executions', name)
     const end: End = {
@@ -64,50 +89,79 @@ describe.concurrent('the example', () => {
       items: await stage.cluster.phases(name),
       ...(execution?.status?.lastError !== undefined && { reason: execution.status.lastError.reason }),
     }
-    expect(end).toEqual(ENDS[file])
+    expect(end).toEqual(expected)
   })
 })
 
-describe.concurrent('what an example says in its first lines', () => {
-  const exported = async (name: string) => await kubectl('get', 'dataobject', name, '-o', 'jsonpath={.data}')
+async function interrupt(name: string, item: string): Promise<void> {
+  await stage.cluster.untilItems(name, [item], (one) => one?.status?.phase === 'Progressing')
+  await kubectl('annotate', '--overwrite', 'inst', name, `${OPERATION}=interrupt`)
+}
 
-  it('is true of the one with imports', async () => {
-    const first = await stage.cluster.finished('shop')
-    expect(await exported('shop-address')).toBe('https://shop.example.com:8443')
-    await kubectl('patch', 'dataobject', 'shop-size', '--type=merge', '-p', '{"data": {"cpu": 4, "replicas": 3}}')
-    await kubectl('annotate', 'inst', 'shop', `${OPERATION}=reconcile`)
-    await stage.cluster.finished('shop', first.status?.jobID)
-    const database = (await stage.cluster.items('shop')).get('database')
-    expect(database?.status?.['providerStatus']).toMatchObject({ cpu: 4, region: 'eu-1' })
-  })
+// After those above, which apply them.
+describe('what an example says', () => {
+  describe.concurrent('in its first lines', () => {
+    it('is true of the one with imports', async () => {
+      const first = await stage.cluster.finished('shop')
+      expect(await exported('shop-address')).toBe('https://shop.example.com:8443')
+      await kubectl('patch', 'dataobject', 'shop-size', '--type=merge', '-p', '{"data": {"cpu": 4, "replicas": 3}}')
+      await kubectl('annotate', 'inst', 'shop', `${OPERATION}=reconcile`)
+      await stage.cluster.finished('shop', first.status?.jobID)
+      const database = (await stage.cluster.items('shop')).get('database')
+      expect(database?.status?.['providerStatus']).toMatchObject({ cpu: 4, region: 'eu-1' })
+    })
 
-  it('is true of the one of a component', async () => {
-    await stage.cluster.finished('boutique')
-    expect(await exported('boutique-link')).toBe('example.com/images/shop:1.2.0 with db.example.com:5432')
-    expect(await kubectl('get', 'inst')).toMatch(/boutique +Succeeded[^]*database-\w+ +Succeeded/)
-  })
+    it('is true of the one of a component', async () => {
+      await stage.cluster.finished('boutique')
+      expect(await exported('boutique-link')).toBe('example.com/images/shop:1.2.0 with db.example.com:5432')
+      expect(await kubectl('get', 'inst')).toMatch(/boutique +Succeeded[^]*database-\w+ +Succeeded/)
+    })
 
-  it('is true of the one that is signed', async () => {
-    await stage.cluster.finished('till')
-    expect(await exported('till-image')).toBe('example.com/images/till:1.0.0')
-  })
+    it('is true of the one that is signed', async () => {
+      await stage.cluster.finished('till')
+      expect(await exported('till-image')).toBe('example.com/images/till:1.0.0')
+    })
 
-  it('is true of the one with sub-installations', async () => {
-    await stage.cluster.finished('store')
-    expect(await exported('store-link')).toBe('https://app.example.com/?db=db.example.com:5432')
-    expect(await kubectl('get', 'inst')).toMatch(/app-\w+ +Succeeded[^]*database-\w+ +Succeeded[^]*store +Succeeded/)
-  })
+    it('is true of the one with sub-installations', async () => {
+      await stage.cluster.finished('store')
+      expect(await exported('store-link')).toBe('https://app.example.com/?db=db.example.com:5432')
+      expect(await kubectl('get', 'inst')).toMatch(/app-\w+ +Succeeded[^]*database-\w+ +Succeeded[^]*store +Succeeded/)
+    })
 
-  it('is true of the one with two roots', async () => {
-    const app = await stage.cluster.until('installations', 'app', (one) => one?.status?.phase === 'Succeeded')
-    expect(await exported('app-link')).toBe('https://app.example.com/?db=db.example.com:5432')
-    await kubectl('annotate', '--overwrite', 'inst', 'database', `${OPERATION}=reconcile`)
-    await stage.cluster.finished('app', app.status?.jobID)
-  })
+    it('is true of the one with two roots', async () => {
+      const app = await stage.cluster.until('installations', 'app', (one) => one?.status?.phase === 'Succeeded')
+      expect(await exported('app-link')).toBe('https://app.example.com/?db=db.example.com:5432')
+      await kubectl('annotate', '--overwrite', 'inst', 'database', `${OPERATION}=reconcile`)
+      await stage.cluster.finished('app', app.status?.jobID)
+    })
 
-  it('is true of the one with Spiff', async () => {
-    await stage.cluster.finished('zones')
-    expect(await exported('zones-primary')).toBe('eu-1a')
+    it('is true of the one with rendered sub-installations', async () => {
+      const first = await stage.cluster.finished('market')
+      expect(JSON.parse(await exported('market-prices'))).toEqual({ apples: '3 EUR', pears: '4 EUR' })
+      const patch = '{"data": {"pears": null, "plums": {"price": 5}}}'
+      await kubectl('patch', 'dataobject', 'market-stalls', '--type=merge', '-p', patch)
+      await kubectl('annotate', 'inst', 'market', `${OPERATION}=reconcile`)
+      await stage.cluster.finished('market', first.status?.jobID)
+      expect(JSON.parse(await exported('market-prices'))).toEqual({ apples: '3 EUR', plums: '5 EUR' })
+      const subs = ['-l', 'landscaper.gardener.cloud/encompassed-by=market', '-o', 'name']
+      expect(await kubectl('get', 'inst', ...subs)).toMatch(/^\S+\/apples-\w+\s+\S+\/plums-\w+\s+$/)
+    })
+
+    it('is true of the one with Targets', async () => {
+      await stage.cluster.finished('fleet')
+      expect(JSON.parse(await exported('fleet-places'))).toEqual({
+        home: 'harbour, brackish',
+        'at-0': 'lake, sweet',
+        'at-1': 'harbour, brackish',
+        'in-east': 'lake, sweet',
+        'in-west': 'sea, salt',
+      })
+    })
+
+    it('is true of the one with Spiff', async () => {
+      await stage.cluster.finished('zones')
+      expect(await exported('zones-primary')).toBe('eu-1a')
+    })
   })
 })
 
@@ -136,6 +190,29 @@ describe('a user with kubectl', () => {
     await kubectl('patch', 'exec', 'diamond', '--subresource=status', '--type=merge', '-p', patch)
     const again = await cluster.until('executions', 'diamond', (it) => it?.status?.jobIDFinished === 'by-kubectl')
     expect(again.status).toMatchObject({ phase: 'Succeeded', jobID: 'by-kubectl' })
+  })
+
+  it('finds in the next job what a template has kept', async () => {
+    const report = async () => JSON.parse(await exported('safe-report')) as Readonly<Record<string, unknown>>
+    const first = await stage.cluster.finished('safe')
+    const { combination } = await report()
+    expect(await report()).toEqual({ combination: expect.stringMatching(/^\d{12}$/) as string, jobs: 1 })
+    await kubectl('annotate', 'inst', 'safe', `${OPERATION}=reconcile`)
+    await stage.cluster.finished('safe', first.status?.jobID)
+    expect(await report()).toEqual({ combination, jobs: 2 })
+  })
+
+  it('deletes an Installation and leaves what it deployed, where that is asked', async () => {
+    await stage.cluster.finished('monument')
+    const without = 'landscaper.gardener.cloud/delete-without-uninstall=true'
+    const inscription = async () => await kubectl('get', 'configmap', 'monument', '-o', 'jsonpath={.data.inscription}')
+    await kubectl('annotate', 'inst', 'monument', without)
+    await kubectl('delete', '--wait', '--timeout=60s', 'inst', 'monument')
+    expect(await inscription()).toBe('here I stay')
+    await kubectl('apply', '-f', 'examples/delete-without-uninstall.yaml')
+    expect((await stage.cluster.finished('monument')).status).toMatchObject({ phase: 'Succeeded' })
+    await kubectl('delete', '--wait', '--timeout=60s', 'inst', 'monument')
+    await expect(inscription()).rejects.toThrow('not found')
   })
 
   it('deletes everything and waits until it is gone', async () => {

@@ -15,7 +15,7 @@ import { writeDataObjects } from '../data-objects.ts'
 import { type AuthorFault, withAuthorFaults, withCondition } from './author-faults.ts'
 import { applySubInstallations, type WantedSub } from './apply-sub-installations.ts'
 import type { InstallationImports } from './construct-imports.ts'
-import { importCopies, removeStaleCopies } from './import-copies.ts'
+import { importCopies, setStaleCopiesAside } from './import-copies.ts'
 import { loadImports } from './imports.ts'
 import { readInstallation, userMistake } from './read-installation.ts'
 import { type Refusal, renderInstallation, type RenderedInstallation } from './render-installation.ts'
@@ -152,7 +152,7 @@ async function keep(
   const copies = importCopies(subject, jobID, imports)
   await writeDataObjects(deps, writer, ...copies, stateSecrets(subject, jobID, 'deploy', states))
   // Whoever imports a whole list or map takes what is there for its elements.
-  if (subInstallations.length > 0) await removeStaleCopies(deps, writer, subject, copies)
+  if (subInstallations.length > 0) await setStaleCopiesAside(deps, writer, subject, copies)
 }
 
 // What was rendered from values that changed meanwhile is rendered again. Source: spec/landscaper.md 2.3 "Init" 10.

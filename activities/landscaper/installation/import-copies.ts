@@ -7,6 +7,7 @@
 import {
   CONTEXT_LABEL,
   INDEX_LABEL,
+  KEY_LABEL,
   SOURCE_TYPE_LABEL,
   TARGET_MAP_KEY_LABEL,
 } from '../../../workflows/landscaper/contract.ts'
@@ -16,6 +17,7 @@ import type { Subject, WatchedKind } from '../../../workflows/kit/index.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import type { DataToWrite, WriteDataInput } from '../data-objects.ts'
+import type { KubeObject } from '../../kube/client.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { labelValue } from '../label-value.ts'
 import { listObjects } from '../../kube/read-family.ts'
@@ -94,20 +96,67 @@ export async function removeStaleCopies(
   subject: Subject,
   current: readonly WriteDataInput[],
 ): Promise<void> {
+  await write(deps, writer, (await staleCopies(deps, subject, current)).map(deletion))
+}
+
+/**
+ * The same before the job's children begin, with Targets only taken out of the lists and maps that they are of: what a sub-installation has deployed that
+ * goes in this job is uninstalled by them. They lose the label of their key, by which lists and maps are put together.
+ */
+export async function setStaleCopiesAside(
+  deps: LandscaperDeps,
+  writer: Writer,
+  subject: Subject,
+  current: readonly WriteDataInput[],
+): Promise<void> {
+  const stale = await staleCopies(deps, subject, current)
+  const writes = stale.flatMap((one): Write[] => {
+    if (one.watched !== targetKind) return [deletion(one)]
+    return one.object.metadata.labels?.[KEY_LABEL] === undefined ? [] : [withoutKey(one)]
+  })
+  await write(deps, writer, writes)
+}
+
+interface StaleCopy {
+  readonly watched: WatchedKind
+  readonly namespace: string
+  readonly object: KubeObject
+}
+
+async function staleCopies(
+  deps: LandscaperDeps,
+  subject: Subject,
+  current: readonly WriteDataInput[],
+): Promise<readonly StaleCopy[]> {
   const labelSelector = [
     `${CONTEXT_LABEL}=${labelValue(installationContext(subject.name))}`,
     `${SOURCE_TYPE_LABEL}=import`,
   ].join(',')
   const stale = await Promise.all(
-    current.map(async ({ watched, namespace, objects }): Promise<Write[]> => {
+    current.map(async ({ watched, namespace, objects }) => {
       const kept = new Set(objects.map(({ name }) => name))
       const found = await listObjects(deps, watched, namespace, { labelSelector })
       return found
         .filter((one) => isOwnedBy(one, installationKind, subject) && !kept.has(one.metadata.name))
-        .map(({ metadata: { name, uid = '', resourceVersion } }) => {
-          return { verb: 'delete', watched, namespace, name, uid, version: resourceVersion }
-        })
+        .map((object) => ({ watched, namespace, object }))
     }),
   )
-  for (const answer of await writeAll(deps, writer, stale.flat())) if (answer.result === 'failed') throw answer.error
+  return stale.flat()
+}
+
+function deletion({ watched, namespace, object }: StaleCopy): Write {
+  const { name, uid = '', resourceVersion } = object.metadata
+  return { verb: 'delete', watched, namespace, name, uid, version: resourceVersion }
+}
+
+function withoutKey({ watched, namespace, object }: StaleCopy): Write {
+  const { name, resourceVersion = '' } = object.metadata
+  const patch = { metadata: { labels: { [KEY_LABEL]: null } } }
+  const reapply = (now: { readonly metadata: KubeObject['metadata'] }) =>
+    now.metadata.labels?.[KEY_LABEL] === undefined ? ('done' as const) : patch
+  return { verb: 'patch', watched, namespace, name, version: resourceVersion, patch, reapply }
+}
+
+async function write(deps: LandscaperDeps, writer: Writer, writes: readonly Write[]): Promise<void> {
+  for (const answer of await writeAll(deps, writer, writes)) if (answer.result === 'failed') throw answer.error
 }

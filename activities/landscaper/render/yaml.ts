@@ -2,7 +2,7 @@
 // Bombs of aliases, size and nesting end in an error. The time is bounded beforehand: parsing takes some microseconds
 // a token, and each alias a look through the whole document. Where it is read, bounded/tenant-data.ts decides.
 
-import { isNode, LineCounter, parseDocument, type Tags, type YAMLParseError } from 'yaml'
+import { isNode, isScalar, LineCounter, parseDocument, type ScalarTag, type Tags, type YAMLParseError } from 'yaml'
 import { excessOf } from '../bounded/yaml-effort.ts'
 
 const MAX_ALIAS_COUNT = 100
@@ -112,7 +112,20 @@ function errorOf(error: Pick<YAMLParseError, 'code' | 'message'>, place: { line:
   return new YamlError(place, error.code.toLowerCase().replaceAll('_', ' '), message)
 }
 
-// 1:30 is text for Go, not ninety.
+// 1:30 is text for Go, not ninety; so is what looks like a number and has no digit, as a dot does.
 function onlyJson(tags: Tags): Tags {
-  return tags.filter((tag) => typeof tag === 'string' || (tag.format !== 'TIME' && !FOREIGN_TAGS.includes(tag.tag)))
+  return tags
+    .filter((tag) => typeof tag === 'string' || (tag.format !== 'TIME' && !FOREIGN_TAGS.includes(tag.tag)))
+    .map((tag) => (typeof tag !== 'string' && /:(int|float)$/.test(tag.tag) ? withDigits(tag as ScalarTag) : tag))
+}
+
+function withDigits(tag: ScalarTag): ScalarTag {
+  return {
+    ...tag,
+    resolve(text, onError, options) {
+      const resolved = tag.resolve(text, onError, options)
+      const value = isScalar(resolved) ? resolved.value : resolved
+      return Number.isNaN(value) && !/nan/i.test(text) ? text : resolved
+    },
+  }
 }
