@@ -14,12 +14,13 @@ import { awaitSchema } from './server/await-schema.ts'
 import { createJournalClock } from './server/journal-clock.ts'
 import { createTroubles } from './server/troubles.ts'
 import { type Frame, runProcess } from './server/process.ts'
+import { QUICK_DATABASE, tellHealth } from './server/tell-health.ts'
 import { loadRegistry } from './server/registry.ts'
 
 const config = readConfig()
 const settings = processSettings(givenFlags(BRIDGE_FLAGS), config)
 const { cluster, namespace, owner } = settings
-const { route, subjectKinds, modes, lanes, hosts, watchedKinds } = await loadRegistry(
+const { route, subjectKinds, modes, lanes, hosts, watchedKinds, controllers } = await loadRegistry(
   settings.controllerFiles,
   settings.wings,
 )
@@ -61,6 +62,14 @@ async function bridge({ log, stopping, opened }: Frame): Promise<void> {
   opened(() => health.close())
   if (!(await awaitSchema(db, { log, troubles }, stopping.signal))) return
   await clock.read(db)
+  const telling = async () => {
+    if (settings.health === undefined) return
+    const quick = openDatabase(settings.databaseUrl, 1, QUICK_DATABASE)
+    opened(() => quick.destroy())
+    const own = { cluster, owner, role: 'bridge', serves: [] } as const
+    const deps = { db: quick, kube, log, now, own, needed: [...controllers.keys()], wrong: readiness.wrong }
+    await tellHealth(deps, settings.health, stopping.signal)
+  }
   log.info(
     {
       cluster,
@@ -79,6 +88,7 @@ async function bridge({ log, stopping, opened }: Frame): Promise<void> {
   await Promise.all([
     ...reflectors.map((reflector) => reflector.run(stopping.signal)),
     clock.follow(db, log, stopping.signal),
+    telling(),
     keepUp({ db: unhurried, log, retentionMs: settings.retentionMs, now }, stopping.signal),
   ])
 }

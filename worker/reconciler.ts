@@ -20,6 +20,7 @@ import { type Frame, runProcess } from './server/process.ts'
 import { awaitSchema } from './server/await-schema.ts'
 import { createJournalClock } from './server/journal-clock.ts'
 import { createTroubles } from './server/troubles.ts'
+import { QUICK_DATABASE, tellHealth } from './server/tell-health.ts'
 import { wingsOn } from './server/wings.ts'
 import { buildOf } from './reconciler/build.ts'
 import { connectToTemporal, followApiKey } from './reconciler/connect.ts'
@@ -28,6 +29,7 @@ import { handOver, identityOf } from './reconciler/hand-over.ts'
 import { listenForWakes } from './reconciler/listener.ts'
 import { payloadConverter } from './reconciler/payload-codec.ts'
 import { sizedResult } from './reconciler/result-guard.ts'
+import { createProblemList } from './reconciler/critical-problems.ts'
 import { reconcilerSettings, WORKER_FLAGS } from './reconciler/settings.ts'
 import { StuckRuns } from './reconciler/stuck-runs.ts'
 import { runSweeper } from './reconciler/sweeper.ts'
@@ -88,8 +90,9 @@ async function openParts({ log, stopping, opened }: Frame) {
     Runtime.instance().logger,
   )
   const { cluster, controllers: own, shares } = settings.dispatcher
+  const recordProblem = createProblemList({ kube, log, now, place: settings.problems })
   const stuckRuns = new StuckRuns(
-    { db, kube, client, log, now, registry },
+    { db, kube, client, log, now, registry, recordProblem },
     { cluster, controllers: own, shares, build: build.name },
   )
   return { troubles, health, db, lax, kube, connection, client, build, stuckRuns, atWork: new AtWork(now), routing }
@@ -159,8 +162,24 @@ function activitiesOf({ log, opened }: Frame, { db, lax, kube, atWork, routing, 
   return createActivities(deps, made, Object.fromEntries(ends))
 }
 
+/** Says that this worker lives, and how the engine is, where that is told. */
+async function tellOwnHealth(
+  { log, opened, stopping }: Pick<Frame, 'log' | 'opened' | 'stopping'>,
+  { kube, troubles, connection }: Parts,
+): Promise<void> {
+  if (settings.health === undefined) return
+  const { cluster, owner, controllers: own } = settings.dispatcher
+  const needed = [...controllers.keys()]
+  const db = openDatabase(settings.databaseUrl, 1, QUICK_DATABASE)
+  opened(() => db.destroy())
+  const said = { cluster, owner, role: 'worker', serves: own ?? needed } as const
+  const probes = { temporal: async () => await connection.workflowService.getSystemInfo({}) }
+  const deps = { db, kube, log, now, own: said, needed, wrong: troubles.wrong, probes }
+  await tellHealth(deps, settings.health, stopping.signal)
+}
+
 /** Runs dispatcher, sweeper and workers until one of them ends or the process is told to stop. */
-async function serve({ log, stopping }: Frame, parts: Parts, workers: readonly Worker[]): Promise<void> {
+async function serve({ log, stopping, opened }: Frame, parts: Parts, workers: readonly Worker[]): Promise<void> {
   const { troubles, health, db, lax, kube, connection, client, build, stuckRuns, atWork } = parts
   const warn: DispatcherDeps['warn'] = async (...told) => await recordWarning({ kube, log, now }, ...told)
   const dispatcher = new Dispatcher(
@@ -177,6 +196,7 @@ async function serve({ log, stopping }: Frame, parts: Parts, workers: readonly W
     ),
     stuckRuns.run(stopping.signal),
     clock.follow(db, log, stopping.signal),
+    tellOwnHealth({ log, opened, stopping }, parts),
     followApiKey(connection, settings.temporal, { log }, stopping.signal),
   ]
 

@@ -197,6 +197,19 @@ export interface PassTurnTable {
   since: Timestamp
 }
 
+/** A process that is alive, or was when it last said so. */
+export interface HeartbeatTable {
+  cluster: string
+  owner: string
+  role: string
+  place: string
+  serves: string[]
+  wrong: string[]
+  every_ms: number
+  started_at: Generated<Date>
+  at: Timestamp
+}
+
 /** Retries of a controller in a namespace. */
 export interface RetryTurnTable {
   cluster: string
@@ -218,6 +231,7 @@ export interface Database {
   action: ActionTable
   retry_turn: RetryTurnTable
   pass_turn: PassTurnTable
+  heartbeat: HeartbeatTable
 }
 
 // Sequence numbers and resourceVersions stay far below 2^53, so int8 is read as a number.

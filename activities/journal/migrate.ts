@@ -14,6 +14,7 @@ import * as sayWhoMayWork from '../../migrations/0009_say_who_may_work.ts'
 import * as findByPlace from '../../migrations/0010_find_children_by_place.ts'
 import * as takePassTurns from '../../migrations/0011_take_pass_turns.ts'
 import * as findByFlow from '../../migrations/0012_find_givers_and_takers.ts'
+import * as knowLiving from '../../migrations/0013_know_living_processes.ts'
 import { type Database, openDatabase } from './database.ts'
 import { ensurePartitions } from './write/partitions.ts'
 
@@ -31,6 +32,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0010_find_children_by_place': findByPlace,
   '0011_take_pass_turns': takePassTurns,
   '0012_find_givers_and_takers': findByFlow,
+  '0013_know_living_processes': knowLiving,
 }
 
 export interface MigrationState {

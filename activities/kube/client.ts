@@ -30,7 +30,11 @@ export interface ObjectMeta {
   readonly finalizers?: readonly string[]
   readonly ownerReferences?: readonly OwnerReference[]
   /** `time` in whole seconds of the server's clock. */
-  readonly managedFields?: readonly { readonly manager?: string; readonly time?: string }[]
+  readonly managedFields?: readonly {
+    readonly manager?: string
+    readonly time?: string
+    readonly fieldsV1?: Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>
+  }[]
 }
 
 export interface OwnerReference {

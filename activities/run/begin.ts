@@ -74,7 +74,8 @@ function rebegin(
   // Whoever began without an owner has none: it was looked for when the run was started.
   const wanted = controller.wantedRun(current, true)
   // A job that came and went meanwhile may have been this one: another trigger needs another ID.
-  return found === before && isIdle({ jobID: found, jobIDFinished }) && 'jobID' in wanted && wanted.jobID === undefined
+  const isAsked = 'jobID' in wanted && wanted.jobID === undefined && wanted.isJobless !== true
+  return found === before && isIdle({ jobID: found, jobIDFinished }) && isAsked
     ? firstStatus(controller, { ...targetView(current), begun: wanted.begun?.(now) }, jobID, now)
     : 'superseded'
 }

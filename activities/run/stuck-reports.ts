@@ -30,6 +30,17 @@ export function bugReport({ name, message, stack, jobID }: Thrown, folder: strin
   return { operation: 'Reconcile', reason: 'Bug', message: told }
 }
 
+/**
+ * A bug as it is listed for people who look after the engine: which object, of what kind the error is and where it was thrown. What objects say stays
+ * out, also where their own status may tell it.
+ */
+export function problemReport({ name, message, stack, subject }: Thrown, controller: string, folder: string): string {
+  const said = SAYS_NO_VALUES.has(name) ? `${name}: ${message}` : name
+  const place = thrownAt(stack, folder)
+  const about = `${controller} ${subject.namespace === '' ? '' : `${subject.namespace}/`}${subject.name}`
+  return `${about}: ${said.slice(0, LONGEST_MESSAGE)}${place === undefined ? '' : ` (${place})`}`
+}
+
 /** Why a run is started anew: it does not fit the code, its bug was met by other code, or its object has changed since it met a bug. */
 export type RestartCause = 'misfit' | 'bug of other code' | 'bug before a change'
 

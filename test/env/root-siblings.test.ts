@@ -64,6 +64,8 @@ const end = async (object: KubeObject) => {
   const { by, subject, jobID } = onlooker(object)
   await dependentActivities(stage().deps).triggerDependents({ by, subject, jobID })
 }
+const askLeft = async (object: KubeObject) =>
+  await dependentActivities(stage().deps).askLeftDependents(onlooker(object))
 const waitsOf = async () => {
   const { rows } = await sql<{ name: string }>`select name from subscription order by name`.execute(stage().deps.db)
   return rows.map(({ name }) => name)
@@ -259,5 +261,51 @@ describe('a root among a thousand that share nothing', () => {
       deps.db,
     )
     expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toContain('object_by_given')
+  })
+})
+
+describe('a root whose dependents the original has left to be asked', () => {
+  const left = (...names: readonly string[]) => ({
+    ...ended('Succeeded'),
+    dependentsToTrigger: names.map((name) => ({ name })),
+  })
+  const listOf = (name: string) => {
+    const status = stage().api.objects.get(`/apis/${API}/namespaces/n/installations/${name}`)?.['status']
+    return (status as Readonly<Record<string, unknown>>)['dependentsToTrigger']
+  }
+
+  it('asks those, and empties the list', async () => {
+    const giver = put(db({ status: left('app', 'gone', 'app', '..', 'app/status') }))
+    put(app())
+    await hear(giver)
+    const view = await askLeft(giver)
+    expect(view).toMatchObject({ jobID: 'own' })
+    expect(view).not.toHaveProperty('hasLeftDependents')
+    expect([operationOf('app'), listOf('db')]).toEqual(['reconcile', undefined])
+    expect(await askLeft(giver)).toMatchObject({ jobID: 'own' })
+  })
+
+  it('asks none that goes, that has another operation on it, that has a parent, or that is of another namespace', async () => {
+    const parent = { apiVersion: API, kind: 'Installation', uid: 'uid-parent', name: 'parent', controller: true }
+    const giver = put(db({ status: left('leaving', 'interrupted', 'sub', 'far', 'db') }))
+    put(app({ name: 'leaving', metadata: LEAVING }))
+    put(app({ name: 'interrupted', metadata: { annotations: { [OPERATION_ANNOTATION]: 'interrupt' } } }))
+    put(app({ name: 'sub', metadata: { ownerReferences: [parent] } }))
+    put(app({ name: 'far', namespace: 'm' }))
+    await hear(giver)
+    await askLeft(giver)
+    expect(['leaving', 'interrupted', 'sub', 'db'].map((name) => operationOf(name))).toEqual([
+      ...[undefined, 'interrupt', undefined, undefined],
+    ])
+    expect([operationOf('far', 'm'), listOf('db')]).toEqual([undefined, undefined])
+  })
+
+  it('that has a parent asks nobody', async () => {
+    const parent = { apiVersion: API, kind: 'Installation', uid: 'uid-parent', name: 'parent', controller: true }
+    const giver = put(db({ status: left('app'), metadata: { ownerReferences: [parent] } }))
+    put(app())
+    await hear(giver)
+    await askLeft(giver)
+    expect([operationOf('app'), listOf('db')]).toEqual([undefined, undefined])
   })
 })

@@ -114,3 +114,19 @@ describe('a run that met a bug', () => {
     expect(reasons).toEqual(['a run that met a bug is started anew: its object has changed'])
   })
 })
+
+describe('a run that meets a bug', () => {
+  it('is listed, without what the author wrote into the error', async () => {
+    const listed: string[] = []
+    const recordProblem = (description: string) => Promise.resolve(void listed.push(description))
+    const kube = { request: () => Promise.resolve({}) } as never
+    const log = { warn: vi.fn(), info: vi.fn(), debug: vi.fn(), error: vi.fn() } as never
+    const client = {} as unknown as Client
+    const deps = { ...{ db: test.db, kube, client, log, recordProblem }, now: () => NOW, registry: builtIn }
+    const { threw } = new StuckRuns(deps, { cluster: 'c', controllers: undefined, build: 'new' }).sinks().runs
+    const subject = { group: 'landscaper.gardener.cloud', kind: 'Installation', uid: 'u', namespace: 'n', name: 'root' }
+    const thrown = { ...{ subject, jobID: 'j', isReplaying: false }, name: 'Error', message: 'hunter2', stack: '' }
+    void threw.fn({ workflowId: 'installation/n/root/u/j', runId: 'run' } as never, thrown)
+    await vi.waitFor(() => expect(listed).toEqual(['installation n/root: Error']))
+  })
+})

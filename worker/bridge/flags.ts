@@ -2,7 +2,9 @@
 
 import type { Config } from '../server/config.ts'
 import { type FlagTable, type GivenFlags, readFlags } from '../server/flags.ts'
+import { HEALTH_FLAGS, healthSettings } from '../server/health-flags.ts'
 import { newOwner, readSurroundings, type Surroundings } from '../server/surroundings.ts'
+import type { HealthSettings } from '../server/tell-health.ts'
 import { type BridgeSettings, DEFAULT_SETTINGS } from './settings.ts'
 
 const { leaseMs, watchdogMs, holdMs, relistMs } = DEFAULT_SETTINGS
@@ -59,6 +61,7 @@ export const BRIDGE_FLAGS = {
     ...{ takes: '<ms>', reads: 'number', least: 0, otherwise: holdMs },
     text: 'how long an event waits for the answer of the write that caused it',
   },
+  ...HEALTH_FLAGS,
 } as const satisfies FlagTable
 
 export interface ProcessSettings extends Surroundings {
@@ -67,6 +70,8 @@ export interface ProcessSettings extends Surroundings {
   readonly retentionMs: number
   readonly owner: string
   readonly reflector: BridgeSettings
+  /** Undefined: nobody is told. */
+  readonly health: HealthSettings | undefined
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -74,8 +79,10 @@ const DAY_MS = 24 * 60 * 60 * 1000
 /** @throws with the name of the flag, what was found and what was expected. */
 export function processSettings(given: GivenFlags, config: Config): ProcessSettings {
   const flags = readFlags(BRIDGE_FLAGS, given)
+  const surroundings = readSurroundings(flags, config, 'a file, made when missing')
   return {
-    ...readSurroundings(flags, config, 'a file, made when missing'),
+    ...surroundings,
+    health: healthSettings(flags, surroundings.wings),
     namespace: checkedNamespace(flags.namespace),
     retentionMs: flags['retention-days'] * DAY_MS,
     owner: newOwner(),

@@ -1,6 +1,6 @@
 // The rights that bridge and worker need for a wing, from what stands in its folders: controllers, kinds, wing.ts. Pure.
 //
-//   B1. The bridge follows what a controller watches, and no other kind: what nobody is routed to by it need not be known.
+//   B1. The bridge follows what a controller watches, and no other kind: what nobody is routed to by it need not be known. What else it does, wing.ts says.
 //   B2. The worker does what the kinds and wing.ts say, and what controllers in level mode declare (level-rbac.ts).
 
 import {
@@ -18,10 +18,13 @@ export interface WingParts {
   readonly controllers: readonly (JobModeController | LevelController)[]
   /** Of its wing.ts. */
   readonly workerRules: readonly AccessRule[]
+  readonly bridgeRules?: readonly AccessRule[]
 }
 
-export function rightsOfWing({ kinds, controllers, workerRules }: WingParts): readonly Right[] {
-  const elsewhere = workerRules.map((rule): Right => ({ process: 'worker', place: 'beside the target', rule }))
+export function rightsOfWing({ kinds, controllers, workerRules, bridgeRules = [] }: WingParts): readonly Right[] {
+  const by = (process: Right['process'], rules: readonly AccessRule[]) =>
+    rules.map((rule): Right => ({ process, place: 'beside the target', rule }))
+  const elsewhere = [...by('worker', workerRules), ...by('bridge', bridgeRules)]
   const declared = controllers.flatMap((one) => ('mode' in one ? one.watches.map(following) : rightsOf(one)))
   return [...kinds.flatMap(working), ...elsewhere, ...declared]
 }

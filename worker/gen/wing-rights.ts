@@ -34,6 +34,7 @@ export function partsByWing({ folders, controllers, wings }: FoundParts): Readon
         kinds: folders.filter(isOf).flatMap(({ kinds }) => kinds),
         controllers: controllers.filter(isOf).flatMap(({ values }) => [...values.values()]),
         workerRules: wings.find(isOf)?.said?.value.workerRules ?? [],
+        bridgeRules: wings.find(isOf)?.said?.value.bridgeRules ?? [],
       }
       return [name, parts]
     }),

@@ -149,7 +149,8 @@ export async function resolveStart(wake: Wake, lookups: Lookups): Promise<Unopen
   if (now.getTime() < notBefore) return { ...notYet(wanted.cause, notBefore, now.getTime()), ...refusal }
   const { jobID = deriveJobID(object), cause, begun } = wanted
   const first = begun === undefined ? {} : { begun: begun(now.toISOString()) }
-  const asked = wanted.jobID === undefined ? { ...askingTarget(object), ...first } : undefined
+  const asked =
+    wanted.jobID === undefined && wanted.isJobless !== true ? { ...askingTarget(object), ...first } : undefined
   return { ...startOf(wake, subject, { jobID, cause, lane, asked }), ...refusal }
 }
 

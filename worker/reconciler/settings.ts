@@ -2,8 +2,11 @@
 
 import type { Config } from '../server/config.ts'
 import { type FlagTable, type FlagValues, type GivenFlags, joinTables, needed, readFlags } from '../server/flags.ts'
+import { HEALTH_FLAGS, healthSettings } from '../server/health-flags.ts'
 import { createRegistry } from '../server/registry.ts'
 import { newOwner, readSurroundings, type Surroundings } from '../server/surroundings.ts'
+import type { HealthSettings } from '../server/tell-health.ts'
+import { tellingPlace } from '../server/telling-object.ts'
 import { TEMPORAL_FLAGS, type TemporalTarget, temporalTarget } from '../server/temporal.ts'
 import { UsageError } from '../server/usage-error.ts'
 import { isPartOfWings, readWingFlags, WING_FLAGS, wingsOn } from '../server/wings.ts'
@@ -98,6 +101,11 @@ const OWN_FLAGS = {
     ...{ takes: '<ms>', reads: 'number', least: 100, otherwise: 4000 },
     text: 'how long a task waits for the worker that has the run in memory',
   },
+  ...HEALTH_FLAGS,
+  'critical-problems': {
+    ...{ takes: '<namespace/name>', reads: 'text', default: 'none' },
+    text: 'the object that lists the bugs which workers met, such as pawl/critical-problems',
+  },
 } as const satisfies FlagTable
 
 /** The worker's own flags, then those of the wings. */
@@ -123,6 +131,10 @@ export interface ReconcilerSettings extends Surroundings {
   readonly stickyTimeoutMs: number
   readonly cachedRuns: number
   readonly drainMs: number
+  /** Undefined: nobody is told. */
+  readonly health: HealthSettings | undefined
+  /** Where bugs are listed; undefined: nowhere. */
+  readonly problems: ReturnType<typeof tellingPlace>
   readonly dispatcher: DispatcherOptions
 }
 
@@ -177,6 +189,8 @@ export function reconcilerSettings(given: GivenFlags, config: Config, known?: Kn
     stickyTimeoutMs: flags['sticky-timeout-ms'],
     cachedRuns: flags['cached-runs'],
     drainMs: flags['drain-ms'],
+    health: healthSettings(flags, surroundings.wings),
+    problems: tellingPlace('critical-problems', flags['critical-problems'], surroundings.wings),
     dispatcher: {
       ...{ owner: newOwner(), cluster, ...queues },
       slots: flags['dispatch-slots'],

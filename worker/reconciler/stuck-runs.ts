@@ -31,7 +31,13 @@ import {
 import { recordLostJob } from '../../activities/journal/write/sweep.ts'
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { recordWarning } from '../../activities/kube/events.ts'
-import { bugReport, misfitIn, type RestartCause, restartReport } from '../../activities/run/stuck-reports.ts'
+import {
+  bugReport,
+  misfitIn,
+  problemReport,
+  type RestartCause,
+  restartReport,
+} from '../../activities/run/stuck-reports.ts'
 import {
   controllerInID,
   type ErrorReport,
@@ -53,6 +59,8 @@ export interface StuckRunsDeps {
   readonly log: Logger
   readonly now: () => Date
   readonly registry: Registry
+  /** Lists a bug where people look for them. Default: nowhere. Never throws. */
+  readonly recordProblem?: (description: string) => Promise<void>
 }
 
 export interface StuckRunsOptions extends Pick<Queues, 'controllers' | 'shares'> {
@@ -124,18 +132,20 @@ export class StuckRuns {
     const { message } = report
     const note = { workflowID: workflowId, runID: runId, build: this.#options.build, message }
     if (thrown.isReplaying) await this.#noteMisfit({ ...note, what: 'misfit' }, thrown.subject)
-    else await this.#noteBug({ ...note, what: 'bug' }, thrown.subject, report)
+    else await this.#noteBug({ ...note, what: 'bug' }, thrown, report)
   }
 
-  async #noteBug(note: StuckNote, subject: Subject, report: ErrorReport): Promise<void> {
+  async #noteBug(note: StuckNote, thrown: Thrown, report: ErrorReport): Promise<void> {
     const { db, log, now } = this.#deps
     const { workflowID, runID, message } = note
+    const { subject } = thrown
     const isNews = await noteStuckRun(db, note, now())
     // At each try: the row may not have been there before.
     await recordLastError(db, workflowID, { reason: report.reason, message })
     if (!isNews) return
     log.error({ ...named(subject, workflowID), found: message }, 'a bug: passes of this object wait for better code')
     await this.#warn(subject, workflowID, runID, report)
+    await this.#deps.recordProblem?.(problemReport(thrown, controllerInID(workflowID), process.cwd()))
   }
 
   async #differs(runID: string, found: string): Promise<void> {

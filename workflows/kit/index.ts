@@ -130,7 +130,19 @@ export type {
   Problem,
 } from './run/admission.ts'
 export { problemText } from './run/admission.ts'
-export type { AccessRule, Flag, FlagTable, FlagValue, FlagValues, Wing, WingAdmission } from './run/wing.ts'
+export type {
+  AccessRule,
+  Flag,
+  FlagTable,
+  FlagValue,
+  FlagValues,
+  TellingHealth,
+  TellingProblem,
+  TellingResource,
+  Wing,
+  WingAdmission,
+  WingTells,
+} from './run/wing.ts'
 export { ActivityError, activitiesOf, MOST_CALL_BYTES, ownActivityName } from './run/own-activities.ts'
 export type {
   ActionLog,

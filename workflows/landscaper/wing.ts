@@ -1,7 +1,10 @@
 // What the wing needs of a worker that runs it: a flag, and rights on Kubernetes' own kinds.
 
 import type { Wing } from '../kit/index.ts'
+import { telling } from './telling.ts'
 import { LISTED_SERVER, readListedServer } from './listed-server.ts'
+
+const TELLING = { apiGroups: ['landscaper.gardener.cloud'], verbs: ['get', 'create', 'patch'] }
 
 export const landscaperWing = {
   flags: {
@@ -41,7 +44,11 @@ export const landscaperWing = {
     { apiGroups: [''], resources: ['serviceaccounts/token'], verbs: ['create'] },
     // With --strict-tenancy: whether the account allows it.
     { apiGroups: [''], resources: ['serviceaccounts'], verbs: ['get'] },
+    // With --health-check and --critical-problems.
+    { ...TELLING, resources: ['criticalproblems', 'lshealthchecks'] },
   ],
+  bridgeRules: [{ ...TELLING, resources: ['lshealthchecks'] }],
+  tells: telling,
   // Source: spec/landscaper.md 5.3.
   admission: {
     configuration: 'landscaper-validation-webhook',

@@ -4,18 +4,28 @@
 //       under deletion, whose deletion it would begin anew.
 //   D2. What one of them is refused holds up neither the others nor the end of the job: it is told by an Event.
 
-import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
+import {
+  hasLeftDependents,
+  type Installation,
+  installationKind,
+} from '../../../workflows/landscaper/installation/kind.ts'
 import { OPERATION_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import { annotation, type By, type Subject, textAt } from '../../../workflows/kit/index.ts'
 import { isRefusal } from '../../kube/errors.ts'
 import { recordWarning } from '../../kube/events.ts'
-import { readSubject } from '../../kube/read-family.ts'
+import { inParallel } from '../../kube/in-parallel.ts'
+import { readObject, readSubject } from '../../kube/read-family.ts'
 import { writeAll } from '../../kube/write.ts'
 import { ask } from '../../run/children.ts'
+import { PARALLEL_READS } from '../data-objects.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { RECONCILE } from '../requests.ts'
+import { parentOf } from './parent.ts'
 import { dependentsOf } from './root-siblings.ts'
 import { isLeaving } from './sibling-waits.ts'
+import { type InstallationView, installationView } from './views.ts'
+
+const FIELD_MANAGER = 'pawl-installation'
 
 export interface DependentsInput {
   readonly by: By
@@ -33,27 +43,107 @@ export const dependentActivities = (deps: LandscaperDeps) => ({
     const installation = await readSubject(deps, installationKind, input.subject, input.by)
     if (installation !== undefined) await askDependents(deps, input, installation)
   },
+
+  /**
+   * Has the roots reconciled that the end of a job has left to be asked, in `status.dependentsToTrigger`, and empties that. Idempotent. Of a
+   * sub-installation it only empties it: the jobs of its siblings come from their parent.
+   *
+   * @returns the Installation as it is now; undefined when it is gone, or another one has its name.
+   * @throws retryable failures of the API server and the journal.
+   */
+  async askLeftDependents(input: DependentsInput): Promise<InstallationView | undefined> {
+    const installation = await readSubject(deps, installationKind, input.subject, input.by)
+    return installation === undefined ? undefined : await askLeft(deps, input, installation)
+  },
 })
+
+// Each time it was changed by others in between.
+const MOST_LOOKS = 5
+
+async function askLeft(
+  deps: LandscaperDeps,
+  input: DependentsInput,
+  installation: Installation,
+  looks = 1,
+): Promise<InstallationView | undefined> {
+  const { by, subject } = input
+  const left = leftIn(installation)
+  if (parentOf(installation) === undefined)
+    await askAll(deps, input, 'was left to be started by the end of this one', await rootsCalled(deps, subject, left))
+  const patch = { status: { dependentsToTrigger: null } }
+  const [answer] = await writeAll(deps, { ...by, step: 'askLeftDependents', fieldManager: FIELD_MANAGER }, [
+    {
+      ...{ verb: 'patchStatus', watched: installationKind, namespace: subject.namespace, name: subject.name },
+      ...{ version: installation.metadata.resourceVersion, patch },
+      reapply(current) {
+        if (current.metadata.uid !== subject.uid) return 'superseded'
+        if (!hasLeftDependents(current)) return 'done'
+        return leftIn(current).every((name) => left.includes(name)) ? patch : 'superseded'
+      },
+    },
+  ])
+  if (answer?.result === 'failed') throw answer.error
+  if (answer?.result === 'ok') return installationView(answer.object)
+  const isMore = answer?.result === 'superseded' && answer.object.metadata.uid === subject.uid && looks < MOST_LOOKS
+  return isMore ? await askLeft(deps, input, answer.object, looks + 1) : undefined
+}
+
+// As many as count for the order among roots; what is no name of an object is none.
+const MOST_LEFT = 1000
+const NAME = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/
+
+function leftIn({ status }: Installation): readonly string[] {
+  const names = (status?.dependentsToTrigger ?? []).map(({ name }) => name)
+  return [...new Set(names.filter((name) => NAME.test(name)))].slice(0, MOST_LEFT)
+}
+
+async function rootsCalled(
+  deps: LandscaperDeps,
+  { uid, namespace }: Subject,
+  names: readonly string[],
+): Promise<readonly Asked[]> {
+  const found = await inParallel(names, PARALLEL_READS, async (name): Promise<Asked[]> => {
+    const one = await readObject(deps, installationKind, namespace, name)
+    if (one === undefined || one.metadata.uid === uid || parentOf(one) !== undefined || !mayBeAsked(one)) return []
+    return [{ uid: one.metadata.uid, name, version: one.metadata.resourceVersion }]
+  })
+  return found.flat()
+}
 
 /** The same where the Installation is at hand. */
 export async function askDependents(
   deps: LandscaperDeps,
-  { by, subject, jobID }: DependentsInput,
+  input: DependentsInput,
   installation: Installation,
 ): Promise<void> {
   const dependents = (await dependentsOf(deps, installation)).filter(({ projection }) => mayBeAsked(projection))
+  const asked = dependents.map(({ uid, name, version }) => ({ uid, name, version: String(version) }))
+  await askAll(deps, input, 'imports from here', asked)
+}
+
+interface Asked {
+  readonly uid: string
+  readonly name: string
+  readonly version: string
+}
+
+/** @param why they are asked, for people. */
+async function askAll(
+  deps: LandscaperDeps,
+  { by, subject, jobID }: DependentsInput,
+  why: string,
+  dependents: readonly Asked[],
+): Promise<void> {
   if (dependents.length === 0) return
   const { namespace } = subject
-  const writes = dependents.map(({ uid, name, version }) =>
-    ask({ watched: installationKind, namespace, name, uid, version: String(version) }, RECONCILE, mayBeAsked),
-  )
-  const answers = await writeAll(deps, { ...by, step: 'triggerDependents', fieldManager: 'pawl-installation' }, writes)
+  const writes = dependents.map((one) => ask({ ...one, watched: installationKind, namespace }, RECONCILE, mayBeAsked))
+  const answers = await writeAll(deps, { ...by, step: 'triggerDependents', fieldManager: FIELD_MANAGER }, writes)
   for (const [index, answer] of answers.entries()) {
     if (answer.result !== 'failed') continue
     const { reason, message: said } = answer.error
     if (!isRefusal(answer.error)) throw answer.error
     const name = dependents[index]?.name ?? ''
-    const message = `installation ${namespace}/${name} imports from here, and could not be asked for a job: ${said}`
+    const message = `installation ${namespace}/${name} ${why}, and could not be asked for a job: ${said}`
     const { apiVersion } = installationKind
     await recordWarning(deps, { ...subject, apiVersion }, jobID, { operation: 'TriggerDependents', reason, message })
   }

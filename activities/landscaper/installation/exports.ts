@@ -10,6 +10,7 @@ import type { By, JsonValue, Subject } from '../../../workflows/kit/index.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
 import { type DataToWrite, writeDataObjects } from '../data-objects.ts'
 import { finalFailure } from '../../kube/errors.ts'
+import { isWrittenByOthers } from '../../kube/field-owners.ts'
 import { ownerReference } from '../../kube/owners.ts'
 import { readObject } from '../../kube/read-family.ts'
 import type { Writer } from '../../kube/write.ts'
@@ -99,7 +100,8 @@ export const exportActivities = (all: LandscaperDeps) => ({
 const DATA_REFUSED = { type: EXPORTS_CONDITION, reason: 'CreateDataObjects' }
 const TARGETS_REFUSED = { type: EXPORTS_CONDITION, reason: 'CreateTargets' }
 
-// Items and exports of one job come from the same imports. Source: spec/landscaper.md 2.3 "Completing" 2.
+// Items and exports of one job come from the same imports. Source: spec/landscaper.md 2.3 "Completing" 2. A hash that another engine has left, whose job
+// is taken over, is made otherwise and can be compared with nothing.
 async function unchangedImports(
   deps: LandscaperDeps,
   { importsHash }: ExportInput,
@@ -107,13 +109,17 @@ async function unchangedImports(
   blueprint: Blueprint,
 ): Promise<InstallationImports> {
   const given = await loadImports(deps, installation)
-  if (given.count > 0 && given.hash !== importsHash) {
+  if (given.count > 0 && given.hash !== importsHash && !isOfOthers(installation, importsHash)) {
     throw finalFailure(
       'CheckImportsHash',
       'the imports have changed during the job; expected those that its items were rendered from',
     )
   }
   return await construct(deps, installation, blueprint, given)
+}
+
+function isOfOthers(installation: Installation, importsHash: string | undefined): boolean {
+  return installation.status?.importsHash === importsHash && isWrittenByOthers(installation, 'importsHash')
 }
 
 interface Production {

@@ -2,6 +2,7 @@
 
 import { OPERATION_ANNOTATION, RENDERED_FROM_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import {
+  hasLeftDependents,
   type Installation,
   installationKind,
   installationTrigger,
@@ -47,6 +48,8 @@ export interface InstallationView extends TargetView, Failure {
   readonly awaitsSuccessors: boolean
   /** The objects of the current blueprint's sub-installations, as the status says. */
   readonly activeSubs: readonly string[]
+  /** The end of an earlier job has left dependents to be asked. */
+  readonly hasLeftDependents?: true
 }
 
 /** What the last job of a child failed of; nothing while it runs, and when it did not fail. */
@@ -82,6 +85,7 @@ export function installationView(object: Installation): InstallationView {
     gives: gives(object),
     awaitsSuccessors: gives(object) && !isAsked(object, IGNORE_SUCCESSORS),
     activeSubs: (status?.subInstCache?.activeSubs ?? []).map(({ objectName }) => objectName),
+    ...(hasLeftDependents(object) && { hasLeftDependents: true }),
   }
 }
 

@@ -16,6 +16,7 @@ const UNDONE: Readonly<Record<string, readonly string[]>> = {
   ],
   '0011_take_pass_turns': [`drop table pass_turn`],
   '0012_find_givers_and_takers': [`drop index object_by_given, object_by_taken`],
+  '0013_know_living_processes': [`drop table heartbeat`],
 }
 
 /** All migrations in their order, by the names of their files. */

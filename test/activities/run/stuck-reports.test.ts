@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { bugReport, misfitIn, thrownAt } from '../../../activities/run/stuck-reports.ts'
+import { bugReport, misfitIn, problemReport, thrownAt } from '../../../activities/run/stuck-reports.ts'
 
 const FOLDER = '/home/me/shop'
 const STACK = [
@@ -29,6 +29,19 @@ describe('the place of a bug', () => {
     ['nothing without lines', 'TypeError: no', undefined],
   ])('is %s', (_, stack, place) => {
     expect(thrownAt(stack, FOLDER)).toBe(place)
+  })
+})
+
+describe('a bug in the list of those', () => {
+  it('has the object, the error and its place', () => {
+    expect(problemReport(thrown, 'shop', FOLDER)).toBe(
+      "shop n/shop: TypeError: reading 'found' (actions/open-shop.ts:98:16)",
+    )
+  })
+
+  it('has nothing that the author wrote into it, of whatever an object said', () => {
+    const told = { ...thrown, name: 'Error', message: 'the password is hunter2' }
+    expect(problemReport(told, 'shop', FOLDER)).toBe('shop n/shop: Error (actions/open-shop.ts:98:16)')
   })
 })
 

@@ -90,12 +90,16 @@ function filled(kind: Kind): object {
 
 const isFreeText = (name: string) => !['spec', 'status'].includes(name)
 
+/** Lists of references, as `executionRef` is one. */
+const NAMED = new Set(['dependentsToTrigger'])
+
 function example(schema: JsonSchema, free: boolean): unknown {
   if (schema['x-kubernetes-preserve-unknown-fields'] === true) return { nested: CANARY }
   if (schema.items !== undefined) return [example(schema.items, true)]
   if (schema.additionalProperties !== undefined) return { key: example(schema.additionalProperties, true) }
   if (schema.properties !== undefined) {
-    return Object.fromEntries(Object.entries(schema.properties).map(([name, child]) => [name, example(child, free)]))
+    const fill = (name: string, child: JsonSchema) => (NAMED.has(name) ? [{ name: 'plain' }] : example(child, free))
+    return Object.fromEntries(Object.entries(schema.properties).map(([name, child]) => [name, fill(name, child)]))
   }
   if (schema.format === 'byte') return CANARY
   return schema.type === 'string' && free ? CANARY : 'plain'

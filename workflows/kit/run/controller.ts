@@ -38,6 +38,8 @@ interface WantedJob {
   readonly notBefore?: number
   /** What the first write of a new job says beside `JobStatus.begun`. */
   readonly begun?: (now: string) => StatusFields
+  /** The run is for something else: no job begins in it. Its ID then only names the run. */
+  readonly isJobless?: true
 }
 
 /** What may ask for a job of an idle object. The sweep looks at the objects that have one of these; `wantedRun` decides. */

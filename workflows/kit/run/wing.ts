@@ -60,6 +60,10 @@ export interface Wing {
   readonly flags: FlagTable
   /** What the worker does to kinds of others; its own kinds say so themselves (`workerVerbs`). */
   readonly workerRules: readonly AccessRule[]
+  /** What the bridge does beside following kinds; without it nothing. */
+  readonly bridgeRules?: readonly AccessRule[]
+  /** Kinds of objects in which the engine tells of itself; undefined: the wing has none. */
+  readonly tells?: WingTells
   /** Under which names the API server asks the webhook about the wing's kinds (admission.ts); undefined: about none. */
   readonly admission?: WingAdmission
 }
@@ -72,4 +76,40 @@ export interface WingAdmission {
   readonly domain: string
   /** An object with this label, of value `true`, is not asked about. */
   readonly skipLabel: string
+}
+
+/** A kind, as it is addressed. */
+export interface TellingResource {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly plural: string
+}
+
+/** What the engine says of itself. */
+export interface TellingHealth {
+  readonly state: 'Init' | 'Ok' | 'Failed'
+  /** ISO 8601 */
+  readonly at: string
+  readonly description: string
+}
+
+/** A defect that the engine met in itself. */
+export interface TellingProblem {
+  /** The pod or machine. */
+  readonly place: string
+  /** ISO 8601 */
+  readonly at: string
+  readonly description: string
+}
+
+export interface WingTells {
+  readonly health: TellingResource & {
+    fields(told: TellingHealth): object
+    /** Undefined: the object says nothing that could be read. */
+    read(object: object): Pick<TellingHealth, 'state' | 'at'> | undefined
+  }
+  readonly problems: TellingResource & {
+    /** The fields of the object with one more in front of those that it has; the oldest go. */
+    with(object: object | undefined, problem: TellingProblem): object
+  }
 }

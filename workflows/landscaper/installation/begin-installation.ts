@@ -1,19 +1,36 @@
 // The two first writes of a root's job are made where the first pass looks (activities/landscaper/installation/start.ts). A run that was lost between
 // them makes the second one here. Source: docs/architecture.md "A root's new job".
+//
+//   B1. Dependents that the original has left to be asked are asked first, also in a run without a job. Source: spec/landscaper.md 2.2 (sequence of
+//       checks, 3).
 
 import { FINALIZER } from '../contract.ts'
-import { BEGIN_OPERATION, done, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
+import { BEGIN_OPERATION, done, GUARDED, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
 
 export async function beginInstallation(pass: InstallationPass): Promise<Outcome> {
-  const { state, jobID } = pass
-  const { start, target } = state
-  if (start === 'superseded' || target.jobID !== jobID) return stop(SUPERSEDED)
+  if (pass.state.start === 'superseded') return stop(SUPERSEDED)
+  const isOurs = pass.state.target.jobID === pass.jobID
+  const hasLeft = pass.state.target.hasLeftDependents === true
+  if (!isOurs && !(hasLeft && isIdle(pass.state.target))) return stop(SUPERSEDED)
+  const end = hasLeft ? await askLeft(pass) : undefined
+  if (end !== undefined || !isOurs) return stop(end ?? GUARDED)
+  const { start, target } = pass.state
   // Defaults change the generation: the job runs the spec with its defaults in.
   if (start === 'begun') pass.draft.observedGeneration = target.generation
   if (start !== 'begun' && needsAdoption(pass)) return await adopt(pass)
-  pass.state = { ...state, isAdopted: true }
+  pass.state = { ...pass.state, isAdopted: true }
   return done
+}
+
+/** Those that another engine has left to be asked, before anything else of the job. @returns how the run ends; undefined: it goes on. */
+async function askLeft(pass: InstallationPass): Promise<string | undefined> {
+  const { by, subject, jobID, state, act } = pass
+  const now = await act.askLeftDependents({ by, subject, jobID })
+  if (now === undefined) return SUPERSEDED
+  const target = { ...now, observedGeneration: state.target.observedGeneration }
+  pass.state = { ...state, target }
+  return undefined
 }
 
 // Before the first settle only: later the annotation belongs to the next job. A run that was started again in Init cannot tell from

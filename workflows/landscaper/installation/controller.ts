@@ -23,6 +23,7 @@ export const installationController: JobModeController = {
     { at: annotation(OPERATION_ANNOTATION) },
     { at: annotation(RECONCILE_IF_CHANGED_ANNOTATION), when: 'edited' },
     { at: path('spec.automaticReconcile') },
+    { at: path('status.dependentsToTrigger') },
   ],
   fields: installationFields,
 }

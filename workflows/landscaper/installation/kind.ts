@@ -205,6 +205,15 @@ const status = record('Where the current job stands.', {
 
 const OWN_KIND = { group: 'landscaper.gardener.cloud', kind: 'Installation' } as const
 
+/** Pawl leaves none there; the original does, between the end of a job and its next look at the object. */
+const LEFT_DEPENDENTS = path('status.dependentsToTrigger')
+
+/** Whether there are dependents that the end of the last job was to start, and that nobody has asked. By an object or projection. */
+export function hasLeftDependents(object: object): boolean {
+  const left = valueAt(object, LEFT_DEPENDENTS)
+  return Array.isArray(left) && left.length > 0
+}
+
 export const installationKind = defineKind({
   ...OWN_KIND,
   version: 'v1alpha1',
@@ -237,6 +246,7 @@ export const installationKind = defineKind({
     path('spec.automaticReconcile'),
     path('status.automaticReconcileStatus'),
     path('status.transitionTimes.finishedTime'),
+    LEFT_DEPENDENTS,
   ],
   flow: flowOfRoot,
   // Sub-installations are made and deleted.

@@ -46,6 +46,7 @@ type WritingActivities = Pick<
   | 'deleteSubInstallations'
   | 'lookForSuccessors'
   | 'triggerDependents'
+  | 'askLeftDependents'
   | 'interruptInstallation'
   | 'writeExports'
 >

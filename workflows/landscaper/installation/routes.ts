@@ -22,7 +22,7 @@ import {
 } from '../../kit/index.ts'
 import { executionKind } from '../execution/kind.ts'
 import { automaticReconcile, countAnew } from './automatic-reconcile.ts'
-import { installationKind, installationTrigger } from './kind.ts'
+import { hasLeftDependents, installationKind, installationTrigger } from './kind.ts'
 
 export const installationRoutes: ControllerRoutes = {
   controller: 'installation',
@@ -103,11 +103,15 @@ export function installationRun(subject: object, ownerGone = false): WantedRun {
   return runByItself(subject) ?? { none: 'installation is idle and not triggered' }
 }
 
+/** A run that only asks those that another engine's job has left to be asked. */
+const LEFT_DEPENDENTS = { jobID: undefined, cause: 'dependents left to start', isJobless: true } as const
+
 // Another operation, or that it shall be left alone, comes before.
 function runByItself(subject: object): WantedRun | undefined {
   const isFree =
     textAt(subject, annotation(IGNORE_ANNOTATION)) !== 'true' &&
     valueAt(subject, annotation(OPERATION_ANNOTATION)) === undefined
+  if (isFree && hasLeftDependents(subject)) return LEFT_DEPENDENTS
   const automatic = isFree ? automaticReconcile(subject) : undefined
   return automatic === undefined || 'none' in automatic ? automatic : { jobID: undefined, ...automatic }
 }

@@ -30,6 +30,7 @@ export async function installation(input: JobInput): Promise<RunResult> {
       deleteSubInstallations: short.deleteSubInstallations,
       lookForSuccessors: short.lookForSuccessors,
       triggerDependents: short.triggerDependents,
+      askLeftDependents: short.askLeftDependents,
       interruptInstallation: short.interruptInstallation,
       writeExports: short.writeExports,
       runExecution: async (pass, state) =>

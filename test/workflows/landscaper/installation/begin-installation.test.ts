@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { beginInstallation } from '../../../../workflows/landscaper/installation/begin-installation.ts'
-import { done, stop, SUPERSEDED } from '../../../../workflows/kit/index.ts'
+import { done, GUARDED, stop, SUPERSEDED } from '../../../../workflows/kit/index.ts'
 
 import { installationPass, JOB } from './installation-pass.ts'
 
@@ -35,6 +35,25 @@ describe('the begin of an installation’s job', () => {
     const { pass, calls } = installationPass({ target: { phase: 'Init', interruptRequested: true } })
     expect(await beginInstallation(pass)).toEqual(done)
     expect(calls).toEqual([])
+  })
+
+  it('asks those first that the original has left to be asked, on the version that this leaves', async () => {
+    const { pass, calls } = installationPass({ target: { phase: 'Init', hasLeftDependents: true } })
+    expect(await beginInstallation(pass)).toEqual(done)
+    expect(calls).toEqual(['askLeftDependents'])
+    expect(pass.state.target).toMatchObject({ version: '13' })
+    expect(await beginInstallation(pass)).toEqual(done)
+    expect(calls).toHaveLength(1)
+  })
+
+  it('begins no job in a run that is there for those alone', async () => {
+    const idle = { jobID: 'before', jobIDFinished: 'before', phase: 'Succeeded' }
+    const { pass, calls } = installationPass({ target: { ...idle, hasLeftDependents: true } })
+    expect(await beginInstallation(pass)).toEqual(stop(GUARDED))
+    expect(calls).toEqual(['askLeftDependents'])
+    const other = installationPass({ target: { ...idle, jobID: 'other', hasLeftDependents: true } })
+    expect(await beginInstallation(other.pass)).toEqual(stop(SUPERSEDED))
+    expect(other.calls).toEqual([])
   })
 
   it('makes no write when both are made', async () => {

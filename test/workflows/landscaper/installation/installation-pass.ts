@@ -133,6 +133,11 @@ export function installationPass({ target = {}, act = {}, state = {}, ...given }
       return Promise.resolve({ ...EXECUTION, ...execution, version: '6', interruptRequested: false })
     },
     triggerDependents: () => called('triggerDependents', undefined),
+    askLeftDependents: () => {
+      const left: InstallationView = { ...TARGET, ...target, version: '13' }
+      Reflect.deleteProperty(left, 'hasLeftDependents')
+      return called('askLeftDependents', left)
+    },
     writeExports: ({ importsHash }) => called('writeExports', { imports: importsHash !== undefined }),
   }
   const pass: InstallationPass = {

@@ -72,3 +72,28 @@ describe('a sub-installation', () => {
     )
   })
 })
+
+describe('a root whose dependents another engine has left to be asked', () => {
+  const left = { ...idle, dependentsToTrigger: [{ name: 'app' }] }
+
+  it('asks for a run in which no job begins', () => {
+    const jobless = { jobID: undefined, cause: 'dependents left to start', isJobless: true }
+    expect(installationRun({ metadata: {}, status: left })).toEqual(jobless)
+    expect(routesOf({ metadata: {}, status: left })).toEqual(['self start: dependents left to start'])
+  })
+
+  it.each([
+    ['an empty list', { metadata: {}, status: { ...idle, dependentsToTrigger: [] } }],
+    ['no list', { metadata: {}, status: { ...idle, dependentsToTrigger: 'app' } }],
+    ['another operation', { metadata: { annotations: { [OPERATION]: 'interrupt' } }, status: left }],
+    ['a hand off it', { metadata: { annotations: { 'landscaper.gardener.cloud/ignore': 'true' } }, status: left }],
+    ['a parent', { metadata, status: left }],
+  ])('asks for none with %s', (_, object) => {
+    expect(installationRun(object)).toHaveProperty('none')
+  })
+
+  it('begins its own job where one is asked for', () => {
+    const annotations = { [OPERATION]: 'reconcile' }
+    expect(installationRun({ metadata: { annotations }, status: left })).not.toHaveProperty('isJobless')
+  })
+})

@@ -1,0 +1,63 @@
+// The objects in which the engine tells of itself, with processes that die, each with the rights that are shipped. Who writes when: test/env/health-check.
+// Source: spec/landscaper.md 5.8, 5.9; docs/operating.md "Health".
+
+import { afterAll, describe, expect, it } from 'vitest'
+import { createKubeClient } from '../../activities/kube/client.ts'
+import { createProblemList } from '../../worker/reconciler/critical-problems.ts'
+import { createLogger } from '../../worker/server/log.ts'
+import { tellingPlace } from '../../worker/server/telling-object.ts'
+import { useStage } from '../support/stage.ts'
+
+const NAMESPACE = 'health-check'
+const OWN = 'own'
+const FLAGS = ['--health-check', `${NAMESPACE}/${OWN}`, '--health-check-ms', '6000']
+const WAIT = { timeout: 90_000, interval: 200 }
+const stage = useStage(NAMESPACE, () => Promise.resolve({ bridgeFlags: FLAGS, workerFlags: FLAGS }))
+
+const told = async () => (await stage.cluster.get('lshealthchecks', OWN)) as Record<string, unknown> | undefined
+const until = async (status: string, description: RegExp) => {
+  await expect.poll(told, WAIT).toMatchObject({ status, description: expect.stringMatching(description) as string })
+}
+
+describe('the health of the engine', { timeout: 240_000 }, () => {
+  it('is told by the bridge when the only worker dies, and is well again with the next one', async () => {
+    await until('Ok', /are well$/)
+    await stage.pawl.kill('worker')
+    await until('Failed', /^no worker is running/)
+    await stage.cluster.delete('lshealthchecks', OWN)
+    await until('Failed', /^no worker is running/)
+    await stage.pawl.startWorker()
+    await until('Ok', /are well$/)
+  })
+
+  it('is told by the worker when the only bridge dies, and goes on being told while all is well', async () => {
+    await stage.pawl.kill('bridge')
+    await until('Failed', /^no bridge is running/)
+    await stage.cluster.delete('lshealthchecks', OWN)
+    await until('Failed', /^no bridge is running/)
+    await stage.pawl.startBridge()
+    await until('Ok', /are well$/)
+    const before = String((await told())?.['lastUpdateTime'])
+    await expect.poll(async () => String((await told())?.['lastUpdateTime']) > before, WAIT).toBe(true)
+  })
+})
+
+describe('the list of bugs that workers met', () => {
+  const place = tellingPlace('critical-problems', `${NAMESPACE}/critical-problems`, ['landscaper'])
+  const kube = createKubeClient({ kubeconfigPath: stage.servers.accounts.worker })
+  afterAll(() => kube.close())
+
+  it('is made with the first one, and loses none when two workers write at the same time', async () => {
+    const worker = () => createProblemList({ kube, log: createLogger('test', 'silent'), now: () => new Date(), place })
+    const [first, second] = [worker(), worker()]
+    await first('installation n/a: TypeError: no such field (plan.ts:1:1)')
+    await Promise.all([first('second'), first('third'), second('fourth')])
+    const list = await stage.cluster.get('criticalproblems', 'critical-problems')
+    const found = list?.spec?.['criticalProblem'] as { description: string; podName: string }[]
+    expect(found.map(({ description }) => description).sort()).toEqual([
+      'fourth',
+      'installation n/a: TypeError: no such field (plan.ts:1:1)',
+      ...['second', 'third'],
+    ])
+  })
+})

@@ -1,0 +1,113 @@
+// Who tells the engine's health, and what: bridges and workers on a real journal, with an API server that the test drives.
+// Source: spec/landscaper.md 1.10, 5.8; docs/adr/0048.
+
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import type { KubeObject } from '../../activities/kube/client.ts'
+import { useWriteStage } from '../activities/kube/write-stage.ts'
+import { openDatabase } from '../../activities/journal/database.ts'
+import { createLogger } from '../../worker/server/log.ts'
+import { type HealthDeps, HealthTeller } from '../../worker/server/tell-health.ts'
+import { tellingPlace } from '../../worker/server/telling-object.ts'
+
+const PATH = '/apis/landscaper.gardener.cloud/v1alpha1/namespaces/pawl/lshealthchecks'
+const EVERY_MS = 60_000
+const stage = useWriteStage(inject('servers').databaseUrl)
+const place = tellingPlace('health-check', 'pawl/own', ['landscaper'])
+if (place === undefined) throw new Error('the wing tells of itself')
+const settings = { at: place.at, tells: place.tells.health, everyMs: EVERY_MS }
+
+let now: number
+beforeEach(async () => {
+  now = Date.parse('2030-01-01T00:00:00Z')
+  await sql`delete from heartbeat`.execute(stage().deps.db)
+})
+
+function teller(role: 'bridge' | 'worker', owner: string, more: Partial<HealthDeps> = {}): HealthTeller {
+  const { db, kube } = stage().deps
+  const serves = role === 'worker' ? ['installation'] : []
+  const own = { cluster: 'local', owner, role, serves }
+  const deps = {
+    db,
+    kube,
+    own,
+    log: createLogger('test', 'silent'),
+    now: () => new Date(now),
+    needed: ['installation'],
+  }
+  return new HealthTeller({ ...deps, wrong: () => ({}), ...more }, settings)
+}
+const told = () =>
+  stage().api.objects.get(`${PATH}/own`) as (KubeObject & { status: string; description: string }) | undefined
+const version = () => Number(told()?.metadata.resourceVersion)
+/** A process that has died. */
+const died = async (owner: string) => {
+  await sql`update heartbeat set at = at - interval '31 s' where owner = ${owner}`.execute(stage().deps.db)
+}
+
+describe('the object that tells the health of the engine', () => {
+  it('begins, is well when all are there, and fails when one of them dies', async () => {
+    const bridge = teller('bridge', 'b')
+    await bridge.look()
+    expect(told()).toMatchObject({ status: 'Init', description: 'no worker is running' })
+    const worker = teller('worker', 'w')
+    await worker.look()
+    await bridge.look()
+    expect(told()).toMatchObject({ status: 'Ok' })
+    await died('w')
+    await bridge.look()
+    expect(told()).toMatchObject({ status: 'Ok' })
+    await bridge.look()
+    expect(told()?.status).toBe('Failed')
+    expect(told()?.description).toMatch(/^no worker is running; worker \S+ is silent since 20/)
+    const next = teller('worker', 'v')
+    await next.look()
+    expect(told()).toMatchObject({ status: 'Ok' })
+  })
+
+  it('is written once in an interval, whoever looks how often', async () => {
+    const all = [teller('bridge', 'b'), teller('bridge', 'c'), teller('worker', 'w'), teller('worker', 'v')]
+    for (const one of all) await one.look()
+    for (const one of all) await one.look()
+    const before = version()
+    for (let looks = 0; looks < 6; looks++) {
+      now += EVERY_MS / 6
+      await Promise.all(all.map((one) => one.look()))
+    }
+    expect(told()).toMatchObject({ status: 'Ok', lastUpdateTime: new Date(now).toISOString() })
+    for (const one of all) await one.look()
+    expect(version()).toBe(before + 1)
+  })
+
+  it('says which part a process does not reach, and no text of an error', async () => {
+    const wrong = { journal: 'password authentication failed for user "hunter2"' }
+    const probes = { temporal: () => Promise.reject(new Error('hunter2')) }
+    const worker = teller('worker', 'w', { wrong: () => wrong, probes })
+    const bridge = teller('bridge', 'b')
+    for (const one of [worker, bridge, worker, bridge]) await one.look()
+    expect(told()?.description).toMatch(/^worker \S+ is not ready: journal, temporal$/)
+    expect(told()?.status).toBe('Failed')
+  })
+
+  it('misses nobody who has ended as he should', async () => {
+    const [bridge, worker, other] = [teller('bridge', 'b'), teller('worker', 'w'), teller('worker', 'v')]
+    for (const one of [bridge, worker, other]) await one.look()
+    await other.end()
+    for (const one of [bridge, worker, bridge]) await one.look()
+    expect(told()).toMatchObject({ status: 'Ok' })
+  })
+})
+
+describe('while the journal is away', () => {
+  const away = openDatabase('postgres://127.0.0.1:1/none', 1)
+  afterEach(() => away.destroy())
+
+  it('each process can tell so', async () => {
+    for (const one of [teller('worker', 'w'), teller('bridge', 'b')]) await one.look()
+    const worker = teller('worker', 'w', { db: away })
+    await worker.look()
+    await worker.look()
+    expect(told()?.status).toBe('Failed')
+    expect(told()?.description).toMatch(/^the journal does not answer worker \S+$/)
+  })
+})

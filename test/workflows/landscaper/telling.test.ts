@@ -1,0 +1,46 @@
+// The objects in which the engine tells of itself, as their readers know them. Source: spec/landscaper.md 1.10, 1.11, 5.9.
+
+import { describe, expect, it } from 'vitest'
+import { criticalProblemsKind } from '../../../workflows/landscaper/critical-problems/kind.ts'
+import { lsHealthCheckKind } from '../../../workflows/landscaper/ls-health-check/kind.ts'
+import { telling } from '../../../workflows/landscaper/telling.ts'
+
+const AT = '2030-01-01T00:00:00.000Z'
+const { health, problems } = telling
+
+describe('the health of the engine', () => {
+  it('is addressed as its kind', () => {
+    expect(lsHealthCheckKind).toMatchObject({ apiVersion: health.apiVersion, kind: health.kind, plural: health.plural })
+  })
+
+  it('is read as it was written', () => {
+    const written = health.fields({ state: 'Failed', at: AT, description: 'no worker is running' })
+    expect(written).toEqual({ status: 'Failed', lastUpdateTime: AT, description: 'no worker is running' })
+    expect(health.read(written)).toEqual({ state: 'Failed', at: AT })
+  })
+
+  it.each([{}, { status: 'Fine', lastUpdateTime: AT }, { status: 7 }])('is none in %j', (object) => {
+    expect(health.read(object)).toBeUndefined()
+  })
+})
+
+describe('the list of problems', () => {
+  const problem = (description: string) => ({ place: 'pod-1', at: AT, description })
+  const entry = (description: string) => ({ podName: 'pod-1', creationTime: AT, description })
+
+  it('is addressed as its kind', () => {
+    const { apiVersion, kind, plural } = problems
+    expect(criticalProblemsKind).toMatchObject({ apiVersion, kind, plural })
+  })
+
+  it('has the ten newest, the newest first', () => {
+    const all = Array.from({ length: 12 }, (_, index) => `problem ${index}`)
+    const object = all.reduce<object | undefined>((before, text) => problems.with(before, problem(text)), undefined)
+    expect(object).toEqual({ spec: { criticalProblem: all.toReversed().slice(0, 10).map(entry) } })
+  })
+
+  it('is no longer than people read, whatever stood there', () => {
+    const object = problems.with({ spec: { criticalProblem: 'garbage' } }, problem('x'.repeat(5000)))
+    expect(object).toEqual({ spec: { criticalProblem: [entry(`${'x'.repeat(1997)}...`)] } })
+  })
+})

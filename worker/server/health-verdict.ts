@@ -1,0 +1,77 @@
+// What the heartbeats of all processes come to: whether the engine is well, and what the object that tells so is to say. Pure.
+//
+//   V1. Of names and counts only: a text of an error may quote anything, and who may read the object need not be trusted with it.
+//   V2. A process that fell silent counts until another of its role has started since, or it is forgotten; one that ended as it should never counts.
+//   V3. Failed after two looks in a row that were not well: a process that is being replaced is no failure.
+
+import type { Heard } from '../../activities/journal/write/heartbeats.ts'
+
+export type HealthState = 'Init' | 'Ok' | 'Failed'
+
+export interface ToldHealth {
+  readonly state: HealthState
+  readonly at: Date
+}
+
+/** After so many beats that did not come. */
+const SILENT_BEATS = 3
+const MOST_TOLD = 20
+
+/** What is not well, for people; empty when all is. @param needed the controllers that some worker has to run. */
+export function wrongWith(heard: readonly Heard[], needed: readonly string[]): readonly string[] {
+  const living = heard.filter((one) => !isSilent(one))
+  const served = new Set(living.flatMap(({ serves }) => serves))
+  const unserved = needed.filter((controller) => !served.has(controller))
+  const hasWorker = living.some(({ role }) => role === 'worker')
+  return [
+    ...(living.some(({ role }) => role === 'bridge') ? [] : ['no bridge is running']),
+    ...(hasWorker ? [] : ['no worker is running']),
+    ...(hasWorker && unserved.length > 0 ? [`no worker runs ${unserved.join(', ')}`] : []),
+    ...living.flatMap(({ role, place, wrong }) =>
+      wrong.length === 0 ? [] : [`${role} ${place} is not ready: ${wrong.join(', ')}`],
+    ),
+    ...heard
+      .filter((one) => isSilent(one) && !isReplaced(one, living))
+      .map(({ role, place, at }) => `${role} ${place} is silent since ${at.toISOString()}`),
+  ]
+}
+
+function isSilent({ silentMs, everyMs }: Heard): boolean {
+  return silentMs > SILENT_BEATS * everyMs
+}
+
+/** V2 */
+function isReplaced({ role, at }: Heard, living: readonly Heard[]): boolean {
+  return living.some((one) => one.role === role && one.startedAt > at)
+}
+
+/** All in one text, bounded. */
+export function describeHealth(state: HealthState, wrong: readonly string[]): string {
+  if (state === 'Ok') return 'bridge, worker, journal and Temporal are well'
+  const told = wrong.slice(0, MOST_TOLD)
+  const more = wrong.length - told.length
+  return [...told, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
+}
+
+export interface Looked {
+  readonly isWell: boolean
+  /** Looks in a row that were not well, this one included. */
+  readonly badLooks: number
+  readonly now: Date
+  readonly everyMs: number
+}
+
+/** What is to be written over what stands there (undefined: nothing); undefined: it may stay as it is. */
+export function toTell(
+  { isWell, badLooks, now, everyMs }: Looked,
+  told: ToldHealth | undefined,
+): HealthState | undefined {
+  const ageMs = told === undefined ? Infinity : now.getTime() - told.at.getTime()
+  const state = isWell ? 'Ok' : stateOfBad(badLooks, ageMs > 2 * everyMs ? undefined : told?.state)
+  return state !== told?.state || ageMs >= everyMs ? state : undefined
+}
+
+/** V3. Where nobody has told anything lately, the engine has only begun. */
+function stateOfBad(badLooks: number, told: HealthState | undefined): HealthState {
+  return badLooks >= 2 ? 'Failed' : (told ?? 'Init')
+}

@@ -1,0 +1,38 @@
+// The objects in which the engine tells of itself in this group: LsHealthCheck and CriticalProblems.
+// Wire format: spec/landscaper.md 1.10, 1.11; what is told: 5.8, 5.9.
+
+import type { TellingProblem, WingTells } from '../kit/index.ts'
+import { fieldsOf, listOf, textOf } from './json-fields.ts'
+
+const apiVersion = 'landscaper.gardener.cloud/v1alpha1'
+
+/** Source: spec/landscaper.md 5.9. */
+const MOST_PROBLEMS = 10
+const LONGEST_DESCRIPTION = 2000
+
+export const telling: WingTells = {
+  health: {
+    ...{ apiVersion, kind: 'LsHealthCheck', plural: 'lshealthchecks' },
+    fields: ({ state, at, description }) => ({ status: state, lastUpdateTime: at, description: cut(description) }),
+    read: (object) => {
+      const { status, lastUpdateTime } = fieldsOf(object)
+      const isKnown = status === 'Ok' || status === 'Failed' || status === 'Init'
+      return isKnown ? { state: status, at: textOf(lastUpdateTime) } : undefined
+    },
+  },
+  problems: {
+    ...{ apiVersion, kind: 'CriticalProblems', plural: 'criticalproblems' },
+    with: (object, problem) => {
+      const known = listOf(fieldsOf(fieldsOf(object)['spec'])['criticalProblem'])
+      return { spec: { criticalProblem: [entryOf(problem), ...known].slice(0, MOST_PROBLEMS) } }
+    },
+  },
+}
+
+function entryOf({ place, at, description }: TellingProblem) {
+  return { podName: place, creationTime: at, description: cut(description) }
+}
+
+function cut(text: string): string {
+  return text.length > LONGEST_DESCRIPTION ? `${text.slice(0, LONGEST_DESCRIPTION - 3)}...` : text
+}
