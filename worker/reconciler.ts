@@ -22,7 +22,7 @@ import { createJournalClock } from './server/journal-clock.ts'
 import { createTroubles } from './server/troubles.ts'
 import { wingsOn } from './server/wings.ts'
 import { buildOf } from './reconciler/build.ts'
-import { connectToTemporal, followApiKey } from './reconciler/connect.ts'
+import { connectToTemporal, followApiKey, watchTemporal } from './reconciler/connect.ts'
 import { Dispatcher, type DispatcherDeps } from './reconciler/dispatcher.ts'
 import { handOver, identityOf } from './reconciler/hand-over.ts'
 import { listenForWakes } from './reconciler/listener.ts'
@@ -178,6 +178,7 @@ async function serve({ log, stopping }: Frame, parts: Parts, workers: readonly W
     stuckRuns.run(stopping.signal),
     clock.follow(db, log, stopping.signal),
     followApiKey(connection, settings.temporal, { log }, stopping.signal),
+    watchTemporal(connection, { log, report: troubles.report }, stopping.signal),
   ]
 
   function stop(): void {

@@ -129,6 +129,8 @@ class TellingConfig extends KubeConfig {
 
   override createDispatcherOptions(...of: Parameters<KubeConfig['createDispatcherOptions']>): DispatcherOptions {
     const options = super.createDispatcherOptions(...of)
+    if (options.type === 'proxy')
+      return { ...options, connect: { ...options.connect, keepAliveInitialDelay: PROBE_AFTER_MS } }
     if (options.type !== 'agent') return options
     // What is not given is left out of them, which their type does not say.
     this.connect = options.connect as buildConnector.BuildOptions
