@@ -23,7 +23,7 @@ import { createTroubles } from './server/troubles.ts'
 import { QUICK_DATABASE, tellHealth } from './server/tell-health.ts'
 import { wingsOn } from './server/wings.ts'
 import { buildOf } from './reconciler/build.ts'
-import { connectToTemporal, followApiKey } from './reconciler/connect.ts'
+import { connectToTemporal, followApiKey, watchTemporal } from './reconciler/connect.ts'
 import { Dispatcher, type DispatcherDeps } from './reconciler/dispatcher.ts'
 import { handOver, identityOf } from './reconciler/hand-over.ts'
 import { listenForWakes } from './reconciler/listener.ts'
@@ -198,6 +198,7 @@ async function serve({ log, stopping, opened }: Frame, parts: Parts, workers: re
     clock.follow(db, log, stopping.signal),
     tellOwnHealth({ log, opened, stopping }, parts),
     followApiKey(connection, settings.temporal, { log }, stopping.signal),
+    watchTemporal(connection, { log, report: troubles.report }, stopping.signal),
   ]
 
   function stop(): void {

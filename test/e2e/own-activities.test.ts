@@ -1,4 +1,4 @@
-// Activities of a controller's own that are under way while their worker is killed, and while the code of their controller is changed.
+// Activities of a controller's own that are under way while their worker is killed or told to stop, and while the code of their controller is changed.
 // Source: docs/activities.md "What a call is".
 
 import { once } from 'node:events'
@@ -28,13 +28,17 @@ interface Asked {
   readonly response: ServerResponse
   /** Whether it was left before it had answered. */
   isLeft: boolean
+  leftAt: number
 }
 
 const asked: Asked[] = []
 const server = createServer((request, response) => {
-  const one = { headers: request.headers, response, isLeft: false }
+  const one = { headers: request.headers, response, isLeft: false, leftAt: 0 }
   asked.push(one)
-  response.on('close', () => (one.isLeft = !response.writableEnded))
+  response.on('close', () => {
+    one.isLeft = !response.writableEnded
+    one.leftAt = Date.now()
+  })
 })
 let url: string
 
@@ -79,6 +83,43 @@ describe('an activity under way whose worker is killed', { timeout: 180_000 }, (
   })
 })
 
+// A pod's.
+const GRACE_MS = 30_000
+const DRAIN_MS = 2000
+
+describe('an activity under way whose worker is told to stop', { timeout: 180_000 }, () => {
+  it('has its time, is then cancelled, and is tried again by another worker, while the first says that it is not ready', async () => {
+    const { pawl } = stage
+    await pawl.startWorker('leaving', undefined, ['--drain-ms', String(DRAIN_MS)])
+    await Promise.all(['worker', 'second'].map((name) => pawl.kill(name, 'SIGTERM')))
+    await create('left')
+    const first = await nth('left', 1)
+    const leaving = pawl.child('leaving')
+    expect(first.headers['asked-by']).toBe(String(leaving.pid))
+    const [, health = ''] = /"health":"([^"]+)"/.exec(pawl.log('leaving')) ?? []
+    const ready = async () => (await fetch(`http://${health}/readyz`)).status
+    expect(await ready()).toBe(200)
+
+    const told = Date.now()
+    const exited = once(leaving, 'exit').then(([code]: unknown[]) => ({ code, afterMs: Date.now() - told }))
+    leaving.kill('SIGTERM')
+    const started = pawl.startWorker('worker')
+    await expect.poll(ready, { interval: 5 }).toBe(503)
+    const { code, afterMs } = await exited
+    expect(code).toBe(0)
+    expect(afterMs).toBeLessThan(GRACE_MS)
+    expect(first.isLeft).toBe(true)
+    // The clock that measures is not the one that waits.
+    expect(first.leftAt - told).toBeGreaterThan(DRAIN_MS - 100)
+
+    const second = await nth('left', 2)
+    expect(second.headers).toMatchObject({ attempt: '2', 'idempotency-key': first.headers['idempotency-key'] })
+    second.response.end('cheese')
+    await ended('left', 'cheese')
+    await started
+  })
+})
+
 describe('activities under way while the code of their controller is changed', { timeout: 180_000 }, () => {
   it('are left or not listened to any more: the run that takes their place asks once, as another call', async () => {
     await create('listening')
@@ -86,7 +127,7 @@ describe('activities under way while the code of their controller is changed', {
     const [listening, deaf] = [await nth('listening', 1), await nth('deaf', 1)]
 
     await stage.pawl.startWorker('changed', undefined, ['--controllers', moduleOf('code-changes/errand')])
-    const stopped = Promise.all(['worker', 'second'].map((name) => stage.pawl.kill(name, 'SIGTERM')))
+    const stopped = stage.pawl.kill('worker', 'SIGTERM')
     const [again, deafAgain] = [await nth('listening', 2), await nth('deaf', 2)]
     for (const name of ['listening', 'deaf']) {
       expect(await rowOf(name)).toMatchObject({ restarts: 1, outcome: null })

@@ -1,4 +1,5 @@
-// Temporal over mTLS, and payloads sealed before they go there: what the server holds of a run shows nothing of the objects.
+// Temporal over mTLS, with an API key and in a namespace of one's own, and payloads sealed before they go there: what the server holds of a run shows
+// nothing of the objects.
 
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -6,16 +7,18 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { Client, Connection } from '@temporalio/client'
 import { NativeConnection } from '@temporalio/worker'
 import type { temporal } from '@temporalio/proto'
-import { afterAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, describe, expect, inject, it, vi } from 'vitest'
 
+import { addAttributes } from '../../worker/migrate.ts'
 import { readPayloadKeys, sealingCodec } from '../../worker/reconciler/payload-codec.ts'
 import { connectionOptions } from '../../worker/server/temporal.ts'
 import { Authority } from '../support/certificates.ts'
 import { CHAIN, installation } from '../support/cluster.ts'
+import { KeyedProxy } from '../support/keyed-proxy.ts'
 import { useStage } from '../support/stage.ts'
-import { TlsProxy } from '../support/tls-proxy.ts'
 
 const EXAMPLE = new URL('../../examples/cronjob/', import.meta.url).pathname
 const PLANTED = `planted-${randomBytes(6).toString('hex')}`
@@ -32,12 +35,26 @@ const own = await authority.issue('pawl')
 const stranger = await (await Authority.make('another authority')).issue('temporal.example')
 const ca = file('ca.pem', authority.cert)
 const pair = { cert: file('own.pem', own.cert), key: file('own.key', own.key) }
-const proxy = await TlsProxy.before(inject('servers').temporalAddress, {
+const apiKey = randomBytes(16).toString('hex')
+const apiKeyFile = file('api.key', `${apiKey}\n`)
+const proxy = await KeyedProxy.before(inject('servers').temporalAddress, apiKey, {
   ...{ cert: server.cert, key: server.key, ca: authority.cert, requestCert: true, rejectUnauthorized: true },
 })
-afterAll(() => {
+const namespace = `sealed-${randomBytes(4).toString('hex')}`
+const target = { address: proxy.address, namespace, tls: { ca, pair, serverName: 'temporal.example' } }
+const connection = await Connection.connect(connectionOptions({ ...target, apiKey: { path: apiKeyFile } }))
+afterAll(async () => {
+  await connection.close()
   proxy.stop()
 })
+
+/** As `pawl migrate up` does in a namespace that is there. */
+async function prepareNamespace(): Promise<void> {
+  const workflowExecutionRetentionPeriod = { seconds: 86_400 as never }
+  await connection.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod })
+  // Temporal takes a moment to know a namespace everywhere.
+  await vi.waitFor(async () => await addAttributes(connection, namespace), { timeout: 30_000, interval: 200 })
+}
 
 const kubectl = async (...args: readonly string[]) => {
   const { kubectlPath, kubeconfigPath } = inject('servers')
@@ -46,8 +63,11 @@ const kubectl = async (...args: readonly string[]) => {
 const stage = useStage('sealed', async () => {
   await kubectl('apply', '--server-side', '-f', `${EXAMPLE}cron-job.crd.yaml`)
   await kubectl('wait', '--for=condition=Established', '--timeout=30s', 'crd/cronjobs.batch.example.pawl.dev')
+  await prepareNamespace()
   const tls = ['--temporal-tls-ca', ca, '--temporal-tls-cert', pair.cert, '--temporal-tls-key', pair.key]
-  const workerFlags = ['--temporal-address', proxy.address, '--temporal-tls-server-name', 'temporal.example', ...tls]
+  const own = ['--temporal-namespace', namespace, '--temporal-api-key-file', apiKeyFile]
+  const address = ['--temporal-address', proxy.address, '--temporal-tls-server-name', 'temporal.example']
+  const workerFlags = [...address, ...tls, ...own]
   return { controllers: `${EXAMPLE}controllers.ts`, workerFlags: [...workerFlags, '--payload-key', keys] }
 })
 
@@ -58,7 +78,7 @@ async function historyOf(name: string) {
     .select('workflow_id')
     .where('name', '=', name)
     .executeTakeFirstOrThrow()
-  const history = await stage.pawl.client.workflow.getHandle(workflow_id).fetchHistory()
+  const history = await new Client({ connection, namespace }).workflow.getHandle(workflow_id).fetchHistory()
   const payloads: temporal.api.common.v1.IPayload[] = []
   const texts: string[] = []
   const walk = (value: unknown): void => {
@@ -80,14 +100,17 @@ async function opened(payloads: readonly temporal.api.common.v1.IPayload[]): Pro
   return found.map(({ data }) => Buffer.from(data ?? []).toString()).join('\n')
 }
 
-describe('Temporal over TLS, with sealed payloads', () => {
+describe('Temporal over TLS, with an API key and sealed payloads', () => {
   it('runs jobs, and holds nothing readable of their objects', async () => {
+    const before = proxy.calls
     await stage.cluster.create(installation('shop', CHAIN), 'installations')
     expect((await stage.cluster.finished('shop')).status?.phase).toBe('Succeeded')
     const { payloads, text } = await historyOf('shop')
     expect(payloads.length).toBeGreaterThan(3)
     expect(text).not.toContain('"subject"')
     expect(await opened(payloads)).toContain('"subject"')
+    expect(proxy.calls).toBeGreaterThan(before)
+    expect(proxy.refusals).toEqual([])
   })
 
   it('runs controllers of users, and holds nothing readable of the objects that they look at', async () => {
@@ -110,7 +133,15 @@ describe('Temporal over TLS, with sealed payloads', () => {
     ['of another name', () => ({ ca, pair, serverName: 'elsewhere.example' })],
     ['that asks who calls, without a certificate', () => ({ ca, serverName: 'temporal.example' })],
   ])('is not spoken to when it is one %s', async (_, tls) => {
-    const target = { address: proxy.address, namespace: 'default', tls: { serverName: 'temporal.example', ...tls() } }
-    await expect(NativeConnection.connect(connectionOptions(target))).rejects.toThrow()
+    const other = { ...target, apiKey: { key: apiKey }, tls: { serverName: 'temporal.example', ...tls() } }
+    await expect(NativeConnection.connect(connectionOptions(other))).rejects.toThrow()
+  })
+
+  it('refuses who has another key, and who has none', async () => {
+    const connecting = [{ ...target, apiKey: { key: 'another' } }, target].map(
+      async (other) => await NativeConnection.connect(connectionOptions(other)),
+    )
+    for (const { status } of await Promise.allSettled(connecting)) expect(status).toBe('rejected')
+    expect(proxy.refusals).toContain('/temporal.api.workflowservice.v1.WorkflowService/GetSystemInfo')
   })
 })

@@ -1,4 +1,5 @@
 // A worker that is told to stop: it says so first, lets go of what takes long, and ends within a pod's grace period. What it left goes on elsewhere.
+// Activities of users that are under way meanwhile: own-activities.test.ts.
 
 import { once } from 'node:events'
 import { beforeAll, describe, expect, it } from 'vitest'

@@ -12,9 +12,10 @@ describe('a storm of faults', () => {
     async () => {
       const say = (line: string) => void process.stderr.write(`${line}\n`)
       const options = { name: 'storm', faults: 150, seed: SEED, lanes: 1, abreast: 4, everyMs: 80, say }
-      const { counts, lost, doubled, unrest } = await storm(inject('servers'), options)
+      const { counts, lives, lost, doubled, unrest } = await storm(inject('servers'), options)
       expect({ lost, doubled, unrest }).toEqual({ lost: [], doubled: [], unrest: [] })
       expect([...counts.values()].reduce((total, count) => total + count, 0)).toBeGreaterThanOrEqual(150)
+      for (const kind of ['manifests', 'subInstallations']) expect(lives[kind], kind).toBeGreaterThan(0)
     },
     LIMIT_MS,
   )

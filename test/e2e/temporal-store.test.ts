@@ -1,5 +1,5 @@
 // T2: connections to Temporal are cut, and answers to what it has done are lost. T3: the store of Temporal times out, also for what it has executed, and refuses. Jobs and deletions end, and no write happens twice for it.
-// Source: spec/engine.md 4.4. The server that can do this is not made for a test: pawl dev fetch --temporal-store postgres gets it.
+// Source: spec/engine.md 4.4. `npm test` gets the server that can do this, as does pawl dev fetch --temporal-store postgres.
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,6 +1,8 @@
 // Reflector and journal against a real API server.
 
+import { readFileSync } from 'node:fs'
 import { pino } from 'pino'
+import { parse } from 'yaml'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { createKubeClient, type KubeClient, type KubeObject, resourcePath } from '../../activities/kube/client.ts'
 import { rules } from '../activities/journal/build-events.ts'
@@ -8,6 +10,7 @@ import { createReflector } from '../../worker/bridge/reflector.ts'
 import { DEFAULT_SETTINGS } from '../../worker/bridge/settings.ts'
 import { annotation, path, type WatchedKind } from '../../workflows/kit/index.ts'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+import { SilentProxy } from './silent-proxy.ts'
 
 const configMaps: WatchedKind = {
   ...{ apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' },
@@ -29,9 +32,9 @@ afterAll(async () => {
   await test.drop()
 })
 
-const running = async (owner: string, during: () => Promise<void>): Promise<void> => {
+const running = async (owner: string, during: () => Promise<void>, client = kube): Promise<void> => {
   const stopping = new AbortController()
-  const shared = { cluster: 'c', kube, db: test.db, owner, log: pino({ level: 'silent' }), random: Math.random }
+  const shared = { cluster: 'c', kube: client, db: test.db, owner, log: pino({ level: 'silent' }), random: Math.random }
   const journal = {
     route: () => ({ ignored: 'only watching' }),
     ...rules,
@@ -100,5 +103,45 @@ describe('following a kind of a real API server', () => {
     expect(await test.db.selectFrom('watch_checkpoint').select(['epoch', 'lease_owner']).execute()).toEqual([
       { epoch: 1, lease_owner: null },
     ])
+  })
+})
+
+/** The administrator's access, over another port. */
+function kubeconfigAt(change: (port: number) => number): string {
+  const config = parse(readFileSync(inject('servers').kubeconfigPath, 'utf8')) as {
+    readonly clusters: readonly { readonly cluster: { server: string } }[]
+  }
+  for (const { cluster } of config.clusters) {
+    const url = new URL(cluster.server)
+    url.port = String(change(Number(url.port)))
+    cluster.server = url.origin
+  }
+  return JSON.stringify(config)
+}
+
+describe('following a kind of a real API server that falls silent', () => {
+  it('goes on over another connection long before a bookmark is missed', async () => {
+    let real = 0
+    kubeconfigAt((port) => (real = port))
+    const proxy = await SilentProxy.to(real)
+    const client = createKubeClient({
+      ...{ kubeconfig: kubeconfigAt(() => proxy.port), silence: { pingMs: 100, silentMs: 2000 } },
+    })
+    try {
+      await running(
+        'silent',
+        async () => {
+          await create('heard')
+          await expect.poll(async () => await journaled('heard')).toHaveLength(1)
+          expect(proxy.fallSilent()).toBeGreaterThan(0)
+          await create('unheard')
+          await eventually('unheard', ['watch ADDED: only watching'])
+        },
+        client,
+      )
+    } finally {
+      await client.close()
+      await proxy.stop()
+    }
   })
 })

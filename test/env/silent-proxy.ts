@@ -46,8 +46,13 @@ export class SilentProxy {
     return this.#pairs.size
   }
 
-  async stop(): Promise<void> {
+  /** The present connections. */
+  cut(): void {
     for (const pair of this.#pairs) for (const end of pair) end.destroy()
+  }
+
+  async stop(): Promise<void> {
+    this.cut()
     this.#server.close()
     await once(this.#server, 'close')
   }

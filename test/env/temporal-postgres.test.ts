@@ -1,4 +1,4 @@
-// A Temporal server on PostgreSQL, where its binaries are in the cache; they are not made for a test (pawl dev fetch does that).
+// A Temporal server on PostgreSQL, where its binaries are in the cache: `npm test` gets them, as does pawl dev fetch --temporal-store postgres.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -11,6 +11,7 @@ import { drawn } from './dice.ts'
 import { FickleProxy } from './fickle-proxy.ts'
 import type { TestServers } from './servers.ts'
 import { PATIENT } from './stage.ts'
+import { createImports } from './storm-content.ts'
 
 /** Kinds of faults, with how often each is drawn. */
 export const FAULT_WEIGHTS = {
@@ -68,7 +69,9 @@ export class StormLane {
       databaseUrl: journal.through(servers.databaseUrl),
       temporalAddress: `127.0.0.1:${temporal.port}`,
     }
-    return new StormLane(await openLane(name, through, { workerFlags: PATIENT }), journal, temporal, random)
+    const lane = await openLane(name, through, { workerFlags: PATIENT })
+    await createImports(lane.cluster)
+    return new StormLane(lane, journal, temporal, random)
   }
 
   get struck(): number {

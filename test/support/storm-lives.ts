@@ -4,17 +4,8 @@
 //   L1. A life without patience goes on before its job has ended; what that job then ends with is not asked.
 //   L2. What a life leaves behind after its last change is in `kept`; what it deletes has to go.
 
-import { isDeepStrictEqual } from 'node:util'
-import {
-  blueprintOf,
-  type Cluster,
-  installation,
-  item,
-  type Item,
-  type LsObject,
-  OPERATION,
-  waiting,
-} from './cluster.ts'
+import { blueprintOf, type Cluster, installation, type LsObject, OPERATION, waiting } from './cluster.ts'
+import { blueprintWith, type Content, drawContent, IMPORTS, noteName, wrongNotes, wrongOf } from './storm-content.ts'
 
 /** In a storm a job may take its time; one that does not end in the calm after it is lost. */
 const LIMIT_MS = 900_000
@@ -24,10 +15,10 @@ const INTERRUPTED = 'InterruptOperation'
 export class StormLives {
   readonly #cluster: Cluster
   readonly #random: () => number
-  /** The items that each Installation was last written with (L2). */
-  readonly kept = new Map<string, readonly Item[]>()
+  /** What each Installation was last written with (L2). */
+  readonly kept = new Map<string, Content>()
   readonly failures: string[] = []
-  readonly counts = { created: 0, changed: 0, interrupted: 0, deleted: 0 }
+  readonly counts = { created: 0, changed: 0, interrupted: 0, deleted: 0, manifests: 0, subInstallations: 0 }
   #made = 0
 
   constructor(cluster: Cluster, random: () => number) {
@@ -48,26 +39,23 @@ export class StormLives {
 
   /** What does not stand as it was last written, one sentence each. */
   async wrong(): Promise<readonly string[]> {
-    const found = await Promise.all([...this.kept].map(async ([name, items]) => await this.#wrongWith(name, items)))
-    return found.flat()
+    const found = await Promise.all([...this.kept].map(async ([name, content]) => await this.#wrongWith(name, content)))
+    return [...found.flat(), ...(await wrongNotes(this.#cluster, [...this.kept.values()]))]
   }
 
   async #live(name: string, signal: AbortSignal): Promise<void> {
     this.counts.created += 1
-    let items = this.#items()
-    this.kept.set(name, items)
-    await this.#cluster.create(installation(name, items), 'installations')
+    const blueprint = this.#draw(name, 0)
+    const { spec, ...created } = installation(name, [], { spec: { imports: IMPORTS } })
+    await this.#cluster.create({ ...created, spec: { ...spec, ...blueprint } }, 'installations')
     if (this.#random() < 0.15) await this.#interrupt(name)
     else if (this.#isPatient()) await this.#succeeded(name)
     // One in any case: an interrupted job has failed.
     for (let change = 0; change === 0 || (change < CHANGES && !signal.aborted); change++) {
       this.counts.changed += 1
-      items = this.#items()
-      this.kept.set(name, items)
-      const text = JSON.stringify(blueprintOf(items))
       await this.#cluster.patch('installations', name, {
         metadata: { annotations: { [OPERATION]: 'reconcile' } },
-        spec: { blueprint: { inline: { filesystem: { 'blueprint.yaml': text } } } },
+        spec: this.#draw(name, change + 1),
       })
       if (this.#isPatient()) await this.#succeeded(name)
     }
@@ -107,34 +95,22 @@ export class StormLives {
     if (status?.phase !== 'Succeeded') throw new Error(`${name} ended in ${status?.phase}: ${JSON.stringify(status)}`)
   }
 
-  async #wrongWith(name: string, wanted: readonly Item[]): Promise<readonly string[]> {
+  async #wrongWith(name: string, content: Content): Promise<readonly string[]> {
     const object = await this.#cluster.get('installations', name)
     if (object === undefined) return [`${name} is gone`]
     if (!isFinished(object) || object.status?.phase !== 'Succeeded')
       return [`${name} is ${JSON.stringify(object.status)}, expected a job that Succeeded`]
-    const found = await this.#cluster.items(name)
-    const names = [...found.keys()].sort().join()
-    const expected = wanted
-      .map((one) => one.name)
-      .sort()
-      .join()
-    if (names !== expected) return [`${name} has the items ${names}, expected ${expected}`]
-    return wanted.flatMap((one) => {
-      const { spec, status } = found.get(one.name)!
-      const isSame = isDeepStrictEqual(spec?.['config'], item(one).config)
-      if (!isSame)
-        return [`item ${one.name} of ${name} has ${JSON.stringify(spec?.['config'])}, not what was written last`]
-      return status?.phase === 'Succeeded' ? [] : [`item ${one.name} of ${name} is ${status?.phase}`]
-    })
+    return await wrongOf(this.#cluster, name, content)
   }
 
-  #items(): readonly Item[] {
-    const count = 1 + Math.floor(this.#random() * 3)
-    return Array.from({ length: count }, (_, index) => {
-      const dependsOn = index > 0 && this.#random() < 0.5 ? [`item-${index - 1}`] : []
-      const providerStatus = { apiVersion: 'v1', kind: 'Status', key: String(this.#random()) }
-      return { name: `item-${index}`, dependsOn, config: { providerStatus } }
-    })
+  /** New content, which is kept from now on. */
+  #draw(name: string, change: number) {
+    const content = drawContent(this.#random, noteName(name, change), this.kept.size === 0)
+    this.kept.set(name, content)
+    if (content.note !== undefined) this.counts.manifests += 1
+    if (content.inner !== undefined) this.counts.subInstallations += 1
+    const text = blueprintWith(content, this.#cluster.namespace)
+    return { blueprint: { inline: { filesystem: { 'blueprint.yaml': text } } } }
   }
 
   #isPatient(): boolean {

@@ -1,4 +1,4 @@
-// The connection to Temporal at the start of the process: Temporal may still be on its way.
+// The connection to Temporal: at the start of the process, when Temporal may still be on its way, and later, when it may have fallen silent.
 
 import { NativeConnection } from '@temporalio/worker'
 
@@ -45,5 +45,57 @@ export async function followApiKey(
       log.warn({ err: error }, "temporal's API key could not be read again; the former one counts")
     }
     await pause(everyMs, signal)
+  }
+}
+
+const ASK_EVERY_MS = 10_000
+const ANSWER_MS = 10_000
+
+interface Watching {
+  readonly log: Logger
+  readonly report: (part: 'temporal', error: unknown) => void
+  /** Milliseconds between two questions, and how long an answer is waited for (10,000 each). */
+  readonly askEveryMs?: number
+  readonly answerMs?: number
+}
+
+/**
+ * Asks Temporal now and then, until the signal. Who only waits for tasks would not notice that nobody is there any more, and the SDK, which takes no setting
+ * for it, makes the connection anew 45 s after the last byte: others shall not count on this worker until then.
+ */
+export async function watchTemporal(
+  connection: Pick<NativeConnection, 'withDeadline' | 'workflowService'>,
+  { log, report, askEveryMs = ASK_EVERY_MS, answerMs = ANSWER_MS }: Watching,
+  signal: AbortSignal,
+): Promise<void> {
+  const ask = async () =>
+    await connection.withDeadline(Date.now() + answerMs, async () => await connection.workflowService.getSystemInfo({}))
+  let isSilent = false
+  for (;;) {
+    await pause(askEveryMs, signal)
+    if (signal.aborted) return
+    try {
+      await inTime(ask(), answerMs, signal)
+      // What the dispatcher has reported is not known to be over.
+      if (isSilent) report('temporal', undefined)
+      isSilent = false
+    } catch (error) {
+      if (!isSilent) log.warn({ err: error }, 'temporal does not answer')
+      isSilent = true
+      report('temporal', error)
+    }
+  }
+}
+
+/** The SDK tries again what has failed, so its deadline alone is none. */
+async function inTime(answer: Promise<unknown>, ms: number, signal: AbortSignal): Promise<void> {
+  const over = new AbortController()
+  const silence = pause(ms, AbortSignal.any([signal, over.signal])).then(() => {
+    if (!over.signal.aborted && !signal.aborted) throw new Error(`no answer in ${ms} ms`)
+  })
+  try {
+    await Promise.race([answer, silence])
+  } finally {
+    over.abort()
   }
 }

@@ -30,4 +30,23 @@ describe('the closing line of npm test', () => {
   it('counts a missing report as a failure', () => {
     expect(tally(undefined, 137)).toMatchObject({ passed: 0, failed: 1 })
   })
+
+  it('counts a skipped test as a failure where all have to run, unless the machine cannot run it', () => {
+    const skipped = (name: string, ...titles: readonly string[]) => ({
+      ...{ name, status: 'passed' },
+      assertionResults: titles.map((fullName) => ({ status: 'skipped', fullName })),
+    })
+    const left = skipped('/x/test/e2e/temporal-store.test.ts', 'a Temporal whose store lies')
+    const unable = skipped('/x/test/e2e/journal-faults.test.ts', 'a journal T4: has no room on its disk for a while')
+    const other = skipped('/x/test/e2e/journal-faults.test.ts', 'a journal T4: is killed twice')
+    const report = { numPassedTests: 2, numFailedTests: 0, testResults: [good, left, unable, other] }
+    const { notes, ...counts } = tally(report, 0, { mustRun: true })
+    expect(counts).toEqual({ passed: 2, failed: 2 })
+    expect(notes).toEqual([
+      '/x/test/e2e/temporal-store.test.ts: skipped, and all tests have to run: a Temporal whose store lies',
+      expect.stringContaining('since it needs root') as string,
+      expect.stringContaining('is killed twice') as string,
+    ])
+    expect(tally(report, 0)).toMatchObject({ passed: 2, failed: 0 })
+  })
 })

@@ -6,8 +6,9 @@
 import { lookup as systemLookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 
-import { Agent, buildConnector } from 'undici'
+import { type Agent, buildConnector } from 'undici'
 
+import { createLiveAgent, PROBE_AFTER_MS } from '../../../kube/live-agent.ts'
 import type { ClusterAccess } from './kubeconfig.ts'
 
 /** A connection that is not made, and why. */
@@ -23,9 +24,6 @@ export class RefusedAddress extends Error {
 /** Why nobody may connect to the address; undefined when they may. */
 export type AddressCheck = (address: string) => string | undefined
 
-// As that of our own clusters: load balancers forget silent connections after a minute.
-const KEEP_ALIVE_MS = 30_000
-
 /** A pool of connections with the certificates of the access. They fail with RefusedAddress where the check says so. */
 export function createGuardedAgent(
   access: ClusterAccess,
@@ -34,16 +32,14 @@ export function createGuardedAgent(
 ): Agent {
   const connect = buildConnector({
     ...tlsOf(access),
-    ...{ keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS },
+    ...{ keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS },
     lookup: guarded(lookup, check),
   })
-  return new Agent({
-    connect: (options, callback) => {
-      const refusal = isIP(options.hostname) === 0 ? undefined : check(options.hostname)
-      if (refusal === undefined) connect(options, callback)
-      // The pool expects no answer before the call has returned.
-      else process.nextTick(callback, new RefusedAddress(refusal), null)
-    },
+  return createLiveAgent((options, callback) => {
+    const refusal = isIP(options.hostname) === 0 ? undefined : check(options.hostname)
+    if (refusal === undefined) connect(options, callback)
+    // The pool expects no answer before the call has returned.
+    else process.nextTick(callback, new RefusedAddress(refusal), null)
   })
 }
 

@@ -1,0 +1,31 @@
+// A connection to Temporal that falls silent; against a real server.
+
+import { NativeConnection } from '@temporalio/worker'
+import { pino } from 'pino'
+import { expect, inject, it, onTestFinished } from 'vitest'
+
+import { watchTemporal } from '../../worker/reconciler/connect.ts'
+import { SilentProxy } from './silent-proxy.ts'
+
+it('a Temporal that falls silent is told, and that it is back', async () => {
+  const proxy = await SilentProxy.to(Number(inject('servers').temporalAddress.split(':')[1]))
+  const connection = await NativeConnection.connect({ address: `127.0.0.1:${proxy.port}` })
+  const stop = new AbortController()
+  const told: string[] = []
+  const watching = {
+    ...{ log: pino({ level: 'silent' }), askEveryMs: 100, answerMs: 1000 },
+    report: (_: string, error: unknown) => void told.push(error instanceof Error ? error.message : 'fine'),
+  }
+  const end = watchTemporal(connection, watching, stop.signal)
+  onTestFinished(async () => {
+    stop.abort()
+    await end
+    await connection.close()
+    await proxy.stop()
+  })
+  expect(proxy.fallSilent()).toBeGreaterThan(0)
+  await expect.poll(() => told.length).toBeGreaterThan(0)
+  expect(told[0]).not.toBe('fine')
+  proxy.cut()
+  await expect.poll(() => told.at(-1)).toBe('fine')
+})

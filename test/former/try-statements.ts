@@ -1,0 +1,221 @@
+// Sends recorded statements, with values made up for them, to journals of two versions: what the one takes and the other refuses is found. So it is not
+// only seen that a newer journal still has what they name, but also when it asks for more: a column that must not be null, a check, a key.
+//
+//   V1. Values are told by type, and by the name of the column where only some words will do. Texts are all the same one, so that what a statement looks
+//       for is what another one has made.
+//   V2. Each statement is tried with all values, and with each of them left out in turn: what may be left out is what the former journal takes.
+//   V3. It is tried among rows of jobs that are over, among rows of open ones, and where nothing is.
+//   V4. Nothing is kept: all happens in one transaction that is rolled back.
+
+import pg from 'pg'
+
+export interface Refusal {
+  readonly statement: string
+  /** Which of its values is null; undefined: none. */
+  readonly without: string | undefined
+  /** What the newer journal has against it. */
+  readonly reason: string
+}
+
+export interface Outcome {
+  readonly refusals: readonly Refusal[]
+  /** What the former journal has, wherever it is tried, against a statement with all its values: then nothing is known of it. */
+  readonly unknown: readonly string[]
+  /** Statements that have found or made a row. */
+  readonly atWork: ReadonlySet<string>
+}
+
+interface Try {
+  readonly statement: string
+  readonly without: string | undefined
+  readonly values: readonly unknown[]
+}
+
+const OPEN: Readonly<Record<string, null>> = { outcome: null, finished_at: null }
+const FLAVOURS = [{}, OPEN, undefined] as const
+
+export async function tryStatements(
+  statements: readonly string[],
+  formerUrl: string,
+  newestUrl: string,
+): Promise<Outcome> {
+  const [former, newest] = [new pg.Client(formerUrl), new pg.Client(newestUrl)]
+  await Promise.all([former.connect(), newest.connect()])
+  try {
+    const types = new Map<string, readonly string[]>()
+    for (const statement of statements) types.set(statement, await parameterTypes(former, statement))
+    const all = statements.map((statement) => ({
+      statement,
+      values: new Values(statement, types.get(statement) ?? []),
+    }))
+    const tries = all.flatMap(triesOf)
+    const compared: Compared[] = []
+    for (const flavour of FLAVOURS) {
+      const first = flavour === undefined ? [] : seeds(all, flavour)
+      const [before, now] = await Promise.all([tryAll(former, tries, first), tryAll(newest, tries, first)])
+      compared.push(...tries.map((one, index) => ({ ...one, before: before[index] ?? NONE, now: now[index] ?? NONE })))
+    }
+    return outcomeOf(compared)
+  } finally {
+    await Promise.all([former.end(), newest.end()])
+  }
+}
+
+interface Compared extends Try {
+  readonly before: Answer
+  readonly now: Answer
+}
+
+const NONE: Answer = { rows: 0, error: 'it was not tried' }
+
+function outcomeOf(compared: readonly Compared[]): Outcome {
+  const refusals = compared.flatMap(({ statement, without, before, now }) =>
+    before.error === undefined && now.error !== undefined ? [{ statement, without, reason: now.error }] : [],
+  )
+  const whole = compared.filter(({ without }) => without === undefined)
+  const known = new Set(whole.flatMap(({ statement, before }) => (before.error === undefined ? [statement] : [])))
+  const unknown = whole.flatMap(({ statement, before }) =>
+    known.has(statement) ? [] : [`${before.error}: ${statement}`],
+  )
+  const atWork = compared.filter(({ before }) => before.rows > 0).map(({ statement }) => statement)
+  return { refusals, unknown, atWork: new Set(atWork) }
+}
+
+async function parameterTypes(client: pg.Client, statement: string): Promise<readonly string[]> {
+  await client.query(`prepare former as ${statement}`)
+  const { rows } = await client.query<{ types: string[] }>(
+    "select parameter_types::text[] as types from pg_prepared_statements where name = 'former'",
+  )
+  await client.query('deallocate former')
+  return rows[0]?.types ?? []
+}
+
+interface Sent {
+  readonly statement: string
+  readonly values: Values
+}
+
+/** Statements that would end what others are to find. */
+const ENDING = /\bdelete from\b|lease_owner = null|set "?outcome"? =/i
+
+/** Those that make rows, twice: the second time those of the others are there. Where not all may be left out that is of this flavour, with all values. */
+function seeds(all: readonly Sent[], flavour: Readonly<Record<string, null>>): readonly (readonly Try[])[] {
+  const making = all.filter(({ statement }) => /\b(insert into|update)\b/i.test(statement) && !ENDING.test(statement))
+  return [...making, ...making].map(({ statement, values }) =>
+    [flavour, {}].map((given) => ({ statement, without: undefined, values: values.all(given) })),
+  )
+}
+
+function triesOf({ statement, values }: Sent): readonly Try[] {
+  return [
+    { statement, without: undefined, values: values.all({}) },
+    ...values.names.map((without) => ({ statement, without, values: values.all({ [without]: null }) })),
+  ]
+}
+
+interface Answer {
+  readonly rows: number
+  readonly error: string | undefined
+}
+
+async function tryAll(
+  client: pg.Client,
+  tries: readonly Try[],
+  first: readonly (readonly Try[])[],
+): Promise<readonly Answer[]> {
+  await client.query('begin')
+  try {
+    for (const ways of first) await keepFirst(client, ways)
+    const answers: Answer[] = []
+    for (const one of tries) answers.push(await tryOne(client, one, 'taken back'))
+    return answers
+  } finally {
+    await client.query('rollback')
+  }
+}
+
+async function keepFirst(client: pg.Client, ways: readonly Try[]): Promise<void> {
+  for (const way of ways) if ((await tryOne(client, way, 'kept')).error === undefined) return
+}
+
+async function tryOne(client: pg.Client, { statement, values }: Try, end: 'kept' | 'taken back'): Promise<Answer> {
+  await client.query('savepoint before')
+  try {
+    const { rowCount } = await client.query(statement, [...values])
+    await client.query(end === 'kept' ? 'release savepoint before' : 'rollback to savepoint before')
+    return { rows: rowCount ?? 0, error: undefined }
+  } catch (error) {
+    await client.query('rollback to savepoint before')
+    return { rows: 0, error: error instanceof Error ? error.message : 'no error' }
+  }
+}
+
+const ROWS = /json_to_recordset\(\$(\d+)::json\) as \w+\(([^)]*)\)/g
+const INSERTED = /insert into "?\w+"?(?: as \w+)?\s*\(([^)]*)\)\s*values\s*\(([^)]*)\)/g
+
+/** The values of one statement, by name: of a parameter (`$3`), of the column that it is put into, or of a column of a parameter that is a list of rows. */
+class Values {
+  readonly #types: readonly string[]
+  readonly #rows = new Map<number, ReadonlyMap<string, string>>()
+  readonly #columns = new Map<number, string>()
+
+  constructor(statement: string, types: readonly string[]) {
+    this.#types = types
+    for (const [, parameter = '', columns = ''] of statement.matchAll(ROWS))
+      this.#rows.set(Number(parameter), new Map(columns.split(',').map(columnOf)))
+    for (const [, columns = '', values = ''] of statement.matchAll(INSERTED)) {
+      const names = columns.split(',').map((name) => name.trim().replaceAll('"', ''))
+      for (const [index, value] of values.split(',').entries()) {
+        const [, parameter] = /^\s*\$(\d+)\s*$/.exec(value) ?? []
+        if (parameter !== undefined) this.#columns.set(Number(parameter), names[index] ?? '')
+      }
+    }
+  }
+
+  get names(): readonly string[] {
+    return this.#types.flatMap((_, index) => [...(this.#rows.get(index + 1)?.keys() ?? [this.#nameOf(index + 1)])])
+  }
+
+  all(instead: Readonly<Record<string, null>>): readonly unknown[] {
+    return this.#types.map((type, index) => {
+      const columns = this.#rows.get(index + 1)
+      if (columns === undefined) return valueOf(this.#nameOf(index + 1), type, instead)
+      const row = [...columns].map(([name, of]) => [name, valueOf(name, of, instead)])
+      return JSON.stringify([Object.fromEntries(row)])
+    })
+  }
+
+  #nameOf(parameter: number): string {
+    return this.#columns.get(parameter) ?? `$${parameter}`
+  }
+}
+
+function columnOf(text: string): [name: string, type: string] {
+  const [, name = '', type = ''] = /^\s*"?(\w+)"?\s+(.*?)\s*$/s.exec(text) ?? []
+  return [name, type]
+}
+
+// As a lease of a present worker begins (0006_fence_former_runs).
+const TEXT = 'runs 2 x'
+/** Of columns that take only some words. */
+const WORDS: Readonly<Record<string, string>> = { type: 'ADDED', source: 'watch', outcome: 'wake', what: 'bug' }
+const AT = '2026-01-01T00:00:00Z'
+
+function valueOf(name: string, type: string, instead: Readonly<Record<string, null>>): unknown {
+  if (name in instead) return null
+  if (type.endsWith('[]')) return [valueOf(name, type.slice(0, -2), {})]
+  switch (type) {
+    case 'text':
+      return WORDS[name] ?? TEXT
+    case 'boolean':
+      return true
+    case 'json':
+    case 'jsonb':
+      return '[]'
+    case 'timestamptz':
+    case 'timestamp with time zone':
+      return AT
+    default:
+      return 1
+  }
+}
