@@ -43,7 +43,7 @@ export type ApplyChildrenResult =
       readonly wantedSubs?: readonly WantedSub[]
       /** For the status; absent when nothing is imported. */
       readonly importsHash?: string
-      /** What ComponentVersionOverwrites have replaced, in words; absent where nothing is. */
+      /** What ComponentVersionOverwrites have replaced, in words; empty where nothing is, absent without component. */
       readonly replaced?: string
       /** That the items are of, where they stood already; absent: the one that was asked for. */
       readonly generation?: number
@@ -104,9 +104,9 @@ const EXECUTION_REFUSED = { type: EXECUTION_CONDITION, reason: 'CreateOrUpdateEx
 
 const MOST_SHOWN = 5
 
-/** For a condition; undefined: nothing was replaced. */
-function replacedText(replaced: readonly string[]): string | undefined {
-  if (replaced.length === 0) return undefined
+/** For a condition; empty: nothing was replaced. */
+function replacedText(replaced: readonly string[] | undefined): string | undefined {
+  if (replaced === undefined || replaced.length === 0) return replaced && ''
   const more = replaced.length > MOST_SHOWN ? ` and ${replaced.length - MOST_SHOWN} more` : ''
   return `references to components are replaced: ${replaced.slice(0, MOST_SHOWN).join('; ')}${more}`
 }

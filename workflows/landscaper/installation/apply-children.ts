@@ -26,8 +26,7 @@ export async function applyChildren(pass: InstallationPass): Promise<Outcome> {
   }
   const { execution, subInstallations, wantedSubs } = applied
   pass.state = { ...state, execution, subInstallations, wantedSubs }
-  if (applied.replaced !== undefined)
-    say(draft, { type: OVERWRITE_CONDITION, reason: 'FoundOverwrite', message: applied.replaced })
+  tellReplaced(draft, applied.replaced)
   rendered(pass, applied.generation ?? state.target.generation, applied.importsHash)
   return done
 }
@@ -73,6 +72,16 @@ type Draft = InstallationPass['draft']
 function say({ conditions }: Draft, told: FaultCondition & { readonly message: string }): void {
   conditions.push({ ...told, status: 'True' })
 }
+
+/** @param replaced in words; empty: nothing, undefined: there is no component. */
+function tellReplaced(draft: Draft, replaced: string | undefined): void {
+  if (replaced === undefined) return
+  const type = OVERWRITE_CONDITION
+  if (replaced !== '') say(draft, { type, reason: 'FoundOverwrite', message: replaced })
+  else draft.conditions.push({ type, status: 'False', reason: 'NoOverwriteFound', message: NOTHING_REPLACED })
+}
+
+const NOTHING_REPLACED = 'no reference to a component is replaced'
 
 function tellOfSubs(draft: Draft, { target, subInstallations, wantedSubs }: InstallationPass['state']): void {
   if (wantedSubs === undefined) return

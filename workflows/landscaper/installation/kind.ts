@@ -43,7 +43,7 @@ import { recordWithOne } from '../one-source.ts'
 /** Whether the imports are what the blueprint wants; written where there are some, or should be. */
 export const IMPORTS_CONDITION = 'ValidateImports'
 
-/** True where ComponentVersionOverwrites have replaced references to components. */
+/** Whether ComponentVersionOverwrites have replaced references to components; written where there is a component. */
 export const OVERWRITE_CONDITION = 'ComponentReferenceOverwrite'
 
 /** False where copies of the imports could not be written. */
