@@ -17,6 +17,7 @@ import {
 import {
   annotation,
   anyJson,
+  anyMap,
   defineKind,
   type Flow,
   flag,
@@ -69,14 +70,18 @@ const NOT_EMPTY = { minLength: 1 } as const
 const INTERVAL = 'Time between two jobs, such as 5m.'
 const CRON = 'When to start a job, in cron syntax; instead of an interval.'
 
-const componentDescriptor = record('The component version; not needed with an inline blueprint.', {
-  ref: record('A component version in a repository; instead of inline.', {
-    repositoryContext: anyJson('The repository; default is that of the Context.'),
-    componentName: required(text('Name of the component.', NOT_EMPTY)),
-    version: required(text('Version of the component.', NOT_EMPTY)),
-  }),
-  inline: anyJson('A component descriptor; instead of ref.'),
-})
+const componentDescriptor = record(
+  'The component version; not needed with an inline blueprint.',
+  {
+    ref: record('A component version in a repository; instead of inline.', {
+      repositoryContext: anyJson('The repository; default is that of the Context.'),
+      componentName: required(text('Name of the component.', NOT_EMPTY)),
+      version: required(text('Version of the component.', NOT_EMPTY)),
+    }),
+    inline: anyMap('A component descriptor; instead of ref.'),
+  },
+  { rules: [{ rule: '!(has(self.ref) && has(self.inline))', message: 'expected at most one of ref, inline' }] },
+)
 
 const blueprint = recordWithOne(
   'The blueprint to install.',
