@@ -30,6 +30,13 @@ export function additivePatch(current: Patch, desired: Patch): Patch | undefined
   return mergePatch(own, desired)
 }
 
+/** Labels or annotations for a new object: those that it shall have, without those that it shall not. */
+export function wantedTexts(desired: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(desired).flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const])),
+  )
+}
+
 function valuePatch(found: unknown, wanted: unknown): unknown {
   if (isRecord(found) && isRecord(wanted)) return mergePatch(found, wanted)
   return sameValue(found, wanted) ? undefined : wanted

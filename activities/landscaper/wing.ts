@@ -5,6 +5,7 @@ import type { BeforeEnd } from '../deps.ts'
 import type { ActivityWing } from '../wing.ts'
 import { JobBlueprints } from './components/job-blueprints.ts'
 import { createRegistries } from './components/registries.ts'
+import { readDefaultContexts } from './context/default-contexts.ts'
 import { deployers } from './deploy/deployers.gen.ts'
 import { answerActivities } from './deploy/run/answer-items.ts'
 import { itemActivities } from './deploy/run/item-activities.ts'
@@ -42,7 +43,8 @@ export const landscaper: ActivityWing<typeof landscaperWing.flags, LandscaperAct
       ...{ registryFolder: flags['registry-local'], registries, blueprints: new JobBlueprints() },
       signatures: flags['verify-signatures'],
     }
-    const parts = { templates, components, targets, pickupTimeoutMs, strictTenancy }
+    const defaultContexts = readDefaultContexts(flags)
+    const parts = { templates, components, targets, pickupTimeoutMs, strictTenancy, defaultContexts }
     const own = { ...deps, landscaper: parts }
     return {
       activities: landscaperActivities(own),

@@ -39,6 +39,7 @@ const BUILDERS: Readonly<Record<string, Field>> = {
   mapOf: kit.mapOf('x', kit.text('y')),
   record: kit.record('x', {}),
   anyJson: kit.anyJson('x'),
+  anyMap: kit.anyMap('x'),
   embedded: kit.embedded('x'),
 }
 

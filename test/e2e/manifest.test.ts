@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 
-import { type LsObject, OPERATION } from '../support/cluster.ts'
+import { API, type LsObject, OPERATION } from '../support/cluster.ts'
 import { configMap, createTarget, deployment, manifestItem, start, trigger } from '../support/manifests.ts'
 import { useStage } from '../support/stage.ts'
 import { conditionOf } from '../support/kstatus.ts'
@@ -169,6 +169,18 @@ describe('an item of manifests', () => {
     await deleteExecution('killed')
     const left = (await cluster.list('configmaps', 'v1')).filter(({ metadata }) => metadata.name.startsWith('many-'))
     expect(left).toEqual([])
+  })
+
+  it('fails without a configuration, and can be deleted', async () => {
+    const { cluster } = stage
+    const { type, target } = manifestItem({ name: 'bare', manifests: [] })
+    const bare = { apiVersion: API, kind: 'DeployItem', metadata: { name: 'bare' }, spec: { type, target } }
+    await cluster.create(bare, 'deployitems')
+    await cluster.patch('deployitems', 'bare', { status: { jobID: 'one' } }, 'status')
+    const failed = await cluster.finished('bare', undefined, 'deployitems')
+    expect(failed.status).toMatchObject({ phase: 'Failed', lastError: { reason: 'InvalidConfiguration' } })
+    await cluster.deleteByHand('deployitems', 'bare')
+    await cluster.gone('bare', 'deployitems')
   })
 
   it('fails at once when its target is not there, and can be deleted', async () => {

@@ -5,8 +5,10 @@ import { describe, expect, it } from 'vitest'
 import { installation, type Item, type LsObject } from '../support/cluster.ts'
 import { Deployer } from '../support/deployer.ts'
 import { useStage } from '../support/stage.ts'
+import { deploying, sub, untilSub } from '../support/sub-installations.ts'
 
 const stage = useStage('without-uninstall')
+const CACHE = 'landscaper.gardener.cloud/cache-helm-charts'
 const annotations = { 'landscaper.gardener.cloud/delete-without-uninstall': 'true' }
 
 /** Installs a foreign item below one of Pawl's own; `uninstalls` is what the foreign deployer was asked for. */
@@ -46,6 +48,37 @@ describe.concurrent('an installation that shall be deleted without uninstalling'
     expect(uninstalls).toEqual([])
     expect(await laterJobs(items, root.status?.jobID)).toEqual([])
     expect((await cluster.items('before')).size).toBe(0)
+  })
+
+  it('goes with its sub-installations and theirs; they and their items have what is handed down', async () => {
+    const { cluster } = stage
+    const type = 'example.org/tree'
+    const uninstalls: string[] = []
+    const uninstall = (item: LsObject) => {
+      uninstalls.push(item.metadata.name)
+      return 'done' as const
+    }
+    const deployer = Deployer.start(cluster, type, { uninstall })
+    const inner = sub('inner', { blueprint: deploying({ name: 'deep', type }) })
+    const outer = sub('outer', { blueprint: { subinstallations: [inner], ...deploying({ name: 'mid' }) } })
+    const written = installation('tree', [], { blueprint: { subinstallations: [outer] } })
+    const own = { ...written.metadata.annotations, [CACHE]: 'true' }
+    await cluster.create({ ...written, metadata: { ...written.metadata, annotations: own } }, 'installations')
+    expect((await cluster.finished('tree')).status).toMatchObject({ phase: 'Succeeded' })
+    const middle = await untilSub(cluster, 'tree', 'outer', () => true)
+    const deepest = await untilSub(cluster, middle.metadata.name, 'inner', () => true)
+    const execution = await cluster.get('executions', deepest.metadata.name)
+    const items = [...(await cluster.items(deepest.metadata.name)).values()]
+    const handed = [middle, deepest, execution, ...items].map((one) => one?.metadata.annotations?.[CACHE])
+    expect(handed).toEqual(['true', 'true', 'true', 'true'])
+
+    await cluster.patch('installations', 'tree', { metadata: { annotations } })
+    await cluster.delete('installations', 'tree')
+    await cluster.gone('tree')
+    await deployer.stop()
+    expect(uninstalls).toEqual([])
+    const left = [await cluster.get('installations', deepest.metadata.name), await cluster.items(deepest.metadata.name)]
+    expect(left).toEqual([undefined, new Map()])
   })
 
   it('goes although its deletion runs already and waits for a deployer', async () => {

@@ -86,6 +86,11 @@ describe('the CRDs', () => {
       install({ componentDescriptor: { ref: { componentName: '', version: '1' } } }),
       'spec.componentDescriptor.ref.componentName',
     ],
+    [
+      installationKind,
+      install({ componentDescriptor: { ref: { componentName: 'c', version: '1' }, inline: {} } }),
+      'spec.componentDescriptor',
+    ],
     [installationKind, install({ exports: { data: [{ name: 'a', dataRef: '' }] } }), 'spec.exports.data[0].dataRef'],
     [installationKind, install({ exports: { targets: [{ name: '', target: 'x' }] } }), 'spec.exports.targets[0].name'],
     [executionKind, items(item({ name: '' })), 'spec.deployItems[0].name'],
@@ -115,6 +120,7 @@ describe('the CRDs', () => {
     ['an empty text beside a source', installationKind, data({ name: 'a', dataRef: '', secretRef: { name: 's' } })],
     ['the same of targets', installationKind, targets({ name: 'a', target: '', targetListRef: '', targets: [] })],
     ['nothing but the blueprint', installationKind, install({})],
+    ['a component in place', installationKind, install({ componentDescriptor: { inline: { meta: { any: ['x'] } } } })],
     ['empty lists', installationKind, install({ imports: { data: [], targets: [] }, exports: { data: [] } })],
     // As many as fit into an object: rules may not take more than the API server gives them.
     [

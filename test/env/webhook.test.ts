@@ -64,13 +64,14 @@ describe('what the webhook refuses', () => {
     expect(await refusalOf(create('Execution', 'packed', { deployItemsCompressed }))).toContain(
       'spec.deployItemsCompressed',
     )
-    const subinstallations = [
-      { name: 'a', imports: { data: [{ name: 'x', dataRef: 'y' }] }, exports: { data: [{ name: 'x', dataRef: 'y' }] } },
-    ]
+    const handing = (name: string, takes: string, gives: string) => {
+      const data = (dataRef: string) => ({ data: [{ name: dataRef, dataRef }] })
+      return { name, imports: data(takes), exports: data(gives) }
+    }
+    const subinstallations = [handing('a', 'x', 'y'), handing('b', 'y', 'z'), handing('c', 'z', 'x')]
     const filesystem = { 'blueprint.yaml': JSON.stringify({ subinstallations }) }
-    expect(await refusalOf(create('Installation', 'ring', { blueprint: { inline: { filesystem } } }))).toContain(
-      'spec.blueprint.inline',
-    )
+    const { stderr } = await kubectlApply('ring', { blueprint: { inline: { filesystem } } }, 'Installation')
+    expect(stderr).toMatch(/spec\.blueprint\.inline: .*(?:a -> c -> b -> a|b -> a -> c -> b|c -> b -> a -> c)/)
   })
 
   it('is a Target with both configuration and Secret', async () => {
@@ -258,9 +259,9 @@ async function handshake(port: number): Promise<void> {
   socket.destroy()
 }
 
-async function kubectlApply(name: string, spec: object): Promise<{ readonly stderr: string }> {
+async function kubectlApply(name: string, spec: object, kind = 'Execution'): Promise<{ readonly stderr: string }> {
   const { kubectlPath, kubeconfigPath } = inject('servers')
-  const manifest = { apiVersion: API, kind: 'Execution', metadata: { name, namespace: stage.cluster.namespace }, spec }
+  const manifest = { apiVersion: API, kind, metadata: { name, namespace: stage.cluster.namespace }, spec }
   return await new Promise((resolve) => {
     const child = execFile(
       kubectlPath,

@@ -34,6 +34,7 @@ export {
   anyJson,
   bytes,
   decimal,
+  anyMap,
   embedded,
   flag,
   int64,

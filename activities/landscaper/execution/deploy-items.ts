@@ -3,7 +3,7 @@
 //   D1. What the pass observed is checked again: another generation of the Execution is refused with `Changed`.
 //   D2. Every write is fenced by the item's version; a conflict re-applies the one field, never the whole.
 
-import { DELETE_WITHOUT_UNINSTALL_ANNOTATION, FINALIZER } from '../../../workflows/landscaper/contract.ts'
+import { FINALIZER } from '../../../workflows/landscaper/contract.ts'
 import { type DeployItem, deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { isTypeBuiltIn } from '../../../workflows/landscaper/deploy-item/served-types.ts'
 import { type DeployItemTemplate, type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
@@ -202,9 +202,7 @@ function itemPatch(
   }
   // The labels are the template's and ours: one that left the template leaves the item.
   const labels = mergePatch(existing.metadata.labels ?? {}, desired.labels)
-  // A decision to let go that was taken back must not stay behind on the items.
-  const own = { [DELETE_WITHOUT_UNINSTALL_ANNOTATION]: undefined, ...desired.annotations }
-  const annotations = additivePatch(existing.metadata.annotations ?? {}, own)
+  const annotations = additivePatch(existing.metadata.annotations ?? {}, desired.annotations)
   const spec = mergePatch(found, desired.spec)
   if (labels === undefined && annotations === undefined && spec === undefined) return undefined
   return {

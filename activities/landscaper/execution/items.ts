@@ -2,6 +2,7 @@
 // Source: spec/landscaper.md 1.3, 1.13, 1.15, 2.7.
 
 import {
+  CACHE_HELM_CHARTS_ANNOTATION,
   DELETE_WITHOUT_UNINSTALL_ANNOTATION,
   DEPENDS_ON_ANNOTATION,
   FINALIZER,
@@ -12,6 +13,7 @@ import { createHash } from 'node:crypto'
 import { deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { type DeployItemTemplate, type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import type { KubeObject } from '../../kube/client.ts'
+import { wantedTexts } from '../../kube/merge.ts'
 import { ownerReference } from '../../kube/owners.ts'
 import type { TenantData } from '../bounded/tenant-data.ts'
 import { withoutUninstall } from '../requests.ts'
@@ -49,7 +51,7 @@ export function deployItemName(execution: KubeObject, item: string, jobID: strin
   return `${base}-${suffix}`
 }
 
-/** The labels, annotations and spec that the item's DeployItem shall have. */
+/** The labels, annotations (undefined: none) and spec that the item's DeployItem shall have. */
 export function desiredDeployItem(execution: Execution, item: DeployItemTemplate) {
   const { metadata } = execution
   const { context } = execution.spec
@@ -60,7 +62,9 @@ export function desiredDeployItem(execution: Execution, item: DeployItemTemplate
       [DEPENDS_ON_ANNOTATION]: (item.dependsOn ?? []).join(','),
       [TYPE_ANNOTATION]: type,
       [TARGET_ANNOTATION]: target?.name ?? NO_TARGET,
-      ...(withoutUninstall(execution) && { [DELETE_WITHOUT_UNINSTALL_ANNOTATION]: 'true' }),
+      // What was taken back must not stay behind on the items.
+      [DELETE_WITHOUT_UNINSTALL_ANNOTATION]: withoutUninstall(execution) ? 'true' : undefined,
+      [CACHE_HELM_CHARTS_ANNOTATION]: metadata.annotations?.[CACHE_HELM_CHARTS_ANNOTATION],
     },
     spec: {
       type,
@@ -94,7 +98,7 @@ export function newDeployItem(
       name: deployItemName(execution, item.name, jobID),
       namespace: metadata.namespace,
       labels,
-      annotations: { ...annotations, ...writtenAt(now) },
+      annotations: { ...wantedTexts(annotations), ...writtenAt(now) },
       finalizers: [FINALIZER],
       ownerReferences: [ownerReference(executionKind, metadata)],
     },

@@ -12,6 +12,7 @@ import { keysOf } from '../components/verification-keys.ts'
 import type { Verification, Verified } from '../components/verify-components.ts'
 import { customerIn } from '../customer.ts'
 import type { LandscaperDeps } from '../deps.ts'
+import { DEFAULT_CONTEXT as DEFAULT } from './context-wait.ts'
 import { readBlueprint, type Blueprint } from '../render/blueprint.ts'
 import { BlueprintError } from '../render/blueprint-error.ts'
 import type { Fields } from '../render/field-reader.ts'
@@ -35,8 +36,6 @@ export async function blueprintOf(deps: LandscaperDeps, installation: Installati
     return await readBlueprint(templates.data, blueprint, await resolveComponents(templates.data, source))
   })
 }
-
-const DEFAULT = 'default'
 
 interface Found {
   readonly definition: Fields

@@ -22,8 +22,8 @@ export interface RenderedInstallation {
   readonly subInstallations: readonly SubinstallationTemplate[]
   /** The states of its executions as they were kept last, and as the next rendering needs them. */
   readonly states: { readonly loaded: ExecutionStates; readonly rendered: ExecutionStates }
-  /** What ComponentVersionOverwrites have replaced, in words. */
-  readonly replaced: readonly string[]
+  /** What ComponentVersionOverwrites have replaced, in words; undefined without component. */
+  readonly replaced: readonly string[] | undefined
 }
 
 /** What the author can mend, and of what it is. */
@@ -68,6 +68,6 @@ export async function renderInstallation(
   )
   // Executions of both kinds that have one name share their state, as in the original (spec appendix B 18).
   const rendered = { ...ofItems, ...subs.states }
-  const { replaced = [] } = blueprint.component ?? {}
+  const { replaced } = blueprint.component ?? {}
   return { imports, execution, subInstallations: subs.templates, states: { loaded, rendered }, replaced }
 }

@@ -1,6 +1,10 @@
 // The Execution of an Installation, made to hold the rendered items. Source: spec/landscaper.md 1.3, 2.3 "Init" 9.
 
-import { FINALIZER, RENDERED_FROM_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
+import {
+  CACHE_HELM_CHARTS_ANNOTATION,
+  FINALIZER,
+  RENDERED_FROM_ANNOTATION,
+} from '../../../workflows/landscaper/contract.ts'
 import type { DeployItem } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
@@ -8,7 +12,7 @@ import { type By, ownerOfKind, type Subject } from '../../../workflows/kit/index
 import type { LandscaperDeps } from '../deps.ts'
 import { subscribe } from '../../journal/write/subscriptions.ts'
 import { finalFailure } from '../../kube/errors.ts'
-import { mergePatch } from '../../kube/merge.ts'
+import { additivePatch, mergePatch, wantedTexts } from '../../kube/merge.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { isOwnedBy, ownerReference } from '../../kube/owners.ts'
 import { ownerOf, targetView } from '../../kube/views.ts'
@@ -37,8 +41,8 @@ export interface Rendered extends Pick<RenderedExecution, 'spec' | 'hasItems'> {
 
 interface WantedExecution {
   readonly spec: ExecutionSpec
-  /** As the annotation says it. */
-  readonly renderedFrom: string
+  /** Undefined: there is to be none. */
+  readonly annotations: Readonly<Record<string, string | undefined>>
 }
 
 /**
@@ -55,7 +59,7 @@ export async function writeExecution(
 ): Promise<WriteExecutionResult> {
   const { by, subject, jobID } = input
   const renderedFrom = writtenRenderedFrom({ generation: installation.metadata.generation, importsHash })
-  const wanted = { spec, renderedFrom }
+  const wanted = { spec, annotations: annotationsOf(installation, renderedFrom) }
   if (existing === undefined && !hasItems) return { result: 'applied', execution: undefined }
   const writer = { ...by, step: 'applyChildren', fieldManager: 'pawl-installation' }
   if (existing !== undefined) return await bringUpToDate(deps, { ...input, writer }, existing, wanted)
@@ -127,7 +131,15 @@ async function waitForOther(
   return { result: 'waiting', reason: `waiting for ${name} of an earlier installation to be gone` }
 }
 
-function creation({ metadata }: Installation, { spec, renderedFrom }: WantedExecution): Write<typeof executionKind> {
+/** @param renderedFrom as the annotation says it. */
+function annotationsOf({ metadata }: Installation, renderedFrom: string): WantedExecution['annotations'] {
+  return {
+    [RENDERED_FROM_ANNOTATION]: renderedFrom,
+    [CACHE_HELM_CHARTS_ANNOTATION]: metadata.annotations?.[CACHE_HELM_CHARTS_ANNOTATION],
+  }
+}
+
+function creation({ metadata }: Installation, { spec, annotations }: WantedExecution): Write<typeof executionKind> {
   const { name, namespace } = metadata
   return {
     verb: 'create',
@@ -143,7 +155,7 @@ function creation({ metadata }: Installation, { spec, renderedFrom }: WantedExec
         namespace,
         ownerReferences: [ownerReference(installationKind, metadata)],
         finalizers: [FINALIZER],
-        annotations: { [RENDERED_FROM_ANNOTATION]: renderedFrom },
+        annotations: wantedTexts(annotations),
       },
       spec,
     },
@@ -170,12 +182,9 @@ function update(existing: Execution, wanted: WantedExecution): Write<typeof exec
   }
 }
 
-function difference({ metadata, spec: found }: Execution, { spec, renderedFrom }: WantedExecution): Patch | undefined {
-  const patch = mergePatch(found, { ...spec })
-  const isSame = metadata.annotations?.[RENDERED_FROM_ANNOTATION] === renderedFrom
-  if (patch === undefined && isSame) return undefined
-  return {
-    ...(patch !== undefined && { spec: patch }),
-    ...(!isSame && { metadata: { annotations: { [RENDERED_FROM_ANNOTATION]: renderedFrom } } }),
-  }
+function difference({ metadata, spec: found }: Execution, wanted: WantedExecution): Patch | undefined {
+  const spec = mergePatch(found, { ...wanted.spec })
+  const annotations = additivePatch(metadata.annotations ?? {}, wanted.annotations)
+  if (spec === undefined && annotations === undefined) return undefined
+  return { ...(spec !== undefined && { spec }), ...(annotations !== undefined && { metadata: { annotations } }) }
 }

@@ -94,7 +94,8 @@ function wrongMembers(schema: JsonSchema): readonly Invalid[] {
   const empty = (schema.required ?? [])
     .filter((name) => schema.properties?.[name]?.type !== undefined)
     .map((name) => ({ value: { ...lean, [name]: null }, below: [name], why: 'has null for what is required' }))
-  const unknown = ['unknown', 'constructor', '__proto__'].map((name) => ({
+  const isOpen = schema['x-kubernetes-preserve-unknown-fields'] === true
+  const unknown = (isOpen ? [] : ['unknown', 'constructor', '__proto__']).map((name) => ({
     value: Object.fromEntries([...Object.entries(lean), [name, 1]]),
     below: [name],
     why: UNKNOWN_FIELD,

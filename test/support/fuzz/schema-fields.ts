@@ -31,10 +31,12 @@ export function fieldsOf(schema: JsonSchema, at: FieldPath = [], taken = schema)
   ]
 }
 
-/** The fields of an object of which exactly one has to have a value, as the rule says (workflows/landscaper/one-source.ts). */
+/** The fields of an object of which one has to have a value, or may, as the rule says (workflows/landscaper/one-source.ts). */
 export function sourcesOf(schema: JsonSchema): readonly string[] {
   const rules = schema['x-kubernetes-validations'] ?? []
-  return rules.flatMap(({ message }) => /^expected exactly one of (.+)$/.exec(message)?.[1]?.split(', ') ?? [])
+  return rules.flatMap(
+    ({ message }) => /^expected (?:exactly|at most) one of (.+)$/.exec(message)?.[1]?.split(', ') ?? [],
+  )
 }
 
 /** The schema of such a field when it is the one. */

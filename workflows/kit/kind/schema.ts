@@ -194,6 +194,11 @@ export function anyJson(description: string): Field<JsonValue> {
   return field({ 'x-kubernetes-preserve-unknown-fields': true }, description)
 }
 
+/** Any object; nothing in it is pruned. Rules see whether it is there. */
+export function anyMap(description: string): Field<Readonly<Record<string, JsonValue>>> {
+  return field({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true }, description)
+}
+
 /** A whole object with apiVersion and kind; nothing in it is pruned. */
 export function embedded(description: string): Field<EmbeddedObject> {
   const schema = { 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true } as const

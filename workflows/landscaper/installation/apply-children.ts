@@ -4,7 +4,7 @@ import { done, fail, type FaultCondition, interrupts, type Outcome, stop } from 
 import type { InstallationPass } from './pass.ts'
 import { EXECUTION_CONDITION, IMPORTS_CONDITION, OVERWRITE_CONDITION, SUB_INSTALLATIONS_CONDITION } from './kind.ts'
 import { runExecution } from './run-execution.ts'
-import { endWait, tellWait } from './sibling-wait.ts'
+import { endWait, tellWait } from './told-waits.ts'
 import { childCodes } from './sub-installations.ts'
 
 export async function applyChildren(pass: InstallationPass): Promise<Outcome> {
@@ -21,13 +21,12 @@ export async function applyChildren(pass: InstallationPass): Promise<Outcome> {
     return fail(code, message)
   }
   if (applied.result === 'waiting') {
-    if (applied.of === 'siblings') tellWait(pass, applied.reason)
+    if (applied.of !== undefined) tellWait(pass, applied.of, applied.reason)
     return stop(applied.reason)
   }
   const { execution, subInstallations, wantedSubs } = applied
   pass.state = { ...state, execution, subInstallations, wantedSubs }
-  if (applied.replaced !== undefined)
-    say(draft, { type: OVERWRITE_CONDITION, reason: 'FoundOverwrite', message: applied.replaced })
+  tellReplaced(draft, applied.replaced)
   rendered(pass, applied.generation ?? state.target.generation, applied.importsHash)
   return done
 }
@@ -73,6 +72,16 @@ type Draft = InstallationPass['draft']
 function say({ conditions }: Draft, told: FaultCondition & { readonly message: string }): void {
   conditions.push({ ...told, status: 'True' })
 }
+
+/** @param replaced in words; empty: nothing, undefined: there is no component. */
+function tellReplaced(draft: Draft, replaced: string | undefined): void {
+  if (replaced === undefined) return
+  const type = OVERWRITE_CONDITION
+  if (replaced !== '') say(draft, { type, reason: 'FoundOverwrite', message: replaced })
+  else draft.conditions.push({ type, status: 'False', reason: 'NoOverwriteFound', message: NOTHING_REPLACED })
+}
+
+const NOTHING_REPLACED = 'no reference to a component is replaced'
 
 function tellOfSubs(draft: Draft, { target, subInstallations, wantedSubs }: InstallationPass['state']): void {
   if (wantedSubs === undefined) return

@@ -1,6 +1,7 @@
 // What the controller of Installations writes, and nobody else (docs/concepts.md "One controller per field").
 
 import {
+  CACHE_HELM_CHARTS_ANNOTATION,
   DELETE_WITHOUT_UNINSTALL_ANNOTATION,
   FINALIZER,
   OPERATION_ANNOTATION,
@@ -24,6 +25,7 @@ export const installationFields: OwnedFields = {
       ['metadata', 'finalizers', FINALIZER],
       annotation(DELETE_WITHOUT_UNINSTALL_ANNOTATION),
       annotation(RENDERED_FROM_ANNOTATION),
+      annotation(CACHE_HELM_CHARTS_ANNOTATION),
       path('spec'),
     ],
   },

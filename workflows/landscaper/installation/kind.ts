@@ -17,6 +17,7 @@ import {
 import {
   annotation,
   anyJson,
+  anyMap,
   defineKind,
   type Flow,
   flag,
@@ -43,7 +44,7 @@ import { recordWithOne } from '../one-source.ts'
 /** Whether the imports are what the blueprint wants; written where there are some, or should be. */
 export const IMPORTS_CONDITION = 'ValidateImports'
 
-/** True where ComponentVersionOverwrites have replaced references to components. */
+/** Whether ComponentVersionOverwrites have replaced references to components; written where there is a component. */
 export const OVERWRITE_CONDITION = 'ComponentReferenceOverwrite'
 
 /** False where copies of the imports could not be written. */
@@ -61,19 +62,26 @@ export const SUB_INSTALLATIONS_CONDITION = 'EnsureSubInstallations'
 /** Whether a root waits for others; written once it did. Not of the original, which has it in its error. */
 export const WAIT_CONDITION = 'WaitsForSiblings'
 
+/** Whether a job waits for the Context that its namespace is to get; written once it did. */
+export const CONTEXT_WAIT_CONDITION = 'WaitsForContext'
+
 const NAME_OF_IMPORT = 'Name of the import in the blueprint, or of a value that the import mappings use.'
 const NOT_EMPTY = { minLength: 1 } as const
 const INTERVAL = 'Time between two jobs, such as 5m.'
 const CRON = 'When to start a job, in cron syntax; instead of an interval.'
 
-const componentDescriptor = record('The component version; not needed with an inline blueprint.', {
-  ref: record('A component version in a repository; instead of inline.', {
-    repositoryContext: anyJson('The repository; default is that of the Context.'),
-    componentName: required(text('Name of the component.', NOT_EMPTY)),
-    version: required(text('Version of the component.', NOT_EMPTY)),
-  }),
-  inline: anyJson('A component descriptor; instead of ref.'),
-})
+const componentDescriptor = record(
+  'The component version; not needed with an inline blueprint.',
+  {
+    ref: record('A component version in a repository; instead of inline.', {
+      repositoryContext: anyJson('The repository; default is that of the Context.'),
+      componentName: required(text('Name of the component.', NOT_EMPTY)),
+      version: required(text('Version of the component.', NOT_EMPTY)),
+    }),
+    inline: anyMap('A component descriptor; instead of ref.'),
+  },
+  { rules: [{ rule: '!(has(self.ref) && has(self.inline))', message: 'expected at most one of ref, inline' }] },
+)
 
 const blueprint = recordWithOne(
   'The blueprint to install.',

@@ -5,6 +5,15 @@ import { data } from '../tenant-data.ts'
 const VERSION = 'https://json-schema.org/draft/2019-09/schema'
 
 describe('an inline blueprint', () => {
+  it('may be in flow style, which is YAML: the original reads it only where it is JSON, too', async () => {
+    const flow = `{kind: Blueprint, exports: [{name: out, schema: {type: string}}], # a comment
+      deployExecutions: [{name: a, type: GoTemplate, template: 'deployItems: []'}]}`
+    expect(await readBlueprint(data, { inline: { filesystem: { 'blueprint.yaml': flow } } })).toMatchObject({
+      deployExecutions: [{ name: 'a', type: 'GoTemplate' }],
+      exports: [{ name: 'out' }],
+    })
+  })
+
   it('is read from nested maps, with its executions and exports', async () => {
     const definition = `
 apiVersion: landscaper.gardener.cloud/v1alpha1
