@@ -27,6 +27,7 @@ import { dependentActivities } from './installation/dependents.ts'
 import { startActivities } from './installation/start.ts'
 import { subInstallationActivities } from './installation/sub-installations.ts'
 import { withdrawExports } from './installation/withdraw-exports.ts'
+import { LatelyIssued } from './kubeconfigs/lately-issued.ts'
 import { createTemplateEngine } from './render/template-engine.ts'
 
 export type LandscaperActivities = ReturnType<typeof landscaperActivities>
@@ -39,7 +40,8 @@ export const landscaper: ActivityWing<typeof landscaperWing.flags, LandscaperAct
     const targets = createTargetAccess({ ...deps, strictTenancy, allow, data })
     const registries = createRegistries({ allow, now: deps.now })
     const components = { registryFolder: flags['registry-local'], registries, blueprints: new JobBlueprints() }
-    const parts = { templates, components, targets, pickupTimeoutMs, strictTenancy }
+    const kubeconfigs = new LatelyIssued()
+    const parts = { templates, components, targets, kubeconfigs, pickupTimeoutMs, strictTenancy }
     const own = { ...deps, landscaper: parts }
     return {
       activities: landscaperActivities(own),

@@ -2,10 +2,14 @@
 
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { API, type LsObject, OPERATION } from '../support/cluster.ts'
+import { historiesOf, journalOf, leaks } from '../support/planted-secret.ts'
 import { useStage } from '../support/stage.ts'
 
 const stage = useStage('examples', () => Promise.resolve({ workerFlags: ['--registry-local', 'examples/components'] }))
@@ -42,6 +46,7 @@ const ENDS: Readonly<Record<string, End>> = {
     reason: 'DeployItemsFailed',
   },
   'imports.yaml': { phase: 'Succeeded', items: { database: 'Succeeded', app: 'Succeeded' } },
+  'kubeconfigs.yaml': { phase: 'Succeeded', items: {} },
   'manifest.yaml': { phase: 'Succeeded', items: { database: 'Succeeded', app: 'Succeeded' } },
   'roots.yaml': { phase: 'Succeeded', items: { server: 'Succeeded' } },
   'sub-installations.yaml': { phase: 'Succeeded', items: {} },
@@ -97,6 +102,29 @@ describe.concurrent('what an example says in its first lines', () => {
     expect(await exported('app-link')).toBe('https://app.example.com/?db=db.example.com:5432')
     await kubectl('annotate', '--overwrite', 'inst', 'database', `${OPERATION}=reconcile`)
     await stage.cluster.finished('app', app.status?.jobID)
+  })
+
+  it('is true of the one with a kubeconfig, and the token is told nowhere', async () => {
+    const { cluster, pawl } = stage
+    await cluster.finished('reader')
+    expect(Date.parse(await exported('reader-expires'))).toBeGreaterThan(Date.now())
+    const kubeconfig = await kubectl('get', 'target', 'reader', '-o', 'jsonpath={.spec.config.kubeconfig}')
+    const folder = await mkdtemp(join(tmpdir(), 'pawl-reader-'))
+    try {
+      const file = join(folder, 'kubeconfig')
+      await writeFile(file, kubeconfig)
+      const { stdout } = await run(stage.servers.kubectlPath, ['--kubeconfig', file, 'auth', 'whoami', '-o', 'json'])
+      const { status } = JSON.parse(stdout) as { status: { userInfo: { username: string } } }
+      expect(status.userInfo.username).toBe(`system:serviceaccount:${cluster.namespace}:reader`)
+    } finally {
+      await rm(folder, { recursive: true })
+    }
+    const { users } = JSON.parse(kubeconfig) as { users: [{ user: { token: string } }] }
+    const dumps = await Promise.all([journalOf(pawl), historiesOf(pawl, cluster, 1)])
+    for (const dump of dumps) {
+      expect(dump).toContain('reader')
+      expect(leaks(dump, users[0].user.token)).toEqual([])
+    }
   })
 
   it('is true of the one with Spiff', async () => {
