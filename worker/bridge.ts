@@ -22,6 +22,7 @@ const { cluster, namespace, owner } = settings
 const { route, subjectKinds, modes, lanes, hosts, watchedKinds } = await loadRegistry(
   settings.controllerFiles,
   settings.wings,
+  settings.off,
 )
 const clock = createJournalClock()
 const now = () => clock.now()

@@ -12,13 +12,14 @@ import { recordWarning } from '../activities/kube/events.ts'
 import { ObjectCache } from '../activities/kube/object-cache.ts'
 import { AtWork } from '../activities/run/at-work.ts'
 import { readConfig } from './server/config.ts'
-import { controllerFiles, createRegistry, loadControllers } from './server/registry.ts'
+import { controllerFiles, createRegistry, loadControllers, wingOf } from './server/registry.ts'
 import { loadOwnActivities } from './server/own-activities.ts'
 import { givenFlags } from './server/flags.ts'
 import { serveHealth } from './server/health.ts'
 import { type Frame, runProcess } from './server/process.ts'
 import { awaitSchema } from './server/await-schema.ts'
 import { createJournalClock } from './server/journal-clock.ts'
+import { switchedOff } from './server/switches.ts'
 import { createTroubles } from './server/troubles.ts'
 import { wingsOn } from './server/wings.ts'
 import { buildOf } from './reconciler/build.ts'
@@ -37,7 +38,7 @@ import { logTemporal } from './reconciler/temporal-log.ts'
 const given = givenFlags(WORKER_FLAGS)
 const config = readConfig()
 const added = await loadControllers(controllerFiles(given['controllers']))
-const registry = createRegistry(added, wingsOn(given['wings']))
+const registry = createRegistry(added, wingsOn(given['wings']), switchedOff(given))
 const { route, subjectKinds, modes, lanes, hosts, controllers, watchedKinds } = registry
 const settings = reconcilerSettings(given, config, { names: [...controllers.keys()], queues: registry.queues })
 const ownModules = await loadOwnActivities(registry.levels.filter(isRunHere))
@@ -152,7 +153,10 @@ function activitiesOf({ log, opened }: Frame, { db, lax, kube, atWork, routing, 
     return [wing]
   })
   const own = registry.levels.map((controller) =>
-    ownActivities(controller, ownModules.get(controller.name) ?? {}, deps),
+    ownActivities(controller, ownModules.get(controller.name) ?? {}, {
+      deps,
+      flags: settings.wingFlags.get(wingOf(controller.name) ?? ''),
+    }),
   )
   const made = [...wings.map(({ activities }) => activities), ...own]
   const ends = wings.flatMap(({ beforeEnd = {} }) => Object.entries(beforeEnd))

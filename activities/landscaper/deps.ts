@@ -2,6 +2,7 @@
 
 import type { Deps } from '../deps.ts'
 import type { JobBlueprints } from './components/job-blueprints.ts'
+import type { DefaultContexts } from './context/default-contexts.ts'
 import type { Registries } from './components/registries.ts'
 import type { LatelyIssued } from './kubeconfigs/lately-issued.ts'
 import type { TargetAccess } from './deploy/target/target-cluster.ts'
@@ -23,6 +24,8 @@ export interface LandscaperParts {
   readonly kubeconfigs: LatelyIssued
   /** How long a triggered item may wait for a deployer that is not part of Pawl; undefined: for ever. */
   readonly pickupTimeoutMs: number | undefined
+  /** What namespaces get for a Context of itself; undefined: none. */
+  readonly defaultContexts?: DefaultContexts | undefined
   /** True: what is nobody's is not taken, and ServiceAccounts only where they allow it. Source: docs/security.md. */
   readonly strictTenancy: boolean
 }

@@ -5,6 +5,7 @@ import type { BeforeEnd } from '../deps.ts'
 import type { ActivityWing } from '../wing.ts'
 import { JobBlueprints } from './components/job-blueprints.ts'
 import { createRegistries } from './components/registries.ts'
+import { readDefaultContexts } from './context/default-contexts.ts'
 import { deployers } from './deploy/deployers.gen.ts'
 import { answerActivities } from './deploy/run/answer-items.ts'
 import { itemActivities } from './deploy/run/item-activities.ts'
@@ -40,8 +41,9 @@ export const landscaper: ActivityWing<typeof landscaperWing.flags, LandscaperAct
     const targets = createTargetAccess({ ...deps, strictTenancy, allow, data })
     const registries = createRegistries({ allow, now: deps.now })
     const components = { registryFolder: flags['registry-local'], registries, blueprints: new JobBlueprints() }
+    const defaultContexts = readDefaultContexts(flags)
     const kubeconfigs = new LatelyIssued()
-    const parts = { templates, components, targets, kubeconfigs, pickupTimeoutMs, strictTenancy }
+    const parts = { templates, components, targets, kubeconfigs, pickupTimeoutMs, strictTenancy, defaultContexts }
     const own = { ...deps, landscaper: parts }
     return {
       activities: landscaperActivities(own),

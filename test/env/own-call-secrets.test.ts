@@ -27,7 +27,7 @@ it.each([
     throw new Error(`cannot log in: ${FORMS.join(' or ')}`)
   }
   const controller = { name: 'shop', activities: { options: { connect: {} } } } as unknown as LevelController
-  const call = ownActivities(controller, { connect }, deps)[ownActivityName('shop', 'connect')]!
+  const call = ownActivities(controller, { connect }, { deps })[ownActivityName('shop', 'connect')]!
   const context = {
     info: { workflowExecution: { workflowId: 'w', runId: 'r' }, activityId: '1', attempt: 1 },
     heartbeat: () => undefined,

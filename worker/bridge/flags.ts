@@ -1,13 +1,15 @@
 // The bridge's settings, from flags and environment; wrong ones end the process with what was found and what was expected.
 
 import type { Config } from '../server/config.ts'
-import { type FlagTable, type GivenFlags, readFlags } from '../server/flags.ts'
+import { type FlagTable, type GivenFlags, joinTables, readFlags } from '../server/flags.ts'
 import { newOwner, readSurroundings, type Surroundings } from '../server/surroundings.ts'
+import { SWITCH_FLAGS } from '../server/switches.ts'
+import { readWingFlags } from '../server/wings.ts'
 import { type BridgeSettings, DEFAULT_SETTINGS } from './settings.ts'
 
 const { leaseMs, watchdogMs, holdMs, relistMs } = DEFAULT_SETTINGS
 
-export const BRIDGE_FLAGS = {
+const OWN_FLAGS = {
   kubeconfig: {
     ...{ takes: '<file>', reads: 'text', text: 'the cluster to watch' },
     default: '$KUBECONFIG, else in-cluster or the usual file',
@@ -61,6 +63,9 @@ export const BRIDGE_FLAGS = {
   },
 } as const satisfies FlagTable
 
+/** The bridge's own flags, then those of wings that say which controllers there are. */
+export const BRIDGE_FLAGS: FlagTable = joinTables(OWN_FLAGS, SWITCH_FLAGS)
+
 export interface ProcessSettings extends Surroundings {
   /** The only namespace to follow; undefined = all. A journal holds one choice: another namespace needs another `cluster` name. */
   readonly namespace: string | undefined
@@ -73,9 +78,11 @@ const DAY_MS = 24 * 60 * 60 * 1000
 
 /** @throws with the name of the flag, what was found and what was expected. */
 export function processSettings(given: GivenFlags, config: Config): ProcessSettings {
-  const flags = readFlags(BRIDGE_FLAGS, given)
+  const flags = readFlags(OWN_FLAGS, given)
+  const surroundings = readSurroundings(flags, given, config, 'a file, made when missing')
+  readWingFlags(surroundings.wings, given)
   return {
-    ...readSurroundings(flags, config, 'a file, made when missing'),
+    ...surroundings,
     namespace: checkedNamespace(flags.namespace),
     retentionMs: flags['retention-days'] * DAY_MS,
     owner: newOwner(),

@@ -98,9 +98,19 @@ export function collectionPath({ watched, namespace }: Pick<Term, 'watched' | 'n
   return resourcePath(watched, watched.withoutNamespace === true ? undefined : namespace)
 }
 
+/** Where one namespace is followed, that is also the only one of its kind. */
+export function selectorsOf({
+  watched,
+  namespace,
+}: Pick<Term, 'watched' | 'namespace'>): Readonly<Record<string, string>> {
+  const isOfNamespaces = watched.apiVersion === 'v1' && watched.kind === 'Namespace'
+  return isOfNamespaces && namespace !== undefined ? { fieldSelector: `metadata.name=${namespace}` } : {}
+}
+
 /** The pages of one consistent list. A continue token that expired throws; the caller lists again from the beginning. */
 async function* pages(term: Term): AsyncGenerator<{ items: ObjectList['items']; version: number }> {
   const { kube, settings, signal } = term
-  for await (const { items, metadata } of readPages(kube, collectionPath(term), { limit: settings.pageLimit, signal }))
+  const how = { limit: settings.pageLimit, query: selectorsOf(term), signal }
+  for await (const { items, metadata } of readPages(kube, collectionPath(term), how))
     yield { items, version: Number(metadata.resourceVersion) }
 }

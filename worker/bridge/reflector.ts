@@ -19,7 +19,7 @@ import type { StreamedResponse } from '../../activities/kube/client.ts'
 import { isNotFound, KubeError } from '../../activities/kube/errors.ts'
 import { groupKindOf, type WatchedKind } from '../../workflows/kit/index.ts'
 import { feedJournal } from './feed.ts'
-import { collectionPath, relist } from './list.ts'
+import { collectionPath, relist, selectorsOf } from './list.ts'
 import { type Backoff, createBackoff, pause } from '../server/backoff.ts'
 import { PendingQueue } from './pending.ts'
 import { labelOf, laterList, nextList, type ReflectorDeps, type ReflectorHealth, type Term } from './term.ts'
@@ -233,6 +233,7 @@ function watchPath(term: Term): string {
   const [shortest, longest] = settings.watchSeconds
   const seconds = Math.min(shortest + random() * (longest - shortest), (position.listDue - performance.now()) / 1000)
   const query = new URLSearchParams({
+    ...selectorsOf(term),
     watch: '1',
     allowWatchBookmarks: 'true',
     resourceVersion: String(position.read),

@@ -61,5 +61,5 @@ async function drawn(
 }
 
 async function allPlans({ controllers }: PlanFlags): Promise<readonly PlannedKind[]> {
-  return findPlans(await loadRegistry(controllerFiles(controllers)))
+  return findPlans(await loadRegistry(controllerFiles(controllers), undefined, new Set()))
 }

@@ -55,13 +55,18 @@ export async function startPawl(options: PawlOptions): Promise<PawlParts> {
     ...(controllers === undefined ? [] : ['--controllers', controllers]),
   ]
   const ofWorker = ['--temporal-address', temporalAddress, '--temporal-namespace', temporalNamespace, ...ofBoth]
-  const ofWings = devWingFlags(wingsOn(wings), kubernetesUrl, wingFlags)
+  const ofWings = devWingFlags(wingsOn(wings), { url: kubernetesUrl, isOurs: isServerOurs(servers) }, wingFlags)
   const ofJournal = journalFlags(options)
   const processes: readonly PawlProcess[] = [
-    { name: 'bridge', file: 'bridge.ts', healthPort: ports.bridgeHealth, args: [...ofJournal, ...ofBoth] },
+    {
+      name: 'bridge',
+      file: 'bridge.ts',
+      healthPort: ports.bridgeHealth,
+      args: [...ofJournal, ...ofBoth, ...ofWings.bridge],
+    },
     {
       ...{ name: 'worker', file: 'reconciler.ts', healthPort: ports.workerHealth },
-      args: [...ofJournal, ...ofWorker, ...ofWings],
+      args: [...ofJournal, ...ofWorker, ...ofWings.worker],
     },
     // An API server that is the user's own may not reach this machine.
     ...(isServerOurs(servers)

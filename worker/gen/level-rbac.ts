@@ -37,8 +37,10 @@ function ofTarget({ target, finalizer, writes }: LevelController): readonly Righ
   const place = placeOf(target, undefined)
   const isWhole = target.statusSubresource === false
   const owns = writes.length > 0
+  const seen = right('bridge', place, target, ['list', 'watch'])
+  if (target.isReadOnly === true) return [seen, right('worker', place, target, ['get'])]
   return [
-    right('bridge', place, target, ['list', 'watch']),
+    seen,
     right('worker', place, target, ['get', ...(finalizer !== undefined || isWhole ? ['patch'] : [])]),
     ...(isWhole ? [] : [right('worker', place, part(target, 'status'), ['patch'])]),
     // Where the server protects owner references, whoever makes objects of an owner needs it.
@@ -47,13 +49,13 @@ function ofTarget({ target, finalizer, writes }: LevelController): readonly Righ
 }
 
 function writing(controller: LevelController): readonly Right[] {
-  return controller.writes.flatMap(({ kind, namespaces }) => {
+  return controller.writes.flatMap(({ kind, namespaces, verbs = ['create', 'patch', 'delete'] }) => {
     const resource = resourceOf(controller, kind)
     const places = [placeOf(resource, undefined), ...namespaces.map((namespace) => ({ namespace }))]
     return places.flatMap((place) => [
       // What is in the way of a write wakes the pass when it changes or goes.
       right('bridge', place, resource, ['list', 'watch']),
-      right('worker', place, resource, ['get', 'create', 'patch', 'delete']),
+      right('worker', place, resource, ['get', ...verbs]),
     ])
   })
 }

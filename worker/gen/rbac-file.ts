@@ -31,7 +31,7 @@ export async function genRbac(options: GenRbacOptions): Promise<0 | 1 | 2> {
     complain(`gen rbac: a namespace is "${wrong}", expected a name of one`)
     return 2
   }
-  const loaded = await load(files, wings, complain)
+  const loaded = await load(options)
   if (loaded === undefined) return 2
   const { controllers, rights } = loaded
   const name = options.name ?? [...wings, ...controllers.map(dashed)].join('-')
@@ -55,13 +55,9 @@ interface Loaded {
   readonly rights: readonly Right[]
 }
 
-async function load(
-  files: readonly string[],
-  wings: readonly string[],
-  complain: GenRbacOptions['complain'],
-): Promise<Loaded | undefined> {
+async function load({ files, wings = [], namespaces, complain }: GenRbacOptions): Promise<Loaded | undefined> {
   try {
-    const rights = wings.length === 0 ? [] : await wingRights(wings)
+    const rights = wings.length === 0 ? [] : await wingRights(wings, namespaces.length === 0 ? 'cluster' : 'namespaces')
     return { rights, controllers: await loadControllers(files.map((file) => resolve(file))) }
   } catch (error) {
     complain(`gen rbac: ${(error instanceof Error ? error.message : String(error)).replace(/^--controllers /, '')}`)

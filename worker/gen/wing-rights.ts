@@ -43,14 +43,19 @@ export function partsByWing({ folders, controllers, wings }: FoundParts): Readon
 /**
  * What bridge and worker need for wings that Pawl ships, beside what they work on; for other roles than those of `deploy/rbac/`.
  *
+ * @param scope in some namespaces there are no controllers that a flag switches on: they look at the whole cluster.
  * @throws a plain Error that names a wing which is none, and those there are.
  */
-export async function wingRights(wings: readonly string[]): Promise<readonly Right[]> {
-  const known = partsByWing(await readParts(ROOT))
+export async function wingRights(wings: readonly string[], scope: 'cluster' | 'namespaces'): Promise<readonly Right[]> {
+  const found = await readParts(ROOT)
+  const switched = found.wings.flatMap(({ said }) => Object.keys(said?.value.switches ?? {}))
+  const off = new Set(scope === 'cluster' ? [] : switched)
+  const known = partsByWing(found)
   const engine = ENGINE_RULES.map((rule): Right => ({ process: 'worker', place: 'beside the target', rule }))
   const rights = wings.flatMap((wing) => {
     const parts = known.get(wing)
-    if (parts !== undefined) return rightsOfWing(parts)
+    if (parts !== undefined)
+      return rightsOfWing({ ...parts, controllers: parts.controllers.filter(({ name }) => !off.has(name)) })
     throw new Error(`no wing is called "${wing}", expected ${[...known.keys()].join(' or ')}`)
   })
   return [...engine, ...rights]

@@ -10,7 +10,7 @@ import {
   type LevelTarget,
   type Step,
 } from '../../workflows/kit/index.ts'
-import type { Registry } from '../server/registry.ts'
+import { type Registry, wingOf } from '../server/registry.ts'
 import { UsageError } from '../server/usage-error.ts'
 
 export type NamedKind = Pick<Kind, 'apiVersion' | 'group' | 'kind' | 'singular' | 'plural' | 'shortNames'>
@@ -29,12 +29,17 @@ export function findPlans({ levels, controllers }: Pick<Registry, 'levels' | 'co
   const ofLevels = levels.map(({ name, target, plan, onDelete }) => ({
     ...{ controller: name, kind: namedKind(target), step: plan, onDelete },
   }))
+  const [ours, theirs] = [true, false].map((isOurs) =>
+    ofLevels.filter(({ controller }) => (wingOf(controller) !== undefined) === isOurs),
+  )
   const others = [...controllers.values()].flatMap((controller) =>
     controller.mode === 'level'
       ? []
       : { controller: controller.name, kind: namedKind(controller.target), ...drawn(controller.plan) },
   )
-  return [...ofLevels, ...others.sort((left, right) => (groupKindText(left.kind) < groupKindText(right.kind) ? -1 : 1))]
+  const own = [...(ours ?? []), ...others]
+  const inOrder = own.sort((left, right) => (groupKindText(left.kind) < groupKindText(right.kind) ? -1 : 1))
+  return [...(theirs ?? []), ...inOrder]
 }
 
 function drawn(plan: JobModeController['plan']): { phases: JobPlan<never> } | { step: Step<never> } {

@@ -4,6 +4,7 @@ import type { Config } from '../server/config.ts'
 import { type FlagTable, type FlagValues, type GivenFlags, joinTables, needed, readFlags } from '../server/flags.ts'
 import { createRegistry } from '../server/registry.ts'
 import { newOwner, readSurroundings, type Surroundings } from '../server/surroundings.ts'
+import { switchedOff } from '../server/switches.ts'
 import { TEMPORAL_FLAGS, type TemporalTarget, temporalTarget } from '../server/temporal.ts'
 import { UsageError } from '../server/usage-error.ts'
 import { isPartOfWings, readWingFlags, WING_FLAGS, wingsOn } from '../server/wings.ts'
@@ -144,9 +145,9 @@ function unloaded(given: GivenFlags, own: Iterable<string>): Partial<KnownContro
  */
 export function reconcilerSettings(given: GivenFlags, config: Config, known?: KnownControllers): ReconcilerSettings {
   const flags = readFlags(OWN_FLAGS, given)
-  const own = createRegistry([], wingsOn(given['wings'])).controllers
+  const own = createRegistry([], wingsOn(given['wings']), switchedOff(given)).controllers
   const { names, queues: named } = known ?? unloaded(given, own.keys())
-  const surroundings = readSurroundings(flags, config, 'the file that pawl migrate up has made')
+  const surroundings = readSurroundings(flags, given, config, 'the file that pawl migrate up has made')
   const { cluster } = flags
   const address = needed(
     'temporal-address',

@@ -51,7 +51,7 @@ export function needed(name: string, value: string | undefined, expected: string
 function valueOf(name: string, flag: Flag, text: string | undefined): FlagValue<Flag> {
   switch (flag.reads) {
     case 'text':
-      return text ?? flag.otherwise
+      return text === undefined ? flag.otherwise : checkedText(name, text, flag)
     case 'number':
       return text === undefined ? flag.otherwise : wholeNumber(name, text, flag.least)
     case 'duration':
@@ -61,6 +61,11 @@ function valueOf(name: string, flag: Flag, text: string | undefined): FlagValue<
     case 'list':
       return text === undefined ? [] : list(name, text, flag)
   }
+}
+
+function checkedText(name: string, text: string, { accepts, expected }: Flag & { readonly reads: 'text' }): string {
+  if (accepts?.(text) ?? true) return text
+  throw new UsageError(`--${name} is "${text}"; expected ${expected ?? 'another text'}`)
 }
 
 function wholeNumber(name: string, text: string, least: number): number {

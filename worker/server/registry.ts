@@ -21,6 +21,7 @@ import {
 } from '../../workflows/kit/index.ts'
 import { joinKinds } from './join-kinds.ts'
 import { loadControllers } from './load-controllers.ts'
+import { switchedOff } from './switches.ts'
 
 export { controllerFiles, loadControllers } from './load-controllers.ts'
 
@@ -50,11 +51,16 @@ export const WINGS: readonly string[] = Object.keys(CONTROLLERS)
 /**
  * The controllers of these wings, and the given ones.
  *
+ * @param off names of those that are left out. Default: those that somebody has to want.
  * @throws with what was found and expected when two have a name, or two kinds do, when there is no such wing, and when a query is none for
  * its controller's mode.
  */
-export function createRegistry(added: readonly LevelController[], wings: readonly string[] = WINGS): Registry {
-  const own = wings.flatMap(controllersOf)
+export function createRegistry(
+  added: readonly LevelController[],
+  wings: readonly string[] = WINGS,
+  off: ReadonlySet<string> = switchedOff({}),
+): Registry {
+  const own = wings.flatMap(controllersOf).filter(({ name }) => !off.has(name))
   const levels = [...own.filter(isLevel), ...added]
   const inOtherModes = own.filter((one): one is JobModeController => !isLevel(one))
   inOtherModes.forEach(checkJobQueries)
@@ -84,8 +90,17 @@ export function createRegistry(added: readonly LevelController[], wings: readonl
 }
 
 /** The registry with the controllers of the modules at these paths. @throws as `createRegistry` and `loadControllers`. */
-export async function loadRegistry(files: readonly string[], wings: readonly string[] = WINGS): Promise<Registry> {
-  return createRegistry(await loadControllers(files), wings)
+export async function loadRegistry(
+  files: readonly string[],
+  wings: readonly string[] = WINGS,
+  off?: ReadonlySet<string>,
+): Promise<Registry> {
+  return createRegistry(await loadControllers(files), wings, off)
+}
+
+/** The wing that a controller is of; undefined for one of a user's. */
+export function wingOf(controller: string): string | undefined {
+  return WINGS.find((wing) => controllersOf(wing).some(({ name }) => name === controller))
 }
 
 function controllersOf(wing: string): readonly (JobModeController | LevelController)[] {

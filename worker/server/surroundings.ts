@@ -5,9 +5,10 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 
 import type { Config } from './config.ts'
-import { needed } from './flags.ts'
+import { type GivenFlags, needed } from './flags.ts'
 import { controllerFiles } from './load-controllers.ts'
 import { createRegistry } from './registry.ts'
+import { switchedOff } from './switches.ts'
 import { wingsOn } from './wings.ts'
 
 /** The values of the flags that are read here; the tables are each process's own, for they say what a flag means to it. */
@@ -30,6 +31,8 @@ export interface Surroundings {
   readonly cluster: string
   /** Names of those that are on. */
   readonly wings: readonly string[]
+  /** Names of their controllers that are off. */
+  readonly off: ReadonlySet<string>
   /** Absolute paths of modules that export `controllers`. */
   readonly controllerFiles: readonly string[]
   readonly contentKeyPath: string | undefined
@@ -38,18 +41,26 @@ export interface Surroundings {
 }
 
 /**
+ * @param given all that the process was given.
  * @param key what is expected of the file of the content key.
  * @throws with the name of the flag, what was found and what was expected.
  */
-export function readSurroundings(flags: SurroundingFlags, config: Config, key: string): Surroundings {
+export function readSurroundings(
+  flags: SurroundingFlags,
+  given: GivenFlags,
+  config: Config,
+  key: string,
+): Surroundings {
   const wings = wingsOn(flags.wings)
+  const off = switchedOff(given)
   return {
     kubeconfigPath: flags.kubeconfig ?? config.kubeconfig,
     databaseUrl: neededDatabase(flags['database-url'], config),
     cluster: flags.cluster,
     wings,
+    off,
     controllerFiles: controllerFiles(flags.controllers),
-    contentKeyPath: keyOf(flags, config, { wings, expected: key }),
+    contentKeyPath: keyOf(flags, config, { wings, off, expected: key }),
     healthHost: flags['health-host'],
     healthPort: flags['health-port'],
   }
@@ -72,10 +83,10 @@ export function newOwner(): string {
 function keyOf(
   flags: SurroundingFlags,
   config: Config,
-  { wings, expected }: { wings: readonly string[]; expected: string },
+  { wings, off, expected }: Pick<Surroundings, 'wings' | 'off'> & { readonly expected: string },
 ): string | undefined {
   const path = flags['content-key'] ?? config.contentKeyPath
-  const level = createRegistry([], wings).levels.map(({ name }) => `controller ${name} in level mode`)
+  const level = createRegistry([], wings, off).levels.map(({ name }) => `controller ${name} in level mode`)
   return checkedKey(path, flags.controllers === undefined ? level[0] : '--controllers', expected)
 }
 

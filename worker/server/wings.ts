@@ -3,6 +3,7 @@
 import { WINGS as SAYING } from '../../workflows/wings.gen.ts'
 import { type FlagTable, type FlagValues, type GivenFlags, joinTables, readFlags } from './flags.ts'
 import { WINGS } from './registry.ts'
+import { SWITCH_FLAGS } from './switches.ts'
 import { UsageError } from './usage-error.ts'
 
 /** The flags of the worker that belong to wings, whether they are on or not. */
@@ -57,19 +58,26 @@ export function readWingFlags(
 }
 
 /**
- * What the worker of `pawl dev` is given of the flags of the wings that are on.
+ * What the processes of `pawl dev` are given of the flags of the wings that are on.
  *
- * @param apiServer the URL of its API server. @param given to `pawl dev` itself.
+ * @param apiServer the URL of its API server, and whether it is its own. @param given to `pawl dev` itself.
  */
-export function devWingFlags(on: readonly string[], apiServer: string, given: GivenFlags): readonly string[] {
+export function devWingFlags(
+  on: readonly string[],
+  { url: apiServer, isOurs }: { readonly url: string; readonly isOurs: boolean },
+  given: GivenFlags,
+): Readonly<Record<'worker' | 'bridge', readonly string[]>> {
   const flags = joinTables(...on.map((wing) => SAYING_OF.get(wing)?.flags ?? {}))
   const { hostname, port, protocol } = new URL(apiServer)
   const ours = `${hostname}:${port === '' ? (protocol === 'http:' ? 80 : 443) : port}`
-  return Object.entries(flags).flatMap(([name, { inDev }]) => {
+  const all = Object.entries(flags).flatMap(([name, { inDev }]) => {
     if (inDev === undefined) return []
-    const values = [...(inDev === 'api-server' ? [ours] : []), ...[given[name]].flatMap((value) => value ?? [])]
-    return values.length === 0 ? [] : [`--${name}=${values.join(',')}`]
+    const own = inDev === 'own-server' && isOurs ? 'yes' : undefined
+    const values = [...(inDev === 'api-server' ? [ours] : []), ...[given[name] ?? own].flatMap((value) => value ?? [])]
+    return values.length === 0 ? [] : [{ name, text: `--${name}=${values.join(',')}` }]
   })
+  const ofBridge = all.filter(({ name }) => Object.hasOwn(SWITCH_FLAGS, name))
+  return { worker: all.map(({ text }) => text), bridge: ofBridge.map(({ text }) => text) }
 }
 
 const SAYING_OF: ReadonlyMap<string, { readonly flags: FlagTable }> = new Map(Object.entries(SAYING))

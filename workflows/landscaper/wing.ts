@@ -2,6 +2,10 @@
 
 import type { Wing } from '../kit/index.ts'
 import { LISTED_SERVER, readListedServer } from './listed-server.ts'
+import { readRepositoryContext, REPOSITORY } from './repository-flag.ts'
+
+// Source: RFC 1123 labels, as Kubernetes demands of namespaces.
+const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
 export const landscaperWing = {
   flags: {
@@ -16,6 +20,22 @@ export const landscaperWing = {
     'strict-tenancy': {
       ...{ takes: '<yes-or-no>', reads: 'yes-or-no', otherwise: 'no' },
       text: 'whether tenants share the cluster: ServiceAccounts are used only where they allow it, hand-made data is not taken',
+    },
+    'default-contexts': {
+      ...{ takes: '<yes-or-no>', reads: 'yes-or-no', otherwise: 'no', inDev: 'own-server' },
+      text: 'whether each namespace gets a Context called default; bridge and worker have to say the same',
+    },
+    'default-context-repository': {
+      ...{ takes: '<json>', reads: 'text', default: 'none', inDev: 'as-given' },
+      text: 'the repositoryContext of Contexts called default, such as {"type":"OCIRegistry","baseUrl":"ghcr.io/acme"}',
+      accepts: (text) => readRepositoryContext(text) !== undefined,
+      expected: REPOSITORY,
+    },
+    'default-context-excluded': {
+      ...{ takes: '<namespaces>', reads: 'list', default: 'none', inDev: 'as-given' },
+      text: 'the namespaces that get no Context called default',
+      accepts: (entry) => NAMESPACE.test(entry),
+      expected: 'the name of a namespace',
     },
     'registry-local': {
       ...{ takes: '<folder>', reads: 'text', default: 'none', inDev: 'as-given' },
@@ -37,6 +57,7 @@ export const landscaperWing = {
     // With --strict-tenancy: whether the account allows it.
     { apiGroups: [''], resources: ['serviceaccounts'], verbs: ['get'] },
   ],
+  switches: { context: 'default-contexts' },
   // Source: spec/landscaper.md 5.3.
   admission: {
     configuration: 'landscaper-validation-webhook',

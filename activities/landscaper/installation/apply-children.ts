@@ -15,6 +15,7 @@ import { writeDataObjects } from '../data-objects.ts'
 import { type AuthorFault, withAuthorFaults, withCondition } from './author-faults.ts'
 import { applySubInstallations, type WantedSub } from './apply-sub-installations.ts'
 import type { InstallationImports } from './construct-imports.ts'
+import { awaitContext } from './context-wait.ts'
 import { importCopies, removeStaleCopies } from './import-copies.ts'
 import { loadImports } from './imports.ts'
 import { readInstallation, userMistake } from './read-installation.ts'
@@ -47,8 +48,8 @@ export type ApplyChildrenResult =
       /** That the items are of, where they stood already; absent: the one that was asked for. */
       readonly generation?: number
     }
-  /** For siblings, or for an Execution of an earlier Installation of this name that is still being deleted; their end will wake this job. */
-  | { readonly result: 'waiting'; readonly reason: string; readonly of?: 'siblings' }
+  /** For siblings, for the namespace's Context, or for an Execution of an earlier Installation of this name that is still being deleted; what becomes of them will wake this job. */
+  | { readonly result: 'waiting'; readonly reason: string; readonly of?: 'siblings' | 'context' }
   /** The imports are not what the blueprint wants, or are not there; or its sub-installations cannot be. */
   | ({ readonly result: 'refused'; readonly of: Refusal['of'] } & AuthorFault)
 
@@ -67,7 +68,8 @@ export const applyChildrenActivities = (all: LandscaperDeps) => ({
       const { execution: existing, items, subs } = await readTree(deps, input, {})
       if (existing !== undefined && stands(existing, items, input.jobID))
         return await standing(deps, { existing, subs }, input)
-      const early = await awaitPredecessors(deps, input, installation)
+      const early =
+        (await awaitPredecessors(deps, input, installation)) ?? (await awaitDefault(deps, input, installation))
       if (early !== undefined) return early
       const rendered = await renderInstallation(deps, input.subject, { installation, jobID: input.jobID })
       if ('fault' in rendered) return { result: 'refused', of: rendered.of, ...rendered.fault }
@@ -126,6 +128,16 @@ async function awaitPredecessors(
     'NotCompletedDependents',
     `siblings whose exports are imported have not succeeded: ${failed.join(', ')}; expected Succeeded`,
   )
+}
+
+/** Undefined: it is there, or nobody has to wait for it. */
+async function awaitDefault(
+  deps: LandscaperDeps,
+  input: ApplyChildrenInput,
+  installation: Installation,
+): Promise<ApplyChildrenResult | undefined> {
+  const reason = await awaitContext(deps, input, installation)
+  return reason === undefined ? undefined : { result: 'waiting', of: 'context', reason }
 }
 
 async function standing(

@@ -10,6 +10,7 @@ import { credentialsOf } from '../components/context-credentials.ts'
 import { resolveComponents } from '../components/resolve-components.ts'
 import { customerIn } from '../customer.ts'
 import type { LandscaperDeps } from '../deps.ts'
+import { DEFAULT_CONTEXT as DEFAULT } from './context-wait.ts'
 import { readBlueprint, type Blueprint } from '../render/blueprint.ts'
 import { BlueprintError } from '../render/blueprint-error.ts'
 
@@ -35,8 +36,6 @@ export async function blueprintOf(deps: LandscaperDeps, installation: Installati
     return await readBlueprint(templates.data, blueprint, await resolveComponents(templates.data, source))
   })
 }
-
-const DEFAULT = 'default'
 
 /** Registries as a Context lets them be read. Its credentials are read when they are needed first, and once: a job has what it began with. */
 function registriesOf(deps: LandscaperDeps, namespace: string, context: Context | undefined) {

@@ -2,6 +2,7 @@
 
 import { OPERATION_ANNOTATION, RENDERED_FROM_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import {
+  CONTEXT_WAIT_CONDITION,
   type Installation,
   installationKind,
   installationTrigger,
@@ -37,6 +38,8 @@ export interface InstallationView extends TargetView, Failure {
   readonly importsHash: string | undefined
   /** For whom it waits, as its status says. */
   readonly siblingWait?: string | undefined
+  /** The Context that it waits for, as its status says. */
+  readonly contextWait?: string | undefined
   /** It is a sub-installation: its jobs come from its parent. */
   readonly hasParent: boolean
   /** Of a sub-installation: the template that it was made of. */
@@ -76,7 +79,8 @@ export function installationView(object: Installation): InstallationView {
     exports: hasExports(object),
     withoutUninstall: withoutUninstall(object),
     importsHash: status?.importsHash,
-    siblingWait: waitOf(object),
+    siblingWait: waitOf(object, WAIT_CONDITION),
+    contextWait: waitOf(object, CONTEXT_WAIT_CONDITION),
     hasParent: parentOf(object) !== undefined,
     template: templateOf(object),
     gives: gives(object),
@@ -95,8 +99,8 @@ function hasExports({ spec: { exports = {} } }: Installation): boolean {
   return (exports.data ?? []).length + (exports.targets ?? []).length > 0
 }
 
-function waitOf({ status }: Installation): string | undefined {
-  return (status?.conditions ?? []).find(({ type, status }) => type === WAIT_CONDITION && status === 'True')?.message
+function waitOf({ status }: Installation, wait: string): string | undefined {
+  return (status?.conditions ?? []).find(({ type, status }) => type === wait && status === 'True')?.message
 }
 
 function gives(object: Installation): boolean {

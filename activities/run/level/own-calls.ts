@@ -12,6 +12,8 @@ import {
   type ActivityContext,
   ActivityError,
   type CallOptions,
+  type FlagTable,
+  type FlagValues,
   type LevelController,
   MOST_CALL_BYTES,
   ownActivityName,
@@ -32,29 +34,35 @@ const UNEXPECTED = { code: 'ActivityFailed' } as const
 // Far below the time-out of workflows/kit/run/loop/own-calls.ts; the SDK sends fewer.
 const HEARTBEAT_MS = 1000
 
+/** What they are made with. */
+interface Surroundings {
+  readonly deps: Deps
+  /** The values of the flags of the controller's wing; undefined for controllers of users. */
+  readonly flags?: FlagValues<FlagTable> | undefined
+}
+
 /** @param functions what the module exports, by name. */
 export function ownActivities(
   { name: controller, activities }: Pick<LevelController, 'name' | 'activities'>,
   functions: OwnFunctions,
-  deps: Deps,
+  surroundings: Surroundings,
 ): Readonly<Record<string, Registered>> {
   const all = Object.entries(activities?.options ?? {}).flatMap(([name, options]) => {
     const run = functions[name]
     return run === undefined
       ? []
-      : [[ownActivityName(controller, name), registered(name, options, { run, deps })] as const]
+      : [[ownActivityName(controller, name), registered(name, options, { run, ...surroundings })] as const]
   })
   return Object.fromEntries(all)
 }
 
-interface Run {
+interface Run extends Surroundings {
   readonly run: OwnFunctions[string]
-  readonly deps: Deps
 }
 
-function registered(name: string, { heartbeatMs }: CallOptions, { run, deps }: Run): Registered {
+function registered(name: string, { heartbeatMs }: CallOptions, { run, deps, flags }: Run): Registered {
   return async ({ subject, input, gaps }) => {
-    const { context, beat } = contextOf(name, subject)
+    const { context, beat } = contextOf(name, subject, flags)
     const by = { workflowID: Context.current().info.workflowExecution?.workflowId ?? '' }
     const { value, conceals } = await fillSecrets(deps, { by, subject }, input, gaps)
     const timer = heartbeatMs === undefined ? setInterval(beat, HEARTBEAT_MS) : undefined
@@ -70,7 +78,11 @@ function registered(name: string, { heartbeatMs }: CallOptions, { run, deps }: R
   }
 }
 
-function contextOf(name: string, subject: Subject): { readonly context: ActivityContext; readonly beat: () => void } {
+function contextOf(
+  name: string,
+  subject: Subject,
+  flags: Surroundings['flags'],
+): { readonly context: ActivityContext; readonly beat: () => void } {
   const temporal = Context.current()
   const { workflowExecution, activityId, attempt } = temporal.info
   const progress = temporal.info.heartbeatDetails as unknown
@@ -79,6 +91,7 @@ function contextOf(name: string, subject: Subject): { readonly context: Activity
     temporal.heartbeat(latest)
   }
   const context: ActivityContext = {
+    ...(flags !== undefined && { flags }),
     ...{ subject, attempt, progress, signal: temporal.cancellationSignal },
     log: logOf({ object: nameOf(subject.kind, subject), activity: name, tried: attempt }),
     callID: [workflowExecution?.workflowId, workflowExecution?.runId, activityId].join('/'),

@@ -37,6 +37,19 @@ describe('the settings of the bridge', () => {
     expect(processSettings({ controllers, 'content-key': 'key' }, config).controllerFiles).toEqual([controllers])
   })
 
+  it('switch on what the worker runs, which needs a content key, too', () => {
+    const on = { 'default-contexts': 'yes' }
+    expect(() => processSettings(on, config)).toThrow(
+      '--content-key is missing beside controller context in level mode',
+    )
+    expect([...processSettings({ ...on, 'content-key': 'key' }, config).off]).toEqual([])
+    expect([...processSettings({}, config).off]).toEqual(['context'])
+    expect(() => processSettings({ 'default-contexts': 'maybe' }, config)).toThrow(
+      '--default-contexts is "maybe"; expected yes or no',
+    )
+    expect(() => processSettings({ ...on, wings: 'none' }, config)).toThrow('wing landscaper, whose flag it is, is off')
+  })
+
   it('give every start another owner, so that a process that hangs shares no lease with its successor', () => {
     expect(processSettings({}, config).owner).not.toBe(processSettings({}, config).owner)
   })

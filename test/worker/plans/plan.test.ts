@@ -5,13 +5,13 @@ import { describe, expect, it } from 'vitest'
 
 import { drawPlan, listPlans } from '../../../worker/plans/draw-plan.ts'
 import { findPlans, planNamed } from '../../../worker/plans/find-plans.ts'
-import { builtIn } from '../../../worker/server/registry.ts'
+import { createRegistry } from '../../../worker/server/registry.ts'
 import { executionPlan } from '../../../workflows/landscaper/execution/plan.ts'
 import { action, defineLevel, describe as drawn, done, nop, toJson } from '../../../workflows/kit/index.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const PAWL = join(ROOT, 'worker/pawl.js')
-const plans = findPlans(builtIn)
+const plans = findPlans(createRegistry([], undefined, new Set()))
 
 describe('a plan that somebody asks for', () => {
   it.each(['Execution', 'execution', 'executions', 'EXEC', 'executions.landscaper.gardener.cloud'])(
@@ -23,7 +23,7 @@ describe('a plan that somebody asks for', () => {
 
   it.each(['target', 'exe', ''])('is not found by the name %j, and the known kinds are listed', (name) => {
     expect(() => planNamed(plans, name)).toThrow(
-      `no kind called '${name}' has a plan, expected one of DeployItem or di, Execution or exec, Installation or inst; --controllers FILE adds yours`,
+      `no kind called '${name}' has a plan, expected one of DeployItem or di, Execution or exec, Installation or inst, Namespace; --controllers FILE adds yours`,
     )
   })
 })
@@ -130,7 +130,7 @@ describe('a plan for programs', () => {
 
 describe('the plans that are known', () => {
   it('are those of the controllers', () => {
-    expect(plans.map(({ kind }) => kind.kind)).toEqual(['DeployItem', 'Execution', 'Installation'])
+    expect(plans.map(({ kind }) => kind.kind)).toEqual(['DeployItem', 'Execution', 'Installation', 'Namespace'])
     expect(plans.every(({ phases, step }) => (phases === undefined) !== (step === undefined))).toBe(true)
   })
 })

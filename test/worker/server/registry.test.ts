@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-import { builtIn, controllerFiles, createRegistry, loadRegistry } from '../../../worker/server/registry.ts'
+import { builtIn, controllerFiles, createRegistry, loadRegistry, wingOf } from '../../../worker/server/registry.ts'
+import { switchedOff } from '../../../worker/server/switches.ts'
 import { defineLevel, type LevelTarget, nop, path } from '../../../workflows/kit/index.ts'
 
 const { watchedKinds } = builtIn
@@ -38,6 +39,14 @@ describe('the registry of controllers', () => {
     expect(kinds.map(({ kind }) => kind)).toEqual([...watchedKinds.map(({ kind }) => kind), 'Shop', 'ConfigMap'])
     expect(kinds.find(({ kind }) => kind === 'Shop')?.projection).toEqual([path('status.a'), path('status.b')])
     expect(kinds.slice(0, watchedKinds.length)).toEqual(watchedKinds)
+  })
+
+  it('has a controller that a flag switches on only then, and follows only then what it looks at', () => {
+    const on = createRegistry([], undefined, switchedOff({ 'default-contexts': 'yes' }))
+    const [without, withIt] = [builtIn, on].map(({ watchedKinds: kinds }) => kinds.map(({ kind }) => kind))
+    expect(withIt).toEqual([...(without ?? []), 'Namespace', 'Context'])
+    expect([builtIn.controllers.has('context'), on.controllers.has('context')]).toEqual([false, true])
+    expect([wingOf('context'), wingOf('shop')]).toEqual(['landscaper', undefined])
   })
 
   it('refuses two controllers of a name', () => {

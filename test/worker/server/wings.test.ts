@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
+import type { GivenFlags } from '../../../worker/server/flags.ts'
 import { devWingFlags, isPartOfWings, readWingFlags, WING_FLAGS, wingsOn } from '../../../worker/server/wings.ts'
 import { UsageError } from '../../../worker/server/usage-error.ts'
 
@@ -30,6 +31,9 @@ describe('the flags of wings', () => {
       'pickup-timeout',
       'deployers',
       'strict-tenancy',
+      'default-contexts',
+      'default-context-repository',
+      'default-context-excluded',
       'registry-local',
       'target-allow',
     ])
@@ -67,14 +71,27 @@ describe('the flags of wings', () => {
   })
 
   it('tell the worker of pawl dev where its API server is, beside what pawl dev was given', () => {
-    expect(devWingFlags(['landscaper'], 'https://127.0.0.1:6443/', {})).toEqual(['--target-allow=127.0.0.1:6443'])
-    expect(devWingFlags(['landscaper'], 'https://kube.example', { 'target-allow': '10.0.0.1,::1' })).toEqual([
+    const given = (url: string, flags: GivenFlags) => devWingFlags(['landscaper'], { url, isOurs: false }, flags)
+    expect(given('https://127.0.0.1:6443/', {})).toEqual({ worker: ['--target-allow=127.0.0.1:6443'], bridge: [] })
+    expect(given('https://kube.example', { 'target-allow': '10.0.0.1,::1' }).worker).toEqual([
       '--target-allow=kube.example:443,10.0.0.1,::1',
     ])
-    expect(devWingFlags(['landscaper'], 'https://kube.example', { 'registry-local': './parts' })).toEqual([
+    expect(given('https://kube.example', { 'registry-local': './parts' }).worker).toEqual([
       '--registry-local=./parts',
       '--target-allow=kube.example:443',
     ])
-    expect(devWingFlags([], 'https://kube.example', {})).toEqual([])
+    expect(devWingFlags([], { url: 'https://kube.example', isOurs: true }, {})).toEqual({ worker: [], bridge: [] })
+  })
+
+  it('switch a controller on in pawl dev where the API server is its own, unless it is told otherwise', () => {
+    const given = (isOurs: boolean, flags: GivenFlags) => {
+      const { worker, bridge } = devWingFlags(['landscaper'], { url: 'https://kube.example', isOurs }, flags)
+      return [worker.filter((flag) => flag.startsWith('--default-contexts=')), bridge]
+    }
+    const [yes, no] = ['yes', 'no'].map((word) => [[`--default-contexts=${word}`], [`--default-contexts=${word}`]])
+    expect(given(true, {})).toEqual(yes)
+    expect(given(true, { 'default-contexts': 'no' })).toEqual(no)
+    expect(given(false, {})).toEqual([[], []])
+    expect(given(false, { 'default-contexts': 'yes' })).toEqual(yes)
   })
 })

@@ -1,7 +1,14 @@
 // What a controller says that it writes beside its target, as data: its roles derive from it (worker/gen/level-rbac.ts). Pure.
 
-/** A kind that a controller writes: `group/version/Kind`, or with the namespaces beside the target's in which it does. */
-export type DeclaredWrite = string | { readonly kind: string; readonly namespaces?: readonly string[] }
+/** What a controller does to objects that it writes: `create` and `patch` make and change them, `delete` is for `remove`. */
+export type WriteVerb = 'create' | 'patch' | 'delete'
+
+/**
+ * A kind that a controller writes: `group/version/Kind`, or with the namespaces beside the target's in which it does, and with what it does there where that
+ * is not everything.
+ */
+export type DeclaredWrite =
+  string | { readonly kind: string; readonly namespaces?: readonly string[]; readonly verbs?: readonly WriteVerb[] }
 
 /** A declared write as controllers have it. */
 export interface WrittenKind {
@@ -9,7 +16,11 @@ export interface WrittenKind {
   readonly kind: string
   /** Namespaces in addition to the target's own. */
   readonly namespaces: readonly string[]
+  /** For its roles. Default: all. */
+  readonly verbs?: readonly WriteVerb[]
 }
+
+const EVERYTHING = { namespaces: undefined, verbs: undefined }
 
 const KIND = /^(?:[a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?v[a-z0-9]+\/[A-Z][A-Za-z0-9]*$/
 // Source: RFC 1123 labels, as Kubernetes' validation has them.
@@ -18,7 +29,7 @@ const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 /** @throws a plain Error that names the controller, what was found and what was expected. */
 export function writtenKinds(name: string, writes: readonly DeclaredWrite[]): readonly WrittenKind[] {
   const all = writes.map((write): WrittenKind => {
-    const { kind, namespaces } = typeof write === 'string' ? { kind: write, namespaces: undefined } : write
+    const { kind, namespaces, verbs } = typeof write === 'string' ? { ...EVERYTHING, kind: write } : write
     if (!KIND.test(kind))
       throw new Error(`controller ${name}: \`writes\` has "${kind}", expected group/version/Kind, or v1/Kind`)
     if (namespaces?.length === 0)
@@ -28,7 +39,9 @@ export function writtenKinds(name: string, writes: readonly DeclaredWrite[]): re
     const wrong = namespaces?.find((namespace) => !NAMESPACE.test(namespace))
     if (wrong !== undefined)
       throw new Error(`controller ${name}: \`writes\` has namespace "${wrong}" for ${kind}, expected a name of one`)
-    return { kind, namespaces: namespaces ?? [] }
+    if (verbs?.length === 0)
+      throw new Error(`controller ${name}: \`writes\` has no verbs for ${kind}, expected at least one, or no field`)
+    return { kind, namespaces: namespaces ?? [], ...(verbs !== undefined && { verbs }) }
   })
   const twice = all.find(({ kind }, index) => all.findIndex((one) => one.kind === kind) < index)
   if (twice !== undefined) throw new Error(`controller ${name}: \`writes\` has ${twice.kind} twice, expected it once`)

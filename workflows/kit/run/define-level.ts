@@ -26,6 +26,8 @@ export interface LevelResource {
 export interface LevelTarget extends LevelResource {
   /** False: status is a part of the object and no endpoint of its own. Default true. */
   readonly statusSubresource?: boolean
+  /** Passes write nothing of the object: it is another program's, with its status. Its roles lack what that takes. */
+  readonly isReadOnly?: true
   /** Paths that the journal shows to people. Changes of anything else are seen as well, and remembered as a hash. */
   readonly projection?: readonly Path[]
 }
@@ -85,14 +87,13 @@ const FINALIZER_NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?\/[A-Za-z0-9]([-A-Za-z0-9
  * Defines a controller. It is checked when its module loads.
  *
  * @throws a plain Error that says what was found and expected: a name that cannot name a workflow, a finalizer without domain, `onDelete`
- * without finalizer, a kind whose plural is not known, `writes` that are no kinds, settings out of their bounds.
+ * without finalizer, a finalizer for what is read only, a kind whose plural is not known, `writes` that are no kinds, settings out of their bounds.
  */
 export function defineLevel<State, Target>(definition: LevelDefinition<State, Target>): LevelController<State, Target> {
   const { name, target, queries, finalizer, onDelete, plurals = {}, withoutNamespace = [] } = definition
   if (!NAME.test(name))
     throw new Error(`controller "${name}": expected a name of letters and digits that begins with a small letter`)
-  if (finalizer !== undefined && !FINALIZER_NAME.test(finalizer))
-    throw new Error(`controller ${name}: finalizer is "${finalizer}", expected domain/name`)
+  if (finalizer !== undefined) checkFinalizer(name, finalizer, target)
   if (onDelete !== undefined && finalizer === undefined)
     throw new Error(
       `controller ${name}: found onDelete without finalizer, expected both: nothing would hold the object`,
@@ -111,6 +112,13 @@ export function defineLevel<State, Target>(definition: LevelDefinition<State, Ta
   for (const query of Object.values<StateQuery>(queries)) resourceOf(controller, query.kind)
   controller.writes.forEach((write) => checkPlace(controller, write))
   return controller
+}
+
+function checkFinalizer(name: string, finalizer: string, { isReadOnly }: LevelTarget): void {
+  if (isReadOnly === true)
+    throw new Error(`controller ${name}: found finalizer "${finalizer}", expected none: its target is read only`)
+  if (!FINALIZER_NAME.test(finalizer))
+    throw new Error(`controller ${name}: finalizer is "${finalizer}", expected domain/name`)
 }
 
 function checkPlace(controller: LevelController, { kind, namespaces }: WrittenKind): void {

@@ -7,6 +7,7 @@
 
 import type { SecretGap, WithSecrets } from './secret-values.ts'
 import type { Subject } from './subject.ts'
+import type { FlagTable, FlagValues } from './wing.ts'
 
 /** What is more than Temporal takes would be tried for ever. */
 export const MOST_CALL_BYTES = 1_500_000
@@ -24,6 +25,8 @@ export interface ActivityContext {
   readonly callID: string
   /** 1 for the first try. */
   readonly attempt: number
+  /** The worker's flags of the wing that the controller is of; absent for controllers of users. */
+  readonly flags?: FlagValues<FlagTable>
   /** Aborted when the result is not wanted any more (`timeout`, the end of the run) and when the worker stops; told with a heartbeat. */
   readonly signal: Signal
   /** Says that the work goes on, and how far it got. */

@@ -8,23 +8,29 @@ interface Described {
   /** The default as the help tells it, where `otherwise` does not say it. */
   readonly default?: string
   /**
-   * `pawl dev` has the flag, too, and its worker gets what is given of it: `api-server` with the host and port of its API server in front, `as-given`
-   * as it is.
+   * `pawl dev` has the flag, too, and its processes get what is given of it: `api-server` with the host and port of its API server in front, `as-given`
+   * as it is, `own-server` also yes where nothing is given and the API server is its own.
    */
-  readonly inDev?: 'api-server' | 'as-given'
+  readonly inDev?: 'api-server' | 'as-given' | 'own-server'
 }
 
 /** One flag; `otherwise` is its value when it is not given. */
 export type Flag = Described &
   (
-    | { readonly reads: 'text'; readonly otherwise?: string }
+    | ({ readonly reads: 'text'; readonly otherwise?: string } & Partial<Checked>)
     | { readonly reads: 'number'; readonly least: number; readonly otherwise: number }
     /** In milliseconds; undefined for `none`. */
     | { readonly reads: 'duration'; readonly otherwise: string }
     | { readonly reads: 'yes-or-no'; readonly otherwise: 'yes' | 'no' }
-    /** Separated by commas, or given several times; none without the flag. Each is one that `accepts` takes: `expected`, for people. */
-    | { readonly reads: 'list'; readonly accepts: (entry: string) => boolean; readonly expected: string }
+    /** Separated by commas, or given several times; none without the flag. Each is checked. */
+    | ({ readonly reads: 'list' } & Checked)
   )
+
+/** What is given is one that `accepts` takes: `expected`, for people. */
+interface Checked {
+  readonly accepts: (entry: string) => boolean
+  readonly expected: string
+}
 
 /** Flags by name, in the order of the help. */
 export type FlagTable = Readonly<Record<string, Flag>>
@@ -57,6 +63,11 @@ export interface Wing {
   readonly flags: FlagTable
   /** What the worker does to kinds of others; its own kinds say so themselves (`workerVerbs`). */
   readonly workerRules: readonly AccessRule[]
+  /**
+   * Controllers that are there only where somebody wants them: by name, the flag that has to say yes. The bridge has these flags, too, for it follows what
+   * such a controller looks at.
+   */
+  readonly switches?: Readonly<Record<string, string>>
   /** Under which names the API server asks the webhook about the wing's kinds (admission.ts); undefined: about none. */
   readonly admission?: WingAdmission
 }

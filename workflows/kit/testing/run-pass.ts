@@ -16,7 +16,7 @@ import { faultsOf, FakedFailure, testRuntime } from './faked-faults.ts'
 import type { ActionLog } from '../run/own-activities.ts'
 import { testActs, throwIf } from './test-acts.ts'
 import type { FakedCalls, FakedFaults, GivenPass, PassCourse, TestEvent, TestWrite } from './pass-course.ts'
-import { metadataOf, type Unstored } from './stored-objects.ts'
+import { metadataOf, namespaceOf, type Unstored } from './stored-objects.ts'
 
 /**
  * Runs one pass.
@@ -89,9 +89,9 @@ async function runStepOver(controller: LevelController, step: Step<AnyLevelPass>
   const state = readable(cluster.state, fails.observe)
   const draft: AnyLevelPass['status'] = {}
   let target = given.target
-  const { namespace, name, uid } = target.metadata
+  const { name, uid } = target.metadata
   const pass: AnyLevelPass = {
-    subject: { kind: target.kind, uid, namespace, name },
+    subject: { kind: target.kind, uid, namespace: namespaceOf(target), name },
     by: { workflowID: `${controller.name}/${uid}`, runID: 'run', pass: 1 },
     get target() {
       return target

@@ -22,3 +22,8 @@ export function metadataOf(given: Partial<ObjectMeta>): ObjectMeta {
   const version = { resourceVersion: '1', generation: 1, creationTimestamp: CREATED }
   return { name, namespace: 'default', uid: `uid-${name}`, ...version, ...given }
 }
+
+/** The namespace of a target; empty for one that is in none, which has no such field. */
+export function namespaceOf({ metadata }: { readonly metadata: Partial<ObjectMeta> }): string {
+  return metadata.namespace ?? ''
+}

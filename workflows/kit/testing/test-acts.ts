@@ -18,6 +18,7 @@ import type { Fault } from '../plan/outcome.ts'
 import type { FakeCluster, Named } from './fake-cluster.ts'
 import { faultsOf, FakedFailure } from './faked-faults.ts'
 import type { FakedFaults, TestEvent, TestWrite } from './pass-course.ts'
+import { namespaceOf } from './stored-objects.ts'
 
 export interface Acting {
   readonly cluster: FakeCluster
@@ -80,7 +81,7 @@ export function testActs(controller: LevelController, acting: Acting): LevelActs
 /** Whether it is in the target's namespace. @throws the fault of what the controller does not declare. */
 function placeOf(controller: LevelController, target: JsonObject, object: Named): 'here' | 'elsewhere' {
   const { apiVersion, kind, metadata } = object
-  const home = target.metadata.namespace
+  const home = namespaceOf(target)
   const resource = resourceFor(controller, object)
   const namespace = resource.withoutNamespace === true ? '' : (metadata.namespace ?? home)
   if (isTarget(object, target) && namespace === home) return 'here'
@@ -89,7 +90,7 @@ function placeOf(controller: LevelController, target: JsonObject, object: Named)
   if (verdict === 'undeclared') throw final('UndeclaredWrite', `${what} is written; expected its kind in ${where}`)
   if (verdict === 'elsewhere')
     throw final('OtherNamespace', `${what} is written; expected the same namespace, or this one in ${where}`)
-  return namespace === home ? 'here' : 'elsewhere'
+  return namespace === home || home === '' ? 'here' : 'elsewhere'
 }
 
 function refuseStrangers({ cluster, target }: Acting, object: WantedObject, isAdopting: boolean): void {

@@ -4,7 +4,7 @@ import { done, fail, type FaultCondition, interrupts, type Outcome, stop } from 
 import type { InstallationPass } from './pass.ts'
 import { EXECUTION_CONDITION, IMPORTS_CONDITION, OVERWRITE_CONDITION, SUB_INSTALLATIONS_CONDITION } from './kind.ts'
 import { runExecution } from './run-execution.ts'
-import { endWait, tellWait } from './sibling-wait.ts'
+import { endWait, tellWait } from './told-waits.ts'
 import { childCodes } from './sub-installations.ts'
 
 export async function applyChildren(pass: InstallationPass): Promise<Outcome> {
@@ -21,7 +21,7 @@ export async function applyChildren(pass: InstallationPass): Promise<Outcome> {
     return fail(code, message)
   }
   if (applied.result === 'waiting') {
-    if (applied.of === 'siblings') tellWait(pass, applied.reason)
+    if (applied.of !== undefined) tellWait(pass, applied.of, applied.reason)
     return stop(applied.reason)
   }
   const { execution, subInstallations, wantedSubs } = applied

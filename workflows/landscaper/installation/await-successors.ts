@@ -2,7 +2,7 @@
 
 import { done, fail, type Outcome, stop } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
-import { endWait, tellWait } from './sibling-wait.ts'
+import { endWait, tellWait } from './told-waits.ts'
 
 export async function awaitSuccessors(pass: InstallationPass): Promise<Outcome> {
   const { by, subject, jobID, act, state } = pass
@@ -17,6 +17,6 @@ export async function awaitSuccessors(pass: InstallationPass): Promise<Outcome> 
     return fail('SuccessorsNotDeleted', `siblings that import from here could not be deleted: ${failed.join(', ')}`)
   if (unfinished.length === 0) return done
   const reason = `waiting for siblings that import from here to be gone: ${unfinished.join(', ')}`
-  tellWait(pass, reason)
+  tellWait(pass, 'siblings', reason)
   return stop(reason)
 }

@@ -2,7 +2,7 @@
 
 import { quotedLines } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
-import { shownWait } from './sibling-wait.ts'
+import { shownWait } from './told-waits.ts'
 
 const LONGEST_ERROR = 2000
 

@@ -61,6 +61,9 @@ export const SUB_INSTALLATIONS_CONDITION = 'EnsureSubInstallations'
 /** Whether a root waits for others; written once it did. Not of the original, which has it in its error. */
 export const WAIT_CONDITION = 'WaitsForSiblings'
 
+/** Whether a job waits for the Context that its namespace is to get; written once it did. */
+export const CONTEXT_WAIT_CONDITION = 'WaitsForContext'
+
 const NAME_OF_IMPORT = 'Name of the import in the blueprint, or of a value that the import mappings use.'
 const NOT_EMPTY = { minLength: 1 } as const
 const INTERVAL = 'Time between two jobs, such as 5m.'

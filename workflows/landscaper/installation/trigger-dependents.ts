@@ -7,7 +7,7 @@
 
 import { done, type Outcome } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
-import { endWait } from './sibling-wait.ts'
+import { endWait } from './told-waits.ts'
 
 /** Code of the fault of a root that imports, over others, from itself. */
 export const IMPORT_RING = 'ImportRing'

@@ -41,6 +41,8 @@ describe('the definition of a controller in level mode', () => {
   it('refuses a finalizer without a domain, and a deletion that nothing waits for', () => {
     expect(() => define({ finalizer: 'mine' })).toThrow('finalizer is "mine", expected domain/name')
     expect(() => define({ onDelete: nop })).toThrow('found onDelete without finalizer')
+    const target = { apiVersion: 'v1', kind: 'Namespace', plural: 'namespaces', isReadOnly: true as const }
+    expect(() => define({ target, finalizer: 'example.com/mine' })).toThrow('expected none: its target is read only')
     expect(define({ finalizer: 'example.com/mine', onDelete: nop }).finalizer).toBe('example.com/mine')
   })
 
@@ -59,6 +61,7 @@ describe('the definition of a controller in level mode', () => {
     [['v1/Secret', { kind: 'v1/Secret' }], '`writes` has v1/Secret twice, expected it once'],
     [[{ kind: 'v1/Secret', namespaces: [] }], 'has no namespaces for v1/Secret, expected at least one, or no field'],
     [[{ kind: 'v1/Secret', namespaces: ['*'] }], 'has namespace "*" for v1/Secret, expected a name of one'],
+    [[{ kind: 'v1/Secret', verbs: [] }], 'has no verbs for v1/Secret, expected at least one, or no field'],
     [[{ kind: 'v1/Node', namespaces: ['x'] }], 'has namespaces for v1/Node, expected none'],
   ])('refuses to write %j', (writes, message) => {
     expect(() => define({ writes })).toThrow(message)

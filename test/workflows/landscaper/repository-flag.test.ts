@@ -1,0 +1,19 @@
+import { describe, expect, it } from 'vitest'
+
+import { readRepositoryContext, replacing } from '../../../workflows/landscaper/repository-flag.ts'
+
+describe('a repository context in a flag', () => {
+  it('is an object in JSON that says its type', () => {
+    expect(readRepositoryContext('{"type":"OCIRegistry","baseUrl":"x"}')).toEqual({ type: 'OCIRegistry', baseUrl: 'x' })
+    for (const text of ['', 'ghcr.io/acme', '"x"', '[]', 'null', '{}', '{"type":1}', '{"type":"x"'])
+      expect(readRepositoryContext(text)).toBeUndefined()
+  })
+
+  it('takes the place of what is there, with what is below, and of nothing when it is so', () => {
+    expect(replacing(undefined, { type: 'a' })).toEqual({ type: 'a' })
+    expect(replacing({ type: 'a', old: 1, deep: { x: 1, y: 2 } }, { type: 'b', deep: { x: 1 } })).toEqual({
+      ...{ type: 'b', old: null, deep: { y: null } },
+    })
+    expect(replacing({ deep: { x: [1] }, type: 'a' }, { type: 'a', deep: { x: [1] } })).toBeUndefined()
+  })
+})
