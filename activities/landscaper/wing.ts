@@ -48,6 +48,7 @@ export const landscaper: ActivityWing<typeof landscaperWing.flags, LandscaperAct
     return {
       activities: landscaperActivities(own),
       beforeEnd: landscaperEnds(own),
+      parts: own,
       close: async () => {
         await Promise.all([targets.close(), registries.close(), templates.close()])
       },
