@@ -15,6 +15,8 @@ export interface ActivityWing<Flags extends FlagTable = FlagTable, Made extends 
 export interface OpenWing<Made extends object = object> {
   readonly activities: Made
   readonly beforeEnd?: BeforeEnd
+  /** For the own activities of its controllers in level mode, as `ActivityContext.parts`. */
+  readonly parts?: unknown
   /** Gives back what `open` has made, when no activity is at work any more. */
   readonly close: () => Promise<void>
 }

@@ -3,7 +3,7 @@
 import { Client } from '@temporalio/client'
 import type { Info } from '@temporalio/activity'
 import { type ActivityInboundCallsInterceptor, Runtime, type Worker, type WorkerOptions } from '@temporalio/worker'
-import { createActivities, type Deps, openWing, ownActivities } from '../activities/index.ts'
+import { createActivities, type Deps, openWing, type OpenWing, ownActivities } from '../activities/index.ts'
 import { loadOrCreateContentKey } from '../activities/journal/content-key.ts'
 import { openDatabase } from '../activities/journal/database.ts'
 import { createGroupedJournal } from '../activities/journal/write/grouped-journal.ts'
@@ -149,20 +149,22 @@ function activitiesOf({ log, opened }: Frame, { db, lax, kube, atWork, routing, 
     objects: new ObjectCache(),
     log,
   }
-  const wings = [...settings.wingFlags].flatMap(([name, flags]) => {
+  const wings = new Map<string, OpenWing>()
+  for (const [name, flags] of settings.wingFlags) {
     const wing = openWing(name, deps, flags)
-    if (wing === undefined) return []
+    if (wing === undefined) continue
     opened(wing.close)
-    return [wing]
-  })
+    wings.set(name, wing)
+  }
   const own = registry.levels.map((controller) =>
     ownActivities(controller, ownModules.get(controller.name) ?? {}, {
       deps,
       flags: settings.wingFlags.get(wingOf(controller.name) ?? ''),
+      parts: wings.get(wingOf(controller.name) ?? '')?.parts,
     }),
   )
-  const made = [...wings.map(({ activities }) => activities), ...own]
-  const ends = wings.flatMap(({ beforeEnd = {} }) => Object.entries(beforeEnd))
+  const made = [...[...wings.values()].map(({ activities }) => activities), ...own]
+  const ends = [...wings.values()].flatMap(({ beforeEnd = {} }) => Object.entries(beforeEnd))
   return createActivities(deps, made, Object.fromEntries(ends))
 }
 

@@ -5,8 +5,9 @@ import { contextController } from './landscaper/context/controller.ts'
 import { deployController } from './landscaper/deploy-item/controller.ts'
 import { executionController } from './landscaper/execution/controller.ts'
 import { installationController } from './landscaper/installation/controller.ts'
+import { targetSyncController } from './landscaper/target-sync/controller.ts'
 
 /** By wing. */
 export const CONTROLLERS: Readonly<Record<string, readonly (JobModeController | LevelController)[]>> = {
-  landscaper: [contextController, deployController, executionController, installationController],
+  landscaper: [contextController, deployController, executionController, installationController, targetSyncController],
 }

@@ -3,15 +3,26 @@
 import { asyncLocalStorage } from '@temporalio/activity'
 import type { TenantData } from './bounded/tenant-data.ts'
 import type { Customer } from './bounded/thread-pool.ts'
+import { kubeconfigIssuer } from './kubeconfigs/issue-kubeconfigs.ts'
 import type { LandscaperDeps } from './deps.ts'
 
+interface JobName {
+  readonly subject: { readonly uid: string }
+  readonly jobID: string
+}
+
 /**
- * The dependencies with templates and data for one namespace, for as long as the call at work is waited for: until it is cancelled, or its time is over,
+ * The dependencies with templates and data for one namespace, and with kubeconfigs for its templates, for as long as the call at work is waited for: until it is cancelled, or its time is over,
  * of which Temporal may tell late.
+ *
+ * @param job the job whose templates are rendered.
  */
-export function forNamespace(deps: LandscaperDeps, namespace: string): LandscaperDeps {
+export function forNamespace(deps: LandscaperDeps, namespace: string, job: JobName): LandscaperDeps {
   const { landscaper } = deps
-  const templates = { ...landscaper.templates, ...landscaper.templates.of(customerIn(namespace)) }
+  const customer = customerIn(namespace)
+  const issuer = { now: deps.now, targets: landscaper.targets, lately: landscaper.kubeconfigs }
+  const kubeconfigs = kubeconfigIssuer(issuer, customer, JSON.stringify([job.subject.uid, job.jobID]))
+  const templates = { ...landscaper.templates, ...landscaper.templates.of(customer), kubeconfigs }
   return { ...deps, landscaper: { ...landscaper, templates } }
 }
 

@@ -4,6 +4,7 @@ import type { Deps } from '../deps.ts'
 import type { JobBlueprints } from './components/job-blueprints.ts'
 import type { DefaultContexts } from './context/default-contexts.ts'
 import type { Registries } from './components/registries.ts'
+import type { LatelyIssued } from './kubeconfigs/lately-issued.ts'
 import type { TargetAccess } from './deploy/target/target-cluster.ts'
 import type { TemplateEngines } from './render/template-engine.ts'
 
@@ -21,6 +22,8 @@ export interface LandscaperParts {
   readonly components: ComponentParts
   readonly templates: TemplateEngines
   readonly targets: TargetAccess
+  /** Issued for templates. */
+  readonly kubeconfigs: LatelyIssued
   /** How long a triggered item may wait for a deployer that is not part of Pawl; undefined: for ever. */
   readonly pickupTimeoutMs: number | undefined
   /** What namespaces get for a Context of itself; undefined: none. */

@@ -28,6 +28,7 @@ import { dependentActivities } from './installation/dependents.ts'
 import { startActivities } from './installation/start.ts'
 import { subInstallationActivities } from './installation/sub-installations.ts'
 import { withdrawExports } from './installation/withdraw-exports.ts'
+import { LatelyIssued } from './kubeconfigs/lately-issued.ts'
 import { createTemplateEngine } from './render/template-engine.ts'
 
 export type LandscaperActivities = ReturnType<typeof landscaperActivities>
@@ -44,11 +45,13 @@ export const landscaper: ActivityWing<typeof landscaperWing.flags, LandscaperAct
       signatures: flags['verify-signatures'],
     }
     const defaultContexts = readDefaultContexts(flags)
-    const parts = { templates, components, targets, pickupTimeoutMs, strictTenancy, defaultContexts }
+    const kubeconfigs = new LatelyIssued()
+    const parts = { templates, components, targets, kubeconfigs, pickupTimeoutMs, strictTenancy, defaultContexts }
     const own = { ...deps, landscaper: parts }
     return {
       activities: landscaperActivities(own),
       beforeEnd: landscaperEnds(own),
+      parts: own,
       close: async () => {
         await Promise.all([targets.close(), registries.close(), templates.close()])
       },

@@ -29,7 +29,8 @@ func templateFunctions(r *renderer) template.FuncMap {
 	funcs["parseOCIRef"] = parseOCIRef
 	funcs["ociRefRepo"] = func(ref string) string { return parseOCIRef(ref)[0] }
 	funcs["ociRefVersion"] = func(ref string) string { return parseOCIRef(ref)[1] }
-	maps.Copy(funcs, r.component.goFunctions())
+	maps.Copy(funcs, r.scope.component.goFunctions())
+	maps.Copy(funcs, r.scope.kubeconfigs.goFunctions())
 	return funcs
 }
 

@@ -17,14 +17,14 @@ var errOutputLimit = errors.New("the output is larger than allowed")
 // A renderer is one request: the blueprint's files, and how deep its includes are nested right now.
 type renderer struct {
 	files     blueprintFiles
-	component *componentScope
+	scope     renderScope
 	funcs     template.FuncMap
 	remaining int
 	depth     int
 }
 
-func renderGoTemplate(wanted renderRequest, scope *componentScope) (string, error) {
-	r := &renderer{files: newBlueprintFiles(wanted.Files), component: scope, remaining: wanted.LimitBytes}
+func renderGoTemplate(wanted renderRequest, scope renderScope) (string, error) {
+	r := &renderer{files: newBlueprintFiles(wanted.Files), scope: scope, remaining: wanted.LimitBytes}
 	r.funcs = templateFunctions(r)
 	var binding any
 	if err := json.Unmarshal(wanted.Binding, &binding); err != nil {

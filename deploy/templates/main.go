@@ -28,8 +28,10 @@ type renderRequest struct {
 	State json.RawMessage   `json:"state"`
 	Files map[string]string `json:"files"`
 	// Absent where the blueprint is of no component; else the contents of its resources that were asked for so far.
-	Contents   map[string]string `json:"contents"`
-	LimitBytes int               `json:"limitBytes"`
+	Contents map[string]string `json:"contents"`
+	// Absent where a template gets none; else those that were asked for so far.
+	Kubeconfigs map[string]issuedKubeconfig `json:"kubeconfigs"`
+	LimitBytes  int                         `json:"limitBytes"`
 }
 
 type renderAnswer struct {
@@ -38,6 +40,8 @@ type renderAnswer struct {
 	State  json.RawMessage `json:"state,omitempty"`
 	// Contents of resources that the template asks for; output and message mean nothing then.
 	Wanted []contentPlace `json:"wanted,omitempty"`
+	// The same of kubeconfigs.
+	WantedKubeconfigs []wantedKubeconfig `json:"wantedKubeconfigs,omitempty"`
 	// One of "", "request", "parse", "execute", "limit".
 	Failed  string `json:"failed"`
 	Message string `json:"message"`
@@ -56,15 +60,16 @@ func request(size uint32) unsafe.Pointer {
 //go:wasmexport render
 func render(size uint32) unsafe.Pointer {
 	answer := renderAnswer{}
-	output, state, wanted, err := dispatch(requestBuffer[:size])
+	rendered, asked, err := dispatch(requestBuffer[:size])
 	requestBuffer = nil
 	switch {
-	case len(wanted) > 0:
-		answer.Wanted = wanted
+	// Both engines may swallow the error of a function, so that something is wanted also where they end well.
+	case len(asked.Wanted)+len(asked.WantedKubeconfigs) > 0:
+		answer = asked
 	case err != nil:
 		answer.Failed, answer.Message = failure(err)
 	default:
-		answer.Output, answer.State = output, state
+		answer = rendered
 	}
 	// Strings and JSON, so it cannot fail; bytes that are not UTF-8 become U+FFFD.
 	answerBuffer, _ = json.Marshal(answer)
@@ -74,25 +79,32 @@ func render(size uint32) unsafe.Pointer {
 //go:wasmexport answerSize
 func answerSize() uint32 { return uint32(len(answerBuffer)) }
 
-// Both engines may swallow the error of a function, so that contents are wanted also where they end well.
-func dispatch(data []byte) (output string, state json.RawMessage, wanted []contentPlace, err error) {
+// A renderScope is what a template may ask for beside its files.
+type renderScope struct {
+	component   *componentScope
+	kubeconfigs *kubeconfigScope
+}
+
+func dispatch(data []byte) (rendered, asked renderAnswer, err error) {
 	var request renderRequest
 	if err := json.Unmarshal(data, &request); err != nil {
-		return "", nil, nil, stageError{"request", err}
+		return rendered, asked, stageError{"request", err}
 	}
-	scope, err := newComponentScope(request)
+	component, err := newComponentScope(request)
 	if err != nil {
-		return "", nil, nil, stageError{"request", err}
+		return rendered, asked, stageError{"request", err}
 	}
+	scope := renderScope{component, newKubeconfigScope(request)}
 	switch request.Engine {
 	case "GoTemplate":
-		output, err = renderGoTemplate(request, scope)
+		rendered.Output, err = renderGoTemplate(request, scope)
 	case "Spiff":
-		output, state, err = renderSpiff(request, scope)
+		rendered.Output, rendered.State, err = renderSpiff(request, scope)
 	default:
-		return "", nil, nil, stageError{"request", errors.New("unknown engine " + request.Engine)}
+		return rendered, asked, stageError{"request", errors.New("unknown engine " + request.Engine)}
 	}
-	return output, state, scope.wantedContents(), err
+	asked.Wanted, asked.WantedKubeconfigs = scope.component.wantedContents(), scope.kubeconfigs.wantedKubeconfigs()
+	return rendered, asked, err
 }
 
 // A stageError says which stage an error came from, because only later stages can quote values of the binding.

@@ -27,7 +27,7 @@ func (noNetwork) RoundTrip(*http.Request) (*http.Response, error) {
 
 // renderSpiff processes one document. Its variables are the fields of the binding, its files those of the blueprint, in
 // memory; without a real file system Spiff refuses to run programs.
-func renderSpiff(wanted renderRequest, scope *componentScope) (output string, state json.RawMessage, err error) {
+func renderSpiff(wanted renderRequest, scope renderScope) (output string, state json.RawMessage, err error) {
 	defer func() {
 		// Spiff panics on some faults of a template. Nothing is left of a request, so the next one is not affected.
 		if cause := recover(); cause != nil {
@@ -171,14 +171,17 @@ func nodeToJSON(node yaml.Node, limitBytes int) ([]byte, error) {
 }
 
 // spiffFunctions are those that the original adds to Spiff's own.
-func spiffFunctions(scope *componentScope) spiffing.Functions {
+func spiffFunctions(scope renderScope) spiffing.Functions {
 	functions := spiffing.NewFunctions()
 	functions.RegisterFunction("parseOCIRef", ociFunction("parseOCIRef", func(parts [2]string) any {
 		return []yaml.Node{dynaml.NewNode(parts[0], nil), dynaml.NewNode(parts[1], nil)}
 	}))
 	functions.RegisterFunction("ociRefRepo", ociFunction("ociRefRepo", func(parts [2]string) any { return parts[0] }))
 	functions.RegisterFunction("ociRefVersion", ociFunction("ociRefVersion", func(parts [2]string) any { return parts[1] }))
-	for name, function := range scope.spiffFunctions() {
+	for name, function := range scope.component.spiffFunctions() {
+		functions.RegisterFunction(name, onValues(name, function))
+	}
+	for name, function := range scope.kubeconfigs.functions() {
 		functions.RegisterFunction(name, onValues(name, function))
 	}
 	return functions

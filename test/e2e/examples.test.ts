@@ -2,10 +2,14 @@
 
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { API, type LsObject, OPERATION } from '../support/cluster.ts'
+import { historiesOf, journalOf, leaks } from '../support/planted-secret.ts'
 import { useStage } from '../support/stage.ts'
 
 const stage = useStage('examples', () => Promise.resolve({ workerFlags: ['--registry-local', 'examples/components'] }))
@@ -53,6 +57,7 @@ const ENDS: Readonly<Record<string, End>> = {
     reason: 'DeployItemsFailed',
     interrupted: 'tower',
   },
+  'kubeconfigs.yaml': { phase: 'Succeeded', items: {} },
   'manifest.yaml': { phase: 'Succeeded', items: { database: 'Succeeded', app: 'Succeeded' } },
   'rendered-sub-installations.yaml': { phase: 'Succeeded', items: {} },
   'roots.yaml': { phase: 'Succeeded', items: { server: 'Succeeded' } },
@@ -161,6 +166,29 @@ describe('what an example says', () => {
     it('is true of the one with Spiff', async () => {
       await stage.cluster.finished('zones')
       expect(await exported('zones-primary')).toBe('eu-1a')
+    })
+
+    it('is true of the one with a kubeconfig, and the token is told nowhere', async () => {
+      const { cluster, pawl } = stage
+      await cluster.finished('reader')
+      expect(Date.parse(await exported('reader-expires'))).toBeGreaterThan(Date.now())
+      const kubeconfig = await kubectl('get', 'target', 'reader', '-o', 'jsonpath={.spec.config.kubeconfig}')
+      const folder = await mkdtemp(join(tmpdir(), 'pawl-reader-'))
+      try {
+        const file = join(folder, 'kubeconfig')
+        await writeFile(file, kubeconfig)
+        const { stdout } = await run(stage.servers.kubectlPath, ['--kubeconfig', file, 'auth', 'whoami', '-o', 'json'])
+        const { status } = JSON.parse(stdout) as { status: { userInfo: { username: string } } }
+        expect(status.userInfo.username).toBe(`system:serviceaccount:${cluster.namespace}:reader`)
+      } finally {
+        await rm(folder, { recursive: true })
+      }
+      const { users } = JSON.parse(kubeconfig) as { users: [{ user: { token: string } }] }
+      const dumps = await Promise.all([journalOf(pawl), historiesOf(pawl, cluster, 1)])
+      for (const dump of dumps) {
+        expect(dump).toContain('reader')
+        expect(leaks(dump, users[0].user.token)).toEqual([])
+      }
     })
   })
 })

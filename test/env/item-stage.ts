@@ -87,7 +87,8 @@ class ItemStage {
     await goOn(this.#deps, this.#deployers, sending, { ...CALL, act: 'install', attempt, signal })
 
   get #deps(): LandscaperDeps {
-    const targets = { open: this.#openTarget, close: () => Promise.resolve() }
+    const openSecret = () => Promise.reject(new Error('no item opens a Secret'))
+    const targets = { open: this.#openTarget, openSecret, close: () => Promise.resolve() }
     return landscaperDeps(this.#current().deps, { targets })
   }
 

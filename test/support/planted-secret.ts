@@ -36,7 +36,7 @@ export function unpacked(text: string): string[] {
 }
 
 /** Every row of every table. */
-export async function journalOf({ db }: Pawl): Promise<string> {
+export async function journalOf({ db }: Pick<Pawl, 'db'>): Promise<string> {
   const tables = await sql<{
     name: string
   }>`select tablename as name from pg_tables where schemaname = 'public'`.execute(db)

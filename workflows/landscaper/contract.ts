@@ -20,6 +20,13 @@ import {
 /** The finalizer of Installation, Execution, DeployItem and TargetSync. */
 export const FINALIZER = 'finalizer.landscaper.gardener.cloud'
 
+/** `ok` on Targets and Secrets that a TargetSync has made. */
+export const TARGET_SYNC_LABEL = 'landscaper.gardener.cloud/targetsync'
+/** On such a Target: when its credentials were written last. */
+export const LAST_TARGET_SYNC_ANNOTATION = 'landscaper.gardener.cloud/lasttargetsync'
+/** On a TargetSync: its token is renewed now. */
+export const ROTATE_TOKEN_ANNOTATION = 'landscaper.gardener.cloud/rotate-token'
+
 export const OPERATION_ANNOTATION = 'landscaper.gardener.cloud/operation'
 export const DELETE_WITHOUT_UNINSTALL_ANNOTATION = 'landscaper.gardener.cloud/delete-without-uninstall'
 /** Comma-separated names of the items that an item waits for. */

@@ -40,6 +40,10 @@ export const landscaperWing = {
       accepts: (entry) => NAMESPACE.test(entry),
       expected: 'the name of a namespace',
     },
+    'target-sync': {
+      ...{ takes: '<yes-or-no>', reads: 'yes-or-no', otherwise: 'no', inDev: 'as-given' },
+      text: 'whether TargetSyncs are served; bridge and worker have to say the same',
+    },
     'registry-local': {
       ...{ takes: '<folder>', reads: 'text', default: 'none', inDev: 'as-given' },
       text: 'where components lie whose repositoryContext has the type local',
@@ -57,8 +61,8 @@ export const landscaperWing = {
     },
   },
   workerRules: [
-    // Imports and exports are read and written by name; nothing needs a list of Secrets. What is retained goes with its owner.
-    { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'patch'] },
+    // Imports and exports are read and written by name; nothing needs a list of Secrets. What is retained goes with its owner, what a TargetSync has made with it.
+    { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'patch', 'delete'] },
     { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] },
     // Targets with `selfConfig`: the account of the user deploys, not the worker's.
     { apiGroups: [''], resources: ['serviceaccounts/token'], verbs: ['create'] },
@@ -69,7 +73,7 @@ export const landscaperWing = {
   ],
   bridgeRules: [{ ...TELLING, resources: ['lshealthchecks'] }],
   tells: telling,
-  switches: { context: 'default-contexts' },
+  switches: { context: 'default-contexts', targetSync: 'target-sync' },
   // Source: spec/landscaper.md 5.3.
   admission: {
     configuration: 'landscaper-validation-webhook',

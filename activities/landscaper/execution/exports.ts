@@ -35,7 +35,7 @@ export const exportActivities = (all: LandscaperDeps) => ({
    * @throws `ERR_CONFIGURATION_PROBLEM` (final) when a Secret is missing, unreadable or in another namespace.
    */
   async collectExports({ by, subject, jobID, items }: CollectInput): Promise<ExportRef | null> {
-    const deps = forNamespace(all, subject.namespace)
+    const deps = forNamespace(all, subject.namespace, { subject, jobID })
     const writer = { ...by, step: 'collectExports', fieldManager: 'pawl-execution' }
     const context = executionContext(subject.name)
     const name = dataObjectName(context, '')

@@ -62,7 +62,7 @@ export const applyChildrenActivities = (all: LandscaperDeps) => ({
    * what its author can mend.
    */
   async applyChildren(input: ApplyChildrenInput): Promise<ApplyChildrenResult> {
-    const deps = forNamespace(all, input.subject.namespace)
+    const deps = forNamespace(all, input.subject.namespace, input)
     try {
       const installation = await readInstallation(deps, input)
       const { execution: existing, items, subs } = await readTree(deps, input, {})

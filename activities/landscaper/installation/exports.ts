@@ -74,7 +74,7 @@ export const exportActivities = (all: LandscaperDeps) => ({
    * @throws final faults: `CheckImportsHash`, `ImportNotFound`, `ExportNotProduced`, `SchemaValidationFailed`, `ExportConflict`, template errors.
    */
   async writeExports(input: ExportInput): Promise<{ imports: boolean }> {
-    const deps = forNamespace(all, input.subject.namespace)
+    const deps = forNamespace(all, input.subject.namespace, input)
     try {
       const installation = await readInstallation(deps, input)
       const spec = installation.spec

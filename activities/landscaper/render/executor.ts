@@ -4,7 +4,7 @@ import { titleOf } from './blueprint-definition.ts'
 import { BlueprintError } from './blueprint-error.ts'
 import type { Blueprint, TemplateExecutor } from './blueprint.ts'
 import { printPath, readFields, typeName, type Fields, type ReportProblem } from './field-reader.ts'
-import { renderWith } from './resource-contents.ts'
+import { renderAsking } from './render-asking.ts'
 import { decodeDocument, explainFailure, refuseMissingValues } from './rendered-output.ts'
 import type { TemplateEngine, TemplateLanguage, TemplateRequest } from './template-engine.ts'
 
@@ -99,7 +99,7 @@ export function reportInto(problems: string[], executor: TemplateExecutor): Repo
 
 async function renderOrExplain(engine: TemplateEngine, request: TemplateRequest, scope: Blueprint['component']) {
   try {
-    return await renderWith(engine, request, scope)
+    return await renderAsking(engine, request, scope)
   } catch (error) {
     throw explainFailure(error, request)
   }

@@ -1,33 +1,20 @@
-// Contents of a component's resources that a template asks for while it is rendered: the engine cannot read, so it says what it wants, and renders anew
-// with that. Source: spec/landscaper.md 3.7 `getResourceContent`.
+// Contents of a component's resources that a template asks for while it is rendered (render-asking.ts).
+// Source: spec/landscaper.md 3.7 `getResourceContent`.
 
 import { BlueprintError } from './blueprint-error.ts'
 import { titleOfComponent } from './component-descriptor.ts'
 import type { ComponentScope } from './component-scope.ts'
-import type { Rendered, TemplateEngine, TemplateRequest, WantedContent } from './template-engine.ts'
+import type { WantedContent } from './template-engine.ts'
 
-/** Each rendering asks for one more at least. */
-const MOST_CONTENTS = 50
+/** Of one template. Each rendering asks for one more at least. */
+export const MOST_CONTENTS = 50
 const OCTETS = 'application/octet-stream'
 
-/** @throws as the engine, and as `contentOf` of the scope. */
-export async function renderWith(
-  engine: TemplateEngine,
-  request: TemplateRequest,
-  scope: ComponentScope | undefined,
-): Promise<Rendered> {
-  if (scope === undefined) return await engine.render(request)
-  let contents: Readonly<Record<string, string>> = {}
-  while (Object.keys(contents).length <= MOST_CONTENTS) {
-    const rendered = await engine.render({ ...request, contents })
-    if (rendered.wanted === undefined) return rendered
-    contents = { ...contents, ...(await contentsOf(scope, rendered.wanted)) }
-  }
-  const found = `found more than ${MOST_CONTENTS} resources of which it asks for the content, expected fewer`
-  throw new BlueprintError('TemplatingFailed', `template "${request.name}": ${found}`)
-}
-
-async function contentsOf(scope: ComponentScope, wanted: readonly WantedContent[]): Promise<Record<string, string>> {
+/** By the keys that the engine knows them by. @throws as `contentOf` of the scope; BlueprintError */
+export async function contentsOf(
+  scope: ComponentScope,
+  wanted: readonly WantedContent[],
+): Promise<Record<string, string>> {
   const contents: Record<string, string> = {}
   for (const place of wanted) contents[keyOf(place)] = await textOf(scope, place)
   return contents

@@ -13,6 +13,7 @@ import { renderOn, startTemplateThread } from './template-thread.ts'
 import type { BoundedThread } from '../bounded/bounded-thread.ts'
 import { createDataReader, type TenantData } from '../bounded/tenant-data.ts'
 import { createThreadPool, type Customer } from '../bounded/thread-pool.ts'
+import type { IssuedKubeconfigs, KubeconfigSource, WantedKubeconfig } from './wanted-kubeconfigs.ts'
 import { compileModule, type WasmModule } from './web-assembly.ts'
 
 const ENGINE_FILE = new URL('../../../deploy/templates/engine.wasm.br', import.meta.url)
@@ -36,6 +37,8 @@ export interface TemplateRequest extends BlueprintText {
   readonly state?: unknown
   /** Absent: the binding has no component. Else what was wanted of its resources so far, by the key that resource-contents.ts makes. */
   readonly contents?: Readonly<Record<string, string>>
+  /** Absent: the template gets none. Else those that were wanted so far. */
+  readonly kubeconfigs?: IssuedKubeconfigs
 }
 
 /** A resource of which a template asks for the content, by its place in the list of its component. */
@@ -52,6 +55,8 @@ export interface Rendered {
   readonly state?: unknown
   /** Present: nothing is rendered, because of what is not among the contents of the request. */
   readonly wanted?: readonly WantedContent[]
+  /** The same, because of kubeconfigs. */
+  readonly wantedKubeconfigs?: readonly WantedKubeconfig[]
 }
 
 export interface TemplateEngine {
@@ -69,6 +74,8 @@ export interface TemplateEngine {
   checkSchema(request: SchemaRequest): Promise<SchemaReport>
   /** How the texts and objects are read that templates are made of, or make. */
   readonly data: TenantData
+  /** Who issues kubeconfigs that templates ask for; absent: nobody. */
+  readonly kubeconfigs?: KubeconfigSource
 }
 
 /** The engine of a process; what is not said to be for a customer is for one without a name. */
@@ -94,6 +101,7 @@ interface EngineAnswer {
   readonly output: string
   readonly state?: unknown
   readonly wanted?: readonly WantedContent[]
+  readonly wantedKubeconfigs?: readonly WantedKubeconfig[]
   readonly failed: '' | 'request' | 'parse' | 'execute' | 'limit'
   readonly message: string
 }
@@ -142,9 +150,9 @@ export function createTemplateEngine(options: TemplateEngineOptions = {}): Templ
 }
 
 function requestText(request: TemplateRequest, limitBytes: number): string {
-  const { engine, template, form, name, binding, files, state, contents } = request
+  const { engine, template, form, name, binding, files, state, contents, kubeconfigs } = request
   try {
-    return JSON.stringify({ engine, template, form, name, binding, files, state, contents, limitBytes })
+    return JSON.stringify({ engine, template, form, name, binding, files, state, contents, kubeconfigs, limitBytes })
   } catch (error) {
     // The one way in which JSON values have no JSON text.
     if (!(error instanceof RangeError)) throw error
@@ -154,8 +162,9 @@ function requestText(request: TemplateRequest, limitBytes: number): string {
 
 function renderedOf(request: TemplateRequest, text: string, limitBytes: number): Rendered {
   // Written by our own engine, see renderAnswer in deploy/templates/main.go.
-  const { output, state, wanted, failed, message } = JSON.parse(text) as EngineAnswer
-  if (wanted !== undefined) return { output: '', wanted }
+  const { output, state, wanted, wantedKubeconfigs, failed, message } = JSON.parse(text) as EngineAnswer
+  if (wanted !== undefined || wantedKubeconfigs !== undefined)
+    return { output: '', ...(wanted && { wanted }), ...(wantedKubeconfigs && { wantedKubeconfigs }) }
   switch (failed) {
     case '':
       return state === undefined || state === null ? { output } : { output, state }

@@ -39,6 +39,8 @@ interface Surroundings {
   readonly deps: Deps
   /** The values of the flags of the controller's wing; undefined for controllers of users. */
   readonly flags?: FlagValues<FlagTable> | undefined
+  /** What the controller's wing has opened; undefined for controllers of users. */
+  readonly parts?: unknown
 }
 
 /** @param functions what the module exports, by name. */
@@ -60,9 +62,9 @@ interface Run extends Surroundings {
   readonly run: OwnFunctions[string]
 }
 
-function registered(name: string, { heartbeatMs }: CallOptions, { run, deps, flags }: Run): Registered {
+function registered(name: string, { heartbeatMs }: CallOptions, { run, deps, ...ofWing }: Run): Registered {
   return async ({ subject, input, gaps }) => {
-    const { context, beat } = contextOf(name, subject, flags)
+    const { context, beat } = contextOf(name, subject, ofWing)
     const by = { workflowID: Context.current().info.workflowExecution?.workflowId ?? '' }
     const { value, conceals } = await fillSecrets(deps, { by, subject }, input, gaps)
     const timer = heartbeatMs === undefined ? setInterval(beat, HEARTBEAT_MS) : undefined
@@ -81,7 +83,7 @@ function registered(name: string, { heartbeatMs }: CallOptions, { run, deps, fla
 function contextOf(
   name: string,
   subject: Subject,
-  flags: Surroundings['flags'],
+  { flags, parts }: Omit<Surroundings, 'deps'>,
 ): { readonly context: ActivityContext; readonly beat: () => void } {
   const temporal = Context.current()
   const { workflowExecution, activityId, attempt } = temporal.info
@@ -92,6 +94,7 @@ function contextOf(
   }
   const context: ActivityContext = {
     ...(flags !== undefined && { flags }),
+    ...(parts !== undefined && { parts }),
     ...{ subject, attempt, progress, signal: temporal.cancellationSignal },
     log: logOf({ object: nameOf(subject.kind, subject), activity: name, tried: attempt }),
     callID: [workflowExecution?.workflowId, workflowExecution?.runId, activityId].join('/'),

@@ -14,7 +14,8 @@ afterAll(() => templates.close())
 
 const request = (template: string) => ({ engine: 'GoTemplate', name: 'one', template, files: {}, binding: {} }) as const
 const ofNamespace = () =>
-  forNamespace({ landscaper: { templates } } as unknown as LandscaperDeps, 'n').landscaper.templates
+  forNamespace({ landscaper: { templates } } as unknown as LandscaperDeps, 'n', { subject: { uid: 'u' }, jobID: 'j' })
+    .landscaper.templates
 
 /** As in an activity of Temporal. */
 function inActivity<T>(startToCloseTimeoutMs: number, cancelled: AbortSignal, work: () => Promise<T>): Promise<T> {

@@ -6,6 +6,7 @@ import { JobBlueprints } from '../../../activities/landscaper/components/job-blu
 import { createRegistries } from '../../../activities/landscaper/components/registries.ts'
 import type { LandscaperDeps, LandscaperParts } from '../../../activities/landscaper/deps.ts'
 import { createTargetAccess } from '../../../activities/landscaper/deploy/target/open-target.ts'
+import { LatelyIssued } from '../../../activities/landscaper/kubeconfigs/lately-issued.ts'
 import { createTemplateEngine } from '../../../activities/landscaper/render/template-engine.ts'
 import { landscaperActivities, landscaperEnds } from '../../../activities/landscaper/wing.ts'
 
@@ -17,7 +18,8 @@ export function landscaperDeps(deps: Deps, parts: Partial<LandscaperParts> = {})
   const registries = createRegistries({ allow: [], now: deps.now })
   const blueprints = new JobBlueprints()
   const components = { registryFolder: undefined, registries, blueprints, signatures: 'asked' as const }
-  const usual = { templates, components, targets, pickupTimeoutMs: undefined, strictTenancy: false }
+  const kubeconfigs = new LatelyIssued()
+  const usual = { templates, components, targets, kubeconfigs, pickupTimeoutMs: undefined, strictTenancy: false }
   return { ...deps, landscaper: { ...usual, ...parts } }
 }
 

@@ -42,8 +42,8 @@ describe('the settings of the bridge', () => {
     expect(() => processSettings(on, config)).toThrow(
       '--content-key is missing beside controller context in level mode',
     )
-    expect([...processSettings({ ...on, 'content-key': 'key' }, config).off]).toEqual([])
-    expect([...processSettings({}, config).off]).toEqual(['context'])
+    expect([...processSettings({ ...on, 'content-key': 'key' }, config).off]).toEqual(['targetSync'])
+    expect([...processSettings({}, config).off]).toEqual(['context', 'targetSync'])
     expect(() => processSettings({ 'default-contexts': 'maybe' }, config)).toThrow(
       '--default-contexts is "maybe"; expected yes or no',
     )

@@ -34,6 +34,7 @@ describe('the flags of wings', () => {
       'default-contexts',
       'default-context-repository',
       'default-context-excluded',
+      'target-sync',
       'registry-local',
       'verify-signatures',
       'target-allow',

@@ -82,6 +82,8 @@ export interface LevelController<State = unknown, Target = unknown> {
 const NAME = /^[a-z][A-Za-z0-9]{0,62}$/
 // Source: Kubernetes' validation of finalizers; without a domain the name would be taken for one of Kubernetes' own.
 const FINALIZER_NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?\/[A-Za-z0-9]([-A-Za-z0-9._]*[A-Za-z0-9])?$/
+// What others have called so before is taken, as long as it cannot be one of Kubernetes' own.
+const DOTTED_FINALIZER = /^[a-z0-9-]+(?:\.[a-z0-9-]+){2,}$/
 
 /**
  * Defines a controller. It is checked when its module loads.
@@ -117,7 +119,7 @@ export function defineLevel<State, Target>(definition: LevelDefinition<State, Ta
 function checkFinalizer(name: string, finalizer: string, { isReadOnly }: LevelTarget): void {
   if (isReadOnly === true)
     throw new Error(`controller ${name}: found finalizer "${finalizer}", expected none: its target is read only`)
-  if (!FINALIZER_NAME.test(finalizer))
+  if (!FINALIZER_NAME.test(finalizer) && !DOTTED_FINALIZER.test(finalizer))
     throw new Error(`controller ${name}: finalizer is "${finalizer}", expected domain/name`)
 }
 

@@ -27,6 +27,8 @@ export interface ActivityContext {
   readonly attempt: number
   /** The worker's flags of the wing that the controller is of; absent for controllers of users. */
   readonly flags?: FlagValues<FlagTable>
+  /** What that wing has opened in this worker. */
+  readonly parts?: unknown
   /** Aborted when the result is not wanted any more (`timeout`, the end of the run) and when the worker stops; told with a heartbeat. */
   readonly signal: Signal
   /** Says that the work goes on, and how far it got. */

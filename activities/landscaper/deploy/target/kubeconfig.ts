@@ -280,7 +280,20 @@ function base64Of(fields: Fields, name: string, field: string): string | undefin
 }
 
 /** A kubeconfig with nothing but the access. */
-export function writeKubeconfig({ server, caData, tlsServerName, isInsecure, credentials }: ClusterAccess): string {
+export function writeKubeconfig(access: ClusterAccess): string {
+  return kubeconfigOf(access, {})
+}
+
+/**
+ * The same for others than the engine.
+ *
+ * @param user how its user is called.
+ * @param fields what its user has beside credentials.
+ */
+export function kubeconfigOf(
+  { server, caData, tlsServerName, isInsecure, credentials }: ClusterAccess,
+  { user: name = 'target', fields = {} }: { readonly user?: string; readonly fields?: Fields },
+): string {
   const { certificate, token, basic } = credentials
   const cluster = {
     server,
@@ -296,11 +309,12 @@ export function writeKubeconfig({ server, caData, tlsServerName, isInsecure, cre
     }),
     ...(token !== undefined && { token }),
     ...basic,
+    ...fields,
   }
   return JSON.stringify({
     ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'target' },
     clusters: [{ name: 'target', cluster }],
-    users: [{ name: 'target', user }],
-    contexts: [{ name: 'target', context: { cluster: 'target', user: 'target' } }],
+    users: [{ name, user }],
+    contexts: [{ name: 'target', context: { cluster: 'target', user: name } }],
   })
 }

@@ -23,7 +23,7 @@ import { type ClusterAccess, KubeconfigError } from './kubeconfig.ts'
 import { requestSelfAccess } from './service-account.ts'
 import { unlessAborted } from './shared-work.ts'
 import { selfRefusal } from './strict-tenancy.ts'
-import type { TargetAccess, TargetCluster } from './target-cluster.ts'
+import type { SecretKey, TargetAccess, TargetCluster } from './target-cluster.ts'
 import { TargetClient } from './target-client.ts'
 import {
   isObjectName,
@@ -67,9 +67,11 @@ interface Kept {
   readonly opened: Promise<OpenTarget>
 }
 
-/** A Target, and its Secret if it has one, as they are now. */
+/** A Target, and its Secret if it has one, as they are now; or a Secret alone, as if a Target referred to it. */
 interface Source {
-  readonly target: Target
+  /** For people. */
+  readonly at: string
+  readonly target: Pick<Target, 'metadata' | 'spec'>
   readonly secret: KubeObject | undefined
 }
 
@@ -86,7 +88,14 @@ class KeptTargets implements TargetAccess {
   }
 
   async open(namespace: string, name: string, signal?: AbortSignal): Promise<TargetCluster> {
-    const source = await readSource(this.#deps.kube, { namespace, name, signal })
+    return await this.#open(await readSource(this.#deps.kube, { namespace, name, signal }), signal)
+  }
+
+  async openSecret(namespace: string, reference: SecretKey, signal?: AbortSignal): Promise<TargetCluster> {
+    return await this.#open(await readSecretSource(this.#deps.kube, { namespace, ...reference, signal }), signal)
+  }
+
+  async #open(source: Source, signal: AbortSignal | undefined): Promise<TargetCluster> {
     if (this.#deps.strictTenancy === true) await checkTenancy(this.#deps, source, signal)
     const { uid } = source.target.metadata
     const version = versionOf(source)
@@ -103,7 +112,7 @@ class KeptTargets implements TargetAccess {
     const { silence } = cluster.kube
     if (silence !== undefined) {
       const { operation, reason, message, codes } = toDeployError(OPERATION, silence)
-      throw new DeployError(operation, reason, `target ${namespace}/${name}: ${message}; it is asked again soon`, codes)
+      throw new DeployError(operation, reason, `${source.at}: ${message}; it is asked again soon`, codes)
     }
     cluster.kube.touch()
     return cluster
@@ -153,12 +162,12 @@ class KeptTargets implements TargetAccess {
   }
 
   async #connect(source: Source, forget: () => void): Promise<OpenTarget> {
-    const { namespace, name } = source.target.metadata
+    const { namespace } = source.target.metadata
     // Whoever asked first may be gone when others still wait for the same.
     const config = await configOf(this.#deps.data({ namespace }), source)
     const { now } = this.#deps
-    if ('cluster' in config) return this.#connectTo(config.cluster, `target ${namespace}/${name}`)
-    const account = `target ${namespace}/${name}: service account ${namespace}/${config.self.serviceAccount}`
+    if ('cluster' in config) return this.#connectTo(config.cluster, source.at)
+    const account = `${source.at}: service account ${namespace}/${config.self.serviceAccount}`
     const { access, renewAtMs } = await requestSelfAccess(this.#deps, namespace, config.self).catch(
       (error: unknown) => {
         if (isNotFound(error))
@@ -223,11 +232,20 @@ async function readSource(kube: KubeClient, { namespace, name, signal }: Place):
     const found = config === undefined ? 'spec has neither config nor secretRef' : 'spec has both config and secretRef'
     throw invalid(target, found, 'one of them')
   }
-  if (secretRef === undefined) return { target, secret: undefined }
+  if (secretRef === undefined) return { at, target, secret: undefined }
   const secret = await read(kube, secretResource, { namespace, name: secretRef.name, signal })
   if (secret === undefined)
     throw invalid(target, `secret ${namespace}/${secretRef.name} is not there`, 'it because of spec.secretRef')
-  return { target, secret }
+  return { at, target, secret }
+}
+
+async function readSecretSource(kube: KubeClient, { key, ...place }: Place & SecretKey): Promise<Source> {
+  const at = `secret ${place.namespace}/${place.name}`
+  const secret = await read(kube, secretResource, place)
+  if (secret === undefined) throw configurationProblem(OPERATION, 'NoTargetFound', `${at} is not there`)
+  const metadata = { ...secret.metadata, namespace: place.namespace, uid: `${secret.metadata.uid ?? ''}/${key}` }
+  const secretRef = { name: place.name, key }
+  return { at, target: { metadata: metadata as Target['metadata'], spec: { type: '', secretRef } }, secret }
 }
 
 /** Undefined where there is none; a name that none can have is not asked for. */
@@ -252,13 +270,11 @@ async function checkTenancy(
 ): Promise<void> {
   const config = await configOf(data({ namespace: source.target.metadata.namespace, signal }), source)
   if (!('self' in config)) return
-  const { target } = source
+  const { target, at } = source
   const refusal = await selfRefusal(kube, target, config.self, signal).catch((error: unknown) => {
     throw ownFailure(error)
   })
-  const { namespace, name } = target.metadata
-  if (refusal !== undefined)
-    throw configurationProblem(OPERATION, 'InvalidTarget', `target ${namespace}/${name}: ${refusal}`)
+  if (refusal !== undefined) throw configurationProblem(OPERATION, 'InvalidTarget', `${at}: ${refusal}`)
 }
 
 // Our own server's refusals say nothing about the Target: with no code they are tried again.
@@ -274,15 +290,14 @@ function versionOf({ target, secret }: Source): string {
     .join(' ')
 }
 
-async function configOf(data: TenantData, { target, secret }: Source): Promise<TargetConfig> {
+async function configOf(data: TenantData, { at, target, secret }: Source): Promise<TargetConfig> {
   try {
     const { config, secretRef } = target.spec
     if (secret === undefined) return await readTargetConfig(data, config, 'spec.config')
     return await readSecret(data, secret, secretRef?.key)
   } catch (error) {
     if (!(error instanceof KubeconfigError)) throw error
-    const { namespace, name } = target.metadata
-    throw configurationProblem(OPERATION, 'InvalidTarget', `target ${namespace}/${name}: ${error.message}`)
+    throw configurationProblem(OPERATION, 'InvalidTarget', `${at}: ${error.message}`)
   }
 }
 

@@ -2,6 +2,8 @@
 // Source: spec/landscaper.md 4.6 "selfConfig".
 
 import { type KubeClient, resourcePath } from '../../../kube/client.ts'
+import { KubeError } from '../../../kube/errors.ts'
+import { isMap } from '../objects/readiness/field-reader.ts'
 import type { ClusterAccess } from './kubeconfig.ts'
 import type { SelfConfig } from './target-config.ts'
 
@@ -15,8 +17,33 @@ const serviceAccounts = { apiVersion: 'v1', plural: 'serviceaccounts' }
 const LIFE_SHARE = 0.8
 const LONGEST_REQUEST_MS = 10_000
 
-interface TokenRequest {
-  readonly status?: { readonly token?: string; readonly expirationTimestamp?: string }
+export interface Account {
+  readonly namespace: string
+  readonly name: string
+  readonly expirationSeconds: number
+}
+
+export interface IssuedToken {
+  readonly token: string
+  /** RFC 3339; the server may grant another time than was asked for. */
+  readonly expiresAt: string
+}
+
+/** A token of an account. @throws KubeError; 404 when the account is not there. */
+export async function requestToken(
+  kube: Pick<KubeClient, 'request'>,
+  { namespace, name, expirationSeconds }: Account,
+  signal: AbortSignal,
+): Promise<IssuedToken> {
+  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds } }
+  const path = resourcePath(serviceAccounts, namespace, name, 'token')
+  const { status } = await kube.request<{ readonly status?: unknown }>('POST', path, { body, signal })
+  const { token, expirationTimestamp } = isMap(status) ? status : {}
+  const isTimed = typeof expirationTimestamp === 'string' && !Number.isNaN(Date.parse(expirationTimestamp))
+  // Without a token, requests would be anonymous ones; what is none could not be sent.
+  if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token) || !isTimed)
+    throw KubeError.unreachable('POST', path, 'the answer has no token, or not until when it is valid')
+  return { token, expiresAt: new Date(expirationTimestamp).toISOString() }
 }
 
 /** @throws KubeError of the engine's own API server; 404 when the account is not there. */
@@ -25,15 +52,9 @@ export async function requestSelfAccess(
   namespace: string,
   { serviceAccount, expirationSeconds }: SelfConfig,
 ): Promise<SelfAccess> {
-  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds } }
-  const path = resourcePath(serviceAccounts, namespace, serviceAccount, 'token')
-  const signal = AbortSignal.timeout(LONGEST_REQUEST_MS)
   const askedAtMs = now().getTime()
-  const { status = {} } = await kube.request<TokenRequest>('POST', path, { body, signal })
-  const { token = '', expirationTimestamp = '' } = status
-  // Without a token, requests would be anonymous ones.
-  if (token === '') throw new Error(`POST ${path} returned no token`)
-  const expiresAtMs = Date.parse(expirationTimestamp)
-  const lifeMs = Number.isNaN(expiresAtMs) ? expirationSeconds * 1000 : expiresAtMs - askedAtMs
+  const account = { namespace, name: serviceAccount, expirationSeconds }
+  const { token, expiresAt } = await requestToken(kube, account, AbortSignal.timeout(LONGEST_REQUEST_MS))
+  const lifeMs = Date.parse(expiresAt) - askedAtMs
   return { access: { ...kube.connection, credentials: { token } }, renewAtMs: askedAtMs + lifeMs * LIFE_SHARE }
 }

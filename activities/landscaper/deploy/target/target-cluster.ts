@@ -19,6 +19,11 @@ export interface TargetCluster {
   servedKind(apiVersion: string, kind: string, signal?: AbortSignal): Promise<ServedKind | undefined>
 }
 
+export interface SecretKey {
+  readonly name: string
+  readonly key: string
+}
+
 /** The clusters that Targets name. */
 export interface TargetAccess {
   /**
@@ -28,5 +33,7 @@ export interface TargetAccess {
    * engine's own API server does not answer, or the target's has just not answered.
    */
   open(namespace: string, name: string, signal?: AbortSignal): Promise<TargetCluster>
+  /** The same of a key of a Secret with a kubeconfig, where there is no Target. @throws as `open`. */
+  openSecret(namespace: string, secret: SecretKey, signal?: AbortSignal): Promise<TargetCluster>
   close(): Promise<void>
 }

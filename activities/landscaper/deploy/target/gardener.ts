@@ -1,0 +1,34 @@
+// What is asked of a Gardener: which Shoots a project has, and kubeconfigs for them. Its API is that of an API server, so whatever answers like it will do.
+// Source: spec/landscaper.md 1.9, 3.7.
+
+import { type KubeClient, resourcePath } from '../../../kube/client.ts'
+import { KubeError } from '../../../kube/errors.ts'
+import { isMap } from '../objects/readiness/field-reader.ts'
+
+export const shootResource = { apiVersion: 'core.gardener.cloud/v1beta1', plural: 'shoots' }
+
+export interface ShootAccess {
+  readonly kubeconfig: string
+  /** RFC 3339. */
+  readonly expiresAt: string
+}
+
+/** A kubeconfig for an administrator of the Shoot. @throws KubeError, DeployError of the client */
+export async function requestShootAccess(
+  kube: Pick<KubeClient, 'request'>,
+  { namespace, name, expirationSeconds }: { namespace: string; name: string; expirationSeconds: number },
+  signal: AbortSignal,
+): Promise<ShootAccess> {
+  const path = resourcePath(shootResource, namespace, name, 'adminkubeconfig')
+  const body = {
+    ...{ apiVersion: 'authentication.gardener.cloud/v1alpha1', kind: 'AdminKubeconfigRequest' },
+    spec: { expirationSeconds },
+  }
+  const { status } = await kube.request<{ readonly status?: unknown }>('POST', path, { body, signal })
+  const { kubeconfig, expirationTimestamp } = isMap(status) ? status : {}
+  const text = typeof kubeconfig === 'string' ? Buffer.from(kubeconfig, 'base64').toString('utf8') : ''
+  const isTimed = typeof expirationTimestamp === 'string' && !Number.isNaN(Date.parse(expirationTimestamp))
+  if (text === '' || !isTimed)
+    throw KubeError.unreachable('POST', path, 'the answer has no kubeconfig, or not until when it is valid')
+  return { kubeconfig: text, expiresAt: new Date(expirationTimestamp).toISOString() }
+}

@@ -1,0 +1,115 @@
+// Kubeconfigs with short-lived credentials for clusters that Targets lead to, by the credentials of these Targets: for whoever templates hand them to.
+// Source: spec/landscaper.md 3.7.
+//
+//   I1. A job that asks again for the same soon after gets the same (lately-issued.ts): whoever begins anew asks no server again and writes nothing anew.
+//   I2. Names of objects stand in errors, what a server has issued never does. What it sends is looked at before it is used.
+
+import { finalFailure, KubeError, retryableFailure } from '../../kube/errors.ts'
+import type { KubeconfigAsk, IssuedKubeconfig, KubeconfigSource, TokenAsk } from '../render/wanted-kubeconfigs.ts'
+import type { Customer } from '../bounded/thread-pool.ts'
+import { configurationProblem, toDeployError } from '../deploy/run/deploy-errors.ts'
+import { DeployError } from '../deploy/run/deployer.ts'
+import { requestShootAccess } from '../deploy/target/gardener.ts'
+import { type ClusterAccess, kubeconfigOf } from '../deploy/target/kubeconfig.ts'
+import { requestToken } from '../deploy/target/service-account.ts'
+import type { LatelyIssued } from './lately-issued.ts'
+import type { TargetAccess, TargetCluster } from '../deploy/target/target-cluster.ts'
+import { isObjectName } from '../deploy/target/target-config.ts'
+
+const OPERATION = 'IssueKubeconfig'
+const LONGEST_REQUEST_MS = 15_000
+
+export interface IssuerDeps {
+  readonly targets: TargetAccess
+  readonly now: () => Date
+  readonly lately: LatelyIssued
+}
+
+/** @param job whose templates ask. */
+export function kubeconfigIssuer(deps: IssuerDeps, { namespace, signal }: Customer, job: string): KubeconfigSource {
+  return {
+    async issue({ key, ask }) {
+      try {
+        const until = AbortSignal.timeout(LONGEST_REQUEST_MS)
+        const limit = signal === undefined ? until : AbortSignal.any([signal, until])
+        const cluster = await deps.targets.open(namespace, ask.target, limit)
+        const whose = { cluster, of: [job, key], nowMs: deps.now().getTime() }
+        return await deps.lately.of(whose, () => issueFrom(cluster, ask, limit))
+      } catch (error) {
+        if (signal?.aborted === true) throw error
+        throw asFailure(describeAsk(ask), error)
+      }
+    },
+  }
+}
+
+async function issueFrom(cluster: TargetCluster, ask: KubeconfigAsk, signal: AbortSignal): Promise<IssuedKubeconfig> {
+  const { kube } = cluster
+  switch (ask.kind) {
+    case 'oidc':
+      return { kubeconfig: inBase64(oidcKubeconfig(kube.connection, ask)), expiresAt: '' }
+    case 'serviceAccount': {
+      const { token, expiresAt } = await requestToken(kube, accountOf(ask), signal)
+      const access: ClusterAccess = { ...kube.connection, credentials: { token } }
+      // By this name a TargetSync finds the account whose token it renews.
+      return { kubeconfig: inBase64(kubeconfigOf(access, { user: ask.name })), expiresAt }
+    }
+    case 'shoot': {
+      const { kubeconfig, expiresAt } = await requestShootAccess(kube, accountOf(ask), signal)
+      return { kubeconfig: inBase64(kubeconfig), expiresAt }
+    }
+  }
+}
+
+function accountOf({ name, namespace, expirationSeconds }: TokenAsk) {
+  for (const [field, text] of Object.entries({ name, namespace })) {
+    if (isObjectName(text)) continue
+    throw configurationProblem(OPERATION, 'KubeconfigNotIssued', `${field} is no name of an object; expected one`)
+  }
+  return { name, namespace, expirationSeconds }
+}
+
+// Source: spec/landscaper.md 3.7 `getOidcKubeconfig`; arguments of kubelogin.
+function oidcKubeconfig(
+  connection: Omit<ClusterAccess, 'credentials'>,
+  { issuerURL, clientID }: Extract<KubeconfigAsk, { kind: 'oidc' }>,
+): string {
+  const scopes = ['email', 'profile', 'offline_access'].map((scope) => `--oidc-extra-scope=${scope}`)
+  const args = [
+    ...['oidc-login', 'get-token', `--oidc-issuer-url=${issuerURL}`, `--oidc-client-id=${clientID}`],
+    ...[...scopes, '--oidc-use-pkce', '--grant-type=auto'],
+  ]
+  const exec = { apiVersion: 'client.authentication.k8s.io/v1beta1', command: 'kubectl', args }
+  return kubeconfigOf({ ...connection, credentials: {} }, { fields: { exec } })
+}
+
+function inBase64(text: string): string {
+  return Buffer.from(text, 'utf8').toString('base64')
+}
+
+function describeAsk(ask: KubeconfigAsk): string {
+  const by = `by target ${shown(ask.target)}`
+  if (ask.kind === 'oidc') return `kubeconfig with OIDC ${by}`
+  const of = ask.kind === 'shoot' ? 'Shoot' : 'service account'
+  return `kubeconfig of ${of} ${shown(ask.namespace)}/${shown(ask.name)} ${by}`
+}
+
+/** What a template has made up is no name. */
+function shown(name: string): string {
+  return isObjectName(name) ? name : '(no name of an object)'
+}
+
+// A cluster that answers has said what its author has to mend; one that does not, or not now, is asked again.
+const ANSWERS = new Set([400, 403, 404, 405, 415, 422])
+
+function asFailure(what: string, error: unknown): unknown {
+  if (!(error instanceof KubeError) && !(error instanceof DeployError)) {
+    const isOver = error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError')
+    return isOver ? retryableFailure('TargetUnavailable', `${what}: found no answer in time; it is asked again`) : error
+  }
+  const isAnswered = error instanceof KubeError && ANSWERS.has(error.status)
+  const { reason, message, isFinal } = toDeployError(OPERATION, error)
+  if (isAnswered) return finalFailure('KubeconfigNotIssued', `${what}: ${message}`)
+  if (isFinal) return finalFailure(reason, `${what}: ${message}`)
+  return retryableFailure('TargetUnavailable', `${what}: ${message}`)
+}

@@ -1,0 +1,105 @@
+// What a source cluster has that a TargetSync wants: Secrets with a kubeconfig, or Shoots, by expressions for their names.
+//
+//   E1. Expressions are RE2, as their authors know them, and are matched where templates run: no pattern holds up the worker.
+//   E2. What a source answers is looked at before it is used: it is the cluster of a user.
+
+import type { TargetSync } from '../../../workflows/landscaper/target-sync/kind.ts'
+import { resourcePath } from '../../kube/client.ts'
+import { entriesOf } from '../../kube/secrets.ts'
+import { customerIn } from '../customer.ts'
+import type { LandscaperDeps } from '../deps.ts'
+import { listed } from '../deploy/target/answers.ts'
+import { shootResource } from '../deploy/target/gardener.ts'
+import type { TargetCluster } from '../deploy/target/target-cluster.ts'
+import { isObjectName } from '../deploy/target/target-config.ts'
+import { TemplateError } from '../render/template-error.ts'
+
+/** Of one namespace. */
+const MOST_ENTRIES = 1000
+const SECRETS = { apiVersion: 'v1', plural: 'secrets' }
+export const KUBECONFIG_KEY = 'kubeconfig'
+
+/** For people: what is wrong with a TargetSync, or with what it leads to. */
+export class SyncProblem extends Error {}
+
+export interface SourceEntry {
+  readonly name: string
+  /** Of a Secret: its kubeconfig in base64. Absent: a Shoot, whose kubeconfig is asked for. */
+  readonly kubeconfig?: string
+}
+
+export interface Source {
+  readonly cluster: TargetCluster
+  readonly signal: AbortSignal
+}
+
+/** @throws SyncProblem; failures of the source. */
+export async function sourceEntries(
+  deps: LandscaperDeps,
+  { namespace, spec }: { readonly namespace: string; readonly spec: TargetSync['spec'] },
+  source: Source,
+): Promise<readonly SourceEntry[]> {
+  const { secretNameExpression: secrets = '', shootNameExpression: shoots = '' } = spec
+  if (secrets !== '' && shoots !== '')
+    throw new SyncProblem('spec: found secretNameExpression and shootNameExpression, expected one of them')
+  const [expression, field, found] =
+    shoots === ''
+      ? ([secrets, 'secretNameExpression', secretsIn] as const)
+      : ([shoots, 'shootNameExpression', shootsIn] as const)
+  if (expression === '') return []
+  const entries = new Map((await found(spec.sourceNamespace, source)).map((entry) => [entry.name, entry]))
+  const names = await namesLike(deps, namespace, { expression, field, names: [...entries.keys()] })
+  if (names.length > MOST_ENTRIES)
+    throw new SyncProblem(`spec.${field}: found ${names.length} names that match, expected at most ${MOST_ENTRIES}`)
+  return names.flatMap((name) => entries.get(name) ?? [])
+}
+
+async function secretsIn(namespace: string, { cluster, signal }: Source): Promise<readonly SourceEntry[]> {
+  const entries: SourceEntry[] = []
+  const path = resourcePath(SECRETS, namespace)
+  for await (const secret of listed(cluster.kube, path, { signal, tooMany: () => tooMany('Secrets', namespace) })) {
+    const { name } = secret.metadata
+    const data: unknown = entriesOf(secret)
+    const kubeconfig = isEntries(data) && Object.hasOwn(data, KUBECONFIG_KEY) ? data[KUBECONFIG_KEY] : undefined
+    // The name goes into paths and objects of ours.
+    if (isObjectName(name) && typeof kubeconfig === 'string') entries.push({ name, kubeconfig })
+  }
+  return entries
+}
+
+async function shootsIn(namespace: string, { cluster, signal }: Source): Promise<readonly SourceEntry[]> {
+  const entries: SourceEntry[] = []
+  const path = resourcePath(shootResource, namespace)
+  for await (const { metadata } of listed(cluster.kube, path, { signal, tooMany: () => tooMany('Shoots', namespace) }))
+    if (isObjectName(metadata.name)) entries.push({ name: metadata.name })
+  return entries
+}
+
+function isEntries(data: unknown): data is Readonly<Record<string, unknown>> {
+  return typeof data === 'object' && data !== null
+}
+
+function tooMany(what: string, namespace: string): SyncProblem {
+  return new SyncProblem(`spec.sourceNamespace: found too many ${what} in ${namespace}, expected fewer`)
+}
+
+// E1
+const MATCHING = '{{ range .names }}{{ if mustRegexMatch $.expression . }}{{ . }}\n{{ end }}{{ end }}'
+
+async function namesLike(
+  { landscaper: { templates } }: LandscaperDeps,
+  namespace: string,
+  { expression, field, names }: { expression: string; field: string; names: readonly string[] },
+): Promise<readonly string[]> {
+  if (expression === '*') return names
+  const binding = { expression, names: names.length === 0 ? [''] : names }
+  const request = { engine: 'GoTemplate', name: field, template: MATCHING, files: {}, binding } as const
+  try {
+    const { output } = await templates.of(customerIn(namespace)).render(request)
+    return output.split('\n').filter((name) => name !== '')
+  } catch (error) {
+    if (!(error instanceof TemplateError) || error.code === 'TemplateCrashed') throw error
+    const cut = expression.length > 100 ? `${expression.slice(0, 100)}...` : expression
+    throw new SyncProblem(`spec.${field}: found ${JSON.stringify(cut)}, expected a regular expression (RE2), or *`)
+  }
+}

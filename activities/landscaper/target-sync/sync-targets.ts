@@ -1,0 +1,171 @@
+// One synchronisation of a TargetSync: what passes of workflows/landscaper/target-sync/ call. Source: spec/landscaper.md 1.9.
+//
+//   S1. Kubeconfigs go from the source into Secrets here. What leaves are errors and times: they enter histories and the status.
+//   S2. Nothing is removed as long as anything has gone wrong: a source that shows less for a while takes no Target away.
+
+import type { ActivityContext, By } from '../../../workflows/kit/index.ts'
+import { LAST_TARGET_SYNC_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
+import type { Target } from '../../../workflows/landscaper/target/kind.ts'
+import type { TargetSync } from '../../../workflows/landscaper/target-sync/kind.ts'
+import { KubeError } from '../../kube/errors.ts'
+import { inParallel } from '../../kube/in-parallel.ts'
+import { fieldManagerOf } from '../../kube/write.ts'
+import type { LandscaperDeps } from '../deps.ts'
+import { shortened, toDeployError } from '../deploy/run/deploy-errors.ts'
+import { DeployError } from '../deploy/run/deployer.ts'
+import { requestShootAccess } from '../deploy/target/gardener.ts'
+import { rotateToken } from './rotate-token.ts'
+import { KUBECONFIG_KEY, type Source, sourceEntries, type SourceEntry, SyncProblem } from './source-entries.ts'
+import {
+  hasSecret,
+  removeSynced,
+  syncedTargets,
+  type Syncing,
+  writeCredentials,
+  writeTarget,
+} from './synced-objects.ts'
+
+export interface SyncInput {
+  readonly by: By
+  readonly spec: TargetSync['spec']
+  /** The token of the access is to be renewed. */
+  readonly rotates: boolean
+}
+
+export interface SyncAnswer {
+  /** For people; empty: all is in step. */
+  readonly errors: readonly string[]
+  readonly rotated: boolean
+}
+
+const PARALLEL_ENTRIES = 5
+const MOST_ERRORS = 20
+const SHOOT_SECONDS = 24 * 60 * 60
+const SHOOT_RENEWAL_MS = 12 * 60 * 60_000
+
+/** Brings the Targets of the namespace in step with the source. Idempotent. */
+export async function syncTargets(
+  { by, spec, rotates }: SyncInput,
+  { subject, parts, signal }: ActivityContext,
+): Promise<SyncAnswer> {
+  const sync = new Synchronisation(depsOf(parts), { subject, writer: writerOf(by, 'syncTargets') }, spec)
+  // The kit knows a signal by its shape.
+  const rotated = await sync.run(rotates, signal)
+  const { errors } = sync
+  const more = errors.length > MOST_ERRORS ? [`and ${errors.length - MOST_ERRORS} more`] : []
+  return { errors: [...errors.slice(0, MOST_ERRORS), ...more], rotated }
+}
+
+/** Removes all Targets of the namespace that a TargetSync has made, with their Secrets. */
+export async function removeTargets(
+  { by }: Pick<SyncInput, 'by'>,
+  { subject, parts }: Pick<ActivityContext, 'subject' | 'parts'>,
+): Promise<null> {
+  const deps = depsOf(parts)
+  const syncing = { subject, writer: writerOf(by, 'removeTargets') }
+  const targets = await syncedTargets(deps, syncing)
+  await inParallel([...targets.values()], PARALLEL_ENTRIES, (target) => removeSynced(deps, syncing, target))
+  await deps.journal.flush(by.workflowID)
+  return null
+}
+
+class Synchronisation {
+  readonly errors: string[] = []
+  readonly #deps: LandscaperDeps
+  readonly #syncing: Syncing
+  readonly #spec: TargetSync['spec']
+
+  constructor(deps: LandscaperDeps, syncing: Syncing, spec: TargetSync['spec']) {
+    this.#deps = deps
+    this.#syncing = syncing
+    this.#spec = spec
+  }
+
+  /** @returns whether the token was renewed. */
+  async run(rotates: boolean, signal: AbortSignal): Promise<boolean> {
+    const { name, key = KUBECONFIG_KEY } = this.#spec.secretRef
+    const { namespace } = this.#syncing.subject
+    const [deps, syncing, spec] = [this.#deps, this.#syncing, this.#spec]
+    const cluster = await this.#try('source', () =>
+      deps.landscaper.targets.openSecret(namespace, { name, key }, signal),
+    )
+    if (cluster === undefined) return false
+    const source = { cluster, signal }
+    const rotated =
+      rotates &&
+      (await this.#try('token', async () => {
+        await rotateToken(deps, syncing, spec, source)
+        return true
+      })) === true
+    const entries = await this.#try('source', () => sourceEntries(deps, { namespace, spec }, source))
+    if (entries !== undefined) await this.#bring(entries, source)
+    await deps.journal.flush(syncing.writer.workflowID)
+    return rotated
+  }
+
+  async #bring(entries: readonly SourceEntry[], source: Source): Promise<void> {
+    const former = new Map(await syncedTargets(this.#deps, this.#syncing))
+    const kept = new Set(entries.map(({ name }) => name))
+    await inParallel(entries, PARALLEL_ENTRIES, async (entry) => {
+      await this.#try(`target ${entry.name}`, () => this.#write(entry, former.get(entry.name), source))
+    })
+    const { createTargetToSource = false, targetToSourceName, sourceNamespace, secretRef } = this.#spec
+    if (createTargetToSource) {
+      const name = targetToSourceName ?? sourceNamespace
+      kept.add(name)
+      const reference = { name: secretRef.name, key: secretRef.key ?? KUBECONFIG_KEY }
+      await this.#try(`target ${name}`, () => writeTarget(this.#deps, this.#syncing, { name, secretRef: reference }))
+    }
+    if (this.errors.length > 0) return
+    const vanished = [...former.values()].filter(({ metadata }) => !kept.has(metadata.name))
+    await inParallel(vanished, PARALLEL_ENTRIES, async (target) => {
+      await this.#try(`target ${target.metadata.name}`, () => removeSynced(this.#deps, this.#syncing, target))
+    })
+  }
+
+  async #write({ name, kubeconfig }: SourceEntry, former: Target | undefined, source: Source): Promise<void> {
+    if (name === this.#spec.secretRef.name)
+      throw new SyncProblem(
+        'found the name of spec.secretRef.name, expected another one: its Secret would be overwritten',
+      )
+    if (kubeconfig !== undefined) {
+      await writeCredentials(this.#deps, this.#syncing, { name, kubeconfig })
+      return
+    }
+    const syncedAt = Date.parse(former?.metadata.annotations?.[LAST_TARGET_SYNC_ANNOTATION] ?? '')
+    const isFresh = this.#deps.now().getTime() - syncedAt < SHOOT_RENEWAL_MS
+    if (isFresh && (await hasSecret(this.#deps, this.#syncing, name))) return
+    const shoot = { namespace: this.#spec.sourceNamespace, name, expirationSeconds: SHOOT_SECONDS }
+    const access = await requestShootAccess(source.cluster.kube, shoot, source.signal)
+    const issued = Buffer.from(access.kubeconfig).toString('base64')
+    await writeCredentials(this.#deps, this.#syncing, { name, kubeconfig: issued })
+  }
+
+  /** Undefined: it went wrong in a way that people are told. @throws bugs. */
+  async #try<T>(what: string, work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work()
+    } catch (error) {
+      this.errors.push(`${what}: ${messageOf(error)}`)
+      return undefined
+    }
+  }
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof SyncProblem) return error.message
+  if (error instanceof KubeError || error instanceof DeployError)
+    return shortened(toDeployError('SyncTargets', error).message, 500)
+  throw error
+}
+
+function writerOf(by: By, step: string) {
+  return { ...by, step, fieldManager: fieldManagerOf(by) }
+}
+
+/** What activities/landscaper/wing.ts has opened. */
+function depsOf(parts: unknown): LandscaperDeps {
+  if (typeof parts !== 'object' || parts === null || !('landscaper' in parts))
+    throw new Error('found no parts of the wing landscaper; expected what its wing.ts opens')
+  return parts as LandscaperDeps
+}

@@ -1,0 +1,166 @@
+// The Targets and Secrets that a TargetSync has made, and how they are written and removed.
+//
+//   T1. Theirs is what has the label and is nobody else's: an object of that name that is there for another reason is told, and left alone.
+//   T2. A Target comes after its Secret and goes before it, so that none leads nowhere.
+//   T3. What is so already is not written. Values of Secrets go from one API server to the other, and nowhere else.
+
+import { LAST_TARGET_SYNC_ANNOTATION, TARGET_SYNC_LABEL } from '../../../workflows/landscaper/contract.ts'
+import { type Target, targetKind } from '../../../workflows/landscaper/target/kind.ts'
+import { targetSyncKind } from '../../../workflows/landscaper/target-sync/kind.ts'
+import { groupKindOf, isSameGroupKind, type Subject, type WatchedKind } from '../../../workflows/kit/index.ts'
+import type { KubeObject, OwnerReference } from '../../kube/client.ts'
+import { mergePatch } from '../../kube/merge.ts'
+import { listNow, readObject } from '../../kube/read-family.ts'
+import { secretResource } from '../../kube/secrets.ts'
+import { ownerOf } from '../../kube/views.ts'
+import { type Patch, type Write, type Writer, writeAll } from '../../kube/write.ts'
+import type { LandscaperDeps } from '../deps.ts'
+import { KUBERNETES_TARGET_TYPE } from '../deploy/target/open-target.ts'
+import { KUBECONFIG_KEY, SyncProblem } from './source-entries.ts'
+
+const LABELS = { [TARGET_SYNC_LABEL]: 'ok' }
+
+/** For whom objects are written, and by whom. */
+export interface Syncing {
+  readonly subject: Subject
+  readonly writer: Writer
+}
+
+/** Those of its namespace, by name. */
+export async function syncedTargets(
+  deps: LandscaperDeps,
+  { subject }: Pick<Syncing, 'subject'>,
+): Promise<ReadonlyMap<string, Target>> {
+  const found = await listNow(deps, targetKind, subject.namespace, `${TARGET_SYNC_LABEL}=ok`)
+  return new Map(found.filter((one) => isSynced(one)).map((one) => [one.metadata.name, one]))
+}
+
+/** Makes Secret and Target hold a kubeconfig. @param kubeconfig in base64. @throws SyncProblem, KubeError */
+export async function writeCredentials(
+  deps: LandscaperDeps,
+  syncing: Syncing,
+  { name, kubeconfig }: { readonly name: string; readonly kubeconfig: string },
+): Promise<void> {
+  const secret = { type: 'Opaque', data: { [KUBECONFIG_KEY]: kubeconfig } }
+  const isNew = await write(deps, syncing, secretResource, { name, content: secret, conceals: [kubeconfig] })
+  const annotations = isNew ? { [LAST_TARGET_SYNC_ANNOTATION]: deps.now().toISOString() } : {}
+  await writeTarget(deps, syncing, { name, secretRef: { name, key: KUBECONFIG_KEY }, annotations })
+}
+
+/** @throws SyncProblem, KubeError */
+export async function writeTarget(
+  deps: LandscaperDeps,
+  syncing: Syncing,
+  { name, secretRef, annotations }: { name: string; secretRef: object; annotations?: Readonly<Record<string, string>> },
+): Promise<void> {
+  const content = { spec: { type: KUBERNETES_TARGET_TYPE, secretRef } }
+  await write(deps, syncing, targetKind, { name, content, ...(annotations !== undefined && { annotations }) })
+}
+
+/** Whether its Secret is still there. */
+export async function hasSecret(deps: LandscaperDeps, { subject }: Syncing, name: string): Promise<boolean> {
+  const secret = await readObject(deps, secretResource, subject.namespace, name)
+  return secret !== undefined && isSynced(secret)
+}
+
+/** Removes a Target and its Secret. What has changed meanwhile stays for the next time. @throws KubeError */
+export async function removeSynced(
+  deps: LandscaperDeps,
+  { subject: { namespace }, writer }: Syncing,
+  target: Target,
+): Promise<void> {
+  const { name } = target.metadata
+  await remove(deps, writer, targetKind, { namespace, object: target })
+  const secret = await readObject(deps, secretResource, namespace, name)
+  // The one with the access to the source is its author's.
+  if (secret !== undefined && isSynced(secret))
+    await remove(deps, writer, secretResource, { namespace, object: secret })
+}
+
+async function remove(
+  deps: LandscaperDeps,
+  writer: Writer,
+  watched: WatchedKind,
+  { namespace, object }: { readonly namespace: string; readonly object: Pick<KubeObject, 'metadata'> },
+): Promise<void> {
+  const { name, uid = '', resourceVersion: version } = object.metadata
+  await send(deps, writer, { verb: 'delete', watched, namespace, name, uid, version, isFenced: true })
+}
+
+interface Wanted {
+  readonly name: string
+  readonly annotations?: Readonly<Record<string, string>>
+  readonly content: Readonly<Record<string, unknown>>
+  readonly conceals?: readonly string[]
+}
+
+/** @returns whether it was written. */
+async function write(
+  deps: LandscaperDeps,
+  { subject, writer }: Syncing,
+  watched: WatchedKind,
+  wanted: Wanted,
+): Promise<boolean> {
+  const { namespace } = subject
+  const at = { watched, namespace, name: wanted.name, conceals: wanted.conceals ?? [] }
+  const existing = await readObject(deps, watched, namespace, wanted.name)
+  if (existing === undefined) {
+    await send(deps, writer, { ...at, verb: 'create', body: bodyOf(subject, watched, wanted), isOurs: () => false })
+    return true
+  }
+  if (!isSynced(existing)) throw taken(watched, existing)
+  const patch = difference(subject, existing, wanted)
+  if (patch === undefined) return false
+  const { uid, resourceVersion = '' } = existing.metadata
+  await send(deps, writer, {
+    ...{ ...at, verb: 'patch', version: resourceVersion, patch },
+    reapply: (current) =>
+      current.metadata.uid === uid && isSynced(current)
+        ? (difference(subject, current, wanted) ?? 'done')
+        : 'superseded',
+  })
+  return true
+}
+
+async function send(deps: LandscaperDeps, writer: Writer, one: Write): Promise<void> {
+  const [answer] = await writeAll(deps, writer, [one])
+  if (answer?.result === 'failed') throw answer.error
+  if (answer?.result === 'superseded') throw taken(one.watched, answer.object)
+}
+
+/** T1 */
+function isSynced(object: Pick<KubeObject, 'metadata'>): boolean {
+  if (object.metadata.labels?.[TARGET_SYNC_LABEL] !== 'ok') return false
+  const owner = ownerOf(object)
+  return owner === undefined || isSameGroupKind(groupKindOf(owner), groupKindOf(targetSyncKind))
+}
+
+function taken({ kind }: WatchedKind, { metadata: { namespace = '', name } }: KubeObject): SyncProblem {
+  const found = `${kind} ${namespace}/${name}: found one that no TargetSync has made`
+  return new SyncProblem(`${found}, expected none of that name, or an expression that leaves it out`)
+}
+
+/** It does not wait for what it owns: that would take a right on its finalizers. */
+function ownerOfSync({ name, uid }: Subject): OwnerReference {
+  const { apiVersion, kind } = targetSyncKind
+  return { apiVersion, kind, name, uid, controller: true }
+}
+
+function bodyOf(subject: Subject, { apiVersion, kind }: WatchedKind, wanted: Wanted): KubeObject {
+  const { namespace } = subject
+  const { name, annotations = {}, content } = wanted
+  const ownerReferences = [ownerOfSync(subject)]
+  return { apiVersion, kind, metadata: { name, namespace, labels: LABELS, annotations, ownerReferences }, ...content }
+}
+
+function difference(subject: Subject, existing: KubeObject, { annotations, content }: Wanted): Patch | undefined {
+  const found = Object.fromEntries(Object.keys(content).map((key) => [key, existing[key]]))
+  const { metadata } = existing
+  const others = (metadata.ownerReferences ?? []).filter(({ controller }) => controller !== true)
+  const wanted = {
+    ...metadata,
+    ...(annotations !== undefined && { annotations: { ...metadata.annotations, ...annotations } }),
+    ownerReferences: [...others, ownerOfSync(subject)],
+  }
+  return mergePatch({ ...found, metadata }, { ...content, metadata: wanted })
+}

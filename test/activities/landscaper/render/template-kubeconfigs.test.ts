@@ -1,0 +1,163 @@
+// Kubeconfigs that templates ask for: what they ask, what they get, and that nothing of it is told. Source: spec/landscaper.md 3.7, 3.8.
+
+import { afterAll, describe, expect, it } from 'vitest'
+import { type DeployBindings, renderDeployItems } from '../../../../activities/landscaper/render/executions.ts'
+import { createTemplateEngine, type TemplateEngine } from '../../../../activities/landscaper/render/template-engine.ts'
+import type { KubeconfigAsk, KubeconfigSource } from '../../../../activities/landscaper/render/wanted-kubeconfigs.ts'
+import { bindings, blueprintOf, items, rejection } from './execution-builders.ts'
+
+const engines = createTemplateEngine({ threads: 1, timeoutMs: 20_000 })
+afterAll(() => engines.close())
+
+const SECRET = 'VERY-secret-Token'
+const inBase64 = (text: string) => Buffer.from(text).toString('base64')
+
+function asking(issue?: KubeconfigSource['issue']): { engine: TemplateEngine; asks: KubeconfigAsk[] } {
+  const asks: KubeconfigAsk[] = []
+  const source: KubeconfigSource = {
+    async issue(wanted) {
+      asks.push(wanted.ask)
+      if (issue !== undefined) return await issue(wanted)
+      return { kubeconfig: inBase64(`${SECRET} of ${wanted.ask.kind}`), expiresAt: '2030-01-02T03:04:05.000Z' }
+    },
+  }
+  return { engine: { ...engines, kubeconfigs: source }, asks }
+}
+
+const imports = {
+  seconds: 3600,
+  account: 'deployer',
+  cluster: { metadata: { name: 'one', namespace: 'demo' }, spec: {} },
+}
+const bound: DeployBindings = bindings(imports)
+const render = async (engine: TemplateEngine, template: unknown, type = 'GoTemplate') =>
+  await renderDeployItems(engine, blueprintOf({ template, type }), bound)
+/** What one expression of a template comes to. */
+async function value(engine: TemplateEngine, expression: string): Promise<unknown> {
+  const config = `{ apiVersion: mock/v1, kind: ProviderConfiguration, it: {{ ${expression} | toJson }} }`
+  const { items: found } = await render(engine, `deployItems: [{ name: a, type: mock, config: ${config} }]`)
+  return found[0]?.config['it']
+}
+async function spiffValue(engine: TemplateEngine, expression: string): Promise<unknown> {
+  const config = { apiVersion: 'mock/v1', kind: 'ProviderConfiguration', it: `(( ${expression} ))` }
+  const { items: found } = await render(engine, { deployItems: [{ name: 'a', type: 'mock', config }] }, 'Spiff')
+  return found[0]?.config['it']
+}
+
+const CALLS: readonly (readonly [name: string, go: string, spiff: string, ask: KubeconfigAsk])[] = [
+  [
+    'getServiceAccountKubeconfig',
+    'getServiceAccountKubeconfig .imports.account "apps" .imports.seconds .imports.cluster | b64dec',
+    'getServiceAccountKubeconfig(imports.account, "apps", imports.seconds, imports.cluster)',
+    { kind: 'serviceAccount', target: 'one', name: 'deployer', namespace: 'apps', expirationSeconds: 3600 },
+  ],
+  [
+    'getShootAdminKubeconfig',
+    'getShootAdminKubeconfig "berry" "garden-x" 86400 .imports.cluster | b64dec',
+    'getShootAdminKubeconfig("berry", "garden-x", 86400, imports.cluster)',
+    { kind: 'shoot', target: 'one', name: 'berry', namespace: 'garden-x', expirationSeconds: 86400 },
+  ],
+  [
+    'getOidcKubeconfig',
+    'getOidcKubeconfig "https://login.example.com" "me" .imports.cluster | b64dec',
+    'getOidcKubeconfig("https://login.example.com", "me", imports.cluster)',
+    { kind: 'oidc', target: 'one', issuerURL: 'https://login.example.com', clientID: 'me' },
+  ],
+]
+
+describe.each(CALLS)('%s', (_name, go, spiff, ask) => {
+  it('gives a Go template what was issued, in base64', async () => {
+    const { engine, asks } = asking()
+    expect(await value(engine, go)).toBe(`${SECRET} of ${ask.kind}`)
+    expect(asks).toEqual([ask])
+  })
+
+  it('gives Spiff the same', async () => {
+    const { engine, asks } = asking()
+    expect(await spiffValue(engine, spiff)).toBe(inBase64(`${SECRET} of ${ask.kind}`))
+    expect(asks).toEqual([ask])
+  })
+})
+
+describe('a kubeconfig with the time at which it expires', () => {
+  const expected = (kind: string) => ({
+    kubeconfig: inBase64(`${SECRET} of ${kind}`),
+    expirationTimestamp: Date.parse('2030-01-02T03:04:05Z') / 1000,
+    expirationTimestampReadable: '2030-01-02T03:04:05Z',
+  })
+
+  it.each([
+    ['serviceAccount', 'getServiceAccountKubeconfigWithExpirationTimestamp'],
+    ['shoot', 'getShootAdminKubeconfigWithExpirationTimestamp'],
+  ])('of a %s is a map in both engines', async (kind, name) => {
+    const { engine, asks } = asking()
+    const go = await value(engine, `${name} "a" "b" 600 .imports.cluster`)
+    expect(go).toEqual(expected(kind))
+    expect(await spiffValue(engine, `${name}("a", "b", 600, imports.cluster)`)).toEqual(expected(kind))
+    expect(asks).toHaveLength(2)
+  })
+})
+
+describe('a template that asks', () => {
+  const ask = (name: string) => `{{ getServiceAccountKubeconfig "${name}" "b" 600 .imports.cluster }}`
+
+  it('gets the same for the same, asked for once', async () => {
+    const { engine, asks } = asking()
+    await render(engine, [`# ${ask('x')} ${ask('x')} ${ask('y')}`, items('a')].join('\n'))
+    expect(asks.map((one) => one.kind !== 'oidc' && one.name)).toEqual(['x', 'y'])
+  })
+
+  it('without an end is stopped', async () => {
+    const { engine, asks } = asking()
+    const failed = await rejection(
+      render(engine, ask('{{ randAlphaNum 8 }}').replace('"{{ randAlphaNum 8 }}"', '(randAlphaNum 8)')),
+    )
+    expect(failed).toMatchObject({ code: 'TemplatingFailed' })
+    expect(failed.message).toContain('found more than 20 kubeconfigs that it asks for, expected fewer')
+    expect(asks).toHaveLength(20)
+  })
+
+  it('shows nothing of what it got when it fails later', async () => {
+    const { engine } = asking()
+    const kept = '{{ $k := getServiceAccountKubeconfig "a" "b" 600 .imports.cluster | b64dec }}'
+    const faults = [`${kept}{{ fail $k }}`, `${kept}a: {{ $k }}: : [`, `${kept}{{ index .imports $k "x" "y" }}`]
+    for (const template of faults) {
+      const { message } = await rejection(render(engine, template))
+      expect(message).not.toContain('secret')
+      expect(message).not.toContain(inBase64(SECRET).slice(0, 8))
+    }
+  })
+
+  it('fails as the source does', async () => {
+    const broken = new Error('no such thing')
+    const { engine } = asking(() => Promise.reject(broken))
+    expect(await rejection(render(engine, ask('x')))).toBe(broken)
+  })
+
+  it.each([
+    [
+      'getServiceAccountKubeconfig "a" "b" 10 .imports.cluster',
+      'expirationSeconds: found another value, expected a whole number of at least 600',
+    ],
+    [
+      'getServiceAccountKubeconfig "a" "b" 600.5 .imports.cluster',
+      'expirationSeconds: found another value, expected a whole number of at least 600',
+    ],
+    ['getServiceAccountKubeconfig "a" 7 600 .imports.cluster', 'argument namespace: found no text, expected one'],
+    [
+      'getShootAdminKubeconfig "a" "b" 600 .imports.account',
+      'argument target: found no target, expected an imported one',
+    ],
+    ['getShootAdminKubeconfig "a"', 'found 1 arguments, expected name, namespace, expirationSeconds and target'],
+    ['getOidcKubeconfig "" "b" .imports.cluster', 'argument issuerURL: found no text, expected one'],
+  ])('is told what is wrong with %s', async (expression, problem) => {
+    const { engine, asks } = asking()
+    expect((await rejection(value(engine, expression))).message).toContain(problem)
+    expect(asks).toEqual([])
+  })
+
+  it('where nobody issues them is told so', async () => {
+    const { message } = await rejection(render(engines, ask('x')))
+    expect(message).toContain('kubeconfigs are not issued for this template')
+  })
+})

@@ -1,0 +1,198 @@
+// What a TargetSync makes of a source cluster: two small servers, the engine's own and the source, and a real journal. Source: spec/landscaper.md 1.9.
+
+import { beforeEach, afterEach, describe, expect, inject, it } from 'vitest'
+import { createTargetAccess } from '../../activities/landscaper/deploy/target/open-target.ts'
+import type { LandscaperDeps } from '../../activities/landscaper/deps.ts'
+import { removeTargets, syncTargets } from '../../activities/landscaper/target-sync/sync-targets.ts'
+import type { KubeObject } from '../../activities/kube/client.ts'
+import type { ActivityContext } from '../../workflows/kit/index.ts'
+import { refusal, type Request, TinyApi } from '../activities/kube/tiny-api.ts'
+import { useWriteStage } from '../activities/kube/write-stage.ts'
+import { landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
+import { journalOf } from '../support/planted-secret.ts'
+import { dataOf } from '../activities/landscaper/tenant-data.ts'
+
+const stage = useWriteStage(inject('servers').databaseUrl)
+let own: TinyApi
+let source: TinyApi
+let deps: LandscaperDeps
+let nowMs: number
+
+const SECRETS = '/api/v1/namespaces/n/secrets'
+const TARGETS = '/apis/landscaper.gardener.cloud/v1alpha1/namespaces/n/targets'
+const SHOOTS = '/apis/core.gardener.cloud/v1beta1/namespaces/garden-x/shoots'
+const CANARY = 'kubeconfig-CANARY-'
+const inBase64 = (text: string) => Buffer.from(text).toString('base64')
+
+beforeEach(async () => {
+  ;({ api: own } = stage())
+  source = await TinyApi.start()
+  nowMs = Date.parse('2030-01-01T00:00:00Z')
+  const base = { ...stage().deps, now: () => new Date(nowMs) }
+  const targets = createTargetAccess({ kube: base.kube, data: dataOf, now: base.now, allow: ['127.0.0.1'] })
+  deps = landscaperDeps(base, { targets })
+  put(own, `${SECRETS}/access`, { data: { kubeconfig: inBase64(source.kubeconfig) } })
+})
+afterEach(async () => {
+  await deps.landscaper.targets.close()
+  await source.stop()
+})
+
+function put(api: TinyApi, path: string, object: object, metadata: object = {}): void {
+  const [name = '', , namespace = ''] = path.split('/').reverse()
+  api.put(path, { metadata: { name, namespace, uid: `uid-${name}`, ...metadata }, ...object })
+}
+const offer = (name: string, data: object = { kubeconfig: inBase64(CANARY + name) }) =>
+  put(source, `/api/v1/namespaces/garden-x/secrets/${name}`, { data })
+
+const subject = {
+  kind: 'TargetSync',
+  group: 'landscaper.gardener.cloud',
+  uid: 'uid-sync',
+  namespace: 'n',
+  name: 'sync',
+}
+const by = { workflowID: 'targetSync/n/sync/uid-sync', runID: 'run', pass: 1 }
+const context = () => ({ subject, parts: deps, signal: new AbortController().signal }) as unknown as ActivityContext
+
+async function sync(spec: object = {}, rotates = false) {
+  const whole = { sourceNamespace: 'garden-x', secretRef: { name: 'access' }, secretNameExpression: '\\.kubeconfig$' }
+  return await syncTargets({ by, spec: { ...whole, ...spec }, rotates }, context())
+}
+const names = (collection: string) =>
+  [...own.objects.keys()].filter((path) => path.startsWith(`${collection}/`)).map((path) => path.split('/').at(-1))
+const found = (path: string) => own.objects.get(path) as Record<string, unknown> & KubeObject
+
+describe('Secrets of the source whose names match', () => {
+  it('become Targets with a Secret each, and nothing of the others does', async () => {
+    offer('a.kubeconfig', { kubeconfig: inBase64(`${CANARY}a`), password: inBase64('x') })
+    offer('b.kubeconfig')
+    offer('a.token')
+    offer('c.kubeconfig', { other: inBase64('x') })
+    expect(await sync()).toEqual({ errors: [], rotated: false })
+    expect(names(TARGETS)).toEqual(expect.arrayContaining(['a.kubeconfig', 'b.kubeconfig']))
+    expect(names(TARGETS)).toHaveLength(2)
+    expect(found(`${TARGETS}/a.kubeconfig`)).toMatchObject({
+      metadata: { labels: { 'landscaper.gardener.cloud/targetsync': 'ok' } },
+      spec: { secretRef: { name: 'a.kubeconfig', key: 'kubeconfig' } },
+    })
+    expect(found(`${SECRETS}/a.kubeconfig`)['data']).toEqual({ kubeconfig: inBase64(`${CANARY}a`) })
+  })
+
+  it('are followed when they change and when they go, and nothing is written when they are so already', async () => {
+    offer('a.kubeconfig')
+    offer('b.kubeconfig')
+    await sync()
+    own.requests.length = 0
+    expect(await sync()).toEqual({ errors: [], rotated: false })
+    expect(own.requests.filter((one) => !one.startsWith('GET'))).toEqual([])
+    offer('a.kubeconfig', { kubeconfig: inBase64('another') })
+    source.objects.delete('/api/v1/namespaces/garden-x/secrets/b.kubeconfig')
+    await sync()
+    expect(names(TARGETS)).toEqual(['a.kubeconfig'])
+    expect(names(SECRETS)).toEqual(expect.arrayContaining(['access', 'a.kubeconfig']))
+    expect(names(SECRETS)).toHaveLength(2)
+    expect(found(`${SECRETS}/a.kubeconfig`)['data']).toEqual({ kubeconfig: inBase64('another') })
+  })
+
+  it('are in no error and no row of the journal', async () => {
+    offer('a.kubeconfig')
+    await sync()
+    await deps.journal.flushAll()
+    const rows = await journalOf(stage().database)
+    expect(rows).toContain('a.kubeconfig')
+    expect(rows).not.toContain(inBase64(CANARY).slice(0, 16))
+  })
+
+  it('are all of them with *, and leave alone what no TargetSync has made', async () => {
+    offer('mine')
+    offer('other')
+    offer('access')
+    put(own, `${SECRETS}/mine`, { data: {} })
+    const { errors } = await sync({ secretNameExpression: '*' })
+    expect(errors).toHaveLength(2)
+    expect(errors.join()).toContain('target mine: Secret n/mine: found one that no TargetSync has made, expected none')
+    expect(errors.join()).toContain('target access: found the name of spec.secretRef.name')
+    expect(names(TARGETS)).toEqual(['other'])
+    expect(found(`${SECRETS}/mine`)['data']).toEqual({})
+  })
+})
+
+describe('a source that cannot be read', () => {
+  it('takes no Target away', async () => {
+    offer('a.kubeconfig')
+    await sync()
+    source.intercept = () => refusal(403, 'Forbidden')
+    const { errors } = await sync()
+    expect(errors).toEqual([expect.stringContaining('source: GET /api/v1/namespaces/garden-x/secrets: 403')])
+    expect(names(TARGETS)).toEqual(['a.kubeconfig'])
+  })
+
+  it.each([
+    [{ secretRef: { name: 'none' } }, 'source: secret n/none is not there'],
+    [{ secretNameExpression: '(' }, 'spec.secretNameExpression: found "(", expected a regular expression (RE2), or *'],
+    [{ shootNameExpression: 'x' }, 'found secretNameExpression and shootNameExpression, expected one of them'],
+  ])('is told, %#', async (spec, message) => {
+    offer('a.kubeconfig')
+    expect((await sync(spec)).errors.join()).toContain(message)
+  })
+})
+
+describe('Shoots of the source', () => {
+  const spec = { secretNameExpression: '', shootNameExpression: '^be' }
+  let asked: string[]
+  beforeEach(() => {
+    asked = []
+    put(source, `${SHOOTS}/berry`, {})
+    put(source, `${SHOOTS}/cherry`, {})
+    source.intercept = ({ method, path, body }: Request) => {
+      if (method !== 'POST') return undefined
+      asked.push(`${path} ${JSON.stringify(body['spec'])}`)
+      const status = { kubeconfig: inBase64(`${CANARY}${asked.length}`), expirationTimestamp: '2031-01-01T00:00:00Z' }
+      return { status: 201, body: { status } }
+    }
+  })
+
+  it('become Targets with a kubeconfig of a day, which is renewed after half of it', async () => {
+    expect(await sync(spec)).toEqual({ errors: [], rotated: false })
+    expect(names(TARGETS)).toEqual(['berry'])
+    expect(asked).toEqual([`${SHOOTS}/berry/adminkubeconfig {"expirationSeconds":86400}`])
+    nowMs += 11 * 60 * 60_000
+    await sync(spec)
+    expect(asked).toHaveLength(1)
+    nowMs += 2 * 60 * 60_000
+    await sync(spec)
+    expect(asked).toHaveLength(2)
+    expect(found(`${SECRETS}/berry`)['data']).toEqual({ kubeconfig: inBase64(`${CANARY}2`) })
+  })
+})
+
+describe('beside Secrets and Shoots', () => {
+  it('a Target for the source itself is made, and its Secret stays when that goes', async () => {
+    await sync({ createTargetToSource: true, targetToSourceName: 'garden' })
+    expect(found(`${TARGETS}/garden`)).toMatchObject({ spec: { secretRef: { name: 'access', key: 'kubeconfig' } } })
+    await sync()
+    expect([names(TARGETS), names(SECRETS)]).toEqual([[], ['access']])
+  })
+
+  it('the token of the access is renewed for the account that its user is called like', async () => {
+    const kubeconfig = source.kubeconfig.replaceAll('"tiny"', '"robot"')
+    put(own, `${SECRETS}/access`, { data: { kubeconfig: inBase64(kubeconfig) } })
+    source.intercept = ({ path }: Request) =>
+      path === '/api/v1/namespaces/garden-x/serviceaccounts/robot/token'
+        ? { status: 201, body: { status: { token: 'new-token', expirationTimestamp: '2031-01-01T00:00:00Z' } } }
+        : undefined
+    expect(await sync({}, true)).toEqual({ errors: [], rotated: true })
+    const data = found(`${SECRETS}/access`)['data'] as { kubeconfig: string }
+    const written = JSON.parse(Buffer.from(data.kubeconfig, 'base64').toString('utf8')) as { users: unknown }
+    expect(written.users).toEqual([{ name: 'robot', user: { token: 'new-token' } }])
+  })
+
+  it('all of it goes with the TargetSync', async () => {
+    offer('a.kubeconfig')
+    await sync()
+    put(own, `${TARGETS}/theirs`, {})
+    await removeTargets({ by }, context())
+    expect([names(TARGETS), names(SECRETS)]).toEqual([['theirs'], ['access']])
+  })
+})

@@ -1,0 +1,83 @@
+// What a pass over a TargetSync does: one synchronisation, what came of it in the status, and the next one in some minutes. Source: spec/landscaper.md 1.9.
+//
+//   P1. One TargetSync per namespace: with several, none does anything, because each would remove what the others have made.
+
+import { action, activitiesOf, done, type LevelPass, later, type Outcome } from '../../kit/index.ts'
+import { OPERATION_ANNOTATION, ROTATE_TOKEN_ANNOTATION } from '../contract.ts'
+import { type TargetSync, targetSyncKind } from './kind.ts'
+
+export const syncing = activitiesOf(() => import('../../../activities/landscaper/target-sync/sync-targets.ts'), {
+  syncTargets: { timeoutMs: 5 * 60_000 },
+  removeTargets: { timeoutMs: 60_000 },
+})
+
+interface Named {
+  readonly metadata: { readonly name: string }
+}
+
+export interface TargetSyncState {
+  /** All of the namespace, itself among them. */
+  readonly all: readonly Named[]
+}
+
+export type TargetSyncPass = LevelPass<TargetSyncState, TargetSync>
+
+const SYNC_MS = 5 * 60_000
+/** Something went wrong. */
+const RETRY_MS = 60_000
+const ROTATION_MS = 60 * 24 * 60 * 60_000
+
+export const syncTargets = action<TargetSyncPass>('syncTargets', async (pass) => {
+  const { target, status, now } = pass
+  const { errors, rotated } = await synchronised(pass)
+  status.lastErrors = errors.length === 0 ? null : [...errors]
+  status.observedGeneration = target.metadata.generation
+  status.lastUpdateTime = timestamp(now)
+  if (rotated) status.lastTokenRotationTime = timestamp(now)
+  // What was asked for is crossed out when it is done.
+  await pass.save()
+  await crossOut(pass, rotated)
+  return later(errors.length === 0 ? SYNC_MS : RETRY_MS)
+})
+
+/** Nothing of the namespace stays that a TargetSync has made, as long as there is no other one. */
+export const removeTargets = action<TargetSyncPass>('removeTargets', async ({ state, by, call }): Promise<Outcome> => {
+  if (state.all.length > 1) return done
+  await call(syncing).removeTargets({ by })
+  return done
+})
+
+async function synchronised({ target, state, by, call, now }: TargetSyncPass) {
+  if (state.all.length > 1) return { errors: [severalOf(target, state.all)], rotated: false }
+  return await call(syncing).syncTargets({ by, spec: target.spec, rotates: isRotationDue(target, now) })
+}
+
+function severalOf({ metadata: { namespace } }: TargetSync, all: readonly Named[]): string {
+  const names = all.map(({ metadata }) => metadata.name).slice(0, 5)
+  return `namespace ${namespace}: found ${all.length} TargetSyncs (${names.join(', ')}), expected one`
+}
+
+function isRotationDue({ spec, status, metadata }: TargetSync, now: Date): boolean {
+  if (spec.tokenRotation?.enabled !== true) return false
+  if (metadata.annotations?.[ROTATE_TOKEN_ANNOTATION] !== undefined) return true
+  // eslint-disable-next-line no-restricted-globals -- parses a text, asks no clock
+  const rotatedAt = Date.parse(status?.lastTokenRotationTime ?? '')
+  return !(now.getTime() - rotatedAt < ROTATION_MS)
+}
+
+async function crossOut({ target, act }: TargetSyncPass, rotated: boolean): Promise<void> {
+  const { name, annotations = {} } = target.metadata
+  const asked = [
+    ...(annotations[OPERATION_ANNOTATION] === 'reconcile' ? [OPERATION_ANNOTATION] : []),
+    ...(rotated && annotations[ROTATE_TOKEN_ANNOTATION] !== undefined ? [ROTATE_TOKEN_ANNOTATION] : []),
+  ]
+  if (asked.length === 0) return
+  const { apiVersion, kind } = targetSyncKind
+  const metadata = { name, annotations: Object.fromEntries(asked.map((key) => [key, null])) }
+  await act.apply({ apiVersion, kind, metadata })
+}
+
+/** As Kubernetes writes times. */
+function timestamp(time: Date): string {
+  return time.toISOString().replace(/\.\d+Z$/, 'Z')
+}
