@@ -151,29 +151,32 @@ describe('a settle', () => {
     ['is away behind a proxy', refusal(503, 'ServiceUnavailable'), 'ServiceUnavailable', [5, 10, 20_480]],
     ['is silent', 'silence', 'Unreachable', [5, 10, 20_480]],
     ['refuses the status', refusal(422, 'Invalid'), 'Invalid', [5, 10, 1_000_000]],
-  ] as const)('holds no task when the server %s: the journal brings it again', async (_, answer, reason, dues) => {
-    await openJob(stage.db, JOB)
-    const version = observed()
-    stage.api.intercept = ({ method, path }) => (method === 'PATCH' && path === `${PATH}/status` ? answer : undefined)
-    for (const [index, refusals] of [0, 1, 40].entries()) {
-      await stage.db.deleteFrom('wake').execute()
-      const settled = await statusActivities(stage.deps, {}, { requestMs: 200, totalMs: 300 }).settle({
-        ...{ ...SETTLE, refusals },
-        change: { ...CHANGE, version, phase: 'Succeeded', finished: true },
-      })
-      expect(settled).toEqual({ result: 'refused' })
-      const [wake] = await stage.db.selectFrom('wake').selectAll().execute()
-      expect((wake?.due.getTime() ?? 0) - stage.deps.now().getTime()).toBe(dues[index])
-    }
-    const [job] = await stage.db.selectFrom('job').select(['outcome', 'last_error']).execute()
-    expect(job).toMatchObject({ outcome: null, last_error: { reason } })
-    // Once it has lasted; one Event, however often.
-    const told = [...stage.api.objects.values()].filter(({ kind }) => kind === 'Event')
-    expect(told).toMatchObject([{ type: 'Warning', reason }])
-    stage.api.intercept = () => undefined
-    expect(await settle({ version, phase: 'Succeeded', finished: true })).toMatchObject({ result: 'settled' })
-    expect(statusOf()).toMatchObject({ jobIDFinished: 'job' })
-  })
+  ] as const)(
+    'T10: holds no task when the server %s, and comes again from the journal',
+    async (_, answer, reason, dues) => {
+      await openJob(stage.db, JOB)
+      const version = observed()
+      stage.api.intercept = ({ method, path }) => (method === 'PATCH' && path === `${PATH}/status` ? answer : undefined)
+      for (const [index, refusals] of [0, 1, 40].entries()) {
+        await stage.db.deleteFrom('wake').execute()
+        const settled = await statusActivities(stage.deps, {}, { requestMs: 200, totalMs: 300 }).settle({
+          ...{ ...SETTLE, refusals },
+          change: { ...CHANGE, version, phase: 'Succeeded', finished: true },
+        })
+        expect(settled).toEqual({ result: 'refused' })
+        const [wake] = await stage.db.selectFrom('wake').selectAll().execute()
+        expect((wake?.due.getTime() ?? 0) - stage.deps.now().getTime()).toBe(dues[index])
+      }
+      const [job] = await stage.db.selectFrom('job').select(['outcome', 'last_error']).execute()
+      expect(job).toMatchObject({ outcome: null, last_error: { reason } })
+      // Once it has lasted; one Event, however often.
+      const told = [...stage.api.objects.values()].filter(({ kind }) => kind === 'Event')
+      expect(told).toMatchObject([{ type: 'Warning', reason }])
+      stage.api.intercept = () => undefined
+      expect(await settle({ version, phase: 'Succeeded', finished: true })).toMatchObject({ result: 'settled' })
+      expect(statusOf()).toMatchObject({ jobIDFinished: 'job' })
+    },
+  )
 
   it('puts the next due time into the journal, later with each attempt', async () => {
     const dues: number[] = []
