@@ -389,7 +389,7 @@ class World extends RunWorld {
     }
     this.settled.push(input)
     const result = this.#settles[Math.min(this.settled.length, this.#settles.length) - 1]
-    if (result === 'superseded' || result === 'overtaken') return Promise.resolve({ result })
+    if (result === 'superseded' || result === 'overtaken' || result === 'refused') return Promise.resolve({ result })
     if (change === undefined || this.target === undefined)
       return Promise.resolve({ result: 'settled', target: {}, woken })
     const { phase, observedGeneration, lastError, finished } = change
