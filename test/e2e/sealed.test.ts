@@ -6,6 +6,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { defineSearchAttributeKey } from '@temporalio/common'
 import { NativeConnection } from '@temporalio/worker'
 import type { temporal } from '@temporalio/proto'
 import { afterAll, describe, expect, inject, it } from 'vitest'
@@ -18,6 +19,7 @@ import { useStage } from '../support/stage.ts'
 import { TlsProxy } from '../support/tls-proxy.ts'
 
 const EXAMPLE = new URL('../../examples/cronjob/', import.meta.url).pathname
+const SHOWN = ['PawlKind', 'PawlName', 'PawlOutcome'].map((name) => defineSearchAttributeKey(name, 'KEYWORD'))
 const PLANTED = `planted-${randomBytes(6).toString('hex')}`
 const folder = mkdtempSync(join(tmpdir(), 'pawl-sealed-'))
 const file = (name: string, text: string): string => {
@@ -88,6 +90,16 @@ describe('Temporal over TLS, with sealed payloads', () => {
     expect(payloads.length).toBeGreaterThan(3)
     expect(text).not.toContain('"subject"')
     expect(await opened(payloads)).toContain('"subject"')
+    // By what people look for runs, a run is found as ever, by its children's names, too.
+    const { client } = stage.pawl
+    const found = async (query: string) => {
+      const rows = []
+      for await (const row of client.workflow.list({ query: `PawlNamespace = 'sealed' and ${query}` })) rows.push(row)
+      return rows.map(({ typedSearchAttributes: told }) => SHOWN.map((key) => told.get(key)))
+    }
+    const told = ['Installation', 'shop', 'Succeeded']
+    await expect.poll(async () => await found("PawlName = 'shop' and PawlOutcome = 'Succeeded'")).toEqual([told])
+    await expect.poll(async () => await found("PawlTree = 'shop'")).toEqual([told])
   })
 
   it('runs controllers of users, and holds nothing readable of the objects that they look at', async () => {
