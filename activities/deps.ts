@@ -52,6 +52,8 @@ export interface ComingEnd {
   readonly jobID: string
   /** The final one. */
   readonly phase: string
+  /** The API server, for as long as a settle may take. */
+  readonly kube: KubeClient
 }
 
 /**

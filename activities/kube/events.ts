@@ -6,10 +6,13 @@ import type { ErrorReport, Subject } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import { resourcePath } from './client.ts'
 import { isAlreadyExists, KubeError } from './errors.ts'
+import { hurried } from './hurried-client.ts'
 
 const EVENTS = { apiVersion: 'v1', plural: 'events' }
 // The API server's limit for an Event's message.
 const MESSAGE_LIMIT = 1024
+// Nobody waits long for what only repeats something.
+const PATIENCE = { requestMs: 5000, totalMs: 5000 }
 
 type EventDeps = Pick<Deps, 'kube' | 'log' | 'now'>
 
@@ -65,7 +68,7 @@ export async function recordEvent(deps: EventDeps, involved: Involved, told: Kub
     count: 1,
   }
   try {
-    await deps.kube.request('POST', resourcePath(EVENTS, namespace), { body: event })
+    await hurried(deps.kube, PATIENCE).request('POST', resourcePath(EVENTS, namespace), { body: event })
   } catch (failure) {
     if (!(failure instanceof KubeError)) throw failure
     if (!isAlreadyExists(failure)) deps.log.warn({ kind, namespace, name, err: failure }, 'event could not be written')

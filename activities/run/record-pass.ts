@@ -10,19 +10,16 @@ import { controllerOf } from './controllers.ts'
 // A date must stay one, whatever time-out somebody wrote; a look once a day does no harm.
 const LONGEST_DELAY_MS = 86_400_000
 
+export interface PassRecord extends Omit<SettleInput, 'pass' | 'cause' | 'children' | 'jobID'> {
+  readonly passes?: number
+  /** The back-off is not shorter. */
+  readonly leastMs?: number
+}
+
 /** Records in the journal what a pass met, and its next due time, when it wants one. @returns whether the run's row is closed. */
 export async function recordPass(
   deps: Deps,
-  {
-    workflowID,
-    runID,
-    subject,
-    change,
-    againMs,
-    attempt,
-    fault,
-    passes,
-  }: Omit<SettleInput, 'pass' | 'cause' | 'children' | 'jobID'> & { readonly passes?: number },
+  { workflowID, runID, subject, change, againMs, attempt, fault, passes, leastMs = 0, isOutside }: PassRecord,
 ): Promise<'open' | 'over'> {
   const now = deps.now()
   const lastError = change?.lastError ?? fault
@@ -37,10 +34,10 @@ export async function recordPass(
   const turn = { cluster: deps.cluster, controller, namespace: subject.namespace }
   const limits = limitsOf(deps, controller)
   await deps.db.transaction().execute(async (trx) => {
+    // Who patches an object by script draws nobody's tokens: only what came by its due time does.
+    const turnMs = async () => (isOutside === true ? 0 : await takeRetryToken(trx, turn, now, limits))
     const delayMs =
-      attempt === 0
-        ? againMs
-        : Math.min(againMs, Math.max(retryDelayMs(attempt, limits), await takeRetryToken(trx, turn, now, limits)))
+      attempt === 0 ? againMs : Math.min(againMs, Math.max(leastMs, retryDelayMs(attempt, limits), await turnMs()))
     await upsertWakes(
       trx,
       [

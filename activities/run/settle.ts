@@ -11,32 +11,42 @@ import type {
   Subject,
 } from '../../workflows/kit/index.ts'
 import type { BeforeEnd, Deps } from '../deps.ts'
-import { isRefusal, isRefusalReason, KubeError, retryableFailure, toApplicationFailure } from '../kube/errors.ts'
+import { isRefusalReason, KubeError, retryableFailure, toApplicationFailure } from '../kube/errors.ts'
 import { recordWarning } from '../kube/events.ts'
+import { hurried, type Patience } from '../kube/hurried-client.ts'
 import { type HostedJob, recordHosted } from '../journal/write/hosted-jobs.ts'
 import { controllerOf, jobController } from './controllers.ts'
 import { endRun } from './end-run.ts'
-import { isLastTry } from './last-try.ts'
+import { giveBack, isGivenBack } from './give-back.ts'
 import { recordPass } from './record-pass.ts'
 import { settledAsIs, writeStatus } from './write-status.ts'
 
 const LASTING_ATTEMPTS = 3
+// Longer than the API server waits for a webhook by default; together less than the time-out of short calls (kit/run/loop/temporal.ts).
+const PATIENCE: Patience = { requestMs: 12_000, totalMs: 20_000 }
 
-export const statusActivities = (deps: Deps, beforeEnd: BeforeEnd = {}): SettleActivities => ({
+export const statusActivities = (
+  lasting: Deps,
+  beforeEnd: BeforeEnd = {},
+  patience: Patience = PATIENCE,
+): SettleActivities => ({
   /**
    * Writes the pass's status change, if any, and the subject's next due time, if wanted.
    *
    * @returns the target as it is now, and whether anything has come for the run since the pass looked; `superseded` when the job is another
    *   run's; `overtaken` when the job would end over an edit that the pass has not seen: then nothing was written; `refused` when the server
-   *   takes a status in none of a few tries, or once more: then the journal has what it said, and when the next pass is due.
-   * @throws retryable failures of the API server and the journal.
+   *   takes a status in none of a few tries, in no time, or once more: then the journal has what it said, and when the next pass is due.
+   * @throws retryable failures of the API server, in the first few tries, and of the journal.
    */
   async settle(input) {
+    const begunAt = performance.now()
+    const deps = { ...lasting, kube: hurried(lasting.kube, patience) }
     try {
       return await settle(deps, beforeEnd, input)
     } catch (error) {
-      if (error instanceof KubeError && isRefusal(error) && (isLastTry() || (input.refusals ?? 0) > 0))
-        return await giveBack(deps, input, error)
+      const tookMs = performance.now() - begunAt
+      if (error instanceof KubeError && isGivenBack(input, error, tookMs))
+        return await giveBack(lasting, input, error, tookMs)
       // Never final: a pass that cannot settle has nowhere else to say so.
       const failure = toApplicationFailure(error)
       throw failure.nonRetryable === true ? retryableFailure(failure.type ?? 'Unknown', failure.message) : failure
@@ -45,9 +55,9 @@ export const statusActivities = (deps: Deps, beforeEnd: BeforeEnd = {}): SettleA
 
   /** Closes the run's row in the journal; a row that a final write closed already stays as it is. */
   async endRun({ outcome, gone = [], ...run }) {
-    const hosted = gone.map((child) => hostedJob(deps, { ...run, ...child }, undefined))
-    await recordHosted(deps.db, hosted, deps.now())
-    await endRun(deps, run, outcome)
+    const hosted = gone.map((child) => hostedJob(lasting, { ...run, ...child }, undefined))
+    await recordHosted(lasting.db, hosted, lasting.now())
+    await endRun(lasting, run, outcome)
   },
 })
 
@@ -76,25 +86,6 @@ async function tellRefusal(deps: Deps, { workflowID, subject, jobID, attempt, fa
   await recordWarning(deps, { ...subject, apiVersion }, jobID, { operation: 'Observe', ...fault })
 }
 
-/** The server does not take what the pass came to: the run gives its workflow task back, and is woken as after any other fault. */
-async function giveBack(deps: Deps, input: SettleInput, error: KubeError): Promise<SettleResult> {
-  const { workflowID, subject, jobID, attempt, refusals = 0 } = input
-  const fault = { reason: error.reason, message: error.message }
-  await deps.journal.flush(workflowID)
-  const asFault = {
-    change: undefined,
-    fault,
-    againMs: Number.MAX_SAFE_INTEGER,
-    attempt: Math.max(attempt, refusals + 1),
-  }
-  await recordPass(deps, { ...input, ...asFault })
-  const { apiVersion } = jobController(deps, { workflowID }).target
-  await recordWarning(deps, { ...subject, apiVersion }, jobID, { operation: 'Settle', ...fault })
-  // What came meanwhile has a row in the journal still.
-  deps.atWork.settles(workflowID)
-  return { result: 'refused' }
-}
-
 /** The children's statuses, then the subject's: it never says more than they do. */
 async function writeAllOf(deps: Deps, beforeEnd: BeforeEnd, input: SettleInput): Promise<SettleResult> {
   const { children = [], workflowID, runID, pass, jobID, subject, tree = [subject.uid], change } = input
@@ -108,7 +99,7 @@ async function writeAllOf(deps: Deps, beforeEnd: BeforeEnd, input: SettleInput):
   const told = children.length === 0 ? {} : { children: settled }
   if (change === undefined) return { ...settledAsIs, ...told }
   const by = { workflowID, runID, pass, tree }
-  if (change.finished) await beforeEnd[controllerOf(by)]?.({ by, subject, jobID, phase: change.phase })
+  if (change.finished) await beforeEnd[controllerOf(by)]?.({ by, subject, jobID, phase: change.phase, kube: deps.kube })
   const answer = await writeStatus(deps, { by, subject, jobID }, change)
   return answer.result === 'settled' ? { ...answer, ...told } : answer
 }

@@ -22,6 +22,19 @@ export function namedFiles(page: string): number {
   return groupsOf(page).length
 }
 
+/** What a page lists: the entries of its lists, and the rows of its tables but for their heads. */
+export function entriesOf(page: string): readonly string[] {
+  const text = page.replaceAll(/^```[^]*?^```$/gm, '')
+  const bullets = text.match(/^- .*(?:\n {2,}\S.*)*/gm) ?? []
+  const tables = text.match(/(?:^\|.*\n?)+/gm) ?? []
+  return [...bullets, ...tables.flatMap((table) => table.trim().split('\n').slice(2))]
+}
+
+/** Those entries that neither name a test nor say why there is none. */
+export function unproven(page: string): readonly string[] {
+  return entriesOf(page).filter((entry) => namedFiles(entry) === 0 && !/\(untested: [^)]{10,}\)/.test(entry))
+}
+
 function groupsOf(page: string) {
   return [...page.replaceAll(/\s+/g, ' ').matchAll(NAMED)]
 }

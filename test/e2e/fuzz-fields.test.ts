@@ -3,16 +3,19 @@
 // Source: spec/engine.md 4.3, A1 and A7.
 
 import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { type JsonSchema, type JsonValue, type Kind, openApiSchema } from '../../workflows/kit/index.ts'
+import { componentVersionOverwritesKind } from '../../workflows/landscaper/component-version-overwrites/kind.ts'
+import { contextKind } from '../../workflows/landscaper/context/kind.ts'
+import { dataObjectKind } from '../../workflows/landscaper/data-object/kind.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
 import { targetKind } from '../../workflows/landscaper/target/kind.ts'
 import { API, type LsObject } from '../support/cluster.ts'
 import { forEach, holds, LONG } from '../support/fuzz/course.ts'
-import { BASES, PLANTED, plant } from '../support/fuzz/bases.ts'
+import { BASES, PLANTED, plant, plantedComponents } from '../support/fuzz/bases.ts'
 import { expectLocated } from '../support/fuzz/located.ts'
 import { describeSoundness } from '../support/fuzz/soundness.ts'
 import { fieldsOf, type FieldPath, type JsonObject, pathText, withValue } from '../support/fuzz/schema-fields.ts'
@@ -22,11 +25,14 @@ import { useStage } from '../support/stage.ts'
 
 const RUNS = LONG ? 25 : 1
 const AT_ONCE = 10
-const LIMIT_MS = LONG ? 3_600_000 : 120_000
+const LIMIT_MS = LONG ? 3_600_000 : 360_000
 const JOB_MS = 90_000
 
 const NAMESPACE = 'fuzz-fields'
-const stage = useStage(NAMESPACE, () => Promise.resolve({ workerFlags: ['--pickup-timeout', '3s'] }))
+const components = plantedComponents()
+afterAll(() => components.remove())
+const workerFlags = ['--pickup-timeout', '3s', '--registry-local', components.folder]
+const stage = useStage(NAMESPACE, () => Promise.resolve({ workerFlags }))
 beforeAll(async () => {
   await createTarget(stage.cluster)
   await plant(stage.cluster)
@@ -39,23 +45,35 @@ async function answer(kind: Kind, at: FieldPath, value: JsonValue): Promise<LsOb
   const { cluster } = stage
   const name = `${kind.singular}-${++count}`
   const { spec, run } = BASES[kind.kind as keyof typeof BASES]
-  const schema = openApiSchema(kind).properties?.['spec'] as JsonSchema
-  const fuzzed = withValue(schema, spec(name), at, value) as JsonObject
-  await cluster.create({ apiVersion: API, kind: kind.kind, metadata: { name }, spec: fuzzed }, kind.plural)
+  const fuzzed = withValue(writtenBy(kind), spec(name), at, value) as JsonObject
+  const written = hasSpec(kind) ? { spec: fuzzed } : fuzzed
+  await cluster.create({ apiVersion: API, kind: kind.kind, metadata: { name }, ...written }, kind.plural)
   const [plural, subject] = await run(cluster, name)
   return await cluster.finished(subject, undefined, plural, JOB_MS)
 }
 
+const hasSpec = ({ schema }: Kind) => Object.hasOwn(schema, 'spec')
+
+/** The schema of what users write: of the spec, or of the fields beside the metadata. */
+function writtenBy(kind: Kind): JsonSchema {
+  const { properties = {}, required = [] } = openApiSchema(kind)
+  if (hasSpec(kind)) return properties['spec'] as JsonSchema
+  const own = Object.entries(properties).filter(([name]) => Object.hasOwn(kind.schema, name))
+  return { type: 'object', properties: Object.fromEntries(own), required }
+}
+
 describe.concurrent('a job over an object with a strange value', () => {
-  const kinds: readonly Kind[] = [installationKind, executionKind, deployItemKind, targetKind]
+  const kinds: readonly Kind[] = [
+    ...[installationKind, executionKind, deployItemKind, targetKind],
+    ...[contextKind, dataObjectKind, componentVersionOverwritesKind],
+  ]
 
   it.each(kinds.map((kind) => [kind.kind, kind] as const))(
     'ends for each field of the kind %s, and fails with words that lead there',
     async (_, kind) => {
-      const schema = openApiSchema(kind).properties?.['spec'] as JsonSchema
       // A type that Pawl does not serve is waited for by nobody where no Execution does; what that comes to is in the kind Execution.
       const isAwaited = ({ at }: { readonly at: FieldPath }) => kind.kind !== 'DeployItem' || at.join() !== 'type'
-      await forEach(fieldsOf(schema).filter(isAwaited), AT_ONCE, async ({ at, taken }, lane) => {
+      await forEach(fieldsOf(writtenBy(kind)).filter(isAwaited), AT_ONCE, async ({ at, taken }, lane) => {
         const tried = {
           name: `answer-${kind.kind}-${pathText(at)}`,
           values: validValue(taken, { isServer: true }),

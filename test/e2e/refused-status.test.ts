@@ -1,15 +1,21 @@
-// A namespace whose rules refuse what Pawl writes into statuses: its jobs wait for their back-off and hold nobody up, say so, and go on when the rules
-// are gone. On real servers, with admission policies.
+// A namespace whose rules refuse what Pawl writes into statuses, also with an answer that speaks of the asker, or leave it without one: its jobs wait for
+// their back-off and hold nobody up, say so, and go on when the rules are gone. On real servers, with admission policies and a webhook.
 
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type KubeObject, type ObjectList, resourcePath } from '../../activities/kube/client.ts'
+import { Authority } from '../support/certificates.ts'
 import { installation } from '../support/cluster.ts'
 import { useTenants } from '../support/tenants.ts'
 
 // A worker has ten slots for workflow tasks.
-const MANY = process.env['PAWL_LONG'] === undefined ? 15 : 30
+const isLong = process.env['PAWL_LONG'] !== undefined
+const MANY = isLong ? 30 : 15
 const SOME = 5
-const USUAL_MS = 10_000
+// Far longer than it takes, and far less than what the others would hold up.
+const USUAL_MS = 90_000
 
 const tenants = useTenants('refused-status', ['strict', 'usual'])
 const strict = () => tenants.of('strict')
@@ -19,76 +25,158 @@ const PATIENT = { timeout: 60_000, interval: 200 }
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
 const NAME = 'strict-statuses'
 
-describe.each([
-  ['of executions', 'executions', 'false'],
-  ['of installations that would end their job', 'installations', "object.status.phase != 'Succeeded'"],
-])('a policy that refuses the statuses %s in one namespace', (_, plural, expression) => {
+interface Rule {
+  readonly plural: 'executions' | 'installations'
+  readonly expression: string
+  /** As the server answers it. */
+  readonly answer: { readonly status: number; readonly reason: string }
+}
+
+const RULES: readonly (readonly [string, Rule])[] = [
+  [
+    'of executions',
+    { plural: 'executions', expression: 'false', answer: { status: 413, reason: 'RequestEntityTooLarge' } },
+  ],
+  [
+    'of installations that would end their job',
+    {
+      plural: 'installations',
+      expression: "object.status.phase != 'Succeeded'",
+      answer: { status: 422, reason: 'Invalid' },
+    },
+  ],
+]
+
+describe.each(RULES)('a policy that refuses the statuses %s in one namespace', (_, rule) => {
   afterEach(allow)
 
   it('holds up no other namespace, is told, and is gone on from when it is gone', async () => {
-    await refuse(plural, expression)
-    const names = Array.from({ length: MANY }, (_, index) => `${plural}-${index}`)
-    await Promise.all(
-      names.map(async (name) => await strict().create(installation(name, [{ name: 'a' }]), 'installations')),
-    )
-    // Then the next thing that their runs do is what is refused.
-    await vi.waitFor(async () => expect(await begun(plural)).toBeGreaterThanOrEqual(SOME), PATIENT)
-
-    await usual().create(installation(plural, [{ name: 'a' }]), 'installations')
-    const good = await usual().finished(plural, undefined, 'installations', USUAL_MS)
-    expect(good.status).toMatchObject({ phase: 'Succeeded' })
-
-    await vi.waitFor(
-      async () => {
-        const rows = await tenants.pawl.db
-          .selectFrom('job')
-          .select(['name', 'outcome', 'last_error'])
-          .where('namespace', '=', 'strict')
-          .where('outcome', 'is', null)
-          .execute()
-        expect(rows.map(({ name }) => name).sort()).toEqual([...names].sort())
-        for (const { last_error } of rows) expect(last_error).toMatchObject({ reason: 'Invalid' })
-      },
-      { timeout: 60_000, interval: 500 },
-    )
-    const warnings = await warningsOf(names[0]!)
-    expect(warnings).toMatchObject([{ type: 'Warning', reason: 'Invalid' }])
-    expect(String(warnings[0]?.['message'])).toContain(NAME)
+    await refuse(rule)
+    const { reason } = rule.answer
+    const prefix = `${rule.plural}-${reason.toLowerCase()}`
+    const names = await startMany(prefix, MANY)
+    await usualEnds(prefix, USUAL_MS)
+    await areOpen(names, reason)
+    await vi.waitFor(async () => {
+      const warnings = await warningsOf(names[0] ?? '', reason)
+      expect(warnings).toMatchObject([{ type: 'Warning', reason }])
+      expect(String(warnings[0]?.['message'])).toContain(NAME)
+    }, PATIENT)
 
     await allow()
-    for (const name of names)
-      expect((await strict().finished(name, undefined, 'installations', 100_000)).status).toMatchObject({
-        phase: 'Succeeded',
-      })
+    await allEnd(names)
   }, 300_000)
 })
+
+// As a webhook may: with words about the asker, which are taken for what passes, or, for long, with none. Each that is silent holds its task for a
+// dozen seconds.
+describe.each([
+  ['says that it knows nobody', 'Unauthorized', MANY, 401],
+  ...(isLong ? [['never answers', 'Unreachable', 12, undefined] as const] : []),
+] as const)('a webhook that %s for the statuses of executions in one namespace', (_, reason, count, code) => {
+  let server: Server
+  let authority: Authority
+  beforeAll(async () => {
+    authority = await Authority.make('an authority')
+    server = createServer(await authority.issue('localhost'), (request, response) => {
+      void json(request).then((review) => {
+        const { uid } = (review as { readonly request: { readonly uid: string } }).request
+        const head = { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' }
+        const answer = { uid, allowed: false, status: { code, reason, message: `${NAME}: not here` } }
+        if (code !== undefined) response.end(JSON.stringify({ ...head, response: answer }))
+      })
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  })
+  afterEach(removeWebhook)
+  afterAll(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+
+  it('holds up no other namespace, and is gone on from when it is gone', async () => {
+    await addWebhook((server.address() as AddressInfo).port, authority.cert)
+    const prefix = reason.toLowerCase()
+    const names = await startMany(prefix, count)
+    await usualEnds(prefix, USUAL_MS)
+    await areOpen(names, reason)
+    await removeWebhook()
+    // They may rest for long; a touch wakes them.
+    for (const name of names) await strict().patch('installations', name, { metadata: { labels: { touched: 'yes' } } })
+    await allEnd(names)
+  }, 400_000)
+})
+
+/** @returns the names, once the runs of some have come to what is refused. */
+async function startMany(prefix: string, count: number): Promise<readonly string[]> {
+  const names = Array.from({ length: count }, (_, index) => `${prefix}-${index}`)
+  await Promise.all(
+    names.map(async (name) => await strict().create(installation(name, [{ name: 'a' }]), 'installations')),
+  )
+  // Then the next thing that their runs do is what is refused.
+  await vi.waitFor(async () => expect(await begun(prefix)).toBeGreaterThanOrEqual(SOME), PATIENT)
+  return names
+}
+
+async function usualEnds(name: string, withinMs: number): Promise<void> {
+  await usual().create(installation(name, [{ name: 'a' }]), 'installations')
+  const good = await usual().finished(name, undefined, 'installations', withinMs)
+  expect(good.status).toMatchObject({ phase: 'Succeeded' })
+}
+
+async function areOpen(names: readonly string[], reason: string): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      const rows = await tenants.pawl.db
+        .selectFrom('job')
+        .select(['name', 'outcome', 'last_error'])
+        .where('namespace', '=', 'strict')
+        .where('outcome', 'is', null)
+        .execute()
+      expect(rows.map(({ name }) => name).sort()).toEqual([...names].sort())
+      for (const { last_error } of rows) expect(last_error).toMatchObject({ reason })
+    },
+    { timeout: 90_000, interval: 500 },
+  )
+}
+
+async function allEnd(names: readonly string[]): Promise<void> {
+  for (const name of names)
+    expect((await strict().finished(name, undefined, 'installations', 100_000)).status).toMatchObject({
+      phase: 'Succeeded',
+    })
+}
 
 /** How many of the installations have rendered their execution. */
 async function begun(prefix: string): Promise<number> {
   return (await strict().list('executions')).filter(({ metadata }) => metadata.name.startsWith(`${prefix}-`)).length
 }
 
-async function warningsOf(name: string): Promise<readonly KubeObject[]> {
+async function warningsOf(name: string, asked: string): Promise<readonly KubeObject[]> {
   const path = resourcePath({ apiVersion: 'v1', plural: 'events' }, 'strict')
   const { items } = await strict().kube.request<ObjectList>('GET', path, {
     query: { fieldSelector: `involvedObject.name=${name}` },
   })
-  return items.filter(({ reason }) => reason === 'Invalid')
+  return items.filter(({ reason }) => reason === asked)
 }
 
-async function refuse(plural: string, expression: string): Promise<void> {
-  const rule = {
+function statusesOf(plural: string) {
+  return {
     apiGroups: ['landscaper.gardener.cloud'],
     apiVersions: ['*'],
     operations: ['UPDATE'],
     resources: [`${plural}/status`],
   }
+}
+
+const namespaceSelector = { matchLabels: { 'kubernetes.io/metadata.name': 'strict' } }
+
+async function refuse({ plural, expression, answer }: Rule): Promise<void> {
   const policy = {
-    matchConstraints: { resourceRules: [rule] },
-    validations: [{ expression, message: 'not here' }],
+    matchConstraints: { resourceRules: [statusesOf(plural)] },
+    validations: [{ expression, message: 'not here', reason: answer.reason }],
     failurePolicy: 'Fail',
   }
-  const namespaceSelector = { matchLabels: { 'kubernetes.io/metadata.name': 'strict' } }
   const binding = { policyName: NAME, validationActions: ['Deny'], matchResources: { namespaceSelector } }
   const { kube } = strict()
   await kube.request('POST', `${ADMISSION}/validatingadmissionpolicies`, {
@@ -98,28 +186,63 @@ async function refuse(plural: string, expression: string): Promise<void> {
     body: { metadata: { name: NAME }, spec: binding },
   })
   // A policy counts some time after it was made.
-  await strict().create({ ...installation('probe', [], { triggered: false }) }, 'installations')
-  const [probed, parts] =
-    plural === 'installations'
-      ? ['installations', {}]
-      : [
-          'executions',
-          {
-            apiVersion: 'landscaper.gardener.cloud/v1alpha1',
-            kind: 'Execution',
-            metadata: { name: 'probe' },
-            spec: { deployItems: [] },
-          },
-        ]
-  if (probed === 'executions') await strict().create(parts as KubeObject & { apiVersion: string }, 'executions')
-  await vi.waitFor(
-    async () => {
-      await expect(
-        strict().patch(probed, 'probe', { status: { phase: 'Succeeded', lastError: null } }, 'status'),
-      ).rejects.toMatchObject({ status: 422 })
-    },
-    { timeout: 30_000, interval: 200 },
-  )
+  const probe = await createProbe(plural)
+  await vi.waitFor(async () => {
+    await expect(
+      strict().patch(plural, probe, { status: { phase: 'Succeeded', lastError: null } }, 'status'),
+    ).rejects.toMatchObject({ status: answer.status })
+  }, PATIENT)
+}
+
+const probes: (readonly [plural: Rule['plural'], name: string])[] = []
+
+/** An object that nobody works on. @returns its name. */
+async function createProbe(plural: Rule['plural']): Promise<string> {
+  const name = `probe-${probes.length}`
+  probes.push([plural, name])
+  if (plural === 'installations') {
+    await strict().create({ ...installation(name, [], { triggered: false }) }, 'installations')
+    return name
+  }
+  const head = { apiVersion: 'landscaper.gardener.cloud/v1alpha1', kind: 'Execution', metadata: { name } }
+  await strict().create({ ...head, spec: { deployItems: [] } }, 'executions')
+  return name
+}
+
+async function addWebhook(port: number, authority: string): Promise<void> {
+  const webhook = {
+    name: 'silent.example.com',
+    clientConfig: { url: `https://localhost:${port}/`, caBundle: Buffer.from(authority).toString('base64') },
+    rules: [statusesOf('executions')],
+    ...{ failurePolicy: 'Fail', sideEffects: 'None', admissionReviewVersions: ['v1'], timeoutSeconds: 30 },
+    namespaceSelector,
+  }
+  await strict().kube.request('POST', `${ADMISSION}/validatingwebhookconfigurations`, {
+    body: { metadata: { name: NAME }, webhooks: [webhook] },
+  })
+  const probe = await createProbe('executions')
+  await vi.waitFor(async () => {
+    const path = resourcePath(
+      { apiVersion: 'landscaper.gardener.cloud/v1alpha1', plural: 'executions' },
+      'strict',
+      probe,
+      'status',
+    )
+    await expect(
+      strict().kube.request('PATCH', path, {
+        contentType: 'application/merge-patch+json',
+        body: { status: { phase: 'Succeeded' } },
+        signal: AbortSignal.timeout(1000),
+      }),
+    ).rejects.toThrow()
+  }, PATIENT)
+}
+
+async function removeWebhook(): Promise<void> {
+  await strict()
+    .kube.request('DELETE', `${ADMISSION}/validatingwebhookconfigurations/${NAME}`)
+    .catch(() => undefined)
+  await removeProbes()
 }
 
 async function allow(): Promise<void> {
@@ -127,6 +250,10 @@ async function allow(): Promise<void> {
     await strict()
       .kube.request('DELETE', `${ADMISSION}/${plural}/${NAME}`)
       .catch(() => undefined)
-  for (const plural of ['installations', 'executions'])
-    if ((await strict().get(plural, 'probe')) !== undefined) await strict().delete(plural, 'probe')
+  await removeProbes()
+}
+
+async function removeProbes(): Promise<void> {
+  for (const [plural, name] of probes)
+    if ((await strict().get(plural, name)) !== undefined) await strict().delete(plural, name)
 }

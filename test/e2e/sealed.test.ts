@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Client, Connection } from '@temporalio/client'
+import { defineSearchAttributeKey } from '@temporalio/common'
 import { NativeConnection } from '@temporalio/worker'
 import type { temporal } from '@temporalio/proto'
 import { afterAll, describe, expect, inject, it, vi } from 'vitest'
@@ -21,6 +22,7 @@ import { KeyedProxy } from '../support/keyed-proxy.ts'
 import { useStage } from '../support/stage.ts'
 
 const EXAMPLE = new URL('../../examples/cronjob/', import.meta.url).pathname
+const SHOWN = ['PawlKind', 'PawlName', 'PawlOutcome'].map((name) => defineSearchAttributeKey(name, 'KEYWORD'))
 const PLANTED = `planted-${randomBytes(6).toString('hex')}`
 const folder = mkdtempSync(join(tmpdir(), 'pawl-sealed-'))
 const file = (name: string, text: string): string => {
@@ -111,6 +113,16 @@ describe('Temporal over TLS, with an API key and sealed payloads', () => {
     expect(await opened(payloads)).toContain('"subject"')
     expect(proxy.calls).toBeGreaterThan(before)
     expect(proxy.refusals).toEqual([])
+    // By what people look for runs, a run is found as ever, by its children's names, too.
+    const client = new Client({ connection, namespace })
+    const found = async (query: string) => {
+      const rows = []
+      for await (const row of client.workflow.list({ query: `PawlNamespace = 'sealed' and ${query}` })) rows.push(row)
+      return rows.map(({ typedSearchAttributes: told }) => SHOWN.map((key) => told.get(key)))
+    }
+    const told = ['Installation', 'shop', 'Succeeded']
+    await expect.poll(async () => await found("PawlName = 'shop' and PawlOutcome = 'Succeeded'")).toEqual([told])
+    await expect.poll(async () => await found("PawlTree = 'shop'")).toEqual([told])
   })
 
   it('runs controllers of users, and holds nothing readable of the objects that they look at', async () => {

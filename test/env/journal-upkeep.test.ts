@@ -234,4 +234,36 @@ describe('ended jobs and deleted objects', () => {
     expect(await test.db.selectFrom('subscription').select('uid').execute()).toEqual([{ uid: 'late' }])
     expect(await test.db.selectFrom('object').select('uid').execute()).toEqual([{ uid: 'y' }])
   })
+
+  it('are not kept because they name the uid of a job in another namespace', async () => {
+    await migrateUp(test.url, daysAgo(20))
+    const job = { controller: 'task', job_id: 'j', cluster: 'c', name: '', cause: '', run_id: 'r' }
+    await openJob(test.db, { ...job, uid: 'root', namespace: 'ns', workflow_id: 'root', started_at: daysAgo(15) })
+    await sql`insert into object (cluster, api_group, kind, uid, namespace, name, owner_uid, resource_version, seq, projection, updated_at, deleted)
+      select 'c', 'g', 'K', 'in ' || namespace, namespace, 'n', 'root', 1, 1, '{}', ${daysAgo(8)}::timestamptz, true
+      from (values ('ns'), ('other')) as place (namespace)`.execute(test.db)
+    await pruneJournal(test.db, 3 * DAY_MS, TODAY)
+    expect(await test.db.selectFrom('object').select('uid').execute()).toEqual([{ uid: 'in ns' }])
+  })
+
+  it('take their actions along by the index of their time, not by reading all of them', async () => {
+    await migrateUp(test.url, daysAgo(20))
+    await sql`insert into action (workflow_id, run_id, pass, step, object, verb, field_manager, started_at, finished_at)
+      select 'run ' || n, 'r', 1, 's', 'K ns/n', 'patch', 'f', at, at
+      from generate_series(1, 60000) n cross join lateral (values (${daysAgo(15)}::timestamptz + n * interval '15 seconds')) as time (at)
+      order by n`.execute(test.db)
+    await sql`vacuum analyze action`.execute(test.db)
+    const scans = async () => {
+      const { rows } = await sql<{ scans: number }>`
+        select idx_scan as scans from pg_stat_user_indexes where indexrelname = 'action_by_time'`.execute(test.db)
+      return rows[0]?.scans
+    }
+    expect(await scans()).toBe(0)
+    // The oldest fiftieth.
+    const { before: until = TODAY } = (await pruneJournal(test.db, 14.8 * DAY_MS, TODAY)) ?? {}
+    // It is counted some moments later.
+    await expect.poll(scans).toBeGreaterThan(0)
+    const oldest = await test.db.selectFrom('action').select('started_at').orderBy('started_at').limit(1).execute()
+    expect(oldest[0]?.started_at.getTime()).toBeGreaterThanOrEqual(until.getTime())
+  })
 })

@@ -2,7 +2,7 @@
 // another namespace. On real servers: test/e2e/walls.test.ts.
 
 import { describe, expect, inject, it } from 'vitest'
-import { sql } from 'kysely'
+import { CompiledQuery, createQueryId, type RootOperationNode, sql } from 'kysely'
 import { holdLease } from '../../activities/journal/write/checkpoints.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { touchJobs } from '../../activities/journal/write/jobs.ts'
@@ -63,6 +63,26 @@ const forgedItem: Told = [
   { uid: 'forged-item', name: 'shop-db', namespace: ATTACKER, version: 12, status: ended, ...OF_EXECUTION },
 ]
 
+interface PlanNode {
+  readonly 'Actual Rows'?: number
+  readonly 'Actual Loops'?: number
+  readonly 'Rows Removed by Filter'?: number
+  readonly Plans?: readonly PlanNode[]
+}
+
+/** How many rows PostgreSQL goes through for a query, in all steps of its plan. */
+async function rowsRead(query: RootOperationNode): Promise<number> {
+  const { sql: text, parameters } = test.db.getExecutor().compileQuery(query, createQueryId())
+  const { rows } = await test.db.executeQuery<{ 'QUERY PLAN': readonly { readonly Plan: PlanNode }[] }>(
+    CompiledQuery.raw(`explain (analyze, format json) ${text}`, [...parameters]),
+  )
+  const count = (node: PlanNode): number => {
+    const { 'Actual Rows': found = 0, 'Rows Removed by Filter': removed = 0, 'Actual Loops': loops = 1 } = node
+    return (node.Plans ?? []).reduce((sum, one) => sum + count(one), (found + removed) * loops)
+  }
+  return rows.flatMap((row) => row['QUERY PLAN']).reduce((sum, { Plan }) => sum + count(Plan), 0)
+}
+
 describe('an object that names an owner in another namespace', () => {
   it('wakes nobody there', async () => {
     await journal(quiet, ...tree)
@@ -105,6 +125,26 @@ describe('an object that names an owner in another namespace', () => {
       ['inst', 'exec'],
       ['exec', 'item'],
     ])
+  })
+
+  it('costs that nothing, however many there are', async () => {
+    await journal(quiet, ...tree)
+    await sql`insert into object (cluster, api_group, kind, uid, namespace, name, owner_uid, resource_version, seq, projection, updated_at)
+      select 'c', ${executionKind.group}, 'Execution', 'forged' || n, ${ATTACKER}, 'n' || n, 'inst', 1, 1, '{}', now() from generate_series(1, 20000) n`.execute(
+      test.db,
+    )
+    await sql`analyze object`.execute(test.db)
+    const asked: RootOperationNode[] = []
+    const heard = test.db.withPlugin({
+      transformQuery: ({ node }) => (asked.push(node), node),
+      transformResult: ({ result }) => Promise.resolve(result),
+    })
+    const [family] = await knownFamilies(heard, 'c', [
+      { ...groupKindOf(installationKind), uid: 'inst', namespace: VICTIM, name: 'shop' },
+    ])
+    expect(family?.children).toHaveLength(1)
+    expect(asked).toHaveLength(1)
+    for (const node of asked) expect(await rowsRead(node)).toBeLessThan(100)
   })
 
   it('is not told that this one has gone', async () => {

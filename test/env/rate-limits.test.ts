@@ -20,10 +20,15 @@ beforeEach(async () => {
 })
 
 /** A pass of the subject that ends in a retryable fault, the `attempt`th in a row; 0: it ends without one. */
-async function endPass(uid: string, attempt: number, againMs = Number.MAX_SAFE_INTEGER): Promise<void> {
+async function endPass(
+  uid: string,
+  attempt: number,
+  againMs = Number.MAX_SAFE_INTEGER,
+  how: { readonly isOutside?: true } = {},
+): Promise<void> {
   await statusActivities(deps).settle({
     ...{ workflowID: `execution/${uid}/job`, runID: 'run', jobID: 'job', pass: 1, change: undefined },
-    ...{ againMs, attempt, fault: undefined, cause: 'test' },
+    ...{ againMs, attempt, ...how, fault: undefined, cause: 'test' },
     subject: { kind: 'Execution', uid, namespace: 'n', name: uid },
   })
 }
@@ -105,6 +110,34 @@ describe('controllers of one kind with limits of their own for retries', () => {
     expect(await dueAfterFailure('plain', ['a', 'b', 'c', 'd'], 1)).toEqual([5, 5, 5, 5])
     clock += 60_000
     expect(await dueAfterFailure('shy', ['a', 'b', 'c'], 1)).toEqual([5, 5, 2000])
+  })
+})
+
+describe('a failing subject that a script patches a thousand times', () => {
+  it('costs its neighbours in the namespace nothing, and waits for its own back-off', async () => {
+    for (let attempt = 1; attempt <= 1000; attempt++) await endPass('patched', attempt, undefined, { isOutside: true })
+    await endPass('neighbour', 1)
+    const wakes = await deps.db.selectFrom('wake').select(['uid', 'due']).execute()
+    const dueOf = (uid: string) => (wakes.find((wake) => wake.uid === uid)?.due.getTime() ?? 0) - clock
+    expect(dueOf('neighbour')).toBe(5)
+    await claim()
+    await deps.db.deleteFrom('wake').execute()
+    await endPass('patched', 1001, undefined, { isOutside: true })
+    expect(await sleepUntilDue()).toBe(1_000_000)
+  })
+
+  it('takes its turn for the tries that no patch has asked for', async () => {
+    for (let index = 0; index < 100; index++) await endPass(`u${index}`, 1)
+    await endPass('retried', 1)
+    await endPass('patched', 1, undefined, { isOutside: true })
+    const due = await deps.db
+      .selectFrom('wake')
+      .select(['uid', 'due'])
+      .where('uid', 'in', ['retried', 'patched'])
+      .execute()
+    expect(Object.fromEntries(due.map((wake) => [wake.uid, wake.due.getTime() - clock]))).toEqual({
+      ...{ patched: 5, retried: 100 },
+    })
   })
 })
 

@@ -6,6 +6,7 @@ import { describe, expect, inject, it } from 'vitest'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { statusActivities } from '../../activities/run/settle.ts'
 import type { StatusChange } from '../../workflows/kit/index.ts'
+import { refusal } from '../activities/kube/tiny-api.ts'
 import { openJob } from '../activities/journal/one-row.ts'
 import { at, execution, JOB, PATH, SETTLE, useExecutionStage } from './execution-stage.ts'
 
@@ -142,6 +143,40 @@ describe('a settle', () => {
     expect(told).toHaveLength(events)
     for (const one of told) expect(one).toMatchObject({ type: 'Warning', ...fault, involvedObject: { name: 'exec' } })
   })
+
+  it.each([
+    ['knows nobody for the moment', refusal(401, 'Unauthorized'), 'Unauthorized', [5, 10, 20_480]],
+    ['is busy', refusal(429, 'TooManyRequests'), 'TooManyRequests', [5, 10, 20_480]],
+    ['has a conflict of its own', refusal(409, 'Gone'), 'Gone', [5, 10, 20_480]],
+    ['is away behind a proxy', refusal(503, 'ServiceUnavailable'), 'ServiceUnavailable', [5, 10, 20_480]],
+    ['is silent', 'silence', 'Unreachable', [5, 10, 20_480]],
+    ['refuses the status', refusal(422, 'Invalid'), 'Invalid', [5, 10, 1_000_000]],
+  ] as const)(
+    'T10: holds no task when the server %s, and comes again from the journal',
+    async (_, answer, reason, dues) => {
+      await openJob(stage.db, JOB)
+      const version = observed()
+      stage.api.intercept = ({ method, path }) => (method === 'PATCH' && path === `${PATH}/status` ? answer : undefined)
+      for (const [index, refusals] of [0, 1, 40].entries()) {
+        await stage.db.deleteFrom('wake').execute()
+        const settled = await statusActivities(stage.deps, {}, { requestMs: 200, totalMs: 300 }).settle({
+          ...{ ...SETTLE, refusals },
+          change: { ...CHANGE, version, phase: 'Succeeded', finished: true },
+        })
+        expect(settled).toEqual({ result: 'refused' })
+        const [wake] = await stage.db.selectFrom('wake').selectAll().execute()
+        expect((wake?.due.getTime() ?? 0) - stage.deps.now().getTime()).toBe(dues[index])
+      }
+      const [job] = await stage.db.selectFrom('job').select(['outcome', 'last_error']).execute()
+      expect(job).toMatchObject({ outcome: null, last_error: { reason } })
+      // Once it has lasted; one Event, however often.
+      const told = [...stage.api.objects.values()].filter(({ kind }) => kind === 'Event')
+      expect(told).toMatchObject([{ type: 'Warning', reason }])
+      stage.api.intercept = () => undefined
+      expect(await settle({ version, phase: 'Succeeded', finished: true })).toMatchObject({ result: 'settled' })
+      expect(statusOf()).toMatchObject({ jobIDFinished: 'job' })
+    },
+  )
 
   it('puts the next due time into the journal, later with each attempt', async () => {
     const dues: number[] = []

@@ -99,7 +99,7 @@ export class Neighbour {
 // What the SDK says of every activity that fails, and users' mistakes are failures of activities; and what parts of a test say at their start.
 const USUAL = /^Activity (failed|cancelled)|^no content key/
 /** What the SDK's core says of a pass that waits for an endless template, and of one that lost its task on a busy machine: it is done again. */
-const SLOW_TASK = /TMPRL1104|WARN.*temporalio_sdk_core/
+const SLOW_TASK = /TMPRL1104|WARN.*temporalio_sdk_core|Trying to send a new WFT for a run which already has one/
 const WARNING_LEVEL = 40
 
 /** The lines of a part's log that tell of trouble of the part itself. */

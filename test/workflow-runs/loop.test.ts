@@ -157,6 +157,32 @@ describe('a job', () => {
     expect(await world.eventsOf(EventType.EVENT_TYPE_TIMER_STARTED)).toBe(0)
   })
 
+  it('tells passes that something from outside asked for from those that were due', async () => {
+    const away = () => retryLater('Away', 'no answer')
+    const world = await start({ work: [away, away, away, () => done] })
+    for (const [pass, seq] of [
+      [1, 0],
+      [2, 7],
+      [3, 0],
+    ] as const) {
+      await world.settledTimes(pass)
+      await world.wake(seq)
+    }
+    expect(await world.run.result()).toBe('Succeeded')
+    expect(world.settled.map(({ isOutside }) => isOutside)).toEqual([true, undefined, true, undefined])
+  })
+
+  it('waits for a wake, and settles again, when the server does not take what its pass came to', async () => {
+    const world = await start({ settles: ['refused', 'refused', 'settled'] })
+    for (const pass of [1, 2]) {
+      await world.settledTimes(pass)
+      await world.wake(0)
+    }
+    expect(await world.run.result()).toBe('Succeeded')
+    expect(world.settled.map(({ refusals }) => refusals)).toEqual([undefined, 1, 2])
+    expect(world.log.at(-1)).toBe('settle 3 Succeeded')
+  })
+
   it('fails on a final fault, in one settle with the error, and then as a run that Failed with it, without an alarm', async () => {
     const world = await start({ work: [() => fail('ERR_CONFIGURATION_PROBLEM', 'wrong')] })
     const failure = await failureOf(world.run)
@@ -363,7 +389,7 @@ class World extends RunWorld {
     }
     this.settled.push(input)
     const result = this.#settles[Math.min(this.settled.length, this.#settles.length) - 1]
-    if (result === 'superseded' || result === 'overtaken') return Promise.resolve({ result })
+    if (result === 'superseded' || result === 'overtaken' || result === 'refused') return Promise.resolve({ result })
     if (change === undefined || this.target === undefined)
       return Promise.resolve({ result: 'settled', target: {}, woken })
     const { phase, observedGeneration, lastError, finished } = change

@@ -17,8 +17,9 @@ export class RunWorld {
     this.workflowID = workflowID
   }
 
-  async wake(): Promise<void> {
-    await this.run.signal('wake', { seq: 1 })
+  /** @param seq 0: by its due time. */
+  async wake(seq = 1): Promise<void> {
+    await this.run.signal('wake', { seq })
   }
 
   /** Waits until the log has the line. */

@@ -125,7 +125,8 @@ function endedSteps(db: Kysely<Database>, before: Date): readonly (() => Promise
       where not exists (select from job j where j.workflow_id = h.workflow_id) limit ${BATCH}))`,
     sql`delete from object where deleted and (cluster, api_group, kind, uid) in (
       select o.cluster, o.api_group, o.kind, o.uid from object o where o.deleted and o.updated_at < ${before} and not exists (
-        select from job j where j.outcome is null and j.job_id <> '' and j.uid in (o.uid, o.owner_uid)) limit ${BATCH})
+        select from job j where j.outcome is null and j.job_id <> ''
+          and (j.uid = o.uid or j.uid = o.owner_uid and j.namespace = o.namespace)) limit ${BATCH})
       and updated_at < ${before}`,
   ]
   return deletes.map((statement) => async () => await inBatches(async () => await statement.execute(db)))

@@ -15,8 +15,9 @@ import { type Write, writeAll } from '../../kube/write.ts'
 import { installationContext } from '../render/names.ts'
 
 /** Deletes what the Installation has exported, when its job is to end as failed; what somebody else owns stays. @throws KubeError */
-export async function withdrawExports(deps: LandscaperDeps, { by, subject, phase }: ComingEnd): Promise<void> {
+export async function withdrawExports(lasting: LandscaperDeps, { by, subject, phase, kube }: ComingEnd): Promise<void> {
   if (phase !== 'Failed') return
+  const deps = { ...lasting, kube }
   const found = await Promise.all([dataObjectKind, targetKind].map((watched) => exportsOf(deps, subject, watched)))
   const writer = { ...by, step: 'withdrawExports', fieldManager: 'pawl-installation' }
   for (const answer of await writeAll(deps, writer, found.flat())) if (answer.result === 'failed') throw answer.error

@@ -12,7 +12,7 @@ export const settleActivities = (deps: Deps): Pick<LevelJournal, 'settleLevel' |
    * Records what the pass met, and when the next one is due, with the same back-off and budget as jobs have. A fault is a Warning on the
    * object; one that the next pass is likely to have got over (`Changed`) is none.
    */
-  async settleLevel({ by, subject, target, againMs, attempt, fault }) {
+  async settleLevel({ by, subject, target, againMs, attempt, isOutside, fault }) {
     await recordPass(deps, {
       workflowID: by.workflowID,
       runID: by.runID,
@@ -20,6 +20,7 @@ export const settleActivities = (deps: Deps): Pick<LevelJournal, 'settleLevel' |
       change: undefined,
       againMs,
       attempt,
+      ...(isOutside && { isOutside }),
       fault,
       passes: by.pass,
     })

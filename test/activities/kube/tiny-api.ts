@@ -22,8 +22,8 @@ interface Answer {
 export class TinyApi {
   readonly objects = new Map<string, KubeObject>()
   readonly requests: string[] = []
-  /** Called before each request is served; what it returns is answered instead. */
-  intercept: (request: Request) => Answer | undefined = () => undefined
+  /** Called before each request is served; what it returns is answered instead, or nothing ever. */
+  intercept: (request: Request) => Answer | 'silence' | undefined = () => undefined
   readonly #server: Server
   #version = 100
 
@@ -70,7 +70,9 @@ export class TinyApi {
       body: (text === '' ? {} : JSON.parse(text)) as Readonly<Record<string, unknown>>,
     }
     this.requests.push(`${request.method} ${path.split('/').slice(-2).join('/')}`)
-    const { status, body } = this.intercept(request) ?? this.#answer(request)
+    const answer = this.intercept(request) ?? this.#answer(request)
+    if (answer === 'silence') return
+    const { status, body } = answer
     response.writeHead(status, { 'content-type': 'application/json' })
     response.end(JSON.stringify(body))
   }

@@ -1,7 +1,16 @@
 // Objects that are as they should be, one of whose fields is then replaced. All of them meet a planted secret.
 
 import type { JsonValue } from '../../../workflows/kit/index.ts'
-import { API, blueprintOf, type Cluster, item } from '../cluster.ts'
+import { API, blueprintOf, type Cluster, installation, item } from '../cluster.ts'
+import {
+  blob,
+  BLUEPRINT_TYPE,
+  descriptorV3,
+  newRegistry,
+  reference,
+  type RegistryStage,
+  tarOf,
+} from '../component-registry.ts'
 import { configMap, dataObject, secret, target } from '../imports.ts'
 import { configMap as deployedConfigMap, manifestItem, TARGET_TYPE as HERE_TYPE } from '../manifests.ts'
 import type { JsonObject } from './schema-fields.ts'
@@ -17,7 +26,50 @@ export async function plant(cluster: Cluster): Promise<void> {
   await cluster.create(target('given', { type: TARGET_TYPE, config: { token: PLANTED } }), 'targets')
 }
 
+const [WHOLE, PART] = ['example.com/whole', 'example.com/part']
+const REPOSITORY = { type: 'local', filePath: 'repo' }
+
+/** A folder with the component of the bases, whose blueprint imports the secret and has a sub-installation of another component. */
+export function plantedComponents(): RegistryStage {
+  const archive = (blueprint: object) => tarOf({ 'blueprint.yaml': JSON.stringify(blueprint) })
+  const part = (version: string) => ({
+    [`repo/part-${version}/component-descriptor.yaml`]: JSON.stringify(
+      descriptorV3(PART, version, { resources: [blob('blueprint', BLUEPRINT_TYPE)] }),
+    ),
+    [`repo/part-${version}/blobs/blueprint`]: archive(blueprintOf([{ name: 'part' }])),
+  })
+  const resources = [blob('blueprint', BLUEPRINT_TYPE)]
+  const references = [reference('part', PART, '1.0.0')]
+  const shown = JSON.stringify({ deployItems: [item({ name: 'show', config: { export: 'IMPORT' } })] })
+  const blueprint = blueprintOf([], {
+    imports: [{ name: 'password', type: 'data', schema: {} }],
+    deployExecutions: [
+      { name: 'items', type: 'GoTemplate', template: shown.replace('"IMPORT"', '{{ toJson .imports }}') },
+    ],
+    subinstallations: [{ name: 'part', blueprint: { ref: 'cd://componentReferences/part/resources/blueprint' } }],
+  })
+  return newRegistry({
+    ...part('1.0.0'),
+    ...part('1.1.0'),
+    'repo/whole/component-descriptor.yaml': JSON.stringify(descriptorV3(WHOLE, '1.0.0', { resources, references })),
+    'repo/whole/blobs/blueprint': archive(blueprint),
+  })
+}
+
+/** An Installation of the component, in a Context. */
+async function install(cluster: Cluster, name: string, context: string): Promise<readonly [string, string]> {
+  const spec = {
+    context,
+    componentDescriptor: { ref: { componentName: WHOLE, version: '1.0.0' } },
+    blueprint: { ref: { resourceName: 'blueprint' } },
+    imports: { data: [{ name: 'password', secretRef: { name: 'given', key: 'password' } }] },
+  }
+  await cluster.create({ ...installation(name, []), spec }, 'installations')
+  return ['installations', name]
+}
+
 interface Base {
+  /** Of kinds without a spec the fields of the object. */
   readonly spec: (name: string) => JsonObject
   /** Starts a job of the object. @returns plural and name of the object that says how it ended. */
   readonly run: (cluster: Cluster, name: string, jobID?: string) => Promise<readonly [plural: string, name: string]>
@@ -54,6 +106,43 @@ export const BASES = {
       const spec = { deployItems: [manifestItem({ name: 'a', target: name, timeout: '15s', manifests })] }
       await cluster.create({ apiVersion: API, kind: 'Execution', metadata: { name }, spec }, 'executions')
       return await byJobID('executions')(cluster, name)
+    },
+  },
+  Context: {
+    spec: () => ({
+      repositoryContext: REPOSITORY,
+      configurations: { 'example.org/setting': { password: PLANTED } },
+    }),
+    run: async (cluster, name) => await install(cluster, name, name),
+  },
+  ComponentVersionOverwrites: {
+    spec: () => ({
+      overwrites: [
+        {
+          source: { repositoryContext: REPOSITORY, componentName: PART, version: '1.0.0' },
+          substitution: { repositoryContext: REPOSITORY, componentName: PART, version: '1.1.0' },
+        },
+      ],
+    }),
+    run: async (cluster, name) => {
+      const context = { repositoryContext: REPOSITORY, componentVersionOverwrites: name }
+      await cluster.create({ apiVersion: API, kind: 'Context', metadata: { name }, ...context }, 'contexts')
+      return await install(cluster, name, name)
+    },
+  },
+  DataObject: {
+    spec: () => ({ data: { password: PLANTED } }),
+    run: async (cluster, name) => {
+      const shown = JSON.stringify({ deployItems: [item({ name: 'show', config: { export: 'IMPORT' } })] })
+      const blueprint = blueprintOf([], {
+        imports: [{ name: 'value', type: 'data', schema: {} }],
+        deployExecutions: [
+          { name: 'items', type: 'GoTemplate', template: shown.replace('"IMPORT"', '{{ toJson .imports.value }}') },
+        ],
+      })
+      const spec = { imports: { data: [{ name: 'value', dataRef: name }] } }
+      await cluster.create(installation(name, [], { spec, blueprint }), 'installations')
+      return ['installations', name]
     },
   },
 } as const satisfies Readonly<Record<string, Base>>

@@ -6,6 +6,7 @@ import { isConflict, isNotFound, KubeError } from '../../../activities/kube/erro
 import { blueprintOf, type Cluster, installation, item, type LsObject, OPERATION } from '../cluster.ts'
 import { dataObject, secret, target } from '../imports.ts'
 import { configMap, createTarget, MANIFEST_TYPE, manifestItem, TARGET_TYPE } from '../manifests.ts'
+import { sub, subsOf } from '../sub-installations.ts'
 import { type Edit, edited, type EditedItem, type EditedSpec, FIRST, healed } from './edits.ts'
 
 export const PLANTED = 'planted-3e90ab51c4'
@@ -38,17 +39,13 @@ function template(
 }
 
 /** The Installation of a specification. */
-function objectOf(cluster: Cluster, name: string, { items, spoiled }: EditedSpec) {
+function objectOf(cluster: Cluster, name: string, { items, part, isAutomatic, spoiled }: EditedSpec) {
   const list = Object.entries(items).map(([itemName, one]) => template(name, cluster, itemName, one))
   const deployItems = spoiled === 'twin' ? [...list, ...list] : list
   const text = `${spoiled === 'template' ? '{{ fail "spoiled" }}' : ''}${JSON.stringify({ deployItems })}`
   const blueprint = blueprintOf([], {
-    imports: [
-      { name: 'value', type: 'data', schema: { type: 'integer' } },
-      { name: 'password', type: 'data', schema: { type: 'string' } },
-      { name: 'cluster', type: 'target', targetType: TARGET_TYPE },
-      { name: 'spare', type: 'target', targetType: SPARE_TYPE },
-    ],
+    imports: [...IMPORTS, { name: 'spare', type: 'target', targetType: SPARE_TYPE }],
+    subinstallations: part === undefined ? [] : [partOf(cluster, name, part)],
     exports: [{ name: 'out', type: 'data', schema: {} }],
     deployExecutions: [{ name: 'items', type: 'GoTemplate', template: text }],
     exportExecutions: [
@@ -71,8 +68,30 @@ function objectOf(cluster: Cluster, name: string, { items, spoiled }: EditedSpec
       ],
     },
     exports: { data: [{ name: 'out', dataRef: `${name}-out` }] },
+    automaticReconcile: isAutomatic === true ? BY_THEMSELVES : null,
   }
   return installation(name, [], { spec, blueprint, triggered: false })
+}
+
+const IMPORTS = [
+  { name: 'value', type: 'data', schema: { type: 'integer' } },
+  { name: 'password', type: 'data', schema: { type: 'string' } },
+  { name: 'cluster', type: 'target', targetType: TARGET_TYPE },
+]
+const PART = 'part'
+const BY_THEMSELVES = { succeededReconcile: { interval: '1s' }, failedReconcile: { interval: '1s' } }
+
+/** The template of a sub-installation with one item. */
+function partOf(cluster: Cluster, name: string, part: NonNullable<EditedSpec['part']>): object {
+  const one = template(`${name}-${PART}`, cluster, PART, { ...part, dependsOn: [] })
+  const items = { name: 'items', type: 'GoTemplate', template: JSON.stringify({ deployItems: [one] }) }
+  return sub(PART, {
+    blueprint: { imports: IMPORTS, deployExecutions: [items] },
+    imports: {
+      data: ['value', 'password'].map((data) => ({ name: data, dataRef: data })),
+      targets: [{ name: 'cluster', target: 'cluster' }],
+    },
+  })
 }
 
 /** Creates it, and waits for its job. */
@@ -99,15 +118,11 @@ export async function played(cluster: Cluster, name: string, history: readonly E
 
 async function perform(cluster: Cluster, name: string, spec: EditedSpec, edit: Edit): Promise<void> {
   switch (edit.do) {
-    case 'put':
-    case 'remove':
-    case 'rename':
-    case 'depend':
-    case 'spoil':
-      await apply(cluster, name, spec)
-      return
     case 'import':
       await cluster.patch('dataobjects', `${name}-value`, { data: edit.value })
+      return
+    case 'touch part':
+      await touchPart(cluster, name, edit.how)
       return
     case 'annotate': {
       const metadata = { annotations: { [OPERATION]: edit.operation } }
@@ -126,7 +141,17 @@ async function perform(cluster: Cluster, name: string, spec: EditedSpec, edit: E
     }
     case 'wait':
       await idle(cluster, name)
+      return
+    default:
+      await apply(cluster, name, spec)
   }
+}
+
+async function touchPart(cluster: Cluster, name: string, how: 'delete' | 'reconcile' | 'interrupt'): Promise<void> {
+  const part = (await subsOf(cluster, name)).get(PART)?.metadata.name
+  if (part === undefined) return
+  if (how === 'delete') await ifThere(() => cluster.delete('installations', part))
+  else await ifThere(() => cluster.patch('installations', part, { metadata: { annotations: { [OPERATION]: how } } }))
 }
 
 async function objectName(cluster: Cluster, name: string, edit: { readonly plural: string; readonly name: string }) {
@@ -155,6 +180,8 @@ async function idle(cluster: Cluster, name: string): Promise<void> {
 
 /** A user mends the specification, ends each job that may wait for ever, and runs another one. */
 async function mended(cluster: Cluster, name: string, wanted: EditedSpec) {
+  // A job that begins by itself would be one more to end.
+  await ifThere(() => cluster.patch('installations', name, { spec: { automaticReconcile: null } }))
   const left = await jobsEnded(cluster, name)
   if (left?.metadata.deletionTimestamp !== undefined) {
     await letGo(cluster, name)
@@ -208,10 +235,25 @@ async function jobsEnded(cluster: Cluster, name: string): Promise<LsObject | und
 async function withTypes(cluster: Cluster, name: string, spec: EditedSpec): Promise<EditedSpec> {
   const live = await cluster.items(name)
   const typed = Object.entries(spec.items).map(([itemName, one]): [string, EditedItem] => {
-    const type = live.get(itemName)?.spec?.['type']
-    return [itemName, type === undefined ? one : { ...one, type: type === MANIFEST_TYPE ? 'manifest' : 'mock' }]
+    return [itemName, { ...one, type: typeOf(live.get(itemName)) ?? one.type }]
   })
-  return { ...spec, items: Object.fromEntries(typed) }
+  return {
+    ...spec,
+    items: Object.fromEntries(typed),
+    part: spec.part && (await withPartType(cluster, name, spec.part)),
+  }
+}
+
+async function withPartType<Part extends NonNullable<EditedSpec['part']>>(cluster: Cluster, name: string, part: Part) {
+  const there = (await subsOf(cluster, name)).get(PART)?.metadata.name
+  const live = there === undefined ? undefined : (await cluster.items(there)).get(PART)
+  return { ...part, type: typeOf(live) ?? part.type }
+}
+
+function typeOf(live: LsObject | undefined): EditedItem['type'] | undefined {
+  const type = live?.spec?.['type']
+  if (type === undefined) return undefined
+  return type === MANIFEST_TYPE ? 'manifest' : 'mock'
 }
 
 /** Undefined where the object is not there, or is refused for what it is meanwhile. */

@@ -17,6 +17,10 @@ export interface EditedItem {
 /** What a history has made of the blueprint and its imports. */
 export interface EditedSpec {
   readonly items: Readonly<Record<string, EditedItem>>
+  /** The item of a sub-installation; absent: there is none. */
+  readonly part?: Omit<EditedItem, 'dependsOn'> | undefined
+  /** Jobs start by themselves, every second. */
+  readonly isAutomatic?: boolean
   readonly imported: number
   /** What makes that nothing can be rendered, or taken. */
   readonly spoiled: 'template' | 'import' | 'twin' | undefined
@@ -29,6 +33,11 @@ export type Edit = { readonly triggered: boolean } & (
   | { readonly do: 'depend'; readonly name: string; readonly on: readonly string[] }
   | { readonly do: 'import'; readonly value: number }
   | { readonly do: 'spoil'; readonly how: 'template' | 'import' | 'twin' }
+  | ({ readonly do: 'put part' } & Omit<EditedItem, 'dependsOn'>)
+  | { readonly do: 'remove part' }
+  /** By hand. */
+  | { readonly do: 'touch part'; readonly how: 'delete' | 'reconcile' | 'interrupt' }
+  | { readonly do: 'automatic'; readonly isOn: boolean }
   | { readonly do: 'annotate'; readonly plural: 'installations' | 'executions'; readonly operation: string }
   | { readonly do: 'delete'; readonly plural: 'installations' | 'executions' | 'deployitems'; readonly name: string }
   | {
@@ -53,6 +62,9 @@ export const FIRST: EditedSpec = {
 export function edited(spec: EditedSpec, edit: Edit): EditedSpec {
   if (edit.do === 'import') return { ...spec, imported: edit.value }
   if (edit.do === 'spoil') return { ...spec, spoiled: spec.spoiled === edit.how ? undefined : edit.how }
+  if (edit.do === 'put part') return { ...spec, part: { type: edit.type, value: edit.value, way: edit.way } }
+  if (edit.do === 'remove part') return { ...spec, part: undefined }
+  if (edit.do === 'automatic') return { ...spec, isAutomatic: edit.isOn }
   return { ...spec, items: editedItems(spec.items, edit) }
 }
 
@@ -69,12 +81,12 @@ function editedItems(items: EditedSpec['items'], edit: Edit): EditedSpec['items'
 }
 
 /** The specification without its mistakes: nothing fails or waits, each dependency is there, and none leads back. */
-export function healed({ items, imported }: EditedSpec): EditedSpec {
+export function healed({ items, part, imported }: EditedSpec): EditedSpec {
   const well = Object.entries(items).map(([name, one]): [string, EditedItem] => {
     const dependsOn = one.dependsOn.filter((other) => Object.hasOwn(items, other) && other < name)
     return [name, { ...one, dependsOn, way: 'well' }]
   })
-  return { items: Object.fromEntries(well), imported, spoiled: undefined }
+  return { items: Object.fromEntries(well), part: part && { ...part, way: 'well' }, imported, spoiled: undefined }
 }
 
 function without(items: EditedSpec['items'], name: string): EditedSpec['items'] {
@@ -95,6 +107,18 @@ const status = fc.oneof(
   fc.record({ phase }),
   fc.record({ jobID: fc.constantFrom('by-hand', '') }),
   fc.record({ phase, jobIDFinished: fc.constantFrom('by-hand', '') }),
+)
+/** Of a sub-installation. */
+const partEdit = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('put part' as const), type, value, way }) },
+  { weight: 1, arbitrary: fc.constant({ do: 'remove part' as const }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('touch part' as const),
+      how: fc.constantFrom('delete' as const, 'reconcile' as const, 'interrupt' as const),
+    }),
+  },
 )
 const child = fc.constantFrom('executions' as const, 'deployitems' as const)
 
@@ -134,6 +158,8 @@ const edit: fc.Arbitrary<Edit> = fc
       },
       { weight: 3, arbitrary: fc.record({ do: fc.constant('write status' as const), plural: child, name, status }) },
       { weight: 3, arbitrary: fc.constant({ do: 'wait' as const }) },
+      { weight: 5, arbitrary: partEdit },
+      { weight: 2, arbitrary: fc.record({ do: fc.constant('automatic' as const), isOn: fc.boolean() }) },
     ),
   )
   .map(([triggered, what]) => ({ triggered, ...what }))

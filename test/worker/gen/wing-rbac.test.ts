@@ -1,6 +1,7 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 import { describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
@@ -45,6 +46,21 @@ function shipped(parts: WingParts) {
   )
   return { bridge, worker }
 }
+
+describe('the roles that are shipped', () => {
+  it('let the bridge list and watch, and write nothing but the object that tells of health', async () => {
+    const folder = fileURLToPath(new URL('../../../deploy/rbac/', import.meta.url))
+    const files = (await readdir(folder, { recursive: true })).filter((file) => file.endsWith('bridge.yaml'))
+    expect(files).not.toEqual([])
+    for (const file of files) {
+      const roles = parseAllDocuments(await readFile(join(folder, file), 'utf8')).map((one) => one.toJSON() as Role)
+      const writes = roles
+        .flatMap(({ rules }) => rules)
+        .filter(({ verbs }) => verbs.some((verb) => verb !== 'list' && verb !== 'watch'))
+      expect(writes.flatMap(({ resources }) => resources)).toEqual(['lshealthchecks'])
+    }
+  })
+})
 
 describe('the roles of a wing', () => {
   it('let its controllers in level mode read and write what these declare', () => {

@@ -101,6 +101,7 @@ export interface SettleLevelInput extends LevelInput {
   /** As in `SettleInput`. */
   readonly againMs: number | undefined
   readonly attempt: number
+  readonly isOutside?: true
   readonly fault: { readonly reason: string; readonly message: string } | undefined
 }
 

@@ -15,13 +15,16 @@ export const CHANGED = 'Changed'
 export const CALM_MS = 1000
 
 /** What settle is told of the next pass, whatever the run is. */
-export type NextPass = Pick<SettleInput, 'againMs' | 'attempt' | 'fault'>
+export type NextPass = Pick<SettleInput, 'againMs' | 'attempt' | 'fault' | 'isOutside'>
 
 /**
  * @param attempts passes in a row that ended in a fault that may pass, this one included.
+ * @param isOutside whether something from outside asked for the pass.
  */
-export function nextPass(outcome: Outcome, attempts: number): NextPass {
-  return { againMs: dueIn(outcome), attempt: isBackingOff(outcome) ? attempts : 0, fault: faultOf(outcome) }
+export function nextPass(outcome: Outcome, attempts: number, isOutside = false): NextPass {
+  const next = { againMs: dueIn(outcome), fault: faultOf(outcome) }
+  if (!isBackingOff(outcome)) return { ...next, attempt: 0 }
+  return { ...next, attempt: attempts, ...(isOutside && { isOutside }) }
 }
 
 /** The passes in a row that ended in a fault that may pass. One that met only `CHANGED` says nothing about it: it neither counts nor clears. */

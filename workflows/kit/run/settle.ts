@@ -21,6 +21,8 @@ export interface SettleInput extends By, JobInput {
   readonly againMs: number | undefined
   /** Passes in a row that ended in a retryable fault; 0 takes no back-off. */
   readonly attempt: number
+  /** Something from outside asked for the pass, not its due time: its fault takes nothing of the budget of retries. Absent: not so. */
+  readonly isOutside?: true
   /** What the pass met, also when the status says nothing new; undefined when it met nothing. */
   readonly fault: { readonly reason: string; readonly message: string } | undefined
   /** The pass has seen no object in whose status it could say what it met. Absent: it has. */

@@ -41,6 +41,10 @@ describe('the next pass after an outcome', () => {
   it('takes a back-off only after a fault that may pass', () => {
     const outcomes = [done, fail('Wrong', 'no'), changed, away, joinOutcomes(changed, away)]
     expect(outcomes.map((outcome) => nextPass(outcome, 3).attempt)).toEqual([0, 0, 0, 3, 3])
+    expect(outcomes.map((outcome) => nextPass(outcome, 3, true).isOutside)).toEqual([
+      ...[undefined, undefined, undefined],
+      ...[true, true],
+    ])
   })
 
   it('tells the first code and all messages, as long as people read', () => {

@@ -4,7 +4,8 @@
 //   L1. A pass observes first and starts from what it sees: nothing is assumed that an earlier run, or another hand, may have changed.
 //   L2. A wake that arrives during a pass leads to a pass that starts after it: of this run while it goes on, also as a new one of its ID;
 //       where it ends, of this run or the next, as `Course.endsWoken` says.
-//   L3. The loop arms no timers: the next due time goes into the journal's wake row, and so does the back-off.
+//   L3. The loop arms no timers: the next due time goes into the journal's wake row, and so does the back-off. A pass that no due time asked for is
+//       told apart: its fault waits for its own back-off, and draws nothing of what the namespace shares.
 //   L4. Jobs that failed, or were taken over, are runs that Failed, at their end and not before: their rows are closed by then. Nothing repeats
 //       them, as runs have no retry policy, and no alarm is theirs (`BENIGN`). A bug fails the workflow task, and the run stays open; the worker is
 //       told of it first, because a task that fails says so to nobody who looks at the object.
@@ -72,21 +73,32 @@ export interface Course<Report extends PassReport> {
 
 /** The level that the loop waits for: one or ten wakes lead to one pass. */
 export interface Wakes {
+  /** Something has come from outside of the run's own due times. */
   readonly wake: () => void
+  readonly isDue: () => void
   readonly isWoken: () => boolean
-  readonly take: () => void
+  /** @returns whether anything from outside was among it. */
+  readonly take: () => boolean
 }
 
 /** Woken from the start: a run begins with a pass. */
 export function createWakes(): Wakes {
   let woken = true
+  let isOutside = true
   return {
     wake: () => {
+      woken = true
+      isOutside = true
+    },
+    isDue: () => {
       woken = true
     },
     isWoken: () => woken,
     take: () => {
+      const taken = isOutside
       woken = false
+      isOutside = false
+      return taken
     },
   }
 }
@@ -126,14 +138,17 @@ async function runPasses<Report extends PassReport>(
     tellFound(course.found?.() ?? [])
     return true
   })
-  setHandler(wakeSignal, wakes.wake)
+  setHandler(wakeSignal, ({ seq }) => {
+    if (seq > 0) wakes.wake()
+    else wakes.isDue()
+  })
   for (let pass = 1; ; pass++) {
     const { workflowId, runId, firstExecutionRunId } = workflowInfo()
     const by = { workflowID: workflowId, runID: runId, pass }
-    await nextTurn(by, wakes, course)
+    const isOutside = await nextTurn(by, wakes, course)
     const report = await course.runPass(by)
     attempts = attemptsAfter(report.outcome, attempts)
-    const { result, isClosed } = await course.settle(by, report, nextPass(report.outcome, attempts))
+    const { result, isClosed } = await course.settle(by, report, nextPass(report.outcome, attempts, isOutside))
     if (result !== undefined && mayEnd()) {
       if (!isClosed) await course.close(by, result, firstExecutionRunId)
       // Looked at again: what came while the row was closed has been signalled (L2).
@@ -151,12 +166,14 @@ async function runPasses<Report extends PassReport>(
   }
 }
 
-/** Waits for a wake, and where passes take turns for that of this one. */
-async function nextTurn(by: By, wakes: Wakes, course: Pick<Course<PassReport>, 'mayBegin'>): Promise<void> {
+/** Waits for a wake, and where passes take turns for that of this one. @returns whether anything from outside asked for it. */
+async function nextTurn(by: By, wakes: Wakes, course: Pick<Course<PassReport>, 'mayBegin'>): Promise<boolean> {
+  let isOutside = false
   do {
     await condition(wakes.isWoken)
-    wakes.take()
+    isOutside = wakes.take() || isOutside
   } while (course.mayBegin !== undefined && !(await course.mayBegin(by)))
+  return isOutside
 }
 
 /** The job has begun. */

@@ -1,0 +1,37 @@
+// When a settle that the API server does not let through gives its workflow task back. Source: activities/run/give-back.ts.
+
+import { describe, expect, it } from 'vitest'
+import { asyncLocalStorage, type Context } from '@temporalio/activity'
+import { KubeError } from '../../../activities/kube/errors.ts'
+import { isGivenBack } from '../../../activities/run/give-back.ts'
+import { SHORT_TRIES } from '../../../workflows/kit/index.ts'
+
+const INPUT = {
+  ...{ workflowID: 'w', runID: 'r', pass: 1, jobID: 'job', change: undefined, againMs: undefined, attempt: 0 },
+  ...{ fault: undefined, cause: 'test', subject: { kind: 'K', uid: 'u', namespace: 'n', name: 'x' } },
+}
+
+/** As the `attempt`th try of a call sees it. */
+function givenBack(
+  attempt: number,
+  { refusals = 0, retryAfterMs, tookMs = 5 }: { refusals?: number; retryAfterMs?: number; tookMs?: number } = {},
+): boolean {
+  const error = new KubeError('no', { status: 401, reason: 'Unauthorized', retryAfterMs })
+  const call: unknown = { info: { attempt } }
+  return asyncLocalStorage.run(call as Context, () => isGivenBack({ ...INPUT, refusals }, error, tookMs))
+}
+
+describe('a settle that fails', () => {
+  it('is tried a few times inside its task, and then given back', () => {
+    expect(givenBack(1)).toBe(false)
+    expect(givenBack(SHORT_TRIES - 1)).toBe(false)
+    expect(givenBack(SHORT_TRIES)).toBe(true)
+  })
+
+  it('is given back at once when it took long, is to wait for long, or has failed before', () => {
+    expect(givenBack(1, { tookMs: 12_000 })).toBe(true)
+    expect(givenBack(1, { retryAfterMs: 60_000 })).toBe(true)
+    expect(givenBack(1, { retryAfterMs: 1000 })).toBe(false)
+    expect(givenBack(1, { refusals: 1 })).toBe(true)
+  })
+})
