@@ -11,18 +11,31 @@ export interface Patience {
 }
 
 /** The same client, with so much time for its requests from now on. What is not answered in it is `Unreachable`; it may have been done all the same. */
-export function hurried(kube: KubeClient, { requestMs, totalMs }: Patience): KubeClient {
+export function hurried(kube: KubeClient, patience: Patience): KubeClient {
+  return {
+    // Reads files where it is asked for.
+    get connection() {
+      return kube.connection
+    },
+    ...hurriedRequests(kube, patience),
+    stream: async (path, signal) => await kube.stream(path, signal),
+    close: async () => await kube.close(),
+  }
+}
+
+/** The requests alone. */
+export function hurriedRequests(
+  kube: Pick<KubeClient, 'request'>,
+  { requestMs, totalMs }: Patience,
+): Pick<KubeClient, 'request'> {
   const endsAt = performance.now() + totalMs
   return {
-    connection: kube.connection,
     async request<T>(...[method, path, options = {}]: Parameters<KubeClient['request']>): Promise<T> {
       const leftMs = Math.max(0, Math.min(requestMs, endsAt - performance.now()))
       const late = KubeError.unreachable(method, path, 'none in time')
       if (leftMs === 0) throw late
       return await within(leftMs, late, async (signal) => await kube.request<T>(method, path, both(options, signal)))
     },
-    stream: async (path, signal) => await kube.stream(path, signal),
-    close: async () => await kube.close(),
   }
 }
 

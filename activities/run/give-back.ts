@@ -5,10 +5,11 @@
 //       half a minute: its end is no event that wakes anybody.
 //   G3. A settle that has held its task for long rests a multiple of that, so that those that hang take a small share of the worker's tasks.
 //   G4. Nothing is lost: what was written is seen by the next pass, which comes to the rest anew.
+//   G5. Where a try has closed the run's row and its answer was lost, no wake would come for the run any more: it asks until it knows.
 
 import type { SettleInput, SettleResult } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
-import { isRefusal, type KubeError } from '../kube/errors.ts'
+import { isRefusal, type KubeError, retryableFailure } from '../kube/errors.ts'
 import { recordWarning } from '../kube/events.ts'
 import { jobController } from './controllers.ts'
 import { isLastTry } from './last-try.ts'
@@ -39,12 +40,15 @@ export async function giveBack(
   await deps.journal.flush(workflowID)
   const isPassing = !isRefusal(error)
   const tries = Math.max(attempt, refusals + 1)
-  await recordPass(deps, {
+  const job = await recordPass(deps, {
     ...input,
     ...{ change: undefined, fault, againMs: Number.MAX_SAFE_INTEGER },
     attempt: isPassing ? Math.min(tries, PASSING_ATTEMPTS) : tries,
     leastMs: Math.min(LONGEST_REST_MS, Math.max(tookMs > LONG_MS ? tookMs * REST : 0, error.retryAfterMs ?? 0)),
   })
+  // G5
+  if (job === 'over')
+    throw retryableFailure(error.reason, `the job is over, and how, the API server does not say: ${error.message}`)
   // What passes by itself is told when it has not.
   if (!isPassing || refusals > 0) {
     const { apiVersion } = jobController(deps, { workflowID }).target

@@ -50,10 +50,12 @@ export async function followApiKey(
 
 const ASK_EVERY_MS = 10_000
 const ANSWER_MS = 10_000
+// A part of its own: what the dispatcher says of Temporal, it also says where it did not need to ask it.
+const SILENCE = 'temporal-silence'
 
 interface Watching {
   readonly log: Logger
-  readonly report: (part: 'temporal', error: unknown) => void
+  readonly report: (part: typeof SILENCE, error: unknown) => void
   /** Milliseconds between two questions, and how long an answer is waited for (10,000 each). */
   readonly askEveryMs?: number
   readonly answerMs?: number
@@ -76,13 +78,12 @@ export async function watchTemporal(
     if (signal.aborted) return
     try {
       await inTime(ask(), answerMs, signal)
-      // What the dispatcher has reported is not known to be over.
-      if (isSilent) report('temporal', undefined)
+      if (isSilent) report(SILENCE, undefined)
       isSilent = false
     } catch (error) {
       if (!isSilent) log.warn({ err: error }, 'temporal does not answer')
       isSilent = true
-      report('temporal', error)
+      report(SILENCE, error)
     }
   }
 }

@@ -66,9 +66,15 @@ export function toTell(
   { isWell, badLooks, now, everyMs }: Looked,
   told: ToldHealth | undefined,
 ): HealthState | undefined {
-  const ageMs = told === undefined ? Infinity : now.getTime() - told.at.getTime()
+  const ageMs = told === undefined ? Infinity : ageOf(told.at, now, everyMs)
   const state = isWell ? 'Ok' : stateOfBad(badLooks, ageMs > 2 * everyMs ? undefined : told?.state)
   return state !== told?.state || ageMs >= everyMs ? state : undefined
+}
+
+// What is to come was written by a hand, or by another clock.
+function ageOf(at: Date, now: Date, everyMs: number): number {
+  const ageMs = now.getTime() - at.getTime()
+  return ageMs < -everyMs ? Infinity : ageMs
 }
 
 /** V3. Where nobody has told anything lately, the engine has only begun. */

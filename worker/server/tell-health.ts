@@ -12,6 +12,7 @@ import type { Database } from '../../activities/journal/database.ts'
 import { beat, endHeartbeat, type Heartbeat, heartbeats } from '../../activities/journal/write/heartbeats.ts'
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { isAlreadyExists, isConflict } from '../../activities/kube/errors.ts'
+import { hurriedRequests } from '../../activities/kube/hurried-client.ts'
 import type { WingTells } from '../../workflows/kit/index.ts'
 import { pause } from './backoff.ts'
 import { type HealthState, describeHealth, type ToldHealth, toTell, wrongWith } from './health-verdict.ts'
@@ -127,7 +128,8 @@ export class HealthTeller {
   /** T1. What this process remembers is enough to see that nothing is to be written; before it writes, it looks. */
   async #tell(wrong: readonly string[]): Promise<void> {
     if (this.#toTell(wrong) === undefined) return
-    const { kube, now } = this.#deps
+    const { now } = this.#deps
+    const kube = hurriedRequests(this.#deps.kube, { requestMs: PROBE_MS, totalMs: PROBE_MS })
     const { at, tells } = this.#settings
     const found = await readTelling(kube, tells, at)
     this.#told = told(found && tells.read(found))

@@ -2,6 +2,7 @@
 // a job that was faster.
 //
 //   W1. Only who reads a component needs it, and only where one is made of itself: any other that is missing is its author's to make.
+//   W2. Who is being deleted waits for none: a namespace that goes gets no Context any more, and its deletion would wait for the job for ever.
 
 import { contextKind } from '../../../workflows/landscaper/context/kind.ts'
 import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
@@ -9,7 +10,7 @@ import { subscribe } from '../../journal/write/subscriptions.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { getsContext } from '../context/default-contexts.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import type { Onlooker } from './sibling-waits.ts'
+import { isLeaving, type Onlooker } from './sibling-waits.ts'
 
 export const DEFAULT_CONTEXT = 'default'
 
@@ -17,10 +18,10 @@ export const DEFAULT_CONTEXT = 'default'
 export async function awaitContext(
   deps: LandscaperDeps,
   { subject: { uid, namespace }, jobID }: Onlooker,
-  { spec }: Installation,
+  installation: Installation,
 ): Promise<string | undefined> {
-  const { context = DEFAULT_CONTEXT, componentDescriptor } = spec
-  const isNeeded = componentDescriptor !== undefined && context === DEFAULT_CONTEXT
+  const { context = DEFAULT_CONTEXT, componentDescriptor } = installation.spec
+  const isNeeded = componentDescriptor !== undefined && context === DEFAULT_CONTEXT && !isLeaving(installation)
   if (!isNeeded || !getsContext(deps.landscaper.defaultContexts, namespace)) return undefined
   if (await isThere(deps, namespace)) return undefined
   const { db, cluster, now } = deps

@@ -117,6 +117,11 @@ export async function setStaleCopiesAside(
   await write(deps, writer, writes)
 }
 
+/** A copy that is there only for what is still to be uninstalled by it. */
+export function isSetAside({ metadata: { labels = {} } }: Pick<KubeObject, 'metadata'>): boolean {
+  return labels[SOURCE_TYPE_LABEL] === 'import' && labels[CONTEXT_LABEL] !== undefined && labels[KEY_LABEL] === undefined
+}
+
 interface StaleCopy {
   readonly watched: WatchedKind
   readonly namespace: string

@@ -24,6 +24,7 @@ import {
   type TargetSource,
 } from './import-sources.ts'
 import { type Parent, parentOf } from './parent.ts'
+import { isSetAside } from './import-copies.ts'
 import { isOwnedBy } from '../../kube/owners.ts'
 import { labelValue } from '../label-value.ts'
 import { installationContext, surroundingContext } from '../render/names.ts'
@@ -67,7 +68,7 @@ export async function loadImports(deps: LandscaperDeps, installation: Installati
     data.push([source.name, await valueOf(deps, source, objects, { missing, problems })])
   }
   const targets = targetNames.map(({ name, place, names }) => {
-    const absent = targetsIn(names).filter((target) => objects.get(targetKind, target) === undefined)
+    const absent = targetsIn(names).filter((target) => !isToBeImported(objects.get(targetKind, target)))
     missing.push(...absent.map((target) => `${place}: found no ${objects.describe(targetKind, target)}`))
     return [name, absent.length > 0 ? undefined : mapTargets(names, (target) => targetOf(objects, target))] as const
   })
@@ -96,6 +97,10 @@ async function namesOf(
     if (parent === undefined) throw new Error(`${place} names elements of a parent; this installation has none`)
     return { name, place, names: await elementsOf(deps, namespace, parent, names) }
   })
+}
+
+function isToBeImported(target: Target | undefined): boolean {
+  return target !== undefined && !isSetAside(target)
 }
 
 // As the parent has copied them. An element that it has no more is taken away before its sub-installations begin.

@@ -103,6 +103,9 @@ function readV2(top: FieldReader, place: string, report: ReportProblem): Read {
 }
 
 function readV3(top: FieldReader, place: string, report: ReportProblem): Read {
+  // A signature does not cover it, and templates look there first.
+  if (top.raw('component') !== undefined)
+    report(['component'], `found it in a descriptor of the schema ${SCHEMA_V3}, expected metadata and spec alone`)
   const metadata = readFields(top.fields('metadata'), ['metadata'], report, 'exact')
   const spec = readFields(top.fields('spec'), ['spec'], report, 'exact')
   return {

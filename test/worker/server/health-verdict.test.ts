@@ -78,6 +78,8 @@ describe('what is to be told', () => {
     expect(tell(true, 0, told('Failed', 1000))).toBe('Ok')
     expect(tell(true, 0, told('Ok', 59_999))).toBeUndefined()
     expect(tell(true, 0, told('Ok', 60_000))).toBe('Ok')
+    // What somebody wrote who is ahead of the clock.
+    expect(tell(true, 0, told('Ok', -60_001))).toBe('Ok')
     expect(tell(false, 5, told('Failed', 59_999))).toBeUndefined()
   })
 

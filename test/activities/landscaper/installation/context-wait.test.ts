@@ -32,6 +32,11 @@ describe('a job does not wait for a Context', () => {
     expect(api.requests).toEqual([])
   })
 
+  it('when it is of an object that is being deleted: a namespace that goes gets none any more', async () => {
+    expect(await awaited(COMPONENT, [], { deletionTimestamp: '2026-01-01T00:00:00Z' })).toBeUndefined()
+    expect(api.requests).toEqual([])
+  })
+
   it('that is there, for which one look is enough', async () => {
     api.put(`/apis/${API}/namespaces/n/contexts/default`, { metadata: { name: 'default', namespace: 'n' } })
     expect(await awaited(COMPONENT, [])).toBeUndefined()
@@ -39,7 +44,11 @@ describe('a job does not wait for a Context', () => {
   })
 })
 
-async function awaited(spec: object, excluded: readonly string[] | undefined): Promise<string | undefined> {
+async function awaited(
+  spec: object,
+  excluded: readonly string[] | undefined,
+  metadata: object = {},
+): Promise<string | undefined> {
   const defaultContexts = excluded && { excluded, repositoryContext: undefined }
   const deps = { kube, landscaper: { defaultContexts } } as LandscaperDeps
   const subject = { kind: 'Installation', uid: 'u', namespace: 'n', name: 'i' }
@@ -47,6 +56,6 @@ async function awaited(spec: object, excluded: readonly string[] | undefined): P
   return await awaitContext(
     deps,
     onlooker,
-    storedAs(installationKind, { metadata: { name: 'i', namespace: 'n' }, spec }),
+    storedAs(installationKind, { metadata: { name: 'i', namespace: 'n', ...metadata }, spec }),
   )
 }

@@ -79,6 +79,11 @@ describe('a component descriptor', () => {
       'inline.spec.resources: found a map, expected a list; inline.spec.references[0]: found a number, expected a map',
     ],
     [
+      'parts of both schemas, of which a signature covers one',
+      { ...v3, component: v2['component'] },
+      'inline.component: found it in a descriptor of the schema ocm.software/v3alpha1, expected metadata and spec alone',
+    ],
+    [
       'two of one identity',
       descriptorV2(NAME, '1', { resources: [blob('a', 'x'), blob('a', 'x')] }),
       'inline.component.resources[1]: found "a" a second time, expected another name, version or extraIdentity',

@@ -32,7 +32,8 @@ export async function runJob<State extends JobState, Act>(
         .filter(Boolean)
         .join('\n\n'),
     )
-  const hooks = { wake: wakes.wake, show }
+  // What the run itself has under way is nothing from outside: its failures take turns with other retries.
+  const hooks = { wake: wakes.isDue, show }
   const root = new Member(controller, hooks)
   for (const host of hosts) host.attach(hooks)
   const works = () => [root.tracks, ...hosts.flatMap(({ tracks }) => tracks ?? [])]
