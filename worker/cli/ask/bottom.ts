@@ -20,16 +20,25 @@ export interface Surroundings {
   readonly there: ReadonlySet<string>
   readonly wake: string | undefined
   readonly attempt: number
+  /** What the nearest above says of it. */
+  readonly above: string | undefined
+}
+
+/** The error of the nearest on the way down that has one: of items the journal keeps none. */
+export function errorAbove(way: readonly JobNode[]): string | undefined {
+  const teller = way.slice(0, -1).findLast(({ job }) => errorText(job?.lastError) !== undefined)
+  return teller && `${nameOf(teller.object)} says: ${errorText(teller.job?.lastError) ?? ''}.`
 }
 
 /** Why the object at the bottom stands where it stands; one sentence each. */
-export function reasonsOf(node: JobNode, { there, wake, attempt }: Surroundings): readonly string[] {
+export function reasonsOf(node: JobNode, { there, wake, attempt, above }: Surroundings): readonly string[] {
   const { object, job, awaited } = node
   const name = nameOf(object)
   const error = errorText(job?.lastError)
   const isAtWork = isOpen(node)
   return [
     ...(hasFailed(node) ? [`${name} is ${phaseOf(node)}${error === undefined ? '' : `: ${error}`}.`] : []),
+    ...(hasFailed(node) && error === undefined && above !== undefined ? [above] : []),
     ...(isAtWork && error !== undefined
       ? [`${name} met an error and tries again${attempt > 0 ? ` (attempt ${attempt})` : ''}: ${error}.`]
       : []),
@@ -51,9 +60,9 @@ function pickup({ object, job }: JobNode): readonly string[] {
   const since = textAt(object.projection, path('status.jobIDGenerationTime'))
   const picked = textAt(object.projection, path('status.lastReconcileTime'))
   if (picked !== undefined && since !== undefined && Date.parse(picked) >= Date.parse(since))
-    return [`A deployer beside Pawl's own works on ${nameOf(object)} (type ${type}) since ${picked}.`]
+    return [`The deployer of type ${type} works on ${nameOf(object)} since ${picked}.`]
   return [
-    `No deployer has picked ${nameOf(object)} up${since === undefined ? '' : ` since ${since}`}: its type is ${type}, which is not one of Pawl's own; see whether the deployer of that type runs.`,
+    `No deployer has picked ${nameOf(object)} up${since === undefined ? '' : ` since ${since}`}: see whether one that serves its type, ${type}, runs.`,
   ]
 }
 

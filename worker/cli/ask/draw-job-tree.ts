@@ -1,10 +1,13 @@
 // The tree of a job as text: a line for each object with phase, duration, a bar over the time of the whole, and the phases it went through. Pure.
 
 import type { AskedJob } from '../../../activities/journal/read/asked-objects.ts'
+import { path, textAt } from '../../../workflows/kit/index.ts'
 import { hasFailed, isOpen, type JobNode, phaseOf } from './job-tree.ts'
 import { between, colourOf, duration, errorText, isGood, nameOf, type Paint, shown } from './texts.ts'
 
 const BAR = 20
+// Times of a status are whole seconds, as a rule.
+const SECOND = 1000
 
 interface Line {
   readonly label: string
@@ -18,12 +21,13 @@ export function drawJobTree(root: JobNode, now: Date, paint: Paint): string {
   const head = `job ${root.job === undefined ? '-' : shown(root.job.jobID || root.job.workflowID)}${began(root.job)}\n`
   const body = lines.map(({ label, node }) => {
     const phase = phaseOf(node)
-    const time = node.job === undefined ? '-' : between(node.job.startedAt, node.job.finishedAt ?? now)
+    const span = spanOf(node, root.job, now)
+    const time = span === undefined ? '-' : `${span.isGuess ? '~' : ''}${between(span.from, span.to)}`
     const cells = [
       label.padEnd(width),
       paint(colourOf(phase), phase) + ' '.repeat(phases - phase.length),
-      time.padStart(6),
-      barOf(node.job, root.job, now),
+      time.padStart(7),
+      barOf(span, root.job, now),
     ]
     const rest = [countOf(node), phasesText(node.job, now), noteOf(node, paint)].filter((text) => text !== '')
     return `${[...cells, ...rest].join('  ').trimEnd()}\n`
@@ -45,14 +49,30 @@ function linesOf(node: JobNode, first: string, rest: string): readonly Line[] {
   return [{ label: `${first}${shown(nameOf(node.object), 200)}`, node }, ...below]
 }
 
+interface Span {
+  readonly from: Date
+  readonly to: Date
+  /** The journal has no job of its own for the object, as of items that their run works on at once: its status and its last change tell. */
+  readonly isGuess: boolean
+}
+
+function spanOf(node: JobNode, whole: AskedJob | undefined, now: Date): Span | undefined {
+  const { job, object } = node
+  if (job !== undefined) return { from: job.startedAt, to: job.finishedAt ?? now, isGuess: false }
+  const handed = textAt(object.projection, path('status.jobIDGenerationTime'))
+  if (handed === undefined || whole === undefined || Date.parse(handed) < whole.startedAt.getTime() - SECOND)
+    return undefined
+  return { from: new Date(handed), to: isOpen(node) ? now : object.updatedAt, isGuess: true }
+}
+
 /** Where in the time of the whole job this one lies. */
-function barOf(job: AskedJob | undefined, whole: AskedJob | undefined, now: Date): string {
-  if (job === undefined || whole === undefined) return '·'.repeat(BAR)
+function barOf(part: Span | undefined, whole: AskedJob | undefined, now: Date): string {
+  if (part === undefined || whole === undefined) return '·'.repeat(BAR)
   const start = whole.startedAt.getTime()
   const span = Math.max(1, (whole.finishedAt ?? now).getTime() - start)
   const column = (at: Date) => Math.min(BAR, Math.max(0, Math.round(((at.getTime() - start) / span) * BAR)))
-  const from = Math.min(BAR - 1, column(job.startedAt))
-  const to = Math.max(from + 1, column(job.finishedAt ?? now))
+  const from = Math.min(BAR - 1, column(part.from))
+  const to = Math.max(from + 1, column(part.to))
   return '·'.repeat(from) + '█'.repeat(to - from) + '·'.repeat(BAR - to)
 }
 

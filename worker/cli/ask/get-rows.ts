@@ -3,7 +3,7 @@
 import type { Awaited } from '../../../activities/journal/read/asked-events.ts'
 import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
 import { tableText, type Cell } from './table.ts'
-import { between, colourOf, deletionIn, errorText, isBad, isBusy, nameOf, type Paint, phaseIn } from './texts.ts'
+import { between, colourOf, deletionIn, errorText, isBad, isBusy, nameOf, type Paint, phaseIn, shown } from './texts.ts'
 
 export interface Found {
   readonly object: AskedObject
@@ -43,7 +43,7 @@ function rowOf(found: Found, { now, wide, withNamespace, withKind }: Form): read
     ...(withNamespace ? [object.namespace] : []),
     withKind ? `${object.kind.toLowerCase()}/${object.name}` : object.name,
     { text: phase, colour: colourOf(phase) },
-    ...[job?.jobID ?? '-', length, waitText(found)],
+    ...[job?.jobID ?? '-', length, shown(waitText(found), wide ? 200 : 80)],
     ...(wide ? wideCells(job) : []),
   ]
 }

@@ -1,6 +1,6 @@
 // The causal chain of a job in sentences, the oldest first. Pure.
 
-import type { AskedEvent, AskedWrite } from '../../../activities/journal/read/asked-events.ts'
+import { type AskedEvent, type AskedWrite, MOST_WRITES } from '../../../activities/journal/read/asked-events.ts'
 import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
 import { type Cause } from './causes.ts'
 import { changesBetween } from './changes.ts'
@@ -86,7 +86,7 @@ function jobTold(job: AskedJob, { writes, passes, now }: Story): readonly string
     ...(last === undefined
       ? []
       : [
-          `Its run made ${writes.length} writes${passes === undefined ? '' : ` in ${passes} passes`}, ${refused.length} of which were refused; the last: ${writeTold(last)}.`,
+          `Its run made ${writesText(writes.length)}${passes === undefined ? '' : ` in ${passes} ${passes === 1 ? 'pass' : 'passes'}`}, ${refused.length} of which were refused; the last: ${writeTold(last)}.`,
         ]),
     ...refused.slice(-3).map((write) => `Refused: ${writeTold(write)}: ${errorText(write.error) ?? 'no message'}.`),
     ...(phases === '' ? [] : [`Phases: ${phases}.`]),
@@ -94,6 +94,10 @@ function jobTold(job: AskedJob, { writes, passes, now }: Story): readonly string
       ? `It goes on since ${between(job.startedAt, now)}, in phase ${job.phase ?? '-'}.`
       : `${job.finishedAt.toISOString()} it ended ${job.outcome} after ${between(job.startedAt, job.finishedAt)}${error === undefined ? '' : `: ${error}`}.`,
   ]
+}
+
+function writesText(count: number): string {
+  return count === 1 ? '1 write' : `${count < MOST_WRITES ? count : `at least ${count}`} writes`
 }
 
 function writeTold({ pass, step, verb, object, version, at }: AskedWrite): string {

@@ -5,7 +5,7 @@ import { Command } from 'commander'
 import { eventsOf, runOf, wakeOf, writesOf } from '../../../activities/journal/read/asked-events.ts'
 import { objectsNamed } from '../../../activities/journal/read/asked-objects.ts'
 import { parseOneOf } from '../usage.ts'
-import { pathToBottom, reasonsOf, type Surroundings } from './bottom.ts'
+import { errorAbove, pathToBottom, reasonsOf, type Surroundings } from './bottom.ts'
 import { actionName, readCauses } from './causes.ts'
 import { findJob, findObjects } from './find-object.ts'
 import { isOpen, type JobNode, readJobTree } from './job-tree.ts'
@@ -48,26 +48,27 @@ async function why(asked: Asked, words: readonly string[], { job: jobID, output 
       job === undefined ? [] : await writesOf(asked.db, job.workflowID, isHosted ? actionName(object) : undefined),
     passes: job === undefined || isHosted ? undefined : (await runOf(asked.db, job.workflowID))?.passes,
     ...{ newest: events.at(-1), path, now: new Date() },
-    reasons: bottom === undefined ? [] : reasonsOf(bottom, await around(asked, bottom)),
+    reasons: bottom === undefined ? [] : reasonsOf(bottom, await around(asked, bottom, errorAbove(path))),
   })
   return output === 'json' ? `${JSON.stringify(chapters, null, 2)}\n` : storyText(chapters)
 }
 
 const MOST_LOOKED_FOR = 20
 
-async function around({ db, cluster }: Asked, node: JobNode): Promise<Surroundings> {
+async function around({ db, cluster }: Asked, node: JobNode, above: string | undefined): Promise<Surroundings> {
   const { job, awaited, object } = node
   const there = new Set<string>()
   for (const one of awaited.slice(0, MOST_LOOKED_FOR)) {
     const [first] = await objectsNamed(db, { cluster, ...one })
     if (first !== undefined && !first.deleted) there.add(nameOf(one))
   }
-  if (job === undefined || !isOpen(node)) return { there, wake: undefined, attempt: 0 }
+  if (job === undefined || !isOpen(node)) return { there, wake: undefined, attempt: 0, above }
   const wake = await wakeOf(db, job.controller, object.uid)
   const run = await runOf(db, job.workflowID)
   return {
     there,
     wake: wake === undefined ? undefined : `${wake.due.toISOString()} (${wake.cause})`,
     attempt: run?.attempt ?? 0,
+    above,
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AskedEvent } from '../../../../activities/journal/read/asked-events.ts'
-import { pathToBottom, reasonsOf } from '../../../../worker/cli/ask/bottom.ts'
+import { errorAbove, pathToBottom, reasonsOf } from '../../../../worker/cli/ask/bottom.ts'
 import { triggerOf } from '../../../../worker/cli/ask/causes.ts'
 import { changedLines, drawJobTree } from '../../../../worker/cli/ask/draw-job-tree.ts'
 import { waitText } from '../../../../worker/cli/ask/get-rows.ts'
@@ -18,7 +18,7 @@ const tree = node(object('Installation', 'shop'), {
   job: job('shop', { ...end(4000, 'Failed'), cause: 'reconcile' }),
   children: [good, failed],
 })
-const quiet = { there: new Set<string>(), wake: undefined, attempt: 0 }
+const quiet = { there: new Set<string>(), wake: undefined, attempt: 0, above: undefined }
 
 describe('the tree of a job', () => {
   it('has a line for each object, with a bar over the time of the whole', () => {
@@ -63,6 +63,19 @@ describe('what is at the bottom', () => {
     expect(reasonsOf(failed, quiet)).toEqual(['DeployItem ns/db is Failed: no such image.'])
   })
 
+  it('is told by the nearest above where the journal has no error of it', () => {
+    const mute = node(object('DeployItem', 'db', { status: { phase: 'Failed' } }))
+    const above = errorAbove([
+      node(tree.object, { job: job('shop', { lastError: { message: 'db: no such image' } }) }),
+      mute,
+    ])
+    expect(reasonsOf(mute, { ...quiet, above })).toEqual([
+      'DeployItem ns/db is Failed.',
+      'Installation ns/shop says: db: no such image.',
+    ])
+    expect(errorAbove([mute])).toBeUndefined()
+  })
+
   it('is the object that an open job waits for', () => {
     const awaited = [{ group: '', kind: 'Secret', namespace: 'ns', name: 'password', since: BEGIN }]
     const open = node(object('Installation', 'shop'), { job: job('shop'), awaited })
@@ -80,12 +93,12 @@ describe('what is at the bottom', () => {
     const root = node(object('Installation', 'shop'), { job: job('shop'), children: [good, item] })
     expect(pathToBottom(root).at(-1)).toBe(item)
     expect(reasonsOf(item, quiet)[0]).toMatch(
-      /^No deployer has picked DeployItem ns\/x up since .*: its type is foreign,/,
+      /^No deployer has picked DeployItem ns\/x up since .*: see whether one that serves its type, foreign, runs/,
     )
     const taken = object('DeployItem', 'x', {
       ...{ spec: { type: 'foreign' }, status: { ...status, lastReconcileTime: after(5).toISOString() } },
     })
-    expect(reasonsOf(node(taken), quiet)[0]).toMatch(/^A deployer beside Pawl's own works on/)
+    expect(reasonsOf(node(taken), quiet)[0]).toMatch(/^The deployer of type foreign works on DeployItem ns\/x since/)
   })
 
   it('is what finalizers hold', () => {
