@@ -31,27 +31,33 @@ export function errorAbove(way: readonly JobNode[]): string | undefined {
 }
 
 /** Why the object at the bottom stands where it stands; one sentence each. */
-export function reasonsOf(node: JobNode, { there, wake, attempt, above }: Surroundings): readonly string[] {
-  const { object, job, awaited } = node
-  const name = nameOf(object)
-  const error = errorText(job?.lastError)
-  const isAtWork = isOpen(node)
+export function reasonsOf(node: JobNode, around: Surroundings): readonly string[] {
   return [
-    ...(hasFailed(node) ? [`${name} is ${phaseOf(node)}${error === undefined ? '' : `: ${error}`}.`] : []),
-    ...(hasFailed(node) && error === undefined && above !== undefined ? [above] : []),
-    ...(isAtWork && error !== undefined
-      ? [`${name} met an error and tries again${attempt > 0 ? ` (attempt ${attempt})` : ''}: ${error}.`]
-      : []),
-    ...(isAtWork
-      ? awaited.map((one) => {
-          const state = there.has(nameOf(one)) ? 'which is there' : 'which the journal does not have'
-          return `${name} waits for ${nameOf(one)} since ${one.since.toISOString()}, ${state}.`
-        })
-      : []),
-    ...(isAtWork ? pickup(node) : []),
+    ...(hasFailed(node) ? failure(node, around) : []),
+    ...(isOpen(node) ? [...retries(node, around), ...waits(node, around), ...pickup(node)] : []),
     ...blocked(node),
-    ...(wake === undefined ? [] : [`The next look at ${name} is due: ${wake}.`]),
+    ...(around.wake === undefined ? [] : [`The next look at ${nameOf(node.object)} is due: ${around.wake}.`]),
   ].map((sentence) => shown(sentence, 2000))
+}
+
+function failure(node: JobNode, { above }: Surroundings): readonly string[] {
+  const standing = `${nameOf(node.object)} is ${phaseOf(node)}`
+  const error = errorText(node.job?.lastError)
+  if (error !== undefined) return [`${standing}: ${error}.`]
+  return [`${standing}.`, ...(above === undefined ? [] : [above])]
+}
+
+function retries(node: JobNode, { attempt }: Surroundings): readonly string[] {
+  const error = errorText(node.job?.lastError)
+  if (error === undefined) return []
+  return [`${nameOf(node.object)} met an error and tries again${attempt > 0 ? ` (attempt ${attempt})` : ''}: ${error}.`]
+}
+
+function waits({ object, awaited }: JobNode, { there }: Surroundings): readonly string[] {
+  return awaited.map((one) => {
+    const state = there.has(nameOf(one)) ? 'which is there' : 'which the journal does not have'
+    return `${nameOf(object)} waits for ${nameOf(one)} since ${one.since.toISOString()}, ${state}.`
+  })
 }
 
 function pickup({ object, job }: JobNode): readonly string[] {

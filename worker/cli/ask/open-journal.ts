@@ -48,12 +48,13 @@ export function withAskFlags(command: Command): Command {
 /** Opens the journal for one question and closes it again. */
 export async function asking<Answer>(flags: AskFlags, ask: (asked: Asked) => Promise<Answer>): Promise<Answer> {
   const config = readConfig()
-  const db = openReader(await journalURL(flags, config))
+  const url = await journalURL(flags, config)
+  const db = openReader(url)
   const own = findPlans(builtIn).map(({ kind }) => kind)
   try {
     return await ask({
       ...{ db, cluster: flags.cluster, namespace: flags.namespace ?? (await namespaceOf(flags, config)) },
-      kinds: askableKinds(own, await followedKinds(db, flags.cluster)),
+      kinds: askableKinds(own, await firstAnswer(followedKinds(db, flags.cluster), url)),
       ownKinds: askableKinds(own, []),
       paint: process.stdout.isTTY && process.stdout.hasColors() ? coloured : plain,
     })
@@ -62,7 +63,18 @@ export async function asking<Answer>(flags: AskFlags, ask: (asked: Asked) => Pro
   }
 }
 
-async function journalURL({ databaseUrl, dataDir }: AskFlags, config: Config): Promise<string> {
+/** @throws with the place of the journal, never with its password, when nothing answers there. */
+async function firstAnswer<Answer>(answer: Promise<Answer>, url: string): Promise<Answer> {
+  return await answer.catch((error: unknown) => {
+    const { message = '', code = '' } = error as { readonly message?: string; readonly code?: string }
+    throw new Error(
+      `the journal at ${URL.parse(url)?.host ?? 'the given address'} does not answer: ${message || code}; expected a PostgreSQL that pawl migrate has prepared`,
+    )
+  })
+}
+
+/** @throws UsageError that says where a journal was looked for. */
+export async function journalURL({ databaseUrl, dataDir }: AskFlags, config: Config): Promise<string> {
   const given = databaseUrl ?? (dataDir === undefined ? config.databaseUrl : undefined)
   if (given !== undefined && given !== '') return given
   const folder = dataDir === undefined ? config.dataDir : resolve(dataDir)
