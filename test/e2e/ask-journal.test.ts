@@ -3,11 +3,15 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { failing, installation, waiting } from '../support/cluster.ts'
+import { failing, installation, OPERATION, waiting } from '../support/cluster.ts'
 import { useStage } from '../support/stage.ts'
 import { deploying, sub } from '../support/sub-installations.ts'
 
 const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
+const IMPORTED = [{ name: 'size', type: 'data', schema: { type: 'number' } }]
+const HELD = {
+  metadata: { name: 'held', finalizers: ['example.org/keep'], annotations: { [OPERATION]: 'reconcile' } },
+}
 const stage = useStage('ask-journal')
 
 it('the journal tells of real jobs what failed, why they began, and what they wait for', async () => {
@@ -16,6 +20,15 @@ it('the journal tells of real jobs what failed, why they began, and what they wa
   const blueprint = { subinstallations: [part] }
   await cluster.create(installation('shop', [{ name: 'own' }], { blueprint }), 'installations')
   await cluster.create(installation('slow', [waiting('one')]), 'installations')
+  await cluster.create(installation('foreign', [{ name: 'x', type: 'example.org/theirs' }]), 'installations')
+  const imports = { data: [{ name: 'size', dataRef: 'nowhere' }] }
+  await cluster.create(
+    installation('lacking', [], { spec: { imports }, blueprint: { imports: IMPORTED } }),
+    'installations',
+  )
+  await cluster.create({ ...installation('held', []), ...HELD }, 'installations')
+  await cluster.finished('held')
+  await cluster.delete('installations', 'held')
   await cluster.finished('shop')
   const slow = await cluster.untilItems('slow', ['one'], (item) => item?.status?.phase === 'Progressing')
   // The journal may be a moment behind the API server.
@@ -38,6 +51,19 @@ it('the journal tells of real jobs what failed, why they began, and what they wa
   await expect
     .poll(async () => await pawl('why', 'inst/slow'), told)
     .toContain(`The deployer of type landscaper.gardener.cloud/mock works on DeployItem ask-journal/${name}`)
+  await expect
+    .poll(async () => await pawl('why', 'inst/foreign'), told)
+    .toMatch(
+      /No deployer has picked DeployItem ask-journal\/foreign-x-\w+ up since \S+: .* its type, example.org\/theirs, runs/,
+    )
+  await expect
+    .poll(async () => await pawl('why', 'inst/lacking'), told)
+    .toContain('found no DataObject ask-journal/nowhere')
+  await expect
+    .poll(async () => await pawl('why', 'inst/held'), told)
+    .toMatch(
+      /Installation ask-journal\/held is being deleted since \S+; it goes when these finalizers are gone: example.org\/keep\./,
+    )
   expect(await pawl('get', 'inst')).toMatch(/^slow +Progressing .*Execution ask-journal\/slow$/m)
 })
 
