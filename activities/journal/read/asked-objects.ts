@@ -118,10 +118,12 @@ export async function childrenOf(
     .orderBy('name')
     .limit(MOST_LISTED)
     .execute()
-  // Owner references are anybody's to write.
-  return rows.flatMap((row) =>
-    owners.some((owner) => isChildOf(row.projection, owner)) ? [{ ...row, owner: row.owner ?? '' }] : [],
-  )
+  const byUid = new Map(owners.map((owner) => [owner.uid, owner]))
+  return rows.flatMap(({ owner: uid, ...row }) => {
+    const owner = byUid.get(uid ?? '')
+    // Owner references are anybody's to write.
+    return owner !== undefined && isChildOf(row.projection, owner) ? [{ ...row, owner: owner.uid }] : []
+  })
 }
 
 /** Of each of these the newest job that began in the time; by uid. */
