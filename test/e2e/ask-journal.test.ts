@@ -65,6 +65,10 @@ it('the journal tells of real jobs what failed, why they began, and what they wa
       /Installation ask-journal\/held is being deleted since \S+; it goes when these finalizers are gone: example.org\/keep\./,
     )
   expect(await pawl('get', 'inst')).toMatch(/^slow +Progressing .*Execution ask-journal\/slow$/m)
+
+  const followed = pawl('trace', 'inst/slow', '-w')
+  await cluster.finishItem(slow.get('one')!, 'Succeeded')
+  expect(await followed).toMatch(/ {2}Installation ask-journal\/slow {2}Succeeded\n/)
 })
 
 async function pawl(...words: readonly string[]): Promise<string> {
