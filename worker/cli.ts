@@ -20,6 +20,10 @@ async function createProgram(first: string | undefined): Promise<Command> {
   const { migrateCommand } = await import('./cli/migrate.ts')
   const { bridgeCommand, webhookCommand, workerCommand } = await import('./cli/serve.ts')
   const { planCommand } = await import('./cli/plan.ts')
+  const { getCommand } = await import('./cli/ask/get.ts')
+  const { traceCommand } = await import('./cli/ask/trace.ts')
+  const { whyCommand } = await import('./cli/ask/why.ts')
+  const { historyCommand } = await import('./cli/ask/history.ts')
   return program
     .addCommand(devCommand())
     .addCommand(migrateCommand())
@@ -28,6 +32,10 @@ async function createProgram(first: string | undefined): Promise<Command> {
     .addCommand(webhookCommand())
     .addCommand(genCommand())
     .addCommand(planCommand())
+    .addCommand(getCommand())
+    .addCommand(traceCommand())
+    .addCommand(whyCommand())
+    .addCommand(historyCommand())
 }
 
 const argv = process.argv.slice(2)

@@ -224,6 +224,12 @@ export const TABLE: readonly Row[] = [
     packages: ANY,
   },
   {
+    sentence: 'the commands that ask import of activities only what reads the journal',
+    of: /^worker\/cli\/ask\//,
+    may: ['^worker/', '^activities/journal/read/', KIT],
+    packages: ANY,
+  },
+  {
     sentence: 'the command line imports the processes and their parts, activities, and of workflows the registry',
     of: /^worker\/(?:pawl\.js|cli\.ts|cli\/)/,
     may: [

@@ -1,0 +1,145 @@
+// What people ask about what happened: the events of an object, the run behind one, what it wrote, and what is waited for.
+
+import { sql } from 'kysely'
+import type { GroupKind, Projection } from '../../../workflows/kit/index.ts'
+import type { Json } from '../database.ts'
+import type { Reader } from './reader.ts'
+
+export interface AskedEvent {
+  readonly seq: number
+  readonly at: Date
+  readonly uid: string
+  readonly version: number
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
+  readonly source: 'watch' | 'relist' | 'write'
+  /** Workflow ID of the run that wrote it; null: somebody else. */
+  readonly writer: string | null
+  readonly projection: Projection
+  readonly outcome: 'wake' | 'ignored' | 'stale'
+  readonly reason: string | null
+}
+
+export interface AskedRun {
+  readonly workflowID: string
+  readonly controller: string
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+  readonly jobID: string
+  readonly cause: string
+  readonly startedAt: Date
+  readonly passes: number
+  readonly attempt: number
+}
+
+export interface AskedWrite {
+  readonly pass: number
+  readonly step: string
+  readonly object: string
+  readonly verb: string
+  readonly version: number | null
+  readonly error: Json | null
+  readonly at: Date
+  readonly answeredAt: Date | null
+}
+
+export interface Awaited extends GroupKind {
+  readonly namespace: string
+  readonly name: string
+  readonly since: Date
+}
+
+export interface PendingWake {
+  readonly due: Date
+  readonly cause: string
+}
+
+export const MOST_EVENTS = 500
+export const MOST_WRITES = 200
+
+/** The newest events of an object, in the order of the journal. */
+export async function eventsOf(db: Reader, uid: string, most = MOST_EVENTS): Promise<readonly AskedEvent[]> {
+  const rows = await db
+    .selectFrom('watch_event')
+    .select([
+      ...(['seq', 'at', 'uid', 'resource_version as version', 'type', 'source', 'writer', 'projection'] as const),
+      ...(['outcome', 'reason'] as const),
+    ])
+    .where('uid', '=', uid)
+    .orderBy('resource_version', 'desc')
+    .limit(most)
+    .execute()
+  return rows.toSorted((left, right) => left.seq - right.seq)
+}
+
+/** The run of this workflow ID. */
+export async function runOf(db: Reader, workflowID: string): Promise<AskedRun | undefined> {
+  return await db
+    .selectFrom('job')
+    .select([
+      ...(['workflow_id as workflowID', 'controller', 'uid', 'namespace', 'name', 'job_id as jobID'] as const),
+      ...(['cause', 'started_at as startedAt', 'passes', 'attempt'] as const),
+    ])
+    .where('workflow_id', '=', workflowID)
+    .executeTakeFirst()
+}
+
+/** What a run wrote, in order. @param object of this one alone, as actions name it. */
+export async function writesOf(db: Reader, workflowID: string, object?: string): Promise<readonly AskedWrite[]> {
+  const rows = await db
+    .selectFrom('action')
+    .select([
+      ...(['seq', 'pass', 'step', 'object', 'verb', 'resource_version as version', 'error'] as const),
+      ...(['started_at as at', 'finished_at as answeredAt'] as const),
+    ])
+    .where('workflow_id', '=', workflowID)
+    .$if(object !== undefined, (query) => query.where('object', '=', object ?? ''))
+    .orderBy('started_at', 'desc')
+    .limit(MOST_WRITES)
+    .execute()
+  return rows.toSorted((left, right) => left.seq - right.seq)
+}
+
+/** The objects for which a job waits. */
+export async function awaitedBy(db: Reader, controller: string, uid: string): Promise<readonly Awaited[]> {
+  return await db
+    .selectFrom('subscription')
+    .select(['api_group as group', 'kind', 'namespace', 'name', 'created_at as since'])
+    .where('controller', '=', controller)
+    .where('uid', '=', uid)
+    .orderBy('name')
+    .limit(100)
+    .execute()
+}
+
+/** The wake that is still to come. */
+export async function wakeOf(db: Reader, controller: string, uid: string): Promise<PendingWake | undefined> {
+  return await db
+    .selectFrom('wake')
+    .select(['due', 'cause'])
+    .where('controller', '=', controller)
+    .where('uid', '=', uid)
+    .orderBy('due')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+/** The same of many objects; by uid, a few of each. */
+export async function awaitedByAll(
+  db: Reader,
+  controllers: readonly string[],
+  uids: readonly string[],
+): Promise<ReadonlyMap<string, readonly Awaited[]>> {
+  if (controllers.length === 0 || uids.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('subscription')
+    .select(['uid', 'api_group as group', 'kind', 'namespace', 'name', 'created_at as since'])
+    .where('controller', 'in', controllers)
+    .where(sql<boolean>`uid = any(${[...uids]}::text[])`)
+    .orderBy('name')
+    .limit(10_000)
+    .execute()
+  const found = new Map<string, Awaited[]>()
+  for (const row of rows) found.set(row.uid, [...(found.get(row.uid) ?? []), row])
+  return found
+}

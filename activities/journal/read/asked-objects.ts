@@ -1,0 +1,171 @@
+// What people ask of objects: which there are, and the newest job of each. Bounded by indexes: a kind with its namespace, a name, an owner.
+
+import { sql } from 'kysely'
+import { type GroupKind, isChildOf, type Owner, type Projection } from '../../../workflows/kit/index.ts'
+import type { Json } from '../database.ts'
+import type { Reader } from './reader.ts'
+
+export interface AskedObject extends GroupKind {
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+  readonly version: number
+  readonly deleted: boolean
+  readonly projection: Projection
+  readonly updatedAt: Date
+}
+
+/** A job of an object, in a run of its own or hosted by another's. */
+export interface AskedJob {
+  readonly uid: string
+  readonly workflowID: string
+  readonly controller: string
+  readonly jobID: string
+  readonly cause: string
+  readonly phase: string | null
+  readonly phases: readonly { readonly phase: string; readonly at: string }[]
+  /** Null while it goes on. */
+  readonly outcome: string | null
+  readonly lastError: Json | null
+  readonly startedAt: Date
+  readonly finishedAt: Date | null
+}
+
+/** So many objects of a kind are listed, and so many children of a level are looked at. */
+export const MOST_LISTED = 10_000
+
+const COLUMNS = [
+  ...(['api_group as group', 'kind', 'uid', 'namespace', 'name', 'resource_version as version'] as const),
+  ...(['deleted', 'projection', 'updated_at as updatedAt'] as const),
+] as const
+
+/** The kinds that the bridge follows. */
+export async function followedKinds(db: Reader, cluster: string): Promise<readonly GroupKind[]> {
+  return await db
+    .selectFrom('watch_checkpoint')
+    .select(['api_group as group', 'kind'])
+    .where('cluster', '=', cluster)
+    .orderBy('api_group')
+    .orderBy('kind')
+    .execute()
+}
+
+/** Those that live, by namespace and name. @param place its namespace; undefined: all. */
+export async function listObjects(
+  db: Reader,
+  { cluster, group, kind }: GroupKind & { readonly cluster: string },
+  place: string | undefined,
+): Promise<readonly AskedObject[]> {
+  return await db
+    .selectFrom('object')
+    .select(COLUMNS)
+    .where('cluster', '=', cluster)
+    .where('api_group', '=', group)
+    .where('kind', '=', kind)
+    .$if(place !== undefined, (query) => query.where('namespace', '=', place ?? ''))
+    .where('deleted', '=', false)
+    .orderBy('namespace')
+    .orderBy('name')
+    .limit(MOST_LISTED)
+    .execute()
+}
+
+/** All that had the name, as far as the journal has them: first what lives, then the newest. */
+export async function objectsNamed(
+  db: Reader,
+  of: GroupKind & { readonly cluster: string; readonly namespace: string; readonly name: string },
+): Promise<readonly AskedObject[]> {
+  return await db
+    .selectFrom('object')
+    .select(COLUMNS)
+    .where('cluster', '=', of.cluster)
+    .where('api_group', '=', of.group)
+    .where('kind', '=', of.kind)
+    .where('namespace', '=', of.namespace)
+    .where('name', '=', of.name)
+    .orderBy('deleted')
+    .orderBy('resource_version', 'desc')
+    .limit(20)
+    .execute()
+}
+
+/** By its uid, whatever kind it has. */
+export async function objectOf(db: Reader, cluster: string, uid: string): Promise<AskedObject | undefined> {
+  return await db
+    .selectFrom('object')
+    .select(COLUMNS)
+    .where('uid', '=', uid)
+    .where('cluster', '=', cluster)
+    .limit(1)
+    .executeTakeFirst()
+}
+
+/** What these control, also what was deleted since. */
+export async function childrenOf(
+  db: Reader,
+  { cluster, since }: { readonly cluster: string; readonly since: Date },
+  owners: readonly Owner[],
+): Promise<readonly (AskedObject & { readonly owner: string })[]> {
+  if (owners.length === 0) return []
+  const namespaces = [...new Set(owners.map(({ namespace }) => namespace))]
+  const rows = await db
+    .selectFrom('object')
+    .select([...COLUMNS, 'owner_uid as owner'])
+    .where(sql<boolean>`owner_uid = any(${owners.map(({ uid }) => uid)}::text[])`)
+    .$if(!namespaces.includes(''), (query) => query.where('namespace', 'in', namespaces))
+    .where('cluster', '=', cluster)
+    .where((is) => is.or([is('deleted', '=', false), is('updated_at', '>=', since)]))
+    .orderBy('name')
+    .limit(MOST_LISTED)
+    .execute()
+  const byUid = new Map(owners.map((owner) => [owner.uid, owner]))
+  return rows.flatMap(({ owner: uid, ...row }) => {
+    const owner = byUid.get(uid ?? '')
+    // Owner references are anybody's to write.
+    return owner !== undefined && isChildOf(row.projection, owner) ? [{ ...row, owner: owner.uid }] : []
+  })
+}
+
+/** Of each of these the newest job that began in the time; by uid. */
+export async function newestJobs(
+  db: Reader,
+  uids: readonly string[],
+  { from, to }: { readonly from?: Date; readonly to?: Date | null } = {},
+): Promise<ReadonlyMap<string, AskedJob>> {
+  if (uids.length === 0) return new Map()
+  const rows = await db
+    .selectFrom(sql<{ uid: string }>`unnest(${[...uids]}::text[])`.as<'u'>(sql`u(uid)`))
+    .innerJoinLateral(
+      (query) =>
+        query
+          .selectFrom('object_job')
+          .select(JOB)
+          .whereRef('object_job.uid', '=', 'u.uid')
+          .$if(from !== undefined, (jobs) => jobs.where('started_at', '>=', from ?? new Date(0)))
+          .$if(to instanceof Date, (jobs) => jobs.where('started_at', '<=', to ?? new Date(0)))
+          .orderBy('started_at', 'desc')
+          .limit(1)
+          .as('j'),
+      (join) => join.onTrue(),
+    )
+    .selectAll('j')
+    .execute()
+  return new Map(rows.map((row) => [row.uid, row]))
+}
+
+/** The jobs of an object, the newest first. */
+export async function jobsOf(db: Reader, uid: string, most = 50): Promise<readonly AskedJob[]> {
+  return await db
+    .selectFrom('object_job')
+    .select(JOB)
+    .where('uid', '=', uid)
+    .orderBy('started_at', 'desc')
+    .limit(most)
+    .execute()
+}
+
+const JOB = [
+  ...(['object_job.uid as uid', 'workflow_id as workflowID', 'controller', 'job_id as jobID', 'cause'] as const),
+  ...(['phase', 'phases', 'outcome', 'last_error as lastError', 'started_at as startedAt'] as const),
+  'finished_at as finishedAt',
+] as const

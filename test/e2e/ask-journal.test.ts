@@ -1,0 +1,82 @@
+// What `pawl get`, `trace` and `why` tell of real jobs: an item of a sub-installation that failed, and one that goes on.
+
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+import { failing, installation, OPERATION, waiting } from '../support/cluster.ts'
+import { useStage } from '../support/stage.ts'
+import { deploying, sub } from '../support/sub-installations.ts'
+
+const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
+const IMPORTED = [{ name: 'size', type: 'data', schema: { type: 'number' } }]
+const HELD = {
+  metadata: { name: 'held', finalizers: ['example.org/keep'], annotations: { [OPERATION]: 'reconcile' } },
+}
+const stage = useStage('ask-journal')
+
+it('the journal tells of real jobs what failed, why they began, and what they wait for', async () => {
+  const { cluster } = stage
+  const part = sub('part', { blueprint: deploying(failing('db')) })
+  const blueprint = { subinstallations: [part] }
+  await cluster.create(installation('shop', [{ name: 'own' }], { blueprint }), 'installations')
+  await cluster.create(installation('slow', [waiting('one')]), 'installations')
+  await cluster.create(installation('foreign', [{ name: 'x', type: 'example.org/theirs' }]), 'installations')
+  const imports = { data: [{ name: 'size', dataRef: 'nowhere' }] }
+  await cluster.create(
+    installation('lacking', [], { spec: { imports }, blueprint: { imports: IMPORTED } }),
+    'installations',
+  )
+  await cluster.create({ ...installation('held', []), ...HELD }, 'installations')
+  await cluster.finished('held')
+  await cluster.delete('installations', 'held')
+  await cluster.finished('shop')
+  const slow = await cluster.untilItems('slow', ['one'], (item) => item?.status?.phase === 'Progressing')
+  // The journal may be a moment behind the API server.
+  const told = { timeout: 60_000, interval: 500 }
+
+  await expect
+    .poll(async () => await pawl('trace', 'inst/shop'), told)
+    .toMatch(/^Installation ask-journal\/shop +Failed/m)
+  const tree = await pawl('trace', 'inst/shop')
+  expect(tree).toMatch(/^├─ Installation ask-journal\/part-\w+ +Failed/m)
+  const [, item = ''] = /DeployItem ask-journal\/(part-\S+) +Failed/.exec(tree) ?? []
+
+  const why = await pawl('why', 'di', item)
+  expect(why).toMatch(/^\S+ somebody beside Pawl's runs created Installation ask-journal\/shop .*operation": reconcile/)
+  expect(why).toContain(`DeployItem ask-journal/${item} is Failed.`)
+  const found = /Execution ask-journal\/part-\w+ says: .*the configuration asks for phase Failed/
+  expect(await pawl('why', 'inst/shop')).toMatch(found)
+
+  const name = slow.get('one')?.metadata.name ?? ''
+  await expect
+    .poll(async () => await pawl('why', 'inst/slow'), told)
+    .toContain(`The deployer of type landscaper.gardener.cloud/mock works on DeployItem ask-journal/${name}`)
+  await expect
+    .poll(async () => await pawl('why', 'inst/foreign'), told)
+    .toMatch(
+      /No deployer has picked DeployItem ask-journal\/foreign-x-\w+ up since \S+: .* its type, example.org\/theirs, runs/,
+    )
+  await expect
+    .poll(async () => await pawl('why', 'inst/lacking'), told)
+    .toContain('found no DataObject ask-journal/nowhere')
+  await expect
+    .poll(async () => await pawl('why', 'inst/held'), told)
+    .toMatch(
+      /Installation ask-journal\/held is being deleted since \S+; it goes when these finalizers are gone: example.org\/keep\./,
+    )
+  expect(await pawl('get', 'inst')).toMatch(/^slow +Progressing .*Execution ask-journal\/slow$/m)
+
+  const followed = pawl('trace', 'inst/slow', '-w')
+  await cluster.finishItem(slow.get('one')!, 'Succeeded')
+  expect(await followed).toMatch(/ {2}Installation ask-journal\/slow {2}Succeeded\n/)
+})
+
+async function pawl(...words: readonly string[]): Promise<string> {
+  const args = [PAWL, ...words, '-n', 'ask-journal', '--database-url', stage.pawl.databaseUrl]
+  return await new Promise((done, fail) => {
+    execFile(process.execPath, args, (error, stdout) => {
+      if (error === null) done(stdout)
+      else fail(new Error(error.message))
+    })
+  })
+}

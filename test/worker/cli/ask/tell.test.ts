@@ -1,0 +1,158 @@
+import { describe, expect, it } from 'vitest'
+import type { AskedEvent } from '../../../../activities/journal/read/asked-events.ts'
+import { errorAbove, pathToBottom, reasonsOf } from '../../../../worker/cli/ask/bottom.ts'
+import { triggerOf } from '../../../../worker/cli/ask/causes.ts'
+import { changedLines, drawJobTree } from '../../../../worker/cli/ask/draw-job-tree.ts'
+import { waitText } from '../../../../worker/cli/ask/get-rows.ts'
+import { historyText, knownIn, versionAt } from '../../../../worker/cli/ask/history-rows.ts'
+import { endedWell } from '../../../../worker/cli/ask/job-tree.ts'
+import { plain } from '../../../../worker/cli/ask/texts.ts'
+import { after, BEGIN, job, node, object } from './build-node.ts'
+
+const end = (ms: number, phase: string) => ({ phase, outcome: phase, finishedAt: after(ms) })
+const failed = node(object('DeployItem', 'db'), {
+  job: job('db', { ...end(4000, 'Failed'), startedAt: after(2000), lastError: { message: 'no such image' } }),
+})
+const good = node(object('DeployItem', 'app'), { job: job('app', end(1000, 'Succeeded')) })
+const tree = node(object('Installation', 'shop'), {
+  job: job('shop', { ...end(4000, 'Failed'), cause: 'reconcile' }),
+  children: [good, failed],
+})
+const quiet = { there: new Set<string>(), wake: undefined, attempt: 0, above: undefined }
+
+describe('the tree of a job', () => {
+  it('has a line for each object, with a bar over the time of the whole', () => {
+    expect(
+      drawJobTree(tree, after(9000), plain)
+        .split('\n')
+        .map((line) => line.replace(/ {2,}/g, ' | ')),
+    ).toEqual([
+      'job j1, begun 2026-02-03T04:05:06.000Z: reconcile',
+      expect.stringMatching(/^Installation ns\/shop \| Failed \| 4.0s \| █{20} \| 1\/2/),
+      expect.stringMatching(/^├─ DeployItem ns\/app \| Succeeded \| 1.0s \| █{5}·{15}/),
+      expect.stringMatching(/^└─ DeployItem ns\/db \| Failed \| 2.0s \| ·{10}█{10} \| no such image$/),
+      '',
+    ])
+  })
+
+  it('is told as the lines that changed where there is no terminal', () => {
+    expect(changedLines(undefined, tree, BEGIN)).toHaveLength(3)
+    expect(changedLines({ ...tree, children: [good] }, tree, BEGIN)).toEqual([
+      '2026-02-03T04:05:06.000Z  DeployItem ns/db  Failed  no such image',
+    ])
+    expect(changedLines(tree, tree, BEGIN)).toEqual([])
+  })
+
+  it.each([
+    ['Succeeded', 'Succeeded', true],
+    ['Deleted', null, true],
+    ['Finished', 'Succeeded', true],
+    ['Finished', 'Failed', false],
+    ['Failed', 'Failed', false],
+    ['Superseded', 'Progressing', false],
+    ['lost', 'Init', false],
+  ])('with outcome %s in phase %s ended well: %s', (outcome, phase, well) => {
+    expect(endedWell(job('x', { outcome, phase }))).toBe(well)
+  })
+})
+
+describe('what is at the bottom', () => {
+  it('is the failed one, with its error', () => {
+    const path = pathToBottom(tree)
+    expect(path.map((one) => one.object.name)).toEqual(['shop', 'db'])
+    expect(reasonsOf(failed, quiet)).toEqual(['DeployItem ns/db is Failed: no such image.'])
+  })
+
+  it('is told by the nearest above where the journal has no error of it', () => {
+    const mute = node(object('DeployItem', 'db', { status: { phase: 'Failed' } }))
+    const above = errorAbove([
+      node(tree.object, { job: job('shop', { lastError: { message: 'db: no such image' } }) }),
+      mute,
+    ])
+    expect(reasonsOf(mute, { ...quiet, above })).toEqual([
+      'DeployItem ns/db is Failed.',
+      'Installation ns/shop says: db: no such image.',
+    ])
+    expect(errorAbove([mute])).toBeUndefined()
+  })
+
+  it('is the object that an open job waits for', () => {
+    const awaited = [{ group: '', kind: 'Secret', namespace: 'ns', name: 'password', since: BEGIN }]
+    const open = node(object('Installation', 'shop'), { job: job('shop'), awaited })
+    const wake = '2026-02-03T05:00:00.000Z (retry)'
+    expect(reasonsOf(open, { ...quiet, wake })).toEqual([
+      'Installation ns/shop waits for Secret ns/password since 2026-02-03T04:05:06.000Z, which the journal does not have.',
+      'The next look at Installation ns/shop is due: 2026-02-03T05:00:00.000Z (retry).',
+    ])
+    expect(reasonsOf(open, { ...quiet, there: new Set(['Secret ns/password']) })[0]).toContain('which is there')
+  })
+
+  it('is an item that no deployer takes up', () => {
+    const status = { jobID: 'j1', jobIDGenerationTime: BEGIN.toISOString() }
+    const item = node(object('DeployItem', 'x', { spec: { type: 'foreign' }, status }))
+    const root = node(object('Installation', 'shop'), { job: job('shop'), children: [good, item] })
+    expect(pathToBottom(root).at(-1)).toBe(item)
+    expect(reasonsOf(item, quiet)[0]).toMatch(
+      /^No deployer has picked DeployItem ns\/x up since .*: see whether one that serves its type, foreign, runs/,
+    )
+    const taken = object('DeployItem', 'x', {
+      ...{ spec: { type: 'foreign' }, status: { ...status, lastReconcileTime: after(5).toISOString() } },
+    })
+    expect(reasonsOf(node(taken), quiet)[0]).toMatch(/^The deployer of type foreign works on DeployItem ns\/x since/)
+  })
+
+  it('is what finalizers hold', () => {
+    const metadata = { deletionTimestamp: BEGIN.toISOString(), finalizers: ['a.example.com/keep'] }
+    const held = node(object('DeployItem', 'x', { metadata }))
+    expect(pathToBottom(node(object('Installation', 'shop'), { job: job('shop'), children: [held] })).at(-1)).toBe(held)
+    expect(reasonsOf(held, quiet)).toEqual([
+      `DeployItem ns/x is being deleted since ${BEGIN.toISOString()}; it goes when these finalizers are gone: a.example.com/keep.`,
+    ])
+    const found = { object: held.object, job: undefined, awaited: [], unfinished: [] }
+    expect(waitText(found)).toBe('to be gone: a.example.com/keep')
+  })
+})
+
+const event = (seq: number, more: Partial<AskedEvent> = {}): AskedEvent => ({
+  ...{ seq, at: after(seq), uid: 'u', version: seq, type: 'MODIFIED', source: 'watch', writer: null },
+  ...{ projection: { status: { phase: 'Init' } }, outcome: 'wake', reason: null, ...more },
+})
+const handing = { projection: { status: { jobID: 'j1' } } }
+
+describe('what began a job', () => {
+  const byHand = event(1)
+  it.each([
+    ['the edit before the job ID that its own run hands out', event(2, { ...handing, writer: 'run/a' }), 'cause', 1],
+    ['the write that handed the ID of a hosted job out', event(2, { ...handing, writer: 'run/a' }), 'hosted', 2],
+    ['somebody who gave it its ID', event(2, handing), 'cause', 2],
+  ])('is %s', (_what, second, cause, seq) => {
+    expect(triggerOf([byHand, second, event(3, handing)], job('a', { cause }))?.seq).toBe(seq)
+  })
+
+  it('is the last wake before a job without ID, and unknown when the journal has forgotten it', () => {
+    const level = job('a', { jobID: '', startedAt: after(2), cause: 'changed' })
+    expect(triggerOf([byHand, event(2, { outcome: 'ignored' }), event(3)], level)?.seq).toBe(1)
+    expect(triggerOf([], level)).toBeUndefined()
+  })
+})
+
+describe('a history', () => {
+  const known = knownIn([
+    event(1, { type: 'ADDED' }),
+    event(2, { ...handing, writer: 'run/a', source: 'write' }),
+    event(3, { type: 'DELETED' }),
+  ])
+
+  it('tells of each version when, from where, by whom, and what changed', () => {
+    const lines = historyText(known, plain).split('\n')
+    expect(lines[0]).toBe("2026-02-03T04:05:06.001Z  version 1  ADDED, seen by watch, by somebody beside Pawl's runs")
+    expect(lines).toContain('2026-02-03T04:05:06.002Z  version 2  MODIFIED, answer to a write, by run run/a')
+    expect(lines).toContain('  status.phase: Init -> (gone)')
+    expect(lines).toContain('  gone')
+  })
+
+  it('knows which version was the newest at a time', () => {
+    expect(versionAt(known, after(2))?.event.version).toBe(2)
+    expect(versionAt(known, after(-1))).toBeUndefined()
+  })
+})

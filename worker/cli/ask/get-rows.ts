@@ -1,0 +1,99 @@
+// Objects with their newest jobs as rows: for a table, for programs, and as names. Pure.
+
+import type { Awaited } from '../../../activities/journal/read/asked-events.ts'
+import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
+import { tableText, type Cell } from './table.ts'
+import { between, colourOf, deletionIn, errorText, isBad, isBusy, nameOf, type Paint, phaseIn, shown } from './texts.ts'
+
+export interface Found {
+  readonly object: AskedObject
+  readonly job: AskedJob | undefined
+  readonly awaited: readonly Awaited[]
+  /** Children that are not through, when the object is not. */
+  readonly unfinished: readonly AskedObject[]
+}
+
+export interface Form {
+  readonly now: Date
+  readonly paint: Paint
+  readonly wide: boolean
+  readonly withNamespace: boolean
+  /** Several kinds are listed. */
+  readonly withKind: boolean
+}
+
+export function getTable(found: readonly Found[], form: Form): string {
+  const header = [
+    ...(form.withNamespace ? ['NAMESPACE'] : []),
+    ...['NAME', 'PHASE', 'JOB', 'DURATION', 'WAITING-FOR'],
+    ...(form.wide ? ['STARTED', 'OUTCOME', 'CAUSE', 'RUN'] : []),
+  ]
+  return tableText(
+    header,
+    found.map((one) => rowOf(one, form)),
+    form.paint,
+  )
+}
+
+function rowOf(found: Found, { now, wide, withNamespace, withKind }: Form): readonly Cell[] {
+  const { object, job } = found
+  const phase = standing(found) ?? '-'
+  const length = job === undefined ? '-' : between(job.startedAt, job.finishedAt ?? now)
+  return [
+    ...(withNamespace ? [object.namespace] : []),
+    withKind ? `${object.kind.toLowerCase()}/${object.name}` : object.name,
+    { text: phase, colour: colourOf(phase) },
+    ...[job?.jobID ?? '-', length, shown(waitText(found), wide ? 200 : 80)],
+    ...(wide ? wideCells(job) : []),
+  ]
+}
+
+function wideCells(job: AskedJob | undefined): readonly Cell[] {
+  if (job === undefined) return ['-', '-', '-', '-']
+  return [job.startedAt.toISOString(), job.outcome ?? '-', job.cause, job.workflowID]
+}
+
+function standing({ object, job }: Pick<Found, 'object' | 'job'>): string | undefined {
+  return phaseIn(object.projection) ?? job?.phase ?? undefined
+}
+
+/** What keeps an object from being ready, in a few words; empty when nothing does. */
+export function waitText(found: Found): string {
+  const { object, job, awaited, unfinished } = found
+  const error = errorText(job?.lastError)
+  if (isBad(standing(found))) return error ?? 'see pawl why'
+  const named = [...awaited, ...unfinished].map(nameOf)
+  if (isBusy(object.projection) && named.length > 0) return few(named)
+  return goingText(object) ?? (job?.outcome === null ? error : undefined) ?? ''
+}
+
+function goingText({ projection }: AskedObject): string | undefined {
+  const deletion = deletionIn(projection)
+  return deletion === undefined ? undefined : `to be gone: ${deletion.finalizers.join(', ') || 'no finalizers'}`
+}
+
+function few(names: readonly string[]): string {
+  const more = names.length - 2
+  return `${names.slice(0, 2).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+/** For programs. */
+export function getData(found: readonly Found[]): readonly object[] {
+  return found.map((one) => ({
+    ...{ group: one.object.group, kind: one.object.kind, namespace: one.object.namespace, name: one.object.name },
+    ...{ uid: one.object.uid, resourceVersion: one.object.version, phase: phaseIn(one.object.projection) ?? null },
+    waitingFor: waitText(one),
+    job: one.job === undefined ? null : jobData(one.job),
+  }))
+}
+
+function jobData(job: AskedJob): object {
+  const { jobID, workflowID, controller, cause, phase, phases, outcome, lastError, startedAt, finishedAt } = job
+  return { jobID, workflowID, controller, cause, phase, phases, outcome, lastError, startedAt, finishedAt }
+}
+
+export function getNames(found: readonly Found[]): string {
+  return found
+    .map(({ object: { group, kind, name } }) => `${kind.toLowerCase()}${group === '' ? '' : `.${group}`}/${name}\n`)
+    .join('')
+}

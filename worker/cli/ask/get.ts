@@ -1,0 +1,109 @@
+// The command `pawl get`: the objects of Pawl's kinds, their newest jobs, and what they wait for.
+
+import { Command } from 'commander'
+import { stringify } from 'yaml'
+
+import { awaitedByAll } from '../../../activities/journal/read/asked-events.ts'
+import {
+  type AskedObject,
+  childrenOf,
+  listObjects,
+  MOST_LISTED,
+  newestJobs,
+} from '../../../activities/journal/read/asked-objects.ts'
+import { valueAt } from '../../../workflows/kit/index.ts'
+import { UsageError } from '../../server/usage-error.ts'
+import { parseOneOf } from '../usage.ts'
+import { type Form, type Found, getData, getNames, getTable } from './get-rows.ts'
+import { kindNamed } from './object-name.ts'
+import { type Asked, asking, type AskFlags, withAskFlags } from './open-journal.ts'
+import { isBusy, isGood, phaseIn } from './texts.ts'
+
+const FORMATS = ['table', 'wide', 'json', 'yaml', 'name'] as const
+
+interface GetFlags extends AskFlags {
+  readonly allNamespaces?: boolean
+  readonly output: (typeof FORMATS)[number]
+  readonly selector?: string
+}
+
+export function getCommand(): Command {
+  return withAskFlags(
+    new Command('get')
+      .description('list objects with phase, newest job, duration, and what they wait for')
+      .argument('[kind]', 'any name of a kind, such as inst; without, all kinds of Pawl')
+      .option('-A, --all-namespaces', 'of all namespaces')
+      .option('-l, --selector <labels>', 'of these labels, such as a=b,c=d, as far as the journal keeps them')
+      .option('-o, --output <format>', FORMATS.join(', '), parseOneOf(FORMATS), 'table'),
+  )
+    .addHelpText('after', '\nExamples:\n  pawl get\n  pawl get inst -A\n  pawl get di -o json')
+    .action(async (kind: string | undefined, flags: GetFlags) => {
+      process.stdout.write(await asking(flags, async (asked) => await get(asked, kind, flags)))
+    })
+}
+
+async function get(asked: Asked, kind: string | undefined, flags: GetFlags): Promise<string> {
+  const kinds = kind === undefined ? asked.ownKinds : [kindNamed(kind, asked.kinds)]
+  const place = flags.allNamespaces === true ? undefined : asked.namespace
+  const wanted = labelsOf(flags.selector)
+  const listed: AskedObject[] = []
+  for (const { group, kind: name } of kinds) {
+    const found = await listObjects(asked.db, { cluster: asked.cluster, group, kind: name }, place)
+    if (found.length === MOST_LISTED)
+      process.stderr.write(`pawl: only the first ${MOST_LISTED} of kind ${name} are listed; expected fewer, see -n\n`)
+    listed.push(...found.filter((object) => hasLabels(object, wanted)))
+  }
+  const form: Form = {
+    ...{ now: new Date(), paint: asked.paint, wide: flags.output === 'wide' },
+    ...{ withNamespace: place === undefined, withKind: kinds.length > 1 },
+  }
+  return written(await withJobs(asked, listed), flags.output, form)
+}
+
+async function withJobs({ db, cluster }: Asked, objects: readonly AskedObject[]): Promise<readonly Found[]> {
+  const uids = objects.map(({ uid }) => uid)
+  const jobs = await newestJobs(db, uids)
+  const busy = objects.filter(({ projection }) => isBusy(projection))
+  const controllers = [...new Set([...jobs.values()].map(({ controller }) => controller))]
+  const awaited = await awaitedByAll(
+    db,
+    controllers,
+    busy.map(({ uid }) => uid),
+  )
+  const children = await childrenOf(db, { cluster, since: new Date() }, busy)
+  const unfinished = new Map<string, AskedObject[]>()
+  for (const child of children) {
+    const isThrough = child.deleted || (!isBusy(child.projection) && isGood(phaseIn(child.projection) ?? 'Succeeded'))
+    if (!isThrough) unfinished.set(child.owner, [...(unfinished.get(child.owner) ?? []), child])
+  }
+  return objects.map((object) => ({
+    ...{ object, job: jobs.get(object.uid), awaited: awaited.get(object.uid) ?? [] },
+    unfinished: unfinished.get(object.uid) ?? [],
+  }))
+}
+
+function written(found: readonly Found[], output: GetFlags['output'], form: Form): string {
+  if (output === 'json') return `${JSON.stringify(getData(found), null, 2)}\n`
+  if (output === 'yaml') return stringify(JSON.parse(JSON.stringify(getData(found))))
+  if (output === 'name') return getNames(found)
+  return found.length === 0 ? 'none found\n' : getTable(found, form)
+}
+
+/** @throws UsageError for what is no list of `label=value`. */
+export function labelsOf(selector: string | undefined): ReadonlyMap<string, string> {
+  if (selector === undefined) return new Map()
+  return new Map(
+    selector.split(',').map((part) => {
+      const [, name, value] = /^([^=!\s]+)==?([^=!\s]*)$/.exec(part.trim()) ?? []
+      if (name === undefined) throw new UsageError(`--selector has '${part}', expected label=value`)
+      return [name, value ?? ''] as const
+    }),
+  )
+}
+
+export function hasLabels(
+  { projection }: Pick<AskedObject, 'projection'>,
+  wanted: ReadonlyMap<string, string>,
+): boolean {
+  return [...wanted].every(([name, value]) => valueAt(projection, ['metadata', 'labels', name]) === value)
+}

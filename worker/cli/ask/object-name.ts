@@ -1,0 +1,49 @@
+// Which object is meant: `inst/shop`, `installation shop`, `widgets.example.com/one`. Pure.
+
+import type { GroupKind } from '../../../workflows/kit/index.ts'
+import { namesOf, type NamedKind } from '../../plans/find-plans.ts'
+import { UsageError } from '../../server/usage-error.ts'
+
+/** A kind that can be asked for, with all its names in small letters. */
+export interface AskableKind extends GroupKind {
+  readonly names: readonly string[]
+}
+
+/** Those with a controller, and what else the bridge follows, of which only kind and group are known. */
+export function askableKinds(controlled: readonly NamedKind[], followed: readonly GroupKind[]): readonly AskableKind[] {
+  const known = controlled.map((kind) => ({ group: kind.group, kind: kind.kind, names: namesOf(kind) }))
+  const others = followed.filter(({ group, kind }) => !known.some((one) => one.group === group && one.kind === kind))
+  return [...known, ...others.map(({ group, kind }) => ({ group, kind, names: simpleNames(group, kind) }))]
+}
+
+function simpleNames(group: string, kind: string): readonly string[] {
+  const name = kind.toLowerCase()
+  return [name, `${name}s`].flatMap((one) => [one, `${one}.${group}`])
+}
+
+/** @throws UsageError that says which there are. */
+export function kindNamed(text: string, kinds: readonly AskableKind[]): AskableKind {
+  const found = kinds.filter(({ names }) => names.includes(text.toLowerCase()))
+  const [only] = found
+  if (only !== undefined && found.length === 1) return only
+  if (found.length > 1)
+    throw new UsageError(
+      `'${text}' is the name of ${found.length} kinds, expected one of ${found.map(({ kind, group }) => `${kind}.${group}`).join(', ')}`,
+    )
+  throw new UsageError(
+    `no kind is called '${text}', expected one of ${kinds.map(({ kind }) => kind).join(', ')}, or a short name`,
+  )
+}
+
+/** @param words of the command line: `kind/name`, or `kind` and `name`. @throws UsageError */
+export function objectNamed(
+  words: readonly string[],
+  kinds: readonly AskableKind[],
+): { readonly kind: AskableKind; readonly name: string } {
+  const [first = '', ...rest] = words
+  const parts = rest.length === 0 ? first.split('/') : [first, ...rest]
+  const [kind = '', name = ''] = parts
+  if (parts.length !== 2 || kind === '' || name === '')
+    throw new UsageError(`found '${words.join(' ')}', expected an object such as inst/shop or inst shop`)
+  return { kind: kindNamed(kind, kinds), name }
+}
