@@ -11,6 +11,7 @@ import { configurationProblem, toDeployError } from '../deploy/run/deploy-errors
 import { DeployError } from '../deploy/run/deployer.ts'
 import { requestShootAccess } from '../deploy/target/gardener.ts'
 import { type ClusterAccess, kubeconfigOf } from '../deploy/target/kubeconfig.ts'
+import { refuseLarge } from '../deploy/target/issued-size.ts'
 import { requestToken } from '../deploy/target/service-account.ts'
 import type { LatelyIssued } from './lately-issued.ts'
 import type { TargetAccess, TargetCluster } from '../deploy/target/target-cluster.ts'
@@ -83,7 +84,9 @@ function oidcKubeconfig(
   return kubeconfigOf({ ...connection, credentials: {} }, { fields: { exec } })
 }
 
+/** By what its Target has, such as a CA, it may be large, too. */
 function inBase64(text: string): string {
+  refuseLarge('kubeconfig', text)
   return Buffer.from(text, 'utf8').toString('base64')
 }
 

@@ -1,4 +1,5 @@
-// Kubeconfigs that were issued lately, so that a job that asks again gets the same. In memory, and bounded in number and time.
+// Kubeconfigs that were issued lately, so that a job that asks again gets the same. In memory, and bounded in number and time, and, as what
+// issues them refuses large ones, in bytes.
 
 import { createHash } from 'node:crypto'
 import type { TargetCluster } from '../deploy/target/target-cluster.ts'
@@ -24,8 +25,9 @@ export class LatelyIssued {
     const lately = this.#known.get(cluster) ?? new Map<string, Remembered>()
     this.#known.set(cluster, lately)
     const key = createHash('sha256').update(JSON.stringify(of)).digest('hex')
+    for (const [one, { atMs }] of lately) if (nowMs - atMs >= REMEMBERED_MS) lately.delete(one)
     const known = lately.get(key)
-    if (known !== undefined && nowMs - known.atMs < REMEMBERED_MS) return known.issued
+    if (known !== undefined) return known.issued
     const issued = await issue()
     lately.delete(key)
     lately.set(key, { issued, atMs: nowMs })

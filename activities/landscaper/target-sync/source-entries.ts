@@ -2,6 +2,7 @@
 //
 //   E1. Expressions are RE2, as their authors know them, and are matched where templates run: no pattern holds up the worker.
 //   E2. What a source answers is looked at before it is used: it is the cluster of a user.
+//   E3. Of what it sends no more is kept than a batch whose names are to be matched, and what has matched, up to a limit.
 
 import type { TargetSync } from '../../../workflows/landscaper/target-sync/kind.ts'
 import { resourcePath } from '../../kube/client.ts'
@@ -16,6 +17,12 @@ import { TemplateError } from '../render/template-error.ts'
 
 /** Of one namespace. */
 const MOST_ENTRIES = 1000
+const MIB = 1024 * 1024
+/** Of all kubeconfigs that match, in base64. */
+const MOST_BYTES = 32 * MIB
+/** What is matched at once. */
+const BATCH_ENTRIES = 200
+const BATCH_BYTES = 4 * MIB
 const SECRETS = { apiVersion: 'v1', plural: 'secrets' }
 export const KUBECONFIG_KEY = 'kubeconfig'
 
@@ -47,32 +54,57 @@ export async function sourceEntries(
       ? ([secrets, 'secretNameExpression', secretsIn] as const)
       : ([shoots, 'shootNameExpression', shootsIn] as const)
   if (expression === '') return []
-  const entries = new Map((await found(spec.sourceNamespace, source)).map((entry) => [entry.name, entry]))
-  const names = await namesLike(deps, namespace, { expression, field, names: [...entries.keys()] })
-  if (names.length > MOST_ENTRIES)
-    throw new SyncProblem(`spec.${field}: found ${names.length} names that match, expected at most ${MOST_ENTRIES}`)
-  return names.flatMap((name) => entries.get(name) ?? [])
+  const match = (names: readonly string[]) => namesLike(deps, namespace, { expression, field, names })
+  return await matching(found(spec.sourceNamespace, source), match, field)
 }
 
-async function secretsIn(namespace: string, { cluster, signal }: Source): Promise<readonly SourceEntry[]> {
-  const entries: SourceEntry[] = []
+// E3
+async function matching(
+  candidates: AsyncIterable<SourceEntry>,
+  match: (names: readonly string[]) => Promise<readonly string[]>,
+  field: string,
+): Promise<readonly SourceEntry[]> {
+  const entries = new Map<string, SourceEntry>()
+  let batch = new Map<string, SourceEntry>()
+  const keepMatching = async () => {
+    for (const name of await match([...batch.keys()])) {
+      const entry = batch.get(name)
+      if (entry !== undefined) entries.set(name, entry)
+    }
+    batch = new Map()
+    if (entries.size > MOST_ENTRIES)
+      throw new SyncProblem(`spec.${field}: found more than ${MOST_ENTRIES} names that match, expected at most so many`)
+    if (sizeOf(entries) > MOST_BYTES)
+      throw new SyncProblem(`spec.${field}: found more than 32 MiB of kubeconfigs, expected less in all`)
+  }
+  for await (const entry of candidates) {
+    batch.set(entry.name, entry)
+    if (batch.size >= BATCH_ENTRIES || sizeOf(batch) >= BATCH_BYTES) await keepMatching()
+  }
+  // Also of nothing: an expression that is none is told.
+  await keepMatching()
+  return [...entries.values()]
+}
+
+function sizeOf(entries: ReadonlyMap<string, SourceEntry>): number {
+  return [...entries.values()].reduce((bytes, { kubeconfig = '' }) => bytes + kubeconfig.length, 0)
+}
+
+async function* secretsIn(namespace: string, { cluster, signal }: Source): AsyncGenerator<SourceEntry> {
   const path = resourcePath(SECRETS, namespace)
   for await (const secret of listed(cluster.kube, path, { signal, tooMany: () => tooMany('Secrets', namespace) })) {
     const { name } = secret.metadata
     const data: unknown = entriesOf(secret)
     const kubeconfig = isEntries(data) && Object.hasOwn(data, KUBECONFIG_KEY) ? data[KUBECONFIG_KEY] : undefined
     // The name goes into paths and objects of ours.
-    if (isObjectName(name) && typeof kubeconfig === 'string') entries.push({ name, kubeconfig })
+    if (isObjectName(name) && typeof kubeconfig === 'string') yield { name, kubeconfig }
   }
-  return entries
 }
 
-async function shootsIn(namespace: string, { cluster, signal }: Source): Promise<readonly SourceEntry[]> {
-  const entries: SourceEntry[] = []
+async function* shootsIn(namespace: string, { cluster, signal }: Source): AsyncGenerator<SourceEntry> {
   const path = resourcePath(shootResource, namespace)
   for await (const { metadata } of listed(cluster.kube, path, { signal, tooMany: () => tooMany('Shoots', namespace) }))
-    if (isObjectName(metadata.name)) entries.push({ name: metadata.name })
-  return entries
+    if (isObjectName(metadata.name)) yield { name: metadata.name }
 }
 
 function isEntries(data: unknown): data is Readonly<Record<string, unknown>> {
@@ -99,6 +131,9 @@ async function namesLike(
     return output.split('\n').filter((name) => name !== '')
   } catch (error) {
     if (!(error instanceof TemplateError) || error.code === 'TemplateCrashed') throw error
+    // Names are checked, so what fails is the expression; what takes too much is told as that.
+    if (error.code !== 'TemplateFailed')
+      throw new SyncProblem(`spec.${field}: found no answer which names match: ${error.message}`)
     const cut = expression.length > 100 ? `${expression.slice(0, 100)}...` : expression
     throw new SyncProblem(`spec.${field}: found ${JSON.stringify(cut)}, expected a regular expression (RE2), or *`)
   }

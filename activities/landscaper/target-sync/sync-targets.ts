@@ -18,6 +18,7 @@ import { rotateToken } from './rotate-token.ts'
 import { KUBECONFIG_KEY, type Source, sourceEntries, type SourceEntry, SyncProblem } from './source-entries.ts'
 import {
   hasSecret,
+  removeSecret,
   removeSynced,
   syncedTargets,
   type Syncing,
@@ -109,12 +110,10 @@ class Synchronisation {
     await inParallel(entries, PARALLEL_ENTRIES, async (entry) => {
       await this.#try(`target ${entry.name}`, () => this.#write(entry, former.get(entry.name), source))
     })
-    const { createTargetToSource = false, targetToSourceName, sourceNamespace, secretRef } = this.#spec
-    if (createTargetToSource) {
-      const name = targetToSourceName ?? sourceNamespace
+    const name = this.#targetToSource
+    if (name !== undefined) {
       kept.add(name)
-      const reference = { name: secretRef.name, key: secretRef.key ?? KUBECONFIG_KEY }
-      await this.#try(`target ${name}`, () => writeTarget(this.#deps, this.#syncing, { name, secretRef: reference }))
+      await this.#try(`target ${name}`, () => this.#writeTargetToSource(name))
     }
     if (this.errors.length > 0) return
     const vanished = [...former.values()].filter(({ metadata }) => !kept.has(metadata.name))
@@ -123,22 +122,41 @@ class Synchronisation {
     })
   }
 
+  /** Its name; undefined: there is to be none. */
+  get #targetToSource(): string | undefined {
+    const { createTargetToSource = false, targetToSourceName, sourceNamespace } = this.#spec
+    return createTargetToSource ? (targetToSourceName ?? sourceNamespace) : undefined
+  }
+
+  async #writeTargetToSource(name: string): Promise<void> {
+    const { name: access, key = KUBECONFIG_KEY } = this.#spec.secretRef
+    // Of an entry that was called so before: nothing would lead to it any more.
+    if (name !== access) await removeSecret(this.#deps, this.#syncing, name)
+    await writeTarget(this.#deps, this.#syncing, { name, secretRef: { name: access, key } })
+  }
+
   async #write({ name, kubeconfig }: SourceEntry, former: Target | undefined, source: Source): Promise<void> {
     if (name === this.#spec.secretRef.name)
       throw new SyncProblem(
         'found the name of spec.secretRef.name, expected another one: its Secret would be overwritten',
+      )
+    if (name === this.#targetToSource)
+      throw new SyncProblem(
+        'found the name of the Target for the source (spec.targetToSourceName, else spec.sourceNamespace), expected another one',
       )
     if (kubeconfig !== undefined) {
       await writeCredentials(this.#deps, this.#syncing, { name, kubeconfig })
       return
     }
     const syncedAt = Date.parse(former?.metadata.annotations?.[LAST_TARGET_SYNC_ANNOTATION] ?? '')
-    const isFresh = this.#deps.now().getTime() - syncedAt < SHOOT_RENEWAL_MS
+    const ageMs = this.#deps.now().getTime() - syncedAt
+    // A date to come is nobody's of ours.
+    const isFresh = ageMs >= 0 && ageMs < SHOOT_RENEWAL_MS
     if (isFresh && (await hasSecret(this.#deps, this.#syncing, name))) return
     const shoot = { namespace: this.#spec.sourceNamespace, name, expirationSeconds: SHOOT_SECONDS }
     const access = await requestShootAccess(source.cluster.kube, shoot, source.signal)
     const issued = Buffer.from(access.kubeconfig).toString('base64')
-    await writeCredentials(this.#deps, this.#syncing, { name, kubeconfig: issued })
+    await writeCredentials(this.#deps, this.#syncing, { name, kubeconfig: issued, isIssued: true })
   }
 
   /** Undefined: it went wrong in a way that people are told. @throws bugs. */

@@ -1,7 +1,8 @@
 // The Targets and Secrets that a TargetSync has made, and how they are written and removed.
 //
 //   T1. Theirs is what has the label and is nobody else's: an object of that name that is there for another reason is told, and left alone.
-//   T2. A Target comes after its Secret and goes before it, so that none leads nowhere.
+//   T2. A Target comes after its Secret, so that none leads nowhere, and goes after it: Secrets are not listed, so that theirs are found by their Targets,
+//       and a failure in between leaves what the next time finds. Where no Target comes after all, the Secret goes again.
 //   T3. What is so already is not written. Values of Secrets go from one API server to the other, and nowhere else.
 
 import { LAST_TARGET_SYNC_ANNOTATION, TARGET_SYNC_LABEL } from '../../../workflows/landscaper/contract.ts'
@@ -35,16 +36,32 @@ export async function syncedTargets(
   return new Map(found.filter((one) => isSynced(one)).map((one) => [one.metadata.name, one]))
 }
 
-/** Makes Secret and Target hold a kubeconfig. @param kubeconfig in base64. @throws SyncProblem, KubeError */
+/** @param kubeconfig in base64. @param isIssued anew: the Target says so even if it is the same as before. */
+interface Credentials {
+  readonly name: string
+  readonly kubeconfig: string
+  readonly isIssued?: true
+}
+
+/** Makes Secret and Target hold a kubeconfig. @throws SyncProblem, KubeError */
 export async function writeCredentials(
   deps: LandscaperDeps,
   syncing: Syncing,
-  { name, kubeconfig }: { readonly name: string; readonly kubeconfig: string },
+  { name, kubeconfig, isIssued }: Credentials,
 ): Promise<void> {
+  const former = await readObject(deps, targetKind, syncing.subject.namespace, name)
+  if (former !== undefined && !isSynced(former)) throw taken(targetKind, former)
   const secret = { type: 'Opaque', data: { [KUBECONFIG_KEY]: kubeconfig } }
   const isNew = await write(deps, syncing, secretResource, { name, content: secret, conceals: [kubeconfig] })
-  const annotations = isNew ? { [LAST_TARGET_SYNC_ANNOTATION]: deps.now().toISOString() } : {}
-  await writeTarget(deps, syncing, { name, secretRef: { name, key: KUBECONFIG_KEY }, annotations })
+  const annotations = isNew || isIssued === true ? { [LAST_TARGET_SYNC_ANNOTATION]: deps.now().toISOString() } : {}
+  try {
+    await writeTarget(deps, syncing, { name, secretRef: { name, key: KUBECONFIG_KEY }, annotations })
+  } catch (error) {
+    // Asked again: another try of this may have made it meanwhile.
+    const target = await readObject(deps, targetKind, syncing.subject.namespace, name)
+    if (target === undefined || !isSynced(target)) await removeSecret(deps, syncing, name)
+    throw error
+  }
 }
 
 /** @throws SyncProblem, KubeError */
@@ -63,16 +80,19 @@ export async function hasSecret(deps: LandscaperDeps, { subject }: Syncing, name
   return secret !== undefined && isSynced(secret)
 }
 
-/** Removes a Target and its Secret. What has changed meanwhile stays for the next time. @throws KubeError */
-export async function removeSynced(
+/** T2. Removes a Target and its Secret. What has changed meanwhile stays for the next time. @throws KubeError */
+export async function removeSynced(deps: LandscaperDeps, syncing: Syncing, target: Target): Promise<void> {
+  await removeSecret(deps, syncing, target.metadata.name)
+  await remove(deps, syncing.writer, targetKind, { namespace: syncing.subject.namespace, object: target })
+}
+
+/** Where it is a TargetSync's: the one with the access to the source is its author's. @throws KubeError */
+export async function removeSecret(
   deps: LandscaperDeps,
   { subject: { namespace }, writer }: Syncing,
-  target: Target,
+  name: string,
 ): Promise<void> {
-  const { name } = target.metadata
-  await remove(deps, writer, targetKind, { namespace, object: target })
   const secret = await readObject(deps, secretResource, namespace, name)
-  // The one with the access to the source is its author's.
   if (secret !== undefined && isSynced(secret))
     await remove(deps, writer, secretResource, { namespace, object: secret })
 }

@@ -4,6 +4,7 @@
 import { type KubeClient, resourcePath } from '../../../kube/client.ts'
 import { KubeError } from '../../../kube/errors.ts'
 import { isMap } from '../objects/readiness/field-reader.ts'
+import { refuseLarge } from './issued-size.ts'
 
 export const shootResource = { apiVersion: 'core.gardener.cloud/v1beta1', plural: 'shoots' }
 
@@ -30,5 +31,6 @@ export async function requestShootAccess(
   const isTimed = typeof expirationTimestamp === 'string' && !Number.isNaN(Date.parse(expirationTimestamp))
   if (text === '' || !isTimed)
     throw KubeError.unreachable('POST', path, 'the answer has no kubeconfig, or not until when it is valid')
+  refuseLarge('kubeconfig', text)
   return { kubeconfig: text, expiresAt: new Date(expirationTimestamp).toISOString() }
 }

@@ -4,6 +4,7 @@
 import { type KubeClient, resourcePath } from '../../../kube/client.ts'
 import { KubeError } from '../../../kube/errors.ts'
 import { isMap } from '../objects/readiness/field-reader.ts'
+import { refuseLarge } from './issued-size.ts'
 import type { ClusterAccess } from './kubeconfig.ts'
 import type { SelfConfig } from './target-config.ts'
 
@@ -29,7 +30,7 @@ export interface IssuedToken {
   readonly expiresAt: string
 }
 
-/** A token of an account. @throws KubeError; 404 when the account is not there. */
+/** A token of an account. @throws KubeError; 404 when the account is not there; DeployError when the token is too large. */
 export async function requestToken(
   kube: Pick<KubeClient, 'request'>,
   { namespace, name, expirationSeconds }: Account,
@@ -43,6 +44,7 @@ export async function requestToken(
   // Without a token, requests would be anonymous ones; what is none could not be sent.
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token) || !isTimed)
     throw KubeError.unreachable('POST', path, 'the answer has no token, or not until when it is valid')
+  refuseLarge('token', token)
   return { token, expiresAt: new Date(expirationTimestamp).toISOString() }
 }
 

@@ -140,6 +140,18 @@ describe('a kubeconfig that cannot be issued', () => {
     })
   })
 
+  it('is told when the server issues too much, or it is too large by the CA of the Target', async () => {
+    const token = 'a'.repeat(64 * 1024 + 1)
+    theirs.intercept = () => ({ status: 201, body: { status: { token, expirationTimestamp: EXPIRES } } })
+    const { message } = await failed(account)
+    expect(message).toContain('found a token of 65537 bytes, expected at most 65536')
+    theirs.intercept = () => ({
+      status: 201,
+      body: { status: { token: token.slice(1), expirationTimestamp: EXPIRES } },
+    })
+    expect(await failed(account)).toMatchObject({ type: 'KubeconfigNotIssued', nonRetryable: true })
+  })
+
   it('is not of a Target of another namespace', async () => {
     expect(await failed(account, 'other')).toMatchObject({ type: 'NoTargetFound' })
     expect(theirs.requests).toEqual([])
