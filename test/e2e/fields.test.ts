@@ -25,6 +25,7 @@ import { VersionWatch } from '../support/version-watch.ts'
 
 const stage = useStage('fields', () => Promise.resolve({ workerFlags: ['--pickup-timeout', '2s'] }))
 const WITHOUT_UNINSTALL = 'landscaper.gardener.cloud/delete-without-uninstall'
+const CACHE = 'landscaper.gardener.cloud/cache-helm-charts'
 const REASON = 'landscaper.gardener.cloud/reconcile-reason'
 const WHOLE = { apiVersion: 'v1', kind: 'ConfigMap', name: 'whole', namespace: 'fields' }
 const KINDS = ['installations', 'executions', 'deployitems', 'dataobjects', 'targets']
@@ -98,7 +99,7 @@ async function jobs(): Promise<void> {
   const filesystem = { 'blueprint.yaml': JSON.stringify(blueprintOf([], blueprint(2))) }
   await cluster.patch('dataobjects', 'size', { data: 4 })
   await cluster.patch('installations', 'whole', {
-    metadata: { annotations: { [OPERATION]: 'reconcile', [REASON]: 'another spec' } },
+    metadata: { annotations: { [OPERATION]: 'reconcile', [REASON]: 'another spec', [CACHE]: 'true' } },
     spec: { blueprint: { inline: { filesystem } } },
   })
   await succeeded('whole', first.status?.jobID)
