@@ -121,7 +121,11 @@ async function createWorkers(frame: Frame, parts: Parts): Promise<readonly Worke
     shutdownGraceTime: settings.drainMs,
   }
   return await Promise.all(
-    settings.taskQueues.map((taskQueue) => createTellingWorker({ ...options, taskQueue }, stuckRuns.doesNotFit)),
+    settings.taskQueues.map((taskQueue) =>
+      createTellingWorker({ ...options, taskQueue }, stuckRuns.doesNotFit, (runID) =>
+        frame.log.debug({ runID }, 'a run has made room for others'),
+      ),
+    ),
   )
 }
 

@@ -3,7 +3,7 @@
 //
 // There is no former build here. What it did is made: its rows, its queue and who polls that, its claims, and the journal as it left it.
 
-import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker'
+import { DefaultLogger, NativeConnection, Worker } from '@temporalio/worker'
 import { sql } from 'kysely'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { migrateUp } from '../../activities/journal/migrate.ts'
+import { bundleEntry } from '../../worker/reconciler/bundle.ts'
 import { undoMigrations } from '../activities/journal/undo-migrations.ts'
 import { type Item, installation, type LsObject, waiting } from '../support/cluster.ts'
 import { useStage } from '../support/stage.ts'
@@ -145,7 +146,7 @@ async function changeCode(): Promise<void> {
   try {
     const workflowsPath = fileURLToPath(new URL('../support/code-changes/installation-more.ts', import.meta.url))
     const path = join(folder, 'workflows.js')
-    await writeFile(path, (await bundleWorkflowCode({ workflowsPath })).code)
+    await writeFile(path, (await bundleEntry(workflowsPath, new DefaultLogger('WARN'))).code)
     await pawl.kill('worker', 'SIGTERM')
     await pawl.startWorker('changed', undefined, ['--workflow-bundle', path])
   } finally {

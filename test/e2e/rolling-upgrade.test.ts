@@ -7,11 +7,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { bundleWorkflowCode } from '@temporalio/worker'
+import { DefaultLogger } from '@temporalio/worker'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 
 import type { SeenWrite } from '../support/api-proxy.ts'
+import { bundleEntry } from '../../worker/reconciler/bundle.ts'
 import { installation, type LsObject } from '../support/cluster.ts'
 import { atRest, closeLane, type Lane, openLane } from '../support/crash.ts'
 import { createTarget } from '../support/manifests.ts'
@@ -49,7 +50,7 @@ const folder = await mkdtemp(join(tmpdir(), 'pawl-rolling-'))
 const next = join(folder, 'workflows.js')
 beforeAll(async () => {
   const workflowsPath = fileURLToPath(new URL('../support/code-changes/landscaper-rolled.ts', import.meta.url))
-  await writeFile(next, (await bundleWorkflowCode({ workflowsPath })).code)
+  await writeFile(next, (await bundleEntry(workflowsPath, new DefaultLogger('WARN'))).code)
 })
 afterAll(() => rm(folder, { recursive: true }))
 

@@ -127,7 +127,7 @@ describe('S6: a bridge that is restarted and lists an older state', { timeout: L
     expect({ ...after, runs: [] }).toEqual({ ...before, runs: [] })
     // A run that began for what the list has shown has found nothing to do.
     expect(after.runs.filter((run) => run === 'installation: Succeeded')).toHaveLength(1)
-    expect(await pawl.wakesOf('old')).toEqual([])
+    await expect.poll(async () => await pawl.wakesOf('old')).toEqual([])
   })
 
   it.each([

@@ -4,10 +4,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import proto from '@temporalio/proto'
-import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker'
+import { DefaultLogger, Runtime, Worker } from '@temporalio/worker'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { loadControllers } from '../../worker/server/load-controllers.ts'
-import { bundleControllers } from '../../worker/reconciler/bundle.ts'
+import { bundleControllers, bundleEntry } from '../../worker/reconciler/bundle.ts'
 import { SCENARIOS } from './scenarios/index.ts'
 import { LEVEL_CONTROLLERS } from './scenarios/levels.ts'
 import { SECRET } from './scenarios/scenario.ts'
@@ -130,7 +130,7 @@ type Errors = ReadonlyMap<string, Error | undefined>
 
 /** @param entry of the bundle, from this folder. */
 async function bundled(entry: string): Promise<Bundle> {
-  return await bundleWorkflowCode({ workflowsPath: join(import.meta.dirname, entry), logger: quiet })
+  return await bundleEntry(join(import.meta.dirname, entry), quiet)
 }
 
 /** As a worker does that is given this module of controllers. */

@@ -25,10 +25,20 @@ export interface BundleOptions {
 }
 
 /** Bundles Pawl's own workflows. */
-export async function bundleWorkflows(logger: Logger, sealing: Sealing = {}): Promise<{ readonly code: string }> {
-  const workflowsPath = modulePath('../workflows/index.ts')
+export async function bundleWorkflows(logger: Logger, sealing: Sealing = {}): Promise<WorkflowBundle> {
+  return await bundleEntry(modulePath('../workflows/index.ts'), logger, sealing)
+}
+
+/** Bundles the workflows that a module exports. */
+export async function bundleEntry(
+  workflowsPath: string,
+  logger: Logger,
+  sealing: Sealing = {},
+): Promise<WorkflowBundle> {
   return await bundleWorkflowCode({ workflowsPath, logger, webpackConfigHook: hook, ...sealing })
 }
+
+type WorkflowBundle = Awaited<ReturnType<typeof bundleWorkflowCode>>
 
 /**
  * Bundles the workflows with those of the controllers.

@@ -14,20 +14,28 @@ interface Eviction {
   readonly evictJob: { readonly reason?: number | null; readonly message?: string | null }
 }
 
+/** Told of a run that had to make room for others in memory. Must not throw. */
+export type Evicted = (runID: string) => void
+
 class TellingWorker extends Worker {
-  listen(misfits: Misfits): this {
+  listen(misfits: Misfits, evicted: Evicted): this {
     // Of the SDK, which finds out by it how a replay ended. A test on a real server sees whether it is still so.
     this.evictionsEmitter.on('eviction', ({ runId, evictJob: { reason, message } }: Eviction) => {
       if (reason === EvictionReason.NONDETERMINISM) misfits(runId, message ?? '')
+      if (reason === EvictionReason.CACHE_FULL) evicted(runId)
     })
     return this
   }
 }
 
 /** As `Worker.create`. */
-export async function createTellingWorker(options: WorkerOptions, misfits: Misfits): Promise<Worker> {
+export async function createTellingWorker(
+  options: WorkerOptions,
+  misfits: Misfits,
+  evicted: Evicted = () => undefined,
+): Promise<Worker> {
   const worker = await TellingWorker.create(options)
   if (!(worker instanceof TellingWorker))
     throw new Error('the SDK made a Worker; expected one of the class that was asked')
-  return worker.listen(misfits)
+  return worker.listen(misfits, evicted)
 }
