@@ -119,7 +119,9 @@ export async function setStaleCopiesAside(
 
 /** A copy that is there only for what is still to be uninstalled by it. */
 export function isSetAside({ metadata: { labels = {} } }: Pick<KubeObject, 'metadata'>): boolean {
-  return labels[SOURCE_TYPE_LABEL] === 'import' && labels[CONTEXT_LABEL] !== undefined && labels[KEY_LABEL] === undefined
+  return (
+    labels[SOURCE_TYPE_LABEL] === 'import' && labels[CONTEXT_LABEL] !== undefined && labels[KEY_LABEL] === undefined
+  )
 }
 
 interface StaleCopy {
