@@ -69,12 +69,12 @@ it('the journal tells of real jobs what failed, why they began, and what they wa
   const followed = pawl('trace', 'inst/slow', '-w')
   await cluster.finishItem(slow.get('one')!, 'Succeeded')
   expect(await followed).toMatch(/ {2}Installation ask-journal\/slow {2}Succeeded\n/)
-})
+}, 300_000)
 
 async function pawl(...words: readonly string[]): Promise<string> {
   const args = [PAWL, ...words, '-n', 'ask-journal', '--database-url', stage.pawl.databaseUrl]
   return await new Promise((done, fail) => {
-    execFile(process.execPath, args, (error, stdout) => {
+    execFile(process.execPath, args, { timeout: 90_000 }, (error, stdout) => {
       if (error === null) done(stdout)
       else fail(new Error(error.message))
     })

@@ -22,6 +22,8 @@ const stage = useStage('guided-tour', () =>
 const run = promisify(execFile)
 // Many chapters at once on a busy machine.
 const PATIENCE_MS = 100_000
+// A chapter may have several jobs.
+const LIMIT_MS = 300_000
 
 async function kubectl(...args: readonly string[]): Promise<string> {
   const { kubectlPath, kubeconfigPath } = stage.servers
@@ -52,7 +54,7 @@ async function again(before: LsObject): Promise<LsObject> {
 
 async function gone(name: string): Promise<void> {
   await kubectl('delete', '--wait=false', 'inst', name)
-  await stage.cluster.gone(name)
+  await stage.cluster.gone(name, 'installations', PATIENCE_MS)
 }
 
 /** What a ConfigMap holds; undefined: there is none. */
@@ -63,7 +65,7 @@ beforeAll(async () => {
   await apply('clusters')
 }, 240_000)
 
-describe.concurrent('the basics', () => {
+describe.concurrent('the basics', { timeout: LIMIT_MS }, () => {
   it('deploy manifests, upgrade them and take them away', async () => {
     const first = await success('manifests', 'postcard')
     expect(await deployed('postcard')).toEqual({ text: 'wish you were here' })
@@ -101,7 +103,7 @@ describe.concurrent('the basics', () => {
   })
 })
 
-describe.concurrent('an error', () => {
+describe.concurrent('an error', { timeout: LIMIT_MS }, () => {
   it('of a blueprint is told at once, and mended', async () => {
     const failed = await end('broken-blueprint', 'typo')
     expect(failed.status).toMatchObject({ phase: 'Failed' })
@@ -132,7 +134,7 @@ describe.concurrent('an error', () => {
     await success('lost-target', 'castaway')
     await kubectl('delete', 'target', 'island')
     await kubectl('delete', '--wait=false', 'inst', 'castaway')
-    await cluster.until('installations', 'castaway', (one) => one?.status?.phase === 'DeleteFailed')
+    await cluster.until('installations', 'castaway', (one) => one?.status?.phase === 'DeleteFailed', PATIENCE_MS)
     expect(await deployed('castaway')).toEqual({ message: 'help' })
     // Applied whole, as the tour says: the Target comes anew, and the annotation of the Installation with it.
     await apply('lost-target')
@@ -141,7 +143,7 @@ describe.concurrent('an error', () => {
   })
 })
 
-describe.concurrent('imports and exports', () => {
+describe.concurrent('imports and exports', { timeout: LIMIT_MS }, () => {
   it('come from DataObjects, Secrets and ConfigMaps, through mappings', async () => {
     const first = await success('parameters', 'order')
     const out = { address: '10121 Turin', total: '15', card: '42', colors: 'red+blue', remark: 'none' }
@@ -185,10 +187,10 @@ describe.concurrent('imports and exports', () => {
   })
 })
 
-describe.concurrent('Targets', () => {
+describe.concurrent('Targets', { timeout: LIMIT_MS }, () => {
   it('are exported by two, and imported as a list by a third', async () => {
     await apply('target-exports')
-    await stage.cluster.until('installations', 'on-made', (one) => one?.status?.phase === 'Succeeded')
+    await stage.cluster.until('installations', 'on-made', (one) => one?.status?.phase === 'Succeeded', PATIENCE_MS)
     expect(await deployed('made-0')).toEqual({ cluster: 'made-east', side: 'east' })
     expect(await deployed('made-1')).toEqual({ cluster: 'made-far', side: 'far' })
   })
@@ -235,7 +237,7 @@ describe.concurrent('Targets', () => {
   })
 })
 
-describe.concurrent('sub-installations', () => {
+describe.concurrent('sub-installations', { timeout: LIMIT_MS }, () => {
   it('hand a name on, and go with what they made when the blueprint lists them no more', async () => {
     const first = await success('sub-installations', 'book')
     const pages = ['book-page', 'book-page-x', 'book-page-x-x']

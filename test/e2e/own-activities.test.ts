@@ -70,7 +70,7 @@ describe('an activity under way whose worker is killed', { timeout: 180_000 }, (
 
     const second = await nth('killed', 2)
     // Heartbeat time-out, retry, and what a busy machine takes; one try may take two minutes.
-    expect(Date.now() - killedAt).toBeLessThan(HEARTBEAT_MS + 10_000)
+    expect(Date.now() - killedAt).toBeLessThan(HEARTBEAT_MS + 30_000)
     expect(second.headers).toMatchObject({
       ...{ attempt: '2', 'idempotency-key': first.headers['idempotency-key'] },
       progress: JSON.stringify({ askedBy: Number(pid) }),
@@ -85,7 +85,7 @@ describe('an activity under way whose worker is killed', { timeout: 180_000 }, (
 
 // A pod's.
 const GRACE_MS = 30_000
-const DRAIN_MS = 2000
+const DRAIN_MS = 6000
 
 describe('an activity under way whose worker is told to stop', { timeout: 180_000 }, () => {
   it('has its time, is then cancelled, and is tried again by another worker, while the first says that it is not ready', async () => {
@@ -104,6 +104,7 @@ describe('an activity under way whose worker is told to stop', { timeout: 180_00
     const exited = once(leaving, 'exit').then(([code]: unknown[]) => ({ code, afterMs: Date.now() - told }))
     leaving.kill('SIGTERM')
     const started = pawl.startWorker('worker')
+    started.catch(() => undefined)
     await expect.poll(ready, { interval: 5 }).toBe(503)
     const { code, afterMs } = await exited
     expect(code).toBe(0)

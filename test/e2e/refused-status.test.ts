@@ -65,7 +65,7 @@ describe.each(RULES)('a policy that refuses the statuses %s in one namespace', (
 
     await allow()
     await allEnd(names)
-  }, 300_000)
+  }, 500_000)
 })
 
 // As a webhook may: with words about the asker, which are taken for what passes, or, for long, with none. Each that is silent holds its task for a
@@ -142,7 +142,7 @@ async function areOpen(names: readonly string[], reason: string): Promise<void> 
 
 async function allEnd(names: readonly string[]): Promise<void> {
   for (const name of names)
-    expect((await strict().finished(name, undefined, 'installations', 100_000)).status).toMatchObject({
+    expect((await strict().finished(name, undefined, 'installations', 200_000)).status).toMatchObject({
       phase: 'Succeeded',
     })
 }

@@ -124,7 +124,7 @@ describe('a failing subject that a script patches a thousand times', () => {
     await deps.db.deleteFrom('wake').execute()
     await endPass('patched', 1001, undefined, { isOutside: true })
     expect(await sleepUntilDue()).toBe(1_000_000)
-  })
+  }, 180_000)
 
   it('takes its turn for the tries that no patch has asked for', async () => {
     for (let index = 0; index < 100; index++) await endPass(`u${index}`, 1)

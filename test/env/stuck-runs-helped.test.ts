@@ -127,6 +127,6 @@ describe('a run that meets a bug', () => {
     const subject = { group: 'landscaper.gardener.cloud', kind: 'Installation', uid: 'u', namespace: 'n', name: 'root' }
     const thrown = { ...{ subject, jobID: 'j', isReplaying: false }, name: 'Error', message: 'hunter2', stack: '' }
     void threw.fn({ workflowId: 'installation/n/root/u/j', runId: 'run' } as never, thrown)
-    await vi.waitFor(() => expect(listed).toEqual(['installation n/root: Error']))
+    await expect.poll(() => listed).toEqual(['installation n/root: Error'])
   })
 })

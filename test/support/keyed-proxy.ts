@@ -36,6 +36,8 @@ export class KeyedProxy {
   /** @param address `host:port` of the server behind. */
   static async before(address: string, key: string, options: SecureServerOptions): Promise<KeyedProxy> {
     const onward = connect(`http://${address}`)
+    // Each call has an error of its own.
+    onward.on('error', () => undefined)
     await once(onward, 'connect')
     const proxy = new KeyedProxy(createSecureServer(options), onward, key)
     proxy.#server.listen(0, '127.0.0.1')
@@ -69,6 +71,8 @@ export class KeyedProxy {
     let trailers: IncomingHttpHeaders = {}
     onward.on('trailers', (told: IncomingHttpHeaders) => (trailers = told))
     onward.on('response', (answer, flags) => {
+      // Who asked may have left.
+      if (stream.destroyed) return
       const endStream = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0
       stream.respond(answer, { endStream, waitForTrailers: !endStream })
       stream.on('wantTrailers', () => {
