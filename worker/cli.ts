@@ -38,6 +38,11 @@ async function createProgram(first: string | undefined): Promise<Command> {
     .addCommand(historyCommand())
 }
 
+// Whoever reads may have read enough, as `head` has.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0)
+  throw error
+})
 const argv = process.argv.slice(2)
 const exitCode = await runProgram(await createProgram(argv[0]), argv)
 // Handlers and sockets of a command must not keep a finished one alive.

@@ -57,7 +57,7 @@ export interface PendingWake {
 export const MOST_EVENTS = 500
 export const MOST_WRITES = 200
 
-/** The newest events of an object, in the order of the journal. */
+/** The newest events of an object that tell something, in the order of its versions; with `most` 1 the newest, whatever it tells. */
 export async function eventsOf(db: Reader, uid: string, most = MOST_EVENTS): Promise<readonly AskedEvent[]> {
   const rows = await db
     .selectFrom('watch_event')
@@ -66,10 +66,17 @@ export async function eventsOf(db: Reader, uid: string, most = MOST_EVENTS): Pro
       ...(['outcome', 'reason'] as const),
     ])
     .where('uid', '=', uid)
+    // Echoes, and what changed nothing that the journal keeps, take no room of others.
+    .$if(most > 1, (events) =>
+      events
+        .where('outcome', '<>', 'stale')
+        .where((is) => is.or([is('type', '=', 'DELETED'), sql<boolean>`projection <> '{}'::jsonb`])),
+    )
     .orderBy('resource_version', 'desc')
     .limit(most)
     .execute()
-  return rows.toSorted((left, right) => left.seq - right.seq)
+  // News may come late: the version says what was before what.
+  return rows.toSorted((left, right) => left.version - right.version || left.seq - right.seq)
 }
 
 /** The run of this workflow ID. */

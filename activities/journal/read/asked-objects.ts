@@ -153,14 +153,23 @@ export async function newestJobs(
   return new Map(rows.map((row) => [row.uid, row]))
 }
 
-/** The jobs of an object, the newest first. */
-export async function jobsOf(db: Reader, uid: string, most = 50): Promise<readonly AskedJob[]> {
+/** So many jobs of an object are looked at. */
+const MOST_JOBS = 50
+
+/** The jobs of an object, the newest first: all, those with an ID, or those that were jobs of a run. */
+export async function jobsOf(
+  db: Reader,
+  uid: string,
+  { jobID, workflowID }: { readonly jobID?: string | undefined; readonly workflowID?: string } = {},
+): Promise<readonly AskedJob[]> {
   return await db
     .selectFrom('object_job')
     .select(JOB)
     .where('uid', '=', uid)
+    .$if(jobID !== undefined, (jobs) => jobs.where('job_id', '=', jobID ?? ''))
+    .$if(workflowID !== undefined, (jobs) => jobs.where('workflow_id', '=', workflowID ?? ''))
     .orderBy('started_at', 'desc')
-    .limit(most)
+    .limit(MOST_JOBS)
     .execute()
 }
 

@@ -1,6 +1,6 @@
 // What a job waits for, from object to object down to the one at the bottom, in sentences. Pure.
 
-import { path, textAt } from '../../../workflows/kit/index.ts'
+import { type GroupKind, groupKindText, path, textAt } from '../../../workflows/kit/index.ts'
 import { hasFailed, isOpen, type JobNode, phaseOf } from './job-tree.ts'
 import { deletionIn, errorText, nameOf, shown } from './texts.ts'
 
@@ -53,9 +53,14 @@ function retries(node: JobNode, { attempt }: Surroundings): readonly string[] {
   return [`${nameOf(node.object)} met an error and tries again${attempt > 0 ? ` (attempt ${attempt})` : ''}: ${error}.`]
 }
 
+/** Kinds of two groups may have one name. */
+export function keyOf(one: GroupKind & { readonly namespace: string; readonly name: string }): string {
+  return `${groupKindText(one)} ${one.namespace}/${one.name}`
+}
+
 function waits({ object, awaited }: JobNode, { there }: Surroundings): readonly string[] {
   return awaited.map((one) => {
-    const state = there.has(nameOf(one)) ? 'which is there' : 'which the journal does not have'
+    const state = there.has(keyOf(one)) ? 'which is there' : 'which the journal does not have'
     return `${nameOf(object)} waits for ${nameOf(one)} since ${one.since.toISOString()}, ${state}.`
   })
 }

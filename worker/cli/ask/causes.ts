@@ -51,8 +51,9 @@ export async function readCauses(
 async function subjectOf({ db, cluster }: { readonly db: Reader; readonly cluster: string }, run: AskedRun) {
   const object = await objectOf(db, cluster, run.uid)
   if (object === undefined) return undefined
-  const jobs = await jobsOf(db, run.uid)
-  return { object, job: jobs.find(({ workflowID }) => workflowID === run.workflowID) }
+  const [job] = await jobsOf(db, run.uid, { workflowID: run.workflowID })
+  // Without its job nothing says which of its versions led to the run.
+  return job === undefined ? undefined : { object, job }
 }
 
 async function readCause(db: Reader, object: AskedObject, job: AskedJob | undefined): Promise<Cause> {

@@ -91,7 +91,7 @@ export function phasesText(job: AskedJob | undefined, now: Date): string {
       const isEnd = next === undefined && job.outcome !== null
       if (isEnd) return ''
       const until = next === undefined ? (finishedAt ?? now).getTime() : Date.parse(next.at)
-      return `${phase} ${duration(until - Date.parse(at))}`
+      return `${shown(phase, 60)} ${duration(until - Date.parse(at))}`
     })
     .filter((text) => text !== '')
     .join(', ')

@@ -27,14 +27,24 @@ export async function findObjects(
   return [first, ...rest]
 }
 
-/** The job with this ID, else the newest. @throws when there is no such job. */
-export async function findJob({ db }: Asked, object: AskedObject, jobID?: string): Promise<AskedJob | undefined> {
-  const jobs = await jobsOf(db, object.uid)
-  if (jobID === undefined) return jobs[0]
-  const found = jobs.find((job) => job.jobID === jobID)
-  if (found !== undefined) return found
-  const known = jobs.slice(0, 5).map((job) => job.jobID)
+export interface FoundJob {
+  readonly object: AskedObject
+  readonly job: AskedJob | undefined
+}
+
+/**
+ * The newest job of what has the name, or the one with this ID: it may be of one that had the name before. An object may have no job yet.
+ *
+ * @throws when there is no job with the ID.
+ */
+export async function findJob(asked: Asked, words: readonly string[], jobID?: string): Promise<FoundJob> {
+  const objects = await findObjects(asked, words)
+  for (const object of jobID === undefined ? objects.slice(0, 1) : objects) {
+    const [job] = await jobsOf(asked.db, object.uid, { jobID })
+    if (job !== undefined || jobID === undefined) return { object, job }
+  }
+  const known = (await jobsOf(asked.db, objects[0].uid)).slice(0, 5).map((job) => job.jobID)
   throw new Error(
-    `${nameOf(object)} has no job '${jobID}' in the journal, expected one of ${known.join(', ') || 'none'}`,
+    `${nameOf(objects[0])} has no job '${jobID ?? ''}' in the journal, expected one of ${known.join(', ') || 'none'}`,
   )
 }

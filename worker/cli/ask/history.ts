@@ -42,7 +42,6 @@ async function history(asked: Asked, words: readonly string[], { at, output }: H
   const found = await findObjects(asked, words)
   const known: Known[] = []
   for (const { uid } of found.toReversed()) known.push(...knownIn(versionsIn(await eventsOf(asked.db, uid))))
-  known.sort((left, right) => left.event.seq - right.event.seq)
   if (time === undefined)
     return output === 'json' ? `${JSON.stringify(historyData(known), null, 2)}\n` : historyText(known, asked.paint)
   const then = versionAt(known, time)
@@ -57,6 +56,7 @@ export function timeOf(text: string, now: Date): Date {
   const ms = parseDuration(text.replace(/^-/, ''))
   if (typeof ms === 'number') return new Date(now.getTime() - ms)
   const at = new Date(text)
-  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(at.getTime())) return at
+  // With its zone: all that is printed is UTC.
+  if (/^\d{4}-\d\d-\d\d(T.*(Z|[+-]\d\d:?\d\d))?$/.test(text) && !Number.isNaN(at.getTime())) return at
   throw new UsageError(`--at is '${text}', expected a time such as 2026-02-03T10:42:00Z, or a duration such as 15m`)
 }

@@ -8,7 +8,7 @@ import {
   newestJobs,
 } from '../../../activities/journal/read/asked-objects.ts'
 import type { Reader } from '../../../activities/journal/read/reader.ts'
-import { isBad, isBusy, isGood, phaseIn } from './texts.ts'
+import { isBad, isBusy, isGood, phaseIn, shown } from './texts.ts'
 
 export interface JobNode {
   readonly object: AskedObject
@@ -16,6 +16,8 @@ export interface JobNode {
   readonly awaited: readonly Awaited[]
   readonly children: readonly JobNode[]
 }
+
+const LONGEST_PHASE = 60
 
 /** Deeper than any tree of Installations; rings of owners end here. */
 const DEEPEST = 24
@@ -64,8 +66,9 @@ function isPart({ object, job, children }: JobNode): boolean {
 /** Where a job stands, or its object by its status where the journal has no job. */
 export function phaseOf({ object, job }: Pick<JobNode, 'object' | 'job'>): string {
   if (job?.outcome === 'Superseded' || job?.outcome === 'lost') return job.outcome
-  if (job !== undefined) return job.phase ?? job.outcome ?? 'Begun'
-  return object.deleted ? 'Deleted' : (phaseIn(object.projection) ?? '-')
+  // Deployers of others write phases as they like.
+  if (job !== undefined) return shown(job.phase ?? job.outcome ?? 'Begun', LONGEST_PHASE)
+  return object.deleted ? 'Deleted' : shown(phaseIn(object.projection) ?? '-', LONGEST_PHASE)
 }
 
 export function hasFailed(node: Pick<JobNode, 'object' | 'job'>): boolean {

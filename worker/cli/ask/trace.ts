@@ -3,10 +3,12 @@
 import { Command } from 'commander'
 import { setTimeout } from 'node:timers/promises'
 
+import type { AskedJob } from '../../../activities/journal/read/asked-objects.ts'
 import { drawJobTree, changedLines } from './draw-job-tree.ts'
-import { findJob, findObjects } from './find-object.ts'
-import { endedWell, type JobNode, readJobTree } from './job-tree.ts'
+import { findJob } from './find-object.ts'
+import { endedWell, hasFailed, type JobNode, readJobTree } from './job-tree.ts'
 import { type Asked, asking, type AskFlags, withAskFlags } from './open-journal.ts'
+import { isBusy, jobIDIn } from './texts.ts'
 
 /** How often the journal is asked while a job is followed. */
 const POLL_MS = 200
@@ -43,17 +45,41 @@ async function trace(asked: Asked, words: readonly string[], { job, watch = fals
   for (;;) {
     const { tree, found } = await look(asked, words, jobID)
     show(tree, new Date())
-    if (found !== undefined && found.outcome !== null) return endedWell(found) ? 0 : ENDED_BADLY
+    const ended = endOf(tree, found, jobID)
+    if (ended !== undefined) return ended === 'well' ? 0 : ENDED_BADLY
     // The next job is another question.
     if (found !== undefined && found.jobID !== '') jobID = found.jobID
     await setTimeout(POLL_MS)
   }
 }
 
+/**
+ * How what is followed ended; undefined: it goes on, or is still to begin.
+ *
+ * @param wanted the job that is followed; undefined: none was named, and none was seen open.
+ */
+export function endOf(
+  tree: Pick<JobNode, 'object' | 'job'>,
+  found: AskedJob | undefined,
+  wanted: string | undefined,
+): 'well' | 'badly' | undefined {
+  const { deleted, projection } = tree.object
+  const present = jobIDIn(projection)
+  if (found === undefined) {
+    // What its owner's run does at once has no job of its own in the journal, nor has what was pruned.
+    const isOver = deleted || (present !== undefined && !isBusy(projection))
+    if (!isOver) return undefined
+    return hasFailed(tree) ? 'badly' : 'well'
+  }
+  if (found.outcome === null) return undefined
+  // The object has the next job already, whose row is still to come.
+  if (wanted === undefined && !deleted && isBusy(projection) && present !== found.jobID) return undefined
+  return endedWell(found) ? 'well' : 'badly'
+}
+
 async function look(asked: Asked, words: readonly string[], jobID: string | undefined) {
-  const [object] = await findObjects(asked, words)
-  const found = await findJob(asked, object, jobID)
-  return { found, tree: await readJobTree(asked, object, found) }
+  const { object, job } = await findJob(asked, words, jobID)
+  return { found: job, tree: await readJobTree(asked, object, job) }
 }
 
 type Show = (tree: JobNode, now: Date) => void

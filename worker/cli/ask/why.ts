@@ -5,13 +5,12 @@ import { Command } from 'commander'
 import { eventsOf, runOf, wakeOf, writesOf } from '../../../activities/journal/read/asked-events.ts'
 import { objectsNamed } from '../../../activities/journal/read/asked-objects.ts'
 import { parseOneOf } from '../usage.ts'
-import { errorAbove, pathToBottom, reasonsOf, type Surroundings } from './bottom.ts'
+import { errorAbove, keyOf, pathToBottom, reasonsOf, type Surroundings } from './bottom.ts'
 import { actionName, readCauses } from './causes.ts'
-import { findJob, findObjects } from './find-object.ts'
+import { findJob } from './find-object.ts'
 import { isOpen, type JobNode, readJobTree } from './job-tree.ts'
 import { type Asked, asking, type AskFlags, withAskFlags } from './open-journal.ts'
 import { storyText, tellWhy } from './tell-why.ts'
-import { nameOf } from './texts.ts'
 
 const FORMATS = ['text', 'json'] as const
 
@@ -35,8 +34,7 @@ export function whyCommand(): Command {
 }
 
 async function why(asked: Asked, words: readonly string[], { job: jobID, output }: WhyFlags): Promise<string> {
-  const [object] = await findObjects(asked, words)
-  const job = await findJob(asked, object, jobID)
+  const { object, job } = await findJob(asked, words, jobID)
   const path = pathToBottom(await readJobTree(asked, object, job))
   const bottom = path.at(-1)
   const events = await eventsOf(asked.db, object.uid, 1)
@@ -60,7 +58,7 @@ async function around({ db, cluster }: Asked, node: JobNode, above: string | und
   const there = new Set<string>()
   for (const one of awaited.slice(0, MOST_LOOKED_FOR)) {
     const [first] = await objectsNamed(db, { cluster, ...one })
-    if (first !== undefined && !first.deleted) there.add(nameOf(one))
+    if (first !== undefined && !first.deleted) there.add(keyOf(one))
   }
   if (job === undefined || !isOpen(node)) return { there, wake: undefined, attempt: 0, above }
   const wake = await wakeOf(db, job.controller, object.uid)

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { AskedEvent } from '../../../../activities/journal/read/asked-events.ts'
-import { errorAbove, pathToBottom, reasonsOf } from '../../../../worker/cli/ask/bottom.ts'
+import { errorAbove, keyOf, pathToBottom, reasonsOf } from '../../../../worker/cli/ask/bottom.ts'
 import { triggerOf } from '../../../../worker/cli/ask/causes.ts'
 import { changedLines, drawJobTree } from '../../../../worker/cli/ask/draw-job-tree.ts'
 import { waitText } from '../../../../worker/cli/ask/get-rows.ts'
 import { historyText, knownIn, versionAt } from '../../../../worker/cli/ask/history-rows.ts'
 import { endedWell } from '../../../../worker/cli/ask/job-tree.ts'
+import { endOf } from '../../../../worker/cli/ask/trace.ts'
 import { plain } from '../../../../worker/cli/ask/texts.ts'
 import { after, BEGIN, job, node, object } from './build-node.ts'
 
@@ -56,6 +57,47 @@ describe('the tree of a job', () => {
   })
 })
 
+describe('a job that is followed', () => {
+  const at = (phase: string, jobID: string, jobIDFinished: string) => ({ status: { phase, jobID, jobIDFinished } })
+  const over = job('x', { ...end(5, 'Succeeded') })
+  const gone = { ...object('Execution', 'x', at('Deleting', 'j2', 'j1')), deleted: true }
+
+  it.each([
+    ['is open', object('Execution', 'x', at('Init', 'j1', 'j0')), job('x'), undefined, undefined],
+    ['is over', object('Execution', 'x', at('Succeeded', 'j1', 'j1')), over, undefined, 'well'],
+    ['has failed', object('Execution', 'x', at('Failed', 'j1', 'j1')), job('x', end(5, 'Failed')), 'j1', 'badly'],
+    [
+      'has made room for one whose row is to come',
+      object('Execution', 'x', at('Init', 'j2', 'j1')),
+      over,
+      undefined,
+      undefined,
+    ],
+    [
+      'has made room for another, and was asked for by name',
+      object('Execution', 'x', at('Init', 'j2', 'j1')),
+      over,
+      'j1',
+      'well',
+    ],
+    ['is to come', object('Execution', 'x'), undefined, undefined, undefined],
+    ['has no row, and is over', object('DeployItem', 'x', at('Succeeded', 'j1', 'j1')), undefined, undefined, 'well'],
+    ['has no row, and has failed', object('DeployItem', 'x', at('Failed', 'j1', 'j1')), undefined, undefined, 'badly'],
+    ['went with its object', gone, undefined, undefined, 'well'],
+  ])('that %s', (_, of, found, wanted, ended) => {
+    expect(endOf({ object: of, job: found }, found, wanted)).toBe(ended)
+  })
+})
+
+describe('what a deployer of somebody else writes', () => {
+  it('is shown without what steers terminals', () => {
+    const phase = '\u001b[31mSucceeded\u0007'
+    expect(drawJobTree(node(object('DeployItem', 'x', { status: { phase } })), BEGIN, plain)).not.toMatch(
+      /[\u001b\u0007]/,
+    )
+  })
+})
+
 describe('what is at the bottom', () => {
   it('is the failed one, with its error', () => {
     const path = pathToBottom(tree)
@@ -84,7 +126,7 @@ describe('what is at the bottom', () => {
       'Installation ns/shop waits for Secret ns/password since 2026-02-03T04:05:06.000Z, which the journal does not have.',
       'The next look at Installation ns/shop is due: 2026-02-03T05:00:00.000Z (retry).',
     ])
-    expect(reasonsOf(open, { ...quiet, there: new Set(['Secret ns/password']) })[0]).toContain('which is there')
+    expect(reasonsOf(open, { ...quiet, there: new Set(awaited.map(keyOf)) })[0]).toContain('which is there')
   })
 
   it('is an item that no deployer takes up', () => {
