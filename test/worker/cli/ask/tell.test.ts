@@ -84,7 +84,7 @@ describe('a job that is followed', () => {
     ['has no row, and is over', object('DeployItem', 'x', at('Succeeded', 'j1', 'j1')), undefined, undefined, 'well'],
     ['has no row, and has failed', object('DeployItem', 'x', at('Failed', 'j1', 'j1')), undefined, undefined, 'badly'],
     ['went with its object', gone, undefined, undefined, 'well'],
-  ])('that %s', (_, of, found, wanted, ended) => {
+  ])('that %s', (...[, of, found, wanted, ended]) => {
     expect(endOf({ object: of, job: found }, found, wanted)).toBe(ended)
   })
 })
