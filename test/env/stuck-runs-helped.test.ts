@@ -124,9 +124,9 @@ describe('a run that meets a bug', () => {
     const client = {} as unknown as Client
     const deps = { ...{ db: test.db, kube, client, log, recordProblem }, now: () => NOW, registry: builtIn }
     const { threw } = new StuckRuns(deps, { cluster: 'c', controllers: undefined, build: 'new' }).sinks().runs
-    const subject = { group: 'landscaper.gardener.cloud', kind: 'Installation', uid: 'u', namespace: 'n', name: 'root' }
+    const subject = { group: 'landscaper.gardener.cloud', kind: 'Installation', uid: 'u', namespace: 'n', name: 'tree' }
     const thrown = { ...{ subject, jobID: 'j', isReplaying: false }, name: 'Error', message: 'hunter2', stack: '' }
-    void threw.fn({ workflowId: 'installation/n/root/u/j', runId: 'run' } as never, thrown)
-    await expect.poll(() => listed).toEqual(['installation n/root: Error'])
+    void threw.fn({ workflowId: 'installation/n/tree/u/j', runId: 'run' } as never, thrown)
+    await expect.poll(() => listed).toEqual(['installation n/tree: Error'])
   })
 })

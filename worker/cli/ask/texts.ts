@@ -42,13 +42,15 @@ export function duration(ms: number): string {
   if (ms < SECOND) return `${Math.round(ms)}ms`
   if (ms < 10 * SECOND) return `${(Math.floor(ms / 100) / 10).toFixed(1)}s`
   if (ms < MINUTE) return `${Math.floor(ms / SECOND)}s`
-  if (ms < HOUR) return two(ms, MINUTE, 'm', SECOND, 's')
-  if (ms < DAY) return two(ms, HOUR, 'h', MINUTE, 'm')
-  return two(ms, DAY, 'd', HOUR, 'h')
+  if (ms < HOUR) return two(ms, [MINUTE, 'm'], [SECOND, 's'])
+  if (ms < DAY) return two(ms, [HOUR, 'h'], [MINUTE, 'm'])
+  return two(ms, [DAY, 'd'], [HOUR, 'h'])
 }
 
-// eslint-disable-next-line max-params -- two units with their names
-function two(ms: number, large: number, largeName: string, small: number, smallName: string): string {
+/** Milliseconds of it, and its letter. */
+type Unit = readonly [ms: number, name: string]
+
+function two(ms: number, [large, largeName]: Unit, [small, smallName]: Unit): string {
   const rest = Math.floor((ms % large) / small)
   return `${Math.floor(ms / large)}${largeName}${rest === 0 ? '' : `${rest}${smallName}`}`
 }
