@@ -121,12 +121,16 @@ async function interrupted(): Promise<void> {
   await cluster.untilItems('halted', ['slow'], (item) => item?.status?.phase === 'Progressing')
   await cluster.patch('installations', 'halted', { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
   const halted = await cluster.finished('halted')
-  // One that is left there is taken off in the next job.
+  // One that is left there is taken off in the next job; or ends it, where the job began before it was seen. Then the second comes too late
+  // for this job, and is dropped by the one that deletes.
   await cluster.patch('executions', 'halted', { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
   await cluster.trigger('halted')
   await cluster.until('executions', 'halted', (one) => one?.metadata.annotations?.[OPERATION] === undefined)
   await cluster.patch('installations', 'halted', { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
-  await cluster.finished('halted', halted.status?.jobID)
+  await cluster.until('installations', 'halted', (root) => {
+    const { jobID, jobIDFinished } = root?.status ?? {}
+    return jobID === jobIDFinished && jobID !== halted.status?.jobID
+  })
   await cluster.patch('installations', 'halted', { metadata: { annotations: { [WITHOUT_UNINSTALL]: 'true' } } })
   await cluster.delete('installations', 'halted')
   await cluster.gone('halted')

@@ -104,6 +104,8 @@ describe('two kinds of one name', () => {
   it('are listed anew one without the other: what the one list lacks is of its kind alone', async () => {
     await create(other)
     await vi.waitFor(async () => expect(await living()).toEqual(['', GROUP]), { timeout: 30_000 })
+    // The objects come first, the checkpoint moves last.
+    await vi.waitFor(async () => expect(await listed()).toEqual(['', GROUP]), { timeout: 30_000 })
     await run()
     await remove(core)
     await remove(other)
@@ -147,6 +149,11 @@ async function states() {
 
 async function living(): Promise<readonly string[]> {
   return (await states()).filter(({ deleted }) => !deleted).map(({ api_group }) => api_group)
+}
+
+async function listed(): Promise<readonly string[]> {
+  const rows = test.db.selectFrom('watch_checkpoint').select('api_group').where('resource_version', 'is not', null)
+  return (await rows.orderBy('api_group').execute()).map(({ api_group }) => api_group)
 }
 
 async function waitFor(controller: string, kind: Named): Promise<void> {
