@@ -135,8 +135,19 @@ function actsBy(atWork: AtWork, { isLocal, workflowExecution, activityType }: In
   return {
     async execute(input, next) {
       const acted = isOfTask ? atWork.acts(workflowExecution.workflowId) : () => undefined
-      return sizedResult(activityType, input.args, await next(input).finally(acted))
+      return sizedResult(activityType, input.args, await told(next(input), acted))
     },
+  }
+}
+
+async function told<T>(call: Promise<T>, tell: (how: 'done' | 'failed') => void): Promise<T> {
+  let how: 'done' | 'failed' = 'failed'
+  try {
+    const result = await call
+    how = 'done'
+    return result
+  } finally {
+    tell(how)
   }
 }
 

@@ -114,7 +114,8 @@ export interface KubeClientOptions {
 
 // Tokens from files and exec plugins are asked for again after this time; in-cluster tokens rotate hourly.
 const AUTHENTICATION_TTL_MS = 60_000
-const CLIENT_TIMEOUT_MS = 30_000
+// Less than short calls have (kit/run/loop/temporal.ts), so that they can say what did not answer.
+const CLIENT_TIMEOUT_MS = 28_000
 
 const SIZES = new WeakMap<object, number>()
 

@@ -165,6 +165,11 @@ export function finalFailure(type: string, message: string, condition?: FaultCon
   return ApplicationFailure.nonRetryable(message, type, ...(condition === undefined ? [] : [{ condition }]))
 }
 
+/** What a short call met that a later pass may not meet again, and that no other try inside this workflow task is made for. */
+export function laterFailure(error: KubeError): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(error.message, error.reason, { isLater: true })
+}
+
 /** A failure of this engine's own making that a later try may not meet again. */
 export function retryableFailure(type: string, message: string): ApplicationFailure {
   return ApplicationFailure.retryable(message, type)

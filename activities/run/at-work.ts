@@ -31,8 +31,10 @@ interface Run {
   looks: number
   /** When it last did something in its pass, in milliseconds; undefined: it waits, or is elsewhere. */
   at: number | undefined
-  /** Calls of activities that go on. */
-  calls: number
+  /** When the calls of activities that go on began. */
+  readonly calls: Set<{ readonly since: number }>
+  /** The longest call that failed in its pass, in milliseconds. */
+  failedMs: number
   /** Versions of the wakes that came since it looked, and of those that came before, by their rows. */
   readonly noted: Map<string, number>
   readonly seen: Map<string, number>
@@ -44,7 +46,7 @@ interface Run {
   signalledAt: number | undefined
 }
 
-const IDLE = { looks: 0, at: undefined, calls: 0, isWoken: false, signalledAt: undefined }
+const IDLE = { looks: 0, at: undefined, failedMs: 0, isWoken: false, signalledAt: undefined }
 
 /** What becomes of a wake: its run has seen it, has to be signalled, or is asked again at that time. */
 export type Met = 'seen' | 'signal' | Date
@@ -73,25 +75,45 @@ export class AtWork {
     this.#acted = acted
   }
 
-  /** The pass does something. @returns to be called when that is over. */
-  acts(workflowID: string): () => void {
-    this.#touch(workflowID, 1)
-    return () => this.#touch(workflowID, -1)
+  /** The pass does something. @returns to be called when that is over, and how it went. */
+  acts(workflowID: string): (how: 'done' | 'failed') => void {
+    const call = { since: this.#ms() }
+    this.#touch(workflowID)?.calls.add(call)
+    return (how) => {
+      // The first call of a run begins before its look is known here.
+      this.#touch(workflowID)?.calls.delete(call)
+      if (how === 'done') return
+      const run = this.#run(workflowID)
+      run.failedMs = Math.max(run.failedMs, this.#ms() - call.since)
+    }
   }
 
-  #touch(workflowID: string, calls: number): void {
+  #touch(workflowID: string): Run | undefined {
     this.#acted(workflowID)
     const run = this.#runs.get(workflowID)
-    if (run === undefined) return
-    // The first call of a run begins before its look is known here.
-    run.calls = Math.max(0, run.calls + calls)
-    if (run.at !== undefined) run.at = this.#ms()
+    if (run?.at !== undefined) run.at = this.#ms()
+    return run
+  }
+
+  /**
+   * For how long a call has held the task of the run's pass, and came to nothing, in milliseconds. Also one that has just been given up, and is
+   * not known to have ended.
+   */
+  takeHeldMs(workflowID: string): number {
+    const run = this.#runs.get(workflowID)
+    if (run === undefined) return 0
+    const now = this.#ms()
+    const going = [...run.calls].map(({ since }) => now - since).filter((ms) => ms < 2 * LONGEST_CALL_MS)
+    const heldMs = Math.max(run.failedMs, ...going)
+    run.failedMs = 0
+    return heldMs
   }
 
   /** The pass is settled. @returns whether a wake was noted since it looked: the run looks again before it waits. */
   settles(workflowID: string): boolean {
     const run = this.#runs.get(workflowID)
     if (run === undefined) return false
+    run.failedMs = 0
     run.isWoken = run.noted.size > 0
     if (!run.isWoken) run.at = undefined
     return run.isWoken
@@ -117,7 +139,7 @@ export class AtWork {
     // A2
     if (run.seen.get(row) === version && run.looks === passes) return 'seen'
     if (run.served.get(row) === version) return 'seen'
-    if (run.at !== undefined && now < run.at + (run.calls > 0 ? LONGEST_CALL_MS : SURE_MS)) {
+    if (run.at !== undefined && now < run.at + (run.calls.size > 0 ? LONGEST_CALL_MS : SURE_MS)) {
       if (run.isWoken) return later(run.waiting, row, version, now + SPACING_MS)
       return later(run.noted, row, version, now + SURE_MS)
     }
@@ -144,7 +166,14 @@ export class AtWork {
     const known = this.#runs.get(workflowID)
     if (known !== undefined) return known
     if (this.#runs.size >= MOST_REMEMBERED) this.#runs.clear()
-    const run: Run = { ...IDLE, noted: new Map(), seen: new Map(), waiting: new Map(), served: new Map() }
+    const run: Run = {
+      ...IDLE,
+      calls: new Set(),
+      noted: new Map(),
+      seen: new Map(),
+      waiting: new Map(),
+      served: new Map(),
+    }
     this.#runs.set(workflowID, run)
     return run
   }

@@ -1,5 +1,7 @@
 // The first write of a job that its subject starts itself: the job ID and the first phase, fenced, so that exactly one run has the job.
 // Source: docs/architecture.md "A root's new job".
+//
+//   N1. Whatever the server does not say, the write holds a workflow task for some seconds, and no longer: the next pass comes by its back-off.
 
 import type {
   AskingTarget,
@@ -12,9 +14,12 @@ import type {
 import { isIdle } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
+import { isFinal, laterFailure } from '../kube/errors.ts'
+import { hurried, type Patience } from '../kube/hurried-client.ts'
 import { targetView } from '../kube/views.ts'
 import { fieldManagerOf, type Patch, writeAll } from '../kube/write.ts'
 import { jobController } from './controllers.ts'
+import { LONG_MS } from './rest.ts'
 
 export interface BeginInput {
   readonly by: By
@@ -29,14 +34,20 @@ export interface BegunTarget extends TargetView {
   readonly wrote: boolean
 }
 
-export const beginActivities = (deps: Deps) => ({
+// N1. Longer than the API server waits for a webhook by default.
+const PATIENCE: Patience = { requestMs: 12_000, totalMs: 20_000 }
+
+export const beginActivities = (lasting: Deps, patience: Patience = PATIENCE) => ({
   /**
    * Writes job ID and first phase, on the version that the pass observed. After a conflict it goes on only if the job ID is ours already,
    * or the object is still idle and triggered.
    *
    * @returns the target as it is now, and whether this write began the job; undefined when another run has the job or the object is gone.
+   * @throws failures of the API server; one that took long is not tried again within the task.
    */
   async beginJob({ by, subject, jobID, target }: BeginInput): Promise<BegunTarget | undefined> {
+    const begunAt = performance.now()
+    const deps = { ...lasting, kube: hurried(lasting.kube, patience) }
     const now = deps.now().toISOString()
     const controller = jobController(deps, by)
     const [answer] = await writeAll(deps, { ...by, step: 'beginJob', fieldManager: fieldManagerOf(by) }, [
@@ -50,7 +61,10 @@ export const beginActivities = (deps: Deps) => ({
         reapply: (current) => rebegin(current, { uid: subject.uid, jobID, before: target.jobID, controller }, now),
       },
     ])
-    if (answer?.result === 'failed') throw answer.error
+    if (answer?.result === 'failed') {
+      const { error } = answer
+      throw performance.now() - begunAt > LONG_MS && !isFinal(error) ? laterFailure(error) : error
+    }
     return answer?.result === 'ok' ? { ...targetView(answer.object), wrote: answer.wrote } : undefined
   },
 })

@@ -14,14 +14,12 @@ import { recordWarning } from '../kube/events.ts'
 import { jobController } from './controllers.ts'
 import { isLastTry } from './last-try.ts'
 import { recordPass } from './record-pass.ts'
+import { LONG_MS, restMs } from './rest.ts'
 
-// G1
-const LONG_MS = 4000
 // G2: 5 ms, doubled so often, are 20 s.
 const PASSING_ATTEMPTS = 13
-// G3
-const REST = 8
-const LONGEST_REST_MS = 300_000
+// However long the server asks for.
+const LONGEST_WAIT_MS = 300_000
 
 /** @param tookMs of the try that failed. */
 export function isGivenBack({ refusals = 0 }: SettleInput, { retryAfterMs = 0 }: KubeError, tookMs: number): boolean {
@@ -44,7 +42,8 @@ export async function giveBack(
     ...input,
     ...{ change: undefined, fault, againMs: Number.MAX_SAFE_INTEGER },
     attempt: isPassing ? Math.min(tries, PASSING_ATTEMPTS) : tries,
-    leastMs: Math.min(LONGEST_REST_MS, Math.max(tookMs > LONG_MS ? tookMs * REST : 0, error.retryAfterMs ?? 0)),
+    // G3
+    leastMs: Math.max(restMs(tookMs), Math.min(LONGEST_WAIT_MS, error.retryAfterMs ?? 0)),
   })
   // G5
   if (job === 'over')

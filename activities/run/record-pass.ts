@@ -6,13 +6,14 @@ import { retryDelayMs, takeRetryToken } from '../journal/write/backoff.ts'
 import { recordJobPhase } from '../journal/write/jobs.ts'
 import { upsertWakes } from '../journal/write/wakes.ts'
 import { controllerOf } from './controllers.ts'
+import { restMs } from './rest.ts'
 
 // A date must stay one, whatever time-out somebody wrote; a look once a day does no harm.
 const LONGEST_DELAY_MS = 86_400_000
 
 export interface PassRecord extends Omit<SettleInput, 'pass' | 'cause' | 'children' | 'jobID'> {
   readonly passes?: number
-  /** The back-off is not shorter. */
+  /** The back-off is not shorter, whatever else asks for a look before. */
   readonly leastMs?: number
 }
 
@@ -21,6 +22,7 @@ export async function recordPass(
   deps: Deps,
   { workflowID, runID, subject, change, againMs, attempt, fault, passes, leastMs = 0, isOutside }: PassRecord,
 ): Promise<'open' | 'over'> {
+  const restedMs = Math.max(leastMs, restMs(deps.atWork.takeHeldMs(workflowID)))
   const now = deps.now()
   const lastError = change?.lastError ?? fault
   const job = await recordJobPhase(
@@ -37,7 +39,9 @@ export async function recordPass(
     // Who patches an object by script draws nobody's tokens: only what came by its due time does.
     const turnMs = async () => (isOutside === true ? 0 : await takeRetryToken(trx, turn, now, limits))
     const delayMs =
-      attempt === 0 ? againMs : Math.min(againMs, Math.max(leastMs, retryDelayMs(attempt, limits), await turnMs()))
+      attempt === 0
+        ? againMs
+        : Math.max(restedMs, Math.min(againMs, Math.max(retryDelayMs(attempt, limits), await turnMs())))
     await upsertWakes(
       trx,
       [

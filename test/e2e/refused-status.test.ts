@@ -71,9 +71,17 @@ describe.each(RULES)('a policy that refuses the statuses %s in one namespace', (
 // As a webhook may: with words about the asker, which are taken for what passes, or, for long, with none. Each that is silent holds its task for a
 // dozen seconds.
 describe.each([
-  ['says that it knows nobody', 'Unauthorized', MANY, 401],
-  ...(isLong ? [['never answers', 'Unreachable', 12, undefined] as const] : []),
-] as const)('a webhook that %s for the statuses of executions in one namespace', (_, reason, count, code) => {
+  { does: 'says that it knows nobody', reason: 'Unauthorized', plural: 'executions', count: MANY, code: 401 },
+  ...(isLong
+    ? ([
+        { does: 'never answers', reason: 'Unreachable', plural: 'executions', count: 12 },
+        // Their first write.
+        { does: 'never answers', reason: 'Unreachable', plural: 'installations', count: 30 },
+      ] as const)
+    : []),
+] as const)('a webhook that $does for the statuses of $plural in one namespace', (row) => {
+  const { reason, plural, count } = row
+  const code = 'code' in row ? row.code : undefined
   let server: Server
   let authority: Authority
   beforeAll(async () => {
@@ -95,9 +103,9 @@ describe.each([
   })
 
   it('holds up no other namespace, and is gone on from when it is gone', async () => {
-    await addWebhook((server.address() as AddressInfo).port, authority.cert)
-    const prefix = reason.toLowerCase()
-    const names = await startMany(prefix, count)
+    await addWebhook((server.address() as AddressInfo).port, authority.cert, plural)
+    const prefix = `${plural}-${reason.toLowerCase()}`
+    const names = await startMany(prefix, count, plural === 'installations' ? started : rendered)
     await usualEnds(prefix, USUAL_MS)
     await areOpen(names, reason)
     await removeWebhook()
@@ -108,7 +116,7 @@ describe.each([
 })
 
 /** @returns the names, once the runs of some have come to what is refused. */
-async function startMany(prefix: string, count: number): Promise<readonly string[]> {
+async function startMany(prefix: string, count: number, begun = rendered): Promise<readonly string[]> {
   const names = Array.from({ length: count }, (_, index) => `${prefix}-${index}`)
   await Promise.all(
     names.map(async (name) => await strict().create(installation(name, [{ name: 'a' }]), 'installations')),
@@ -148,8 +156,14 @@ async function allEnd(names: readonly string[]): Promise<void> {
 }
 
 /** How many of the installations have rendered their execution. */
-async function begun(prefix: string): Promise<number> {
+async function rendered(prefix: string): Promise<number> {
   return (await strict().list('executions')).filter(({ metadata }) => metadata.name.startsWith(`${prefix}-`)).length
+}
+
+/** How many of them have a run. */
+async function started(prefix: string): Promise<number> {
+  const runs = tenants.pawl.db.selectFrom('job').select('name').where('namespace', '=', 'strict')
+  return (await runs.where('name', 'like', `${prefix}-%`).where('outcome', 'is', null).execute()).length
 }
 
 async function warningsOf(name: string, asked: string): Promise<readonly KubeObject[]> {
@@ -209,25 +223,20 @@ async function createProbe(plural: Rule['plural']): Promise<string> {
   return name
 }
 
-async function addWebhook(port: number, authority: string): Promise<void> {
+async function addWebhook(port: number, authority: string, plural: Rule['plural']): Promise<void> {
   const webhook = {
     name: 'silent.example.com',
     clientConfig: { url: `https://localhost:${port}/`, caBundle: Buffer.from(authority).toString('base64') },
-    rules: [statusesOf('executions')],
+    rules: [statusesOf(plural)],
     ...{ failurePolicy: 'Fail', sideEffects: 'None', admissionReviewVersions: ['v1'], timeoutSeconds: 30 },
     namespaceSelector,
   }
   await strict().kube.request('POST', `${ADMISSION}/validatingwebhookconfigurations`, {
     body: { metadata: { name: NAME }, webhooks: [webhook] },
   })
-  const probe = await createProbe('executions')
+  const probe = await createProbe(plural)
   await vi.waitFor(async () => {
-    const path = resourcePath(
-      { apiVersion: 'landscaper.gardener.cloud/v1alpha1', plural: 'executions' },
-      'strict',
-      probe,
-      'status',
-    )
+    const path = resourcePath({ apiVersion: 'landscaper.gardener.cloud/v1alpha1', plural }, 'strict', probe, 'status')
     await expect(
       strict().kube.request('PATCH', path, {
         contentType: 'application/merge-patch+json',

@@ -3,6 +3,7 @@
 
 import { describe, expect, inject, it } from 'vitest'
 
+import { AtWork } from '../../activities/run/at-work.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { statusActivities } from '../../activities/run/settle.ts'
 import type { StatusChange } from '../../workflows/kit/index.ts'
@@ -192,6 +193,28 @@ describe('a settle', () => {
     }
     expect(dues).toEqual([3000, 5, 80, 20])
     expect(stage.api.requests).toEqual([])
+  })
+
+  it('puts off the next pass of a run whose calls have held its task in vain, whatever else it wishes for', async () => {
+    let ms = 0
+    const deps = { ...stage.deps, atWork: new AtWork(() => new Date(ms)) }
+    const dues: number[] = []
+    for (const [heldMs, attempt, againMs] of [
+      [20_000, 1, 20],
+      [0, 1, 20],
+      [200_000, 2, 20],
+      [3000, 1, 20],
+      [20_000, 0, 20],
+    ] as const) {
+      await stage.db.deleteFrom('wake').execute()
+      const ended = deps.atWork.acts(SETTLE.workflowID)
+      ms += heldMs
+      ended('failed')
+      await statusActivities(deps).settle({ ...SETTLE, change: undefined, againMs, attempt })
+      const [wake] = await stage.db.selectFrom('wake').selectAll().execute()
+      dues.push((wake?.due.getTime() ?? 0) - stage.deps.now().getTime())
+    }
+    expect(dues).toEqual([160_000, 5, 300_000, 5, 20])
   })
 })
 

@@ -93,19 +93,19 @@ describe('a run that is at work', () => {
   it('is noted again as long as it is at work, and signalled two seconds after the last that it did', () => {
     expect(wake()).toBe(2000)
     ms = 1999
-    atWork.acts(RUN)()
+    atWork.acts(RUN)('done')
     ms = 3998
     expect(wake()).toBe(2000)
     ms = 3999
     expect(wake()).toBe('signal')
-    atWork.acts('installation/ns/other/u2/job')()
+    atWork.acts('installation/ns/other/u2/job')('done')
   })
 
   it('is noted as long as one of its calls goes on, but not for ever', () => {
     const ended = atWork.acts(RUN)
     ms = 29_999
     expect(wake()).toBe(2000)
-    ended()
+    ended('done')
     ms = 31_998
     expect(wake()).toBe(2000)
     ms = 31_999
@@ -128,7 +128,7 @@ describe('a run that is at work', () => {
 
   it('waits after its settle, whatever it does beside its passes', () => {
     atWork.settles(RUN)
-    atWork.acts(RUN)()
+    atWork.acts(RUN)('done')
     expect(wake()).toBe('signal')
   })
 
@@ -156,4 +156,32 @@ it('remembers so many runs only', () => {
   atWork.looks(RUN)
   for (let index = 0; index < 10_000; index++) atWork.looks(`installation/ns/shop/${index}/job`)
   expect(wake()).toBe('signal')
+})
+
+describe('a call that held the task of its run', () => {
+  it('counts where it came to nothing: once, and the longest of the pass', () => {
+    const [short, long, fine] = [atWork.acts(RUN), atWork.acts(RUN), atWork.acts(RUN)]
+    ms = 5000
+    short('failed')
+    ms = 28_000
+    long('failed')
+    ms = 29_000
+    fine('done')
+    atWork.looks(RUN)
+    expect([atWork.takeHeldMs(RUN), atWork.takeHeldMs(RUN)]).toEqual([28_000, 0])
+    atWork.acts(RUN)('failed')
+    expect(atWork.takeHeldMs(RUN)).toBe(0)
+  })
+
+  it('counts also when it has been given up, and is forgotten with a pass that came to something', () => {
+    atWork.looks(RUN)
+    const endless = atWork.acts(RUN)
+    ms = 30_000
+    expect(atWork.takeHeldMs(RUN)).toBe(30_000)
+    ms = 90_000
+    expect(atWork.takeHeldMs(RUN)).toBe(0)
+    endless('failed')
+    atWork.settles(RUN)
+    expect(atWork.takeHeldMs(RUN)).toBe(0)
+  })
 })

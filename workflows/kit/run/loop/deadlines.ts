@@ -3,6 +3,7 @@
 //
 //   D1. What has expired is the scope: a call that ran out of its time cancels it, and with it everything else in it.
 //   D2. A call that is made when the time is over is not sent.
+//   D3. A call holds its task with all its tries for no longer than one try may take; then it has failed, and the pass comes again.
 
 import {
   ActivityFailure,
@@ -33,14 +34,16 @@ export interface TimeLeft {
   readonly scheduleToCloseTimeout?: number
 }
 
-/** Makes a call within the time that its step has left; without a limit, just so. */
-export function withinDeadline<T>(call: (left: TimeLeft) => Promise<T>): Promise<T> {
+/** Makes a call within the time that its step has left, and with all its tries within `mostMs`. */
+export function withinDeadline<T>(mostMs: number, call: (left: TimeLeft) => Promise<T>): Promise<T> {
   const deadline = soonest()
-  return deadline === undefined ? call({}) : callUntil(deadline, call)
+  const leftMs = deadline === undefined ? Infinity : deadline.at - runTime().getTime()
+  // D3
+  if (deadline === undefined || leftMs > mostMs) return call({ scheduleToCloseTimeout: mostMs })
+  return callUntil(deadline, leftMs, call)
 }
 
-async function callUntil<T>({ at, scope }: Deadline, call: (left: TimeLeft) => Promise<T>): Promise<T> {
-  const leftMs = at - runTime().getTime()
+async function callUntil<T>({ scope }: Deadline, leftMs: number, call: (left: TimeLeft) => Promise<T>): Promise<T> {
   // D2
   if (leftMs <= 0) scope.cancel()
   try {
@@ -66,7 +69,7 @@ function soonest(): Deadline | undefined {
   return found
 }
 
-// Only calls with a deadline have a limit of this type.
+// Here the limit of this type is the step's.
 function hasExpired(error: unknown): boolean {
   const cause = error instanceof ActivityFailure ? error.cause : error
   if (cause instanceof TimeoutFailure) return cause.timeoutType === 'SCHEDULE_TO_CLOSE'

@@ -58,11 +58,17 @@ export const temporalRuntime: Runtime = {
 function fault(cause: unknown): Outcome | undefined {
   if (cause instanceof ApplicationFailure) {
     const condition = conditionIn(cause.details)
-    const known = { code: cause.type ?? 'Unknown', message: cause.message, retryable: cause.nonRetryable !== true }
+    const retryable = cause.nonRetryable !== true || isLater(cause.details)
+    const known = { code: cause.type ?? 'Unknown', message: cause.message, retryable }
     return { ...done, faults: [{ ...known, ...(condition !== undefined && { condition }) }] }
   }
   if (cause instanceof TimeoutFailure) return oneFault('Timeout', cause.message, true)
   return undefined
+}
+
+/** As `laterFailure` of activities/kube/errors.ts puts it in. */
+function isLater(details: readonly unknown[] | null | undefined): boolean {
+  return ((details?.[0] ?? {}) as { readonly isLater?: unknown }).isLater === true
 }
 
 /** As `finalFailure` of activities/kube/errors.ts puts it in; details of others are theirs. */
@@ -147,13 +153,13 @@ function tellBy<A extends object>(told: Told<A>): (name: string, args: unknown[]
 
 /**
  * Short idempotent calls, run inside the workflow task: one marker in the history each.
- * A few quick tries; then the failure is a retryable fault of the pass, and the loop backs off in the journal.
+ * A few quick tries, no longer than one may take; then the failure is a retryable fault of the pass, and the loop backs off in the journal.
  *
  * @param told what Temporal's UI shows beside each call.
  */
 export function shortActivities<A extends object>(told: Told<A> = {}): AsyncFunctions<A> {
   const calls = proxyLocalActivities<Calls>({
-    startToCloseTimeout: '30 seconds',
+    startToCloseTimeout: SHORT_MS,
     retry: {
       initialInterval: '50 milliseconds',
       backoffCoefficient: 2,
@@ -164,13 +170,15 @@ export function shortActivities<A extends object>(told: Told<A> = {}): AsyncFunc
   return tellingCalls(boundedCalls(calls), tellBy(told))
 }
 
-/** Calls that keep to the time of their step. */
+const SHORT_MS = 30_000
+
+/** Calls that keep to the time of their step, and hold its task no longer than so. */
 function boundedCalls(calls: Readonly<Record<string, WithOptions>>): typeof calls {
   return new Proxy(calls, {
     get(_, name) {
       const call = calls[String(name)]
       const executeWithOptions: WithOptions['executeWithOptions'] = (options, args) =>
-        withinDeadline((left) => call?.executeWithOptions({ ...options, ...left }, args) ?? Promise.resolve())
+        withinDeadline(SHORT_MS, (left) => call?.executeWithOptions({ ...options, ...left }, args) ?? Promise.resolve())
       return { executeWithOptions }
     },
   })

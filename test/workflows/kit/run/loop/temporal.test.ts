@@ -1,5 +1,6 @@
 import { ActivityFailure, ApplicationFailure, CancelledFailure, RetryState, TimeoutFailure } from '@temporalio/common'
 import { describe, expect, it } from 'vitest'
+import { KubeError, laterFailure } from '../../../../../activities/kube/errors.ts'
 import { done } from '../../../../../workflows/kit/index.ts'
 import { temporalRuntime } from '../../../../../workflows/kit/run/loop/temporal.ts'
 
@@ -26,6 +27,15 @@ describe('a failure that reaches a workflow', () => {
     expect(temporalRuntime.toOutcome(form === 'wrapped' ? wrapped(timeout) : timeout)).toEqual({
       ...done,
       faults: [{ code: 'Timeout', message: 'activity StartToClose timeout', retryable: true }],
+    })
+  })
+
+  it('becomes a retryable fault when no other try was to be made within the task', () => {
+    const failure = laterFailure(new KubeError('no answer', { status: 0, reason: 'Unreachable' }))
+    expect(failure.nonRetryable).toBe(true)
+    expect(temporalRuntime.toOutcome(failure)).toEqual({
+      ...done,
+      faults: [{ code: 'Unreachable', message: 'no answer', retryable: true }],
     })
   })
 
