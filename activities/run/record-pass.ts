@@ -22,7 +22,7 @@ export async function recordPass(
   deps: Deps,
   { workflowID, runID, subject, change, againMs, attempt, fault, passes, leastMs = 0, isOutside }: PassRecord,
 ): Promise<'open' | 'over'> {
-  const restedMs = Math.max(leastMs, restMs(deps.atWork.takeHeldMs(workflowID)))
+  const restedMs = Math.max(leastMs, restMs(deps.atWork.takeHeldMs(workflowID), attempt))
   const now = deps.now()
   const lastError = change?.lastError ?? fault
   const job = await recordJobPhase(

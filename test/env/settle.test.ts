@@ -201,7 +201,9 @@ describe('a settle', () => {
     const dues: number[] = []
     for (const [heldMs, attempt, againMs] of [
       [20_000, 1, 20],
+      [20_000, 3, 20],
       [0, 1, 20],
+      [28_000, 9, 20],
       [200_000, 2, 20],
       [3000, 1, 20],
       [20_000, 0, 20],
@@ -214,7 +216,7 @@ describe('a settle', () => {
       const [wake] = await stage.db.selectFrom('wake').selectAll().execute()
       dues.push((wake?.due.getTime() ?? 0) - stage.deps.now().getTime())
     }
-    expect(dues).toEqual([160_000, 5, 300_000, 5, 20])
+    expect(dues).toEqual([20_000, 80_000, 5, 224_000, 300_000, 5, 20])
   })
 })
 
