@@ -47,7 +47,7 @@ async function stateOf(root: LsObject): Promise<string> {
   const phases = Object.values(await lane.cluster.phases('many'))
   const ended = phases.filter((phase) => phase === 'Succeeded').length
   const log = lane.pawl.log('worker').slice(-5000)
-  const under = JSON.stringify(await course(root))
+  const under = JSON.stringify([await course(root), await firstDeployment()])
   return `${ended} of ${phases.length} items have ended; ${under}; ${await lane.pawl.openState()}; the worker's log ends with:\n${log}`
 }
 
@@ -61,7 +61,12 @@ async function course(root: LsObject) {
     .executeTakeFirstOrThrow()
   const { raw, runId } = await client.workflow.getHandle(id).describe()
   const tracks = (raw.pendingActivities ?? []).filter(({ activityType }) => activityType?.name === 'awaitItem')
-  return { runId, tracks: tracks.length }
+  return { runId, tracks: tracks.length, first: tracks[0] }
+}
+
+async function firstDeployment(): Promise<unknown> {
+  const path = `/apis/apps/v1/namespaces/${lane.cluster.namespace}/deployments/${long[0] ?? ''}`
+  return await lane.cluster.kube.request('GET', path)
 }
 
 /** Has the run look until another one has taken its place. */
