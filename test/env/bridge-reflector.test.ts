@@ -115,7 +115,8 @@ describe('a reflector that watches', () => {
   })
 
   it('reconnects when nothing comes for the time of the watchdog', async () => {
-    start({ watchdogMs: 50 })
+    // Long enough for the second connection to be served before it is over, too.
+    start({ watchdogMs: 1000 })
     await stage.server.nextWatch()
     const second = await stage.server.nextWatch()
     second.send('ADDED', event('a', 101))

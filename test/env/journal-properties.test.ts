@@ -146,7 +146,7 @@ const isState = ({ source, type, outcome }: Row): boolean =>
 describe('S7, S8: a journal that has seen any history, however told', () => {
   it(
     'knows the cluster as it is, went back in no version, and accounts for every event',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       await fc.assert(
         fc.asyncProperty(steps, async (script) => {
@@ -187,7 +187,7 @@ describe('S7, S8: a journal that has seen any history, however told', () => {
     },
   )
 
-  it('marks a wake as own only when nothing that others did is in it', { timeout: 60_000 }, async () => {
+  it('marks a wake as own only when nothing that others did is in it', { timeout: 240_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ own: fc.boolean(), first: fc.boolean() }), { minLength: 1, maxLength: 8 }),

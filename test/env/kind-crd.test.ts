@@ -69,7 +69,7 @@ describe('the CRD of a kind with limits, defaults, rules and versions', () => {
       return Object.fromEntries(found.status.conditions.map(({ type, status }) => [type, status]))
     }
     // NonStructuralSchema is there only where the schema is wrong.
-    await vi.waitFor(async () => expect(await conditions()).toEqual({ NamesAccepted: 'True', Established: 'True' }))
+    await expect.poll(conditions, { timeout: 30_000 }).toEqual({ NamesAccepted: 'True', Established: 'True' })
   })
 
   it('puts defaults in', async () => {

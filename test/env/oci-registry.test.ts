@@ -321,7 +321,7 @@ describe('what a registry answers', () => {
     }
     const prefix = await pushed({ descriptor: plain })
     const asking = { registry: `${open.url}/${prefix}`, registries, namespace: 'other' }
-    await expect.poll(async () => (await resolve(asking)).own.name, { timeout: 5000 }).toBe(NAME)
+    await expect.poll(async () => (await resolve(asking)).own.name, { timeout: 30_000 }).toBe(NAME)
   })
 
   it('is read on without the pass that has asked, for whoever asks again', async () => {
@@ -355,7 +355,7 @@ describe('what a registry answers', () => {
 
   it('is not waited for by more than a few readings of a namespace', async () => {
     const silent = await server(() => undefined)
-    const registries = opened({ waitMs: 100, readsOfNamespace: 2, readMs: 400 })
+    const registries = opened({ waitMs: 100, readsOfNamespace: 2, readMs: 3000 })
     const ask = (version: string, namespace?: string) =>
       errorOf(resolve({ registry: silent, registries, version, ...(namespace !== undefined && { namespace }) }))
     await Promise.all([ask('1'), ask('2')])

@@ -8,6 +8,9 @@ import { codeFiles } from '../../../worker/dev/code-files.ts'
 import { watchCode } from '../../../worker/dev/watch-code.ts'
 import { scratchFolder } from './scratch.ts'
 
+// Changes are told by the file system when it gets to it.
+const PATIENT = { timeout: 8000 }
+
 async function project(): Promise<string> {
   const dir = await scratchFolder()
   await mkdir(join(dir, 'parts'))
@@ -41,10 +44,10 @@ describe('a change of code', () => {
     expect(told).toEqual([])
     await writeFile(join(dir, 'b.ts'), 'export type B = 1\n')
     await writeFile(join(dir, 'b.ts'), 'export type B = 1 | 2\n')
-    await vi.waitFor(() => expect(told).toEqual(['b.ts']))
+    await vi.waitFor(() => expect(told).toEqual(['b.ts']), PATIENT)
     await writeFile(join(dir, 'new'), "import './other.ts'\n")
     await rename(join(dir, 'new'), join(dir, 'parts/gone.ts'))
-    await vi.waitFor(() => expect(told).toEqual(['b.ts', 'gone.ts']))
+    await vi.waitFor(() => expect(told).toEqual(['b.ts', 'gone.ts']), PATIENT)
   })
 
   it('waits for what the one before it led to', async () => {
@@ -57,12 +60,12 @@ describe('a change of code', () => {
     })
     onTestFinished(() => watched.close())
     await writeFile(join(dir, 'b.ts'), '// 1\n')
-    await vi.waitFor(() => expect(starts).toHaveLength(1))
+    await vi.waitFor(() => expect(starts).toHaveLength(1), PATIENT)
     await writeFile(join(dir, 'b.ts'), '// 2\n')
     await sleep(300)
     expect(starts).toHaveLength(1)
     release()
-    await vi.waitFor(() => expect(starts).toHaveLength(2))
+    await vi.waitFor(() => expect(starts).toHaveLength(2), PATIENT)
     release()
   })
 })

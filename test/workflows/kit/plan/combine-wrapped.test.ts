@@ -1,0 +1,230 @@
+// What is put around one step: a condition, a time-out, retries, a fallback, what is always run; and a leaf, around which nothing is.
+
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+
+import {
+  action,
+  again,
+  always,
+  done,
+  fail,
+  join,
+  joinOutcomes,
+  lastAction,
+  later,
+  nop,
+  orElse,
+  type Outcome,
+  retry,
+  retryLater,
+  runStep,
+  type Step,
+  stop,
+  timeout,
+  when,
+} from '../../../../workflows/kit/index.ts'
+import { Cancelled, fakeRuntime, WorldFailure } from './fake-runtime.ts'
+import { leaf, outcomes, type Pass, runAll, throwing } from './noting-steps.ts'
+
+describe('when', () => {
+  it('asks again on the next pass', async () => {
+    const plan = when<Pass>(({ ready }) => ready === true, leaf('work'))
+    const pass: Pass = { ran: [], ready: false }
+    await runStep(plan, pass, fakeRuntime())
+    pass.ready = true
+    await runStep(plan, pass, fakeRuntime())
+    expect(pass.ran).toEqual(['work'])
+  })
+
+  it('runs the other step when the condition does not hold', async () => {
+    const { ran } = await runAll(when(() => false, leaf('work'), leaf('other')))
+    expect(ran).toEqual(['other'])
+  })
+
+  it('reports what its condition meets in the world, and runs neither step', async () => {
+    const asks = () => {
+      throw new WorldFailure('no right')
+    }
+    const { outcome, ran } = await runAll(join(when(asks, leaf('work'), leaf('other')), leaf('beside')))
+    expect(outcome).toEqual(retryLater('WorldFailure', 'no right'))
+    expect(ran).toEqual(['beside'])
+  })
+
+  it('passes on what is a bug of its condition', async () => {
+    const asks = () => {
+      throw new TypeError('a bug')
+    }
+    await expect(runAll(when(asks, leaf('work')))).rejects.toThrow('a bug')
+  })
+
+  it('is named after its condition', () => {
+    const isReady = ({ ready }: Pass) => ready === true
+    expect(when(isReady, leaf('work')).name).toBe('when isReady')
+  })
+})
+
+describe('a step with a time-out', () => {
+  it('tells its own expiry by a retryable fault', async () => {
+    const runtime = fakeRuntime()
+    const running = runStep(timeout(50, hanging('slow')), { ran: [] }, runtime)
+    runtime.expire()
+    expect(await running).toEqual(retryLater('Timeout', 'slow took longer than 50 ms'))
+  })
+
+  it('passes an outer cancellation on', async () => {
+    const runtime = fakeRuntime()
+    const running = runStep(timeout(50, hanging('slow')), { ran: [] }, runtime)
+    runtime.cancel()
+    await expect(running).rejects.toBeInstanceOf(Cancelled)
+  })
+
+  it('reports what the step reports when it ends in time', async () => {
+    expect((await runAll(timeout(50, leaf('quick', again(7))))).outcome).toEqual(again(7))
+  })
+
+  it.each([-1, Number.NaN, Infinity])('cannot be built with %d ms', (ms) => {
+    expect(() => timeout(ms, nop)).toThrow('expected a number of at least 0')
+  })
+})
+
+describe('a step with retries', () => {
+  const options = { attempts: 3, delayMs: 100, factor: 2 }
+
+  it('runs again while all faults are retryable, with growing waits', async () => {
+    const { ran, slept } = await runAll(retry(options, leaf('flaky', retryLater('Passing', 'x'))))
+    expect(ran).toEqual(['flaky', 'flaky', 'flaky'])
+    expect(slept).toEqual([100, 200])
+  })
+
+  it('stops at the first run that reports no fault', async () => {
+    const reports = [retryLater('Passing', 'x'), again(3)]
+    const { outcome, ran } = await runAll(
+      retry(
+        options,
+        leaf('flaky', () => reports.shift() ?? done),
+      ),
+    )
+    expect(outcome).toEqual(again(3))
+    expect(ran).toHaveLength(2)
+  })
+
+  it.each([
+    ['a final fault', joinOutcomes(fail('Final', 'x'), retryLater('Passing', 'y'))],
+    ['a stop beside a fault', joinOutcomes(stop('enough'), retryLater('Passing', 'y'))],
+    ['a wish for another pass beside a fault', joinOutcomes(again(1), retryLater('Passing', 'y'))],
+  ])('does not run again after %s', async (_, report) => {
+    const { outcome, ran } = await runAll(retry(options, leaf('once', report)))
+    expect(outcome).toEqual(report)
+    expect(ran).toHaveLength(1)
+  })
+
+  it('reports what the last run reported', async () => {
+    const reports = [retryLater('Passing', 'x'), retryLater('Other', 'y'), fail('Final', 'z')]
+    const { outcome } = await runAll(
+      retry(
+        options,
+        leaf('flaky', () => reports.shift() ?? done),
+      ),
+    )
+    expect(outcome).toEqual(fail('Final', 'z'))
+  })
+
+  it('passes on a cancellation that comes while it waits', async () => {
+    const pass: Pass = { ran: [] }
+    const runtime = fakeRuntime()
+    const flaky = leaf('flaky', () => {
+      runtime.cancel()
+      return retryLater('Passing', 'x')
+    })
+    await expect(runStep(retry(options, flaky), pass, runtime)).rejects.toBeInstanceOf(Cancelled)
+    expect(pass.ran).toEqual(['flaky'])
+  })
+
+  it.each([
+    { attempts: 2, delayMs: -1 },
+    { attempts: 2, delayMs: 1, factor: -1 },
+    { attempts: 2, delayMs: 1, factor: Number.NaN },
+  ])('cannot be built with waits that are none (%o)', (wrong) => {
+    expect(() => retry(wrong, nop)).toThrow('expected a number of at least 0')
+  })
+
+  it('cannot be built without a run', () => {
+    expect(() => retry({ attempts: 0, delayMs: 1 }, nop)).toThrow('retry has 0 attempts')
+  })
+})
+
+describe('a step with a fallback', () => {
+  it('replaces its faults by the outcome of the fallback', async () => {
+    const { outcome, ran } = await runAll(orElse(leaf('first', fail('Final', 'x')), leaf('second', again(5))))
+    expect(outcome).toEqual(again(5))
+    expect(ran).toEqual(['first', 'second'])
+  })
+
+  it.each([stop('enough'), again(0), later(5), done])('needs no fallback after %o', async (report) => {
+    const { outcome, ran } = await runAll(orElse(leaf('first', report), leaf('second')))
+    expect(ran).toEqual(['first'])
+    expect(outcome).toEqual(report)
+  })
+
+  it('shows its faults to hooks although the fallback replaces them', async () => {
+    const seen: unknown[] = []
+    const plan = orElse(leaf('first', fail('Final', 'x')), leaf('second'))
+    await runStep(plan, { ran: [] }, fakeRuntime(), { after: (_, result) => seen.push(result) })
+    expect(seen).toEqual([fail('Final', 'x'), done, done])
+  })
+})
+
+describe('a step that is always run', () => {
+  it('joins its outcome to that of the body', async () => {
+    await fc.assert(
+      fc.asyncProperty(outcomes, outcomes, async (body, last) => {
+        const { outcome, ran } = await runAll(always(leaf('body', body), leaf('last', last)))
+        expect(outcome).toEqual(joinOutcomes(body, last))
+        expect(ran).toEqual(['body', 'last'])
+      }),
+    )
+  })
+
+  it('may be told what the body reports, and joins its own', async () => {
+    await fc.assert(
+      fc.asyncProperty(outcomes, outcomes, async (body, last) => {
+        const told: Outcome[] = []
+        const report = lastAction<Pass>('report', (_, outcome) => {
+          told.push(outcome)
+          return last
+        })
+        const { outcome } = await runAll(always(always(leaf('body', body), report), report))
+        expect(told).toEqual([body, joinOutcomes(body, last)])
+        expect(outcome).toEqual(joinOutcomes(body, last, last))
+      }),
+    )
+  })
+
+  it('reports what it meets itself, and is seen by hooks', async () => {
+    const names: string[] = []
+    const report = lastAction<Pass>('report', () => Promise.reject(new WorldFailure('no answer')))
+    const plan = always(leaf('body', stop('x')), report)
+    const outcome = await runStep(plan, { ran: [] }, fakeRuntime(), { after: ({ name }) => names.push(name) })
+    expect(outcome).toEqual(joinOutcomes(stop('x'), retryLater('WorldFailure', 'no answer')))
+    expect(names).toEqual(['body', 'report', 'always'])
+  })
+
+  it('is not run when the body is cancelled', async () => {
+    const pass: Pass = { ran: [] }
+    const plan = always(throwing('body', new Cancelled('stop')), leaf('last'))
+    await expect(runStep(plan, pass, fakeRuntime())).rejects.toBeInstanceOf(Cancelled)
+    expect(pass.ran).toEqual([])
+  })
+})
+
+describe('a leaf', () => {
+  it('reports the failure of an activity as a fault', async () => {
+    const { outcome } = await runAll(throwing('write', new WorldFailure('no answer')))
+    expect(outcome).toEqual(retryLater('WorldFailure', 'no answer'))
+  })
+})
+
+function hanging(name: string): Step<Pass> {
+  return action(name, () => new Promise<never>(() => undefined))
+}
