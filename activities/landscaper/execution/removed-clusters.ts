@@ -40,15 +40,16 @@ export interface RemovedResult extends BatchResult {
 
 const OPERATION = 'FindCluster'
 const STEP = 'releaseItemsOfRemovedClusters'
-/** Of all questions together: a pass waits for them. */
+/** A pass waits for the answers. */
 const LONGEST_MS = 5000
 const PARALLEL_QUESTIONS = 10
 const NAMES_SHOWN = 3
 
-export const removedClusterActivities = (deps: LandscaperDeps) => ({
+/** @param longestMs for all questions of a call together. */
+export const removedClusterActivities = (deps: LandscaperDeps, longestMs = LONGEST_MS) => ({
   /** Lets those of the items go whose cluster was removed. Idempotent. @throws retryable failures of the journal; all else is in the result. */
   async releaseItemsOfRemovedClusters({ by, subject, items }: ClusteredInput): Promise<RemovedResult> {
-    const find = await finder(deps, subject.namespace)
+    const find = await finder(deps, subject.namespace, longestMs)
     const found = new Map<ClusteredItem, Whereabouts>()
     await inParallel(items, PARALLEL_QUESTIONS, async (item) => void found.set(item, await find(item.cluster)))
     const those = (is: Whereabouts['is']) => items.filter((item) => found.get(item)?.is === is)
@@ -88,8 +89,8 @@ interface Project {
 type Find = (cluster: ItemCluster) => Promise<Whereabouts>
 
 /** Asks about each Shoot once, and opens the project once. */
-async function finder(deps: LandscaperDeps, namespace: string): Promise<Find> {
-  const signal = limited(activitySignal())
+async function finder(deps: LandscaperDeps, namespace: string, longestMs: number): Promise<Find> {
+  const signal = limited(activitySignal(), longestMs)
   try {
     const project = await openProject(deps, namespace, signal)
     return async (cluster) => {
@@ -105,8 +106,8 @@ async function finder(deps: LandscaperDeps, namespace: string): Promise<Find> {
   }
 }
 
-function limited(signal: AbortSignal | undefined): AbortSignal {
-  const limit = AbortSignal.timeout(LONGEST_MS)
+function limited(signal: AbortSignal | undefined, longestMs: number): AbortSignal {
+  const limit = AbortSignal.timeout(longestMs)
   return signal === undefined ? limit : AbortSignal.any([signal, limit])
 }
 
@@ -154,7 +155,7 @@ function unknown(error: unknown, at = ''): Whereabouts {
     return { is: 'unknown', told: `${at}${shortened(toDeployError(OPERATION, error).message)}` }
   const isOver = error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError')
   if (!isOver) throw error
-  return { is: 'unknown', told: `${at}found no answer within ${LONGEST_MS / 1000} s` }
+  return { is: 'unknown', told: `${at}found no answer in time` }
 }
 
 /** One for each reason, however many items it is. */
