@@ -9,21 +9,36 @@ interface ErrorResponse {
   readonly headers: Readonly<Record<string, unknown>>
 }
 
+/** As the server calls it: the kind by its plural. */
+interface MissingObject {
+  readonly kind: string
+  readonly name: string
+}
+
 /** An answer of 400 and above, or no answer (status 0). */
 export class KubeError extends Error {
   readonly status: number
   readonly reason: string
   readonly retryAfterMs: number | undefined
+  /** Of a 404: the object that the server says it does not have. Undefined: it says none, as where it does not know the path. */
+  readonly missing: MissingObject | undefined
 
   constructor(
     message: string,
-    fields: { status: number; reason: string; retryAfterMs?: number | undefined; cause?: unknown },
+    fields: {
+      status: number
+      reason: string
+      retryAfterMs?: number | undefined
+      missing?: MissingObject | undefined
+      cause?: unknown
+    },
   ) {
     super(message, { cause: fields.cause })
     this.name = 'KubeError'
     this.status = fields.status
     this.reason = fields.reason
     this.retryAfterMs = fields.retryAfterMs
+    this.missing = fields.missing
   }
 
   /** The same without these texts, which a server, or a webhook of it, may have quoted. */
@@ -48,6 +63,7 @@ export class KubeError extends Error {
       status: response.statusCode,
       reason,
       retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : undefined,
+      missing: response.statusCode === 404 ? answer.missing : undefined,
     })
   }
 
@@ -73,15 +89,27 @@ interface ApiStatus {
   }
 }
 
-function parseStatus(status: number, text: string, sent: string): { reason: string; message: string } {
+interface ReadStatus {
+  readonly reason: string
+  readonly message: string
+  readonly missing?: MissingObject | undefined
+}
+
+function parseStatus(status: number, text: string, sent: string): ReadStatus {
   try {
     const body = JSON.parse(text) as ApiStatus
-    return { reason: body.reason ?? 'Unknown', message: status === 422 ? refusal(body, sent) : (body.message ?? '') }
+    const message = status === 422 ? refusal(body, sent) : (body.message ?? '')
+    return { reason: body.reason ?? 'Unknown', message, missing: missingIn(body) }
   } catch {
     if (status === 422) return { reason: 'Unknown', message: '' }
     // Proxies answer with text; its beginning is all a person needs.
     return { reason: 'Unknown', message: text.slice(0, 200) }
   }
+}
+
+function missingIn({ reason, details }: ApiStatus): MissingObject | undefined {
+  const { kind, name } = details ?? {}
+  return reason === 'NotFound' && typeof kind === 'string' && typeof name === 'string' ? { kind, name } : undefined
 }
 
 /** Words of the server that quote nothing. */

@@ -1,10 +1,11 @@
 // What workflows see of a DeployItem: the run of its Execution, and its own. Its configuration stays out.
 
-import { DEPENDS_ON_ANNOTATION, ITEM_NAME_LABEL } from '../../workflows/landscaper/contract.ts'
+import { CLUSTER_NAME_ANNOTATION, DEPENDS_ON_ANNOTATION, ITEM_NAME_LABEL } from '../../workflows/landscaper/contract.ts'
 import type { DeployItem } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { isTypeServed } from '../../workflows/landscaper/deploy-item/served-types.ts'
 import { isIdle, type Serving } from '../../workflows/kit/index.ts'
 import { FINAL_PHASES, isUninstall, remainingMs } from './deploy/run/item-status.ts'
+import { isObjectName } from './deploy/target/target-config.ts'
 import type { LandscaperDeps } from './deps.ts'
 
 export interface DeployItemView {
@@ -40,6 +41,14 @@ export interface DeployItemView {
   readonly remainingMs?: number | undefined
   /** A job takes the item away. */
   readonly uninstalls: boolean
+  /** What it is deployed to; absent where it is uninstalled whether that is there or not. */
+  readonly cluster?: ItemCluster
+}
+
+/** The Shoot that an item says it is deployed to, and its Target. */
+export interface ItemCluster {
+  readonly shoot: string
+  readonly target: string
 }
 
 /** How long an item may wait for its deployer, in milliseconds (undefined: for ever), and what time it is. */
@@ -72,7 +81,16 @@ export function deployItemView(object: DeployItem, run: Serving, limit?: PickupL
     pickupMs: limit === undefined ? undefined : pickupMs(object, run, limit),
     remainingMs: limit === undefined ? undefined : remainingMs(object, limit.now()),
     uninstalls: isUninstall(object),
+    ...clusterOf(object),
   }
+}
+
+/** Source: spec/landscaper.md 2.8 "Deletion". A text that anybody may have written is a name only after it was checked. */
+function clusterOf({ metadata, spec }: DeployItem): Pick<DeployItemView, 'cluster'> {
+  const shoot = metadata.annotations?.[CLUSTER_NAME_ANNOTATION]
+  const { target, onDelete } = spec
+  if (onDelete?.skipUninstallIfClusterRemoved !== true || target === undefined || shoot === undefined) return {}
+  return isObjectName(shoot) && isObjectName(target.name) ? { cluster: { shoot, target: target.name } } : {}
 }
 
 /** The item's name in the Execution's spec. */

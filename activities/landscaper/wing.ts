@@ -23,6 +23,7 @@ import { applyChildrenActivities } from './installation/apply-children.ts'
 import { childExecutionActivities } from './installation/child-execution.ts'
 import { exportActivities as installationExports } from './installation/exports.ts'
 import { interruptActivities } from './installation/interrupt.ts'
+import { removedClusterActivities } from './execution/removed-clusters.ts'
 import { observeActivities as observeInstallation } from './installation/observe.ts'
 import { dependentActivities } from './installation/dependents.ts'
 import { startActivities } from './installation/start.ts'
@@ -79,6 +80,7 @@ export function landscaperActivities(deps: LandscaperDeps) {
     ...observeExecution(deps),
     ...deployItemActivities(deps),
     ...endItemActivities(deps),
+    ...removedClusterActivities(deps),
     ...executionExports(deps),
     ...observeDeployItem(deps),
     ...answerActivities(deps, deployers),

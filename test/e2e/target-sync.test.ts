@@ -1,11 +1,14 @@
-// A TargetSync on real servers: Secrets of another namespace become Targets, and go with it. What is made of Secrets and Shoots in detail:
-// test/env/target-sync.test.ts.
+// A TargetSync on real servers: Secrets of another namespace become Targets, and go with it; and items on what it has made are not uninstalled where
+// their Shoot is gone. The API server stands in for a Gardener. In detail: test/env/target-sync.test.ts,
+// test/activities/landscaper/execution/removed-clusters.test.ts.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
-import { API, OPERATION } from '../support/cluster.ts'
+import { afterAll, describe, expect, it, vi } from 'vitest'
+import { shootResource } from '../../activities/landscaper/deploy/target/gardener.ts'
+import { resourcePath } from '../../activities/kube/client.ts'
+import { API, installation, item, OPERATION } from '../support/cluster.ts'
 import { secret } from '../support/imports.ts'
 import { historiesOf, journalOf, leaks } from '../support/planted-secret.ts'
 import { useStage } from '../support/stage.ts'
@@ -55,5 +58,96 @@ describe('a TargetSync', () => {
     expect(await cluster.list('targets')).toEqual([])
     expect((await cluster.list('secrets', 'v1')).map(({ metadata }) => metadata.name)).toEqual(['access'])
     await cluster.kube.request('DELETE', `/api/v1/namespaces/${source}`)
+  })
+})
+
+const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+const SHOOTS = {
+  ...{ apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' },
+  metadata: { name: 'shoots.core.gardener.cloud' },
+  spec: {
+    ...{ group: 'core.gardener.cloud', scope: 'Namespaced' },
+    names: { plural: 'shoots', singular: 'shoot', kind: 'Shoot', listKind: 'ShootList' },
+    versions: [{ name: 'v1beta1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+  },
+}
+const CLUSTER_TYPE = 'landscaper.gardener.cloud/kubernetes-cluster'
+const [GONE, ALIVE] = ['berry', 'cherry']
+
+interface KubeEvent {
+  readonly reason: string
+  readonly message: string
+  readonly involvedObject: { readonly uid: string }
+}
+
+/** Makes a project with two Shoots, and a Secret with a kubeconfig for each. Nobody speaks to the servers that these name. */
+async function makeProject(project: string): Promise<void> {
+  const { kube } = stage.cluster
+  await kube.request('POST', '/api/v1/namespaces', { body: { metadata: { name: project } } })
+  await kube.request('POST', DEFINITIONS, { body: SHOOTS })
+  await vi.waitFor(async () => await kube.request('GET', resourcePath(shootResource, project)), { timeout: 60_000 })
+  for (const name of [GONE, ALIVE]) {
+    const body = { apiVersion: shootResource.apiVersion, kind: 'Shoot', metadata: { name } }
+    await kube.request('POST', resourcePath(shootResource, project), { body })
+    const server = `https://api.${name}.project.example.org`
+    const kubeconfig = JSON.stringify({
+      ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'one' },
+      contexts: [{ name: 'one', context: { cluster: 'one', user: 'one' } }],
+      clusters: [{ name: 'one', cluster: { server } }],
+      users: [{ name: 'one', user: { token: CANARY } }],
+    })
+    const secret = { metadata: { name: `${name}.kubeconfig` }, stringData: { kubeconfig } }
+    await kube.request('POST', `/api/v1/namespaces/${project}/secrets`, { body: secret })
+  }
+}
+
+/** An Installation with an item on each Shoot, which may go without being uninstalled when that is gone. */
+function onBoth(name: string) {
+  const imports = [GONE, ALIVE].map((shoot) => ({ name: shoot, type: 'target', targetType: CLUSTER_TYPE }))
+  const deployItems = [GONE, ALIVE].map((shoot) => ({
+    ...item({ name: shoot }),
+    ...{ target: { import: shoot }, onDelete: { skipUninstallIfClusterRemoved: true } },
+  }))
+  const deployExecutions = [{ name: 'items', type: 'GoTemplate', template: JSON.stringify({ deployItems }) }]
+  const targets = [GONE, ALIVE].map((shoot) => ({ name: shoot, target: `${shoot}.kubeconfig` }))
+  return installation(name, [], { blueprint: { imports, deployExecutions }, spec: { imports: { targets } } })
+}
+
+describe('a deletion of items whose Shoot is gone', () => {
+  it('waits while nobody knows, then lets them go, says why, and uninstalls the others', async () => {
+    const { cluster, pawl, servers } = stage
+    const project = `${cluster.namespace}-project`
+    await makeProject(project)
+    await cluster.create(secret('garden', { kubeconfig: readFileSync(servers.kubeconfigPath, 'utf8') }), 'secrets')
+    const spec = { sourceNamespace: project, secretRef: { name: 'garden' }, secretNameExpression: '*' }
+    const sync = { apiVersion: API, kind: 'TargetSync', metadata: { name: 'garden' }, spec }
+    await cluster.create(sync, 'targetsyncs')
+    await cluster.until('targetsyncs', 'garden', (one) => one?.status?.['lastUpdateTime'] !== undefined)
+
+    await cluster.create(onBoth('shop'), 'installations')
+    expect((await cluster.finished('shop')).status).toMatchObject({ phase: 'Succeeded' })
+    const items = await cluster.items('shop')
+    const clusterOf = (name: string) => items.get(name)?.metadata.annotations?.['landscaper.gardener.cloud/clustername']
+    expect([clusterOf(GONE), clusterOf(ALIVE)]).toEqual([GONE, ALIVE])
+
+    await cluster.kube.request('DELETE', resourcePath(shootResource, project, GONE))
+    await cluster.delete('targetsyncs', 'garden')
+    await cluster.gone('garden', 'targetsyncs')
+    await cluster.delete('installations', 'shop')
+    await cluster.until('executions', 'shop', (one) => one?.status?.lastError?.reason === 'ClusterUnknown')
+    expect([...(await cluster.items('shop')).keys()].toSorted()).toEqual([GONE, ALIVE])
+
+    await cluster.create(sync, 'targetsyncs')
+    await cluster.gone('shop')
+    const uids = [GONE, ALIVE].map((name) => items.get(name)?.metadata.uid)
+    const events = (await cluster.list('events', 'v1')) as unknown as KubeEvent[]
+    const told = events.filter(({ reason }) => reason === 'UninstallSkipped')
+    expect(told.map(({ involvedObject }) => involvedObject.uid)).toEqual([uids[0]])
+    expect(told[0]?.message).toContain(`Shoot ${project}/${GONE} is not there, by targetsync`)
+    const actions = pawl.db.selectFrom('action').select('object').where('step', '=', 'releaseItemsOfRemovedClusters')
+    expect(await actions.execute()).toHaveLength(1)
+    expect(leaks(await journalOf(pawl), CANARY)).toEqual([])
+    await cluster.kube.request('DELETE', `${DEFINITIONS}/${SHOOTS.metadata.name}`)
+    await cluster.kube.request('DELETE', `/api/v1/namespaces/${project}`)
   })
 })

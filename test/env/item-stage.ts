@@ -88,7 +88,8 @@ class ItemStage {
 
   get #deps(): LandscaperDeps {
     const openSecret = () => Promise.reject(new Error('no item opens a Secret'))
-    const targets = { open: this.#openTarget, openSecret, close: () => Promise.resolve() }
+    const serverOf = () => Promise.reject(new Error('no item asks for a server'))
+    const targets = { open: this.#openTarget, openSecret, serverOf, close: () => Promise.resolve() }
     return landscaperDeps(this.#current().deps, { targets })
   }
 

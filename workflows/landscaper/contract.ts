@@ -24,6 +24,8 @@ export const FINALIZER = 'finalizer.landscaper.gardener.cloud'
 export const TARGET_SYNC_LABEL = 'landscaper.gardener.cloud/targetsync'
 /** On such a Target: when its credentials were written last. */
 export const LAST_TARGET_SYNC_ANNOTATION = 'landscaper.gardener.cloud/lasttargetsync'
+/** On an item that may go without uninstalling: the Shoot that its Target leads to. Source: spec/landscaper.md 1.13. */
+export const CLUSTER_NAME_ANNOTATION = 'landscaper.gardener.cloud/clustername'
 /** On a TargetSync: its token is renewed now. */
 export const ROTATE_TOKEN_ANNOTATION = 'landscaper.gardener.cloud/rotate-token'
 

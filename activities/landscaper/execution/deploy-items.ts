@@ -20,8 +20,9 @@ import { isOwnedBy } from '../../kube/owners.ts'
 import { isNews, type KnownVersions } from '../../kube/read-family.ts'
 import { targetView } from '../../kube/views.ts'
 import type { Patch } from '../../kube/write.ts'
+import { readClusters } from './cluster-names.ts'
 import { type BatchResult, type ItemsInput, type ItemWrite, send } from './item-batch.ts'
-import { decodeItems, deployItemName, desiredDeployItem, newDeployItem, writtenAt } from './items.ts'
+import { decodeItems, deployItemName, desiredDeployItem, newDeployItem, type Writing, writtenAt } from './items.ts'
 import { readExecution } from './observe.ts'
 import { deployItemView, itemNameOf } from '../deploy-item-view.ts'
 
@@ -88,7 +89,8 @@ async function apply(
   }
   const decoded = await decodeItems(execution, dataOf(deps, subject))
   if ('problem' in decoded) throw finalFailure('ERR_CONFIGURATION_PROBLEM', decoded.problem)
-  const writes = plannedWrites(execution, decoded.items, existing, { jobID, now: deps.now() })
+  const clusterOf = await readClusters(deps, subject, decoded.items)
+  const writes = plannedWrites(execution, decoded.items, existing, { jobID, now: deps.now(), clusterOf })
   const asked = only && new Set(only)
   const due = asked === undefined ? writes : writes.filter(({ name }) => asked.has(name))
   const result = await send(deps, { by, step: 'applyDeployItems' }, due)
@@ -101,12 +103,6 @@ async function apply(
 
 function childOf({ namespace }: Subject, { uid, name, version, finalizers, jobID }: ItemsInput['items'][number]) {
   return { uid, name, version, finalizers, jobID, watched: deployItemKind, namespace }
-}
-
-/** For which job items are written, and when. */
-interface Writing {
-  readonly jobID: string
-  readonly now: Date
 }
 
 function plannedWrites(
@@ -190,9 +186,9 @@ function itemPatch(
   execution: Execution,
   item: DeployItemTemplate,
   existing: DeployItem,
-  { now }: Writing,
+  { now, clusterOf }: Writing,
 ): Patch | undefined {
-  const desired = desiredDeployItem(execution, item)
+  const desired = desiredDeployItem(execution, item, clusterOf(item))
   const found = existing.spec
   if (found.type !== desired.spec.type) {
     throw finalFailure(

@@ -18,6 +18,7 @@ import { ownerReference } from '../../kube/owners.ts'
 import type { TenantData } from '../bounded/tenant-data.ts'
 import { withoutUninstall } from '../requests.ts'
 import type { DecodedItems } from '../bounded/packed-items.ts'
+import type { ClusterOf } from './cluster-names.ts'
 
 const GENERATED_NAME_LIMIT = 63
 const SUFFIX_LENGTH = 5
@@ -51,8 +52,12 @@ export function deployItemName(execution: KubeObject, item: string, jobID: strin
   return `${base}-${suffix}`
 }
 
-/** The labels, annotations (undefined: none) and spec that the item's DeployItem shall have. */
-export function desiredDeployItem(execution: Execution, item: DeployItemTemplate) {
+/** @param cluster what cluster-names.ts says of the item. @returns the labels, annotations (undefined: none) and spec that its DeployItem shall have. */
+export function desiredDeployItem(
+  execution: Execution,
+  item: DeployItemTemplate,
+  cluster: Readonly<Record<string, string | undefined>> = {},
+) {
   const { metadata } = execution
   const { context } = execution.spec
   const { type, config, target, timeout, updateOnChangeOnly, onDelete } = item
@@ -65,6 +70,7 @@ export function desiredDeployItem(execution: Execution, item: DeployItemTemplate
       // What was taken back must not stay behind on the items.
       [DELETE_WITHOUT_UNINSTALL_ANNOTATION]: withoutUninstall(execution) ? 'true' : undefined,
       [CACHE_HELM_CHARTS_ANNOTATION]: metadata.annotations?.[CACHE_HELM_CHARTS_ANNOTATION],
+      ...cluster,
     },
     spec: {
       type,
@@ -83,14 +89,21 @@ export function writtenAt(now: Date): Readonly<Record<string, string>> {
   return { [RECONCILE_TIME_ANNOTATION]: now.toISOString().replace(/\.\d+/, '') }
 }
 
+/** For which job items are written, when, and what is known of their clusters. */
+export interface Writing {
+  readonly jobID: string
+  readonly now: Date
+  readonly clusterOf: ClusterOf
+}
+
 /** The whole DeployItem to create. */
 export function newDeployItem(
   execution: Execution,
   item: DeployItemTemplate,
-  { jobID, now }: { readonly jobID: string; readonly now: Date },
+  { jobID, now, clusterOf }: Writing,
 ): KubeObject {
   const { metadata } = execution
-  const { labels, annotations, spec } = desiredDeployItem(execution, item)
+  const { labels, annotations, spec } = desiredDeployItem(execution, item, clusterOf(item))
   return {
     apiVersion: deployItemKind.apiVersion,
     kind: deployItemKind.kind,

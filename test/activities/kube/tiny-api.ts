@@ -82,7 +82,7 @@ export class TinyApi {
     const key = path.replace(/\/status$/, '')
     const found = this.objects.get(key)
     if (found === undefined && method === 'GET' && isCollection(key)) return this.#list(key)
-    if (found === undefined) return refusal(404, 'NotFound')
+    if (found === undefined) return missing(key)
     if (method === 'GET') return { status: 200, body: found }
     if (method === 'PATCH') return this.#patch(key, found, body)
     return this.#remove(key, found, body)
@@ -126,6 +126,13 @@ export class TinyApi {
     this.objects.delete(path)
     return { status: 200, body: deleted }
   }
+}
+
+/** As a server says it of an object of a kind that it serves. */
+function missing(path: string): Answer {
+  const [name = '', kind = ''] = path.split('/').reverse()
+  const { status, body } = refusal(404, 'NotFound')
+  return { status, body: { ...body, details: { name, kind } } }
 }
 
 export function refusal(code: number, reason: string): Answer {

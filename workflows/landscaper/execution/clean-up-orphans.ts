@@ -1,10 +1,11 @@
 // Progressing, before anything else: orphans are taken away, all at once, and waited for until they are gone.
 // Source: spec/landscaper.md 2.8 rule 1. Their `dependsOn` is not honoured. One that no deployer ever took up, e.g. of a misspelt type, has
-// nothing to uninstall and is let go at once.
+// nothing to uninstall and is let go at once, as is one whose cluster was removed (release-of-removed.ts).
 
 import { done, fail, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
 import { classifyDeployItems } from './classify-deploy-items.ts'
 import { absorbAll, causes, codesOf, type ExecutionPass, isAtWork, isToBeReleased, names } from './pass.ts'
+import { type RemovedClusters, releaseOfRemoved } from './release-of-removed.ts'
 import { drained, takeUpItems } from './take-up-items.ts'
 
 export async function cleanUpOrphans(pass: ExecutionPass): Promise<Outcome> {
@@ -20,10 +21,10 @@ export async function cleanUpOrphans(pass: ExecutionPass): Promise<Outcome> {
     const released = await absorbAll(pass, 'releaseDeployItems', untouched)
     return released.faults.length > 0 ? released : await cleanUpOrphans(pass)
   }
-  return await uninstall(pass)
+  return await uninstall(pass, await releaseOfRemoved(pass, orphans))
 }
 
-async function uninstall(pass: ExecutionPass): Promise<Outcome> {
+async function uninstall(pass: ExecutionPass, removed: RemovedClusters): Promise<Outcome> {
   const { jobID } = pass
   // What runs goes on meanwhile.
   const look = () => {
@@ -32,7 +33,7 @@ async function uninstall(pass: ExecutionPass): Promise<Outcome> {
   }
   const taken = await takeUpItems(
     pass,
-    look().unfinished.filter(({ untouched }) => untouched !== true),
+    look().unfinished.filter((item) => item.untouched !== true && !removed.isHeld(item)),
   )
   const { orphans, unfinished } = look()
   const waiting = stop(`waiting for orphaned deploy items to be uninstalled: ${names(unfinished)}`)
@@ -44,7 +45,7 @@ async function uninstall(pass: ExecutionPass): Promise<Outcome> {
     )
   if (orphans.length === 0) return done
   // One that failed lets the others finish, and what else runs.
-  if (unfinished.length > 0) return joinOutcomes(waiting, taken)
+  if (unfinished.length > 0) return joinOutcomes(waiting, taken, removed.outcome)
   return fail(
     'OrphanedDeployItems',
     `orphaned deploy items could not be uninstalled: ${names(orphans)}${causes(orphans)}`,

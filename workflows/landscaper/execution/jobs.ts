@@ -23,6 +23,7 @@ export const executionJobs: JobController<ExecutionState, ExecutionActivities> =
     triggerDeployItems: short.triggerDeployItems,
     deleteDeployItems: short.deleteDeployItems,
     releaseDeployItems: short.releaseDeployItems,
+    releaseItemsOfRemovedClusters: short.releaseItemsOfRemovedClusters,
     interruptExecution: short.interruptExecution,
     forgetInterrupt: short.forgetInterrupt,
     endUnclaimedItems: short.endUnclaimedItems,

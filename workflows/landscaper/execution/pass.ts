@@ -24,6 +24,7 @@ type ObservedActivities = Pick<
   | 'triggerDeployItems'
   | 'deleteDeployItems'
   | 'releaseDeployItems'
+  | 'releaseItemsOfRemovedClusters'
   | 'interruptExecution'
   | 'forgetInterrupt'
   | 'endUnclaimedItems'
@@ -108,6 +109,18 @@ export function batch(pass: ExecutionPass, items: readonly DeployItemView[]) {
 function typedBatch(pass: ExecutionPass, items: readonly DeployItemView[]) {
   const { items: named, ...others } = batch(pass, items)
   return { ...others, items: named.map((item, index) => ({ ...item, type: items[index]?.type ?? '' })) }
+}
+
+/** The same of those that say where they are deployed to. */
+export function clusteredBatch(pass: ExecutionPass, items: readonly DeployItemView[]) {
+  const { items: named, ...others } = batch(pass, items)
+  return {
+    ...others,
+    items: named.flatMap((item, index) => {
+      const cluster = items[index]?.cluster
+      return cluster === undefined ? [] : [{ ...item, cluster }]
+    }),
+  }
 }
 
 // One line in `kubectl get -o wide`; who wants all errors looks at the items.

@@ -5,11 +5,13 @@
 //   X2. Nothing running and nothing ready, yet items blocked: stuck, so the phase fails, with the cycle's path and the way out.
 //   X3. An item that no deployer ever took up has nothing to uninstall: it goes at once, and binds no order. So a graph that was cyclic from the start
 //       is gone at once.
+//   X4. One whose cluster was removed goes likewise, where it says that it may (release-of-removed.ts).
 
 import { done, fail, findCycle, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import { classifyForDeletion } from './classify-deploy-items.ts'
 import { absorbAll, causes, codesOf, type ExecutionPass, isToBeReleased, names } from './pass.ts'
+import { releaseOfRemoved } from './release-of-removed.ts'
 import { drained, takeUpLevels } from './take-up-items.ts'
 
 export async function triggerDeletion(pass: ExecutionPass): Promise<Outcome> {
@@ -19,9 +21,13 @@ export async function triggerDeletion(pass: ExecutionPass): Promise<Outcome> {
   const released = await releaseUntouched(pass)
   if (released.faults.length > 0) return released
 
+  // X4
+  const removed = await releaseOfRemoved(pass, state.deployItems)
+
   const look = () => {
     const { failed, running, ready } = classesOf(pass)
-    return { running, ready: failed.length > 0 ? [] : ready.filter((item) => item.untouched !== true) }
+    const due = ready.filter((item) => item.untouched !== true && !removed.isHeld(item))
+    return { running, ready: failed.length > 0 ? [] : due }
   }
   const taken = await takeUpLevels(pass, look)
   const { running } = look()
@@ -32,7 +38,7 @@ export async function triggerDeletion(pass: ExecutionPass): Promise<Outcome> {
       stop(`a deploy item could not be triggered; waiting for the running ones: ${names(running)}`),
     )
   const found = verdict(pass)
-  return found.stopped === undefined ? found : joinOutcomes(found, taken)
+  return found.stopped === undefined ? found : joinOutcomes(found, taken, removed.outcome)
 }
 
 /** X3. Nobody may be there to say that nothing was deployed of these. */

@@ -1,8 +1,8 @@
-// What is asked of a Gardener: which Shoots a project has, and kubeconfigs for them. Its API is that of an API server, so whatever answers like it will do.
+// What is asked of a Gardener: which Shoots a project has, whether one is there, and kubeconfigs for them. Its API is that of an API server, so whatever answers like it will do.
 // Source: spec/landscaper.md 1.9, 3.7.
 
 import { type KubeClient, resourcePath } from '../../../kube/client.ts'
-import { KubeError } from '../../../kube/errors.ts'
+import { isNotFound, KubeError } from '../../../kube/errors.ts'
 import { isMap } from '../objects/readiness/field-reader.ts'
 import { refuseLarge } from './issued-size.ts'
 
@@ -33,4 +33,28 @@ export async function requestShootAccess(
     throw KubeError.unreachable('POST', path, 'the answer has no kubeconfig, or not until when it is valid')
   refuseLarge('kubeconfig', text)
   return { kubeconfig: text, expiresAt: new Date(expirationTimestamp).toISOString() }
+}
+
+/**
+ * Whether the project has the Shoot. It has not only where the server says so of that very object: an API that does not answer, or is not
+ * served, says nothing about it.
+ *
+ * @throws KubeError, DeployError of the client
+ */
+export async function isShootThere(
+  kube: Pick<KubeClient, 'request'>,
+  { namespace, name }: { namespace: string; name: string },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const path = resourcePath(shootResource, namespace, name)
+  try {
+    const { metadata } = await kube.request<{ readonly metadata?: unknown }>('GET', path, { signal })
+    if (isMap(metadata) && metadata['name'] === name) return true
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+    const { missing } = error
+    if (missing?.kind === shootResource.plural && missing.name === name) return false
+    throw error
+  }
+  throw KubeError.unreachable('GET', path, 'the answer is not the Shoot')
 }

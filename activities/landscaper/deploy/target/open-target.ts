@@ -95,6 +95,12 @@ class KeptTargets implements TargetAccess {
     return await this.#open(await readSecretSource(this.#deps.kube, { namespace, ...reference, signal }), signal)
   }
 
+  async serverOf(namespace: string, name: string, signal?: AbortSignal): Promise<string | undefined> {
+    const { kube, data } = this.#deps
+    const config = await configOf(data({ namespace, signal }), await readSource(kube, { namespace, name, signal }))
+    return 'cluster' in config ? config.cluster.server : undefined
+  }
+
   async #open(source: Source, signal: AbortSignal | undefined): Promise<TargetCluster> {
     if (this.#deps.strictTenancy === true) await checkTenancy(this.#deps, source, signal)
     const { uid } = source.target.metadata

@@ -35,5 +35,11 @@ export interface TargetAccess {
   open(namespace: string, name: string, signal?: AbortSignal): Promise<TargetCluster>
   /** The same of a key of a Secret with a kubeconfig, where there is no Target. @throws as `open`. */
   openSecret(namespace: string, secret: SecretKey, signal?: AbortSignal): Promise<TargetCluster>
+  /**
+   * The server that the kubeconfig of a Target names, without speaking to it; undefined where it has none (`selfConfig`).
+   *
+   * @throws as `open`.
+   */
+  serverOf(namespace: string, name: string, signal?: AbortSignal): Promise<string | undefined>
   close(): Promise<void>
 }

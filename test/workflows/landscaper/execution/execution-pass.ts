@@ -138,6 +138,7 @@ function activities(
     guardSubject: refuse('guardSubject'),
     applyDeployItems: refuse('applyDeployItems'),
     collectExports: refuse('collectExports'),
+    releaseItemsOfRemovedClusters: refuse('releaseItemsOfRemovedClusters'),
     triggerDeployItems(input) {
       begins(chosen(input))
       return batch(called.triggered, (item) => ({ ...item, jobID: JOB }))(input)

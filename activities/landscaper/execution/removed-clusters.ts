@@ -1,0 +1,211 @@
+// Lets items go whose cluster was removed: the Shoot that they say they are deployed to is not in the project of the namespace's TargetSync.
+// Source: spec/landscaper.md 2.8 "Deletion".
+//
+//   R1. Removed is what the server of the project says that it does not have. No answer, no access, an API that is not served: nobody knows, so nothing
+//       is let go, and it is asked again.
+//   R2. With a domain of its own a Shoot's server has another name than the Shoot: one called like the Target, which a TargetSync names after it,
+//       counts as the item's cluster, too.
+//   R3. What is let go is what was asked about: an item that has changed meanwhile is looked at again.
+
+import { FINALIZER } from '../../../workflows/landscaper/contract.ts'
+import { deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
+import { targetSyncKind } from '../../../workflows/landscaper/target-sync/kind.ts'
+import { isIdle, type Subject } from '../../../workflows/kit/index.ts'
+import { activitySignal } from '../../kube/activity-signal.ts'
+import { type ObjectList, resourcePath } from '../../kube/client.ts'
+import { KubeError } from '../../kube/errors.ts'
+import { recordEvent } from '../../kube/events.ts'
+import { inParallel } from '../../kube/in-parallel.ts'
+import { storedAs } from '../../kube/stored.ts'
+import type { WriteAnswer } from '../../kube/write.ts'
+import { release } from '../../run/children.ts'
+import type { LandscaperDeps } from '../deps.ts'
+import { deployItemView, type ItemCluster } from '../deploy-item-view.ts'
+import { shortened, toDeployError } from '../deploy/run/deploy-errors.ts'
+import { DeployError } from '../deploy/run/deployer.ts'
+import { isShootThere } from '../deploy/target/gardener.ts'
+import { isObjectName } from '../deploy/target/target-config.ts'
+import { type BatchResult, type ItemsInput, type ItemWrite, send } from './item-batch.ts'
+
+export interface ClusteredInput extends ItemsInput {
+  readonly items: readonly ClusteredItem[]
+}
+
+type ClusteredItem = ItemsInput['items'][number] & { readonly cluster: ItemCluster }
+
+export interface RemovedResult extends BatchResult {
+  /** Names of the items whose cluster is there: they are to be uninstalled. Of those that are in no list nobody knows; `failures` says why. */
+  readonly there: readonly string[]
+}
+
+const OPERATION = 'FindCluster'
+const STEP = 'releaseItemsOfRemovedClusters'
+/** A pass waits for the answers. */
+const LONGEST_MS = 5000
+const PARALLEL_QUESTIONS = 10
+const NAMES_SHOWN = 3
+
+/** @param longestMs for all questions of a call together. */
+export const removedClusterActivities = (deps: LandscaperDeps, longestMs = LONGEST_MS) => ({
+  /** Lets those of the items go whose cluster was removed. Idempotent. @throws retryable failures of the journal; all else is in the result. */
+  async releaseItemsOfRemovedClusters({ by, subject, items }: ClusteredInput): Promise<RemovedResult> {
+    const find = await finder(deps, subject.namespace, longestMs)
+    const found = new Map<ClusteredItem, Whereabouts>()
+    await inParallel(items, PARALLEL_QUESTIONS, async (item) => void found.set(item, await find(item.cluster)))
+    const those = (is: Whereabouts['is']) => items.filter((item) => found.get(item)?.is === is)
+    const removed = those('removed')
+    const byName = new Map(removed.map((item) => [item.name, item]))
+    const tell = async (answer: WriteAnswer<typeof deployItemKind>) => {
+      if (answer.result !== 'ok' || !answer.wrote) return
+      const item = byName.get(answer.object.metadata.name)
+      if (item !== undefined) await tellRelease(deps, subject, item, found.get(item)?.told ?? '')
+    }
+    const writes = removed.map((item) => releaseOf(subject, item))
+    const released = await send(deps, { by, step: STEP }, writes, tell)
+    const failures = failuresOf(those('unknown'), (item) => found.get(item)?.told ?? '')
+    return {
+      ...{ ...released, failures: [...released.failures, ...failures] },
+      there: those('there').map(({ name }) => name),
+    }
+  },
+})
+
+/** `told` is for people: which one it is, or why nobody knows. */
+interface Whereabouts {
+  readonly is: 'there' | 'removed' | 'unknown'
+  readonly told: string
+}
+
+/** The project that is asked. */
+interface Project {
+  /** For people. */
+  readonly at: string
+  readonly namespace: string
+  /** The Target for the cluster that answers; undefined: there is none. */
+  readonly ownTarget: string | undefined
+  readonly isThere: (shoot: string) => Promise<boolean>
+}
+
+type Find = (cluster: ItemCluster) => Promise<Whereabouts>
+
+/** Asks about each Shoot once, and opens the project once. */
+async function finder(deps: LandscaperDeps, namespace: string, longestMs: number): Promise<Find> {
+  const signal = limited(activitySignal(), longestMs)
+  try {
+    const project = await openProject(deps, namespace, signal)
+    return async (cluster) => {
+      try {
+        return await whereabouts(project, cluster)
+      } catch (error) {
+        return unknown(error, `${project.at}: `)
+      }
+    }
+  } catch (error) {
+    const nobodyKnows = unknown(error)
+    return () => Promise.resolve(nobodyKnows)
+  }
+}
+
+function limited(signal: AbortSignal | undefined, longestMs: number): AbortSignal {
+  const limit = AbortSignal.timeout(longestMs)
+  return signal === undefined ? limit : AbortSignal.any([signal, limit])
+}
+
+async function whereabouts(project: Project, { shoot, target }: ItemCluster): Promise<Whereabouts> {
+  if (target === project.ownTarget) return { is: 'there', told: '' }
+  // R2
+  const names = new Set([shoot, target.replace(/\.kubeconfig$/, '')].filter(isObjectName))
+  for (const name of names) if (await project.isThere(name)) return { is: 'there', told: '' }
+  return { is: 'removed', told: `Shoot ${project.namespace}/${shoot} is not there, by ${project.at}` }
+}
+
+/** By the one TargetSync of the namespace. @throws DeployError, KubeError, and when the signal is aborted. */
+async function openProject(deps: LandscaperDeps, namespace: string, signal: AbortSignal): Promise<Project> {
+  const path = resourcePath(targetSyncKind, namespace)
+  const { items } = await deps.kube.request<ObjectList>('GET', path, { query: { limit: '2' }, signal })
+  const [only, ...others] = items.map((item) => storedAs(targetSyncKind, item))
+  if (only === undefined || others.length > 0)
+    throw unclear(
+      `namespace ${namespace}: found ${only === undefined ? 'no' : 'more than one'} TargetSync, expected one`,
+    )
+  const { sourceNamespace, secretRef, createTargetToSource, targetToSourceName = sourceNamespace } = only.spec
+  const at = `targetsync ${namespace}/${only.metadata.name}`
+  if (!isObjectName(sourceNamespace)) throw unclear(`${at}: spec.sourceNamespace is no name of a namespace`)
+  const { name, key = 'kubeconfig' } = secretRef
+  const { kube } = await deps.landscaper.targets.openSecret(namespace, { name, key }, signal)
+  const asked = new Map<string, Promise<boolean>>()
+  const ask = (shoot: string) => isShootThere(kube, { namespace: sourceNamespace, name: shoot }, signal)
+  const isThere = (shoot: string) => {
+    const answer = asked.get(shoot) ?? ask(shoot)
+    asked.set(shoot, answer)
+    return answer
+  }
+  const ownTarget = createTargetToSource === true ? targetToSourceName : undefined
+  return { at, namespace: sourceNamespace, ownTarget, isThere }
+}
+
+function unclear(message: string): DeployError {
+  return new DeployError(OPERATION, 'ClusterUnknown', message)
+}
+
+/** R1. @throws what is no failure of the world, and when the activity is over. */
+function unknown(error: unknown, at = ''): Whereabouts {
+  activitySignal()?.throwIfAborted()
+  if (error instanceof KubeError || error instanceof DeployError)
+    return { is: 'unknown', told: `${at}${shortened(toDeployError(OPERATION, error).message)}` }
+  const isOver = error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError')
+  if (!isOver) throw error
+  return { is: 'unknown', told: `${at}found no answer in time` }
+}
+
+/** One for each reason, however many items it is. */
+function failuresOf(
+  items: readonly ClusteredItem[],
+  why: (item: ClusteredItem) => string,
+): readonly BatchResult['failures'][number][] {
+  const byReason = new Map<string, ClusteredItem[]>()
+  for (const item of items) {
+    const same = byReason.get(why(item))
+    if (same === undefined) byReason.set(why(item), [item])
+    else same.push(item)
+  }
+  return [...byReason].map(([told, some]) => {
+    const shown = some.slice(0, NAMES_SHOWN).map(({ item, name }) => item ?? name)
+    const object = `${shown.join(', ')}${some.length > shown.length ? ` and ${some.length - shown.length} more` : ''}`
+    const message = `whether its cluster was removed is not known (onDelete.skipUninstallIfClusterRemoved): ${told}`
+    return { object, code: 'ClusterUnknown', message, retryable: true }
+  })
+}
+
+function releaseOf({ namespace }: Subject, item: ClusteredItem): ItemWrite {
+  const { cluster, uid, name, version, finalizers } = item
+  const write = release({ watched: deployItemKind, namespace, uid, name, version, finalizers }, FINALIZER)
+  if (write.verb !== 'patch') return write
+  return {
+    ...write,
+    // R3
+    reapply(current) {
+      const now = deployItemView(current, {}).cluster
+      const isSame = now?.shoot === cluster.shoot && now.target === cluster.target && isIdle(current.status ?? {})
+      return isSame ? write.reapply(current) : 'superseded'
+    },
+  }
+}
+
+/** The item is gone by then; who asks for its Events still learns why. */
+async function tellRelease(
+  deps: LandscaperDeps,
+  { namespace }: Subject,
+  { uid, name }: ClusteredItem,
+  told: string,
+): Promise<void> {
+  const { apiVersion, kind } = deployItemKind
+  await recordEvent(
+    deps,
+    { apiVersion, kind, namespace, name, uid },
+    {
+      ...{ type: 'Normal', reason: 'UninstallSkipped', source: 'pawl', identity: [uid, 'UninstallSkipped'] },
+      message: `not uninstalled, because its cluster was removed: ${told}`,
+    },
+  )
+}

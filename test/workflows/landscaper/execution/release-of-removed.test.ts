@@ -1,0 +1,143 @@
+// Items whose cluster was removed: let go in deletions and as orphans; what nobody knows holds up the item alone. Source: spec/landscaper.md 2.8.
+
+import { describe, expect, it } from 'vitest'
+
+import type { DeployItemView } from '../../../../activities/landscaper/deploy-item-view.ts'
+import type { ClusteredInput, RemovedResult } from '../../../../activities/landscaper/execution/removed-clusters.ts'
+import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
+import { cleanUpOrphans } from '../../../../workflows/landscaper/execution/clean-up-orphans.ts'
+import { triggerDeletion } from '../../../../workflows/landscaper/execution/trigger-deletion.ts'
+import { done, fail, stop } from '../../../../workflows/kit/index.ts'
+import { busy, executionPass, failed, leaving, pending, running, wrote } from './execution-pass.ts'
+
+const on = (shoot: string, item: DeployItemView): DeployItemView => ({
+  ...leaving(item),
+  cluster: { shoot, target: shoot },
+})
+
+/** Of each Shoot what is known; those that are in none of the lists nobody knows. */
+interface Garden {
+  readonly there?: readonly string[]
+  readonly removed?: readonly string[]
+  /** How many items one call has time for. */
+  readonly atOnce?: number
+  /** What is left of the finalizers. */
+  readonly others?: readonly string[]
+}
+
+function deletion(
+  items: readonly DeployItemView[],
+  { there = [], removed = [], atOnce = items.length, others = [] }: Garden,
+) {
+  const asked: string[] = []
+  const releaseItemsOfRemovedClusters = ({ items: given }: ClusteredInput): Promise<RemovedResult> => {
+    const done = given.slice(0, atOnce)
+    asked.push(...done.map(({ item = '' }) => item))
+    const of = (shoots: readonly string[]) => done.filter(({ cluster }) => shoots.includes(cluster.shoot))
+    const released = of(removed).map(({ name }) => name)
+    const held = built.pass.state.deployItems
+      .filter(({ name }) => others.length > 0 && released.includes(name))
+      .map((item) => ({ ...item, finalizers: others }))
+    const unknown = done.filter((one) => ![...of(there), ...of(removed)].includes(one))
+    const failures = unknown.map(({ name }) => ({
+      ...{ object: name, code: 'ClusterUnknown', message: 'no answer', retryable: true },
+    }))
+    return Promise.resolve({
+      ...{ ...wrote(held, others.length > 0 ? [] : released), failures },
+      ...{ there: of(there).map(({ name }) => name), left: given.slice(atOnce).map(({ name }) => name) },
+    })
+  }
+  const built = executionPass(items, { act: { releaseItemsOfRemovedClusters } })
+  return { ...built, asked }
+}
+
+const UNKNOWN = { code: 'ClusterUnknown', message: 'exec-a: no answer', retryable: true }
+
+describe('a deletion of items whose cluster was removed', () => {
+  it('lets them go at once, whatever depends on them, and asks no deployer', async () => {
+    const { pass, called } = deletion([on('berry', pending('a')), on('berry', pending('b', ['a']))], {
+      removed: ['berry'],
+    })
+    expect(await triggerDeletion(pass)).toEqual(done)
+    expect(called.triggered).toEqual([])
+  })
+
+  it('uninstalls the others', async () => {
+    const items = [on('berry', pending('a')), on('cherry', pending('b')), leaving(pending('c'))]
+    const { pass, called, asked } = deletion(items, { removed: ['berry'], there: ['cherry'] })
+    expect(await triggerDeletion(pass)).toEqual(stop('waiting for b, c to be uninstalled'))
+    expect(asked).toEqual(['a', 'b'])
+    expect(called.triggered).toEqual(['b', 'c'])
+  })
+
+  it('goes on where one call has no time for all of them', async () => {
+    const { pass, asked } = deletion(
+      ['a', 'b', 'c'].map((name) => on('berry', pending(name))),
+      { removed: ['berry'], atOnce: 2 },
+    )
+    expect(await triggerDeletion(pass)).toEqual(done)
+    expect(asked).toEqual(['a', 'b', 'c'])
+  })
+
+  it('asks nobody about items that say nothing, are at work, or are held by others alone', async () => {
+    const held = { ...on('berry', pending('held')), finalizers: ['theirs'] }
+    const items = [leaving(pending('a')), on('berry', running('b')), on('berry', busy(pending('c'))), held]
+    const { pass, called, asked } = deletion(items, {})
+    expect(await triggerDeletion(pass)).toEqual(stop('waiting for a, b, c, held to be uninstalled'))
+    expect([asked, called.triggered]).toEqual([[], ['a']])
+  })
+
+  it('waits for who else holds them after they were let go', async () => {
+    const item = { ...on('berry', pending('a')), finalizers: [FINALIZER, 'theirs'] }
+    const { pass, called, asked } = deletion([item], { removed: ['berry'], others: ['theirs'] })
+    const waiting = stop('waiting for a to be uninstalled')
+    expect(await triggerDeletion(pass)).toEqual(waiting)
+    expect(await triggerDeletion(pass)).toEqual(waiting)
+    expect([asked, called.triggered]).toEqual([['a'], []])
+  })
+})
+
+describe('a deletion in which nobody knows of a cluster', () => {
+  it('holds back the items of that one, and asks again', async () => {
+    const { pass, called } = deletion([on('berry', pending('a')), leaving(pending('b'))], {})
+    const outcome = await triggerDeletion(pass)
+    expect(outcome).toMatchObject({ stopped: 'waiting for b, a to be uninstalled', faults: [UNKNOWN] })
+    expect(called.triggered).toEqual(['b'])
+  })
+
+  it('ends where the items have failed, as by an interrupt', async () => {
+    const { pass } = deletion([on('berry', failed('a')), on('berry', pending('b'))], {})
+    const found = 'deploy items could not be uninstalled: a'
+    expect(await triggerDeletion(pass)).toEqual(fail('DeployItemsNotDeleted', found))
+  })
+
+  it('lets go what has failed and whose cluster has gone meanwhile', async () => {
+    const { pass } = deletion([on('berry', failed('a'))], { removed: ['berry'] })
+    expect(await triggerDeletion(pass)).toEqual(done)
+  })
+})
+
+describe('an orphan', () => {
+  it('whose cluster was removed is let go', async () => {
+    const { pass, called } = deletion([on('berry', pending('a'))], { removed: ['berry'] })
+    expect(await cleanUpOrphans(pass)).toEqual(done)
+    expect(called.triggered).toEqual([])
+  })
+
+  it('of whose cluster nobody knows is held back, and the others are not', async () => {
+    const { pass, called } = deletion([on('berry', pending('a')), leaving(pending('b'))], {})
+    const outcome = await cleanUpOrphans(pass)
+    expect(outcome).toMatchObject({
+      stopped: 'waiting for orphaned deploy items to be uninstalled: a, b',
+      faults: [UNKNOWN],
+    })
+    expect(called.triggered).toEqual(['b'])
+  })
+
+  it('that has failed is asked about again', async () => {
+    const { pass, called } = deletion([on('berry', failed('a')), on('cherry', failed('b'))], { removed: ['berry'] })
+    const found = 'orphaned deploy items could not be uninstalled: b'
+    expect(await cleanUpOrphans(pass)).toEqual(fail('OrphanedDeployItems', found))
+    expect(called.triggered).toEqual([])
+  })
+})
