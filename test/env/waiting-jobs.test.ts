@@ -9,6 +9,7 @@ import { WaitingJobs } from '../../worker/reconciler/waiting-jobs.ts'
 import { builtIn } from '../../worker/server/registry.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { deps, seen } from '../activities/journal/build-events.ts'
+import { FINALIZER } from '../support/cluster.ts'
 import { refusal } from '../activities/kube/tiny-api.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
 
@@ -29,25 +30,27 @@ function worker(): WaitingJobs {
 interface Asked {
   readonly count?: number
   readonly dueMs?: number
-  /** Undefined: they ask for none. */
-  readonly jobID?: string | undefined
+  /** Their job has ended. */
+  readonly isOver?: boolean
   readonly mayStart?: boolean
 }
 
 /** Items that nobody hosts, each a millisecond after the one before. @returns their uids. */
 async function ask(
   namespace: string,
-  { count = 1, dueMs = 60_000, jobID = 'j1', mayStart = true, ...given }: Asked = {},
+  { count = 1, dueMs = 60_000, isOver = false, mayStart = true }: Asked = {},
 ): Promise<readonly string[]> {
   const { db } = stage().database
   const items = Array.from({ length: count }, (_, index) => ({
     uid: `${namespace}-${index}-${randomUUID()}`,
     namespace,
   }))
-  const status = 'jobID' in given ? {} : { jobID }
-  const events = items.map((item) =>
-    seen('ADDED', { ...item, version: 1, spec: { type: 'landscaper.gardener.cloud/mock' }, status }, deployItemKind),
-  )
+  const content = {
+    finalizers: [FINALIZER],
+    spec: { type: 'landscaper.gardener.cloud/mock' },
+    status: { jobID: 'j1', ...(isOver && { jobIDFinished: 'j1', phase: 'Succeeded' }) },
+  }
+  const events = items.map((item) => seen('ADDED', { ...item, version: 1, ...content }, deployItemKind))
   await journalEvents(
     db,
     { cluster: 'local', source: 'watch', events },
@@ -132,7 +135,7 @@ describe('many jobs that wait for their turn', () => {
 describe('nothing is told', () => {
   it.each<[string, Asked]>([
     ['has waited a moment only', { dueMs: 5000 }],
-    ['asks for no job', { jobID: undefined }],
+    ['asks for no job', { isOver: true }],
     ['only wakes an open run', { mayStart: false }],
   ])('of what %s', async (_, asked) => {
     await ask('ns', asked)
