@@ -36,6 +36,7 @@ import { StuckRuns } from './reconciler/stuck-runs.ts'
 import { runSweeper } from './reconciler/sweeper.ts'
 import { createTellingWorker } from './reconciler/telling-worker.ts'
 import { logTemporal } from './reconciler/temporal-log.ts'
+import { WaitingJobs } from './reconciler/waiting-jobs.ts'
 
 const given = givenFlags(WORKER_FLAGS)
 const config = readConfig()
@@ -203,8 +204,10 @@ async function tellOwnHealth(
 async function serve({ log, stopping, opened }: Frame, parts: Parts, workers: readonly Worker[]): Promise<void> {
   const { troubles, health, db, lax, kube, connection, client, build, stuckRuns, atWork } = parts
   const warn: DispatcherDeps['warn'] = async (...told) => await recordWarning({ kube, log, now }, ...told)
+  const waiting = new WaitingJobs({ db, kube, log, now, registry }, settings.dispatcher)
+  const late: DispatcherDeps['late'] = async (...told) => await waiting.late(...told)
   const dispatcher = new Dispatcher(
-    { db, lax, client, log, now, atWork, registry, warn, report: troubles.report },
+    { db, lax, client, log, now, atWork, registry, warn, late, report: troubles.report },
     settings.dispatcher,
   )
   const running = [
@@ -216,6 +219,7 @@ async function serve({ log, stopping, opened }: Frame, parts: Parts, workers: re
       stopping.signal,
     ),
     stuckRuns.run(stopping.signal),
+    waiting.run(stopping.signal, () => dispatcher.wasFull()),
     clock.follow(db, log, stopping.signal),
     tellOwnHealth({ log, opened, stopping }, parts),
     followApiKey(connection, settings.temporal, { log }, stopping.signal),

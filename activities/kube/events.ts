@@ -47,8 +47,8 @@ export interface KubeEvent {
   readonly identity: readonly string[]
 }
 
-/** Records an Event on the subject. @throws nothing that the API server says: that is logged. */
-export async function recordEvent(deps: EventDeps, involved: Involved, told: KubeEvent): Promise<void> {
+/** Records an Event on the subject. @returns whether it is there, also from before. @throws nothing that the API server says: that is logged. */
+export async function recordEvent(deps: EventDeps, involved: Involved, told: KubeEvent): Promise<boolean> {
   const { apiVersion, kind, name, uid } = involved
   const hash = createHash('sha256').update(JSON.stringify(told.identity)).digest('hex')
   const at = deps.now().toISOString()
@@ -71,8 +71,11 @@ export async function recordEvent(deps: EventDeps, involved: Involved, told: Kub
     await hurried(deps.kube, PATIENCE).request('POST', resourcePath(EVENTS, namespace), { body: event })
   } catch (failure) {
     if (!(failure instanceof KubeError)) throw failure
-    if (!isAlreadyExists(failure)) deps.log.warn({ kind, namespace, name, err: failure }, 'event could not be written')
+    if (isAlreadyExists(failure)) return true
+    deps.log.warn({ kind, namespace, name, err: failure }, 'event could not be written')
+    return false
   }
+  return true
 }
 
 /** What fits before the hash, and may stand before a dot. */

@@ -9,44 +9,91 @@ import { afterAll, describe, expect, it, vi } from 'vitest'
 import { shootResource } from '../../activities/landscaper/deploy/target/gardener.ts'
 import { resourcePath } from '../../activities/kube/client.ts'
 import { API, installation, item, OPERATION } from '../support/cluster.ts'
+import { ApiProxy, type Trap } from '../support/api-proxy.ts'
+import { Gate } from '../support/gate.ts'
 import { secret } from '../support/imports.ts'
 import { historiesOf, journalOf, leaks } from '../support/planted-secret.ts'
 import { useStage } from '../support/stage.ts'
 
 const CANARY = 'canary-4be1f07a22'
 const folder = mkdtempSync(join(tmpdir(), 'pawl-target-sync-'))
-afterAll(() => {
+let proxy: ApiProxy | undefined
+afterAll(async () => {
+  await proxy?.stop()
   rmSync(folder, { recursive: true })
 })
 
-const stage = useStage('target-sync', () => {
+const stage = useStage('target-sync', async () => {
+  proxy = await ApiProxy.start(stage.servers.accounts.worker)
   const ofBoth = ['--target-sync', 'yes', '--content-key', join(folder, 'content.key')]
-  return Promise.resolve({ bridgeFlags: ofBoth, workerFlags: ofBoth })
+  return { bridgeFlags: ofBoth, workerFlags: ofBoth, workerKubeconfig: proxy.kubeconfigPath }
 })
+
+/** A namespace that offers kubeconfigs in Secrets. */
+class Source {
+  readonly namespace: string
+  constructor(name: string) {
+    this.namespace = `${stage.cluster.namespace}-${name}`
+  }
+
+  async create(): Promise<void> {
+    await this.#request('POST', '/api/v1/namespaces', { metadata: { name: this.namespace } })
+  }
+
+  async offer(name: string): Promise<void> {
+    await this.#request('POST', this.#secrets, { metadata: { name }, stringData: { kubeconfig: CANARY } })
+  }
+
+  async withdraw(name: string): Promise<void> {
+    await this.#request('DELETE', `${this.#secrets}/${name}`)
+  }
+
+  async delete(): Promise<void> {
+    await this.#request('DELETE', `/api/v1/namespaces/${this.namespace}`)
+  }
+
+  /** What makes Targets of it. */
+  get sync() {
+    const spec = {
+      sourceNamespace: this.namespace,
+      secretRef: { name: 'access' },
+      secretNameExpression: '\\.kubeconfig$',
+    }
+    return { apiVersion: API, kind: 'TargetSync', metadata: { name: 'sync' }, spec }
+  }
+
+  get #secrets(): string {
+    return `/api/v1/namespaces/${this.namespace}/secrets`
+  }
+
+  async #request(verb: 'POST' | 'DELETE', path: string, body?: object): Promise<void> {
+    await stage.cluster.kube.request(verb, path, body === undefined ? {} : { body })
+  }
+}
+
+const names = async (plural: string, apiVersion = API) =>
+  (await stage.cluster.list(plural, apiVersion)).map(({ metadata }) => metadata.name).sort()
 
 describe('a TargetSync', () => {
   it('keeps the Targets of its namespace in step with a source, tells nothing of them, and takes them with it', async () => {
     const { cluster, pawl, servers } = stage
-    const source = `${cluster.namespace}-source`
-    const inSource = (name: string) => `/api/v1/namespaces/${source}/secrets${name}`
-    await cluster.kube.request('POST', '/api/v1/namespaces', { body: { metadata: { name: source } } })
-    const offered = (name: string, text: string) => ({ metadata: { name }, stringData: { kubeconfig: text } })
-    await cluster.kube.request('POST', inSource(''), { body: offered('berry.kubeconfig', CANARY) })
-    await cluster.kube.request('POST', inSource(''), { body: offered('berry.token', CANARY) })
+    const source = new Source('source')
+    await source.create()
+    await source.offer('berry.kubeconfig')
+    await source.offer('berry.token')
     await cluster.create(secret('access', { kubeconfig: readFileSync(servers.kubeconfigPath, 'utf8') }), 'secrets')
-    const spec = { sourceNamespace: source, secretRef: { name: 'access' }, secretNameExpression: '\\.kubeconfig$' }
-    await cluster.create({ apiVersion: API, kind: 'TargetSync', metadata: { name: 'sync' }, spec }, 'targetsyncs')
+    await cluster.create(source.sync, 'targetsyncs')
 
     const synced = await cluster.until('targetsyncs', 'sync', (one) => one?.status?.['lastUpdateTime'] !== undefined)
     expect(synced.status).toMatchObject({ observedGeneration: 1 })
     expect(synced.status?.['lastErrors'] ?? []).toEqual([])
-    expect((await cluster.list('targets')).map(({ metadata }) => metadata.name)).toEqual(['berry.kubeconfig'])
+    expect(await names('targets')).toEqual(['berry.kubeconfig'])
 
-    await cluster.kube.request('DELETE', inSource('/berry.kubeconfig'))
-    await cluster.kube.request('POST', inSource(''), { body: offered('cherry.kubeconfig', CANARY) })
+    await source.withdraw('berry.kubeconfig')
+    await source.offer('cherry.kubeconfig')
     await cluster.patch('targetsyncs', 'sync', { metadata: { annotations: { [OPERATION]: 'reconcile' } } })
     await cluster.until('targetsyncs', 'sync', (one) => one?.metadata.annotations?.[OPERATION] === undefined)
-    expect((await cluster.list('targets')).map(({ metadata }) => metadata.name)).toEqual(['cherry.kubeconfig'])
+    expect(await names('targets')).toEqual(['cherry.kubeconfig'])
 
     const dumps = await Promise.all([journalOf(pawl), historiesOf(pawl, cluster, 1)])
     for (const dump of dumps) {
@@ -55,9 +102,44 @@ describe('a TargetSync', () => {
     }
     await cluster.delete('targetsyncs', 'sync')
     await cluster.until('targetsyncs', 'sync', (one) => one === undefined)
-    expect(await cluster.list('targets')).toEqual([])
-    expect((await cluster.list('secrets', 'v1')).map(({ metadata }) => metadata.name)).toEqual(['access'])
-    await cluster.kube.request('DELETE', `/api/v1/namespaces/${source}`)
+    expect(await names('targets')).toEqual([])
+    expect(await names('secrets', 'v1')).toEqual(['access'])
+    await source.delete()
+  })
+
+  it('ends as it should when its worker dies in the middle, and leaves nothing to one without --target-sync', async () => {
+    const { cluster, pawl } = stage
+    await pawl.startWorker('other', undefined, ['--target-sync', 'no'])
+    const source = new Source('crash')
+    await source.create()
+    await source.offer('berry.kubeconfig')
+    const died = await killAt({ label: 'POST targets', nth: 1 }, 'before', async () => {
+      await cluster.create(source.sync, 'targetsyncs')
+    })
+    expect(died).toEqual({ targets: [], secrets: ['access', 'berry.kubeconfig'] })
+    // The call that died is tried again: whoever asks its queue has it by the time the worker is back.
+    const sync = await cluster.get('targetsyncs', 'sync')
+    const run = pawl.client.workflow.getHandle(`targetSync/${cluster.namespace}/sync/${sync?.metadata.uid ?? ''}`)
+    const tries = async () =>
+      Math.max(0, ...((await run.describe()).raw.pendingActivities ?? []).map(({ attempt }) => attempt ?? 0))
+    await expect.poll(tries, { timeout: 60_000 }).toBeGreaterThan(1)
+    await pawl.startWorker()
+    const synced = await cluster.until('targetsyncs', 'sync', (one) => one?.status?.['lastUpdateTime'] !== undefined)
+    expect(synced.status?.['lastErrors'] ?? []).toEqual([])
+    expect([await names('targets'), await names('secrets', 'v1')]).toEqual([
+      ['berry.kubeconfig'],
+      ['access', 'berry.kubeconfig'],
+    ])
+    expect(JSON.stringify((await run.fetchHistory()).events)).not.toContain('not registered')
+
+    const left = await killAt({ label: 'DELETE secrets', nth: 1 }, 'after', async () => {
+      await cluster.delete('targetsyncs', 'sync')
+    })
+    expect(left).toEqual({ targets: ['berry.kubeconfig'], secrets: ['access'] })
+    await pawl.startWorker()
+    await cluster.until('targetsyncs', 'sync', (one) => one === undefined)
+    expect([await names('targets'), await names('secrets', 'v1')]).toEqual([[], ['access']])
+    await source.delete()
   })
 })
 
@@ -151,3 +233,17 @@ describe('a deletion of items whose Shoot is gone', () => {
     await cluster.kube.request('DELETE', `/api/v1/namespaces/${project}`)
   })
 })
+
+/** Kills the worker at this write. @returns what is there then. */
+async function killAt(at: Trap['at'], when: Trap['when'], begin: () => Promise<void>) {
+  const died = new Gate()
+  const act = async () => {
+    await stage.pawl.kill('worker')
+    died.open()
+    return 'cut' as const
+  }
+  proxy?.arm({ at, when, act })
+  await begin()
+  await died.passed
+  return { targets: await names('targets'), secrets: await names('secrets', 'v1') }
+}

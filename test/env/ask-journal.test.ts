@@ -24,6 +24,8 @@ import {
   objectOf,
   objectsNamed,
 } from '../../activities/journal/read/asked-objects.ts'
+import { upsertWakes } from '../../activities/journal/write/wakes.ts'
+import { waitingOf } from '../../activities/journal/read/waiting.ts'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
 
 const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
@@ -88,6 +90,13 @@ describe('the journal tells', () => {
     expect(JSON.parse(then.stdout)).toMatchObject({ resourceVersion: 3, kept: { status: { phase: 'Init' } } })
   })
 
+  it('what waits for its turn, and how many of its namespace come before it', async () => {
+    expect((await pawl('get', 'inst', '-n', 'team-b')).stdout).toMatch(/\nother +Failed +- +- +its turn, 1 before it; /)
+    expect((await pawl('why', 'inst/other', '-n', 'team-b')).stdout).toContain(
+      `Now:\n  Installation team-b/other waits for its turn since ${at(1).toISOString()}: 1 of its namespace comes before it`,
+    )
+  })
+
   it('that it has no such object, of whatever namespace else', async () => {
     const { code, stderr } = await pawl('why', 'inst/other', '-n', 'team-a')
     expect({ code, stderr }).toMatchObject({ code: 1 })
@@ -129,8 +138,9 @@ describe('who asks', () => {
     await awaitedBy(reader, 'installation', 'i1')
     await awaitedByAll(reader, ['installation'], ['i1'])
     await wakeOf(reader, 'installation', 'i1')
+    await waitingOf(reader, ['installation'], ['i1'])
     const statements = [...asked]
-    expect(statements.length).toBe(13)
+    expect(statements.length).toBe(14)
     const client = await pool.connect()
     await client.query('set enable_seqscan = off')
     const found: string[] = []
@@ -216,6 +226,11 @@ async function fill(db: Kysely<Database>): Promise<void> {
       { ...run, ...ended, controller: 'deploy-item', uid: 'd1', name: 'shop-db', started_at: at(3000) },
     ])
     .execute()
+  const wake = (uid: string, ms: number, namespace = 'team-b') => ({
+    ...{ controller: 'installation', uid, job_id: '', cluster: 'local', namespace, name: uid, seq: 1 },
+    ...{ due: at(ms), foreign_event: true, may_start: true, writer: null, cause: 'test' },
+  })
+  await upsertWakes(db, [wake('i9', 0), wake('i2', 1), wake('i8', 0, 'team-c')], at(0))
   await events(db)
 }
 

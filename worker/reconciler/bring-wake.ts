@@ -49,6 +49,8 @@ export interface BringerDeps {
   readonly atWork: AtWork
   /** Tells of a job ID that is none on its object. Default: nobody is told. */
   readonly warn?: (object: Involved, job: string, error: ErrorReport) => Promise<void>
+  /** Tells of a run that was started and has not begun for a while, by when its wake was due. Default: nobody is told. */
+  readonly late?: (run: Run, due: Date) => Promise<void>
   /** Default: Pawl's own controllers. */
   readonly registry?: Registry
 }
@@ -208,7 +210,7 @@ export class Bringer {
     // Before the run writes anything: by its row its writes are known as its own. A start that fails leaves a row that the next try finds.
     // The row of one that has ended is left as it is until it is known whether it is to be started again.
     const isOpen = !isLevel(run) && (await this.#journal.announced(this.#rowOf(run, null)))
-    const first = await this.#startRun(run, isLevel(run))
+    const first = await this.#startRun(wake, run, isLevel(run))
     // After a lease it may have been closed (B2).
     if (first.answer === 'started' && isOpen && this.#isLeased(wake)) return { led: 'started', begun: first.begun }
     if (first.answer === 'started') return await this.#started(wake, run, first)
@@ -228,12 +230,12 @@ export class Bringer {
     if (wanted.to !== 'start') return await this.#follow(wake, wanted)
     const next = await goingOn(this.#deps.db, wanted.run, this.#options.shares)
     if (!isLevel(next)) await this.#opened(wake, next, null)
-    const second = await this.#startRun(next, true)
+    const second = await this.#startRun(wake, next, true)
     return second.answer === 'started' ? await this.#started(wake, next, second) : await this.#signal(wake, next)
   }
 
-  async #startRun(run: Run, again: boolean): Promise<Answered> {
-    const begun = this.#fresh.expect(run.workflowID)
+  async #startRun({ due }: Wake, run: Run, again: boolean): Promise<Answered> {
+    const begun = this.#fresh.expect(run.workflowID, () => void this.#deps.late?.(run, due))
     try {
       const answer = await startRun(this.#deps.client, run, this.#options, again)
       if (answer.answer !== 'started') this.#fresh.forget(run.workflowID)
@@ -258,7 +260,7 @@ export class Bringer {
     const { client } = this.#deps
     await this.#opened(wake, run, null)
     if (await signalRun(client, run.workflowID, wake.seq)) return SIGNALLED
-    const next = await this.#startRun(run, true)
+    const next = await this.#startRun(wake, run, true)
     return next.answer === 'started' ? await this.#started(wake, run, next) : undefined
   }
 

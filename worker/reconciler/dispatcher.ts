@@ -70,6 +70,7 @@ export class Dispatcher {
   readonly #inFlight = new Set<Promise<void>>()
   #nudge: () => void = () => undefined
   #stopped = false
+  #wasFull = false
   #failures = 0
   readonly #failedTimes = new Map<string, number>()
 
@@ -86,6 +87,13 @@ export class Dispatcher {
   /** Something may be due: look now. */
   nudge(): void {
     this.#nudge()
+  }
+
+  /** Whether something may have had to be left for want of room since this was asked last. */
+  wasFull(): boolean {
+    const was = this.#wasFull
+    this.#wasFull = false
+    return was
   }
 
   /** Runs until `stop`; then waits for what is on its way. */
@@ -109,9 +117,11 @@ export class Dispatcher {
   /** Claims what is due, as far as there are slots; returns how long to wait for more. */
   async #take(): Promise<number> {
     const { report, log } = this.#deps
+    this.#wasFull ||= this.#isFull()
     if (this.#slotsLeft() <= 0) return this.#options.idleMs
     try {
       const waitMs = await this.#claimAll()
+      this.#wasFull ||= this.#isFull()
       report('journal', undefined)
       this.#failures = 0
       return waitMs
@@ -182,6 +192,10 @@ export class Dispatcher {
     for (const wake of wakes) this.#launch(wake)
     const begins = wakes.filter((wake) => wake.may_start).length
     return { begins, others: wakes.length - begins }
+  }
+
+  #isFull(): boolean {
+    return this.#slotsLeft() <= 0 || this.#fresh.free <= 0
   }
 
   #slotsLeft(): number {

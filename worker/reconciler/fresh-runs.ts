@@ -59,14 +59,22 @@ export class FreshRuns {
     }
   }
 
-  /** The run is about to be started. @returns resolves when it has begun, here or elsewhere (R1, R2), or `forget` is called. */
-  async expect(workflowID: string): Promise<void> {
+  /**
+   * The run is about to be started.
+   *
+   * @param late called when it has not begun for LONGEST_MS.
+   * @returns resolves when it has begun, here or elsewhere (R1, R2), or `forget` is called.
+   */
+  async expect(workflowID: string, late: () => void = () => undefined): Promise<void> {
     const waits = this.#waiting.get(workflowID) ?? new Set<() => void>()
     this.#waiting.set(workflowID, waits)
     this.#timer ??= setInterval(() => void this.#look(), LOOK_MS).unref()
     await new Promise<void>((resolve) => {
       waits.add(resolve)
-      setTimeout(resolve, LONGEST_MS).unref()
+      setTimeout(() => {
+        if (this.#waiting.get(workflowID) === waits) late()
+        resolve()
+      }, LONGEST_MS).unref()
     })
     if (this.#waiting.get(workflowID) === waits) this.forget(workflowID)
     if (this.#waiting.size > 0) return

@@ -51,6 +51,20 @@ describe('a run that was started', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
+  it('is told of when it has not begun for a long time, and only then', async () => {
+    const late: string[] = []
+    for (const workflowID of ['begun', 'refused', 'lost'])
+      void fresh.expect(workflowID, () => {
+        late.push(workflowID)
+      })
+    atWork.acts('begun')
+    fresh.forget('refused')
+    await vi.advanceTimersByTimeAsync(LONGEST_MS - 1)
+    expect(late).toEqual([])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(late).toEqual(['lost'])
+  })
+
   it('gives back the places of all who wait for it', async () => {
     const waits = [started(), started()]
     fresh.forget(RUN)

@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { defineLevel, nop } from '../../../workflows/kit/index.ts'
 import { allQueues, queueOf, queuesOf } from '../../../worker/reconciler/queues.ts'
 import { createRegistry } from '../../../worker/server/registry.ts'
+import { switchedOff } from '../../../worker/server/switches.ts'
+import { WINGS } from '../../../workflows/wings.gen.ts'
 
 const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
 const level = (name: string, queue?: string) =>
@@ -27,5 +29,21 @@ describe('the task queues of controllers that ask for one by name', () => {
   it('are never that of a controller of this name', () => {
     const queues = { taskQueue: 'q', controllers: undefined, named: createRegistry([level('till', 'shop')], []).queues }
     expect(queueOf(queues, 'till')).not.toBe(queueOf({ ...queues, controllers: ['shop'] }, 'shop'))
+  })
+})
+
+describe('a controller that a flag switches on', () => {
+  const queuesWith = (...flags: readonly string[]) => {
+    const given = Object.fromEntries(flags.map((flag) => [flag, 'yes']))
+    const { queues } = createRegistry([], undefined, switchedOff(given))
+    return { taskQueue: 'q', controllers: undefined, named: queues }
+  }
+  const switches = Object.values(WINGS).flatMap(({ switches: own = {} }) => Object.entries(own))
+
+  it.each(switches)('%s runs on a queue that no worker without --%s asks', (controller, flag) => {
+    const queue = queueOf(queuesWith(flag), controller)
+    expect(allQueues(queuesWith(flag))).toContain(queue)
+    const others = switches.flatMap(([, other]) => (other === flag ? [] : [other]))
+    expect(allQueues(queuesWith(...others))).not.toContain(queue)
   })
 })

@@ -2,8 +2,10 @@
 
 import type { Awaited } from '../../../activities/journal/read/asked-events.ts'
 import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
+import type { Waiting } from '../../../activities/journal/read/waiting.ts'
 import { tableText, type Cell } from './table.ts'
 import { between, colourOf, deletionIn, errorText, isBad, isBusy, nameOf, type Paint, phaseIn, shown } from './texts.ts'
+import { turnText } from './turns.ts'
 
 export interface Found {
   readonly object: AskedObject
@@ -11,6 +13,8 @@ export interface Found {
   readonly awaited: readonly Awaited[]
   /** Children that are not through, when the object is not. */
   readonly unfinished: readonly AskedObject[]
+  /** Its next job is asked for, and has not begun. */
+  readonly turn?: Waiting | undefined
 }
 
 export interface Form {
@@ -59,6 +63,11 @@ function standing({ object, job }: Pick<Found, 'object' | 'job'>): string | unde
 
 /** What keeps an object from being ready, in a few words; empty when nothing does. */
 export function waitText(found: Found): string {
+  const { turn } = found
+  return [...(turn === undefined ? [] : [turnText(turn)]), restText(found)].filter((text) => text !== '').join('; ')
+}
+
+function restText(found: Found): string {
   const { object, job, awaited, unfinished } = found
   const error = errorText(job?.lastError)
   if (isBad(standing(found))) return error ?? 'see pawl why'

@@ -18,6 +18,7 @@ import { type Form, type Found, getData, getNames, getTable } from './get-rows.t
 import { kindNamed } from './object-name.ts'
 import { type Asked, asking, type AskFlags, withAskFlags } from './open-journal.ts'
 import { isBusy, isGood, phaseIn } from './texts.ts'
+import { readTurns } from './turns.ts'
 
 const FORMATS = ['table', 'wide', 'json', 'yaml', 'name'] as const
 
@@ -76,9 +77,13 @@ async function withJobs({ db, cluster }: Asked, objects: readonly AskedObject[])
     const isThrough = child.deleted || (!isBusy(child.projection) && isGood(phaseIn(child.projection) ?? 'Succeeded'))
     if (!isThrough) unfinished.set(child.owner, [...(unfinished.get(child.owner) ?? []), child])
   }
+  const turns = await readTurns(
+    db,
+    objects.map((object) => ({ object, job: jobs.get(object.uid) })),
+  )
   return objects.map((object) => ({
     ...{ object, job: jobs.get(object.uid), awaited: awaited.get(object.uid) ?? [] },
-    unfinished: unfinished.get(object.uid) ?? [],
+    ...{ unfinished: unfinished.get(object.uid) ?? [], turn: turns.get(object.uid) },
   }))
 }
 

@@ -17,6 +17,8 @@ export interface Story {
   /** From the object that was asked about down to the bottom. */
   readonly path: readonly JobNode[]
   readonly reasons: readonly string[]
+  /** What of the path waits for its turn. */
+  readonly turns: readonly string[]
   readonly now: Date
 }
 
@@ -111,7 +113,7 @@ function newestTold(event: AskedEvent, object: AskedObject): string {
   return `The newest event of ${nameOf(object)}: ${event.at.toISOString()} ${event.type} version ${event.version} by ${who}; ${what}.`
 }
 
-function nowTold({ path, reasons }: Story): readonly string[] {
+function nowTold({ path, reasons, turns }: Story): readonly string[] {
   const [root] = path
   if (root === undefined) return []
   const isDone = !isOpen(root) && !hasFailed(root)
@@ -120,7 +122,7 @@ function nowTold({ path, reasons }: Story): readonly string[] {
     const verb = hasFailed(node) ? 'failed with' : 'waits for'
     return `${nameOf(above.object)} (${phaseOf(above)}) ${verb} ${nameOf(node.object)} (${phaseOf(node)}).`
   })
-  const told = [...chain, ...reasons]
+  const told = [...turns, ...chain, ...reasons]
   if (told.length > 0) return told
   return [
     isDone

@@ -11,6 +11,7 @@ import { findJob } from './find-object.ts'
 import { isOpen, type JobNode, readJobTree } from './job-tree.ts'
 import { type Asked, asking, type AskFlags, withAskFlags } from './open-journal.ts'
 import { storyText, tellWhy } from './tell-why.ts'
+import { readTurns, turnTold, unbegunTold } from './turns.ts'
 
 const FORMATS = ['text', 'json'] as const
 
@@ -39,16 +40,26 @@ async function why(asked: Asked, words: readonly string[], { job: jobID, output 
   const bottom = path.at(-1)
   const events = await eventsOf(asked.db, object.uid, 1)
   const isHosted = job?.cause === 'hosted'
+  const run = job === undefined || isHosted ? undefined : await runOf(asked.db, job.workflowID)
   const chapters = tellWhy({
     causes: await readCauses(asked, object, job),
     // A run that hosts many writes for all of them: of a hosted object only what was written to it.
     writes:
       job === undefined ? [] : await writesOf(asked.db, job.workflowID, isHosted ? actionName(object) : undefined),
-    passes: job === undefined || isHosted ? undefined : (await runOf(asked.db, job.workflowID))?.passes,
+    passes: run?.passes,
     ...{ newest: events.at(-1), path, now: new Date() },
+    turns: [...(await turnsOf(asked, path)), ...(job === undefined ? [] : unbegunTold(object, job, run))],
     reasons: bottom === undefined ? [] : reasonsOf(bottom, await around(asked, bottom, errorAbove(path))),
   })
   return output === 'json' ? `${JSON.stringify(chapters, null, 2)}\n` : storyText(chapters)
+}
+
+async function turnsOf({ db }: Asked, path: readonly JobNode[]): Promise<readonly string[]> {
+  const turns = await readTurns(db, path)
+  return path.flatMap(({ object }) => {
+    const turn = turns.get(object.uid)
+    return turn === undefined ? [] : [turnTold(object, turn)]
+  })
 }
 
 const MOST_LOOKED_FOR = 20

@@ -48,6 +48,8 @@ export const contextController = defineLevel<ContextState, Namespace>({
   queries: { context: { kind: KIND, name: NAME, namespace: '${target.metadata.name}' } },
   plan: giveContext,
   activities: defaults,
+  // Only workers with the flag ask it: others would get tasks that they cannot run.
+  settings: { queue: 'default-contexts' },
   plurals: { [KIND]: contextKind.plural },
   writes: [{ kind: KIND, verbs: ['create', 'patch'] }],
 })

@@ -17,6 +17,8 @@ export const targetSyncController = defineLevel<TargetSyncState, TargetSync>({
   finalizer: FINALIZER,
   onDelete: removeTargets,
   activities: syncing,
+  // Only workers with the flag ask it: others would get tasks that they cannot run.
+  settings: { queue: 'target-sync' },
   // What its activities write, the wing's rules and the kind of Targets have the rights for.
   writes: [],
 })

@@ -6,7 +6,9 @@ import { changedLines, drawJobTree } from '../../../../worker/cli/ask/draw-job-t
 import { waitText } from '../../../../worker/cli/ask/get-rows.ts'
 import { historyText, knownIn, versionAt } from '../../../../worker/cli/ask/history-rows.ts'
 import { endedWell } from '../../../../worker/cli/ask/job-tree.ts'
+import { tellWhy } from '../../../../worker/cli/ask/tell-why.ts'
 import { endOf } from '../../../../worker/cli/ask/trace.ts'
+import { turnTold, unbegunTold } from '../../../../worker/cli/ask/turns.ts'
 import { plain } from '../../../../worker/cli/ask/texts.ts'
 import { after, BEGIN, job, node, object } from './build-node.ts'
 
@@ -152,6 +154,46 @@ describe('what is at the bottom', () => {
     ])
     const found = { object: held.object, job: undefined, awaited: [], unfinished: [] }
     expect(waitText(found)).toBe('to be gone: a.example.com/keep')
+  })
+})
+
+describe('a job that waits for its turn', () => {
+  const { object: shop } = tree
+  const told = (...turns: readonly string[]) =>
+    tellWhy({
+      ...{ causes: [], writes: [], passes: undefined, newest: undefined, path: [node(shop)], reasons: [] },
+      ...{ turns, now: BEGIN },
+    }).now
+
+  it.each([
+    [0, 'its turn', 'none of its namespace come before it'],
+    [1, 'its turn, 1 before it', '1 of its namespace comes before it'],
+    [37, 'its turn, 37 before it', '37 of its namespace come before it'],
+    [1000, 'its turn, 1000 or more before it', '1000 or more of its namespace come before it'],
+  ])('says so, with %i before it', (ahead, short, long) => {
+    const turn = { due: BEGIN, ahead }
+    expect(waitText({ object: shop, job: undefined, awaited: [], unfinished: [], turn })).toBe(short)
+    expect(told(turnTold(shop, turn))).toEqual([
+      `Installation ns/shop waits for its turn since ${BEGIN.toISOString()}: ${long}, and namespaces take turns.`,
+    ])
+    expect(told()).not.toEqual(told(turnTold(shop, turn)))
+  })
+
+  it('says so beside how the job before has ended', () => {
+    const failing = object('Installation', 'shop', { status: { phase: 'Failed' } })
+    const lastError = { message: 'no such image' }
+    const found = { object: failing, job: job('shop', { lastError }), awaited: [], unfinished: [] }
+    expect(waitText({ ...found, turn: { due: BEGIN, ahead: 0 } })).toBe('its turn; no such image')
+  })
+
+  it('says so, too, once its run was started, until that begins', () => {
+    const run = { workflowID: 'r', controller: 'c', uid: 'u', namespace: 'ns', name: 'shop', jobID: 'j1', cause: 'x' }
+    const since = { startedAt: BEGIN, attempt: 0 }
+    expect(unbegunTold(shop, job('shop'), { ...run, ...since, passes: 0 })).toEqual([
+      `Installation ns/shop waits for its turn: its run was started ${BEGIN.toISOString()}, and no worker has begun it yet.`,
+    ])
+    expect(unbegunTold(shop, job('shop'), { ...run, ...since, passes: 1 })).toEqual([])
+    expect(unbegunTold(shop, job('shop', end(1, 'Failed')), { ...run, ...since, passes: 0 })).toEqual([])
   })
 })
 

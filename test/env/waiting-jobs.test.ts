@@ -1,0 +1,172 @@
+// Jobs that wait for their turn are told on their objects: a real PostgreSQL, and a small API server that keeps the Events.
+
+import { randomUUID } from 'node:crypto'
+import { describe, expect, inject, it } from 'vitest'
+import { journalEvents } from '../../activities/journal/write/events.ts'
+import { claimWakes, type NewWake, postponeWakes, upsertWakes } from '../../activities/journal/write/wakes.ts'
+import type { KubeObject } from '../../activities/kube/client.ts'
+import { WaitingJobs } from '../../worker/reconciler/waiting-jobs.ts'
+import { builtIn } from '../../worker/server/registry.ts'
+import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
+import { deps, seen } from '../activities/journal/build-events.ts'
+import { FINALIZER } from '../support/cluster.ts'
+import { refusal } from '../activities/kube/tiny-api.ts'
+import { useWriteStage } from '../activities/kube/write-stage.ts'
+
+const stage = useWriteStage(inject('servers').databaseUrl)
+const NOW = Date.parse('2030-01-01T00:00:00Z')
+const ago = (ms: number) => new Date(NOW - ms)
+const MOST = 20
+
+/** What one worker has. */
+function worker(): WaitingJobs {
+  const { kube, log, now } = stage().deps
+  return new WaitingJobs(
+    { kube, log, now, registry: builtIn, db: stage().database.db },
+    { cluster: 'local', controllers: undefined, shares: [] },
+  )
+}
+
+interface Asked {
+  readonly count?: number
+  readonly dueMs?: number
+  /** Their job has ended. */
+  readonly isOver?: boolean
+  readonly mayStart?: boolean
+}
+
+/** Items that nobody hosts, each a millisecond after the one before. @returns their uids. */
+async function ask(
+  namespace: string,
+  { count = 1, dueMs = 60_000, isOver = false, mayStart = true }: Asked = {},
+): Promise<readonly string[]> {
+  const { db } = stage().database
+  const items = Array.from({ length: count }, (_, index) => ({
+    uid: `${namespace}-${index}-${randomUUID()}`,
+    namespace,
+  }))
+  const content = {
+    finalizers: [FINALIZER],
+    spec: { type: 'landscaper.gardener.cloud/mock' },
+    status: { jobID: 'j1', ...(isOver && { jobIDFinished: 'j1', phase: 'Succeeded' }) },
+  }
+  const events = items.map((item) => seen('ADDED', { ...item, version: 1, ...content }, deployItemKind))
+  await journalEvents(
+    db,
+    { cluster: 'local', source: 'watch', events },
+    { ...deps, route: () => ({ ignored: 'set-up' }) },
+  )
+  const wakes = items.map(({ uid }, index): NewWake => ({
+    ...{ controller: 'deploy', uid, job_id: '', cluster: 'local', namespace, name: `task-${uid}`, seq: 1 },
+    ...{ due: ago(dueMs - index), foreign_event: true, may_start: mayStart, writer: null, cause: 'test' },
+  }))
+  await upsertWakes(db, wakes, ago(3_600_000))
+  return items.map(({ uid }) => uid)
+}
+
+const tellings = () =>
+  [...stage().api.objects.values()].map((event) => {
+    const { involvedObject, reason, message, type } = event as KubeObject & Record<string, string>
+    return { uid: (involvedObject as unknown as { uid: string }).uid, reason, type, message }
+  })
+
+describe('many jobs that wait for their turn', () => {
+  it('are told a few at a time, each once, whoever looks, and those of others at once', async () => {
+    const crowd = await ask('crowd', { count: MOST + 10 })
+    const [alone] = await ask('alone')
+    const [one, other] = [worker(), worker()]
+    await one.look()
+    const first = tellings()
+    expect(first.map(({ uid }) => uid).sort()).toEqual([...crowd.slice(0, MOST), alone].sort())
+    const since = (ms: number) => `waits for its turn since ${ago(ms).toISOString()}`
+    expect(first).toContainEqual({
+      ...{ uid: alone, reason: 'WaitingForTurn', type: 'Normal' },
+      message: `${since(60_000)}: none of its namespace come before it, and namespaces take turns`,
+    })
+    expect(first.find(({ uid }) => uid === crowd[7])?.message).toBe(
+      `${since(60_000 - 7)}: 7 of its namespace come before it, and namespaces take turns`,
+    )
+    await one.look()
+    expect(tellings()).toHaveLength(crowd.length + 1)
+    // What is told is not sent again; another worker finds it there.
+    stage().api.requests.length = 0
+    await one.look()
+    expect(stage().api.requests).toEqual([])
+    await other.look()
+    expect(stage().api.requests).toHaveLength(MOST + 1)
+    expect(tellings()).toHaveLength(crowd.length + 1)
+  })
+
+  it('are told with the next look when they could not be told', async () => {
+    const [uid] = await ask('ns')
+    const one = worker()
+    stage().api.intercept = () => refusal(403, 'Forbidden')
+    await one.look()
+    expect(tellings()).toEqual([])
+    stage().api.intercept = () => undefined
+    await one.look()
+    expect(tellings().map((told) => told.uid)).toEqual([uid])
+  })
+
+  it('are not told again when something comes to them meanwhile', async () => {
+    const [uid = ''] = await ask('ns')
+    const one = worker()
+    await one.look()
+    const wake = { controller: 'deploy', uid, job_id: '', cluster: 'local', namespace: 'ns', name: `task-${uid}` }
+    const marks = { seq: 2, due: ago(0), foreign_event: true, may_start: true, writer: null, cause: 'edit' }
+    await upsertWakes(stage().database.db, [{ ...wake, ...marks }], ago(0))
+    await Promise.all([one.look(), worker().look()])
+    expect(tellings()).toHaveLength(1)
+  })
+
+  it('are told once more where they wait anew', async () => {
+    await ask('ns')
+    const one = worker()
+    await one.look()
+    const { db } = stage().database
+    const claim = { cluster: 'local', owner: 'd', limit: 5, leaseMs: 1000, now: ago(0) }
+    const [wake] = await claimWakes(db, claim)
+    await postponeWakes(db, [{ wake: wake!, due: ago(30_000) }])
+    await worker().look()
+    expect(tellings()).toHaveLength(2)
+  })
+})
+
+describe('nothing is told', () => {
+  it.each<[string, Asked]>([
+    ['has waited a moment only', { dueMs: 5000 }],
+    ['asks for no job', { isOver: true }],
+    ['only wakes an open run', { mayStart: false }],
+  ])('of what %s', async (_, asked) => {
+    await ask('ns', asked)
+    await worker().look()
+    expect(stage().api.requests).toEqual([])
+  })
+
+  it('of what a dispatcher has in hand', async () => {
+    await ask('ns')
+    const claim = { cluster: 'local', owner: 'd', limit: 5, leaseMs: 1000, now: ago(0) }
+    expect(await claimWakes(stage().database.db, claim)).toHaveLength(1)
+    await worker().look()
+    expect(stage().api.requests).toEqual([])
+  })
+})
+
+describe('a run that was started and does not begin', () => {
+  const subject = { group: 'landscaper.gardener.cloud', kind: 'DeployItem', uid: 'u', namespace: 'ns', name: 'item' }
+  const run = (jobID: string) => ({ controller: 'deploy', workflowID: 'w', input: { subject, jobID, cause: 'test' } })
+
+  it('is told, unless its wait was told before', async () => {
+    const one = worker()
+    await one.late(run('j1'), ago(12_000))
+    await Promise.all([one.late(run('j1'), ago(12_000)), worker().late(run('j1'), ago(12_000))])
+    expect(tellings()).toEqual([
+      {
+        ...{ uid: 'u', reason: 'WaitingForTurn', type: 'Normal' },
+        message: `waits for its turn since ${ago(12_000).toISOString()}: its run was started, and no worker has begun it yet`,
+      },
+    ])
+    await one.late(run(''), ago(1))
+    expect(tellings()).toHaveLength(1)
+  })
+})

@@ -1,0 +1,45 @@
+// Whose turn has not come: what is asked for, and has not begun.
+
+import type { AskedRun } from '../../../activities/journal/read/asked-events.ts'
+import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
+import type { Reader } from '../../../activities/journal/read/reader.ts'
+import { MOST_AHEAD, type Waiting, waitingOf } from '../../../activities/journal/read/waiting.ts'
+import { builtIn } from '../../server/registry.ts'
+import { nameOf } from './texts.ts'
+
+type Asking = readonly { readonly object: AskedObject; readonly job: AskedJob | undefined }[]
+
+/** In level mode an object waits for its next pass, not for a job. */
+const JOB_CONTROLLERS = Object.entries(builtIn.modes).flatMap(([name, mode]) => (mode === 'job' ? [name] : []))
+
+/** Of those that have no open job, which wait for their turn; by uid. */
+export async function readTurns(db: Reader, asking: Asking): Promise<ReadonlyMap<string, Waiting>> {
+  const idle = asking.filter(({ object, job }) => !object.deleted && job?.outcome !== null)
+  return await waitingOf(
+    db,
+    JOB_CONTROLLERS,
+    idle.map(({ object }) => object.uid),
+  )
+}
+
+/** In a few words. */
+export function turnText({ ahead }: Waiting): string {
+  return ahead === 0 ? 'its turn' : `its turn, ${countOf(ahead)} before it`
+}
+
+export function turnTold(object: AskedObject, { due, ahead }: Waiting): string {
+  const before = `${ahead === 0 ? 'none' : countOf(ahead)} of its namespace ${ahead === 1 ? 'comes' : 'come'} before it`
+  return `${nameOf(object)} waits for its turn since ${due.toISOString()}: ${before}, and namespaces take turns.`
+}
+
+function countOf(ahead: number): string {
+  return ahead >= MOST_AHEAD ? `${MOST_AHEAD} or more` : String(ahead)
+}
+
+/** Of a job's own run. */
+export function unbegunTold(object: AskedObject, job: AskedJob, run: AskedRun | undefined): readonly string[] {
+  if (job.outcome !== null || run === undefined || run.passes > 0) return []
+  return [
+    `${nameOf(object)} waits for its turn: its run was started ${job.startedAt.toISOString()}, and no worker has begun it yet.`,
+  ]
+}
