@@ -142,10 +142,14 @@ describe('components that OCM has signed', () => {
     ['v2', 'jsonNormalisation/v2', ['--hash', 'SHA-512']],
     ['ocm.software/v3alpha1', 'jsonNormalisation/v1', ['--recursive']],
     ['ocm.software/v3alpha1', 'jsonNormalisation/v2', ['--algorithm', 'RSASSA-PSS']],
-  ])('are taken from a transport archive: %s, %s, %j', async (schema, normalisation, how) => {
+  ])('are taken from a transport archive, also a packed one: %s, %s, %j', async (schema, normalisation, how) => {
     const path = `signed-${schema.slice(-2)}-${normalisation.slice(-2)}`
     make(path, schema, '--private-key', 'acme.priv', '--normalization', normalisation, ...how)
     expect(await verified(archive(path), byKey('acme.pub'))).toBe(NOTE)
+    for (const type of ['tar', 'tgz']) {
+      run('transfer', 'commontransportarchive', '--type', type, path, `./${path}.${type}`)
+      expect(await verified(archive(`${path}.${type}`), byKey('acme.pub'))).toBe(NOTE)
+    }
     await expect(verified(archive(path), byKey('other.pub'))).rejects.toThrow('the key of other.pub has not made')
     await expect(verified(archive(path), byKey('acme.pub'), 'b')).rejects.toThrow('found signatures acme, expected it')
   })

@@ -1,5 +1,5 @@
-// Components in a transport archive of OCM (`CommonTransportFormat`): a folder of the worker's machine that holds what an OCI registry would, so that it
-// is read as one. Source: OCM v0.11.0, oci/repositories/ctf (artifact-index.json, blobs).
+// Components in a transport archive of OCM (`CommonTransportFormat`): a folder of the worker's machine, or one that is packed as tar or tgz, that holds
+// what an OCI registry would, so that it is read as one. Source: OCM v0.11.0, oci/repositories/ctf (artifact-index.json, blobs).
 //
 //   F1. It lies in the folder that the operator has given, as registry-folder.ts has it, and is believed no more than a registry is.
 
@@ -9,6 +9,7 @@ import { MOST_BYTES } from '../render/blueprint-files.ts'
 import { BlueprintError } from '../render/blueprint-error.ts'
 import { isFields, typeName, type Fields } from '../render/field-reader.ts'
 import { isDigest, type OciRepository } from './oci-names.ts'
+import { PackedArchives } from './packed-archive.ts'
 import type { RegistryReader } from './registries.ts'
 import { jsonOf } from './registry-client.ts'
 import type { RegistryFolder } from './registry-folder.ts'
@@ -19,6 +20,12 @@ const BLOBS = 'blobs'
 /** As of registries. */
 const MOST_MANIFEST_BYTES = 4 * 1024 * 1024
 
+/** Of all packed archives of the process: what is kept of them depends on nothing but the files themselves. */
+const packed = new PackedArchives()
+
+/** A file of the archive; undefined: there is none. */
+type ReadFile = (path: string, most: number) => Promise<Buffer | undefined>
+
 interface Artefact {
   readonly repository: string
   readonly tag: string
@@ -27,56 +34,70 @@ interface Artefact {
 
 /** One archive, its index read once. */
 export class TransportArchive implements RegistryReader {
-  readonly #folder: RegistryFolder
+  readonly #read: ReadFile
   readonly #path: string
   readonly #index: readonly Artefact[]
 
-  private constructor(folder: RegistryFolder, path: string, index: readonly Artefact[]) {
-    this.#folder = folder
+  private constructor(read: ReadFile, path: string, index: readonly Artefact[]) {
+    this.#read = read
     this.#path = path
     this.#index = index
   }
 
   /**
    * @param place of the context, for messages.
-   * @throws BlueprintError `ComponentNotFound` when there is none; `NotSupported` when it is packed.
+   * @throws BlueprintError `ComponentNotFound` when there is none; as PackedArchives where it is packed.
    */
   static async open(folder: RegistryFolder, path: string, place: string): Promise<TransportArchive> {
-    const where = `folder ${path} of the registry`
-    if ((await folder.find(path)) === 'file')
-      throw new BlueprintError('NotSupported', `${place}.filePath: found a file, expected a folder: unpack it first`)
-    const bytes = await folder.read(posix.join(path, INDEX), MOST_MANIFEST_BYTES)
+    const isPacked = (await folder.find(path)) === 'file'
+    const where = `${isPacked ? 'archive' : 'folder'} ${path} of the registry`
+    const read: ReadFile = isPacked
+      ? (inner, most) => readPacked(folder, path, { inner, most, title: where })
+      : (inner, most) => folder.read(posix.join(path, inner), most)
+    const bytes = await read(INDEX, MOST_MANIFEST_BYTES)
     if (bytes === undefined)
       throw new BlueprintError('ComponentNotFound', `${place}: found no ${INDEX} in ${where}, expected one`)
-    return new TransportArchive(folder, path, indexIn(jsonOf(bytes), `${INDEX} in ${where}`))
+    return new TransportArchive(read, path, indexIn(jsonOf(bytes), `${INDEX} in ${where}`))
   }
 
-  async manifest({ path }: OciRepository, reference: string): Promise<Buffer> {
+  async manifest(repository: OciRepository, reference: string): Promise<Buffer> {
+    const { path } = repository
     const digest = isDigest(reference)
       ? reference
-      : this.#index.findLast(({ repository, tag }) => repository === path && tag === reference)?.digest
+      : this.#index.findLast((one) => one.repository === path && one.tag === reference)?.digest
     if (digest === undefined)
       throw new BlueprintError('ComponentNotFound', `${this.#title}: found no ${path}:${reference} in its ${INDEX}`)
-    return await this.#read(digest, MOST_MANIFEST_BYTES)
+    return await this.blob(repository, digest, MOST_MANIFEST_BYTES)
   }
 
   async blob(_repository: OciRepository, digest: string, most = MOST_BYTES): Promise<Buffer> {
-    return await this.#read(digest, most)
-  }
-
-  get #title(): string {
-    return `transport archive ${this.#path} of the registry`
-  }
-
-  async #read(digest: string, most: number): Promise<Buffer> {
-    const path = posix.join(this.#path, BLOBS, digest.replace(':', '.'))
-    const bytes = await this.#folder.read(path, most)
+    const bytes = await this.#read(posix.join(BLOBS, digest.replace(':', '.')), most)
     if (bytes === undefined) throw new BlueprintError('ComponentNotFound', `${this.#title}: found no blob ${digest}`)
     const [algorithm = ''] = digest.split(':')
     const found = `${algorithm}:${createHash(algorithm).update(bytes).digest('hex')}`
     if (found === digest) return bytes
     throw new BlueprintError('UntrustedContent', `${this.#title}: found content of ${found}, expected ${digest}`)
   }
+
+  get #title(): string {
+    return `transport archive ${this.#path} of the registry`
+  }
+}
+
+interface Wanted {
+  readonly inner: string
+  readonly most: number
+  readonly title: string
+}
+
+// Looked for anew each time: an archive that was replaced is another one.
+async function readPacked(
+  folder: RegistryFolder,
+  path: string,
+  { inner, most, title }: Wanted,
+): Promise<Buffer | undefined> {
+  const version = await folder.version(path)
+  return version === undefined ? undefined : await packed.read({ version, title }, inner, most)
 }
 
 function indexIn(index: unknown, place: string): readonly Artefact[] {

@@ -3,6 +3,7 @@
 //   R1. No path leads out of the folder, neither by `..` nor by a link.
 //   R2. Only regular files are read, and of each no more than was asked for: a pipe or a device never ends.
 
+import type { Stats } from 'node:fs'
 import { readdir, readFile, realpath, stat } from 'node:fs/promises'
 import { join, posix, sep } from 'node:path'
 import { BlueprintError } from '../render/blueprint-error.ts'
@@ -11,6 +12,14 @@ export interface FoundFile {
   /** Inside of the folder, with slashes. */
   readonly path: string
   readonly bytes: number
+}
+
+/** One content of a file: another one is written at another time, or is another file. */
+export interface FileVersion {
+  /** As the file system has it. */
+  readonly place: string
+  readonly bytes: number
+  readonly key: string
 }
 
 /** How far a folder is looked through. */
@@ -53,6 +62,14 @@ export class RegistryFolder {
     if (found.size > most)
       throw invalid(`file ${path} of the registry: found ${found.size} bytes, expected at most ${most}`)
     return await orUndefined(readFile(place))
+  }
+
+  /** What file lies at a path now: R1, R2. Undefined: none. */
+  async version(path: string): Promise<FileVersion | undefined> {
+    const place = await this.#placeOf(path)
+    const found = place === undefined ? undefined : await orUndefined(stat(place))
+    if (place === undefined || found?.isFile() !== true) return undefined
+    return versionOf(place, found)
   }
 
   /**
@@ -98,6 +115,11 @@ export class RegistryFolder {
     const place = await orUndefined(realpath(named))
     return place !== undefined && (place === this.#root || place.startsWith(this.#root + sep)) ? place : undefined
   }
+}
+
+/** @param place as the file system has it. */
+export function versionOf(place: string, { ino, size, mtimeMs, ctimeMs }: Stats): FileVersion {
+  return { place, bytes: size, key: JSON.stringify([place, ino, size, mtimeMs, ctimeMs]) }
 }
 
 // What cannot be found, or not looked at, is not there for whoever asks. ENAMETOOLONG and a zero byte are names that nothing has.

@@ -1,10 +1,12 @@
 // Components in transport archives, laid out as the command line of OCM does it (test/env/ocm-registry.test.ts has that itself).
 
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { CTF_TYPES } from '../../../../activities/landscaper/components/ctf-repository.ts'
 import { resolveComponents } from '../../../../activities/landscaper/components/resolve-components.ts'
 import { resourceAt } from '../../../../activities/landscaper/render/component-scope.ts'
-import { descriptorV3, newRegistry, noRegistries } from '../../../support/component-registry.ts'
+import { descriptorV3, newRegistry, noRegistries, tarOf } from '../../../support/component-registry.ts'
 import { CONFIG, localBlobOf } from '../../../support/oci-components.ts'
 import { digestOf } from '../../../support/oci-registry.ts'
 import { data } from '../tenant-data.ts'
@@ -63,6 +65,22 @@ describe('a component in a transport archive', () => {
     )
   })
 
+  it.each([
+    ['packed.tar', ['-f']],
+    ['packed.tgz', ['-z', '-f']],
+    ['packed.tar.gz', ['-z', '-f']],
+  ])('may be packed: %s', async (name, flags) => {
+    write('to-pack', note)
+    execFileSync('tar', ['-C', join(stage.folder, 'to-pack'), '-c', ...flags, join(stage.folder, name), '.'])
+    const scope = await resolve(name)
+    const content = await scope.contentOf(resourceAt(scope, 'cd://resources/note'))
+    expect(content).toEqual({ bytes: note, mediaType: 'text/plain' })
+    await expect(resolve(`../${name}`)).resolves.toBeDefined()
+    await expect(resolve(name, { subPath: 'acme' })).rejects.toThrow(
+      `transport archive ${name} of the registry: found no acme/component-descriptors/${SHOP}:1.0.0`,
+    )
+  })
+
   it('is refused where a blob is not what its name says', async () => {
     const digest = write('changed', note)
     stage.write({ [`changed/blobs/${digest.replace(':', '.')}`]: '{}' })
@@ -75,11 +93,20 @@ describe('a component in a transport archive', () => {
   it.each<[string, string, string]>([
     ['no archive', 'none', 'found no artifact-index.json in folder none of the registry'],
     ['one outside of the folder', '../../etc', 'found no artifact-index.json in folder ../../etc'],
-    ['a packed one', 'packed.tgz', 'filePath: found a file, expected a folder: unpack it first'],
+    [
+      'a packed one of something else',
+      'packed.tgz',
+      'found no artifact-index.json in archive packed.tgz of the registry',
+    ],
+    [
+      'a file that is no archive',
+      'text.tgz',
+      'archive text.tgz of the registry: found something that cannot be unpacked',
+    ],
     ['an index of something else', 'other', 'artifact-index.json in folder other of the registry: found nothing'],
     ['a digest that leads out', 'lying', 'artifacts[0]: found no repository and digest, expected both'],
   ])('is not found in %s', async (_, path, message) => {
-    stage.write({ 'packed.tgz': '', 'other/artifact-index.json': '[]' })
+    stage.write({ 'packed.tgz': tarOf({ index: '' }), 'text.tgz': 'x'.repeat(2000), 'other/artifact-index.json': '[]' })
     write('lying', note, () => ({ ...usual(''), digest: '../../secret' }))
     await expect(resolve(path)).rejects.toThrow(message)
   })

@@ -1,0 +1,187 @@
+// The files of archives that lie packed in a folder of the worker's machine: tar, gzipped or not.
+//
+//   P1. An archive is gone through once for each version of the file, whoever asks, and one at a time. What was found is kept, bounded.
+//   P2. Who asks waits only a moment, as for a registry (registry-reads.ts R1): it is gone through without them, and is known when they ask again.
+
+import { open, type FileHandle } from 'node:fs/promises'
+import { retryableFailure } from '../../kube/errors.ts'
+import { unlessAborted } from '../deploy/target/shared-work.ts'
+import { BlueprintError } from '../render/blueprint-error.ts'
+import { versionOf, type FileVersion } from './registry-folder.ts'
+import { passTar, type TarFile, type TarLimits, type TarPass } from './tar-entries.ts'
+
+export interface PackedLimits extends TarLimits {
+  /** Of which something is kept. */
+  readonly archives: number
+  /** Kept of one of them. */
+  readonly keptBytes: number
+  /** Of a file that is kept before anybody has asked for it. */
+  readonly smallBytes: number
+  readonly waitMs: number
+  readonly passMs: number
+}
+
+const MIB = 1024 * 1024
+export const PACKED_LIMITS: PackedLimits = {
+  ...{ bytes: 1024 * MIB, entries: 10_000, ratio: 200, free: 16 * MIB },
+  ...{ archives: 4, keptBytes: 16 * MIB, smallBytes: 256 * 1024 },
+  ...{ waitMs: 5000, passMs: 60_000 },
+}
+const LONGEST_PATH = 256
+const GZIP = Buffer.from([0x1f, 0x8b])
+
+interface Archive {
+  readonly version: FileVersion
+  readonly title: string
+}
+
+/** What is known of one version of an archive: where its files are, and some of them. */
+interface Known {
+  readonly files: Map<string, TarFile>
+  /** In the order of their last use. */
+  readonly kept: Map<string, Buffer>
+}
+
+export class PackedArchives {
+  readonly #limits: PackedLimits
+  /** By version, in the order of their last use. */
+  readonly #known = new Map<string, Promise<Known>>()
+  readonly #reading = new Map<string, Promise<Buffer>>()
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(limits: PackedLimits = PACKED_LIMITS) {
+    this.#limits = limits
+  }
+
+  /**
+   * @param most bytes.
+   * @returns undefined: the archive has no such file.
+   * @throws BlueprintError where it is no archive, or too large; retryable `RegistryUnavailable` where it takes long.
+   */
+  async read(archive: Archive, path: string, most: number): Promise<Buffer | undefined> {
+    const { title } = archive
+    const known = await this.#waitFor(this.#knownOf(archive), title)
+    const file = known.files.get(path)
+    if (file === undefined) return undefined
+    if (file.size > most) throw invalid(`${title}: ${path}: found ${file.size} bytes, expected at most ${most}`)
+    const kept = known.kept.get(path) ?? (await this.#waitFor(this.#content(archive, known, file), title))
+    this.#keep(known, path, kept)
+    return kept
+  }
+
+  #knownOf(archive: Archive): Promise<Known> {
+    const { key } = archive.version
+    const known = this.#known.get(key) ?? this.#inLine(() => this.#goThrough(archive))
+    this.#known.delete(key)
+    this.#known.set(key, known)
+    // What has failed may not fail the next time.
+    known.catch(() => {
+      if (this.#known.get(key) === known) this.#known.delete(key)
+    })
+    for (const oldest of this.#known.keys()) {
+      if (this.#known.size <= this.#limits.archives) break
+      this.#known.delete(oldest)
+    }
+    return known
+  }
+
+  async #goThrough(archive: Archive): Promise<Known> {
+    const known: Known = { files: new Map(), kept: new Map() }
+    let room = this.#limits.keptBytes
+    await this.#pass(archive, {
+      wants: (file) => {
+        if (file.path.length > LONGEST_PATH) return false
+        if (known.files.has(file.path)) throw invalid(`${archive.title}: ${file.path}: found twice, expected once`)
+        known.files.set(file.path, file)
+        const isKept = file.size <= Math.min(room, this.#limits.smallBytes)
+        if (isKept) room -= file.size
+        return isKept
+      },
+      take: ({ path }, content) => known.kept.set(path, content),
+    })
+    return known
+  }
+
+  #content(archive: Archive, known: Known, wanted: TarFile): Promise<Buffer> {
+    const key = JSON.stringify([archive.version.key, wanted.path])
+    const reading = this.#reading.get(key) ?? this.#inLine(() => this.#readThrough(archive, known, wanted))
+    this.#reading.set(key, reading)
+    const forget = () => this.#reading.delete(key)
+    reading.then(forget, forget)
+    return reading
+  }
+
+  async #readThrough(archive: Archive, known: Known, wanted: TarFile): Promise<Buffer> {
+    let found: Buffer | undefined
+    await this.#pass(archive, {
+      wants: ({ at }) => at === wanted.at,
+      take: (_, content) => (found = content),
+      isEnough: () => found !== undefined,
+    })
+    if (found === undefined) throw changed(archive.title)
+    this.#keep(known, wanted.path, found)
+    return found
+  }
+
+  async #pass({ version, title }: Archive, how: Pick<TarPass, 'wants' | 'take' | 'isEnough'>): Promise<void> {
+    const file = await open(version.place)
+    const limit = AbortSignal.timeout(this.#limits.passMs)
+    try {
+      if (versionOf(version.place, await file.stat()).key !== version.key) throw changed(title)
+      const isGzipped = await beginsWith(file, GZIP)
+      const packed = file.createReadStream({ start: 0, autoClose: false })
+      const source = { title, isGzipped, packedBytes: version.bytes }
+      await passTar(packed, { ...source, ...how, limits: this.#limits, signal: limit })
+    } catch (error) {
+      throw limit.aborted ? tooSlow(title, this.#limits.passMs) : error
+    } finally {
+      await file.close()
+    }
+  }
+
+  /** P1 */
+  async #inLine<T>(work: () => Promise<T>): Promise<T> {
+    const mine = this.#last.then(work)
+    this.#last = mine.catch(() => undefined)
+    return await mine
+  }
+
+  /** P2 */
+  async #waitFor<T>(work: Promise<T>, title: string): Promise<T> {
+    const patience = AbortSignal.timeout(this.#limits.waitMs)
+    try {
+      return await unlessAborted(work, patience)
+    } catch (error) {
+      throw error === patience.reason ? tooSlow(title, this.#limits.waitMs) : error
+    }
+  }
+
+  #keep({ kept }: Known, path: string, content: Buffer): void {
+    kept.delete(path)
+    kept.set(path, content)
+    let bytes = 0
+    for (const one of kept.values()) bytes += one.length
+    for (const [oldest, { length }] of kept) {
+      if (bytes <= this.#limits.keptBytes) break
+      kept.delete(oldest)
+      bytes -= length
+    }
+  }
+}
+
+async function beginsWith(file: FileHandle, magic: Buffer): Promise<boolean> {
+  const { buffer } = await file.read(Buffer.alloc(magic.length), 0, magic.length, 0)
+  return buffer.equals(magic)
+}
+
+function tooSlow(title: string, ms: number): Error {
+  return retryableFailure('RegistryUnavailable', `${title}: not gone through after ${ms / 1000} s; it is asked again`)
+}
+
+function changed(title: string): Error {
+  return retryableFailure('RegistryUnavailable', `${title}: changed while it was read; it is asked again`)
+}
+
+function invalid(message: string): BlueprintError {
+  return new BlueprintError('ERR_CONFIGURATION_PROBLEM', message)
+}

@@ -1,0 +1,143 @@
+// One pass over a tar archive, gzipped or not, as it comes from the disk: nothing is written anywhere, and only what is asked for is held. Blueprints,
+// which are small and come as a whole, are read by render/blueprint-archive.ts.
+//
+//   P1. Little that is packed may become very much: unpacked bytes, what they are to the packed ones, and entries are bounded.
+//   P2. Nothing in it leads out of it: links, devices and paths that go up are refused wherever they stand.
+
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip } from 'node:zlib'
+import { extract, type Extract, type Header } from 'tar-stream'
+import { BlueprintError } from '../render/blueprint-error.ts'
+
+export interface TarLimits {
+  /** Unpacked. */
+  readonly bytes: number
+  readonly entries: number
+  /** Times that the unpacked bytes may be the packed ones, beyond `free` of them. */
+  readonly ratio: number
+  readonly free: number
+}
+
+export interface TarFile {
+  /** Without `./` before it. */
+  readonly path: string
+  readonly size: number
+  /** Of its content in the unpacked archive. */
+  readonly at: number
+}
+
+export interface TarPass {
+  readonly packedBytes: number
+  readonly isGzipped: boolean
+  readonly limits: TarLimits
+  readonly signal: AbortSignal
+  /** Of the archive, for messages. */
+  readonly title: string
+  /** Whether the content of this file is wanted. */
+  readonly wants: (file: TarFile) => boolean
+  readonly take: (file: TarFile, content: Buffer) => void
+  /** Whether the rest is left unread. */
+  readonly isEnough?: () => boolean
+}
+
+interface Entry extends AsyncIterable<unknown> {
+  readonly header: Header
+  resume(): unknown
+}
+
+const FILES: readonly unknown[] = ['file', 'contiguous-file']
+const SHOWN = 100
+
+/** @throws BlueprintError where it is no such archive, or by P1 and P2; what the disk says; the signal's reason. */
+export async function passTar(packed: Readable, pass: TarPass): Promise<void> {
+  const unpack = extract()
+  const flow = flowOf(packed, unpack, pass)
+  // Told below: it ends what is iterated over.
+  flow.catch(() => undefined)
+  try {
+    if (await takeEntries(unpack, pass)) await flow
+  } catch (error) {
+    throw pass.signal.aborted || !isOfContent(error) ? error : noArchive(pass.title, error)
+  } finally {
+    packed.destroy()
+    unpack.destroy()
+  }
+}
+
+/** @returns whether all were gone through. */
+async function takeEntries(unpack: AsyncIterable<Entry>, pass: TarPass): Promise<boolean> {
+  let entries = 0
+  for await (const entry of unpack) {
+    if (++entries > pass.limits.entries)
+      throw invalid(`${pass.title}: found more than ${pass.limits.entries} entries, expected fewer`)
+    const file = fileOf(entry, pass.title)
+    if (file !== undefined && pass.wants(file)) pass.take(file, await contentOf(entry))
+    else entry.resume()
+    if (pass.isEnough?.() === true) return false
+  }
+  return true
+}
+
+/** P2. Undefined: a folder. */
+function fileOf({ header }: Entry, title: string): TarFile | undefined {
+  const { name, size } = header
+  // Null where the reader does not know it, whatever its types say.
+  const type = header.type as Header['type'] | null
+  const segments = name.split('/').filter((segment) => segment !== '.')
+  if (name.startsWith('/') || segments.includes('..'))
+    throw invalid(`${title}: ${shown(name)}: found a path that leaves the archive, expected one inside`)
+  if (type === 'directory') return undefined
+  if (!FILES.includes(type))
+    throw invalid(`${title}: ${shown(name)}: found an entry of type ${type ?? 'unknown'}, expected a file or a folder`)
+  // What the reader says beside its declared types.
+  const { byteOffset: at } = header as typeof header & { readonly byteOffset: number }
+  return { path: segments.join('/'), size, at }
+}
+
+async function contentOf(entry: Entry): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of entry) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
+}
+
+/** P1 */
+async function flowOf(packed: Readable, unpack: Extract, pass: TarPass): Promise<void> {
+  const { limits, packedBytes, signal, title } = pass
+  const ratioed = Math.max(limits.free, packedBytes * limits.ratio)
+  const most = pass.isGzipped ? Math.min(limits.bytes, ratioed) : limits.bytes
+  const excess = () => invalid(`${title}: found more than ${most} bytes in it, expected fewer`)
+  const meter = (chunks: AsyncIterable<Buffer>) => bounded(chunks, most, excess)
+  if (pass.isGzipped) await pipeline(packed, createGunzip(), meter, unpack, { signal })
+  else await pipeline(packed, meter, unpack, { signal })
+}
+
+async function* bounded(chunks: AsyncIterable<Buffer>, most: number, excess: () => Error): AsyncGenerator<Buffer> {
+  let bytes = 0
+  for await (const chunk of chunks) {
+    bytes += chunk.length
+    if (bytes > most) throw excess()
+    yield chunk
+  }
+}
+
+// What gunzip says has a code of its own, what the reader of tar says has none, and what the disk says has one of the system.
+function isOfContent(error: unknown): error is Error {
+  if (!(error instanceof Error) || error instanceof BlueprintError || error instanceof TypeError) return false
+  return !('code' in error) || String(error.code).startsWith('Z_')
+}
+
+function noArchive(title: string, cause: Error): BlueprintError {
+  const why = cause.message.toLowerCase().slice(0, SHOWN)
+  return invalid(
+    `${title}: found something that cannot be unpacked (${why}), expected a whole tar archive, gzipped or not`,
+  )
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.length > SHOWN ? `${text.slice(0, SHOWN)}...` : text)
+}
+
+function invalid(message: string): BlueprintError {
+  return new BlueprintError('ERR_CONFIGURATION_PROBLEM', message)
+}
