@@ -24,6 +24,7 @@ async function createProgram(first: string | undefined): Promise<Command> {
   const { traceCommand } = await import('./cli/ask/trace.ts')
   const { whyCommand } = await import('./cli/ask/why.ts')
   const { historyCommand } = await import('./cli/ask/history.ts')
+  const { graphCommand } = await import('./cli/ask/graph.ts')
   return program
     .addCommand(devCommand())
     .addCommand(migrateCommand())
@@ -36,6 +37,7 @@ async function createProgram(first: string | undefined): Promise<Command> {
     .addCommand(traceCommand())
     .addCommand(whyCommand())
     .addCommand(historyCommand())
+    .addCommand(graphCommand())
 }
 
 // Whoever reads may have read enough, as `head` has.

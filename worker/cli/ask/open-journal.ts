@@ -11,14 +11,11 @@ import { findPlans } from '../../plans/find-plans.ts'
 import { type Config, readConfig } from '../../server/config.ts'
 import { builtIn } from '../../server/registry.ts'
 import { UsageError } from '../../server/usage-error.ts'
-import { namespaceOf } from './namespace.ts'
+import { type ContextFlags, namespaceOf } from '../kubeconfig.ts'
 import { type AskableKind, askableKinds } from './object-name.ts'
 import { coloured, type Paint, plain } from './texts.ts'
 
-export interface AskFlags {
-  readonly namespace?: string
-  readonly context?: string
-  readonly kubeconfig?: string
+export interface AskFlags extends ContextFlags {
   readonly databaseUrl?: string
   readonly dataDir?: string
   readonly cluster: string

@@ -2,6 +2,7 @@
 // else lists controllers or asks for one by its name. Controllers in level mode are values of `defineLevel`, told in the same words here.
 
 import type { Path } from '../kind/projection.ts'
+import type { Flow } from '../kind/flow.ts'
 import type { OwnedFields } from '../kind/fields.ts'
 import type { WrittenKind } from './declared-writes.ts'
 import type { LevelController, LevelTarget } from './define-level.ts'
@@ -52,6 +53,16 @@ export interface TriggerMark {
   readonly lacks?: string
 }
 
+/** How subjects stand to their siblings, for those who draw them. */
+interface Siblings {
+  /** Where the name is by which siblings mean it; absent: its own. */
+  readonly name?: Path
+  /** Where the names of those are that have to succeed before, separated by commas. */
+  readonly after?: Path
+  /** What of a whole object, with its spec, is handed between siblings; names are words for people. */
+  readonly flow?: (object: object) => Flow
+}
+
 interface AnyController {
   /** Of its runs: the type of their workflow, and the first part of their IDs. Its field manager is `pawl-<name>`. */
   readonly name: string
@@ -88,6 +99,7 @@ export interface JobModeController extends AnyController {
   readonly status: JobStatus
   /** What it writes, and no other controller does. */
   readonly fields: OwnedFields
+  readonly siblings?: Siblings
 }
 
 export interface LevelModeController extends AnyController {

@@ -4,7 +4,7 @@ import { RECONCILE_IF_CHANGED_ANNOTATION, OPERATION_ANNOTATION } from '../contra
 import { annotation, type JobModeController, path } from '../../kit/index.ts'
 import { installationQueries } from './controller.gen.ts'
 import { installationFields } from './fields.ts'
-import { installationKind } from './kind.ts'
+import { flowOf, installationKind } from './kind.ts'
 import { installationRoutes, installationRun } from './routes.ts'
 import { installationPlan } from './plan.ts'
 import { jobStatus } from '../job-status.ts'
@@ -26,4 +26,5 @@ export const installationController: JobModeController = {
     { at: path('status.dependentsToTrigger') },
   ],
   fields: installationFields,
+  siblings: { flow: flowOf },
 }
