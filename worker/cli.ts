@@ -25,6 +25,7 @@ async function createProgram(first: string | undefined): Promise<Command> {
   const { whyCommand } = await import('./cli/ask/why.ts')
   const { historyCommand } = await import('./cli/ask/history.ts')
   const { graphCommand } = await import('./cli/ask/graph.ts')
+  const { diffCommand } = await import('./cli/ask/diff.ts')
   return program
     .addCommand(devCommand())
     .addCommand(migrateCommand())
@@ -38,6 +39,7 @@ async function createProgram(first: string | undefined): Promise<Command> {
     .addCommand(whyCommand())
     .addCommand(historyCommand())
     .addCommand(graphCommand())
+    .addCommand(diffCommand())
 }
 
 // Whoever reads may have read enough, as `head` has.

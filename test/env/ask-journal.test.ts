@@ -71,6 +71,21 @@ describe('the journal tells', () => {
     expect(stdout).toMatch(/^ {3}└─ DeployItem team-a\/shop-db +Succeeded/m)
   })
 
+  it('what is different between two jobs', async () => {
+    const { stdout } = await pawl('diff', 'inst/shop', '-n', 'team-a')
+    expect(stdout).toMatch(/^Installation team-a\/shop +j0 +j1\n/)
+    expect(stdout).toMatch(/\nended +Succeeded after 2\.0s +Failed after 5\.0s\n/)
+    expect(stdout).toContain('version 2: metadata.annotations."landscaper.gardener.cloud/operation": reconcile')
+    expect(stdout).toMatch(/\nDeployItem team-a\/shop-db +Succeeded +Failed .*no such image\n/)
+    expect((await pawl('diff', 'inst/shop', 'j0', 'j0', '-n', 'team-a')).stderr).toContain('expected two jobs')
+  })
+
+  it('what an object consists of', async () => {
+    const { stdout } = await pawl('graph', 'inst/shop', '-n', 'team-a')
+    expect(stdout).toMatch(/^Installation team-a\/shop +Failed\n└─ Execution team-a\/shop +Failed\n {3}└─ DeployItem /)
+    expect((await pawl('graph', 'inst/shop', '-n', 'team-a', '-o', 'dot')).stdout).toMatch(/^digraph \{\n/)
+  })
+
   it('why, from the edit by hand to the item at the bottom', async () => {
     const { stdout } = await pawl('why', 'di/shop-db', '-n', 'team-a')
     const places = [
