@@ -75,7 +75,7 @@ describe('the journal tells', () => {
     const { stdout } = await pawl('diff', 'inst/shop', '-n', 'team-a')
     expect(stdout).toMatch(/^Installation team-a\/shop +j0 +j1\n/)
     expect(stdout).toMatch(/\nended +Succeeded after 2\.0s +Failed after 5\.0s\n/)
-    expect(stdout).toContain('version 2: metadata.annotations."landscaper.gardener.cloud/operation": reconcile')
+    expect(stdout).toContain('metadata.annotations."landscaper.gardener.cloud/operation": reconcile')
     expect(stdout).toMatch(/\nDeployItem team-a\/shop-db +Succeeded +Failed .*no such image\n/)
     expect((await pawl('diff', 'inst/shop', 'j0', 'j0', '-n', 'team-a')).stderr).toContain('expected two jobs')
   })

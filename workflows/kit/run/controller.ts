@@ -3,6 +3,7 @@
 
 import type { Path } from '../kind/projection.ts'
 import type { Flow } from '../kind/flow.ts'
+import type { GroupKind } from '../kind/group-kind.ts'
 import type { OwnedFields } from '../kind/fields.ts'
 import type { WrittenKind } from './declared-writes.ts'
 import type { LevelController, LevelTarget } from './define-level.ts'
@@ -63,6 +64,26 @@ interface Siblings {
   readonly flow?: (object: object) => Flow
 }
 
+/** Annotations, by their keys. */
+type Annotations = Readonly<Record<string, string>>
+
+/** How people steer subjects through the API server, for the command line. */
+interface Steering {
+  /** The kind whose children get their jobs from it alone; only others are roots. */
+  readonly parent?: GroupKind
+  /** Asks for a job, of a root. */
+  readonly reconcile?: Annotations
+  /** Where the reason of that stands. */
+  readonly reason?: string
+  readonly interrupt?: Annotations
+  /** Of a root: its deletion leaves what was deployed. */
+  readonly leave?: Annotations
+  /** The finalizer that goes with the job of a deletion. */
+  readonly finalizer: string
+  /** The annotation that says who asked for what, and why. */
+  readonly record: string
+}
+
 interface AnyController {
   /** Of its runs: the type of their workflow, and the first part of their IDs. Its field manager is `pawl-<name>`. */
   readonly name: string
@@ -100,6 +121,7 @@ export interface JobModeController extends AnyController {
   /** What it writes, and no other controller does. */
   readonly fields: OwnedFields
   readonly siblings?: Siblings
+  readonly steering?: Steering
 }
 
 export interface LevelModeController extends AnyController {

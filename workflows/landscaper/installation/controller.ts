@@ -1,6 +1,6 @@
 // What the engine knows of the controller of Installations.
 
-import { RECONCILE_IF_CHANGED_ANNOTATION, OPERATION_ANNOTATION } from '../contract.ts'
+import { RECONCILE_IF_CHANGED_ANNOTATION, OPERATION_ANNOTATION, STEERED_INSTALLATION } from '../contract.ts'
 import { annotation, type JobModeController, path } from '../../kit/index.ts'
 import { installationQueries } from './controller.gen.ts'
 import { installationFields } from './fields.ts'
@@ -26,5 +26,6 @@ export const installationController: JobModeController = {
     { at: path('status.dependentsToTrigger') },
   ],
   fields: installationFields,
+  steering: { ...STEERED_INSTALLATION, parent: installationKind },
   siblings: { flow: flowOf },
 }
